@@ -1,0 +1,109 @@
+//! `cargo xtask accuracy`: what kdyno prints on real clocks and sockets, where the truth is known from a
+//! formula or from a bare loop that ran in the same minute.
+//!
+//! A table and no gate: machines differ, and a busy one makes every figure doubtful. The exact tests of
+//! the same truths run in simulated time (`make test`). Numbers are those of the simulated tests.
+
+mod accounting;
+mod delay;
+pub mod echo;
+mod poisson;
+mod stall;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+
+use crate::bench::stats::Table;
+use crate::bench::{Bench, Options, constant, load_average, machine};
+
+/// Length of the loads whose lag is set beside the sleep loop.
+const LAG_SECONDS: u32 = 15;
+
+/// One line of the table.
+struct Row {
+    test: String,
+    figure: String,
+    truth: String,
+    kdyno: String,
+    says: String,
+}
+
+impl Row {
+    fn new(test: &str, figure: &str, truth: String, kdyno: String, says: String) -> Row {
+        Row { test: test.to_owned(), figure: figure.to_owned(), truth, kdyno, says }
+    }
+}
+
+type Run = fn(&Bench) -> anyhow::Result<Vec<Row>>;
+
+/// Number, what it is about, how to run it.
+const TESTS: [(&str, &str, Run); 5] = [
+    ("1", "a real broker stopped by SIGSTOP, against the formula", stall::run),
+    ("2", "answers after a fixed delay, beside a bare loop", delay::run),
+    ("7", "Poisson arrivals as they were sent", poisson::run),
+    ("8", "constant arrivals, beside a bare sleep loop", lag),
+    ("10", "every record accounted for, while the brokers misbehave", accounting::run),
+];
+
+/// Runs the tests of these numbers, all when none is given. Fails if one of them could not run.
+pub fn run(root: &Path, numbers: &[String], kdyno: Option<PathBuf>) -> anyhow::Result<()> {
+    if let Some(unknown) = numbers.iter().find(|wanted| TESTS.iter().all(|(number, ..)| number != wanted)) {
+        let known: Vec<&str> = TESTS.iter().map(|(number, ..)| *number).collect();
+        bail!("no accuracy test on real clocks has the number {unknown}\nhint: {}", known.join(", "));
+    }
+    let bench = Bench::new(root, Options { quick: false, rounds: 1 }, kdyno)?;
+    println!("{}", machine());
+    let mut table = Table::new(&["test: figure", "truth or bare loop", "kdyno", "difference"]);
+    let mut failed = Vec::new();
+    for (number, about, run) in TESTS {
+        if !numbers.is_empty() && !numbers.iter().any(|wanted| wanted == number) {
+            continue;
+        }
+        println!("\n{number}: {about} (load average {})", load_average());
+        match run(&bench) {
+            Ok(rows) => {
+                for row in rows {
+                    let what = format!("{number:>2}  {}: {}", row.test, row.figure);
+                    table.row(vec![what, row.truth, row.kdyno, row.says]);
+                }
+            }
+            Err(error) => {
+                println!("  {number} could not run: {error:#}");
+                failed.push(number);
+            }
+        }
+    }
+    println!("\n{table}\n  load average afterwards: {}", load_average());
+    if failed.is_empty() { Ok(()) } else { bail!("could not run: {}", failed.join(", ")) }
+}
+
+/// The benchmark `constant`, once, in this table's form.
+fn lag(bench: &Bench) -> anyhow::Result<Vec<Row>> {
+    constant::describe(bench, LAG_SECONDS);
+    let (mut bare, mut null) = (constant::Figures::default(), constant::Figures::default());
+    constant::null_round(bench, LAG_SECONDS, &mut bare, &mut null)?;
+    let test = format!("constant {}/s", constant::RATE_PER_S);
+    let row = |figure: &str, bare: f64, kdyno: f64, decimals: usize| {
+        let show = |value: f64| format!("{value:.decimals$}");
+        Row::new(&test, figure, show(bare), show(kdyno), times(kdyno, bare))
+    };
+    let wrong = if null.wrong.is_empty() { "exact".to_owned() } else { null.wrong.join("; ") };
+    let due = (constant::RATE_PER_S * LAG_SECONDS).to_string();
+    Ok(vec![
+        row("lag p50, µs", bare.p50_us.median(), null.p50_us.median(), 0),
+        row("lag p99, µs", bare.p99_us.median(), null.p99_us.median(), 0),
+        row("share of a core", bare.cpu_share.median(), null.cpu_share.median(), 3),
+        Row::new(&test, "records", due.clone(), if null.wrong.is_empty() { due } else { "–".into() }, wrong),
+    ])
+}
+
+/// One figure as a multiple of another.
+fn times(one: f64, other: f64) -> String {
+    format!("{:.2} ×", one / other)
+}
+
+/// One figure's distance from another, in percent of the other.
+fn percent(one: f64, other: f64) -> String {
+    format!("{:+.1} %", (one / other - 1.0) * 100.0)
+}

@@ -1,0 +1,170 @@
+//! Calls of `kdyno bench-load`: one worker process, spawned as the lab spawns it, without a scenario.
+
+use std::process::Command;
+
+use anyhow::Context;
+use serde_json::Value;
+
+use super::Bench;
+use super::process::{measured, words};
+
+/// Longer than any load; bounds what is made of a printed second.
+const SECONDS_MAX: usize = 10_000;
+
+/// One load: what `kdyno bench-load` is asked to do.
+#[derive(Debug, Clone)]
+pub struct Load {
+    /// Broker to ask first.
+    pub bootstrap: String,
+    /// Topic, which must exist on a real broker.
+    pub topic: String,
+    /// `max`, or records per second.
+    pub rate: String,
+    /// Bytes of each value.
+    pub value_bytes: u32,
+    /// Unique payloads; pooled otherwise.
+    pub unique: bool,
+    /// `batch.size`.
+    pub batch_bytes: u32,
+    /// Partitions of the topic.
+    pub partitions: u32,
+    /// Length of the measured window.
+    pub seconds: u32,
+    /// End earlier, after so many records.
+    pub records: Option<u64>,
+    /// `linger.ms`.
+    pub linger_ms: u32,
+    /// Arguments of `kdyno bench-load` that only some loads have.
+    pub further: Vec<String>,
+}
+
+impl Load {
+    /// The load most benchmarks vary: 128 B at the maximum rate, 112 000 B batches, 6 partitions.
+    pub fn at_max(bootstrap: &str, topic: &str, seconds: u32) -> Load {
+        Load {
+            bootstrap: bootstrap.to_owned(),
+            topic: topic.to_owned(),
+            rate: "max".to_owned(),
+            value_bytes: 128,
+            unique: false,
+            batch_bytes: 112_000,
+            partitions: 6,
+            seconds,
+            records: None,
+            linger_ms: 5,
+            further: Vec::new(),
+        }
+    }
+
+    /// The command line; `acks=1` throughout.
+    pub fn command(&self, bench: &Bench) -> Command {
+        let mut command = Command::new(&bench.kdyno);
+        command.args(["bench-load", "--bootstrap", &self.bootstrap, "--topic", &self.topic]);
+        command.args(["--role", "produce", "--rate", &self.rate]);
+        command.args(["--value", &self.value_bytes.to_string()]);
+        command.args(["--payload", if self.unique { "unique" } else { "pooled" }]);
+        command.args(["--batch", &self.batch_bytes.to_string()]);
+        command.args(["--linger-ms", &self.linger_ms.to_string(), "--acks", "1"]);
+        command.args(["--partitions", &self.partitions.to_string()]);
+        command.args(["--seconds", &self.seconds.to_string(), "--json"]);
+        if let Some(records) = self.records {
+            command.args(["--records", &records.to_string()]);
+        }
+        command.args(&self.further);
+        command
+    }
+
+    /// Runs it to its end.
+    pub fn run(&self, bench: &Bench) -> anyhow::Result<Outcome> {
+        let mut command = self.command(bench);
+        let finished = measured(&mut command)?;
+        let outcome = Outcome::parse(&finished.stdout).with_context(|| words(&command))?;
+        Ok(Outcome { cpu_s: finished.cpu_s, ..outcome })
+    }
+}
+
+/// What the worker did, as `kdyno bench-load --json` prints it.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    printed: Value,
+    /// User plus system of the worker process from its start to its end, and of the small process
+    /// that spawned it: more than the worker itself reports, and counted as for every peer.
+    pub cpu_s: f64,
+}
+
+impl Outcome {
+    /// Reads the one JSON document on standard output.
+    pub fn parse(stdout: &str) -> anyhow::Result<Outcome> {
+        let value: Value = serde_json::from_str(stdout.trim()).context("bench-load printed no JSON")?;
+        let outcome = Outcome { printed: value, cpu_s: f64::NAN };
+        for name in ["acknowledged", "seconds", "acked_per_s"] {
+            outcome.number(name)?;
+        }
+        Ok(outcome)
+    }
+
+    /// A figure by its JSON name; `response_ns.p99` reaches into an object.
+    pub fn number(&self, name: &str) -> anyhow::Result<f64> {
+        let found = name.split('.').try_fold(&self.printed, |value, part| value.get(part));
+        found.and_then(Value::as_f64).with_context(|| format!("bench-load reported no {name}"))
+    }
+
+    /// Whatever is printed by a name, as JSON.
+    pub fn text(&self, name: &str) -> String {
+        self.printed[name].to_string()
+    }
+
+    /// A figure by its JSON name, or not a number.
+    pub fn number_or_nan(&self, name: &str) -> f64 {
+        self.number(name).unwrap_or(f64::NAN)
+    }
+
+    /// One figure of every second since T0, in order: `offered`, `achieved` or `acknowledged`; a second
+    /// without a row is 0.
+    pub fn per_second(&self, name: &str) -> anyhow::Result<Vec<u64>> {
+        let rows = self.printed["per_second"].as_array().context("bench-load reported no seconds")?;
+        let mut seconds = Vec::new();
+        for row in rows {
+            let second = row["second"].as_u64().and_then(|second| usize::try_from(second).ok());
+            let second = second.filter(|second| *second <= SECONDS_MAX).context("a second without number")?;
+            if seconds.len() <= second {
+                seconds.resize(second + 1, 0);
+            }
+            seconds[second] = row[name].as_u64().with_context(|| format!("a second without {name}"))?;
+        }
+        Ok(seconds)
+    }
+
+    /// CPU per acknowledged record.
+    pub fn cpu_us_per_record(&self) -> f64 {
+        self.cpu_s * 1e6 / self.number_or_nan("acknowledged")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_read_by_name_and_missing_ones_are_named() {
+        let text = r#"{"acknowledged": 2000000, "seconds": 2.0, "acked_per_s": 1e6,
+                       "lag_ns": {"p50": 100, "p99": 900}}"#;
+        let outcome = Outcome { cpu_s: 0.5, ..Outcome::parse(text).expect("a good document") };
+        assert!((outcome.cpu_us_per_record() - 0.25).abs() < 1e-12);
+        assert!((outcome.number("lag_ns.p99").expect("present") - 900.0).abs() < 1e-9);
+        assert!(outcome.number("response_ns.p99").is_err());
+        assert!(outcome.number_or_nan("rss").is_nan());
+        assert!(outcome.per_second("offered").is_err());
+        let error = Outcome::parse("{\"acknowledged\": 1}").expect_err("figures are missing").to_string();
+        assert!(error.contains("seconds"), "{error}");
+    }
+
+    #[test]
+    fn seconds_without_a_row_are_empty_ones() {
+        let text = r#"{"acknowledged": 9, "seconds": 2.0, "acked_per_s": 4.5, "per_second":
+                       [{"second": 1, "acknowledged": 4}, {"second": 3, "acknowledged": 5}]}"#;
+        let outcome = Outcome::parse(text).expect("a good document");
+        assert_eq!(outcome.per_second("acknowledged").expect("present"), [0, 4, 0, 5]);
+        assert!(outcome.per_second("offered").is_err(), "a figure that is not there is no zero");
+    }
+}

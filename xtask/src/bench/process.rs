@@ -1,0 +1,204 @@
+//! Child processes of a benchmark: what they cost, and that none is left behind.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Instant;
+
+use anyhow::{Context, bail};
+use nix::sys::resource::{UsageWho, getrusage};
+
+/// One finished process.
+pub struct Finished {
+    /// Start to end.
+    pub wall_s: f64,
+    /// User plus system of the whole process and of children it waited for.
+    pub cpu_s: f64,
+    /// All it printed.
+    pub stdout: String,
+}
+
+/// Runs a process to its end and counts its CPU. No other child may be waited for meanwhile.
+pub fn measured(command: &mut Command) -> anyhow::Result<Finished> {
+    let name = words(command);
+    let cpu_before = children_cpu_s()?;
+    let begin = Instant::now();
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {name}"))?;
+    let wall_s = begin.elapsed().as_secs_f64();
+    let cpu_s = children_cpu_s()? - cpu_before;
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    if !output.status.success() {
+        bail!("{name}: {}\n{}", output.status, tail(&format!("{stdout}{stderr}")));
+    }
+    Ok(Finished { wall_s, cpu_s, stdout })
+}
+
+/// User plus system of all children waited for so far.
+fn children_cpu_s() -> anyhow::Result<f64> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let seconds = |time: nix::sys::time::TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
+    Ok(seconds(usage.user_time()) + seconds(usage.system_time()))
+}
+
+/// The last lines of a long complaint.
+pub fn tail(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(15)..].join("\n")
+}
+
+/// A command as one would type it.
+pub fn words(command: &Command) -> String {
+    let mut text = command.get_program().to_string_lossy().into_owned();
+    for argument in command.get_args() {
+        let argument = argument.to_string_lossy();
+        let plain = !argument.is_empty() && !argument.contains([' ', '*', '\'', '"', '$']);
+        text.push(' ');
+        text.push_str(&if plain { argument.into_owned() } else { format!("'{argument}'") });
+    }
+    text
+}
+
+/// A server that runs beside the measured process and ends with this value.
+pub struct Background {
+    child: Child,
+    /// The first line it printed: its address.
+    pub first_line: String,
+}
+
+impl Background {
+    /// Starts it and waits for its first line.
+    pub fn start(command: &mut Command) -> anyhow::Result<Background> {
+        let name = words(command);
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .with_context(|| format!("cannot start {name}"))?;
+        let mut first_line = String::new();
+        if let Some(stdout) = child.stdout.as_mut() {
+            // One byte at a time would be slow for a talker; this one prints one line.
+            BufReader::new(stdout.by_ref()).read_line(&mut first_line)?;
+        }
+        let server = Background { child, first_line: first_line.trim().to_owned() };
+        if server.first_line.is_empty() {
+            bail!("{name} ended without saying its address");
+        }
+        Ok(server)
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        // Both fail only when it has ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Runs `work` while another process runs; returns what that one printed. Its CPU is not counted to
+/// what `work` measures, because it is waited for afterwards.
+pub fn beside<T>(
+    command: &mut Command,
+    work: impl FnOnce() -> anyhow::Result<T>,
+) -> anyhow::Result<(T, String)> {
+    let name = words(command);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn();
+    let mut child = child.with_context(|| format!("cannot start {name}"))?;
+    let result = work();
+    if result.is_err() {
+        // It may have ended already; either way the wait below returns.
+        let _ = child.kill();
+    }
+    let output = child.wait_with_output()?;
+    let value = result?;
+    if !output.status.success() {
+        bail!("{name}: {}", output.status);
+    }
+    Ok((value, String::from_utf8_lossy(&output.stdout).into_owned()))
+}
+
+/// User plus system of a running process so far, in seconds (the kernel counts in ticks of 10 ms).
+pub fn cpu_so_far_s(pid: u32) -> anyhow::Result<f64> {
+    const TICKS_PER_S: f64 = 100.0;
+    let stat =
+        std::fs::read_to_string(format!("/proc/{pid}/stat")).with_context(|| format!("process {pid}"))?;
+    let after_name = stat.rsplit_once(')').context("a stat line without a name")?.1;
+    let fields: Vec<&str> = after_name.split_whitespace().collect();
+    let ticks = |index: usize| fields.get(index).and_then(|field| field.parse::<f64>().ok());
+    let (user, system) = (ticks(11).context("no utime")?, ticks(12).context("no stime")?);
+    Ok((user + system) / TICKS_PER_S)
+}
+
+/// Resident memory of a running process in bytes; `None` once it has ended.
+pub fn resident_bytes(pid: u32) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    Some(line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()? * 1024)
+}
+
+/// The direct children of a process.
+pub fn children_of(pid: u32) -> Vec<u32> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    pids.filter(|child| parent_of(*child) == Some(pid)).collect()
+}
+
+fn parent_of(pid: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
+    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
+    /// The kernel counts the children of the whole test program: one test with children at a time.
+    static CHILDREN: Mutex<()> = Mutex::new(());
+
+    fn alone() -> MutexGuard<'static, ()> {
+        CHILDREN.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[test]
+    fn a_child_that_works_costs_cpu_and_one_that_sleeps_does_not() {
+        let _alone = alone();
+        let busy =
+            measured(Command::new("sh").args(["-c", "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"]))
+                .expect("sh runs");
+        let idle = measured(Command::new("sleep").arg("0.2")).expect("sleep runs");
+        assert!(idle.wall_s >= 0.2);
+        assert!(busy.cpu_s > idle.cpu_s, "{} > {}", busy.cpu_s, idle.cpu_s);
+    }
+
+    #[test]
+    fn what_runs_beside_is_heard_and_not_counted() {
+        let _alone = alone();
+        let mut busy = Command::new("sh");
+        busy.args(["-c", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo done"]);
+        let (idle, said) =
+            beside(&mut busy, || measured(Command::new("sleep").arg("0.5"))).expect("both run");
+        assert_eq!(said.trim(), "done");
+        let counted = measured(&mut busy).expect("sh runs");
+        assert!(idle.cpu_s < counted.cpu_s, "{} < {}", idle.cpu_s, counted.cpu_s);
+        assert!(beside(Command::new("sleep").arg("60"), || -> anyhow::Result<()> { bail!("no") }).is_err());
+    }
+
+    #[test]
+    fn a_failure_shows_what_the_process_said() {
+        let _alone = alone();
+        let error = measured(Command::new("sh").args(["-c", "echo no such broker >&2; exit 3"])).err();
+        assert!(error.expect("it failed").to_string().contains("no such broker"));
+    }
+
+    #[test]
+    fn this_process_has_a_parent_memory_and_cpu() {
+        let me = std::process::id();
+        assert!(resident_bytes(me).is_some_and(|bytes| bytes > 100_000));
+        assert!(cpu_so_far_s(me).is_ok());
+        let parent = parent_of(me).expect("a parent");
+        assert!(children_of(parent).contains(&me));
+    }
+}

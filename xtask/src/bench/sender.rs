@@ -1,0 +1,126 @@
+//! `sender`: what a record costs the worker, against the null broker, as a ratio to the bare writer
+//! moving the same bytes in the same rounds.
+
+use std::process::Command;
+
+use super::Bench;
+use super::floor::Floor;
+use super::load::Load;
+use super::process::{Background, words};
+use super::stats::{Series, Table, thousands};
+
+/// One row: what is sent, and the ratio to the floor that it must not exceed.
+struct Config {
+    name: &'static str,
+    value_bytes: u32,
+    unique: bool,
+    batch_bytes: u32,
+    ratio_max: f64,
+}
+
+const CONFIGS: [Config; 5] = [
+    Config {
+        name: "128 B pooled, 112 000 B",
+        value_bytes: 128,
+        unique: false,
+        batch_bytes: 112_000,
+        ratio_max: 1.5,
+    },
+    Config {
+        name: "128 B pooled, 16 KiB",
+        value_bytes: 128,
+        unique: false,
+        batch_bytes: 16_384,
+        ratio_max: 2.5,
+    },
+    Config {
+        name: "128 B unique, 112 000 B",
+        value_bytes: 128,
+        unique: true,
+        batch_bytes: 112_000,
+        ratio_max: 3.0,
+    },
+    Config {
+        name: "128 B unique, 16 KiB",
+        value_bytes: 128,
+        unique: true,
+        batch_bytes: 16_384,
+        ratio_max: 3.0,
+    },
+    Config {
+        name: "1 KiB pooled, 112 000 B",
+        value_bytes: 1024,
+        unique: false,
+        batch_bytes: 112_000,
+        ratio_max: 1.3,
+    },
+];
+
+/// The null broker as a process of its own.
+pub fn null_broker(bench: &Bench, partitions: u32) -> anyhow::Result<Background> {
+    let mut command = Command::new(&bench.kdyno);
+    Background::start(command.args(["null-broker", "--port", "0", "--partitions", &partitions.to_string()]))
+}
+
+/// Figures of one configuration over the rounds.
+#[derive(Default)]
+struct Figures {
+    rate: Series,
+    cpu_us: Series,
+    cpu_s_per_gb: Series,
+    batch: Series,
+    request: Series,
+}
+
+/// The benchmark.
+pub fn run(bench: &Bench) -> anyhow::Result<()> {
+    let seconds = if bench.options.quick { 3 } else { 30 };
+    let load = |config: &Config, bootstrap: &str| Load {
+        value_bytes: config.value_bytes,
+        unique: config.unique,
+        batch_bytes: config.batch_bytes,
+        ..Load::at_max(bootstrap, "bench", seconds)
+    };
+    println!("  each: {}", words(&load(&CONFIGS[0], "127.0.0.1:PORT").command(bench)));
+    let mut floor = Floor::default();
+    let mut figures: [Figures; CONFIGS.len()] = Default::default();
+    for _ in 0..bench.options.rounds {
+        floor.round(bench)?;
+        for (config, figures) in CONFIGS.iter().zip(&mut figures) {
+            let broker = null_broker(bench, 6)?;
+            let outcome = load(config, &broker.first_line).run(bench)?;
+            figures.rate.push(outcome.number("acked_per_s")?);
+            figures.cpu_us.push(outcome.cpu_us_per_record());
+            let bytes = outcome.number("request_bytes")?;
+            figures.cpu_s_per_gb.push(outcome.cpu_s / (bytes / 1e9));
+            figures.batch.push(outcome.number_or_nan("records_per_batch"));
+            figures.request.push(outcome.number_or_nan("bytes_per_request"));
+        }
+    }
+    let (_, best) = floor.best();
+    let mut table = Table::new(&[
+        "value, payload, batch.size",
+        "acknowledged/s",
+        "µs CPU per record",
+        "records/batch",
+        "bytes/request",
+        "÷ floor",
+        "at most",
+    ]);
+    for (config, figures) in CONFIGS.iter().zip(&figures) {
+        let ratio = figures.cpu_s_per_gb.over(best);
+        let verdict = if ratio.median() <= config.ratio_max { "" } else { " ✗" };
+        table.row(vec![
+            config.name.to_owned(),
+            thousands(figures.rate.median()),
+            figures.cpu_us.show(4),
+            thousands(figures.batch.median()),
+            thousands(figures.request.median()),
+            ratio.show(2),
+            format!("{}{verdict}", config.ratio_max),
+        ]);
+    }
+    print!("{}\n{table}", floor.table());
+    println!("  floor and worker move the same bytes; ratios are taken within each round");
+    Ok(())
+}

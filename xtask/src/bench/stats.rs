@@ -1,0 +1,139 @@
+//! Median and range of a few repeated figures, and the small tables they are printed in.
+
+use std::fmt;
+
+/// Figures of one quantity, one per round.
+#[derive(Debug, Default, Clone)]
+pub struct Series(Vec<f64>);
+
+impl Series {
+    /// Adds the figure of one round.
+    pub fn push(&mut self, value: f64) {
+        self.0.push(value);
+    }
+
+    /// Whether nothing was measured.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The middle figure (mean of the two middle ones); NaN when nothing was measured.
+    pub fn median(&self) -> f64 {
+        let mut sorted = self.0.clone();
+        sorted.sort_by(f64::total_cmp);
+        match sorted.len() {
+            0 => f64::NAN,
+            count if count % 2 == 1 => sorted[count / 2],
+            count => f64::midpoint(sorted[count / 2 - 1], sorted[count / 2]),
+        }
+    }
+
+    /// Round by round `self ÷ other`: both sides of a ratio lie next to each other in time.
+    pub fn over(&self, other: &Series) -> Series {
+        Series(self.0.iter().zip(&other.0).map(|(one, two)| one / two).collect())
+    }
+
+    /// Lowest and highest figure.
+    pub fn range(&self) -> (f64, f64) {
+        let lowest = self.0.iter().copied().fold(f64::INFINITY, f64::min);
+        (lowest, self.0.iter().copied().fold(f64::NEG_INFINITY, f64::max))
+    }
+
+    /// `median (lowest–highest)` with so many decimals.
+    pub fn show(&self, decimals: usize) -> String {
+        let (lowest, highest) = self.range();
+        match self.0.len() {
+            0 => "–".to_owned(),
+            1 => format!("{:.decimals$}", self.0[0]),
+            _ => format!("{:.decimals$} ({lowest:.decimals$}–{highest:.decimals$})", self.median()),
+        }
+    }
+}
+
+impl FromIterator<f64> for Series {
+    fn from_iter<I: IntoIterator<Item = f64>>(values: I) -> Series {
+        Series(values.into_iter().collect())
+    }
+}
+
+/// Columns of text, first one left, the others right.
+pub struct Table {
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with its heading.
+    pub fn new(heading: &[&str]) -> Table {
+        Table { rows: vec![heading.iter().map(|cell| (*cell).to_owned()).collect()] }
+    }
+
+    /// Adds a row; it has as many cells as the heading.
+    pub fn row(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+}
+
+impl fmt::Display for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let columns = self.rows.first().map_or(0, Vec::len);
+        let width = |column: usize| {
+            self.rows
+                .iter()
+                .filter_map(|row| row.get(column))
+                .map(|cell| cell.chars().count())
+                .max()
+                .unwrap_or(0)
+        };
+        for row in &self.rows {
+            write!(f, "  {:<1$}", row.first().map_or("", String::as_str), width(0))?;
+            for column in 1..columns {
+                write!(f, "  {:>1$}", row.get(column).map_or("", String::as_str), width(column))?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}
+
+/// Records per second with thousands apart.
+pub fn thousands(value: f64) -> String {
+    if !value.is_finite() {
+        return "–".to_owned();
+    }
+    let digits = format!("{value:.0}");
+    let mut out = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            out.push(' ');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn median_and_range() {
+        let odd: Series = [3.0, 1.0, 2.0].into_iter().collect();
+        assert_eq!(odd.show(1), "2.0 (1.0–3.0)");
+        let even: Series = [4.0, 1.0, 2.0, 3.0].into_iter().collect();
+        assert!((even.median() - 2.5).abs() < 1e-12);
+        assert!(Series::default().median().is_nan());
+    }
+
+    #[test]
+    fn ratios_are_taken_round_by_round() {
+        let one: Series = [2.0, 30.0].into_iter().collect();
+        let two: Series = [1.0, 10.0].into_iter().collect();
+        assert_eq!(one.over(&two).show(0), "2 (2–3)");
+    }
+
+    #[test]
+    fn thousands_are_apart() {
+        assert_eq!(thousands(1_234_567.4), "1 234 567");
+        assert_eq!(thousands(12.0), "12");
+    }
+}
