@@ -1,0 +1,143 @@
+//! What the numbers mean: values with their doubts, ready to be printed.
+
+use crate::metric::{Address, Unit};
+use crate::plan::TrialRef;
+use serde::{Deserialize, Serialize};
+
+/// A number, or the reason why there is none.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Value {
+    /// The number.
+    Is(f64),
+    /// The quantile falls among records that never came home: the value is at least this.
+    AtLeast(f64),
+    /// Nothing was counted, or the metric has no meaning here.
+    None,
+}
+
+/// One value of one trial, in the measure phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Which trial.
+    pub trial: TrialRef,
+    /// Which number.
+    pub of: Address,
+    /// Its unit.
+    pub unit: Unit,
+    /// Its value.
+    pub value: Value,
+}
+
+/// A reason to doubt a trial. Stored with the run and shown before its figures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Caveat {
+    /// An open loop achieved less than 99.5 % of what it offered.
+    OfferedNotAchieved {
+        /// Load item.
+        item: String,
+        /// achieved ÷ offered.
+        share: f64,
+    },
+    /// offered ≠ acknowledged + failed + unresolved: a defect of kdyno.
+    AccountingBroken {
+        /// Load item.
+        item: String,
+        /// offered − (acknowledged + failed + unresolved).
+        difference: i64,
+    },
+    /// The counts of the stored rows do not add up to the stream's own account: samples were lost.
+    SamplesMissing {
+        /// Load item.
+        item: String,
+        /// Records by the account − records by the rows, over all outcomes.
+        records: i64,
+    },
+    /// Records failed.
+    Failures {
+        /// Load item.
+        item: String,
+        /// Reason as counted.
+        reason: String,
+        /// How many.
+        records: u64,
+    },
+    /// Records stayed unresolved when the drain ended.
+    Unresolved {
+        /// Load item.
+        item: String,
+        /// How many.
+        records: u64,
+    },
+    /// The worker used more than 75 % of the processors it may use.
+    WorkerBusy {
+        /// Percent of one core.
+        cpu_percent: f64,
+        /// Event loop threads it has.
+        threads: u32,
+    },
+    /// The load generator's own lag is more than a tenth of the response at p99.
+    LagLarge {
+        /// Load item.
+        item: String,
+        /// ns.
+        lag_ns_p99: u64,
+        /// ns.
+        response_ns_p99: u64,
+    },
+    /// Brokers and load share the same processors.
+    SharedProcessors {
+        /// Processors of the host.
+        processors: u32,
+    },
+    /// The hypervisor took processor time.
+    Steal {
+        /// Share of all processor time.
+        share: f64,
+    },
+    /// Programs that are not part of the run used the processors.
+    OtherLoad {
+        /// Percent of one core.
+        cpu_percent: f64,
+    },
+    /// The logs lay in memory-backed storage.
+    MemoryStorage,
+    /// Latency of a closed loop is the time to fill and empty the client's own buffer.
+    ClosedLoop {
+        /// Load item.
+        item: String,
+    },
+    /// The trial ended before its plan did.
+    CutShort {
+        /// Why.
+        reason: String,
+    },
+    /// A process of the system under test ended in the middle.
+    ProcessDied {
+        /// Which, e.g. `broker-1`.
+        subject: String,
+    },
+    /// Payloads from a pool compress differently from real ones.
+    PooledCompression {
+        /// Load item.
+        item: String,
+    },
+    /// A group was asked for; partitions were assigned by kdyno instead.
+    AssignedNotGroup {
+        /// Load item.
+        item: String,
+    },
+}
+
+/// Whether a trial's figures may be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Weight {
+    /// Good to know.
+    Note,
+    /// A reason to doubt.
+    Caveat,
+    /// The figures must not be used.
+    Invalid,
+}

@@ -1,0 +1,21 @@
+//! The shared nouns and formats of kdyno, and nothing that acts on them.
+//!
+//! A reader follows one record through this crate in the order of the modules: a [`scenario`] asks a
+//! question, a [`plan`] makes every value explicit, a [`worker`] is handed its share, a [`sample`]
+//! carries what it saw, a [`metric`] names a number, a [`finding`] states it.
+//!
+//! Invariant: no socket, file, clock, environment or unseeded randomness here.
+
+pub mod expr;
+pub mod finding;
+pub mod input;
+pub mod metric;
+pub mod plan;
+pub mod run;
+pub mod sample;
+pub mod scenario;
+pub mod series;
+pub mod target;
+pub mod units;
+pub mod worker;
+pub mod yaml;

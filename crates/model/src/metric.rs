@@ -1,0 +1,259 @@
+//! Names of numbers: `writers.acked_per_s`, `brokers.cpu_us_per_record`, `probe.response.p99`.
+//!
+//! A metric address is `SUBJECT.METRIC`. The subject is a load item of the scenario, or one of `brokers`
+//! (all together), `broker-N` (one), `workers`, `host`. Every name is checked when the plan is made.
+
+use serde::{Deserialize, Serialize};
+
+/// A checked metric address.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Address {
+    /// Load item name, `brokers`, `broker-N`, `workers` or `host`.
+    pub subject: String,
+    /// Metric name, as in [`ALL`], e.g. `response.p99`.
+    pub metric: String,
+}
+
+impl std::fmt::Display for Address {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.subject, self.metric)
+    }
+}
+
+/// What kind of subject a metric belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SubjectKind {
+    /// A load item that produces.
+    Produce,
+    /// A load item that consumes.
+    Consume,
+    /// `brokers` or `broker-N`.
+    Broker,
+    /// `workers`.
+    Worker,
+    /// `host`.
+    Host,
+}
+
+/// Unit a metric's value is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// A plain count.
+    Count,
+    /// Records per second.
+    RecordsPerS,
+    /// 2^20 bytes per second.
+    MibPerS,
+    /// Nanoseconds; printed in the unit that reads best.
+    Ns,
+    /// A ratio or share; 1 is the whole.
+    Ratio,
+    /// Percent of one core.
+    PercentOfCore,
+    /// Microseconds of processor time per record.
+    CpuUsPerRecord,
+    /// Bytes.
+    Bytes,
+    /// 0 or 1.
+    YesNo,
+}
+
+/// One metric: its name, whose it is, its unit and what it means.
+#[derive(Debug, Clone, Copy)]
+pub struct Metric {
+    /// Name after the subject.
+    pub name: &'static str,
+    /// Whose.
+    pub kinds: &'static [SubjectKind],
+    /// Unit of the value.
+    pub unit: Unit,
+    /// What it means, one sentence; printed by the reference.
+    pub meaning: &'static str,
+}
+
+use SubjectKind::{Broker, Consume, Host, Produce, Worker};
+
+const LOAD: &[SubjectKind] = &[Produce, Consume];
+const SEND: &[SubjectKind] = &[Produce];
+const READ: &[SubjectKind] = &[Consume];
+const PROCESS: &[SubjectKind] = &[Broker, Worker];
+
+const fn metric(
+    name: &'static str,
+    kinds: &'static [SubjectKind],
+    unit: Unit,
+    meaning: &'static str,
+) -> Metric {
+    Metric { name, kinds, unit, meaning }
+}
+
+/// Every metric but the latency quantiles (see [`latency`]).
+pub const ALL: &[Metric] = &[
+    metric("clients", LOAD, Unit::Count, "clients of the load item"),
+    metric("offered_per_s", SEND, Unit::RecordsPerS, "records whose intended instant lies in the window"),
+    metric("achieved_per_s", SEND, Unit::RecordsPerS, "records the client accepted in the window"),
+    metric("acked_per_s", SEND, Unit::RecordsPerS, "records acknowledged in the window"),
+    metric("acked_mib_per_s", SEND, Unit::MibPerS, "value bytes acknowledged in the window"),
+    metric(
+        "acked_per_s_sum_of_clients",
+        SEND,
+        Unit::RecordsPerS,
+        "sum over clients of each one's whole-run average, the definition of Kafka's own tool",
+    ),
+    metric("acked_mib_per_s_sum_of_clients", SEND, Unit::MibPerS, "the same in value bytes"),
+    metric("achieved_share", SEND, Unit::Ratio, "achieved divided by offered"),
+    metric("target_reached", SEND, Unit::YesNo, "acknowledged at least 99.5 % of the offered rate"),
+    metric("failed", SEND, Unit::Count, "records of the window that failed"),
+    metric("unresolved", SEND, Unit::Count, "records of the window whose outcome stayed open"),
+    metric("records_per_batch", SEND, Unit::Count, "acknowledged records per record batch"),
+    metric("bytes_per_request", LOAD, Unit::Bytes, "bytes per produce request, or per fetch response"),
+    metric("response_over_service", SEND, Unit::Ratio, "mean response time divided by mean service time"),
+    metric("fetched_per_s", READ, Unit::RecordsPerS, "records fetched in the window"),
+    metric("fetched_mib_per_s", READ, Unit::MibPerS, "record batch bytes fetched in the window"),
+    metric("cpu_percent", PROCESS, Unit::PercentOfCore, "user and system time, percent of one core"),
+    metric(
+        "cpu_us_per_record",
+        PROCESS,
+        Unit::CpuUsPerRecord,
+        "processor time per acknowledged or fetched record",
+    ),
+    metric("memory_rss_bytes_max", PROCESS, Unit::Bytes, "largest resident memory"),
+    metric(
+        "cpu_percent",
+        &[Host],
+        Unit::PercentOfCore,
+        "everything but idle and iowait, percent of one core",
+    ),
+    metric("steal_percent", &[Host], Unit::PercentOfCore, "time the hypervisor took, percent of one core"),
+];
+
+/// The timings a latency metric may be of (`TIMING.QUANTILE`).
+pub const TIMINGS: &[(&str, crate::sample::Timing)] = &[
+    ("response", crate::sample::Timing::Response),
+    ("service", crate::sample::Timing::Service),
+    ("lag", crate::sample::Timing::Lag),
+    ("block", crate::sample::Timing::Block),
+    ("linger", crate::sample::Timing::Linger),
+    ("queue", crate::sample::Timing::Queue),
+    ("request", crate::sample::Timing::Request),
+    ("callback", crate::sample::Timing::Callback),
+];
+
+/// The quantiles a latency metric may be of, beside `mean` and `max`.
+pub const QUANTILES: &[(&str, f64)] = &[
+    ("p50", 0.5),
+    ("p75", 0.75),
+    ("p90", 0.9),
+    ("p95", 0.95),
+    ("p99", 0.99),
+    ("p99.9", 0.999),
+    ("p99.99", 0.9999),
+];
+
+/// What is known of one metric.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MetricRef {
+    /// Unit of its values.
+    pub unit: Unit,
+    /// What it means, one sentence.
+    pub meaning: String,
+}
+
+impl Address {
+    /// Reads `SUBJECT.METRIC`; whether both exist is for [`find`] and the scenario.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (subject, metric) = text.trim().split_once('.')?;
+        let filled = !subject.is_empty() && !metric.is_empty();
+        filled.then(|| Self { subject: subject.to_owned(), metric: metric.to_owned() })
+    }
+}
+
+/// The timings a kind of load item has: a fetch has a request and nothing before it.
+fn timings(kind: SubjectKind) -> &'static [(&'static str, crate::sample::Timing)] {
+    match kind {
+        Produce => TIMINGS,
+        Consume => &[("request", crate::sample::Timing::Request)],
+        Broker | Worker | Host => &[],
+    }
+}
+
+/// The statistics a timing has: the quantiles, `mean` and `max`.
+fn statistics() -> impl Iterator<Item = &'static str> {
+    QUANTILES.iter().map(|(name, _)| *name).chain(["mean", "max"])
+}
+
+/// The metric of a name, for a kind of subject.
+pub fn find(kind: SubjectKind, name: &str) -> Option<MetricRef> {
+    let known = ALL.iter().find(|metric| metric.name == name && metric.kinds.contains(&kind));
+    if let Some(metric) = known {
+        return Some(MetricRef { unit: metric.unit, meaning: metric.meaning.to_owned() });
+    }
+    let (timing, statistic) = name.split_once('.')?;
+    timings(kind).iter().find(|(known, _)| *known == timing)?;
+    statistics().find(|known| *known == statistic)?;
+    Some(MetricRef { unit: Unit::Ns, meaning: format!("{statistic} of the {timing} time") })
+}
+
+/// The names of all metrics a kind of subject has.
+pub fn names(kind: SubjectKind) -> Vec<String> {
+    let plain = ALL.iter().filter(|metric| metric.kinds.contains(&kind)).map(|metric| metric.name.to_owned());
+    let timed =
+        timings(kind).iter().flat_map(|(timing, _)| statistics().map(move |s| format!("{timing}.{s}")));
+    plain.chain(timed).collect()
+}
+
+impl SubjectKind {
+    /// In words.
+    pub fn described(self) -> &'static str {
+        match self {
+            Produce => "produce items",
+            Consume => "consume items",
+            Broker => "brokers",
+            Worker => "workers",
+            Host => "host",
+        }
+    }
+}
+
+impl Unit {
+    /// In words.
+    pub fn described(self) -> &'static str {
+        match self {
+            Self::Count => "count",
+            Self::RecordsPerS => "records/s",
+            Self::MibPerS => "MiB/s",
+            Self::Ns => "ns",
+            Self::Ratio => "ratio",
+            Self::PercentOfCore => "% of one core",
+            Self::CpuUsPerRecord => "CPU-µs/record",
+            Self::Bytes => "bytes",
+            Self::YesNo => "yes or no",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn metrics_are_found_by_kind() {
+        let unit = |kind, name: &str| find(kind, name).map(|metric| metric.unit);
+        assert_eq!(unit(Produce, "acked_per_s"), Some(Unit::RecordsPerS));
+        assert_eq!(unit(Consume, "acked_per_s"), None);
+        assert_eq!(unit(Produce, "response.p99.9"), Some(Unit::Ns));
+        assert_eq!(unit(Produce, "response.p98"), None);
+        assert_eq!(unit(Host, "cpu_percent"), Some(Unit::PercentOfCore));
+        assert_eq!(unit(Consume, "response.p99"), None);
+        assert!(names(Broker).contains(&"cpu_us_per_record".to_owned()));
+    }
+
+    #[test]
+    fn addresses_split_at_the_first_dot() {
+        let address = Address::parse("writers.response.p99.9").unwrap();
+        assert_eq!((address.subject.as_str(), address.metric.as_str()), ("writers", "response.p99.9"));
+        assert_eq!(Address::parse("writers"), None);
+        assert_eq!(Address::parse(".x"), None);
+    }
+}

@@ -1,0 +1,263 @@
+//! What was counted and timed: rows that are merged by addition and never averaged.
+//!
+//! A row is keyed by the second of the records' intended instants (`t0_second`) and the second in which
+//! the row was written (`written_second`). An acknowledgement is written in the second of its t6, so
+//! rates are sums over `written_second` and latencies sums over `t0_second`, from the same rows.
+//!
+//! The instants of a record (docs/METHOD.md): t0 intended, t1 handed to the client, t2 accepted (buffer
+//! space found), t3 batch sealed, t4 last byte of the request written, t5 response read, t6 outcome known.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A phase of a trial. A record belongs to the phase of its t0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Connect, fetch metadata, build pools: before T0.
+    Startup,
+    /// Load that is not reported.
+    Warmup,
+    /// The measured window.
+    Measure,
+    /// No new records; what is in flight comes home.
+    Drain,
+}
+
+/// Lowest value a latency histogram tells apart, ns.
+pub const LATENCY_NS_MIN: u64 = 1;
+/// Highest value a latency histogram holds, ns (one hour); larger ones are counted there and flagged.
+pub const LATENCY_NS_MAX: u64 = 3_600_000_000_000;
+
+/// Which stretch of time a row's histograms cover.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Grain {
+    /// One second: counts, and the response time at 2 digits.
+    Second,
+    /// Five seconds: response and service at 3 digits, stages at 2. No counts.
+    FiveSeconds,
+    /// A whole phase: every histogram at 3 digits. No counts. `t0_second` and `written_second` are those
+    /// of the phase's end.
+    Phase,
+}
+
+/// One row. Rows with the same (worker, stream, grain, phase, t0_second, written_second) add up; `sequence`
+/// tells repeats of the same row apart, so a sample that arrives twice counts once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Worker number.
+    pub worker: u16,
+    /// Stream number within the trial.
+    pub stream: u16,
+    /// Running number of this worker's samples, from 0.
+    pub sequence: u64,
+    /// What the histograms cover.
+    pub grain: Grain,
+    /// Phase of the records' t0.
+    pub phase: Phase,
+    /// Second of the records' t0, from T0.
+    pub t0_second: u32,
+    /// Second in which the row was written, from T0.
+    pub written_second: u32,
+    /// Counts (only with [`Grain::Second`]).
+    pub counts: Counts,
+    /// Histograms, each as HdrHistogram V2 bytes (not deflated) of ns, range
+    /// [`LATENCY_NS_MIN`]..[`LATENCY_NS_MAX`]. Absent when empty.
+    pub histograms: BTreeMap<Timing, Vec<u8>>,
+    /// Exact integer sums of ns beside the histograms, so that stages sum to the whole exactly.
+    pub sums_ns: BTreeMap<Timing, u128>,
+}
+
+/// Everything that is counted. All fields add.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Records whose t0 lies in this second (offered). Written in that same second or later.
+    pub offered: u64,
+    /// Records accepted by the client (t2).
+    pub achieved: u64,
+    /// Records acknowledged (acks=0: written to the socket).
+    pub acknowledged: u64,
+    /// Value bytes acknowledged.
+    pub acknowledged_bytes: u64,
+    /// Records failed, by reason: a broker's error name, or `max-block`, `delivery-timeout`.
+    pub failed: BTreeMap<String, u64>,
+    /// Records whose outcome was still open when the drain ended.
+    pub unresolved: u64,
+    /// Produce or fetch requests answered.
+    pub requests: u64,
+    /// Bytes of those requests as written to the socket (fetch: bytes of the responses).
+    pub request_bytes: u64,
+    /// Record batches in them.
+    pub batches: u64,
+    /// Requests or batches sent again.
+    pub retries: u64,
+    /// Records fetched (consume).
+    pub fetched: u64,
+    /// Record batch bytes fetched (consume), as on the wire.
+    pub fetched_bytes: u64,
+    /// Latencies above the histogram's range, clamped.
+    pub clamped: u64,
+}
+
+impl Counts {
+    /// Adds what another counted. Saturates, because a damaged file may hold anything.
+    pub fn add(&mut self, more: &Counts) {
+        let Counts {
+            offered,
+            achieved,
+            acknowledged,
+            acknowledged_bytes,
+            failed,
+            unresolved,
+            requests,
+            request_bytes,
+            batches,
+            retries,
+            fetched,
+            fetched_bytes,
+            clamped,
+        } = more;
+        let pairs = [
+            (&mut self.offered, offered),
+            (&mut self.achieved, achieved),
+            (&mut self.acknowledged, acknowledged),
+            (&mut self.acknowledged_bytes, acknowledged_bytes),
+            (&mut self.unresolved, unresolved),
+            (&mut self.requests, requests),
+            (&mut self.request_bytes, request_bytes),
+            (&mut self.batches, batches),
+            (&mut self.retries, retries),
+            (&mut self.fetched, fetched),
+            (&mut self.fetched_bytes, fetched_bytes),
+            (&mut self.clamped, clamped),
+        ];
+        for (sum, value) in pairs {
+            *sum = sum.saturating_add(*value);
+        }
+        for (reason, records) in failed {
+            let sum = self.failed.entry(reason.clone()).or_default();
+            *sum = sum.saturating_add(*records);
+        }
+    }
+}
+
+/// A span between two instants of a record; the stages sum exactly to the response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Timing {
+    /// t6 − t0: the headline.
+    Response,
+    /// t6 − t2: what a blocking client prints.
+    Service,
+    /// t1 − t0: how late the load generator itself was.
+    Lag,
+    /// t2 − t1: waiting for buffer space.
+    Block,
+    /// t3 − t2: waiting for the batch.
+    Linger,
+    /// t4 − t3: waiting for the connection.
+    Queue,
+    /// t5 − t4: network and broker.
+    Request,
+    /// t6 − t5: from the response's arrival to the outcome.
+    Callback,
+}
+
+impl Timing {
+    /// All, in the order of a record's life, totals first.
+    pub const ALL: [Timing; 8] = [
+        Timing::Response,
+        Timing::Service,
+        Timing::Lag,
+        Timing::Block,
+        Timing::Linger,
+        Timing::Queue,
+        Timing::Request,
+        Timing::Callback,
+    ];
+    /// The stages: they sum to [`Timing::Response`].
+    pub const STAGES: [Timing; 6] =
+        [Timing::Lag, Timing::Block, Timing::Linger, Timing::Queue, Timing::Request, Timing::Callback];
+}
+
+/// A stream's account at its end, over all phases: `offered = acknowledged + failed + unresolved`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamTotals {
+    /// Stream number.
+    pub stream: u16,
+    /// All counts of the stream.
+    pub counts: Counts,
+    /// Per client of this worker, in order: acknowledged records and the span from its first record's t1
+    /// to its last acknowledgement, ns. For figures defined as a sum of each client's whole-run average.
+    pub clients: Vec<ClientTotals>,
+}
+
+/// One client's whole run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientTotals {
+    /// Records acknowledged (produce) or fetched (consume).
+    pub records: u64,
+    /// From the first record handed over to the last outcome, ns.
+    pub span_ns: u64,
+}
+
+/// One reading of a resource or metric.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ProbeReading {
+    /// When, ns from T0 (negative: before it).
+    pub at_ns: i64,
+    /// Whose: `broker-0`, `controller-3000`, `zookeeper-0`, `worker-0`, `kdyno`, `host`.
+    pub subject: String,
+    /// What, with its unit: see [`series`].
+    pub series: String,
+    /// The value. Names that end in `_total` only grow.
+    pub value: f64,
+}
+
+/// Names of probe series. CPU in seconds since the process (host: the machine) started.
+#[allow(missing_docs)]
+pub mod series {
+    pub const CPU_USER_S_TOTAL: &str = "cpu_user_s_total";
+    pub const CPU_SYSTEM_S_TOTAL: &str = "cpu_system_s_total";
+    /// Workers only: user time of the whole process, read once when it had ended.
+    pub const CPU_USER_S_AT_EXIT: &str = "cpu_user_s_at_exit";
+    /// Workers only: the same of system time.
+    pub const CPU_SYSTEM_S_AT_EXIT: &str = "cpu_system_s_at_exit";
+    /// Host only.
+    pub const CPU_IOWAIT_S_TOTAL: &str = "cpu_iowait_s_total";
+    /// Host only.
+    pub const CPU_STEAL_S_TOTAL: &str = "cpu_steal_s_total";
+    /// Host only.
+    pub const CPU_IDLE_S_TOTAL: &str = "cpu_idle_s_total";
+    pub const MEMORY_RSS_BYTES: &str = "memory_rss_bytes";
+    /// Host only.
+    pub const MEMORY_AVAILABLE_BYTES: &str = "memory_available_bytes";
+    pub const DISK_READ_BYTES_TOTAL: &str = "disk_read_bytes_total";
+    pub const DISK_WRITE_BYTES_TOTAL: &str = "disk_write_bytes_total";
+    /// Host only.
+    pub const NET_RECEIVE_BYTES_TOTAL: &str = "net_receive_bytes_total";
+    /// Host only.
+    pub const NET_TRANSMIT_BYTES_TOTAL: &str = "net_transmit_bytes_total";
+    /// Processes: involuntary context switches.
+    pub const CONTEXT_SWITCHES_INVOLUNTARY_TOTAL: &str = "context_switches_involuntary_total";
+}
+
+/// What one second of spinning, sleeping and loopback shows about the host before a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct NoiseReading {
+    /// Iterations of a fixed spin per microsecond, median of slices: how fast the processor is now.
+    pub spin_per_us: f64,
+    /// Slowest slice ÷ median slice of the spin.
+    pub spin_worst_ratio: f64,
+    /// Lateness of absolute sleeps, ns: median and p99.
+    pub sleep_late_ns_p50: u64,
+    /// 99th percentile of the same.
+    pub sleep_late_ns_p99: u64,
+    /// Round trip of one byte over loopback TCP, ns: median and p99.
+    pub loopback_ns_p50: u64,
+    /// 99th percentile of the same.
+    pub loopback_ns_p99: u64,
+    /// Share of processor time stolen during the probe, 0–1.
+    pub steal_share: f64,
+}

@@ -1,0 +1,476 @@
+//! A scenario as typed: every section taken apart, every value still a text with its place.
+
+use super::keys;
+use super::walk::{Fields, entries, known, list, scalar, scalars, settings};
+use crate::input::{InputError, Place, listed};
+use crate::yaml::{Node, Typed};
+
+/// A row of param values, as typed.
+#[derive(Debug, Clone)]
+pub struct RowFile {
+    /// Where it stands.
+    pub place: Place,
+    /// Names and values.
+    pub values: Vec<(Typed, Typed)>,
+}
+
+/// A map from params to lists of values.
+pub type VaryFile = Vec<(Typed, Vec<Typed>)>;
+
+/// Which cases there are.
+#[derive(Debug, Clone, Default)]
+pub struct CasesFile {
+    /// Chosen rows.
+    pub rows: Option<Vec<RowFile>>,
+    /// Lists whose combinations are taken.
+    pub vary: Option<VaryFile>,
+}
+
+/// A profile.
+#[derive(Debug, Clone)]
+pub struct ProfileFile {
+    /// Its name.
+    pub name: Typed,
+    /// Params it sets.
+    pub params: Vec<(Typed, Typed)>,
+    /// Cases of its own.
+    pub cases: CasesFile,
+}
+
+/// The whole file.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
+pub struct ScenarioFile {
+    pub id: Typed,
+    pub question: Typed,
+    pub params: Vec<(Typed, Typed)>,
+    pub profiles: Vec<ProfileFile>,
+    pub cases: CasesFile,
+    pub system: SystemFile,
+    pub topics: Vec<(Typed, TopicFile)>,
+    pub load: Vec<(Typed, LoadFile)>,
+    pub phases: PhasesFile,
+    pub repeat: Typed,
+    pub isolation: Typed,
+    pub show: ShowFile,
+    pub published: Option<PublishedFile>,
+}
+
+/// The `system` section.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
+pub struct SystemFile {
+    pub kafka: KafkaFile,
+    pub mode: ModeFile,
+    pub brokers: Typed,
+    pub heap: Typed,
+    pub pin: Vec<Vec<Typed>>,
+    pub jvm: Vec<Typed>,
+    pub racks: Vec<Typed>,
+    pub storage: StorageFile,
+    pub config: Vec<(Typed, Typed)>,
+    pub proxy: Typed,
+}
+
+/// Where Kafka comes from.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each variant is the key of the same name in `keys`")]
+pub enum KafkaFile {
+    Release(Typed),
+    Home(Typed),
+    Source(Typed),
+}
+
+/// How metadata is kept.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each variant is the key of the same name in `keys`")]
+pub enum ModeFile {
+    Kraft(Typed),
+    Controllers(Typed),
+    Zookeeper(Typed),
+}
+
+/// Where logs lie.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each variant is described in `keys`")]
+pub enum StorageFile {
+    Word(Typed),
+    Dirs(Vec<Typed>),
+}
+
+/// A topic.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
+pub struct TopicFile {
+    pub partitions: Typed,
+    pub replicas: Typed,
+    pub config: Vec<(Typed, Typed)>,
+}
+
+/// A load item.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
+pub struct LoadFile {
+    pub topic: Typed,
+    pub clients: Typed,
+    pub zone: Typed,
+    pub client: Vec<(Typed, Typed)>,
+    pub role: RoleFile,
+}
+
+/// What a load item's clients do.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each variant is the key of the same name in `keys`")]
+pub enum RoleFile {
+    Produce(Box<ProduceFile>),
+    Consume { from: Typed },
+}
+
+/// How records are sent.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
+pub struct ProduceFile {
+    pub rate: RateFile,
+    /// Only when typed: it has no meaning with a rate.
+    pub queue: Option<Typed>,
+    /// Only when typed: it has no meaning with `rate: max`.
+    pub arrivals: Option<Typed>,
+    pub value: Typed,
+    pub payload: PayloadFile,
+}
+
+/// A rate.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each variant is described in `keys`")]
+pub enum RateFile {
+    Plain(Typed),
+    Ramp { from: Typed, to: Typed, over: Typed },
+    Steps(Place, Vec<(Typed, Typed)>),
+}
+
+/// A payload.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each variant is described in `keys`")]
+pub enum PayloadFile {
+    Word(Typed),
+    Pooled(Typed),
+}
+
+/// The phases.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
+pub struct PhasesFile {
+    pub warmup: Typed,
+    pub measure: MeasureFile,
+    pub drain: Typed,
+}
+
+/// The measured window.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each variant is described in `keys`")]
+pub enum MeasureFile {
+    Time(Typed),
+    Records { records: Typed, within: Typed },
+}
+
+/// The table.
+#[derive(Debug, Clone, Default)]
+#[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
+pub struct ShowFile {
+    pub rows: Option<Vec<Typed>>,
+    pub columns: Option<Vec<Typed>>,
+}
+
+/// Published figures.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
+pub struct PublishedFile {
+    pub title: String,
+    pub date: String,
+    pub hardware: String,
+    pub definition: String,
+    pub rows: Vec<RowFile>,
+}
+
+impl ScenarioFile {
+    /// Takes the tree apart.
+    ///
+    /// # Errors
+    /// The first unknown, later, missing or misplaced key, with its place; no file name yet.
+    pub fn read(root: &Node) -> Result<Self, InputError> {
+        let fields = Fields::of(root, &keys::SCENARIO)?;
+        version(&fields)?;
+        Ok(Self {
+            id: fields.required("id")?,
+            question: fields.required("question")?,
+            params: opt(&fields, "params", |node| settings(node, "params"))?.unwrap_or_default(),
+            profiles: opt(&fields, "profiles", profiles)?.unwrap_or_default(),
+            cases: cases(&fields)?,
+            system: system(fields.get("system"), fields.place)?,
+            topics: named(&fields, "topics", topic)?,
+            load: named(&fields, "load", load)?,
+            phases: opt(&fields, "phases", phases)?.ok_or_else(|| missing(&fields, "phases"))?,
+            repeat: fields.required("repeat")?,
+            isolation: fields.required("isolation")?,
+            show: opt(&fields, "show", show)?.unwrap_or_default(),
+            published: opt(&fields, "published", published)?,
+        })
+    }
+}
+
+/// Checks the format's version, before anything else is judged.
+pub(crate) fn version(fields: &Fields<'_>) -> Result<(), InputError> {
+    let version = fields.required("kdyno")?;
+    if version.text == "1" {
+        return Ok(());
+    }
+    let message = format!("this kdyno reads format version 1, not {}", crate::input::quoted(&version.text));
+    Err(InputError::at(version.place, message).hint("write `kdyno: 1`"))
+}
+
+fn missing(fields: &Fields<'_>, name: &str) -> InputError {
+    InputError::at(fields.place, format!("`{name}` is missing"))
+}
+
+fn opt<'n, T>(
+    fields: &Fields<'n>,
+    name: &str,
+    read: impl FnOnce(&'n Node) -> Result<T, InputError>,
+) -> Result<Option<T>, InputError> {
+    fields.get(name).map(read).transpose()
+}
+
+fn list_of<T>(
+    fields: &Fields<'_>,
+    name: &str,
+    read: impl Fn(&Node) -> Result<T, InputError>,
+) -> Result<Vec<T>, InputError> {
+    let Some(node) = fields.get(name) else { return Ok(Vec::new()) };
+    list(node, name)?.iter().map(read).collect()
+}
+
+fn named<T>(
+    fields: &Fields<'_>,
+    name: &str,
+    read: impl Fn(&Node) -> Result<T, InputError>,
+) -> Result<Vec<(Typed, T)>, InputError> {
+    let Some(node) = fields.get(name) else { return Ok(Vec::new()) };
+    let entries = entries(node, name)?;
+    if entries.is_empty() {
+        return Err(InputError::at(node.place(), format!("`{name}` is empty; it takes at least one entry")));
+    }
+    entries.iter().map(|(key, value)| Ok((key.clone(), read(value)?))).collect()
+}
+
+fn row(node: &Node) -> Result<RowFile, InputError> {
+    Ok(RowFile { place: node.place(), values: settings(node, "a row")? })
+}
+
+fn cases(fields: &Fields<'_>) -> Result<CasesFile, InputError> {
+    let rows = match fields.get("cases") {
+        None => None,
+        Some(node) => {
+            let rows = list(node, "cases")?.iter().map(row).collect::<Result<Vec<_>, _>>()?;
+            if rows.is_empty() {
+                return Err(InputError::at(node.place(), "`cases` is empty; leave it out for a single case"));
+            }
+            Some(rows)
+        }
+    };
+    Ok(CasesFile { rows, vary: opt(fields, "vary", vary)? })
+}
+
+fn vary(node: &Node) -> Result<VaryFile, InputError> {
+    let one = |(key, value): &(Typed, Node)| {
+        let values = scalars(value, &key.text)?;
+        if values.is_empty() {
+            return Err(InputError::at(value.place(), format!("`{}` has no values to vary over", key.text)));
+        }
+        Ok((key.clone(), values))
+    };
+    entries(node, "vary")?.iter().map(one).collect()
+}
+
+fn profiles(node: &Node) -> Result<Vec<ProfileFile>, InputError> {
+    let one = |(name, body): &(Typed, Node)| {
+        let fields = Fields::of(body, &keys::PROFILE)?;
+        let params = fields.others().map(|(key, value)| Ok((key.clone(), scalar(value, &key.text)?)));
+        let params = params.collect::<Result<Vec<_>, InputError>>()?;
+        Ok(ProfileFile { name: name.clone(), params, cases: cases(&fields)? })
+    };
+    entries(node, "profiles")?.iter().map(one).collect()
+}
+
+fn system(node: Option<&Node>, place: Place) -> Result<SystemFile, InputError> {
+    let empty = Node::Map(place, Vec::new());
+    let fields = Fields::of(node.unwrap_or(&empty), &keys::SYSTEM)?;
+    let limits = Fields::of(fields.get("limits").unwrap_or(&empty), &keys::LIMITS)?;
+    Ok(SystemFile {
+        kafka: kafka(&fields)?,
+        mode: mode(&fields)?,
+        brokers: fields.required("brokers")?,
+        heap: limits.required("heap")?,
+        pin: list_of(&limits, "pin", pin)?,
+        jvm: list_of(&fields, "jvm", |node| scalar(node, "jvm"))?,
+        racks: list_of(&fields, "racks", |node| scalar(node, "racks"))?,
+        storage: match fields.get("storage") {
+            Some(Node::List(_, items)) => {
+                StorageFile::Dirs(items.iter().map(|item| scalar(item, "storage")).collect::<Result<_, _>>()?)
+            }
+            _ => StorageFile::Word(fields.required("storage")?),
+        },
+        config: opt(&fields, "config", |node| settings(node, "config"))?.unwrap_or_default(),
+        proxy: fields.required("proxy")?,
+    })
+}
+
+fn pin(node: &Node) -> Result<Vec<Typed>, InputError> {
+    let cpus = scalars(node, "pin")?;
+    if cpus.is_empty() {
+        return Err(InputError::at(node.place(), "`pin` has an empty list of processors"));
+    }
+    Ok(cpus)
+}
+
+fn kafka(fields: &Fields<'_>) -> Result<KafkaFile, InputError> {
+    let Some(node @ Node::Map(..)) = fields.get("kafka") else {
+        return fields.required("kafka").map(KafkaFile::Release);
+    };
+    let (name, value) = Fields::of(node, &keys::KAFKA)?.single()?;
+    let value = scalar(value, name)?;
+    Ok(if name == "home" { KafkaFile::Home(value) } else { KafkaFile::Source(value) })
+}
+
+fn mode(fields: &Fields<'_>) -> Result<ModeFile, InputError> {
+    let Some(node @ Node::Map(..)) = fields.get("mode") else {
+        let mode = fields.required("mode")?;
+        if matches!(mode.text.as_str(), "zookeeper" | "controllers") {
+            let hint = format!("write `mode: {{{}: 3}}`", mode.text);
+            return Err(InputError::at(mode.place, format!("`{}` needs a number", mode.text)).hint(hint));
+        }
+        return Ok(ModeFile::Kraft(mode));
+    };
+    let (name, value) = Fields::of(node, &keys::MODE)?.single()?;
+    let value = scalar(value, name)?;
+    match name {
+        "controllers" => Ok(ModeFile::Controllers(value)),
+        "zookeeper" => Ok(ModeFile::Zookeeper(value)),
+        _ if value.text == "combined" => Ok(ModeFile::Kraft(Typed { text: "kraft".to_owned(), ..value })),
+        _ => Err(InputError::at(value.place, format!("`kraft` takes `combined`, not `{}`", value.text))
+            .hint("for controllers of their own write `mode: {controllers: 3}`")),
+    }
+}
+
+fn topic(node: &Node) -> Result<TopicFile, InputError> {
+    let fields = Fields::of(node, &keys::TOPIC)?;
+    Ok(TopicFile {
+        partitions: fields.required("partitions")?,
+        replicas: fields.required("replicas")?,
+        config: opt(&fields, "config", |node| settings(node, "config"))?.unwrap_or_default(),
+    })
+}
+
+fn load(node: &Node) -> Result<LoadFile, InputError> {
+    let has =
+        |name: &str| matches!(node, Node::Map(_, fields) if fields.iter().any(|(key, _)| key.text == name));
+    let produces = has("produce");
+    if produces && has("consume") {
+        return Err(InputError::at(node.place(), "a load item either produces or consumes, not both")
+            .hint("make two load items"));
+    }
+    if !produces && !has("consume") {
+        // A role of a later version, or a misspelt one, is a key that neither role has.
+        let typed = entries(node, "a load item")?.iter().map(|(key, _)| key);
+        let either = |key: &&Typed| {
+            let mut keys = keys::PRODUCE.keys.iter().chain(keys::CONSUME.keys);
+            !keys.any(|known| known.name == key.text)
+        };
+        typed.filter(either).try_for_each(|key| known(key, &keys::LOAD))?;
+        let roles = listed(keys::LOAD.keys.iter().map(|key| key.name));
+        return Err(
+            InputError::at(node.place(), "the load item does nothing").hint(format!("add one of {roles}"))
+        );
+    }
+    let fields = Fields::of(node, if produces { &keys::PRODUCE } else { &keys::CONSUME })?;
+    Ok(LoadFile {
+        topic: fields.required(if produces { "produce" } else { "consume" })?,
+        clients: fields.required("clients")?,
+        zone: fields.required("zone")?,
+        client: opt(&fields, "client", |node| settings(node, "client"))?.unwrap_or_default(),
+        role: if produces {
+            RoleFile::Produce(Box::new(produce(&fields)?))
+        } else {
+            RoleFile::Consume { from: fields.required("from")? }
+        },
+    })
+}
+
+fn produce(fields: &Fields<'_>) -> Result<ProduceFile, InputError> {
+    Ok(ProduceFile {
+        rate: rate(fields)?,
+        queue: opt(fields, "queue", |node| scalar(node, "queue"))?,
+        arrivals: opt(fields, "arrivals", |node| scalar(node, "arrivals"))?,
+        value: fields.required("value")?,
+        payload: match fields.get("payload") {
+            Some(node @ Node::Map(..)) => {
+                PayloadFile::Pooled(Fields::of(node, &keys::PAYLOAD)?.required("pooled")?)
+            }
+            _ => PayloadFile::Word(fields.required("payload")?),
+        },
+    })
+}
+
+fn rate(fields: &Fields<'_>) -> Result<RateFile, InputError> {
+    let Some(node @ Node::Map(..)) = fields.get("rate") else {
+        return fields.required("rate").map(RateFile::Plain);
+    };
+    let (name, value) = Fields::of(node, &keys::RATE_COURSE)?.single()?;
+    if name == "ramp" {
+        let ramp = Fields::of(value, &keys::RAMP)?;
+        let (from, to) = (ramp.required("from")?, ramp.required("to")?);
+        return Ok(RateFile::Ramp { from, to, over: ramp.required("over")? });
+    }
+    let step = |node: &Node| {
+        let step = Fields::of(node, &keys::STEP)?;
+        Ok((step.required("rate")?, step.required("for")?))
+    };
+    let steps = list(value, "steps")?.iter().map(step).collect::<Result<Vec<_>, InputError>>()?;
+    if steps.is_empty() {
+        return Err(InputError::at(value.place(), "`steps` is empty"));
+    }
+    Ok(RateFile::Steps(value.place(), steps))
+}
+
+fn phases(node: &Node) -> Result<PhasesFile, InputError> {
+    let fields = Fields::of(node, &keys::PHASES)?;
+    let measure = match fields.get("measure") {
+        Some(node @ Node::Map(..)) => {
+            let measure = Fields::of(node, &keys::MEASURE)?;
+            let records = measure.required("records")?;
+            MeasureFile::Records { records, within: measure.required("within")? }
+        }
+        _ => MeasureFile::Time(fields.required("measure")?),
+    };
+    Ok(PhasesFile { warmup: fields.required("warmup")?, measure, drain: fields.required("drain")? })
+}
+
+fn show(node: &Node) -> Result<ShowFile, InputError> {
+    let fields = Fields::of(node, &keys::SHOW)?;
+    Ok(ShowFile {
+        rows: opt(&fields, "rows", |node| scalars(node, "rows"))?,
+        columns: opt(&fields, "columns", |node| scalars(node, "columns"))?,
+    })
+}
+
+fn published(node: &Node) -> Result<PublishedFile, InputError> {
+    let fields = Fields::of(node, &keys::PUBLISHED)?;
+    let source = fields.get("source").map(|node| Fields::of(node, &keys::SOURCE)).transpose()?;
+    let source = source.ok_or_else(|| missing(&fields, "source"))?;
+    Ok(PublishedFile {
+        title: source.required("title")?.text,
+        date: source.required("date")?.text,
+        hardware: source.required("hardware")?.text,
+        definition: fields.required("definition")?.text,
+        rows: list_of(&fields, "rows", row)?,
+    })
+}

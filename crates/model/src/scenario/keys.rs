@@ -1,0 +1,486 @@
+//! Every key of a scenario and a target, in tables: the reader checks against them, the reference and the
+//! JSON Schema are made from them, so the three cannot disagree.
+
+/// What may stand under a key.
+#[derive(Debug)]
+pub enum Kind {
+    /// A single value; the text says which sort.
+    Scalar(&'static str),
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A map with the keys of a section.
+    Section(&'static Section),
+    /// A map of free names, each with a section.
+    Named(&'static Section),
+    /// A map of free names with single values; the text says of what.
+    Settings(&'static str),
+    /// A list.
+    List(&'static Kind),
+    /// One of several.
+    Either(&'static [Kind]),
+}
+
+/// One key.
+#[derive(Debug)]
+pub struct Key {
+    /// As typed.
+    pub name: &'static str,
+    /// What may stand under it.
+    pub kind: Kind,
+    /// What holds when it is left out; none when it is required or when nothing holds.
+    pub default: Option<&'static str>,
+    /// Whether it must be there.
+    pub required: bool,
+    /// What it means.
+    pub meaning: &'static str,
+}
+
+/// A map with known keys.
+#[derive(Debug)]
+pub struct Section {
+    /// Its name in messages and in the reference.
+    pub name: &'static str,
+    /// What it is for.
+    pub purpose: &'static str,
+    /// The keys.
+    pub keys: &'static [Key],
+    /// Keys of a later version, each with what to do until then (may be empty).
+    pub later: &'static [(&'static str, &'static str)],
+    /// Whether names beside the keys are allowed (params).
+    pub open: bool,
+}
+
+/// Sections that do not stand under a key of their own name.
+const NOUNS: &[&str] =
+    &["scenario", "profile", "topic", "load item", "produce item", "consume item", "step", "target"];
+
+impl Section {
+    /// How messages call it: `the topic`, or the key under which it stands.
+    pub fn called(&self) -> String {
+        if NOUNS.contains(&self.name) { format!("the {}", self.name) } else { format!("`{}`", self.name) }
+    }
+}
+
+const fn key(name: &'static str, kind: Kind, meaning: &'static str) -> Key {
+    Key { name, kind, default: None, required: false, meaning }
+}
+
+const fn needed(name: &'static str, kind: Kind, meaning: &'static str) -> Key {
+    Key { name, kind, default: None, required: true, meaning }
+}
+
+const fn or(name: &'static str, kind: Kind, default: &'static str, meaning: &'static str) -> Key {
+    Key { name, kind, default: Some(default), required: false, meaning }
+}
+
+const fn section(name: &'static str, purpose: &'static str, keys: &'static [Key]) -> Section {
+    Section { name, purpose, keys, later: &[], open: false }
+}
+
+const COUNT: Kind = Kind::Scalar("count");
+const SIZE: Kind = Kind::Scalar("size");
+const DURATION: Kind = Kind::Scalar("duration");
+const RATE: Kind = Kind::Scalar("rate");
+const TEXT: Kind = Kind::Scalar("text");
+
+/// A scenario's top level.
+pub static SCENARIO: Section = Section {
+    name: "scenario",
+    purpose: "One question, asked of a system under a load.",
+    keys: &[
+        needed("kdyno", Kind::Choice(&["1"]), "version of this format"),
+        needed("id", TEXT, "short name: lowercase letters, digits and `-`"),
+        needed("question", TEXT, "the question the scenario asks, for people"),
+        key("params", Kind::Settings("params"), "the values that may vary, each with its usual value"),
+        key("profiles", Kind::Named(&PROFILE), "named settings of the params, e.g. `laptop`, `published`"),
+        key("cases", Kind::List(&Kind::Settings("params")), "chosen rows of param values, one case each"),
+        key("vary", Kind::Section(&VARY), "lists of param values; every combination is a case"),
+        key("system", Kind::Section(&SYSTEM), "the cluster to make; not used with a target"),
+        needed("topics", Kind::Named(&TOPIC), "topics to make; their names are addresses"),
+        needed("load", Kind::Named(&LOAD), "load items, all started together; their names are addresses"),
+        needed("phases", Kind::Section(&PHASES), "lengths of warm-up, measurement and drain"),
+        or("repeat", COUNT, "1", "trials per case"),
+        or(
+            "isolation",
+            Kind::Choice(&["cluster", "topic", "none"]),
+            "topic",
+            "what is made anew for each trial",
+        ),
+        key("show", Kind::Section(&SHOW), "the table to print"),
+        key("published", Kind::Section(&PUBLISHED), "figures somebody published, to set beside ours"),
+    ],
+    later: &[
+        ("compare", "run both sides as cases of one param, e.g. `vary: {kafka: [3.7.2, 4.1.1]}`"),
+        ("find", "list the rates to try as cases, e.g. `vary: {rate: [20k/s, 40k/s]}`"),
+        ("expect", ""),
+        ("budget", "shorten `phases` or `repeat` by `--set`"),
+        ("sla", ""),
+        ("faults", ""),
+    ],
+    open: false,
+};
+
+/// A profile.
+pub static PROFILE: Section = Section {
+    name: "profile",
+    purpose: "Param values that replace those under `params`; it may bring cases of its own.",
+    keys: &[
+        key("cases", Kind::List(&Kind::Settings("params")), "replaces the scenario's `cases` and `vary`"),
+        key("vary", Kind::Section(&VARY), "replaces the scenario's `cases` and `vary`"),
+    ],
+    later: &[],
+    open: true,
+};
+
+/// Lists of values by param.
+pub static VARY: Section = Section {
+    name: "vary",
+    purpose: "A map from params to lists of values; every combination is a case.",
+    keys: &[],
+    later: &[],
+    open: true,
+};
+
+/// The system under test.
+pub static SYSTEM: Section = Section {
+    name: "system",
+    purpose: "A local cluster of real Apache Kafka brokers.",
+    keys: &[
+        or(
+            "kafka",
+            Kind::Either(&[Kind::Scalar("release or `newest`"), Kind::Section(&KAFKA)]),
+            "newest",
+            "where Kafka comes from: a release such as `3.7.2`, or `{home: DIR}`, or `{source: DIR}`",
+        ),
+        or(
+            "mode",
+            Kind::Either(&[Kind::Choice(&["kraft"]), Kind::Section(&MODE)]),
+            "kraft",
+            "how metadata is kept: `kraft`, `{kraft: combined}`, `{controllers: 3}` or `{zookeeper: 3}`",
+        ),
+        or("brokers", COUNT, "1", "number of brokers"),
+        key("limits", Kind::Section(&LIMITS), "what each broker may use"),
+        key("jvm", Kind::List(&TEXT), "further JVM options of each broker, verbatim"),
+        key("racks", Kind::List(&TEXT), "rack of each broker; a shorter list repeats"),
+        or(
+            "storage",
+            Kind::Either(&[Kind::Choice(&["disk", "memory"]), Kind::List(&TEXT)]),
+            "disk",
+            "where the brokers' logs lie; a list names one folder per drive",
+        ),
+        key("config", Kind::Settings("Kafka broker settings"), "broker settings under Kafka's own names"),
+        or("proxy", Kind::Choice(&["none"]), "none", "a Kafka proxy between clients and brokers"),
+    ],
+    later: &[("listeners", "clients and brokers speak plaintext")],
+    open: false,
+};
+
+/// Kafka from a folder.
+pub static KAFKA: Section = section(
+    "kafka",
+    "One of the two.",
+    &[
+        key("home", TEXT, "folder of an unpacked distribution (has `libs/`)"),
+        key("source", TEXT, "folder of a built Kafka checkout"),
+    ],
+);
+
+/// Where metadata is kept.
+pub static MODE: Section = section(
+    "mode",
+    "One of the three.",
+    &[
+        key("kraft", Kind::Choice(&["combined"]), "each broker is a controller too (the first three vote)"),
+        key("controllers", COUNT, "number of controllers of their own"),
+        key("zookeeper", COUNT, "number of ZooKeeper nodes, 1 or 3; Kafka before 4.0"),
+    ],
+);
+
+/// What each broker may use.
+pub static LIMITS: Section = Section {
+    name: "limits",
+    purpose: "What each broker may use.",
+    keys: &[
+        or("heap", SIZE, "1GiB", "heap of each broker, fixed (`-Xms` = `-Xmx`)"),
+        key(
+            "pin",
+            Kind::List(&Kind::List(&COUNT)),
+            "processors each broker is pinned to, e.g. `[[0], [1]]`; a shorter list repeats",
+        ),
+    ],
+    later: &[("cpus", "pin brokers to processors instead, e.g. `pin: [[0], [1]]`")],
+    open: false,
+};
+
+/// A topic.
+pub static TOPIC: Section = section(
+    "topic",
+    "A topic, made before each trial.",
+    &[
+        needed("partitions", COUNT, "number of partitions"),
+        or("replicas", COUNT, "1", "replication factor"),
+        key("config", Kind::Settings("Kafka topic settings"), "topic settings under Kafka's own names"),
+    ],
+);
+
+/// A load item: the two roles.
+pub static LOAD: Section = Section {
+    name: "load item",
+    purpose: "Clients that do the same. It either produces or consumes.",
+    keys: &[key("produce", TEXT, "produce to this topic"), key("consume", TEXT, "consume this topic")],
+    later: LATER_ROLES,
+    open: false,
+};
+
+const LATER_ROLES: &[(&str, &str)] = &[
+    ("end_to_end", "the roles are `produce` and `consume`"),
+    ("users", "the roles are `produce` and `consume`"),
+    ("job", "the roles are `produce` and `consume`"),
+    ("through", "the roles are `produce` and `consume`"),
+];
+
+/// A load item that produces.
+pub static PRODUCE: Section = Section {
+    name: "produce item",
+    purpose: "Clients that send records.",
+    keys: &[
+        needed("produce", TEXT, "the topic, by its name under `topics`"),
+        or("clients", COUNT, "1", "number of clients, each with connections of its own"),
+        needed(
+            "rate",
+            Kind::Either(&[Kind::Scalar("rate, `RATE each` or `max`"), Kind::Section(&RATE_COURSE)]),
+            "records per second of the whole item: `20k/s`, or `5k/s each` per client, or `max` (as fast as \
+             the client's buffer takes them)",
+        ),
+        or(
+            "queue",
+            Kind::Choice(&["buffer", "none"]),
+            "buffer",
+            "with `rate: max`: fill `buffer.memory` as the Java client does, or only what can be sent at once",
+        ),
+        or(
+            "arrivals",
+            Kind::Choice(&["poisson", "constant"]),
+            "poisson",
+            "with a rate: exponential or equal gaps between the intended instants",
+        ),
+        needed("value", SIZE, "size of each record's value"),
+        or(
+            "payload",
+            Kind::Either(&[Kind::Choice(&["unique", "pooled"]), Kind::Section(&PAYLOAD)]),
+            "unique",
+            "each record built anew, or blocks encoded once and sent again and again",
+        ),
+        or("zone", Kind::Choice(&["same"]), "same", "where the clients are, seen from the brokers"),
+        key(
+            "client",
+            Kind::Settings("Java producer settings"),
+            "producer settings under the Java client's names",
+        ),
+    ],
+    later: LATER_LOAD,
+    open: false,
+};
+
+/// A load item that consumes.
+pub static CONSUME: Section = Section {
+    name: "consume item",
+    purpose: "Clients that fetch records; partition p goes to client p mod clients.",
+    keys: &[
+        needed("consume", TEXT, "the topic, by its name under `topics`"),
+        or("clients", COUNT, "1", "number of clients, each with connections of its own"),
+        or("from", Kind::Choice(&["latest", "earliest"]), "latest", "where to begin"),
+        or("zone", Kind::Choice(&["same"]), "same", "where the clients are, seen from the brokers"),
+        key(
+            "client",
+            Kind::Settings("Java consumer settings"),
+            "consumer settings under the Java client's names",
+        ),
+    ],
+    later: &[
+        ("group", "leave it out: partition p is then assigned to client p mod clients"),
+        ("at", "all load items start together"),
+        ("after", "all load items start together"),
+        ("rate", "consumers fetch as fast as they can"),
+    ],
+    open: false,
+};
+
+const LATER_LOAD: &[(&str, &str)] = &[
+    ("at", "all load items start together"),
+    ("after", "all load items start together"),
+    ("key", "records have no key"),
+    ("keys", "records have no key"),
+    ("headers", "records have no headers"),
+];
+
+/// A rate that changes.
+pub static RATE_COURSE: Section = section(
+    "rate",
+    "One of the two.",
+    &[
+        key("ramp", Kind::Section(&RAMP), "linear from one rate to another, then on at the latter"),
+        key("steps", Kind::List(&Kind::Section(&STEP)), "one rate after the other; the last goes on"),
+    ],
+);
+
+/// A ramp.
+pub static RAMP: Section = section(
+    "ramp",
+    "A linear change, counted from the start of the load (the warm-up is part of it).",
+    &[
+        needed("from", RATE, "rate at the start; may be `0/s`"),
+        needed("to", RATE, "rate at the end"),
+        needed("over", DURATION, "how long the change takes"),
+    ],
+);
+
+/// A step.
+pub static STEP: Section = section(
+    "step",
+    "A stretch of constant rate, counted from the start of the load.",
+    &[needed("rate", RATE, "rate of the stretch"), needed("for", DURATION, "its length")],
+);
+
+/// A payload with its options.
+pub static PAYLOAD: Section = section(
+    "payload",
+    "Blocks encoded once.",
+    &[needed("pooled", SIZE, "least size of the pool over all partitions; `pooled` alone means `8MiB`")],
+);
+
+/// The phases.
+pub static PHASES: Section = section(
+    "phases",
+    "A record belongs to the phase of its intended instant.",
+    &[
+        or("warmup", DURATION, "5s", "load that is not reported"),
+        needed(
+            "measure",
+            Kind::Either(&[DURATION, Kind::Section(&MEASURE)]),
+            "the measured window: a duration, or `{records: 20M}`, or `{records: 20M each}`",
+        ),
+        or(
+            "drain",
+            Kind::Either(&[Kind::Choice(&["auto"]), DURATION]),
+            "auto",
+            "longest wait for what is in flight; `auto` is the largest `delivery.timeout.ms`",
+        ),
+    ],
+);
+
+/// A window by records.
+pub static MEASURE: Section = section(
+    "measure",
+    "A window that ends after a number of records.",
+    &[
+        needed(
+            "records",
+            Kind::Scalar("count or `COUNT each`"),
+            "records of each produce item, or of each of its clients",
+        ),
+        or("within", DURATION, "1h", "upper bound of the window"),
+    ],
+);
+
+/// The table.
+pub static SHOW: Section = section(
+    "show",
+    "The table: one row per case.",
+    &[
+        key(
+            "rows",
+            Kind::List(&TEXT),
+            "params that head each row; left out: those that differ between cases",
+        ),
+        key("columns", Kind::List(&TEXT), "metric addresses, e.g. `writers.acked_per_s`"),
+    ],
+);
+
+/// Published figures.
+pub static PUBLISHED: Section = section(
+    "published",
+    "Figures somebody published. They are facts to compare shapes with; a row that no case runs prints \
+     \"not tested\".",
+    &[
+        needed("source", Kind::Section(&SOURCE), "where they stand"),
+        or("definition", TEXT, "", "how the source defines its figure, where that differs from ours"),
+        needed(
+            "rows",
+            Kind::List(&Kind::Settings("params and metric addresses")),
+            "params that select a case, and metric addresses with the published number in the metric's unit \
+             (`null`: not given); a param of `show.rows` left out has its value under `params`",
+        ),
+    ],
+);
+
+/// Where published figures stand.
+pub static SOURCE: Section = section(
+    "source",
+    "Where published figures stand.",
+    &[
+        needed("title", TEXT, "title"),
+        needed("date", TEXT, "date, as written there"),
+        needed("hardware", TEXT, "what it was measured on"),
+    ],
+);
+
+/// A target's top level.
+pub static TARGET: Section = Section {
+    name: "target",
+    purpose: "How to reach an existing cluster and what may be done to it. Private: mode 0600.",
+    keys: &[
+        needed("kdyno", Kind::Choice(&["1"]), "version of this format"),
+        needed("target", TEXT, "name of the target"),
+        needed("cluster_id", TEXT, "the cluster id that must answer; otherwise nothing is sent"),
+        needed("client", Kind::Section(&CLIENT), "how to reach it"),
+        key("facts", Kind::Settings("facts"), "what is known of it, printed as \"declared\"; may be nested"),
+        key("guard", Kind::Section(&GUARD), "what may be done to it"),
+    ],
+    later: &[("metrics", "brokers of a target are not probed")],
+    open: false,
+};
+
+/// How to reach a target.
+pub static CLIENT: Section = section(
+    "client",
+    "One of `bootstrap` and `properties`.",
+    &[
+        key("bootstrap", Kind::List(&TEXT), "`host:port` of brokers to ask first"),
+        key("properties", TEXT, "a Java client's properties file; `bootstrap.servers` is read from it"),
+        key("secrets", Kind::Settings("secrets"), "not in this version yet: only PLAINTEXT is spoken"),
+    ],
+);
+
+/// What may be done to a target.
+pub static GUARD: Section = Section {
+    name: "guard",
+    purpose: "What may be done to the target. Only topics with the prefix and the run's id are ever deleted.",
+    keys: &[
+        or("prefix", TEXT, "kdyno-", "begins every topic and client id of ours"),
+        key("caps", Kind::Section(&CAPS), "limits; a plan above one is refused"),
+        key(
+            "allow",
+            Kind::List(&Kind::Choice(&["rate-max"])),
+            "what is allowed beside paced load on own topics",
+        ),
+    ],
+    later: &[("abort_if", "")],
+    open: false,
+};
+
+/// Limits on what a target is given.
+pub static CAPS: Section = section(
+    "caps",
+    "Limits; a plan above one is refused.",
+    &[
+        key("produce", Kind::Scalar("size per second, e.g. `20MiB/s`"), "value bytes per second"),
+        key("connections", COUNT, "connections at once"),
+        key("partitions", COUNT, "partitions made in all"),
+        key("disk", SIZE, "bytes written in all, replicas included"),
+        key("time", DURATION, "length of the run"),
+    ],
+);
+
+/// Permissions of a target that a later version will act on.
+pub const ALLOW_LATER: &[&str] = &["faults", "restarts", "config-changes", "existing-topics"];

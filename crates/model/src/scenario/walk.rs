@@ -1,0 +1,128 @@
+//! Takes a map apart by the table of its keys: unknown, later, missing and misplaced keys are errors here,
+//! so that the readers of the sections only say what they need.
+
+use super::keys::Section;
+use crate::input::{InputError, Place, known_hint, listed, quoted};
+use crate::yaml::{Node, Typed};
+
+/// The fields of one map, all of them known.
+pub(crate) struct Fields<'n> {
+    section: &'static Section,
+    /// Where the map begins.
+    pub place: Place,
+    fields: &'n [(Typed, Node)],
+}
+
+impl<'n> Fields<'n> {
+    /// Checks a node against a section's table.
+    pub fn of(node: &'n Node, section: &'static Section) -> Result<Self, InputError> {
+        let Node::Map(place, fields) = node else {
+            let message = format!("{} is a map, not {}", section.called(), node.kind());
+            return Err(InputError::at(node.place(), message).hint(keys_hint(section)));
+        };
+        for (key, _) in fields {
+            known(key, section)?;
+        }
+        for key in section.keys.iter().filter(|key| key.required) {
+            if !fields.iter().any(|(typed, _)| typed.text == key.name) {
+                let message = format!("{} lacks `{}`", section.called(), key.name);
+                return Err(InputError::at(*place, message).hint(format!("`{}`: {}", key.name, key.meaning)));
+            }
+        }
+        Ok(Self { section, place: *place, fields })
+    }
+
+    /// The node under a key.
+    pub fn get(&self, name: &str) -> Option<&'n Node> {
+        debug_assert!(self.section.keys.iter().any(|key| key.name == name), "{name} is not in the table");
+        self.fields.iter().find(|(key, _)| key.text == name).map(|(_, node)| node)
+    }
+
+    /// The single value under a key, or the table's default.
+    pub fn scalar(&self, name: &str) -> Result<Option<Typed>, InputError> {
+        if let Some(node) = self.get(name) {
+            return scalar(node, name).map(Some);
+        }
+        let default = self.section.keys.iter().find(|key| key.name == name).and_then(|key| key.default);
+        Ok(default.map(|text| Typed::assumed(text, self.place)))
+    }
+
+    /// The single value under a key that is required or has a default.
+    pub fn required(&self, name: &str) -> Result<Typed, InputError> {
+        self.scalar(name)?
+            .ok_or_else(|| InputError::at(self.place, format!("{} lacks `{name}`", self.section.called())))
+    }
+
+    /// Fields beside those of the table (open sections only).
+    pub fn others(&self) -> impl Iterator<Item = &'n (Typed, Node)> {
+        let section = self.section;
+        self.fields.iter().filter(move |(key, _)| !section.keys.iter().any(|known| known.name == key.text))
+    }
+
+    /// The only key that is there, of a section that holds one of several.
+    pub fn single(&self) -> Result<(&'n str, &'n Node), InputError> {
+        match self.fields {
+            [(key, node)] => Ok((key.text.as_str(), node)),
+            _ => Err(InputError::at(self.place, format!("{} takes exactly one key", self.section.called()))
+                .hint(keys_hint(self.section))),
+        }
+    }
+}
+
+fn keys_hint(section: &Section) -> String {
+    let names = listed(section.keys.iter().map(|key| key.name));
+    if section.open { "params by name".to_owned() } else { format!("keys here: {names}") }
+}
+
+/// Whether a key is one of the section's; the error says which it may be.
+pub(crate) fn known(key: &Typed, section: &'static Section) -> Result<(), InputError> {
+    if section.open || section.keys.iter().any(|known| known.name == key.text) {
+        return Ok(());
+    }
+    if let Some((name, hint)) = section.later.iter().find(|(name, _)| *name == key.text) {
+        return Err(InputError::later(key.place, &format!("`{name}`"), hint));
+    }
+    let message = format!("{} is not a key of {}", quoted(&key.text), section.called());
+    let names: Vec<&str> = section.keys.iter().map(|known| known.name).collect();
+    Err(InputError::at(key.place, message).hint(known_hint(&key.text, names)))
+}
+
+/// A node that must be a single value.
+pub(crate) fn scalar(node: &Node, what: &str) -> Result<Typed, InputError> {
+    match node {
+        Node::Scalar(typed) if typed.text.is_empty() && !typed.quoted => {
+            Err(InputError::at(typed.place, format!("`{what}` has no value")))
+        }
+        Node::Scalar(typed) => Ok(typed.clone()),
+        other => {
+            Err(InputError::at(other.place(), format!("`{what}` takes a single value, not {}", other.kind())))
+        }
+    }
+}
+
+/// A node that must be a list.
+pub(crate) fn list<'n>(node: &'n Node, what: &str) -> Result<&'n [Node], InputError> {
+    match node {
+        Node::List(_, items) => Ok(items),
+        other => Err(InputError::at(other.place(), format!("`{what}` takes a list, not {}", other.kind()))
+            .hint(format!("write it as `{what}: [...]`"))),
+    }
+}
+
+/// A node that must be a list of single values.
+pub(crate) fn scalars(node: &Node, what: &str) -> Result<Vec<Typed>, InputError> {
+    list(node, what)?.iter().map(|item| scalar(item, what)).collect()
+}
+
+/// A node that must be a map of free names.
+pub(crate) fn entries<'n>(node: &'n Node, what: &str) -> Result<&'n [(Typed, Node)], InputError> {
+    match node {
+        Node::Map(_, fields) => Ok(fields),
+        other => Err(InputError::at(other.place(), format!("`{what}` takes a map, not {}", other.kind()))),
+    }
+}
+
+/// A node that must be a map of free names with single values.
+pub(crate) fn settings(node: &Node, what: &str) -> Result<Vec<(Typed, Typed)>, InputError> {
+    entries(node, what)?.iter().map(|(key, value)| Ok((key.clone(), scalar(value, &key.text)?))).collect()
+}

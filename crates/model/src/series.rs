@@ -1,0 +1,101 @@
+//! What the charts draw: one trial's course, second by second, ready merged.
+//!
+//! Made by `analysis` from samples and probe readings, drawn by `report`. Latencies are [`Value`]s in ns,
+//! because a quantile that falls among failed or unresolved records is only known to be "at least".
+
+use crate::finding::Value;
+use crate::plan::TrialRef;
+use crate::sample::Phase;
+use crate::worker::PhaseSpan;
+use serde::{Deserialize, Serialize};
+
+/// One trial's course.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrialSeries {
+    /// Which trial.
+    pub trial: TrialRef,
+    /// The case's label, e.g. `brokers=3`; empty when there is one case.
+    pub label: String,
+    /// The trial's phases, in order, as planned.
+    pub phases: Vec<PhaseSpan>,
+    /// Every load item, all of its workers merged.
+    pub streams: Vec<StreamSeries>,
+    /// Processor time of every process that was probed, and of the host.
+    pub cpu: Vec<CpuSeries>,
+}
+
+/// What a load item's clients do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SeriesRole {
+    /// Send.
+    Produce,
+    /// Fetch.
+    Consume,
+}
+
+/// One load item's course.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct StreamSeries {
+    /// The load item's address in the scenario.
+    pub name: String,
+    /// What its clients do.
+    pub role: SeriesRole,
+    /// One point per second from T0, in order of time; a second without any row may be missing.
+    pub seconds: Vec<SecondPoint>,
+    /// Response time by quantile over the measure phase, in order of the quantile.
+    pub percentiles: Vec<QuantilePoint>,
+}
+
+/// One second of a load item. Rates count what happened in the second; latencies are of the records
+/// whose intended instant lies in it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SecondPoint {
+    /// Seconds from T0.
+    pub second: u32,
+    /// The phase the second's start lies in.
+    pub phase: Phase,
+    /// Records whose intended instant lies in the second.
+    pub offered: u64,
+    /// Records the client accepted in the second.
+    pub achieved: u64,
+    /// Records acknowledged in the second.
+    pub acknowledged: u64,
+    /// Records fetched in the second.
+    pub fetched: u64,
+    /// Records that failed in the second.
+    pub failed: u64,
+    /// Median of the response time, ns.
+    pub response_ns_p50: Value,
+    /// 99th percentile of the same.
+    pub response_ns_p99: Value,
+    /// Largest of the same.
+    pub response_ns_max: Value,
+}
+
+/// One point of the curve "latency by percentile".
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct QuantilePoint {
+    /// 0 to 1.
+    pub quantile: f64,
+    /// Response time at it, ns.
+    pub response_ns: Value,
+}
+
+/// Processor time of one process, or of the host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CpuSeries {
+    /// `broker-0`, `controller-3000`, `zookeeper-0`, `worker-0`, `kdyno`, `host`.
+    pub subject: String,
+    /// In order of time.
+    pub points: Vec<CpuPoint>,
+}
+
+/// Processor time between two readings.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct CpuPoint {
+    /// Where the stretch ends, seconds from T0 (negative: before it).
+    pub at_s: f64,
+    /// User and system time (host: everything but idle and iowait), percent of one core.
+    pub percent: f64,
+}

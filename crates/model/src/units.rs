@@ -1,0 +1,252 @@
+//! Quantities as people write them: `16KiB`, `5ms`, `20k/s`, `20M`.
+//!
+//! KB, MB, GB are powers of ten and KiB, MiB, GiB powers of two. A quantity is held as a number in its
+//! base unit (bytes, nanoseconds, per second), exact up to 2^53.
+
+use std::fmt;
+
+/// Largest whole number that an `f64` holds exactly.
+pub const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+
+/// Longest text that can be a quantity.
+const TEXT_BYTES_MAX: usize = 64;
+
+/// What a number counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dimension {
+    /// A plain number.
+    Plain,
+    /// Bytes.
+    Bytes,
+    /// Nanoseconds.
+    Ns,
+    /// Per second.
+    PerS,
+}
+
+impl Dimension {
+    /// Its name with examples, for messages.
+    pub fn described(self) -> &'static str {
+        match self {
+            Self::Plain => "a number, e.g. `3` or `20M`",
+            Self::Bytes => "a size with its unit, e.g. `128B`, `16KiB`, `1MB`",
+            Self::Ns => "a duration with its unit, e.g. `200us`, `5ms`, `30s`, `5m`",
+            Self::PerS => "a rate with its unit, e.g. `500/s`, `20k/s`, `600/min`",
+        }
+    }
+
+    /// Its name alone.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "a number",
+            Self::Bytes => "a size",
+            Self::Ns => "a duration",
+            Self::PerS => "a rate",
+        }
+    }
+}
+
+/// A number and what it counts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Quantity {
+    /// In the base unit of [`Quantity::dimension`]; finite.
+    pub value: f64,
+    /// What it counts.
+    pub dimension: Dimension,
+}
+
+/// Prints so that [`parse`] reads the same quantity again.
+impl fmt::Display for Quantity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.dimension {
+            Dimension::Plain => write!(f, "{}", self.value),
+            Dimension::Bytes => f.write_str(&scaled(self.value, BYTES_SHOWN)),
+            Dimension::Ns => f.write_str(&scaled(self.value, NS_SHOWN)),
+            Dimension::PerS => write!(f, "{}/s", self.value),
+        }
+    }
+}
+
+const BYTES_SHOWN: &[(&str, f64)] =
+    &[("GiB", 1_073_741_824.0), ("MiB", 1_048_576.0), ("KiB", 1024.0), ("B", 1.0)];
+const NS_SHOWN: &[(&str, f64)] = &[("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0)];
+
+/// The number in the largest unit in which it is whole.
+fn scaled(value: f64, units: &[(&str, f64)]) -> String {
+    let whole = |scale: f64| value.abs() >= scale && value % scale == 0.0;
+    let (unit, scale) =
+        units.iter().find(|(_, scale)| whole(*scale)).or(units.last()).copied().unwrap_or(("", 1.0));
+    format!("{}{unit}", value / scale)
+}
+
+/// Units by spelling: what they count and how many base units one is.
+const UNITS: &[(&str, Dimension, f64)] = &[
+    ("", Dimension::Plain, 1.0),
+    ("k", Dimension::Plain, 1e3),
+    ("M", Dimension::Plain, 1e6),
+    ("G", Dimension::Plain, 1e9),
+    ("B", Dimension::Bytes, 1.0),
+    ("KB", Dimension::Bytes, 1e3),
+    ("kB", Dimension::Bytes, 1e3),
+    ("MB", Dimension::Bytes, 1e6),
+    ("GB", Dimension::Bytes, 1e9),
+    ("TB", Dimension::Bytes, 1e12),
+    ("KiB", Dimension::Bytes, 1024.0),
+    ("MiB", Dimension::Bytes, 1_048_576.0),
+    ("GiB", Dimension::Bytes, 1_073_741_824.0),
+    ("TiB", Dimension::Bytes, 1_099_511_627_776.0),
+    ("ns", Dimension::Ns, 1.0),
+    ("us", Dimension::Ns, 1e3),
+    ("µs", Dimension::Ns, 1e3),
+    ("ms", Dimension::Ns, 1e6),
+    ("s", Dimension::Ns, 1e9),
+    ("m", Dimension::Ns, 60e9),
+    ("min", Dimension::Ns, 60e9),
+    ("h", Dimension::Ns, 3600e9),
+    ("d", Dimension::Ns, 86_400e9),
+];
+
+/// Any quantity; `None` when the text is none.
+pub fn parse(text: &str) -> Option<Quantity> {
+    let text = text.trim();
+    if text.len() > TEXT_BYTES_MAX {
+        return None;
+    }
+    let (text, per_s) = match text.split_once('/') {
+        Some((amount, "s")) => (amount, Some(1.0)),
+        Some((amount, "min" | "m")) => (amount, Some(60.0)),
+        Some((amount, "h")) => (amount, Some(3600.0)),
+        Some(_) => return None,
+        None => (text, None),
+    };
+    let text = text.trim();
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    let sign = if digits.len() == text.len() { 1.0 } else { -1.0 };
+    let end = digits.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(digits.len());
+    let number = number(&digits[..end])?;
+    let unit = digits[end..].trim();
+    let (_, dimension, scale) = UNITS.iter().find(|(name, ..)| *name == unit)?;
+    let value = sign * product(number, *scale);
+    let dimension = match (per_s, dimension) {
+        (None, dimension) => *dimension,
+        (Some(_), Dimension::Plain) => Dimension::PerS,
+        (Some(_), _) => return None,
+    };
+    let value = value / per_s.unwrap_or(1.0);
+    value.is_finite().then_some(Quantity { value, dimension })
+}
+
+/// `value × scale`, rounded to a whole number where the product is one but for the last bit (`1.1k`).
+fn product(value: f64, scale: f64) -> f64 {
+    let exact = value * scale;
+    let whole = exact.round();
+    if scale > 1.0 && (exact - whole).abs() < 1e-6 && whole.abs() < EXACT_MAX { whole } else { exact }
+}
+
+/// Digits with at most one point; `_` between digits is ignored.
+fn number(digits: &str) -> Option<f64> {
+    let framed =
+        digits.starts_with(|c: char| c.is_ascii_digit()) && digits.ends_with(|c: char| c.is_ascii_digit());
+    if !framed || digits.matches('.').count() > 1 {
+        return None;
+    }
+    digits.replace('_', "").parse().ok()
+}
+
+/// A quantity of the given dimension.
+///
+/// # Errors
+/// One sentence that says what the text is and what is allowed.
+pub fn parse_as(text: &str, dimension: Dimension) -> Result<f64, String> {
+    let allowed = dimension.described();
+    let shown = crate::input::quoted(text);
+    let quantity = parse(text).ok_or_else(|| format!("{shown} is not {allowed}"))?;
+    if quantity.dimension == dimension {
+        return Ok(quantity.value);
+    }
+    Err(format!("{shown} is {}, not {allowed}", quantity.dimension.name()))
+}
+
+/// A whole number of base units (records, bytes, nanoseconds).
+///
+/// # Errors
+/// One sentence that says what the text is and what is allowed.
+pub fn whole(text: &str, dimension: Dimension) -> Result<u64, String> {
+    let value = parse_as(text, dimension)?;
+    let shown = crate::input::quoted(text);
+    if value < 0.0 {
+        return Err(format!("{shown} is negative"));
+    }
+    if value.fract() != 0.0 || value >= EXACT_MAX {
+        return Err(format!("{shown} is not a whole number that fits"));
+    }
+    Ok(value as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn reads_what_people_write() {
+        let cases = [
+            ("128B", Dimension::Bytes, 128.0),
+            ("16KiB", Dimension::Bytes, 16384.0),
+            ("1KB", Dimension::Bytes, 1000.0),
+            ("1.5MiB", Dimension::Bytes, 1_572_864.0),
+            ("200us", Dimension::Ns, 200e3),
+            ("5m", Dimension::Ns, 300e9),
+            ("1h", Dimension::Ns, 3600e9),
+            ("20k/s", Dimension::PerS, 20_000.0),
+            ("1.5M/s", Dimension::PerS, 1_500_000.0),
+            ("600/min", Dimension::PerS, 10.0),
+            ("20M", Dimension::Plain, 20e6),
+            ("1_000", Dimension::Plain, 1000.0),
+            ("1.1k", Dimension::Plain, 1100.0),
+            ("-1", Dimension::Plain, -1.0),
+        ];
+        for (text, dimension, value) in cases {
+            assert_eq!(parse(text), Some(Quantity { value, dimension }), "{text}");
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_no_quantity() {
+        for text in
+            ["", "B", "1.", ".5", "1..2", "1kb", "5 apples", "1/s/s", "5ms/s", "_1", "1e9", "NaN", "inf"]
+        {
+            assert_eq!(parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_unit_is_named() {
+        let error = whole("5ms", Dimension::Bytes).unwrap_err();
+        assert!(error.contains("is a duration, not a size"), "{error}");
+        assert!(whole("1.5B", Dimension::Bytes).is_err());
+        assert!(whole("-1B", Dimension::Bytes).is_err());
+        assert!(whole("99999999999999999", Dimension::Plain).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "\\PC*") {
+            let _ = parse(&text);
+        }
+
+        #[test]
+        fn near_quantities_do_not_panic(text in "-?[0-9._]{0,12}[kKMGiBnumshd µ/]{0,5}") {
+            if let Some(quantity) = parse(&text) {
+                prop_assert!(quantity.value.is_finite());
+            }
+        }
+
+        #[test]
+        fn printed_quantities_read_back(value in 0_u64..1 << 50, unit in 0_usize..4) {
+            let dimension = [Dimension::Plain, Dimension::Bytes, Dimension::Ns, Dimension::PerS][unit];
+            let quantity = Quantity { value: value as f64, dimension };
+            prop_assert_eq!(parse(&quantity.to_string()), Some(quantity));
+        }
+    }
+}
