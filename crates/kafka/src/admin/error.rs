@@ -1,0 +1,184 @@
+//! What can go wrong between the admin client and brokers.
+
+use crate::errors::ErrorCode;
+use crate::messages::VersionError;
+use crate::wire::WireError;
+use std::io;
+use std::time::Duration;
+use thiserror::Error;
+
+/// Result of an admin call.
+pub type Result<T> = std::result::Result<T, AdminError>;
+
+/// Why an admin call failed.
+#[derive(Debug, Error)]
+pub enum AdminError {
+    /// An address that is not `host:port`.
+    #[error("{0:?} is not an address of the form host:port")]
+    Address(String),
+    /// No bootstrap address was given.
+    #[error("no bootstrap address was given")]
+    NoAddress,
+    /// A host name that stands for nothing.
+    #[error("host of broker {address} cannot be resolved: {source}")]
+    Resolve {
+        /// Address of the broker.
+        address: String,
+        /// What the resolver said.
+        source: io::Error,
+    },
+    /// Nobody listens there.
+    #[error("broker {address} refused the connection")]
+    Refused {
+        /// Address of the broker.
+        address: String,
+    },
+    /// The connection cannot be made or broke.
+    #[error("connection to broker {address} failed: {source}")]
+    Io {
+        /// Address of the broker.
+        address: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The broker hung up instead of answering.
+    #[error(
+        "broker {address} closed the connection instead of answering {api} (does its listener expect TLS or SASL?)"
+    )]
+    Closed {
+        /// Address of the broker.
+        address: String,
+        /// Name of the request.
+        api: &'static str,
+    },
+    /// The broker was too slow.
+    #[error("broker {address} did not answer {api} within {limit:?}")]
+    Timeout {
+        /// Address of the broker.
+        address: String,
+        /// Name of the request.
+        api: &'static str,
+        /// Time there was.
+        limit: Duration,
+    },
+    /// Broker and we have no version of a request in common.
+    #[error("broker {address}: {source}")]
+    Version {
+        /// Address of the broker.
+        address: String,
+        /// Which ranges do not meet.
+        source: VersionError,
+    },
+    /// The answer is not what it should be.
+    #[error("broker {address} answered {api} with bytes that are no reply to it: {source}")]
+    Wire {
+        /// Address of the broker.
+        address: String,
+        /// Name of the request.
+        api: &'static str,
+        /// What is wrong with the bytes.
+        source: WireError,
+    },
+    /// The broker answered with an error.
+    #[error("broker {address} answered {api}{subject} with an error {code}{message}")]
+    Broker {
+        /// Address of the broker.
+        address: String,
+        /// Name of the request.
+        api: &'static str,
+        /// What of the request it concerns: empty, or ` of …`.
+        subject: String,
+        /// The error.
+        code: ErrorCode,
+        /// The broker's own words: empty, or `: …`.
+        message: String,
+    },
+    /// No address led to a broker.
+    #[error("no broker could be reached: {}", list(.0))]
+    Unreachable(Vec<AdminError>),
+    /// The brokers name no controller.
+    #[error("the cluster has no controller at the moment")]
+    NoController,
+    /// A broker that the cluster does not have.
+    #[error("the cluster has no broker {id}, only {brokers:?}")]
+    UnknownBroker {
+        /// Its id.
+        id: i32,
+        /// Living brokers.
+        brokers: Vec<i32>,
+    },
+    /// A leader left a partition out of its answer.
+    #[error("no broker told the offset of {topic}-{partition}")]
+    NoOffset {
+        /// Name of the topic.
+        topic: String,
+        /// Number of the partition.
+        partition: i32,
+    },
+    /// Text that the protocol cannot carry.
+    #[error("{what} has {bytes} bytes, kafka allows {bytes_max}")]
+    Text {
+        /// What it is.
+        what: &'static str,
+        /// Its length.
+        bytes: usize,
+        /// The longest that can be sent.
+        bytes_max: usize,
+    },
+    /// Brokers did not agree in time on what was done.
+    #[error("topic {topic:?} was {done}, but after {limit:?} {lack}")]
+    Unsettled {
+        /// Name of the topic.
+        topic: String,
+        /// What was done.
+        done: &'static str,
+        /// Time there was.
+        limit: Duration,
+        /// What is not as it should be.
+        lack: String,
+    },
+}
+
+fn list(errors: &[AdminError]) -> String {
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+impl AdminError {
+    /// The broker's error code, if it is one.
+    pub fn code(&self) -> Option<ErrorCode> {
+        match self {
+            Self::Broker { code, .. } => Some(*code),
+            _ => None,
+        }
+    }
+
+    /// Whether the same call may succeed a moment later.
+    pub(super) fn is_retriable(&self) -> bool {
+        match self {
+            Self::Refused { .. } | Self::Io { .. } | Self::Closed { .. } | Self::Unreachable(_) => true,
+            Self::Timeout { .. }
+            | Self::NoController
+            | Self::UnknownBroker { .. }
+            | Self::NoOffset { .. } => true,
+            Self::Broker { code, .. } => code.is_retriable(),
+            _ => false,
+        }
+    }
+
+    /// Whether what was asked for is unknown, which may only mean: not known yet.
+    pub(super) fn is_unknown(&self) -> bool {
+        match self {
+            Self::UnknownBroker { .. } => true,
+            _ => self.code() == Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION),
+        }
+    }
+
+    /// Whether the request may have been carried out although no answer says so.
+    pub(super) fn is_ambiguous(&self) -> bool {
+        match self {
+            Self::Io { .. } | Self::Closed { .. } | Self::Timeout { .. } => true,
+            Self::Broker { code, .. } => *code == ErrorCode::REQUEST_TIMED_OUT,
+            _ => false,
+        }
+    }
+}

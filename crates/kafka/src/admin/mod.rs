@@ -1,0 +1,461 @@
+//! A small blocking client for what is done around a load: look at a cluster, create and delete topics,
+//! read offsets and settings. The one place in this crate that opens connections.
+//!
+//! Every public call ends within the time given to [`Admin::connect`], retries included. It retries what the
+//! brokers call retriable, and broken connections; requests for the controller go to the broker that is it.
+
+mod error;
+mod link;
+mod types;
+
+pub use error::{AdminError, Result};
+pub use types::{BrokerInfo, ClusterInfo, ConfigOf, OffsetAt, PartitionInfo, TopicInfo};
+
+use crate::errors::ErrorCode;
+use crate::messages::{
+    api_name, m02_list_offsets, m03_metadata, m19_create_topics, m20_delete_topics, m32_describe_configs,
+};
+use crate::wire::WireError;
+use link::{Address, Call, Deadline, Link};
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// Pause between two tries: short against an election (some 100 ms), long against a request (some ms).
+const BACKOFF: Duration = Duration::from_millis(50);
+/// How long a topic or broker may be unknown before that is believed: brokers learn of new ones at different
+/// times.
+const UNKNOWN_GRACE: Duration = Duration::from_secs(2);
+/// Longest text of the protocol's classic encoding, which older brokers are spoken to in.
+const TEXT_BYTES_MAX: usize = i16::MAX as usize;
+
+/// The client.
+#[derive(Debug)]
+pub struct Admin {
+    bootstrap: Vec<Address>,
+    client_id: String,
+    timeout: Duration,
+    /// Open connections; one that failed is dropped.
+    links: Vec<Link>,
+    /// Where the brokers of the last metadata listen.
+    known: BTreeMap<i32, Address>,
+    controller_id: i32,
+}
+
+/// A request with the constants of its file.
+macro_rules! call {
+    ($api:ident, $request:expr) => {
+        Call {
+            api_key: $api::API_KEY,
+            versions: $api::VERSION_MIN..=$api::VERSION_MAX,
+            flexible_from: $api::FLEXIBLE_FROM,
+            encode: &|version, out| $api::encode($request, version, out),
+        }
+    };
+}
+
+impl Admin {
+    /// Connects to the first of the bootstrap addresses that answers. `timeout` bounds this and every later
+    /// call, retries included.
+    ///
+    /// # Errors
+    /// When no address leads to a broker; the error tells why for each.
+    pub fn connect(bootstrap: &[String], client_id: &str, timeout: Duration) -> Result<Self> {
+        let bootstrap: Vec<_> = bootstrap.iter().map(|text| Address::parse(text)).collect::<Result<_>>()?;
+        if bootstrap.is_empty() {
+            return Err(AdminError::NoAddress);
+        }
+        checked_text("client id", client_id)?;
+        let mut admin = Self {
+            bootstrap,
+            client_id: client_id.to_owned(),
+            timeout,
+            links: Vec::new(),
+            known: BTreeMap::new(),
+            controller_id: -1,
+        };
+        admin.refresh(Deadline::after(timeout))?;
+        Ok(admin)
+    }
+
+    /// Brokers and controller.
+    ///
+    /// # Errors
+    /// When no broker answers in time.
+    pub fn cluster(&mut self) -> Result<ClusterInfo> {
+        let reply = self.retry(Self::refresh)?;
+        let broker =
+            |b: m03_metadata::Broker| BrokerInfo { id: b.id, host: b.host, port: b.port, rack: b.rack };
+        let mut brokers: Vec<_> = reply.brokers.into_iter().map(broker).collect();
+        brokers.sort_by_key(|broker| broker.id);
+        Ok(ClusterInfo { cluster_id: reply.cluster_id, controller_id: reply.controller_id, brokers })
+    }
+
+    /// Topics by name, all of them when no names are given. A topic that does not exist is in the answer,
+    /// with its error.
+    ///
+    /// # Errors
+    /// When no broker answers in time.
+    pub fn topics(&mut self, names: Option<&[&str]>) -> Result<Vec<TopicInfo>> {
+        for name in names.unwrap_or_default() {
+            checked_text("topic name", name)?;
+        }
+        self.retry(|admin, deadline| {
+            let reply = admin.metadata(None, names, deadline)?;
+            Ok(reply.topics.into_iter().map(topic_info).collect())
+        })
+    }
+
+    /// Creates a topic and waits until every broker knows a leader and the full set of in-sync replicas for
+    /// each of its partitions.
+    ///
+    /// # Errors
+    /// When the controller refuses, `TOPIC_ALREADY_EXISTS` for instance, or the brokers do not agree in time.
+    pub fn create_topic(
+        &mut self,
+        name: &str,
+        partitions: i32,
+        replicas: i16,
+        config: &BTreeMap<String, String>,
+    ) -> Result<()> {
+        checked_text("topic name", name)?;
+        for (key, value) in config {
+            checked_text("setting", key)?;
+            checked_text("value of a setting", value)?;
+        }
+        let config: Vec<_> = config.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+        let deadline = Deadline::after(self.timeout);
+        let mut repeated = false;
+        self.retry_until(deadline, |admin, deadline| {
+            let timeout_ms = millis(deadline.left() / 2);
+            let request =
+                m19_create_topics::Request { name, partitions, replicas, config: &config, timeout_ms };
+            let call = call!(m19_create_topics, &request);
+            let link = admin.controller(deadline)?;
+            let mut done =
+                link.call(&call, deadline, m19_create_topics::Response::decode).and_then(|reply| {
+                    let topics =
+                        reply.topics.iter().map(|t| (t.name.as_str(), t.error, t.message.as_deref()));
+                    check_outcome(link, m19_create_topics::API_KEY, name, topics)
+                });
+            if repeated && error_code(&done) == Some(ErrorCode::TOPIC_ALREADY_EXISTS) {
+                done = Ok(()); // by an earlier try that was not answered
+            }
+            repeated |= done.as_ref().is_err_and(AdminError::is_ambiguous);
+            done
+        })?;
+        let count = usize::try_from(partitions).unwrap_or(0);
+        self.settle(&[name], "created", deadline, &|topic| lack_of_new(topic, count))
+    }
+
+    /// Deletes topics and waits until no broker knows them any more.
+    ///
+    /// # Errors
+    /// When the controller refuses, `UNKNOWN_TOPIC_OR_PARTITION` for instance, or brokers do not agree in
+    /// time. Those named before the one in the error are deleted.
+    pub fn delete_topics(&mut self, names: &[&str]) -> Result<()> {
+        for name in names {
+            checked_text("topic name", name)?;
+        }
+        let deadline = Deadline::after(self.timeout);
+        for name in names {
+            self.delete_topic(name, deadline)?;
+        }
+        self.settle(names, "deleted", deadline, &|topic| {
+            let known = topic.error != ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
+            known.then(|| "it is still known to".to_owned())
+        })
+    }
+
+    fn delete_topic(&mut self, name: &str, deadline: Deadline) -> Result<()> {
+        let mut repeated = false;
+        self.retry_until(deadline, |admin, deadline| {
+            let timeout_ms = millis(deadline.left() / 2);
+            let request = m20_delete_topics::Request { names: &[name], timeout_ms };
+            let call = call!(m20_delete_topics, &request);
+            let link = admin.controller(deadline)?;
+            let mut done =
+                link.call(&call, deadline, m20_delete_topics::Response::decode).and_then(|reply| {
+                    let topics =
+                        reply.topics.iter().map(|t| (t.name.as_str(), t.error, t.message.as_deref()));
+                    check_outcome(link, m20_delete_topics::API_KEY, name, topics)
+                });
+            if repeated && error_code(&done) == Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION) {
+                done = Ok(()); // by an earlier try that was not answered
+            }
+            repeated |= done.as_ref().is_err_and(AdminError::is_ambiguous);
+            done
+        })
+    }
+
+    /// One offset of each partition of a topic, by partition.
+    ///
+    /// # Errors
+    /// When the topic does not exist, or a partition has no leader that answers in time.
+    pub fn list_offsets(&mut self, topic: &str, at: OffsetAt) -> Result<BTreeMap<i32, i64>> {
+        checked_text("topic name", topic)?;
+        self.retry(|admin, deadline| admin.list_offsets_once(topic, at, deadline))
+    }
+
+    fn list_offsets_once(
+        &mut self,
+        topic: &str,
+        at: OffsetAt,
+        deadline: Deadline,
+    ) -> Result<BTreeMap<i32, i64>> {
+        let api_key = m02_list_offsets::API_KEY;
+        let reply = self.metadata(None, Some(&[topic]), deadline)?;
+        let asked = self.link(None, deadline)?;
+        let mut leaders: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
+        for found in &reply.topics {
+            asked.check(m03_metadata::API_KEY, &format!(" of topic {topic:?}"), found.error, None)?;
+            for partition in &found.partitions {
+                if partition.leader < 0 {
+                    let subject = format!(" of {topic}-{}", partition.id);
+                    asked.check(api_key, &subject, ErrorCode::LEADER_NOT_AVAILABLE, None)?;
+                }
+                leaders.entry(partition.leader).or_default().push(partition.id);
+            }
+        }
+        let timestamp_ms = match at {
+            OffsetAt::Earliest => m02_list_offsets::EARLIEST,
+            OffsetAt::Latest => m02_list_offsets::LATEST,
+        };
+        let mut offsets = BTreeMap::new();
+        for (leader, partitions) in &leaders {
+            let request = m02_list_offsets::Request { topic, partitions, timestamp_ms };
+            let call = call!(m02_list_offsets, &request);
+            let link = self.link(Some(*leader), deadline)?;
+            let reply = link.call(&call, deadline, m02_list_offsets::Response::decode)?;
+            for found in reply.topics.iter().flat_map(|topic| &topic.partitions) {
+                link.check(api_key, &format!(" of {topic}-{}", found.id), found.error, None)?;
+                offsets.insert(found.id, found.offset);
+            }
+        }
+        match leaders.values().flatten().find(|partition| !offsets.contains_key(partition)) {
+            Some(left_out) => Err(AdminError::NoOffset { topic: topic.to_owned(), partition: *left_out }),
+            None => Ok(offsets),
+        }
+    }
+
+    /// Settings in force of a topic or broker; those without a value, secret ones for instance, are left out.
+    ///
+    /// # Errors
+    /// When there is no such topic or broker, or no answer in time.
+    pub fn describe_configs(&mut self, of: ConfigOf<'_>) -> Result<BTreeMap<String, String>> {
+        let (resource_type, node, name) = match of {
+            ConfigOf::Topic(name) => (m32_describe_configs::TOPIC, None, name.to_owned()),
+            ConfigOf::Broker(id) => (m32_describe_configs::BROKER, Some(id), id.to_string()),
+        };
+        checked_text("topic name", &name)?;
+        self.retry(|admin, deadline| {
+            let request = m32_describe_configs::Request { resource_type, resource_name: &name };
+            let call = call!(m32_describe_configs, &request);
+            let link = admin.link(node, deadline)?;
+            let reply = link.call(&call, deadline, m32_describe_configs::Response::decode)?;
+            let mut settings = BTreeMap::new();
+            for resource in reply.resources {
+                let (subject, message) = (format!(" of {name:?}"), resource.message.as_deref());
+                link.check(m32_describe_configs::API_KEY, &subject, resource.error, message)?;
+                let with_value = |s: m32_describe_configs::Setting| Some((s.name, s.value?));
+                settings.extend(resource.settings.into_iter().filter_map(with_value));
+            }
+            Ok(settings)
+        })
+    }
+}
+
+/// How calls find their broker and come back to it.
+impl Admin {
+    /// Runs `attempt` until it succeeds, fails for good, or the call's time is over.
+    fn retry<T>(&mut self, attempt: impl FnMut(&mut Self, Deadline) -> Result<T>) -> Result<T> {
+        self.retry_until(Deadline::after(self.timeout), attempt)
+    }
+
+    fn retry_until<T>(
+        &mut self,
+        deadline: Deadline,
+        mut attempt: impl FnMut(&mut Self, Deadline) -> Result<T>,
+    ) -> Result<T> {
+        let started = Instant::now();
+        let mut before = None;
+        loop {
+            let error = match attempt(self, deadline) {
+                Ok(value) => return Ok(value),
+                Err(error) => error,
+            };
+            if error.code().is_none() {
+                self.links.clear(); // whichever it was, it is not worth telling apart
+            }
+            let believed = error.is_unknown() && started.elapsed() > UNKNOWN_GRACE;
+            if !error.is_retriable() || believed || deadline.left() <= BACKOFF {
+                // What an earlier try said tells more than that there was no time for the last one.
+                let cut_short = matches!(error, AdminError::Timeout { .. });
+                return Err(before.filter(|_| cut_short).unwrap_or(error));
+            }
+            before = Some(error);
+            thread::sleep(BACKOFF);
+            if let Err(error) = self.refresh(deadline)
+                && !error.is_retriable()
+            {
+                return Err(error);
+            }
+        }
+    }
+
+    /// Metadata of a given broker, or any; remembers where brokers listen.
+    fn metadata(
+        &mut self,
+        node: Option<i32>,
+        topics: Option<&[&str]>,
+        deadline: Deadline,
+    ) -> Result<m03_metadata::Response> {
+        let request = m03_metadata::Request { topics, create_missing: false };
+        let call = call!(m03_metadata, &request);
+        let reply = self.link(node, deadline)?.call(&call, deadline, m03_metadata::Response::decode)?;
+        self.known = reply
+            .brokers
+            .iter()
+            .map(|broker| Ok((broker.id, Address::new(&broker.host, broker.port)?)))
+            .collect::<Result<_>>()?;
+        self.controller_id = reply.controller_id;
+        Ok(reply)
+    }
+
+    /// Metadata without topics.
+    fn refresh(&mut self, deadline: Deadline) -> Result<m03_metadata::Response> {
+        self.metadata(None, Some(&[]), deadline)
+    }
+
+    /// A connection to the controller.
+    fn controller(&mut self, deadline: Deadline) -> Result<&mut Link> {
+        if self.controller_id < 0 {
+            self.refresh(deadline)?;
+        }
+        match self.controller_id {
+            -1 => Err(AdminError::NoController),
+            id => self.link(Some(id), deadline),
+        }
+    }
+
+    /// A connection to a given broker, or to any.
+    fn link(&mut self, node: Option<i32>, deadline: Deadline) -> Result<&mut Link> {
+        let addresses: Vec<Address> = match node {
+            None => self.bootstrap.iter().chain(self.known.values()).cloned().collect(),
+            Some(id) => match self.known.get(&id) {
+                Some(address) => vec![address.clone()],
+                None => {
+                    let brokers = self.known.keys().copied().collect();
+                    return Err(AdminError::UnknownBroker { id, brokers });
+                }
+            },
+        };
+        if let Some(open) = self.links.iter().position(|link| addresses.contains(&link.address)) {
+            return Ok(&mut self.links[open]);
+        }
+        let mut errors = Vec::new();
+        for (tried, address) in addresses.iter().enumerate() {
+            match Link::open(address, &self.client_id, deadline.share(addresses.len() - tried)) {
+                Ok(link) => {
+                    self.links.push(link);
+                    return Ok(self.links.last_mut().expect("one was pushed"));
+                }
+                Err(error) => errors.push(error),
+            }
+        }
+        Err(if errors.len() == 1 { errors.remove(0) } else { AdminError::Unreachable(errors) })
+    }
+
+    /// Waits until every broker's metadata of each topic lacks nothing. `lack` says what is missing, in
+    /// words to which a broker can be added.
+    fn settle(
+        &mut self,
+        names: &[&str],
+        done: &'static str,
+        deadline: Deadline,
+        lack: &dyn Fn(&m03_metadata::Topic) -> Option<String>,
+    ) -> Result<()> {
+        let brokers = self.retry_until(deadline, Self::refresh)?.brokers;
+        for broker in brokers {
+            let mut unsettled = None;
+            loop {
+                let reply = self.retry_until(deadline, |admin, deadline| {
+                    admin.metadata(Some(broker.id), Some(names), deadline)
+                });
+                let reply = reply.map_err(|error| unsettled.take().unwrap_or(error))?;
+                let lacking = reply.topics.iter().find_map(|topic| Some((topic.name.clone(), lack(topic)?)));
+                let Some((topic, lack)) = lacking else { break };
+                let (topic, limit) = (topic.unwrap_or_default(), deadline.limit);
+                let lack = format!("{lack} broker {}", broker.id);
+                let error = AdminError::Unsettled { topic, done, limit, lack };
+                if deadline.left() <= BACKOFF {
+                    return Err(error);
+                }
+                unsettled = Some(error);
+                thread::sleep(BACKOFF);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a new topic still lacks.
+fn lack_of_new(topic: &m03_metadata::Topic, partitions: usize) -> Option<String> {
+    if topic.error.is_error() {
+        return Some(format!("it is {} for", topic.error));
+    }
+    if topic.partitions.len() < partitions {
+        return Some(format!("{} of {partitions} partitions are known to", topic.partitions.len()));
+    }
+    let waiting = |p: &&m03_metadata::Partition| p.leader < 0 || p.isr.len() < p.replicas.len();
+    topic.partitions.iter().find(waiting).map(|p| {
+        let (isr, replicas) = (p.isr.len(), p.replicas.len());
+        format!("partition {} has leader {} and {isr} of {replicas} replicas in sync, says", p.id, p.leader)
+    })
+}
+
+/// Checks what became of the one topic of a request; a reply that does not name it is an error.
+fn check_outcome<'r>(
+    link: &Link,
+    api_key: i16,
+    name: &str,
+    mut outcomes: impl Iterator<Item = (&'r str, ErrorCode, Option<&'r str>)>,
+) -> Result<()> {
+    match outcomes.find(|outcome| outcome.0 == name) {
+        Some((_, code, message)) => link.check(api_key, &format!(" of topic {name:?}"), code, message),
+        None => Err(AdminError::Wire {
+            address: link.address.to_string(),
+            api: api_name(api_key),
+            source: WireError::Invalid("the topic of the request is missing in the reply"),
+        }),
+    }
+}
+
+fn topic_info(topic: m03_metadata::Topic) -> TopicInfo {
+    let partition = |p: m03_metadata::Partition| PartitionInfo {
+        id: p.id,
+        leader: p.leader,
+        replicas: p.replicas,
+        isr: p.isr,
+        error: p.error,
+    };
+    let mut partitions: Vec<_> = topic.partitions.into_iter().map(partition).collect();
+    partitions.sort_by_key(|partition| partition.id);
+    let name = topic.name.unwrap_or_default();
+    TopicInfo { name, error: topic.error, internal: topic.internal, partitions }
+}
+
+fn error_code<T>(result: &Result<T>) -> Option<ErrorCode> {
+    result.as_ref().err().and_then(AdminError::code)
+}
+
+fn millis(duration: Duration) -> i32 {
+    i32::try_from(duration.as_millis()).unwrap_or(i32::MAX)
+}
+
+fn checked_text(what: &'static str, text: &str) -> Result<()> {
+    if text.len() <= TEXT_BYTES_MAX {
+        return Ok(());
+    }
+    Err(AdminError::Text { what, bytes: text.len(), bytes_max: TEXT_BYTES_MAX })
+}

@@ -1,0 +1,73 @@
+//! What the admin client is asked for and tells.
+
+use crate::errors::ErrorCode;
+
+/// A cluster as one of its brokers knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClusterInfo {
+    /// Id of the cluster.
+    pub cluster_id: Option<String>,
+    /// The controller; with KRaft any living broker; -1 when there is none.
+    pub controller_id: i32,
+    /// Living brokers by id.
+    pub brokers: Vec<BrokerInfo>,
+}
+
+/// A broker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrokerInfo {
+    /// Node id.
+    pub id: i32,
+    /// Host as advertised.
+    pub host: String,
+    /// Port as advertised.
+    pub port: i32,
+    /// Rack, if it was given one.
+    pub rack: Option<String>,
+}
+
+/// A topic.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TopicInfo {
+    /// Name.
+    pub name: String,
+    /// Why it cannot be described: `UNKNOWN_TOPIC_OR_PARTITION` when it does not exist.
+    pub error: ErrorCode,
+    /// Whether it is one of Kafka's own.
+    pub internal: bool,
+    /// Its partitions by number.
+    pub partitions: Vec<PartitionInfo>,
+}
+
+/// A partition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartitionInfo {
+    /// Number within the topic.
+    pub id: i32,
+    /// Broker that leads it; -1 when none does.
+    pub leader: i32,
+    /// Brokers that keep a copy; the first is the preferred leader.
+    pub replicas: Vec<i32>,
+    /// Those of them that are in sync.
+    pub isr: Vec<i32>,
+    /// What is wrong with it, as far as the asked broker knows.
+    pub error: ErrorCode,
+}
+
+/// Which offset of a partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OffsetAt {
+    /// Of the first record.
+    Earliest,
+    /// After the last record that all in-sync replicas have.
+    Latest,
+}
+
+/// What has settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConfigOf<'a> {
+    /// A topic, by name.
+    Topic(&'a str),
+    /// A broker, by id.
+    Broker(i32),
+}

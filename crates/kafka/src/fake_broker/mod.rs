@@ -1,0 +1,113 @@
+//! A scripted Kafka cluster for tests: bytes and time in, bytes and deadlines out, no clock and no I/O.
+//!
+//! [`FakeCluster`] really stores what it acknowledges (as counts, or whole batches when asked), serves
+//! produce requests through a queue whose completion times follow from Lindley's recursion exactly, and
+//! misbehaves by a [`Script`]: stalls, errors, drops, disconnects, leader moves, hostile bytes. The same
+//! configuration, calls and instants give the same outputs. [`tcp`] puts one behind real sockets.
+//!
+//! What is simpler than in a real broker: replicas are names only (everything is in sync at once), producer
+//! ids are handed out but sequences are not checked, fetch sessions and groups are not kept, a request that
+//! follows another on its connection is worked on before that one is answered (its answer still waits).
+
+mod actions;
+mod answers;
+mod cluster;
+mod connection;
+mod fetch;
+mod log;
+mod produce;
+mod script;
+mod server;
+mod service;
+pub mod tcp;
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod tests_script;
+
+pub use cluster::{ConnId, FakeCluster, FakeCounts, Output, RequestTrace};
+pub use log::{StoredBatch, StoredPartition};
+pub use script::{Hostile, Script, Step, Stored};
+pub use service::{Service, ServicePer, ServiceTime};
+
+use std::collections::BTreeMap;
+
+/// What a fake cluster starts as.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FakeConfig {
+    /// Brokers; their ids count from 0.
+    pub brokers: u32,
+    /// Topics, each with the id of every partition's leader.
+    pub topics: BTreeMap<String, Vec<i32>>,
+    /// All chance in the cluster follows from it.
+    pub seed: u64,
+    /// How produce requests are served, on each broker by itself.
+    pub service: Service,
+    /// How long all other requests take, in nanoseconds.
+    pub control_delay_ns: u64,
+    /// Keeps stored batches, for fetches and for [`FakeCluster::batches`]; otherwise counts only, and
+    /// fetches find nothing.
+    pub keeps_batches: bool,
+    /// Keeps a [`RequestTrace`] of each finished produce request until it is taken.
+    pub keeps_traces: bool,
+}
+
+impl FakeConfig {
+    /// So many brokers that answer at once, without topics, seed 0.
+    pub fn new(brokers: u32) -> Self {
+        Self {
+            brokers,
+            topics: BTreeMap::new(),
+            seed: 0,
+            service: Service::Fixed { delay_ns: 0 },
+            control_delay_ns: 0,
+            keeps_batches: false,
+            keeps_traces: false,
+        }
+    }
+
+    /// Adds a topic whose partitions are led by the brokers in turn.
+    #[must_use]
+    pub fn topic(mut self, name: &str, partitions: u32) -> Self {
+        let brokers = self.brokers.max(1);
+        let leaders = (0..partitions).map(|index| (index % brokers) as i32).collect();
+        self.topics.insert(name.to_owned(), leaders);
+        self
+    }
+
+    /// Sets the seed.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Sets how produce requests are served.
+    #[must_use]
+    pub fn service(mut self, service: Service) -> Self {
+        self.service = service;
+        self
+    }
+
+    /// Sets how long other requests take.
+    #[must_use]
+    pub fn control_delay_ns(mut self, control_delay_ns: u64) -> Self {
+        self.control_delay_ns = control_delay_ns;
+        self
+    }
+
+    /// Keeps stored batches.
+    #[must_use]
+    pub fn keep_batches(mut self) -> Self {
+        self.keeps_batches = true;
+        self
+    }
+
+    /// Keeps traces of produce requests.
+    #[must_use]
+    pub fn keep_traces(mut self) -> Self {
+        self.keeps_traces = true;
+        self
+    }
+}

@@ -1,0 +1,253 @@
+//! How a fake cluster is told to misbehave: when, and what.
+
+use super::cluster::FakeCluster;
+use super::service::Service;
+use std::collections::{BTreeMap, VecDeque};
+
+/// Whether records are stored although the client is not told so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stored {
+    /// The records are in the log.
+    Yes,
+    /// They are not.
+    No,
+}
+
+/// Bytes that are no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hostile {
+    /// So many random bytes.
+    Garbage {
+        /// How many.
+        bytes: usize,
+    },
+    /// The first half of the true answer; then the connection is closed.
+    Truncated,
+    /// A frame that claims 2 GiB.
+    HugeFrame,
+    /// A frame of negative length.
+    NegativeFrame,
+    /// A frame with the right correlation id and an array of two thousand million elements.
+    HugeArray,
+    /// The true answer under another correlation id.
+    WrongCorrelation,
+}
+
+/// What happens to a produce request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    Answer,
+    Fail { code: i16, stored: Stored },
+    Drop { stored: Stored },
+    Close { stored: Stored },
+    Hostile(Hostile),
+}
+
+/// What is done.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Action {
+    Stall { broker: i32, duration_ns: u64 },
+    MoveLeader { topic: String, partition: i32, to: Option<i32> },
+    RemoveBroker { broker: i32 },
+    AddBroker { broker: i32 },
+    CloseConnections { broker: i32 },
+    SendHostile { broker: i32, hostile: Hostile },
+    SetService { broker: i32, service: Service },
+    Fate(Fate),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum When {
+    At(u64),
+    Request(u64),
+    Every(u64),
+    Share { share: f64, from_ns: u64, to_ns: u64 },
+}
+
+/// Everything scripted and still to come.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    timed: BTreeMap<(u64, u64), Action>,
+    steps: u64,
+    numbered: BTreeMap<u64, Vec<Action>>,
+    repeated: Vec<(When, Action)>,
+    /// Fates whose instant has come, for the requests that arrive next.
+    pub next_fates: VecDeque<Fate>,
+}
+
+impl Plan {
+    /// Instant of the next timed action.
+    pub fn next_ns(&self) -> Option<u64> {
+        self.timed.keys().next().map(|(at, _)| *at)
+    }
+
+    /// Takes the next timed action.
+    pub fn take_timed(&mut self) -> Option<Action> {
+        self.timed.pop_first().map(|(_, action)| action)
+    }
+
+    /// Actions for the produce request with this number that arrives now. `chance` draws from [0, 1); it is
+    /// called once for each share rule, so that rules do not change each other's draws.
+    pub fn actions(&mut self, number: u64, now_ns: u64, mut chance: impl FnMut() -> f64) -> Vec<Action> {
+        let mut actions = self.numbered.remove(&number).unwrap_or_default();
+        actions.extend(self.next_fates.pop_front().map(Action::Fate));
+        for (when, action) in &self.repeated {
+            let chosen = match when {
+                When::Every(every) => number.is_multiple_of(*every),
+                When::Share { share, from_ns, to_ns } => {
+                    let draw = chance();
+                    (*from_ns..*to_ns).contains(&now_ns) && draw < *share
+                }
+                When::At(_) | When::Request(_) => false,
+            };
+            if chosen {
+                actions.push(action.clone());
+            }
+        }
+        actions
+    }
+
+    fn add(&mut self, when: When, action: Action) {
+        self.steps += 1;
+        match when {
+            When::At(at_ns) => {
+                self.timed.insert((at_ns, self.steps), action);
+            }
+            When::Request(number) => self.numbered.entry(number).or_default().push(action),
+            When::Every(_) | When::Share { .. } => self.repeated.push((when, action)),
+        }
+    }
+}
+
+/// Adds to what a cluster is scripted to do: first say when, then what.
+///
+/// ```
+/// # use kdyno_kafka::fake_broker::{FakeCluster, FakeConfig, Stored};
+/// let mut cluster = FakeCluster::new(FakeConfig::new(2).topic("t", 4));
+/// cluster
+///     .script()
+///     .at(2_000_000_000).stall(0, 500_000_000)
+///     .at(3_000_000_000).move_leader("t", 1, 0)
+///     .request(10).close(Stored::Yes)
+///     .share(0.01).fail(7, Stored::No);
+/// ```
+#[derive(Debug)]
+pub struct Script<'a> {
+    cluster: &'a mut FakeCluster,
+}
+
+impl<'a> Script<'a> {
+    pub(super) fn new(cluster: &'a mut FakeCluster) -> Self {
+        Self { cluster }
+    }
+
+    /// At an instant; an instant that has passed is now. What is done to a request is then done to the
+    /// first produce request that arrives at or after it.
+    pub fn at(self, at_ns: u64) -> Step<'a> {
+        self.when(When::At(at_ns))
+    }
+
+    /// When the produce request with this number arrives, at whichever broker; they count from 1.
+    pub fn request(self, number: u64) -> Step<'a> {
+        self.when(When::Request(number))
+    }
+
+    /// With each produce request whose number is a multiple of `every`, 1 or more.
+    pub fn every(self, every: u64) -> Step<'a> {
+        self.when(When::Every(every.max(1)))
+    }
+
+    /// With each produce request with this probability.
+    pub fn share(self, share: f64) -> Step<'a> {
+        self.share_between(share, 0, u64::MAX)
+    }
+
+    /// With each produce request with this probability, from one instant until before another.
+    pub fn share_between(self, share: f64, from_ns: u64, to_ns: u64) -> Step<'a> {
+        self.when(When::Share { share, from_ns, to_ns })
+    }
+
+    fn when(self, when: When) -> Step<'a> {
+        Step { script: self, when }
+    }
+}
+
+/// An instant or a choice of requests, and what to do then. Of several things done to one request the first
+/// counts.
+#[derive(Debug)]
+#[must_use]
+pub struct Step<'a> {
+    script: Script<'a>,
+    when: When,
+}
+
+impl<'a> Step<'a> {
+    /// Stops all answers of a broker for a while, as a stopped process would: connections stay, requests
+    /// queue, the one in service goes on afterwards where it was.
+    pub fn stall(self, broker: i32, duration_ns: u64) -> Script<'a> {
+        self.add(Action::Stall { broker, duration_ns })
+    }
+
+    /// Makes another broker lead a partition. The old one answers `NOT_LEADER_OR_FOLLOWER` from then on,
+    /// also to what it has queued.
+    pub fn move_leader(self, topic: &str, partition: i32, to: i32) -> Script<'a> {
+        self.add(Action::MoveLeader { topic: topic.to_owned(), partition, to: Some(to) })
+    }
+
+    /// Leaves a partition without leader.
+    pub fn lose_leader(self, topic: &str, partition: i32) -> Script<'a> {
+        self.add(Action::MoveLeader { topic: topic.to_owned(), partition, to: None })
+    }
+
+    /// Ends a broker: its connections close, what it has queued is lost, the next broker that is there takes
+    /// the lead of its partitions.
+    pub fn remove_broker(self, broker: i32) -> Script<'a> {
+        self.add(Action::RemoveBroker { broker })
+    }
+
+    /// Starts a broker, new or removed before. It leads nothing yet, but for partitions without leader.
+    pub fn add_broker(self, broker: i32) -> Script<'a> {
+        self.add(Action::AddBroker { broker })
+    }
+
+    /// Closes all connections of a broker. What it has queued it still serves.
+    pub fn close_connections(self, broker: i32) -> Script<'a> {
+        self.add(Action::CloseConnections { broker })
+    }
+
+    /// Sends bytes that nobody asked for to all connections of a broker. Those kinds that spoil an answer
+    /// have none to spoil and send garbage.
+    pub fn send_hostile(self, broker: i32, hostile: Hostile) -> Script<'a> {
+        self.add(Action::SendHostile { broker, hostile })
+    }
+
+    /// Serves produce requests that arrive from then on in another way.
+    pub fn set_service(self, broker: i32, service: Service) -> Script<'a> {
+        self.add(Action::SetService { broker, service })
+    }
+
+    /// Answers every partition of the request with an error code.
+    pub fn fail(self, code: i16, stored: Stored) -> Script<'a> {
+        self.add(Action::Fate(Fate::Fail { code, stored }))
+    }
+
+    /// Never answers; the answers to later requests of the connection wait behind it for ever.
+    pub fn drop_request(self, stored: Stored) -> Script<'a> {
+        self.add(Action::Fate(Fate::Drop { stored }))
+    }
+
+    /// Closes the connection instead of answering.
+    pub fn close(self, stored: Stored) -> Script<'a> {
+        self.add(Action::Fate(Fate::Close { stored }))
+    }
+
+    /// Stores the records and answers with something else than an answer.
+    pub fn answer_hostile(self, hostile: Hostile) -> Script<'a> {
+        self.add(Action::Fate(Fate::Hostile(hostile)))
+    }
+
+    fn add(self, action: Action) -> Script<'a> {
+        self.script.cluster.plan_mut().add(self.when, action);
+        self.script
+    }
+}

@@ -1,0 +1,153 @@
+//! Produce, key 0: versions 3 to 9, flexible from 9. 3 is the first with record batches of magic 2 and the
+//! oldest that 4.x brokers accept; 2.7 brokers know up to 8, and 9 is the first flexible one.
+//!
+//! The request is built as a chain of segments, so that record bodies are never copied: heads come from an
+//! arena, bodies are shared. With acks=0 the broker sends no reply.
+//! Format: <https://kafka.apache.org/protocol#The_Messages_Produce>.
+
+use crate::records::HEADER_BYTES;
+use crate::wire::{Reader, Result, Writer};
+use bytes::{Bytes, BytesMut};
+
+/// API key.
+pub const API_KEY: i16 = 0;
+/// Oldest version spoken.
+pub const VERSION_MIN: i16 = 3;
+/// Newest version spoken.
+pub const VERSION_MAX: i16 = 9;
+/// First version with compact encodings and tags.
+pub const FLEXIBLE_FROM: i16 = 9;
+
+/// What a request says once.
+#[derive(Debug, Clone, Copy)]
+pub struct Head<'a> {
+    /// Negotiated version.
+    pub version: i16,
+    /// Correlation id.
+    pub correlation_id: i32,
+    /// Client id.
+    pub client_id: &'a str,
+    /// 0, 1 or −1.
+    pub acks: i16,
+    /// How long the broker may wait for its followers.
+    pub timeout_ms: i32,
+    /// The topic; one per request.
+    pub topic: &'a str,
+}
+
+/// One partition's record batch.
+#[derive(Debug, Clone)]
+pub struct PartitionBatch {
+    /// Partition.
+    pub partition: i32,
+    /// The batch's header, checksum included.
+    pub header: [u8; HEADER_BYTES],
+    /// The records.
+    pub body: Bytes,
+}
+
+impl PartitionBatch {
+    fn bytes(&self) -> usize {
+        HEADER_BYTES + self.body.len()
+    }
+}
+
+/// Appends a whole frame to `out` as segments and returns its size in bytes. Heads are taken from `arena`.
+pub fn encode(
+    head: &Head<'_>,
+    batches: &[PartitionBatch],
+    arena: &mut BytesMut,
+    out: &mut impl Extend<Bytes>,
+) -> usize {
+    let flexible = head.version >= FLEXIBLE_FROM;
+    let mut small = Vec::with_capacity(128 + head.topic.len() + head.client_id.len());
+    super::write_frame(&mut small, |small| {
+        super::request_header(small, API_KEY, head.version, flexible, head.correlation_id, head.client_id);
+        small.put_nullable_string(None, flexible); // transactional id
+        small.put_i16(head.acks);
+        small.put_i32(head.timeout_ms);
+        small.put_array_length(1, flexible);
+        small.put_string(head.topic, flexible);
+        small.put_array_length(batches.len(), flexible);
+    });
+    let head_bytes = small.len();
+    let mut total = head_bytes + if flexible { 2 } else { 0 };
+    arena.extend_from_slice(&small);
+    let mut segments = Vec::with_capacity(2 * batches.len() + 1);
+    for batch in batches {
+        small.clear();
+        small.put_i32(batch.partition);
+        if flexible {
+            small.put_uvarint(batch.bytes() as u32 + 1);
+        } else {
+            small.put_i32(batch.bytes() as i32);
+        }
+        total += small.len() + batch.bytes() + usize::from(flexible);
+        arena.extend_from_slice(&small);
+        arena.extend_from_slice(&batch.header);
+        segments.push(arena.split());
+        segments.push(BytesMut::new());
+        arena.extend_from_slice(if flexible { &[0] } else { &[] }); // tags of the partition
+    }
+    arena.extend_from_slice(if flexible { &[0, 0] } else { &[] }); // tags of topic and request
+    let tail = arena.split();
+    if let Some(first) = segments.first_mut() {
+        first[..4].copy_from_slice(&((total - 4) as i32).to_be_bytes());
+    }
+    let mut bodies = batches.iter().map(|batch| batch.body.clone());
+    out.extend(segments.into_iter().enumerate().map(|(position, segment)| match position % 2 {
+        0 => segment.freeze(),
+        _ => bodies.next().unwrap_or_default(),
+    }));
+    if !tail.is_empty() {
+        out.extend([tail.freeze()]);
+    }
+    total
+}
+
+/// One partition's outcome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PartitionReply {
+    /// Partition.
+    pub partition: i32,
+    /// Kafka's error code, 0 for none.
+    pub error: i16,
+    /// Offset of the batch's first record, −1 on error.
+    pub base_offset: i64,
+}
+
+/// Reads a reply's body and hands each partition's outcome to `each`. Returns the throttle time in ms.
+///
+/// # Errors
+/// When the bytes are not such a reply; outcomes handed over before that stand.
+pub fn decode(bytes: &[u8], version: i16, mut each: impl FnMut(PartitionReply)) -> Result<i32> {
+    let flexible = version >= FLEXIBLE_FROM;
+    let mut reader = Reader::new(bytes);
+    for _ in 0..reader.array_length(flexible, 3)? {
+        reader.string(flexible)?;
+        for _ in 0..reader.array_length(flexible, 22)? {
+            let partition = reader.i32()?;
+            let error = reader.i16()?;
+            let base_offset = reader.i64()?;
+            reader.i64()?; // log append time
+            if version >= 5 {
+                reader.i64()?; // log start offset
+            }
+            if version >= 8 {
+                for _ in 0..reader.array_length(flexible, 5)? {
+                    reader.i32()?;
+                    reader.nullable_string(flexible)?;
+                    reader.skip_tags(flexible)?;
+                }
+                reader.nullable_string(flexible)?;
+            }
+            reader.skip_tags(flexible)?;
+            each(PartitionReply { partition, error, base_offset });
+        }
+        reader.skip_tags(flexible)?;
+    }
+    let throttle_ms = reader.i32()?;
+    reader.skip_tags(flexible)?;
+    reader.finish()?;
+    Ok(throttle_ms)
+}

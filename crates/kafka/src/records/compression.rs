@@ -1,0 +1,333 @@
+//! The four compressions of a batch's body, as Java brokers and clients read and write them.
+//!
+//! - gzip: one or more members.
+//! - snappy: the framing of `snappy-java` ("xerial"): magic, two versions, then blocks of at most 32 KiB with
+//!   their length in four bytes; raw snappy, which some clients send, is read too.
+//! - lz4: the frame format with independent blocks (dependent ones are refused by Java too), 64 KiB here.
+//! - zstd: frames.
+//!
+//! Compression levels are the defaults of the Java client. Reading ends at a size the caller states; beside
+//! the output a decoder may hold buffers of a fixed size, of which the largest are lz4's two of 4 MiB.
+
+use super::RecordsError;
+use crate::wire::Reader;
+use std::fmt;
+use std::io::{self, Read, Write};
+
+/// How a body is compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Compression {
+    /// Not at all.
+    None,
+    /// gzip, level 6.
+    Gzip,
+    /// snappy in xerial framing.
+    Snappy,
+    /// lz4 frames.
+    Lz4,
+    /// zstd, level 3.
+    Zstd,
+}
+
+impl Compression {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::None, Self::Gzip, Self::Snappy, Self::Lz4, Self::Zstd];
+
+    /// Its number in a batch's attributes.
+    pub fn id(self) -> u8 {
+        self as u8
+    }
+
+    /// From the number in a batch's attributes.
+    ///
+    /// # Errors
+    /// When it stands for nothing known.
+    pub fn from_id(id: u8) -> Result<Self, RecordsError> {
+        Self::ALL.get(usize::from(id)).copied().ok_or(RecordsError::Codec(id))
+    }
+
+    /// Its name in Kafka's settings.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Gzip => "gzip",
+            Self::Snappy => "snappy",
+            Self::Lz4 => "lz4",
+            Self::Zstd => "zstd",
+        }
+    }
+
+    /// From its name in Kafka's settings.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|codec| codec.name() == name)
+    }
+}
+
+impl fmt::Display for Compression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Magic and the two versions of xerial framing.
+const XERIAL_HEADER: [u8; 16] = [0x82, b'S', b'N', b'A', b'P', b'P', b'Y', 0, 0, 0, 0, 1, 0, 0, 0, 1];
+const XERIAL_MAGIC_BYTES: usize = 8;
+/// Block size of snappy-java.
+const SNAPPY_BLOCK_BYTES: usize = 32 << 10;
+/// More than any snappy element expands: a copy of 64 bytes takes 3.
+const SNAPPY_EXPANSION_MAX: usize = 22;
+const LZ4_MAGIC: [u8; 4] = 0x184d_2204_u32.to_le_bytes();
+/// Version and block independence in the flags of an lz4 frame, as they must be.
+const LZ4_FLAGS: (u8, u8) = (0b1110_0000, 0b0110_0000);
+const ZSTD_LEVEL: i32 = 3;
+/// Step in which a stream is read.
+const CHUNK_BYTES: usize = 16 << 10;
+
+/// Appends `body` compressed.
+///
+/// # Errors
+/// When the compressor fails, which none does on memory it can get.
+pub fn compress(codec: Compression, body: &[u8], out: &mut Vec<u8>) -> Result<(), RecordsError> {
+    let done = match codec {
+        Compression::None => out.write_all(body),
+        Compression::Gzip => gzip(body, out),
+        Compression::Snappy => snappy(body, out),
+        Compression::Lz4 => lz4(body, out),
+        Compression::Zstd => zstd::bulk::compress(body, ZSTD_LEVEL).map(|bytes| out.extend(bytes)),
+    };
+    done.map_err(|error| RecordsError::Compress { codec, detail: error.to_string() })
+}
+
+fn gzip(body: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+    let mut encoder = flate2::write::GzEncoder::new(out, flate2::Compression::default());
+    encoder.write_all(body)?;
+    encoder.finish().map(drop)
+}
+
+fn snappy(body: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+    out.write_all(&XERIAL_HEADER)?;
+    let mut encoder = snap::raw::Encoder::new();
+    for block in body.chunks(SNAPPY_BLOCK_BYTES) {
+        let start = out.len();
+        out.resize(start + size_of::<i32>() + snap::raw::max_compress_len(block.len()), 0);
+        let bytes = encoder.compress(block, &mut out[start + size_of::<i32>()..])?;
+        out[start..start + size_of::<i32>()].copy_from_slice(&(bytes as i32).to_be_bytes());
+        out.truncate(start + size_of::<i32>() + bytes);
+    }
+    Ok(())
+}
+
+fn lz4(body: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+    let info = lz4_flex::frame::FrameInfo::new()
+        .block_size(lz4_flex::frame::BlockSize::Max64KB)
+        .block_mode(lz4_flex::frame::BlockMode::Independent);
+    let mut encoder = lz4_flex::frame::FrameEncoder::with_frame_info(info, out);
+    encoder.write_all(body)?;
+    encoder.finish().map(drop).map_err(io::Error::other)
+}
+
+/// Replaces the content of `out` by the decompressed `bytes`, of which there may be at most `bytes_max`.
+///
+/// # Errors
+/// When `bytes` is not what it should be, or becomes larger than allowed.
+pub fn decompress(
+    codec: Compression,
+    bytes: &[u8],
+    bytes_max: usize,
+    out: &mut Vec<u8>,
+) -> Result<(), RecordsError> {
+    let mut sink = Sink { codec, bytes_max, out };
+    sink.out.clear();
+    match codec {
+        Compression::None => sink.append(bytes),
+        Compression::Gzip => sink.append_all(flate2::read::MultiGzDecoder::new(bytes)),
+        Compression::Snappy if bytes.starts_with(&XERIAL_HEADER[..XERIAL_MAGIC_BYTES]) => sink.xerial(bytes),
+        Compression::Snappy => sink.raw_snappy(bytes),
+        Compression::Lz4 => sink.lz4(bytes),
+        Compression::Zstd => sink.zstd(bytes),
+    }
+}
+
+/// Output that never grows beyond its limit.
+struct Sink<'a> {
+    codec: Compression,
+    bytes_max: usize,
+    out: &'a mut Vec<u8>,
+}
+
+impl Sink<'_> {
+    fn malformed(&self, detail: impl ToString) -> RecordsError {
+        RecordsError::Decompress { codec: self.codec, detail: detail.to_string() }
+    }
+
+    fn too_large(&self) -> RecordsError {
+        RecordsError::TooLarge { codec: self.codec, bytes_max: self.bytes_max }
+    }
+
+    /// Makes room for `more` bytes: doubles, but not beyond the limit.
+    fn reserve(&mut self, more: usize) -> Result<(), RecordsError> {
+        let length = self.out.len();
+        if more > self.bytes_max - length {
+            return Err(self.too_large());
+        }
+        if length + more > self.out.capacity() {
+            let capacity = (length + more).max(2 * length).min(self.bytes_max);
+            self.out.reserve_exact(capacity - length);
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<(), RecordsError> {
+        self.reserve(bytes.len())?;
+        self.out.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn append_all(&mut self, mut stream: impl Read) -> Result<(), RecordsError> {
+        let mut chunk = [0; CHUNK_BYTES];
+        loop {
+            match stream.read(&mut chunk) {
+                Ok(0) => return Ok(()),
+                Ok(bytes) => self.append(&chunk[..bytes])?,
+                Err(error) => return Err(self.malformed(error)),
+            }
+        }
+    }
+
+    fn xerial(&mut self, bytes: &[u8]) -> Result<(), RecordsError> {
+        let mut reader = Reader::new(bytes);
+        reader.take(XERIAL_HEADER.len())?;
+        while reader.remaining() > 0 {
+            let length = reader.i32()?;
+            let length = usize::try_from(length).map_err(|_| self.malformed("negative block length"))?;
+            self.raw_snappy(reader.take(length)?)?;
+        }
+        Ok(())
+    }
+
+    fn raw_snappy(&mut self, bytes: &[u8]) -> Result<(), RecordsError> {
+        let claimed = snap::raw::decompress_len(bytes).map_err(|error| self.malformed(error))?;
+        if claimed > bytes.len().saturating_mul(SNAPPY_EXPANSION_MAX) {
+            return Err(self.malformed(format!("{} bytes cannot hold {claimed}", bytes.len())));
+        }
+        self.reserve(claimed)?;
+        let start = self.out.len();
+        self.out.resize(start + claimed, 0);
+        let block = &mut self.out[start..];
+        let written = snap::raw::Decoder::new().decompress(bytes, block);
+        let written = written.map_err(|error| self.malformed(error))?;
+        self.out.truncate(start + written);
+        Ok(())
+    }
+
+    fn lz4(&mut self, bytes: &[u8]) -> Result<(), RecordsError> {
+        let independent = bytes.get(4).is_some_and(|flags| flags & LZ4_FLAGS.0 == LZ4_FLAGS.1);
+        if !bytes.starts_with(&LZ4_MAGIC) || !independent {
+            return Err(self.malformed("not a frame of independent blocks"));
+        }
+        self.append_all(lz4_flex::frame::FrameDecoder::new(bytes))
+    }
+
+    fn zstd(&mut self, bytes: &[u8]) -> Result<(), RecordsError> {
+        // A frame need not tell its size. It is then given all that is allowed; memory that is not written
+        // to costs nothing.
+        let size = zstd::bulk::Decompressor::upper_bound(bytes).unwrap_or(self.bytes_max);
+        self.reserve(size)?;
+        let mut decoder = zstd::bulk::Decompressor::new().map_err(|error| self.malformed(error))?;
+        decoder.decompress_to_buffer(bytes, self.out).map_err(|error| self.malformed(error))?;
+        // A buffer used before may have more room than is allowed now.
+        let extra = self.out.len().saturating_sub(self.bytes_max);
+        self.out.truncate(self.bytes_max);
+        if extra > 0 { Err(self.too_large()) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const CODECS: [Compression; 5] = Compression::ALL;
+
+    /// Bodies that repeat themselves, so that they can be compressed, of up to several blocks.
+    fn body() -> impl Strategy<Value = Vec<u8>> {
+        (proptest::collection::vec(any::<u8>(), 0..2000), 1usize..100)
+            .prop_map(|(part, times)| part.repeat(times))
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_compressed_comes_back(body in body()) {
+            for codec in CODECS {
+                let (mut packed, mut out) = (Vec::new(), b"left from before".to_vec());
+                compress(codec, &body, &mut packed).unwrap();
+                decompress(codec, &packed, body.len(), &mut out).unwrap();
+                prop_assert!(out == body, "{codec}: {} bytes became {}", body.len(), out.len());
+            }
+        }
+
+        #[test]
+        fn one_byte_more_than_allowed_is_an_error(body in body()) {
+            prop_assume!(!body.is_empty());
+            for codec in CODECS {
+                let (mut packed, mut out) = (Vec::new(), Vec::new());
+                compress(codec, &body, &mut packed).unwrap();
+                let result = decompress(codec, &packed, body.len() - 1, &mut out);
+                prop_assert_eq!(result, Err(RecordsError::TooLarge { codec, bytes_max: body.len() - 1 }));
+            }
+        }
+    }
+
+    #[test]
+    fn raw_snappy_and_streamed_zstd_are_read_too() {
+        let body = b"as some clients send it ".repeat(5000);
+        let raw = snap::raw::Encoder::new().compress_vec(&body).unwrap();
+        let mut out = Vec::new();
+        decompress(Compression::Snappy, &raw, body.len(), &mut out).unwrap();
+        assert!(out == body);
+        // A streaming compressor does not tell the size, as zstd-jni does not.
+        let streamed = zstd::stream::encode_all(body.as_slice(), 0).unwrap();
+        decompress(Compression::Zstd, &streamed, body.len(), &mut out).unwrap();
+        assert!(out == body);
+        decompress(Compression::Zstd, &streamed, body.len() - 1, &mut Vec::new()).unwrap_err();
+        // Also into a buffer that has room for more.
+        decompress(Compression::Zstd, &streamed, body.len() - 1, &mut out).unwrap_err();
+    }
+
+    #[test]
+    fn a_second_gzip_member_is_read_too() {
+        let mut packed = Vec::new();
+        compress(Compression::Gzip, b"one ", &mut packed).unwrap();
+        compress(Compression::Gzip, b"two", &mut packed).unwrap();
+        let mut out = Vec::new();
+        decompress(Compression::Gzip, &packed, 100, &mut out).unwrap();
+        assert_eq!(out, b"one two");
+    }
+
+    #[test]
+    fn a_few_bytes_of_snappy_cannot_claim_a_gigabyte() {
+        // The length is a variable-length integer: here 2^30.
+        let hostile = [0x80, 0x80, 0x80, 0x80, 0x04, 0x00];
+        let mut out = Vec::new();
+        let error = decompress(Compression::Snappy, &hostile, usize::MAX, &mut out).unwrap_err();
+        assert_eq!(error.to_string(), "snappy body cannot be decompressed: 6 bytes cannot hold 1073741824");
+        assert_eq!(out.capacity(), 0);
+    }
+
+    #[test]
+    fn frames_that_java_would_refuse_are_refused() {
+        let info = lz4_flex::frame::FrameInfo::new().block_mode(lz4_flex::frame::BlockMode::Linked);
+        let mut encoder = lz4_flex::frame::FrameEncoder::with_frame_info(info, Vec::new());
+        encoder.write_all(b"value").unwrap();
+        let linked = encoder.finish().unwrap();
+        assert!(decompress(Compression::Lz4, &linked, 100, &mut Vec::new()).is_err());
+    }
+
+    #[test]
+    fn names_and_numbers_are_those_of_kafka() {
+        let names: Vec<_> = CODECS.iter().map(|codec| (codec.id(), codec.name())).collect();
+        assert_eq!(names, [(0, "none"), (1, "gzip"), (2, "snappy"), (3, "lz4"), (4, "zstd")]);
+        assert_eq!(Compression::from_name("lz4"), Some(Compression::Lz4));
+        assert_eq!(Compression::from_id(5), Err(RecordsError::Codec(5)));
+    }
+}

@@ -1,0 +1,251 @@
+//! Replies as an independent implementation, the `kafka-protocol` crate, builds and encodes them.
+
+#![allow(dead_code)] // every test crate uses a part of it
+
+use bytes::BytesMut;
+use kafka_protocol::messages as theirs;
+use kafka_protocol::messages::{BrokerId, TopicName};
+use kafka_protocol::protocol::{Encodable, StrBytes};
+use proptest::prelude::*;
+
+/// Raw material of a reply: whatever its fields need is taken from here.
+#[derive(Debug, Clone)]
+pub struct Material {
+    pub names: Vec<String>,
+    pub text: Option<String>,
+    pub ids: Vec<i32>,
+    pub error: i16,
+    pub number: i32,
+    pub long: i64,
+    pub flag: bool,
+}
+
+pub fn material() -> impl Strategy<Value = Material> {
+    let name = "[a-zA-Z0-9._-]{0,20}|\\PC{0,9}";
+    (
+        proptest::collection::vec(name, 0..5),
+        proptest::option::of(name),
+        proptest::collection::vec(any::<i32>(), 0..6),
+        (any::<i16>(), any::<i32>(), any::<i64>(), any::<bool>()),
+    )
+        .prop_map(|(names, text, ids, (error, number, long, flag))| Material {
+            names,
+            text,
+            ids,
+            error,
+            number,
+            long,
+            flag,
+        })
+}
+
+pub fn text(text: &str) -> StrBytes {
+    StrBytes::from_string(text.to_owned())
+}
+
+pub fn topic_name(name: &str) -> TopicName {
+    TopicName(text(name))
+}
+
+pub fn encoded(message: &impl Encodable, version: i16) -> Vec<u8> {
+    let mut out = BytesMut::new();
+    message.encode(&mut out, version).expect("a message fit for the version");
+    out.to_vec()
+}
+
+impl Material {
+    fn nodes(&self) -> Vec<BrokerId> {
+        self.ids.iter().map(|id| BrokerId(*id)).collect()
+    }
+
+    fn optional_text(&self) -> Option<StrBytes> {
+        self.text.as_deref().map(text)
+    }
+
+    pub fn api_versions(&self, version: i16) -> Vec<u8> {
+        use theirs::api_versions_response::{ApiVersion, SupportedFeatureKey};
+        let keys = self.ids.iter().map(|id| {
+            ApiVersion::default()
+                .with_api_key(*id as i16)
+                .with_min_version(self.error)
+                .with_max_version((*id >> 16) as i16)
+        });
+        // Features are tagged fields, which a reader of ours skips.
+        let features = self.names.iter().map(|name| SupportedFeatureKey::default().with_name(text(name)));
+        let mut reply =
+            theirs::ApiVersionsResponse::default().with_error_code(self.error).with_api_keys(keys.collect());
+        if version >= 3 {
+            reply = reply.with_supported_features(features.collect());
+        }
+        encoded(&reply, version)
+    }
+
+    pub fn metadata(&self, version: i16) -> Vec<u8> {
+        use theirs::metadata_response as reply;
+        let brokers = self.names.iter().map(|name| {
+            reply::MetadataResponseBroker::default()
+                .with_node_id(BrokerId(self.number))
+                .with_host(text(name))
+                .with_port(self.number)
+                .with_rack(self.optional_text())
+        });
+        let partitions = self.ids.iter().map(|id| {
+            reply::MetadataResponsePartition::default()
+                .with_error_code(self.error)
+                .with_partition_index(*id)
+                .with_leader_id(BrokerId(self.number))
+                .with_leader_epoch(if version >= 7 { self.number } else { -1 })
+                .with_replica_nodes(self.nodes())
+                .with_isr_nodes(self.nodes())
+                .with_offline_replicas(if version >= 5 { self.nodes() } else { Vec::new() })
+        });
+        let topics = self.names.iter().map(|name| {
+            reply::MetadataResponseTopic::default()
+                .with_error_code(self.error)
+                .with_name(Some(topic_name(name)))
+                .with_is_internal(self.flag)
+                .with_partitions(partitions.clone().collect())
+        });
+        let message = theirs::MetadataResponse::default()
+            .with_throttle_time_ms(self.number)
+            .with_brokers(brokers.collect())
+            .with_cluster_id(self.optional_text())
+            .with_controller_id(BrokerId(self.number))
+            .with_topics(topics.collect());
+        encoded(&message, version)
+    }
+
+    pub fn produce(&self, version: i16) -> Vec<u8> {
+        use theirs::produce_response as reply;
+        let errors = self.ids.iter().map(|id| {
+            reply::BatchIndexAndErrorMessage::default()
+                .with_batch_index(*id)
+                .with_batch_index_error_message(self.optional_text())
+        });
+        let partitions = self.ids.iter().map(|id| {
+            let partition = reply::PartitionProduceResponse::default()
+                .with_index(*id)
+                .with_error_code(self.error)
+                .with_base_offset(self.long)
+                .with_log_append_time_ms(self.long)
+                .with_log_start_offset(if version >= 5 { self.long } else { -1 });
+            if version < 8 {
+                return partition;
+            }
+            partition.with_record_errors(errors.clone().collect()).with_error_message(self.optional_text())
+        });
+        let topics = self.names.iter().map(|name| {
+            reply::TopicProduceResponse::default()
+                .with_name(topic_name(name))
+                .with_partition_responses(partitions.clone().collect())
+        });
+        let message = theirs::ProduceResponse::default()
+            .with_responses(topics.collect())
+            .with_throttle_time_ms(self.number);
+        encoded(&message, version)
+    }
+
+    /// Each partition's records are the bytes of `text`, which a reply's reader does not look into.
+    pub fn fetch(&self, version: i16) -> Vec<u8> {
+        use theirs::fetch_response as reply;
+        let aborted = self.ids.iter().map(|id| {
+            reply::AbortedTransaction::default()
+                .with_producer_id(i64::from(*id).into())
+                .with_first_offset(self.long)
+        });
+        let partitions = self.ids.iter().map(|id| {
+            reply::PartitionData::default()
+                .with_partition_index(*id)
+                .with_error_code(self.error)
+                .with_high_watermark(self.long)
+                .with_last_stable_offset(self.long)
+                .with_log_start_offset(if version >= 5 { self.long } else { -1 })
+                .with_aborted_transactions(self.flag.then(|| aborted.clone().collect()))
+                .with_preferred_read_replica(BrokerId(if version >= 11 { self.number } else { -1 }))
+                .with_records(self.text.clone().map(Into::into))
+        });
+        let topics = self.names.iter().map(|name| {
+            reply::FetchableTopicResponse::default()
+                .with_topic(topic_name(name))
+                .with_partitions(partitions.clone().collect())
+        });
+        let message = theirs::FetchResponse::default()
+            .with_throttle_time_ms(self.number)
+            .with_error_code(if version >= 7 { self.error } else { 0 })
+            .with_responses(topics.collect());
+        encoded(&message, version)
+    }
+
+    pub fn list_offsets(&self, version: i16) -> Vec<u8> {
+        use theirs::list_offsets_response as reply;
+        let partitions = self.ids.iter().map(|id| {
+            reply::ListOffsetsPartitionResponse::default()
+                .with_partition_index(*id)
+                .with_error_code(self.error)
+                .with_timestamp(self.long)
+                .with_offset(self.long)
+                .with_leader_epoch(if version >= 4 { self.number } else { -1 })
+        });
+        let topics = self.names.iter().map(|name| {
+            reply::ListOffsetsTopicResponse::default()
+                .with_name(topic_name(name))
+                .with_partitions(partitions.clone().collect())
+        });
+        encoded(&theirs::ListOffsetsResponse::default().with_topics(topics.collect()), version)
+    }
+
+    pub fn create_topics(&self, version: i16) -> Vec<u8> {
+        use theirs::create_topics_response as reply;
+        let configs = self.names.iter().map(|name| {
+            reply::CreatableTopicConfigs::default().with_name(text(name)).with_value(self.optional_text())
+        });
+        let topics = self.names.iter().map(|name| {
+            let topic = reply::CreatableTopicResult::default()
+                .with_name(topic_name(name))
+                .with_error_code(self.error)
+                .with_error_message(self.optional_text());
+            if version < 5 {
+                return topic;
+            }
+            topic
+                .with_topic_config_error_code(self.error)
+                .with_configs(self.flag.then(|| configs.clone().collect()))
+        });
+        encoded(&theirs::CreateTopicsResponse::default().with_topics(topics.collect()), version)
+    }
+
+    pub fn delete_topics(&self, version: i16) -> Vec<u8> {
+        use theirs::delete_topics_response as reply;
+        let topics = self.names.iter().map(|name| {
+            reply::DeletableTopicResult::default()
+                .with_name(Some(topic_name(name)))
+                .with_error_code(self.error)
+                .with_error_message(if version >= 5 { self.optional_text() } else { None })
+        });
+        encoded(&theirs::DeleteTopicsResponse::default().with_responses(topics.collect()), version)
+    }
+
+    pub fn describe_configs(&self, version: i16) -> Vec<u8> {
+        use theirs::describe_configs_response as reply;
+        let synonyms = self
+            .names
+            .iter()
+            .map(|name| reply::DescribeConfigsSynonym::default().with_name(text(name)).with_source(4));
+        let configs = self.names.iter().map(|name| {
+            reply::DescribeConfigsResourceResult::default()
+                .with_name(text(name))
+                .with_value(self.optional_text())
+                .with_config_source(self.error as i8)
+                .with_is_sensitive(self.flag)
+                .with_synonyms(synonyms.clone().collect())
+                .with_documentation(if version >= 3 { self.optional_text() } else { None })
+        });
+        let result = reply::DescribeConfigsResult::default()
+            .with_error_code(self.error)
+            .with_error_message(self.optional_text())
+            .with_resource_type(2)
+            .with_resource_name(text(self.names.first().map_or("", String::as_str)))
+            .with_configs(configs.collect());
+        encoded(&theirs::DescribeConfigsResponse::default().with_results(vec![result]), version)
+    }
+}

@@ -1,0 +1,174 @@
+//! Produce, Fetch and the record batches inside them, compared with the `kafka-protocol` crate in every version
+//! we speak.
+
+mod common;
+
+use bytes::{Buf, Bytes, BytesMut};
+use common::{material, topic_name};
+use kafka_protocol::messages as theirs;
+use kafka_protocol::protocol::Decodable;
+use kafka_protocol::records as their_records;
+use kdyno_kafka::messages::{m00_produce, m01_fetch};
+use kdyno_kafka::records::{
+    BatchHeader, BodySum, Compression, HEADER_BYTES, batches, encode_record, write_batch_header,
+};
+use proptest::prelude::*;
+
+type KeyValue = (Option<Vec<u8>>, Vec<u8>);
+
+fn key_values() -> impl Strategy<Value = Vec<KeyValue>> {
+    let bytes = || prop::collection::vec(any::<u8>(), 0..100);
+    prop::collection::vec((prop::option::of(bytes()), bytes()), 1..20)
+}
+
+/// Header and body of an uncompressed batch; one millisecond between records.
+fn batch(records: &[KeyValue], base_timestamp_ms: i64) -> ([u8; HEADER_BYTES], Vec<u8>) {
+    let mut body = Vec::new();
+    for (index, (key, value)) in records.iter().enumerate() {
+        encode_record(&mut body, index as i32, index as i64, key.as_deref(), value);
+    }
+    let count = records.len() as i32;
+    let last = base_timestamp_ms + i64::from(count) - 1;
+    let header = BatchHeader::plain(Compression::None, count, base_timestamp_ms, last);
+    let mut head = [0; HEADER_BYTES];
+    write_batch_header(&mut head, &header, &BodySum::of(&body));
+    (head, body)
+}
+
+proptest! {
+    #[test]
+    fn they_read_our_record_batches(records in key_values(), base_timestamp_ms in 0..1i64 << 50) {
+        let (head, body) = batch(&records, base_timestamp_ms);
+        let mut bytes = Bytes::from([head.as_slice(), &body].concat());
+        let read = their_records::RecordBatchDecoder::decode(&mut bytes).expect("a batch they can read").records;
+        prop_assert_eq!(bytes.remaining(), 0);
+        prop_assert_eq!(read.len(), records.len());
+        for ((record, (key, value)), index) in read.iter().zip(&records).zip(0..) {
+            prop_assert_eq!(record.key.as_deref(), key.as_deref());
+            prop_assert_eq!(record.value.as_deref(), Some(value.as_slice()));
+            prop_assert_eq!((record.offset, record.timestamp), (index, base_timestamp_ms + index));
+            prop_assert_eq!((record.producer_id, record.producer_epoch), (-1, -1));
+            prop_assert!(record.headers.is_empty());
+        }
+    }
+
+    #[test]
+    fn we_read_their_record_batches(records in key_values(), base in 0..1i64 << 50, headers in 0..4usize) {
+        let named = |n: usize| (common::text(&format!("header {n}")), Some(Bytes::from_static(b"value")));
+        let theirs: Vec<_> = records.iter().zip(0..).map(|((key, value), index)| their_records::Record {
+            transactional: false,
+            control: false,
+            delete_horizon: false,
+            partition_leader_epoch: 0,
+            producer_id: -1,
+            producer_epoch: -1,
+            timestamp_type: their_records::TimestampType::Creation,
+            offset: base + index,
+            sequence: -1,
+            timestamp: base + 3 * index,
+            key: key.clone().map(Bytes::from),
+            value: Some(Bytes::from(value.clone())),
+            headers: (0..headers).map(named).collect(),
+        }).collect();
+        let mut out = BytesMut::new();
+        let options = their_records::RecordEncodeOptions { version: 2, compression: their_records::Compression::None };
+        their_records::RecordBatchEncoder::encode(&mut out, &theirs, &options).expect("records they can write");
+
+        let (mut scratch, mut expected) = (Vec::new(), theirs.iter());
+        for batch in batches(&out) {
+            let batch = batch.unwrap();
+            prop_assert_eq!(batch.verify_crc(), Ok(()));
+            for record in batch.records(&mut scratch, 0).unwrap() {
+                let (record, expected) = (record.unwrap(), expected.next().unwrap());
+                prop_assert_eq!((record.offset, record.timestamp_ms), (expected.offset, expected.timestamp));
+                prop_assert_eq!((record.key, record.value), (expected.key.as_deref(), expected.value.as_deref()));
+            }
+        }
+        prop_assert!(expected.next().is_none());
+    }
+
+    #[test]
+    fn produce(material in material(), records in key_values()) {
+        use m00_produce::*;
+        for version in VERSION_MIN..=VERSION_MAX {
+            let (header, body) = batch(&records, 7);
+            let partition = |id: &i32| PartitionBatch { partition: *id, header, body: Bytes::from(body.clone()) };
+            let parts: Vec<_> = material.ids.iter().chain([&5]).map(partition).collect();
+            let head = Head {
+                version,
+                correlation_id: material.number,
+                client_id: "me",
+                acks: -1,
+                timeout_ms: 9,
+                topic: "t",
+            };
+            let mut segments: Vec<Bytes> = Vec::new();
+            let total = encode(&head, &parts, &mut BytesMut::new(), &mut segments);
+            let mut frame = Bytes::from(segments.concat());
+            prop_assert_eq!(frame.len(), total);
+            prop_assert_eq!(frame.get_i32() as usize, frame.remaining());
+            let header_version = if version >= FLEXIBLE_FROM { 2 } else { 1 };
+            let read = theirs::RequestHeader::decode(&mut frame, header_version).expect("a header they can read");
+            prop_assert_eq!((read.request_api_key, read.request_api_version), (API_KEY, version));
+            prop_assert_eq!(read.correlation_id, material.number);
+            let read = theirs::ProduceRequest::decode(&mut frame, version).expect("a request they can read");
+            prop_assert_eq!(frame.remaining(), 0);
+            prop_assert_eq!((read.acks, read.timeout_ms, &read.transactional_id), (-1, 9, &None));
+            prop_assert_eq!(&read.topic_data[0].name, &topic_name("t"));
+            let sent = [header.as_slice(), &body].concat();
+            prop_assert_eq!(read.topic_data[0].partition_data.len(), parts.len());
+            for (read, part) in read.topic_data[0].partition_data.iter().zip(&parts) {
+                prop_assert_eq!(read.index, part.partition);
+                prop_assert_eq!(read.records.as_deref(), Some(sent.as_slice()));
+            }
+
+            let mut replies = Vec::new();
+            let throttle = decode(&material.produce(version), version, |reply| replies.push(reply)).unwrap();
+            prop_assert_eq!(throttle, material.number);
+            let reply = |id: &i32| PartitionReply { partition: *id, error: material.error, base_offset: material.long };
+            let expected: Vec<_> = material.names.iter().flat_map(|_| material.ids.iter().map(reply)).collect();
+            prop_assert_eq!(replies, expected);
+        }
+    }
+
+    #[test]
+    fn fetch(material in material()) {
+        use m01_fetch::*;
+        for version in VERSION_MIN..=VERSION_MAX {
+            let partitions: Vec<_> = material.ids.iter().map(|id| (*id, material.long)).collect();
+            let request = Request {
+                wait_ms: 1,
+                bytes_min: 2,
+                bytes_max: 3,
+                partition_bytes_max: 4,
+                topic: "t",
+                partitions: &partitions,
+            };
+            let mut out = Vec::new();
+            encode(&request, version, &mut out);
+            let mut out = Bytes::from(out);
+            let read = theirs::FetchRequest::decode(&mut out, version).expect("a request they can read");
+            prop_assert_eq!(out.remaining(), 0);
+            prop_assert_eq!((read.max_wait_ms, read.min_bytes, read.max_bytes), (1, 2, 3));
+            prop_assert_eq!((read.replica_id.0, read.isolation_level), (-1, 0));
+            prop_assert_eq!((read.session_id, read.session_epoch), (0, -1));
+            prop_assert_eq!(&read.topics[0].topic, &topic_name("t"));
+            let asked: Vec<_> = read.topics[0].partitions.iter().map(|p| (p.partition, p.fetch_offset)).collect();
+            prop_assert_eq!(asked, partitions);
+            prop_assert!(read.topics[0].partitions.iter().all(|p| p.partition_max_bytes == 4));
+
+            let bytes = material.fetch(version);
+            let mut replies = Vec::new();
+            let error = decode(&bytes, version, |reply| replies.push(reply)).unwrap();
+            prop_assert_eq!(error, if version >= 7 { material.error } else { 0 });
+            let reply = |id: &i32| PartitionReply {
+                partition: *id,
+                error: material.error,
+                high_watermark: material.long,
+                records: material.text.as_deref().unwrap_or_default().as_bytes(),
+            };
+            let expected: Vec<_> = material.names.iter().flat_map(|_| material.ids.iter().map(reply)).collect();
+            prop_assert_eq!(replies, expected);
+        }
+    }
+}
