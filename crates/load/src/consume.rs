@@ -1,0 +1,440 @@
+//! A consuming stream: fetches by assignment; partition p belongs to client p mod clients.
+//!
+//! Each client keeps one fetch per leader in flight, as the Java consumer does, and looks at batch headers
+//! only: records are counted, not unpacked.
+
+use crate::links_io::{AskedFacts, LinksIo};
+use crate::net::Net;
+use crate::recorder::Recorder;
+use crate::stream::{Clock, Stream, StreamContext, StreamError};
+use kdyno_kafka::errors::ErrorCode;
+use kdyno_kafka::links::{self, Asked, LinkState, LinksConfig};
+use kdyno_kafka::messages::{m01_fetch, m02_list_offsets};
+use kdyno_kafka::records;
+use kdyno_kafka::wire::WireError;
+use kdyno_model::plan::{ConsumePlan, StartOffset};
+use kdyno_model::sample::{ClientTotals, Sample, StreamTotals};
+
+/// `metadata.max.age.ms`, ns: the Java consumer's default.
+const METADATA_MAX_AGE_NS: u64 = 300_000_000_000;
+
+/// What was asked of a broker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FetchToken {
+    Offsets { version: i16 },
+    Fetch { version: i16 },
+}
+
+/// A partition of ours.
+#[derive(Debug, Clone, Copy)]
+struct Position {
+    partition: i32,
+    /// Next offset to fetch; `None`: to be asked for.
+    next: Option<i64>,
+    /// After an error: not before this instant; 0: at once.
+    not_before_ns: u64,
+}
+
+#[derive(Debug)]
+struct ConsumeClient {
+    io: LinksIo<FetchToken>,
+    positions: Vec<Position>,
+    /// Per link: a request of ours is in flight.
+    is_busy: Vec<bool>,
+    /// Per link: when the last request was sent, ns.
+    asked_ns: Vec<u64>,
+    /// Per link: when the last request was sent to which the answer was empty, ns.
+    quiet_ns: Vec<u64>,
+    totals: ClientTotals,
+    first_ns: Option<u64>,
+}
+
+/// All clients of one consuming load item on this worker.
+#[derive(Debug)]
+pub struct ConsumeStream {
+    clients: Vec<ConsumeClient>,
+    plan: ConsumePlan,
+    context: StreamContext,
+    recorder: Option<Recorder>,
+    clock: Option<Clock>,
+    /// When nothing new will come any more, ns: the end of the load, or of the last producer of this worker.
+    settled_ns: Option<u64>,
+}
+
+impl ConsumeStream {
+    /// A stream that is not connected yet.
+    pub fn new(plan: ConsumePlan, context: StreamContext) -> Self {
+        let clients = (0..context.task.client_count)
+            .map(|index| ConsumeClient {
+                io: LinksIo::new(
+                    links_config(&plan, &context, index),
+                    index as usize,
+                    context.task.client_count as usize,
+                ),
+                positions: Vec::new(),
+                is_busy: Vec::new(),
+                asked_ns: Vec::new(),
+                quiet_ns: Vec::new(),
+                totals: ClientTotals::default(),
+                first_ns: None,
+            })
+            .collect();
+        Self { clients, plan, context, recorder: None, clock: None, settled_ns: None }
+    }
+}
+
+fn links_config(plan: &ConsumePlan, context: &StreamContext, index: u32) -> LinksConfig {
+    LinksConfig {
+        client_id: context.client_id(context.task.client_first + index),
+        topic: context.task.topic.clone(),
+        bootstrap: context.bootstrap.clone(),
+        request_timeout_ns: plan.request_timeout_ns,
+        retry_backoff_ns: plan.retry_backoff_ns,
+        metadata_max_age_ns: METADATA_MAX_AGE_NS,
+        // An answer holds what was asked for and, at worst, one batch more than that.
+        frame_bytes_max: (plan.fetch_bytes_max as usize).max(1 << 20) + (100 << 20),
+    }
+}
+
+impl ConsumeClient {
+    /// Sends what is due to each leader that is not busy; fetches only once the load has begun.
+    fn ask(&mut self, plan: &ConsumePlan, topic: &str, now_ns: u64, has_begun: bool) {
+        let count = self.io.links.links().len();
+        self.is_busy.resize(count, false);
+        self.asked_ns.resize(count, 0);
+        self.quiet_ns.resize(count, 0);
+        for link in 0..count {
+            if self.is_busy[link] || self.io.links.links()[link].state != LinkState::Up {
+                continue;
+            }
+            let links = &self.io.links;
+            let due = |position: &&Position| {
+                position.not_before_ns <= now_ns
+                    && links.leader_link(position.partition as usize) == Some(link)
+            };
+            let unknown: Vec<i32> = self
+                .positions
+                .iter()
+                .filter(due)
+                .filter(|position| position.next.is_none())
+                .map(|position| position.partition)
+                .collect();
+            let known: Vec<(i32, i64)> = self
+                .positions
+                .iter()
+                .filter(due)
+                .filter_map(|position| Some((position.partition, position.next?)))
+                .collect();
+            for position in &mut self.positions {
+                if position.not_before_ns <= now_ns {
+                    position.not_before_ns = 0;
+                }
+            }
+            self.asked_ns[link] = now_ns;
+            self.is_busy[link] = if !unknown.is_empty() {
+                self.ask_offsets(link, plan, topic, &unknown, now_ns)
+            } else if has_begun && !known.is_empty() {
+                self.ask_fetch(link, plan, topic, &known, now_ns)
+            } else {
+                false
+            };
+        }
+    }
+
+    fn ask_offsets(
+        &mut self,
+        link: usize,
+        plan: &ConsumePlan,
+        topic: &str,
+        partitions: &[i32],
+        now_ns: u64,
+    ) -> bool {
+        use m02_list_offsets::{API_KEY, EARLIEST, LATEST, VERSION_MAX, VERSION_MIN};
+        let Some(version) = self.io.version(link, API_KEY, VERSION_MIN..=VERSION_MAX) else { return false };
+        let timestamp_ms = match plan.from {
+            StartOffset::Earliest => EARLIEST,
+            StartOffset::Latest => LATEST,
+        };
+        let token = Asked::User(FetchToken::Offsets { version });
+        self.io.links.ask(link, token, now_ns, API_KEY, version, |out| {
+            m02_list_offsets::encode(
+                &m02_list_offsets::Request { topic, partitions, timestamp_ms },
+                version,
+                out,
+            );
+        });
+        true
+    }
+
+    fn ask_fetch(
+        &mut self,
+        link: usize,
+        plan: &ConsumePlan,
+        topic: &str,
+        partitions: &[(i32, i64)],
+        now_ns: u64,
+    ) -> bool {
+        use m01_fetch::{API_KEY, VERSION_MAX, VERSION_MIN};
+        let Some(version) = self.io.version(link, API_KEY, VERSION_MIN..=VERSION_MAX) else { return false };
+        let request = m01_fetch::Request {
+            wait_ms: (plan.fetch_wait_ns / 1_000_000) as i32,
+            bytes_min: plan.fetch_bytes_min as i32,
+            bytes_max: plan.fetch_bytes_max as i32,
+            partition_bytes_max: plan.partition_bytes_max as i32,
+            topic,
+            partitions,
+        };
+        let token = Asked::User(FetchToken::Fetch { version });
+        self.io.links.ask(link, token, now_ns, API_KEY, version, |out| {
+            m01_fetch::encode(&request, version, out);
+        });
+        true
+    }
+
+    /// When partitions that wait after an error may be asked for again.
+    fn backoffs(&self) -> impl Iterator<Item = u64> + '_ {
+        let waiting = self.positions.iter().filter(|position| position.not_before_ns > 0);
+        waiting.filter(|position| self.is_free(position.partition)).map(|position| position.not_before_ns)
+    }
+
+    /// Whether a partition's leader could be asked now.
+    fn is_free(&self, partition: i32) -> bool {
+        let link = self.io.links.leader_link(partition as usize);
+        link.is_some_and(|link| !self.is_busy.get(link).copied().unwrap_or(false))
+    }
+
+    /// Whether everything there was at `settled_ns` has been fetched: each leader was asked after it and had
+    /// nothing within `fetch.max.wait.ms`.
+    fn is_caught_up(&self, settled_ns: u64) -> bool {
+        self.positions.iter().all(|position| {
+            let link = self.io.links.leader_link(position.partition as usize);
+            let is_asked = position.next.is_some() && position.not_before_ns == 0;
+            let quiet_ns = link.and_then(|link| self.quiet_ns.get(link));
+            is_asked && quiet_ns.is_some_and(|quiet_ns| *quiet_ns >= settled_ns)
+        })
+    }
+}
+
+/// What a reply changes beside the positions.
+#[derive(Debug, Default)]
+struct Effects {
+    refresh: bool,
+    records: u64,
+    bytes: u64,
+}
+
+/// Takes in an answer to ListOffsets.
+fn on_offsets(
+    positions: &mut [Position],
+    version: i16,
+    frame: &[u8],
+    retry_ns: u64,
+    effects: &mut Effects,
+) -> Result<(), WireError> {
+    let body = links::body(frame, m02_list_offsets::API_KEY, version)?;
+    let response = m02_list_offsets::Response::decode(body, version)?;
+    for answer in response.topics.iter().flat_map(|topic| &topic.partitions) {
+        let Some(position) = positions.iter_mut().find(|position| position.partition == answer.id) else {
+            continue;
+        };
+        if answer.error == ErrorCode::NONE {
+            position.next = Some(answer.offset);
+        } else {
+            position.not_before_ns = retry_ns;
+            effects.refresh |= answer.error.refreshes_metadata();
+        }
+    }
+    Ok(())
+}
+
+/// Takes in an answer to Fetch.
+fn on_fetch(
+    positions: &mut [Position],
+    version: i16,
+    frame: &[u8],
+    retry_ns: u64,
+    effects: &mut Effects,
+) -> Result<(), WireError> {
+    let body = links::body(frame, m01_fetch::API_KEY, version)?;
+    let mut is_malformed = false;
+    let error = m01_fetch::decode(body, version, |answer| {
+        let Some(position) = positions.iter_mut().find(|position| position.partition == answer.partition)
+        else {
+            return;
+        };
+        match ErrorCode(answer.error) {
+            ErrorCode::NONE => {}
+            error => {
+                position.not_before_ns = retry_ns;
+                effects.refresh |= error.refreshes_metadata();
+                if error == ErrorCode::OFFSET_OUT_OF_RANGE {
+                    position.next = None;
+                }
+                return;
+            }
+        }
+        for batch in records::batches(answer.records) {
+            let Ok(batch) = batch else {
+                is_malformed = true;
+                return;
+            };
+            let from = position.next.unwrap_or(0).max(batch.header.base_offset);
+            if !batch.is_control() {
+                // A batch may begin before the offset asked for; what was fetched before counts once.
+                effects.records += batch.next_offset().saturating_sub(from).max(0) as u64;
+                effects.bytes += batch.bytes() as u64;
+            }
+            position.next = Some(batch.next_offset().max(from));
+        }
+    })?;
+    effects.refresh |= error != 0;
+    if is_malformed { Err(WireError::Invalid("a fetched record batch is malformed")) } else { Ok(()) }
+}
+
+impl Stream for ConsumeStream {
+    fn client_count(&self) -> usize {
+        self.clients.len()
+    }
+
+    fn is_connected(&self) -> bool {
+        self.clients.iter().all(|client| client.io.links.is_ready())
+            && self
+                .clients
+                .iter()
+                .flat_map(|client| &client.positions)
+                .all(|position| position.next.is_some())
+    }
+
+    fn prepare(&mut self) -> Result<(), StreamError> {
+        Ok(())
+    }
+
+    fn start(&mut self, clock: Clock) {
+        self.clock = Some(clock);
+        let (worker, stream) = (self.context.worker, self.context.task.stream);
+        self.recorder = Some(Recorder::new(worker, stream, clock.t0_ns, self.context.phases.clone()));
+    }
+
+    fn on_ready(&mut self, client: usize, link: usize, is_writable: bool, net: &mut dyn Net) {
+        let Some(client) = self.clients.get_mut(client) else { return };
+        if let Some(recorder) = &mut self.recorder {
+            recorder.tick(net.now_ns());
+        }
+        let retry_backoff_ns = self.plan.retry_backoff_ns;
+        let mut refresh = false;
+        let ConsumeClient { io, positions, is_busy, asked_ns, quiet_ns, totals, first_ns } = client;
+        let recorder = &mut self.recorder;
+        io.on_ready(
+            link,
+            is_writable,
+            net,
+            &mut self.context.events,
+            |token, _: AskedFacts, frame, now_ns| {
+                let mut effects = Effects::default();
+                let retry_ns = now_ns + retry_backoff_ns;
+                if let Some(busy) = is_busy.get_mut(link) {
+                    *busy = false;
+                }
+                match token {
+                    FetchToken::Offsets { version } => {
+                        on_offsets(positions, version, frame, retry_ns, &mut effects)?
+                    }
+                    FetchToken::Fetch { version } => {
+                        on_fetch(positions, version, frame, retry_ns, &mut effects)?
+                    }
+                }
+                refresh |= effects.refresh;
+                if matches!(token, FetchToken::Fetch { .. }) && effects.records == 0 && !effects.refresh {
+                    quiet_ns[link] = asked_ns[link];
+                }
+                if let Some(recorder) = recorder
+                    && matches!(token, FetchToken::Fetch { .. })
+                {
+                    recorder.request(now_ns, 0, frame.len() as u64);
+                    recorder.fetched(now_ns, effects.records, effects.bytes);
+                    totals.records += effects.records;
+                    if effects.records > 0 {
+                        totals.span_ns = now_ns - *first_ns.get_or_insert(now_ns);
+                    }
+                }
+                Ok(())
+            },
+        );
+        if refresh {
+            io.links.want_metadata();
+        }
+    }
+
+    fn turn(&mut self, net: &mut dyn Net) {
+        let now_ns = net.now_ns();
+        if let Some(recorder) = &mut self.recorder {
+            recorder.tick(now_ns);
+        }
+        if let Some(clock) = self.clock
+            && !self.context.has_producers
+            && now_ns >= clock.load_end_ns
+        {
+            self.settled_ns.get_or_insert(now_ns);
+        }
+        let task = &self.context.task;
+        for (index, client) in self.clients.iter_mut().enumerate() {
+            client.io.keep_up(net, now_ns, &mut self.context.events);
+            let own = client.io.take_lost();
+            if !own.is_empty() {
+                // Which link was lost is seen from its empty queue.
+                for (link, busy) in client.is_busy.iter_mut().enumerate() {
+                    *busy &= client.io.links.links()[link].connection.in_flight() > 0;
+                }
+            }
+            let number = task.client_first as usize + index;
+            let count = client.io.links.partition_count();
+            if client.positions.is_empty() {
+                let mine = (number..count).step_by(task.clients_total.max(1) as usize);
+                client.positions = mine
+                    .map(|partition| Position { partition: partition as i32, next: None, not_before_ns: 0 })
+                    .collect();
+            }
+            let wants_offsets = client.positions.iter().any(|position| position.next.is_none());
+            if self.clock.is_some() || wants_offsets {
+                client.ask(&self.plan, &task.topic, now_ns, self.clock.is_some());
+            }
+            client.io.flush_all(net, &mut self.context.events);
+        }
+    }
+
+    fn next_deadline(&self) -> Option<u64> {
+        let recorder = self.recorder.as_ref().map(Recorder::next_deadline);
+        let end = self.clock.map(|clock| clock.load_end_ns);
+        let end = end.filter(|_| self.settled_ns.is_none() && !self.context.has_producers);
+        let io = self.clients.iter().filter_map(|client| client.io.next_deadline());
+        let waiting = self.clients.iter().flat_map(ConsumeClient::backoffs);
+        io.chain(recorder).chain(end).chain(waiting).min()
+    }
+
+    fn is_done(&self) -> bool {
+        let settled_ns = self.settled_ns.unwrap_or(u64::MAX);
+        self.clients.iter().all(|client| client.is_caught_up(settled_ns))
+    }
+
+    fn stop(&mut self, now_ns: u64) {
+        self.settled_ns.get_or_insert(now_ns);
+    }
+
+    fn finish(&mut self, now_ns: u64) -> StreamTotals {
+        let stream = self.context.task.stream;
+        let Some(recorder) = &mut self.recorder else {
+            return StreamTotals { stream, ..StreamTotals::default() };
+        };
+        recorder.tick(now_ns);
+        let counts = recorder.finish();
+        StreamTotals { stream, counts, clients: self.clients.iter().map(|client| client.totals).collect() }
+    }
+
+    fn take_samples(&mut self) -> Vec<Sample> {
+        self.recorder.as_mut().map_or_else(Vec::new, Recorder::take_samples)
+    }
+
+    fn context(&mut self) -> &mut StreamContext {
+        &mut self.context
+    }
+}

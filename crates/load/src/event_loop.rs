@@ -1,0 +1,206 @@
+//! Turns a stream: waits for sockets, the clock and the control channel, and lets the stream act.
+//!
+//! One thread per stream. It sleeps in `epoll` with a timer file descriptor, because `epoll`'s own time-outs
+//! are whole milliseconds.
+
+use crate::net::{Sockets, monotonic_ns};
+use crate::stream::{Clock, Stream, StreamError};
+use kdyno_model::sample::{Phase, StreamTotals};
+use kdyno_model::worker::FromWorker;
+use mio::unix::SourceFd;
+use mio::{Events, Interest, Poll, Token, Waker};
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError};
+use std::time::Duration;
+use thiserror::Error;
+
+const TIMER: Token = Token(usize::MAX);
+const WAKER: Token = Token(usize::MAX - 1);
+
+/// Longest sleep: a guard against a lost wake-up, nothing is scheduled by it.
+const SLEEP_MAX: Duration = Duration::from_millis(500);
+
+/// Events taken from the kernel at once.
+const EVENTS_MAX: usize = 256;
+
+/// What a stream's thread is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Control {
+    /// T0, ns on CLOCK_MONOTONIC.
+    Start(u64),
+    /// End the load, bring home what is in flight.
+    Stop,
+    /// End at once: nobody listens any more.
+    Abandon,
+}
+
+/// Why a stream's thread ended early.
+#[derive(Debug, Error)]
+pub enum LoopError {
+    /// The operating system refused something.
+    #[error("the event loop failed: {0}")]
+    Io(#[from] io::Error),
+    /// The stream cannot run.
+    #[error(transparent)]
+    Stream(#[from] StreamError),
+    /// Told to end at once.
+    #[error("the lab is gone")]
+    Abandoned,
+}
+
+impl From<rustix::io::Errno> for LoopError {
+    fn from(error: rustix::io::Errno) -> Self {
+        Self::Io(error.into())
+    }
+}
+
+/// The waiting side of a stream's thread.
+#[derive(Debug)]
+pub struct EventLoop {
+    poll: Poll,
+    timer: OwnedFd,
+    armed_ns: u64,
+    sockets: Sockets,
+}
+
+impl EventLoop {
+    /// An event loop and what wakes it from another thread.
+    ///
+    /// # Errors
+    /// When the operating system has no more descriptors.
+    pub fn new() -> Result<(Self, Waker), LoopError> {
+        let poll = Poll::new()?;
+        let timer =
+            timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
+        poll.registry().register(&mut SourceFd(&timer.as_raw_fd()), TIMER, Interest::READABLE)?;
+        let waker = Waker::new(poll.registry(), WAKER)?;
+        let sockets = Sockets::new(poll.registry().try_clone()?);
+        Ok((Self { poll, timer, armed_ns: 0, sockets }, waker))
+    }
+
+    /// Runs a stream from its first connection to its last outcome. `prepared` is told when it can start.
+    ///
+    /// # Errors
+    /// When the stream cannot run, the operating system fails, or the control channel says so.
+    pub fn run(
+        mut self,
+        stream: &mut dyn Stream,
+        control: &Receiver<Control>,
+        prepared: &SyncSender<FromWorker>,
+        out: &SyncSender<FromWorker>,
+    ) -> Result<StreamTotals, LoopError> {
+        let mut course = Course::Connecting;
+        let mut events = Events::with_capacity(EVENTS_MAX);
+        loop {
+            course = course.heed(stream, control)?;
+            let now_ns = monotonic_ns();
+            stream.turn(&mut self.sockets);
+            hand_over(stream, course.t0_ns().unwrap_or(now_ns), out)?;
+            match course {
+                Course::Connecting if stream.is_connected() => {
+                    stream.prepare()?;
+                    prepared.send(FromWorker::Prepared).map_err(|_| LoopError::Abandoned)?;
+                    course = Course::Prepared;
+                }
+                Course::Running { end_ns, t0_ns } if stream.is_done() || now_ns >= end_ns => {
+                    let totals = stream.finish(now_ns);
+                    hand_over(stream, t0_ns, out)?;
+                    return Ok(totals);
+                }
+                _ => {}
+            }
+            let deadline_ns = stream.next_deadline().unwrap_or(u64::MAX).min(course.end_ns());
+            self.wait(deadline_ns, &mut events)?;
+            let clients = stream.client_count().max(1);
+            for event in &events {
+                if event.token().0 < WAKER.0 {
+                    let (client, link) = (event.token().0 % clients, event.token().0 / clients);
+                    stream.on_ready(client, link, event.is_writable(), &mut self.sockets);
+                }
+            }
+        }
+    }
+
+    /// Sleeps until a socket is ready, the deadline is there, or another thread wakes it.
+    fn wait(&mut self, deadline_ns: u64, events: &mut Events) -> Result<(), LoopError> {
+        let mut timeout = SLEEP_MAX;
+        if deadline_ns <= monotonic_ns() {
+            timeout = Duration::ZERO;
+        } else if deadline_ns != self.armed_ns && deadline_ns != u64::MAX {
+            let at = Timespec {
+                tv_sec: (deadline_ns / 1_000_000_000) as i64,
+                tv_nsec: (deadline_ns % 1_000_000_000) as _,
+            };
+            let once = Itimerspec { it_interval: Timespec { tv_sec: 0, tv_nsec: 0 }, it_value: at };
+            timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &once)?;
+            self.armed_ns = deadline_ns;
+        }
+        match self.poll.poll(events, Some(timeout)) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(()),
+            other => Ok(other?),
+        }
+    }
+}
+
+/// How far a stream's thread is.
+#[derive(Debug, Clone, Copy)]
+enum Course {
+    Connecting,
+    Prepared,
+    Running { t0_ns: u64, end_ns: u64 },
+}
+
+impl Course {
+    fn t0_ns(self) -> Option<u64> {
+        match self {
+            Self::Running { t0_ns, .. } => Some(t0_ns),
+            _ => None,
+        }
+    }
+
+    fn end_ns(self) -> u64 {
+        match self {
+            Self::Running { end_ns, .. } => end_ns,
+            _ => u64::MAX,
+        }
+    }
+
+    /// Does what the control channel says.
+    fn heed(self, stream: &mut dyn Stream, control: &Receiver<Control>) -> Result<Self, LoopError> {
+        match control.try_recv() {
+            Ok(Control::Start(t0_ns)) => {
+                let phases = &stream.context().phases;
+                let start_of =
+                    |phase| phases.iter().find(|span| span.phase == phase).map(|span| span.start_ns);
+                let measure_ns = t0_ns + start_of(Phase::Measure).unwrap_or(0);
+                let end_ns = t0_ns + phases.last().map_or(0, |span| span.end_ns);
+                let load_end_ns = start_of(Phase::Drain).map_or(end_ns, |start_ns| t0_ns + start_ns);
+                stream.start(Clock { t0_ns, measure_ns, load_end_ns });
+                Ok(Self::Running { t0_ns, end_ns })
+            }
+            Ok(Control::Stop) => {
+                stream.stop(monotonic_ns());
+                Ok(self)
+            }
+            Ok(Control::Abandon) | Err(TryRecvError::Disconnected) => Err(LoopError::Abandoned),
+            Err(TryRecvError::Empty) => Ok(self),
+        }
+    }
+}
+
+/// Hands samples and events on. The channel is deep enough for minutes; a lab that does not read for longer
+/// makes this wait, which then shows as lag.
+fn hand_over(stream: &mut dyn Stream, t0_ns: u64, out: &SyncSender<FromWorker>) -> Result<(), LoopError> {
+    for sample in stream.take_samples() {
+        out.send(FromWorker::Sample(Box::new(sample))).map_err(|_| LoopError::Abandoned)?;
+    }
+    let number = stream.context().task.stream;
+    for event in stream.context().events.take(t0_ns, number) {
+        out.send(FromWorker::Event(event)).map_err(|_| LoopError::Abandoned)?;
+    }
+    Ok(())
+}

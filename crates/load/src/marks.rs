@@ -1,0 +1,63 @@
+//! What is remembered of the records in a batch until their outcome is known: their instants.
+
+/// Instants of a batch's records, in order.
+#[derive(Debug, Default)]
+pub struct Marks {
+    /// Records that were accepted at the same instant.
+    pub runs: Vec<Run>,
+    /// t0 of each record of the runs that are not [`Handed::AtOnce`], ns.
+    pub intended_ns: Vec<u64>,
+}
+
+/// Records accepted at the same instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Run {
+    /// How many.
+    pub count: u32,
+    /// t2, ns.
+    pub accepted_ns: u64,
+    /// Where their t0 and t1 lie.
+    pub handed: Handed,
+}
+
+/// When the records of a run were intended and handed to the client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Handed {
+    /// A closed loop: t0 = t1 = t2.
+    AtOnce,
+    /// The client had room when the generator came to them: t1 = t2, t0 is each record's own.
+    OnTick,
+    /// They came due while the buffer was full: t1 = t0, since it was the buffer they waited for and not
+    /// the generator.
+    Blocked,
+}
+
+impl Marks {
+    /// Forgets all, keeps the memory.
+    pub fn clear(&mut self) {
+        self.runs.clear();
+        self.intended_ns.clear();
+    }
+
+    /// Adds `count` records; joins the last run when it is of the same instant and kind.
+    #[inline]
+    pub fn push_run(&mut self, count: u32, accepted_ns: u64, handed: Handed) {
+        if let Some(last) = self.runs.last_mut()
+            && last.accepted_ns == accepted_ns
+            && last.handed == handed
+        {
+            last.count += count;
+            return;
+        }
+        self.runs.push(Run { count, accepted_ns, handed });
+    }
+
+    /// t0 of every record, in order.
+    pub fn each_intended_ns(&self) -> impl Iterator<Item = u64> + '_ {
+        let mut own = self.intended_ns.iter().copied();
+        self.runs.iter().flat_map(|run| (0..run.count).map(|_| *run)).map(move |run| match run.handed {
+            Handed::AtOnce => run.accepted_ns,
+            _ => own.next().unwrap_or(run.accepted_ns),
+        })
+    }
+}

@@ -1,0 +1,246 @@
+//! A producing stream: schedules come due, clients take records, batches go out, outcomes come home.
+
+use crate::client::ProduceClient;
+use crate::net::Net;
+use crate::payload::{Payloads, Pool, TRAILER_BYTES};
+use crate::recorder::Recorder;
+use crate::schedule::{Schedule, mix};
+use crate::stream::{Clock, Stream, StreamContext, StreamError};
+use kdyno_kafka::producer::{Partitioner, ProducerConfig, RecordShape};
+use kdyno_kafka::records::Compression;
+use kdyno_model::plan::{self, Payload, ProducePlan, Queue, Rate};
+use kdyno_model::sample::{ClientTotals, Sample, StreamTotals};
+use std::rc::Rc;
+
+/// Largest value, 64 MiB: far above what a broker accepts by default, far below what breaks arithmetic.
+const VALUE_BYTES_MAX: u32 = 64 << 20;
+
+/// Most partitions of a topic one stream sends to.
+const PARTITIONS_MAX: usize = 10_000;
+
+/// All clients of one producing load item on this worker.
+#[derive(Debug)]
+pub struct ProduceStream {
+    clients: Vec<ProduceClient>,
+    recorder: Option<Recorder>,
+    context: StreamContext,
+    plan: ProducePlan,
+    pool: Option<Rc<Pool>>,
+    clock: Option<Clock>,
+    /// Last release of due records, ns: releases are at least a tick apart.
+    released_ns: u64,
+    /// Whether T0 is past.
+    has_begun: bool,
+    /// Whether the end of the load was reached, so that batches go out without lingering.
+    is_flushing: bool,
+}
+
+impl ProduceStream {
+    /// A stream that is not connected yet.
+    ///
+    /// # Errors
+    /// When the plan cannot be carried out, e.g. a unique value too short for its trailer.
+    pub fn new(plan: ProducePlan, context: StreamContext) -> Result<Self, StreamError> {
+        if plan.payload == Payload::Unique && plan.value_bytes < TRAILER_BYTES {
+            return Err(StreamError::ValueTooShort { value_bytes: plan.value_bytes, least: TRAILER_BYTES });
+        }
+        if plan.value_bytes > VALUE_BYTES_MAX {
+            return Err(StreamError::ValueTooLong { value_bytes: plan.value_bytes, most: VALUE_BYTES_MAX });
+        }
+        let clients =
+            (0..context.task.client_count).map(|index| ProduceClient::new(index, &plan, &context)).collect();
+        Ok(Self {
+            clients,
+            recorder: None,
+            context,
+            plan,
+            pool: None,
+            clock: None,
+            released_ns: 0,
+            has_begun: false,
+            is_flushing: false,
+        })
+    }
+
+    fn compression(&self) -> Compression {
+        match self.plan.client.compression {
+            plan::Compression::None => Compression::None,
+            plan::Compression::Gzip => Compression::Gzip,
+            plan::Compression::Snappy => Compression::Snappy,
+            plan::Compression::Lz4 => Compression::Lz4,
+            plan::Compression::Zstd => Compression::Zstd,
+        }
+    }
+
+    /// What a client's producer is told.
+    fn producer_config(&self, client: u32) -> ProducerConfig {
+        let settings = &self.plan.client;
+        ProducerConfig {
+            client_id: self.context.client_id(client),
+            topic: self.context.task.topic.clone(),
+            acks: settings.acks,
+            batch_bytes: settings.batch_bytes,
+            linger_ns: settings.linger_ns,
+            buffer_bytes: settings.buffer_bytes,
+            is_lean: matches!(self.plan.rate, Rate::Max { queue: Queue::None }),
+            request_bytes_max: settings.request_bytes_max,
+            in_flight_max: settings.in_flight_max,
+            request_timeout_ns: settings.request_timeout_ns,
+            delivery_timeout_ns: settings.delivery_timeout_ns,
+            retry_backoff_ns: settings.retry_backoff_ns,
+            partitioner: match settings.partitioner {
+                plan::Partitioner::Sticky => Partitioner::Sticky,
+                plan::Partitioner::RoundRobin => Partitioner::RoundRobin,
+            },
+            seed: mix(self.context.seed, 0x5717 + u64::from(client)),
+        }
+    }
+
+    fn payloads(&self, client: u32, batch_records_max: u32) -> Payloads {
+        let shape = RecordShape { value_bytes: self.plan.value_bytes };
+        let (compression, offset) = (self.compression(), self.context.wall_offset_ns);
+        match &self.pool {
+            Some(pool) => {
+                Payloads::pooled(shape, batch_records_max, compression, offset, Rc::clone(pool), client)
+            }
+            None => {
+                Payloads::unique(shape, batch_records_max, compression, offset, self.context.run_id, client)
+            }
+        }
+    }
+
+    /// Releases what is due, at most once a tick.
+    fn release(&mut self, now_ns: u64, recorder: &mut Recorder, clock: Clock) {
+        self.has_begun |= now_ns >= clock.t0_ns;
+        let is_tick = now_ns >= self.released_ns.saturating_add(self.context.tick_ns);
+        self.is_flushing = now_ns >= clock.load_end_ns || self.clients.iter().all(ProduceClient::is_sated);
+        if matches!(self.plan.rate, Rate::Max { .. }) {
+            for client in &mut self.clients {
+                client.admit_at_once(now_ns, clock, recorder);
+            }
+        } else if is_tick || now_ns >= clock.load_end_ns {
+            self.released_ns = now_ns;
+            for client in &mut self.clients {
+                client.release_due(now_ns, clock, recorder);
+            }
+        } else {
+            for client in &mut self.clients {
+                client.admit_backlog(now_ns, clock, recorder);
+            }
+        }
+    }
+}
+
+impl Stream for ProduceStream {
+    fn client_count(&self) -> usize {
+        self.clients.len()
+    }
+
+    fn is_connected(&self) -> bool {
+        self.clients.iter().all(|client| client.io.links.is_ready())
+    }
+
+    fn prepare(&mut self) -> Result<(), StreamError> {
+        let shape = RecordShape { value_bytes: self.plan.value_bytes };
+        let partitions =
+            self.clients.iter().map(|client| client.io.links.partition_count()).max().unwrap_or(1);
+        if partitions > PARTITIONS_MAX {
+            return Err(StreamError::TooManyPartitions { partitions, most: PARTITIONS_MAX });
+        }
+        if let Payload::Pooled { pool_bytes } = self.plan.payload {
+            let count = shape.capacity(self.plan.client.batch_bytes);
+            let pool = Pool::build(shape, count, pool_bytes, self.compression(), self.context.seed);
+            self.pool = Some(Rc::new(pool.map_err(|error| StreamError::Pool(error.to_string()))?));
+        }
+        for index in 0..self.clients.len() {
+            let client = self.context.task.client_first + index as u32;
+            let (config, partitions) =
+                (self.producer_config(client), self.clients[index].io.links.partition_count());
+            let capacity = shape.capacity(config.batch_bytes);
+            let payloads = self.payloads(client, capacity);
+            self.clients[index].prepare(config, shape, partitions, payloads);
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, clock: Clock) {
+        let task = &self.context.task;
+        self.clock = Some(clock);
+        self.recorder =
+            Some(Recorder::new(self.context.worker, task.stream, clock.t0_ns, self.context.phases.clone()));
+        for (index, client) in self.clients.iter_mut().enumerate() {
+            let number = task.client_first + index as u32;
+            if let Rate::Open { pieces, arrivals } = &self.plan.rate {
+                let schedule =
+                    Schedule::new(pieces, *arrivals, number, task.clients_total, self.context.seed);
+                client.set_schedule(schedule);
+            }
+            client.set_limit(self.plan.records_max, number, task.clients_total);
+        }
+        self.released_ns = 0;
+    }
+
+    fn on_ready(&mut self, client: usize, link: usize, is_writable: bool, net: &mut dyn Net) {
+        let Some(client) = self.clients.get_mut(client) else { return };
+        if let Some(recorder) = &mut self.recorder {
+            recorder.tick(net.now_ns());
+        }
+        client.on_ready(link, is_writable, net, self.recorder.as_mut(), &mut self.context.events);
+    }
+
+    fn turn(&mut self, net: &mut dyn Net) {
+        let now_ns = net.now_ns();
+        if let (Some(clock), Some(mut recorder)) = (self.clock, self.recorder.take()) {
+            recorder.tick(now_ns);
+            self.release(now_ns, &mut recorder, clock);
+            self.recorder = Some(recorder);
+        }
+        for client in &mut self.clients {
+            client.turn(net, now_ns, self.is_flushing, self.recorder.as_mut(), &mut self.context.events);
+        }
+    }
+
+    fn next_deadline(&self) -> Option<u64> {
+        let recorder = self.recorder.as_ref().map(Recorder::next_deadline);
+        let due = self.clock.and_then(|clock| {
+            let due = self.clients.iter().filter_map(|client| client.next_due(clock)).min()?;
+            Some(due.max(self.released_ns.saturating_add(self.context.tick_ns)))
+        });
+        let begin = self.clock.map(|clock| clock.t0_ns).filter(|_| !self.has_begun);
+        let end = self.clock.map(|clock| clock.load_end_ns).filter(|_| !self.is_flushing);
+        let clients = self.clients.iter().filter_map(|client| client.next_deadline(self.is_flushing));
+        clients.chain(recorder).chain(due).chain(begin).chain(end).min()
+    }
+
+    fn is_done(&self) -> bool {
+        self.is_flushing && self.clients.iter().all(ProduceClient::is_idle)
+    }
+
+    fn stop(&mut self, now_ns: u64) {
+        if let Some(clock) = &mut self.clock {
+            clock.load_end_ns = clock.load_end_ns.min(now_ns);
+        }
+    }
+
+    fn finish(&mut self, now_ns: u64) -> StreamTotals {
+        let stream = self.context.task.stream;
+        let Some(mut recorder) = self.recorder.take() else {
+            return StreamTotals { stream, ..StreamTotals::default() };
+        };
+        recorder.tick(now_ns);
+        let t0_ns = self.clock.map_or(now_ns, |clock| clock.t0_ns);
+        let clients: Vec<ClientTotals> =
+            self.clients.drain(..).map(|client| client.finish(t0_ns, &mut recorder)).collect();
+        let counts = recorder.finish();
+        self.recorder = Some(recorder);
+        StreamTotals { stream, counts, clients }
+    }
+
+    fn context(&mut self) -> &mut StreamContext {
+        &mut self.context
+    }
+
+    fn take_samples(&mut self) -> Vec<Sample> {
+        self.recorder.as_mut().map_or_else(Vec::new, Recorder::take_samples)
+    }
+}

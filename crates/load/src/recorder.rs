@@ -1,0 +1,360 @@
+//! Counts and times every record of a stream and cuts the result into samples.
+//!
+//! Histograms are kept by the second of t0, because a stall belongs to the records that met it, and flushed
+//! by the second in which the outcome came. Equal values are recorded once with a count: the records of a
+//! run share all but t0, so one loop per batch does.
+
+use crate::histo::{self, Histo};
+use crate::marks::{Handed, Marks, Run};
+use hdrhistogram::Histogram;
+use kdyno_model::sample::{Counts, Grain, Phase, Sample, Timing};
+use kdyno_model::worker::PhaseSpan;
+use std::collections::BTreeMap;
+
+const NS_PER_S: u64 = 1_000_000_000;
+/// Seconds covered by [`Grain::FiveSeconds`].
+const FIVE: u32 = 5;
+/// Digits of the per-second response and of the five-second stages.
+const DIGITS_COARSE: u8 = 2;
+
+/// The instants of a batch that all its records share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BatchInstants {
+    /// t3, ns.
+    pub sealed_ns: u64,
+    /// t4, ns.
+    pub written_ns: u64,
+    /// t5, ns.
+    pub received_ns: u64,
+    /// t6, ns.
+    pub known_ns: u64,
+}
+
+/// Records of one second of t0, within one phase.
+#[derive(Debug)]
+struct SecondSlot {
+    second: u32,
+    phase: Phase,
+    start_ns: u64,
+    end_ns: u64,
+    /// Index of the five-second slot.
+    five: usize,
+    counts: Counts,
+    response: Histo,
+}
+
+/// Records of five seconds of t0, within one phase.
+#[derive(Debug)]
+struct FiveSlot {
+    second: u32,
+    phase: Phase,
+    timings: [Histo; 8],
+}
+
+/// Everything of one phase.
+#[derive(Debug)]
+struct PhaseSlot {
+    timings: [Histogram<u64>; 8],
+    sums_ns: [u128; 8],
+}
+
+/// Records a stream.
+#[derive(Debug)]
+pub struct Recorder {
+    worker: u16,
+    stream: u16,
+    t0_ns: u64,
+    phases: Vec<PhaseSpan>,
+    seconds: Vec<SecondSlot>,
+    last_slot: usize,
+    fives: Vec<FiveSlot>,
+    totals_by_phase: BTreeMap<Phase, Box<PhaseSlot>>,
+    totals: Counts,
+    written_second: u32,
+    sequence: u64,
+    out: Vec<Sample>,
+    spare: Vec<Histo>,
+}
+
+const fn at(timing: Timing) -> usize {
+    timing as usize
+}
+
+impl Recorder {
+    /// A recorder for a stream whose T0 is the instant `t0_ns` of the caller's clock.
+    pub fn new(worker: u16, stream: u16, t0_ns: u64, phases: Vec<PhaseSpan>) -> Self {
+        Self {
+            worker,
+            stream,
+            t0_ns,
+            phases,
+            seconds: Vec::new(),
+            last_slot: 0,
+            fives: Vec::new(),
+            totals_by_phase: BTreeMap::new(),
+            totals: Counts::default(),
+            written_second: 0,
+            sequence: 0,
+            out: Vec::new(),
+            spare: Vec::new(),
+        }
+    }
+
+    /// Records whose intended instant is `intended_ns` came due.
+    pub fn offered(&mut self, intended_ns: u64, records: u64) {
+        self.slot(intended_ns).counts.offered += records;
+    }
+
+    /// They were accepted by the client.
+    pub fn achieved(&mut self, intended_ns: u64, records: u64) {
+        self.slot(intended_ns).counts.achieved += records;
+    }
+
+    /// They failed.
+    pub fn failed(&mut self, intended_ns: u64, records: u64, reason: &str) {
+        let failed = &mut self.slot(intended_ns).counts.failed;
+        match failed.get_mut(reason) {
+            Some(count) => *count += records,
+            None => {
+                failed.insert(reason.to_owned(), records);
+            }
+        }
+    }
+
+    /// Their outcome stayed open.
+    pub fn unresolved(&mut self, intended_ns: u64, records: u64) {
+        self.slot(intended_ns).counts.unresolved += records;
+    }
+
+    /// A request of `bytes` with `batches` record batches was answered now.
+    pub fn request(&mut self, now_ns: u64, batches: u32, bytes: u64) {
+        let counts = &mut self.slot(now_ns).counts;
+        counts.requests += 1;
+        counts.batches += u64::from(batches);
+        counts.request_bytes += bytes;
+    }
+
+    /// Batches were sent again.
+    pub fn retried(&mut self, now_ns: u64, batches: u64) {
+        self.slot(now_ns).counts.retries += batches;
+    }
+
+    /// Records were fetched now.
+    pub fn fetched(&mut self, now_ns: u64, records: u64, bytes: u64) {
+        let counts = &mut self.slot(now_ns).counts;
+        counts.fetched += records;
+        counts.fetched_bytes += bytes;
+    }
+
+    /// A batch was acknowledged; each of its records has a value of `value_bytes`.
+    pub fn acknowledged(&mut self, marks: &Marks, batch: BatchInstants, value_bytes: u32) {
+        let mut own = marks.intended_ns.as_slice();
+        for run in &marks.runs {
+            if run.handed == Handed::AtOnce {
+                self.group(run, run.accepted_ns, run.count, batch, value_bytes);
+                let response_ns = batch.known_ns - run.accepted_ns;
+                self.seconds[self.last_slot].response.record(response_ns, run.count);
+                continue;
+            }
+            let (mut mine, rest) = own.split_at(run.count as usize);
+            own = rest;
+            while let Some(&first) = mine.first() {
+                let end_ns = self.slot(first).end_ns;
+                let same = mine.iter().position(|&t0| t0 >= end_ns).unwrap_or(mine.len());
+                self.group(run, first, same as u32, batch, value_bytes);
+                self.each_own(run, &mine[..same], batch.known_ns);
+                mine = &mine[same..];
+            }
+        }
+    }
+
+    /// The timings that each record has for itself.
+    fn each_own(&mut self, run: &Run, intended_ns: &[u64], known_ns: u64) {
+        let slot = &mut self.seconds[self.last_slot];
+        let own = if run.handed == Handed::OnTick { Timing::Lag } else { Timing::Block };
+        let until_accepted = &mut self.fives[slot.five].timings[at(own)];
+        for &t0 in intended_ns {
+            slot.response.record(known_ns - t0, 1);
+            until_accepted.record(run.accepted_ns - t0, 1);
+        }
+    }
+
+    /// The timings and counts that records of one run and one second share.
+    fn group(&mut self, run: &Run, first_ns: u64, count: u32, batch: BatchInstants, value_bytes: u32) {
+        let slot = self.slot(first_ns);
+        slot.counts.acknowledged += u64::from(count);
+        slot.counts.acknowledged_bytes += u64::from(count) * u64::from(value_bytes);
+        let five = slot.five;
+        let timings = &mut self.fives[five].timings;
+        let accepted_ns = run.accepted_ns;
+        timings[at(Timing::Service)].record(batch.known_ns - accepted_ns, count);
+        timings[at(Timing::Linger)].record(batch.sealed_ns - accepted_ns, count);
+        timings[at(Timing::Queue)].record(batch.written_ns - batch.sealed_ns, count);
+        timings[at(Timing::Request)].record(batch.received_ns - batch.written_ns, count);
+        timings[at(Timing::Callback)].record(batch.known_ns - batch.received_ns, count);
+        match run.handed {
+            Handed::AtOnce => {
+                timings[at(Timing::Lag)].record(0, count);
+                timings[at(Timing::Block)].record(0, count);
+            }
+            Handed::OnTick => timings[at(Timing::Block)].record(0, count),
+            Handed::Blocked => timings[at(Timing::Lag)].record(0, count),
+        }
+    }
+
+    /// The slot of an instant, made when it is new.
+    #[inline]
+    fn slot(&mut self, instant_ns: u64) -> &mut SecondSlot {
+        let is_last = self
+            .seconds
+            .get(self.last_slot)
+            .is_some_and(|slot| (slot.start_ns..slot.end_ns).contains(&instant_ns));
+        if !is_last {
+            self.last_slot = self.find_slot(instant_ns);
+        }
+        &mut self.seconds[self.last_slot]
+    }
+
+    fn find_slot(&mut self, instant_ns: u64) -> usize {
+        let known = self.seconds.iter().rposition(|slot| (slot.start_ns..slot.end_ns).contains(&instant_ns));
+        if let Some(slot) = known {
+            return slot;
+        }
+        let since_ns = instant_ns.saturating_sub(self.t0_ns);
+        let second = (since_ns / NS_PER_S) as u32;
+        let span = self.phases.iter().find(|span| since_ns < span.end_ns).or(self.phases.last());
+        let span =
+            span.copied().unwrap_or(PhaseSpan { phase: Phase::Measure, start_ns: 0, end_ns: u64::MAX });
+        let is_past = since_ns >= span.end_ns;
+        let start_ns = (u64::from(second) * NS_PER_S).max(if is_past { span.end_ns } else { span.start_ns });
+        let end_ns = (u64::from(second + 1) * NS_PER_S).min(if is_past { u64::MAX } else { span.end_ns });
+        let five_second = second / FIVE * FIVE;
+        let five = self.fives.iter().position(|five| five.second == five_second && five.phase == span.phase);
+        let five = five.unwrap_or_else(|| {
+            let timings = std::array::from_fn(|_| self.spare.pop().unwrap_or_default());
+            self.fives.push(FiveSlot { second: five_second, phase: span.phase, timings });
+            self.fives.len() - 1
+        });
+        self.seconds.push(SecondSlot {
+            second,
+            phase: span.phase,
+            start_ns: self.t0_ns + start_ns,
+            end_ns: self.t0_ns.saturating_add(end_ns),
+            five,
+            counts: Counts::default(),
+            response: self.spare.pop().unwrap_or_default(),
+        });
+        self.seconds.len() - 1
+    }
+
+    /// Cuts samples when a second, or five, are over. To be called at least once a second.
+    pub fn tick(&mut self, now_ns: u64) {
+        let second = (now_ns.saturating_sub(self.t0_ns) / NS_PER_S) as u32;
+        if second == self.written_second {
+            return;
+        }
+        self.flush_seconds();
+        if second / FIVE != self.written_second / FIVE {
+            self.flush_fives();
+        }
+        self.written_second = second;
+    }
+
+    /// When [`Self::tick`] has something to do next.
+    pub fn next_deadline(&self) -> u64 {
+        self.t0_ns + u64::from(self.written_second + 1) * NS_PER_S
+    }
+
+    /// Samples cut since the last call.
+    pub fn take_samples(&mut self) -> Vec<Sample> {
+        std::mem::take(&mut self.out)
+    }
+
+    /// Cuts everything that is left and gives the stream's account.
+    pub fn finish(&mut self) -> Counts {
+        self.flush_seconds();
+        self.flush_fives();
+        for (phase, slot) in std::mem::take(&mut self.totals_by_phase) {
+            let end = self.phases.iter().find(|span| span.phase == phase).map_or(0, |span| span.end_ns);
+            let mut sample = self.sample(Grain::Phase, phase, (end / NS_PER_S) as u32);
+            sample.written_second = sample.t0_second;
+            for timing in Timing::ALL {
+                let histogram = &slot.timings[at(timing)];
+                if !histogram.is_empty() {
+                    sample.histograms.insert(timing, histo::encode(histogram));
+                    sample.sums_ns.insert(timing, slot.sums_ns[at(timing)]);
+                }
+            }
+            self.out.push(sample);
+        }
+        self.totals.clone()
+    }
+
+    fn sample(&mut self, grain: Grain, phase: Phase, t0_second: u32) -> Sample {
+        self.sequence += 1;
+        Sample {
+            worker: self.worker,
+            stream: self.stream,
+            // Streams number their samples apart: the stream is in the upper bits.
+            sequence: u64::from(self.stream) << 48 | (self.sequence - 1),
+            grain,
+            phase,
+            t0_second,
+            written_second: self.written_second,
+            counts: Counts::default(),
+            histograms: BTreeMap::new(),
+            sums_ns: BTreeMap::new(),
+        }
+    }
+
+    fn flush_seconds(&mut self) {
+        for mut slot in std::mem::take(&mut self.seconds) {
+            let mut sample = self.sample(Grain::Second, slot.phase, slot.second);
+            slot.counts.clamped += slot.response.clamped();
+            self.totals.add(&slot.counts);
+            sample.counts = slot.counts;
+            if let Some(bytes) = slot.response.encode(DIGITS_COARSE) {
+                sample.histograms.insert(Timing::Response, bytes);
+                sample.sums_ns.insert(Timing::Response, slot.response.sum_ns());
+                self.fives[slot.five].timings[at(Timing::Response)].merge(&slot.response);
+            }
+            self.out.push(sample);
+            slot.response.clear();
+            self.spare.push(slot.response);
+        }
+    }
+
+    /// Only after [`Self::flush_seconds`]: the slots of seconds point at these.
+    fn flush_fives(&mut self) {
+        for five in std::mem::take(&mut self.fives) {
+            let mut sample = self.sample(Grain::FiveSeconds, five.phase, five.second);
+            let total = self.totals_by_phase.entry(five.phase).or_insert_with(PhaseSlot::empty);
+            for timing in Timing::ALL {
+                let histo = &five.timings[at(timing)];
+                histo.add_to(&mut total.timings[at(timing)]);
+                total.sums_ns[at(timing)] += histo.sum_ns();
+                let is_headline = matches!(timing, Timing::Response | Timing::Service);
+                let digits = if is_headline { histo::DIGITS } else { DIGITS_COARSE };
+                if let Some(bytes) = histo.encode(digits) {
+                    sample.histograms.insert(timing, bytes);
+                    sample.sums_ns.insert(timing, histo.sum_ns());
+                }
+            }
+            if !sample.histograms.is_empty() {
+                self.out.push(sample);
+            }
+            self.spare.extend(five.timings.into_iter().map(|mut histo| {
+                histo.clear();
+                histo
+            }));
+        }
+        // Catching up after a stall needs many slots for a moment; they are not kept for ever.
+        self.spare.truncate(32);
+    }
+}
+
+impl PhaseSlot {
+    fn empty() -> Box<Self> {
+        Box::new(Self { timings: std::array::from_fn(|_| histo::empty(histo::DIGITS)), sums_ns: [0; 8] })
+    }
+}

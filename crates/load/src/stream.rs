@@ -1,0 +1,150 @@
+//! What every stream is to the event loop: something with connections, deadlines and an end.
+
+use crate::net::Net;
+use kdyno_model::sample::{Sample, StreamTotals};
+use kdyno_model::worker::{PhaseSpan, StreamTask, WorkerEvent};
+use thiserror::Error;
+
+/// Most events of one stream that are kept: a flapping connection must not fill the run file.
+const EVENTS_MAX: u32 = 10_000;
+
+/// Why a stream cannot run.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum StreamError {
+    /// No room for the trailer.
+    #[error("unique values need at least {least} bytes for their trailer, {value_bytes} were asked for")]
+    ValueTooShort {
+        /// As planned.
+        value_bytes: u32,
+        /// The least.
+        least: u32,
+    },
+    /// Too large.
+    #[error("values of {value_bytes} bytes are above the limit of {most}")]
+    ValueTooLong {
+        /// As planned.
+        value_bytes: u32,
+        /// The most.
+        most: u32,
+    },
+    /// Too many.
+    #[error("the topic has {partitions} partitions, one stream sends to {most} at most")]
+    TooManyPartitions {
+        /// As found.
+        partitions: usize,
+        /// The most.
+        most: usize,
+    },
+    /// The pool cannot be built.
+    #[error("the payload pool cannot be built: {0}")]
+    Pool(String),
+}
+
+/// Where T0 and the end of the load lie on the stream's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Clock {
+    /// T0, ns.
+    pub t0_ns: u64,
+    /// First instant of the measure phase, ns.
+    pub measure_ns: u64,
+    /// No record is intended from here on, ns.
+    pub load_end_ns: u64,
+}
+
+/// What a stream knows of its surroundings.
+#[derive(Debug, Clone)]
+pub struct StreamContext {
+    /// Worker number.
+    pub worker: u16,
+    /// Run id for unique payloads.
+    pub run_id: u64,
+    /// Seed of the stream.
+    pub seed: u64,
+    /// Brokers to ask first.
+    pub bootstrap: Vec<(String, u16)>,
+    /// Prefix of client ids.
+    pub client_id_prefix: String,
+    /// Wall clock minus monotonic clock, ns.
+    pub wall_offset_ns: i64,
+    /// Least time between two releases of due records, ns.
+    pub tick_ns: u64,
+    /// The phases.
+    pub phases: Vec<PhaseSpan>,
+    /// Whether streams of this worker produce: consumers then go on until these have ended.
+    pub has_producers: bool,
+    /// The stream's task.
+    pub task: StreamTask,
+    /// What happened, for the timeline.
+    pub events: Events,
+}
+
+impl StreamContext {
+    /// `client.id` of the item's client `client`.
+    pub fn client_id(&self, client: u32) -> String {
+        format!("{}{}-{client}", self.client_id_prefix, self.task.name)
+    }
+}
+
+/// What happened in a stream.
+#[derive(Debug, Clone, Default)]
+pub struct Events {
+    kept: Vec<(u64, WorkerEvent)>,
+    count: u32,
+}
+
+impl Events {
+    /// Notes an event at an instant of the stream's clock.
+    pub fn push(&mut self, now_ns: u64, kind: &str, detail: String) {
+        self.count = self.count.saturating_add(1);
+        let (kind, detail) = match self.count {
+            0..EVENTS_MAX => (kind.to_owned(), detail),
+            EVENTS_MAX => {
+                ("events-dropped".to_owned(), format!("more than {EVENTS_MAX} events: the rest is dropped"))
+            }
+            _ => return,
+        };
+        self.kept.push((now_ns, WorkerEvent { at_ns: 0, stream: None, kind, detail }));
+    }
+
+    /// Takes the events, as of T0 and the stream's number.
+    pub fn take(&mut self, t0_ns: u64, stream: u16) -> Vec<WorkerEvent> {
+        let kept = std::mem::take(&mut self.kept);
+        let place = |(now_ns, event): (u64, WorkerEvent)| WorkerEvent {
+            at_ns: now_ns as i64 - t0_ns as i64,
+            stream: Some(stream),
+            ..event
+        };
+        kept.into_iter().map(place).collect()
+    }
+}
+
+/// A load item's clients on this worker. Connections are numbered `link · client_count + client`.
+pub trait Stream {
+    /// Number of clients.
+    fn client_count(&self) -> usize;
+    /// Whether every client can send to, or fetch from, every leader.
+    fn is_connected(&self) -> bool;
+    /// Builds what is needed before the start; called once, when connected.
+    ///
+    /// # Errors
+    /// When the plan cannot be carried out.
+    fn prepare(&mut self) -> Result<(), StreamError>;
+    /// The load begins at the clock's T0.
+    fn start(&mut self, clock: Clock);
+    /// A connection has something to read, or takes writes again (`is_writable`).
+    fn on_ready(&mut self, client: usize, link: usize, is_writable: bool, net: &mut dyn Net);
+    /// Does everything that is due.
+    fn turn(&mut self, net: &mut dyn Net);
+    /// When [`Self::turn`] is to be called next, ns; it may lie in the past.
+    fn next_deadline(&self) -> Option<u64>;
+    /// Whether the load is over and nothing is in flight.
+    fn is_done(&self) -> bool;
+    /// Ends the load early.
+    fn stop(&mut self, now_ns: u64);
+    /// Ends: what is still open is unresolved. Samples are to be taken once more after it.
+    fn finish(&mut self, now_ns: u64) -> StreamTotals;
+    /// Samples cut since the last call.
+    fn take_samples(&mut self) -> Vec<Sample>;
+    /// Its surroundings.
+    fn context(&mut self) -> &mut StreamContext;
+}

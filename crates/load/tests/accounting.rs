@@ -1,0 +1,178 @@
+//! Accuracy test 10: whatever the brokers do, offered = acknowledged + failed + unresolved, exactly.
+
+mod common;
+
+use common::{Load, MS, SECOND, T0, TOPIC, simulate};
+use kdyno_kafka::fake_broker::{FakeCluster, FakeConfig, Hostile, Service, ServicePer, ServiceTime, Stored};
+use kdyno_model::plan::{Arrivals, Payload, Queue};
+use kdyno_model::sample::{Grain, Phase, Timing};
+
+const REQUEST_TIMED_OUT: i16 = 7;
+const MESSAGE_TOO_LARGE: i16 = 10;
+
+fn config(brokers: u32, partitions: u32) -> FakeConfig {
+    let time = ServiceTime::Exponential { mean_ns: 20_000.0 };
+    FakeConfig::new(brokers)
+        .topic(TOPIC, partitions)
+        .service(Service::Queue { per: ServicePer::Record, time })
+}
+
+/// A load whose timeouts fit into a test.
+fn hasty(per_s: f64) -> Load {
+    Load::open(per_s, Arrivals::Poisson).seconds(30.0).with(|plan| {
+        plan.client.request_timeout_ns = 2 * SECOND;
+        plan.client.delivery_timeout_ns = 5 * SECOND;
+        plan.client.max_block_ns = 3 * SECOND;
+    })
+}
+
+#[test]
+fn drops_errors_silence_and_closed_sockets_are_all_accounted_for() {
+    for acks in [-1, 1] {
+        let mut cluster = FakeCluster::new(config(3, 6));
+        cluster.script().share(0.01).drop_request(Stored::No);
+        cluster.script().share(0.01).fail(MESSAGE_TOO_LARGE, Stored::No);
+        cluster.script().share(0.01).fail(REQUEST_TIMED_OUT, Stored::Yes);
+        cluster.script().share(0.001).drop_request(Stored::Yes);
+        cluster.script().share(0.002).close(Stored::Yes);
+        cluster.script().share(0.002).close(Stored::No);
+        let mut load = hasty(3_000.0).with(|plan| plan.client.acks = acks);
+        load.clients = 3;
+        let outcome = simulate(&load, cluster);
+        outcome.assert_accounted();
+        let counts = outcome.counts();
+        assert!(counts.acknowledged > 0 && counts.retries > 0, "{counts:?}");
+        let refused = counts.failed.get("MESSAGE_TOO_LARGE").copied().unwrap_or(0);
+        assert!(refused > 0, "an error that is not retried fails its records: {counts:?}");
+        assert!(
+            outcome.cluster.counts().stored_records >= counts.acknowledged,
+            "nothing is acknowledged that is not stored"
+        );
+        assert!(outcome.events.iter().any(|event| event.starts_with("disconnected")), "{:?}", outcome.events);
+    }
+}
+
+#[test]
+fn a_cluster_that_falls_silent_leaves_failures_and_unresolved_records() {
+    let mut cluster = FakeCluster::new(config(1, 2));
+    cluster.script().at(T0 + 10 * SECOND).stall(0, 10_000 * SECOND);
+    let mut load = hasty(1_000.0).with(|plan| {
+        plan.client.buffer_bytes = 64 << 10;
+        plan.client.delivery_timeout_ns = 60 * SECOND;
+    });
+    load.drain_seconds = 1;
+    let outcome = simulate(&load, cluster);
+    outcome.assert_accounted();
+    let counts = outcome.counts();
+    assert!(counts.failed.get("max-block").is_some_and(|records| *records > 10_000), "{counts:?}");
+    assert!(counts.unresolved > 0, "{counts:?}");
+}
+
+#[test]
+fn records_past_their_delivery_timeout_fail() {
+    let mut cluster = FakeCluster::new(config(1, 1));
+    cluster.script().at(T0 + 5 * SECOND).stall(0, 20 * SECOND);
+    let outcome = simulate(&hasty(500.0), cluster);
+    outcome.assert_accounted();
+    let counts = outcome.counts();
+    assert!(counts.failed.get("delivery-timeout").is_some_and(|records| *records > 5_000), "{counts:?}");
+    assert!(counts.acknowledged > 4_000, "{counts:?}");
+    assert_eq!(counts.unresolved, 0);
+}
+
+#[test]
+fn a_moved_leader_is_found_and_nothing_is_lost() {
+    let mut cluster = FakeCluster::new(config(3, 3));
+    cluster.script().at(T0 + 5 * SECOND).move_leader(TOPIC, 0, 2);
+    cluster.script().at(T0 + 8 * SECOND).lose_leader(TOPIC, 1);
+    cluster.script().at(T0 + 9 * SECOND).move_leader(TOPIC, 1, 0);
+    let outcome = simulate(&hasty(2_000.0), cluster);
+    outcome.assert_accounted();
+    assert_eq!(outcome.failed(), 0, "{:?}", outcome.counts());
+    assert_eq!(outcome.counts().acknowledged, outcome.counts().offered);
+    assert_eq!(outcome.cluster.counts().stored_records, outcome.counts().acknowledged);
+    assert!(outcome.events.iter().any(|event| event.starts_with("leader-moved: partition 0")));
+    let worst = outcome.histogram(Timing::Response).max();
+    assert!((900 * MS..2 * SECOND).contains(&worst), "the second without leader shows: {worst} ns");
+}
+
+#[test]
+fn a_broker_that_dies_and_returns_costs_time_but_no_records() {
+    let mut cluster = FakeCluster::new(config(3, 6));
+    cluster.script().at(T0 + 5 * SECOND).remove_broker(1);
+    cluster.script().at(T0 + 12 * SECOND).add_broker(1);
+    let outcome = simulate(&hasty(2_000.0), cluster);
+    outcome.assert_accounted();
+    assert_eq!(outcome.counts().acknowledged, outcome.counts().offered, "{:?}", outcome.counts());
+    assert!(outcome.events.iter().any(|event| event.starts_with("disconnected")));
+}
+
+#[test]
+fn hostile_replies_close_the_connection_and_records_are_sent_again() {
+    let kinds = [
+        Hostile::Garbage { bytes: 100 },
+        Hostile::Truncated,
+        Hostile::HugeFrame,
+        Hostile::NegativeFrame,
+        Hostile::HugeArray,
+        Hostile::WrongCorrelation,
+    ];
+    for hostile in kinds {
+        let mut cluster = FakeCluster::new(config(1, 1));
+        cluster.script().every(50).answer_hostile(hostile);
+        let outcome = simulate(&hasty(500.0), cluster);
+        outcome.assert_accounted();
+        assert_eq!(
+            outcome.counts().acknowledged,
+            outcome.counts().offered,
+            "{hostile:?}: {:?}",
+            outcome.counts()
+        );
+        assert!(outcome.counts().retries > 0, "{hostile:?}");
+    }
+}
+
+#[test]
+fn without_acknowledgements_written_is_what_counts() {
+    let load = hasty(2_000.0).with(|plan| plan.client.acks = 0);
+    let outcome = simulate(&load, FakeCluster::new(config(2, 4)));
+    outcome.assert_accounted();
+    assert_eq!(outcome.counts().acknowledged, outcome.counts().offered);
+    assert_eq!(outcome.cluster.counts().stored_records, outcome.counts().acknowledged);
+    assert_eq!(outcome.histogram(Timing::Request).max(), 0);
+}
+
+#[test]
+fn a_closed_loop_keeps_the_buffer_full_and_ends_when_told() {
+    for (queue, payload) in
+        [(Queue::Buffer, Payload::Unique), (Queue::None, Payload::Pooled { pool_bytes: 0 })]
+    {
+        let load = Load::max(queue).seconds(2.0).with(|plan| plan.payload = payload);
+        let outcome = simulate(&load, FakeCluster::new(config(1, 3)));
+        outcome.assert_accounted();
+        let counts = outcome.counts();
+        assert_eq!(counts.acknowledged, counts.offered);
+        // One server at 20 µs a record is busy for the two seconds and for what the buffer still held.
+        assert!(counts.acknowledged >= 95_000, "{queue:?}: {counts:?}");
+        let in_window: u64 = outcome
+            .samples
+            .iter()
+            .filter(|s| s.grain == Grain::Second && s.written_second < 2 && s.phase == Phase::Measure)
+            .map(|sample| sample.counts.acknowledged)
+            .sum();
+        assert!(in_window.abs_diff(100_000) < 3_000, "{queue:?}: {in_window}");
+    }
+}
+
+#[test]
+fn a_limit_on_records_is_kept_to_the_record() {
+    for load in [Load::max(Queue::Buffer), Load::open(50_000.0, Arrivals::Constant)] {
+        let mut load = load.seconds(1_000.0).with(|plan| plan.records_max = Some(100_003));
+        load.clients = 4;
+        let outcome = simulate(&load, FakeCluster::new(config(3, 6)));
+        outcome.assert_accounted();
+        assert_eq!(outcome.counts().acknowledged, 100_003);
+        let per_client: Vec<u64> = outcome.totals.clients.iter().map(|client| client.records).collect();
+        assert_eq!(per_client, [25_001, 25_001, 25_001, 25_000]);
+    }
+}

@@ -1,0 +1,302 @@
+//! A stream and a fake cluster in simulated time: the same code as over sockets, exact and repeatable.
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use kdyno_kafka::fake_broker::{ConnId, FakeCluster, Output};
+use kdyno_load::net::{ConnectionId, Net};
+use kdyno_load::produce::ProduceStream;
+use kdyno_load::stream::{Clock, Events, Stream, StreamContext};
+use kdyno_model::plan::{
+    Arrivals, Compression, Partitioner, Payload, ProducePlan, ProducerSettings, Queue, Rate, RatePiece,
+};
+use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamTotals, Timing};
+use kdyno_model::worker::{PhaseSpan, StreamRole, StreamTask};
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{self, IoSlice};
+
+pub const MS: u64 = 1_000_000;
+pub const SECOND: u64 = 1_000_000_000;
+pub const TOPIC: &str = "t";
+/// When the load begins: the clients have connected by then.
+pub const T0: u64 = SECOND;
+/// Turns at one instant after which a test says that the loop does not come to rest.
+const TURNS_AT_ONCE_MAX: u32 = 10_000;
+
+#[derive(Debug, Default)]
+struct Link {
+    peer: Option<ConnId>,
+    inbox: VecDeque<u8>,
+    is_closed: bool,
+    is_ready: bool,
+}
+
+/// The net between a stream and a fake cluster: no delay of its own, unlimited buffers.
+#[derive(Debug)]
+pub struct SimNet {
+    pub now_ns: u64,
+    pub cluster: FakeCluster,
+    links: BTreeMap<ConnectionId, Link>,
+}
+
+impl SimNet {
+    fn pump(&mut self) {
+        for output in self.cluster.poll(self.now_ns) {
+            let conn = match &output {
+                Output::Bytes { conn, .. } | Output::Close { conn } => *conn,
+            };
+            let Some(link) = self.links.values_mut().find(|link| link.peer == Some(conn)) else { continue };
+            link.is_ready = true;
+            match output {
+                Output::Bytes { bytes, .. } => link.inbox.extend(bytes),
+                Output::Close { .. } => link.is_closed = true,
+            }
+        }
+    }
+
+    fn take_ready(&mut self) -> Vec<ConnectionId> {
+        let ready = self.links.iter_mut().filter(|(_, link)| link.is_ready);
+        ready
+            .map(|(id, link)| {
+                link.is_ready = false;
+                *id
+            })
+            .collect()
+    }
+}
+
+impl Net for SimNet {
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn connect(&mut self, id: ConnectionId, host: &str, port: u16) -> io::Result<()> {
+        let broker = self.cluster.broker_at(host, port).ok_or(io::ErrorKind::ConnectionRefused)?;
+        let peer = Some(self.cluster.open(broker, self.now_ns));
+        self.links.insert(id, Link { peer, is_ready: true, ..Link::default() });
+        Ok(())
+    }
+
+    fn finish_connect(&mut self, id: ConnectionId) -> io::Result<bool> {
+        if self.links.contains_key(&id) { Ok(true) } else { Err(io::ErrorKind::NotConnected.into()) }
+    }
+
+    fn write(&mut self, id: ConnectionId, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        let link = self.links.get(&id).ok_or(io::ErrorKind::NotConnected)?;
+        let conn = link.peer.filter(|_| !link.is_closed).ok_or(io::ErrorKind::BrokenPipe)?;
+        for slice in slices {
+            self.cluster.receive(conn, slice, self.now_ns);
+        }
+        Ok(slices.iter().map(|slice| slice.len()).sum())
+    }
+
+    fn read(&mut self, id: ConnectionId, into: &mut [u8]) -> io::Result<usize> {
+        let link = self.links.get_mut(&id).ok_or(io::ErrorKind::NotConnected)?;
+        let count = link.inbox.len().min(into.len());
+        for (byte, from) in into.iter_mut().zip(link.inbox.drain(..count)) {
+            *byte = from;
+        }
+        match (count, link.is_closed) {
+            (0, false) => Err(io::ErrorKind::WouldBlock.into()),
+            _ => {
+                // As with a socket's event: what is left, or the end, is told once more.
+                link.is_ready = link.is_closed || !link.inbox.is_empty();
+                Ok(count)
+            }
+        }
+    }
+
+    fn close(&mut self, id: ConnectionId) {
+        if let Some(link) = self.links.remove(&id)
+            && let Some(conn) = link.peer
+        {
+            self.cluster.close(conn, self.now_ns);
+        }
+    }
+}
+
+/// A load, in the words of the tests.
+#[derive(Debug, Clone)]
+pub struct Load {
+    pub plan: ProducePlan,
+    pub clients: u32,
+    pub seconds: f64,
+    pub drain_seconds: u64,
+    pub tick_ns: u64,
+    pub seed: u64,
+}
+
+impl Load {
+    pub fn open(per_s: f64, arrivals: Arrivals) -> Self {
+        let pieces = vec![RatePiece { from_per_s: per_s, to_per_s: per_s, length_ns: 0 }];
+        Self::of(Rate::Open { pieces, arrivals })
+    }
+
+    pub fn max(queue: Queue) -> Self {
+        Self::of(Rate::Max { queue })
+    }
+
+    fn of(rate: Rate) -> Self {
+        let client = ProducerSettings {
+            defaults: "4.1".to_owned(),
+            acks: -1,
+            batch_bytes: 16_384,
+            linger_ns: 0,
+            buffer_bytes: 32 << 20,
+            request_bytes_max: 1 << 20,
+            in_flight_max: 5,
+            compression: Compression::None,
+            max_block_ns: 60 * SECOND,
+            request_timeout_ns: 30 * SECOND,
+            delivery_timeout_ns: 120 * SECOND,
+            retry_backoff_ns: 100 * MS,
+            metadata_max_age_ns: 300 * SECOND,
+            partitioner: Partitioner::Sticky,
+        };
+        let payload = Payload::Pooled { pool_bytes: 0 };
+        let plan = ProducePlan { rate, value_bytes: 100, payload, records_max: None, client };
+        Self { plan, clients: 1, seconds: 10.0, drain_seconds: 200, tick_ns: 0, seed: 1 }
+    }
+
+    /// One record per batch and request: what is served is what arrives.
+    pub fn single_records(mut self) -> Self {
+        self.plan.client.batch_bytes = 1;
+        self.plan.client.buffer_bytes = u64::MAX >> 8;
+        self
+    }
+
+    pub fn with(mut self, change: impl FnOnce(&mut ProducePlan)) -> Self {
+        change(&mut self.plan);
+        self
+    }
+
+    pub fn seconds(mut self, seconds: f64) -> Self {
+        self.seconds = seconds;
+        self
+    }
+}
+
+/// What came of a load.
+#[derive(Debug)]
+pub struct Outcome {
+    pub totals: StreamTotals,
+    pub samples: Vec<Sample>,
+    pub cluster: FakeCluster,
+    pub events: Vec<String>,
+}
+
+impl Outcome {
+    pub fn counts(&self) -> &Counts {
+        &self.totals.counts
+    }
+
+    pub fn failed(&self) -> u64 {
+        self.counts().failed.values().sum()
+    }
+
+    pub fn assert_accounted(&self) {
+        let counts = self.counts();
+        let known = counts.acknowledged + self.failed() + counts.unresolved;
+        assert_eq!(counts.offered, known, "offered = acknowledged + failed + unresolved: {counts:?}");
+        let mut from_rows = 0;
+        for sample in &self.samples {
+            from_rows += sample.counts.offered;
+        }
+        assert_eq!(from_rows, counts.offered, "the rows add up to the total");
+    }
+
+    pub fn histogram(&self, timing: Timing) -> Histogram<u64> {
+        let rows = self.samples.iter().filter(|s| s.grain == Grain::Phase && s.phase == Phase::Measure);
+        let bytes = rows.filter_map(|sample| sample.histograms.get(&timing)).next().expect("a phase row");
+        Deserializer::new().deserialize(&mut bytes.as_slice()).expect("a histogram")
+    }
+
+    pub fn sum_ns(&self, timing: Timing) -> u128 {
+        self.samples
+            .iter()
+            .filter(|sample| sample.grain == Grain::Phase)
+            .filter_map(|sample| sample.sums_ns.get(&timing))
+            .sum()
+    }
+}
+
+/// Runs a load against a cluster, from connecting to the last outcome, in simulated time.
+pub fn simulate(load: &Load, cluster: FakeCluster) -> Outcome {
+    let load_ns = (load.seconds * SECOND as f64) as u64;
+    let end_ns = load_ns + load.drain_seconds * SECOND;
+    let phases = vec![
+        PhaseSpan { phase: Phase::Measure, start_ns: 0, end_ns: load_ns },
+        PhaseSpan { phase: Phase::Drain, start_ns: load_ns, end_ns },
+    ];
+    let task = StreamTask {
+        stream: 0,
+        name: "writers".to_owned(),
+        topic: TOPIC.to_owned(),
+        client_first: 0,
+        client_count: load.clients,
+        clients_total: load.clients,
+        role: StreamRole::Produce(load.plan.clone()),
+    };
+    let context = StreamContext {
+        worker: 0,
+        run_id: 7,
+        seed: load.seed,
+        bootstrap: cluster.broker_ids().iter().map(|id| cluster.address(*id)).collect(),
+        client_id_prefix: "test-".to_owned(),
+        wall_offset_ns: 0,
+        tick_ns: load.tick_ns,
+        phases,
+        has_producers: true,
+        task,
+        events: Events::default(),
+    };
+    let mut stream = ProduceStream::new(load.plan.clone(), context).expect("a plan that can run");
+    let mut net = SimNet { now_ns: 0, cluster, links: BTreeMap::new() };
+    run_until(&mut stream, &mut net, T0, |stream| stream.is_connected());
+    assert!(stream.is_connected(), "connected within a second");
+    stream.prepare().expect("prepared");
+    net.now_ns = T0;
+    stream.start(Clock { t0_ns: T0, measure_ns: T0, load_end_ns: T0 + load_ns });
+    run_until(&mut stream, &mut net, T0 + end_ns, |stream| stream.is_done());
+    let totals = stream.finish(net.now_ns);
+    let samples = stream.take_samples();
+    let events = stream.context().events.take(T0, 0);
+    let events = events.into_iter().map(|event| format!("{}: {}", event.kind, event.detail)).collect();
+    Outcome { totals, samples, cluster: net.cluster, events }
+}
+
+/// Lets stream and cluster act in turns, jumping from one deadline to the next.
+fn run_until(
+    stream: &mut ProduceStream,
+    net: &mut SimNet,
+    end_ns: u64,
+    is_over: impl Fn(&ProduceStream) -> bool,
+) {
+    let mut turns_at_once = 0;
+    loop {
+        net.pump();
+        let clients = stream.client_count();
+        for id in net.take_ready() {
+            stream.on_ready(id % clients, id / clients, true, net);
+        }
+        stream.turn(net);
+        if is_over(stream) {
+            return;
+        }
+        net.pump();
+        let has_ready = net.links.values().any(|link| link.is_ready);
+        let deadlines = stream.next_deadline().into_iter().chain(net.cluster.next_deadline());
+        let next_ns = deadlines.min().unwrap_or(u64::MAX);
+        if has_ready || next_ns <= net.now_ns {
+            turns_at_once += 1;
+            assert!(turns_at_once < TURNS_AT_ONCE_MAX, "the loop does not come to rest at {} ns", net.now_ns);
+            continue;
+        }
+        turns_at_once = 0;
+        if next_ns >= end_ns {
+            net.now_ns = end_ns;
+            return;
+        }
+        net.now_ns = next_ns;
+    }
+}

@@ -1,0 +1,230 @@
+//! The worker as the lab drives it: real sockets and clock, a fake cluster behind them.
+
+use kdyno_kafka::fake_broker::{FakeCluster, FakeConfig, Service, tcp};
+use kdyno_load::framing::{read_frame, write_frame};
+use kdyno_load::net::monotonic_ns;
+use kdyno_load::worker::{self, WorkerError};
+use kdyno_model::plan::{
+    Arrivals, Compression, ConsumePlan, Partitioner, Payload, ProducePlan, ProducerSettings, Rate, RatePiece,
+    StartOffset,
+};
+use kdyno_model::sample::{Grain, Phase, Sample, StreamTotals};
+use kdyno_model::worker::{
+    FromWorker, PROTOCOL_VERSION, PhaseSpan, StreamRole, StreamTask, ToWorker, WorkerTask,
+};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+const MS: u64 = 1_000_000;
+const SECOND: u64 = 1_000 * MS;
+/// Far longer than anything here takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn produce(value_bytes: u32) -> StreamRole {
+    StreamRole::Produce(ProducePlan {
+        rate: Rate::Open {
+            pieces: vec![RatePiece { from_per_s: 5_000.0, to_per_s: 5_000.0, length_ns: 0 }],
+            arrivals: Arrivals::Constant,
+        },
+        value_bytes,
+        payload: Payload::Unique,
+        records_max: None,
+        client: ProducerSettings {
+            defaults: "4.1".to_owned(),
+            acks: -1,
+            batch_bytes: 16_384,
+            linger_ns: 5 * MS,
+            buffer_bytes: 32 << 20,
+            request_bytes_max: 1 << 20,
+            in_flight_max: 5,
+            compression: Compression::None,
+            max_block_ns: 60 * SECOND,
+            request_timeout_ns: 30 * SECOND,
+            delivery_timeout_ns: 120 * SECOND,
+            retry_backoff_ns: 100 * MS,
+            metadata_max_age_ns: 300 * SECOND,
+            partitioner: Partitioner::Sticky,
+        },
+    })
+}
+
+fn consume() -> StreamRole {
+    StreamRole::Consume(ConsumePlan {
+        from: StartOffset::Latest,
+        fetch_bytes_max: 50 << 20,
+        partition_bytes_max: 1 << 20,
+        fetch_bytes_min: 1,
+        fetch_wait_ns: 100 * MS,
+        request_timeout_ns: 30 * SECOND,
+        retry_backoff_ns: 100 * MS,
+    })
+}
+
+fn stream(stream: u16, clients: u32, role: StreamRole) -> StreamTask {
+    StreamTask {
+        stream,
+        name: format!("item-{stream}"),
+        topic: "t".to_owned(),
+        client_first: 0,
+        client_count: clients,
+        clients_total: clients,
+        role,
+    }
+}
+
+fn task(bootstrap: Vec<String>, streams: Vec<StreamTask>) -> WorkerTask {
+    let phases = [(Phase::Warmup, 0, 1), (Phase::Measure, 1, 3), (Phase::Drain, 3, 33)];
+    WorkerTask {
+        worker: 0,
+        run_id: 1,
+        seed: 1,
+        bootstrap,
+        client_id_prefix: "test-".to_owned(),
+        phases: phases
+            .into_iter()
+            .map(|(phase, start, end)| PhaseSpan { phase, start_ns: start * SECOND, end_ns: end * SECOND })
+            .collect(),
+        tick_ns: 200_000,
+        streams,
+    }
+}
+
+/// The lab's end of a worker that runs on a thread of the test.
+struct Lab {
+    socket: UnixStream,
+    worker: JoinHandle<Result<(), WorkerError>>,
+}
+
+impl Lab {
+    fn start(task: WorkerTask) -> Self {
+        let (socket, theirs) = UnixStream::pair().expect("a socket pair");
+        socket.set_read_timeout(Some(PATIENCE)).expect("a deadline");
+        let worker = std::thread::spawn(move || worker::main(OwnedFd::from(theirs)));
+        let mut lab = Self { socket, worker };
+        let hello = lab.read();
+        assert!(matches!(hello, FromWorker::Hello { protocol: PROTOCOL_VERSION }), "{hello:?}");
+        write_frame(&mut lab.socket, &ToWorker::Prepare(Box::new(task))).expect("written");
+        lab
+    }
+
+    fn read(&mut self) -> FromWorker {
+        read_frame(&mut self.socket).expect("a message in time").expect("a message before the end")
+    }
+
+    fn begin(&mut self) {
+        loop {
+            match self.read() {
+                FromWorker::Prepared => break,
+                FromWorker::Event(_) => {}
+                other => panic!("expected to be prepared: {other:?}"),
+            }
+        }
+        let start = ToWorker::Start { t0_monotonic_ns: monotonic_ns() + 50 * MS };
+        write_frame(&mut self.socket, &start).expect("written");
+    }
+
+    fn finish(mut self) -> (Vec<Sample>, Vec<StreamTotals>) {
+        let mut samples = Vec::new();
+        loop {
+            match self.read() {
+                FromWorker::Sample(sample) => samples.push(*sample),
+                FromWorker::Event(_) => {}
+                FromWorker::Done(totals) => {
+                    self.worker.join().expect("no panic").expect("a clean end");
+                    return (samples, totals);
+                }
+                other => panic!("expected samples: {other:?}"),
+            }
+        }
+    }
+}
+
+fn cluster() -> FakeCluster {
+    let service = Service::Fixed { delay_ns: 200_000 };
+    FakeCluster::new(FakeConfig::new(3).topic("t", 6).service(service).keep_batches())
+}
+
+#[test]
+fn what_is_produced_is_acknowledged_and_fetched() {
+    let server = tcp::spawn(cluster()).expect("a fake cluster");
+    let streams = vec![stream(0, 2, produce(100)), stream(1, 4, consume())];
+    let mut lab = Lab::start(task(server.bootstrap(), streams));
+    lab.begin();
+    let (samples, totals) = lab.finish();
+    let (sent, fetched) = (&totals[0].counts, &totals[1].counts);
+    assert_eq!(sent.offered, 15_000, "3 s at 5,000/s, whatever the machine does meanwhile");
+    assert_eq!(sent.acknowledged, 15_000, "{sent:?}");
+    assert_eq!(fetched.fetched, 15_000, "{fetched:?}");
+    assert!(sent.records_check() && fetched.fetched_bytes > 15_000 * 100);
+    let measured: u64 = samples
+        .iter()
+        .filter(|sample| {
+            sample.stream == 0 && sample.grain == Grain::Second && sample.phase == Phase::Measure
+        })
+        .map(|sample| sample.counts.offered)
+        .sum();
+    assert_eq!(measured, 10_000, "a record belongs to the phase of its intended instant");
+    let mut sequences: Vec<u64> = samples.iter().map(|sample| sample.sequence).collect();
+    sequences.sort_unstable();
+    sequences.dedup();
+    assert_eq!(sequences.len(), samples.len(), "every sample has a number of its own");
+}
+
+trait RecordsCheck {
+    fn records_check(&self) -> bool;
+}
+
+impl RecordsCheck for kdyno_model::sample::Counts {
+    /// Batches and requests were counted too.
+    fn records_check(&self) -> bool {
+        self.batches > 0
+            && self.requests > 0
+            && self.batches >= self.requests
+            && self.batches < self.acknowledged
+    }
+}
+
+#[test]
+fn stop_ends_the_load_early_and_keeps_its_account() {
+    let server = tcp::spawn(cluster()).expect("a fake cluster");
+    let mut lab = Lab::start(task(server.bootstrap(), vec![stream(0, 1, produce(64))]));
+    lab.begin();
+    while !matches!(lab.read(), FromWorker::Sample(_)) {}
+    write_frame(&mut lab.socket, &ToWorker::Stop).expect("written");
+    let (_, totals) = lab.finish();
+    let counts = &totals[0].counts;
+    assert!((1..15_000).contains(&counts.offered), "{counts:?}");
+    assert_eq!(counts.offered, counts.acknowledged);
+}
+
+#[test]
+fn a_worker_whose_lab_is_gone_ends() {
+    let server = tcp::spawn(cluster()).expect("a fake cluster");
+    let mut lab = Lab::start(task(server.bootstrap(), vec![stream(0, 1, produce(64))]));
+    lab.begin();
+    drop(lab.socket);
+    let result = lab.worker.join().expect("no panic");
+    assert!(result.is_err(), "its task is not done");
+}
+
+#[test]
+fn a_task_that_cannot_be_done_is_refused_with_the_reason() {
+    let server = tcp::spawn(cluster()).expect("a fake cluster");
+    for (bootstrap, value_bytes, reason) in [
+        (server.bootstrap(), 31, "at least 32 bytes"),
+        (vec!["nonsense".to_owned()], 64, "not a host and a port"),
+    ] {
+        let mut lab = Lab::start(task(bootstrap, vec![stream(0, 1, produce(value_bytes))]));
+        let message = loop {
+            match lab.read() {
+                FromWorker::Failed { message } => break message,
+                FromWorker::Event(_) => {}
+                other => panic!("expected a refusal: {other:?}"),
+            }
+        };
+        assert!(message.contains(reason), "{message}");
+        assert!(lab.worker.join().expect("no panic").is_err());
+    }
+}
