@@ -1,0 +1,222 @@
+//! Processor time and memory of processes and host, from probe readings.
+//!
+//! Counters are read about once per second, not at the window's ends; in between they are taken to grow
+//! evenly.
+
+use crate::evidence::{NS_PER_S, Window};
+use kdyno_model::sample::{ProbeReading, series};
+use kdyno_model::series::CpuPoint;
+use std::collections::BTreeMap;
+
+/// How far readings may end before the window does and still be carried on at their mean rate. Above it the
+/// process is taken to have ended (or to have started late) and to have used nothing more.
+const GAP_NS_MAX: i64 = 2 * NS_PER_S.cast_signed();
+
+/// Counters that make up a process's processor time, and the host's: everything but idle and iowait. What
+/// the hypervisor took was wanted, so it counts as busy.
+const PROCESS_COUNTERS: &[&str] = &[series::CPU_USER_S_TOTAL, series::CPU_SYSTEM_S_TOTAL];
+const HOST_COUNTERS: &[&str] =
+    &[series::CPU_USER_S_TOTAL, series::CPU_SYSTEM_S_TOTAL, series::CPU_STEAL_S_TOTAL];
+
+/// Every counter of the host's time; together they are processors × time.
+const HOST_ALL_COUNTERS: &[&str] = &[
+    series::CPU_USER_S_TOTAL,
+    series::CPU_SYSTEM_S_TOTAL,
+    series::CPU_STEAL_S_TOTAL,
+    series::CPU_IOWAIT_S_TOTAL,
+    series::CPU_IDLE_S_TOTAL,
+];
+
+/// The host's subject.
+pub const HOST: &str = "host";
+
+/// Subjects whose name begins with `prefix` and goes on with a number, e.g. `broker-0`.
+pub fn subjects(probes: &[ProbeReading], prefix: &str) -> Vec<String> {
+    let mut found: Vec<(u64, &str)> = Vec::new();
+    for reading in probes {
+        let number = reading.subject.strip_prefix(prefix).and_then(|rest| rest.parse().ok());
+        if let Some(number) = number
+            && !found.iter().any(|(_, subject)| *subject == reading.subject)
+        {
+            found.push((number, &reading.subject));
+        }
+    }
+    found.sort_unstable();
+    found.into_iter().map(|(_, subject)| subject.to_owned()).collect()
+}
+
+/// Processor time that a subject used in the window, seconds.
+pub fn used_s(probes: &[ProbeReading], subject: &str, window: Window) -> Option<f64> {
+    counters_s(probes, subject, counters_of(subject), window)
+}
+
+/// Share of all the host's processor time in the window that the hypervisor took, 0 to 1.
+pub fn steal_share(probes: &[ProbeReading], window: Window) -> Option<f64> {
+    let stolen = counters_s(probes, HOST, &[series::CPU_STEAL_S_TOTAL], window)?;
+    let all = counters_s(probes, HOST, HOST_ALL_COUNTERS, window)?;
+    (all > 0.0).then(|| stolen / all)
+}
+
+/// Time the hypervisor took in the window, percent of one core.
+pub fn steal_percent(probes: &[ProbeReading], window: Window) -> Option<f64> {
+    let stolen = counters_s(probes, HOST, &[series::CPU_STEAL_S_TOTAL], window)?;
+    Some(100.0 * stolen / window.seconds())
+}
+
+/// Largest resident memory of a subject read in the window, bytes.
+pub fn memory_bytes_max(probes: &[ProbeReading], subject: &str, window: Window) -> Option<f64> {
+    let (start_ns, end_ns) = window.ends_ns();
+    probes
+        .iter()
+        .filter(|reading| reading.series == series::MEMORY_RSS_BYTES && reading.subject == subject)
+        .filter(|reading| (start_ns..=end_ns).contains(&reading.at_ns))
+        .map(|reading| reading.value)
+        .reduce(f64::max)
+}
+
+/// A subject's processor use between each two readings.
+pub fn course(probes: &[ProbeReading], subject: &str) -> Vec<CpuPoint> {
+    let grown = growth(probes, subject, counters_of(subject));
+    let pairs = grown.windows(2).filter(|pair| pair[1].0 > pair[0].0);
+    pairs
+        .map(|pair| CpuPoint {
+            at_s: pair[1].0 as f64 / NS_PER_S as f64,
+            percent: 100.0 * (pair[1].1 - pair[0].1) / ((pair[1].0 - pair[0].0) as f64 / NS_PER_S as f64),
+        })
+        .collect()
+}
+
+fn counters_of(subject: &str) -> &'static [&'static str] {
+    if subject == HOST { HOST_COUNTERS } else { PROCESS_COUNTERS }
+}
+
+/// Growth of the sum of some counters over the window.
+fn counters_s(probes: &[ProbeReading], subject: &str, counters: &[&str], window: Window) -> Option<f64> {
+    let grown = growth(probes, subject, counters);
+    let (start_ns, end_ns) = window.ends_ns();
+    let from_ns = start_ns.max(grown.first()?.0);
+    let to_ns = end_ns.min(grown.last()?.0);
+    if to_ns <= from_ns {
+        return None;
+    }
+    let used = at(&grown, to_ns)? - at(&grown, from_ns)?;
+    let carried_ns: i64 =
+        [from_ns - start_ns, end_ns - to_ns].into_iter().filter(|gap_ns| *gap_ns <= GAP_NS_MAX).sum();
+    let seen_ns = (to_ns - from_ns) as f64;
+    Some(used * (seen_ns + carried_ns as f64) / seen_ns)
+}
+
+/// The sum of some counters at every instant at which all were read, from 0. A counter that falls belongs to
+/// a new process under the same name and goes on from there.
+fn growth(probes: &[ProbeReading], subject: &str, counters: &[&str]) -> Vec<(i64, f64)> {
+    let mut readings: BTreeMap<i64, Vec<Option<f64>>> = BTreeMap::new();
+    for reading in probes.iter().filter(|reading| reading.subject == subject && reading.value.is_finite()) {
+        if let Some(index) = counters.iter().position(|counter| *counter == reading.series) {
+            let row = readings.entry(reading.at_ns).or_insert_with(|| vec![None; counters.len()]);
+            row[index] = Some(reading.value);
+        }
+    }
+    let mut sum = 0.0;
+    let mut before: Option<Vec<f64>> = None;
+    let mut grown = Vec::with_capacity(readings.len());
+    for (at_ns, row) in readings {
+        let Some(now) = row.into_iter().collect::<Option<Vec<f64>>>() else { continue };
+        if let Some(before) = &before {
+            let steps =
+                now.iter().zip(before).map(|(now, before)| if now < before { *now } else { now - before });
+            sum += steps.sum::<f64>();
+        }
+        grown.push((at_ns, sum));
+        before = Some(now);
+    }
+    grown
+}
+
+/// A growing value at an instant between its first and last reading.
+fn at(grown: &[(i64, f64)], at_ns: i64) -> Option<f64> {
+    let after = grown.partition_point(|(reading_ns, _)| *reading_ns < at_ns);
+    let (after_ns, after_s) = *grown.get(after)?;
+    let Some((before_ns, before_s)) = after.checked_sub(1).map(|before| grown[before]) else {
+        return Some(after_s);
+    };
+    let share = (at_ns - before_ns) as f64 / (after_ns - before_ns) as f64;
+    Some(before_s + share * (after_s - before_s))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(at_ms: i64, subject: &str, name: &str, value: f64) -> ProbeReading {
+        ProbeReading { at_ns: at_ms * 1_000_000, subject: subject.into(), series: name.into(), value }
+    }
+
+    fn cpu(at_ms: i64, subject: &str, user: f64, system: f64) -> [ProbeReading; 2] {
+        [
+            reading(at_ms, subject, series::CPU_USER_S_TOTAL, user),
+            reading(at_ms, subject, series::CPU_SYSTEM_S_TOTAL, system),
+        ]
+    }
+
+    const WINDOW: Window = Window { first_second: 2, end_second: 4 };
+
+    fn close(found: Option<f64>, wanted: f64) {
+        assert!(found.is_some_and(|found| (found - wanted).abs() < 1e-9), "{found:?} is not {wanted}");
+    }
+
+    #[test]
+    fn readings_beside_the_windows_ends_are_interpolated() {
+        // 0.5 s per second of user, 0.1 of system, read at 0.5, 1.5 …
+        let probes: Vec<_> =
+            (0..6).flat_map(|n| cpu(500 + n * 1000, "broker-0", 0.5 * n as f64, 0.1 * n as f64)).collect();
+        close(used_s(&probes, "broker-0", WINDOW), 1.2);
+        assert_eq!(used_s(&probes, "broker-1", WINDOW), None);
+    }
+
+    #[test]
+    fn a_process_that_died_used_nothing_afterwards() {
+        let window = Window { first_second: 0, end_second: 10 };
+        let probes = [cpu(0, "broker-0", 0.0, 0.0), cpu(5000, "broker-0", 4.0, 1.0)].concat();
+        close(used_s(&probes, "broker-0", window), 5.0);
+        // Readings that merely end a second early are carried on.
+        let probes = [cpu(0, "broker-0", 0.0, 0.0), cpu(9000, "broker-0", 8.0, 1.0)].concat();
+        close(used_s(&probes, "broker-0", window), 10.0);
+    }
+
+    #[test]
+    fn a_restarted_process_counts_from_nothing() {
+        let probes = [
+            cpu(2000, "broker-0", 7.0, 1.0),
+            cpu(3000, "broker-0", 7.5, 1.0),
+            cpu(4000, "broker-0", 0.2, 0.1),
+        ]
+        .concat();
+        close(used_s(&probes, "broker-0", WINDOW), 0.8);
+    }
+
+    #[test]
+    fn subjects_are_numbered_processes_in_order() {
+        let probes = ["broker-10", "broker-2", "broker-x", "controller-1", "broker-2"]
+            .map(|subject| reading(0, subject, series::MEMORY_RSS_BYTES, 1.0));
+        assert_eq!(subjects(&probes, "broker-"), ["broker-2", "broker-10"]);
+    }
+
+    #[test]
+    fn the_host_is_busy_with_what_is_neither_idle_nor_iowait() {
+        let host = |at_ms, scale: f64| {
+            [
+                reading(at_ms, HOST, series::CPU_USER_S_TOTAL, 0.4 * scale),
+                reading(at_ms, HOST, series::CPU_SYSTEM_S_TOTAL, 0.2 * scale),
+                reading(at_ms, HOST, series::CPU_IOWAIT_S_TOTAL, 0.3 * scale),
+                reading(at_ms, HOST, series::CPU_STEAL_S_TOTAL, 0.1 * scale),
+                reading(at_ms, HOST, series::CPU_IDLE_S_TOTAL, 1.0 * scale),
+            ]
+        };
+        let probes = [host(2000, 2.0), host(4000, 4.0)].concat();
+        close(used_s(&probes, HOST, WINDOW), 1.4);
+        close(steal_share(&probes, WINDOW), 0.05);
+        close(steal_percent(&probes, WINDOW), 10.0);
+        assert_eq!(course(&probes, HOST).len(), 1);
+        close(Some(course(&probes, HOST)[0].percent), 70.0);
+    }
+}

@@ -1,0 +1,153 @@
+//! Accuracy 12: merged shards against the sorted raw values; hostile bytes; records that never came home.
+
+use super::*;
+use hdrhistogram::serialization::{Serializer, V2Serializer};
+use proptest::prelude::*;
+use rand::{RngExt, SeedableRng};
+
+const DIGITS: u8 = 3;
+
+fn encode(values: &[u64], digits: u8) -> Vec<u8> {
+    let mut histogram = Histogram::<u64>::new_with_bounds(LATENCY_NS_MIN, LATENCY_NS_MAX, digits).unwrap();
+    for value in values {
+        histogram.saturating_record(*value);
+    }
+    let mut bytes = Vec::new();
+    V2Serializer::new().serialize(&histogram, &mut bytes).unwrap();
+    bytes
+}
+
+fn merged(shards: &[Vec<u64>], digits: u8) -> Distribution {
+    let mut distribution = Distribution::new();
+    for shard in shards {
+        distribution.add_histogram(&encode(shard, digits)).unwrap();
+        distribution.add_sum(shard.iter().map(|value| u128::from(*value)).sum());
+    }
+    distribution
+}
+
+/// The value of the record with rank ⌈q × n⌉, by sorting.
+fn raw_quantile(sorted: &[u64], parts_per_million: u64) -> u64 {
+    let rank = (sorted.len() as u64 * parts_per_million).div_ceil(1_000_000).max(1);
+    sorted[rank as usize - 1]
+}
+
+fn assert_quantiles(shards: &[Vec<u64>], digits: u8) {
+    let distribution = merged(shards, digits);
+    let mut sorted: Vec<u64> = shards.concat();
+    sorted.sort_unstable();
+    let unit = 10f64.powi(-i32::from(digits));
+    for parts in [0, 250_000, 500_000, 750_000, 900_000, 950_000, 990_000, 999_000, 999_900, 1_000_000] {
+        let truth = raw_quantile(&sorted, parts) as f64;
+        let Value::Is(found) = distribution.quantile(parts as f64 / 1e6) else {
+            panic!("no value at {parts}");
+        };
+        assert!(found >= truth && found <= truth * (1.0 + unit) + 1.0, "{parts}: {found} for {truth}");
+    }
+    let sum: u128 = sorted.iter().map(|value| u128::from(*value)).sum();
+    assert_eq!(distribution.mean(), Value::Is(sum as f64 / sorted.len() as f64));
+}
+
+#[test]
+fn sixty_four_shards_merge_to_the_quantiles_of_the_raw_values() {
+    let mut random = rand_pcg::Pcg64::seed_from_u64(12);
+    // Log-uniform over six decades: every bucket width is met.
+    let mut value = || 10f64.powf(2.0 + 6.0 * random.random::<f64>()) as u64;
+    let shards: Vec<Vec<u64>> = (0..64).map(|_| (0..2_000).map(|_| value()).collect()).collect();
+    assert_quantiles(&shards, 3);
+    assert_quantiles(&shards, 2);
+}
+
+proptest! {
+    #[test]
+    fn merging_in_any_split_keeps_the_quantiles(
+        shards in prop::collection::vec(prop::collection::vec(1u64..LATENCY_NS_MAX / 2, 1..40), 1..64)
+    ) {
+        assert_quantiles(&shards, DIGITS);
+    }
+
+    #[test]
+    fn unfinished_records_lie_above_every_quantile(
+        values in prop::collection::vec(1u64..1 << 40, 1..200), unfinished in 1u64..200
+    ) {
+        let mut distribution = merged(std::slice::from_ref(&values), DIGITS);
+        distribution.add_unfinished(unfinished);
+        let finished = values.len() as u64;
+        let total = finished + unfinished;
+        for parts in (0..=1_000_000u64).step_by(50_000) {
+            let at_least = matches!(distribution.quantile(parts as f64 / 1e6), Value::AtLeast(_));
+            let rank = (total * parts).div_ceil(1_000_000).max(1);
+            prop_assert_eq!(at_least, rank > finished, "{} of {}", rank, finished);
+        }
+        prop_assert!(matches!(distribution.mean(), Value::AtLeast(_)));
+    }
+
+    #[test]
+    fn no_bytes_make_the_decoder_panic(
+        values in prop::collection::vec(1u64..1 << 50, 0..50),
+        flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        keep in any::<prop::sample::Index>(),
+    ) {
+        let mut bytes = encode(&values, DIGITS);
+        for (at, byte) in flips {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        let _ = Distribution::new().add_histogram(&bytes);
+        bytes.truncate(keep.index(bytes.len()));
+        let _ = Distribution::new().add_histogram(&bytes);
+    }
+
+    #[test]
+    fn no_counts_make_the_decoder_panic(
+        counts in prop::collection::vec(prop_oneof![any::<u8>(), Just(0xff), Just(0x80)], 0..200)
+    ) {
+        let mut bytes = encode(&[], DIGITS)[..V2_HEAD_BYTES].to_vec();
+        bytes[4..8].copy_from_slice(&(counts.len() as u32).to_be_bytes());
+        bytes.extend_from_slice(&counts);
+        let _ = Distribution::new().add_histogram(&bytes);
+    }
+}
+
+#[test]
+fn ranks_are_exact() {
+    // 0.99 × 100 in floating point is 99.00000000000001 on some ways to compute it; the rank is 99.
+    let values: Vec<u64> = (1..=100).collect();
+    let distribution = merged(&[values], DIGITS);
+    assert_eq!(distribution.quantile(0.99), Value::Is(99.0));
+    assert_eq!(distribution.quantile(0.07), Value::Is(7.0));
+    assert_eq!(distribution.quantile(0.0), Value::Is(1.0));
+    assert_eq!(distribution.max(), Value::Is(100.0));
+}
+
+#[test]
+fn nothing_counted_has_no_value() {
+    assert_eq!(Distribution::new().quantile(0.5), Value::None);
+    assert_eq!(Distribution::new().mean(), Value::None);
+    let mut lost = Distribution::new();
+    lost.add_unfinished(3);
+    assert_eq!((lost.quantile(0.5), lost.mean()), (Value::AtLeast(0.0), Value::AtLeast(0.0)));
+}
+
+#[test]
+fn clamped_values_are_at_least_the_end_of_the_range() {
+    let distribution = merged(&[vec![5, LATENCY_NS_MAX + 7]], DIGITS);
+    assert_eq!(distribution.quantile(0.5), Value::Is(5.0));
+    assert_eq!(distribution.max(), Value::AtLeast(LATENCY_NS_MAX as f64));
+}
+
+#[test]
+fn claims_beyond_our_range_are_refused_before_they_take_memory() {
+    let whole = encode(&[1, 2, 3], DIGITS);
+    let with = |at: usize, byte: u8| {
+        let mut bytes = whole.clone();
+        bytes[at] = byte;
+        decode(&bytes)
+    };
+    assert!(decode(&whole).is_ok());
+    // In order: cookie, length, offset, digits, lowest, highest, ratio.
+    for at in [0, 4, 11, 15, 16, 24, 32] {
+        assert!(with(at, 5).is_err(), "byte {at}");
+    }
+    assert!(decode(&whole[..30]).is_err());
+}

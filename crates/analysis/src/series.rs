@@ -1,0 +1,123 @@
+//! One trial's course over time, for charts.
+
+use crate::cpu;
+use crate::evidence::{NS_PER_S, TrialEvidence, produce};
+use crate::histogram::{AnalysisError, Distribution};
+use crate::tally::{self, ItemTally, failed, unfinished};
+use kdyno_model::sample::{Counts, Grain, Phase, Sample, Timing};
+use kdyno_model::series::{CpuSeries, QuantilePoint, SecondPoint, SeriesRole, StreamSeries, TrialSeries};
+use kdyno_model::worker::PhaseSpan;
+use std::collections::BTreeMap;
+
+/// Points of the percentile curve for each halving of the distance to 1, as HdrHistogram prints it.
+const POINTS_PER_HALVING: u32 = 5;
+
+/// Halvings at most: 2⁻⁴⁰ is beyond any count of records.
+const HALVINGS_MAX: i32 = 40;
+
+/// A trial's series. Fails only when a stored histogram is damaged.
+pub fn trial(evidence: &TrialEvidence<'_>) -> Result<TrialSeries, AnalysisError> {
+    let streams = evidence
+        .items()
+        .map(|(name, item)| {
+            Ok(StreamSeries {
+                name: name.to_owned(),
+                role: if produce(item).is_some() { SeriesRole::Produce } else { SeriesRole::Consume },
+                seconds: seconds(evidence, name)?,
+                percentiles: percentiles(evidence, name)?,
+            })
+        })
+        .collect::<Result<_, _>>()?;
+    Ok(TrialSeries {
+        trial: evidence.trial,
+        label: evidence.plan.label.clone(),
+        phases: evidence.phases.to_vec(),
+        streams,
+        cpu: processors(evidence),
+    })
+}
+
+/// What one second of an item holds.
+#[derive(Default)]
+struct Second<'a> {
+    /// Counts of rows written in it.
+    written: Counts,
+    /// Counts of records intended in it.
+    intended: Counts,
+    /// Rows of records intended in it.
+    rows: Vec<&'a Sample>,
+}
+
+fn seconds(evidence: &TrialEvidence<'_>, item: &str) -> Result<Vec<SecondPoint>, AnalysisError> {
+    let streams = evidence.streams_of(item);
+    let mut seconds: BTreeMap<u32, Second<'_>> = BTreeMap::new();
+    let rows = evidence.samples.iter();
+    for row in rows.filter(|row| row.grain == Grain::Second && streams.contains(&row.stream)) {
+        seconds.entry(row.written_second).or_default().written.add(&row.counts);
+        let intended = seconds.entry(row.t0_second).or_default();
+        intended.intended.add(&row.counts);
+        intended.rows.push(row);
+    }
+    seconds.iter().map(|(second, held)| point(evidence.phases, *second, held)).collect()
+}
+
+fn point(phases: &[PhaseSpan], second: u32, held: &Second<'_>) -> Result<SecondPoint, AnalysisError> {
+    let mut response = Distribution::new();
+    for bytes in held.rows.iter().filter_map(|row| row.histograms.get(&Timing::Response)) {
+        response.add_histogram(bytes)?;
+    }
+    response.add_unfinished(unfinished(&held.intended));
+    let start_ns = u64::from(second) * NS_PER_S;
+    let phase = phases.iter().find(|span| start_ns < span.end_ns).map_or(Phase::Drain, |span| span.phase);
+    Ok(SecondPoint {
+        second,
+        phase,
+        offered: held.intended.offered,
+        achieved: held.written.achieved,
+        acknowledged: held.written.acknowledged,
+        fetched: held.written.fetched,
+        failed: failed(&held.written),
+        response_ns_p50: response.quantile(0.5),
+        response_ns_p99: response.quantile(0.99),
+        response_ns_max: response.max(),
+    })
+}
+
+/// The curve goes on towards 1 until less than one record is left above.
+fn percentiles(evidence: &TrialEvidence<'_>, item: &str) -> Result<Vec<QuantilePoint>, AnalysisError> {
+    let counted = ItemTally::of(evidence, item, None);
+    let response = tally::measured_latencies(evidence, item, Timing::Response, &counted)?;
+    let total = response.total() as f64;
+    let mut points = Vec::new();
+    if total == 0.0 {
+        return Ok(points);
+    }
+    let mut add =
+        |quantile| points.push(QuantilePoint { quantile, response_ns: response.quantile(quantile) });
+    'curve: for halving in 0..HALVINGS_MAX {
+        let distance = 0.5f64.powi(halving);
+        for step in 0..POINTS_PER_HALVING {
+            let above = distance * (1.0 - 0.5 * f64::from(step) / f64::from(POINTS_PER_HALVING));
+            if above * total < 1.0 {
+                break 'curve;
+            }
+            add(1.0 - above);
+        }
+    }
+    add(1.0);
+    Ok(points)
+}
+
+fn processors(evidence: &TrialEvidence<'_>) -> Vec<CpuSeries> {
+    let mut subjects: Vec<&str> = evidence.probes.iter().map(|reading| reading.subject.as_str()).collect();
+    subjects.sort_unstable();
+    subjects.dedup();
+    subjects
+        .into_iter()
+        .map(|subject| CpuSeries {
+            subject: subject.to_owned(),
+            points: cpu::course(evidence.probes, subject),
+        })
+        .filter(|series| !series.points.is_empty())
+        .collect()
+}

@@ -1,0 +1,117 @@
+//! One load item's counts and latencies, its workers added up.
+
+use crate::evidence::{NS_PER_S, TrialEvidence, Window};
+use crate::histogram::{AnalysisError, Distribution};
+use kdyno_model::sample::{ClientTotals, Counts, Grain, Phase, Sample, Timing};
+
+/// What was counted of one load item.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ItemTally {
+    /// Records whose intended instant lies in the window.
+    pub offered: u64,
+    /// Counts written in the window, whatever phase the records belong to; `offered` of it is not used.
+    pub windowed: Counts,
+    /// Counts of the records of the measure phase, whenever they were written.
+    pub measured: Counts,
+    /// All counts of all rows.
+    pub all: Counts,
+    /// All counts by the streams' own accounts; `None` when a stream gave none.
+    pub totals: Option<Counts>,
+    /// Each client's whole run, by the same accounts.
+    pub clients: Vec<ClientTotals>,
+}
+
+impl ItemTally {
+    /// Adds up an item. `window` as of [`TrialEvidence::window`].
+    pub fn of(evidence: &TrialEvidence<'_>, item: &str, window: Option<Window>) -> Self {
+        let streams = evidence.streams_of(item);
+        let mut tally = Self::default();
+        for row in evidence.samples {
+            if row.grain != Grain::Second || !streams.contains(&row.stream) {
+                continue;
+            }
+            tally.all.add(&row.counts);
+            if row.phase == Phase::Measure {
+                tally.measured.add(&row.counts);
+            }
+            if window.is_some_and(|window| window.holds(row.t0_second)) {
+                tally.offered = tally.offered.saturating_add(row.counts.offered);
+            }
+            if window.is_some_and(|window| window.holds(row.written_second)) {
+                tally.windowed.add(&row.counts);
+            }
+        }
+        let accounts: Vec<_> =
+            evidence.totals.iter().filter(|totals| streams.contains(&totals.stream)).collect();
+        if !streams.is_empty() && accounts.len() == streams.len() {
+            let mut totals = Counts::default();
+            for account in accounts {
+                totals.add(&account.counts);
+                tally.clients.extend_from_slice(&account.clients);
+            }
+            tally.totals = Some(totals);
+        }
+        tally
+    }
+
+    /// Achieved ÷ offered in the window; `None` when nothing was offered.
+    pub fn achieved_share(&self) -> Option<f64> {
+        ratio(self.windowed.achieved, self.offered)
+    }
+
+    /// Sum over the clients of each one's average over its own whole run, records per second.
+    pub fn sum_of_client_rates_per_s(&self) -> Option<f64> {
+        self.totals.as_ref()?;
+        let rates = self.clients.iter().filter(|client| client.span_ns > 0);
+        Some(rates.map(|client| client.records as f64 * NS_PER_S as f64 / client.span_ns as f64).sum())
+    }
+}
+
+/// Latencies of an item's measured records.
+///
+/// Each stream's coarsest rows are taken: those of the whole phase; for a stream that was cut off before
+/// it wrote them, those of five seconds, else of one. Records that never came home count in response and
+/// service, which end with the outcome; the stages are of those that came home.
+pub fn measured_latencies(
+    evidence: &TrialEvidence<'_>,
+    item: &str,
+    timing: Timing,
+    tally: &ItemTally,
+) -> Result<Distribution, AnalysisError> {
+    let mut merged = Distribution::new();
+    for stream in evidence.streams_of(item) {
+        let measured = |grain| {
+            evidence.samples.iter().filter(move |row: &&Sample| {
+                row.stream == stream && row.phase == Phase::Measure && row.grain == grain
+            })
+        };
+        let grain = [Grain::Phase, Grain::FiveSeconds, Grain::Second]
+            .into_iter()
+            .find(|grain| measured(*grain).any(|row| !row.histograms.is_empty()));
+        for row in grain.into_iter().flat_map(measured) {
+            if let Some(bytes) = row.histograms.get(&timing) {
+                merged.add_histogram(bytes)?;
+            }
+            merged.add_sum(row.sums_ns.get(&timing).copied().unwrap_or(0));
+        }
+    }
+    if matches!(timing, Timing::Response | Timing::Service) {
+        merged.add_unfinished(unfinished(&tally.measured));
+    }
+    Ok(merged)
+}
+
+/// Records that failed, for whatever reason.
+pub fn failed(counts: &Counts) -> u64 {
+    counts.failed.values().fold(0, |sum, records| sum.saturating_add(*records))
+}
+
+/// Records that failed or whose outcome stayed open.
+pub fn unfinished(counts: &Counts) -> u64 {
+    failed(counts).saturating_add(counts.unresolved)
+}
+
+/// `a ÷ b`; `None` when `b` is 0.
+pub(crate) fn ratio(a: u64, b: u64) -> Option<f64> {
+    (b > 0).then(|| a as f64 / b as f64)
+}

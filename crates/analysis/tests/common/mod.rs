@@ -1,0 +1,326 @@
+//! A made-up trial: a warm-up of 2 s, a measure phase of 10 s, a drain; 1000 records per second, each
+//! acknowledged in the second in which it was intended, with a response of 4 ms.
+
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer, V2Serializer};
+use kdyno_analysis::TrialEvidence;
+use kdyno_model::finding::{Caveat, Finding, Value, Weight};
+use kdyno_model::plan::{
+    Arrivals, CasePlan, ClusterPlan, Compression, ConsumePlan, KafkaSource, LoadPlan, Mode, Partitioner,
+    Payload, PhasesPlan, ProducePlan, ProducerSettings, Queue, Rate, RatePiece, Role, StartOffset, Storage,
+    SystemPlan, TopicPlan, TrialRef,
+};
+use kdyno_model::run::{Event, StreamInfo};
+use kdyno_model::sample::{
+    ClientTotals, Counts, Grain, LATENCY_NS_MAX, LATENCY_NS_MIN, NoiseReading, Phase, ProbeReading, Sample,
+    StreamTotals, Timing, series,
+};
+use kdyno_model::series::SeriesRole;
+use kdyno_model::worker::PhaseSpan;
+use std::collections::BTreeMap;
+
+pub const S: u64 = 1_000_000_000;
+pub const MS: u64 = 1_000_000;
+pub const PER_SECOND: u64 = 1000;
+pub const VALUE_BYTES: u32 = 128;
+
+/// The stages of every record, ns, in the order of [`Timing::STAGES`]; they sum to 4 ms.
+pub const STAGES_NS: [u64; 6] = [50_000, 0, 1_500_000, 50_000, 2_390_000, 10_000];
+
+/// Evidence that owns its parts.
+pub struct Trial {
+    pub plan: CasePlan,
+    pub phases: Vec<PhaseSpan>,
+    pub streams: Vec<StreamInfo>,
+    pub samples: Vec<Sample>,
+    pub probes: Vec<ProbeReading>,
+    pub totals: Vec<StreamTotals>,
+    pub events: Vec<Event>,
+    pub noise: Vec<NoiseReading>,
+}
+
+impl Trial {
+    /// A trial without anything to doubt but that it is a local one.
+    pub fn clean() -> Self {
+        let mut trial = Self {
+            plan: case(),
+            phases: vec![
+                PhaseSpan { phase: Phase::Warmup, start_ns: 0, end_ns: 2 * S },
+                PhaseSpan { phase: Phase::Measure, start_ns: 2 * S, end_ns: 12 * S },
+                PhaseSpan { phase: Phase::Drain, start_ns: 12 * S, end_ns: 15 * S },
+            ],
+            streams: vec![
+                stream(0, "readers", SeriesRole::Consume),
+                stream(1, "writers", SeriesRole::Produce),
+            ],
+            samples: Vec::new(),
+            probes: probes(),
+            totals: Vec::new(),
+            events: Vec::new(),
+            noise: Vec::new(),
+        };
+        for second in 0..12 {
+            trial.second(second, second);
+        }
+        trial.phase_rows(Phase::Warmup, 2);
+        trial.phase_rows(Phase::Measure, 10);
+        trial.account();
+        trial
+    }
+
+    fn push(&mut self, stream: u16, grain: Grain, phase: Phase, t0: u32, written: u32) -> &mut Sample {
+        let sequence = self.samples.len() as u64;
+        self.samples.push(Sample {
+            worker: 0,
+            stream,
+            sequence,
+            grain,
+            phase,
+            t0_second: t0,
+            written_second: written,
+            counts: Counts::default(),
+            histograms: BTreeMap::new(),
+            sums_ns: BTreeMap::new(),
+        });
+        self.samples.last_mut().unwrap()
+    }
+
+    /// A second's records, written in a second of its own choice.
+    pub fn second(&mut self, t0: u32, written: u32) {
+        let phase = if t0 < 2 { Phase::Warmup } else { Phase::Measure };
+        let row = self.push(1, Grain::Second, phase, t0, written);
+        row.counts = Counts {
+            offered: PER_SECOND,
+            achieved: PER_SECOND,
+            acknowledged: PER_SECOND,
+            acknowledged_bytes: PER_SECOND * u64::from(VALUE_BYTES),
+            requests: 10,
+            request_bytes: 150_000,
+            batches: 20,
+            ..Counts::default()
+        };
+        row.histograms.insert(Timing::Response, histogram(&[(4 * MS, PER_SECOND)], 2));
+        row.sums_ns.insert(Timing::Response, u128::from(PER_SECOND * 4 * MS));
+        let row = self.push(0, Grain::Second, phase, t0, written);
+        row.counts = Counts {
+            fetched: PER_SECOND,
+            fetched_bytes: 140_000,
+            requests: 5,
+            request_bytes: 145_000,
+            ..Counts::default()
+        };
+    }
+
+    fn phase_rows(&mut self, phase: Phase, seconds: u64) {
+        let end = if phase == Phase::Warmup { 2 } else { 12 };
+        let records = PER_SECOND * seconds;
+        let row = self.push(1, Grain::Phase, phase, end, end);
+        fill(row, records, &STAGES_NS);
+    }
+
+    /// Replaces the stages of every measured record in the phase rows.
+    pub fn stages(&mut self, stages_ns: [u64; 6]) {
+        for row in self.samples.iter_mut().filter(|row| row.grain == Grain::Phase) {
+            let records = if row.phase == Phase::Warmup { 2 } else { 10 } * PER_SECOND;
+            fill(row, records, &stages_ns);
+        }
+    }
+
+    /// Makes the accounts say what the rows say.
+    pub fn account(&mut self) {
+        self.totals = [0, 1].map(|stream| self.account_of(stream)).into();
+    }
+
+    fn account_of(&self, stream: u16) -> StreamTotals {
+        let mut counts = Counts::default();
+        for row in self.samples.iter().filter(|row| row.stream == stream) {
+            counts.add(&row.counts);
+        }
+        let records = (counts.acknowledged + counts.fetched) / 2;
+        StreamTotals { stream, counts, clients: vec![ClientTotals { records, span_ns: 12 * S }; 2] }
+    }
+
+    /// Counts of the writers' row of one second.
+    pub fn counts(&mut self, second: u32) -> &mut Counts {
+        let mut rows = self.samples.iter_mut();
+        &mut rows
+            .find(|row| row.stream == 1 && row.grain == Grain::Second && row.t0_second == second)
+            .unwrap()
+            .counts
+    }
+
+    pub fn writers(&mut self) -> &mut ProducePlan {
+        match &mut self.plan.load.get_mut("writers").unwrap().role {
+            Role::Produce(plan) => plan,
+            Role::Consume(_) => panic!("writers produce"),
+        }
+    }
+
+    pub fn evidence(&self) -> TrialEvidence<'_> {
+        TrialEvidence {
+            plan: &self.plan,
+            trial: TrialRef { case: 0, repeat: 0 },
+            phases: &self.phases,
+            streams: &self.streams,
+            samples: &self.samples,
+            probes: &self.probes,
+            totals: &self.totals,
+            events: &self.events,
+            noise: &self.noise,
+            processors: 2,
+            worker_threads: 1,
+        }
+    }
+
+    pub fn findings(&self) -> Vec<Finding> {
+        kdyno_analysis::trial::findings(&self.evidence()).unwrap().0
+    }
+
+    pub fn value(&self, address: &str) -> Value {
+        let found: Vec<_> =
+            self.findings().into_iter().filter(|finding| finding.of.to_string() == address).collect();
+        assert_eq!(found.len(), 1, "{address} is stated {} times", found.len());
+        found[0].value
+    }
+
+    pub fn is(&self, address: &str, wanted: f64) {
+        match self.value(address) {
+            Value::Is(found) if (found - wanted).abs() <= 1e-9 * wanted.abs() => {}
+            other => panic!("{address} is {other:?}, not {wanted}"),
+        }
+    }
+
+    /// The caveats without the two that every trial of this plan has: local, on two processors, with readers.
+    pub fn caveats(&self) -> Vec<(Weight, Caveat)> {
+        let mut caveats = kdyno_analysis::trial::findings(&self.evidence()).unwrap().1;
+        let shared = (Weight::Caveat, Caveat::SharedProcessors { processors: 2 });
+        let assigned = (Weight::Note, Caveat::AssignedNotGroup { item: "readers".to_owned() });
+        let before = caveats.len();
+        caveats.retain(|caveat| *caveat != shared && *caveat != assigned);
+        assert_eq!(caveats.len() + 2, before, "processors are shared, partitions assigned");
+        caveats
+    }
+}
+
+pub fn histogram(values: &[(u64, u64)], digits: u8) -> Vec<u8> {
+    let mut histogram = Histogram::<u64>::new_with_bounds(LATENCY_NS_MIN, LATENCY_NS_MAX, digits).unwrap();
+    for (value, count) in values {
+        histogram.saturating_record_n(*value, *count);
+    }
+    let mut bytes = Vec::new();
+    V2Serializer::new().serialize(&histogram, &mut bytes).unwrap();
+    bytes
+}
+
+fn fill(row: &mut Sample, records: u64, stages_ns: &[u64; 6]) {
+    let response: u64 = stages_ns.iter().sum();
+    let service = response - stages_ns[0] - stages_ns[1];
+    let stages = Timing::STAGES.into_iter().zip(*stages_ns);
+    for (timing, ns) in stages.chain([(Timing::Response, response), (Timing::Service, service)]) {
+        row.histograms.insert(timing, histogram(&[(ns, records)], 3));
+        row.sums_ns.insert(timing, u128::from(records) * u128::from(ns));
+    }
+}
+
+fn stream(stream: u16, name: &str, role: SeriesRole) -> StreamInfo {
+    let value_bytes = if role == SeriesRole::Produce { VALUE_BYTES } else { 0 };
+    StreamInfo { stream, name: name.into(), topic: "kdyno-perf".into(), role, clients: 2, value_bytes }
+}
+
+/// Two brokers at 40 and 20 % of a core, a worker at 30 %, a host that is idle otherwise.
+fn probes() -> Vec<ProbeReading> {
+    let mut probes = Vec::new();
+    for second in -1i64..=15 {
+        let mut add = |subject: &str, name: &str, value: f64| {
+            probes.push(ProbeReading {
+                at_ns: second * S.cast_signed() + 300_000_000,
+                subject: subject.into(),
+                series: name.into(),
+                value,
+            });
+        };
+        let t = (second + 1) as f64;
+        for (subject, share) in [("broker-0", 0.4), ("broker-1", 0.2), ("worker-0", 0.3)] {
+            add(subject, series::CPU_USER_S_TOTAL, 0.75 * share * t);
+            add(subject, series::CPU_SYSTEM_S_TOTAL, 0.25 * share * t);
+            add(subject, series::MEMORY_RSS_BYTES, 1e8 + second as f64);
+        }
+        add("host", series::CPU_USER_S_TOTAL, 0.7 * t);
+        add("host", series::CPU_SYSTEM_S_TOTAL, 0.2 * t);
+        add("host", series::CPU_IOWAIT_S_TOTAL, 0.1 * t);
+        add("host", series::CPU_STEAL_S_TOTAL, 0.0);
+        add("host", series::CPU_IDLE_S_TOTAL, t);
+    }
+    probes
+}
+
+fn case() -> CasePlan {
+    let cluster = ClusterPlan {
+        kafka: KafkaSource::Release("4.1.1".into()),
+        mode: Mode::KraftCombined,
+        brokers: 2,
+        heap_bytes: 512 << 20,
+        jvm_options: Vec::new(),
+        config: BTreeMap::new(),
+        cpus: Vec::new(),
+        racks: Vec::new(),
+        storage: Storage::Disk,
+    };
+    CasePlan {
+        label: "brokers=2".into(),
+        params: BTreeMap::new(),
+        system: SystemPlan::Local(cluster),
+        topics: BTreeMap::from([(
+            "perf".into(),
+            TopicPlan { partitions: 4, replicas: 2, config: BTreeMap::new() },
+        )]),
+        load: BTreeMap::from([("readers".into(), readers()), ("writers".into(), writers())]),
+        phases: PhasesPlan { warmup_ns: 2 * S, measure_ns: 10 * S, drain_ns: 3 * S },
+    }
+}
+
+pub fn closed_loop() -> Rate {
+    Rate::Max { queue: Queue::Buffer }
+}
+
+fn writers() -> LoadPlan {
+    let client = ProducerSettings {
+        defaults: "4.1".into(),
+        acks: -1,
+        batch_bytes: 16_384,
+        linger_ns: 5 * MS,
+        buffer_bytes: 32 << 20,
+        request_bytes_max: 1 << 20,
+        in_flight_max: 5,
+        compression: Compression::None,
+        max_block_ns: 60 * S,
+        request_timeout_ns: 30 * S,
+        delivery_timeout_ns: 120 * S,
+        retry_backoff_ns: 100 * MS,
+        metadata_max_age_ns: 300 * S,
+        partitioner: Partitioner::Sticky,
+    };
+    let per_s = PER_SECOND as f64;
+    let piece = RatePiece { from_per_s: per_s, to_per_s: per_s, length_ns: S };
+    let role = Role::Produce(ProducePlan {
+        rate: Rate::Open { pieces: vec![piece], arrivals: Arrivals::Poisson },
+        value_bytes: VALUE_BYTES,
+        payload: Payload::Unique,
+        records_max: None,
+        client,
+    });
+    LoadPlan { topic: "perf".into(), clients: 2, role }
+}
+
+fn readers() -> LoadPlan {
+    let role = Role::Consume(ConsumePlan {
+        from: StartOffset::Latest,
+        fetch_bytes_max: 50 << 20,
+        partition_bytes_max: 1 << 20,
+        fetch_bytes_min: 1,
+        fetch_wait_ns: 500 * MS,
+        request_timeout_ns: 30 * S,
+        retry_backoff_ns: 100 * MS,
+    });
+    LoadPlan { topic: "perf".into(), clients: 2, role }
+}

@@ -1,0 +1,399 @@
+//! Findings, caveats and series of made-up trials whose truth is known.
+
+#![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
+
+mod common;
+
+use common::{MS, S, Trial, closed_loop, histogram};
+use kdyno_model::finding::{Caveat, Value, Weight};
+use kdyno_model::metric::{SubjectKind, names};
+use kdyno_model::plan::{Compression, Payload, Storage, SystemPlan};
+use kdyno_model::run::{Event, event_kind};
+use kdyno_model::sample::{Grain, NoiseReading, Phase, Timing, series};
+
+/// The value of a bucket: the largest that is equivalent at so many digits.
+fn at_digits(ns: u64, digits: u8) -> f64 {
+    let histogram = hdrhistogram::Histogram::<u64>::new_with_bounds(1, 1 << 40, digits).unwrap();
+    histogram.highest_equivalent(ns) as f64
+}
+
+fn at_three_digits(ns: u64) -> f64 {
+    at_digits(ns, 3)
+}
+
+fn event(kind: &str, subject: &str, detail: &str) -> Event {
+    let text = str::to_owned;
+    Event { at_unix_ns: 1, at_ns: Some(5), kind: text(kind), subject: text(subject), detail: text(detail) }
+}
+
+#[test]
+fn every_metric_of_every_subject_is_stated_and_known() {
+    let trial = Trial::clean();
+    let findings = trial.findings();
+    for (subject, kind) in [
+        ("writers", SubjectKind::Produce),
+        ("brokers", SubjectKind::Broker),
+        ("broker-0", SubjectKind::Broker),
+        ("broker-1", SubjectKind::Broker),
+        ("workers", SubjectKind::Worker),
+        ("host", SubjectKind::Host),
+    ] {
+        for name in names(kind) {
+            assert_ne!(trial.value(&format!("{subject}.{name}")), Value::None, "{subject}.{name}");
+        }
+    }
+    let readers = names(SubjectKind::Consume);
+    for name in readers.iter().filter(|name| !name.contains('.')) {
+        assert_ne!(trial.value(&format!("readers.{name}")), Value::None, "readers.{name}");
+    }
+    assert!(findings.iter().all(|finding| finding.trial == trial.evidence().trial));
+}
+
+#[test]
+fn the_figures_of_a_clean_trial() {
+    let trial = Trial::clean();
+    for (address, wanted) in [
+        ("writers.clients", 2.0),
+        ("writers.offered_per_s", 1000.0),
+        ("writers.achieved_per_s", 1000.0),
+        ("writers.acked_per_s", 1000.0),
+        ("writers.acked_mib_per_s", 128_000.0 / 1_048_576.0),
+        ("writers.acked_per_s_sum_of_clients", 1000.0),
+        ("writers.acked_mib_per_s_sum_of_clients", 128_000.0 / 1_048_576.0),
+        ("writers.achieved_share", 1.0),
+        ("writers.target_reached", 1.0),
+        ("writers.failed", 0.0),
+        ("writers.unresolved", 0.0),
+        ("writers.records_per_batch", 50.0),
+        ("writers.bytes_per_request", 15_000.0),
+        ("writers.response_over_service", 4.0 / 3.95),
+        ("writers.response.mean", 4e6),
+        ("writers.response.p99", at_three_digits(4 * MS)),
+        ("writers.response.max", at_three_digits(4 * MS)),
+        ("writers.service.p50", at_three_digits(3_950_000)),
+        ("writers.request.p99.99", at_three_digits(2_390_000)),
+        ("writers.block.max", 0.0),
+        ("readers.fetched_per_s", 1000.0),
+        ("readers.fetched_mib_per_s", 140_000.0 / 1_048_576.0),
+        ("readers.bytes_per_request", 29_000.0),
+        ("broker-0.cpu_percent", 40.0),
+        ("broker-0.cpu_us_per_record", 400.0),
+        ("brokers.cpu_percent", 60.0),
+        ("brokers.cpu_us_per_record", 600.0),
+        ("brokers.memory_rss_bytes_max", 2e8 + 22.0),
+        ("workers.cpu_us_per_record", 300.0),
+        ("host.cpu_percent", 90.0),
+        ("host.steal_percent", 0.0),
+    ] {
+        trial.is(address, wanted);
+    }
+}
+
+#[test]
+fn rates_count_what_was_written_in_the_window_and_latencies_what_was_intended_in_the_phase() {
+    let mut trial = Trial::clean();
+    // The last measured second comes home in the drain, and one of the warm-up's inside the window.
+    for row in trial.samples.iter_mut().filter(|row| row.grain == Grain::Second) {
+        match row.t0_second {
+            1 => row.written_second = 3,
+            11 => row.written_second = 13,
+            _ => {}
+        }
+    }
+    trial.is("writers.acked_per_s", 1000.0);
+    trial.is("writers.offered_per_s", 1000.0);
+    let late = trial.samples.iter_mut().find(|row| row.stream == 1 && row.t0_second == 10).unwrap();
+    late.written_second = 13;
+    trial.is("writers.acked_per_s", 900.0);
+    trial.is("writers.offered_per_s", 1000.0);
+    trial.is("writers.target_reached", 0.0);
+    trial.is("writers.response.p99", at_three_digits(4 * MS));
+}
+
+#[test]
+fn without_phase_rows_latencies_come_from_the_finest_rows_that_are_left() {
+    let mut trial = Trial::clean();
+    trial.samples.retain(|row| row.grain != Grain::Phase);
+    trial.is("writers.response.p99", at_digits(4 * MS, 2));
+    assert_eq!(trial.value("writers.service.p99"), Value::None);
+    let mut five = trial.samples[0].clone();
+    five.grain = Grain::FiveSeconds;
+    five.phase = Phase::Measure;
+    five.histograms.insert(Timing::Response, histogram(&[(5 * MS, 10)], 3));
+    trial.samples.push(five);
+    trial.is("writers.response.p99", at_three_digits(5 * MS));
+}
+
+#[test]
+fn records_that_never_came_home_lie_above_the_quantiles() {
+    let mut trial = Trial::clean();
+    // 150 of 10,000: p90 is known, p99 is not.
+    let counts = trial.counts(5);
+    counts.acknowledged -= 150;
+    counts.failed.insert("delivery-timeout".into(), 100);
+    counts.unresolved = 50;
+    trial.account();
+    let row = trial.samples.iter_mut().find(|row| row.grain == Grain::Phase && row.phase == Phase::Measure);
+    row.unwrap().histograms.insert(Timing::Response, histogram(&[(4 * MS, 9_850)], 3));
+    trial.is("writers.failed", 100.0);
+    trial.is("writers.unresolved", 50.0);
+    trial.is("writers.response.p90", at_three_digits(4 * MS));
+    let least = Value::AtLeast(at_three_digits(4 * MS));
+    assert_eq!(trial.value("writers.response.p99"), least);
+    assert_eq!(trial.value("writers.response.max"), least);
+    assert!(matches!(trial.value("writers.response.mean"), Value::AtLeast(_)));
+    assert_eq!(trial.value("writers.response_over_service"), Value::None);
+    trial.is("writers.request.p99.99", at_three_digits(2_390_000));
+    let item = || "writers".to_owned();
+    let reason = "delivery-timeout".to_owned();
+    assert_eq!(
+        trial.caveats(),
+        [
+            (Weight::Caveat, Caveat::Failures { item: item(), reason, records: 100 }),
+            (Weight::Caveat, Caveat::Unresolved { item: item(), records: 50 }),
+        ]
+    );
+}
+
+#[test]
+fn a_closed_loop_has_no_target() {
+    let mut trial = Trial::clean();
+    trial.writers().rate = closed_loop();
+    assert_eq!(trial.value("writers.target_reached"), Value::None);
+    assert_eq!(trial.caveats(), [(Weight::Note, Caveat::ClosedLoop { item: "writers".into() })]);
+}
+
+#[test]
+fn a_record_limit_ends_the_window_when_it_is_reached() {
+    let mut trial = Trial::clean();
+    trial.samples.retain(|row| row.grain != Grain::Second || row.t0_second < 8);
+    trial.account();
+    trial.is("writers.offered_per_s", 600.0);
+    trial.writers().records_max = Some(6000);
+    // Seconds 2 to 6: the one in which the limit was reached is not whole.
+    trial.is("writers.offered_per_s", 1000.0);
+    trial.is("readers.fetched_per_s", 1000.0);
+    trial.is("brokers.cpu_us_per_record", 600.0);
+}
+
+#[test]
+fn a_killed_trial_is_counted_up_to_its_last_whole_second() {
+    let mut trial = Trial::clean();
+    trial.samples.retain(|row| row.grain == Grain::Second && row.written_second < 8);
+    trial.totals.clear();
+    trial.counts(7).acknowledged = 1;
+    trial.is("writers.acked_per_s", 1000.0);
+    trial.is("writers.response.p50", at_digits(4 * MS, 2));
+    assert_eq!(trial.value("writers.acked_per_s_sum_of_clients"), Value::None);
+    assert!(matches!(&trial.caveats()[..], [(Weight::Caveat, Caveat::CutShort { .. })]));
+}
+
+#[test]
+fn a_trial_that_ended_in_the_warm_up_states_nothing() {
+    let mut trial = Trial::clean();
+    trial.samples.retain(|row| row.grain == Grain::Second && row.written_second < 2);
+    trial.totals.clear();
+    for finding in trial.findings() {
+        let known = finding.of.metric == "clients";
+        assert_eq!(finding.value != Value::None, known, "{}", finding.of);
+    }
+}
+
+#[test]
+fn a_clean_trial_has_nothing_to_doubt_but_its_shared_processors() {
+    assert_eq!(Trial::clean().caveats(), []);
+}
+
+/// A change to a clean trial, and the one caveat it must cause.
+type Doubt = (fn(&mut Trial), Weight, Caveat);
+
+fn assert_doubts(doubts: impl IntoIterator<Item = Doubt>) {
+    for (change, weight, caveat) in doubts {
+        let mut trial = Trial::clean();
+        change(&mut trial);
+        let found = trial.caveats();
+        assert_eq!(found.len(), 1, "{caveat:?}: {found:?}");
+        assert_eq!(found[0].0, weight);
+        assert_eq!(rounded(&found[0].1), rounded(&caveat));
+    }
+}
+
+#[test]
+fn each_doubt_about_the_load_is_named_by_what_causes_it() {
+    let item = || "writers".to_owned();
+    let doubts: [Doubt; 5] = [
+        (
+            |trial| {
+                for second in 2..12 {
+                    trial.counts(second).achieved = 990;
+                }
+            },
+            Weight::Caveat,
+            Caveat::OfferedNotAchieved { item: item(), share: 0.99 },
+        ),
+        (
+            |trial| trial.totals[1].counts.offered += 2,
+            Weight::Invalid,
+            Caveat::AccountingBroken { item: item(), difference: 2 },
+        ),
+        (
+            |trial| {
+                trial.totals[1].counts.offered += 7;
+                trial.totals[1].counts.acknowledged += 7;
+            },
+            Weight::Invalid,
+            Caveat::SamplesMissing { item: item(), records: 7 },
+        ),
+        (
+            |trial| trial.stages([1_050_000, 0, 500_000, 50_000, 2_390_000, 10_000]),
+            Weight::Caveat,
+            Caveat::LagLarge {
+                item: item(),
+                lag_ns_p99: at_three_digits(1_050_000) as u64,
+                response_ns_p99: at_three_digits(4 * MS) as u64,
+            },
+        ),
+        (
+            |trial| {
+                trial.writers().client.compression = Compression::Lz4;
+                trial.writers().payload = Payload::Pooled { pool_bytes: 8 << 20 };
+            },
+            Weight::Caveat,
+            Caveat::PooledCompression { item: item() },
+        ),
+    ];
+    assert_doubts(doubts);
+}
+
+#[test]
+fn each_doubt_about_host_and_system_is_named_by_what_causes_it() {
+    let doubts: [Doubt; 5] = [
+        (
+            |trial| {
+                for reading in trial.probes.iter_mut().filter(|reading| reading.subject == "worker-0") {
+                    reading.value *= 3.0;
+                }
+            },
+            Weight::Caveat,
+            Caveat::WorkerBusy { cpu_percent: 90.0, threads: 1 },
+        ),
+        (
+            |trial| {
+                for reading in &mut trial.probes {
+                    match reading.series.as_str() {
+                        series::CPU_STEAL_S_TOTAL => reading.value = 0.05 * (reading.at_ns / S as i64) as f64,
+                        series::CPU_IDLE_S_TOTAL => reading.value *= 0.95,
+                        _ => {}
+                    }
+                }
+            },
+            Weight::Caveat,
+            Caveat::Steal { share: 0.025 },
+        ),
+        (
+            |trial| match &mut trial.plan.system {
+                SystemPlan::Local(cluster) => cluster.storage = Storage::Memory,
+                SystemPlan::Attached(_) => {}
+            },
+            Weight::Caveat,
+            Caveat::MemoryStorage,
+        ),
+        (
+            |trial| trial.events = vec![event(event_kind::PROCESS_DIED, "broker-1", "exit 137"); 2],
+            Weight::Caveat,
+            Caveat::ProcessDied { subject: "broker-1".into() },
+        ),
+        (
+            |trial| trial.events = vec![event(event_kind::CUT_SHORT, "kdyno", "interrupted")],
+            Weight::Caveat,
+            Caveat::CutShort { reason: "interrupted".into() },
+        ),
+    ];
+    assert_doubts(doubts);
+}
+
+#[test]
+fn processor_time_of_other_programs_is_told() {
+    let mut trial = Trial::clean();
+    for reading in &mut trial.probes {
+        if reading.subject == "host" && reading.series == series::CPU_USER_S_TOTAL {
+            reading.value += 0.6 * (reading.at_ns as f64 / S as f64);
+        }
+    }
+    let found = trial.caveats();
+    let [(Weight::Caveat, Caveat::OtherLoad { cpu_percent })] = found[..] else {
+        panic!("expected one caveat: {found:?}")
+    };
+    assert!((cpu_percent - 60.0).abs() < 1e-6, "the rest of the host is the run's own: {cpu_percent}");
+}
+
+/// Shares and percentages to six places: they come from sums of fractions.
+fn rounded(caveat: &Caveat) -> Caveat {
+    let round = |value: f64| (value * 1e6).round() / 1e6;
+    match caveat.clone() {
+        Caveat::Steal { share } => Caveat::Steal { share: round(share) },
+        Caveat::WorkerBusy { cpu_percent, threads } => {
+            Caveat::WorkerBusy { cpu_percent: round(cpu_percent), threads }
+        }
+        other => other,
+    }
+}
+
+#[test]
+fn lag_is_not_doubted_where_a_bare_sleep_is_as_late() {
+    let mut trial = Trial::clean();
+    trial.stages([1_050_000, 0, 500_000, 50_000, 2_390_000, 10_000]);
+    trial.noise = vec![NoiseReading {
+        spin_per_us: 400.0,
+        spin_worst_ratio: 1.1,
+        sleep_late_ns_p50: 20_000,
+        sleep_late_ns_p99: 400_000,
+        loopback_ns_p50: 9_000,
+        loopback_ns_p99: 30_000,
+        steal_share: 0.0,
+    }];
+    assert_eq!(trial.caveats(), []);
+}
+
+#[test]
+fn a_damaged_histogram_is_an_error() {
+    let mut trial = Trial::clean();
+    for row in &mut trial.samples {
+        for bytes in row.histograms.values_mut() {
+            bytes.truncate(20);
+        }
+    }
+    let error = kdyno_analysis::trial::findings(&trial.evidence()).unwrap_err();
+    assert_eq!(error.to_string(), "a stored histogram is damaged: it is cut off");
+    assert!(kdyno_analysis::series::trial(&trial.evidence()).is_err());
+}
+
+#[test]
+fn the_course_of_a_trial() {
+    let mut trial = Trial::clean();
+    let late = trial.samples.iter_mut().find(|row| row.stream == 1 && row.t0_second == 10).unwrap();
+    late.written_second = 13;
+    trial.counts(5).unresolved = 2000;
+    let course = kdyno_analysis::series::trial(&trial.evidence()).unwrap();
+    assert_eq!(course.label, "brokers=2");
+    let writers = course.streams.iter().find(|stream| stream.name == "writers").unwrap();
+    let point = |second| writers.seconds.iter().find(|point| point.second == second).unwrap();
+    assert_eq!(
+        (point(1).phase, point(2).phase, point(13).phase),
+        (Phase::Warmup, Phase::Measure, Phase::Drain)
+    );
+    assert_eq!((point(10).offered, point(10).acknowledged), (1000, 0));
+    assert_eq!((point(13).offered, point(13).acknowledged), (0, 1000));
+    assert!(matches!(point(10).response_ns_p50, Value::Is(_)));
+    assert_eq!(point(13).response_ns_p50, Value::None);
+    // A thousand came home, two thousand did not.
+    assert!(matches!(point(5).response_ns_p50, Value::AtLeast(_)));
+    let curve = &writers.percentiles;
+    assert!(curve.windows(2).all(|pair| pair[0].quantile < pair[1].quantile), "{curve:?}");
+    assert_eq!(curve.first().map(|point| point.quantile), Some(0.0));
+    assert_eq!(curve.last().map(|point| point.quantile), Some(1.0));
+    assert!(matches!(curve.last().unwrap().response_ns, Value::AtLeast(_)));
+    let cpu: Vec<&str> = course.cpu.iter().map(|series| series.subject.as_str()).collect();
+    assert_eq!(cpu, ["broker-0", "broker-1", "host", "worker-0"]);
+    assert!(course.cpu[0].points.iter().all(|point| (point.percent - 40.0).abs() < 1e-6));
+}

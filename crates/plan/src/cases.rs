@@ -1,0 +1,190 @@
+//! Which cases there are: profile over params, rows and combinations over that, `--set` over all.
+
+use crate::{Choices, PlanError};
+use kdyno_model::input::{InputError, known_hint, quoted};
+use kdyno_model::plan::ParamValue;
+use kdyno_model::scenario::Scenario;
+use kdyno_model::scenario::file::{CasesFile, ProfileFile, RowFile};
+use kdyno_model::scenario::values::{Values, unknown_param};
+use kdyno_model::yaml::Typed;
+use std::collections::BTreeMap;
+
+/// Most cases of one plan, before equal ones are taken together.
+const CASES_MAX: usize = 1_000;
+
+/// The name of the profile in force when the scenario has none to choose.
+const NO_PROFILE: &str = "none";
+
+/// One case before its values are resolved.
+#[derive(Debug, Clone)]
+pub(crate) struct Case {
+    /// The params that tell the cases apart.
+    pub label: String,
+    /// Every param's value, printed.
+    pub params: BTreeMap<String, ParamValue>,
+    /// The same, for resolving the scenario's values.
+    pub values: Values,
+}
+
+/// The outcome of choosing.
+#[derive(Debug, Clone)]
+pub(crate) struct Chosen {
+    pub profile: String,
+    pub changed: BTreeMap<String, String>,
+    pub cases: Vec<Case>,
+    /// The params whose values differ between the cases.
+    pub varying: Vec<String>,
+    /// The values under `params`, which published rows fall back on.
+    pub base: Values,
+}
+
+pub(crate) fn choose(scenario: &Scenario, choices: &Choices) -> Result<Chosen, PlanError> {
+    let typed = scenario.typed();
+    let profile = profile(scenario, choices)?;
+    let mut base = Values::default();
+    set_all(&mut base, &typed.params);
+    let mut values = base.clone();
+    if let Some(profile) = profile {
+        set_all(&mut values, &profile.params);
+    }
+    let cases_file = match profile {
+        Some(profile) if profile.cases.rows.is_some() || profile.cases.vary.is_some() => &profile.cases,
+        _ => &typed.cases,
+    };
+    let set = set_by_hand(&base, &choices.set)?;
+    let rows = combinations(&values, cases_file)?;
+    let mut cases: Vec<Case> = Vec::new();
+    for mut values in rows {
+        for (name, value) in &set {
+            values.set(name, value.clone());
+        }
+        let case = resolve(values)?;
+        // `--set` of a param that varied makes rows equal; each runs once.
+        if !cases.iter().any(|known| known.params == case.params) {
+            cases.push(case);
+        }
+    }
+    let varying = varying(&cases, cases_file, &set);
+    for case in &mut cases {
+        let parts =
+            varying.iter().filter_map(|name| case.params.get(name).map(|value| format!("{name}={value}")));
+        case.label = parts.collect::<Vec<_>>().join(", ");
+    }
+    let changed = set.iter().map(|(name, value)| (name.clone(), value.text.clone())).collect();
+    let profile = profile.map_or(NO_PROFILE.to_owned(), |profile| profile.name.text.clone());
+    Ok(Chosen { profile, changed, cases, varying, base })
+}
+
+fn profile<'s>(scenario: &'s Scenario, choices: &Choices) -> Result<Option<&'s ProfileFile>, PlanError> {
+    let profiles = &scenario.typed().profiles;
+    let find = |name: &str| profiles.iter().find(|profile| profile.name.text == name);
+    let Some(name) = &choices.profile else {
+        let attached = choices.target.as_ref().and_then(|_| find("attached"));
+        return Ok(attached.or_else(|| find("laptop")));
+    };
+    match find(name) {
+        Some(profile) => Ok(Some(profile)),
+        None => Err(InputError::whole(format!("the scenario has no profile {}", quoted(name)))
+            .hint(known_hint(name, scenario.profiles()))),
+    }
+}
+
+fn set_all(values: &mut Values, pairs: &[(Typed, Typed)]) {
+    for (name, value) in pairs {
+        values.set(&name.text, value.clone());
+    }
+}
+
+/// `--set` takes names of params only. The errors name the option, not the scenario.
+fn set_by_hand(base: &Values, set: &[(String, String)]) -> Result<Vec<(String, Typed)>, PlanError> {
+    let mut found = Vec::new();
+    for (name, value) in set {
+        let option = format!("--set {name}={value}");
+        let typed = Typed::assumed(value, kdyno_model::input::Place { line: 1, column: 1 });
+        if base.typed(name).is_none() {
+            let mut error =
+                unknown_param(&Typed { text: name.clone(), ..typed }, base.names()).in_file(&option);
+            error.place = None;
+            return Err(error);
+        }
+        // A circle made by hand would otherwise be reported at a place of the scenario.
+        let mut probe = base.clone();
+        probe.set(name, typed.clone());
+        probe.text(&typed).map_err(|mut error| {
+            error.place = None;
+            error.in_file(&option)
+        })?;
+        found.push((name.clone(), typed));
+    }
+    Ok(found)
+}
+
+/// The rows of `cases` times every combination of `vary`.
+fn combinations(values: &Values, file: &CasesFile) -> Result<Vec<Values>, PlanError> {
+    let one = [RowFile { place: kdyno_model::input::Place::default(), values: Vec::new() }];
+    let mut rows: Vec<Values> = Vec::new();
+    for row in file.rows.as_deref().unwrap_or(&one) {
+        let mut values = values.clone();
+        set_all(&mut values, &row.values);
+        rows.push(values);
+    }
+    for (name, list) in file.vary.iter().flatten() {
+        if rows.len().saturating_mul(list.len()) > CASES_MAX {
+            return Err(InputError::at(
+                name.place,
+                format!("the scenario makes more than {CASES_MAX} cases"),
+            ));
+        }
+        let each = |row: &Values| {
+            let row = row.clone();
+            list.iter().map(move |value| {
+                let mut row = row.clone();
+                row.set(&name.text, value.clone());
+                row
+            })
+        };
+        rows = rows.iter().flat_map(|row| each(row).collect::<Vec<_>>()).collect();
+    }
+    if rows.len() > CASES_MAX {
+        return Err(InputError::whole(format!("the scenario makes more than {CASES_MAX} cases")));
+    }
+    Ok(rows)
+}
+
+fn resolve(values: Values) -> Result<Case, PlanError> {
+    let mut params = BTreeMap::new();
+    for name in values.names() {
+        let typed = values.typed(name).cloned().unwrap_or_else(|| Typed::assumed("", Default::default()));
+        let text = values.text(&typed)?;
+        params.insert(name.to_owned(), param_value(&text, typed.quoted));
+    }
+    Ok(Case { label: String::new(), params, values })
+}
+
+/// A value as the run file keeps it: a number where the text is one and prints as typed.
+pub(crate) fn param_value(text: &str, quoted: bool) -> ParamValue {
+    if !quoted {
+        if let Some(whole) = text.parse::<i64>().ok().filter(|whole| whole.to_string() == text) {
+            return ParamValue::Int(whole);
+        }
+        let plain = text.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'.' | b'-'));
+        if let Some(float) = text.parse::<f64>().ok().filter(|float| plain && float.to_string() == text) {
+            return ParamValue::Float(float);
+        }
+    }
+    ParamValue::Text(text.to_owned())
+}
+
+/// The params named by `cases` and `vary`, in the order in which they first stand there, that differ.
+fn varying(cases: &[Case], file: &CasesFile, set: &[(String, Typed)]) -> Vec<String> {
+    let rows = file.rows.iter().flatten().flat_map(|row| row.values.iter().map(|(name, _)| &name.text));
+    let lists = file.vary.iter().flatten().map(|(name, _)| &name.text);
+    let mut found: Vec<String> = Vec::new();
+    for name in rows.chain(lists) {
+        let differs = cases.iter().any(|case| case.params.get(name) != cases[0].params.get(name));
+        if differs && !found.contains(name) && !set.iter().any(|(by_hand, _)| by_hand == name) {
+            found.push(name.clone());
+        }
+    }
+    found
+}

@@ -1,0 +1,161 @@
+//! Client settings: typed ones over the defaults of a Kafka version, as in the Java client.
+
+use crate::PlanError;
+use crate::reader::Reader;
+use kdyno_model::input::{InputError, known_hint, quoted};
+use kdyno_model::plan::{Compression, ConsumePlan, Partitioner, ProducerSettings, StartOffset};
+use kdyno_model::scenario::client::{
+    ROUND_ROBIN, Setting, SettingKind, Side, consumer_defaults, find, number, producer_defaults,
+};
+use kdyno_model::scenario::version::{OLDEST, Version};
+use kdyno_model::yaml::Typed;
+
+const NS_PER_MS: u64 = 1_000_000;
+
+/// One typed setting with its value read.
+struct Given<'a> {
+    name: &'static str,
+    /// Bytes, ms or a number; 0 for words.
+    number: u64,
+    /// The word; empty for numbers.
+    word: String,
+    typed: &'a Typed,
+}
+
+fn read<'a>(
+    reader: &Reader<'_>,
+    side: Side,
+    typed: &'a [(Typed, Typed)],
+) -> Result<(Version, Vec<Given<'a>>), PlanError> {
+    let mut version = Version::newest();
+    let mut given = Vec::new();
+    for (name, value) in typed {
+        let setting = find(side, name)?;
+        let text = reader.text(value)?;
+        if setting.name == "defaults" {
+            version = defaults(reader, value, &text)?;
+            continue;
+        }
+        given.push(one(reader, setting, value, text)?);
+    }
+    Ok((version, given))
+}
+
+fn one<'a>(
+    reader: &Reader<'_>,
+    setting: &'static Setting,
+    typed: &'a Typed,
+    text: String,
+) -> Result<Given<'a>, PlanError> {
+    if let SettingKind::Words(words) = setting.kind {
+        if setting.name == "enable.idempotence" && text == "true" {
+            let what = "client setting `enable.idempotence: true`";
+            return Err(InputError::later(typed.place, what, "leave it out: the producer is not idempotent"));
+        }
+        if !words.contains(&text.as_str()) {
+            let message = format!("`{}`: {} is not one of its words", setting.name, quoted(&text));
+            return Err(reader.wrong(typed, message).hint(known_hint(&text, words.iter().copied())));
+        }
+        return Ok(Given { name: setting.name, number: 0, word: text, typed });
+    }
+    let number = number(setting, &text)
+        .map_err(|message| reader.wrong(typed, format!("`{}`: {message}", setting.name)))?;
+    Ok(Given { name: setting.name, number, word: String::new(), typed })
+}
+
+fn defaults(reader: &Reader<'_>, typed: &Typed, text: &str) -> Result<Version, PlanError> {
+    let newest = Version::newest();
+    match Version::parse(text) {
+        Some(version) if (OLDEST..=newest).contains(&version) => Ok(version),
+        _ => Err(reader
+            .wrong(
+                typed,
+                format!("`defaults`: {} is not a Kafka version whose defaults are known", quoted(text)),
+            )
+            .hint(format!("from {OLDEST} to {newest}, e.g. `\"4.1\"`"))),
+    }
+}
+
+/// A producer's settings.
+pub(crate) fn producer(reader: &Reader<'_>, typed: &[(Typed, Typed)]) -> Result<ProducerSettings, PlanError> {
+    let (version, given) = read(reader, Side::Produce, typed)?;
+    let mut settings = producer_defaults(version);
+    let mut delivery = None;
+    for given in &given {
+        let ns = given.number.saturating_mul(NS_PER_MS);
+        match given.name {
+            "acks" => settings.acks = given.word.parse().unwrap_or(-1),
+            // Java's 0 switches batching off; one byte does the same: each record fills its batch.
+            "batch.size" => settings.batch_bytes = given.number.max(1) as u32,
+            "linger.ms" => settings.linger_ns = ns,
+            "buffer.memory" => settings.buffer_bytes = given.number,
+            "max.request.size" => settings.request_bytes_max = given.number as u32,
+            "max.in.flight.requests.per.connection" => settings.in_flight_max = given.number as u32,
+            "compression.type" => settings.compression = compression(&given.word),
+            "max.block.ms" => settings.max_block_ns = ns,
+            "request.timeout.ms" => settings.request_timeout_ns = ns,
+            "delivery.timeout.ms" => delivery = Some((ns, given.typed)),
+            "retry.backoff.ms" => settings.retry_backoff_ns = ns,
+            "metadata.max.age.ms" => settings.metadata_max_age_ns = ns,
+            "partitioner.class" if given.word == ROUND_ROBIN => {
+                settings.partitioner = Partitioner::RoundRobin
+            }
+            _ => {}
+        }
+    }
+    // As in Java: a delivery timeout that was set must hold both, the default one grows instead.
+    let least = settings.linger_ns + settings.request_timeout_ns;
+    match delivery {
+        Some((ns, typed)) if ns < least => {
+            let message = "`delivery.timeout.ms` is less than `linger.ms` plus `request.timeout.ms`";
+            return Err(reader.wrong(typed, message).hint(format!("at least {} ms", least / NS_PER_MS)));
+        }
+        Some((ns, _)) => settings.delivery_timeout_ns = ns,
+        None => settings.delivery_timeout_ns = settings.delivery_timeout_ns.max(least),
+    }
+    if u64::from(settings.batch_bytes) > settings.buffer_bytes {
+        let typed = given.iter().find(|given| matches!(given.name, "batch.size" | "buffer.memory"));
+        let message = format!(
+            "a batch of `batch.size` ({} bytes) does not fit into `buffer.memory` ({} bytes)",
+            settings.batch_bytes, settings.buffer_bytes
+        );
+        return Err(match typed {
+            Some(given) => reader.wrong(given.typed, message),
+            None => InputError::whole(message),
+        });
+    }
+    Ok(settings)
+}
+
+fn compression(word: &str) -> Compression {
+    match word {
+        "gzip" => Compression::Gzip,
+        "snappy" => Compression::Snappy,
+        "lz4" => Compression::Lz4,
+        "zstd" => Compression::Zstd,
+        _ => Compression::None,
+    }
+}
+
+/// A consumer's settings.
+pub(crate) fn consumer(
+    reader: &Reader<'_>,
+    from: StartOffset,
+    typed: &[(Typed, Typed)],
+) -> Result<ConsumePlan, PlanError> {
+    let (_, given) = read(reader, Side::Consume, typed)?;
+    let mut settings = consumer_defaults(from);
+    for given in &given {
+        let ns = given.number.saturating_mul(NS_PER_MS);
+        match given.name {
+            "fetch.min.bytes" => settings.fetch_bytes_min = given.number as u32,
+            "fetch.max.bytes" => settings.fetch_bytes_max = given.number as u32,
+            "max.partition.fetch.bytes" => settings.partition_bytes_max = given.number as u32,
+            "fetch.max.wait.ms" => settings.fetch_wait_ns = ns,
+            "request.timeout.ms" => settings.request_timeout_ns = ns,
+            "retry.backoff.ms" => settings.retry_backoff_ns = ns,
+            _ => {}
+        }
+    }
+    Ok(settings)
+}

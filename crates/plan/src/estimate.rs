@@ -1,0 +1,148 @@
+//! How long a plan takes and how much it writes, before it runs.
+
+use kdyno_model::plan::{CasePlan, Isolation, Mode, Plan, ProducePlan, Rate, RatePiece, Role, SystemPlan};
+
+/// Around each trial: the noise probe (1 s), topics made and removed, clients connected, the outcome of
+/// what is in flight.
+const TRIAL_EXTRA_S: f64 = 4.0;
+/// From the first process to a cluster that answers; each broker adds to it.
+const CLUSTER_S: f64 = 3.0;
+/// What each process of a cluster adds on a small machine.
+const PROCESS_S: f64 = 1.5;
+/// What a record adds to its value on disk, about.
+const RECORD_BYTES_EXTRA: f64 = 12.0;
+
+/// Expected length of the run, seconds. An estimate for people: starts are typical, drains short, and a
+/// window by records is taken at its upper bound only when the rate does not end it sooner.
+pub fn expected_seconds(plan: &Plan) -> f64 {
+    let mut seconds = trials_seconds(plan);
+    let mut before: Option<&SystemPlan> = None;
+    for trial in &plan.order {
+        let Some(case) = plan.cases.get(trial.case as usize) else { continue };
+        if plan.isolation == Isolation::Cluster || before != Some(&case.system) {
+            seconds += cluster_seconds(&case.system);
+        }
+        before = Some(&case.system);
+    }
+    seconds
+}
+
+/// The same without starting clusters: what the loads themselves take.
+pub fn trials_seconds(plan: &Plan) -> f64 {
+    let cases = plan.order.iter().filter_map(|trial| plan.cases.get(trial.case as usize));
+    cases.map(|case| trial_ns(case) as f64 / 1e9 + TRIAL_EXTRA_S).sum()
+}
+
+fn cluster_seconds(system: &SystemPlan) -> f64 {
+    let SystemPlan::Local(cluster) = system else { return 0.0 };
+    let others = match cluster.mode {
+        Mode::KraftCombined => 0,
+        Mode::KraftControllers { controllers } => controllers,
+        Mode::Zookeeper { nodes } => nodes,
+    };
+    CLUSTER_S + PROCESS_S * f64::from(cluster.brokers + others)
+}
+
+/// Warm-up and window; a window by records ends with the slowest item that has a rate.
+fn trial_ns(case: &CasePlan) -> u64 {
+    let phases = case.phases;
+    let ends = producers(case).map(|(produce, _)| match (&produce.rate, produce.records_max) {
+        (Rate::Open { pieces, .. }, Some(records)) => {
+            let rate = pieces.last().map_or(0.0, |piece| piece.to_per_s);
+            if rate > 0.0 { (records as f64 / rate * 1e9) as u64 } else { phases.measure_ns }
+        }
+        _ => phases.measure_ns,
+    });
+    phases.warmup_ns + ends.max().unwrap_or(phases.measure_ns).min(phases.measure_ns)
+}
+
+fn producers(case: &CasePlan) -> impl Iterator<Item = (&ProducePlan, u32)> {
+    case.load.values().filter_map(|item| match &item.role {
+        Role::Produce(produce) => {
+            Some((produce, case.topics.get(&item.topic).map_or(1, |topic| topic.replicas)))
+        }
+        Role::Consume(_) => None,
+    })
+}
+
+/// Records scheduled from the start of the load to `until_ns`.
+fn scheduled(pieces: &[RatePiece], until_ns: u64) -> f64 {
+    let mut left_ns = until_ns as f64;
+    let mut records = 0.0;
+    for (at, piece) in pieces.iter().enumerate() {
+        let constant = piece.from_per_s == piece.to_per_s;
+        let endless = constant && at + 1 == pieces.len();
+        let length_ns = if endless { left_ns } else { left_ns.min(piece.length_ns as f64) };
+        let share = if piece.length_ns == 0 { 1.0 } else { length_ns / piece.length_ns as f64 };
+        let end_per_s = if constant {
+            piece.to_per_s
+        } else {
+            piece.from_per_s + (piece.to_per_s - piece.from_per_s) * share
+        };
+        records += (piece.from_per_s + end_per_s) / 2.0 * length_ns / 1e9;
+        left_ns -= length_ns;
+    }
+    records
+}
+
+/// Records an item sends at most in one trial; `None`: as many as the cluster takes.
+fn records(produce: &ProducePlan, case: &CasePlan) -> Option<f64> {
+    let (warmup_ns, measure_ns) = (case.phases.warmup_ns, case.phases.measure_ns);
+    match (&produce.rate, produce.records_max) {
+        (Rate::Open { pieces, .. }, limit) => {
+            let warm = scheduled(pieces, warmup_ns);
+            let measured = scheduled(pieces, warmup_ns + measure_ns) - warm;
+            Some(warm + limit.map_or(measured, |limit| measured.min(limit as f64)))
+        }
+        (Rate::Max { .. }, Some(limit)) if warmup_ns == 0 => Some(limit as f64),
+        (Rate::Max { .. }, _) => None,
+    }
+}
+
+/// Bytes one trial writes to the brokers' disks, replicas included; `None` when `rate: max` leaves it open.
+pub fn bytes_to_write_of_trial(case: &CasePlan) -> Option<u64> {
+    let bytes = producers(case).map(|(produce, replicas)| {
+        let each = (f64::from(produce.value_bytes) + RECORD_BYTES_EXTRA) * f64::from(replicas);
+        records(produce, case).map(|records| records * each)
+    });
+    bytes.sum::<Option<f64>>().map(|bytes| bytes.ceil() as u64)
+}
+
+/// Bytes the whole run writes to the brokers' disks, replicas included; `None` when `rate: max` leaves it
+/// open. Topics are removed after their trial unless `isolation: none` keeps them.
+pub fn bytes_to_write(plan: &Plan) -> Option<u64> {
+    over_trials(plan, bytes_to_write_of_trial)
+}
+
+/// Value bytes the clients send over the whole run; `None` when `rate: max` leaves it open. Above a stated
+/// volume the program asks before it loads a target.
+pub fn volume_bytes(plan: &Plan) -> Option<u64> {
+    over_trials(plan, |case| {
+        let bytes = producers(case).map(|(produce, _)| {
+            records(produce, case).map(|records| records * f64::from(produce.value_bytes))
+        });
+        bytes.sum::<Option<f64>>().map(|bytes| bytes.ceil() as u64)
+    })
+}
+
+fn over_trials(plan: &Plan, of: impl Fn(&CasePlan) -> Option<u64>) -> Option<u64> {
+    let each: Vec<Option<u64>> = plan.cases.iter().map(of).collect();
+    let trials = plan.order.iter().map(|trial| each.get(trial.case as usize).copied().unwrap_or(Some(0)));
+    trials.sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ramps_and_steps_are_integrated() {
+        let ramp = [
+            RatePiece { from_per_s: 0.0, to_per_s: 100.0, length_ns: 10_000_000_000 },
+            RatePiece { from_per_s: 100.0, to_per_s: 100.0, length_ns: 1 },
+        ];
+        assert_eq!(scheduled(&ramp, 5_000_000_000), 125.0);
+        assert_eq!(scheduled(&ramp, 10_000_000_000), 500.0);
+        assert_eq!(scheduled(&ramp, 12_000_000_000), 700.0);
+    }
+}

@@ -1,0 +1,92 @@
+//! What a target allows: a plan above one of its caps is refused before anything is sent.
+
+use crate::PlanError;
+use crate::estimate::{bytes_to_write, expected_seconds};
+use kdyno_model::input::InputError;
+use kdyno_model::plan::{AttachedPlan, CasePlan, Plan, Rate, Role};
+
+/// Permission for a closed loop.
+const RATE_MAX: &str = "rate-max";
+
+pub(crate) fn check(plan: &Plan, target: &AttachedPlan) -> Result<(), PlanError> {
+    for case in &plan.cases {
+        rates(case, target)?;
+        connections(case, target)?;
+    }
+    let caps = &target.caps;
+    let trials = plan.order.iter().filter_map(|trial| plan.cases.get(trial.case as usize));
+    let partitions: u64 =
+        trials.flat_map(|case| case.topics.values()).map(|topic| u64::from(topic.partitions)).sum();
+    if let Some(cap) = caps.partitions.filter(|cap| partitions > u64::from(*cap)) {
+        let message = format!("the run makes {partitions} partitions; the target's cap is {cap}");
+        return Err(refused(target, message).hint("fewer cases, repeats or partitions"));
+    }
+    if let Some(cap) = caps.disk_bytes {
+        match bytes_to_write(plan) {
+            None => {
+                let message =
+                    "what `rate: max` writes is not known before, so the target's cap on `disk` cannot hold";
+                return Err(refused(target, message.to_owned()).hint("give a rate"));
+            }
+            Some(bytes) if bytes > cap => {
+                let message = format!("the run writes about {bytes} bytes; the target's cap is {cap}");
+                return Err(refused(target, message).hint("a lower rate or shorter phases"));
+            }
+            Some(_) => {}
+        }
+    }
+    let seconds = expected_seconds(plan);
+    if let Some(cap) = caps.time_ns.filter(|cap| seconds * 1e9 > *cap as f64) {
+        let message =
+            format!("the run takes about {seconds:.0} s; the target's cap is {:.0} s", cap as f64 / 1e9);
+        return Err(refused(target, message).hint("shorter phases, fewer cases or repeats"));
+    }
+    Ok(())
+}
+
+fn refused(target: &AttachedPlan, message: String) -> PlanError {
+    InputError::whole(format!("target `{}`: {message}", target.target))
+}
+
+fn rates(case: &CasePlan, target: &AttachedPlan) -> Result<(), PlanError> {
+    let mut bytes_per_s = 0.0;
+    for (name, item) in &case.load {
+        let Role::Produce(produce) = &item.role else { continue };
+        let Rate::Open { pieces, .. } = &produce.rate else {
+            if !target.allow.iter().any(|allowed| allowed == RATE_MAX) {
+                let message = format!("`{name}` has `rate: max`, which the target does not allow");
+                return Err(
+                    refused(target, message).hint("give a rate, or name `rate-max` under `guard.allow`")
+                );
+            }
+            if target.caps.produce_bytes_per_s.is_some() {
+                let message =
+                    format!("`{name}` has `rate: max`, so the target's cap on `produce` cannot hold");
+                return Err(refused(target, message).hint("give a rate, or remove `caps.produce`"));
+            }
+            continue;
+        };
+        let peak = pieces.iter().map(|piece| piece.from_per_s.max(piece.to_per_s)).fold(0.0, f64::max);
+        bytes_per_s += peak * f64::from(produce.value_bytes);
+    }
+    match target.caps.produce_bytes_per_s {
+        Some(cap) if bytes_per_s > cap as f64 => {
+            let message =
+                format!("the load produces up to {bytes_per_s:.0} bytes/s; the target's cap is {cap}");
+            Err(refused(target, message).hint("a lower rate or smaller values"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Each client has at least one connection; once the brokers are known the bound is clients × brokers.
+fn connections(case: &CasePlan, target: &AttachedPlan) -> Result<(), PlanError> {
+    let clients: u64 = case.load.values().map(|item| u64::from(item.clients)).sum();
+    match target.caps.connections {
+        Some(cap) if clients > u64::from(cap) => {
+            let message = format!("the load has {clients} clients; the target's cap is {cap} connections");
+            Err(refused(target, message).hint("fewer clients"))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,125 @@
+//! Settings of brokers and topics: Kafka's names, values in Kafka's own unit.
+
+use crate::PlanError;
+use crate::reader::Reader;
+use kdyno_model::scenario::client::kafka_number;
+use kdyno_model::units::{self, Dimension};
+use kdyno_model::yaml::Typed;
+use std::collections::BTreeMap;
+
+/// Broker settings that kdyno writes itself, each with what to use instead (may be empty).
+const MANAGED: &[(&str, &str)] = &[
+    ("broker.id", ""),
+    ("node.id", ""),
+    ("process.roles", "use `mode`"),
+    ("listeners", ""),
+    ("advertised.listeners", ""),
+    ("listener.security.protocol.map", ""),
+    ("inter.broker.listener.name", ""),
+    ("controller.listener.names", ""),
+    ("controller.quorum.voters", "use `mode: {controllers: N}`"),
+    ("controller.quorum.bootstrap.servers", "use `mode: {controllers: N}`"),
+    ("zookeeper.connect", "use `mode: {zookeeper: N}`"),
+    ("broker.rack", "use `racks`"),
+    ("log.dir", "use `storage`"),
+    ("log.dirs", "use `storage`"),
+    ("metadata.log.dir", "use `storage`"),
+];
+
+/// Whose settings are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Owner {
+    Broker,
+    Topic,
+}
+
+/// Reads a map of settings.
+pub(crate) fn settings(
+    reader: &Reader<'_>,
+    typed: &[(Typed, Typed)],
+    owner: Owner,
+) -> Result<BTreeMap<String, String>, PlanError> {
+    let mut found = BTreeMap::new();
+    for (name, value) in typed {
+        name_fits(reader, name, owner)?;
+        let text = reader.text(value)?;
+        if text.contains(['\n', '\r']) {
+            return Err(reader.wrong(value, format!("`{}` holds a line break", name.text)));
+        }
+        let text = setting(&name.text, text.trim())
+            .map_err(|message| reader.wrong(value, format!("`{}`: {message}", name.text)))?;
+        found.insert(name.text.clone(), text);
+    }
+    Ok(found)
+}
+
+fn name_fits(reader: &Reader<'_>, name: &Typed, owner: Owner) -> Result<(), PlanError> {
+    let plain = name.text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
+    if !plain || name.text.is_empty() {
+        let shown = kdyno_model::input::quoted(&name.text);
+        return Err(reader.wrong(name, format!("{shown} cannot be the name of a Kafka setting")));
+    }
+    if let Some((_, instead)) =
+        MANAGED.iter().find(|(known, _)| owner == Owner::Broker && *known == name.text)
+    {
+        let error = reader.wrong(name, format!("kdyno writes `{}` itself", name.text));
+        return Err(if instead.is_empty() { error.hint("leave it out") } else { error.hint(*instead) });
+    }
+    if name.text.starts_with("ssl.")
+        || name.text.starts_with("sasl.")
+        || name.text.starts_with("listener.name.")
+    {
+        return Err(reader
+            .wrong(name, format!("`{}` is not in this version yet", name.text))
+            .hint("clients and brokers speak plaintext"));
+    }
+    Ok(())
+}
+
+/// What a setting's name says of its unit: the dimension and how many base units Kafka's unit is.
+fn unit_of(name: &str) -> Option<(Dimension, f64)> {
+    let last = name.rsplit('.').next().unwrap_or(name);
+    match last {
+        "bytes" | "size" | "memory" => Some((Dimension::Bytes, 1.0)),
+        "ms" => Some((Dimension::Ns, 1e6)),
+        "seconds" => Some((Dimension::Ns, 1e9)),
+        "minutes" => Some((Dimension::Ns, 60e9)),
+        "hours" => Some((Dimension::Ns, 3600e9)),
+        _ => None,
+    }
+}
+
+/// A value in Kafka's own unit.
+fn setting(name: &str, text: &str) -> Result<String, String> {
+    let quantity = units::parse(text);
+    let Some((dimension, kafka_unit)) = unit_of(name) else {
+        return match quantity {
+            Some(quantity) if quantity.dimension != Dimension::Plain => {
+                Err(format!("`{text}` has a unit, but the setting is neither a size nor a duration"))
+            }
+            _ => Ok(text.to_owned()),
+        };
+    };
+    // Bare numbers are Kafka's own business: -1 and other marks have meanings there.
+    if text.parse::<i64>().is_ok() {
+        return Ok(text.to_owned());
+    }
+    kafka_number(text, dimension, kafka_unit).map(|value| value.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::setting;
+
+    #[test]
+    fn values_come_out_in_kafkas_unit() {
+        assert_eq!(setting("log.segment.bytes", "16MiB").as_deref(), Ok("16777216"));
+        assert_eq!(setting("log.retention.ms", "-1").as_deref(), Ok("-1"));
+        assert_eq!(setting("log.retention.ms", "5m").as_deref(), Ok("300000"));
+        assert_eq!(setting("log.retention.hours", "2h").as_deref(), Ok("2"));
+        assert_eq!(setting("compression.type", "zstd").as_deref(), Ok("zstd"));
+        assert!(setting("log.retention.ms", "5MiB").is_err());
+        assert!(setting("num.io.threads", "5ms").is_err());
+        assert!(setting("log.retention.hours", "90m").is_err());
+    }
+}

@@ -1,0 +1,336 @@
+//! Load items and phases.
+
+use crate::PlanError;
+use crate::client;
+use crate::reader::Reader;
+use crate::system::MIN_INSYNC;
+use kdyno_model::input::quoted;
+use kdyno_model::plan::{
+    Arrivals, LoadPlan, Payload, PhasesPlan, ProducePlan, Queue, Rate, RatePiece, Role, StartOffset,
+    SystemPlan, TopicPlan,
+};
+use kdyno_model::scenario::file::{LoadFile, MeasureFile, PayloadFile, ProduceFile, RateFile, RoleFile};
+use kdyno_model::scenario::unknown_topic;
+use kdyno_model::units::{self, Dimension};
+use kdyno_model::yaml::Typed;
+use std::collections::BTreeMap;
+
+/// Most clients of an item: each has sockets and buffers in the worker.
+const CLIENTS_MAX: u32 = 10_000;
+/// Fastest rate that can be meant, records per second.
+const RATE_PER_S_MAX: f64 = 1e9;
+/// Most steps of a rate.
+const STEPS_MAX: usize = 1_000;
+/// Largest value, bytes; Kafka's own limits lie below.
+const VALUE_BYTES_MAX: u64 = 256 << 20;
+/// The end of each unique value says where the record comes from.
+const UNIQUE_BYTES_MIN: u64 = 32;
+/// What a lone record adds to its value, at most: batch header and the longest record header.
+const RECORD_BYTES_EXTRA: u64 = 61 + 21;
+/// `message.max.bytes` of a broker where nothing is set.
+const MESSAGE_BYTES_MAX: u64 = 1_048_588;
+/// `payload: pooled` without a size.
+const POOL_BYTES: u64 = 8 << 20;
+/// Largest pool: it lies in the worker's memory.
+const POOL_BYTES_MAX: u64 = 1 << 30;
+/// Longest phase.
+const PHASE_NS_MAX: u64 = 30 * 86_400 * 1_000_000_000;
+/// Shortest drain of `auto`, for loads that only consume.
+const DRAIN_NS_MIN: u64 = 1_000_000_000;
+
+/// The `load` section.
+pub(crate) fn load(
+    reader: &Reader<'_>,
+    system: &SystemPlan,
+    topics: &BTreeMap<String, TopicPlan>,
+) -> Result<BTreeMap<String, LoadPlan>, PlanError> {
+    let mut found = BTreeMap::new();
+    for (name, typed) in &reader.scenario.typed().load {
+        let address = reader.text(&typed.topic)?;
+        let Some(topic) = topics.get(&address) else {
+            let typed = Typed { text: address, ..typed.topic.clone() };
+            return Err(unknown_topic(&typed, reader.scenario.typed()));
+        };
+        reader.only(
+            &typed.zone,
+            "zone",
+            "same",
+            "clients in another zone need a relay, which comes later",
+        )?;
+        let clients = reader.small(&typed.clients, "clients", 1..=CLIENTS_MAX)?;
+        let role = match &typed.role {
+            RoleFile::Produce(produce) => Role::Produce(produce_plan(
+                reader,
+                typed,
+                produce,
+                clients,
+                Target { system, topic, name: &address },
+            )?),
+            RoleFile::Consume { from } => {
+                let from = match reader.word(from, "from", &["latest", "earliest"])?.as_str() {
+                    "earliest" => StartOffset::Earliest,
+                    _ => StartOffset::Latest,
+                };
+                Role::Consume(client::consumer(reader, from, &typed.client)?)
+            }
+        };
+        found.insert(name.text.clone(), LoadPlan { topic: address, clients, role });
+    }
+    Ok(found)
+}
+
+/// Where records go.
+#[derive(Clone, Copy)]
+struct Target<'a> {
+    system: &'a SystemPlan,
+    topic: &'a TopicPlan,
+    name: &'a str,
+}
+
+fn produce_plan(
+    reader: &Reader<'_>,
+    item: &LoadFile,
+    typed: &ProduceFile,
+    clients: u32,
+    target: Target<'_>,
+) -> Result<ProducePlan, PlanError> {
+    let client = client::producer(reader, &item.client)?;
+    let value_bytes = reader.bytes(&typed.value, "value", 0..=VALUE_BYTES_MAX)?;
+    let payload = payload(reader, &typed.payload)?;
+    if payload == Payload::Unique && value_bytes < UNIQUE_BYTES_MIN {
+        return Err(reader
+            .wrong(
+                &typed.value,
+                format!("unique values have at least {UNIQUE_BYTES_MIN} bytes, not {value_bytes}"),
+            )
+            .hint("make them larger, or write `payload: pooled`"));
+    }
+    value_fits(reader, &typed.value, value_bytes, &client, target)?;
+    enough_replicas(reader, item, client.acks, target)?;
+    let records_max = match &reader.scenario.typed().phases.measure {
+        MeasureFile::Time(_) => None,
+        MeasureFile::Records { records, .. } => Some(records_max(reader, records, clients)?),
+    };
+    Ok(ProducePlan {
+        rate: rate(reader, typed, clients)?,
+        value_bytes: value_bytes as u32,
+        payload,
+        records_max,
+        client,
+    })
+}
+
+/// A record that no limit lets through would only fail, one after the other.
+fn value_fits(
+    reader: &Reader<'_>,
+    typed: &Typed,
+    value_bytes: u64,
+    client: &kdyno_model::plan::ProducerSettings,
+    target: Target<'_>,
+) -> Result<(), PlanError> {
+    let record = value_bytes + RECORD_BYTES_EXTRA;
+    let of_topic = target.topic.config.get("max.message.bytes");
+    let of_broker = match target.system {
+        SystemPlan::Local(cluster) => cluster
+            .config
+            .get("message.max.bytes")
+            .map_or(MESSAGE_BYTES_MAX, |text| text.parse().unwrap_or(u64::MAX)),
+        SystemPlan::Attached(_) => u64::MAX,
+    };
+    let message_max = of_topic.map_or(of_broker, |text| text.parse().unwrap_or(u64::MAX));
+    let limits = [
+        ("the client's `max.request.size`", u64::from(client.request_bytes_max)),
+        ("the client's `buffer.memory`", client.buffer_bytes),
+        ("the largest message of the topic (`max.message.bytes`)", message_max),
+    ];
+    match limits.iter().find(|(_, limit)| record > *limit) {
+        None => Ok(()),
+        Some((what, limit)) => Err(reader
+            .wrong(typed, format!("a record of {value_bytes} bytes needs up to {record}; {what} is {limit}"))
+            .hint("make the value smaller or raise that limit")),
+    }
+}
+
+/// With acks=all a broker refuses every record when fewer replicas exist than must be in sync.
+fn enough_replicas(
+    reader: &Reader<'_>,
+    item: &LoadFile,
+    acks: i16,
+    target: Target<'_>,
+) -> Result<(), PlanError> {
+    let of_broker = match target.system {
+        SystemPlan::Local(cluster) => cluster.config.get(MIN_INSYNC),
+        SystemPlan::Attached(_) => None,
+    };
+    let least = target.topic.config.get(MIN_INSYNC).or(of_broker).and_then(|text| text.parse::<u32>().ok());
+    match least {
+        Some(least) if acks == -1 && least > target.topic.replicas => Err(reader
+            .wrong(
+                &item.topic,
+                format!(
+                    "with `acks: all` every record would be refused: `{MIN_INSYNC}` is {least}, but topic `{}` has {} \
+                     replica{}",
+                    target.name,
+                    target.topic.replicas,
+                    if target.topic.replicas == 1 { "" } else { "s" }
+                ),
+            )
+            .hint(format!("set `{MIN_INSYNC}` in the topic's `config`, or `acks: 1`"))),
+        _ => Ok(()),
+    }
+}
+
+fn payload(reader: &Reader<'_>, typed: &PayloadFile) -> Result<Payload, PlanError> {
+    match typed {
+        PayloadFile::Word(typed) => {
+            Ok(match reader.word(typed, "payload", &["unique", "pooled"])?.as_str() {
+                "pooled" => Payload::Pooled { pool_bytes: POOL_BYTES },
+                _ => Payload::Unique,
+            })
+        }
+        PayloadFile::Pooled(typed) => {
+            Ok(Payload::Pooled { pool_bytes: reader.bytes(typed, "pooled", 1..=POOL_BYTES_MAX)? })
+        }
+    }
+}
+
+/// `20M`, or `20M each` per client.
+fn records_max(reader: &Reader<'_>, typed: &Typed, clients: u32) -> Result<u64, PlanError> {
+    let text = reader.text(typed)?;
+    let (amount, times) = each(&text, clients);
+    let count = units::whole(amount, Dimension::Plain)
+        .map_err(|message| reader.wrong(typed, format!("`records`: {message}")))?;
+    match count.checked_mul(times) {
+        Some(records) if records > 0 => Ok(records),
+        _ => {
+            Err(reader
+                .wrong(typed, format!("`records`: {} is not a usable number of records", quoted(&text))))
+        }
+    }
+}
+
+/// A text without its `each`, and by how much that multiplies.
+fn each(text: &str, clients: u32) -> (&str, u64) {
+    match text.trim().strip_suffix(" each") {
+        Some(amount) => (amount, u64::from(clients)),
+        None => (text, 1),
+    }
+}
+
+fn per_s(reader: &Reader<'_>, typed: &Typed, clients: u32, least: f64) -> Result<f64, PlanError> {
+    let text = reader.text(typed)?;
+    let (amount, times) = each(&text, clients);
+    let value = units::parse_as(amount, Dimension::PerS);
+    let value = value.map_err(|message| reader.wrong(typed, format!("`rate`: {message}, or `max`")))?;
+    let value = value * times as f64;
+    if value >= least && value <= RATE_PER_S_MAX {
+        return Ok(value);
+    }
+    let allowed = if least > 0.0 { "above zero and at most" } else { "at most" };
+    Err(reader.wrong(typed, format!("`rate`: {} is not {allowed} {RATE_PER_S_MAX}/s", quoted(&text))))
+}
+
+/// Slowest constant rate: one record in an hour.
+const RATE_PER_S_MIN: f64 = 1.0 / 3600.0;
+
+fn rate(reader: &Reader<'_>, typed: &ProduceFile, clients: u32) -> Result<Rate, PlanError> {
+    let flat = |per_s, length_ns| RatePiece { from_per_s: per_s, to_per_s: per_s, length_ns };
+    let pieces = match &typed.rate {
+        RateFile::Plain(rate) if reader.text(rate)? == "max" => return closed(reader, typed),
+        RateFile::Plain(rate) => vec![flat(per_s(reader, rate, clients, RATE_PER_S_MIN)?, PHASE_NS_MAX)],
+        RateFile::Ramp { from, to, over } => {
+            let to_per_s = per_s(reader, to, clients, RATE_PER_S_MIN)?;
+            let from_per_s = per_s(reader, from, clients, 0.0)?;
+            let length_ns = reader.ns(over, "over", 1..=PHASE_NS_MAX)?;
+            vec![RatePiece { from_per_s, to_per_s, length_ns }, flat(to_per_s, PHASE_NS_MAX)]
+        }
+        RateFile::Steps(place, steps) => {
+            if steps.len() > STEPS_MAX {
+                let message = format!("`steps` has {} entries; at most {STEPS_MAX}", steps.len());
+                return Err(kdyno_model::input::InputError::at(*place, message));
+            }
+            let one = |(rate, length): &(Typed, Typed)| {
+                Ok(flat(per_s(reader, rate, clients, 0.0)?, reader.ns(length, "for", 1..=PHASE_NS_MAX)?))
+            };
+            steps.iter().map(one).collect::<Result<_, PlanError>>()?
+        }
+    };
+    // A `queue` beside `$rate` is for the cases in which the param is `max`.
+    let inserted = matches!(&typed.rate, RateFile::Plain(rate) if rate.text.contains('$'));
+    if let (Some(queue), false) = (&typed.queue, inserted) {
+        return Err(reader
+            .wrong(queue, "`queue` has a meaning only with `rate: max`")
+            .hint("leave it out: with a rate each record waits for buffer space from its intended instant"));
+    }
+    let arrivals = match &typed.arrivals {
+        None => Arrivals::Poisson,
+        Some(arrivals) => match reader.word(arrivals, "arrivals", &["poisson", "constant"])?.as_str() {
+            "constant" => Arrivals::Constant,
+            _ => Arrivals::Poisson,
+        },
+    };
+    Ok(Rate::Open { pieces, arrivals })
+}
+
+/// `rate: max`. `arrivals` may stand beside it when the rate comes from a param that another case paces.
+fn closed(reader: &Reader<'_>, typed: &ProduceFile) -> Result<Rate, PlanError> {
+    if let (Some(arrivals), RateFile::Plain(rate)) = (&typed.arrivals, &typed.rate)
+        && rate.text == "max"
+    {
+        return Err(reader
+            .wrong(arrivals, "`arrivals` has no meaning with `rate: max`")
+            .hint("leave it out: a record is sent the instant buffer space frees"));
+    }
+    let queue = match &typed.queue {
+        None => Queue::Buffer,
+        Some(queue) => match reader.word(queue, "queue", &["buffer", "none"])?.as_str() {
+            "none" => Queue::None,
+            _ => Queue::Buffer,
+        },
+    };
+    Ok(Rate::Max { queue })
+}
+
+/// The `phases` section.
+pub(crate) fn phases(
+    reader: &Reader<'_>,
+    load: &BTreeMap<String, LoadPlan>,
+) -> Result<PhasesPlan, PlanError> {
+    let typed = &reader.scenario.typed().phases;
+    let producers = || {
+        load.values().filter_map(|item| match &item.role {
+            Role::Produce(produce) => Some(produce),
+            Role::Consume(_) => None,
+        })
+    };
+    let measure_ns = match &typed.measure {
+        MeasureFile::Time(measure) => {
+            reader.ns(range_later(reader, measure)?, "measure", 1..=PHASE_NS_MAX)?
+        }
+        MeasureFile::Records { records, within } => {
+            if producers().next().is_none() {
+                let hint = "give a duration";
+                return Err(reader.wrong(records, "`records` needs a load item that produces").hint(hint));
+            }
+            reader.ns(within, "within", 1..=PHASE_NS_MAX)?
+        }
+    };
+    let drain_ns = match reader.text(&typed.drain)?.as_str() {
+        "auto" => {
+            producers().map(|produce| produce.client.delivery_timeout_ns).max().unwrap_or(0).max(DRAIN_NS_MIN)
+        }
+        _ => reader.ns(&typed.drain, "drain", 0..=PHASE_NS_MAX)?,
+    };
+    let warmup_ns = reader.ns(range_later(reader, &typed.warmup)?, "warmup", 0..=PHASE_NS_MAX)?;
+    Ok(PhasesPlan { warmup_ns, measure_ns, drain_ns })
+}
+
+/// `30s..90s` is known and comes later.
+fn range_later<'t>(reader: &Reader<'_>, typed: &'t Typed) -> Result<&'t Typed, PlanError> {
+    if !reader.text(typed)?.contains("..") {
+        return Ok(typed);
+    }
+    Err(reader
+        .wrong(typed, "a phase that ends by itself (`30s..90s`) is not in this version yet")
+        .hint("give one duration, e.g. `30s`"))
+}

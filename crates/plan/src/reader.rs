@@ -1,0 +1,106 @@
+//! Reads one case's values: params inserted, units checked, ranges kept; the errors say which value and why.
+
+use crate::PlanError;
+use crate::cases::Case;
+use kdyno_model::input::{InputError, known_hint, quoted};
+use kdyno_model::scenario::Scenario;
+use kdyno_model::units::{self, Dimension};
+use kdyno_model::yaml::Typed;
+use std::ops::RangeInclusive;
+
+/// One case's view of the scenario.
+pub(crate) struct Reader<'a> {
+    pub scenario: &'a Scenario,
+    pub case: &'a Case,
+}
+
+impl<'a> Reader<'a> {
+    pub fn new(scenario: &'a Scenario, case: &'a Case) -> Self {
+        Self { scenario, case }
+    }
+
+    /// An error at a value, which names the case when there are several.
+    pub fn wrong(&self, typed: &Typed, message: impl Into<String>) -> PlanError {
+        let mut message = message.into();
+        if !self.case.label.is_empty() {
+            message.push_str(&format!(" (case {})", self.case.label));
+        }
+        InputError::at(typed.place, message)
+    }
+
+    /// An error about the text a value came to, which names the formula when there was one.
+    fn bad(&self, typed: &Typed, text: &str, what: &str, message: &str) -> PlanError {
+        let from =
+            if text == typed.text { String::new() } else { format!(" (from {})", quoted(&typed.text)) };
+        self.wrong(typed, format!("`{what}`{from}: {message}"))
+    }
+
+    /// The text a value stands for.
+    pub fn text(&self, typed: &Typed) -> Result<String, PlanError> {
+        self.case.values.text(typed)
+    }
+
+    /// A non-empty text.
+    pub fn filled(&self, typed: &Typed, what: &str) -> Result<String, PlanError> {
+        let text = self.text(typed)?;
+        if text.trim().is_empty() { Err(self.wrong(typed, format!("`{what}` is empty"))) } else { Ok(text) }
+    }
+
+    fn quantity(
+        &self,
+        typed: &Typed,
+        what: &str,
+        dimension: Dimension,
+        range: RangeInclusive<u64>,
+    ) -> Result<u64, PlanError> {
+        let text = self.text(typed)?;
+        let value =
+            units::whole(&text, dimension).map_err(|message| self.bad(typed, &text, what, &message))?;
+        if range.contains(&value) {
+            return Ok(value);
+        }
+        let show = |value: u64| units::Quantity { value: value as f64, dimension };
+        let (least, most) = (show(*range.start()), show(*range.end()));
+        Err(self.bad(typed, &text, what, &format!("{} is outside {least} to {most}", quoted(&text))))
+    }
+
+    /// A plain whole number.
+    pub fn whole(&self, typed: &Typed, what: &str, range: RangeInclusive<u64>) -> Result<u64, PlanError> {
+        self.quantity(typed, what, Dimension::Plain, range)
+    }
+
+    /// A plain whole number of 32 bits; the range must fit.
+    pub fn small(&self, typed: &Typed, what: &str, range: RangeInclusive<u32>) -> Result<u32, PlanError> {
+        let wide = u64::from(*range.start())..=u64::from(*range.end());
+        Ok(self.whole(typed, what, wide)? as u32)
+    }
+
+    /// A size in bytes.
+    pub fn bytes(&self, typed: &Typed, what: &str, range: RangeInclusive<u64>) -> Result<u64, PlanError> {
+        self.quantity(typed, what, Dimension::Bytes, range)
+    }
+
+    /// A duration in ns.
+    pub fn ns(&self, typed: &Typed, what: &str, range: RangeInclusive<u64>) -> Result<u64, PlanError> {
+        self.quantity(typed, what, Dimension::Ns, range)
+    }
+
+    /// One of some words.
+    pub fn word(&self, typed: &Typed, what: &str, words: &[&str]) -> Result<String, PlanError> {
+        let text = self.text(typed)?;
+        if words.contains(&text.as_str()) {
+            return Ok(text);
+        }
+        let hint = known_hint(&text, words.iter().copied());
+        Err(self.bad(typed, &text, what, &format!("{} is not one of its words", quoted(&text))).hint(hint))
+    }
+
+    /// Only one word is acted on yet.
+    pub fn only(&self, typed: &Typed, what: &str, word: &str, hint: &str) -> Result<(), PlanError> {
+        let text = self.text(typed)?;
+        if text == word {
+            return Ok(());
+        }
+        Err(self.wrong(typed, format!("`{what}: {text}` is not in this version yet")).hint(hint))
+    }
+}

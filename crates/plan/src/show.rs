@@ -1,0 +1,98 @@
+//! The table to print, and the published figures beside it.
+
+use crate::PlanError;
+use crate::cases::{Chosen, param_value};
+use kdyno_model::input::InputError;
+use kdyno_model::metric::Address;
+use kdyno_model::plan::{CasePlan, ParamValue, Published, PublishedRow, Role, Show, SystemPlan};
+use kdyno_model::scenario::Scenario;
+use kdyno_model::units;
+use std::collections::BTreeMap;
+
+/// The table: as typed, or what tells the cases apart and the usual figures of each load item.
+pub(crate) fn show(scenario: &Scenario, chosen: &Chosen, cases: &[CasePlan]) -> Result<Show, PlanError> {
+    let typed = &scenario.typed().show;
+    let rows = match &typed.rows {
+        Some(rows) => rows.iter().map(|name| name.text.clone()).collect(),
+        None => chosen.varying.clone(),
+    };
+    let columns = match &typed.columns {
+        Some(typed) => {
+            for (column, typed) in scenario.columns().iter().zip(typed) {
+                broker_exists(&column.subject, cases)
+                    .map_err(|message| InputError::at(typed.place, message))?;
+            }
+            scenario.columns().to_vec()
+        }
+        None => usual(cases),
+    };
+    Ok(Show { rows, columns })
+}
+
+/// `broker-N` must be a broker of at least one case.
+fn broker_exists(subject: &str, cases: &[CasePlan]) -> Result<(), String> {
+    let Some(number) = subject.strip_prefix("broker-").and_then(|number| number.parse::<u32>().ok()) else {
+        return Ok(());
+    };
+    let brokers = cases.iter().map(|case| match &case.system {
+        SystemPlan::Local(cluster) => cluster.brokers,
+        SystemPlan::Attached(_) => u32::MAX,
+    });
+    let most = brokers.max().unwrap_or(0);
+    if number < most {
+        return Ok(());
+    }
+    Err(format!("there is no `{subject}`: no case has more than {most} brokers, counted from `broker-0`"))
+}
+
+fn usual(cases: &[CasePlan]) -> Vec<Address> {
+    let of = |subject: &str, metric: &str| Address { subject: subject.to_owned(), metric: metric.to_owned() };
+    let mut found = Vec::new();
+    for (name, item) in cases.first().into_iter().flat_map(|case| &case.load) {
+        let metrics: &[&str] = match item.role {
+            Role::Produce(_) => &["acked_per_s", "acked_mib_per_s", "response.p50", "response.p99"],
+            Role::Consume(_) => &["fetched_per_s", "fetched_mib_per_s"],
+        };
+        found.extend(metrics.iter().map(|metric| of(name, metric)));
+    }
+    found.extend([of("brokers", "cpu_us_per_record"), of("workers", "cpu_us_per_record")]);
+    found
+}
+
+/// The published rows, each with a value for every param that heads the table's rows.
+pub(crate) fn published(scenario: &Scenario, chosen: &Chosen) -> Result<Option<Published>, PlanError> {
+    let (Some(typed), Some(checked)) = (&scenario.typed().published, scenario.published()) else {
+        return Ok(None);
+    };
+    let heads = scenario.typed().show.rows.iter().flatten().map(|name| name.text.clone());
+    let heads: Vec<String> = heads.chain(chosen.varying.clone()).collect();
+    let mut rows = Vec::new();
+    for row in &checked.rows {
+        let mut values = chosen.base.clone();
+        for (name, value) in &row.params {
+            values.set(name, value.clone());
+        }
+        let mut params = BTreeMap::new();
+        for name in row.params.iter().map(|(name, _)| name).chain(&heads) {
+            let Some(typed) = values.typed(name) else { continue };
+            let value = param_value(&values.text(typed)?, typed.quoted);
+            params.insert(name.clone(), as_in_cases(name, value, chosen));
+        }
+        rows.push(PublishedRow { params, values: row.values.clone() });
+    }
+    Ok(Some(Published {
+        title: typed.title.clone(),
+        date: typed.date.clone(),
+        hardware: typed.hardware.clone(),
+        definition: typed.definition.clone(),
+        rows,
+    }))
+}
+
+/// The spelling a case uses for the same quantity (`1KiB` for `1024B`), so that equal values compare equal.
+fn as_in_cases(name: &str, value: ParamValue, chosen: &Chosen) -> ParamValue {
+    let quantity = |value: &ParamValue| units::parse(&value.to_string());
+    let own = quantity(&value);
+    let same = |other: &&ParamValue| **other == value || own.is_some() && quantity(other) == own;
+    chosen.cases.iter().filter_map(|case| case.params.get(name)).find(same).cloned().unwrap_or(value)
+}

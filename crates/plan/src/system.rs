@@ -1,0 +1,181 @@
+//! The system under test and its topics.
+
+use crate::PlanError;
+use crate::kafka::{Owner, settings};
+use crate::reader::Reader;
+use kdyno_model::input::quoted;
+use kdyno_model::plan::{ClusterPlan, KafkaSource, Mode, Storage, SystemPlan, TopicPlan};
+use kdyno_model::scenario::file::{KafkaFile, ModeFile, StorageFile};
+use kdyno_model::scenario::version::{KRAFT_FROM, NEWEST, OLDEST, Version, ZOOKEEPER_BEFORE, is_release};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// Most brokers of a local cluster: each is a Java process of this machine.
+const BROKERS_MAX: u32 = 64;
+/// Most dedicated controllers.
+const CONTROLLERS_MAX: u32 = 9;
+/// Smallest heap with which a broker starts.
+const HEAP_BYTES_MIN: u64 = 64 << 20;
+/// Largest heap of a broker.
+const HEAP_BYTES_MAX: u64 = 1 << 40;
+/// Highest processor number that may be pinned to.
+const CPU_MAX: u32 = 4095;
+/// Most partitions of a topic, and replicas of a partition.
+const PARTITIONS_MAX: u32 = 10_000;
+
+/// The `system` section.
+pub(crate) fn cluster(reader: &Reader<'_>) -> Result<ClusterPlan, PlanError> {
+    let typed = &reader.scenario.typed().system;
+    reader.only(
+        &typed.proxy,
+        "proxy",
+        "none",
+        "run the cases without a proxy; published rows with one print \"not tested\"",
+    )?;
+    let (kafka, version) = kafka(reader, &typed.kafka)?;
+    let mode = mode(reader, &typed.mode, version)?;
+    let cpus = typed.pin.iter().map(|list| {
+        list.iter().map(|cpu| reader.small(cpu, "pin", 0..=CPU_MAX)).collect::<Result<Vec<u32>, _>>()
+    });
+    let cpus = cpus.collect::<Result<Vec<_>, _>>()?;
+    Ok(ClusterPlan {
+        kafka,
+        mode,
+        brokers: reader.small(&typed.brokers, "brokers", 1..=BROKERS_MAX)?,
+        heap_bytes: reader.bytes(&typed.heap, "heap", HEAP_BYTES_MIN..=HEAP_BYTES_MAX)?,
+        jvm_options: typed.jvm.iter().map(|option| reader.filled(option, "jvm")).collect::<Result<_, _>>()?,
+        config: settings(reader, &typed.config, Owner::Broker)?,
+        cpus,
+        racks: typed.racks.iter().map(|rack| reader.filled(rack, "racks")).collect::<Result<_, _>>()?,
+        storage: storage(reader, &typed.storage)?,
+    })
+}
+
+fn kafka(reader: &Reader<'_>, typed: &KafkaFile) -> Result<(KafkaSource, Option<Version>), PlanError> {
+    let release = match typed {
+        KafkaFile::Home(dir) => {
+            return Ok((KafkaSource::Home(PathBuf::from(reader.filled(dir, "home")?)), None));
+        }
+        KafkaFile::Source(dir) => {
+            return Ok((KafkaSource::Source(PathBuf::from(reader.filled(dir, "source")?)), None));
+        }
+        KafkaFile::Release(release) => release,
+    };
+    let text = reader.filled(release, "kafka")?;
+    let text = if text == "newest" { NEWEST.to_owned() } else { text };
+    let Some(version) = Version::parse(&text).filter(|_| is_release(&text)) else {
+        return Err(reader
+            .wrong(release, format!("`kafka`: {} is not a release", quoted(&text)))
+            .hint(format!("a release has three numbers, e.g. `{NEWEST}`; or `newest`, `{{home: DIR}}`, `{{source: DIR}}`")));
+    };
+    if version < OLDEST {
+        return Err(reader
+            .wrong(
+                release,
+                format!("`kafka`: {text} is older than {OLDEST}, the oldest release that is started"),
+            )
+            .hint("use a later release, or `{home: DIR}`"));
+    }
+    Ok((KafkaSource::Release(text), Some(version)))
+}
+
+fn mode(reader: &Reader<'_>, typed: &ModeFile, version: Option<Version>) -> Result<Mode, PlanError> {
+    let kraft = |typed| match version {
+        Some(version) if version < KRAFT_FROM => Err(reader
+            .wrong(typed, format!("Kafka {version} has no KRaft mode; it came with {KRAFT_FROM}"))
+            .hint("write `mode: {zookeeper: 1}`")),
+        _ => Ok(()),
+    };
+    match typed {
+        ModeFile::Kraft(typed) => {
+            reader.word(typed, "mode", &["kraft"])?;
+            kraft(typed)?;
+            Ok(Mode::KraftCombined)
+        }
+        ModeFile::Controllers(typed) => {
+            kraft(typed)?;
+            Ok(Mode::KraftControllers {
+                controllers: reader.small(typed, "controllers", 1..=CONTROLLERS_MAX)?,
+            })
+        }
+        ModeFile::Zookeeper(typed) => {
+            let nodes = reader.small(typed, "zookeeper", 1..=3)?;
+            if nodes == 2 {
+                return Err(reader
+                    .wrong(typed, "two ZooKeeper nodes carry no failure that one does not")
+                    .hint("1 or 3"));
+            }
+            match version {
+                Some(version) if version >= ZOOKEEPER_BEFORE => Err(reader
+                    .wrong(
+                        typed,
+                        format!("Kafka {version} has no ZooKeeper mode; {ZOOKEEPER_BEFORE} removed it"),
+                    )
+                    .hint("write `mode: kraft`, or use a release before 4.0")),
+                _ => Ok(Mode::Zookeeper { nodes }),
+            }
+        }
+    }
+}
+
+fn storage(reader: &Reader<'_>, typed: &StorageFile) -> Result<Storage, PlanError> {
+    match typed {
+        StorageFile::Word(typed) => Ok(match reader.word(typed, "storage", &["disk", "memory"])?.as_str() {
+            "memory" => Storage::Memory,
+            _ => Storage::Disk,
+        }),
+        StorageFile::Dirs(dirs) => {
+            let one = |dir| reader.filled(dir, "storage").map(PathBuf::from);
+            Ok(Storage::Dirs(dirs.iter().map(one).collect::<Result<_, _>>()?))
+        }
+    }
+}
+
+/// The `topics` section.
+pub(crate) fn topics(
+    reader: &Reader<'_>,
+    system: &SystemPlan,
+) -> Result<BTreeMap<String, TopicPlan>, PlanError> {
+    let mut found = BTreeMap::new();
+    for (name, typed) in &reader.scenario.typed().topics {
+        let topic = TopicPlan {
+            partitions: reader.small(&typed.partitions, "partitions", 1..=PARTITIONS_MAX)?,
+            replicas: reader.small(&typed.replicas, "replicas", 1..=PARTITIONS_MAX)?,
+            config: settings(reader, &typed.config, Owner::Topic)?,
+        };
+        if let SystemPlan::Local(cluster) = system
+            && topic.replicas > cluster.brokers
+        {
+            let message = format!(
+                "topic `{}` wants {} replicas, but the cluster has {} broker{}",
+                name.text,
+                topic.replicas,
+                cluster.brokers,
+                if cluster.brokers == 1 { "" } else { "s" }
+            );
+            let hint =
+                format!("write `replicas: \"= min({}, brokers)\"` with a param `brokers`", topic.replicas);
+            return Err(reader.wrong(&typed.replicas, message).hint(hint));
+        }
+        let typed_min = typed.config.iter().find(|(key, _)| key.text == MIN_INSYNC);
+        if let Some((key, _)) = typed_min {
+            let least = topic.config.get(MIN_INSYNC).map(String::as_str).unwrap_or_default();
+            let Ok(least) = least.parse::<u32>() else {
+                return Err(reader.wrong(key, format!("`{MIN_INSYNC}`: {} is not a number", quoted(least))));
+            };
+            if least > topic.replicas || least == 0 {
+                return Err(reader
+                    .wrong(
+                        key,
+                        format!("`{MIN_INSYNC}` is {least}, but there are {} replicas", topic.replicas),
+                    )
+                    .hint(format!("at least 1, at most {}", topic.replicas)));
+            }
+        }
+        found.insert(name.text.clone(), topic);
+    }
+    Ok(found)
+}
+
+/// The setting's name, for topics and brokers alike.
+pub(crate) const MIN_INSYNC: &str = "min.insync.replicas";

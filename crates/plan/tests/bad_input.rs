@@ -1,0 +1,30 @@
+//! What each bad scenario under `bad/` is told: file, line, column, the sentence and the hint.
+
+#![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
+
+use kdyno_model::scenario::Scenario;
+use kdyno_plan::{Choices, plan};
+use std::fmt::Write;
+use std::path::Path;
+
+#[test]
+fn each_bad_scenario_is_told_what_is_wrong_and_what_is_right() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/bad");
+    let mut files: Vec<_> = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let mut told = String::new();
+    for path in files {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let bytes = std::fs::read(&path).unwrap();
+        let outcome =
+            Scenario::parse_bytes(&bytes, &name).and_then(|scenario| plan(&scenario, &Choices::default()));
+        let error = outcome.expect_err(&format!("{name} was taken"));
+        assert_eq!(error.file, name);
+        assert!(error.place.is_some() || name == "empty.yaml", "{name}: {error}");
+        writeln!(told, "{error}").unwrap();
+        if let Some(hint) = &error.hint {
+            writeln!(told, "  hint: {hint}").unwrap();
+        }
+    }
+    insta::assert_snapshot!(told);
+}

@@ -1,0 +1,99 @@
+//! Every bundled scenario plans in every profile.
+
+#![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
+
+use kdyno_model::plan::{ParamValue, Plan, Rate, Role, SystemPlan};
+use kdyno_model::scenario::Scenario;
+use kdyno_plan::{Choices, describe, expected_seconds, plan};
+use std::path::{Path, PathBuf};
+
+fn bundled() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+    let files = |dir: PathBuf| {
+        let entries = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+        entries.filter(|path| path.extension().is_some_and(|end| end == "yaml")).collect::<Vec<_>>()
+    };
+    let mut found = files(root.clone());
+    found.extend(files(root.join("reports")));
+    found.sort();
+    found
+}
+
+fn read(path: &Path) -> Scenario {
+    let name = path.file_name().unwrap().to_string_lossy().into_owned();
+    Scenario::parse_bytes(&std::fs::read(path).unwrap(), &name).unwrap()
+}
+
+fn of(id: &str, profile: &str) -> Plan {
+    let path = bundled().into_iter().find(|path| path.file_stem().unwrap() == id).unwrap();
+    let choices = Choices { profile: Some(profile.to_owned()), ..Choices::default() };
+    plan(&read(&path), &choices).unwrap()
+}
+
+#[test]
+fn every_scenario_plans_in_every_profile() {
+    let files = bundled();
+    assert!(files.len() >= 5, "{files:?}");
+    for path in files {
+        let scenario = read(&path);
+        assert_eq!(path.file_stem().unwrap().to_str().unwrap(), scenario.id());
+        for profile in scenario.profiles() {
+            let choices = Choices { profile: Some(profile.to_owned()), ..Choices::default() };
+            let plan = plan(&scenario, &choices).unwrap_or_else(|error| panic!("{profile}: {error}"));
+            assert_eq!(plan.order.len(), plan.cases.len());
+            assert!(!describe(&plan).is_empty());
+            let json = serde_json::to_string(&plan).unwrap();
+            let back: Plan = serde_json::from_str(&json).unwrap();
+            assert_eq!(back, plan, "the plan does not survive the run file");
+        }
+    }
+}
+
+#[test]
+fn laptop_profiles_are_short() {
+    for path in bundled() {
+        let scenario = read(&path);
+        let plan = plan(&scenario, &Choices::default()).unwrap();
+        assert_eq!(plan.profile, "laptop", "{}", scenario.id());
+        let most = if scenario.id() == "first-light" { 120.0 } else { 300.0 };
+        assert!(expected_seconds(&plan) < most, "{}: {} s", scenario.id(), expected_seconds(&plan));
+    }
+}
+
+#[test]
+fn the_published_tables_have_their_shape() {
+    let resilient = of("ibm-resilient", "published");
+    let brokers: Vec<_> = resilient.cases.iter().map(|case| case.params["brokers"].clone()).collect();
+    assert_eq!(brokers, [3, 6, 9].map(ParamValue::Int));
+    assert_eq!(resilient.cases[2].load["writers"].clients, 18);
+    assert_eq!(resilient.cases[2].topics["perf"].partitions, 18);
+    let published = resilient.published.unwrap();
+    assert_eq!(published.rows.len(), 6);
+    assert_eq!(published.rows[0].params["proxy"], ParamValue::Text("none".to_owned()));
+    assert_eq!(published.rows[5].values["writers.acked_per_s_sum_of_clients"], None);
+
+    let fast = of("ibm-fast", "laptop");
+    assert_eq!((fast.cases[0].load["writers"].clients, fast.cases[0].load["readers"].clients), (12, 24));
+    let Role::Produce(writers) = &fast.cases[0].load["writers"].role else { panic!("writers produce") };
+    assert_eq!(writers.records_max, Some(240_000_000));
+    assert_eq!((writers.client.acks, writers.client.linger_ns), (1, 0));
+
+    let payload = of("ibm-payload", "laptop");
+    assert_eq!(payload.cases.len(), 7);
+    assert_eq!(payload.cases[6].label, "size=512000B");
+    assert_eq!(payload.published.unwrap().rows.len(), 14);
+
+    let huawei = of("huawei-rate", "laptop");
+    assert_eq!(huawei.cases.len(), 4);
+    let Role::Produce(writers) = &huawei.cases[2].load["writers"].role else { panic!("writers produce") };
+    assert_eq!((writers.client.acks, writers.client.batch_bytes), (-1, 1024));
+    let Rate::Open { pieces, .. } = &writers.rate else { panic!("the rate is paced") };
+    assert_eq!(pieces[0].from_per_s, 102_400.0);
+    let published = huawei.published.unwrap();
+    let tested = |row: &&kdyno_model::plan::PublishedRow| {
+        huawei.cases.iter().any(|case| row.params.iter().all(|(name, value)| &case.params[name] == value))
+    };
+    assert_eq!(published.rows.iter().filter(tested).count(), 4, "all but the row from another zone");
+    let SystemPlan::Local(cluster) = &huawei.cases[0].system else { panic!("local") };
+    assert_eq!(cluster.brokers, 3);
+}

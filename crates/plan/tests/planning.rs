@@ -1,0 +1,207 @@
+//! Profiles, cases, `--set`, order, targets: what the plan makes of a scenario.
+
+#![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
+
+use kdyno_model::plan::{
+    Arrivals, Isolation, Payload, Plan, Queue, Rate, RatePiece, Role, SystemPlan, TrialRef,
+};
+use kdyno_model::scenario::Scenario;
+use kdyno_model::target::TargetFile;
+use kdyno_plan::{Choices, bytes_to_write, expected_seconds, plan, volume_bytes};
+
+const BASE: &str = "\
+kdyno: 1
+id: base
+question: how much?
+params: {brokers: 1, size: 1KiB, rate: 1k/s, clients: = 2*brokers}
+profiles:
+  laptop: {}
+  wide: {brokers: 3}
+  own: {vary: {size: [100B, 200B], brokers: [1, 2]}}
+cases: [{size: 1KiB}, {size: 2KiB}]
+system: {brokers: $brokers}
+topics:
+  t: {partitions: = 2*brokers, replicas: \"= min(3, brokers)\"}
+load:
+  writers: {produce: t, clients: $clients, rate: $rate, value: $size}
+phases: {warmup: 5s, measure: 10s}
+";
+
+fn choose(text: &str, choices: &Choices) -> Result<Plan, String> {
+    let scenario = Scenario::parse(text, "s.yaml").map_err(|error| error.to_string())?;
+    plan(&scenario, choices).map_err(|error| error.to_string())
+}
+
+fn made(text: &str) -> Plan {
+    choose(text, &Choices::default()).unwrap()
+}
+
+fn profile(name: &str) -> Choices {
+    Choices { profile: Some(name.to_owned()), ..Choices::default() }
+}
+
+fn set(pairs: &[(&str, &str)]) -> Choices {
+    let set = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    Choices { set, ..Choices::default() }
+}
+
+fn labels(plan: &Plan) -> Vec<&str> {
+    plan.cases.iter().map(|case| case.label.as_str()).collect()
+}
+
+#[test]
+fn profiles_lay_over_params_and_may_bring_cases() {
+    assert_eq!(labels(&made(BASE)), ["size=1KiB", "size=2KiB"]);
+    let wide = choose(BASE, &profile("wide")).unwrap();
+    assert_eq!(wide.cases[0].load["writers"].clients, 6);
+    assert_eq!(wide.cases[0].topics["t"].replicas, 3);
+    let own = choose(BASE, &profile("own")).unwrap();
+    let expected =
+        ["size=100B, brokers=1", "size=100B, brokers=2", "size=200B, brokers=1", "size=200B, brokers=2"];
+    assert_eq!(labels(&own), expected);
+    let error = choose(BASE, &profile("labtop")).unwrap_err();
+    assert_eq!(error, "s.yaml: the scenario has no profile `labtop`");
+}
+
+#[test]
+fn set_wins_over_everything_and_takes_params_only() {
+    let one = choose(BASE, &set(&[("size", "4KiB")])).unwrap();
+    assert_eq!(labels(&one), [""], "cases that become equal run once");
+    assert_eq!(one.changed["size"], "4KiB");
+    let Role::Produce(writers) = &one.cases[0].load["writers"].role else { panic!("writers produce") };
+    assert_eq!(writers.value_bytes, 4096);
+    let error = choose(BASE, &set(&[("sice", "4KiB")])).unwrap_err();
+    assert_eq!(error, "--set sice=4KiB: `sice` is not a param of this scenario");
+    let error = choose(BASE, &set(&[("brokers", "= 2*clients")])).unwrap_err();
+    assert!(error.starts_with("--set brokers=") && error.contains("circle"), "{error}");
+    let error = choose(BASE, &set(&[("size", "5ms")])).unwrap_err();
+    assert!(error.contains("`value` (from `$size`): `5ms` is a duration, not a size"), "{error}");
+}
+
+#[test]
+fn order_is_a_function_of_the_seed_and_keeps_systems_together() {
+    let text = BASE.replace("measure: 10s}", "measure: 10s}\nrepeat: 5");
+    let own = |seed| choose(&text, &Choices { seed: Some(seed), ..profile("own") }).unwrap();
+    let (one, same, other) = (own(1), own(1), own(2));
+    assert_eq!(one.order, same.order);
+    assert_ne!(one.order, other.order);
+    assert_eq!(one.order.len(), 20);
+    for repeat in 0..5 {
+        let trials: Vec<&TrialRef> = one.order.iter().filter(|trial| trial.repeat == repeat).collect();
+        let mut cases: Vec<u32> = trials.iter().map(|trial| trial.case).collect();
+        let system = |case: u32| &one.cases[case as usize].system;
+        let changes = cases.windows(2).filter(|pair| system(pair[0]) != system(pair[1])).count();
+        assert_eq!(changes, 1, "two systems, each once: {cases:?}");
+        cases.sort_unstable();
+        assert_eq!(cases, [0, 1, 2, 3]);
+    }
+    assert_eq!(made(BASE).seed, made(BASE).seed);
+}
+
+#[test]
+fn rates_of_every_kind() {
+    let rate = |text: &str| {
+        let plan = choose(&BASE.replace("rate: $rate", text), &Choices::default()).unwrap();
+        match &plan.cases[0].load["writers"].role {
+            Role::Produce(produce) => produce.rate.clone(),
+            Role::Consume(_) => panic!("writers produce"),
+        }
+    };
+    let flat = |per_s: f64, length_ns: u64| RatePiece { from_per_s: per_s, to_per_s: per_s, length_ns };
+    let Rate::Open { pieces, arrivals } = rate("rate: 5k/s each") else { panic!("open") };
+    assert_eq!((pieces[0].from_per_s, arrivals), (10_000.0, Arrivals::Poisson));
+    assert_eq!(rate("rate: max"), Rate::Max { queue: Queue::Buffer });
+    assert_eq!(rate("rate: max, queue: none"), Rate::Max { queue: Queue::None });
+    let Rate::Open { pieces, .. } =
+        rate("rate: {ramp: {from: 0/s, to: 600/min, over: 1m}}, arrivals: constant")
+    else {
+        panic!("open")
+    };
+    assert_eq!(pieces[0], RatePiece { from_per_s: 0.0, to_per_s: 10.0, length_ns: 60_000_000_000 });
+    assert_eq!(pieces[1].from_per_s, 10.0);
+    let Rate::Open { pieces, .. } = rate("rate: {steps: [{rate: 1k/s, for: 5s}, {rate: 2k/s, for: 5s}]}")
+    else {
+        panic!("open")
+    };
+    assert_eq!(pieces, [flat(1000.0, 5_000_000_000), flat(2000.0, 5_000_000_000)]);
+}
+
+#[test]
+fn client_settings_fill_from_the_version() {
+    let client = |text: &str| {
+        let text = BASE.replace("value: $size", &format!("value: $size, client: {{{text}}}"));
+        let plan = choose(&text, &Choices::default()).unwrap();
+        match &plan.cases[0].load["writers"].role {
+            Role::Produce(produce) => produce.client.clone(),
+            Role::Consume(_) => panic!("writers produce"),
+        }
+    };
+    assert_eq!((client("defaults: 2.7").acks, client("").acks), (1, -1));
+    assert_eq!((client("defaults: '3.9'").linger_ns, client("defaults: '4.0'").linger_ns), (0, 5_000_000));
+    let typed = client("acks: 0, batch.size: 112000B, linger.ms: 1s, compression.type: zstd");
+    assert_eq!((typed.acks, typed.batch_bytes, typed.linger_ns), (0, 112_000, 1_000_000_000));
+    // As in Java, the default delivery timeout grows with what it must hold.
+    assert_eq!(client("request.timeout.ms: 200s, linger.ms: 0").delivery_timeout_ns, 200_000_000_000);
+}
+
+#[test]
+fn phases_by_records_and_payloads() {
+    let text = BASE.replace("measure: 10s", "measure: {records: 1k each, within: 1m}");
+    let text = text
+        .replace("value: $size", "value: 100B, payload: {pooled: 16MiB}")
+        .replace("cases: [{size: 1KiB}, {size: 2KiB}]\n", "");
+    let plan = made(&text);
+    let Role::Produce(writers) = &plan.cases[0].load["writers"].role else { panic!("writers produce") };
+    assert_eq!(writers.records_max, Some(2000));
+    assert_eq!(writers.payload, Payload::Pooled { pool_bytes: 16 << 20 });
+    assert_eq!(plan.cases[0].phases.measure_ns, 60_000_000_000);
+    assert_eq!(plan.cases[0].phases.drain_ns, 120_000_000_000, "auto is the delivery timeout");
+    assert_eq!(plan.isolation, Isolation::Topic);
+    // 5 s of warm-up at 1000/s, then 2000 records.
+    assert_eq!(volume_bytes(&plan), Some(7000 * 100));
+}
+
+#[test]
+fn estimates_add_up() {
+    let plan = made(BASE);
+    // 15 s at 1000/s in two cases of 1 KiB and 2 KiB.
+    assert_eq!(volume_bytes(&plan), Some(15_000 * (1024 + 2048)));
+    assert_eq!(bytes_to_write(&plan), Some(15_000 * (1024 + 2048 + 24)));
+    assert!(expected_seconds(&plan) > 30.0 && expected_seconds(&plan) < 60.0);
+    let open = choose(BASE, &set(&[("rate", "max")])).unwrap();
+    assert_eq!((bytes_to_write(&open), volume_bytes(&open)), (None, None));
+}
+
+const TARGET: &str = "\
+kdyno: 1
+target: staging
+cluster_id: aB3x
+client: {bootstrap: [127.0.0.1:9092]}
+";
+
+fn attached(guard: &str, pairs: &[(&str, &str)]) -> Result<Plan, String> {
+    let target = TargetFile::parse(&format!("{TARGET}{guard}"), "t.yaml").unwrap().resolve(None).unwrap();
+    choose(BASE, &Choices { target: Some(target), ..set(pairs) })
+}
+
+#[test]
+fn a_target_replaces_the_system_and_its_caps_hold() {
+    let plan = attached("", &[("brokers", "6")]).unwrap();
+    let SystemPlan::Attached(target) = &plan.cases[0].system else { panic!("attached") };
+    assert_eq!((target.prefix.as_str(), target.cluster_id.as_str()), ("kdyno-", "aB3x"));
+    let refused = |caps: &str, pairs: &[(&str, &str)]| {
+        attached(&format!("guard: {{caps: {{{caps}}}}}\n"), pairs).unwrap_err()
+    };
+    assert!(refused("produce: 1MiB/s", &[]).contains("up to 2048000 bytes/s"));
+    assert!(refused("partitions: 3", &[]).contains("makes 4 partitions"));
+    assert!(refused("connections: 1", &[]).contains("has 2 clients"));
+    assert!(refused("disk: 1MiB", &[]).contains("writes about"));
+    assert!(refused("time: 30s", &[]).contains("takes about 38 s"));
+    assert!(refused("", &[("rate", "max")]).contains("does not allow"));
+    let allowed = |caps: &str| {
+        attached(&format!("guard: {{allow: [rate-max], caps: {{{caps}}}}}\n"), &[("rate", "max")])
+    };
+    assert!(allowed("connections: 10").is_ok());
+    assert!(allowed("produce: 1GiB/s").unwrap_err().contains("cannot hold"));
+    assert!(allowed("disk: 1GiB").unwrap_err().contains("cannot hold"));
+}
