@@ -1,0 +1,288 @@
+//! Packed columns: a row's counts, sums and histograms as one small blob.
+//!
+//! A blob is: 1 byte form ([`FORM_PLAIN`] or [`FORM_DEFLATED`]), 4 bytes length of the plain bytes (big
+//! endian), then the plain or deflated bytes. Plain bytes are `postcard` of the private twins below; the
+//! live types of `kdyno_model` stay free to change, the twins change only with the format version.
+
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
+use kdyno_model::sample::{ClientTotals, Counts, ProbeReading, Sample, StreamTotals, Timing};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+
+const FORM_PLAIN: u8 = 0;
+const FORM_DEFLATED: u8 = 1;
+const HEAD_BYTES: usize = 5;
+
+/// Largest plain form of one blob. A phase row of eight full histograms is below 600 KB, the totals of a
+/// hundred thousand clients below 2 MB; what claims more is damaged.
+pub(crate) const PLAIN_BYTES_MAX: usize = 16 << 20;
+
+/// Below this a blob is not worth deflating.
+const DEFLATE_BYTES_MIN: usize = 64;
+
+/// Why a blob cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PackError {
+    #[error("a packed column is cut off")]
+    Short,
+    #[error("a packed column has the unknown form {0}")]
+    Form(u8),
+    #[error("a packed column claims {0} bytes, more than {PLAIN_BYTES_MAX}")]
+    Huge(usize),
+    #[error("a packed column has another length than it claims")]
+    Length,
+    #[error("a packed column does not decode: {0}")]
+    Content(String),
+    #[error("a packed column names the unknown timing {0}")]
+    Timing(u8),
+}
+
+/// What a sample row keeps beside its key.
+#[derive(Serialize, Deserialize)]
+struct PackedSample {
+    counts: PackedCounts,
+    timings: Vec<PackedTiming>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct PackedTiming {
+    /// See [`timing_code`].
+    timing: u8,
+    sum_ns: Option<u128>,
+    /// HdrHistogram V2 bytes; empty: none.
+    histogram: Vec<u8>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct PackedCounts {
+    offered: u64,
+    achieved: u64,
+    acknowledged: u64,
+    acknowledged_bytes: u64,
+    failed: BTreeMap<String, u64>,
+    unresolved: u64,
+    requests: u64,
+    request_bytes: u64,
+    batches: u64,
+    retries: u64,
+    fetched: u64,
+    fetched_bytes: u64,
+    clamped: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct PackedTotals {
+    counts: PackedCounts,
+    /// Records and span_ns of each client.
+    clients: Vec<(u64, u64)>,
+}
+
+/// Readings of one instant and subject together, so that their names stand once.
+#[derive(Serialize, Deserialize)]
+struct PackedReadings {
+    at_ns: i64,
+    subject: String,
+    values: Vec<(String, f64)>,
+}
+
+/// What [`unpack_sample`] gives back: counts, histograms, sums.
+pub(crate) type SampleContent = (Counts, BTreeMap<Timing, Vec<u8>>, BTreeMap<Timing, u128>);
+
+pub(crate) fn pack_sample(sample: &Sample) -> Result<Vec<u8>, PackError> {
+    let timings = Timing::ALL
+        .into_iter()
+        .filter(|timing| sample.histograms.contains_key(timing) || sample.sums_ns.contains_key(timing))
+        .map(|timing| PackedTiming {
+            timing: timing_code(timing),
+            sum_ns: sample.sums_ns.get(&timing).copied(),
+            histogram: sample.histograms.get(&timing).cloned().unwrap_or_default(),
+        })
+        .collect();
+    pack(&PackedSample { counts: counts_in(&sample.counts), timings })
+}
+
+pub(crate) fn unpack_sample(blob: &[u8]) -> Result<SampleContent, PackError> {
+    let packed: PackedSample = unpack(blob)?;
+    let mut histograms = BTreeMap::new();
+    let mut sums_ns = BTreeMap::new();
+    for entry in packed.timings {
+        let timing = timing_of(entry.timing)?;
+        if let Some(sum_ns) = entry.sum_ns {
+            sums_ns.insert(timing, sum_ns);
+        }
+        if !entry.histogram.is_empty() {
+            histograms.insert(timing, entry.histogram);
+        }
+    }
+    Ok((counts_out(packed.counts), histograms, sums_ns))
+}
+
+pub(crate) fn pack_totals(totals: &StreamTotals) -> Result<Vec<u8>, PackError> {
+    let clients = totals.clients.iter().map(|client| (client.records, client.span_ns)).collect();
+    pack(&PackedTotals { counts: counts_in(&totals.counts), clients })
+}
+
+pub(crate) fn unpack_totals(stream: u16, blob: &[u8]) -> Result<StreamTotals, PackError> {
+    let packed: PackedTotals = unpack(blob)?;
+    let clients =
+        packed.clients.into_iter().map(|(records, span_ns)| ClientTotals { records, span_ns }).collect();
+    Ok(StreamTotals { stream, counts: counts_out(packed.counts), clients })
+}
+
+pub(crate) fn pack_readings(readings: &[ProbeReading]) -> Result<Vec<u8>, PackError> {
+    let mut groups: Vec<PackedReadings> = Vec::new();
+    for reading in readings {
+        let value = (reading.series.clone(), reading.value);
+        match groups.last_mut() {
+            Some(last) if last.at_ns == reading.at_ns && last.subject == reading.subject => {
+                last.values.push(value);
+            }
+            _ => groups.push(PackedReadings {
+                at_ns: reading.at_ns,
+                subject: reading.subject.clone(),
+                values: vec![value],
+            }),
+        }
+    }
+    pack(&groups)
+}
+
+pub(crate) fn unpack_readings(blob: &[u8]) -> Result<Vec<ProbeReading>, PackError> {
+    let groups: Vec<PackedReadings> = unpack(blob)?;
+    let readings = groups.into_iter().flat_map(|group| {
+        let PackedReadings { at_ns, subject, values } = group;
+        values.into_iter().map(move |(series, value)| ProbeReading {
+            at_ns,
+            subject: subject.clone(),
+            series,
+            value,
+        })
+    });
+    Ok(readings.collect())
+}
+
+fn pack<T: Serialize>(value: &T) -> Result<Vec<u8>, PackError> {
+    let plain = postcard::to_stdvec(value).map_err(|error| PackError::Content(error.to_string()))?;
+    let length = u32::try_from(plain.len()).ok().filter(|_| plain.len() <= PLAIN_BYTES_MAX);
+    let length = length.ok_or(PackError::Huge(plain.len()))?;
+    let mut blob = Vec::with_capacity(HEAD_BYTES + plain.len());
+    blob.push(FORM_DEFLATED);
+    blob.extend_from_slice(&length.to_be_bytes());
+    if plain.len() >= DEFLATE_BYTES_MIN {
+        let mut encoder = DeflateEncoder::new(blob, Compression::default());
+        encoder.write_all(&plain).map_err(|error| PackError::Content(error.to_string()))?;
+        blob = encoder.finish().map_err(|error| PackError::Content(error.to_string()))?;
+        if blob.len() < HEAD_BYTES + plain.len() {
+            return Ok(blob);
+        }
+        blob.truncate(HEAD_BYTES);
+    }
+    blob[0] = FORM_PLAIN;
+    blob.extend_from_slice(&plain);
+    Ok(blob)
+}
+
+fn unpack<T: DeserializeOwned>(blob: &[u8]) -> Result<T, PackError> {
+    let Some((&[form, a, b, c, d], body)) = blob.split_first_chunk::<HEAD_BYTES>() else {
+        return Err(PackError::Short);
+    };
+    let length = usize::try_from(u32::from_be_bytes([a, b, c, d])).map_err(|_| PackError::Length)?;
+    if length > PLAIN_BYTES_MAX {
+        return Err(PackError::Huge(length));
+    }
+    match form {
+        FORM_PLAIN if body.len() == length => decode(body),
+        FORM_PLAIN => Err(PackError::Length),
+        FORM_DEFLATED => decode(&inflate(body, length)?),
+        other => Err(PackError::Form(other)),
+    }
+}
+
+/// Inflates to exactly `length` bytes; memory grows with what is really there, not with the claim.
+fn inflate(body: &[u8], length: usize) -> Result<Vec<u8>, PackError> {
+    let mut plain = Vec::new();
+    let limit = length as u64 + 1;
+    DeflateDecoder::new(body)
+        .take(limit)
+        .read_to_end(&mut plain)
+        .map_err(|error| PackError::Content(error.to_string()))?;
+    if plain.len() == length { Ok(plain) } else { Err(PackError::Length) }
+}
+
+fn decode<T: DeserializeOwned>(plain: &[u8]) -> Result<T, PackError> {
+    let (value, rest) =
+        postcard::take_from_bytes(plain).map_err(|error| PackError::Content(error.to_string()))?;
+    if rest.is_empty() { Ok(value) } else { Err(PackError::Length) }
+}
+
+fn counts_in(counts: &Counts) -> PackedCounts {
+    let Counts {
+        offered,
+        achieved,
+        acknowledged,
+        acknowledged_bytes,
+        failed,
+        unresolved,
+        requests,
+        request_bytes,
+        batches,
+        retries,
+        fetched,
+        fetched_bytes,
+        clamped,
+    } = counts.clone();
+    PackedCounts {
+        offered,
+        achieved,
+        acknowledged,
+        acknowledged_bytes,
+        failed,
+        unresolved,
+        requests,
+        request_bytes,
+        batches,
+        retries,
+        fetched,
+        fetched_bytes,
+        clamped,
+    }
+}
+
+fn counts_out(packed: PackedCounts) -> Counts {
+    Counts {
+        offered: packed.offered,
+        achieved: packed.achieved,
+        acknowledged: packed.acknowledged,
+        acknowledged_bytes: packed.acknowledged_bytes,
+        failed: packed.failed,
+        unresolved: packed.unresolved,
+        requests: packed.requests,
+        request_bytes: packed.request_bytes,
+        batches: packed.batches,
+        retries: packed.retries,
+        fetched: packed.fetched,
+        fetched_bytes: packed.fetched_bytes,
+        clamped: packed.clamped,
+    }
+}
+
+fn timing_code(timing: Timing) -> u8 {
+    match timing {
+        Timing::Response => 0,
+        Timing::Service => 1,
+        Timing::Lag => 2,
+        Timing::Block => 3,
+        Timing::Linger => 4,
+        Timing::Queue => 5,
+        Timing::Request => 6,
+        Timing::Callback => 7,
+    }
+}
+
+fn timing_of(code: u8) -> Result<Timing, PackError> {
+    Timing::ALL.into_iter().find(|timing| timing_code(*timing) == code).ok_or(PackError::Timing(code))
+}
