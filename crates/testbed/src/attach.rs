@@ -1,0 +1,233 @@
+//! An existing cluster, reached by a target file: is it the one that was meant, and can it carry the plan within the
+//! caps?
+//!
+//! What a plan alone can tell (rates, bytes, time, partitions in all) is checked when it is made. Here comes what needs
+//! the cluster's answer. Nothing is written: connecting and metadata are all that is sent.
+
+use crate::clean;
+use crate::error::TestbedError;
+use kdyno_kafka::admin::{Admin, AdminError, ClusterInfo};
+use kdyno_model::plan::{AttachedPlan, CasePlan};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// Longest wait for an answer over a network.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(15);
+/// Longest name of a topic in Kafka.
+const TOPIC_NAME_CHARACTERS_MAX: usize = 249;
+/// Room for a run id, dashes and the topic's own address.
+const PREFIX_CHARACTERS_MAX: usize = 100;
+
+/// A cluster that answered with the right id.
+#[derive(Debug)]
+pub struct Attached {
+    target: String,
+    cluster: ClusterInfo,
+    declared: BTreeMap<String, String>,
+    caps: kdyno_model::plan::Caps,
+    prefix: String,
+    leftovers: usize,
+}
+
+impl Attached {
+    /// Connects and looks.
+    ///
+    /// # Errors
+    /// The prefix is unusable, nobody answers, or the cluster has another id than the target says.
+    pub fn check(plan: &AttachedPlan) -> Result<Self, TestbedError> {
+        let (mut admin, cluster) = connect(plan)?;
+        let topics = admin.topics(None).map_err(|e| failed(&plan.target, &e))?;
+        let ours = topics.iter().filter(|topic| clean::run_id_of(&plan.prefix, &topic.name).is_some());
+        Ok(Self {
+            target: plan.target.clone(),
+            declared: plan.facts.clone(),
+            caps: plan.caps,
+            prefix: plan.prefix.clone(),
+            leftovers: ours.count(),
+            cluster,
+        })
+    }
+
+    /// Checks what needs the cluster's size: replicas need that many brokers, and each client may connect to each
+    /// broker.
+    ///
+    /// # Errors
+    /// The case does not fit.
+    pub fn check_case(&self, case: &CasePlan) -> Result<(), TestbedError> {
+        let brokers = self.cluster.brokers.len() as u64;
+        let refuse = |message: String, hint: &str| {
+            let message = format!("target {}: {message}", self.target);
+            Err(TestbedError::Attach { message, hint: Some(hint.to_string()) })
+        };
+        for (name, topic) in &case.topics {
+            if u64::from(topic.replicas) > brokers {
+                let message = format!(
+                    "topic {name} wants {} replicas, the cluster has {brokers} brokers",
+                    topic.replicas
+                );
+                return refuse(message, "lower its replicas");
+            }
+            if self.prefix.len() + name.len() + 40 > TOPIC_NAME_CHARACTERS_MAX {
+                return refuse(
+                    format!("topic {name} with prefix and run id is longer than Kafka allows"),
+                    "shorten its name",
+                );
+            }
+        }
+        let clients: u64 = case.load.values().map(|item| u64::from(item.clients)).sum();
+        // A client asks one bootstrap address before it knows the brokers.
+        let connections = clients.saturating_mul(brokers + 1);
+        match self.caps.connections {
+            Some(cap) if connections > u64::from(cap) => refuse(
+                format!(
+                    "{clients} clients may open {connections} connections, one to each of {brokers} brokers and one to begin with, its cap is {cap}"
+                ),
+                "use fewer clients",
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// What is known of the cluster; what the target file declares is marked as declared.
+    #[must_use]
+    pub fn facts(&self) -> BTreeMap<String, String> {
+        let mut facts: BTreeMap<String, String> =
+            self.declared.iter().map(|(key, value)| (format!("declared.{key}"), value.clone())).collect();
+        facts.insert("target".to_string(), self.target.clone());
+        facts.insert("cluster_id".to_string(), self.cluster.cluster_id.clone().unwrap_or_default());
+        facts.insert("brokers".to_string(), self.cluster.brokers.len().to_string());
+        let racks: std::collections::BTreeSet<_> =
+            self.cluster.brokers.iter().filter_map(|b| b.rack.as_deref()).collect();
+        if !racks.is_empty() {
+            facts.insert("racks".to_string(), racks.into_iter().collect::<Vec<_>>().join(","));
+        }
+        facts
+    }
+
+    /// Topics of earlier runs that are still there; `kdyno clean` removes them.
+    #[must_use]
+    pub fn leftover_topics(&self) -> usize {
+        self.leftovers
+    }
+}
+
+/// Connects, and goes no further unless the cluster's id is the target's.
+pub(crate) fn connect(plan: &AttachedPlan) -> Result<(Admin, ClusterInfo), TestbedError> {
+    check_prefix(plan)?;
+    let client_id = format!("{}admin", plan.prefix);
+    let mut admin =
+        Admin::connect(&plan.bootstrap, &client_id, ANSWER_TIME_MAX).map_err(|e| failed(&plan.target, &e))?;
+    let cluster = admin.cluster().map_err(|e| failed(&plan.target, &e))?;
+    let id = cluster.cluster_id.as_deref().unwrap_or("none");
+    if id != plan.cluster_id {
+        return Err(TestbedError::Attach {
+            message: format!(
+                "target {} names cluster id {}, but {} answers as {id}; nothing was sent",
+                plan.target,
+                plan.cluster_id,
+                plan.bootstrap.join(",")
+            ),
+            hint: Some("check bootstrap and cluster_id of the target file".to_string()),
+        });
+    }
+    Ok((admin, cluster))
+}
+
+/// The prefix alone keeps our topics apart from others', so it must say something and be valid in a topic's name.
+fn check_prefix(plan: &AttachedPlan) -> Result<(), TestbedError> {
+    let prefix = &plan.prefix;
+    let valid = (3..=PREFIX_CHARACTERS_MAX).contains(&prefix.len())
+        && prefix.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
+    if valid {
+        return Ok(());
+    }
+    Err(TestbedError::Attach {
+        message: format!("target {}: \"{prefix}\" cannot be a prefix of topics", plan.target),
+        hint: Some(format!(
+            "use 3 to {PREFIX_CHARACTERS_MAX} letters, digits, dots, dashes or underscores, e.g. kdyno-"
+        )),
+    })
+}
+
+pub(crate) fn failed(target: &str, error: &AdminError) -> TestbedError {
+    TestbedError::Attach { message: format!("target {target}: {error}"), hint: None }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use kdyno_kafka::admin::BrokerInfo;
+    use kdyno_model::plan::{Caps, PhasesPlan, TopicPlan};
+
+    pub(crate) fn plan(prefix: &str) -> AttachedPlan {
+        AttachedPlan {
+            target: "staging".to_string(),
+            bootstrap: vec!["127.0.0.1:1".to_string()],
+            cluster_id: "x".to_string(),
+            prefix: prefix.to_string(),
+            caps: Caps {
+                produce_bytes_per_s: None,
+                connections: None,
+                partitions: None,
+                disk_bytes: None,
+                time_ns: None,
+            },
+            allow: vec![],
+            facts: BTreeMap::new(),
+        }
+    }
+
+    fn attached() -> Attached {
+        let broker = |id| BrokerInfo { id, host: "h".to_string(), port: 1, rack: Some("a".to_string()) };
+        Attached {
+            target: "staging".to_string(),
+            cluster: ClusterInfo {
+                cluster_id: Some("x".into()),
+                controller_id: 0,
+                brokers: vec![broker(0), broker(1)],
+            },
+            declared: BTreeMap::from([("disk".to_string(), "gp3".to_string())]),
+            caps: plan("kdyno-").caps,
+            prefix: "kdyno-".to_string(),
+            leftovers: 0,
+        }
+    }
+
+    fn case(replicas: u32) -> CasePlan {
+        CasePlan {
+            label: String::new(),
+            params: BTreeMap::new(),
+            system: kdyno_model::plan::SystemPlan::Attached(plan("kdyno-")),
+            topics: BTreeMap::from([(
+                "perf".to_string(),
+                TopicPlan { partitions: 1, replicas, config: BTreeMap::new() },
+            )]),
+            load: BTreeMap::new(),
+            phases: PhasesPlan { warmup_ns: 0, measure_ns: 1, drain_ns: 0 },
+        }
+    }
+
+    #[test]
+    fn useless_prefixes_are_refused_before_connecting() {
+        for prefix in ["", "a", "a b c", "über-", &"x".repeat(101)] {
+            let error = Attached::check(&plan(prefix)).expect_err("prefix");
+            assert!(error.to_string().contains("cannot be a prefix"), "{error}");
+        }
+        let error = Attached::check(&plan("kdyno-")).expect_err("nobody listens on port 1");
+        assert!(error.to_string().starts_with("target staging: "), "{error}");
+    }
+
+    #[test]
+    fn replicas_need_brokers() {
+        assert!(attached().check_case(&case(2)).is_ok());
+        let error = attached().check_case(&case(3)).expect_err("two brokers");
+        assert!(error.to_string().contains("wants 3 replicas, the cluster has 2 brokers"), "{error}");
+    }
+
+    #[test]
+    fn declared_facts_are_marked() {
+        let facts = attached().facts();
+        assert_eq!(facts["declared.disk"], "gp3");
+        assert_eq!(facts["brokers"], "2");
+    }
+}

@@ -1,0 +1,273 @@
+//! The settings files of brokers, controllers and ZooKeeper.
+
+use super::layout::{Layout, Node, NodeKind};
+use crate::error::TestbedError;
+use crate::version::Version;
+use kdyno_model::plan::ClusterPlan;
+use std::collections::BTreeMap;
+
+/// Settings by name.
+pub(super) type Settings = BTreeMap<String, String>;
+
+/// Settings that describe where the cluster runs. The plan's other fields decide them, so a scenario's `config`
+/// may not.
+const OURS: [&str; 15] = [
+    "advertised.listeners",
+    "broker.id",
+    "controller.listener.names",
+    "controller.quorum.bootstrap.servers",
+    "controller.quorum.voters",
+    "inter.broker.listener.name",
+    "listener.security.protocol.map",
+    "listeners",
+    "log.dir",
+    "log.dirs",
+    "metadata.log.dir",
+    "node.id",
+    "process.roles",
+    "security.inter.broker.protocol",
+    "zookeeper.connect",
+];
+
+/// How much of its log each partition keeps, so that a long run cannot fill the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    /// `log.retention.bytes`: kept per partition and replica.
+    pub partition_bytes: u64,
+    /// `log.segment.bytes`: the log is cut off in steps of this.
+    pub segment_bytes: u64,
+}
+
+impl Retention {
+    /// Divides a budget of bytes over all replicas of all partitions of the cluster.
+    ///
+    /// A partition holds at most its retained bytes, one segment being written and what arrives between two
+    /// checks; the budget is divided so that the first two fit: `retained + segment = 5/4 retained`.
+    #[must_use]
+    pub fn within(budget_bytes: u64, partition_replicas: u64) -> Self {
+        /// Below this a fast load would roll segments many times a second.
+        const RETAINED_BYTES_MIN: u64 = 64 << 20;
+        /// Above this a larger figure changes nothing that a test of hours would see.
+        const RETAINED_BYTES_MAX: u64 = 16 << 30;
+        /// Kafka's own default.
+        const SEGMENT_BYTES_MAX: u64 = 1 << 30;
+        let share = budget_bytes / partition_replicas.max(1);
+        let partition_bytes = (share / 5 * 4).clamp(RETAINED_BYTES_MIN, RETAINED_BYTES_MAX);
+        Self { partition_bytes, segment_bytes: (partition_bytes / 4).min(SEGMENT_BYTES_MAX) }
+    }
+}
+
+/// Refuses settings that are not a scenario's to make.
+pub(super) fn check_overrides(plan: &ClusterPlan) -> Result<(), TestbedError> {
+    match plan.config.keys().find(|key| OURS.contains(&key.as_str())) {
+        Some(key) => Err(TestbedError::Impossible(format!(
+            "broker setting {key} follows from mode, brokers and storage; it cannot be set in config"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Settings of a broker or controller; the plan's own settings come last and win.
+pub(super) fn kafka(
+    plan: &ClusterPlan,
+    layout: &Layout,
+    node: &Node,
+    version: &Version,
+    retention: Retention,
+) -> Settings {
+    let mut settings = Settings::new();
+    let mut set = |key: &str, value: String| settings.insert(key.to_string(), value);
+    let data: Vec<_> = node.data.iter().map(|folder| folder.display().to_string()).collect();
+    set("log.dirs", data.join(","));
+    let clients = format!("PLAINTEXT://127.0.0.1:{}", node.client_port);
+    let peers = format!("CONTROLLER://127.0.0.1:{}", node.peer_port);
+    let kraft = layout.zookeepers().next().is_none();
+    if kraft {
+        set("node.id", node.id.to_string());
+        set("controller.quorum.voters", layout.voters());
+        set("controller.listener.names", "CONTROLLER".to_string());
+        set("listener.security.protocol.map", "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT".to_string());
+        let (roles, listeners) = match node.kind {
+            NodeKind::Combined => ("broker,controller", format!("{clients},{peers}")),
+            NodeKind::Controller => ("controller", peers),
+            NodeKind::Broker | NodeKind::Zookeeper => ("broker", clients.clone()),
+        };
+        set("process.roles", roles.to_string());
+        set("listeners", listeners);
+    } else {
+        set("broker.id", node.id.to_string());
+        let servers: Vec<_> = layout.zookeepers().map(|zk| format!("127.0.0.1:{}", zk.client_port)).collect();
+        set("zookeeper.connect", servers.join(","));
+        // Brokers are started beside ZooKeeper, not after it.
+        set("zookeeper.connection.timeout.ms", "60000".to_string());
+        set("listeners", clients.clone());
+    }
+    if node.kind.is_broker() {
+        set("advertised.listeners", clients);
+        set("inter.broker.listener.name", "PLAINTEXT".to_string());
+        if let Some(rack) = &node.rack {
+            set("broker.rack", rack.clone());
+        }
+        broker_defaults(plan.brokers, version, retention, &mut settings);
+    }
+    settings.extend(plan.config.iter().map(|(key, value)| (key.clone(), value.clone())));
+    settings
+}
+
+/// What a test cluster of this size needs in place of Kafka's defaults.
+fn broker_defaults(brokers: u32, version: &Version, retention: Retention, settings: &mut Settings) {
+    let replicas = brokers.min(3).to_string();
+    let in_sync_min = brokers.min(2).to_string();
+    let mut set = |key: &str, value: &str| settings.insert(key.to_string(), value.to_string());
+    set("offsets.topic.replication.factor", &replicas);
+    set("transaction.state.log.replication.factor", &replicas);
+    set("transaction.state.log.min.isr", &in_sync_min);
+    if version.at_least(4, 0) {
+        set("share.coordinator.state.topic.replication.factor", &replicas);
+        set("share.coordinator.state.topic.min.isr", &in_sync_min);
+    }
+    // Nobody joins late, and topics are made with the layout that the plan states.
+    set("group.initial.rebalance.delay.ms", "0");
+    set("auto.create.topics.enable", "false");
+    set("log.retention.bytes", &retention.partition_bytes.to_string());
+    set("log.segment.bytes", &retention.segment_bytes.to_string());
+    set("log.retention.check.interval.ms", "5000");
+    set("log.segment.delete.delay.ms", "1000");
+}
+
+/// Settings of a ZooKeeper server: those that Kafka ships, on the loopback address.
+pub(super) fn zookeeper(layout: &Layout, node: &Node) -> Settings {
+    let mut settings = Settings::new();
+    let mut set = |key: String, value: String| settings.insert(key, value);
+    set("dataDir".into(), node.data.first().map(|folder| folder.display().to_string()).unwrap_or_default());
+    set("clientPort".into(), node.client_port.to_string());
+    set("clientPortAddress".into(), "127.0.0.1".into());
+    set("maxClientCnxns".into(), "0".into());
+    set("admin.enableServer".into(), "false".into());
+    let ensemble: Vec<&Node> = layout.zookeepers().collect();
+    if ensemble.len() > 1 {
+        set("tickTime".into(), "2000".into());
+        set("initLimit".into(), "10".into());
+        set("syncLimit".into(), "5".into());
+        for peer in ensemble {
+            let address = format!("127.0.0.1:{}:{}", peer.peer_port, peer.election_port);
+            set(format!("server.{}", zookeeper_id(peer)), address);
+        }
+    }
+    settings
+}
+
+/// ZooKeeper's own number of a server (`myid`), which counts from 1.
+pub(super) fn zookeeper_id(node: &Node) -> u32 {
+    node.id + 1
+}
+
+/// A Java properties file.
+pub(super) fn properties(settings: &Settings) -> String {
+    settings.iter().map(|(key, value)| format!("{}={}\n", escape(key, true), escape(value, false))).collect()
+}
+
+fn escape(text: &str, key: bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (index, character) in text.chars().enumerate() {
+        match character {
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            ' ' | '\t' if key || index == 0 => out.extend(['\\', character]),
+            '=' | ':' | '#' | '!' if key => out.extend(['\\', character]),
+            // The reader takes the file as Latin-1 in old releases.
+            c if !c.is_ascii() => {
+                let mut units = [0; 2];
+                for unit in c.encode_utf16(&mut units) {
+                    out.push_str(&format!("\\u{unit:04x}"));
+                }
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::layout::tests::{layout, plan};
+    use super::*;
+    use kdyno_model::plan::Mode;
+
+    fn settings(plan: &ClusterPlan, index: usize, version: &str) -> Settings {
+        let layout = layout(plan);
+        let retention = Retention::within(100 << 30, 100);
+        kafka(plan, &layout, &layout.nodes[index], &Version::parse(version).expect("version"), retention)
+    }
+
+    #[test]
+    fn each_role_gets_its_listeners() {
+        let combined = settings(&plan(Mode::KraftCombined, 4), 0, "4.1.1");
+        assert_eq!(combined["process.roles"], "broker,controller");
+        assert!(combined["listeners"].contains(",CONTROLLER://127.0.0.1:"));
+        let fourth = settings(&plan(Mode::KraftCombined, 4), 3, "4.1.1");
+        assert_eq!(fourth["process.roles"], "broker");
+        assert!(!fourth["listeners"].contains("CONTROLLER"));
+        let controller = settings(&plan(Mode::KraftControllers { controllers: 1 }, 1), 0, "3.7.2");
+        assert_eq!(controller["process.roles"], "controller");
+        assert!(!controller.contains_key("advertised.listeners"));
+        let old = settings(&plan(Mode::Zookeeper { nodes: 3 }, 2), 4, "2.7.2");
+        assert_eq!(old["broker.id"], "1");
+        assert_eq!(old["zookeeper.connect"].split(',').count(), 3);
+        assert!(!old.contains_key("process.roles"));
+    }
+
+    #[test]
+    fn replication_of_internal_topics_follows_the_number_of_brokers() {
+        let one = settings(&plan(Mode::KraftCombined, 1), 0, "4.1.1");
+        assert_eq!(
+            (one["offsets.topic.replication.factor"].as_str(), one["transaction.state.log.min.isr"].as_str()),
+            ("1", "1")
+        );
+        let five = settings(&plan(Mode::KraftCombined, 5), 0, "4.1.1");
+        assert_eq!(
+            (
+                five["offsets.topic.replication.factor"].as_str(),
+                five["transaction.state.log.min.isr"].as_str()
+            ),
+            ("3", "2")
+        );
+    }
+
+    #[test]
+    fn the_plans_settings_win_except_where_the_cluster_is() {
+        let mut plan = plan(Mode::KraftCombined, 1);
+        plan.config.insert("log.segment.bytes".into(), "1048576".into());
+        assert_eq!(settings(&plan, 0, "4.1.1")["log.segment.bytes"], "1048576");
+        assert!(check_overrides(&plan).is_ok());
+        plan.config.insert("listeners".into(), "PLAINTEXT://0.0.0.0:9092".into());
+        assert!(check_overrides(&plan).expect_err("ours").to_string().contains("listeners"));
+    }
+
+    #[test]
+    fn a_single_zookeeper_stands_alone_and_three_form_an_ensemble() {
+        let one = layout(&plan(Mode::Zookeeper { nodes: 1 }, 1));
+        assert!(!zookeeper(&one, &one.nodes[0]).contains_key("server.1"));
+        let three = layout(&plan(Mode::Zookeeper { nodes: 3 }, 1));
+        assert!(zookeeper(&three, &three.nodes[2]).contains_key("server.3"));
+    }
+
+    #[test]
+    fn retained_bytes_of_all_partitions_fit_the_budget() {
+        for (budget, replicas) in [(40u64 << 30, 36u64), (1 << 40, 7), (200 << 30, 400)] {
+            let retention = Retention::within(budget, replicas);
+            assert!(
+                (retention.partition_bytes + retention.segment_bytes) * replicas <= budget,
+                "{retention:?}"
+            );
+        }
+        assert_eq!(Retention::within(0, 0).partition_bytes, 64 << 20, "never nothing");
+    }
+
+    #[test]
+    fn properties_survive_odd_characters() {
+        let settings = Settings::from([("a b".into(), " c:\\x=1\n\u{e9}".into())]);
+        assert_eq!(properties(&settings), "a\\ b=\\ c:\\\\x=1\\n\\u00e9\n");
+    }
+}

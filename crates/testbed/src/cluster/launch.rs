@@ -1,0 +1,129 @@
+//! The command line of each JVM: the flags that Kafka's own start scripts give it.
+//!
+//! `kafka-server-start.sh` and `kafka-run-class.sh` of 2.7 to 4.3 pass the same flags. Left out on purpose: JMX
+//! (no one connects, and its threads are not free) and `CLASSPATH` or option variables of the user's shell, so that
+//! the command line kept with the run says all.
+
+use super::layout::{Node, NodeKind};
+use crate::distribution::Distribution;
+use kdyno_model::plan::ClusterPlan;
+
+/// Performance flags of `kafka-run-class.sh`, in its order.
+const PERFORMANCE_FLAGS: [&str; 7] = [
+    "-server",
+    "-XX:+UseG1GC",
+    "-XX:MaxGCPauseMillis=20",
+    "-XX:InitiatingHeapOccupancyPercent=35",
+    "-XX:+ExplicitGCInvokesConcurrent",
+    "-XX:MaxInlineLevel=15",
+    "-Djava.awt.headless=true",
+];
+/// Heap that `zookeeper-server-start.sh` gives.
+const ZOOKEEPER_HEAP_BYTES: u64 = 512 << 20;
+/// Variables that would change a JVM behind the command line's back.
+pub(super) const UNSET_VARIABLES: [&str; 4] =
+    ["JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH"];
+
+/// File names inside a node's folder.
+pub(super) const CONSOLE_FILE: &str = "console.log";
+pub(super) const LOGS_FOLDER: &str = "logs";
+
+/// The settings file's name.
+pub(super) fn config_file(kind: NodeKind) -> &'static str {
+    if kind == NodeKind::Zookeeper { "zookeeper.properties" } else { "server.properties" }
+}
+
+/// Program and arguments for one node.
+pub(super) fn command_line(plan: &ClusterPlan, distribution: &Distribution, node: &Node) -> Vec<String> {
+    let zookeeper = node.kind == NodeKind::Zookeeper;
+    let heap = megabytes(if zookeeper { ZOOKEEPER_HEAP_BYTES } else { plan.heap_bytes });
+    let logs = node.folder.join(LOGS_FOLDER).display().to_string();
+    let log_config = super::logging::config(distribution.log_backend);
+    let mut line =
+        vec![distribution.java.program.display().to_string(), format!("-Xmx{heap}"), format!("-Xms{heap}")];
+    line.extend(PERFORMANCE_FLAGS.map(str::to_string));
+    line.extend(gc_log(distribution.java.major, &logs, if zookeeper { "zookeeper" } else { "kafkaServer" }));
+    line.push(format!("-Dkafka.logs.dir={logs}"));
+    line.push(format!("{}{}", log_config.option, node.folder.join(log_config.file_name).display()));
+    line.extend(["-cp".to_string(), distribution.classpath_argument()]);
+    if !zookeeper {
+        line.extend(plan.jvm_options.iter().cloned());
+    }
+    let main = if zookeeper { "org.apache.zookeeper.server.quorum.QuorumPeerMain" } else { "kafka.Kafka" };
+    line.extend([main.to_string(), node.folder.join(config_file(node.kind)).display().to_string()]);
+    line
+}
+
+/// `512m`, or plain bytes when it is no whole number of MiB.
+fn megabytes(bytes: u64) -> String {
+    if bytes.is_multiple_of(1 << 20) { format!("{}m", bytes >> 20) } else { bytes.to_string() }
+}
+
+fn gc_log(java_major: u32, logs: &str, name: &str) -> Vec<String> {
+    let file = format!("{logs}/{name}-gc.log");
+    if java_major >= 9 {
+        return vec![format!("-Xlog:gc*:file={file}:time,tags:filecount=10,filesize=100M")];
+    }
+    let mut flags = vec![format!("-Xloggc:{file}")];
+    flags.extend(
+        ["-verbose:gc", "-XX:+PrintGCDetails", "-XX:+PrintGCDateStamps", "-XX:+PrintGCTimeStamps"]
+            .map(str::to_string),
+    );
+    flags.extend(
+        ["-XX:+UseGCLogFileRotation", "-XX:NumberOfGCLogFiles=10", "-XX:GCLogFileSize=100M"]
+            .map(str::to_string),
+    );
+    flags
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::layout::tests::{layout, plan};
+    use super::*;
+    use crate::java::Java;
+    use crate::version::{LogBackend, Version};
+    use kdyno_model::plan::Mode;
+
+    fn line(java_major: u32, mode: Mode, index: usize) -> String {
+        let mut plan = plan(mode, 1);
+        plan.jvm_options = vec!["-XX:+UseZGC".to_string()];
+        let distribution = Distribution {
+            version: Version::parse("3.7.2").expect("version"),
+            java: Java { program: "/j/bin/java".into(), major: java_major, version: java_major.to_string() },
+            classpath: vec!["/k/libs/*".to_string()],
+            log_backend: LogBackend::Log4j1,
+            bootstrap: None,
+        };
+        let layout = layout(&plan);
+        command_line(&plan, &distribution, &layout.nodes[index]).join(" ")
+    }
+
+    #[test]
+    fn a_broker_has_the_scripts_flags_and_the_users_last() {
+        let line = line(17, Mode::KraftCombined, 0);
+        assert!(
+            line.starts_with("/j/bin/java -Xmx512m -Xms512m -server -XX:+UseG1GC -XX:MaxGCPauseMillis=20 "),
+            "{line}"
+        );
+        assert!(line.contains(
+            "-Xlog:gc*:file=/w/broker-0/logs/kafkaServer-gc.log:time,tags:filecount=10,filesize=100M"
+        ));
+        assert!(
+            line.ends_with("-cp /k/libs/* -XX:+UseZGC kafka.Kafka /w/broker-0/server.properties"),
+            "{line}"
+        );
+    }
+
+    #[test]
+    fn java_8_gets_the_flags_it_knows() {
+        let line = line(8, Mode::KraftCombined, 0);
+        assert!(line.contains("-Xloggc:") && !line.contains("-Xlog:"), "{line}");
+    }
+
+    #[test]
+    fn zookeeper_has_its_own_heap_and_none_of_the_brokers_options() {
+        let line = line(17, Mode::Zookeeper { nodes: 1 }, 0);
+        assert!(line.contains("QuorumPeerMain /w/zookeeper-0/zookeeper.properties"), "{line}");
+        assert!(!line.contains("UseZGC"), "{line}");
+    }
+}

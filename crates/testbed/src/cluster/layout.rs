@@ -1,0 +1,271 @@
+//! Which processes make up the cluster: names, numbers, ports, folders.
+
+use super::ports::HeldPorts;
+use crate::error::TestbedError;
+use kdyno_model::plan::{ClusterPlan, Mode, Storage};
+use std::path::{Path, PathBuf};
+
+/// Brokers of a combined cluster that are controllers as well: a majority of three survives one loss, and more
+/// voters make each metadata write wait for more acknowledgements.
+const VOTERS_MAX: u32 = 3;
+/// Number of the first dedicated controller, clear of the brokers' numbers.
+const CONTROLLER_ID_FIRST: u32 = 3000;
+
+/// What a process is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NodeKind {
+    /// Broker and KRaft controller in one.
+    Combined,
+    /// Broker only.
+    Broker,
+    /// KRaft controller only.
+    Controller,
+    /// ZooKeeper server.
+    Zookeeper,
+}
+
+impl NodeKind {
+    pub(crate) fn is_broker(self) -> bool {
+        matches!(self, Self::Combined | Self::Broker)
+    }
+
+    pub(crate) fn is_controller(self) -> bool {
+        matches!(self, Self::Combined | Self::Controller)
+    }
+}
+
+/// One process of the cluster.
+#[derive(Debug, Clone)]
+pub(crate) struct Node {
+    pub kind: NodeKind,
+    /// Node id; ZooKeeper servers count from 0 here and from 1 in their own files.
+    pub id: u32,
+    /// `broker-0`, `controller-3000`, `zookeeper-0`.
+    pub subject: String,
+    /// Its own folder: configuration, log files, console output.
+    pub folder: PathBuf,
+    /// Its data folders; the first also holds a KRaft node's metadata.
+    pub data: Vec<PathBuf>,
+    /// Where its clients connect (a controller has none).
+    pub client_port: u16,
+    /// KRaft controller port, or a ZooKeeper server's port for its peers.
+    pub peer_port: u16,
+    /// A ZooKeeper server's election port.
+    pub election_port: u16,
+    /// `broker.rack`.
+    pub rack: Option<String>,
+    /// Processors it is pinned to; empty: not pinned.
+    pub cpus: Vec<u32>,
+}
+
+/// The whole cluster.
+#[derive(Debug)]
+pub(crate) struct Layout {
+    /// In the order in which they are started.
+    pub nodes: Vec<Node>,
+    /// Id given to a KRaft cluster; a ZooKeeper cluster makes its own.
+    pub cluster_id: String,
+}
+
+/// Where things go.
+pub(crate) struct Places<'a> {
+    /// The cluster's own folder.
+    pub work_dir: &'a Path,
+    /// Root for data in memory, when the plan asks for it; already unique to this cluster.
+    pub memory_root: Option<&'a Path>,
+    /// Name of this cluster's sub-folder on given drives.
+    pub drive_folder: &'a str,
+}
+
+impl Layout {
+    /// Lays the cluster out. Ports come from `ports`, three for each node at most ([`Layout::ports_needed`]).
+    pub(crate) fn new(
+        plan: &ClusterPlan,
+        places: &Places<'_>,
+        cluster_id: String,
+        ports: &mut HeldPorts,
+    ) -> Self {
+        let mut nodes = Vec::new();
+        let mut add = |kind: NodeKind, id: u32, subject: String| {
+            let broker = kind.is_broker();
+            nodes.push(Node {
+                kind,
+                id,
+                folder: places.work_dir.join(&subject),
+                data: data_folders(plan, places, kind, &subject),
+                subject,
+                client_port: if kind == NodeKind::Controller { 0 } else { ports.next() },
+                peer_port: if kind == NodeKind::Broker { 0 } else { ports.next() },
+                election_port: if kind == NodeKind::Zookeeper { ports.next() } else { 0 },
+                rack: if broker { nth_repeating(&plan.racks, id) } else { None },
+                cpus: if broker { nth_repeating(&plan.cpus, id).unwrap_or_default() } else { Vec::new() },
+            });
+        };
+        match plan.mode {
+            Mode::Zookeeper { nodes } => {
+                (0..nodes).for_each(|i| add(NodeKind::Zookeeper, i, format!("zookeeper-{i}")));
+            }
+            Mode::KraftControllers { controllers } => (0..controllers)
+                .map(|i| CONTROLLER_ID_FIRST + i)
+                .for_each(|id| add(NodeKind::Controller, id, format!("controller-{id}"))),
+            Mode::KraftCombined => {}
+        }
+        for id in 0..plan.brokers {
+            let combined = plan.mode == Mode::KraftCombined && id < VOTERS_MAX;
+            add(if combined { NodeKind::Combined } else { NodeKind::Broker }, id, format!("broker-{id}"));
+        }
+        Self { nodes, cluster_id }
+    }
+
+    /// An upper bound of the ports a plan needs.
+    pub(crate) fn ports_needed(plan: &ClusterPlan) -> usize {
+        let others = match plan.mode {
+            Mode::Zookeeper { nodes } => nodes,
+            Mode::KraftControllers { controllers } => controllers,
+            Mode::KraftCombined => 0,
+        };
+        3 * others as usize + 2 * plan.brokers as usize
+    }
+
+    pub(crate) fn brokers(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().filter(|node| node.kind.is_broker())
+    }
+
+    /// `host:port` of each broker, in the order of their ids.
+    pub(crate) fn bootstrap(&self) -> Vec<String> {
+        self.brokers().map(|node| format!("127.0.0.1:{}", node.client_port)).collect()
+    }
+
+    /// `controller.quorum.voters`; empty without KRaft.
+    pub(crate) fn voters(&self) -> String {
+        let voters = self.nodes.iter().filter(|node| node.kind.is_controller());
+        voters.map(|node| format!("{}@127.0.0.1:{}", node.id, node.peer_port)).collect::<Vec<_>>().join(",")
+    }
+
+    pub(crate) fn zookeepers(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().filter(|node| node.kind == NodeKind::Zookeeper)
+    }
+}
+
+/// A shorter list repeats; an empty one gives nothing.
+fn nth_repeating<T: Clone>(list: &[T], index: u32) -> Option<T> {
+    list.get(index as usize % list.len().max(1)).cloned()
+}
+
+/// A broker's logs go where the plan says; controllers and ZooKeeper keep theirs in the run's folder, or in
+/// memory when the brokers do.
+fn data_folders(plan: &ClusterPlan, places: &Places<'_>, kind: NodeKind, subject: &str) -> Vec<PathBuf> {
+    let own = || vec![places.work_dir.join(subject).join("data")];
+    match (&plan.storage, places.memory_root) {
+        (Storage::Memory, Some(root)) => vec![root.join(subject)],
+        (Storage::Dirs(drives), _) if kind.is_broker() && !drives.is_empty() => {
+            drives.iter().map(|drive| drive.join(places.drive_folder).join(subject)).collect()
+        }
+        _ => own(),
+    }
+}
+
+/// Refuses plans that no cluster can follow.
+pub(crate) fn check(plan: &ClusterPlan) -> Result<(), TestbedError> {
+    /// Above this a scenario is surely mistyped; three ports and a JVM each.
+    const NODES_MAX: u32 = 100;
+    let others = match plan.mode {
+        Mode::Zookeeper { nodes } => nodes,
+        Mode::KraftControllers { controllers } => controllers,
+        Mode::KraftCombined => 0,
+    };
+    if plan.brokers == 0 {
+        return Err(TestbedError::Impossible("a cluster needs at least one broker".to_string()));
+    }
+    if plan.brokers.saturating_add(others) > NODES_MAX {
+        let message = format!(
+            "{} brokers and {others} other nodes on one host are more than {NODES_MAX}",
+            plan.brokers
+        );
+        return Err(TestbedError::Impossible(message));
+    }
+    if plan.storage == Storage::Dirs(Vec::new()) {
+        return Err(TestbedError::Impossible("storage names no folder".to_string()));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use kdyno_model::plan::KafkaSource;
+
+    pub(crate) fn plan(mode: Mode, brokers: u32) -> ClusterPlan {
+        ClusterPlan {
+            kafka: KafkaSource::Release("4.1.1".to_string()),
+            mode,
+            brokers,
+            heap_bytes: 512 << 20,
+            jvm_options: vec![],
+            config: Default::default(),
+            cpus: vec![],
+            racks: vec![],
+            storage: Storage::Disk,
+        }
+    }
+
+    pub(crate) fn layout(plan: &ClusterPlan) -> Layout {
+        let mut ports = HeldPorts::take(Layout::ports_needed(plan), 99).expect("ports");
+        let places = Places { work_dir: Path::new("/w"), memory_root: None, drive_folder: "kdyno-x" };
+        Layout::new(plan, &places, "id".to_string(), &mut ports)
+    }
+
+    fn subjects(layout: &Layout) -> Vec<&str> {
+        layout.nodes.iter().map(|node| node.subject.as_str()).collect()
+    }
+
+    #[test]
+    fn the_first_three_combined_brokers_vote() {
+        let layout = layout(&plan(Mode::KraftCombined, 5));
+        assert_eq!(layout.voters().split(',').count(), 3);
+        assert_eq!(layout.brokers().count(), 5);
+        assert_eq!(layout.nodes[3].kind, NodeKind::Broker);
+        assert_eq!(layout.bootstrap().len(), 5);
+    }
+
+    #[test]
+    fn controllers_and_zookeeper_come_before_brokers() {
+        let controllers = layout(&plan(Mode::KraftControllers { controllers: 2 }, 1));
+        assert_eq!(subjects(&controllers), ["controller-3000", "controller-3001", "broker-0"]);
+        let zookeeper = layout(&plan(Mode::Zookeeper { nodes: 3 }, 2));
+        assert_eq!(
+            subjects(&zookeeper),
+            ["zookeeper-0", "zookeeper-1", "zookeeper-2", "broker-0", "broker-1"]
+        );
+        assert_eq!(zookeeper.voters(), "");
+        let ports: std::collections::BTreeSet<u16> = zookeeper
+            .nodes
+            .iter()
+            .flat_map(|n| [n.client_port, n.peer_port, n.election_port])
+            .filter(|p| *p != 0)
+            .collect();
+        assert_eq!(ports.len(), 3 * 3 + 2, "no port twice");
+    }
+
+    #[test]
+    fn shorter_lists_repeat_and_drives_get_a_folder_each() {
+        let mut plan = plan(Mode::KraftCombined, 3);
+        plan.racks = vec!["a".into(), "b".into()];
+        plan.cpus = vec![vec![0], vec![1]];
+        plan.storage = Storage::Dirs(vec!["/d1".into(), "/d2".into()]);
+        let layout = layout(&plan);
+        assert_eq!(layout.nodes[2].rack.as_deref(), Some("a"));
+        assert_eq!(layout.nodes[1].cpus, [1]);
+        assert_eq!(
+            layout.nodes[1].data,
+            [Path::new("/d1/kdyno-x/broker-1"), Path::new("/d2/kdyno-x/broker-1")]
+        );
+    }
+
+    #[test]
+    fn plans_that_no_cluster_can_follow_are_refused() {
+        assert!(check(&plan(Mode::KraftCombined, 0)).is_err());
+        assert!(check(&plan(Mode::KraftCombined, u32::MAX)).is_err());
+        assert!(check(&plan(Mode::Zookeeper { nodes: 3 }, 3)).is_ok());
+    }
+}

@@ -1,0 +1,380 @@
+//! Local clusters of real Apache Kafka: laid out, configured, launched under a guard, waited for, removed.
+
+mod config;
+pub(crate) mod diagnose;
+mod launch;
+mod layout;
+mod logging;
+mod ports;
+mod ready;
+mod storage;
+
+pub use config::Retention;
+
+use crate::distribution::{self, Distribution};
+use crate::download::{create_folder, remove_folder};
+use crate::environment::Environment;
+use crate::error::TestbedError;
+use crate::guard::{Guard, ProcessSpec, Spec};
+use crate::leftovers;
+use crate::process::{ProcessId, ProcessRef};
+use crate::tail;
+use kdyno_model::plan::{ClusterPlan, Mode, Storage};
+use layout::{Layout, Node, NodeKind, Places};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+/// A port may be taken by somebody else between our look and the JVM's bind; thrice in a row it is no chance.
+const START_ATTEMPTS_MAX: u32 = 3;
+/// Partition replicas assumed for the retention when the caller knows no better.
+const PARTITION_REPLICAS_DEFAULT: u64 = 64;
+/// Log lines kept with a failure.
+const TAIL_LINES: usize = 40;
+
+/// How a cluster is started.
+pub struct StartOptions<'a> {
+    /// Where Java, Maven and the cache are.
+    pub environment: &'a Environment,
+    /// The program that becomes the guard and the brokers' launcher (kdyno's own executable).
+    pub exe: PathBuf,
+    /// Arguments that come before the hidden subcommand; none for kdyno.
+    pub exe_arguments: Vec<String>,
+    /// Folder of this cluster alone; made if missing and removed with the cluster.
+    pub work_dir: PathBuf,
+    /// Short name, for folders on given drives and in memory: letters, digits, `-`, `_`.
+    pub name: String,
+    /// Told what happens, in a few words.
+    pub progress: &'a dyn Fn(&str),
+    /// Longest time until the cluster is ready, downloading apart.
+    pub deadline: Duration,
+    /// Between SIGTERM and SIGKILL at the end.
+    pub grace: Duration,
+    /// Bytes that the brokers' logs may take in all; `None`: half of what is free where they lie.
+    pub disk_budget_bytes: Option<u64>,
+    /// Partition replicas that will share it; `None`: a guess.
+    pub partition_replicas: Option<u64>,
+    /// For a standing cluster: the cluster ends when this file appears.
+    pub stop_file: Option<PathBuf>,
+    /// Set from outside to give the start up.
+    pub give_up: Option<&'a AtomicBool>,
+}
+
+impl<'a> StartOptions<'a> {
+    /// Options with the usual times: ready within 60 s, 3 s to end.
+    #[must_use]
+    pub fn new(
+        environment: &'a Environment,
+        exe: PathBuf,
+        work_dir: PathBuf,
+        name: &str,
+        progress: &'a dyn Fn(&str),
+    ) -> Self {
+        Self {
+            environment,
+            exe,
+            exe_arguments: Vec::new(),
+            work_dir,
+            name: name.to_string(),
+            progress,
+            deadline: Duration::from_secs(60),
+            grace: Duration::from_secs(3),
+            disk_budget_bytes: None,
+            partition_replicas: None,
+            stop_file: None,
+            give_up: None,
+        }
+    }
+}
+
+/// A running cluster. Dropping it ends it and removes its data.
+pub struct LocalCluster {
+    guard: Guard,
+    layout: Layout,
+    command_lines: BTreeMap<String, Vec<String>>,
+    facts: BTreeMap<String, String>,
+    remove: Vec<PathBuf>,
+    detached: bool,
+}
+
+impl LocalCluster {
+    /// Starts the cluster and waits until every broker answers and is registered.
+    ///
+    /// # Errors
+    /// See [`TestbedError`]; a process that ended or hangs is named with its cause. Nothing is left behind.
+    pub fn start(plan: &ClusterPlan, options: &StartOptions<'_>) -> Result<Self, TestbedError> {
+        layout::check(plan)?;
+        config::check_overrides(plan)?;
+        let distribution = distribution::prepare(options.environment, &plan.kafka, options.progress)?;
+        distribution.version.check_mode(plan.mode, plan.brokers)?;
+        let mut attempt = 1;
+        loop {
+            match Self::try_start(plan, &distribution, options) {
+                Err(Failed { port_clash: true, .. }) if attempt < START_ATTEMPTS_MAX => {
+                    (options.progress)("a port was taken meanwhile, starting again with others");
+                    attempt += 1;
+                }
+                other => return other.map_err(|failed| failed.error),
+            }
+        }
+    }
+
+    fn try_start(
+        plan: &ClusterPlan,
+        distribution: &Distribution,
+        options: &StartOptions<'_>,
+    ) -> Result<Self, Failed> {
+        let started = Instant::now();
+        let cluster_id = storage::random_id()?;
+        let drive_folder = format!("{}{}-{cluster_id}", leftovers::FOLDER_PREFIX, options.name);
+        let memory_root =
+            (plan.storage == Storage::Memory).then(|| options.environment.memory_dir.join(&drive_folder));
+        let places = Places {
+            work_dir: &options.work_dir,
+            memory_root: memory_root.as_deref(),
+            drive_folder: &drive_folder,
+        };
+        let mut ports = ports::HeldPorts::take(Layout::ports_needed(plan), storage::random_number()?)?;
+        let layout = Layout::new(plan, &places, cluster_id, &mut ports);
+
+        let mut remove = vec![options.work_dir.clone()];
+        remove.extend(memory_root.clone());
+        if let Storage::Dirs(drives) = &plan.storage {
+            remove.extend(drives.iter().map(|drive| drive.join(&drive_folder)));
+        }
+        let cleanup = Cleanup(remove.clone());
+        for folder in &remove {
+            create_folder(folder)?;
+        }
+        let retention = storage::retention(&layout, options, PARTITION_REPLICAS_DEFAULT);
+        let command_lines = write_files(plan, distribution, &layout, retention, options)?;
+        let spec = guard_spec(&layout, &command_lines, &remove, options);
+        // Freed as late as can be: the JVMs bind them within a second.
+        drop(ports);
+        let guard = Guard::start(&spec, &options.work_dir.join("guard.log"))?;
+        cleanup.disarm();
+        let mut facts = facts(plan, distribution, &layout, retention);
+        let mut cluster =
+            Self { guard, layout, command_lines, facts: BTreeMap::new(), remove, detached: false };
+        ready::wait(&cluster, plan.brokers, started, options)?;
+        facts.insert("ready_ms".to_string(), started.elapsed().as_millis().to_string());
+        cluster.facts = facts;
+        Ok(cluster)
+    }
+
+    /// `host:port` of each broker, in the order of their ids.
+    #[must_use]
+    pub fn bootstrap(&self) -> Vec<String> {
+        self.layout.bootstrap()
+    }
+
+    /// Every process, for the probes.
+    #[must_use]
+    pub fn processes(&self) -> Vec<ProcessRef> {
+        self.guard.processes()
+    }
+
+    /// Program and arguments of every process, by subject.
+    #[must_use]
+    pub fn command_lines(&self) -> BTreeMap<String, Vec<String>> {
+        self.command_lines.clone()
+    }
+
+    /// What the cluster is: version, Java, mode, storage, retention, time to be ready.
+    #[must_use]
+    pub fn facts(&self) -> BTreeMap<String, String> {
+        self.facts.clone()
+    }
+
+    /// Subjects of the processes that have ended by themselves.
+    #[must_use]
+    pub fn dead(&self) -> Vec<String> {
+        self.guard.ended().into_keys().collect()
+    }
+
+    /// The same with how each ended.
+    #[must_use]
+    pub fn ended(&self) -> BTreeMap<String, String> {
+        self.guard.ended()
+    }
+
+    /// The guard, for a standing cluster's record.
+    #[must_use]
+    pub fn guard_id(&self) -> Option<ProcessId> {
+        self.guard.id()
+    }
+
+    /// The last lines a process logged and printed, oldest first; bounded.
+    #[must_use]
+    pub fn log_tail(&self, subject: &str) -> Vec<String> {
+        self.tail_of(subject, TAIL_LINES)
+    }
+
+    fn tail_of(&self, subject: &str, lines_max: usize) -> Vec<String> {
+        let node = self.layout.nodes.iter().find(|node| node.subject == subject);
+        node.map_or_else(Vec::new, |node| node_tail(node, lines_max))
+    }
+
+    /// Ends every process and removes the data.
+    ///
+    /// # Errors
+    /// A folder cannot be removed; it is named.
+    pub fn stop(mut self) -> Result<(), TestbedError> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<(), TestbedError> {
+        if std::mem::replace(&mut self.detached, true) {
+            return Ok(());
+        }
+        self.guard.stop();
+        self.remove.iter().try_for_each(|folder| remove_folder(folder))
+    }
+
+    /// Leaves the cluster standing under its guard; [`StartOptions::stop_file`] is then the way to end it.
+    ///
+    /// # Errors
+    /// The guard cannot be told; the cluster then ends.
+    pub fn detach(mut self) -> Result<(), TestbedError> {
+        self.guard.detach()?;
+        self.detached = true;
+        Ok(())
+    }
+}
+
+impl Drop for LocalCluster {
+    fn drop(&mut self) {
+        // Whoever wants to know calls `stop`.
+        let _ = self.end();
+    }
+}
+
+/// A failed attempt, and whether another one makes sense.
+pub(crate) struct Failed {
+    error: TestbedError,
+    port_clash: bool,
+}
+
+impl From<TestbedError> for Failed {
+    fn from(error: TestbedError) -> Self {
+        Self { error, port_clash: false }
+    }
+}
+
+/// Removes folders unless the guard has taken that over.
+struct Cleanup(Vec<PathBuf>);
+
+impl Cleanup {
+    fn disarm(mut self) {
+        self.0.clear();
+    }
+}
+
+impl Drop for Cleanup {
+    fn drop(&mut self) {
+        for folder in &self.0 {
+            // The failure that led here is the one to report.
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
+}
+
+/// Writes every node's folder; returns the command lines.
+fn write_files(
+    plan: &ClusterPlan,
+    distribution: &Distribution,
+    layout: &Layout,
+    retention: Retention,
+    options: &StartOptions<'_>,
+) -> Result<BTreeMap<String, Vec<String>>, TestbedError> {
+    let checkpoint = storage::checkpoint(plan, distribution, layout, &options.work_dir)?;
+    let log_config = logging::config(distribution.log_backend);
+    let mut command_lines = BTreeMap::new();
+    for node in &layout.nodes {
+        create_folder(&node.folder.join(launch::LOGS_FOLDER))?;
+        let settings = match node.kind {
+            NodeKind::Zookeeper => config::zookeeper(layout, node),
+            _ => config::kafka(plan, layout, node, &distribution.version, retention),
+        };
+        for (name, text) in [
+            (launch::config_file(node.kind), config::properties(&settings)),
+            (log_config.file_name, log_config.content.clone()),
+        ] {
+            let path = node.folder.join(name);
+            std::fs::write(&path, text).map_err(|e| TestbedError::io("cannot write", &path, e))?;
+        }
+        storage::format(layout, node, &distribution.version, checkpoint.as_deref())?;
+        command_lines.insert(node.subject.clone(), launch::command_line(plan, distribution, node));
+    }
+    Ok(command_lines)
+}
+
+fn guard_spec(
+    layout: &Layout,
+    command_lines: &BTreeMap<String, Vec<String>>,
+    remove: &[PathBuf],
+    options: &StartOptions<'_>,
+) -> Spec {
+    let process = |node: &Node| ProcessSpec {
+        subject: node.subject.clone(),
+        command_line: command_lines.get(&node.subject).cloned().unwrap_or_default(),
+        unset_variables: launch::UNSET_VARIABLES.map(str::to_string).to_vec(),
+        folder: node.folder.clone(),
+        console: node.folder.join(launch::CONSOLE_FILE),
+        cpus: node.cpus.clone(),
+        end_order: u8::from(!node.kind.is_broker()),
+    };
+    Spec {
+        exe: options.exe.clone(),
+        exe_arguments: options.exe_arguments.clone(),
+        processes: layout.nodes.iter().map(process).collect(),
+        remove: remove.to_vec(),
+        grace_ms: u64::try_from(options.grace.as_millis()).unwrap_or(u64::MAX),
+        stop_file: options.stop_file.clone(),
+    }
+}
+
+fn facts(
+    plan: &ClusterPlan,
+    distribution: &Distribution,
+    layout: &Layout,
+    retention: Retention,
+) -> BTreeMap<String, String> {
+    let mode = match plan.mode {
+        Mode::KraftCombined => "kraft, combined".to_string(),
+        Mode::KraftControllers { controllers } => format!("kraft, {controllers} controllers"),
+        Mode::Zookeeper { nodes } => format!("zookeeper, {nodes} nodes"),
+    };
+    let storage = match &plan.storage {
+        Storage::Disk => "disk".to_string(),
+        Storage::Memory => "memory".to_string(),
+        Storage::Dirs(drives) => format!("{} given folders", drives.len()),
+    };
+    let mut facts = BTreeMap::new();
+    let mut fact = |key: &str, value: String| facts.insert(key.to_string(), value);
+    fact("kafka", distribution.version.text.clone());
+    fact("java", distribution.java.version.clone());
+    fact("mode", mode);
+    fact("brokers", plan.brokers.to_string());
+    fact("heap_bytes", plan.heap_bytes.to_string());
+    fact("storage", storage);
+    fact("retention_bytes_per_partition", retention.partition_bytes.to_string());
+    fact("segment_bytes", retention.segment_bytes.to_string());
+    fact("cpu_limit", if plan.cpus.is_empty() { "none" } else { "pinning" }.to_string());
+    fact("jmx", "off".to_string());
+    if layout.zookeepers().next().is_none() {
+        fact("cluster_id", layout.cluster_id.clone());
+    }
+    facts
+}
+
+/// What a node printed and logged last; the log repeats most of what is printed, so it is read only when the
+/// console has nothing.
+fn node_tail(node: &Node, lines_max: usize) -> Vec<String> {
+    let console = tail::lines(&node.folder.join(launch::CONSOLE_FILE), lines_max);
+    if console.is_empty() {
+        return tail::lines(&node.folder.join(launch::LOGS_FOLDER).join("server.log"), lines_max);
+    }
+    console
+}

@@ -1,0 +1,89 @@
+//! Waits until every broker answers and is registered, or says why that will not happen.
+
+use super::diagnose;
+use super::{Failed, LocalCluster, StartOptions, TAIL_LINES};
+use crate::error::TestbedError;
+use kdyno_kafka::admin::Admin;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+/// Between two looks: small beside the seconds a JVM takes.
+const POLL: Duration = Duration::from_millis(50);
+/// Lines searched for a cause: a broker prints its whole configuration and then a stack trace.
+const CAUSE_LINES: usize = 400;
+/// Longest wait for one broker's answer: it has a connection within a millisecond once it listens.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(2);
+
+/// Waits until the options' deadline after `started`, or until it is given up from outside.
+pub(super) fn wait(
+    cluster: &LocalCluster,
+    brokers: u32,
+    started: Instant,
+    options: &StartOptions<'_>,
+) -> Result<(), Failed> {
+    let bootstrap = cluster.bootstrap();
+    let mut ready = 0;
+    loop {
+        if let Some(failed) = dead(cluster) {
+            return Err(failed);
+        }
+        // In order: one that answered stays so, or is found dead above.
+        while let Some(address) = bootstrap.get(ready) {
+            if !answers(address, brokers) {
+                break;
+            }
+            ready += 1;
+        }
+        let Some(waiting_for) = bootstrap.get(ready) else { return Ok(()) };
+        if started.elapsed() > options.deadline {
+            return Err(timeout(cluster, ready, waiting_for, options.deadline).into());
+        }
+        if options.give_up.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            return Err(TestbedError::GivenUp.into());
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+/// Whether this broker answers metadata and knows all brokers of the cluster.
+fn answers(address: &str, brokers: u32) -> bool {
+    let cluster = Admin::connect(&[address.to_string()], "kdyno-testbed", ANSWER_TIME_MAX)
+        .and_then(|mut admin| admin.cluster());
+    cluster.is_ok_and(|cluster| cluster.brokers.len() == brokers as usize)
+}
+
+/// The failure of a process that has ended; one that lost its port first, because that is worth another try.
+fn dead(cluster: &LocalCluster) -> Option<Failed> {
+    let ended = cluster.ended();
+    let mut failures = ended.iter().map(|(subject, status)| {
+        let lines = cluster.tail_of(subject, CAUSE_LINES);
+        let cause = diagnose::cause(&lines);
+        let message = if lines.is_empty() {
+            format!("{subject} ended while starting ({status})")
+        } else {
+            format!("{subject} ended while starting ({status}): {}", cause.message)
+        };
+        let log_tail = lines[lines.len().saturating_sub(TAIL_LINES)..].to_vec();
+        Failed {
+            error: TestbedError::Start { message, hint: cause.hint, log_tail },
+            port_clash: cause.port_clash,
+        }
+    });
+    let first = failures.next()?;
+    if first.port_clash { Some(first) } else { failures.find(|failed| failed.port_clash).or(Some(first)) }
+}
+
+fn timeout(cluster: &LocalCluster, index: usize, address: &str, deadline: Duration) -> TestbedError {
+    let subject = format!("broker-{index}");
+    let log_tail = cluster.log_tail(&subject);
+    let last = log_tail
+        .last()
+        .map_or_else(|| "it logged nothing".to_string(), |line| format!("its last line: {line}"));
+    TestbedError::Start {
+        message: format!("{subject} at {address} was not ready after {} s; {last}", deadline.as_secs()),
+        hint: Some(
+            "a busy or small host starts fewer brokers in that time; the lines below are its log".to_string(),
+        ),
+        log_tail,
+    }
+}

@@ -1,0 +1,200 @@
+//! Where a broker's classes come from: a released version, an unpacked distribution, or a built checkout.
+
+use crate::download;
+use crate::environment::Environment;
+use crate::error::TestbedError;
+use crate::java::{self, Java};
+use crate::version::{LogBackend, Version};
+use kdyno_model::plan::KafkaSource;
+use std::path::{Path, PathBuf};
+
+/// Kafka, ready to be launched.
+#[derive(Debug, Clone)]
+pub struct Distribution {
+    /// Its version.
+    pub version: Version,
+    /// The Java it runs on here.
+    pub java: Java,
+    /// Class path entries in Java's notation (a folder of jars ends in `/*`).
+    pub classpath: Vec<String>,
+    /// What writes its log files.
+    pub log_backend: LogBackend,
+    /// The cached storage checkpoint; `None` for unpacked and built Kafka, and before 3.3.
+    pub(crate) bootstrap: Option<PathBuf>,
+}
+
+impl Distribution {
+    /// The class path as one argument.
+    #[must_use]
+    pub fn classpath_argument(&self) -> String {
+        self.classpath.join(":")
+    }
+}
+
+/// Finds Kafka and a Java for it, fetching the release when it is not cached.
+///
+/// # Errors
+/// See [`TestbedError`]: version, Java, Maven, distribution.
+pub fn prepare(
+    environment: &Environment,
+    source: &KafkaSource,
+    progress: &dyn Fn(&str),
+) -> Result<Distribution, TestbedError> {
+    match source {
+        KafkaSource::Release(text) => {
+            let version = Version::parse(text)?;
+            let java = java::find(environment, &version)?;
+            let cached = download::release(environment, &java, &version, progress)?;
+            let classpath = vec![format!("{}/*", cached.libs.display())];
+            let log_backend = version.log_backend();
+            Ok(Distribution { version, java, classpath, log_backend, bootstrap: cached.bootstrap })
+        }
+        KafkaSource::Home(folder) => unpacked(environment, folder),
+        KafkaSource::Source(folder) => built(environment, folder),
+    }
+}
+
+fn unpacked(environment: &Environment, home: &Path) -> Result<Distribution, TestbedError> {
+    let home = absolute(home)?;
+    let libs = home.join("libs");
+    let jars = jar_names(&libs);
+    let version = version_of_jars(&jars).ok_or_else(|| TestbedError::Distribution {
+        message: format!("{} is no unpacked Kafka: libs/ has no kafka_2.1x-VERSION.jar", home.display()),
+        hint: "kafka: {home: DIR} takes the folder that has bin/, config/ and libs/".to_string(),
+    })?;
+    let version = Version::parse(&version)?;
+    let java = java::find(environment, &version)?;
+    let log_backend = backend_of(&jars);
+    Ok(Distribution {
+        version,
+        java,
+        classpath: vec![format!("{}/*", libs.display())],
+        log_backend,
+        bootstrap: None,
+    })
+}
+
+/// Takes the same folders as the checkout's own `bin/kafka-run-class.sh` does for a broker.
+fn built(environment: &Environment, checkout: &Path) -> Result<Distribution, TestbedError> {
+    let checkout = absolute(checkout)?;
+    let mut folders = Vec::new();
+    for module in ["core", "tools", "clients"] {
+        let build = checkout.join(module).join("build");
+        folders.push(build.join("libs"));
+        folders.extend(sub_folders(&build).into_iter().filter(|folder| {
+            folder.file_name().is_some_and(|name| name.to_string_lossy().starts_with("dependant-libs"))
+        }));
+    }
+    let mut classpath = Vec::new();
+    let mut jars = Vec::new();
+    for folder in folders {
+        for name in jar_names(&folder).into_iter().filter(|name| wanted_jar(name)) {
+            classpath.push(folder.join(&name).display().to_string());
+            jars.push(name);
+        }
+    }
+    let version = version_of_jars(&jars).ok_or_else(|| TestbedError::Distribution {
+        message: format!(
+            "{} is no built Kafka checkout: core/build/libs has no kafka_2.1x-VERSION.jar",
+            checkout.display()
+        ),
+        hint: "build it first: `./gradlew jar copyDependantLibs`".to_string(),
+    })?;
+    if !jars.iter().any(|name| name.starts_with("scala-library")) {
+        return Err(TestbedError::Distribution {
+            message: format!(
+                "{} lacks what its core needs (core/build/dependant-libs-*)",
+                checkout.display()
+            ),
+            hint: "run `./gradlew copyDependantLibs` in it".to_string(),
+        });
+    }
+    let version = Version::parse(&version)?;
+    let java = java::find(environment, &version)?;
+    let log_backend = backend_of(&jars);
+    Ok(Distribution { version, java, classpath, log_backend, bootstrap: None })
+}
+
+fn absolute(folder: &Path) -> Result<PathBuf, TestbedError> {
+    folder.canonicalize().map_err(|e| TestbedError::io("cannot find folder", folder, e))
+}
+
+fn sub_folders(folder: &Path) -> Vec<PathBuf> {
+    let mut list: Vec<PathBuf> = folder
+        .read_dir()
+        .into_iter()
+        .flatten()
+        .filter_map(|e| e.ok().map(|e| e.path()))
+        .filter(|p| p.is_dir())
+        .collect();
+    list.sort();
+    list
+}
+
+fn jar_names(folder: &Path) -> Vec<String> {
+    let mut list: Vec<String> = folder
+        .read_dir()
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .filter(|name| name.ends_with(".jar"))
+        .collect();
+    list.sort();
+    list
+}
+
+/// Leaves out what a broker never loads.
+fn wanted_jar(name: &str) -> bool {
+    !["-sources.jar", "-javadoc.jar", "-scaladoc.jar", "-test.jar", "-test-sources.jar"]
+        .iter()
+        .any(|end| name.ends_with(end))
+}
+
+/// Scala lines for which Kafka of these releases is built; the core's jar carries it.
+const MAIN_JAR_PREFIXES: [&str; 2] = ["kafka_2.13-", "kafka_2.12-"];
+
+/// `4.1.1` from `kafka_2.13-4.1.1.jar`.
+fn version_of_jars(jars: &[String]) -> Option<String> {
+    let version = |name: &str| {
+        let rest = MAIN_JAR_PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix))?;
+        rest.strip_suffix(".jar").map(str::to_string)
+    };
+    jars.iter().filter(|name| wanted_jar(name)).find_map(|name| version(name))
+}
+
+fn backend_of(jars: &[String]) -> LogBackend {
+    if jars.iter().any(|name| name.starts_with("log4j-core")) {
+        LogBackend::Log4j2
+    } else {
+        LogBackend::Log4j1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_version_comes_from_the_main_jar_only() {
+        let names = |list: &[&str]| list.iter().map(|s| (*s).to_string()).collect::<Vec<_>>();
+        assert_eq!(
+            version_of_jars(&names(&["kafka_2.13-4.2.0-SNAPSHOT-test.jar", "kafka_2.13-4.2.0-SNAPSHOT.jar"])),
+            Some("4.2.0-SNAPSHOT".into())
+        );
+        assert_eq!(version_of_jars(&names(&["kafka_2.12-2.7.2.jar"])), Some("2.7.2".into()));
+        assert_eq!(version_of_jars(&names(&["kafka-clients-4.1.1.jar"])), None);
+    }
+
+    #[test]
+    fn a_folder_without_kafka_is_named() {
+        let temp = tempfile::tempdir().expect("temp");
+        let environment = Environment::in_folder(temp.path());
+        for source in [KafkaSource::Home(temp.path().into()), KafkaSource::Source(temp.path().into())] {
+            let error = prepare(&environment, &source, &|_| {}).expect_err("empty folder");
+            assert!(matches!(error, TestbedError::Distribution { .. }), "{error}");
+        }
+        let error =
+            prepare(&environment, &KafkaSource::Home(temp.path().join("no")), &|_| {}).expect_err("missing");
+        assert!(matches!(error, TestbedError::Io { .. }), "{error}");
+    }
+}

@@ -1,0 +1,206 @@
+//! Runs Maven and says in one sentence what went wrong when it fails.
+
+use crate::environment::Environment;
+use crate::error::TestbedError;
+use crate::version::{self, Version};
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Pinned, so that the same jars come whichever Maven is installed.
+const GOAL: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies";
+/// 92 jars, 54 MB take seconds; this is for a slow line, and against one that hangs for ever.
+const TIME_MAX: Duration = Duration::from_secs(600);
+/// How often the running Maven is looked at.
+const POLL: Duration = Duration::from_millis(50);
+
+/// Copies every jar that the pom names, and what those need, into `libs`. The user's Maven configuration
+/// (settings, mirrors, local repository) is used as it is.
+pub(super) fn copy_dependencies(
+    environment: &Environment,
+    version: &Version,
+    pom: &Path,
+    libs: &Path,
+) -> Result<(), TestbedError> {
+    let program = environment.find_program("mvn").ok_or_else(|| TestbedError::Maven {
+        message: format!("no Maven found on PATH; it is needed once to fetch Kafka {}", version.text),
+        hint: "install it, e.g. `apt-get install maven`, or give an unpacked Kafka as kafka: {home: DIR}"
+            .to_string(),
+    })?;
+    let log = pom.with_file_name("maven.log");
+    let output = File::create(&log).map_err(|e| TestbedError::io("cannot create", &log, e))?;
+    let errors = output.try_clone().map_err(|e| TestbedError::io("cannot share", &log, e))?;
+    let mut command = Command::new(&program);
+    // -U: a part that was missing yesterday is asked for again.
+    command.args(["-q", "-B", "-U", "-f"]).arg(pom).arg(GOAL).arg("-DincludeScope=runtime");
+    command.arg(define("outputDirectory", libs));
+    if let Some(repository) = &environment.maven_repository {
+        command.arg(define("maven.repo.local", repository));
+    }
+    command.stdin(Stdio::null()).stdout(output).stderr(errors);
+    let ended_well = run(command, &program)?;
+    if ended_well {
+        return Ok(());
+    }
+    let text = std::fs::read_to_string(&log).unwrap_or_default();
+    Err(explain(version, &text))
+}
+
+fn define(name: &str, value: &Path) -> OsString {
+    let mut argument = OsString::from(format!("-D{name}="));
+    argument.push(value);
+    argument
+}
+
+/// Runs to the end or to the time limit; whether it ended well.
+fn run(mut command: Command, program: &Path) -> Result<bool, TestbedError> {
+    let failed = |e| TestbedError::io("cannot run", program, e);
+    let mut child = command.spawn().map_err(failed)?;
+    let started = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().map_err(failed)? {
+            return Ok(status.success());
+        }
+        if started.elapsed() > TIME_MAX {
+            // Both fail only if it has ended meanwhile.
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(TestbedError::Maven {
+                message: format!("Maven did not finish in {} s", TIME_MAX.as_secs()),
+                hint: "check the network and the mirrors of the Maven settings".to_string(),
+            });
+        }
+        std::thread::sleep(POLL);
+    }
+}
+
+/// Turns Maven's output into one message. Patterns are those of Maven 3.6 to 4.
+fn explain(version: &Version, output: &str) -> TestbedError {
+    let errors: Vec<&str> =
+        output.lines().filter_map(|line| line.split_once("[ERROR]").map(|(_, text)| text.trim())).collect();
+    let has = |pattern: &str| output.contains(pattern);
+    let unreachable = [
+        "Could not transfer",
+        "Unknown host",
+        "Network is unreachable",
+        "Connection refused",
+        "name resolution",
+    ];
+    if unreachable.iter().any(|pattern| has(pattern)) {
+        let detail = errors.iter().find(|line| unreachable.iter().any(|p| line.contains(p))).unwrap_or(&"");
+        return TestbedError::Maven {
+            message: format!("Kafka {} is not in the cache and Maven cannot reach its repository: {}", version.text, shorten(detail)),
+            hint: "check the network and the proxy or mirror in the Maven settings; what was fetched once works offline".to_string(),
+        };
+    }
+    if has("offline mode") {
+        return TestbedError::Maven {
+            message: format!("Kafka {} is not in the cache and Maven is set to work offline", version.text),
+            hint: "run once with Maven online".to_string(),
+        };
+    }
+    if let Some(missing) = missing_artifact(output) {
+        if missing.starts_with("org.apache.kafka:kafka_2.13:") {
+            return TestbedError::Version {
+                message: format!(
+                    "Kafka {} is unknown: Maven's repositories have no such release",
+                    version.text
+                ),
+                hint: format!(
+                    "nearest known: {}; newest known: {}",
+                    version::nearest(&version.text),
+                    version::NEWEST
+                ),
+            };
+        }
+        return TestbedError::Version {
+            message: format!(
+                "Kafka {} is not complete on Maven's repositories: {missing} is missing",
+                version.text
+            ),
+            hint: format!("newest known to be complete: {}", version::NEWEST),
+        };
+    }
+    if has("No space left on device") {
+        return TestbedError::Disk {
+            message: format!("Maven could not fetch Kafka {}: no space left on device", version.text),
+            hint: "about 60 MB are needed in the cache folder and as much in Maven's local repository"
+                .to_string(),
+        };
+    }
+    TestbedError::Maven {
+        message: format!(
+            "Maven could not fetch Kafka {}: {}",
+            version.text,
+            shorten(errors.first().unwrap_or(&"it printed no error"))
+        ),
+        hint: "check that `mvn -v` works and that the Maven settings are valid".to_string(),
+    }
+}
+
+/// The artifact of "Could not find artifact X in Y" or "X was not found in Y"; that of Kafka's core first.
+fn missing_artifact(output: &str) -> Option<String> {
+    let mut missing: Vec<&str> = output
+        .split("Could not find artifact ")
+        .skip(1)
+        .filter_map(|rest| rest.split([' ', '\n']).next())
+        .chain(output.split(" was not found in ").filter_map(|before| before.rsplit([' ', '\n']).next()))
+        .filter(|word| word.split(':').count() >= 4)
+        .collect();
+    missing.sort_by_key(|word| !word.starts_with("org.apache.kafka:kafka_2.13:"));
+    missing.first().map(|word| word.trim_end_matches(',').to_string())
+}
+
+/// Bounds what is quoted of a foreign program.
+fn shorten(text: &str) -> String {
+    const CHARACTERS_MAX: usize = 300;
+    match text.char_indices().nth(CHARACTERS_MAX) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(version: &str, output: &str) -> (String, String) {
+        let error = explain(&Version::parse(version).expect("version"), output);
+        (error.to_string(), error.hint().unwrap_or_default().to_string())
+    }
+
+    #[test]
+    fn an_unknown_version_names_the_nearest_known() {
+        let output = "[ERROR] Failed to execute goal on project kafka-parts: Could not resolve dependencies: \
+                      Could not find artifact org.apache.kafka:kafka_2.13:jar:3.7.9 in central (https://x) -> [Help 1]";
+        let (message, hint) = message("3.7.9", output);
+        assert_eq!(message, "Kafka 3.7.9 is unknown: Maven's repositories have no such release");
+        assert!(hint.contains("nearest known: 3.7.2"), "{hint}");
+    }
+
+    #[test]
+    fn a_half_published_version_names_the_missing_part() {
+        let output = "[ERROR] Could not find artifact org.apache.kafka:kafka-tools-api:jar:4.4.0 in central (https://x)";
+        let (message, _) = message("4.4.0", output);
+        assert!(message.contains("org.apache.kafka:kafka-tools-api:jar:4.4.0 is missing"), "{message}");
+    }
+
+    #[test]
+    fn no_network_and_offline_are_told_apart() {
+        let (message_network, _) = message(
+            "3.7.2",
+            "[ERROR] Plugin x: Could not transfer artifact y from/to central: Unknown host z",
+        );
+        assert!(message_network.contains("cannot reach its repository"), "{message_network}");
+        let (message_offline, _) = message("3.7.2", "[ERROR] Cannot access central in offline mode");
+        assert!(message_offline.contains("offline"), "{message_offline}");
+    }
+
+    #[test]
+    fn anything_else_is_quoted_but_bounded() {
+        let (message, _) = message("3.7.2", &format!("[ERROR] {}", "x".repeat(100_000)));
+        assert!(message.len() < 500);
+    }
+}

@@ -1,0 +1,76 @@
+//! The pom.xml that names a release's parts.
+
+use crate::version::{LogBackend, Version};
+use std::fmt::Write;
+
+/// An artifact: group, name, version.
+type Artifact = (&'static str, String, String);
+
+/// What a broker of this release needs: Kafka's core, its tools where they are a part of their own, and the log
+/// backend its distribution ships (the artifact itself names none).
+fn artifacts(version: &Version) -> Vec<Artifact> {
+    let kafka = |name: &str| ("org.apache.kafka", name.to_string(), version.text.clone());
+    let other = |group, name: &str, version: &str| (group, name.to_string(), version.to_string());
+    let mut list = vec![kafka("kafka_2.13")];
+    if version.at_least(3, 5) {
+        list.push(kafka("kafka-tools"));
+    }
+    match version.log_backend() {
+        LogBackend::Log4j1 if !version.at_least(3, 0) => {
+            list.push(other("org.slf4j", "slf4j-log4j12", "1.7.30"));
+            list.push(other("log4j", "log4j", "1.2.17"));
+        }
+        LogBackend::Log4j1 => {
+            list.push(other("org.slf4j", "slf4j-reload4j", "1.7.36"));
+            list.push(other("ch.qos.reload4j", "reload4j", "1.2.25"));
+        }
+        LogBackend::Log4j2 => {
+            let log4j = if version.at_least(4, 2) { "2.25.4" } else { "2.24.3" };
+            for name in ["log4j-slf4j-impl", "log4j-core", "log4j-api", "log4j-1.2-api"] {
+                list.push(other("org.apache.logging.log4j", name, log4j));
+            }
+        }
+    }
+    list
+}
+
+/// The whole file.
+pub(super) fn text(version: &Version) -> String {
+    let mut out = String::from(
+        "<project xmlns=\"http://maven.apache.org/POM/4.0.0\">\n  <modelVersion>4.0.0</modelVersion>\n  \
+         <groupId>kdyno</groupId>\n  <artifactId>kafka-parts</artifactId>\n  <version>1</version>\n  \
+         <packaging>pom</packaging>\n  <dependencies>\n",
+    );
+    for (group, name, version) in artifacts(version) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            out,
+            "    <dependency><groupId>{group}</groupId><artifactId>{name}</artifactId><version>{version}</version></dependency>"
+        );
+    }
+    out.push_str("  </dependencies>\n</project>\n");
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(version: &str) -> Vec<String> {
+        artifacts(&Version::parse(version).expect("version")).into_iter().map(|(_, name, _)| name).collect()
+    }
+
+    #[test]
+    fn each_line_of_releases_gets_its_log_backend_and_tools() {
+        assert_eq!(names("2.7.2"), ["kafka_2.13", "slf4j-log4j12", "log4j"]);
+        assert_eq!(names("3.4.1"), ["kafka_2.13", "slf4j-reload4j", "reload4j"]);
+        assert_eq!(names("3.5.0"), ["kafka_2.13", "kafka-tools", "slf4j-reload4j", "reload4j"]);
+        assert!(names("4.0.0").contains(&"log4j-slf4j-impl".to_string()));
+    }
+
+    #[test]
+    fn the_version_stands_in_the_file() {
+        let text = text(&Version::parse("3.7.2").expect("version"));
+        assert!(text.contains("<artifactId>kafka_2.13</artifactId><version>3.7.2</version>"));
+    }
+}

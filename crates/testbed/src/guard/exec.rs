@@ -1,0 +1,54 @@
+//! The step between guard and JVM: ties this process's life to the guard's, pins it, and becomes the JVM.
+
+use crate::error::TestbedError;
+use rustix::process::Signal;
+use serde::{Deserialize, Serialize};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// The single argument of the hidden subcommand, as JSON.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct ExecSpec {
+    /// The guard that this process must not outlive.
+    pub guard_pid: u32,
+    pub cpus: Vec<u32>,
+    pub command_line: Vec<String>,
+}
+
+/// Becomes the process in `argument`; returns only if that failed.
+///
+/// # Errors
+/// The argument is not of ours, the guard is gone, a processor does not exist, the program cannot be run.
+pub fn exec_main(argument: &str) -> Result<(), TestbedError> {
+    let failed = |what: String| TestbedError::Guard(what);
+    let spec: ExecSpec =
+        serde_json::from_str(argument).map_err(|e| failed(format!("not started by a guard: {e}")))?;
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|e| failed(format!("cannot ask for a death signal: {e}")))?;
+    // Had the guard died before the line above, no signal would ever come; then the parent is another by now.
+    let parent = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get());
+    if parent != i32::try_from(spec.guard_pid).ok() {
+        return Err(failed("it ended while a process was being started".to_string()));
+    }
+    pin(&spec.cpus)?;
+    let (program, arguments) =
+        spec.command_line.split_first().ok_or_else(|| failed("nothing to run was named".to_string()))?;
+    let error = Command::new(program).args(arguments).exec();
+    Err(failed(format!("cannot run {program}: {error}")))
+}
+
+fn pin(cpus: &[u32]) -> Result<(), TestbedError> {
+    if cpus.is_empty() {
+        return Ok(());
+    }
+    let mut set = rustix::thread::CpuSet::new();
+    for &cpu in cpus {
+        let cpu = cpu as usize;
+        if cpu >= rustix::thread::CpuSet::MAX_CPU {
+            return Err(TestbedError::Guard(format!("there is no processor {cpu}")));
+        }
+        set.set(cpu);
+    }
+    rustix::thread::sched_setaffinity(None, &set)
+        .map_err(|e| TestbedError::Guard(format!("cannot pin to processors {cpus:?}: {e}")))
+}

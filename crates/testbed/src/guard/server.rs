@@ -1,0 +1,218 @@
+//! The guard's own side: start, watch, end.
+
+use super::exec::ExecSpec;
+use super::{EXEC_COMMAND, OWNER_FILE, ProcessSpec, Report, Spec, WORD_DETACH, WORD_STOP};
+use crate::error::TestbedError;
+use crate::process::ProcessId;
+use rustix::process::{Pid, Signal};
+use std::fs::File;
+use std::io::{BufRead, Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+/// A spec of 100 processes with long class paths is a few MiB at most.
+const SPEC_BYTES_MAX: u64 = 16 << 20;
+/// How often ended processes are looked for, and how late an end is told.
+const WATCH: Duration = Duration::from_millis(100);
+/// The same while waiting for processes to end.
+const WATCH_END: Duration = Duration::from_millis(10);
+
+/// What comes in on standard input.
+enum Word {
+    Stop,
+    Detach,
+    /// kdyno closed its end: it has ended or dropped the cluster.
+    Closed,
+}
+
+struct Running {
+    subject: String,
+    end_order: u8,
+    child: Child,
+}
+
+/// Runs the guard: reads its spec from standard input, starts the processes, and returns when all have ended.
+/// To be called from the program's main thread and to be the last thing it does.
+///
+/// # Errors
+/// The spec cannot be read. What happens to a process is told to kdyno, not returned.
+pub fn main() -> Result<(), TestbedError> {
+    // A session of its own: Ctrl-C in kdyno's terminal and the terminal's end do not reach the brokers. Fails
+    // only where it already leads one.
+    let _ = rustix::process::setsid();
+    let spec = read_spec()?;
+    let words = listen();
+    let mut running = start_all(&spec);
+    watch(&spec, &words, &mut running);
+    end_all(&mut running, Duration::from_millis(spec.grace_ms));
+    for folder in &spec.remove {
+        // kdyno removes again what is left, and says so; nobody may be there to hear it from the guard.
+        let _ = std::fs::remove_dir_all(folder);
+    }
+    Ok(())
+}
+
+fn read_spec() -> Result<Spec, TestbedError> {
+    let mut line = String::new();
+    let stdin = std::io::stdin();
+    stdin
+        .lock()
+        .take(SPEC_BYTES_MAX)
+        .read_line(&mut line)
+        .map_err(|e| TestbedError::Guard(format!("no spec: {e}")))?;
+    serde_json::from_str(&line)
+        .map_err(|e| TestbedError::Guard(format!("not a spec (only kdyno starts the guard): {e}")))
+}
+
+/// Reads words in a thread of its own: the main thread must stay free to watch, and alive (it is the brokers'
+/// parent thread).
+fn listen() -> Receiver<Word> {
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        for line in std::io::stdin().lock().lines() {
+            let word = match line.as_deref() {
+                Ok(WORD_STOP) => Word::Stop,
+                Ok(WORD_DETACH) => Word::Detach,
+                _ => break,
+            };
+            if sender.send(word).is_err() {
+                return;
+            }
+        }
+        // Nobody listens any more only when the guard is at its end.
+        let _ = sender.send(Word::Closed);
+    });
+    receiver
+}
+
+fn start_all(spec: &Spec) -> Vec<Running> {
+    claim(spec);
+    let mut running = Vec::new();
+    for process in &spec.processes {
+        match start(spec, process) {
+            Ok(child) => {
+                tell(&Report::Started { subject: process.subject.clone(), pid: child.id() });
+                running.push(Running {
+                    subject: process.subject.clone(),
+                    end_order: process.end_order,
+                    child,
+                });
+            }
+            Err(why) => tell(&Report::Failed { subject: process.subject.clone(), why: why.to_string() }),
+        }
+    }
+    tell(&Report::Ready);
+    running
+}
+
+/// Writes the guard's name into the folders it will remove, so that a later kdyno can tell a leftover (both
+/// killed) from a cluster in use.
+fn claim(spec: &Spec) {
+    let me = ProcessId::current();
+    for folder in &spec.remove {
+        // A folder without a name is merely not tidied by others.
+        let _ = serde_json::to_vec(&me).map(|bytes| std::fs::write(folder.join(OWNER_FILE), bytes));
+    }
+}
+
+fn start(spec: &Spec, process: &ProcessSpec) -> std::io::Result<Child> {
+    let exec = ExecSpec {
+        guard_pid: std::process::id(),
+        cpus: process.cpus.clone(),
+        command_line: process.command_line.clone(),
+    };
+    let console = File::options().create(true).append(true).open(&process.console)?;
+    let mut command = Command::new(&spec.exe);
+    command.args(&spec.exe_arguments).arg(EXEC_COMMAND).arg(serde_json::to_string(&exec)?);
+    for variable in &process.unset_variables {
+        command.env_remove(variable);
+    }
+    command
+        .current_dir(&process.folder)
+        .stdin(Stdio::null())
+        .stdout(console.try_clone()?)
+        .stderr(console)
+        .spawn()
+}
+
+/// Tells kdyno; when kdyno has gone, the end of standard input says so soon enough.
+fn tell(report: &Report) {
+    let mut out = std::io::stdout().lock();
+    let _ = serde_json::to_string(report).map(|text| writeln!(out, "{text}").and_then(|()| out.flush()));
+}
+
+/// Returns when the cluster is to end.
+fn watch(spec: &Spec, words: &Receiver<Word>, running: &mut Vec<Running>) {
+    let mut detached = false;
+    let mut listening = true;
+    loop {
+        if listening {
+            match words.recv_timeout(WATCH) {
+                Ok(Word::Stop) => return,
+                Ok(Word::Detach) => detached = true,
+                Ok(Word::Closed) | Err(RecvTimeoutError::Disconnected) => {
+                    if !detached {
+                        return;
+                    }
+                    listening = false;
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        } else {
+            std::thread::sleep(WATCH);
+        }
+        reap(running);
+        let asked = spec.stop_file.as_ref().is_some_and(|file| file.exists());
+        if asked || (detached && running.is_empty()) {
+            return;
+        }
+    }
+}
+
+/// Takes out and tells what has ended.
+fn reap(running: &mut Vec<Running>) {
+    running.retain_mut(|process| match process.child.try_wait() {
+        Ok(None) => true,
+        Ok(Some(status)) => {
+            tell(&Report::Ended { subject: process.subject.clone(), status: status.to_string() });
+            false
+        }
+        Err(error) => {
+            tell(&Report::Ended { subject: process.subject.clone(), status: error.to_string() });
+            false
+        }
+    });
+}
+
+/// SIGTERM, a short grace, SIGKILL; brokers first, then what they depend on.
+fn end_all(running: &mut Vec<Running>, grace: Duration) {
+    for order in 0..=1 {
+        signal(running, order, Signal::TERM);
+        wait_for(running, order, grace);
+        signal(running, order, Signal::KILL);
+        // Only a process stuck in the kernel outlives SIGKILL for long.
+        wait_for(running, order, Duration::from_secs(10));
+    }
+}
+
+/// The children are not reaped yet, so their numbers are still theirs.
+fn signal(running: &[Running], order: u8, signal: Signal) {
+    for process in running.iter().filter(|process| process.end_order <= order) {
+        if let Some(pid) = i32::try_from(process.child.id()).ok().and_then(Pid::from_raw) {
+            // It fails only if the process has just ended.
+            let _ = rustix::process::kill_process(pid, signal);
+        }
+    }
+}
+
+fn wait_for(running: &mut Vec<Running>, order: u8, time_max: Duration) {
+    let started = Instant::now();
+    loop {
+        reap(running);
+        if !running.iter().any(|process| process.end_order <= order) || started.elapsed() >= time_max {
+            return;
+        }
+        std::thread::sleep(WATCH_END);
+    }
+}

@@ -1,0 +1,126 @@
+//! Facts about the host that a reader of a result needs: processor, memory, kernel, disk, and what disturbs timing.
+
+use crate::probe::parse;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Processors that this process may use.
+#[must_use]
+pub fn processors() -> u32 {
+    std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX))
+}
+
+/// All facts; `folder` is where the brokers' logs will lie. A fact that this host does not tell is left out. No fact
+/// names the host or its user.
+#[must_use]
+pub fn facts(folder: &Path) -> BTreeMap<String, String> {
+    let mut facts = BTreeMap::new();
+    let mut fact = |key: &str, value: Option<String>| {
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            facts.insert(key.to_string(), value);
+        }
+    };
+    let cpuinfo = parse::read("/proc/cpuinfo").unwrap_or_default();
+    let meminfo = parse::read("/proc/meminfo").unwrap_or_default();
+    let bytes = |label: &str| parse::field(&meminfo, label).map(|kib| kib.saturating_mul(1024).to_string());
+    fact("cpu_model", cpu_model(&cpuinfo));
+    fact("processors", Some(processors().to_string()));
+    fact("processors_of_host", host_processors(&cpuinfo));
+    fact("memory_bytes", bytes("MemTotal:"));
+    fact("swap_bytes", bytes("SwapTotal:"));
+    let system = rustix::system::uname();
+    fact("kernel", Some(system.release().to_string_lossy().into_owned()));
+    fact("architecture", Some(system.machine().to_string_lossy().into_owned()));
+    fact("os", os_name());
+    fact("disk_filesystem", parse::read("/proc/self/mountinfo").and_then(|text| filesystem(&text, folder)));
+    fact("cpu_governor", line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"));
+    fact(
+        "transparent_huge_pages",
+        line("/sys/kernel/mm/transparent_hugepage/enabled").and_then(|text| bracketed(&text)),
+    );
+    fact("virtualisation", virtualisation(&cpuinfo));
+    fact("cgroup_cpu_max", line("/sys/fs/cgroup/cpu.max").filter(|text| !text.starts_with("max")));
+    facts
+}
+
+fn line(path: &str) -> Option<String> {
+    parse::read(path).map(|text| text.trim().to_string())
+}
+
+fn cpu_model(cpuinfo: &str) -> Option<String> {
+    let labels = ["model name", "Model", "Hardware"];
+    labels.iter().find_map(|label| cpuinfo.lines().find(|line| line.starts_with(label))).and_then(after_colon)
+}
+
+fn after_colon(line: &str) -> Option<String> {
+    line.split_once(':').map(|(_, value)| value.trim().to_string())
+}
+
+fn host_processors(cpuinfo: &str) -> Option<String> {
+    let count = cpuinfo.lines().filter(|line| line.starts_with("processor")).count();
+    (count > 0).then(|| count.to_string())
+}
+
+fn os_name() -> Option<String> {
+    let text = parse::read("/etc/os-release")?;
+    let line = text.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    Some(line.trim_matches('"').to_string())
+}
+
+/// `madvise` of `always [madvise] never`.
+fn bracketed(text: &str) -> Option<String> {
+    text.split_once('[')?.1.split_once(']').map(|(inner, _)| inner.to_string())
+}
+
+/// The type of the file system that holds the folder: that of the longest mount point above it.
+fn filesystem(mountinfo: &str, folder: &Path) -> Option<String> {
+    let absolute = folder.ancestors().find_map(|path| path.canonicalize().ok())?;
+    mountinfo
+        .lines()
+        .filter_map(|line| {
+            let (left, right) = line.split_once(" - ")?;
+            let mount = left.split_ascii_whitespace().nth(4)?.replace("\\040", " ");
+            let kind = right.split_ascii_whitespace().next()?;
+            absolute.starts_with(&mount).then(|| (mount.len(), kind.to_string()))
+        })
+        // Later lines lie over earlier ones of the same place.
+        .max_by_key(|(length, _)| *length)
+        .map(|(_, kind)| kind)
+}
+
+/// What says that this is a virtual machine or a container; steal and shared disks are then likely.
+fn virtualisation(cpuinfo: &str) -> Option<String> {
+    let mut signs = Vec::new();
+    if cpuinfo
+        .lines()
+        .any(|line| line.starts_with("flags") && line.split(' ').any(|flag| flag == "hypervisor"))
+    {
+        signs.push("virtual machine".to_string());
+    }
+    signs.extend(line("/sys/class/dmi/id/product_name").filter(|name| !name.is_empty()));
+    if Path::new("/.dockerenv").exists() || Path::new("/run/.containerenv").exists() {
+        signs.push("container".to_string());
+    }
+    (!signs.is_empty()).then(|| signs.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_host_has_the_facts_every_host_has() {
+        let facts = facts(Path::new("/tmp/not/there/yet"));
+        for key in ["processors", "memory_bytes", "kernel", "architecture", "disk_filesystem"] {
+            assert!(facts.contains_key(key), "{key} in {facts:?}");
+        }
+    }
+
+    #[test]
+    fn the_longest_mount_point_wins() {
+        let mounts = "1 0 254:0 / / rw - ext4 /dev/vda rw\n2 1 0:5 / /proc rw - proc proc rw\n3 1 0:6 / /pro rw - xfs x rw\n";
+        assert_eq!(filesystem(mounts, Path::new("/proc/self/..")), Some("proc".to_string()));
+        assert_eq!(filesystem(mounts, Path::new("/")), Some("ext4".to_string()));
+        assert_eq!(bracketed("always [madvise] never"), Some("madvise".to_string()));
+    }
+}

@@ -1,0 +1,31 @@
+//! Makes, observes and removes the system under test: local clusters under a guard process, attached clusters,
+//! resource probes and the look at the host. Knows nothing of load.
+//!
+//! The way of a local cluster: [`distribution`] finds Kafka and a Java for it, [`cluster`] lays it out and writes its
+//! files, [`guard`] owns its processes, [`registry`] keeps those that stand on their own.
+
+pub mod attach;
+pub mod clean;
+pub mod cluster;
+pub mod distribution;
+mod download;
+pub mod environment;
+pub mod error;
+pub mod guard;
+pub mod host;
+pub mod java;
+pub mod leftovers;
+pub mod lock;
+pub mod noise;
+pub mod preflight;
+pub mod probe;
+pub mod process;
+pub mod registry;
+mod storage_tool;
+mod tail;
+pub mod version;
+
+pub use cluster::{LocalCluster, StartOptions};
+pub use environment::Environment;
+pub use error::TestbedError;
+pub use process::{ProcessId, ProcessRef};

@@ -1,0 +1,127 @@
+//! One measured run per host at a time: two would each measure the other.
+
+use crate::environment::Environment;
+use crate::error::TestbedError;
+use crate::process::ProcessId;
+use serde::{Deserialize, Serialize};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The lock's file in [`Environment::lock_dir`], one for all users of the host.
+const FILE_NAME: &str = "kdyno-host.lock";
+/// The note about the holder is a line.
+const NOTE_BYTES_MAX: u64 = 4096;
+
+/// Held as long as it lives; the system frees it when its process ends, however that happens.
+#[derive(Debug)]
+pub struct HostLock {
+    // Closing the file frees the lock.
+    _file: Option<File>,
+    /// Another measured run holds the host, and `share` let us go on beside it: a reason to doubt the result.
+    pub shared_with_other: bool,
+}
+
+/// Who holds the lock.
+#[derive(Debug, Serialize, Deserialize)]
+struct Note {
+    process: ProcessId,
+    since_unix_s: u64,
+    what: String,
+}
+
+impl HostLock {
+    /// Takes the host for one measured run, `what` in a few words (the scenario). With `share` a held host is no
+    /// error.
+    ///
+    /// # Errors
+    /// Another run holds it; the message names its process and since when. Or the file cannot be made.
+    pub fn acquire(environment: &Environment, what: &str, share: bool) -> Result<Self, TestbedError> {
+        let path = environment.lock_dir.join(FILE_NAME);
+        let mut file = open(&path).map_err(|e| TestbedError::io("cannot open the host's lock", &path, e))?;
+        let taken = if share { file.try_lock_shared() } else { file.try_lock() };
+        match taken {
+            Ok(()) => {
+                // A file of another user can be locked but not written; the message then lacks the details.
+                let _ = write_note(&path, what);
+                Ok(Self { _file: Some(file), shared_with_other: false })
+            }
+            Err(TryLockError::WouldBlock) if share => Ok(Self { _file: None, shared_with_other: true }),
+            Err(TryLockError::WouldBlock) => Err(busy(&mut file)),
+            Err(TryLockError::Error(e)) => Err(TestbedError::io("cannot lock", &path, e)),
+        }
+    }
+}
+
+/// Opens for reading where it exists: creating over another user's file in a shared folder is refused by the
+/// kernel. Never through a link.
+fn open(path: &Path) -> std::io::Result<File> {
+    let no_follow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+    match OpenOptions::new().read(true).custom_flags(no_follow).open(path) {
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .custom_flags(no_follow)
+            .open(path),
+        other => other,
+    }
+}
+
+fn write_note(path: &Path, what: &str) -> std::io::Result<()> {
+    let since_unix_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+    let note = Note { process: ProcessId::current(), since_unix_s, what: what.chars().take(200).collect() };
+    let no_follow = rustix::fs::OFlags::NOFOLLOW.bits().cast_signed();
+    let mut file = OpenOptions::new().write(true).truncate(true).custom_flags(no_follow).open(path)?;
+    file.write_all(serde_json::to_string(&note)?.as_bytes())
+}
+
+fn busy(file: &mut File) -> TestbedError {
+    let mut text = String::new();
+    // Without the note the message is less telling, no more.
+    let _ = file.take(NOTE_BYTES_MAX).read_to_string(&mut text);
+    let holder = match serde_json::from_str::<Note>(&text) {
+        Ok(note) => {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
+            let minutes = now.saturating_sub(note.since_unix_s) / 60;
+            format!("process {} ({}) has been measuring for {minutes} min", note.process.pid, note.what)
+        }
+        Err(_) => "another process is measuring".to_string(),
+    };
+    TestbedError::Busy {
+        message: format!("this host is taken by another measured run: {holder}"),
+        hint: "wait for it, or accept that each disturbs the other: --share".to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_run_is_refused_with_the_firsts_name() {
+        let temp = tempfile::tempdir().expect("temp");
+        let environment = Environment::in_folder(temp.path());
+        let first = HostLock::acquire(&environment, "first-light", false).expect("free");
+        let error = HostLock::acquire(&environment, "other", false).expect_err("held");
+        let pid = std::process::id().to_string();
+        assert!(error.to_string().contains(&pid) && error.to_string().contains("first-light"), "{error}");
+        let shared = HostLock::acquire(&environment, "other", true).expect("shared");
+        assert!(shared.shared_with_other);
+        drop(first);
+        HostLock::acquire(&environment, "third", false).expect("free again");
+    }
+
+    #[test]
+    fn sharers_keep_an_unshared_run_out() {
+        let temp = tempfile::tempdir().expect("temp");
+        let environment = Environment::in_folder(temp.path());
+        let a = HostLock::acquire(&environment, "a", true).expect("free");
+        let b = HostLock::acquire(&environment, "b", true).expect("shared");
+        assert!(!a.shared_with_other && !b.shared_with_other);
+        assert!(HostLock::acquire(&environment, "c", false).is_err());
+    }
+}

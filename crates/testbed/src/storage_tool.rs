@@ -1,0 +1,64 @@
+//! Runs Kafka's own storage formatter for what only it can know: the features a new cluster begins with.
+//!
+//! The file it writes (`bootstrap.checkpoint`) holds no node or cluster id, so one copy per release serves every
+//! controller of every cluster, and no broker start waits for a second JVM. `meta.properties` we write ourselves.
+
+use crate::download::{create_folder, remove_folder};
+use crate::error::TestbedError;
+use crate::java::Java;
+use crate::version::Version;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Name of the formatter's file in a controller's metadata folder.
+pub(crate) const CHECKPOINT: &str = "bootstrap.checkpoint";
+/// Any valid id: it does not get into the checkpoint.
+const CLUSTER_ID: &str = "kdynokdynokdynokdynoAA";
+
+/// Formats `scratch` as a controller with the given further settings, and keeps the checkpoint as `to`.
+///
+/// # Errors
+/// The tool cannot be run or refuses the settings: its own message is shown.
+pub(crate) fn make_checkpoint(
+    java: &Java,
+    classpath: &str,
+    version: &Version,
+    scratch: &Path,
+    settings: &[(&str, &str)],
+    to: &Path,
+) -> Result<(), TestbedError> {
+    create_folder(scratch)?;
+    let data = scratch.join("data");
+    let mut text = format!(
+        "process.roles=broker,controller\nnode.id=0\ncontroller.quorum.voters=0@127.0.0.1:9093\n\
+         listeners=PLAINTEXT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093\ncontroller.listener.names=CONTROLLER\n\
+         log.dirs={}\n",
+        data.display()
+    );
+    for (key, value) in settings {
+        text.push_str(&format!("{key}={value}\n"));
+    }
+    let config = scratch.join("format.properties");
+    std::fs::write(&config, text).map_err(|e| TestbedError::io("cannot write", &config, e))?;
+    let output = Command::new(&java.program)
+        .args(["-Xmx256M", "-Djava.awt.headless=true", "-cp", classpath, "kafka.tools.StorageTool", "format"])
+        .args(["-t", CLUSTER_ID, "-c"])
+        .arg(&config)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|e| TestbedError::io("cannot run", &java.program, e))?;
+    if !output.status.success() {
+        let log_tail: Vec<String> = [output.stdout, output.stderr]
+            .iter()
+            .flat_map(|bytes| String::from_utf8_lossy(bytes).lines().map(str::to_string).collect::<Vec<_>>())
+            .collect();
+        let cause = crate::cluster::diagnose::cause(&log_tail);
+        return Err(TestbedError::Start {
+            message: format!("Kafka {} could not format its storage: {}", version.text, cause.message),
+            hint: cause.hint,
+            log_tail,
+        });
+    }
+    std::fs::copy(data.join(CHECKPOINT), to).map_err(|e| TestbedError::io("cannot keep", to, e))?;
+    remove_folder(scratch)
+}

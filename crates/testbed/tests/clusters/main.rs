@@ -1,0 +1,52 @@
+//! Real clusters: started, looked at, broken, ended.
+//!
+//! This program is the tests and, called with a hidden word, also the guard and launcher of the clusters they start,
+//! as the kdyno binary is. The matrix of versions and modes runs with `KDYNO_MATRIX=full`.
+
+mod failures;
+mod holder;
+mod kills;
+mod matrix;
+mod scene;
+mod standing;
+mod starts;
+
+use kdyno_testbed::guard;
+use libtest_mimic::{Arguments, Trial};
+use std::io::Write;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let served = match words.as_slice() {
+        [guard::GUARD_COMMAND] => guard::main().map_err(|e| e.to_string()),
+        [guard::EXEC_COMMAND, spec] => guard::exec_main(spec).map_err(|e| e.to_string()),
+        [holder::HOLD, folder] => holder::hold(folder.as_ref()),
+        [holder::STAND, folder] => holder::stand(folder.as_ref()),
+        _ => return run(),
+    };
+    match served {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            // Into the broker's console file, or to the test that started this.
+            let _ = writeln!(std::io::stderr(), "{why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    // Each test has JVMs of its own; side by side they would only starve each other.
+    arguments.test_threads = Some(1);
+    let mut trials: Vec<Trial> = Vec::new();
+    trials.extend(starts::trials());
+    trials.extend(failures::trials());
+    trials.extend(kills::trials());
+    trials.extend(standing::trials());
+    trials.extend(matrix::trials());
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    matrix::print_table();
+    conclusion.exit_code()
+}

@@ -1,0 +1,85 @@
+//! Every tested release in every mode it has. Long, so only with `KDYNO_MATRIX=full`; prints the table of
+//! docs/CLUSTERS.md.
+
+use crate::scene::{PATIENCE, Scene, ensure, plan};
+use kdyno_kafka::admin::Admin;
+use kdyno_model::plan::{KafkaSource, Mode};
+use kdyno_testbed::distribution;
+use kdyno_testbed::version::{TESTED, Version};
+use libtest_mimic::{Failed, Trial};
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::{Mutex, PoisonError};
+
+/// The variable that turns the matrix on, and its value.
+const SWITCH: (&str, &str) = ("KDYNO_MATRIX", "full");
+
+/// Mode, brokers, heading.
+const COLUMNS: [(Mode, u32, &str); 5] = [
+    (Mode::KraftCombined, 1, "KRaft combined, 1 broker"),
+    (Mode::KraftCombined, 3, "KRaft combined, 3 brokers"),
+    (Mode::KraftControllers { controllers: 1 }, 1, "1 controller, 1 broker"),
+    (Mode::Zookeeper { nodes: 1 }, 1, "1 ZooKeeper, 1 broker"),
+    (Mode::Zookeeper { nodes: 3 }, 1, "3 ZooKeeper, 1 broker"),
+];
+
+/// Cells of the table: (row, column) to what was seen.
+static CELLS: Mutex<BTreeMap<(usize, usize), String>> = Mutex::new(BTreeMap::new());
+
+pub fn trials() -> Vec<Trial> {
+    let on = std::env::var(SWITCH.0).is_ok_and(|value| value == SWITCH.1);
+    let mut trials = Vec::new();
+    if !on {
+        return trials;
+    }
+    for (row, version) in TESTED.iter().enumerate() {
+        for (column, (mode, brokers, heading)) in COLUMNS.iter().enumerate() {
+            if !Version::parse(version).is_ok_and(|version| version.check_mode(*mode, *brokers).is_ok()) {
+                continue;
+            }
+            let name = format!("matrix: {version}, {heading}");
+            trials.push(Trial::test(name, move || cell((row, column), version, *mode, *brokers)));
+        }
+    }
+    trials
+}
+
+/// Starts, creates a replicated topic, ends; notes how long the start took.
+fn cell(place: (usize, usize), version: &str, mode: Mode, brokers: u32) -> Result<(), Failed> {
+    note(place, "**fails**".to_string());
+    let scene = Scene::new()?;
+    // Fetched apart, so that it does not count as start.
+    distribution::prepare(&scene.environment, &KafkaSource::Release(version.to_string()), &|_| {})?;
+    let cluster = scene.start(&plan(version, mode, brokers))?;
+    let facts = cluster.facts();
+    let mut admin = Admin::connect(&cluster.bootstrap(), "test", PATIENCE)?;
+    admin.create_topic("t", 4, i16::try_from(brokers)?, &BTreeMap::new())?;
+    let topics = admin.topics(Some(&["t"]))?;
+    let in_sync = topics[0].partitions.iter().all(|partition| partition.isr.len() == brokers as usize);
+    ensure(in_sync && topics[0].partitions.len() == 4, format!("{topics:?}"))?;
+    cluster.stop()?;
+    let seconds = facts["ready_ms"].parse::<f64>()? / 1000.0;
+    note(place, format!("{seconds:.1} s (Java {})", facts["java"].split('.').next().unwrap_or_default()));
+    Ok(())
+}
+
+fn note(place: (usize, usize), text: String) {
+    CELLS.lock().unwrap_or_else(PoisonError::into_inner).insert(place, text);
+}
+
+/// Prints what was seen as a Markdown table; nothing when the matrix did not run.
+pub fn print_table() {
+    let cells = CELLS.lock().unwrap_or_else(PoisonError::into_inner);
+    if cells.is_empty() {
+        return;
+    }
+    let headings: Vec<_> = COLUMNS.iter().map(|(_, _, heading)| *heading).collect();
+    let mut text = format!("\n| Kafka | {} |\n|---|{}\n", headings.join(" | "), "---|".repeat(COLUMNS.len()));
+    for (row, version) in TESTED.iter().enumerate() {
+        let cell = |column| cells.get(&(row, column)).map_or("–", String::as_str);
+        let columns: Vec<_> = (0..COLUMNS.len()).map(cell).collect();
+        text.push_str(&format!("| {version} | {} |\n", columns.join(" | ")));
+    }
+    // A closed output only loses the table.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+}

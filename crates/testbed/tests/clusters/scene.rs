@@ -1,0 +1,87 @@
+//! What the tests share: an environment with the user's cache and a throw-away rest, plans, waiting.
+
+use kdyno_model::plan::{ClusterPlan, KafkaSource, Mode, Storage};
+use kdyno_testbed::version::NEWEST;
+use kdyno_testbed::{Environment, LocalCluster, StartOptions, TestbedError};
+use libtest_mimic::{Failed, Trial};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// Generous: a loaded machine of two cores starts a JVM in seconds.
+pub const PATIENCE: Duration = Duration::from_secs(120);
+
+/// A folder for one test, removed with it, and an environment that keeps everything but downloads there.
+pub struct Scene {
+    pub environment: Environment,
+    pub folder: TempDir,
+}
+
+impl Scene {
+    pub fn new() -> Result<Self, Failed> {
+        let folder = tempfile::Builder::new().prefix("kdyno-test-").tempdir()?;
+        Ok(Self { environment: environment(folder.path())?, folder })
+    }
+
+    pub fn work_dir(&self) -> PathBuf {
+        self.folder.path().join("work")
+    }
+
+    /// Starts the plan's cluster.
+    pub fn start(&self, plan: &ClusterPlan) -> Result<LocalCluster, TestbedError> {
+        LocalCluster::start(plan, &options(&self.environment, self.work_dir()))
+    }
+}
+
+/// The user's environment with state, memory and lock in `folder`.
+pub fn environment(folder: &Path) -> Result<Environment, Failed> {
+    let user = Environment::from_lookup(&|name| std::env::var_os(name))
+        .ok_or("neither HOME nor XDG variables are set")?;
+    let memory_dir = folder.join("memory");
+    std::fs::create_dir_all(&memory_dir)?;
+    Ok(Environment { state_dir: folder.join("state"), lock_dir: folder.to_path_buf(), memory_dir, ..user })
+}
+
+/// Options that make this program the guard.
+pub fn options(environment: &Environment, work_dir: PathBuf) -> StartOptions<'_> {
+    let exe = std::env::current_exe().unwrap_or_default();
+    StartOptions { deadline: PATIENCE, ..StartOptions::new(environment, exe, work_dir, "test", &|_| {}) }
+}
+
+/// One combined broker of the newest release.
+pub fn one_broker() -> ClusterPlan {
+    plan(NEWEST, Mode::KraftCombined, 1)
+}
+
+pub fn plan(version: &str, mode: Mode, brokers: u32) -> ClusterPlan {
+    ClusterPlan {
+        kafka: KafkaSource::Release(version.to_string()),
+        mode,
+        brokers,
+        heap_bytes: 256 << 20,
+        jvm_options: vec![],
+        config: Default::default(),
+        cpus: vec![],
+        racks: vec![],
+        storage: Storage::Disk,
+    }
+}
+
+/// A named test.
+pub fn trial(name: &str, test: fn() -> Result<(), Failed>) -> Trial {
+    Trial::test(name, test)
+}
+
+pub fn ensure(holds: bool, otherwise: impl Into<String>) -> Result<(), Failed> {
+    if holds { Ok(()) } else { Err(otherwise.into().into()) }
+}
+
+/// Waits until it holds; fails after [`PATIENCE`].
+pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) -> Result<(), Failed> {
+    let started = Instant::now();
+    while !holds() {
+        ensure(started.elapsed() < PATIENCE, format!("waited in vain: {what}"))?;
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    Ok(())
+}
