@@ -1,0 +1,42 @@
+//! The two clocks of a run: the monotonic one that everything is measured with, and the wall clock that
+//! says when it was.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+pub(crate) use kdyno_load::net::monotonic_ns;
+
+/// Wall clock, ns since 1970.
+pub(crate) fn unix_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// `instant − t0`, both on CLOCK_MONOTONIC, ns; negative before T0.
+pub(crate) fn relative_ns(instant_ns: u64, t0_ns: u64) -> i64 {
+    let difference = i128::from(instant_ns) - i128::from(t0_ns);
+    i64::try_from(difference).unwrap_or(if difference < 0 { i64::MIN } else { i64::MAX })
+}
+
+/// How long until `instant_ns` on CLOCK_MONOTONIC; zero when it is past.
+pub(crate) fn until(instant_ns: u64) -> Duration {
+    Duration::from_nanos(instant_ns.saturating_sub(monotonic_ns()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn before_t0_is_negative() {
+        assert_eq!(relative_ns(5, 8), -3);
+        assert_eq!(relative_ns(8, 5), 3);
+        assert_eq!(relative_ns(u64::MAX, 0), i64::MAX);
+    }
+
+    #[test]
+    fn the_monotonic_clock_does_not_go_back() {
+        let first = monotonic_ns();
+        assert!(monotonic_ns() >= first);
+        assert_eq!(until(0), Duration::ZERO);
+    }
+}

@@ -1,0 +1,143 @@
+//! The system under test as a run sees it: a local cluster that it owns, or an attached one it is a guest of.
+
+use crate::error::LabError;
+use crate::options::{Progress, RunOptions};
+use crate::topics::PREFIX;
+use kdyno_model::plan::{AttachedPlan, ClusterPlan, SystemPlan};
+use kdyno_testbed::attach::Attached;
+use kdyno_testbed::cluster::{LocalCluster, StartOptions};
+use kdyno_testbed::process::ProcessRef;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// What a trial is put on.
+pub(crate) enum System {
+    /// Ours, from the first process to the last.
+    Local { plan: Box<ClusterPlan>, cluster: Box<LocalCluster> },
+    /// Somebody else's, within the limits of its target file.
+    Attached { plan: Box<AttachedPlan>, facts: BTreeMap<String, String> },
+}
+
+/// Added to the time a cluster may take to get ready, for each of its brokers.
+const START_DEADLINE_PER_BROKER: Duration = Duration::from_secs(15);
+
+impl System {
+    /// Starts the cluster, or makes sure that the one named is the one that answers. `partition_replicas` is
+    /// how many a local cluster will hold at once, so that its retention fits the disk.
+    pub(crate) fn provide(
+        plan: &SystemPlan,
+        number: u32,
+        partition_replicas: u64,
+        options: &mut RunOptions<'_>,
+    ) -> Result<Self, LabError> {
+        match plan {
+            SystemPlan::Local(plan) => start(plan, number, partition_replicas, options),
+            SystemPlan::Attached(plan) => {
+                (options.progress)(Progress::Step(format!("attaching to {}", plan.target)));
+                let facts = Attached::check(plan)?.facts();
+                Ok(Self::Attached { plan: Box::new(plan.clone()), facts })
+            }
+        }
+    }
+
+    /// Whether this is what `wanted` asks for.
+    pub(crate) fn fits(&self, wanted: &SystemPlan) -> bool {
+        match (self, wanted) {
+            (Self::Local { plan, .. }, SystemPlan::Local(wanted)) => **plan == *wanted,
+            (Self::Attached { plan, .. }, SystemPlan::Attached(wanted)) => **plan == *wanted,
+            _ => false,
+        }
+    }
+
+    /// Whether it is somebody else's.
+    pub(crate) fn is_attached(&self) -> bool {
+        matches!(self, Self::Attached { .. })
+    }
+
+    /// Addresses to ask first.
+    pub(crate) fn bootstrap(&self) -> Vec<String> {
+        match self {
+            Self::Local { cluster, .. } => cluster.bootstrap(),
+            Self::Attached { plan, .. } => plan.bootstrap.clone(),
+        }
+    }
+
+    /// Prefix of topics and client ids.
+    pub(crate) fn prefix(&self) -> &str {
+        match self {
+            Self::Local { .. } => PREFIX,
+            Self::Attached { plan, .. } => &plan.prefix,
+        }
+    }
+
+    /// Its processes, for the probes; none of an attached system.
+    pub(crate) fn processes(&self) -> Vec<ProcessRef> {
+        match self {
+            Self::Local { cluster, .. } => cluster.processes(),
+            Self::Attached { .. } => Vec::new(),
+        }
+    }
+
+    /// What is known of it: version, mode, cluster id …
+    pub(crate) fn facts(&self) -> BTreeMap<String, String> {
+        match self {
+            Self::Local { cluster, .. } => cluster.facts(),
+            Self::Attached { facts, .. } => facts.clone(),
+        }
+    }
+
+    /// The final command line of each of its processes.
+    pub(crate) fn command_lines(&self) -> BTreeMap<String, Vec<String>> {
+        match self {
+            Self::Local { cluster, .. } => cluster.command_lines(),
+            Self::Attached { .. } => BTreeMap::new(),
+        }
+    }
+
+    /// Processes that have ended by themselves, each with how.
+    pub(crate) fn ended(&self) -> BTreeMap<String, String> {
+        match self {
+            Self::Local { cluster, .. } => cluster.ended(),
+            Self::Attached { .. } => BTreeMap::new(),
+        }
+    }
+
+    /// The last lines a process logged.
+    pub(crate) fn log_tail(&self, subject: &str) -> Vec<String> {
+        match self {
+            Self::Local { cluster, .. } => cluster.log_tail(subject),
+            Self::Attached { .. } => Vec::new(),
+        }
+    }
+
+    /// Takes a local system down; leaves an attached one as it is.
+    pub(crate) fn stop(self) -> Result<(), LabError> {
+        match self {
+            Self::Local { cluster, .. } => Ok(cluster.stop()?),
+            Self::Attached { .. } => Ok(()),
+        }
+    }
+}
+
+/// Starts a local cluster in a folder of its own beside the run's, where a later run finds and removes it if
+/// this one and its guard should both be killed.
+fn start(
+    plan: &ClusterPlan,
+    number: u32,
+    partition_replicas: u64,
+    options: &mut RunOptions<'_>,
+) -> Result<System, LabError> {
+    let own = options.work_dir.file_name().unwrap_or_default().to_string_lossy();
+    let work_dir = options.work_dir.with_file_name(format!("{own}-cluster-{number}"));
+    let progress = RefCell::new(&mut *options.progress);
+    let tell = |step: &str| (progress.borrow_mut())(Progress::Step(step.to_owned()));
+    let exe = options.self_exe.clone();
+    let mut start = StartOptions::new(&options.environment, exe, work_dir, "run", &tell);
+    start.partition_replicas = Some(partition_replicas);
+    start.give_up = Some(&options.stop);
+    // On a busy machine JVMs start one after the other.
+    start.deadline += START_DEADLINE_PER_BROKER * plan.brokers;
+    let cluster = LocalCluster::start(plan, &start)?;
+    Ok(System::Local { plan: Box::new(plan.clone()), cluster: Box::new(cluster) })
+}

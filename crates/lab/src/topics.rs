@@ -1,0 +1,87 @@
+//! The topics of a trial: made fresh, named so that no other run's topic can be meant, deleted afterwards.
+
+use crate::error::LabError;
+use kdyno_kafka::admin::Admin;
+use kdyno_model::plan::TopicPlan;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How long a connection for administration may take to come up. A cluster that was ready a moment ago
+/// needs milliseconds; one that has just lost a broker needs the failed attempt first.
+const ADMIN_DEADLINE: Duration = Duration::from_secs(30);
+
+/// Prefix of topics and client ids on clusters of our own; on others it is the target's.
+pub(crate) const PREFIX: &str = "kdyno-";
+
+/// Topics that exist and are ours to delete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Topics {
+    /// The topic's address in the scenario to its real name.
+    pub(crate) names: BTreeMap<String, String>,
+    /// What they were made from.
+    made_of: BTreeMap<String, TopicPlan>,
+}
+
+impl Topics {
+    /// Makes every topic and waits until each of its partitions has a leader.
+    pub(crate) fn create(
+        bootstrap: &[String],
+        plans: &BTreeMap<String, TopicPlan>,
+        name: impl Fn(&str) -> String,
+    ) -> Result<Self, LabError> {
+        let mut admin = connect(bootstrap, "make topics")?;
+        let mut made = Self { names: BTreeMap::new(), made_of: plans.clone() };
+        for (address, plan) in plans {
+            let real = name(address);
+            let partitions = i32::try_from(plan.partitions).unwrap_or(i32::MAX);
+            let replicas = i16::try_from(plan.replicas).unwrap_or(i16::MAX);
+            // Noted before it is made: a topic whose leaders are awaited in vain exists all the same.
+            made.names.insert(address.clone(), real.clone());
+            if let Err(source) = admin.create_topic(&real, partitions, replicas, &plan.config) {
+                // Those made so far are ours to take away again; the first error is the one to tell.
+                let _ = made.delete(bootstrap);
+                return Err(LabError::Admin { what: format!("make topic {real}"), source });
+            }
+        }
+        Ok(made)
+    }
+
+    /// Whether these topics are what `plans` asks for.
+    pub(crate) fn fit(&self, plans: &BTreeMap<String, TopicPlan>) -> bool {
+        self.made_of == *plans
+    }
+
+    /// Deletes them all.
+    pub(crate) fn delete(&self, bootstrap: &[String]) -> Result<(), LabError> {
+        if self.names.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<&str> = self.names.values().map(String::as_str).collect();
+        let mut admin = connect(bootstrap, "delete topics")?;
+        admin
+            .delete_topics(&names)
+            .map_err(|source| LabError::Admin { what: format!("delete topics {}", names.join(", ")), source })
+    }
+}
+
+/// `PREFIX RUN-ID - ADDRESS - NUMBER`. The number keeps a new topic apart from one of the same address
+/// whose deletion brokers have not yet finished.
+pub(crate) fn topic_name(prefix: &str, run_id: u64, address: &str, number: u32) -> String {
+    format!("{prefix}{run_id:016x}-{address}-{number}")
+}
+
+fn connect(bootstrap: &[String], what: &str) -> Result<Admin, LabError> {
+    Admin::connect(bootstrap, "kdyno-lab", ADMIN_DEADLINE)
+        .map_err(|source| LabError::Admin { what: format!("connect to {what}"), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_carry_the_run_and_differ_between_trials() {
+        assert_eq!(topic_name(PREFIX, 0xab, "perf", 0), "kdyno-00000000000000ab-perf-0");
+        assert_ne!(topic_name(PREFIX, 1, "perf", 0), topic_name(PREFIX, 1, "perf", 1));
+    }
+}

@@ -1,0 +1,274 @@
+//! Text in columns, wrapped into blocks where the terminal is too narrow.
+
+/// How text is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextOptions {
+    /// Columns of the terminal; narrower than [`WIDTH_MIN`] is treated as that.
+    pub width: usize,
+    /// Whether ANSI colours may be used. Nothing is said by colour alone.
+    pub colour: bool,
+}
+
+/// Narrowest width that is set; below it lines overflow.
+pub const WIDTH_MIN: usize = 60;
+/// Spaces between columns.
+const GAP: usize = 2;
+/// A cell is cut above this, so that one long name does not push everything off the screen.
+const CELL_MAX: usize = 40;
+
+/// Emphasis of a piece of text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Tone {
+    /// As it comes.
+    #[default]
+    Plain,
+    /// Heads.
+    Strong,
+    /// Not ours, or secondary.
+    Faint,
+    /// A reason to doubt.
+    Warn,
+    /// Must not be used.
+    Bad,
+}
+
+impl TextOptions {
+    /// The width that is set.
+    #[must_use]
+    pub fn columns(&self) -> usize {
+        self.width.max(WIDTH_MIN)
+    }
+
+    /// Text in a tone, if colours are wanted.
+    #[must_use]
+    pub fn paint(&self, text: &str, tone: Tone) -> String {
+        let text = clean(text);
+        let code = match tone {
+            Tone::Plain => return text,
+            Tone::Strong => "1",
+            Tone::Faint => "2",
+            Tone::Warn => "33",
+            Tone::Bad => "31",
+        };
+        if self.colour && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text }
+    }
+}
+
+/// One column of a grid.
+#[derive(Debug, Clone, Default)]
+pub struct GridColumn {
+    /// Head lines, top first.
+    pub head: Vec<String>,
+    /// One cell per row.
+    pub cells: Vec<String>,
+    /// Tone of the cells.
+    pub tone: Tone,
+    /// Numbers stand at the right edge.
+    pub right: bool,
+    /// Stands in the same block as the column before it.
+    pub joined: bool,
+}
+
+impl GridColumn {
+    /// A column of words.
+    #[must_use]
+    pub fn words(head: &[&str], cells: Vec<String>) -> Self {
+        let head = head.iter().map(|line| (*line).to_owned()).collect();
+        Self { head, cells, ..Self::default() }
+    }
+
+    /// A column of numbers.
+    #[must_use]
+    pub fn numbers(head: &[&str], cells: Vec<String>) -> Self {
+        Self { right: true, ..Self::words(head, cells) }
+    }
+
+    fn width(&self) -> usize {
+        self.head.iter().chain(&self.cells).map(|text| width(text).min(CELL_MAX)).max().unwrap_or(0)
+    }
+
+    fn line(&self, text: &str, tone: Tone, options: &TextOptions) -> String {
+        let text = shorten(text, CELL_MAX);
+        let pad = " ".repeat(self.width() - width(&text));
+        let painted = options.paint(&text, tone);
+        if self.right { format!("{pad}{painted}") } else { format!("{painted}{pad}") }
+    }
+}
+
+/// Sets columns beside each other. `fixed` columns head every block; the others flow into as many blocks
+/// as the width asks for, joined ones staying together as long as they fit.
+#[must_use]
+pub fn grid(fixed: &[GridColumn], flowing: &[GridColumn], options: &TextOptions) -> String {
+    let room = options.columns();
+    let fixed_width: usize = fixed.iter().map(|column| column.width() + GAP).sum();
+    let mut blocks: Vec<Vec<&GridColumn>> = Vec::new();
+    let mut used = room + 1;
+    for group in groups(flowing) {
+        let width: usize = group.iter().map(|column| column.width() + GAP).sum();
+        let fits = used + width <= room + GAP;
+        if fits {
+            used += width;
+            if let Some(block) = blocks.last_mut() {
+                block.extend(group);
+            }
+        } else if fixed_width + width <= room + GAP {
+            used = fixed_width + width;
+            blocks.push(group);
+        } else {
+            // Too wide even alone: its columns flow one by one.
+            used = room + 1;
+            for column in group {
+                let width = column.width() + GAP;
+                match blocks.last_mut() {
+                    Some(block) if used + width <= room + GAP => block.push(column),
+                    _ => {
+                        used = fixed_width;
+                        blocks.push(vec![column]);
+                    }
+                }
+                used += width;
+            }
+        }
+    }
+    if blocks.is_empty() {
+        blocks.push(Vec::new());
+    }
+    let blocks: Vec<String> = blocks
+        .iter()
+        .map(|block| set(&fixed.iter().chain(block.iter().copied()).collect::<Vec<_>>(), options))
+        .collect();
+    blocks.join("\n")
+}
+
+fn groups(columns: &[GridColumn]) -> Vec<Vec<&GridColumn>> {
+    let mut groups: Vec<Vec<&GridColumn>> = Vec::new();
+    for column in columns {
+        match groups.last_mut() {
+            Some(group) if column.joined => group.push(column),
+            _ => groups.push(vec![column]),
+        }
+    }
+    groups
+}
+
+fn set(columns: &[&GridColumn], options: &TextOptions) -> String {
+    let head_lines = columns.iter().map(|column| column.head.len()).max().unwrap_or(0);
+    let rows = columns.iter().map(|column| column.cells.len()).max().unwrap_or(0);
+    let gap = " ".repeat(GAP);
+    let mut out = String::new();
+    let mut push = |cells: Vec<String>| {
+        out.push_str(cells.join(&gap).trim_end());
+        out.push('\n');
+    };
+    for line in 0..head_lines {
+        // Heads stand on the ground: a short one leaves its upper lines empty.
+        let cell = |column: &&GridColumn| {
+            let missing = head_lines - column.head.len();
+            let text = line.checked_sub(missing).map_or("", |own| &column.head[own]);
+            column.line(text, Tone::Strong, options)
+        };
+        let cells: Vec<String> = columns.iter().map(cell).collect();
+        if cells.iter().any(|cell| !cell.trim().is_empty()) {
+            push(cells);
+        }
+    }
+    for row in 0..rows {
+        let cell = |column: &&GridColumn| {
+            column.line(column.cells.get(row).map_or("", String::as_str), column.tone, options)
+        };
+        push(columns.iter().map(cell).collect());
+    }
+    out
+}
+
+/// Breaks a paragraph at spaces; later lines are indented. A word longer than the line stands alone.
+#[must_use]
+pub fn wrap(text: &str, columns: usize, indent: usize) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = String::new();
+    for word in text.split_whitespace().map(clean) {
+        let start = if lines.is_empty() { 0 } else { indent };
+        if !line.trim().is_empty() && width(&line) + 1 + width(&word) > columns {
+            lines.push(std::mem::take(&mut line));
+            line = " ".repeat(indent);
+            line.push_str(&word);
+        } else {
+            if width(&line) > start {
+                line.push(' ');
+            }
+            line.push_str(&word);
+        }
+    }
+    lines.push(line);
+    lines.join("\n")
+}
+
+/// Columns a text takes. All that kdyno prints itself is one column per character.
+#[must_use]
+pub fn width(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// Cuts a text and says so with an ellipsis.
+#[must_use]
+pub fn shorten(text: &str, columns: usize) -> String {
+    if width(text) <= columns {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(columns.saturating_sub(1)).collect();
+    format!("{kept}…")
+}
+
+/// Replaces control characters, so that text from outside cannot move the cursor or colour the screen.
+#[must_use]
+pub fn clean(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const PLAIN: TextOptions = TextOptions { width: 60, colour: false };
+
+    #[test]
+    fn columns_flow_into_blocks_with_their_heads() {
+        let name = GridColumn::words(&["case"], vec!["brokers=3".to_owned()]);
+        let wide = |head: &str| GridColumn::numbers(&[head], vec!["1,234,567,890,123,456,789".to_owned()]);
+        let text = grid(&[name], &[wide("first"), wide("second")], &PLAIN);
+        assert_eq!(text.matches("brokers=3").count(), 2, "{text}");
+        assert!(text.lines().all(|line| width(line) <= 60), "{text}");
+    }
+
+    #[test]
+    fn colour_does_not_change_the_layout() {
+        let column = GridColumn { tone: Tone::Bad, ..GridColumn::numbers(&["rate"], vec!["7/s".to_owned()]) };
+        let coloured = grid(&[], std::slice::from_ref(&column), &TextOptions { colour: true, ..PLAIN });
+        assert!(coloured.contains("\x1b[31m"), "{coloured}");
+        let stripped = coloured.replace("\x1b[1m", "").replace("\x1b[31m", "").replace("\x1b[0m", "");
+        assert_eq!(stripped, grid(&[], &[column], &PLAIN));
+    }
+
+    proptest! {
+        #[test]
+        fn a_grid_never_overflows(cells in prop::collection::vec("[a-z ]{0,60}", 0..12), width_ in 80usize..200) {
+            let options = TextOptions { width: width_, colour: false };
+            let head = GridColumn::words(&["case"], vec!["x=1".to_owned()]);
+            let flowing: Vec<GridColumn> =
+                cells.iter().map(|cell| GridColumn::words(&["h"], vec![cell.clone()])).collect();
+            for line in grid(&[head], &flowing, &options).lines() {
+                prop_assert!(width(line) <= width_, "{line}");
+            }
+        }
+
+        #[test]
+        fn wrapping_keeps_every_word(words in prop::collection::vec("[a-z]{1,20}", 0..40)) {
+            let text = words.join(" ");
+            let wrapped = wrap(&text, 60, 4);
+            prop_assert!(wrapped.lines().all(|line| width(line) <= 60));
+            let again: Vec<&str> = wrapped.split_whitespace().collect();
+            prop_assert_eq!(again.join(" "), text);
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The charts of one trial: rate, latency and processor time over time, latency by percentile.
+
+use super::chart::{Band, Chart, Horizontal, Line, Point, Vertical, figure, nines};
+use crate::terminal::phase_name;
+use kdyno_model::finding::Value;
+use kdyno_model::sample::Phase;
+use kdyno_model::series::{CpuSeries, SecondPoint, SeriesRole, StreamSeries, TrialSeries};
+use maud::{Markup, html};
+
+/// Seconds without a row break a line: rows come once a second.
+const SECOND_GAP: f64 = 1.5;
+/// Readings further apart than this are not joined; they come about once a second.
+const CPU_GAP: f64 = 5.0;
+
+/// All charts of a trial.
+#[must_use]
+pub fn charts(series: &TrialSeries) -> Markup {
+    let id = |what: &str| format!("t{}-{}-{what}", series.trial.case, series.trial.repeat);
+    html! {
+        div class="charts" {
+            @for (index, stream) in series.streams.iter().enumerate() {
+                (figure(&rate(series, stream, id(&format!("rate-{index}")))))
+                @if stream.role == SeriesRole::Produce {
+                    (figure(&latency(series, stream, id(&format!("latency-{index}")))))
+                }
+            }
+            (figure(&percentiles(series, id("percentiles"))))
+            (figure(&cpu(series, id("cpu"))))
+        }
+    }
+}
+
+fn bands(series: &TrialSeries) -> Vec<Band> {
+    let band = |span: &kdyno_model::worker::PhaseSpan| Band {
+        name: phase_name(span.phase),
+        from: span.start_ns as f64 / 1e9,
+        to: span.end_ns as f64 / 1e9,
+        shaded: span.phase != Phase::Measure,
+    };
+    // The drain is a limit, not a length: it is drawn as far as there are points.
+    let last = series.streams.iter().filter_map(|s| s.seconds.last()).map(|p| f64::from(p.second) + 1.0);
+    let end = last.fold(0.0, f64::max);
+    let mut bands: Vec<Band> = series.phases.iter().map(band).collect();
+    for band in &mut bands {
+        band.to = band.to.min(end.max(band.from));
+    }
+    bands.retain(|band| band.to > band.from);
+    bands
+}
+
+fn counts(stream: &StreamSeries, name: &str, count: fn(&SecondPoint) -> u64) -> Line {
+    // A count belongs to the whole second; its point stands in the middle.
+    let point = |second: &SecondPoint| Point {
+        x: f64::from(second.second) + 0.5,
+        y: Some(count(second) as f64),
+        at_least: false,
+    };
+    Line { name: name.to_owned(), points: stream.seconds.iter().map(point).collect(), gap: Some(SECOND_GAP) }
+}
+
+fn rate(series: &TrialSeries, stream: &StreamSeries, id: String) -> Chart {
+    let lines = match stream.role {
+        SeriesRole::Produce => {
+            let mut lines = vec![
+                counts(stream, "acknowledged", |second| second.acknowledged),
+                counts(stream, "offered", |second| second.offered),
+            ];
+            if stream.seconds.iter().any(|second| second.achieved != second.offered) {
+                lines.push(counts(stream, "achieved (accepted by the client)", |second| second.achieved));
+            }
+            if stream.seconds.iter().any(|second| second.failed > 0) {
+                lines.push(counts(stream, "failed", |second| second.failed));
+            }
+            lines
+        }
+        SeriesRole::Consume => vec![counts(stream, "fetched", |second| second.fetched)],
+    };
+    Chart {
+        id,
+        title: format!("{}: rate over time", stream.name),
+        x_label: "seconds from the start of the load",
+        y_label: "records per second",
+        x: Horizontal::Seconds,
+        y: Vertical::FromZero,
+        lines,
+        bands: bands(series),
+    }
+}
+
+fn bounded(x: f64, value: Value) -> Point {
+    let (y, at_least) = match value {
+        Value::Is(ns) => (Some(ns), false),
+        Value::AtLeast(ns) => (Some(ns), true),
+        Value::None => (None, false),
+    };
+    // A logarithmic axis has no place for zero.
+    Point { x, y: y.filter(|ns| *ns > 0.0), at_least }
+}
+
+fn latency(series: &TrialSeries, stream: &StreamSeries, id: String) -> Chart {
+    let line = |name: &str, value: fn(&SecondPoint) -> Value| {
+        let point = |second: &SecondPoint| bounded(f64::from(second.second) + 0.5, value(second));
+        let points = stream.seconds.iter().map(point).collect();
+        Line { name: name.to_owned(), points, gap: Some(SECOND_GAP) }
+    };
+    Chart {
+        id,
+        title: format!("{}: response time over time", stream.name),
+        x_label: "second in which the record was due",
+        y_label: "response time (log)",
+        x: Horizontal::Seconds,
+        y: Vertical::LogNs,
+        lines: vec![
+            line("p50", |second| second.response_ns_p50),
+            line("p99", |second| second.response_ns_p99),
+            line("max", |second| second.response_ns_max),
+        ],
+        bands: bands(series),
+    }
+}
+
+fn percentiles(series: &TrialSeries, id: String) -> Chart {
+    let line = |stream: &StreamSeries| Line {
+        name: stream.name.clone(),
+        points: stream
+            .percentiles
+            .iter()
+            .filter_map(|point| Some(bounded(nines(point.quantile)?, point.response_ns)))
+            .collect(),
+        gap: None,
+    };
+    Chart {
+        id,
+        title: "Response time by percentile, measure phase".to_owned(),
+        x_label: "percentile of the records",
+        y_label: "response time (log)",
+        x: Horizontal::Nines,
+        y: Vertical::LogNs,
+        lines: series.streams.iter().filter(|s| s.role == SeriesRole::Produce).map(line).collect(),
+        bands: Vec::new(),
+    }
+}
+
+fn cpu(series: &TrialSeries, id: String) -> Chart {
+    let line = |cpu: &CpuSeries| Line {
+        name: cpu.subject.clone(),
+        points: cpu
+            .points
+            .iter()
+            .map(|point| Point { x: point.at_s, y: Some(point.percent), at_least: false })
+            .collect(),
+        gap: Some(CPU_GAP),
+    };
+    Chart {
+        id,
+        title: "Processor time".to_owned(),
+        x_label: "seconds from the start of the load",
+        y_label: "% of one core",
+        x: Horizontal::Seconds,
+        y: Vertical::FromZero,
+        lines: series.cpu.iter().map(line).collect(),
+        bands: bands(series),
+    }
+}

@@ -1,0 +1,20 @@
+//! From findings to words, tables and pictures.
+//!
+//! Invariants: pure (no socket, file, clock, environment or unseeded randomness); every number stated comes
+//! from a finding, a series or the plan that is handed in; caveats stand before the figures they concern;
+//! published figures are always labelled as published.
+
+pub mod case_table;
+pub mod caveats;
+pub mod csv;
+pub mod figures;
+mod grid;
+pub mod hlog;
+pub mod html;
+pub mod input;
+pub mod json;
+pub mod terminal;
+pub mod trials;
+pub mod units;
+
+pub use input::{ReportInput, TrialCaveat};

@@ -1,0 +1,343 @@
+//! A plan in words, for `--dry-run`: what would be started, sent and measured, and for how long.
+
+use crate::figures::case_label;
+use crate::grid::{TextOptions, Tone, wrap};
+use crate::terminal::first_line;
+use crate::units;
+use kdyno_model::plan::{
+    Arrivals, CasePlan, ClusterPlan, Compression, ConsumePlan, Isolation, KafkaSource, LoadPlan, Mode,
+    Partitioner, Payload, Plan, ProducePlan, ProducerSettings, Queue, Rate, Role, StartOffset, Storage,
+    SystemPlan,
+};
+use std::collections::BTreeMap;
+
+/// The whole plan. What all cases share is told once, with the first.
+#[must_use]
+pub fn plan_text(plan: &Plan, options: &TextOptions) -> String {
+    let mut out = Lines { out: String::new(), options };
+    out.head(&first_line(plan));
+    out.out.push_str(&wrap(&plan.question, options.columns(), 0));
+    out.blank();
+    out.line(0, &time_text(plan));
+    out.line(0, &order_text(plan));
+    let mut told: BTreeMap<&str, (Vec<String>, &str)> = BTreeMap::new();
+    for (index, case) in plan.cases.iter().enumerate() {
+        out.blank();
+        out.head(&format!("Case {} of {}: {}", index + 1, plan.cases.len(), case_label(case)));
+        let params: Vec<String> = case.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        if !params.is_empty() {
+            out.line(2, &format!("parameters  {}", params.join(" ")));
+        }
+        for (part, lines) in case_parts(case) {
+            match told.get(part) {
+                Some((before, whose)) if *before == lines => out.line(2, &format!("{part}  as in {whose}")),
+                _ => {
+                    out.part(part, &lines);
+                    told.insert(part, (lines, case_label(case)));
+                }
+            }
+        }
+    }
+    out.out
+}
+
+struct Lines<'a> {
+    out: String,
+    options: &'a TextOptions,
+}
+
+impl Lines<'_> {
+    fn head(&mut self, text: &str) {
+        for line in wrap(text, self.options.columns(), 4).lines() {
+            self.out.push_str(&self.options.paint(line, Tone::Strong));
+            self.out.push('\n');
+        }
+    }
+
+    fn line(&mut self, indent: usize, text: &str) {
+        let indent = indent + (text.len() - text.trim_start().len());
+        let wrapped = wrap(text, self.options.columns() - indent, 4);
+        for line in wrapped.lines() {
+            self.out.push_str(&" ".repeat(indent));
+            self.out.push_str(line);
+            self.out.push('\n');
+        }
+    }
+
+    fn part(&mut self, name: &str, lines: &[String]) {
+        self.line(2, name);
+        for line in lines {
+            self.line(4, line);
+        }
+    }
+
+    fn blank(&mut self) {
+        self.out.push('\n');
+    }
+}
+
+fn time_text(plan: &Plan) -> String {
+    let mut load_ns = 0u64;
+    let mut drain_ns = 0u64;
+    for phases in plan.order.iter().filter_map(|t| plan.cases.get(t.case as usize)).map(|case| case.phases) {
+        load_ns = load_ns.saturating_add(phases.warmup_ns).saturating_add(phases.measure_ns);
+        drain_ns = drain_ns.saturating_add(phases.drain_ns);
+    }
+    let counted = plan
+        .cases
+        .iter()
+        .flat_map(|case| case.load.values())
+        .any(|load| matches!(&load.role, Role::Produce(produce) if produce.records_max.is_some()));
+    format!(
+        "time: {} trial{}, {}{} of load; draining adds {} at most, starting the system comes on top",
+        plan.order.len(),
+        if plan.order.len() == 1 { "" } else { "s" },
+        if counted { "at most " } else { "" },
+        units::duration(load_ns),
+        units::duration(drain_ns),
+    )
+}
+
+fn order_text(plan: &Plan) -> String {
+    let isolation = match plan.isolation {
+        Isolation::Cluster => "a fresh cluster for each trial",
+        Isolation::Topic => "fresh topics for each trial, the cluster stays while the system is the same",
+        Isolation::None => "topics and cluster stay between trials",
+    };
+    let order: Vec<String> =
+        plan.order.iter().map(|trial| format!("{}.{}", trial.case + 1, trial.repeat + 1)).collect();
+    format!("order (case.repeat), drawn from seed {}: {}; {isolation}", plan.seed, order.join(" "))
+}
+
+/// A case's parts, each with its lines.
+fn case_parts(case: &CasePlan) -> Vec<(&'static str, Vec<String>)> {
+    let topics = case.topics.iter().map(|(name, topic)| {
+        format!(
+            "{name}: {}, replication factor {}{}",
+            plural(topic.partitions, "partition"),
+            topic.replicas,
+            settings(&topic.config)
+        )
+    });
+    let load = case.load.iter().flat_map(|(name, load)| load_lines(name, load));
+    let clients = case.load.iter().map(|(name, load)| {
+        let settings = match &load.role {
+            Role::Produce(produce) => producer_text(&produce.client),
+            Role::Consume(consume) => consumer_text(consume),
+        };
+        format!("{name}: {settings}")
+    });
+    let phases = format!(
+        "warm-up {}, measure {}, drain {} at most",
+        units::duration(case.phases.warmup_ns),
+        units::duration(case.phases.measure_ns),
+        units::duration(case.phases.drain_ns)
+    );
+    vec![
+        ("system", system_lines(&case.system)),
+        ("topics", topics.collect()),
+        ("load", load.collect()),
+        ("client settings", clients.collect()),
+        ("phases", vec![phases]),
+    ]
+}
+
+/// `1 broker`, `3 brokers`.
+fn plural(count: u32, noun: &str) -> String {
+    format!("{} {noun}{}", units::count(f64::from(count)), if count == 1 { "" } else { "s" })
+}
+
+fn settings(config: &BTreeMap<String, String>) -> String {
+    let settings: Vec<String> = config.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    if settings.is_empty() { String::new() } else { format!(", {}", settings.join(" ")) }
+}
+
+fn system_lines(system: &SystemPlan) -> Vec<String> {
+    match system {
+        SystemPlan::Local(cluster) => local_lines(cluster),
+        SystemPlan::Attached(target) => {
+            let mut lines = vec![format!(
+                "attached to {} at {}; cluster id must be {}; every topic of ours starts with {}",
+                target.target,
+                target.bootstrap.join(","),
+                target.cluster_id,
+                target.prefix
+            )];
+            lines.extend(target.facts.iter().map(|(name, value)| format!("declared: {name} = {value}")));
+            lines
+        }
+    }
+}
+
+fn local_lines(cluster: &ClusterPlan) -> Vec<String> {
+    let kafka = match &cluster.kafka {
+        KafkaSource::Release(version) => format!("Apache Kafka {version}"),
+        KafkaSource::Home(path) => format!("Apache Kafka from {}", path.display()),
+        KafkaSource::Source(path) => format!("Apache Kafka built in {}", path.display()),
+    };
+    let mode = match cluster.mode {
+        Mode::KraftCombined => "KRaft, brokers are controllers too".to_owned(),
+        Mode::KraftControllers { controllers } => {
+            format!("KRaft with {} of their own", plural(controllers, "controller"))
+        }
+        Mode::Zookeeper { nodes } => format!("ZooKeeper with {}", plural(nodes, "node")),
+    };
+    let storage = match &cluster.storage {
+        Storage::Disk => "logs on disk".to_owned(),
+        Storage::Memory => "logs in memory-backed storage".to_owned(),
+        Storage::Dirs(dirs) => {
+            let dirs: Vec<String> = dirs.iter().map(|dir| dir.display().to_string()).collect();
+            format!("logs in {}", dirs.join(", "))
+        }
+    };
+    let mut lines = vec![format!(
+        "{kafka}, {}, {mode}, heap {} each, {storage}",
+        plural(cluster.brokers, "broker"),
+        units::bytes(cluster.heap_bytes as f64)
+    )];
+    if !cluster.config.is_empty() {
+        let text = settings(&cluster.config);
+        lines.push(format!("broker settings: {}", text.trim_start_matches(", ")));
+    }
+    if !cluster.jvm_options.is_empty() {
+        lines.push(format!("JVM options: {}", cluster.jvm_options.join(" ")));
+    }
+    if !cluster.cpus.is_empty() {
+        let pins: Vec<String> = cluster
+            .cpus
+            .iter()
+            .map(|cpus| cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(","))
+            .collect();
+        lines.push(format!("brokers pinned to processors: {}", pins.join(" | ")));
+    }
+    if !cluster.racks.is_empty() {
+        lines.push(format!("racks: {}", cluster.racks.join(" | ")));
+    }
+    lines
+}
+
+fn load_lines(name: &str, load: &LoadPlan) -> Vec<String> {
+    let clients = plural(load.clients, "client");
+    match &load.role {
+        Role::Produce(produce) => vec![
+            format!(
+                "{name}: produce to {} with {clients}, {}{}",
+                load.topic,
+                rate_text(&produce.rate, load.clients),
+                records_text(produce)
+            ),
+            format!("  {}", payload_text(produce)),
+        ],
+        Role::Consume(_) => {
+            vec![format!("{name}: consume from {} with {clients}, partitions assigned by kdyno", load.topic)]
+        }
+    }
+}
+
+fn rate_text(rate: &Rate, clients: u32) -> String {
+    match rate {
+        Rate::Max { queue: Queue::Buffer } => {
+            "rate max (closed loop, the client's buffer kept full)".to_owned()
+        }
+        Rate::Max { queue: Queue::None } => "rate max (closed loop, nothing queued in the client)".to_owned(),
+        Rate::Open { pieces, arrivals } => {
+            let law = match arrivals {
+                Arrivals::Poisson => "Poisson arrivals",
+                Arrivals::Constant => "equal gaps",
+            };
+            let each = |per_s: f64| {
+                let total = units::count(per_s);
+                format!("{total}/s in all = {}/s per client", units::count(per_s / f64::from(clients.max(1))))
+            };
+            let texts: Vec<String> = pieces
+                .iter()
+                .enumerate()
+                .map(|(index, piece)| {
+                    let last = index + 1 == pieces.len();
+                    let (course, length) = if piece.from_per_s == piece.to_per_s {
+                        (each(piece.from_per_s), "for")
+                    } else {
+                        (format!("from {} to {}", each(piece.from_per_s), each(piece.to_per_s)), "over")
+                    };
+                    if last {
+                        course
+                    } else {
+                        format!("{course} {length} {}", units::duration(piece.length_ns))
+                    }
+                })
+                .collect();
+            format!("{}, {law}", texts.join(", then "))
+        }
+    }
+}
+
+fn records_text(produce: &ProducePlan) -> String {
+    produce
+        .records_max
+        .map_or_else(String::new, |records| format!(", until {} records", units::count(records as f64)))
+}
+
+fn payload_text(produce: &ProducePlan) -> String {
+    let how = match produce.payload {
+        Payload::Unique => "each record built".to_owned(),
+        Payload::Pooled { pool_bytes } => {
+            format!("from a pool of {}, encoded once", units::bytes(pool_bytes as f64))
+        }
+    };
+    format!("values of {} bytes, {how}", units::count(f64::from(produce.value_bytes)))
+}
+
+fn producer_text(client: &ProducerSettings) -> String {
+    let compression = match client.compression {
+        Compression::None => "none",
+        Compression::Gzip => "gzip",
+        Compression::Snappy => "snappy",
+        Compression::Lz4 => "lz4",
+        Compression::Zstd => "zstd",
+    };
+    let partitioner = match client.partitioner {
+        Partitioner::Sticky => "sticky",
+        Partitioner::RoundRobin => "round robin",
+    };
+    let acks = if client.acks == -1 { "all".to_owned() } else { client.acks.to_string() };
+    format!(
+        "defaults of Kafka {}; acks={acks} batch.size={} linger.ms={} buffer.memory={} \
+         max.request.size={} max.in.flight.requests.per.connection={} compression.type={compression} \
+         max.block.ms={} request.timeout.ms={} delivery.timeout.ms={} retry.backoff.ms={} \
+         metadata.max.age.ms={}; partitioner {partitioner}",
+        client.defaults,
+        client.batch_bytes,
+        ms(client.linger_ns),
+        client.buffer_bytes,
+        client.request_bytes_max,
+        client.in_flight_max,
+        ms(client.max_block_ns),
+        ms(client.request_timeout_ns),
+        ms(client.delivery_timeout_ns),
+        ms(client.retry_backoff_ns),
+        ms(client.metadata_max_age_ns),
+    )
+}
+
+fn consumer_text(consume: &ConsumePlan) -> String {
+    let from = match consume.from {
+        StartOffset::Earliest => "the first record kept",
+        StartOffset::Latest => "after the last record there",
+    };
+    format!(
+        "begins at {from}; fetch.max.bytes={} max.partition.fetch.bytes={} fetch.min.bytes={} \
+         fetch.max.wait.ms={} request.timeout.ms={} retry.backoff.ms={}",
+        consume.fetch_bytes_max,
+        consume.partition_bytes_max,
+        consume.fetch_bytes_min,
+        ms(consume.fetch_wait_ns),
+        ms(consume.request_timeout_ns),
+        ms(consume.retry_backoff_ns),
+    )
+}
+
+/// Kafka's unit of time.
+fn ms(ns: u64) -> String {
+    let ms = ns as f64 / 1e6;
+    if ms.fract() == 0.0 { format!("{ms:.0}") } else { format!("{ms}") }
+}

@@ -1,0 +1,132 @@
+//! Documents that programs read.
+
+use crate::fixture::{finding, run, trial};
+use kdyno_model::finding::Value;
+use kdyno_report::{csv, json};
+use serde_json::Value as Json;
+
+/// The committed schema.
+const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/run.schema.json");
+
+#[test]
+fn the_committed_schema_is_the_one_of_the_code() {
+    let text = serde_json::to_string_pretty(&json::schema()).expect("a schema is JSON") + "\n";
+    let made = concat!(env!("CARGO_TARGET_TMPDIR"), "/run.schema.json");
+    std::fs::write(made, &text).expect("the test's own folder can be written");
+    let committed = std::fs::read_to_string(COMMITTED).unwrap_or_default();
+    assert!(committed == text, "docs/reference/run.schema.json is old: copy {made} over it");
+}
+
+#[test]
+fn a_run_is_valid_by_the_committed_schema() {
+    let schema: Json =
+        serde_json::from_str(&std::fs::read_to_string(COMMITTED).expect("the schema")).expect("JSON");
+    let mut document = json::run(&run().input());
+    assert_eq!(violation(&schema, &schema, &document, "$"), None);
+
+    document["findings"][0]["value"] = Json::from("fast");
+    let found = violation(&schema, &schema, &document, "$");
+    assert_eq!(found.as_deref(), Some("$.findings.0.value is not number or null"));
+    document["findings"][0]["value"] = Json::Null;
+    document["surprise"] = Json::Null;
+    assert_eq!(violation(&schema, &schema, &document, "$").as_deref(), Some("$.surprise is unknown"));
+}
+
+#[test]
+fn a_run_as_json() {
+    let mut run = run();
+    run.findings.truncate(14);
+    run.caveats.truncate(2);
+    let mut document = json::run(&run.input());
+    assert_eq!(document["plan"]["seed"], 42);
+    document["plan"] = Json::from("as the model serialises it");
+    insta::assert_snapshot!(serde_json::to_string_pretty(&document).expect("JSON"));
+}
+
+#[test]
+fn a_number_that_is_none_stays_none() {
+    let mut run = run();
+    run.findings = vec![
+        finding(trial(0, 0), "writers.acked_per_s", Value::Is(f64::NAN)),
+        finding(trial(0, 0), "writers.response.p99", Value::AtLeast(2e9)),
+    ];
+    let document = json::run(&run.input());
+    assert_eq!(document["findings"][0]["value"], Json::Null);
+    assert_eq!(
+        (&document["findings"][1]["at_least"], &document["findings"][1]["value"]),
+        (&true.into(), &2e9.into())
+    );
+}
+
+#[test]
+fn findings_as_csv() {
+    let mut run = run();
+    run.findings.truncate(14);
+    insta::assert_snapshot!(csv::findings(&run.header.plan, &run.findings).replace("\r\n", "\n"));
+}
+
+#[test]
+fn every_row_of_the_series_has_the_columns_of_the_head() {
+    let run = run();
+    let text = csv::series(&run.series);
+    let columns = |line: &str| line.split(',').count();
+    let mut lines = text.split("\r\n").filter(|line| !line.is_empty());
+    let head = lines.next().expect("a head");
+    assert_eq!(head, "case,repeat,subject,series,phase,at_s,value,at_least");
+    let mut count = 0;
+    for line in lines {
+        assert_eq!(columns(line), columns(head), "{line}");
+        count += 1;
+    }
+    // Two trials of two streams of 40 seconds with 8 series, and of 4 processes with 42 readings.
+    assert_eq!(count, 2 * (2 * 40 * 8 + 4 * 42));
+    assert!(text.contains("0,0,writers,response_ns_p99,measure,20,1400000000,true"));
+}
+
+/// The first place where a document breaks the part of JSON Schema that our schema uses.
+fn violation(root: &Json, schema: &Json, value: &Json, at: &str) -> Option<String> {
+    if let Some(Json::String(reference)) = schema.get("$ref") {
+        let target = root.pointer(reference.trim_start_matches('#')).expect("a definition");
+        return violation(root, target, value, at);
+    }
+    if let Some(Json::Array(choices)) = schema.get("anyOf") {
+        let broken: Vec<_> = choices.iter().filter_map(|one| violation(root, one, value, at)).collect();
+        return if broken.len() < choices.len() { None } else { broken.into_iter().next() };
+    }
+    let types: Vec<&str> = match &schema["type"] {
+        Json::String(one) => vec![one],
+        Json::Array(many) => many.iter().filter_map(Json::as_str).collect(),
+        _ => vec![],
+    };
+    let fits = |name: &&str| match *name {
+        "integer" => value.is_u64() || value.is_i64(),
+        "number" => value.is_number(),
+        "string" => value.is_string(),
+        "boolean" => value.is_boolean(),
+        "null" => value.is_null(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        other => panic!("the schema uses the unknown type {other}"),
+    };
+    if !types.is_empty() && !types.iter().any(fits) {
+        return Some(format!("{at} is not {}", types.join(" or ")));
+    }
+    if let Json::Array(items) = value {
+        return (0..)
+            .zip(items)
+            .find_map(|(i, item): (usize, _)| violation(root, &schema["items"], item, &format!("{at}.{i}")));
+    }
+    let Json::Object(fields) = value else { return None };
+    let required = schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str);
+    if let Some(missing) = required.into_iter().find(|name| !fields.contains_key(*name)) {
+        return Some(format!("{at}.{missing} is missing"));
+    }
+    fields.iter().find_map(|(name, field)| {
+        let at = format!("{at}.{name}");
+        match (schema["properties"].get(name), &schema["additionalProperties"]) {
+            (Some(known), _) => violation(root, known, field, &at),
+            (None, Json::Bool(false)) => Some(format!("{at} is unknown")),
+            (None, additional) => violation(root, additional, field, &at),
+        }
+    })
+}

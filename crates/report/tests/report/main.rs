@@ -1,0 +1,6 @@
+//! What is printed and written for a run made by hand.
+
+mod exports;
+mod fixture;
+mod html;
+mod terminal;
