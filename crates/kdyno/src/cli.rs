@@ -1,0 +1,491 @@
+//! What can be typed: every command with its arguments. Meaning lies in [`crate::commands`].
+
+use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  kdyno run first-light                       three brokers on this machine, under two minutes
+  kdyno run first-light --dry-run             what would be done, and how long it takes
+  kdyno run ibm-payload --profile laptop      a published report's question, on this machine
+  kdyno run my.yaml --target staging.yaml     an existing cluster, within the target's limits
+  kdyno quick --bootstrap-server host:9092    a first figure from a cluster, without a file
+  kdyno show latest                           the last run's table again
+  kdyno export latest --format series-csv     its course second by second, for other tools
+
+Exit codes: 130 interrupted, evidence kept · 2 usage · 1 kdyno failed · 6 figures invalid · 0 done";
+
+/// Measures Apache Kafka: starts a cluster or attaches to one, puts a precisely shaped load on it, and
+/// keeps the evidence.
+#[derive(Debug, Parser)]
+#[command(name = "kdyno", version = crate::VERSION, after_help = EXAMPLES, max_term_width = 100)]
+#[command(subcommand_required = true, arg_required_else_help = true, infer_subcommands = false)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run a scenario and keep its evidence in one file
+    Run(RunArgs),
+    /// Measure a cluster without a scenario file: one topic, one producer item, safe limits
+    Quick(QuickArgs),
+    /// Run a stored run's plan again
+    Rerun(RerunArgs),
+    /// List the bundled scenarios, or print one
+    Scenarios(ScenariosArgs),
+    /// List runs
+    Runs(RunsArgs),
+    /// Print a run's table
+    Show(ShowArgs),
+    /// Write a run as JSON, CSV or HdrHistogram log
+    Export(ExportArgs),
+    /// Write a run's report as one HTML file
+    Report(ReportArgs),
+    /// Start the system of a scenario, without load, and leave it standing
+    Up(StandingArgs),
+    /// End what `up` started
+    Down(StandingArgs),
+    /// Start, list and end local clusters
+    #[command(subcommand)]
+    Cluster(ClusterCommand),
+    /// Delete the topics that runs left on a target's cluster
+    Clean(CleanArgs),
+    /// Serve a broker that acknowledges everything and keeps nothing
+    NullBroker(NullBrokerArgs),
+    /// Print the JSON Schema of scenario files, target files or the run document
+    Schema(SchemaArgs),
+    /// Print a shell's completion script
+    Completions(CompletionsArgs),
+    /// Be a worker: speak the lab's messages over the socket that is standard input
+    #[command(hide = true)]
+    Worker(WorkerArgs),
+    /// Drive one worker against a broker, without a scenario: for `make bench` and `make accuracy`
+    #[command(hide = true)]
+    BenchLoad(BenchLoadArgs),
+    /// Be a cluster that answers late or wrongly: for `make accuracy`
+    #[command(hide = true)]
+    FakeBroker(crate::commands::FakeBrokerArgs),
+    /// Be the guard of the brokers of one cluster
+    #[command(hide = true)]
+    Guard,
+    /// Become a broker that does not outlive its guard
+    #[command(hide = true)]
+    GuardExec(GuardExecArgs),
+    /// Compare two variants (not in this version)
+    #[command(hide = true)]
+    Compare(InnerArgs),
+    /// Search a limit (not in this version)
+    #[command(hide = true)]
+    Find(InnerArgs),
+}
+
+/// A scenario and the choices that turn it into a plan.
+#[derive(Debug, Args)]
+pub(crate) struct ScenarioArgs {
+    /// A scenario file, or the name of a bundled scenario (see `kdyno scenarios`)
+    #[arg(value_hint = ValueHint::FilePath)]
+    pub(crate) scenario: String,
+    /// Profile of the scenario [default: laptop; with a target attached, where there is one]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
+    /// Set a parameter of the scenario; may be repeated
+    #[arg(long, value_name = "PARAM=VALUE", value_parser = name_and_value)]
+    pub(crate) set: Vec<(String, String)>,
+}
+
+/// How a run is carried out and where its evidence goes.
+#[derive(Debug, Args)]
+pub(crate) struct ExecutionArgs {
+    /// Folder of the run file [default: kdyno-runs]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the run as one JSON document on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Run although another run measures on this host
+    #[arg(long)]
+    pub(crate) share: bool,
+    /// Do not ask before large volumes are written
+    #[arg(long, short = 'y')]
+    pub(crate) yes: bool,
+    /// No progress on standard error
+    #[arg(long)]
+    pub(crate) no_progress: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArgs,
+    /// Target file of an existing cluster to measure instead of a local one
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) target: Option<PathBuf>,
+    /// Seed of schedules and of the order of trials [default: drawn, and printed]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Print what would be done and end
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    #[command(flatten)]
+    pub(crate) execution: ExecutionArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct QuickArgs {
+    /// Broker to ask first, HOST:PORT; several with commas
+    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', required = true)]
+    pub(crate) bootstrap_server: Vec<String>,
+    /// Records per second, all clients together
+    #[arg(long, default_value = "1000/s", value_name = "RATE")]
+    pub(crate) rate: String,
+    /// Bytes of each record's value
+    #[arg(long, default_value = "1KiB", value_name = "SIZE")]
+    pub(crate) size: String,
+    /// Length of the measured window, at most 5m
+    #[arg(long, default_value = "10s", value_name = "TIME")]
+    pub(crate) duration: String,
+    /// Partitions of the topic that is made for this and deleted afterwards
+    #[arg(long, default_value_t = 3)]
+    pub(crate) partitions: u32,
+    /// Replicas of each partition [default: 3, or as many as there are brokers]
+    #[arg(long)]
+    pub(crate) replicas: Option<u32>,
+    /// Acknowledgements to wait for: 0, 1 or all
+    #[arg(long, default_value = "all", value_parser = ["0", "1", "all"])]
+    pub(crate) acks: String,
+    #[command(flatten)]
+    pub(crate) execution: ExecutionArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RerunArgs {
+    #[command(flatten)]
+    pub(crate) run: RunChoice,
+    /// Target file of the existing cluster that the run used
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) target: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) execution: ExecutionArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ScenariosArgs {
+    /// Print this scenario's file
+    pub(crate) name: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunsArgs {
+    /// Folder of run files [default: kdyno-runs]
+    #[arg(value_hint = ValueHint::DirPath)]
+    pub(crate) dir: Option<PathBuf>,
+    /// Print the list as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Which run.
+#[derive(Debug, Args)]
+pub(crate) struct RunChoice {
+    /// A run file, the beginning of its name, or `latest`
+    #[arg(value_name = "RUN", value_hint = ValueHint::FilePath)]
+    pub(crate) run: String,
+    /// Folder in which names are looked up [default: kdyno-runs]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    #[command(flatten)]
+    pub(crate) run: RunChoice,
+    /// Print the run as one JSON document
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Print the ends of the logs that were kept because something went wrong
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) logs: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// Everything that `show` says and more, versioned
+    Json,
+    /// Every figure, one per line
+    Csv,
+    /// The course of each trial, one line per stream and second
+    SeriesCsv,
+    /// HdrHistogram log of the response times of one trial
+    Hlog,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    #[command(flatten)]
+    pub(crate) run: RunChoice,
+    /// What to write
+    #[arg(long, value_enum)]
+    pub(crate) format: ExportFormat,
+    /// Which trial, in the order of execution (hlog only)
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) trial: u32,
+    /// File to write [default: standard output]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArgs {
+    #[command(flatten)]
+    pub(crate) run: RunChoice,
+    /// File to write [default: beside the run file, with .html]
+    #[arg(long, short = 'o', value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StandingArgs {
+    #[command(flatten)]
+    pub(crate) scenario: ScenarioArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ClusterCommand {
+    /// Start a local cluster and leave it standing
+    Up(ClusterUpArgs),
+    /// List standing clusters
+    List(ClusterListArgs),
+    /// End a standing cluster and remove its data
+    Down(ClusterDownArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ClusterUpArgs {
+    /// Name to end it by
+    #[arg(long, default_value = "default")]
+    pub(crate) name: String,
+    /// Kafka version: 2.7.0 to the newest
+    #[arg(long, default_value = crate::commands::cluster::DEFAULT_KAFKA, value_name = "VERSION")]
+    pub(crate) kafka: String,
+    /// An unpacked Kafka distribution instead of a version
+    #[arg(long, value_name = "DIR", conflicts_with = "kafka", value_hint = ValueHint::DirPath)]
+    pub(crate) home: Option<PathBuf>,
+    /// A built Kafka checkout instead of a version
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["kafka", "home"], value_hint = ValueHint::DirPath)]
+    pub(crate) source: Option<PathBuf>,
+    /// Number of brokers
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub(crate) brokers: u32,
+    /// How metadata is kept: kraft, controllers=N or zookeeper=N
+    #[arg(long, default_value = "kraft", value_parser = mode)]
+    pub(crate) mode: kdyno_model::plan::Mode,
+    /// Heap of each broker
+    #[arg(long, default_value = "512MiB", value_name = "SIZE")]
+    pub(crate) heap: String,
+    /// A broker setting; may be repeated
+    #[arg(long, value_name = "KEY=VALUE", value_parser = name_and_value)]
+    pub(crate) config: Vec<(String, String)>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ClusterListArgs {
+    /// Print the list as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ClusterDownArgs {
+    /// Name of the cluster
+    #[arg(default_value = "default")]
+    pub(crate) name: String,
+    /// End all of them
+    #[arg(long, conflicts_with = "name")]
+    pub(crate) all: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CleanArgs {
+    /// Target file of the cluster
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) target: PathBuf,
+    /// Delete; without it the topics are only listed
+    #[arg(long, short = 'y')]
+    pub(crate) yes: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct NullBrokerArgs {
+    /// Port on 127.0.0.1; 0 takes a free one
+    #[arg(long, default_value_t = 9092)]
+    pub(crate) port: u16,
+    /// Partitions of every topic it is asked for
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) partitions: u32,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SchemaArgs {
+    /// Of which file
+    #[arg(value_enum, default_value = "scenario")]
+    pub(crate) of: SchemaOf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SchemaOf {
+    /// Scenario files
+    Scenario,
+    /// Target files
+    Target,
+    /// What `--json` prints of a run
+    Run,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WorkerArgs {
+    /// Descriptor of the socket: only standard input
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=0))]
+    pub(crate) fd: u32,
+}
+
+/// What `make bench` and `make accuracy` ask of a worker.
+#[derive(Debug, Args)]
+pub(crate) struct BenchLoadArgs {
+    /// Broker to ask first, HOST:PORT
+    #[arg(long)]
+    pub(crate) bootstrap: String,
+    /// Topic, which must exist
+    #[arg(long)]
+    pub(crate) topic: String,
+    /// Only `produce`
+    #[arg(long, default_value = "produce", value_parser = ["produce"])]
+    pub(crate) role: String,
+    /// Records per second, `max` (closed loop, buffer full) or `lean` (closed loop, nothing queued)
+    #[arg(long, default_value = "max")]
+    pub(crate) rate: String,
+    /// Law of the intended instants
+    #[arg(long, default_value = "constant", value_parser = ["constant", "poisson"])]
+    pub(crate) arrivals: String,
+    /// Bytes of a value
+    #[arg(long, default_value_t = 128)]
+    pub(crate) value: u32,
+    /// How values are made
+    #[arg(long, default_value = "unique", value_parser = ["unique", "pooled"])]
+    pub(crate) payload: String,
+    /// `batch.size`, bytes
+    #[arg(long, default_value_t = 16_384)]
+    pub(crate) batch: u32,
+    /// `linger.ms`
+    #[arg(long, default_value_t = 5)]
+    pub(crate) linger_ms: u64,
+    /// `acks`: 0, 1 or -1
+    #[arg(long, default_value_t = 1, allow_negative_numbers = true)]
+    pub(crate) acks: i16,
+    /// Partitions of the topic; told by the broker, accepted for the record
+    #[arg(long)]
+    pub(crate) partitions: Option<u32>,
+    /// Clients
+    #[arg(long, default_value_t = 1)]
+    pub(crate) clients: u32,
+    /// Length of the measured window
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    pub(crate) seconds: u64,
+    /// Length of the warm-up
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=3_600))]
+    pub(crate) warmup_seconds: u64,
+    /// Most records of the measured window
+    #[arg(long)]
+    pub(crate) records: Option<u64>,
+    /// Distance of the releases of due records
+    #[arg(long, default_value_t = 200)]
+    pub(crate) tick_us: u64,
+    /// Seed of Poisson arrivals and of payloads
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// `max.in.flight.requests.per.connection`
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) in_flight: u32,
+    /// `request.timeout.ms`
+    #[arg(long, default_value_t = 30_000, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
+    pub(crate) request_timeout_ms: u64,
+    /// `delivery.timeout.ms`
+    #[arg(long, default_value_t = 120_000, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
+    pub(crate) delivery_timeout_ms: u64,
+    /// Accepted: the output is always JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GuardExecArgs {
+    /// What to become, as the guard writes it
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) spec: String,
+}
+
+/// Arguments that are not clap's business.
+#[derive(Debug, Args)]
+pub(crate) struct InnerArgs {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    pub(crate) rest: Vec<String>,
+}
+
+/// `NAME=VALUE`; the value may hold further `=`.
+fn name_and_value(typed: &str) -> Result<(String, String), String> {
+    match typed.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("expected NAME=VALUE".to_owned()),
+    }
+}
+
+/// `kraft`, `controllers=N` or `zookeeper=N`.
+fn mode(typed: &str) -> Result<kdyno_model::plan::Mode, String> {
+    use kdyno_model::plan::Mode;
+    let (name, number) = match typed.split_once('=') {
+        Some((name, number)) => (name, number.parse::<u32>().ok()),
+        None => (typed, Some(1)),
+    };
+    match (name, number) {
+        ("kraft", Some(1)) => Ok(Mode::KraftCombined),
+        ("controllers", Some(controllers)) if controllers > 0 => Ok(Mode::KraftControllers { controllers }),
+        ("zookeeper", Some(nodes)) if nodes == 1 || nodes == 3 => Ok(Mode::Zookeeper { nodes }),
+        _ => Err("expected kraft, controllers=N, zookeeper=1 or zookeeper=3".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+    use kdyno_model::plan::Mode;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_value_may_hold_an_equals_sign() {
+        assert_eq!(name_and_value("a=b=c"), Ok(("a".to_owned(), "b=c".to_owned())));
+        assert!(name_and_value("a").is_err());
+        assert!(name_and_value("=a").is_err());
+    }
+
+    #[test]
+    fn modes_are_read_as_printed_in_the_help() {
+        assert_eq!(mode("kraft"), Ok(Mode::KraftCombined));
+        assert_eq!(mode("controllers=3"), Ok(Mode::KraftControllers { controllers: 3 }));
+        assert_eq!(mode("zookeeper=1"), Ok(Mode::Zookeeper { nodes: 1 }));
+        assert!(mode("zookeeper=2").is_err());
+        assert!(mode("controllers=0").is_err());
+        assert!(mode("raft").is_err());
+    }
+}

@@ -1,0 +1,261 @@
+//! `kdyno bench-load` (hidden): one produce stream in a worker process, without a lab, a cluster or a store.
+//!
+//! For `make bench` and `make accuracy`: the worker is the one every run uses, spawned in the same way, so that what is measured
+//! is what a run costs. Prints one JSON document.
+
+use crate::cli::BenchLoadArgs;
+use crate::failure::{Exit, Failure, Outcome};
+use crate::out;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use kdyno_load::framing::{read_frame, write_frame};
+use kdyno_load::net::monotonic_ns;
+use kdyno_model::plan::{
+    Arrivals, Compression, Partitioner, Payload, ProducePlan, ProducerSettings, Queue, Rate, RatePiece,
+};
+use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamTotals, Timing, series};
+use kdyno_model::worker::{FromWorker, PhaseSpan, StreamRole, StreamTask, ToWorker, WorkerTask};
+use kdyno_testbed::probe::Sampler;
+use kdyno_testbed::process::ProcessRef;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+const NS_PER_S: u64 = 1_000_000_000;
+/// From the last client's being ready to T0.
+const LEAD_NS: u64 = 200_000_000;
+/// Longest drain.
+const DRAIN_NS: u64 = 30 * NS_PER_S;
+/// Longest silence of a worker: it sends samples every second.
+const SILENCE_MAX: Duration = Duration::from_secs(60);
+
+/// Runs one worker and prints what it did and cost.
+pub(crate) fn bench_load(args: &BenchLoadArgs) -> Outcome {
+    let (ours, theirs) = UnixStream::pair().map_err(Failure::tool)?;
+    ours.set_read_timeout(Some(SILENCE_MAX)).map_err(Failure::tool)?;
+    let program = std::env::current_exe().map_err(Failure::tool)?;
+    let mut child = Command::new(program)
+        .arg("worker")
+        .stdin(Stdio::from(OwnedFd::from(theirs)))
+        .stdout(Stdio::null())
+        .spawn()
+        .map_err(Failure::tool)?;
+    let result = drive(ours, &child, args);
+    if result.is_err() {
+        let _ = child.kill();
+    }
+    let _ = child.wait();
+    out::data(&format!("{}\n", result?))?;
+    Ok(Exit::Done)
+}
+
+/// Talks to the worker from its hello to its last word.
+fn drive(mut socket: UnixStream, child: &Child, args: &BenchLoadArgs) -> Result<Value, Failure> {
+    let mut seen = Seen::default();
+    write_frame(&mut socket, &ToWorker::Prepare(Box::new(task(args, rate(args)?)))).map_err(Failure::tool)?;
+    loop {
+        let message = read_frame(&mut socket).map_err(Failure::tool)?;
+        match message.ok_or_else(|| Failure::tool("the worker ended without a word".to_owned()))? {
+            FromWorker::Hello { .. } => {}
+            FromWorker::Prepared => {
+                let t0_monotonic_ns = monotonic_ns() + LEAD_NS;
+                // For whoever disturbs the broker at an instant of this load.
+                out::note(&format!("t0_monotonic_ns: {t0_monotonic_ns}"));
+                seen.t0_monotonic_ns = t0_monotonic_ns;
+                write_frame(&mut socket, &ToWorker::Start { t0_monotonic_ns }).map_err(Failure::tool)?;
+            }
+            FromWorker::Sample(sample) => {
+                seen.rss_bytes_max = seen.rss_bytes_max.max(rss_bytes(child.id()));
+                seen.take(&sample);
+            }
+            FromWorker::Event(event) => out::note(&format!("{}: {}", event.kind, event.detail)),
+            FromWorker::Failed { message } => return Err(Failure::tool(message)),
+            FromWorker::Done(totals) => {
+                let cpu_s = kdyno_lab::finished_cpu_seconds(child.id(), SILENCE_MAX);
+                let cpu_s = cpu_s.ok_or_else(|| Failure::tool("the worker's processor time is not known"))?;
+                let totals = totals.into_iter().next().unwrap_or_default();
+                return Ok(report(args, &totals, &seen, cpu_s));
+            }
+        }
+    }
+}
+
+/// What the samples said.
+#[derive(Debug, Default)]
+struct Seen {
+    t0_monotonic_ns: u64,
+    measured: Counts,
+    seconds: BTreeMap<u32, Second>,
+    histograms: BTreeMap<Timing, Histogram<u64>>,
+    rss_bytes_max: u64,
+}
+
+/// What happened in one second from T0, in records of all phases.
+#[derive(Debug, Clone, Copy, Default)]
+struct Second {
+    /// Intended in it.
+    offered: u64,
+    /// Accepted by the client in it.
+    achieved: u64,
+    /// Acknowledged in it.
+    acknowledged: u64,
+}
+
+impl Seen {
+    fn take(&mut self, sample: &Sample) {
+        if sample.grain == Grain::Second {
+            let counts = &sample.counts;
+            self.seconds.entry(sample.t0_second).or_default().offered += counts.offered;
+            let written = self.seconds.entry(sample.written_second).or_default();
+            written.achieved += counts.achieved;
+            written.acknowledged += counts.acknowledged;
+            if sample.phase == Phase::Measure {
+                self.measured.add(counts);
+            }
+        }
+        if sample.phase == Phase::Measure && sample.grain == Grain::Phase {
+            for (timing, bytes) in &sample.histograms {
+                if let Ok(histogram) = Deserializer::new().deserialize(&mut bytes.as_slice()) {
+                    self.histograms.insert(*timing, histogram);
+                }
+            }
+        }
+    }
+
+    /// Second by second, as counted from T0: `offered` by t0, `achieved` by t2, `acknowledged` by t6.
+    fn per_second(&self) -> Value {
+        let row = |(second, counts): (&u32, &Second)| {
+            json!({
+                "second": second,
+                "offered": counts.offered,
+                "achieved": counts.achieved,
+                "acknowledged": counts.acknowledged,
+            })
+        };
+        self.seconds.iter().map(row).collect()
+    }
+
+    fn quantiles(&self, timing: Timing) -> Value {
+        let Some(histogram) = self.histograms.get(&timing) else { return Value::Null };
+        let at = |q| histogram.value_at_quantile(q);
+        json!({"p50": at(0.5), "p95": at(0.95), "p99": at(0.99), "p99.9": at(0.999), "p99.99": at(0.9999), "max": histogram.max()})
+    }
+}
+
+fn report(args: &BenchLoadArgs, totals: &StreamTotals, seen: &Seen, cpu_s: (f64, f64)) -> Value {
+    let counts = &totals.counts;
+    let client_seconds = totals.clients.iter().map(|client| client.span_ns).max().unwrap_or(0) as f64 / 1e9;
+    let per = |a: u64, b: u64| if b == 0 { 0.0 } else { a as f64 / b as f64 };
+    let failed: u64 = counts.failed.values().sum();
+    json!({
+        "offered": counts.offered,
+        "acknowledged": counts.acknowledged,
+        "failed": failed,
+        "failed_by_reason": counts.failed,
+        "unresolved": counts.unresolved,
+        "seconds": client_seconds,
+        "acked_per_s": counts.acknowledged as f64 / client_seconds.max(1e-9),
+        "measured": {"offered": seen.measured.offered, "acknowledged": seen.measured.acknowledged},
+        "worker_cpu_s": cpu_s.0 + cpu_s.1,
+        "worker_cpu_user_s": cpu_s.0,
+        "worker_cpu_system_s": cpu_s.1,
+        "cpu_us_per_record": (cpu_s.0 + cpu_s.1) * 1e6 / (counts.acknowledged.max(1)) as f64,
+        "records_per_batch": per(counts.acknowledged, counts.batches),
+        "bytes_per_request": per(counts.request_bytes, counts.requests),
+        "request_bytes": counts.request_bytes,
+        "requests": counts.requests,
+        "response_ns": seen.quantiles(Timing::Response),
+        "service_ns": seen.quantiles(Timing::Service),
+        "lag_ns": seen.quantiles(Timing::Lag),
+        "t0_monotonic_ns": seen.t0_monotonic_ns,
+        "per_second": seen.per_second(),
+        "rss_bytes_max": seen.rss_bytes_max,
+        "value_bytes": args.value,
+    })
+}
+
+fn task(args: &BenchLoadArgs, rate: Rate) -> WorkerTask {
+    let load_ns = args.warmup_seconds * NS_PER_S + args.seconds * NS_PER_S;
+    let spans = [
+        (Phase::Warmup, 0, args.warmup_seconds * NS_PER_S),
+        (Phase::Measure, args.warmup_seconds * NS_PER_S, load_ns),
+        (Phase::Drain, load_ns, load_ns + DRAIN_NS),
+    ];
+    WorkerTask {
+        worker: 0,
+        run_id: 0xbe9c,
+        seed: args.seed,
+        bootstrap: vec![args.bootstrap.clone()],
+        client_id_prefix: "kdyno-bench-".to_owned(),
+        phases: spans
+            .into_iter()
+            .filter(|(_, start_ns, end_ns)| start_ns < end_ns)
+            .map(|(phase, start_ns, end_ns)| PhaseSpan { phase, start_ns, end_ns })
+            .collect(),
+        tick_ns: args.tick_us * 1000,
+        streams: vec![StreamTask {
+            stream: 0,
+            name: "writers".to_owned(),
+            topic: args.topic.clone(),
+            client_first: 0,
+            client_count: args.clients,
+            clients_total: args.clients,
+            role: StreamRole::Produce(produce(args, rate)),
+        }],
+    }
+}
+
+/// `max`, `lean` or a number.
+fn rate(args: &BenchLoadArgs) -> Result<Rate, Failure> {
+    match args.rate.as_str() {
+        "max" => Ok(Rate::Max { queue: Queue::Buffer }),
+        "lean" => Ok(Rate::Max { queue: Queue::None }),
+        number => {
+            let per_s: f64 =
+                number.parse().ok().filter(|per_s: &f64| per_s.is_finite() && *per_s > 0.0).ok_or_else(
+                    || Failure::usage(format!("--rate {number}: expected max, lean or records per second")),
+                )?;
+            let arrivals = if args.arrivals == "constant" { Arrivals::Constant } else { Arrivals::Poisson };
+            let pieces = vec![RatePiece { from_per_s: per_s, to_per_s: per_s, length_ns: 0 }];
+            Ok(Rate::Open { pieces, arrivals })
+        }
+    }
+}
+
+fn produce(args: &BenchLoadArgs, rate: Rate) -> ProducePlan {
+    let payload =
+        if args.payload == "pooled" { Payload::Pooled { pool_bytes: 8 << 20 } } else { Payload::Unique };
+    ProducePlan {
+        rate,
+        value_bytes: args.value,
+        payload,
+        records_max: args.records,
+        client: ProducerSettings {
+            defaults: "4.1".to_owned(),
+            acks: args.acks,
+            batch_bytes: args.batch,
+            linger_ns: args.linger_ms * 1_000_000,
+            buffer_bytes: 32 << 20,
+            request_bytes_max: 1 << 20,
+            in_flight_max: args.in_flight,
+            compression: Compression::None,
+            max_block_ns: 60 * NS_PER_S,
+            request_timeout_ns: args.request_timeout_ms * 1_000_000,
+            delivery_timeout_ns: args.delivery_timeout_ms * 1_000_000,
+            retry_backoff_ns: 100_000_000,
+            metadata_max_age_ns: 300 * NS_PER_S,
+            partitioner: Partitioner::Sticky,
+        },
+    }
+}
+
+/// Resident memory of a process, bytes; 0 when it is gone.
+fn rss_bytes(pid: u32) -> u64 {
+    let mut sampler = Sampler::new(vec![ProcessRef { subject: "worker".to_owned(), pid }], false);
+    let readings = sampler.sample(0);
+    let rss = readings.iter().find(|reading| reading.series == series::MEMORY_RSS_BYTES);
+    rss.map_or(0, |reading| reading.value as u64)
+}

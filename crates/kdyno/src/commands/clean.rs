@@ -1,0 +1,25 @@
+//! `kdyno clean`: topics that runs left on a target's cluster.
+
+use crate::cli::CleanArgs;
+use crate::commands::run::read_target;
+use crate::failure::{Exit, Outcome};
+use crate::out;
+use kdyno_testbed::clean;
+
+/// Lists the leftovers; deletes them when told so.
+pub(crate) fn clean(args: &CleanArgs) -> Outcome {
+    let target = read_target(&args.target)?.attached;
+    let topics = clean::find(&target, None)?;
+    if topics.is_empty() {
+        out::note(&format!("no topic of ours is on {}", target.target));
+        return Ok(Exit::Done);
+    }
+    out::data(&topics.iter().map(|name| format!("{name}\n")).collect::<String>())?;
+    if args.yes {
+        clean::delete(&target, &topics)?;
+        out::note(&format!("{} topics deleted", topics.len()));
+    } else {
+        out::note("--yes deletes them; a run that is still going on needs its own");
+    }
+    Ok(Exit::Done)
+}

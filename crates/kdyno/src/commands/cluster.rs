@@ -1,0 +1,109 @@
+//! `kdyno cluster`: local clusters that stand on their own.
+
+use crate::cli::{ClusterDownArgs, ClusterListArgs, ClusterUpArgs};
+use crate::environment::Environment;
+use crate::failure::{Exit, Failure, Outcome};
+use crate::{moment, out};
+use kdyno_model::plan::{ClusterPlan, KafkaSource, Storage};
+use kdyno_model::units::{self, Dimension};
+use kdyno_testbed::cluster::StartOptions;
+use kdyno_testbed::registry::{self, Standing};
+use kdyno_testbed::{TestbedError, distribution};
+use std::path::PathBuf;
+
+/// Kafka version of a cluster whose version is not named.
+pub(crate) const DEFAULT_KAFKA: &str = kdyno_testbed::version::NEWEST;
+
+/// Starts a cluster and leaves it standing.
+pub(crate) fn up(args: &ClusterUpArgs) -> Outcome {
+    let plan = plan(args)?;
+    stand(&args.name, &plan, &Environment::read()?)
+}
+
+/// Starts what the plan says under this name, prints where it can be reached.
+pub(crate) fn stand(name: &str, plan: &ClusterPlan, environment: &Environment) -> Outcome {
+    let tell = |step: &str| out::note(step);
+    distribution::prepare(&environment.testbed, &plan.kafka, &tell)?;
+    // The registry chooses the folder: it must find it again.
+    let options =
+        StartOptions::new(&environment.testbed, environment.self_exe.clone(), PathBuf::new(), name, &tell);
+    let standing = registry::up(name, plan, options)?;
+    out::note(&format!("{name} stands; `kdyno cluster down {name}` ends it and removes its data"));
+    out::data(&format!("{}\n", standing.bootstrap.join(",")))?;
+    Ok(Exit::Done)
+}
+
+/// Lists what stands.
+pub(crate) fn list(args: &ClusterListArgs) -> Outcome {
+    let standing = registry::list(&Environment::read()?.testbed)?;
+    if args.json {
+        let list = serde_json::to_value(&standing)
+            .map_err(|e| Failure::tool(format!("could not write the list as JSON: {e}")))?;
+        out::json(&list)?;
+    } else if standing.is_empty() {
+        out::note("no cluster stands");
+    } else {
+        out::data(&standing.iter().map(line).collect::<String>())?;
+    }
+    Ok(Exit::Done)
+}
+
+/// Ends one, or all.
+pub(crate) fn down(args: &ClusterDownArgs) -> Outcome {
+    let environment = Environment::read()?.testbed;
+    let names = match args.all {
+        true => registry::list(&environment)?.into_iter().map(|standing| standing.name).collect(),
+        false => vec![args.name.clone()],
+    };
+    for name in names {
+        registry::down(&environment, &name)?;
+        out::note(&format!("{name} is down, its data removed"));
+    }
+    Ok(Exit::Done)
+}
+
+fn line(standing: &Standing) -> String {
+    let fact = |name: &str| standing.facts.get(name).map_or("?", String::as_str);
+    let dead = standing.dead();
+    let dead = if dead.is_empty() { String::new() } else { format!("  ended: {}", dead.join(", ")) };
+    format!(
+        "{}  Kafka {}  {}  brokers {}  since {}  {}{dead}\n",
+        standing.name,
+        fact("kafka"),
+        fact("mode"),
+        fact("brokers"),
+        moment::readable(standing.since_unix_ns),
+        standing.bootstrap.join(","),
+    )
+}
+
+fn plan(args: &ClusterUpArgs) -> Result<ClusterPlan, Failure> {
+    let kafka = match (&args.home, &args.source) {
+        (Some(home), _) => KafkaSource::Home(home.clone()),
+        (None, Some(source)) => KafkaSource::Source(source.clone()),
+        (None, None) => KafkaSource::Release(args.kafka.clone()),
+    };
+    Ok(ClusterPlan {
+        kafka,
+        mode: args.mode,
+        brokers: args.brokers,
+        heap_bytes: units::whole(&args.heap, Dimension::Bytes)
+            .map_err(|why| Failure::usage(format!("--heap {}: {why}", args.heap)))?,
+        jvm_options: Vec::new(),
+        config: args.config.iter().cloned().collect(),
+        cpus: Vec::new(),
+        racks: Vec::new(),
+        storage: Storage::Disk,
+    })
+}
+
+impl From<TestbedError> for Failure {
+    fn from(error: TestbedError) -> Self {
+        let exit = match error {
+            TestbedError::Impossible(_) => Exit::Usage,
+            _ => Exit::ToolFailed,
+        };
+        let hint = error.hint().map(ToOwned::to_owned);
+        Self { exit, message: error.to_string(), hint }
+    }
+}

@@ -1,0 +1,14 @@
+//! `kdyno completions`: a shell's completion script.
+
+use crate::cli::{Cli, CompletionsArgs};
+use crate::failure::{Exit, Outcome};
+use crate::out;
+use clap::CommandFactory;
+
+/// Prints the script.
+pub(crate) fn completions(args: &CompletionsArgs) -> Outcome {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "kdyno", &mut script);
+    out::data(&String::from_utf8_lossy(&script))?;
+    Ok(Exit::Done)
+}

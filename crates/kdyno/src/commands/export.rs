@@ -1,0 +1,44 @@
+//! `kdyno export`: a stored run for other tools.
+
+use crate::cli::{ExportArgs, ExportFormat};
+use crate::evidence::{Evidence, find_run};
+use crate::failure::{Exit, Failure, Outcome};
+use crate::out;
+use kdyno_store::RunFile;
+use std::path::Path;
+
+/// Writes the run in the format asked for.
+pub(crate) fn export(args: &ExportArgs) -> Outcome {
+    let path = find_run(&args.run.run, args.run.dir.as_deref())?;
+    let text = match args.format {
+        ExportFormat::Hlog => response_log(&path, args.trial)?,
+        format => of_evidence(&Evidence::read(&path)?, format),
+    };
+    match &args.out {
+        None => out::data(&text)?,
+        Some(target) => out::file(target, &text)?,
+    }
+    Ok(Exit::Done)
+}
+
+fn of_evidence(evidence: &Evidence, format: ExportFormat) -> String {
+    let input = evidence.input();
+    match format {
+        ExportFormat::Csv => kdyno_report::csv::findings(input.plan(), input.findings),
+        ExportFormat::SeriesCsv => kdyno_report::csv::series(input.series),
+        ExportFormat::Json | ExportFormat::Hlog => format!("{:#}\n", kdyno_report::json::run(&input)),
+    }
+}
+
+/// The response times of one trial, counted from 1 in the order of execution.
+fn response_log(path: &Path, number: u32) -> Result<String, Failure> {
+    let file = RunFile::open(path)?;
+    let trials = file.trials()?;
+    let start = trials.iter().find(|start| start.number + 1 == number).ok_or_else(|| {
+        Failure::usage(format!("there is no trial {number}: {} were started", trials.len()))
+    })?;
+    let streams = start.streams.iter().map(|stream| (stream.stream, stream.name.clone())).collect();
+    let samples = file.samples(start.trial)?;
+    let version = file.header()?.kdyno_version;
+    kdyno_report::hlog::response_log(&streams, &samples, start.t0_unix_ns, &version).map_err(Failure::tool)
+}

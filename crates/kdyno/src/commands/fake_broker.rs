@@ -1,0 +1,75 @@
+//! `kdyno fake-broker` (hidden): the fake cluster of the tests behind real sockets, in a process of its own.
+//!
+//! For `make accuracy`: a truth that is known, here the delay of every answer or the share of requests that
+//! go wrong, is what the printed figures are compared with.
+
+use crate::failure::{Exit, Failure, Outcome};
+use crate::{out, signals};
+use clap::Args;
+use kdyno_kafka::fake_broker::{FakeCluster, FakeConfig, Service, Stored, tcp};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How often it looks whether it was interrupted.
+const LOOK: Duration = Duration::from_millis(100);
+/// `MESSAGE_TOO_LARGE`, which clients do not retry.
+const MESSAGE_TOO_LARGE: i16 = 10;
+/// `REQUEST_TIMED_OUT`, which clients do retry.
+const REQUEST_TIMED_OUT: i16 = 7;
+
+/// What the fake cluster is.
+#[derive(Debug, Args)]
+pub(crate) struct FakeBrokerArgs {
+    /// Its only topic
+    #[arg(long, default_value = "bench")]
+    pub(crate) topic: String,
+    /// Partitions of the topic
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) partitions: u32,
+    /// Brokers, each on a free port of 127.0.0.1
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) brokers: u32,
+    /// From a produce request's arrival to its answer, microseconds
+    #[arg(long, default_value_t = 0)]
+    pub(crate) delay_us: u64,
+    /// Of the produce requests drop 1 %, fail 1 % for good, never answer 0.1 % that were stored, answer 0.1 %
+    /// that were stored with an error, and close the connection of 0.4 %
+    #[arg(long)]
+    pub(crate) faulty: bool,
+}
+
+/// Serves until it is interrupted. Prints the address of its first broker first.
+pub(crate) fn fake_broker(args: &FakeBrokerArgs) -> Outcome {
+    let stop = signals::stop_flag()?;
+    let service = Service::Fixed { delay_ns: args.delay_us.saturating_mul(1_000) };
+    let config = FakeConfig::new(args.brokers).topic(&args.topic, args.partitions).service(service);
+    let mut cluster = FakeCluster::new(config);
+    if args.faulty {
+        make_faulty(&mut cluster);
+    }
+    let server = tcp::spawn(cluster)
+        .map_err(|e| Failure::tool(format!("could not serve a fake cluster on 127.0.0.1: {e}")))?;
+    let bootstrap = server.bootstrap();
+    out::data(&format!("{}\n", bootstrap.first().map_or("", String::as_str)))?;
+    while !stop.load(Ordering::Relaxed) {
+        std::thread::sleep(LOOK);
+    }
+    Ok(Exit::Done)
+}
+
+fn make_faulty(cluster: &mut FakeCluster) {
+    cluster
+        .script()
+        .share(0.01)
+        .drop_request(Stored::No)
+        .share(0.01)
+        .fail(MESSAGE_TOO_LARGE, Stored::No)
+        .share(0.001)
+        .drop_request(Stored::Yes)
+        .share(0.001)
+        .fail(REQUEST_TIMED_OUT, Stored::Yes)
+        .share(0.002)
+        .close(Stored::Yes)
+        .share(0.002)
+        .close(Stored::No);
+}

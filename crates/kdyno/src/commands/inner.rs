@@ -1,0 +1,27 @@
+//! Commands that kdyno starts itself with: the worker of a trial, the guard of a cluster's brokers.
+
+use crate::cli::{GuardExecArgs, WorkerArgs};
+use crate::failure::{Exit, Failure, Outcome};
+use std::os::fd::AsFd;
+
+/// Serves the lab over the socket that is standard input, until it is done or the socket closes.
+pub(crate) fn worker(_args: &WorkerArgs) -> Outcome {
+    let socket = std::io::stdin()
+        .as_fd()
+        .try_clone_to_owned()
+        .map_err(|e| Failure::tool(format!("could not take over standard input: {e}")))?;
+    kdyno_load::worker::main(socket).map_err(Failure::tool)?;
+    Ok(Exit::Done)
+}
+
+/// Owns the processes of one cluster and ends them when kdyno is gone.
+pub(crate) fn guard() -> Outcome {
+    kdyno_testbed::guard::main().map_err(Failure::tool)?;
+    Ok(Exit::Done)
+}
+
+/// Becomes a broker; returns only when that failed.
+pub(crate) fn guard_exec(args: &GuardExecArgs) -> Outcome {
+    kdyno_testbed::guard::exec_main(&args.spec).map_err(Failure::tool)?;
+    Ok(Exit::Done)
+}

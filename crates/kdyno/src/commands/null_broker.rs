@@ -1,0 +1,37 @@
+//! `kdyno null-broker`: the ceiling of a load generator, measured against a broker that does nothing.
+
+use crate::cli::NullBrokerArgs;
+use crate::failure::{Exit, Failure, Outcome};
+use crate::{out, signals};
+use kdyno_kafka::null_broker::{NullBrokerOptions, NullBrokerStats, serve};
+use std::net::{Ipv4Addr, TcpListener};
+
+/// Serves until it is interrupted. Prints its address first, for scripts that let it take a free port.
+pub(crate) fn null_broker(args: &NullBrokerArgs) -> Outcome {
+    let stop = signals::stop_flag()?;
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, args.port)).map_err(|e| {
+        Failure::tool(format!("could not listen on 127.0.0.1:{}: {e}", args.port))
+            .hint("--port 0 takes a free port")
+    })?;
+    let address = listener.local_addr().map_err(Failure::tool)?;
+    out::data(&format!("{address}\n"))?;
+    let options = NullBrokerOptions { partitions: args.partitions, ..NullBrokerOptions::default() };
+    let stats =
+        serve(listener, options, stop).map_err(|e| Failure::tool(format!("the null broker failed: {e}")))?;
+    out::note(&summary(&stats));
+    Ok(Exit::Done)
+}
+
+/// What it saw, in one line.
+fn summary(stats: &NullBrokerStats) -> String {
+    let last = stats.last_error.as_ref().map(|error| format!(", the last: {error}")).unwrap_or_default();
+    format!(
+        "{} connections, {} requests, {} records in {} bytes taken, {} records given, {} errors{last}",
+        stats.connections,
+        stats.requests,
+        stats.records,
+        stats.received_bytes,
+        stats.fetched_records,
+        stats.errors,
+    )
+}

@@ -1,0 +1,106 @@
+//! `kdyno quick`: a first figure from a cluster, without a file.
+//!
+//! It writes the scenario and the target that a careful user would, and runs them as any other: one topic
+//! of its own, one producer at a modest constant rate, limits that protect the cluster.
+
+use crate::cli::QuickArgs;
+use crate::environment::Environment;
+use crate::execution::{self, Planned, drawn};
+use crate::failure::{Failure, Outcome};
+use kdyno_kafka::admin::Admin;
+use kdyno_model::plan::{AttachedPlan, Caps};
+use kdyno_model::scenario::Scenario;
+use kdyno_model::target::Target;
+use kdyno_model::units::{self, Dimension};
+use kdyno_plan::Choices;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How long the first connection may take.
+const CONNECT_DEADLINE: Duration = Duration::from_secs(15);
+
+/// Caps of a quick look: what a shared cluster bears without anybody noticing.
+const CAPS: Caps = Caps {
+    produce_bytes_per_s: Some(20 << 20),
+    connections: Some(50),
+    partitions: Some(60),
+    disk_bytes: Some(10 << 30),
+    time_ns: Some(10 * 60 * 1_000_000_000),
+};
+
+/// Replicas unless another number is asked for, where there are that many brokers.
+const REPLICAS: u32 = 3;
+
+/// Looks at the cluster, writes the scenario, runs it.
+pub(crate) fn quick(args: &QuickArgs) -> Outcome {
+    check(args)?;
+    let environment = Environment::read()?;
+    let (target, brokers) = look(&args.bootstrap_server)?;
+    let text = scenario_text(args, args.replicas.unwrap_or(REPLICAS.min(brokers)));
+    let scenario = Scenario::parse(&text, "quick")?;
+    let choices = Choices { profile: None, set: Vec::new(), seed: Some(drawn()), target: Some(target) };
+    let plan = kdyno_plan::plan(&scenario, &choices)?;
+    let planned = Planned { plan, scenario_text: text, scenario_path: "quick".to_owned() };
+    execution::execute(planned, &environment, &args.execution)
+}
+
+/// Longest measured window: a quick look is no endurance test.
+const DURATION_NS_MAX: u64 = 5 * 60 * 1_000_000_000;
+
+/// Reads the quantities here, where the message can name the option; the scenario reads them again.
+fn check(args: &QuickArgs) -> Result<(), Failure> {
+    let option = |name: &str| {
+        let name = name.to_owned();
+        move |why: String| Failure::usage(format!("--{name}: {why}"))
+    };
+    units::parse_as(&args.rate, Dimension::PerS).map_err(option("rate"))?;
+    units::whole(&args.size, Dimension::Bytes).map_err(option("size"))?;
+    let duration_ns = units::whole(&args.duration, Dimension::Ns).map_err(option("duration"))?;
+    if duration_ns > DURATION_NS_MAX {
+        return Err(Failure::usage(format!("--duration: {} is more than 5m", args.duration))
+            .hint("a scenario and a target file run for as long as you like"));
+    }
+    Ok(())
+}
+
+/// Asks the cluster who it is, and how many brokers it has.
+fn look(bootstrap: &[String]) -> Result<(Target, u32), Failure> {
+    let failed = |error: &dyn std::fmt::Display| {
+        Failure::tool(error).hint("is this the address of a plaintext listener that this host can reach?")
+    };
+    let mut admin =
+        Admin::connect(bootstrap, "kdyno-quick", CONNECT_DEADLINE).map_err(|error| failed(&error))?;
+    let cluster = admin.cluster().map_err(|error| failed(&error))?;
+    let attached = AttachedPlan {
+        target: "quick".to_owned(),
+        bootstrap: bootstrap.to_vec(),
+        cluster_id: cluster.cluster_id.unwrap_or_default(),
+        prefix: "kdyno-".to_owned(),
+        caps: CAPS,
+        allow: Vec::new(),
+        facts: BTreeMap::new(),
+    };
+    let brokers = u32::try_from(cluster.brokers.len()).unwrap_or(u32::MAX).max(1);
+    Ok((Target { attached, ignored_properties: Vec::new() }, brokers))
+}
+
+/// The scenario, as one would type it. What the user gave is quoted, so that it stays a value.
+fn scenario_text(args: &QuickArgs, replicas: u32) -> String {
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let (rate, value) = (quoted(&args.rate), quoted(&args.size));
+    let (duration, acks) = (quoted(&args.duration), quoted(&args.acks));
+    format!(
+        "kdyno: 1
+id: quick
+question: How soon does this cluster acknowledge a modest, constant load?
+topics:
+  quick: {{partitions: {partitions}, replicas: {replicas}}}
+load:
+  writers: {{produce: quick, clients: 1, rate: {rate}, value: {value}, client: {{acks: {acks}}}}}
+phases: {{warmup: 3s, measure: {duration}, drain: auto}}
+show:
+  columns: [writers.offered_per_s, writers.acked_per_s, writers.response.p50, writers.response.p99, writers.failed]
+",
+        partitions = args.partitions,
+    )
+}

@@ -1,0 +1,38 @@
+//! `kdyno rerun`: a stored run's plan, executed again.
+
+use crate::cli::RerunArgs;
+use crate::commands::run::read_target;
+use crate::environment::Environment;
+use crate::evidence::find_run;
+use crate::execution::{self, Planned};
+use crate::failure::{Failure, Outcome};
+use kdyno_model::plan::{Plan, SystemPlan};
+use kdyno_store::RunFile;
+
+/// Takes the plan, its seed included, from the run file.
+pub(crate) fn rerun(args: &RerunArgs) -> Outcome {
+    let path = find_run(&args.run.run, args.run.dir.as_deref())?;
+    let header = RunFile::open(&path)?.header()?;
+    let planned = Planned {
+        plan: with_target(header.plan, args)?,
+        scenario_text: header.scenario_text,
+        scenario_path: header.scenario_path,
+    };
+    execution::execute(planned, &Environment::read()?, &args.execution)
+}
+
+/// The stored plan; one of an attached cluster with the addresses that the run file does not keep.
+fn with_target(mut plan: Plan, args: &RerunArgs) -> Result<Plan, Failure> {
+    let attached = plan.cases.iter().any(|case| matches!(case.system, SystemPlan::Attached(_)));
+    match &args.target {
+        Some(path) => kdyno_plan::retarget(&mut plan, &read_target(path)?)?,
+        None if attached => {
+            return Err(Failure::usage(
+                "the run used an existing cluster, whose addresses are not kept with it",
+            )
+            .hint("name its target file again with --target"));
+        }
+        None => {}
+    }
+    Ok(plan)
+}

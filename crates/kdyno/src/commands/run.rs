@@ -1,0 +1,94 @@
+//! `kdyno run`: a scenario, measured.
+
+use crate::cli::{RunArgs, ScenarioArgs};
+use crate::environment::Environment;
+use crate::execution::{self, Planned, drawn};
+use crate::failure::{Exit, Failure, Outcome};
+use crate::progress::text_options;
+use crate::{out, scenario_source};
+use kdyno_model::input::InputError;
+use kdyno_model::scenario::Scenario;
+use kdyno_model::target::{Target, TargetFile};
+use kdyno_plan::Choices;
+use std::io::IsTerminal;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+/// Plans the scenario, then executes the plan or prints it.
+pub(crate) fn run(args: &RunArgs) -> Outcome {
+    let target = args.target.as_deref().map(read_target).transpose()?;
+    let planned = plan(&args.scenario, args.seed, target)?;
+    if args.dry_run {
+        return dry_run(&planned, args.execution.json);
+    }
+    execution::execute(planned, &Environment::read()?, &args.execution)
+}
+
+/// Scenario text → scenario → plan.
+pub(crate) fn plan(
+    args: &ScenarioArgs,
+    seed: Option<u64>,
+    target: Option<Target>,
+) -> Result<Planned, Failure> {
+    let source = scenario_source::find(&args.scenario)?;
+    let scenario = Scenario::parse_bytes(&source.bytes, &source.name)?;
+    let choices = Choices {
+        profile: args.profile.clone(),
+        set: args.set.clone(),
+        seed: Some(seed.unwrap_or_else(drawn)),
+        target,
+    };
+    let plan = kdyno_plan::plan(&scenario, &choices)?;
+    let scenario_text = String::from_utf8_lossy(&source.bytes).into_owned();
+    Ok(Planned { plan, scenario_text, scenario_path: source.name })
+}
+
+/// Reads a target file, and the properties file it names.
+pub(crate) fn read_target(path: &Path) -> Result<Target, Failure> {
+    let text = text_of(path, "target")?;
+    refuse_shared(path)?;
+    let file = TargetFile::parse(&text, &path.display().to_string())?;
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let properties =
+        file.properties().map(|name| text_of(&folder.join(name), "properties file")).transpose()?;
+    let target = file.resolve(properties.as_deref())?;
+    if !target.ignored_properties.is_empty() {
+        out::note(&format!("not read from the properties file: {}", target.ignored_properties.join(", ")));
+    }
+    Ok(target)
+}
+
+/// A target file says how to reach somebody's cluster: nobody else on this host need read it.
+fn refuse_shared(path: &Path) -> Result<(), Failure> {
+    const OTHERS: u32 = 0o077;
+    let mode = std::fs::metadata(path).map_err(Failure::tool)?.permissions().mode();
+    if mode & OTHERS == 0 {
+        return Ok(());
+    }
+    let mode = mode & 0o777;
+    Err(Failure::usage(format!("the target {} is open to other users (mode {mode:o})", path.display()))
+        .hint(format!("chmod 600 {}", path.display())))
+}
+
+fn text_of(path: &Path, what: &str) -> Result<String, Failure> {
+    String::from_utf8(scenario_source::read_bytes(path, what)?)
+        .map_err(|_| Failure::usage(format!("the {what} {} is not UTF-8", path.display())))
+}
+
+fn dry_run(planned: &Planned, json: bool) -> Outcome {
+    if json {
+        let plan = serde_json::to_value(&planned.plan)
+            .map_err(|e| Failure::tool(format!("could not write the plan as JSON: {e}")))?;
+        out::json(&plan)?;
+    } else {
+        let options = text_options(std::io::stdout().is_terminal());
+        out::data(&kdyno_report::terminal::plan_text(&planned.plan, &options))?;
+    }
+    Ok(Exit::Done)
+}
+
+impl From<InputError> for Failure {
+    fn from(error: InputError) -> Self {
+        Self::usage(&error).maybe_hint(error.hint.clone())
+    }
+}

@@ -1,0 +1,79 @@
+//! `kdyno runs`: what was measured here.
+
+use crate::cli::RunsArgs;
+use crate::environment::runs_dir;
+use crate::failure::{Exit, Failure, Outcome};
+use crate::{moment, out};
+use kdyno_model::run::RunStatus;
+use kdyno_store::{RunList, RunSummary};
+
+/// Lists the run files of a folder, oldest first.
+pub(crate) fn runs(args: &RunsArgs) -> Outcome {
+    let folder = runs_dir(args.dir.as_deref())?;
+    let list = match folder.is_dir() {
+        true => kdyno_store::list(&folder)?,
+        false if args.dir.is_none() => RunList { runs: Vec::new(), unreadable: Vec::new() },
+        false => return Err(Failure::usage(format!("there is no folder {}", folder.display()))),
+    };
+    for (path, error) in &list.unreadable {
+        out::note(&format!("left out {}: {error}", path.display()));
+    }
+    if args.json {
+        out::json(&serde_json::Value::Array(list.runs.iter().map(as_json).collect()))?;
+    } else if list.runs.is_empty() {
+        out::note(&format!("no runs in {}", folder.display()));
+    } else {
+        out::data(&table(&list.runs))?;
+    }
+    Ok(Exit::Done)
+}
+
+fn table(runs: &[RunSummary]) -> String {
+    let rows: Vec<[String; 6]> = runs.iter().map(cells).collect();
+    let head = ["started", "scenario", "profile", "trials", "ended", "file"].map(str::to_owned);
+    let width =
+        |column: usize| rows.iter().chain([&head]).map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..head.len()).map(width).collect();
+    let line = |row: &[String; 6]| {
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        format!("{}\n", cells.join("  ").trim_end())
+    };
+    [&head].into_iter().chain(&rows).map(line).collect()
+}
+
+fn cells(run: &RunSummary) -> [String; 6] {
+    [
+        moment::readable(run.started_unix_ns),
+        run.scenario.clone(),
+        run.profile.clone(),
+        format!("{}/{}", run.trials_started, run.trials_planned),
+        status(run).to_owned(),
+        run.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+    ]
+}
+
+fn status(run: &RunSummary) -> &'static str {
+    match run.end.as_ref().map(|end| end.status) {
+        Some(RunStatus::Completed) => "completed",
+        Some(RunStatus::Interrupted) => "interrupted",
+        Some(RunStatus::Failed) => "failed",
+        None if run.live => "running",
+        None => "cut off",
+    }
+}
+
+fn as_json(run: &RunSummary) -> serde_json::Value {
+    serde_json::json!({
+        "file": run.path,
+        "file_bytes": run.bytes,
+        "run_id": format!("{:016x}", run.run_id),
+        "started_unix_ns": run.started_unix_ns,
+        "scenario": run.scenario,
+        "profile": run.profile,
+        "trials_planned": run.trials_planned,
+        "trials_started": run.trials_started,
+        "status": status(run),
+        "end": run.end,
+    })
+}

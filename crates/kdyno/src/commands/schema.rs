@@ -1,0 +1,15 @@
+//! `kdyno schema`: for editors that check files while they are typed.
+
+use crate::cli::{SchemaArgs, SchemaOf};
+use crate::failure::{Exit, Outcome};
+use crate::out;
+
+/// Prints the JSON Schema.
+pub(crate) fn schema(args: &SchemaArgs) -> Outcome {
+    out::json(&match args.of {
+        SchemaOf::Scenario => kdyno_model::scenario::json_schema(),
+        SchemaOf::Target => kdyno_model::scenario::target_json_schema(),
+        SchemaOf::Run => kdyno_report::json::schema(),
+    })?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,31 @@
+//! `kdyno up` and `kdyno down`: the system of a scenario, standing, without load.
+
+use crate::cli::StandingArgs;
+use crate::commands::{cluster, run};
+use crate::environment::Environment;
+use crate::failure::{Exit, Failure, Outcome};
+use crate::out;
+use kdyno_model::plan::SystemPlan;
+use kdyno_testbed::registry;
+
+/// Starts the system of the scenario's first case, under the scenario's id.
+pub(crate) fn up(args: &StandingArgs) -> Outcome {
+    let plan = run::plan(&args.scenario, None, None)?.plan;
+    match plan.cases.first().map(|case| (&case.label, &case.system)) {
+        Some((label, SystemPlan::Local(system))) => {
+            if plan.cases.len() > 1 {
+                out::note(&format!("of {} cases the first: {label}", plan.cases.len()));
+            }
+            cluster::stand(&plan.scenario, system, &Environment::read()?)
+        }
+        _ => Err(Failure::usage(format!("the scenario {} has no system that can be started", plan.scenario))),
+    }
+}
+
+/// Ends it.
+pub(crate) fn down(args: &StandingArgs) -> Outcome {
+    let name = run::plan(&args.scenario, None, None)?.plan.scenario;
+    registry::down(&Environment::read()?.testbed, &name)?;
+    out::note(&format!("{name} is down, its data removed"));
+    Ok(Exit::Done)
+}

@@ -1,0 +1,237 @@
+//! From a plan to a run file, a table and an exit code: what `run`, `quick` and `rerun` share.
+
+use crate::cli::ExecutionArgs;
+use crate::environment::{Environment, runs_dir};
+use crate::evidence::{ENDING, Evidence};
+use crate::failure::{Exit, Failure, Outcome};
+use crate::progress::{Printer, text_options};
+use crate::{commands, moment, out, signals};
+use kdyno_lab::{LabError, RunOptions, RunOutcome, RunRequest};
+use kdyno_model::finding::Weight;
+use kdyno_model::plan::{Plan, SystemPlan};
+use kdyno_model::run::RunStatus;
+use std::hash::{BuildHasher, RandomState};
+use std::io::{BufRead, IsTerminal};
+use std::path::{Path, PathBuf};
+
+/// A run that sends an existing cluster more than this asks first: more than a first look needs.
+const CONFIRM_BYTES: u64 = 1 << 30;
+
+/// Longest path upwards in which a repository's head is looked for.
+const FOLDERS_UP_MAX: usize = 32;
+
+/// What is to be executed, and the words it came from.
+pub(crate) struct Planned {
+    pub(crate) plan: Plan,
+    pub(crate) scenario_text: String,
+    pub(crate) scenario_path: String,
+}
+
+/// Executes the plan, keeps its evidence, prints its table.
+pub(crate) fn execute(planned: Planned, environment: &Environment, args: &ExecutionArgs) -> Outcome {
+    confirm(&planned.plan, args)?;
+    let stop = signals::stop_flag()?;
+    let run_id = drawn();
+    let run_file = run_file(&planned.plan, runs_dir(args.out.as_deref())?)?;
+    if !args.no_progress {
+        announce(&planned.plan, &run_file);
+    }
+    let plan = planned.plan.clone();
+    let mut printer = Printer::new(&plan, args.no_progress);
+    let request = RunRequest {
+        plan: planned.plan,
+        scenario_text: planned.scenario_text,
+        scenario_path: planned.scenario_path,
+        command_line: command_line(std::env::args()),
+        git_head: git_head(&environment.current_dir),
+        kdyno_version: crate::VERSION.to_owned(),
+        run_id,
+    };
+    let options = RunOptions {
+        run_file,
+        work_dir: environment.temp_dir.join(format!("kdyno-{run_id:016x}")),
+        self_exe: environment.self_exe.clone(),
+        environment: environment.testbed.clone(),
+        share: args.share,
+        stop,
+        progress: &mut |progress| printer.tell(progress),
+    };
+    let outcome = kdyno_lab::run(&request, options)?;
+    drop(printer);
+    present(&outcome, args)
+}
+
+/// The command line as the run file keeps it: without the addresses of somebody's cluster.
+fn command_line(args: impl Iterator<Item = String>) -> Vec<String> {
+    const OPTION: &str = "--bootstrap-server";
+    let mut address_follows = false;
+    let redact = |arg: String| {
+        let is_address = std::mem::replace(&mut address_follows, arg == OPTION);
+        match arg.strip_prefix(OPTION) {
+            Some(rest) if rest.starts_with('=') => format!("{OPTION}=redacted"),
+            _ if is_address => "redacted".to_owned(),
+            _ => arg,
+        }
+    };
+    args.map(redact).collect()
+}
+
+/// A number nobody chose: for run ids, and for seeds where none is given. The standard library's hasher
+/// is seeded by the operating system.
+pub(crate) fn drawn() -> u64 {
+    RandomState::new().hash_one(moment::now_unix_ns())
+}
+
+/// Prints the table or the document, writes the report beside the run file, chooses the exit code.
+fn present(outcome: &RunOutcome, args: &ExecutionArgs) -> Outcome {
+    let evidence = match Evidence::read(&outcome.path) {
+        Ok(evidence) => evidence,
+        // What stopped the run is what to tell, not that its file cannot be read after that.
+        Err(_) if outcome.failure.is_some() => return exit(outcome),
+        Err(failure) => return Err(failure),
+    };
+    let input = evidence.input();
+    let page = outcome.path.with_extension("html");
+    if args.json {
+        out::json(&kdyno_report::json::run(&input))?;
+    } else if !input.findings.is_empty() {
+        let options = text_options(std::io::stdout().is_terminal());
+        out::data(&kdyno_report::terminal::run_table(input.plan(), input.findings, input.caveats, &options))?;
+    }
+    if !args.no_progress {
+        out::note(&format!("run     {}", outcome.path.display()));
+    }
+    if !input.trials.is_empty() {
+        match commands::write_report(&evidence, &page) {
+            Ok(()) if args.no_progress => {}
+            Ok(()) => out::note(&format!("report  {}", page.display())),
+            // The run's own outcome counts: its evidence is kept, and the page can be made from it later.
+            Err(failure) => out::note(&format!("no report: {}", failure.message)),
+        }
+    }
+    exit(outcome)
+}
+
+/// The exit code, or what went wrong together with where the evidence is.
+fn exit(outcome: &RunOutcome) -> Outcome {
+    let kept = || format!("what was measured until then is kept in {}", outcome.path.display());
+    match (&outcome.failure, outcome.status) {
+        (Some(LabError::Interrupted), _) | (_, RunStatus::Interrupted) => Err(Failure {
+            exit: Exit::Interrupted,
+            message: "the run was interrupted".to_owned(),
+            hint: Some(kept()),
+        }),
+        (Some(error), _) => {
+            let failure = Failure::tool(error).hint(kept());
+            Err(failure.maybe_hint(error.hint()))
+        }
+        (None, _) if outcome.caveats.iter().any(|(_, weight, _)| *weight == Weight::Invalid) => {
+            out::note("the figures of this run must not be used: see its caveats");
+            Ok(Exit::Invalid)
+        }
+        (None, _) => Ok(Exit::Done),
+    }
+}
+
+/// Says what is about to happen and how long it takes.
+fn announce(plan: &Plan, run_file: &Path) {
+    for line in kdyno_plan::describe(plan) {
+        out::note(&line);
+    }
+    out::note(&format!("evidence goes to {}", run_file.display()));
+}
+
+/// Asks before an existing cluster is given a large volume, or one that nothing bounds; without a terminal to
+/// ask on, `--yes` must have been given.
+fn confirm(plan: &Plan, args: &ExecutionArgs) -> Result<(), Failure> {
+    let attached = plan.cases.iter().any(|case| matches!(case.system, SystemPlan::Attached(_)));
+    let volume = kdyno_plan::volume_bytes(plan);
+    if args.yes || !attached || volume.is_some_and(|bytes| bytes <= CONFIRM_BYTES) {
+        return Ok(());
+    }
+    let volume = match volume {
+        Some(bytes) => format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)),
+        None => "as much as it takes".to_owned(),
+    };
+    let what = format!("this run sends an existing cluster {volume}, replicas not counted");
+    if !std::io::stdin().is_terminal() {
+        return Err(Failure::usage(what).hint("--yes says that this is meant"));
+    }
+    out::note(&format!("{what}. Go on? [y/N]"));
+    let mut answer = String::new();
+    std::io::stdin()
+        .lock()
+        .read_line(&mut answer)
+        .map_err(|e| Failure::tool(format!("could not read the answer: {e}")))?;
+    match answer.trim() {
+        "y" | "Y" | "yes" => Ok(()),
+        _ => Err(Failure { exit: Exit::Interrupted, message: "nothing was started".to_owned(), hint: None }),
+    }
+}
+
+/// A file that does not exist yet: `<time>-<scenario>.kdyno`, numbered when two start in one second.
+fn run_file(plan: &Plan, folder: PathBuf) -> Result<PathBuf, Failure> {
+    let stem = format!("{}-{}", moment::file_name(moment::now_unix_ns()), plan.scenario);
+    let names = std::iter::once(stem.clone()).chain((2..100).map(|n| format!("{stem}-{n}")));
+    names
+        .map(|name| folder.join(format!("{name}.{ENDING}")))
+        .find(|path| !path.exists())
+        .ok_or_else(|| Failure::tool(format!("no free file name like {stem} in {}", folder.display())))
+}
+
+/// Commit of the repository around `folder`, where there is one and it can be read without git.
+fn git_head(folder: &Path) -> Option<String> {
+    let git = folder.ancestors().take(FOLDERS_UP_MAX).map(|dir| dir.join(".git")).find(|git| git.is_dir())?;
+    let head = std::fs::read_to_string(git.join("HEAD")).ok()?;
+    let Some(reference) = head.trim().strip_prefix("ref: ") else {
+        return Some(head.trim().to_owned());
+    };
+    if let Ok(commit) = std::fs::read_to_string(git.join(reference)) {
+        return Some(commit.trim().to_owned());
+    }
+    let packed = std::fs::read_to_string(git.join("packed-refs")).ok()?;
+    packed.lines().find_map(|line| line.strip_suffix(reference)).map(|commit| commit.trim().to_owned())
+}
+
+impl From<LabError> for Failure {
+    fn from(error: LabError) -> Self {
+        match error {
+            LabError::Interrupted => Self { exit: Exit::Interrupted, message: error.to_string(), hint: None },
+            LabError::Testbed(error) => error.into(),
+            error => Self::tool(&error).maybe_hint(error.hint()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_head_is_read_from_a_branch_or_from_the_packed_ones() {
+        let dir = tempfile::tempdir().expect("temp dir");
+        let git = dir.path().join(".git");
+        std::fs::create_dir_all(git.join("refs/heads")).expect("folders");
+        std::fs::create_dir_all(dir.path().join("a/b")).expect("folders");
+        std::fs::write(git.join("HEAD"), "ref: refs/heads/main\n").expect("write");
+        std::fs::write(git.join("packed-refs"), "# pack\nabc refs/heads/main\n").expect("write");
+        assert_eq!(git_head(&dir.path().join("a/b")).as_deref(), Some("abc"));
+        std::fs::write(git.join("refs/heads/main"), "def\n").expect("write");
+        assert_eq!(git_head(dir.path()).as_deref(), Some("def"));
+    }
+
+    #[test]
+    fn addresses_do_not_stay_in_the_command_line() {
+        let kept = |typed: &[&str]| command_line(typed.iter().map(ToString::to_string)).join(" ");
+        assert_eq!(
+            kept(&["quick", "--bootstrap-server", "a:1", "--json"]),
+            "quick --bootstrap-server redacted --json"
+        );
+        assert_eq!(kept(&["quick", "--bootstrap-server=a:1", "x"]), "quick --bootstrap-server=redacted x");
+    }
+
+    #[test]
+    fn two_numbers_that_nobody_chose_differ() {
+        assert_ne!(drawn(), drawn());
+    }
+}

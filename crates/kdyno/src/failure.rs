@@ -1,0 +1,67 @@
+//! How a command ends: the exit codes, and the one printer of errors.
+
+use std::fmt::Display;
+use std::io::Write;
+
+/// How a command ended. The numbers are the program's contract with scripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// All went as planned.
+    Done = 0,
+    /// kdyno, or the system under test, failed.
+    ToolFailed = 1,
+    /// What was typed makes no sense; nothing was started.
+    Usage = 2,
+    /// The run ended, but its figures must not be used.
+    Invalid = 6,
+    /// Stopped from outside; the evidence was kept.
+    Interrupted = 130,
+}
+
+/// A command that could not do what it was asked to.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// What the program ends with.
+    pub(crate) exit: Exit,
+    /// One lowercase sentence: what failed, what was tried, why.
+    pub(crate) message: String,
+    /// What can be done about it.
+    pub(crate) hint: Option<String>,
+}
+
+impl Failure {
+    /// Wrong usage.
+    pub(crate) fn usage(message: impl Display) -> Self {
+        Self { exit: Exit::Usage, message: message.to_string(), hint: None }
+    }
+
+    /// Something did not work.
+    pub(crate) fn tool(message: impl Display) -> Self {
+        Self { exit: Exit::ToolFailed, message: message.to_string(), hint: None }
+    }
+
+    /// The same with a hint.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// The same with a hint, where there is one.
+    pub(crate) fn maybe_hint(mut self, hint: Option<String>) -> Self {
+        self.hint = hint.or(self.hint);
+        self
+    }
+
+    /// Prints `error:` and `hint:` lines on standard error.
+    pub(crate) fn print(&self) {
+        let mut stderr = std::io::stderr().lock();
+        // With standard error gone there is nobody left to tell.
+        let _ = writeln!(stderr, "error: {}", self.message);
+        if let Some(hint) = &self.hint {
+            let _ = writeln!(stderr, "hint: {hint}");
+        }
+    }
+}
+
+/// What every command returns.
+pub(crate) type Outcome = Result<Exit, Failure>;

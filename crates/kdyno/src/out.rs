@@ -1,0 +1,44 @@
+//! Where words go: data to standard output, everything else to standard error.
+
+use crate::failure::{Exit, Failure};
+use std::fs::File;
+use std::io::{ErrorKind, Read, Write};
+use std::path::Path;
+
+/// Writes data to standard output. A reader that has seen enough (`kdyno runs | head`) is no failure.
+pub(crate) fn data(text: &str) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => Err(Failure {
+            exit: Exit::ToolFailed,
+            message: format!("could not write to standard output: {e}"),
+            hint: None,
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// Writes a JSON document to standard output, indented, with a line end.
+pub(crate) fn json(value: &serde_json::Value) -> Result<(), Failure> {
+    data(&format!("{value:#}\n"))
+}
+
+/// What every SQLite file begins with, run files among them.
+const SQLITE_HEAD: &[u8] = b"SQLite format 3\0";
+
+/// Writes a file that was asked for by name. Evidence is not overwritten by what is made of it.
+pub(crate) fn file(target: &Path, text: &str) -> Result<(), Failure> {
+    let mut head = [0; SQLITE_HEAD.len()];
+    let is_evidence = File::open(target).and_then(|mut file| file.read_exact(&mut head)).is_ok();
+    if is_evidence && head == SQLITE_HEAD {
+        return Err(Failure::usage(format!("{} is a run file, it is not overwritten", target.display()))
+            .hint("name another file"));
+    }
+    std::fs::write(target, text)
+        .map_err(|e| Failure::tool(format!("could not write {}: {e}", target.display())))
+}
+
+/// Tells something on standard error; without a reader it is lost, which is nobody's failure.
+pub(crate) fn note(line: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{line}");
+}

@@ -1,0 +1,115 @@
+//! Where a scenario comes from: a file, or what is bundled with the program.
+
+use crate::failure::Failure;
+use kdyno_model::input::{listed, nearest};
+use std::path::Path;
+
+/// A scenario file that is part of the program.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Bundled {
+    /// Its path under `scenarios/`, without the ending.
+    pub(crate) name: &'static str,
+    /// The file.
+    pub(crate) text: &'static str,
+}
+
+macro_rules! bundled {
+    ($($name:literal),* $(,)?) => {
+        &[$(Bundled { name: $name, text: include_str!(concat!("../../../scenarios/", $name, ".yaml")) }),*]
+    };
+}
+
+/// All of them; a test compares the list with the folder.
+pub(crate) const BUNDLED: &[Bundled] = bundled![
+    "first-light",
+    "reports/huawei-rate",
+    "reports/ibm-fast",
+    "reports/ibm-payload",
+    "reports/ibm-resilient",
+];
+
+/// Largest scenario file that is read: people write them by hand.
+const SCENARIO_BYTES_MAX: u64 = 1 << 20;
+
+/// A scenario's bytes and where they were found.
+#[derive(Debug, Clone)]
+pub(crate) struct ScenarioSource {
+    /// As typed by its author.
+    pub(crate) bytes: Vec<u8>,
+    /// File path, or a bundled scenario's name.
+    pub(crate) name: String,
+}
+
+/// Finds what was named on the command line: an existing file first, then a bundled scenario.
+pub(crate) fn find(named: &str) -> Result<ScenarioSource, Failure> {
+    let path = Path::new(named);
+    let like_a_file = named.ends_with(".yaml") || named.ends_with(".yml");
+    if like_a_file || path.is_file() {
+        let bytes = read_bytes(path, "scenario")?;
+        return Ok(ScenarioSource { bytes, name: named.to_owned() });
+    }
+    let bundled = bundled(named)?;
+    Ok(ScenarioSource { bytes: bundled.text.into(), name: bundled.name.to_owned() })
+}
+
+/// A bundled scenario by its whole name or the last part of it.
+pub(crate) fn bundled(named: &str) -> Result<&'static Bundled, Failure> {
+    BUNDLED.iter().find(|bundled| bundled.name == named || last_part(bundled.name) == named).ok_or_else(
+        || {
+            let names = BUNDLED.iter().map(|bundled| last_part(bundled.name));
+            let hint = match nearest(named, names.clone()) {
+                Some(name) => format!("did you mean `{name}`? `kdyno scenarios` lists them"),
+                None => format!("bundled are {}; a file's name ends in .yaml", listed(names)),
+            };
+            Failure::usage(format!("there is no file and no bundled scenario `{named}`")).hint(hint)
+        },
+    )
+}
+
+/// Reads a small file that a user named.
+pub(crate) fn read_bytes(path: &Path, what: &str) -> Result<Vec<u8>, Failure> {
+    let shown = path.display();
+    let metadata = std::fs::metadata(path)
+        .map_err(|e| Failure::usage(format!("could not read the {what} {shown}: {e}")))?;
+    if metadata.len() > SCENARIO_BYTES_MAX {
+        return Err(Failure::usage(format!(
+            "the {what} {shown} has {} bytes, more than the {SCENARIO_BYTES_MAX} that are read",
+            metadata.len()
+        )));
+    }
+    std::fs::read(path).map_err(|e| Failure::usage(format!("could not read the {what} {shown}: {e}")))
+}
+
+fn last_part(name: &'static str) -> &'static str {
+    name.rsplit_once('/').map_or(name, |(_, last)| last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_scenario_of_the_repository_is_bundled() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios");
+        let mut there = BTreeSet::new();
+        for (folder, prefix) in [(root.clone(), ""), (root.join("reports"), "reports/")] {
+            for entry in std::fs::read_dir(&folder).expect("the scenarios folder") {
+                let name = entry.expect("entry").file_name().into_string().expect("a plain name");
+                if let Some(stem) = name.strip_suffix(".yaml") {
+                    there.insert(format!("{prefix}{stem}"));
+                }
+            }
+        }
+        let bundled: BTreeSet<String> = BUNDLED.iter().map(|bundled| bundled.name.to_owned()).collect();
+        assert_eq!(bundled, there);
+    }
+
+    #[test]
+    fn a_report_is_found_by_its_short_name_and_a_near_miss_is_named() {
+        assert_eq!(bundled("ibm-fast").map(|b| b.name).ok(), Some("reports/ibm-fast"));
+        assert_eq!(bundled("reports/ibm-fast").map(|b| b.name).ok(), Some("reports/ibm-fast"));
+        let failure = bundled("first-lihgt").expect_err("no such scenario");
+        assert!(failure.hint.is_some_and(|hint| hint.contains("`first-light`")));
+    }
+}

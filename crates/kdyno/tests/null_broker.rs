@@ -1,0 +1,171 @@
+//! Whole runs without Java: an attached "cluster" that is the null broker in a process of its own.
+
+mod common;
+
+use common::{Place, RUN_DEADLINE, Running, Said, signal};
+use rustix::process::Signal;
+
+/// Name by which the null broker answers.
+const CLUSTER_ID: &str = "kdyno-null-broker";
+
+const SCENARIO: &str = "\
+kdyno: 1
+id: small
+question: Does it work?
+params: {dur: 2s, rate: 200/s}
+topics:
+  perf: {partitions: 2, replicas: 1}
+load:
+  writers: {produce: perf, clients: 2, rate: $rate, value: 100B}
+phases: {warmup: 1s, measure: $dur, drain: 5s}
+show: {columns: [writers.acked_per_s]}
+";
+
+/// A null broker on a free port.
+struct NullBroker<'a> {
+    running: Running<'a>,
+    address: String,
+}
+
+impl<'a> NullBroker<'a> {
+    fn start(place: &'a Place) -> Self {
+        let mut running = place.start(place.command(&["null-broker", "--port", "0", "--partitions", "2"]));
+        let address = running.wait_for_line();
+        Self { running, address }
+    }
+
+    /// Ends it as its user would; it says what it saw.
+    fn stop(self) -> Said {
+        self.running.signal(Signal::TERM);
+        self.running.wait(RUN_DEADLINE)
+    }
+}
+
+/// Writes scenario and target; returns what `kdyno run` is given.
+fn files(place: &Place, address: &str, cluster_id: &str) -> [String; 3] {
+    let scenario = place.file("small.yaml", SCENARIO);
+    let target = place.file(
+        "target.yaml",
+        &format!(
+            "kdyno: 1\ntarget: null\ncluster_id: {cluster_id}\nclient: {{bootstrap: [\"{address}\"]}}\n\
+             guard: {{prefix: kdyno-, caps: {{produce: 1MiB/s}}}}\n"
+        ),
+    );
+    let text = |path: std::path::PathBuf| path.to_str().expect("plain path").to_owned();
+    [text(scenario), "--target".to_owned(), text(target)]
+}
+
+fn run<'a>(place: &'a Place, files: &[String; 3], more: &[&str]) -> Running<'a> {
+    let args: Vec<&str> = ["run"].into_iter().chain(files.iter().map(String::as_str)).collect();
+    place.start(place.command(&[&args[..], &["--share"], more].concat()))
+}
+
+#[test]
+fn an_attached_run_is_counted_exactly_and_leaves_no_topic() {
+    let place = Place::new();
+    let broker = NullBroker::start(&place);
+    let files = files(&place, &broker.address, CLUSTER_ID);
+    let said = run(&place, &files, &["--json"]).wait(RUN_DEADLINE);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let document: serde_json::Value =
+        serde_json::from_str(&said.stdout).expect("only JSON on standard output");
+    assert_eq!(document["trials"][0]["cluster"]["target"], "null");
+    assert_eq!(document["end"]["status"], "completed");
+    let clean = place.kdyno(&["clean", "--target", &files[2]]);
+    assert_eq!((clean.code, clean.stdout.as_str()), (Some(0), ""), "no topic is left: {clean:?}");
+    assert!(!said.stdout.contains(&broker.address), "addresses are private");
+    let bare = place.kdyno(&["rerun", "latest", "--share"]);
+    assert_eq!(bare.code, Some(2), "{bare:?}");
+    let args = ["rerun", "latest", "--share", "--no-progress", "--target", &files[2]];
+    let again = place.start(place.command(&args)).wait(RUN_DEADLINE);
+    assert_eq!(again.code, Some(0), "{again:?}");
+    assert_eq!(again.stderr, "", "no progress was asked for");
+    let seen = broker.stop();
+    assert_eq!(seen.code, Some(0), "{seen:?}");
+    place.expect_no_processes();
+}
+
+#[test]
+fn another_cluster_than_the_targets_is_sent_nothing() {
+    let place = Place::new();
+    let broker = NullBroker::start(&place);
+    let files = files(&place, &broker.address, "another");
+    let said = run(&place, &files, &[]).wait(RUN_DEADLINE);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.stderr.contains("names cluster id another") && said.stderr.contains("nothing was sent"));
+    let seen = broker.stop();
+    assert!(seen.stderr.contains("0 records"), "{seen:?}");
+}
+
+#[test]
+fn a_targets_cap_is_enforced_before_anything_is_started() {
+    let place = Place::new();
+    let files = files(&place, "127.0.0.1:1", CLUSTER_ID);
+    let said = run(&place, &files, &["--set", "rate=1M/s"]).wait(RUN_DEADLINE);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.stderr.contains("cap"), "{said:?}");
+}
+
+#[test]
+fn a_maximum_rate_needs_the_targets_leave() {
+    let place = Place::new();
+    let files = files(&place, "127.0.0.1:1", CLUSTER_ID);
+    let said = run(&place, &files, &["--set", "rate=max"]).wait(RUN_DEADLINE);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.stderr.contains("rate-max"), "{said:?}");
+}
+
+#[test]
+fn quick_needs_no_file() {
+    let place = Place::new();
+    let broker = NullBroker::start(&place);
+    let args = ["quick", "--bootstrap-server", &broker.address, "--duration", "2s", "--share"];
+    let said = place.start(place.command(&args)).wait(RUN_DEADLINE);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(
+        said.stdout.contains("quick") && said.stdout.contains("1,0") | said.stdout.contains("9"),
+        "{said:?}"
+    );
+    for (option, value) in [("--rate", "10MB/s"), ("--size", "3s"), ("--duration", "10m")] {
+        let said = place.kdyno(&["quick", "--bootstrap-server", &broker.address, option, value]);
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(said.stderr.contains(option), "{said:?}");
+    }
+    broker.stop();
+}
+
+#[test]
+fn a_second_run_on_the_host_is_refused_unless_it_shares() {
+    let place = Place::new();
+    let broker = NullBroker::start(&place);
+    let files = files(&place, &broker.address, CLUSTER_ID);
+    let args: Vec<&str> = files.iter().map(String::as_str).collect();
+    let mut first = place.start(place.command(&[&["run"], &args[..], &["--set", "dur=60s"]].concat()));
+    first.wait_for("trial 1 of 1");
+    let second = place.start(place.command(&[&["run"], &args[..]].concat())).wait(RUN_DEADLINE);
+    assert_eq!(second.code, Some(1), "{second:?}");
+    assert!(second.stderr.contains("--share"), "{second:?}");
+    first.signal(Signal::INT);
+    assert_eq!(first.wait(RUN_DEADLINE).code, Some(130));
+    broker.stop();
+}
+
+#[test]
+fn a_second_signal_ends_at_once_and_leaves_no_process() {
+    let place = Place::new();
+    let broker = NullBroker::start(&place);
+    let files = files(&place, &broker.address, CLUSTER_ID);
+    let mut running = run(&place, &files, &["--set", "dur=60s"]);
+    running.wait_for("· measure");
+    signal(broker.running.pid(), Signal::STOP);
+    running.signal(Signal::INT);
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    running.signal(Signal::INT);
+    let said = running.wait(RUN_DEADLINE);
+    signal(broker.running.pid(), Signal::CONT);
+    assert_eq!(said.code, Some(130), "{said:?}");
+    broker.stop();
+    place.expect_no_processes();
+    let show = place.kdyno(&["show", "latest"]);
+    assert_eq!(show.code, Some(0), "{show:?}");
+}

@@ -1,0 +1,38 @@
+//! Every bundled scenario can be planned, in every profile that it names.
+
+mod common;
+
+use common::Place;
+
+#[test]
+fn every_bundled_scenario_is_listed_printed_and_planned() {
+    let place = Place::new();
+    let list = place.kdyno(&["scenarios"]);
+    assert_eq!(list.code, Some(0));
+    let names: Vec<&str> = list.stdout.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.contains(&"first-light") && names.len() >= 5, "{names:?}");
+    for name in names {
+        let text = place.kdyno(&["scenarios", name]);
+        assert!(text.stdout.starts_with("kdyno: 1") || text.stdout.contains("\nkdyno: 1"), "{name}");
+        let said = place.kdyno(&["run", name, "--dry-run", "--seed", "7"]);
+        assert_eq!(said.code, Some(0), "{name}: {}", said.stderr);
+        let again = place.kdyno(&["run", name, "--dry-run", "--seed", "7"]);
+        assert_eq!(said.stdout, again.stdout, "{name}: the same seed gives the same plan");
+    }
+    place.expect_no_processes();
+    assert!(!place.path().join("kdyno-runs").exists(), "a dry run leaves nothing");
+}
+
+#[test]
+fn the_reports_have_laptop_and_published_profiles() {
+    let place = Place::new();
+    for name in ["ibm-payload", "ibm-resilient", "ibm-fast", "huawei-rate"] {
+        for profile in ["laptop", "published"] {
+            let said = place.kdyno(&["run", name, "--profile", profile, "--dry-run", "--json"]);
+            assert_eq!(said.code, Some(0), "{name} {profile}: {}", said.stderr);
+            let plan: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
+            assert_eq!(plan["profile"], profile, "{name}");
+            assert!(plan["published"]["rows"].as_array().is_some_and(|rows| !rows.is_empty()), "{name}");
+        }
+    }
+}

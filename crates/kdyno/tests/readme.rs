@@ -1,0 +1,55 @@
+//! What README tells to type works as it is written there.
+
+mod common;
+
+use common::Place;
+
+const README: &str = include_str!("../../../README.md");
+
+/// The lines of README's code blocks of one language; `""` for the plain ones.
+fn blocks(language: &str) -> String {
+    let mut inside = None;
+    let mut lines = String::new();
+    for line in README.lines() {
+        match (line.strip_prefix("```"), inside) {
+            (Some(name), None) => inside = Some(name == language),
+            (Some(_), Some(_)) => inside = None,
+            (None, Some(true)) => lines.push_str(&format!("{line}\n")),
+            _ => {}
+        }
+    }
+    lines
+}
+
+#[test]
+fn commands_that_start_nothing_run_as_written() {
+    let place = Place::new();
+    let blocks = blocks("");
+    let commands = blocks.lines().filter_map(|line| line.strip_prefix("target/release/kdyno "));
+    let commands: Vec<&str> = commands.map(|line| line.split('#').next().unwrap_or("").trim()).collect();
+    let harmless = |line: &&&str| line.ends_with("--dry-run") || **line == "scenarios";
+    assert_eq!(commands.iter().filter(harmless).count(), 2, "README shows both: {commands:?}");
+    for line in commands.iter().filter(harmless) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let said = place.kdyno(&words);
+        assert_eq!(said.code, Some(0), "{line}: {said:?}");
+        assert!(said.stdout.contains("first-light"), "{line}: {said:?}");
+    }
+}
+
+#[test]
+fn the_target_file_shown_is_read() {
+    let place = Place::new();
+    let target = place.file("staging.yaml", &blocks("yaml"));
+    place.file("staging.properties", "bootstrap.servers=127.0.0.1:9092\n");
+    let scenario = place.file(
+        "mine.yaml",
+        "kdyno: 1\nid: mine\nquestion: Does it work?\nsystem: {kafka: newest, brokers: 1}\n\
+         topics: {perf: {partitions: 2, replicas: 1}}\n\
+         load: {writers: {produce: perf, rate: 100/s, value: 100B}}\nphases: {measure: 5s, drain: 5s}\n",
+    );
+    let (target, scenario) = (target.display().to_string(), scenario.display().to_string());
+    let said = place.kdyno(&["run", &scenario, "--target", &target, "--dry-run"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.stdout.contains("staging"), "{said:?}");
+}

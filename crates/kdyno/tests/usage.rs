@@ -1,0 +1,198 @@
+//! Mistakes at the command line: what is said, and that the exit code is 2 and nothing was started.
+
+mod common;
+
+use common::{Place, Said};
+
+/// A scenario that is right; tests break one thing of it.
+const SCENARIO: &str = "\
+kdyno: 1
+id: small
+question: Does it work?
+params: {brokers: 1, dur: 2s}
+system: {kafka: 4.1.1, mode: kraft, brokers: $brokers}
+topics:
+  perf: {partitions: 2, replicas: 1}
+load:
+  writers: {produce: perf, clients: 1, rate: 100/s, value: 100B}
+phases: {warmup: 1s, measure: $dur, drain: auto}
+show: {rows: [brokers], columns: [writers.acked_per_s]}
+";
+
+fn refused(said: &Said, words: &[&str]) {
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert_eq!(said.stdout, "", "data for a mistake: {said:?}");
+    for word in words {
+        assert!(said.stderr.contains(word), "no {word:?} in: {}", said.stderr);
+    }
+}
+
+/// Plans a changed scenario; returns what was said and makes sure that nothing was left.
+fn planned(from: &str, to: &str) -> Said {
+    let place = Place::new();
+    assert!(SCENARIO.contains(from), "the test means a line that is there");
+    let path = place.file("small.yaml", &SCENARIO.replace(from, to));
+    let said = place.kdyno(&["run", path.to_str().expect("plain path")]);
+    assert!(!place.path().join("kdyno-runs").exists(), "a refused run leaves no folder");
+    place.expect_no_processes();
+    said
+}
+
+#[test]
+fn no_command_prints_the_help_and_fails() {
+    let said = Place::new().kdyno(&[]);
+    assert_eq!(said.code, Some(2));
+    assert!(said.stderr.contains("Usage: kdyno"), "{said:?}");
+}
+
+#[test]
+fn help_names_every_command_and_gives_examples() {
+    let said = Place::new().kdyno(&["--help"]);
+    assert_eq!(said.code, Some(0));
+    for word in ["run", "quick", "cluster", "show", "export", "Examples:", "Exit codes:", "first-light"] {
+        assert!(said.stdout.contains(word), "no {word:?} in: {}", said.stdout);
+    }
+    for hidden in ["guard", "worker", "compare"] {
+        let shown = said.stdout.lines().any(|line| line.trim_start().starts_with(hidden));
+        assert!(!shown, "{hidden} is not for users");
+    }
+}
+
+#[test]
+fn the_version_is_printed() {
+    let said = Place::new().kdyno(&["--version"]);
+    assert_eq!((said.code, said.stdout.starts_with("kdyno 0.")), (Some(0), true), "{said:?}");
+}
+
+#[test]
+fn an_unknown_option_is_refused() {
+    refused(&Place::new().kdyno(&["run", "first-light", "--fast"]), &["error:", "--fast"]);
+}
+
+#[test]
+fn set_needs_a_name_and_a_value() {
+    refused(&Place::new().kdyno(&["run", "first-light", "--set", "brokers"]), &["NAME=VALUE"]);
+}
+
+#[test]
+fn an_unknown_scenario_names_the_nearest_one() {
+    refused(
+        &Place::new().kdyno(&["run", "first-lihgt"]),
+        &["error: there is no file and no bundled scenario `first-lihgt`", "hint:", "`first-light`"],
+    );
+}
+
+#[test]
+fn a_missing_file_is_named() {
+    refused(&Place::new().kdyno(&["run", "gone.yaml"]), &["error: could not read the scenario gone.yaml"]);
+}
+
+#[test]
+fn later_commands_say_so() {
+    refused(
+        &Place::new().kdyno(&["compare", "first-light"]),
+        &["`kdyno compare` is not in this version yet"],
+    );
+    refused(
+        &Place::new().kdyno(&["find", "x", "--budget", "3m"]),
+        &["`kdyno find` is not in this version yet"],
+    );
+}
+
+#[test]
+fn an_unknown_key_has_a_place_and_the_nearest_known_one() {
+    refused(
+        &planned("partitions: 2", "partition: 2"),
+        &["small.yaml:7:", "partition", "hint:", "`partitions`"],
+    );
+}
+
+#[test]
+fn a_wrong_unit_has_a_place() {
+    refused(&planned("value: 100B", "value: 100s"), &["small.yaml:9:", "100s"]);
+}
+
+#[test]
+fn more_replicas_than_brokers_is_refused() {
+    refused(&planned("replicas: 1", "replicas: 3"), &["small.yaml:", "replicas"]);
+}
+
+#[test]
+fn zookeeper_with_kafka_4_is_refused() {
+    refused(
+        &planned("mode: kraft", "mode: {zookeeper: 1}"),
+        &["small.yaml:5:", "Kafka 4.1 has no ZooKeeper mode"],
+    );
+}
+
+#[test]
+fn a_topic_without_partitions_is_refused() {
+    refused(&planned("partitions: 2", "partitions: 0"), &["small.yaml:7:", "partitions"]);
+}
+
+#[test]
+fn keys_of_later_versions_say_so() {
+    refused(&planned("show: {", "budget: 10m\nshow: {"), &["small.yaml:11:", "not in this version yet"]);
+}
+
+#[test]
+fn an_unknown_parameter_is_refused() {
+    refused(
+        &Place::new().kdyno(&["run", "first-light", "--dry-run", "--set", "borkers=1"]),
+        &["borkers", "hint:"],
+    );
+}
+
+#[test]
+fn a_run_that_is_not_there_is_named() {
+    let place = Place::new();
+    refused(&place.kdyno(&["show", "latest"]), &["error: there is no run in"]);
+    refused(&place.kdyno(&["export", "2020", "--format", "json"]), &["error: there is no run `2020`"]);
+}
+
+#[test]
+fn a_file_that_is_no_run_is_an_error() {
+    let place = Place::new();
+    let path = place.file("text.kdyno", "this is no run file, but long enough to be looked at closely\n");
+    let said = place.kdyno(&["show", path.to_str().expect("plain path")]);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.stderr.contains("is not a run file of kdyno"), "{said:?}");
+}
+
+#[test]
+fn an_empty_folder_has_no_runs() {
+    let place = Place::new();
+    let said = place.kdyno(&["runs"]);
+    assert_eq!((said.code, said.stdout.as_str()), (Some(0), ""), "{said:?}");
+    assert_eq!(place.kdyno(&["runs", "--json"]).stdout.trim(), "[]");
+    refused(&place.kdyno(&["runs", "nowhere"]), &["error: there is no folder"]);
+}
+
+#[test]
+fn completions_are_printed_for_each_shell() {
+    for shell in ["bash", "zsh", "fish"] {
+        let said = Place::new().kdyno(&["completions", shell]);
+        assert_eq!(said.code, Some(0));
+        assert!(said.stdout.contains("kdyno"), "{shell}");
+    }
+}
+
+#[test]
+fn the_schemas_are_json() {
+    for of in ["scenario", "target", "run"] {
+        let said = Place::new().kdyno(&["schema", of]);
+        let schema: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
+        assert!(schema.get("$schema").is_some(), "{of}");
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_no_failure() {
+    let place = Place::new();
+    let binary = env!("CARGO_BIN_EXE_kdyno");
+    let mut shell = std::process::Command::new("bash");
+    shell.args(["-c", &format!("set -o pipefail; '{binary}' scenarios ibm-fast | head -n 1")]);
+    let said = place.start(shell).wait(common::QUICKLY);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(!said.stderr.contains("panicked"), "{said:?}");
+}
