@@ -1,0 +1,49 @@
+# Every target does its own set-up: what is missing is named, and installed when this user may.
+# A machine without make: apt-get install make, or read the commands below; they are all there is.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help demo test check bench test-matrix accuracy clean
+
+# No colours: output goes to logs as often as to terminals.
+export CARGO_TERM_COLOR ?= never
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | while IFS='|' read -r target words; do \
+		printf '%-20s %s\n' "$$target" "$$words" || exit 0; done
+
+demo: ## measure a real three-broker Kafka on this machine (minutes, most of them the first build)
+	@scripts/setup.sh kafka
+	cargo build --release --package kdyno
+	target/release/kdyno run first-light
+
+test: ## all tests, those against real clusters too; the last line is the summary
+	@scripts/setup.sh kafka
+	cargo xtask test
+
+check: ## what needs no cluster: format, lints, the never-rules, freshness of generated files
+	@scripts/setup.sh build
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	cargo xtask tidy
+	cargo test --quiet --package kdyno-model --test reference
+	cargo test --quiet --package kdyno-report --test report the_committed_schema
+
+bench: ## cost and rates beside librdkafka's and Kafka's own tools: make bench ONLY="floor sender --quick"
+	@scripts/setup.sh bench
+	cargo build --release --package kdyno --package xtask
+	target/release/xtask bench $(ONLY)
+
+test-matrix: ## every Kafka version and mode of the table in docs (long, downloads all of them)
+	@scripts/setup.sh kafka
+	KDYNO_MATRIX=full cargo test --package kdyno-testbed --test clusters
+
+accuracy: ## known-truth tests of the measuring itself, then the same on real clocks beside bare loops
+	@scripts/setup.sh kafka
+	cargo test --package kdyno-load --test accuracy --test accounting
+	cargo build --release --package kdyno --package xtask
+	target/release/xtask accuracy
+
+clean: ## remove everything that was built
+	cargo clean

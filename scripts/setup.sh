@@ -1,0 +1,148 @@
+#!/usr/bin/env bash
+# Makes sure that what a target needs is installed. Quiet when nothing is missing; otherwise names
+# what is, and installs it when this user may (root, or sudo without a password). Otherwise it
+# prints the command that a user with rights has to run, and ends with 2. Running it twice is harmless.
+#
+# usage: scripts/setup.sh [build] [kafka] [bench]
+#   build   Rust with rustfmt and clippy, a C compiler, make, git
+#   kafka   build, and a JDK 17 or newer and Maven: local clusters are real Apache Kafka
+#   bench   kafka, and what librdkafka's own benchmark needs to be built
+set -uo pipefail
+
+readonly OLDEST_JAVA=17
+
+missing=()      # what, in words
+packages=()     # Debian packages that bring it
+
+have() { command -v "$1" >/dev/null 2>&1; }
+
+need() { # command, words, package
+    have "$1" || { missing+=("$2"); packages+=("$3"); }
+}
+
+java_major() { # 17 for "17.0.15", 8 for "1.8.0_402"; empty without a working Java
+    have java || return 0
+    java -version 2>&1 | sed -n 's/.* version "\(1\.\)\{0,1\}\([0-9][0-9]*\).*/\2/p' | head -n 1
+}
+
+# The oldest Java that is new enough and that this system offers; the distribution's own choice where
+# its package lists are not there to be asked.
+java_package() {
+    local major
+    for major in 17 21 25; do
+        if have apt-cache && apt-cache show "openjdk-$major-jdk-headless" >/dev/null 2>&1; then
+            echo "openjdk-$major-jdk-headless"
+            return
+        fi
+    done
+    echo "default-jdk-headless"
+}
+
+check_rust() {
+    if ! have cargo || ! have rustc; then
+        echo "setup: missing: a Rust toolchain (cargo and rustc 1.95 or newer)" >&2
+        echo "hint: install it with rustup, then run this again" >&2
+        exit 2
+    fi
+    local component
+    for component in fmt clippy; do
+        if ! cargo "$component" --version >/dev/null 2>&1; then
+            [ "$component" = fmt ] && component=rustfmt
+            echo "setup: missing: $component" >&2
+            if have rustup; then
+                echo "setup: rustup component add $component" >&2
+                rustup component add "$component" >&2 && continue
+            fi
+            echo "hint: rustup component add $component" >&2
+            exit 2
+        fi
+    done
+}
+
+check_kafka() {
+    local major
+    major="$(java_major)"
+    if [ -z "$major" ]; then
+        missing+=("a JDK, $OLDEST_JAVA or newer")
+        packages+=("$(java_package)")
+    elif [ "$major" -lt "$OLDEST_JAVA" ]; then
+        missing+=("a JDK, $OLDEST_JAVA or newer (found $major)")
+        packages+=("$(java_package)")
+    fi
+    need mvn "Maven" maven
+}
+
+install() { # the groups, to look again once the package lists are fresh
+    local as_root=()
+    if [ "$(id -u)" -ne 0 ]; then
+        as_root=(sudo -n)
+    fi
+    local command="apt-get update && apt-get install -y --no-install-recommends ${packages[*]}"
+    if ! have apt-get; then
+        echo "hint: install the like of these Debian packages: ${packages[*]}" >&2
+        exit 2
+    fi
+    if [ "$(id -u)" -ne 0 ] && ! sudo -n true 2>/dev/null; then
+        echo "hint: sudo sh -c '$command'" >&2
+        exit 2
+    fi
+    local update=("${as_root[@]}" apt-get update -q)
+    local add=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends)
+    if ! "${update[@]}" >&2; then
+        echo "setup: the package lists could not be refreshed; trying with what is there" >&2
+    fi
+    survey "$@"
+    echo "setup: installing ${packages[*]}" >&2
+    if ! "${add[@]}" "${packages[@]}" >&2; then
+        echo "setup: the installation failed" >&2
+        echo "hint: run by hand: $command" >&2
+        exit 2
+    fi
+}
+
+# What is missing, as words and packages, for the groups given.
+survey() {
+    missing=()
+    packages=()
+    need cc "a C compiler" gcc
+    need ld "a linker" binutils
+    [ -e /usr/include/stdio.h ] || ! have apt-get || { missing+=("the C library's headers"); packages+=(libc6-dev); }
+    need make "make" make
+    need git "git" git
+    case " $* " in *" kafka "* | *" bench "*) check_kafka ;; esac
+    case " $* " in *" bench "*)
+        need c++ "a C++ compiler" g++
+        need python3 "Python 3 (for librdkafka's configure)" python3
+        ;;
+    esac
+}
+
+main() {
+    [ $# -gt 0 ] || set -- build
+    local group
+    for group in "$@"; do
+        case "$group" in
+        build | kafka | bench) ;;
+        *)
+            echo "setup: unknown group: $group" >&2
+            echo "hint: build, kafka, bench" >&2
+            exit 2
+            ;;
+        esac
+    done
+    check_rust
+    survey "$@"
+    [ ${#missing[@]} -gt 0 ] || exit 0
+    local thing
+    for thing in "${missing[@]}"; do
+        echo "setup: missing: $thing" >&2
+    done
+    install "$@"
+    hash -r
+    survey "$@"
+    [ ${#missing[@]} -eq 0 ] && exit 0
+    echo "setup: still missing after the installation: ${missing[*]}" >&2
+    exit 2
+}
+
+main "$@"
