@@ -31,7 +31,9 @@ pub struct Said {
 
 impl Place {
     pub fn new() -> Self {
-        Self { dir: tempfile::Builder::new().prefix("kdyno-test-").tempdir().expect("a temporary folder") }
+        let dir = tempfile::Builder::new().prefix("kdyno-test-").tempdir().expect("a temporary folder");
+        std::fs::create_dir(dir.path().join("lock")).expect("a folder for the host's lock");
+        Self { dir }
     }
 
     pub fn path(&self) -> &Path {
@@ -56,7 +58,7 @@ impl Place {
             .current_dir(self.path())
             .env("TMPDIR", self.path())
             .env("XDG_STATE_HOME", self.path().join("state"))
-            .env("KDYNO_LOCK_DIR", self.path())
+            .env("KDYNO_LOCK_DIR", self.path().join("lock"))
             .stdin(Stdio::null());
         command
     }
