@@ -9,7 +9,8 @@ use kafka_protocol::messages::BrokerId;
 use kdyno_kafka::admin::{Admin, AdminError, ConfigOf, OffsetAt};
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::messages::{
-    m02_list_offsets, m03_metadata, m18_api_versions, m19_create_topics, m20_delete_topics, write_frame,
+    m02_list_offsets, m03_metadata, m18_api_versions, m19_create_topics, m20_delete_topics,
+    m32_describe_configs, write_frame,
 };
 use kdyno_kafka::wire::{Reader, Writer};
 use std::collections::BTreeMap;
@@ -88,13 +89,19 @@ fn has_tags(api_key: i16, version: i16) -> bool {
         m02_list_offsets::API_KEY => version >= m02_list_offsets::FLEXIBLE_FROM,
         m19_create_topics::API_KEY => version >= m19_create_topics::FLEXIBLE_FROM,
         m20_delete_topics::API_KEY => version >= m20_delete_topics::FLEXIBLE_FROM,
+        m32_describe_configs::API_KEY => version >= m32_describe_configs::FLEXIBLE_FROM,
         _ => false,
     }
 }
 
 /// All we need, in the versions of 2.7.
 fn api_versions(version: i16) -> Answer {
-    let ranges = [(2, 0, 5), (3, 0, 9), (18, 0, 3), (19, 0, 6), (20, 0, 5), (32, 0, 4)];
+    api_versions_with(version, (32, 0, 4))
+}
+
+/// The same with another range of DescribeConfigs.
+fn api_versions_with(version: i16, describe_configs: (i16, i16, i16)) -> Answer {
+    let ranges = [(2, 0, 5), (3, 0, 9), (18, 0, 3), (19, 0, 6), (20, 0, 5), describe_configs];
     let keys = ranges.map(|(key, min, max)| {
         theirs::api_versions_response::ApiVersion::default()
             .with_api_key(key)
@@ -142,6 +149,20 @@ fn deleted(version: i16, error: ErrorCode) -> Answer {
     let topic =
         reply::DeletableTopicResult::default().with_name(Some(topic_name("t"))).with_error_code(error.0);
     Answer::Body(encoded(&theirs::DeleteTopicsResponse::default().with_responses(vec![topic]), version))
+}
+
+/// Settings of a broker: name, value, type.
+fn configs(version: i16, settings: &[(&str, Option<&str>, i8)]) -> Answer {
+    use theirs::describe_configs_response as reply;
+    let configs = settings.iter().map(|(name, value, value_type)| {
+        reply::DescribeConfigsResourceResult::default()
+            .with_name(text(name))
+            .with_value(value.map(text))
+            .with_config_type(if version >= 3 { *value_type } else { 0 })
+    });
+    let result =
+        reply::DescribeConfigsResult::default().with_resource_type(4).with_configs(configs.collect());
+    Answer::Body(encoded(&theirs::DescribeConfigsResponse::default().with_results(vec![result]), version))
 }
 
 fn offsets(version: i16, answers: &[(i32, ErrorCode, i64)]) -> Answer {
@@ -390,6 +411,47 @@ fn an_offset_left_out_is_an_error() {
     let mut admin = connect(&[&broker], IMPATIENCE).unwrap();
     let error = admin.list_offsets("t", OffsetAt::Earliest).unwrap_err();
     assert_eq!(error.to_string(), "no broker told the offset of t-1");
+}
+
+#[test]
+fn a_brokers_settings_are_asked_of_that_broker_which_tells_those_it_does_not_know() {
+    let listeners = [0, 1].map(|_| TcpListener::bind("127.0.0.1:0").expect("a free port"));
+    let addresses = [0, 1].map(|i: usize| listeners[i].local_addr().expect("its address"));
+    let ports = addresses.map(|address| i32::from(address.port()));
+    for (listener, id) in listeners.into_iter().zip(0..) {
+        serve(listener, move |api_key, version| match api_key {
+            m18_api_versions::API_KEY => api_versions(version),
+            m03_metadata::API_KEY => metadata(version, &ports, 0, 0, &[0]),
+            m32_describe_configs::API_KEY if id == 1 => {
+                let secret = ("ssl.key.password", None, 9);
+                configs(version, &[("num.io.threads", Some("8"), 3), ("num.io.thread", None, 0), secret])
+            }
+            _ => Answer::Close,
+        });
+    }
+    let mut admin = connect(&[&addresses[0].to_string()], PATIENCE).unwrap();
+    let settings = admin.describe_configs(ConfigOf::Broker(1)).unwrap();
+    let told: Vec<_> =
+        settings.iter().map(|(name, s)| (name.as_str(), s.value.as_deref(), s.known)).collect();
+    let expected = [
+        ("num.io.thread", None, false),
+        ("num.io.threads", Some("8"), true),
+        ("ssl.key.password", None, true),
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn a_broker_too_old_to_tell_is_not_taken_to_know_nothing() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("its address");
+    serve(listener, move |api_key, version| match api_key {
+        m18_api_versions::API_KEY => api_versions_with(version, (32, 0, 2)),
+        m03_metadata::API_KEY => metadata(version, &[i32::from(address.port())], 0, 0, &[0]),
+        _ => configs(version, &[("num.io.thread", None, 0)]),
+    });
+    let mut admin = connect(&[&address.to_string()], PATIENCE).unwrap();
+    assert!(admin.describe_configs(ConfigOf::Broker(0)).unwrap()["num.io.thread"].known);
 }
 
 #[test]

@@ -198,6 +198,7 @@ proptest! {
                 value: material.text.clone(),
                 source: material.error as i8,
                 sensitive: material.flag,
+                value_type: (version >= 3).then_some(material.number as i8),
             };
             let resource = Resource {
                 error: ErrorCode(material.error),

@@ -9,7 +9,7 @@ mod link;
 mod types;
 
 pub use error::{AdminError, Result};
-pub use types::{BrokerInfo, ClusterInfo, ConfigOf, OffsetAt, PartitionInfo, TopicInfo};
+pub use types::{BrokerInfo, ClusterInfo, ConfigOf, OffsetAt, PartitionInfo, SettingInfo, TopicInfo};
 
 use crate::errors::ErrorCode;
 use crate::messages::{
@@ -238,11 +238,11 @@ impl Admin {
         }
     }
 
-    /// Settings in force of a topic or broker; those without a value, secret ones for instance, are left out.
+    /// Settings of a topic or broker by name: those in force, and those that a broker was given but does not know.
     ///
     /// # Errors
     /// When there is no such topic or broker, or no answer in time.
-    pub fn describe_configs(&mut self, of: ConfigOf<'_>) -> Result<BTreeMap<String, String>> {
+    pub fn describe_configs(&mut self, of: ConfigOf<'_>) -> Result<BTreeMap<String, SettingInfo>> {
         let (resource_type, node, name) = match of {
             ConfigOf::Topic(name) => (m32_describe_configs::TOPIC, None, name.to_owned()),
             ConfigOf::Broker(id) => (m32_describe_configs::BROKER, Some(id), id.to_string()),
@@ -257,8 +257,7 @@ impl Admin {
             for resource in reply.resources {
                 let (subject, message) = (format!(" of {name:?}"), resource.message.as_deref());
                 link.check(m32_describe_configs::API_KEY, &subject, resource.error, message)?;
-                let with_value = |s: m32_describe_configs::Setting| Some((s.name, s.value?));
-                settings.extend(resource.settings.into_iter().filter_map(with_value));
+                settings.extend(resource.settings.into_iter().map(setting_info));
             }
             Ok(settings)
         })
@@ -443,6 +442,11 @@ fn topic_info(topic: m03_metadata::Topic) -> TopicInfo {
     partitions.sort_by_key(|partition| partition.id);
     let name = topic.name.unwrap_or_default();
     TopicInfo { name, error: topic.error, internal: topic.internal, partitions }
+}
+
+fn setting_info(setting: m32_describe_configs::Setting) -> (String, SettingInfo) {
+    let known = setting.value_type != Some(m32_describe_configs::UNKNOWN);
+    (setting.name, SettingInfo { value: setting.value, known })
 }
 
 fn error_code<T>(result: &Result<T>) -> Option<ErrorCode> {

@@ -63,6 +63,16 @@ pub enum OffsetAt {
     Latest,
 }
 
+/// A setting in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingInfo {
+    /// Its value; nothing when it has none, is secret, or is not known.
+    pub value: Option<String>,
+    /// False when the broker was given it and does not know it, as a misspelt one. Brokers before Kafka 2.6 do
+    /// not tell; then it is true.
+    pub known: bool,
+}
+
 /// What has settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConfigOf<'a> {

@@ -21,6 +21,9 @@ pub const TOPIC: i8 = 2;
 /// Resource type of a broker.
 pub const BROKER: i8 = 4;
 
+/// Value type of a setting that the broker was given and does not know.
+pub const UNKNOWN: i8 = 0;
+
 /// The resource whose settings are asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request<'a> {
@@ -80,8 +83,10 @@ pub struct Setting {
     pub value: Option<String>,
     /// Where it comes from: 1 topic, 2 to 3 and 6 dynamic, 4 the broker's file, 5 default.
     pub source: i8,
-    /// Whether it is secret.
+    /// Whether it is secret; a broker takes what it does not know for secret.
     pub sensitive: bool,
+    /// Type of its value: [`UNKNOWN`], or that of a setting which the broker knows. Nothing before version 3.
+    pub value_type: Option<i8>,
 }
 
 impl Response {
@@ -132,10 +137,11 @@ fn setting(reader: &mut Reader<'_>, version: i16) -> Result<Setting> {
         reader.i8()?; // its source
         reader.skip_tags(flexible)?;
     }
+    let mut value_type = None;
     if version >= 3 {
-        reader.i8()?; // type
+        value_type = Some(reader.i8()?);
         reader.nullable_string(flexible)?; // documentation
     }
     reader.skip_tags(flexible)?;
-    Ok(Setting { name, value, source, sensitive })
+    Ok(Setting { name, value, source, sensitive, value_type })
 }

@@ -237,6 +237,7 @@ impl Material {
                 .with_value(self.optional_text())
                 .with_config_source(self.error as i8)
                 .with_is_sensitive(self.flag)
+                .with_config_type(if version >= 3 { self.number as i8 } else { 0 })
                 .with_synonyms(synonyms.clone().collect())
                 .with_documentation(if version >= 3 { self.optional_text() } else { None })
         });
