@@ -214,11 +214,8 @@ impl ProduceClient {
         self.due = None;
     }
 
-    /// When the next record comes due, ns; closed loop: at once when there is room again.
+    /// When the next record of an open loop comes due, ns.
     pub fn next_due(&self, clock: Clock) -> Option<u64> {
-        if self.wants_turn {
-            return Some(0);
-        }
         if self.limit_left == Some(0) {
             return None;
         }
@@ -344,8 +341,12 @@ impl ProduceClient {
         }
     }
 
-    /// When [`Self::turn`] has something to do by time alone.
+    /// When the client has something to do by time alone, but for records that come due; 0: at once, since room
+    /// came free.
     pub fn next_deadline(&self, is_flushing: bool) -> Option<u64> {
+        if self.wants_turn {
+            return Some(0);
+        }
         let io = self.io.next_deadline();
         let producer = self.core.as_ref().and_then(|core| {
             let in_flight_max = core.producer.config().in_flight_max as usize;

@@ -6,7 +6,8 @@
 use crate::links_io::{AskedFacts, LinksIo};
 use crate::net::Net;
 use crate::recorder::Recorder;
-use crate::stream::{Clock, Stream, StreamContext, StreamError};
+use crate::stream::{Clock, Events, Stream, StreamContext, StreamError};
+use crate::wakeups::Wakeups;
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::links::{self, Asked, LinkState, LinksConfig};
 use kdyno_kafka::messages::{m01_fetch, m02_list_offsets};
@@ -53,6 +54,7 @@ struct ConsumeClient {
 #[derive(Debug)]
 pub struct ConsumeStream {
     clients: Vec<ConsumeClient>,
+    wakeups: Wakeups,
     plan: ConsumePlan,
     context: StreamContext,
     recorder: Option<Recorder>,
@@ -79,7 +81,9 @@ impl ConsumeStream {
                 first_ns: None,
             })
             .collect();
-        Self { clients, plan, context, recorder: None, clock: None, settled_ns: None }
+        let mut wakeups = Wakeups::none(context.task.client_count as usize);
+        wakeups.all_now();
+        Self { clients, wakeups, plan, context, recorder: None, clock: None, settled_ns: None }
     }
 }
 
@@ -97,6 +101,30 @@ fn links_config(plan: &ConsumePlan, context: &StreamContext, index: u32) -> Link
 }
 
 impl ConsumeClient {
+    /// Keeps the connections up and knows its partitions: every `clients`-th of the topic, from `number` on.
+    fn keep_up(
+        &mut self,
+        number: usize,
+        clients: usize,
+        now_ns: u64,
+        net: &mut dyn Net,
+        events: &mut Events,
+    ) {
+        self.io.keep_up(net, now_ns, events);
+        if !self.io.take_lost().is_empty() {
+            // Which link was lost is seen from its empty queue.
+            for (link, busy) in self.is_busy.iter_mut().enumerate() {
+                *busy &= self.io.links.links()[link].connection.in_flight() > 0;
+            }
+        }
+        if self.positions.is_empty() {
+            let mine = (number..self.io.links.partition_count()).step_by(clients.max(1));
+            self.positions = mine
+                .map(|partition| Position { partition: partition as i32, next: None, not_before_ns: 0 })
+                .collect();
+        }
+    }
+
     /// Sends what is due to each leader that is not busy; fetches only once the load has begun.
     fn ask(&mut self, plan: &ConsumePlan, topic: &str, now_ns: u64, has_begun: bool) {
         let count = self.io.links.links().len();
@@ -191,10 +219,12 @@ impl ConsumeClient {
         true
     }
 
-    /// When partitions that wait after an error may be asked for again.
-    fn backoffs(&self) -> impl Iterator<Item = u64> + '_ {
+    /// When the client has something to do by time alone: its connections, or partitions that wait after an
+    /// error.
+    fn next_deadline(&self) -> Option<u64> {
         let waiting = self.positions.iter().filter(|position| position.not_before_ns > 0);
-        waiting.filter(|position| self.is_free(position.partition)).map(|position| position.not_before_ns)
+        let free = waiting.filter(|position| self.is_free(position.partition));
+        free.map(|position| position.not_before_ns).chain(self.io.next_deadline()).min()
     }
 
     /// Whether a partition's leader could be asked now.
@@ -311,12 +341,17 @@ impl Stream for ConsumeStream {
 
     fn start(&mut self, clock: Clock) {
         self.clock = Some(clock);
+        self.wakeups.all_now();
         let (worker, stream) = (self.context.worker, self.context.task.stream);
         self.recorder = Some(Recorder::new(worker, stream, clock.t0_ns, self.context.phases.clone()));
     }
 
     fn on_ready(&mut self, client: usize, link: usize, is_writable: bool, net: &mut dyn Net) {
-        let Some(client) = self.clients.get_mut(client) else { return };
+        if client >= self.clients.len() {
+            return;
+        }
+        self.wakeups.now(client);
+        let client = &mut self.clients[client];
         if let Some(recorder) = &mut self.recorder {
             recorder.tick(net.now_ns());
         }
@@ -376,29 +411,24 @@ impl Stream for ConsumeStream {
         {
             self.settled_ns.get_or_insert(now_ns);
         }
-        let task = &self.context.task;
-        for (index, client) in self.clients.iter_mut().enumerate() {
-            client.io.keep_up(net, now_ns, &mut self.context.events);
-            let own = client.io.take_lost();
-            if !own.is_empty() {
-                // Which link was lost is seen from its empty queue.
-                for (link, busy) in client.is_busy.iter_mut().enumerate() {
-                    *busy &= client.io.links.links()[link].connection.in_flight() > 0;
-                }
-            }
-            let number = task.client_first as usize + index;
-            let count = client.io.links.partition_count();
-            if client.positions.is_empty() {
-                let mine = (number..count).step_by(task.clients_total.max(1) as usize);
-                client.positions = mine
-                    .map(|partition| Position { partition: partition as i32, next: None, not_before_ns: 0 })
-                    .collect();
-            }
+        // All first: a client that is due again at once waits for the next turn.
+        let awake: Vec<usize> = std::iter::from_fn(|| self.wakeups.take_due(now_ns)).collect();
+        for index in awake {
+            let (task, events) = (&self.context.task, &mut self.context.events);
+            let client = &mut self.clients[index];
+            client.keep_up(
+                task.client_first as usize + index,
+                task.clients_total as usize,
+                now_ns,
+                net,
+                events,
+            );
             let wants_offsets = client.positions.iter().any(|position| position.next.is_none());
             if self.clock.is_some() || wants_offsets {
                 client.ask(&self.plan, &task.topic, now_ns, self.clock.is_some());
             }
-            client.io.flush_all(net, &mut self.context.events);
+            client.io.flush_all(net, events);
+            self.wakeups.set(index, client.next_deadline());
         }
     }
 
@@ -406,9 +436,7 @@ impl Stream for ConsumeStream {
         let recorder = self.recorder.as_ref().map(Recorder::next_deadline);
         let end = self.clock.map(|clock| clock.load_end_ns);
         let end = end.filter(|_| self.settled_ns.is_none() && !self.context.has_producers);
-        let io = self.clients.iter().filter_map(|client| client.io.next_deadline());
-        let waiting = self.clients.iter().flat_map(ConsumeClient::backoffs);
-        io.chain(recorder).chain(end).chain(waiting).min()
+        self.wakeups.next().into_iter().chain(recorder).chain(end).min()
     }
 
     fn is_done(&self) -> bool {

@@ -3,7 +3,7 @@
 //! Read in the order of a record's life: [`schedule`] says when it is intended, [`client`] takes it,
 //! [`payload`] says what it carries, [`links_io`] moves its bytes, [`recorder`] counts it, [`worker`] hands
 //! the samples on. [`produce`] and [`consume`] are the two kinds of [`stream`]; [`event_loop`] turns them
-//! over the sockets of [`net`].
+//! over the sockets of [`net`], and [`wakeups`] say which of their clients a turn is for.
 //!
 //! Invariant: no clusters, no store, no tokio: plain threads, `mio` and a tick.
 
@@ -20,4 +20,5 @@ pub mod produce;
 pub mod recorder;
 pub mod schedule;
 pub mod stream;
+pub mod wakeups;
 pub mod worker;

@@ -6,6 +6,7 @@ use crate::payload::{Payloads, Pool, TRAILER_BYTES};
 use crate::recorder::Recorder;
 use crate::schedule::{Schedule, mix};
 use crate::stream::{Clock, Stream, StreamContext, StreamError};
+use crate::wakeups::Wakeups;
 use kdyno_kafka::producer::{Partitioner, ProducerConfig, RecordShape};
 use kdyno_kafka::records::Compression;
 use kdyno_model::plan::{self, Payload, ProducePlan, Queue, Rate};
@@ -18,10 +19,27 @@ const VALUE_BYTES_MAX: u32 = 64 << 20;
 /// Most partitions of a topic one stream sends to.
 const PARTITIONS_MAX: usize = 10_000;
 
+/// The clients that one turn is for.
+#[derive(Debug, Default)]
+struct Turns {
+    clients: Vec<usize>,
+    /// Per client: its turn releases what is due.
+    releases: Vec<bool>,
+    /// Per client: it will not take another record.
+    is_sated: Vec<bool>,
+    /// Clients that will take another record.
+    hungry: usize,
+}
+
 /// All clients of one producing load item on this worker.
 #[derive(Debug)]
 pub struct ProduceStream {
     clients: Vec<ProduceClient>,
+    /// When each client's next record comes due. Heeded once a tick.
+    due: Wakeups,
+    /// When each client has something else to do: a batch has lingered, a reply came, a time-out is near.
+    wakeups: Wakeups,
+    turns: Turns,
     recorder: Option<Recorder>,
     context: StreamContext,
     plan: ProducePlan,
@@ -47,10 +65,19 @@ impl ProduceStream {
         if plan.value_bytes > VALUE_BYTES_MAX {
             return Err(StreamError::ValueTooLong { value_bytes: plan.value_bytes, most: VALUE_BYTES_MAX });
         }
-        let clients =
-            (0..context.task.client_count).map(|index| ProduceClient::new(index, &plan, &context)).collect();
+        let count = context.task.client_count as usize;
+        let mut wakeups = Wakeups::none(count);
+        wakeups.all_now();
         Ok(Self {
-            clients,
+            clients: (0..count as u32).map(|index| ProduceClient::new(index, &plan, &context)).collect(),
+            due: Wakeups::none(count),
+            wakeups,
+            turns: Turns {
+                releases: vec![false; count],
+                is_sated: vec![false; count],
+                hungry: count,
+                ..Turns::default()
+            },
             recorder: None,
             context,
             plan,
@@ -109,25 +136,53 @@ impl ProduceStream {
         }
     }
 
-    /// Releases what is due, at most once a tick.
-    fn release(&mut self, now_ns: u64, recorder: &mut Recorder, clock: Clock) {
-        self.has_begun |= now_ns >= clock.t0_ns;
-        let is_tick = now_ns >= self.released_ns.saturating_add(self.context.tick_ns);
-        self.is_flushing = now_ns >= clock.load_end_ns || self.clients.iter().all(ProduceClient::is_sated);
-        if matches!(self.plan.rate, Rate::Max { .. }) {
-            for client in &mut self.clients {
+    /// Notes what the instant brings for all clients: the start, a tick, the end of the load.
+    fn pass(&mut self, now_ns: u64, clock: Clock) {
+        if !self.has_begun && now_ns >= clock.t0_ns {
+            self.has_begun = true;
+            self.wakeups.all_now();
+        }
+        let is_over = now_ns >= clock.load_end_ns;
+        if now_ns >= self.released_ns.saturating_add(self.context.tick_ns) || is_over {
+            while let Some(client) = self.due.take_due(now_ns) {
+                self.released_ns = now_ns;
+                self.turns.releases[client] = true;
+                self.turns.clients.push(client);
+            }
+        }
+        if !self.is_flushing && (is_over || self.turns.hungry == 0) {
+            self.is_flushing = true;
+            self.wakeups.all_now();
+        }
+    }
+
+    /// Lets a client take records, send and keep its connections up.
+    fn turn_client(&mut self, index: usize, now_ns: u64, net: &mut dyn Net) {
+        let client = &mut self.clients[index];
+        let releases = std::mem::take(&mut self.turns.releases[index]);
+        if let (Some(clock), Some(recorder)) = (self.clock, &mut self.recorder) {
+            if matches!(self.plan.rate, Rate::Max { .. }) {
                 client.admit_at_once(now_ns, clock, recorder);
-            }
-        } else if is_tick || now_ns >= clock.load_end_ns {
-            self.released_ns = now_ns;
-            for client in &mut self.clients {
+            } else if releases {
                 client.release_due(now_ns, clock, recorder);
-            }
-        } else {
-            for client in &mut self.clients {
+            } else {
                 client.admit_backlog(now_ns, clock, recorder);
             }
         }
+        client.turn(net, now_ns, self.is_flushing, self.recorder.as_mut(), &mut self.context.events);
+        self.wakeups.set(index, client.next_deadline(self.is_flushing));
+        if let Some(clock) = self.clock {
+            self.due.set(index, client.next_due(clock));
+            self.turns.note(index, client.is_sated());
+        }
+    }
+}
+
+impl Turns {
+    /// Notes whether a client takes further records.
+    fn note(&mut self, client: usize, is_sated: bool) {
+        let was_sated = std::mem::replace(&mut self.is_sated[client], is_sated);
+        self.hungry = self.hungry + usize::from(was_sated) - usize::from(is_sated);
     }
 }
 
@@ -176,12 +231,18 @@ impl Stream for ProduceStream {
                 client.set_schedule(schedule);
             }
             client.set_limit(self.plan.records_max, number, task.clients_total);
+            self.due.set(index, client.next_due(clock));
+            self.turns.note(index, client.is_sated());
         }
         self.released_ns = 0;
     }
 
     fn on_ready(&mut self, client: usize, link: usize, is_writable: bool, net: &mut dyn Net) {
-        let Some(client) = self.clients.get_mut(client) else { return };
+        if client >= self.clients.len() {
+            return;
+        }
+        self.wakeups.now(client);
+        let client = &mut self.clients[client];
         if let Some(recorder) = &mut self.recorder {
             recorder.tick(net.now_ns());
         }
@@ -190,26 +251,30 @@ impl Stream for ProduceStream {
 
     fn turn(&mut self, net: &mut dyn Net) {
         let now_ns = net.now_ns();
-        if let (Some(clock), Some(mut recorder)) = (self.clock, self.recorder.take()) {
+        if let Some(recorder) = &mut self.recorder {
             recorder.tick(now_ns);
-            self.release(now_ns, &mut recorder, clock);
-            self.recorder = Some(recorder);
         }
-        for client in &mut self.clients {
-            client.turn(net, now_ns, self.is_flushing, self.recorder.as_mut(), &mut self.context.events);
+        if let Some(clock) = self.clock {
+            self.pass(now_ns, clock);
         }
+        while let Some(client) = self.wakeups.take_due(now_ns) {
+            if !self.turns.releases[client] {
+                self.turns.clients.push(client);
+            }
+        }
+        let mut clients = std::mem::take(&mut self.turns.clients);
+        for client in clients.drain(..) {
+            self.turn_client(client, now_ns, net);
+        }
+        self.turns.clients = clients;
     }
 
     fn next_deadline(&self) -> Option<u64> {
         let recorder = self.recorder.as_ref().map(Recorder::next_deadline);
-        let due = self.clock.and_then(|clock| {
-            let due = self.clients.iter().filter_map(|client| client.next_due(clock)).min()?;
-            Some(due.max(self.released_ns.saturating_add(self.context.tick_ns)))
-        });
+        let due = self.due.next().map(|due| due.max(self.released_ns.saturating_add(self.context.tick_ns)));
         let begin = self.clock.map(|clock| clock.t0_ns).filter(|_| !self.has_begun);
         let end = self.clock.map(|clock| clock.load_end_ns).filter(|_| !self.is_flushing);
-        let clients = self.clients.iter().filter_map(|client| client.next_deadline(self.is_flushing));
-        clients.chain(recorder).chain(due).chain(begin).chain(end).min()
+        self.wakeups.next().into_iter().chain(recorder).chain(due).chain(begin).chain(end).min()
     }
 
     fn is_done(&self) -> bool {

@@ -94,6 +94,7 @@ impl<M: Default> Producer<M> {
             return None;
         }
         self.used_bytes += self.batch_cost_bytes;
+        self.waiting.insert(self.sticky);
         queue.batches.push_back(Batch {
             partition: self.sticky as i32,
             first: queue.next,

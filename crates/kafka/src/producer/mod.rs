@@ -9,6 +9,7 @@
 mod accumulator;
 mod sender;
 mod shape;
+mod waiting;
 
 pub use accumulator::{Batch, Sealed};
 pub use sender::{DELIVERY_TIMEOUT, FollowUp, Outcome, Token};
@@ -20,6 +21,7 @@ use bytes::{Bytes, BytesMut};
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
 use sender::InFlight;
+use waiting::Waiting;
 
 /// Which partition a record without a key goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +82,8 @@ pub struct Producer<M> {
     batch_records_max: u32,
     batch_cost_bytes: u64,
     partitions: Vec<PartitionQueue<M>>,
+    /// Partitions with batches; one that was emptied by a time-out may still be in it.
+    waiting: Waiting,
     /// Buffer in use.
     used_bytes: u64,
     sticky: usize,
@@ -106,6 +110,7 @@ impl<M: Default> Producer<M> {
             batch_records_max,
             batch_cost_bytes: one_batch.max(u64::from(config.batch_bytes)),
             partitions: (0..partitions.max(1)).map(|_| PartitionQueue::default()).collect(),
+            waiting: Waiting::none(partitions.max(1)),
             used_bytes: 0,
             sticky: 0,
             sticky_left_bytes: 0,

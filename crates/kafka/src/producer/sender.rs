@@ -88,10 +88,9 @@ impl<M: Default> Producer<M> {
         leads: impl Fn(usize) -> bool,
         bodies: &mut impl Bodies<M>,
     ) {
-        let count = self.partitions.len();
         let mut bytes = 0;
-        for step in 0..count {
-            let partition = (self.drain_from + step) % count;
+        let waiting = std::mem::take(&mut self.waiting);
+        for partition in waiting.cycle_from(self.drain_from) {
             if !leads(partition) || self.ready_ns(partition, is_flushing).is_none_or(|at| at > now_ns) {
                 continue;
             }
@@ -119,6 +118,13 @@ impl<M: Default> Producer<M> {
             });
             batch.sealed = Some(sealed);
             self.staged_batches.push(batch);
+        }
+        self.waiting = waiting;
+        for batch in &self.staged_batches {
+            let partition = batch.partition as usize;
+            if self.partitions[partition].batches.is_empty() {
+                self.waiting.remove(partition);
+            }
         }
     }
 
@@ -219,9 +225,11 @@ impl<M: Default> Producer<M> {
             return;
         }
         batch.not_before_ns = now_ns + self.config.retry_backoff_ns;
-        let batches = &mut self.partitions[batch.partition as usize].batches;
+        let partition = batch.partition as usize;
+        let batches = &mut self.partitions[partition].batches;
         let at = batches.iter().position(|other| other.first > batch.first).unwrap_or(batches.len());
         batches.insert(at, batch);
+        self.waiting.insert(partition);
     }
 
     fn resolve(&mut self, batch: Batch<M>, outcome: Outcome) {
@@ -252,13 +260,13 @@ impl<M: Default> Producer<M> {
     /// partitions that cannot be sent to now and so are no reason to wake.
     pub fn next_ready(&self, is_flushing: bool, cannot: impl Fn(usize) -> bool) -> Option<u64> {
         let is_flushing = is_flushing || self.is_exhausted();
-        let able = (0..self.partitions.len()).filter(|&partition| !cannot(partition));
+        let able = self.waiting.iter().filter(|&partition| !cannot(partition));
         able.filter_map(|partition| self.ready_ns(partition, is_flushing)).min()
     }
 
     /// The next instant at which [`Self::expire`] has something to do.
     pub fn next_expiry(&self) -> Option<u64> {
-        let waiting = self.partitions.iter().filter_map(|queue| queue.batches.front());
+        let waiting = self.waiting.iter().filter_map(|partition| self.partitions[partition].batches.front());
         let flying = self.in_flight.iter().flatten().flat_map(|request| &request.batches);
         waiting.chain(flying).map(|batch| batch.created_ns + self.config.delivery_timeout_ns).min()
     }
