@@ -24,6 +24,10 @@ const WAKER: Token = Token(usize::MAX - 1);
 /// Longest sleep: a guard against a lost wake-up, nothing is scheduled by it.
 const SLEEP_MAX: Duration = Duration::from_millis(500);
 
+/// After a stop: how long what is in flight may take to come home. Less than the lab waits before it ends a
+/// worker that does not end by itself, so that the account is handed in.
+const STOP_DRAIN_NS: u64 = 5_000_000_000;
+
 /// Events taken from the kernel at once.
 const EVENTS_MAX: usize = 256;
 
@@ -183,8 +187,14 @@ impl Course {
                 Ok(Self::Running { t0_ns, end_ns })
             }
             Ok(Control::Stop) => {
-                stream.stop(monotonic_ns());
-                Ok(self)
+                let now_ns = monotonic_ns();
+                stream.stop(now_ns);
+                Ok(match self {
+                    Self::Running { t0_ns, end_ns } => {
+                        Self::Running { t0_ns, end_ns: end_ns.min(now_ns + STOP_DRAIN_NS) }
+                    }
+                    other => other,
+                })
             }
             Ok(Control::Abandon) | Err(TryRecvError::Disconnected) => Err(LoopError::Abandoned),
             Err(TryRecvError::Empty) => Ok(self),

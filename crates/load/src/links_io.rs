@@ -17,6 +17,15 @@ pub struct AskedFacts {
     pub bytes: usize,
 }
 
+/// What is kept of a link's socket.
+#[derive(Debug, Clone, Copy, Default)]
+struct IoState {
+    /// It took no more at the last write.
+    is_blocked: bool,
+    /// It was told that the broker cannot be reached; each further attempt that fails is no news.
+    is_out_of_reach: bool,
+}
+
 /// A client's links with what is needed to move their bytes.
 #[derive(Debug)]
 pub struct LinksIo<T> {
@@ -24,8 +33,8 @@ pub struct LinksIo<T> {
     pub links: Links<T>,
     client: usize,
     clients: usize,
-    /// Per link: the socket took no more at the last write.
-    is_blocked: Vec<bool>,
+    /// Per link.
+    states: Vec<IoState>,
     /// Requests whose connection is gone.
     lost: Vec<T>,
 }
@@ -33,7 +42,7 @@ pub struct LinksIo<T> {
 impl<T> LinksIo<T> {
     /// Links of client `client` of `clients` on this stream.
     pub fn new(config: LinksConfig, client: usize, clients: usize) -> Self {
-        Self { links: Links::new(config), client, clients, is_blocked: Vec::new(), lost: Vec::new() }
+        Self { links: Links::new(config), client, clients, states: Vec::new(), lost: Vec::new() }
     }
 
     fn id(&self, link: usize) -> ConnectionId {
@@ -91,8 +100,8 @@ impl<T> LinksIo<T> {
         if link >= self.links.links().len() || !self.is_open(link, net, events) {
             return;
         }
-        if is_writable && let Some(blocked) = self.is_blocked.get_mut(link) {
-            *blocked = false;
+        if is_writable {
+            self.state(link).is_blocked = false;
         }
         let id = self.id(link);
         loop {
@@ -144,7 +153,7 @@ impl<T> LinksIo<T> {
 
     /// Writes what is queued on a link, as far as its socket takes it.
     pub fn flush(&mut self, link: usize, net: &mut dyn Net, events: &mut Events) {
-        if self.is_blocked.get(link).copied().unwrap_or(false)
+        if self.state(link).is_blocked
             || matches!(self.links.links()[link].state, LinkState::Down { .. } | LinkState::Connecting { .. })
         {
             return;
@@ -164,10 +173,7 @@ impl<T> LinksIo<T> {
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if self.is_blocked.len() <= link {
-                        self.is_blocked.resize(link + 1, false);
-                    }
-                    self.is_blocked[link] = true;
+                    self.state(link).is_blocked = true;
                     return;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -179,17 +185,26 @@ impl<T> LinksIo<T> {
     fn close(&mut self, link: usize, net: &mut dyn Net, events: &mut Events, why: &str) {
         let now_ns = net.now_ns();
         net.close(self.id(link));
-        if let Some(blocked) = self.is_blocked.get_mut(link) {
-            *blocked = false;
-        }
         let closed = &self.links.links()[link];
-        let who = closed.broker.map_or_else(|| "bootstrap".to_owned(), |id| format!("broker {id}"));
-        let detail = format!(
-            "client {}: connection to {who} at {}:{} ended: {why}",
-            self.client, closed.host, closed.port
-        );
-        events.push(now_ns, "disconnected", detail);
+        // Without its address: the names of a user's hosts are not for the run file.
+        let who = closed.broker.map_or_else(|| "a bootstrap broker".to_owned(), |id| format!("broker {id}"));
+        let is_out_of_reach = matches!(closed.state, LinkState::Down { .. } | LinkState::Connecting { .. });
+        let before = std::mem::replace(self.state(link), IoState { is_blocked: false, is_out_of_reach });
+        if is_out_of_reach && !before.is_out_of_reach {
+            let detail = format!("client {}: {who} cannot be reached, trying on: {why}", self.client);
+            events.push(now_ns, "unreachable", detail);
+        } else if !is_out_of_reach {
+            let detail = format!("client {}: the connection to {who} ended: {why}", self.client);
+            events.push(now_ns, "disconnected", detail);
+        }
         self.lost.extend(self.links.on_closed(link, now_ns));
+    }
+
+    fn state(&mut self, link: usize) -> &mut IoState {
+        if self.states.len() <= link {
+            self.states.resize(link + 1, IoState::default());
+        }
+        &mut self.states[link]
     }
 
     /// When [`Self::keep_up`] has something to do.

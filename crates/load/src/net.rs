@@ -75,7 +75,7 @@ impl Sockets {
         let name = &mut self.resolved[at];
         let address = name.addresses.get(name.next % name.addresses.len().max(1)).copied();
         name.next += 1;
-        address.ok_or_else(|| io::Error::other(format!("{host} has no address")))
+        address.ok_or_else(|| io::Error::other("its name has no address"))
     }
 
     fn stream(&mut self, id: ConnectionId) -> io::Result<&mut TcpStream> {

@@ -47,6 +47,9 @@ pub struct ProduceStream {
     clock: Option<Clock>,
     /// Last release of due records, ns: releases are at least a tick apart.
     released_ns: u64,
+    /// Last turn of clients that time woke, ns: such turns are at least a tick apart too, or thousands of
+    /// clients that linger would be as many timers.
+    woken_ns: u64,
     /// Whether T0 is past.
     has_begun: bool,
     /// Whether the end of the load was reached, so that batches go out without lingering.
@@ -84,6 +87,7 @@ impl ProduceStream {
             pool: None,
             clock: None,
             released_ns: 0,
+            woken_ns: 0,
             has_begun: false,
             is_flushing: false,
         })
@@ -154,6 +158,19 @@ impl ProduceStream {
             self.is_flushing = true;
             self.wakeups.all_now();
         }
+    }
+
+    /// Gives a turn to clients that are to be woken by `now_ns`; 0: those that have something to do at once.
+    /// Returns whether there were any.
+    fn wake(&mut self, now_ns: u64) -> bool {
+        let mut is_woken = false;
+        while let Some(client) = self.wakeups.take_due(now_ns) {
+            is_woken = true;
+            if !self.turns.releases[client] {
+                self.turns.clients.push(client);
+            }
+        }
+        is_woken
     }
 
     /// Lets a client take records, send and keep its connections up.
@@ -257,10 +274,10 @@ impl Stream for ProduceStream {
         if let Some(clock) = self.clock {
             self.pass(now_ns, clock);
         }
-        while let Some(client) = self.wakeups.take_due(now_ns) {
-            if !self.turns.releases[client] {
-                self.turns.clients.push(client);
-            }
+        self.wake(0);
+        if now_ns >= self.woken_ns.saturating_add(self.context.tick_ns) || self.released_ns == now_ns {
+            let is_woken = self.wake(now_ns);
+            self.woken_ns = if is_woken { now_ns } else { self.woken_ns };
         }
         let mut clients = std::mem::take(&mut self.turns.clients);
         for client in clients.drain(..) {
@@ -271,10 +288,15 @@ impl Stream for ProduceStream {
 
     fn next_deadline(&self) -> Option<u64> {
         let recorder = self.recorder.as_ref().map(Recorder::next_deadline);
-        let due = self.due.next().map(|due| due.max(self.released_ns.saturating_add(self.context.tick_ns)));
+        let tick_ns = self.context.tick_ns;
+        let due = self.due.next().map(|due| due.max(self.released_ns.saturating_add(tick_ns)));
+        let woken = self.wakeups.next().map(|at| match at {
+            0 => 0,
+            at => at.max(self.woken_ns.saturating_add(tick_ns)),
+        });
         let begin = self.clock.map(|clock| clock.t0_ns).filter(|_| !self.has_begun);
         let end = self.clock.map(|clock| clock.load_end_ns).filter(|_| !self.is_flushing);
-        self.wakeups.next().into_iter().chain(recorder).chain(due).chain(begin).chain(end).min()
+        woken.into_iter().chain(recorder).chain(due).chain(begin).chain(end).min()
     }
 
     fn is_done(&self) -> bool {

@@ -49,6 +49,8 @@ fn drops_errors_silence_and_closed_sockets_are_all_accounted_for() {
             "nothing is acknowledged that is not stored"
         );
         assert!(outcome.events.iter().any(|event| event.starts_with("disconnected")), "{:?}", outcome.events);
+        let (host, _) = outcome.cluster.address(outcome.cluster.broker_ids()[0]);
+        assert!(outcome.events.iter().all(|event| !event.contains(&host)), "addresses are private");
     }
 }
 
