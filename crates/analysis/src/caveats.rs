@@ -14,7 +14,7 @@ use kdyno_model::plan::{Compression, Payload, Storage, SystemPlan};
 use kdyno_model::run::event_kind;
 use kdyno_model::sample::{Counts, Timing};
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Achieved ÷ offered of an open loop below which the offered rate was not the one applied.
 pub const ACHIEVED_SHARE_MIN: f64 = 0.995;
@@ -184,6 +184,16 @@ fn system(evidence: &TrialEvidence<'_>, window: Option<Window>, found: &mut Vec<
     found.extend(
         died.into_iter().map(|subject| (Weight::Caveat, Caveat::ProcessDied { subject: subject.to_owned() })),
     );
+    let unknown: BTreeMap<&str, &str> = evidence
+        .events
+        .iter()
+        .filter(|event| event.kind == event_kind::UNKNOWN_SETTING)
+        .map(|event| (event.subject.as_str(), event.detail.as_str()))
+        .collect();
+    found.extend(unknown.into_iter().map(|(setting, detail)| {
+        let caveat = Caveat::UnknownSetting { setting: setting.to_owned(), detail: detail.to_owned() };
+        (Weight::Caveat, caveat)
+    }));
     if let Some(reason) = evidence.cut_short() {
         found.push((Weight::Caveat, Caveat::CutShort { reason }));
     }

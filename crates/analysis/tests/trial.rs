@@ -267,7 +267,7 @@ fn each_doubt_about_the_load_is_named_by_what_causes_it() {
 
 #[test]
 fn each_doubt_about_host_and_system_is_named_by_what_causes_it() {
-    let doubts: [Doubt; 5] = [
+    let doubts: [Doubt; 6] = [
         (
             |trial| {
                 for reading in trial.probes.iter_mut().filter(|reading| reading.subject == "worker-0") {
@@ -302,6 +302,11 @@ fn each_doubt_about_host_and_system_is_named_by_what_causes_it() {
             |trial| trial.events = vec![event(event_kind::PROCESS_DIED, "broker-1", "exit 137"); 2],
             Weight::Caveat,
             Caveat::ProcessDied { subject: "broker-1".into() },
+        ),
+        (
+            |trial| trial.events = vec![event(event_kind::UNKNOWN_SETTING, "num.io.thread", "not known"); 2],
+            Weight::Caveat,
+            Caveat::UnknownSetting { setting: "num.io.thread".into(), detail: "not known".into() },
         ),
         (
             |trial| trial.events = vec![event(event_kind::CUT_SHORT, "kdyno", "interrupted")],

@@ -47,6 +47,8 @@ impl ErrorCode {
     pub const TOPIC_ALREADY_EXISTS: Self = Self(36);
     /// Code 38.
     pub const INVALID_REPLICATION_FACTOR: Self = Self(38);
+    /// Code 40.
+    pub const INVALID_CONFIG: Self = Self(40);
     /// Code 41.
     pub const NOT_CONTROLLER: Self = Self(41);
     /// Code 42.

@@ -84,7 +84,7 @@ pub(crate) enum Command {
 /// A scenario and the choices that turn it into a plan.
 #[derive(Debug, Args)]
 pub(crate) struct ScenarioArgs {
-    /// A scenario file, or the name of a bundled scenario (see `kdyno scenarios`)
+    /// Name of a bundled scenario (see `kdyno scenarios`), or a file: a path with a `/`, or a name in .yaml
     #[arg(value_hint = ValueHint::FilePath)]
     pub(crate) scenario: String,
     /// Profile of the scenario [default: laptop; with a target attached, where there is one]
@@ -134,7 +134,7 @@ pub(crate) struct RunArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct QuickArgs {
-    /// Broker to ask first, HOST:PORT; several with commas
+    /// Broker to ask first, HOST:PORT; several with commas, an IPv6 address in brackets
     #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', required = true)]
     pub(crate) bootstrap_server: Vec<String>,
     /// Records per second, all clients together
@@ -189,7 +189,7 @@ pub(crate) struct RunsArgs {
 /// Which run.
 #[derive(Debug, Args)]
 pub(crate) struct RunChoice {
-    /// A run file, the beginning of its name, or `latest`
+    /// A run file, the beginning of its name, a scenario's name for its newest run, or `latest`
     #[arg(value_name = "RUN", value_hint = ValueHint::FilePath)]
     pub(crate) run: String,
     /// Folder in which names are looked up [default: kdyno-runs]
@@ -221,7 +221,12 @@ pub(crate) enum ExportFormat {
     Hlog,
 }
 
+const EXPORT_FORMATS: &str = "\
+The columns of csv and series-csv, their units and series: docs/reference/csv.md
+The fields of json: docs/reference/run.schema.json, or `kdyno schema run`";
+
 #[derive(Debug, Args)]
+#[command(after_help = EXPORT_FORMATS)]
 pub(crate) struct ExportArgs {
     #[command(flatten)]
     pub(crate) run: RunChoice,

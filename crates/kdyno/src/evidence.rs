@@ -2,6 +2,8 @@
 
 use crate::environment::runs_dir;
 use crate::failure::Failure;
+use crate::out;
+use crate::scenario_source::last_part;
 use kdyno_analysis::TrialEvidence;
 use kdyno_model::finding::Finding;
 use kdyno_model::plan::TrialRef;
@@ -9,7 +11,7 @@ use kdyno_model::run::{Event, RunEnd, RunHeader, TrialStart};
 use kdyno_model::sample::NoiseReading;
 use kdyno_model::series::TrialSeries;
 use kdyno_report::{ReportInput, TrialCaveat};
-use kdyno_store::{RunFile, StoreError};
+use kdyno_store::{RunFile, RunList, StoreError};
 use std::path::{Path, PathBuf};
 
 /// What a run file ends in.
@@ -116,50 +118,55 @@ fn processors(header: &RunHeader) -> u32 {
     header.host_facts.get("processors").and_then(|count| count.parse().ok()).unwrap_or(1)
 }
 
-/// The run that was named: a file, the beginning of a file's name in the folder of runs, or `latest`.
+/// The run that was named: a file, the beginning of a file's name in the folder of runs, a scenario for its
+/// newest run there, or `latest`.
 pub(crate) fn find_run(named: &str, dir: Option<&Path>) -> Result<PathBuf, Failure> {
     let path = Path::new(named);
     if path.is_file() {
         return Ok(path.to_owned());
     }
     let folder = runs_dir(dir)?;
-    let mut names = run_files(&folder)?;
+    let RunList { mut runs, unreadable } = kdyno_store::list(&folder)?;
     if named == "latest" {
-        return names.pop().ok_or_else(|| {
+        left_out(&unreadable);
+        return runs.pop().map(|run| run.path).ok_or_else(|| {
             Failure::usage(format!("there is no run in {}", folder.display()))
-                .hint("`--dir DIR` names another folder")
+                .hint("`kdyno run first-light` makes one; `--dir DIR` names another folder")
         });
     }
-    names.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(named)));
-    match names.as_slice() {
+    if let Some(run) = runs.iter().rfind(|run| run.scenario == last_part(named)) {
+        out::note(&format!("the newest run of {named} is {}", run.path.display()));
+        return Ok(run.path.clone());
+    }
+    let mut paths: Vec<PathBuf> = runs.into_iter().map(|run| run.path).collect();
+    paths.extend(unreadable.into_iter().map(|(path, _)| path));
+    paths.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(named)));
+    let hint = "`latest` is the newest, a scenario's name its newest run; `kdyno runs` lists all";
+    match paths.as_slice() {
         [one] => Ok(one.clone()),
         [] => Err(Failure::usage(format!(
             "there is no run `{named}`, neither as a file nor in {}",
             folder.display()
         ))
-        .hint("`kdyno runs` lists them")),
+        .hint(hint)),
         several => Err(Failure::usage(format!(
             "{} runs in {} begin with `{named}`",
             several.len(),
             folder.display()
         ))
-        .hint("`kdyno runs` lists them")),
+        .hint(hint)),
     }
 }
 
-/// Run files of a folder; their names sort by time.
-fn run_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let entries = match std::fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(Failure::usage(format!("could not read the folder {}: {e}", folder.display()))),
-    };
-    let mut files: Vec<PathBuf> = entries
-        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| path.extension().is_some_and(|ending| ending == ENDING))
-        .collect();
-    files.sort();
-    Ok(files)
+/// One line for the files that no run could be read from.
+fn left_out(unreadable: &[(PathBuf, StoreError)]) {
+    match unreadable {
+        [] => {}
+        [(_, error)] => out::note(&format!("left out: {error}")),
+        [(_, first), more @ ..] => {
+            out::note(&format!("left out: {first}, and {} more; `kdyno runs` names them", more.len()))
+        }
+    }
 }
 
 impl From<StoreError> for Failure {

@@ -5,7 +5,7 @@ use crate::environment::{Environment, runs_dir};
 use crate::evidence::{ENDING, Evidence};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::progress::{Printer, text_options};
-use crate::{commands, moment, out, signals};
+use crate::{commands, git, moment, out, signals};
 use kdyno_lab::{LabError, RunOptions, RunOutcome, RunRequest};
 use kdyno_model::finding::Weight;
 use kdyno_model::plan::{Plan, SystemPlan};
@@ -182,15 +182,7 @@ fn run_file(plan: &Plan, folder: PathBuf) -> Result<PathBuf, Failure> {
 /// Commit of the repository around `folder`, where there is one and it can be read without git.
 fn git_head(folder: &Path) -> Option<String> {
     let git = folder.ancestors().take(FOLDERS_UP_MAX).map(|dir| dir.join(".git")).find(|git| git.is_dir())?;
-    let head = std::fs::read_to_string(git.join("HEAD")).ok()?;
-    let Some(reference) = head.trim().strip_prefix("ref: ") else {
-        return Some(head.trim().to_owned());
-    };
-    if let Ok(commit) = std::fs::read_to_string(git.join(reference)) {
-        return Some(commit.trim().to_owned());
-    }
-    let packed = std::fs::read_to_string(git.join("packed-refs")).ok()?;
-    packed.lines().find_map(|line| line.strip_suffix(reference)).map(|commit| commit.trim().to_owned())
+    git::head(&git)
 }
 
 impl From<LabError> for Failure {
@@ -208,16 +200,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_head_is_read_from_a_branch_or_from_the_packed_ones() {
+    fn the_repository_may_lie_further_up() {
         let dir = tempfile::tempdir().expect("temp dir");
-        let git = dir.path().join(".git");
-        std::fs::create_dir_all(git.join("refs/heads")).expect("folders");
+        std::fs::create_dir_all(dir.path().join(".git")).expect("folders");
         std::fs::create_dir_all(dir.path().join("a/b")).expect("folders");
-        std::fs::write(git.join("HEAD"), "ref: refs/heads/main\n").expect("write");
-        std::fs::write(git.join("packed-refs"), "# pack\nabc refs/heads/main\n").expect("write");
+        std::fs::write(dir.path().join(".git/HEAD"), "abc\n").expect("write");
         assert_eq!(git_head(&dir.path().join("a/b")).as_deref(), Some("abc"));
-        std::fs::write(git.join("refs/heads/main"), "def\n").expect("write");
-        assert_eq!(git_head(dir.path()).as_deref(), Some("def"));
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod environment;
 mod evidence;
 mod execution;
 mod failure;
+mod git;
 mod moment;
 mod out;
 mod progress;
@@ -18,8 +19,8 @@ mod signals;
 use clap::Parser;
 use std::process::ExitCode;
 
-/// Version of the program.
-pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+/// Version of the program, with the commit it was built from where that was a checkout: `0.1.0 (0123456789ab)`.
+pub(crate) const VERSION: &str = env!("KDYNO_VERSION");
 
 fn main() -> ExitCode {
     let exit = match cli::Cli::try_parse() {

@@ -24,7 +24,7 @@ pub(crate) struct Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
-    /// Prints to standard error, or nothing at all.
+    /// Prints to standard error; when `quiet`, warnings alone.
     pub(crate) fn new(plan: &'a Plan, quiet: bool) -> Self {
         let terminal = std::io::stderr().is_terminal();
         Self { plan, quiet, terminal, options: text_options(terminal), drawn: false, plain_at_ns: None }
@@ -32,10 +32,9 @@ impl<'a> Printer<'a> {
 
     /// Takes one piece of news.
     pub(crate) fn tell(&mut self, progress: Progress) {
-        if self.quiet {
-            return;
-        }
         match progress {
+            Progress::Warning(what) => self.line(&format!("warning: {what}")),
+            _ if self.quiet => {}
             Progress::Step(step) => self.line(&step),
             Progress::TrialStarted { number, of, label, .. } => {
                 self.plain_at_ns = None;

@@ -1,6 +1,7 @@
 //! Where a scenario comes from: a file, or what is bundled with the program.
 
 use crate::failure::Failure;
+use crate::out;
 use kdyno_model::input::{listed, nearest};
 use std::path::Path;
 
@@ -40,30 +41,40 @@ pub(crate) struct ScenarioSource {
     pub(crate) name: String,
 }
 
-/// Finds what was named on the command line: an existing file first, then a bundled scenario.
+/// Finds what was named on the command line. A bundled scenario's name always means that one; a file is a path
+/// with a `/` or a name that ends in `.yaml`, so that no file can take a bundled scenario's place unseen.
 pub(crate) fn find(named: &str) -> Result<ScenarioSource, Failure> {
-    let path = Path::new(named);
-    let like_a_file = named.ends_with(".yaml") || named.ends_with(".yml");
-    if like_a_file || path.is_file() {
-        let bytes = read_bytes(path, "scenario")?;
+    if let Some(bundled) = known(named) {
+        if Path::new(named).is_file() {
+            out::note(&format!("{named} is the bundled scenario; the file of that name is ./{named}"));
+        }
+        return Ok(ScenarioSource { bytes: bundled.text.into(), name: bundled.name.to_owned() });
+    }
+    if named.contains('/') || named.ends_with(".yaml") || named.ends_with(".yml") {
+        let bytes = read_bytes(Path::new(named), "scenario")?;
         return Ok(ScenarioSource { bytes, name: named.to_owned() });
     }
-    let bundled = bundled(named)?;
-    Ok(ScenarioSource { bytes: bundled.text.into(), name: bundled.name.to_owned() })
+    Err(unknown(named))
 }
 
 /// A bundled scenario by its whole name or the last part of it.
 pub(crate) fn bundled(named: &str) -> Result<&'static Bundled, Failure> {
-    BUNDLED.iter().find(|bundled| bundled.name == named || last_part(bundled.name) == named).ok_or_else(
-        || {
-            let names = BUNDLED.iter().map(|bundled| last_part(bundled.name));
-            let hint = match nearest(named, names.clone()) {
-                Some(name) => format!("did you mean `{name}`? `kdyno scenarios` lists them"),
-                None => format!("bundled are {}; a file's name ends in .yaml", listed(names)),
-            };
-            Failure::usage(format!("there is no file and no bundled scenario `{named}`")).hint(hint)
-        },
-    )
+    known(named).ok_or_else(|| unknown(named))
+}
+
+fn known(named: &str) -> Option<&'static Bundled> {
+    BUNDLED.iter().find(|bundled| bundled.name == named || last_part(bundled.name) == named)
+}
+
+/// Says what is there instead: a file of that name, the nearest bundled scenario, or all of them.
+fn unknown(named: &str) -> Failure {
+    let names = BUNDLED.iter().map(|bundled| last_part(bundled.name));
+    let hint = match nearest(named, names.clone()) {
+        _ if Path::new(named).is_file() => format!("the file of that name is ./{named}"),
+        Some(name) => format!("did you mean `{name}`? `kdyno scenarios` lists them"),
+        None => format!("bundled are {}; a file is ./NAME or NAME.yaml", listed(names)),
+    };
+    Failure::usage(format!("there is no bundled scenario `{named}`")).hint(hint)
 }
 
 /// Reads a small file that a user named.
@@ -80,7 +91,8 @@ pub(crate) fn read_bytes(path: &Path, what: &str) -> Result<Vec<u8>, Failure> {
     std::fs::read(path).map_err(|e| Failure::usage(format!("could not read the {what} {shown}: {e}")))
 }
 
-fn last_part(name: &'static str) -> &'static str {
+/// A scenario's id, which is the last part of its bundled name.
+pub(crate) fn last_part(name: &str) -> &str {
     name.rsplit_once('/').map_or(name, |(_, last)| last)
 }
 

@@ -4,6 +4,7 @@ mod common;
 
 use common::{Place, RUN_DEADLINE, Running, Said, signal};
 use rustix::process::Signal;
+use std::process::Command;
 
 /// Name by which the null broker answers.
 const CLUSTER_ID: &str = "kdyno-null-broker";
@@ -29,7 +30,11 @@ struct NullBroker<'a> {
 
 impl<'a> NullBroker<'a> {
     fn start(place: &'a Place) -> Self {
-        let mut running = place.start(place.command(&["null-broker", "--port", "0", "--partitions", "2"]));
+        Self::start_by(place, |args| place.command(args))
+    }
+
+    fn start_by(place: &'a Place, command: impl Fn(&[&str]) -> Command) -> Self {
+        let mut running = place.start(command(&["null-broker", "--port", "0", "--partitions", "2"]));
         let address = running.wait_for_line();
         Self { running, address }
     }
@@ -86,6 +91,28 @@ fn an_attached_run_is_counted_exactly_and_leaves_no_topic() {
 }
 
 #[test]
+fn clients_are_not_limited_by_the_usual_number_of_open_files() {
+    let place = Place::new();
+    let limited = |args: &[&str]| place.command_with_files(128, args);
+    let broker = NullBroker::start_by(&place, limited);
+    let [scenario, option, target] = files(&place, &broker.address, CLUSTER_ID);
+    let many = SCENARIO.replace("clients: 2,", "clients: 300,");
+    place.file("small.yaml", &many);
+    let args = ["run", &scenario, &option, &target, "--share", "--json", "--set", "rate=3k/s"];
+    let said = place.start(limited(&args)).wait(RUN_DEADLINE);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let document: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
+    let findings = document["findings"].as_array().expect("findings");
+    let figure = |metric: &str| {
+        let finding = findings.iter().find(|finding| finding["metric"] == metric);
+        finding.and_then(|finding| finding["value"].as_f64()).unwrap_or(f64::NAN)
+    };
+    assert_eq!((figure("failed"), figure("unresolved")), (0.0, 0.0));
+    assert!(figure("acked_per_s") > 1000.0, "{findings:?}");
+    assert!(broker.stop().stderr.contains("0 errors"));
+}
+
+#[test]
 fn another_cluster_than_the_targets_is_sent_nothing() {
     let place = Place::new();
     let broker = NullBroker::start(&place);
@@ -122,10 +149,12 @@ fn quick_needs_no_file() {
     let args = ["quick", "--bootstrap-server", &broker.address, "--duration", "2s", "--share"];
     let said = place.start(place.command(&args)).wait(RUN_DEADLINE);
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(
-        said.stdout.contains("quick") && said.stdout.contains("1,0") | said.stdout.contains("9"),
-        "{said:?}"
-    );
+    let shown = place.kdyno(&["show", "latest", "--json"]);
+    let document: serde_json::Value = serde_json::from_str(&shown.stdout).expect("JSON");
+    let findings = document["findings"].as_array().expect("findings");
+    let figure = |metric: &str| findings.iter().find(|finding| finding["metric"] == metric);
+    assert!(figure("acked_per_s").is_some_and(|rate| rate["value"].as_f64() > Some(500.0)), "{findings:?}");
+    assert!(figure("unresolved").is_some_and(|count| count["value"] == 0.0), "{findings:?}");
     for (option, value) in [("--rate", "10MB/s"), ("--size", "3s"), ("--duration", "10m")] {
         let said = place.kdyno(&["quick", "--bootstrap-server", &broker.address, option, value]);
         assert_eq!(said.code, Some(2), "{said:?}");

@@ -59,9 +59,26 @@ fn help_names_every_command_and_gives_examples() {
 }
 
 #[test]
-fn the_version_is_printed() {
+fn the_version_is_printed_with_the_commit_of_a_checkout() {
     let said = Place::new().kdyno(&["--version"]);
-    assert_eq!((said.code, said.stdout.starts_with("kdyno 0.")), (Some(0), true), "{said:?}");
+    let version = said.stdout.trim().strip_prefix("kdyno ").expect("the program's name");
+    let plain = env!("CARGO_PKG_VERSION");
+    let checkout = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.git");
+    match std::fs::read_to_string(checkout.join("logs/HEAD")) {
+        Err(_) => assert!(version.starts_with(plain), "{said:?}"),
+        // The checkout may have moved on since the build: the commit is one that it had.
+        Ok(log) => {
+            let commit = version.strip_prefix(plain).expect("the package's version").trim();
+            let commit = commit.trim_start_matches('(').trim_end_matches(')');
+            assert!(commit.len() == 12 && log.contains(commit), "{said:?}");
+        }
+    }
+}
+
+#[test]
+fn the_help_of_export_says_where_its_columns_are_told() {
+    let said = Place::new().kdyno(&["export", "--help"]);
+    assert!(said.stdout.contains("docs/reference/csv.md"), "{said:?}");
 }
 
 #[test]
@@ -75,10 +92,52 @@ fn set_needs_a_name_and_a_value() {
 }
 
 #[test]
+fn what_a_set_value_breaks_is_named_by_its_option() {
+    let place = Place::new();
+    let path = place.file("small.yaml", SCENARIO);
+    let file = path.to_str().expect("plain path");
+    let run = |set: &str| place.kdyno(&["run", file, "--dry-run", "--set", set]);
+    refused(
+        &run("dur=12parsecs"),
+        &["error: `--set dur=12parsecs`: `measure` (from `$dur`): ", "(used at ", "small.yaml:10:31)"],
+    );
+    refused(&run("brokers=many"), &["error: `--set brokers=many`: `brokers` (from `$brokers`): "]);
+    refused(&run("dir=x"), &["error: `--set dir=x`: `dir` is not a param", "hint:"]);
+    place.expect_no_processes();
+}
+
+#[test]
+fn a_bundled_name_means_the_bundled_scenario_also_beside_a_file_of_that_name() {
+    let place = Place::new();
+    place.file("first-light", SCENARIO);
+    place.file("mine", SCENARIO);
+    let said = place.kdyno(&["run", "first-light", "--dry-run"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.stdout.contains("first-light") && said.stderr.contains("./first-light"), "{said:?}");
+    let said = place.kdyno(&["run", "./first-light", "--dry-run"]);
+    assert!(said.stdout.contains("Does it work?") && !said.stderr.contains("bundled"), "{said:?}");
+    refused(
+        &place.kdyno(&["run", "mine"]),
+        &["no bundled scenario `mine`", "hint: the file of that name is ./mine"],
+    );
+    let help = place.kdyno(&["run", "--help"]).stdout;
+    assert!(help.contains("a path with a `/`"), "{help}");
+}
+
+#[test]
+fn an_address_that_is_none_is_refused_before_anything_is_tried() {
+    let place = Place::new();
+    for wrong in ["garbage", "host:", "host:0", "host:99999", "::1:9092", "ok:9092,other", "a b:1", ""] {
+        let said = place.kdyno(&["quick", "--bootstrap-server", wrong]);
+        refused(&said, &["error: --bootstrap-server: `", "is not HOST:PORT", "hint: HOST:PORT", "brackets"]);
+    }
+}
+
+#[test]
 fn an_unknown_scenario_names_the_nearest_one() {
     refused(
         &Place::new().kdyno(&["run", "first-lihgt"]),
-        &["error: there is no file and no bundled scenario `first-lihgt`", "hint:", "`first-light`"],
+        &["error: there is no bundled scenario `first-lihgt`", "hint:", "`first-light`"],
     );
 }
 

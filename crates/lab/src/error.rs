@@ -1,6 +1,7 @@
 //! Why a run could not begin or could not go on.
 
 use kdyno_kafka::admin::AdminError;
+use kdyno_kafka::errors::ErrorCode;
 use kdyno_store::StoreError;
 use kdyno_testbed::TestbedError;
 use std::path::PathBuf;
@@ -22,6 +23,14 @@ pub enum LabError {
     Admin {
         /// What was tried.
         what: String,
+        /// What the cluster or the network said.
+        source: AdminError,
+    },
+    /// A topic of the scenario could not be made.
+    #[error("could not make topic `{address}`: {source}")]
+    Topic {
+        /// Its name in the scenario; the error has its real one.
+        address: String,
         /// What the cluster or the network said.
         source: AdminError,
     },
@@ -75,6 +84,9 @@ pub enum LabError {
         /// How long the lab waited beyond the trial's end.
         seconds: u64,
     },
+    /// All brokers of a local cluster have ended; none is started again.
+    #[error("no broker is left, so the trial was ended")]
+    NoBrokerLeft,
     /// The plan names a case that it does not hold.
     #[error("the plan's order names case {case}, but it has {cases}")]
     PlanBroken {
@@ -94,10 +106,45 @@ impl LabError {
         match self {
             Self::Testbed(error) => error.hint().map(ToOwned::to_owned),
             Self::Store(error) => error.hint().map(ToOwned::to_owned),
+            // The brokers' own words name the setting.
+            Self::Topic { address, source } if source.code() == Some(ErrorCode::INVALID_CONFIG) => {
+                Some(format!("correct the setting in `topics.{address}.config` of the scenario"))
+            }
             Self::WorkerNotPrepared { .. } => {
                 Some("do the brokers answer? see the events in `kdyno show`".to_owned())
             }
+            Self::NoBrokerLeft => {
+                Some("how each ended and the end of its log are in `kdyno show --json`".to_owned())
+            }
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_setting_names_topic_and_setting_and_where_to_correct_it() {
+        let refused = |code, message: &str| LabError::Topic {
+            address: "perf".to_owned(),
+            source: AdminError::Broker {
+                address: "127.0.0.1:9092".to_owned(),
+                api: "CreateTopics",
+                subject: " of topic \"kdyno-00000000000000ab-perf-0\"".to_owned(),
+                code,
+                message: format!(": {message}"),
+            },
+        };
+        let error = refused(ErrorCode::INVALID_CONFIG, "Unknown topic config name: retention.mss");
+        assert_eq!(
+            error.to_string(),
+            "could not make topic `perf`: broker 127.0.0.1:9092 answered CreateTopics of topic \
+             \"kdyno-00000000000000ab-perf-0\" with an error INVALID_CONFIG: Unknown topic config name: retention.mss"
+        );
+        let hint = error.hint().expect("a hint");
+        assert_eq!(hint, "correct the setting in `topics.perf.config` of the scenario");
+        assert_eq!(refused(ErrorCode::INVALID_REPLICATION_FACTOR, "three").hint(), None);
     }
 }

@@ -12,6 +12,7 @@ mod clock;
 mod error;
 mod live;
 mod logs;
+mod look;
 mod options;
 mod preflight;
 mod run;
@@ -22,6 +23,7 @@ mod trial;
 mod worker;
 
 pub use error::LabError;
+pub use look::{Remark, look};
 pub use options::{Live, LiveFigures, Progress, RunOptions, RunOutcome, RunRequest};
 pub use run::run;
 pub use worker::finished_cpu_seconds;

@@ -9,9 +9,10 @@ use crate::trial::{self, TrialContext, TrialRecord};
 use kdyno_analysis::trial::TrialEvidence;
 use kdyno_model::finding::{Caveat, Weight};
 use kdyno_model::plan::{CasePlan, Isolation, Plan, SystemPlan, TrialRef};
-use kdyno_model::run::{RunEnd, RunHeader, RunStatus};
+use kdyno_model::run::{Event, RunEnd, RunHeader, RunStatus, event_kind};
 use kdyno_model::sample::NoiseReading;
 use kdyno_store::RunWriter;
+use kdyno_testbed::cluster::UnknownSetting;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -103,10 +104,12 @@ impl Run<'_> {
     fn trial(&mut self, trial: TrialRef, number: u32) -> Result<(), LabError> {
         let case = self.case(trial)?.clone();
         self.provide_system(&case, number)?;
+        let unknown = self.keep_unknown_settings(trial)?;
         self.provide_topics(&case, number)?;
         let noise = kdyno_testbed::noise::measure()?;
         self.store.noise(trial, noise)?;
         let mut record = self.load(&case, trial, number)?;
+        record.events.splice(0..0, unknown);
         let cut_short = record.cut_short.take();
         self.judge(&case, trial, record, noise)?;
         match cut_short {
@@ -152,6 +155,24 @@ impl Run<'_> {
             System::provide(&case.system, number, self.partition_replicas(&case.system), &mut self.options)?;
         self.system = Some(system);
         Ok(())
+    }
+
+    /// What the brokers of this trial were given and do not know: events of each trial on them, for each is to
+    /// be judged by its own evidence.
+    fn keep_unknown_settings(&self, trial: TrialRef) -> Result<Vec<Event>, LabError> {
+        let unknown = self.system.iter().flat_map(System::unknown_settings);
+        let event = |setting: &UnknownSetting| Event {
+            at_unix_ns: unix_ns(),
+            at_ns: None,
+            kind: event_kind::UNKNOWN_SETTING.to_owned(),
+            subject: setting.name.clone(),
+            detail: setting.to_string(),
+        };
+        let events: Vec<Event> = unknown.map(event).collect();
+        for event in &events {
+            self.store.event(Some(trial), event.clone())?;
+        }
+        Ok(events)
     }
 
     /// Partition replicas that the cluster of a system holds at once: those of its largest case, and as many

@@ -5,7 +5,7 @@ use crate::options::{Progress, RunOptions};
 use crate::topics::PREFIX;
 use kdyno_model::plan::{AttachedPlan, ClusterPlan, SystemPlan};
 use kdyno_testbed::attach::Attached;
-use kdyno_testbed::cluster::{LocalCluster, StartOptions};
+use kdyno_testbed::cluster::{LocalCluster, StartOptions, UnknownSetting};
 use kdyno_testbed::process::ProcessRef;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -87,6 +87,14 @@ impl System {
         }
     }
 
+    /// Settings of the scenario that a local system's brokers do not know.
+    pub(crate) fn unknown_settings(&self) -> &[UnknownSetting] {
+        match self {
+            Self::Local { cluster, .. } => cluster.unknown_settings(),
+            Self::Attached { .. } => &[],
+        }
+    }
+
     /// The final command line of each of its processes.
     pub(crate) fn command_lines(&self) -> BTreeMap<String, Vec<String>> {
         match self {
@@ -139,5 +147,8 @@ fn start(
     // On a busy machine JVMs start one after the other.
     start.deadline += START_DEADLINE_PER_BROKER * plan.brokers;
     let cluster = LocalCluster::start(plan, &start)?;
+    for unknown in cluster.unknown_settings() {
+        (progress.borrow_mut())(Progress::Warning(unknown.to_string()));
+    }
     Ok(System::Local { plan: Box::new(plan.clone()), cluster: Box::new(cluster) })
 }

@@ -40,7 +40,7 @@ impl Topics {
             if let Err(source) = admin.create_topic(&real, partitions, replicas, &plan.config) {
                 // Those made so far are ours to take away again; the first error is the one to tell.
                 let _ = made.delete(bootstrap);
-                return Err(LabError::Admin { what: format!("make topic {real}"), source });
+                return Err(LabError::Topic { address: address.clone(), source });
             }
         }
         Ok(made)

@@ -155,10 +155,31 @@ struct Collector<'a> {
     /// When the last were read.
     probed_ns: u64,
     died: BTreeSet<String>,
+    /// Brokers of our own.
+    brokers: usize,
     record: TrialRecord,
     /// When the worker is ended if it does not end by itself.
     deadline_ns: u64,
-    stopping: bool,
+    /// Why the worker was told to stop, if it was.
+    stopping: Option<Stopping>,
+}
+
+/// Why a worker is told to stop before its plan does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stopping {
+    /// Somebody asked for it.
+    Asked,
+    /// There is nobody left to send to, and nobody will come back.
+    NoBrokerLeft,
+}
+
+impl From<Stopping> for LabError {
+    fn from(stopping: Stopping) -> Self {
+        match stopping {
+            Stopping::Asked => Self::Interrupted,
+            Stopping::NoBrokerLeft => Self::NoBrokerLeft,
+        }
+    }
 }
 
 impl<'a> Collector<'a> {
@@ -172,6 +193,7 @@ impl<'a> Collector<'a> {
         let mut subjects = context.system.processes();
         subjects.push(ProcessRef { subject: "worker-0".to_owned(), pid: worker_pid });
         subjects.push(ProcessRef { subject: "kdyno".to_owned(), pid: std::process::id() });
+        let brokers = subjects.iter().filter(|process| is_broker(&process.subject)).count();
         let end_ns = phases.last().map_or(0, |span| span.end_ns);
         let streams = stream_infos(case, context.topics);
         Self {
@@ -184,6 +206,7 @@ impl<'a> Collector<'a> {
             next_probe_ns: t0_ns,
             probed_ns: 0,
             died: BTreeSet::new(),
+            brokers,
             record: TrialRecord {
                 phases: phases.to_vec(),
                 streams,
@@ -194,7 +217,7 @@ impl<'a> Collector<'a> {
                 cut_short: None,
             },
             deadline_ns: t0_ns + end_ns + OVERDUE_NS,
-            stopping: false,
+            stopping: None,
         }
     }
 
@@ -209,10 +232,8 @@ impl<'a> Collector<'a> {
             self.probe_when_due(progress)?;
             let now_ns = monotonic_ns();
             if now_ns >= self.deadline_ns {
-                return Ok(Some(match self.stopping {
-                    true => LabError::Interrupted,
-                    false => LabError::WorkerOverdue { number: 0, seconds: OVERDUE_NS / SECOND_NS },
-                }));
+                let overdue = LabError::WorkerOverdue { number: 0, seconds: OVERDUE_NS / SECOND_NS };
+                return Ok(Some(self.stopping.map_or(overdue, LabError::from)));
             }
             match worker.hear(LISTEN.min(until(self.next_probe_ns))) {
                 Heard::Nothing => {}
@@ -227,7 +248,7 @@ impl<'a> Collector<'a> {
                 }
                 Heard::Message(FromWorker::Done(totals)) => {
                     self.record.totals = totals;
-                    return Ok(self.stopping.then_some(LabError::Interrupted));
+                    return Ok(self.stopping.map(LabError::from));
                 }
                 other => return Ok(Some(worker.gone(other))),
             }
@@ -271,12 +292,19 @@ impl<'a> Collector<'a> {
         self.keep_probes(readings.to_vec())
     }
 
-    /// Passes a stop from outside on to the worker, once.
+    /// Tells the worker to stop, once, when somebody asked for it or when no broker is left.
     fn obey_stop(&mut self, worker: &mut Worker) {
-        if self.stopping || !self.context.stop.load(Ordering::Relaxed) {
+        if self.stopping.is_some() {
             return;
         }
-        self.stopping = true;
+        let died = self.died.iter().filter(|subject| is_broker(subject)).count();
+        self.stopping = if self.context.stop.load(Ordering::Relaxed) {
+            Some(Stopping::Asked)
+        } else if died > 0 && died == self.brokers {
+            Some(Stopping::NoBrokerLeft)
+        } else {
+            return;
+        };
         self.deadline_ns = self.deadline_ns.min(monotonic_ns() + STOP_NS);
         // A worker that cannot be told has closed its socket: the next thing heard says so.
         let _ = worker.send(&ToWorker::Stop);
@@ -364,6 +392,11 @@ impl<'a> Collector<'a> {
         self.record.events.push(event);
         Ok(())
     }
+}
+
+/// Whether a subject is a broker.
+fn is_broker(subject: &str) -> bool {
+    subject.starts_with("broker-")
 }
 
 fn store_event(

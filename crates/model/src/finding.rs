@@ -118,6 +118,13 @@ pub enum Caveat {
         /// Which, e.g. `broker-1`.
         subject: String,
     },
+    /// The brokers were given a setting that they do not know.
+    UnknownSetting {
+        /// Its name.
+        setting: String,
+        /// One lowercase sentence: what that means, and the nearest known name.
+        detail: String,
+    },
     /// Payloads from a pool compress differently from real ones.
     PooledCompression {
         /// Load item.

@@ -91,6 +91,8 @@ pub mod event_kind {
     pub const PROCESS_DIED: &str = "process-died";
     /// The trial ended before its plan did; the detail says why.
     pub const CUT_SHORT: &str = "cut-short";
+    /// The trial's brokers were given a setting that they do not know; the subject names it.
+    pub const UNKNOWN_SETTING: &str = "unknown-setting";
 }
 
 /// How a run ended.

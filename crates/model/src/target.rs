@@ -157,17 +157,25 @@ fn reach(node: &Node) -> Result<Reach, InputError> {
     }
 }
 
-/// `host:port`, or `[address]:port` for IPv6.
+/// What a broker's address looks like, for hints.
+pub const ADDRESS_FORM: &str =
+    "HOST:PORT, several with commas; an IPv6 address in brackets, as in `[::1]:9092`";
+
+/// Whether the text is `host:port`, or `[address]:port` for IPv6. Whether anybody answers there is not asked.
+pub fn is_address(text: &str) -> bool {
+    text.rsplit_once(':').is_some_and(|(host, port)| {
+        let bracketed = host.starts_with('[') && host.ends_with(']');
+        let plain = !host.contains([':', '/', '@', '[', ']']) && !host.contains(char::is_whitespace);
+        !host.is_empty() && (bracketed || plain) && port.parse::<u16>().is_ok_and(|port| port > 0)
+    })
+}
+
 fn address(typed: &Typed) -> Result<String, InputError> {
     let text = typed.text.trim();
-    let parts = text.rsplit_once(':').filter(|(host, port)| {
-        let bracketed = host.starts_with('[') && host.ends_with(']');
-        let plain = !host.contains([':', '/', '@']) && !host.contains(char::is_whitespace);
-        !host.is_empty() && (bracketed || plain) && port.parse::<u16>().is_ok_and(|port| port > 0)
-    });
-    match parts {
-        Some(_) => Ok(text.to_owned()),
-        None => Err(InputError::at(typed.place, format!("{} is not `host:port`", quoted(text)))),
+    match is_address(text) {
+        true => Ok(text.to_owned()),
+        false => Err(InputError::at(typed.place, format!("{} is not `host:port`", quoted(text)))
+            .hint("an IPv6 address stands in brackets, as in `[::1]:9092`")),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which cases there are: profile over params, rows and combinations over that, `--set` over all.
 
-use crate::{Choices, PlanError};
+use crate::{Choices, PlanError, by_hand};
 use kdyno_model::input::{InputError, known_hint, quoted};
 use kdyno_model::plan::ParamValue;
 use kdyno_model::scenario::Scenario;
@@ -99,7 +99,7 @@ fn set_all(values: &mut Values, pairs: &[(Typed, Typed)]) {
 fn set_by_hand(base: &Values, set: &[(String, String)]) -> Result<Vec<(String, Typed)>, PlanError> {
     let mut found = Vec::new();
     for (name, value) in set {
-        let option = format!("--set {name}={value}");
+        let option = by_hand::option(name, value);
         let typed = Typed::assumed(value, kdyno_model::input::Place { line: 1, column: 1 });
         if base.typed(name).is_none() {
             let mut error =

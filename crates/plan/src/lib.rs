@@ -4,6 +4,7 @@
 //! case, checks what only shows together (replicas against brokers, a rate against a target's caps) and
 //! draws the order of the trials. After it nothing fills a default.
 
+mod by_hand;
 mod cases;
 mod client;
 mod describe;
@@ -25,7 +26,7 @@ use kdyno_model::scenario::Scenario;
 use kdyno_model::target::Target;
 use reader::Reader;
 
-/// The one error of planning; it names file, line, column and what is allowed.
+/// The one error of planning; it names file, line and column, or the option, and what is allowed.
 pub type PlanError = InputError;
 
 /// Most trials of one plan.
@@ -49,9 +50,11 @@ pub struct Choices {
 /// Makes the plan.
 ///
 /// # Errors
-/// The first thing that is wrong or impossible, with its place and what is allowed.
+/// The first thing that is wrong or impossible, with its place and what is allowed. What a value set by hand
+/// has brought about is named by its option.
 pub fn plan(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
-    make(scenario, choices).map_err(|error| error.in_file(scenario.file_name()))
+    make(scenario, choices)
+        .map_err(|error| by_hand::blamed(error, scenario, choices).in_file(scenario.file_name()))
 }
 
 /// Puts a stored plan, whose addresses were redacted, on the target that it was made for.

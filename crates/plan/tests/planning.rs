@@ -71,11 +71,32 @@ fn set_wins_over_everything_and_takes_params_only() {
     let Role::Produce(writers) = &one.cases[0].load["writers"].role else { panic!("writers produce") };
     assert_eq!(writers.value_bytes, 4096);
     let error = choose(BASE, &set(&[("sice", "4KiB")])).unwrap_err();
-    assert_eq!(error, "--set sice=4KiB: `sice` is not a param of this scenario");
+    assert_eq!(error, "`--set sice=4KiB`: `sice` is not a param of this scenario");
     let error = choose(BASE, &set(&[("brokers", "= 2*clients")])).unwrap_err();
-    assert!(error.starts_with("--set brokers=") && error.contains("circle"), "{error}");
+    assert!(error.starts_with("`--set brokers=") && error.contains("circle"), "{error}");
     let error = choose(BASE, &set(&[("size", "5ms")])).unwrap_err();
-    assert!(error.contains("`value` (from `$size`): `5ms` is a duration, not a size"), "{error}");
+    assert_eq!(
+        error,
+        "`--set size=5ms`: `value` (from `$size`): `5ms` is a duration, not a size with its unit, \
+         e.g. `128B`, `16KiB`, `1MB` (used at s.yaml:14:64)"
+    );
+}
+
+#[test]
+fn of_several_set_values_those_that_brought_the_mistake_about_are_named() {
+    let refused = |text: &str, pairs: &[(&str, &str)]| choose(text, &set(pairs)).unwrap_err();
+    let error = refused(BASE, &[("size", "2KiB"), ("rate", "fast")]);
+    assert!(error.starts_with("`--set rate=fast`: `rate`: `fast` is not a rate"), "{error}");
+    // Neither is wrong alone.
+    let three = BASE.replace("\"= min(3, brokers)\"", "3").replace("brokers: 1,", "brokers: 3,");
+    let error = refused(&three, &[("brokers", "2"), ("size", "2KiB")]);
+    assert!(error.starts_with("`--set brokers=2`: topic `t` wants 3 replicas"), "{error}");
+    let error = refused(BASE, &[("rate", "fast"), ("rate", "fast")]);
+    assert!(error.starts_with("`--set rate=fast` with `--set rate=fast`: "), "{error}");
+    // A mistake of the file stays one of the file.
+    let broken = BASE.replace("measure: 10s", "measure: 10parsecs");
+    let error = refused(&broken, &[("size", "2KiB")]);
+    assert!(error.starts_with("s.yaml:15:31: `measure`"), "{error}");
 }
 
 #[test]

@@ -75,6 +75,7 @@ pub fn kind(caveat: &Caveat) -> &'static str {
         Caveat::ClosedLoop { .. } => "closed-loop",
         Caveat::CutShort { .. } => "cut-short",
         Caveat::ProcessDied { .. } => "process-died",
+        Caveat::UnknownSetting { .. } => "unknown-setting",
         Caveat::PooledCompression { .. } => "pooled-compression",
         Caveat::AssignedNotGroup { .. } => "assigned-not-group",
     }
@@ -114,18 +115,19 @@ fn group_of(caveat: &Caveat) -> (u8, String) {
         Caveat::SamplesMissing { item, .. } => (1, item.clone()),
         Caveat::ProcessDied { subject } => (2, subject.clone()),
         Caveat::CutShort { reason } => (3, reason.clone()),
-        Caveat::OfferedNotAchieved { item, .. } => (4, item.clone()),
-        Caveat::Failures { item, reason, .. } => (5, format!("{item} {reason}")),
-        Caveat::Unresolved { item, .. } => (6, item.clone()),
-        Caveat::WorkerBusy { .. } => (7, String::new()),
-        Caveat::LagLarge { item, .. } => (8, item.clone()),
-        Caveat::Steal { .. } => (9, String::new()),
-        Caveat::OtherLoad { .. } => (15, String::new()),
-        Caveat::SharedProcessors { .. } => (10, String::new()),
-        Caveat::ClosedLoop { item } => (11, item.clone()),
-        Caveat::MemoryStorage => (12, String::new()),
-        Caveat::PooledCompression { item } => (13, item.clone()),
-        Caveat::AssignedNotGroup { item } => (14, item.clone()),
+        Caveat::UnknownSetting { setting, .. } => (4, setting.clone()),
+        Caveat::OfferedNotAchieved { item, .. } => (5, item.clone()),
+        Caveat::Failures { item, reason, .. } => (6, format!("{item} {reason}")),
+        Caveat::Unresolved { item, .. } => (7, item.clone()),
+        Caveat::WorkerBusy { .. } => (8, String::new()),
+        Caveat::LagLarge { item, .. } => (9, item.clone()),
+        Caveat::Steal { .. } => (10, String::new()),
+        Caveat::OtherLoad { .. } => (11, String::new()),
+        Caveat::SharedProcessors { .. } => (12, String::new()),
+        Caveat::ClosedLoop { item } => (13, item.clone()),
+        Caveat::MemoryStorage => (14, String::new()),
+        Caveat::PooledCompression { item } => (15, item.clone()),
+        Caveat::AssignedNotGroup { item } => (16, item.clone()),
     }
 }
 
@@ -245,6 +247,7 @@ fn what_plain(caveat: &Caveat) -> String {
         ),
         Caveat::CutShort { reason } => format!("the trial ended before its plan did: {reason}"),
         Caveat::ProcessDied { subject } => format!("{subject} ended in the middle of the trial"),
+        Caveat::UnknownSetting { detail, .. } => detail.clone(),
         Caveat::PooledCompression { item } => {
             format!("{item}: payloads from a pool compress differently from real ones")
         }
@@ -299,6 +302,9 @@ fn advice(caveat: &Caveat) -> &'static str {
         }
         Caveat::ClosedLoop { .. } => "for latencies offer a fixed rate below the maximum",
         Caveat::CutShort { .. } => "the figures cover the time that ran; repeat the trial for the whole",
+        Caveat::UnknownSetting { .. } => {
+            "correct its name in `system.config`; a setting of a plugin may stay as it is"
+        }
         Caveat::ProcessDied { .. } => "see the events and the excerpt of its log in the run file",
         Caveat::PooledCompression { .. } => "use unique payloads when the compression ratio matters",
         Caveat::AssignedNotGroup { .. } => "",
@@ -316,6 +322,19 @@ mod tests {
         let (what, advice) = words(&[&a, &b]);
         assert!(what.contains("90.0 % to 95.0 %"), "{what}");
         assert!(advice.contains("offer less"), "{advice}");
+    }
+
+    #[test]
+    fn each_unknown_setting_is_told_once_in_the_words_of_its_event() {
+        let caveat = |name: &str| Caveat::UnknownSetting {
+            setting: name.to_owned(),
+            detail: format!("the brokers know no setting `{name}`"),
+        };
+        let (thread, hour) = (caveat("num.io.thread"), caveat("log.retention.hour"));
+        assert_ne!(group_of(&thread), group_of(&hour));
+        let (what, advice) = words(&[&thread, &thread]);
+        assert_eq!(what, "the brokers know no setting `num.io.thread`");
+        assert!(advice.contains("`system.config`"), "{advice}");
     }
 
     #[test]

@@ -54,6 +54,15 @@ pub fn prepare(
     }
 }
 
+/// Whether [`prepare`] would fetch Kafka first. Asks the cache alone.
+#[must_use]
+pub fn is_fetched_first(environment: &Environment, source: &KafkaSource) -> bool {
+    match source {
+        KafkaSource::Release(text) => !download::folder(environment, text).is_dir(),
+        KafkaSource::Home(_) | KafkaSource::Source(_) => false,
+    }
+}
+
 fn unpacked(environment: &Environment, home: &Path) -> Result<Distribution, TestbedError> {
     let home = absolute(home)?;
     let libs = home.join("libs");
@@ -183,6 +192,17 @@ mod tests {
         );
         assert_eq!(version_of_jars(&names(&["kafka_2.12-2.7.2.jar"])), Some("2.7.2".into()));
         assert_eq!(version_of_jars(&names(&["kafka-clients-4.1.1.jar"])), None);
+    }
+
+    #[test]
+    fn only_a_release_that_is_not_cached_is_fetched() {
+        let temp = tempfile::tempdir().expect("temp");
+        let environment = Environment::in_folder(temp.path());
+        let release = KafkaSource::Release("4.1.1".to_string());
+        assert!(is_fetched_first(&environment, &release));
+        std::fs::create_dir_all(environment.cache_dir.join("kafka/4.1.1")).expect("folder");
+        assert!(!is_fetched_first(&environment, &release));
+        assert!(!is_fetched_first(&environment, &KafkaSource::Home(temp.path().into())));
     }
 
     #[test]

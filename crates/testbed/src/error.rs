@@ -64,6 +64,14 @@ pub enum TestbedError {
         /// What to do.
         hint: String,
     },
+    /// A folder that the run needs cannot be used.
+    #[error("{message}")]
+    Folder {
+        /// Which, and why not.
+        message: String,
+        /// What to do.
+        hint: String,
+    },
     /// Another measured run holds this host.
     #[error("{message}")]
     Busy {
@@ -110,6 +118,7 @@ impl TestbedError {
             | Self::Version { hint, .. }
             | Self::Distribution { hint, .. }
             | Self::Disk { hint, .. }
+            | Self::Folder { hint, .. }
             | Self::Busy { hint, .. } => Some(hint),
             Self::Start { hint, .. } | Self::Registry { hint, .. } | Self::Attach { hint, .. } => {
                 hint.as_deref()

@@ -10,6 +10,12 @@ pub fn processors() -> u32 {
     std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX))
 }
 
+/// Memory that programs could take without others being swapped out, bytes; `None` where the kernel does not say.
+#[must_use]
+pub fn memory_available_bytes() -> Option<u64> {
+    parse::field(&parse::read("/proc/meminfo")?, "MemAvailable:").map(|kib| kib.saturating_mul(1024))
+}
+
 /// All facts; `folder` is where the brokers' logs will lie. A fact that this host does not tell is left out. No fact
 /// names the host or its user.
 #[must_use]
@@ -111,9 +117,14 @@ mod tests {
     #[test]
     fn this_host_has_the_facts_every_host_has() {
         let facts = facts(Path::new("/tmp/not/there/yet"));
-        for key in ["processors", "memory_bytes", "kernel", "architecture", "disk_filesystem"] {
+        for key in ["processors", "memory_bytes", "kernel", "architecture"] {
             assert!(facts.contains_key(key), "{key} in {facts:?}");
         }
+        // Below a changed root the mount that holds everything is not listed.
+        let mounts = parse::read("/proc/self/mountinfo").expect("/proc");
+        let is_root_listed = mounts.lines().any(|mount| mount.split(' ').nth(4) == Some("/"));
+        assert_eq!(facts.contains_key("disk_filesystem"), is_root_listed, "{facts:?}");
+        assert!(memory_available_bytes().is_some_and(|bytes| bytes > 1 << 20));
     }
 
     #[test]

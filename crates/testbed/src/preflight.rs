@@ -1,8 +1,8 @@
-//! Looks before a run: is there room for what it will write?
+//! Looks before a run: is there room for what it will write, memory for its brokers, a place for its file?
 
 use crate::environment::Environment;
 use crate::error::TestbedError;
-use kdyno_model::plan::Storage;
+use kdyno_model::plan::{ClusterPlan, Mode, Storage};
 use std::path::{Path, PathBuf};
 
 /// Left free on every disk: a file system that is nearly full slows down before it fails.
@@ -13,11 +13,60 @@ const RESERVE_BYTES: u64 = 1 << 30;
 /// # Errors
 /// No part of the path can be looked at.
 pub fn free_bytes(folder: &Path) -> Result<u64, TestbedError> {
-    let existing = folder.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
-    let existing = if existing.as_os_str().is_empty() { Path::new(".") } else { existing };
+    let existing = existing(folder);
     let stat =
         rustix::fs::statvfs(existing).map_err(|e| TestbedError::io("cannot look at", existing, e.into()))?;
     Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+/// The folder itself or the nearest one above it that is there.
+fn existing(folder: &Path) -> &Path {
+    let existing = folder.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
+    if existing.as_os_str().is_empty() { Path::new(".") } else { existing }
+}
+
+/// Checks that files can be made in the folder, or it can be made itself. Makes nothing.
+///
+/// # Errors
+/// The folder, or the nearest one above it that is there, is a file or may not be written to.
+pub fn check_writable(folder: &Path) -> Result<(), TestbedError> {
+    let existing = existing(folder);
+    let access = match existing.is_dir() {
+        true => rustix::fs::access(existing, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK),
+        false => Err(rustix::io::Errno::NOTDIR),
+    };
+    access.map_err(|errno| TestbedError::Folder {
+        message: format!(
+            "files cannot be made in {}: {}: {}",
+            folder.display(),
+            existing.display(),
+            std::io::Error::from(errno)
+        ),
+        hint: "name another folder with --out".to_string(),
+    })
+}
+
+/// Heaps of the cluster's brokers and controllers together, bytes. Each is taken whole at the start.
+#[must_use]
+pub fn heap_bytes(cluster: &ClusterPlan) -> u64 {
+    let processes = match cluster.mode {
+        Mode::KraftControllers { controllers } => u64::from(cluster.brokers) + u64::from(controllers),
+        Mode::KraftCombined | Mode::Zookeeper { .. } => u64::from(cluster.brokers),
+    };
+    cluster.heap_bytes.saturating_mul(processes)
+}
+
+/// Says that heaps of `heap_bytes` do not fit into `available_bytes` of memory; `None` when they do.
+#[must_use]
+pub fn memory_doubt(heap_bytes: u64, available_bytes: u64) -> Option<String> {
+    (heap_bytes > available_bytes).then(|| {
+        format!(
+            "the heaps of all brokers are {} MB, but this host has {} MB of memory free: brokers may fail to start \
+             or be swapped out; lower `limits.heap` or the number of brokers",
+            heap_bytes / 1_000_000,
+            available_bytes / 1_000_000
+        )
+    })
 }
 
 /// The folders in which brokers' logs will lie.
@@ -59,6 +108,37 @@ pub fn check_room(folders: &[PathBuf], write_bytes: u64) -> Result<(), TestbedEr
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_below_a_file_cannot_be_made() {
+        let temp = tempfile::tempdir().expect("temp");
+        std::fs::write(temp.path().join("file"), "").expect("write");
+        assert!(check_writable(&temp.path().join("not/yet/there")).is_ok());
+        let error = check_writable(&temp.path().join("file/runs")).expect_err("a file is no folder");
+        assert!(error.to_string().contains("/file: Not a directory"), "{error}");
+        assert!(error.hint().is_some_and(|hint| hint.contains("--out")));
+    }
+
+    #[test]
+    fn heaps_count_brokers_and_controllers_and_must_fit() {
+        let mut cluster = ClusterPlan {
+            kafka: kdyno_model::plan::KafkaSource::Release("4.1.1".to_string()),
+            mode: Mode::KraftCombined,
+            brokers: 3,
+            heap_bytes: 1_000_000_000,
+            jvm_options: vec![],
+            config: std::collections::BTreeMap::new(),
+            cpus: vec![],
+            racks: vec![],
+            storage: Storage::Disk,
+        };
+        assert_eq!(heap_bytes(&cluster), 3_000_000_000);
+        cluster.mode = Mode::KraftControllers { controllers: 2 };
+        assert_eq!(heap_bytes(&cluster), 5_000_000_000);
+        assert_eq!(memory_doubt(5_000_000_000, 5_000_000_000), None);
+        let doubt = memory_doubt(5_000_000_000, 4_999_000_000).expect("too large");
+        assert!(doubt.contains("5000 MB") && doubt.contains("4999 MB"), "{doubt}");
+    }
 
     #[test]
     fn too_much_is_refused_with_figures() {

@@ -108,6 +108,9 @@ pub fn up(name: &str, plan: &ClusterPlan, options: StartOptions<'_>) -> Result<S
         ..options
     };
     let cluster = LocalCluster::start(plan, &options)?;
+    for unknown in cluster.unknown_settings() {
+        (options.progress)(&format!("warning: {unknown}"));
+    }
     let guard = cluster
         .guard_id()
         .ok_or_else(|| TestbedError::Guard("it ended as soon as the cluster was ready".to_string()))?;

@@ -3,6 +3,7 @@
 //! For `make accuracy`: a truth that is known, here the delay of every answer or the share of requests that
 //! go wrong, is what the printed figures are compared with.
 
+use super::descriptors;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{out, signals};
 use clap::Args;
@@ -40,6 +41,7 @@ pub(crate) struct FakeBrokerArgs {
 
 /// Serves until it is interrupted. Prints the address of its first broker first.
 pub(crate) fn fake_broker(args: &FakeBrokerArgs) -> Outcome {
+    descriptors::allow_all();
     let stop = signals::stop_flag()?;
     let service = Service::Fixed { delay_ns: args.delay_us.saturating_mul(1_000) };
     let config = FakeConfig::new(args.brokers).topic(&args.topic, args.partitions).service(service);

@@ -4,6 +4,7 @@ mod bench_load;
 mod clean;
 pub(crate) mod cluster;
 mod completions;
+mod descriptors;
 mod export;
 mod fake_broker;
 mod inner;

@@ -1,5 +1,6 @@
 //! `kdyno null-broker`: the ceiling of a load generator, measured against a broker that does nothing.
 
+use super::descriptors;
 use crate::cli::NullBrokerArgs;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{out, signals};
@@ -8,6 +9,7 @@ use std::net::{Ipv4Addr, TcpListener};
 
 /// Serves until it is interrupted. Prints its address first, for scripts that let it take a free port.
 pub(crate) fn null_broker(args: &NullBrokerArgs) -> Outcome {
+    descriptors::allow_all();
     let stop = signals::stop_flag()?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, args.port)).map_err(|e| {
         Failure::tool(format!("could not listen on 127.0.0.1:{}: {e}", args.port))

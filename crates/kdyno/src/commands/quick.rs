@@ -8,9 +8,10 @@ use crate::environment::Environment;
 use crate::execution::{self, Planned, drawn};
 use crate::failure::{Failure, Outcome};
 use kdyno_kafka::admin::Admin;
+use kdyno_model::input::quoted;
 use kdyno_model::plan::{AttachedPlan, Caps};
 use kdyno_model::scenario::Scenario;
-use kdyno_model::target::Target;
+use kdyno_model::target::{ADDRESS_FORM, Target, is_address};
 use kdyno_model::units::{self, Dimension};
 use kdyno_plan::Choices;
 use std::collections::BTreeMap;
@@ -47,12 +48,16 @@ pub(crate) fn quick(args: &QuickArgs) -> Outcome {
 /// Longest measured window: a quick look is no endurance test.
 const DURATION_NS_MAX: u64 = 5 * 60 * 1_000_000_000;
 
-/// Reads the quantities here, where the message can name the option; the scenario reads them again.
+/// Reads addresses and quantities here, where the message can name the option; the scenario reads them again.
 fn check(args: &QuickArgs) -> Result<(), Failure> {
     let option = |name: &str| {
         let name = name.to_owned();
         move |why: String| Failure::usage(format!("--{name}: {why}"))
     };
+    if let Some(wrong) = args.bootstrap_server.iter().find(|address| !is_address(address)) {
+        return Err(Failure::usage(format!("--bootstrap-server: {} is not HOST:PORT", quoted(wrong)))
+            .hint(ADDRESS_FORM));
+    }
     units::parse_as(&args.rate, Dimension::PerS).map_err(option("rate"))?;
     units::whole(&args.size, Dimension::Bytes).map_err(option("size"))?;
     let duration_ns = units::whole(&args.duration, Dimension::Ns).map_err(option("duration"))?;

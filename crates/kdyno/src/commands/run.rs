@@ -1,11 +1,12 @@
 //! `kdyno run`: a scenario, measured.
 
-use crate::cli::{RunArgs, ScenarioArgs};
-use crate::environment::Environment;
+use crate::cli::{ExecutionArgs, RunArgs, ScenarioArgs};
+use crate::environment::{Environment, runs_dir};
 use crate::execution::{self, Planned, drawn};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::progress::text_options;
 use crate::{out, scenario_source};
+use kdyno_lab::Remark;
 use kdyno_model::input::InputError;
 use kdyno_model::scenario::Scenario;
 use kdyno_model::target::{Target, TargetFile};
@@ -19,7 +20,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
     let target = args.target.as_deref().map(read_target).transpose()?;
     let planned = plan(&args.scenario, args.seed, target)?;
     if args.dry_run {
-        return dry_run(&planned, args.execution.json);
+        return dry_run(&planned, &args.execution, &Environment::read()?);
     }
     execution::execute(planned, &Environment::read()?, &args.execution)
 }
@@ -75,14 +76,30 @@ fn text_of(path: &Path, what: &str) -> Result<String, Failure> {
         .map_err(|_| Failure::usage(format!("the {what} {} is not UTF-8", path.display())))
 }
 
-fn dry_run(planned: &Planned, json: bool) -> Outcome {
-    if json {
-        let plan = serde_json::to_value(&planned.plan)
+/// The plan, and what the run's preflight would find here; as JSON the plan alone, with the warnings beside it.
+fn dry_run(planned: &Planned, args: &ExecutionArgs, environment: &Environment) -> Outcome {
+    let plan = &planned.plan;
+    let folder = runs_dir(args.out.as_deref())?;
+    let remarks = kdyno_lab::look(plan, &folder, &environment.temp_dir, &environment.testbed);
+    if args.json {
+        let json = serde_json::to_value(plan)
             .map_err(|e| Failure::tool(format!("could not write the plan as JSON: {e}")))?;
-        out::json(&plan)?;
+        out::json(&json)?;
+        for remark in remarks {
+            if let Remark::Warning(text) = remark {
+                out::note(&format!("warning: {text}"));
+            }
+        }
     } else {
         let options = text_options(std::io::stdout().is_terminal());
-        out::data(&kdyno_report::terminal::plan_text(&planned.plan, &options))?;
+        let mut text = kdyno_report::terminal::plan_text(plan, &options) + "\nOn this host\n";
+        for remark in remarks {
+            text += &match remark {
+                Remark::Fact(fact) => format!("  {fact}\n"),
+                Remark::Warning(doubt) => format!("  warning: {doubt}\n"),
+            };
+        }
+        out::data(&text)?;
     }
     Ok(Exit::Done)
 }

@@ -63,6 +63,17 @@ impl Place {
         command
     }
 
+    /// The same command under a limit on open files that a process may raise for itself, as 1024 is on most
+    /// systems.
+    pub fn command_with_files(&self, files_max: u32, args: &[&str]) -> Command {
+        let kdyno = self.command(args);
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "ulimit -S -n \"$0\"; exec \"$@\"", &files_max.to_string()]);
+        shell.arg(kdyno.get_program()).args(kdyno.get_args()).current_dir(self.path()).stdin(Stdio::null());
+        shell.envs(kdyno.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        shell
+    }
+
     /// Runs a command that starts nothing.
     pub fn kdyno(&self, args: &[&str]) -> Said {
         self.start(self.command(args)).wait(QUICKLY)

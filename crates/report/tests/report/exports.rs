@@ -59,6 +59,36 @@ fn a_number_that_is_none_stays_none() {
 }
 
 #[test]
+fn the_committed_page_on_csv_is_the_one_of_the_code() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/csv.md");
+    if std::env::var_os("UPDATE_REFERENCE").is_some() {
+        std::fs::write(path, csv::reference()).expect("the page can be written");
+    }
+    let committed = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(committed == csv::reference(), "docs/reference/csv.md is old; run with UPDATE_REFERENCE=1");
+}
+
+#[test]
+fn the_page_on_csv_names_every_column_unit_and_series_there_is() {
+    let (run, page) = (run(), csv::reference());
+    let findings = csv::findings(&run.header.plan, &run.findings);
+    let series = csv::series(&run.series);
+    let column = |text: &str, number: usize| -> std::collections::BTreeSet<String> {
+        let rows = text.split("\r\n").skip(1).filter(|line| !line.is_empty());
+        rows.map(|line| line.split(',').nth(number).expect("a field").to_owned()).collect()
+    };
+    let heads = [&findings, &series].map(|text| text.lines().next().expect("a head").to_owned());
+    let columns = heads.iter().flat_map(|head| head.split(',')).map(str::to_owned);
+    // The fixture's labels have no comma.
+    let all = columns.chain(column(&findings, 5)).chain(column(&series, 3));
+    let names: Vec<String> = all.collect();
+    assert!(names.iter().any(|name| name == "cpu_percent_of_core") && names.len() > 25, "{names:?}");
+    for name in names {
+        assert!(page.contains(&format!("| `{name}` | ")), "{name} is not on the page");
+    }
+}
+
+#[test]
 fn findings_as_csv() {
     let mut run = run();
     run.findings.truncate(14);

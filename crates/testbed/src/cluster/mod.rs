@@ -8,8 +8,10 @@ mod logging;
 mod ports;
 mod ready;
 mod storage;
+mod unknown;
 
 pub use config::Retention;
+pub use unknown::UnknownSetting;
 
 use crate::distribution::{self, Distribution};
 use crate::download::{create_folder, remove_folder};
@@ -30,6 +32,8 @@ use std::time::{Duration, Instant};
 const START_ATTEMPTS_MAX: u32 = 3;
 /// Partition replicas assumed for the retention when the caller knows no better.
 const PARTITION_REPLICAS_DEFAULT: u64 = 64;
+/// Brokers count from here.
+const FIRST_BROKER: u32 = 0;
 /// Log lines kept with a failure.
 const TAIL_LINES: usize = 40;
 
@@ -94,6 +98,7 @@ pub struct LocalCluster {
     layout: Layout,
     command_lines: BTreeMap<String, Vec<String>>,
     facts: BTreeMap<String, String>,
+    unknown_settings: Vec<UnknownSetting>,
     remove: Vec<PathBuf>,
     detached: bool,
 }
@@ -155,11 +160,20 @@ impl LocalCluster {
         let guard = Guard::start(&spec, &options.work_dir.join("guard.log"))?;
         cleanup.disarm();
         let mut facts = facts(plan, distribution, &layout, retention);
-        let mut cluster =
-            Self { guard, layout, command_lines, facts: BTreeMap::new(), remove, detached: false };
+        let mut cluster = Self {
+            guard,
+            layout,
+            command_lines,
+            facts: BTreeMap::new(),
+            unknown_settings: Vec::new(),
+            remove,
+            detached: false,
+        };
         ready::wait(&cluster, plan.brokers, started, options)?;
         facts.insert("ready_ms".to_string(), started.elapsed().as_millis().to_string());
         cluster.facts = facts;
+        cluster.unknown_settings =
+            unknown::find(&cluster.bootstrap(), FIRST_BROKER, &plan.config, options.progress);
         Ok(cluster)
     }
 
@@ -185,6 +199,12 @@ impl LocalCluster {
     #[must_use]
     pub fn facts(&self) -> BTreeMap<String, String> {
         self.facts.clone()
+    }
+
+    /// Settings of the plan that the brokers do not know, by name.
+    #[must_use]
+    pub fn unknown_settings(&self) -> &[UnknownSetting] {
+        &self.unknown_settings
     }
 
     /// Subjects of the processes that have ended by themselves.

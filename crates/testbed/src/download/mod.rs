@@ -27,6 +27,11 @@ impl Cached {
     }
 }
 
+/// Where a release lies in the cache; the folder is there only when it is complete.
+pub(crate) fn folder(environment: &Environment, version: &str) -> PathBuf {
+    environment.cache_dir.join("kafka").join(version)
+}
+
 /// Makes sure the release is in the cache and returns where. `progress` is told only when something is fetched.
 ///
 /// # Errors
@@ -38,7 +43,7 @@ pub(crate) fn release(
     progress: &dyn Fn(&str),
 ) -> Result<Cached, TestbedError> {
     let base = environment.cache_dir.join("kafka");
-    let folder = base.join(&version.text);
+    let folder = folder(environment, &version.text);
     // The folder gets its name only when it is complete, so its presence is enough.
     if folder.is_dir() {
         return Ok(Cached::at(&folder, version));

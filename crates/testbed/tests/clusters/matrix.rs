@@ -1,7 +1,7 @@
 //! Every tested release in every mode it has. Long, so only with `KDYNO_MATRIX=full`; prints the table of
 //! docs/CLUSTERS.md.
 
-use crate::scene::{PATIENCE, Scene, ensure, plan};
+use crate::scene::{PATIENCE, Scene, ensure, plan, tells_unknown_settings, with_odd_settings};
 use kdyno_kafka::admin::Admin;
 use kdyno_model::plan::{KafkaSource, Mode};
 use kdyno_testbed::distribution;
@@ -50,7 +50,8 @@ fn cell(place: (usize, usize), version: &str, mode: Mode, brokers: u32) -> Resul
     let scene = Scene::new()?;
     // Fetched apart, so that it does not count as start.
     distribution::prepare(&scene.environment, &KafkaSource::Release(version.to_string()), &|_| {})?;
-    let cluster = scene.start(&plan(version, mode, brokers))?;
+    let cluster = scene.start(&with_odd_settings(plan(version, mode, brokers)))?;
+    tells_unknown_settings(&cluster)?;
     let facts = cluster.facts();
     let mut admin = Admin::connect(&cluster.bootstrap(), "test", PATIENCE)?;
     admin.create_topic("t", 4, i16::try_from(brokers)?, &BTreeMap::new())?;

@@ -67,6 +67,26 @@ pub fn plan(version: &str, mode: Mode, brokers: u32) -> ClusterPlan {
     }
 }
 
+/// Settings that brokers know, also by the prefix of a listener, and two that they do not.
+pub fn with_odd_settings(mut plan: ClusterPlan) -> ClusterPlan {
+    let settings = [
+        ("listener.name.plaintext.max.connections", "1000"),
+        ("listener.name.plaintext.threads", "1"),
+        ("num.io.thread", "16"),
+        ("num.network.threads", "2"),
+    ];
+    plan.config.extend(settings.map(|(name, value)| (name.to_string(), value.to_string())));
+    plan
+}
+
+/// Whether the cluster told those two, the misspelt one with its right name.
+pub fn tells_unknown_settings(cluster: &LocalCluster) -> Result<(), Failed> {
+    let unknown = cluster.unknown_settings();
+    let names: Vec<&str> = unknown.iter().map(|setting| setting.name.as_str()).collect();
+    ensure(names == ["listener.name.plaintext.threads", "num.io.thread"], format!("{unknown:?}"))?;
+    ensure(unknown[1].nearest.as_deref() == Some("num.io.threads"), format!("{unknown:?}"))
+}
+
 /// A named test.
 pub fn trial(name: &str, test: fn() -> Result<(), Failed>) -> Trial {
     Trial::test(name, test)

@@ -1,7 +1,10 @@
 //! Clusters that start: what they tell, what they look like from outside, that nothing stays.
 
-use crate::scene::{PATIENCE, Scene, ensure, eventually, one_broker, plan, trial};
+use crate::scene::{
+    PATIENCE, Scene, ensure, eventually, one_broker, plan, tells_unknown_settings, trial, with_odd_settings,
+};
 use kdyno_kafka::admin::{Admin, OffsetAt};
+use kdyno_kafka::errors::ErrorCode;
 use kdyno_model::plan::{AttachedPlan, Caps, KafkaSource, Mode, Storage};
 use kdyno_model::sample::series;
 use kdyno_testbed::attach::Attached;
@@ -24,7 +27,8 @@ pub fn trials() -> Vec<Trial> {
 
 fn one_combined_broker() -> Result<(), Failed> {
     let scene = Scene::new()?;
-    let cluster = scene.start(&one_broker())?;
+    let cluster = scene.start(&with_odd_settings(one_broker()))?;
+    tells_unknown_settings(&cluster)?;
     let facts = cluster.facts();
     ensure(facts["kafka"] == NEWEST && facts["jmx"] == "off", format!("{facts:?}"))?;
     let mut admin = Admin::connect(&cluster.bootstrap(), "test", PATIENCE)?;
@@ -32,6 +36,10 @@ fn one_combined_broker() -> Result<(), Failed> {
     ensure(info.cluster_id.as_deref() == Some(facts["cluster_id"].as_str()), format!("{info:?}"))?;
     admin.create_topic("t", 3, 1, &BTreeMap::new())?;
     ensure(admin.list_offsets("t", OffsetAt::Latest)?.len() == 3, "three partitions")?;
+    let misspelt = BTreeMap::from([("retention.mss".to_string(), "1000".to_string())]);
+    let refused = admin.create_topic("u", 1, 1, &misspelt).err().ok_or("a misspelt setting was accepted")?;
+    ensure(refused.code() == Some(ErrorCode::INVALID_CONFIG), refused.to_string())?;
+    ensure(refused.to_string().contains("retention.mss"), refused.to_string())?;
 
     let line = cluster.command_lines()["broker-0"].join(" ");
     let running = std::fs::read_to_string(format!("/proc/{}/cmdline", cluster.processes()[0].pid))?;

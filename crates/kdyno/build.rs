@@ -1,0 +1,26 @@
+//! Gives the program its version: the package's, and the commit where the source is a git checkout. Neither git
+//! nor a network is needed, and a source without a checkout builds the same way every time. Changes that were
+//! not committed do not show.
+#![allow(clippy::print_stdout, reason = "a build script speaks to cargo on standard output")]
+
+#[path = "src/git.rs"]
+mod git;
+
+use std::path::PathBuf;
+
+/// Digits of a commit that tell it from any other of one repository.
+const COMMIT_DIGITS: usize = 12;
+
+fn main() {
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    let version = variable("CARGO_PKG_VERSION");
+    let checkout = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join("../../.git");
+    let commit = git::head(&checkout).and_then(|commit| commit.get(..COMMIT_DIGITS).map(str::to_owned));
+    let version = commit.map_or(version.clone(), |commit| format!("{version} ({commit})"));
+    println!("cargo::rustc-env=KDYNO_VERSION={version}");
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=src/git.rs");
+    for path in git::watched(&checkout) {
+        println!("cargo::rerun-if-changed={}", path.display());
+    }
+}

@@ -1,0 +1,172 @@
+//! What a run's preflight would find on this host, told without starting, fetching or making anything.
+
+use crate::preflight::{heaps, local, room};
+use kdyno_model::plan::{CasePlan, ClusterPlan, KafkaSource, Plan, SystemPlan};
+use kdyno_testbed::{Environment, TestbedError, distribution, preflight};
+use std::path::{Path, PathBuf};
+
+/// Bytes of a MB, in which volumes are told.
+const MB: u64 = 1_000_000;
+
+/// One thing that a look at the host shows, a lowercase sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Remark {
+    /// What will be so.
+    Fact(String),
+    /// What would stop the run or spoil it.
+    Warning(String),
+}
+
+/// Looks at the host as a run of the plan would: Kafka's download, disk, memory, the folder of the run file.
+/// `work_dir` is where the clusters' data will lie; neither folder need exist.
+#[must_use]
+pub fn look(plan: &Plan, run_folder: &Path, work_dir: &Path, environment: &Environment) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    let mut add = |remark: Remark| {
+        if !remarks.contains(&remark) {
+            remarks.push(remark);
+        }
+    };
+    for (_, cluster) in local(plan) {
+        if let KafkaSource::Release(version) = &cluster.kafka
+            && distribution::is_fetched_first(environment, &cluster.kafka)
+        {
+            add(Remark::Fact(format!("Kafka {version} is not in the cache and is downloaded first")));
+        }
+    }
+    for folders in all_folders(plan, work_dir, environment) {
+        add(Remark::Fact(disk(plan, &folders, work_dir, environment)));
+    }
+    for (case, cluster) in local(plan) {
+        if let Err(error) = room(case, cluster, work_dir, environment) {
+            add(warning(&error));
+        }
+    }
+    if plan.cases.iter().any(|case| matches!(case.system, SystemPlan::Attached(_))) {
+        add(Remark::Fact(attached(plan)));
+    }
+    if let Some((heaps, free)) = heaps(plan) {
+        let fact = format!("memory: heaps of {} MB, {} MB free", heaps / MB, free / MB);
+        add(preflight::memory_doubt(heaps, free).map_or(Remark::Fact(fact), Remark::Warning));
+    }
+    add(match preflight::check_writable(run_folder) {
+        Ok(()) if run_folder.is_dir() => {
+            Remark::Fact(format!("the run file goes to {}", run_folder.display()))
+        }
+        Ok(()) => Remark::Fact(format!("the run file goes to {}, which is made", run_folder.display())),
+        Err(error) => warning(&error),
+    });
+    remarks
+}
+
+fn warning(error: &TestbedError) -> Remark {
+    let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+    Remark::Warning(format!("{error}{hint}"))
+}
+
+/// Each set of folders in which the logs of a case's cluster will lie.
+fn all_folders(plan: &Plan, work_dir: &Path, environment: &Environment) -> Vec<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for (_, cluster) in local(plan) {
+        let folders = preflight::log_folders(&cluster.storage, work_dir, environment);
+        if !found.contains(&folders) {
+            found.push(folders);
+        }
+    }
+    found
+}
+
+/// What the cases with these folders write there at most, and what is free.
+fn disk(plan: &Plan, folders: &[PathBuf], work_dir: &Path, environment: &Environment) -> String {
+    let here = |cluster: &ClusterPlan| {
+        preflight::log_folders(&cluster.storage, work_dir, environment).as_slice() == folders
+    };
+    let cases = local(plan).filter(|(_, cluster)| here(cluster));
+    let written = volume(cases.map(|(case, cluster)| {
+        kdyno_plan::bytes_to_write_of_trial(case).map(|bytes| bytes / u64::from(cluster.brokers.max(1)))
+    }));
+    let free = folders.iter().map(|folder| match preflight::free_bytes(folder) {
+        Ok(free) => format!("{} MB free in {}", free / MB, folder.display()),
+        Err(error) => error.to_string(),
+    });
+    let free: Vec<String> = free.collect();
+    format!("disk: per trial each broker writes {written}, replicas included; {}", free.join(", "))
+}
+
+fn attached(plan: &Plan) -> String {
+    let written = volume(plan.cases.iter().map(|case: &CasePlan| kdyno_plan::bytes_to_write_of_trial(case)));
+    format!("disk: per trial the target's brokers together write {written}, replicas included")
+}
+
+/// The largest of some volumes in words; one that is `None` is open.
+fn volume(volumes: impl Iterator<Item = Option<u64>>) -> String {
+    let volumes: Vec<Option<u64>> = volumes.collect();
+    let open = volumes.contains(&None);
+    match volumes.into_iter().flatten().max() {
+        Some(most) if open => {
+            format!("at most about {} MB (unknown in cases with `rate: max`)", most.div_ceil(MB))
+        }
+        Some(most) => format!("at most about {} MB", most.div_ceil(MB)),
+        None => "an unknown volume (`rate: max` writes what it can)".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kdyno_model::scenario::Scenario;
+    use kdyno_plan::Choices;
+
+    /// What a look at a scenario of 3 brokers with this load tells, below an empty folder.
+    fn told(rate: &str, system: &str, out: &str) -> (Vec<String>, Vec<String>) {
+        let text = format!(
+            "kdyno: 1\nid: small\nquestion: Is there room?\nsystem: {{kafka: 4.1.1, brokers: 3{system}}}\n\
+             topics: {{perf: {{partitions: 3, replicas: 2}}}}\n\
+             load: {{writers: {{produce: perf, rate: {rate}, value: 988B}}}}\nphases: {{warmup: 0s, measure: 30s}}\n"
+        );
+        let scenario = Scenario::parse(&text, "test").expect("a scenario");
+        let plan = kdyno_plan::plan(&scenario, &Choices::default()).expect("a plan");
+        let temp = tempfile::tempdir().expect("temp");
+        std::fs::write(temp.path().join("file"), "").expect("write");
+        let environment = Environment::in_folder(temp.path());
+        let (mut facts, mut warnings) = (Vec::new(), Vec::new());
+        for remark in look(&plan, &temp.path().join(out), &temp.path().join("work"), &environment) {
+            match remark {
+                Remark::Fact(text) => facts.push(text),
+                Remark::Warning(text) => warnings.push(text),
+            }
+        }
+        assert_eq!(std::fs::read_dir(temp.path()).expect("temp").count(), 1, "a look makes nothing");
+        (facts, warnings)
+    }
+
+    #[test]
+    fn a_rate_says_what_each_broker_writes() {
+        // 100/s × 30 s × 1000 bytes × 2 replicas ÷ 3 brokers.
+        let (facts, warnings) = told("100/s", ", limits: {heap: 64MiB}", "runs");
+        assert!(warnings.is_empty(), "{warnings:?}");
+        assert!(facts[0].contains("Kafka 4.1.1 is not in the cache and is downloaded first"), "{facts:?}");
+        assert!(facts[1].starts_with("disk: per trial each broker writes at most about 2 MB, "), "{facts:?}");
+        assert!(facts[1].contains(" MB free in "), "{facts:?}");
+        assert!(facts[2].starts_with("memory: heaps of 201 MB, "), "{facts:?}");
+        assert!(facts[3].ends_with("runs, which is made"), "{facts:?}");
+    }
+
+    #[test]
+    fn what_a_maximum_rate_writes_is_unknown() {
+        let (facts, _) = told("max", "", "runs");
+        assert!(facts[1].starts_with("disk: per trial each broker writes an unknown volume"), "{facts:?}");
+    }
+
+    #[test]
+    fn what_would_stop_or_spoil_the_run_is_a_warning() {
+        let (_, warnings) = told("1000M/s", ", limits: {heap: 1024GiB}", "file/runs");
+        assert_eq!(warnings.len(), 3, "{warnings:?}");
+        assert!(
+            warnings[0].contains("the run would write") && warnings[0].contains("; shorten"),
+            "{warnings:?}"
+        );
+        assert!(warnings[1].contains("the heaps of all brokers are 3298534 MB"), "{warnings:?}");
+        assert!(warnings[2].contains("Not a directory") && warnings[2].contains("--out"), "{warnings:?}");
+    }
+}

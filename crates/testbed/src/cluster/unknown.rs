@@ -1,0 +1,122 @@
+//! Settings of a scenario that the brokers do not know. A broker passes over a misspelt name without a word, so it
+//! is asked once it is ready: it lists what it was given together with what it knows.
+
+use kdyno_kafka::admin::{Admin, ConfigOf, Result, SettingInfo};
+use kdyno_model::input::{nearest, quoted};
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+/// Longest wait for the answer of a broker that is ready; a quiet one takes some 10 ms.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(5);
+
+/// A setting that the brokers were given and do not know. Printed, it is a lowercase sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnknownSetting {
+    /// Its name, as given.
+    pub name: String,
+    /// The known name that looks most like it, if one does.
+    pub nearest: Option<String>,
+}
+
+impl fmt::Display for UnknownSetting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = quoted(&self.name);
+        write!(f, "the brokers know no setting {name}; it has no effect unless a plugin of theirs reads it")?;
+        match &self.nearest {
+            Some(nearest) => write!(f, " (the nearest name they know: {})", quoted(nearest)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Asks a broker of a cluster that is ready which of the given settings it does not know. All brokers have the same
+/// release and were given the same, so one speaks for them. One that does not answer is no reason to end a cluster
+/// that works: the user is told that nobody looked.
+pub(super) fn find(
+    bootstrap: &[String],
+    broker: u32,
+    given: &BTreeMap<String, String>,
+    progress: &dyn Fn(&str),
+) -> Vec<UnknownSetting> {
+    if given.is_empty() {
+        return Vec::new();
+    }
+    match told(bootstrap, broker) {
+        Ok(told) => among(given.keys(), &told),
+        Err(error) => {
+            let why =
+                "the brokers did not tell which settings they know, so a misspelt one would go unnoticed";
+            progress(&format!("{why}: {error}"));
+            Vec::new()
+        }
+    }
+}
+
+fn told(bootstrap: &[String], broker: u32) -> Result<BTreeMap<String, SettingInfo>> {
+    let id = i32::try_from(broker).unwrap_or(i32::MAX);
+    Admin::connect(bootstrap, "kdyno-testbed", ANSWER_TIME_MAX)?.describe_configs(ConfigOf::Broker(id))
+}
+
+/// Those of the given names that the broker says it does not know. A name that it does not list is not judged.
+fn among<'a>(
+    given: impl Iterator<Item = &'a String>,
+    told: &BTreeMap<String, SettingInfo>,
+) -> Vec<UnknownSetting> {
+    let known = || told.iter().filter(|(_, setting)| setting.known).map(|(name, _)| name.as_str());
+    given
+        .filter(|name| told.get(*name).is_some_and(|setting| !setting.known))
+        .map(|name| UnknownSetting {
+            name: name.clone(),
+            nearest: nearest(name, known()).map(str::to_string),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(settings: &[(&str, bool)]) -> BTreeMap<String, SettingInfo> {
+        let info = |known| SettingInfo { value: None, known };
+        settings.iter().map(|(name, known)| (name.to_string(), info(*known))).collect()
+    }
+
+    #[test]
+    fn a_broker_that_does_not_answer_is_told_and_one_that_need_not_be_asked_is_not_asked() {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let nobody = [free.local_addr().expect("its address").to_string()];
+        drop(free);
+        let said = std::cell::RefCell::new(Vec::new());
+        let progress = |step: &str| said.borrow_mut().push(step.to_string());
+        assert_eq!(find(&nobody, 0, &BTreeMap::new(), &progress), []);
+        assert!(said.borrow().is_empty(), "{said:?}");
+        let given = BTreeMap::from([("num.io.thread".to_string(), "16".to_string())]);
+        assert_eq!(find(&nobody, 0, &given, &progress), []);
+        assert!(
+            said.borrow()[0].starts_with("the brokers did not tell which settings they know"),
+            "{said:?}"
+        );
+    }
+
+    #[test]
+    fn what_the_broker_does_not_know_is_named_with_the_nearest_that_it_knows() {
+        let told = told(&[
+            ("log.retention.hours", true),
+            ("num.io.thread", false),
+            ("num.io.threadz", false),
+            ("num.io.threads", true),
+            ("zzz", false),
+        ]);
+        let given = ["log.retention.hours", "not.listed", "num.io.thread", "zzz"].map(String::from);
+        let found = among(given.iter(), &told);
+        let told: Vec<_> = found.iter().map(|f| (f.name.as_str(), f.nearest.as_deref())).collect();
+        assert_eq!(told, [("num.io.thread", Some("num.io.threads")), ("zzz", None)]);
+        assert_eq!(
+            found[0].to_string(),
+            "the brokers know no setting `num.io.thread`; it has no effect unless a plugin of theirs reads it \
+             (the nearest name they know: `num.io.threads`)"
+        );
+        assert!(found[1].to_string().ends_with("plugin of theirs reads it"), "{}", found[1]);
+    }
+}
