@@ -11,15 +11,16 @@ use crate::tally::{failed, unfinished};
 use crate::trial::Item;
 use kdyno_model::finding::{Caveat, Value, Weight};
 use kdyno_model::plan::{Compression, Payload, Storage, SystemPlan};
-use kdyno_model::run::event_kind;
+use kdyno_model::run::{Event, event_kind};
 use kdyno_model::sample::{Counts, Timing};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Achieved ÷ offered of an open loop below which the offered rate was not the one applied.
-pub const ACHIEVED_SHARE_MIN: f64 = 0.995;
+/// Carried ÷ offered of an open loop below which the offered rate was not the one applied.
+pub const CARRIED_SHARE_MIN: f64 = 0.995;
 
-/// Share of its event loop threads' time from which a worker may itself be the limit.
+/// Share of a core from which a thread of a worker may itself be the limit, and of the cores that all of its
+/// event loop threads can use.
 pub const WORKER_BUSY_SHARE_MAX: f64 = 0.75;
 
 /// Share of the response's p99 that the generator's own lag may make up.
@@ -44,11 +45,15 @@ pub(crate) fn of(
     let mut found = Vec::new();
     for item in items {
         accounting(evidence, item, &mut found);
-        outcomes(item, &mut found);
+        outcomes(window, item, &mut found);
         generator(evidence, item, &mut found);
         by_design(item, &mut found);
     }
-    system(evidence, window, &mut found);
+    if let Some(window) = window {
+        processors(evidence, window, &mut found);
+    }
+    system(evidence, &mut found);
+    events(evidence, &mut found);
     // Stable, so that within a weight the order stays that of the checks.
     found.sort_by_key(|(weight, _)| Reverse(*weight));
     found
@@ -85,11 +90,11 @@ fn saturate(difference: i128) -> i64 {
 }
 
 /// Records of the measure phase that did not come home, and load that was not carried.
-fn outcomes(item: &Item<'_>, found: &mut Vec<(Weight, Caveat)>) {
+fn outcomes(window: Option<Window>, item: &Item<'_>, found: &mut Vec<(Weight, Caveat)>) {
     let name = || item.name.to_owned();
     let open_loop = produce(item.plan).is_some_and(is_open_loop);
-    if let Some(share) = item.tally.achieved_share().filter(|_| open_loop)
-        && share < ACHIEVED_SHARE_MIN
+    if let Some(share) = window.filter(|_| open_loop).and_then(|window| item.tally.carried_share(window))
+        && share < CARRIED_SHARE_MIN
     {
         found.push((Weight::Caveat, Caveat::OfferedNotAchieved { item: name(), share }));
     }
@@ -154,20 +159,34 @@ fn other_load(evidence: &TrialEvidence<'_>, window: Window) -> Option<Caveat> {
     (cpu_percent > limit_percent).then_some(Caveat::OtherLoad { cpu_percent })
 }
 
-/// Workers, host and the system under test.
-fn system(evidence: &TrialEvidence<'_>, window: Option<Window>, found: &mut Vec<(Weight, Caveat)>) {
-    if let Some(window) = window {
-        let workers = cpu::subjects(evidence.probes, "worker-");
-        let used_s = workers.iter().filter_map(|worker| cpu::used_s(evidence.probes, worker, window));
-        let cpu_percent = 100.0 * used_s.sum::<f64>() / window.seconds();
-        let threads = evidence.worker_threads;
-        if cpu_percent > 100.0 * WORKER_BUSY_SHARE_MAX * f64::from(threads) {
-            found.push((Weight::Caveat, Caveat::WorkerBusy { cpu_percent, threads }));
-        }
-        let steal = cpu::steal_share(evidence.probes, window).filter(|share| *share > STEAL_SHARE_MAX);
-        found.extend(steal.map(|share| (Weight::Caveat, Caveat::Steal { share })));
-        found.extend(other_load(evidence, window).map(|caveat| (Weight::Caveat, caveat)));
+/// Whether the load generator, the hypervisor or other programs had the processors.
+fn processors(evidence: &TrialEvidence<'_>, window: Window, found: &mut Vec<(Weight, Caveat)>) {
+    let mut doubt = |caveat: Caveat| found.push((Weight::Caveat, caveat));
+    let percent = |used_s: f64| 100.0 * used_s / window.seconds();
+    let workers = cpu::subjects(evidence.probes, "worker-");
+    let threads = workers.iter().flat_map(|worker| cpu::threads_s(evidence.probes, worker, window));
+    let busy = threads.filter(|(_, used_s)| percent(*used_s) > 100.0 * WORKER_BUSY_SHARE_MAX);
+    let mut is_busy = false;
+    for (thread, used_s) in busy {
+        is_busy = true;
+        doubt(Caveat::ThreadBusy { thread: thread.to_owned(), cpu_percent: percent(used_s) });
     }
+    let used_s = workers.iter().filter_map(|worker| cpu::used_s(evidence.probes, worker, window));
+    let cpu_percent = percent(used_s.sum());
+    let cores = evidence.worker_threads.min(evidence.processors);
+    if !is_busy && cpu_percent > 100.0 * WORKER_BUSY_SHARE_MAX * f64::from(cores) {
+        doubt(Caveat::WorkerBusy { cpu_percent, cores });
+    }
+    if let Some(share) = cpu::steal_share(evidence.probes, window).filter(|share| *share > STEAL_SHARE_MAX) {
+        doubt(Caveat::Steal { share });
+    }
+    if let Some(caveat) = other_load(evidence, window) {
+        doubt(caveat);
+    }
+}
+
+/// What the plan says of the system under test.
+fn system(evidence: &TrialEvidence<'_>, found: &mut Vec<(Weight, Caveat)>) {
     if let SystemPlan::Local(cluster) = &evidence.plan.system {
         let processors = evidence.processors;
         found.push((Weight::Caveat, Caveat::SharedProcessors { processors }));
@@ -175,26 +194,44 @@ fn system(evidence: &TrialEvidence<'_>, window: Option<Window>, found: &mut Vec<
             found.push((Weight::Caveat, Caveat::MemoryStorage));
         }
     }
-    let died: BTreeSet<&str> = evidence
-        .events
-        .iter()
-        .filter(|event| event.kind == event_kind::PROCESS_DIED)
-        .map(|event| event.subject.as_str())
-        .collect();
-    found.extend(
-        died.into_iter().map(|subject| (Weight::Caveat, Caveat::ProcessDied { subject: subject.to_owned() })),
-    );
-    let unknown: BTreeMap<&str, &str> = evidence
-        .events
-        .iter()
-        .filter(|event| event.kind == event_kind::UNKNOWN_SETTING)
+}
+
+/// What happened in the trial. The same said again is no further doubt.
+fn events(evidence: &TrialEvidence<'_>, found: &mut Vec<(Weight, Caveat)>) {
+    let of = |kind| evidence.events.iter().filter(move |event| event.kind == kind);
+    let mut doubt = |caveat: Caveat| found.push((Weight::Caveat, caveat));
+    let died: BTreeSet<&str> = of(event_kind::PROCESS_DIED).map(|event| event.subject.as_str()).collect();
+    for subject in died {
+        doubt(Caveat::ProcessDied { subject: subject.to_owned() });
+    }
+    let unknown: BTreeMap<&str, &str> = of(event_kind::UNKNOWN_SETTING)
         .map(|event| (event.subject.as_str(), event.detail.as_str()))
         .collect();
-    found.extend(unknown.into_iter().map(|(setting, detail)| {
-        let caveat = Caveat::UnknownSetting { setting: setting.to_owned(), detail: detail.to_owned() };
-        (Weight::Caveat, caveat)
-    }));
-    if let Some(reason) = evidence.cut_short() {
-        found.push((Weight::Caveat, Caveat::CutShort { reason }));
+    for (setting, detail) in unknown {
+        doubt(Caveat::UnknownSetting { setting: setting.to_owned(), detail: detail.to_owned() });
     }
+    let shared: BTreeSet<&str> = of(event_kind::HOST_SHARED).map(|event| event.detail.as_str()).collect();
+    for detail in shared {
+        doubt(Caveat::HostShared { detail: detail.to_owned() });
+    }
+    // Before T0 nothing is measured: a topic that has just been made has no leader for a moment.
+    let since_t0 = |kind| of(kind).filter(|event| event.at_ns.is_some());
+    for (item, (events, first)) in by_item(since_t0(event_kind::FETCH_ERROR)) {
+        doubt(Caveat::FetchErrors { item: item.to_owned(), events, first: first.to_owned() });
+    }
+    for (item, (events, first)) in by_item(since_t0(event_kind::RECORDS_SKIPPED)) {
+        doubt(Caveat::RecordsSkipped { item: item.to_owned(), events, first: first.to_owned() });
+    }
+    if let Some(reason) = evidence.cut_short() {
+        doubt(Caveat::CutShort { reason });
+    }
+}
+
+/// Each load item's number of events and what the first one says.
+fn by_item<'a>(events: impl Iterator<Item = &'a Event>) -> BTreeMap<&'a str, (u64, &'a str)> {
+    let mut items = BTreeMap::new();
+    for event in events {
+        items.entry(event.subject.as_str()).or_insert((0, event.detail.as_str())).0 += 1;
+    }
+    items
 }

@@ -6,7 +6,7 @@
 use crate::evidence::{NS_PER_S, Window};
 use kdyno_model::sample::{ProbeReading, series};
 use kdyno_model::series::CpuPoint;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How far readings may end before the window does and still be carried on at their mean rate. Above it the
 /// process is taken to have ended (or to have started late) and to have used nothing more.
@@ -48,6 +48,20 @@ pub fn subjects(probes: &[ProbeReading], prefix: &str) -> Vec<String> {
 /// Processor time that a subject used in the window, seconds.
 pub fn used_s(probes: &[ProbeReading], subject: &str, window: Window) -> Option<f64> {
     counters_s(probes, subject, counters_of(subject), window)
+}
+
+/// The threads of a subject, by name, and the processor time each used in the window, seconds.
+pub fn threads_s<'a>(probes: &'a [ProbeReading], subject: &str, window: Window) -> BTreeMap<&'a str, f64> {
+    let of_subject = probes.iter().filter(|reading| reading.subject == subject);
+    let counters: BTreeSet<&str> = of_subject
+        .map(|reading| reading.series.as_str())
+        .filter(|series| series.starts_with(series::THREAD_CPU_S_TOTAL_OF))
+        .collect();
+    let used = |counter: &'a str| {
+        let thread = counter.strip_prefix(series::THREAD_CPU_S_TOTAL_OF)?;
+        Some((thread, counters_s(probes, subject, &[counter], window)?))
+    };
+    counters.into_iter().filter_map(used).collect()
 }
 
 /// Share of all the host's processor time in the window that the hypervisor took, 0 to 1.
@@ -192,6 +206,25 @@ mod tests {
         ]
         .concat();
         close(used_s(&probes, "broker-0", WINDOW), 0.8);
+    }
+
+    #[test]
+    fn each_thread_of_a_process_has_its_own_time() {
+        let name = |thread: &str| format!("{}{thread}", series::THREAD_CPU_S_TOTAL_OF);
+        let probes: Vec<_> = (1..6)
+            .flat_map(|n| {
+                let t = f64::from(n);
+                [
+                    reading(i64::from(n) * 1000, "worker-0", &name("writers"), 0.9 * t),
+                    reading(i64::from(n) * 1000, "worker-0", &name("readers"), 0.1 * t),
+                    reading(i64::from(n) * 1000, "worker-0", series::CPU_USER_S_TOTAL, t),
+                    reading(i64::from(n) * 1000, "worker-1", &name("others"), t),
+                ]
+            })
+            .collect();
+        let used = threads_s(&probes, "worker-0", WINDOW);
+        assert_eq!(used.keys().copied().collect::<Vec<_>>(), ["readers", "writers"]);
+        close(used.get("writers").copied(), 1.8);
     }
 
     #[test]

@@ -81,7 +81,7 @@ impl<'a> TrialEvidence<'a> {
     }
 
     /// The aligned window: the whole seconds of the measure phase, without what comes
-    /// - after the evidence stops, when the trial was cut short: its last second may be incomplete;
+    /// - when the trial was cut short: after the load stopped, whose last second may be incomplete;
     /// - after the first item with a record limit has sent its last measured record.
     ///
     /// `None` when no whole second is left.
@@ -90,8 +90,7 @@ impl<'a> TrialEvidence<'a> {
         let first_second = u32::try_from(measure.start_ns.div_ceil(NS_PER_S)).ok()?;
         let mut end_second = u32::try_from(measure.end_ns / NS_PER_S).ok()?;
         if self.cut_short().is_some() {
-            let last = self.samples.iter().filter(|row| row.grain == Grain::Second);
-            end_second = end_second.min(last.map(|row| row.written_second).max()?);
+            end_second = end_second.min(self.last_at_work()?);
         }
         for (name, item) in self.items() {
             if let Some(last) = self.limit_reached(name, item) {
@@ -99,6 +98,15 @@ impl<'a> TrialEvidence<'a> {
             }
         }
         (first_second < end_second).then_some(Window { first_second, end_second })
+    }
+
+    /// The last second in which something was offered; fetched, where nothing was ever offered. Consumers go on
+    /// for a while after the producers have stopped, and so do outcomes.
+    fn last_at_work(&self) -> Option<u32> {
+        let rows = || self.samples.iter().filter(|row| row.grain == Grain::Second);
+        let offered = rows().filter(|row| row.counts.offered > 0).map(|row| row.t0_second).max();
+        let fetched = || rows().filter(|row| row.counts.fetched > 0).map(|row| row.written_second).max();
+        offered.or_else(fetched)
     }
 
     /// The second in which an item with a record limit reached it.

@@ -5,23 +5,17 @@
 //! convention of HdrHistogram): never below the truth, and above it by less than one unit of the last digit.
 
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::Deserializer;
 use kdyno_model::finding::Value;
-use kdyno_model::sample::{LATENCY_NS_MAX, LATENCY_NS_MIN};
+use kdyno_model::histogram::{self, Damaged};
+use kdyno_model::sample::LATENCY_NS_MAX;
 
 /// Evidence that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AnalysisError {
     /// Bytes that are not a histogram of ours.
     #[error("a stored histogram is damaged: {0}")]
-    Histogram(String),
+    Histogram(#[from] Damaged),
 }
-
-/// Most digits a histogram of ours keeps. More would only serve to claim memory.
-const DIGITS_MAX: u32 = 3;
-
-/// Bytes before the counts: cookie, payload length, offset, digits, lowest, highest, ratio.
-const V2_HEAD_BYTES: usize = 40;
 
 /// Quantiles are taken in parts of this, so that ranks are exact integers: 0.99 of 100 is 99, not 100.
 const QUANTILE_PARTS: u128 = 1_000_000_000;
@@ -43,17 +37,10 @@ impl Distribution {
     /// Adds a stored histogram. Bytes that claim more than a histogram of ours can have are refused before
     /// any memory is taken.
     pub fn add_histogram(&mut self, v2_bytes: &[u8]) -> Result<(), AnalysisError> {
-        let other = decode(v2_bytes)?;
+        let other = histogram::decode(v2_bytes)?;
         match &mut self.histogram {
             None => self.histogram = Some(other),
-            Some(histogram) => {
-                if histogram.len().checked_add(other.len()).is_none() {
-                    return Err(AnalysisError::Histogram("the counts overflow".to_owned()));
-                }
-                histogram
-                    .add(&other)
-                    .map_err(|error| AnalysisError::Histogram(format!("it does not merge: {error}")))?;
-            }
+            Some(histogram) => histogram::merge(histogram, &other)?,
         }
         Ok(())
     }
@@ -81,11 +68,6 @@ impl Distribution {
     /// All records.
     pub fn total(&self) -> u64 {
         self.finished().saturating_add(self.unfinished)
-    }
-
-    /// The merged histogram, for exports.
-    pub fn histogram(&self) -> Option<&Histogram<u64>> {
-        self.histogram.as_ref()
     }
 
     /// The latency at a quantile from 0 to 1, ns: that of the record with rank ⌈quantile × total⌉, at least
@@ -137,66 +119,6 @@ impl Distribution {
             Value::Is(highest as f64)
         }
     }
-}
-
-/// Decodes a histogram after checking that its claims stay within what ours can be.
-pub fn decode(v2_bytes: &[u8]) -> Result<Histogram<u64>, AnalysisError> {
-    let refuse = |reason: &str| Err(AnalysisError::Histogram(reason.to_owned()));
-    if v2_bytes.len() < V2_HEAD_BYTES {
-        return refuse("it is cut off");
-    }
-    let (head, counts) = v2_bytes.split_at(V2_HEAD_BYTES);
-    let u32_at = |at: usize| u32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-    let u64_at = |at: usize| u64::from(u32_at(at)) << 32 | u64::from(u32_at(at + 4));
-    if usize::try_from(u32_at(4)) != Ok(counts.len()) {
-        return refuse("its length is not the one it claims");
-    }
-    if u32_at(12) > DIGITS_MAX || u64_at(16) != LATENCY_NS_MIN || u64_at(24) > LATENCY_NS_MAX {
-        return refuse("its range or precision is not one of ours");
-    }
-    check_counts(counts)?;
-    Deserializer::new()
-        .deserialize(&mut &v2_bytes[..])
-        .map_err(|error| AnalysisError::Histogram(error.to_string()))
-}
-
-/// The decoder adds counts and skips zeros without looking for overflow, so the numbers are looked at first.
-fn check_counts(mut counts: &[u8]) -> Result<(), AnalysisError> {
-    /// More zeros in a row than any histogram of ours has buckets.
-    const ZEROS_MAX: u64 = 1 << 20;
-    let mut records = 0u64;
-    while !counts.is_empty() {
-        let (number, used) =
-            varint(counts).ok_or_else(|| AnalysisError::Histogram("its counts are cut off".to_owned()))?;
-        counts = &counts[used..];
-        // Zig-zag: odd numbers are negative and stand for a run of zeros.
-        let magnitude = (number >> 1) + (number & 1);
-        if number & 1 == 1 {
-            if magnitude > ZEROS_MAX {
-                return Err(AnalysisError::Histogram("it has too many buckets".to_owned()));
-            }
-        } else {
-            records = records
-                .checked_add(magnitude)
-                .ok_or_else(|| AnalysisError::Histogram("the counts overflow".to_owned()))?;
-        }
-    }
-    Ok(())
-}
-
-/// One number in LEB128 of at most 9 bytes, the ninth taken whole; the number and its length.
-fn varint(bytes: &[u8]) -> Option<(u64, usize)> {
-    const LENGTH_MAX: usize = 9;
-    let mut number = 0;
-    for (index, byte) in bytes.iter().take(LENGTH_MAX).enumerate() {
-        let last = index + 1 == LENGTH_MAX;
-        let bits = if last { *byte } else { byte & 0x7f };
-        number |= u64::from(bits) << (7 * index);
-        if last || byte & 0x80 == 0 {
-            return Some((number, index + 1));
-        }
-    }
-    None
 }
 
 #[cfg(test)]

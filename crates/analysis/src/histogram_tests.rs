@@ -1,7 +1,8 @@
-//! Accuracy 12: merged shards against the sorted raw values; hostile bytes; records that never came home.
+//! Accuracy 12: merged shards against the sorted raw values; records that never came home.
 
 use super::*;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
+use kdyno_model::sample::LATENCY_NS_MIN;
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 
@@ -81,32 +82,6 @@ proptest! {
         }
         prop_assert!(matches!(distribution.mean(), Value::AtLeast(_)));
     }
-
-    #[test]
-    fn no_bytes_make_the_decoder_panic(
-        values in prop::collection::vec(1u64..1 << 50, 0..50),
-        flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
-        keep in any::<prop::sample::Index>(),
-    ) {
-        let mut bytes = encode(&values, DIGITS);
-        for (at, byte) in flips {
-            let at = at.index(bytes.len());
-            bytes[at] = byte;
-        }
-        let _ = Distribution::new().add_histogram(&bytes);
-        bytes.truncate(keep.index(bytes.len()));
-        let _ = Distribution::new().add_histogram(&bytes);
-    }
-
-    #[test]
-    fn no_counts_make_the_decoder_panic(
-        counts in prop::collection::vec(prop_oneof![any::<u8>(), Just(0xff), Just(0x80)], 0..200)
-    ) {
-        let mut bytes = encode(&[], DIGITS)[..V2_HEAD_BYTES].to_vec();
-        bytes[4..8].copy_from_slice(&(counts.len() as u32).to_be_bytes());
-        bytes.extend_from_slice(&counts);
-        let _ = Distribution::new().add_histogram(&bytes);
-    }
 }
 
 #[test]
@@ -134,20 +109,4 @@ fn clamped_values_are_at_least_the_end_of_the_range() {
     let distribution = merged(&[vec![5, LATENCY_NS_MAX + 7]], DIGITS);
     assert_eq!(distribution.quantile(0.5), Value::Is(5.0));
     assert_eq!(distribution.max(), Value::AtLeast(LATENCY_NS_MAX as f64));
-}
-
-#[test]
-fn claims_beyond_our_range_are_refused_before_they_take_memory() {
-    let whole = encode(&[1, 2, 3], DIGITS);
-    let with = |at: usize, byte: u8| {
-        let mut bytes = whole.clone();
-        bytes[at] = byte;
-        decode(&bytes)
-    };
-    assert!(decode(&whole).is_ok());
-    // In order: cookie, length, offset, digits, lowest, highest, ratio.
-    for at in [0, 4, 11, 15, 16, 24, 32] {
-        assert!(with(at, 5).is_err(), "byte {at}");
-    }
-    assert!(decode(&whole[..30]).is_err());
 }

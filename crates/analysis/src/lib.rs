@@ -1,8 +1,7 @@
 //! From samples to findings. Pure.
 //!
 //! [`evidence`] holds what one trial left; [`histogram`] merges and reads latencies; [`trial`] states the
-//! trial's numbers and [`caveats`] the reasons to doubt them; [`series`] draws its course over time;
-//! [`identity`] holds sums that must agree exactly, or kdyno has a defect.
+//! trial's numbers and [`caveats`] the reasons to doubt them; [`series`] draws its course over time.
 //!
 //! Invariant: no socket, file, clock, environment or randomness; the same evidence gives the same findings.
 
@@ -10,7 +9,6 @@ pub mod caveats;
 pub mod cpu;
 pub mod evidence;
 pub mod histogram;
-pub mod identity;
 pub mod series;
 pub mod tally;
 pub mod trial;

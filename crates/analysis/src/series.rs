@@ -27,7 +27,7 @@ pub fn trial(evidence: &TrialEvidence<'_>) -> Result<TrialSeries, AnalysisError>
                 percentiles: percentiles(evidence, name)?,
             })
         })
-        .collect::<Result<_, _>>()?;
+        .collect::<Result<_, AnalysisError>>()?;
     Ok(TrialSeries {
         trial: evidence.trial,
         label: evidence.plan.label.clone(),

@@ -4,6 +4,12 @@ use crate::evidence::{NS_PER_S, TrialEvidence, Window};
 use crate::histogram::{AnalysisError, Distribution};
 use kdyno_model::sample::{ClientTotals, Counts, Grain, Phase, Sample, Timing};
 
+/// Seconds' worth of offered records that may be in flight at the window's end without a doubt.
+pub const IN_FLIGHT_S: f64 = 0.1;
+
+/// Reasons of failed records that came from waiting too long, not from a broker.
+const GIVEN_UP: [&str; 2] = ["max-block", "delivery-timeout"];
+
 /// What was counted of one load item.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ItemTally {
@@ -57,6 +63,23 @@ impl ItemTally {
     /// Achieved ÷ offered in the window; `None` when nothing was offered.
     pub fn achieved_share(&self) -> Option<f64> {
         ratio(self.windowed.achieved, self.offered)
+    }
+
+    /// Share of the window's offered records that were carried in it: accepted, and acknowledged. `None` when
+    /// nothing was offered.
+    ///
+    /// A client accepts until its buffer is full, so what is accepted shows an overload late or never;
+    /// acknowledgements show it at once. Records that a broker refused had their outcome in time; those that the
+    /// client gave up waiting for had not. Acknowledgements may lag by [`IN_FLIGHT_S`]: the window begins and ends
+    /// with records in flight, not always the same number.
+    pub fn carried_share(&self, window: Window) -> Option<f64> {
+        let refused = self.windowed.failed.iter().filter(|(reason, _)| !GIVEN_UP.contains(&reason.as_str()));
+        let refused = refused.fold(0u64, |sum, (_, records)| sum.saturating_add(*records));
+        let known = self.windowed.acknowledged.saturating_add(refused);
+        let missing = self.offered.saturating_sub(known) as f64;
+        let in_flight = self.offered as f64 * IN_FLIGHT_S / window.seconds();
+        let carried = if missing > in_flight { known } else { self.offered };
+        ratio(carried.min(self.windowed.achieved), self.offered)
     }
 
     /// Sum over the clients of each one's average over its own whole run, records per second.

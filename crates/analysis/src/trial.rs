@@ -120,7 +120,10 @@ fn item_value(item: &Item<'_>, window: Option<Window>, name: &str) -> Value {
             .map(|share| if share >= TARGET_SHARE_MIN { 1.0 } else { 0.0 }),
         "failed" => measured(item, window, tally::failed(&tally.measured)),
         "unresolved" => measured(item, window, tally.measured.unresolved),
-        "records_per_batch" => ratio(windowed.acknowledged, windowed.batches),
+        // One of the two is 0: an item produces or consumes.
+        "records_per_batch" => {
+            ratio(windowed.acknowledged.saturating_add(windowed.fetched), windowed.batches)
+        }
         "bytes_per_request" => ratio(windowed.request_bytes, windowed.requests),
         "response_over_service" => response_over_service(item),
         "fetched_per_s" => per_s(windowed.fetched),
@@ -214,17 +217,4 @@ fn host_value(evidence: &TrialEvidence<'_>, window: Option<Window>, name: &str) 
         _ => None,
     });
     found.map_or(Value::None, Value::Is)
-}
-
-/// Latencies of an item's measured records by timing, for exports.
-pub fn latencies(
-    evidence: &TrialEvidence<'_>,
-    item: &str,
-) -> Result<BTreeMap<Timing, Distribution>, AnalysisError> {
-    let tally = ItemTally::of(evidence, item, evidence.window());
-    let mut merged = BTreeMap::new();
-    for timing in Timing::ALL {
-        merged.insert(timing, tally::measured_latencies(evidence, item, timing, &tally)?);
-    }
-    Ok(merged)
 }

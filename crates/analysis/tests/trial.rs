@@ -9,7 +9,7 @@ use kdyno_model::finding::{Caveat, Value, Weight};
 use kdyno_model::metric::{SubjectKind, names};
 use kdyno_model::plan::{Compression, Payload, Storage, SystemPlan};
 use kdyno_model::run::{Event, event_kind};
-use kdyno_model::sample::{Grain, NoiseReading, Phase, Timing, series};
+use kdyno_model::sample::{Counts, Grain, NoiseReading, Phase, Timing, series};
 
 /// The value of a bucket: the largest that is equivalent at so many digits.
 fn at_digits(ns: u64, digits: u8) -> f64 {
@@ -32,6 +32,7 @@ fn every_metric_of_every_subject_is_stated_and_known() {
     let findings = trial.findings();
     for (subject, kind) in [
         ("writers", SubjectKind::Produce),
+        ("readers", SubjectKind::Consume),
         ("brokers", SubjectKind::Broker),
         ("broker-0", SubjectKind::Broker),
         ("broker-1", SubjectKind::Broker),
@@ -41,10 +42,6 @@ fn every_metric_of_every_subject_is_stated_and_known() {
         for name in names(kind) {
             assert_ne!(trial.value(&format!("{subject}.{name}")), Value::None, "{subject}.{name}");
         }
-    }
-    let readers = names(SubjectKind::Consume);
-    for name in readers.iter().filter(|name| !name.contains('.')) {
-        assert_ne!(trial.value(&format!("readers.{name}")), Value::None, "readers.{name}");
     }
     assert!(findings.iter().all(|finding| finding.trial == trial.evidence().trial));
 }
@@ -75,6 +72,7 @@ fn the_figures_of_a_clean_trial() {
         ("writers.block.max", 0.0),
         ("readers.fetched_per_s", 1000.0),
         ("readers.fetched_mib_per_s", 140_000.0 / 1_048_576.0),
+        ("readers.records_per_batch", 20.0),
         ("readers.bytes_per_request", 29_000.0),
         ("broker-0.cpu_percent", 40.0),
         ("broker-0.cpu_us_per_record", 400.0),
@@ -149,6 +147,8 @@ fn records_that_never_came_home_lie_above_the_quantiles() {
     assert_eq!(
         trial.caveats(),
         [
+            // Of what the client gave up waiting for nobody knows whether it was carried.
+            (Weight::Caveat, Caveat::OfferedNotAchieved { item: item(), share: 0.985 }),
             (Weight::Caveat, Caveat::Failures { item: item(), reason, records: 100 }),
             (Weight::Caveat, Caveat::Unresolved { item: item(), records: 50 }),
         ]
@@ -189,6 +189,43 @@ fn a_killed_trial_is_counted_up_to_its_last_whole_second() {
 }
 
 #[test]
+fn outcomes_that_come_after_a_stop_do_not_lengthen_the_window() {
+    let mut trial = Trial::clean();
+    // Stopped in second 8; five seconds later the rest of that second is written off.
+    trial.samples.retain(|row| row.grain == Grain::Second && row.t0_second < 8);
+    trial.second(8, 8);
+    *trial.counts(8) = Counts { offered: 500, achieved: 500, ..Counts::default() };
+    let mut open = trial.samples[trial.samples.len() - 2].clone();
+    (open.written_second, open.counts) = (13, Counts { unresolved: 500, ..Counts::default() });
+    trial.samples.push(open);
+    trial.account();
+    trial.events = vec![event(event_kind::CUT_SHORT, "kdyno", "interrupted")];
+    trial.is("writers.offered_per_s", 1000.0);
+    trial.is("writers.acked_per_s", 1000.0);
+    trial.is("readers.fetched_per_s", 1000.0);
+}
+
+#[test]
+fn acknowledgements_in_flight_at_the_windows_end_are_no_doubt() {
+    let carried = |missing: u64, refused: u64| {
+        let mut trial = Trial::clean();
+        let counts = trial.counts(11);
+        counts.acknowledged -= missing + refused;
+        counts.unresolved += missing;
+        if refused > 0 {
+            counts.failed.insert("MESSAGE_TOO_LARGE".into(), refused);
+        }
+        trial.account();
+        let caveats = trial.caveats();
+        !caveats.iter().any(|(_, caveat)| matches!(caveat, Caveat::OfferedNotAchieved { .. }))
+    };
+    // 100 ms bring 100 records, 1 % of the window's.
+    assert!(carried(100, 0));
+    assert!(!carried(101, 0));
+    assert!(carried(50, 400), "what a broker refused had its outcome in time");
+}
+
+#[test]
 fn a_trial_that_ended_in_the_warm_up_states_nothing() {
     let mut trial = Trial::clean();
     trial.samples.retain(|row| row.grain == Grain::Second && row.written_second < 2);
@@ -221,7 +258,7 @@ fn assert_doubts(doubts: impl IntoIterator<Item = Doubt>) {
 #[test]
 fn each_doubt_about_the_load_is_named_by_what_causes_it() {
     let item = || "writers".to_owned();
-    let doubts: [Doubt; 5] = [
+    let doubts: [Doubt; 6] = [
         (
             |trial| {
                 for second in 2..12 {
@@ -230,6 +267,18 @@ fn each_doubt_about_the_load_is_named_by_what_causes_it() {
             },
             Weight::Caveat,
             Caveat::OfferedNotAchieved { item: item(), share: 0.99 },
+        ),
+        (
+            |trial| {
+                // The buffer takes what the cluster does not carry, and holds it when the window ends.
+                for second in 2..12 {
+                    trial.counts(second).acknowledged = 700;
+                }
+                trial.late_acknowledgements(3000, 14);
+                trial.account();
+            },
+            Weight::Caveat,
+            Caveat::OfferedNotAchieved { item: item(), share: 0.7 },
         ),
         (
             |trial| trial.totals[1].counts.offered += 2,
@@ -267,7 +316,7 @@ fn each_doubt_about_the_load_is_named_by_what_causes_it() {
 
 #[test]
 fn each_doubt_about_host_and_system_is_named_by_what_causes_it() {
-    let doubts: [Doubt; 6] = [
+    let doubts: [Doubt; 4] = [
         (
             |trial| {
                 for reading in trial.probes.iter_mut().filter(|reading| reading.subject == "worker-0") {
@@ -275,7 +324,13 @@ fn each_doubt_about_host_and_system_is_named_by_what_causes_it() {
                 }
             },
             Weight::Caveat,
-            Caveat::WorkerBusy { cpu_percent: 90.0, threads: 1 },
+            Caveat::WorkerBusy { cpu_percent: 90.0, cores: 1 },
+        ),
+        (
+            // One thread has all that the worker uses, the others are idle; a core for each would be enough.
+            |trial| trial.threads([("writers", 0.8), ("readers", 0.1)]),
+            Weight::Caveat,
+            Caveat::ThreadBusy { thread: "writers".into(), cpu_percent: 80.0 },
         ),
         (
             |trial| {
@@ -298,6 +353,13 @@ fn each_doubt_about_host_and_system_is_named_by_what_causes_it() {
             Weight::Caveat,
             Caveat::MemoryStorage,
         ),
+    ];
+    assert_doubts(doubts);
+}
+
+#[test]
+fn each_event_that_makes_a_trial_doubtful_is_told() {
+    let doubts: [Doubt; 6] = [
         (
             |trial| trial.events = vec![event(event_kind::PROCESS_DIED, "broker-1", "exit 137"); 2],
             Weight::Caveat,
@@ -307,6 +369,26 @@ fn each_doubt_about_host_and_system_is_named_by_what_causes_it() {
             |trial| trial.events = vec![event(event_kind::UNKNOWN_SETTING, "num.io.thread", "not known"); 2],
             Weight::Caveat,
             Caveat::UnknownSetting { setting: "num.io.thread".into(), detail: "not known".into() },
+        ),
+        (
+            |trial| trial.events = vec![event(event_kind::HOST_SHARED, "host", "run 7"); 2],
+            Weight::Caveat,
+            Caveat::HostShared { detail: "run 7".into() },
+        ),
+        (
+            |trial| {
+                trial.events =
+                    ["first", "second"].map(|d| event(event_kind::FETCH_ERROR, "readers", d)).into();
+                // Before T0 nothing is measured.
+                trial.events.push(Event { at_ns: None, ..trial.events[0].clone() });
+            },
+            Weight::Caveat,
+            Caveat::FetchErrors { item: "readers".into(), events: 2, first: "first".into() },
+        ),
+        (
+            |trial| trial.events = vec![event(event_kind::RECORDS_SKIPPED, "readers", "5 records")],
+            Weight::Caveat,
+            Caveat::RecordsSkipped { item: "readers".into(), events: 1, first: "5 records".into() },
         ),
         (
             |trial| trial.events = vec![event(event_kind::CUT_SHORT, "kdyno", "interrupted")],
@@ -337,8 +419,11 @@ fn rounded(caveat: &Caveat) -> Caveat {
     let round = |value: f64| (value * 1e6).round() / 1e6;
     match caveat.clone() {
         Caveat::Steal { share } => Caveat::Steal { share: round(share) },
-        Caveat::WorkerBusy { cpu_percent, threads } => {
-            Caveat::WorkerBusy { cpu_percent: round(cpu_percent), threads }
+        Caveat::WorkerBusy { cpu_percent, cores } => {
+            Caveat::WorkerBusy { cpu_percent: round(cpu_percent), cores }
+        }
+        Caveat::ThreadBusy { thread, cpu_percent } => {
+            Caveat::ThreadBusy { thread, cpu_percent: round(cpu_percent) }
         }
         other => other,
     }

@@ -33,11 +33,12 @@ pub struct Finding {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Caveat {
-    /// An open loop achieved less than 99.5 % of what it offered.
+    /// An open loop offered more than was carried: in the window less than 99.5 % of it was accepted, or
+    /// acknowledged.
     OfferedNotAchieved {
         /// Load item.
         item: String,
-        /// achieved ÷ offered.
+        /// What was carried ÷ what was offered; the lower of the two.
         share: f64,
     },
     /// offered ≠ acknowledged + failed + unresolved: a defect of kdyno.
@@ -70,12 +71,20 @@ pub enum Caveat {
         /// How many.
         records: u64,
     },
-    /// The worker used more than 75 % of the processors it may use.
+    /// A thread of the load generator used more than 75 % of a core.
+    ThreadBusy {
+        /// Its name: the load item it works for, or a name of the program's own.
+        thread: String,
+        /// Percent of one core.
+        cpu_percent: f64,
+    },
+    /// The load generator used more than 75 % of what its event loop threads can get from the processors, though
+    /// none of them is busy alone.
     WorkerBusy {
         /// Percent of one core.
         cpu_percent: f64,
-        /// Event loop threads it has.
-        threads: u32,
+        /// What it could use at most: event loop threads or processors, whichever are fewer.
+        cores: u32,
     },
     /// The load generator's own lag is more than a tenth of the response at p99.
     LagLarge {
@@ -100,6 +109,29 @@ pub enum Caveat {
     OtherLoad {
         /// Percent of one core.
         cpu_percent: f64,
+    },
+    /// Another measured run used this host at the same time.
+    HostShared {
+        /// One lowercase sentence: which.
+        detail: String,
+    },
+    /// Partitions could not be fetched from for a while, or what was fetched is damaged.
+    FetchErrors {
+        /// Load item.
+        item: String,
+        /// How many events tell of it: one when a partition's error changes.
+        events: u64,
+        /// What the first of them says.
+        first: String,
+    },
+    /// Records were gone before they were fetched.
+    RecordsSkipped {
+        /// Load item.
+        item: String,
+        /// How often that happened.
+        events: u64,
+        /// What the first event says.
+        first: String,
     },
     /// The logs lay in memory-backed storage.
     MemoryStorage,
@@ -130,7 +162,7 @@ pub enum Caveat {
         /// Load item.
         item: String,
     },
-    /// A group was asked for; partitions were assigned by kdyno instead.
+    /// A load item consumes: its partitions were assigned by kdyno, not by a group.
     AssignedNotGroup {
         /// Load item.
         item: String,

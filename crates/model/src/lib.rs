@@ -8,6 +8,7 @@
 
 pub mod expr;
 pub mod finding;
+pub mod histogram;
 pub mod input;
 pub mod metric;
 pub mod plan;

@@ -104,9 +104,9 @@ pub const ALL: &[Metric] = &[
     metric("acked_mib_per_s_sum_of_clients", SEND, Unit::MibPerS, "the same in value bytes"),
     metric("achieved_share", SEND, Unit::Ratio, "achieved divided by offered"),
     metric("target_reached", SEND, Unit::YesNo, "acknowledged at least 99.5 % of the offered rate"),
-    metric("failed", SEND, Unit::Count, "records of the window that failed"),
-    metric("unresolved", SEND, Unit::Count, "records of the window whose outcome stayed open"),
-    metric("records_per_batch", SEND, Unit::Count, "acknowledged records per record batch"),
+    metric("failed", SEND, Unit::Count, "records of the measure phase that failed"),
+    metric("unresolved", SEND, Unit::Count, "records of the measure phase whose outcome stayed open"),
+    metric("records_per_batch", LOAD, Unit::Count, "acknowledged or fetched records per record batch"),
     metric("bytes_per_request", LOAD, Unit::Bytes, "bytes per produce request, or per fetch response"),
     metric("response_over_service", SEND, Unit::Ratio, "mean response time divided by mean service time"),
     metric("fetched_per_s", READ, Unit::RecordsPerS, "records fetched in the window"),
@@ -169,12 +169,11 @@ impl Address {
     }
 }
 
-/// The timings a kind of load item has: a fetch has a request and nothing before it.
+/// The timings a kind of subject has: only records that are produced have an intended instant to count from.
 fn timings(kind: SubjectKind) -> &'static [(&'static str, crate::sample::Timing)] {
     match kind {
         Produce => TIMINGS,
-        Consume => &[("request", crate::sample::Timing::Request)],
-        Broker | Worker | Host => &[],
+        Consume | Broker | Worker | Host => &[],
     }
 }
 
@@ -245,7 +244,9 @@ mod tests {
         assert_eq!(unit(Produce, "response.p99.9"), Some(Unit::Ns));
         assert_eq!(unit(Produce, "response.p98"), None);
         assert_eq!(unit(Host, "cpu_percent"), Some(Unit::PercentOfCore));
-        assert_eq!(unit(Consume, "response.p99"), None);
+        assert_eq!(unit(Consume, "records_per_batch"), Some(Unit::Count));
+        assert!(names(Consume).iter().all(|name| !name.contains('.')), "a fetch is not timed");
+        assert_eq!((unit(Consume, "request.p99"), unit(Consume, "response.p99")), (None, None));
         assert!(names(Broker).contains(&"cpu_us_per_record".to_owned()));
     }
 

@@ -93,6 +93,12 @@ pub mod event_kind {
     pub const CUT_SHORT: &str = "cut-short";
     /// The trial's brokers were given a setting that they do not know; the subject names it.
     pub const UNKNOWN_SETTING: &str = "unknown-setting";
+    /// A partition could not be fetched from, or what was fetched is damaged; the subject names the load item.
+    pub const FETCH_ERROR: &str = "fetch-error";
+    /// Records were gone before they were fetched; the subject names the load item.
+    pub const RECORDS_SKIPPED: &str = "records-skipped";
+    /// Another measured run used this host at the same time; the detail says which.
+    pub const HOST_SHARED: &str = "host-shared";
 }
 
 /// How a run ended.

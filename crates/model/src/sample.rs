@@ -239,6 +239,9 @@ pub mod series {
     pub const NET_RECEIVE_BYTES_TOTAL: &str = "net_receive_bytes_total";
     /// Host only.
     pub const NET_TRANSMIT_BYTES_TOTAL: &str = "net_transmit_bytes_total";
+    /// Workers only: processor time of one thread; the thread's name follows, which is that of the load item it
+    /// works for, cut off as the kernel does. A second thread of the same name is `NAME#2`.
+    pub const THREAD_CPU_S_TOTAL_OF: &str = "thread_cpu_s_total.";
     /// Processes: involuntary context switches.
     pub const CONTEXT_SWITCHES_INVOLUNTARY_TOTAL: &str = "context_switches_involuntary_total";
 }

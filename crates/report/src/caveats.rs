@@ -66,7 +66,11 @@ pub fn kind(caveat: &Caveat) -> &'static str {
         Caveat::SamplesMissing { .. } => "samples-missing",
         Caveat::Failures { .. } => "failures",
         Caveat::Unresolved { .. } => "unresolved",
+        Caveat::ThreadBusy { .. } => "thread-busy",
         Caveat::WorkerBusy { .. } => "worker-busy",
+        Caveat::HostShared { .. } => "host-shared",
+        Caveat::FetchErrors { .. } => "fetch-errors",
+        Caveat::RecordsSkipped { .. } => "records-skipped",
         Caveat::LagLarge { .. } => "lag-large",
         Caveat::SharedProcessors { .. } => "shared-processors",
         Caveat::Steal { .. } => "steal",
@@ -119,15 +123,19 @@ fn group_of(caveat: &Caveat) -> (u8, String) {
         Caveat::OfferedNotAchieved { item, .. } => (5, item.clone()),
         Caveat::Failures { item, reason, .. } => (6, format!("{item} {reason}")),
         Caveat::Unresolved { item, .. } => (7, item.clone()),
-        Caveat::WorkerBusy { .. } => (8, String::new()),
-        Caveat::LagLarge { item, .. } => (9, item.clone()),
-        Caveat::Steal { .. } => (10, String::new()),
-        Caveat::OtherLoad { .. } => (11, String::new()),
-        Caveat::SharedProcessors { .. } => (12, String::new()),
-        Caveat::ClosedLoop { item } => (13, item.clone()),
-        Caveat::MemoryStorage => (14, String::new()),
-        Caveat::PooledCompression { item } => (15, item.clone()),
-        Caveat::AssignedNotGroup { item } => (16, item.clone()),
+        Caveat::FetchErrors { item, .. } => (8, item.clone()),
+        Caveat::RecordsSkipped { item, .. } => (9, item.clone()),
+        Caveat::ThreadBusy { thread, .. } => (10, thread.clone()),
+        Caveat::WorkerBusy { .. } => (11, String::new()),
+        Caveat::LagLarge { item, .. } => (12, item.clone()),
+        Caveat::HostShared { detail } => (13, detail.clone()),
+        Caveat::Steal { .. } => (14, String::new()),
+        Caveat::OtherLoad { .. } => (15, String::new()),
+        Caveat::SharedProcessors { .. } => (16, String::new()),
+        Caveat::ClosedLoop { item } => (17, item.clone()),
+        Caveat::MemoryStorage => (18, String::new()),
+        Caveat::PooledCompression { item } => (19, item.clone()),
+        Caveat::AssignedNotGroup { item } => (20, item.clone()),
     }
 }
 
@@ -163,7 +171,8 @@ fn what(first: &Caveat, group: &[&Caveat]) -> String {
     match first {
         Caveat::OfferedNotAchieved { item, .. } => {
             format!(
-                "{item}: only {} of the offered records were accepted in time, below 99.5 %",
+                "{item}: only {} of the offered records were accepted and acknowledged in the window, below 99.5 %: \
+                 latencies grow with the length of the trial and must not be used",
                 over(percent)
             )
         }
@@ -183,10 +192,20 @@ fn what(first: &Caveat, group: &[&Caveat]) -> String {
             over(units::count)
         ),
         Caveat::LagLarge { item, .. } => what_lag(item, group),
-        Caveat::WorkerBusy { threads, .. } => format!(
-            "the load generator used {} of a core with {threads} event loop thread{}: it may be the limit itself",
-            over(percent_of_core),
-            if *threads == 1 { "" } else { "s" }
+        Caveat::ThreadBusy { thread, .. } => format!(
+            "the load generator's thread {thread} used {} of a core: it may be the limit itself",
+            over(percent_of_core)
+        ),
+        Caveat::WorkerBusy { cores, .. } => format!(
+            "the load generator used {} of a core, of {cores} that it could use at most: it may be the limit itself",
+            over(percent_of_core)
+        ),
+        Caveat::FetchErrors { item, first, .. } => {
+            format!("{item}: fetching met errors, told in {} events; the first: {first}", over(units::count))
+        }
+        Caveat::RecordsSkipped { item, first, .. } => format!(
+            "{item}: records were gone before they were fetched, told in {} events; the first: {first}",
+            over(units::count)
         ),
         Caveat::Steal { .. } => format!("the hypervisor took {} of the processor time", over(percent)),
         Caveat::OtherLoad { .. } => {
@@ -203,7 +222,10 @@ fn figure(caveat: &Caveat) -> Option<f64> {
         Caveat::AccountingBroken { difference, .. } => Some(*difference as f64),
         Caveat::SamplesMissing { records, .. } => Some(*records as f64),
         Caveat::Failures { records, .. } | Caveat::Unresolved { records, .. } => Some(*records as f64),
-        Caveat::WorkerBusy { cpu_percent, .. } | Caveat::OtherLoad { cpu_percent } => Some(*cpu_percent),
+        Caveat::FetchErrors { events, .. } | Caveat::RecordsSkipped { events, .. } => Some(*events as f64),
+        Caveat::ThreadBusy { cpu_percent, .. }
+        | Caveat::WorkerBusy { cpu_percent, .. }
+        | Caveat::OtherLoad { cpu_percent } => Some(*cpu_percent),
         _ => None,
     }
 }
@@ -248,6 +270,9 @@ fn what_plain(caveat: &Caveat) -> String {
         Caveat::CutShort { reason } => format!("the trial ended before its plan did: {reason}"),
         Caveat::ProcessDied { subject } => format!("{subject} ended in the middle of the trial"),
         Caveat::UnknownSetting { detail, .. } => detail.clone(),
+        Caveat::HostShared { detail } => {
+            format!("another measured run used this host at the same time: {detail}")
+        }
         Caveat::PooledCompression { item } => {
             format!("{item}: payloads from a pool compress differently from real ones")
         }
@@ -260,6 +285,9 @@ fn what_plain(caveat: &Caveat) -> String {
         | Caveat::SamplesMissing { .. }
         | Caveat::Failures { .. }
         | Caveat::Unresolved { .. }
+        | Caveat::FetchErrors { .. }
+        | Caveat::RecordsSkipped { .. }
+        | Caveat::ThreadBusy { .. }
         | Caveat::WorkerBusy { .. }
         | Caveat::LagLarge { .. }
         | Caveat::OtherLoad { .. }
@@ -286,7 +314,12 @@ fn advice(caveat: &Caveat) -> &'static str {
             _ => "the run's events and the brokers' logs say when and why",
         },
         Caveat::Unresolved { .. } => "lengthen `phases.drain`, or look for a broker that stopped answering",
-        Caveat::WorkerBusy { .. } => {
+        Caveat::FetchErrors { .. } => "the run's events and the brokers' logs say when and why",
+        Caveat::RecordsSkipped { .. } => {
+            "keep records longer (`retention.ms` and `retention.bytes` of the topic), or read faster"
+        }
+        Caveat::HostShared { .. } => "run one at a time, and repeat",
+        Caveat::ThreadBusy { .. } | Caveat::WorkerBusy { .. } => {
             "use fewer clients or larger batches, pooled payloads, or a machine of its own for the load"
         }
         Caveat::LagLarge { .. } => {
@@ -321,6 +354,7 @@ mod tests {
         let b = Caveat::OfferedNotAchieved { item: "writers".to_owned(), share: 0.95 };
         let (what, advice) = words(&[&a, &b]);
         assert!(what.contains("90.0 % to 95.0 %"), "{what}");
+        assert!(what.contains("latencies grow") && what.contains("must not be used"), "{what}");
         assert!(advice.contains("offer less"), "{advice}");
     }
 
@@ -335,6 +369,28 @@ mod tests {
         let (what, advice) = words(&[&thread, &thread]);
         assert_eq!(what, "the brokers know no setting `num.io.thread`");
         assert!(advice.contains("`system.config`"), "{advice}");
+    }
+
+    #[test]
+    fn what_happened_while_fetching_is_told_with_the_first_event() {
+        let caveat = |events| Caveat::FetchErrors {
+            item: "readers".to_owned(),
+            events,
+            first: "client 0: partition 3: fetching failed: NOT_LEADER_OR_FOLLOWER".to_owned(),
+        };
+        let (what, _) = words(&[&caveat(2), &caveat(7)]);
+        assert_eq!(
+            what,
+            "readers: fetching met errors, told in 2 to 7 events; the first: client 0: partition 3: fetching \
+             failed: NOT_LEADER_OR_FOLLOWER"
+        );
+    }
+
+    #[test]
+    fn another_run_on_the_host_is_told() {
+        let shared = Caveat::HostShared { detail: "run 12 of first-light".to_owned() };
+        let told = "another measured run used this host at the same time: run 12 of first-light";
+        assert_eq!(single(&shared), told);
     }
 
     #[test]

@@ -4,8 +4,9 @@
 //! holds the latencies of acknowledged records only, because a histogram has no place for "never".
 
 use hdrhistogram::Histogram;
+use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
-use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
+use kdyno_model::histogram::{self, Damaged};
 use kdyno_model::sample::{Grain, Phase, Sample, Timing};
 use std::collections::BTreeMap;
 use std::time::{Duration, UNIX_EPOCH};
@@ -20,8 +21,8 @@ pub enum HlogError {
         stream: u16,
         /// Second of the records' t0.
         second: u32,
-        /// What the decoder says.
-        reason: String,
+        /// What is wrong with it.
+        reason: Damaged,
     },
     /// A histogram could not be written.
     #[error("cannot write the histogram log: {0}")]
@@ -81,14 +82,15 @@ fn comments(streams: &BTreeMap<u16, String>, samples: &[Sample]) -> Vec<String> 
         (*first, *last) = ((*first).min(row.t0_second), (*last).max(row.t0_second));
         let Some(name) = streams.get(&row.stream) else { continue };
         let (failed, unresolved) = open.entry(name).or_default();
-        *failed += row.counts.failed.values().sum::<u64>();
-        *unresolved += row.counts.unresolved;
+        // Saturates, because a damaged file may hold anything.
+        *failed = row.counts.failed.values().fold(*failed, |sum, records| sum.saturating_add(*records));
+        *unresolved = unresolved.saturating_add(row.counts.unresolved);
     }
     let phases = phases
         .iter()
         .map(|(phase, (first, last))| format!("{phase:?}").to_lowercase() + &format!(" {first}-{last}"));
     let mut comments = vec![format!("[Seconds: {}]", phases.collect::<Vec<_>>().join(", "))];
-    let open = open.iter().filter(|(_, (failed, unresolved))| failed + unresolved > 0);
+    let open = open.iter().filter(|(_, (failed, unresolved))| *failed > 0 || *unresolved > 0);
     comments.extend(open.map(|(name, (failed, unresolved))| {
         format!(
             "[{}: {failed} failed and {unresolved} unresolved records have no latency and are not in here; they \
@@ -102,7 +104,6 @@ fn comments(streams: &BTreeMap<u16, String>, samples: &[Sample]) -> Vec<String> 
 type Intervals<'a> = BTreeMap<(u32, &'a str), Histogram<u64>>;
 
 fn merged<'a>(streams: &'a BTreeMap<u16, String>, samples: &[Sample]) -> Result<Intervals<'a>, HlogError> {
-    let mut decoder = Deserializer::new();
     let mut intervals = Intervals::new();
     for sample in samples.iter().filter(|sample| sample.grain == Grain::Second) {
         let (Some(bytes), Some(name)) =
@@ -111,15 +112,14 @@ fn merged<'a>(streams: &'a BTreeMap<u16, String>, samples: &[Sample]) -> Result<
             continue;
         };
         let damaged =
-            |reason: String| HlogError::Histogram { stream: sample.stream, second: sample.t0_second, reason };
-        let part: Histogram<u64> =
-            decoder.deserialize(&mut bytes.as_slice()).map_err(|error| damaged(error.to_string()))?;
+            |reason| HlogError::Histogram { stream: sample.stream, second: sample.t0_second, reason };
+        let part = histogram::decode(bytes).map_err(damaged)?;
         match intervals.entry((sample.t0_second, name.as_str())) {
             std::collections::btree_map::Entry::Vacant(place) => {
                 place.insert(part);
             }
             std::collections::btree_map::Entry::Occupied(mut place) => {
-                place.get_mut().add(&part).map_err(|error| damaged(error.to_string()))?;
+                histogram::merge(place.get_mut(), &part).map_err(damaged)?;
             }
         }
     }
@@ -178,13 +178,36 @@ mod tests {
 
     #[test]
     fn a_damaged_histogram_is_an_error() {
-        let mut damaged = sample(0, 3, &[1_000]);
-        damaged.histograms.insert(Timing::Response, vec![1, 2, 3]);
+        let whole = sample(0, 3, &[1_000]).histograms[&Timing::Response].clone();
+        // Seven digits up to 2⁶³ would take gigabytes; three times 2⁶³ records cannot be counted.
+        let mut greedy = whole.clone();
+        (greedy[15], greedy[24]) = (7, 0x7f);
+        let mut countless = whole[..40].to_vec();
+        countless.extend([0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff].repeat(3));
+        countless[7] = 27;
         let streams = BTreeMap::from([(0, "writers".to_owned())]);
-        let error = response_log(&streams, &[damaged], 0, "0.1.0").expect_err("damaged");
-        assert!(
-            error.to_string().starts_with("cannot read the histogram of stream 0 in second 3"),
-            "{error}"
-        );
+        for (bytes, reason) in [
+            (vec![1, 2, 3], "it is cut off"),
+            (greedy, "its range or precision is not one of ours"),
+            (countless, "the counts overflow"),
+        ] {
+            let mut damaged = sample(0, 3, &[]);
+            damaged.histograms.insert(Timing::Response, bytes);
+            let error = response_log(&streams, &[damaged], 0, "0.1.0").expect_err(reason);
+            let told = format!("cannot read the histogram of stream 0 in second 3: {reason}");
+            assert_eq!(error.to_string(), told);
+        }
+    }
+
+    #[test]
+    fn counts_of_a_damaged_file_do_not_overflow() {
+        let mut rows = [sample(0, 3, &[1_000]), sample(0, 4, &[1_000])];
+        for row in &mut rows {
+            row.counts.failed = BTreeMap::from([("a".to_owned(), u64::MAX), ("b".to_owned(), 1)]);
+            row.counts.unresolved = u64::MAX;
+        }
+        let streams = BTreeMap::from([(0, "writers".to_owned())]);
+        let log = response_log(&streams, &rows, 0, "0.1.0").expect("a log");
+        assert!(log.contains(&format!("{} failed and {} unresolved", u64::MAX, u64::MAX)), "{log}");
     }
 }

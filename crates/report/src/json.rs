@@ -10,6 +10,7 @@ use crate::units;
 use kdyno_model::finding::Value as Number;
 use kdyno_model::plan::{Plan, TrialRef};
 use kdyno_model::run::{Event, RunStatus};
+use kdyno_model::sample::NoiseReading;
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -51,6 +52,8 @@ struct RunDocument {
     cases: Vec<Case>,
     /// The trials, in the order of execution.
     trials: Vec<Trial>,
+    /// What the noise probe showed before a trial: one second of spinning, sleeping and loopback round trips.
+    noise: Vec<Noise>,
     /// Reasons to doubt the findings.
     caveats: Vec<Doubt>,
     /// Every number, of the measure phase.
@@ -102,6 +105,29 @@ struct Trial {
     cluster: BTreeMap<String, String>,
     /// The final command line of each process by its subject, e.g. `broker-0`.
     command_lines: BTreeMap<String, Vec<String>>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct Noise {
+    /// Index of the case, from 0.
+    case: u32,
+    /// Repeat, from 0.
+    repeat: u32,
+    /// Iterations of a fixed spin per microsecond, median of slices; null when it is no number.
+    spin_per_us: Option<f64>,
+    /// Slowest slice ÷ median slice of the spin; null when it is no number.
+    spin_worst_ratio: Option<f64>,
+    /// Lateness of absolute sleeps, ns: median.
+    sleep_late_ns_p50: u64,
+    /// 99th percentile of the same.
+    sleep_late_ns_p99: u64,
+    /// Round trip of one byte over loopback TCP, ns: median.
+    loopback_ns_p50: u64,
+    /// 99th percentile of the same.
+    loopback_ns_p99: u64,
+    /// Share of processor time that the hypervisor took during the probe, 0 to 1; null when it is no number.
+    steal_share: Option<f64>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -222,6 +248,7 @@ fn document(input: &ReportInput<'_>) -> RunDocument {
             .map(|(case, of)| Case { case, label: of.label.clone(), params: printed(&of.params) })
             .collect(),
         trials: plan.order.iter().map(|trial| trial_of(plan, *trial, input)).collect(),
+        noise: input.noise.iter().map(noise).collect(),
         caveats: input.caveats.iter().map(doubt).collect(),
         findings: input.findings.iter().map(figure).collect(),
         events: input.events.iter().map(happening).collect(),
@@ -248,6 +275,21 @@ fn trial_of(plan: &Plan, trial: TrialRef, input: &ReportInput<'_>) -> Trial {
         measured: input.findings.iter().any(|finding| finding.trial == trial),
         cluster: started.map(|start| start.cluster.clone()).unwrap_or_default(),
         command_lines: started.map(|start| start.command_lines.clone()).unwrap_or_default(),
+    }
+}
+
+fn noise((trial, reading): &(TrialRef, NoiseReading)) -> Noise {
+    let finite = |number: f64| Some(number).filter(|number| number.is_finite());
+    Noise {
+        case: trial.case,
+        repeat: trial.repeat,
+        spin_per_us: finite(reading.spin_per_us),
+        spin_worst_ratio: finite(reading.spin_worst_ratio),
+        sleep_late_ns_p50: reading.sleep_late_ns_p50,
+        sleep_late_ns_p99: reading.sleep_late_ns_p99,
+        loopback_ns_p50: reading.loopback_ns_p50,
+        loopback_ns_p99: reading.loopback_ns_p99,
+        steal_share: finite(reading.steal_share),
     }
 }
 

@@ -57,6 +57,7 @@ pub const CONSUME_RATES: &[Shown] = &[
     own("", "fetched", "fetched_mib_per_s"),
     of("brokers", "broker CPU", "per record", "cpu_us_per_record"),
     of("workers", "worker CPU", "per record", "cpu_us_per_record"),
+    own("records", "per batch", "records_per_batch"),
     own("bytes per", "request", "bytes_per_request"),
 ];
 

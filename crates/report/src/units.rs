@@ -38,22 +38,6 @@ pub fn number(number: f64, unit: Unit) -> String {
     }
 }
 
-/// The unit as words for a table head.
-#[must_use]
-pub fn name(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Count => "count",
-        Unit::RecordsPerS => "records/s",
-        Unit::MibPerS => "MiB/s",
-        Unit::Ns => "time",
-        Unit::Ratio => "ratio",
-        Unit::PercentOfCore => "% of one core",
-        Unit::CpuUsPerRecord => "CPU µs/record",
-        Unit::Bytes => "bytes",
-        Unit::YesNo => "yes/no",
-    }
-}
-
 /// The unit as a key of documents, the same as in the run file.
 #[must_use]
 pub fn key(unit: Unit) -> &'static str {

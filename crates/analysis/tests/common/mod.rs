@@ -106,6 +106,7 @@ impl Trial {
             fetched: PER_SECOND,
             fetched_bytes: 140_000,
             requests: 5,
+            batches: 50,
             request_bytes: 145_000,
             ..Counts::default()
         };
@@ -123,6 +124,26 @@ impl Trial {
         for row in self.samples.iter_mut().filter(|row| row.grain == Grain::Phase) {
             let records = if row.phase == Phase::Warmup { 2 } else { 10 } * PER_SECOND;
             fill(row, records, &stages_ns);
+        }
+    }
+
+    /// Acknowledgements of records of the window's last second that come in a later one.
+    pub fn late_acknowledgements(&mut self, records: u64, written: u32) {
+        let row = self.push(1, Grain::Second, Phase::Measure, 11, written);
+        row.counts.acknowledged = records;
+    }
+
+    /// Adds readings of the worker's threads, each with its share of a core.
+    pub fn threads<const N: usize>(&mut self, shares: [(&str, f64); N]) {
+        for second in -1i64..=15 {
+            for (thread, share) in shares {
+                self.probes.push(ProbeReading {
+                    at_ns: second * S.cast_signed() + 300_000_000,
+                    subject: "worker-0".into(),
+                    series: format!("{}{thread}", series::THREAD_CPU_S_TOTAL_OF),
+                    value: share * (second + 1) as f64,
+                });
+            }
         }
     }
 

@@ -233,6 +233,6 @@ fn metrics_text(text: &mut String) {
     let _ = write!(
         text,
         "\nLatency metrics of load items that produce are `TIMING.QUANTILE`, in ns: timings {timings}; quantiles \
-         {quantiles}, and `mean` and `max`. Load items that consume have `request` alone.\n"
+         {quantiles}, and `mean` and `max`. Load items that consume have none: a fetch is not timed.\n"
     );
 }

@@ -204,6 +204,7 @@ fn stream_findings(of: TrialRef, rate: f64) -> Vec<Finding> {
         is("writers.service.p99", 44.0e6),
         is("readers.fetched_per_s", rate - 3.0),
         is("readers.fetched_mib_per_s", 8.31),
+        is("readers.records_per_batch", 87.25),
         is("readers.bytes_per_request", 91_044.0),
         is("brokers.cpu_us_per_record", 6.42),
         is("brokers.cpu_percent", 143.0),

@@ -10,8 +10,12 @@ use crate::process::{ProcessId, ProcessRef};
 use kdyno_model::sample::{ProbeReading, series};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most threads whose context switches are read per process; a broker has about a hundred.
+/// Most threads that are read per process; a broker has about a hundred.
 const THREADS_MAX: usize = 4096;
+
+/// Subjects of which each thread's processor time is read: a load generator is at its limit when one of its
+/// threads is, however idle the others are.
+const WORKER_PREFIX: &str = "worker-";
 
 /// Reads all probes of a set of processes, and of the host.
 #[derive(Debug)]
@@ -27,6 +31,15 @@ struct Watched {
     subject: String,
     id: ProcessId,
     switches: SwitchCount,
+    /// A worker's threads by number.
+    threads: BTreeMap<u32, Named>,
+}
+
+/// A thread's name as the kernel has it, and as it is told apart from others of that name.
+#[derive(Debug)]
+struct Named {
+    name: String,
+    unique: String,
 }
 
 /// Involuntary context switches of a process. The kernel keeps them per thread and forgets a thread that ends, so
@@ -55,7 +68,8 @@ impl Sampler {
     pub fn add(&mut self, process: ProcessRef) {
         match ProcessId::of(process.pid) {
             Some(id) => {
-                self.watched.push(Watched { subject: process.subject, id, switches: SwitchCount::default() });
+                let (switches, threads) = (SwitchCount::default(), BTreeMap::new());
+                self.watched.push(Watched { subject: process.subject, id, switches, threads });
             }
             None => {
                 self.dead.insert(process.subject);
@@ -73,9 +87,12 @@ impl Sampler {
                 dead.insert(watched.subject.clone());
                 return false;
             };
-            readings.extend(
-                values.into_iter().map(|(series, value)| reading(at_ns, &watched.subject, series, value)),
-            );
+            let of = |(series, value): (&str, f64)| reading(at_ns, &watched.subject, series, value);
+            readings.extend(values.into_iter().map(of));
+            if watched.subject.starts_with(WORKER_PREFIX) {
+                let times = thread_times(watched.id.pid, &mut watched.threads, ticks_per_s);
+                readings.extend(times.iter().map(|(series, value)| of((series, *value))));
+            }
             true
         });
         if self.include_host {
@@ -118,16 +135,45 @@ fn process_values(watched: &mut Watched, ticks_per_s: f64) -> Option<Vec<Value>>
     Some(values)
 }
 
+/// Numbers of a process's threads.
+fn threads(pid: u32) -> impl Iterator<Item = u32> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
+    tasks.take(THREADS_MAX).filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok())
+}
+
 fn thread_switches(pid: u32) -> BTreeMap<u32, u64> {
-    let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return BTreeMap::new() };
-    tasks
-        .take(THREADS_MAX)
-        .filter_map(|task| {
-            let thread: u32 = task.ok()?.file_name().to_str()?.parse().ok()?;
-            let status = parse::read(&format!("/proc/{pid}/task/{thread}/status"))?;
-            Some((thread, parse::field(&status, "nonvoluntary_ctxt_switches:")?))
-        })
-        .collect()
+    let count = |thread: u32| {
+        let status = parse::read(&format!("/proc/{pid}/task/{thread}/status"))?;
+        Some((thread, parse::field(&status, "nonvoluntary_ctxt_switches:")?))
+    };
+    threads(pid).filter_map(count).collect()
+}
+
+/// Processor time of each thread, s, under a series of its own. `names` keeps them: of two threads with one name
+/// the one that was there first has it alone, whatever order they are listed in later.
+fn thread_times(pid: u32, names: &mut BTreeMap<u32, Named>, ticks_per_s: f64) -> Vec<(String, f64)> {
+    let time = |thread: u32| {
+        let text = parse::read(&format!("/proc/{pid}/task/{thread}/stat"))?;
+        let stat = parse::process_stat(&text)?;
+        let name = parse::process_name(&text)?;
+        // A thread that has just begun still has the name of the one that made it.
+        if names.get(&thread).is_none_or(|known| known.name != name) {
+            let unique = unused(name, names);
+            names.insert(thread, Named { name: name.to_owned(), unique });
+        }
+        let seconds = (stat.user_ticks + stat.system_ticks) as f64 / ticks_per_s;
+        Some((format!("{}{}", series::THREAD_CPU_S_TOTAL_OF, names[&thread].unique), seconds))
+    };
+    let mut all: Vec<u32> = threads(pid).collect();
+    all.sort_unstable();
+    all.into_iter().filter_map(time).collect()
+}
+
+/// The name itself, or the first of `NAME#2`, `NAME#3` … that no thread has.
+fn unused(name: &str, names: &BTreeMap<u32, Named>) -> String {
+    let is_used = |candidate: &String| names.values().any(|used| used.unique == *candidate);
+    let numbered = (2..).map(|number| format!("{name}#{number}"));
+    std::iter::once(name.to_owned()).chain(numbered).find(|candidate| !is_used(candidate)).unwrap_or_default()
 }
 
 impl SwitchCount {
@@ -197,6 +243,43 @@ mod tests {
         assert!(cpu >= 0.05, "no processor time seen");
         assert!(sampler.sample(1).is_empty());
         assert_eq!(sampler.dead(), ["x"]);
+    }
+
+    #[test]
+    fn each_thread_of_a_worker_is_read_by_its_name() {
+        use std::sync::atomic::{AtomicBool, Ordering};
+        static IS_OVER: AtomicBool = AtomicBool::new(false);
+        let spawn = |name: &str, spins: bool| {
+            let wait = move || {
+                while !IS_OVER.load(Ordering::Relaxed) {
+                    if !spins {
+                        std::thread::sleep(std::time::Duration::from_millis(5));
+                    }
+                }
+            };
+            std::thread::Builder::new().name(name.to_string()).spawn(wait).expect("a thread")
+        };
+        let all = [spawn("writers", true), spawn("a name that is cut off", false), spawn("writers", false)];
+        let me = |subject: &str| ProcessRef { subject: subject.to_string(), pid: std::process::id() };
+        let mut sampler = Sampler::new(vec![me("worker-0"), me("broker-0")], false);
+        let of = |thread: &str| format!("{}{thread}", series::THREAD_CPU_S_TOTAL_OF);
+        let names = [of("writers"), of("writers#2"), of("a name that is ")];
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+        let mut cpu = [None; 3];
+        let mut readings = Vec::new();
+        // Threads name themselves when they begin. Which of the two writers is first, the kernel says.
+        while (cpu.contains(&None) || cpu.iter().flatten().sum::<f64>() < 0.05)
+            && std::time::Instant::now() < deadline
+        {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            readings = sampler.sample(0);
+            cpu = names.each_ref().map(|name| value(&readings, "worker-0", name));
+        }
+        IS_OVER.store(true, Ordering::Relaxed);
+        all.into_iter().for_each(|thread| thread.join().expect("no panic"));
+        let cpu = cpu.map(|seconds| seconds.expect("each thread has a series"));
+        assert!(cpu[0].max(cpu[1]) >= 0.05 && cpu[0].min(cpu[1]) < 0.05 && cpu[2] < 0.05, "{cpu:?}");
+        assert_eq!(value(&readings, "broker-0", &names[0]), None, "only workers are read so");
     }
 
     #[test]

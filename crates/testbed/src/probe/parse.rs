@@ -35,6 +35,12 @@ pub(super) fn process_stat(text: &str) -> Option<ProcessStat> {
     Some(ProcessStat { user_ticks: number(11)?, system_ticks: number(12)?, rss_pages: number(21)? })
 }
 
+/// The name in `/proc/PID/stat`, or in that of a thread: between the first parenthesis and the last.
+pub(super) fn process_name(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once('(')?;
+    Some(rest.rsplit_once(')')?.0)
+}
+
 /// The first line of `/proc/stat`, in ticks. Guest time is contained in user and nice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct HostCpu {
@@ -90,6 +96,7 @@ mod tests {
     fn a_stat_line_with_an_evil_name() {
         let text = "42 (a) b (c) S 1 42 42 0 -1 4194560 100 0 0 0 7 8 0 0 20 0 1 0 12345 1000000 250 18446744073709551615\n";
         assert_eq!(process_stat(text), Some(ProcessStat { user_ticks: 7, system_ticks: 8, rss_pages: 250 }));
+        assert_eq!(process_name(text), Some("a) b (c"));
     }
 
     #[test]
@@ -104,7 +111,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_text_makes_a_parser_panic(text in "\\PC{0,300}") {
-            let _ = (process_stat(&text), host_cpu(&text), disk_line(&text), net_line(&text), field(&text, "a"));
+            let _ = (process_stat(&text), process_name(&text), host_cpu(&text), disk_line(&text), net_line(&text), field(&text, "a"));
         }
     }
 }
