@@ -11,6 +11,7 @@ use crate::schedule::mix;
 use bytes::{Bytes, BytesMut};
 use kdyno_kafka::producer::{Bodies, RecordShape, Sealed};
 use kdyno_kafka::records::{self, BatchHeader, BodySum, Compression, CrcShift, HEADER_BYTES};
+use kdyno_model::plan::{POOL_BATCHES_MIN, POOL_BYTES_MAX};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use std::rc::Rc;
@@ -19,12 +20,6 @@ use thiserror::Error;
 /// Bytes at the end of a unique value: run (8), producer (4), partition (4), sequence (8), t0 in ns since
 /// 1970 (8), all big-endian.
 pub const TRAILER_BYTES: u32 = 32;
-
-/// Fewest blocks of a pool: a client sends this many different batches before one comes again.
-const POOL_BLOCKS_MIN: u64 = 64;
-
-/// Largest pool: a large `batch.size` times [`POOL_BLOCKS_MIN`] must not take the machine's memory.
-const POOL_BYTES_MAX: u64 = 1 << 30;
 
 /// Bytes of buffers kept for the next batches: what a handful of brokers with full pipelines have in flight.
 const SPARE_BYTES_MAX: usize = 16 << 20;
@@ -77,7 +72,7 @@ fn encode_block(shape: RecordShape, count: u32, rng: &mut Pcg64) -> BytesMut {
 }
 
 impl Pool {
-    /// A pool of at least `pool_bytes` and [`POOL_BLOCKS_MIN`] blocks of `count` records each.
+    /// A pool of at least `pool_bytes` and [`POOL_BATCHES_MIN`] blocks of `count` records each.
     ///
     /// # Errors
     /// When the pool would be too large, or a block cannot be compressed.
@@ -90,7 +85,7 @@ impl Pool {
     ) -> Result<Self, PoolError> {
         let mut rng = Pcg64::seed_from_u64(mix(seed, 0x9001));
         let block_bytes = shape.body_bytes(count).max(1);
-        let blocks = pool_bytes.div_ceil(block_bytes).max(POOL_BLOCKS_MIN);
+        let blocks = pool_bytes.div_ceil(block_bytes).max(POOL_BATCHES_MIN);
         if blocks.saturating_mul(block_bytes) > POOL_BYTES_MAX {
             return Err(PoolError::TooLarge { blocks, block_bytes });
         }
@@ -337,7 +332,7 @@ mod tests {
             let shape = RecordShape { value_bytes: value };
             let compression = Compression::from_id(codec).unwrap();
             let pool = Rc::new(Pool::build(shape, max, 0, compression, 3).unwrap());
-            prop_assert_eq!(pool.blocks.len() as u64, POOL_BLOCKS_MIN);
+            prop_assert_eq!(pool.blocks.len() as u64, POOL_BATCHES_MIN);
             let mut payloads = Payloads::pooled(shape, max, compression, 0, pool, 0);
             let count = ((f64::from(max) * part) as u32).max(1);
             let values = open(&payloads.seal(0, 0, count, &marks(count)));

@@ -9,12 +9,9 @@ use crate::stream::{Clock, Stream, StreamContext, StreamError};
 use crate::wakeups::Wakeups;
 use kdyno_kafka::producer::{Partitioner, ProducerConfig, RecordShape};
 use kdyno_kafka::records::Compression;
-use kdyno_model::plan::{self, Payload, ProducePlan, Queue, Rate};
+use kdyno_model::plan::{self, Payload, ProducePlan, Queue, Rate, VALUE_BYTES_MAX};
 use kdyno_model::sample::{ClientTotals, Sample, StreamTotals};
 use std::rc::Rc;
-
-/// Largest value, 64 MiB: far above what a broker accepts by default, far below what breaks arithmetic.
-const VALUE_BYTES_MAX: u32 = 64 << 20;
 
 /// Most partitions of a topic one stream sends to.
 const PARTITIONS_MAX: usize = 10_000;

@@ -7,6 +7,14 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+/// Largest value of a record, bytes: far above what a broker accepts by default, far below what breaks
+/// arithmetic.
+pub const VALUE_BYTES_MAX: u32 = 64 << 20;
+/// Fewest batches of a pool of payloads: a client sends this many different ones before one comes again.
+pub const POOL_BATCHES_MIN: u64 = 64;
+/// Largest pool of payloads, bytes: it lies in the worker's memory.
+pub const POOL_BYTES_MAX: u64 = 1 << 30;
+
 /// One explicit, seeded experiment: what `kdyno run` executes and what the run file keeps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {

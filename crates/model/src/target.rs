@@ -9,8 +9,8 @@ use crate::units::{self, Dimension};
 use crate::yaml::{self, Node, Typed};
 use std::collections::BTreeMap;
 
-/// Longest prefix: topic names have 249 characters in all.
-const PREFIX_CHARS_MAX: usize = 50;
+/// Longest prefix, characters: topic names have 249 in all.
+pub const PREFIX_CHARS_MAX: usize = 50;
 /// Most brokers that are listed to ask first.
 const BOOTSTRAP_MAX: usize = 100;
 /// Most facts, nested ones counted singly.

@@ -1,8 +1,11 @@
 //! Whose doing a refusal is: a value set by hand is named by its option, not by the place that uses it.
 
 use crate::{Choices, PlanError, make};
-use kdyno_model::input::quoted;
+use kdyno_model::input::{Place, quoted};
 use kdyno_model::scenario::Scenario;
+
+/// Where a value set by hand stands: nowhere in the scenario. Lines of a text count from 1.
+pub(crate) const NOWHERE: Place = Place { line: 0, column: 0 };
 
 /// The option as it was typed, in backquotes.
 pub(crate) fn option(name: &str, value: &str) -> String {
@@ -15,28 +18,50 @@ pub(crate) fn blamed(error: PlanError, scenario: &Scenario, choices: &Choices) -
     if choices.set.is_empty() || !error.file.is_empty() {
         return error;
     }
-    let remains_without = |left_out: &dyn Fn(usize) -> bool| {
-        let kept = choices.set.iter().enumerate().filter(|(at, _)| !left_out(*at));
-        let set = kept.map(|(_, pair)| pair.clone()).collect();
+    let remains_with = |kept: &[usize]| {
+        let set = kept.iter().map(|at| choices.set[*at].clone()).collect();
         let outcome = make(scenario, &Choices { set, ..choices.clone() });
         outcome.is_err_and(|other| same(&other, &error))
     };
-    if remains_without(&|_| true) {
+    if remains_with(&[]) {
         return error;
     }
-    let alone: Vec<usize> =
-        (0..choices.set.len()).filter(|at| !remains_without(&|other| other == *at)).collect();
-    let named = choices.set.iter().enumerate().filter(|(at, _)| alone.is_empty() || alone.contains(at));
-    let options: Vec<String> = named.map(|(_, (name, value))| option(name, value)).collect();
-    let used = error
-        .place
-        .map(|place| format!(" (used at {}:{}:{})", scenario.file_name(), place.line, place.column));
+    let named = culprits(choices.set.len(), &remains_with);
+    let options = named.iter().map(|at| &choices.set[*at]).map(|(name, value)| option(name, value));
+    let options: Vec<String> = options.collect();
+    let place = error.place.filter(|place| *place != NOWHERE);
+    let used =
+        place.map(|place| format!(" (used at {}:{}:{})", scenario.file_name(), place.line, place.column));
     PlanError {
         file: options.join(" with "),
         place: None,
         message: error.message + &used.unwrap_or_default(),
         hint: error.hint,
     }
+}
+
+/// Those of `count` options that the error goes back to: those without which it would not have come up; where
+/// several bring it about by themselves, these; else the last ones that do so together.
+fn culprits(count: usize, remains_with: &dyn Fn(&[usize]) -> bool) -> Vec<usize> {
+    let mut left: Vec<usize> = (0..count).collect();
+    let without = |all: &[usize], at: usize| -> Vec<usize> {
+        all.iter().copied().filter(|other| *other != at).collect()
+    };
+    let needed: Vec<usize> = (0..count).filter(|at| !remains_with(&without(&left, *at))).collect();
+    if !needed.is_empty() {
+        return needed;
+    }
+    let enough: Vec<usize> = (0..count).filter(|at| remains_with(&[*at])).collect();
+    if !enough.is_empty() {
+        return enough;
+    }
+    for at in 0..count {
+        let fewer = without(&left, at);
+        if remains_with(&fewer) {
+            left = fewer;
+        }
+    }
+    left
 }
 
 /// The same mistake at the same place; which case met it first may differ.

@@ -100,7 +100,7 @@ fn set_by_hand(base: &Values, set: &[(String, String)]) -> Result<Vec<(String, T
     let mut found = Vec::new();
     for (name, value) in set {
         let option = by_hand::option(name, value);
-        let typed = Typed::assumed(value, kdyno_model::input::Place { line: 1, column: 1 });
+        let typed = Typed::assumed(value, by_hand::NOWHERE);
         if base.typed(name).is_none() {
             let mut error =
                 unknown_param(&Typed { text: name.clone(), ..typed }, base.names()).in_file(&option);

@@ -3,28 +3,10 @@
 use crate::PlanError;
 use crate::reader::Reader;
 use kdyno_model::scenario::client::kafka_number;
+use kdyno_model::scenario::managed::instead_of;
 use kdyno_model::units::{self, Dimension};
 use kdyno_model::yaml::Typed;
 use std::collections::BTreeMap;
-
-/// Broker settings that kdyno writes itself, each with what to use instead (may be empty).
-const MANAGED: &[(&str, &str)] = &[
-    ("broker.id", ""),
-    ("node.id", ""),
-    ("process.roles", "use `mode`"),
-    ("listeners", ""),
-    ("advertised.listeners", ""),
-    ("listener.security.protocol.map", ""),
-    ("inter.broker.listener.name", ""),
-    ("controller.listener.names", ""),
-    ("controller.quorum.voters", "use `mode: {controllers: N}`"),
-    ("controller.quorum.bootstrap.servers", "use `mode: {controllers: N}`"),
-    ("zookeeper.connect", "use `mode: {zookeeper: N}`"),
-    ("broker.rack", "use `racks`"),
-    ("log.dir", "use `storage`"),
-    ("log.dirs", "use `storage`"),
-    ("metadata.log.dir", "use `storage`"),
-];
 
 /// Whose settings are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,11 +41,10 @@ fn name_fits(reader: &Reader<'_>, name: &Typed, owner: Owner) -> Result<(), Plan
         let shown = kdyno_model::input::quoted(&name.text);
         return Err(reader.wrong(name, format!("{shown} cannot be the name of a Kafka setting")));
     }
-    if let Some((_, instead)) =
-        MANAGED.iter().find(|(known, _)| owner == Owner::Broker && *known == name.text)
+    if owner == Owner::Broker
+        && let Some(instead) = instead_of(&name.text)
     {
-        let error = reader.wrong(name, format!("kdyno writes `{}` itself", name.text));
-        return Err(if instead.is_empty() { error.hint("leave it out") } else { error.hint(*instead) });
+        return Err(reader.wrong(name, format!("kdyno writes `{}` itself", name.text)).hint(instead));
     }
     if name.text.starts_with("ssl.")
         || name.text.starts_with("sasl.")

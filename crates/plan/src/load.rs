@@ -6,8 +6,8 @@ use crate::reader::Reader;
 use crate::system::MIN_INSYNC;
 use kdyno_model::input::quoted;
 use kdyno_model::plan::{
-    Arrivals, LoadPlan, Payload, PhasesPlan, ProducePlan, Queue, Rate, RatePiece, Role, StartOffset,
-    SystemPlan, TopicPlan,
+    Arrivals, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Payload, PhasesPlan, ProducePlan, ProducerSettings,
+    Queue, Rate, RatePiece, Role, StartOffset, SystemPlan, TopicPlan, VALUE_BYTES_MAX,
 };
 use kdyno_model::scenario::file::{LoadFile, MeasureFile, PayloadFile, ProduceFile, RateFile, RoleFile};
 use kdyno_model::scenario::unknown_topic;
@@ -21,8 +21,6 @@ const CLIENTS_MAX: u32 = 10_000;
 const RATE_PER_S_MAX: f64 = 1e9;
 /// Most steps of a rate.
 const STEPS_MAX: usize = 1_000;
-/// Largest value, bytes; Kafka's own limits lie below.
-const VALUE_BYTES_MAX: u64 = 256 << 20;
 /// The end of each unique value says where the record comes from.
 const UNIQUE_BYTES_MIN: u64 = 32;
 /// What a lone record adds to its value, at most: batch header and the longest record header.
@@ -31,8 +29,6 @@ const RECORD_BYTES_EXTRA: u64 = 61 + 21;
 const MESSAGE_BYTES_MAX: u64 = 1_048_588;
 /// `payload: pooled` without a size.
 const POOL_BYTES: u64 = 8 << 20;
-/// Largest pool: it lies in the worker's memory.
-const POOL_BYTES_MAX: u64 = 1 << 30;
 /// Longest phase.
 const PHASE_NS_MAX: u64 = 30 * 86_400 * 1_000_000_000;
 /// Shortest drain of `auto`, for loads that only consume.
@@ -95,8 +91,8 @@ fn produce_plan(
     target: Target<'_>,
 ) -> Result<ProducePlan, PlanError> {
     let client = client::producer(reader, &item.client)?;
-    let value_bytes = reader.bytes(&typed.value, "value", 0..=VALUE_BYTES_MAX)?;
-    let payload = payload(reader, &typed.payload)?;
+    let value_bytes = reader.bytes(&typed.value, "value", 0..=u64::from(VALUE_BYTES_MAX))?;
+    let payload = payload(reader, &typed.payload, value_bytes, &client)?;
     if payload == Payload::Unique && value_bytes < UNIQUE_BYTES_MIN {
         return Err(reader
             .wrong(
@@ -125,7 +121,7 @@ fn value_fits(
     reader: &Reader<'_>,
     typed: &Typed,
     value_bytes: u64,
-    client: &kdyno_model::plan::ProducerSettings,
+    client: &ProducerSettings,
     target: Target<'_>,
 ) -> Result<(), PlanError> {
     let record = value_bytes + RECORD_BYTES_EXTRA;
@@ -180,18 +176,35 @@ fn enough_replicas(
     }
 }
 
-fn payload(reader: &Reader<'_>, typed: &PayloadFile) -> Result<Payload, PlanError> {
-    match typed {
-        PayloadFile::Word(typed) => {
-            Ok(match reader.word(typed, "payload", &["unique", "pooled"])?.as_str() {
-                "pooled" => Payload::Pooled { pool_bytes: POOL_BYTES },
-                _ => Payload::Unique,
-            })
-        }
-        PayloadFile::Pooled(typed) => {
-            Ok(Payload::Pooled { pool_bytes: reader.bytes(typed, "pooled", 1..=POOL_BYTES_MAX)? })
-        }
+fn payload(
+    reader: &Reader<'_>,
+    typed: &PayloadFile,
+    value_bytes: u64,
+    client: &ProducerSettings,
+) -> Result<Payload, PlanError> {
+    let (typed, pool_bytes) = match typed {
+        PayloadFile::Word(typed) => match reader.word(typed, "payload", &["unique", "pooled"])?.as_str() {
+            "pooled" => (typed, POOL_BYTES),
+            _ => return Ok(Payload::Unique),
+        },
+        PayloadFile::Pooled(typed) => (typed, reader.bytes(typed, "pooled", 1..=POOL_BYTES_MAX)?),
+    };
+    // A record above `batch.size` travels in a batch of its own.
+    let batch_bytes = u64::from(client.batch_bytes).max(value_bytes + RECORD_BYTES_EXTRA);
+    let batches = pool_bytes.div_ceil(batch_bytes).max(POOL_BATCHES_MIN);
+    let needed = batches * batch_bytes;
+    if needed > POOL_BYTES_MAX {
+        let message = format!(
+            "a pool of {batches} batches of up to {batch_bytes} bytes each takes up to {needed} bytes; at most \
+             {POOL_BYTES_MAX} are allowed"
+        );
+        let hint = match batches {
+            POOL_BATCHES_MIN => "lower `batch.size` or the value's size, or write `payload: unique`",
+            _ => "make the pool smaller by one batch",
+        };
+        return Err(reader.wrong(typed, message).hint(hint));
     }
+    Ok(Payload::Pooled { pool_bytes })
 }
 
 /// `20M`, or `20M each` per client.

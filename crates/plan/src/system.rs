@@ -6,7 +6,9 @@ use crate::reader::Reader;
 use kdyno_model::input::quoted;
 use kdyno_model::plan::{ClusterPlan, KafkaSource, Mode, Storage, SystemPlan, TopicPlan};
 use kdyno_model::scenario::file::{KafkaFile, ModeFile, StorageFile};
-use kdyno_model::scenario::version::{KRAFT_FROM, NEWEST, OLDEST, Version, ZOOKEEPER_BEFORE, is_release};
+use kdyno_model::scenario::version::{
+    KRAFT_FROM, LONE_KRAFT, NEWEST, OLDEST, Version, ZOOKEEPER_BEFORE, cannot_replicate_metadata, is_release,
+};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -34,6 +36,16 @@ pub(crate) fn cluster(reader: &Reader<'_>) -> Result<ClusterPlan, PlanError> {
     )?;
     let (kafka, version) = kafka(reader, &typed.kafka)?;
     let mode = mode(reader, &typed.mode, version)?;
+    let brokers = reader.small(&typed.brokers, "brokers", 1..=BROKERS_MAX)?;
+    if let KafkaSource::Release(release) = &kafka
+        && cannot_replicate_metadata(release, mode, brokers)
+    {
+        let cause = match &typed.mode {
+            ModeFile::Controllers(controllers) => controllers,
+            ModeFile::Kraft(_) | ModeFile::Zookeeper(_) => &typed.brokers,
+        };
+        return Err(reader.wrong(cause, LONE_KRAFT.0).hint(LONE_KRAFT.1));
+    }
     let cpus = typed.pin.iter().map(|list| {
         list.iter().map(|cpu| reader.small(cpu, "pin", 0..=CPU_MAX)).collect::<Result<Vec<u32>, _>>()
     });
@@ -41,7 +53,7 @@ pub(crate) fn cluster(reader: &Reader<'_>) -> Result<ClusterPlan, PlanError> {
     Ok(ClusterPlan {
         kafka,
         mode,
-        brokers: reader.small(&typed.brokers, "brokers", 1..=BROKERS_MAX)?,
+        brokers,
         heap_bytes: reader.bytes(&typed.heap, "heap", HEAP_BYTES_MIN..=HEAP_BYTES_MAX)?,
         jvm_options: typed.jvm.iter().map(|option| reader.filled(option, "jvm")).collect::<Result<_, _>>()?,
         config: settings(reader, &typed.config, Owner::Broker)?,

@@ -93,6 +93,13 @@ fn of_several_set_values_those_that_brought_the_mistake_about_are_named() {
     assert!(error.starts_with("`--set brokers=2`: topic `t` wants 3 replicas"), "{error}");
     let error = refused(BASE, &[("rate", "fast"), ("rate", "fast")]);
     assert!(error.starts_with("`--set rate=fast` with `--set rate=fast`: "), "{error}");
+    // Each of two is wrong alone, and the third has nothing to do with it.
+    let error = refused(BASE, &[("rate", "fast"), ("size", "2KiB"), ("rate", "fast")]);
+    assert!(error.starts_with("`--set rate=fast` with `--set rate=fast`: "), "{error}");
+    // A circle that none of them closes alone has no place in the file.
+    let error = refused(BASE, &[("rate", "= size"), ("size", "= rate"), ("brokers", "2")]);
+    assert!(error.starts_with("`--set rate== size` with `--set size== rate`: "), "{error}");
+    assert!(error.contains("circle") && !error.contains("used at"), "{error}");
     // A mistake of the file stays one of the file.
     let broken = BASE.replace("measure: 10s", "measure: 10parsecs");
     let error = refused(&broken, &[("size", "2KiB")]);
@@ -191,6 +198,17 @@ fn estimates_add_up() {
     assert!(expected_seconds(&plan) > 30.0 && expected_seconds(&plan) < 60.0);
     let open = choose(BASE, &set(&[("rate", "max")])).unwrap();
     assert_eq!((bytes_to_write(&open), volume_bytes(&open)), (None, None));
+}
+
+#[test]
+fn a_pool_is_planned_only_as_large_as_it_can_be_built() {
+    let pooled = |what: &str| choose(&BASE.replace("value: $size", what), &Choices::default());
+    assert!(pooled("value: $size, payload: pooled, client: {batch.size: 16MiB}").is_ok());
+    let error = pooled("value: $size, payload: pooled, client: {batch.size: 17MiB}").unwrap_err();
+    assert!(error.contains("64 batches of up to 17825792 bytes each"), "{error}");
+    assert!(pooled("value: $size, payload: {pooled: 1GiB}, client: {batch.size: 16KiB}").is_ok());
+    let error = pooled("value: $size, payload: {pooled: 1GiB}, client: {batch.size: 100000B}").unwrap_err();
+    assert!(error.contains("10738 batches of up to 100000 bytes"), "{error}");
 }
 
 const TARGET: &str = "\

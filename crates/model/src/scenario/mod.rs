@@ -8,6 +8,7 @@ mod check;
 pub mod client;
 pub mod file;
 pub mod keys;
+pub mod managed;
 mod reference;
 pub mod values;
 pub mod version;

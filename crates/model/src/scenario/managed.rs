@@ -1,0 +1,27 @@
+//! Broker settings that follow from other parts of a scenario, so that nobody may set them by name.
+
+/// Each with what to use instead (may be empty). They say where a cluster is and what it consists of.
+const MANAGED: &[(&str, &str)] = &[
+    ("broker.id", ""),
+    ("node.id", ""),
+    ("process.roles", "use `mode`"),
+    ("listeners", ""),
+    ("advertised.listeners", ""),
+    ("listener.security.protocol.map", ""),
+    ("security.inter.broker.protocol", ""),
+    ("inter.broker.listener.name", ""),
+    ("controller.listener.names", ""),
+    ("controller.quorum.voters", "use `mode: {controllers: N}`"),
+    ("controller.quorum.bootstrap.servers", "use `mode: {controllers: N}`"),
+    ("zookeeper.connect", "use `mode: {zookeeper: N}`"),
+    ("broker.rack", "use `racks`"),
+    ("log.dir", "use `storage`"),
+    ("log.dirs", "use `storage`"),
+    ("metadata.log.dir", "use `storage`"),
+];
+
+/// What to do instead of setting this; `None` for a setting that a scenario may make.
+pub fn instead_of(setting: &str) -> Option<&'static str> {
+    let (_, instead) = MANAGED.iter().find(|(managed, _)| *managed == setting)?;
+    Some(if instead.is_empty() { "leave it out" } else { instead })
+}
