@@ -1,18 +1,18 @@
 //! A consuming stream: fetches by assignment; partition p belongs to client p mod clients.
 //!
 //! Each client keeps one fetch per leader in flight, as the Java consumer does, and looks at batch headers
-//! only: records are counted, not unpacked.
+//! and checksums only: records are counted, not unpacked.
+
+mod answers;
 
 use crate::links_io::{AskedFacts, LinksIo};
 use crate::net::Net;
 use crate::recorder::Recorder;
 use crate::stream::{Clock, Events, Stream, StreamContext, StreamError};
 use crate::wakeups::Wakeups;
-use kdyno_kafka::errors::ErrorCode;
-use kdyno_kafka::links::{self, Asked, LinkState, LinksConfig};
+use answers::{Effects, Position, on_fetch, on_offsets};
+use kdyno_kafka::links::{Asked, LinkState, LinksConfig};
 use kdyno_kafka::messages::{m01_fetch, m02_list_offsets};
-use kdyno_kafka::records;
-use kdyno_kafka::wire::WireError;
 use kdyno_model::plan::{ConsumePlan, StartOffset};
 use kdyno_model::sample::{ClientTotals, Sample, StreamTotals};
 
@@ -24,16 +24,6 @@ const METADATA_MAX_AGE_NS: u64 = 300_000_000_000;
 enum FetchToken {
     Offsets { version: i16 },
     Fetch { version: i16 },
-}
-
-/// A partition of ours.
-#[derive(Debug, Clone, Copy)]
-struct Position {
-    partition: i32,
-    /// Next offset to fetch; `None`: to be asked for.
-    next: Option<i64>,
-    /// After an error: not before this instant; 0: at once.
-    not_before_ns: u64,
 }
 
 #[derive(Debug)]
@@ -119,9 +109,7 @@ impl ConsumeClient {
         }
         if self.positions.is_empty() {
             let mine = (number..self.io.links.partition_count()).step_by(clients.max(1));
-            self.positions = mine
-                .map(|partition| Position { partition: partition as i32, next: None, not_before_ns: 0 })
-                .collect();
+            self.positions = mine.map(|partition| Position::new(partition as i32)).collect();
         }
     }
 
@@ -245,82 +233,6 @@ impl ConsumeClient {
     }
 }
 
-/// What a reply changes beside the positions.
-#[derive(Debug, Default)]
-struct Effects {
-    refresh: bool,
-    records: u64,
-    bytes: u64,
-}
-
-/// Takes in an answer to ListOffsets.
-fn on_offsets(
-    positions: &mut [Position],
-    version: i16,
-    frame: &[u8],
-    retry_ns: u64,
-    effects: &mut Effects,
-) -> Result<(), WireError> {
-    let body = links::body(frame, m02_list_offsets::API_KEY, version)?;
-    let response = m02_list_offsets::Response::decode(body, version)?;
-    for answer in response.topics.iter().flat_map(|topic| &topic.partitions) {
-        let Some(position) = positions.iter_mut().find(|position| position.partition == answer.id) else {
-            continue;
-        };
-        if answer.error == ErrorCode::NONE {
-            position.next = Some(answer.offset);
-        } else {
-            position.not_before_ns = retry_ns;
-            effects.refresh |= answer.error.refreshes_metadata();
-        }
-    }
-    Ok(())
-}
-
-/// Takes in an answer to Fetch.
-fn on_fetch(
-    positions: &mut [Position],
-    version: i16,
-    frame: &[u8],
-    retry_ns: u64,
-    effects: &mut Effects,
-) -> Result<(), WireError> {
-    let body = links::body(frame, m01_fetch::API_KEY, version)?;
-    let mut is_malformed = false;
-    let error = m01_fetch::decode(body, version, |answer| {
-        let Some(position) = positions.iter_mut().find(|position| position.partition == answer.partition)
-        else {
-            return;
-        };
-        match ErrorCode(answer.error) {
-            ErrorCode::NONE => {}
-            error => {
-                position.not_before_ns = retry_ns;
-                effects.refresh |= error.refreshes_metadata();
-                if error == ErrorCode::OFFSET_OUT_OF_RANGE {
-                    position.next = None;
-                }
-                return;
-            }
-        }
-        for batch in records::batches(answer.records) {
-            let Ok(batch) = batch else {
-                is_malformed = true;
-                return;
-            };
-            let from = position.next.unwrap_or(0).max(batch.header.base_offset);
-            if !batch.is_control() {
-                // A batch may begin before the offset asked for; what was fetched before counts once.
-                effects.records += batch.next_offset().saturating_sub(from).max(0) as u64;
-                effects.bytes += batch.bytes() as u64;
-            }
-            position.next = Some(batch.next_offset().max(from));
-        }
-    })?;
-    effects.refresh |= error != 0;
-    if is_malformed { Err(WireError::Invalid("a fetched record batch is malformed")) } else { Ok(()) }
-}
-
 impl Stream for ConsumeStream {
     fn client_count(&self) -> usize {
         self.clients.len()
@@ -351,12 +263,14 @@ impl Stream for ConsumeStream {
             return;
         }
         self.wakeups.now(client);
+        let number = client;
         let client = &mut self.clients[client];
         if let Some(recorder) = &mut self.recorder {
             recorder.tick(net.now_ns());
         }
         let retry_backoff_ns = self.plan.retry_backoff_ns;
         let mut refresh = false;
+        let mut happened = Vec::new();
         let ConsumeClient { io, positions, is_busy, asked_ns, quiet_ns, totals, first_ns } = client;
         let recorder = &mut self.recorder;
         io.on_ready(
@@ -379,13 +293,15 @@ impl Stream for ConsumeStream {
                     }
                 }
                 refresh |= effects.refresh;
-                if matches!(token, FetchToken::Fetch { .. }) && effects.records == 0 && !effects.refresh {
+                happened.extend(effects.events.into_iter().map(|(kind, detail)| (now_ns, kind, detail)));
+                let is_quiet = effects.records == 0 && !effects.refresh && !effects.has_error;
+                if matches!(token, FetchToken::Fetch { .. }) && is_quiet {
                     quiet_ns[link] = asked_ns[link];
                 }
                 if let Some(recorder) = recorder
                     && matches!(token, FetchToken::Fetch { .. })
                 {
-                    recorder.request(now_ns, 0, frame.len() as u64);
+                    recorder.request(now_ns, effects.batches, frame.len() as u64);
                     recorder.fetched(now_ns, effects.records, effects.bytes);
                     totals.records += effects.records;
                     if effects.records > 0 {
@@ -395,6 +311,9 @@ impl Stream for ConsumeStream {
                 Ok(())
             },
         );
+        for (now_ns, kind, detail) in happened {
+            self.context.events.push(now_ns, kind, format!("client {number}: {detail}"));
+        }
         if refresh {
             io.links.want_metadata();
         }

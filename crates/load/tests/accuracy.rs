@@ -204,8 +204,8 @@ fn injected_delays_come_back_as_their_quantiles() {
     }
 }
 
-/// Accuracy test 11: the stages sum to the response, and the responses to the area under the number of
-/// records in flight, both in integers.
+/// Accuracy test 11: the stages sum to the response, so do service, lag and block, and the responses sum to the
+/// area under the number of records in flight, all in integers.
 #[test]
 fn stages_and_area_are_identities() {
     for (tick_ns, linger_ns, value_bytes) in [(0, 0, 100), (200_000, 5 * MS, 1000), (MS, MS, 10_000)] {
@@ -226,6 +226,9 @@ fn stages_and_area_are_identities() {
         let stages: u128 = Timing::STAGES.iter().map(|stage| outcome.sum_ns(*stage)).sum();
         let response = outcome.sum_ns(Timing::Response);
         assert_eq!(stages, response);
+        let parts: u128 =
+            [Timing::Service, Timing::Lag, Timing::Block].map(|part| outcome.sum_ns(part)).iter().sum();
+        assert_eq!(parts, response, "service is what is left of the response after t2");
         assert_eq!(response, area_in_flight(&arrivals(&load), &mut outcome.cluster));
     }
 }
