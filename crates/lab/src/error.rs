@@ -87,6 +87,12 @@ pub enum LabError {
     /// All brokers of a local cluster have ended; none is started again.
     #[error("no broker is left, so the trial was ended")]
     NoBrokerLeft,
+    /// The target allows no more time.
+    #[error("the run reached the target's cap on `time`, {seconds} s, so it was ended")]
+    TimeCap {
+        /// The cap.
+        seconds: f64,
+    },
     /// The plan names a case that it does not hold.
     #[error("the plan's order names case {case}, but it has {cases}")]
     PlanBroken {
@@ -111,11 +117,16 @@ impl LabError {
                 Some(format!("correct the setting in `topics.{address}.config` of the scenario"))
             }
             Self::WorkerNotPrepared { .. } => {
-                Some("do the brokers answer? see the events in `kdyno show`".to_owned())
+                Some("do the brokers answer? `kdyno show latest --json` has the events".to_owned())
             }
-            Self::NoBrokerLeft => {
-                Some("how each ended and the end of its log are in `kdyno show --json`".to_owned())
-            }
+            Self::NoBrokerLeft => Some(
+                "`kdyno show latest --logs` has the end of each broker's log, `kdyno show latest --json` the events"
+                    .to_owned(),
+            ),
+            Self::TimeCap { .. } => Some(
+                "a run with a shorter drain or fewer trials fits, or a larger `guard.caps.time` in the target file"
+                    .to_owned(),
+            ),
             _ => None,
         }
     }

@@ -10,11 +10,13 @@
 
 mod clock;
 mod error;
+mod limit;
 mod live;
 mod logs;
 mod look;
 mod options;
 mod preflight;
+mod private;
 mod run;
 mod system;
 mod task;

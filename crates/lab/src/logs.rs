@@ -1,6 +1,7 @@
 //! What a process wrote before it went wrong: the end of its log goes into the run file.
 
 use crate::error::LabError;
+use crate::private::Private;
 use kdyno_store::RunWriter;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -9,10 +10,10 @@ use std::path::Path;
 /// How much of a log is kept: enough for a stack trace or two.
 const LOG_BYTES_KEPT: u64 = 16 * 1024;
 
-/// Stores the end of a log file. A log that cannot be read has nothing to tell.
-pub(crate) fn keep(store: &RunWriter, subject: &str, path: &Path) -> Result<(), LabError> {
+/// Stores the end of a log file without what is private. A log that cannot be read has nothing to tell.
+pub(crate) fn keep(store: &RunWriter, private: &Private, subject: &str, path: &Path) -> Result<(), LabError> {
     match tail(path) {
-        Ok(text) if !text.trim().is_empty() => Ok(store.log(subject, &text)?),
+        Ok(text) if !text.trim().is_empty() => Ok(store.log(subject, &private.hide(&text))?),
         _ => Ok(()),
     }
 }

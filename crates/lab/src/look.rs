@@ -38,7 +38,7 @@ pub fn look(plan: &Plan, run_folder: &Path, work_dir: &Path, environment: &Envir
         add(Remark::Fact(disk(plan, &folders, work_dir, environment)));
     }
     for (case, cluster) in local(plan) {
-        if let Err(error) = room(case, cluster, work_dir, environment) {
+        if let Err(error) = room(plan, case, cluster, work_dir, environment) {
             add(warning(&error));
         }
     }
@@ -82,9 +82,10 @@ fn disk(plan: &Plan, folders: &[PathBuf], work_dir: &Path, environment: &Environ
         preflight::log_folders(&cluster.storage, work_dir, environment).as_slice() == folders
     };
     let cases = local(plan).filter(|(_, cluster)| here(cluster));
-    let written = volume(cases.map(|(case, cluster)| {
+    let of_broker = |(case, cluster): (&CasePlan, &ClusterPlan)| {
         kdyno_plan::bytes_to_write_of_trial(case).map(|bytes| bytes / u64::from(cluster.brokers.max(1)))
-    }));
+    };
+    let written = volume(cases.map(of_broker), " on average");
     let free = folders.iter().map(|folder| match preflight::free_bytes(folder) {
         Ok(free) => format!("{} MB free in {}", free / MB, folder.display()),
         Err(error) => error.to_string(),
@@ -94,19 +95,19 @@ fn disk(plan: &Plan, folders: &[PathBuf], work_dir: &Path, environment: &Environ
 }
 
 fn attached(plan: &Plan) -> String {
-    let written = volume(plan.cases.iter().map(|case: &CasePlan| kdyno_plan::bytes_to_write_of_trial(case)));
+    let written = volume(plan.cases.iter().map(kdyno_plan::bytes_to_write_of_trial), "");
     format!("disk: per trial the target's brokers together write {written}, replicas included")
 }
 
-/// The largest of some volumes in words; one that is `None` is open.
-fn volume(volumes: impl Iterator<Item = Option<u64>>) -> String {
+/// The largest of some volumes in words, with `how` it is meant; one that is `None` is open.
+fn volume(volumes: impl Iterator<Item = Option<u64>>, how: &str) -> String {
     let volumes: Vec<Option<u64>> = volumes.collect();
     let open = volumes.contains(&None);
     match volumes.into_iter().flatten().max() {
         Some(most) if open => {
-            format!("at most about {} MB (unknown in cases with `rate: max`)", most.div_ceil(MB))
+            format!("at most about {} MB{how} (unknown in cases with `rate: max`)", most.div_ceil(MB))
         }
-        Some(most) => format!("at most about {} MB", most.div_ceil(MB)),
+        Some(most) => format!("at most about {} MB{how}", most.div_ceil(MB)),
         None => "an unknown volume (`rate: max` writes what it can)".to_owned(),
     }
 }
@@ -119,9 +120,14 @@ mod tests {
 
     /// What a look at a scenario of 3 brokers with this load tells, below an empty folder.
     fn told(rate: &str, system: &str, out: &str) -> (Vec<String>, Vec<String>) {
+        told_of(rate, system, out, 3)
+    }
+
+    /// The same of so many partitions.
+    fn told_of(rate: &str, system: &str, out: &str, partitions: u32) -> (Vec<String>, Vec<String>) {
         let text = format!(
             "kdyno: 1\nid: small\nquestion: Is there room?\nsystem: {{kafka: 4.1.1, brokers: 3{system}}}\n\
-             topics: {{perf: {{partitions: 3, replicas: 2}}}}\n\
+             topics: {{perf: {{partitions: {partitions}, replicas: 2}}}}\n\
              load: {{writers: {{produce: perf, rate: {rate}, value: 988B}}}}\nphases: {{warmup: 0s, measure: 30s}}\n"
         );
         let scenario = Scenario::parse(&text, "test").expect("a scenario");
@@ -146,7 +152,8 @@ mod tests {
         let (facts, warnings) = told("100/s", ", limits: {heap: 64MiB}", "runs");
         assert!(warnings.is_empty(), "{warnings:?}");
         assert!(facts[0].contains("Kafka 4.1.1 is not in the cache and is downloaded first"), "{facts:?}");
-        assert!(facts[1].starts_with("disk: per trial each broker writes at most about 2 MB, "), "{facts:?}");
+        let disk = "disk: per trial each broker writes at most about 2 MB on average, replicas included; ";
+        assert!(facts[1].starts_with(disk), "{facts:?}");
         assert!(facts[1].contains(" MB free in "), "{facts:?}");
         assert!(facts[2].starts_with("memory: heaps of 201 MB, "), "{facts:?}");
         assert!(facts[3].ends_with("runs, which is made"), "{facts:?}");
@@ -156,6 +163,22 @@ mod tests {
     fn what_a_maximum_rate_writes_is_unknown() {
         let (facts, _) = told("max", "", "runs");
         assert!(facts[1].starts_with("disk: per trial each broker writes an unknown volume"), "{facts:?}");
+    }
+
+    #[test]
+    fn a_maximum_rate_needs_room_for_what_the_brokers_keep_at_least() {
+        // 10 000 partitions × 2 replicas × 80 MiB are 1.7 TB.
+        let many = ", limits: {heap: 64MiB}";
+        let (_, warnings) = told_of("max", many, "runs", 10_000);
+        assert!(
+            warnings[0]
+                .contains("20000 replicas of partitions take up to 83 MB each, so 1677721 MB may come"),
+            "{warnings:?}"
+        );
+        let (_, warnings) = told_of("100/s", many, "runs", 10_000);
+        assert!(warnings.is_empty(), "what is written is known and little: {warnings:?}");
+        let (_, warnings) = told_of("max", ", limits: {heap: 64MiB}", "runs", 3);
+        assert!(warnings.is_empty(), "{warnings:?}");
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use crate::error::LabError;
 use crate::options::{Progress, RunOptions};
-use kdyno_model::plan::{AttachedPlan, CasePlan, ClusterPlan, KafkaSource, Plan, SystemPlan};
+use kdyno_model::plan::{
+    AttachedPlan, CasePlan, ClusterPlan, Isolation, KafkaSource, Plan, SystemPlan, TopicPlan,
+};
 use kdyno_testbed::attach::Attached;
 use kdyno_testbed::lock::HostLock;
 use kdyno_testbed::{Environment, TestbedError, distribution, leftovers, preflight};
@@ -20,7 +22,7 @@ pub(crate) fn check(plan: &Plan, options: &mut RunOptions<'_>) -> Result<HostLoc
     leftovers::sweep(&options.environment.memory_dir);
     attached_fit(plan, options)?;
     for (case, cluster) in local(plan) {
-        room(case, cluster, &options.work_dir, &options.environment)?;
+        room(plan, case, cluster, &options.work_dir, &options.environment)?;
     }
     if let Some(doubt) = heaps(plan).and_then(|(heaps, free)| preflight::memory_doubt(heaps, free)) {
         (options.progress)(Progress::Warning(doubt));
@@ -39,16 +41,41 @@ pub(crate) fn check(plan: &Plan, options: &mut RunOptions<'_>) -> Result<HostLoc
 
 /// Is there room for what a trial of the case writes?
 pub(crate) fn room(
+    plan: &Plan,
     case: &CasePlan,
     cluster: &ClusterPlan,
     work_dir: &Path,
     environment: &Environment,
 ) -> Result<(), TestbedError> {
     let folders = preflight::log_folders(&cluster.storage, work_dir, environment);
+    if let Some(bytes) = kdyno_plan::bytes_to_write_of_trial(case) {
+        return preflight::check_room(&folders, bytes);
+    }
     // A maximum rate writes what it can; the brokers' retention is then what bounds it.
-    match kdyno_plan::bytes_to_write_of_trial(case) {
-        Some(bytes) => preflight::check_room(&folders, bytes),
-        None => Ok(()),
+    let times = topics_at_once(plan);
+    let each = |topic: &TopicPlan| replicas(topic) * preflight::least_replica_bytes(cluster, &topic.config);
+    let bytes: u64 = case.topics.values().map(each).sum();
+    let replicas: u64 = case.topics.values().map(replicas).sum();
+    preflight::check_retained(&folders, replicas * times, bytes * times)
+}
+
+/// Replicas of partitions that the cluster of a system holds at once: those of its largest case, as often as
+/// there are topics at once.
+pub(crate) fn partition_replicas(plan: &Plan, system: &SystemPlan) -> u64 {
+    let cases = plan.cases.iter().filter(|case| case.system == *system);
+    let sizes = cases.map(|case| case.topics.values().map(replicas).sum::<u64>());
+    sizes.max().unwrap_or(1) * topics_at_once(plan)
+}
+
+fn replicas(topic: &TopicPlan) -> u64 {
+    u64::from(topic.partitions) * u64::from(topic.replicas)
+}
+
+/// How many trials' topics a cluster holds at once: brokers delete those of one trial while the next one runs.
+fn topics_at_once(plan: &Plan) -> u64 {
+    match plan.isolation {
+        Isolation::Topic if plan.order.len() > 1 => 2,
+        Isolation::Topic | Isolation::Cluster | Isolation::None => 1,
     }
 }
 

@@ -2,7 +2,10 @@
 
 use crate::clock::unix_ns;
 use crate::error::LabError;
+use crate::limit::TimeCap;
 use crate::options::{Progress, RunOptions, RunOutcome, RunRequest};
+use crate::preflight::partition_replicas;
+use crate::private::Private;
 use crate::system::System;
 use crate::topics::{Topics, topic_name};
 use crate::trial::{self, TrialContext, TrialRecord};
@@ -12,7 +15,6 @@ use kdyno_model::plan::{CasePlan, Isolation, Plan, SystemPlan, TrialRef};
 use kdyno_model::run::{Event, RunEnd, RunHeader, RunStatus, event_kind};
 use kdyno_model::sample::NoiseReading;
 use kdyno_store::RunWriter;
-use kdyno_testbed::cluster::UnknownSetting;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -29,10 +31,21 @@ const EXIT_INVALID: u8 = 6;
 /// Only what prevents the run file from being made. What goes wrong later is told by
 /// [`RunOutcome::failure`], beside the evidence.
 pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<RunOutcome, LabError> {
+    let time_cap = TimeCap::start(&request.plan);
     let lock = crate::preflight::check(&request.plan, &mut options);
-    let _lock = lock.map_err(|error| unless_stopped(error, &options))?;
+    let lock = lock.map_err(|error| unless_stopped(error, &options))?;
     let store = create_run_file(request, &options)?;
-    let mut run = Run { request, options, store, system: None, topics: None, caveats: Vec::new() };
+    let mut run = Run {
+        request,
+        options,
+        store,
+        time_cap,
+        private: Private::of(&request.plan),
+        host_shared: lock.shared_with_other.clone(),
+        system: None,
+        topics: None,
+        caveats: Vec::new(),
+    };
     let failure = run.trials().err().map(|error| unless_stopped(error, &run.options));
     Ok(run.close(failure))
 }
@@ -64,6 +77,9 @@ fn create_run_file(request: &RunRequest, options: &RunOptions<'_>) -> Result<Run
     Ok(RunWriter::create(&options.run_file, &header)?)
 }
 
+/// Kind of the event that nobody could ask the brokers which settings they know; the detail says why.
+const SETTINGS_UNCHECKED: &str = "settings-unchecked";
+
 /// Stands in a stored plan where an attached cluster's addresses were.
 const REDACTED: &str = "redacted";
 
@@ -83,6 +99,11 @@ struct Run<'a> {
     request: &'a RunRequest,
     options: RunOptions<'a>,
     store: RunWriter,
+    time_cap: Option<TimeCap>,
+    /// What must not be stored.
+    private: Private,
+    /// Which other measured run used the host when this one began.
+    host_shared: Option<String>,
     system: Option<System>,
     topics: Option<Topics>,
     caveats: Vec<(TrialRef, Weight, Caveat)>,
@@ -95,6 +116,9 @@ impl Run<'_> {
             if self.options.stop.load(Ordering::Relaxed) {
                 return Err(LabError::Interrupted);
             }
+            if let Some(cap) = self.time_cap.filter(TimeCap::is_reached) {
+                return Err(cap.error());
+            }
             self.trial(*trial, number)?;
         }
         Ok(())
@@ -104,12 +128,12 @@ impl Run<'_> {
     fn trial(&mut self, trial: TrialRef, number: u32) -> Result<(), LabError> {
         let case = self.case(trial)?.clone();
         self.provide_system(&case, number)?;
-        let unknown = self.keep_unknown_settings(trial)?;
+        let doubts = self.keep_doubts(trial)?;
         self.provide_topics(&case, number)?;
         let noise = kdyno_testbed::noise::measure()?;
         self.store.noise(trial, noise)?;
         let mut record = self.load(&case, trial, number)?;
-        record.events.splice(0..0, unknown);
+        record.events.splice(0..0, doubts);
         let cut_short = record.cut_short.take();
         self.judge(&case, trial, record, noise)?;
         match cut_short {
@@ -136,6 +160,8 @@ impl Run<'_> {
             self_exe: &self.options.self_exe,
             work_dir: &self.options.work_dir,
             stop: &self.options.stop,
+            time_cap: self.time_cap,
+            private: &self.private,
         };
         trial::run(&context, case, self.options.progress)
     }
@@ -151,38 +177,37 @@ impl Run<'_> {
         if let Some(system) = self.system.take() {
             system.stop()?;
         }
-        let system =
-            System::provide(&case.system, number, self.partition_replicas(&case.system), &mut self.options)?;
+        let replicas = partition_replicas(&self.request.plan, &case.system);
+        let system = System::provide(&case.system, number, replicas, &mut self.options)?;
+        self.private.add(system.private_addresses());
         self.system = Some(system);
         Ok(())
     }
 
-    /// What the brokers of this trial were given and do not know: events of each trial on them, for each is to
-    /// be judged by its own evidence.
-    fn keep_unknown_settings(&self, trial: TrialRef) -> Result<Vec<Event>, LabError> {
-        let unknown = self.system.iter().flat_map(System::unknown_settings);
-        let event = |setting: &UnknownSetting| Event {
+    /// What speaks against a trial before it begins: settings that its brokers do not know, another run on the
+    /// host. Events of each trial, for each is to be judged by its own evidence.
+    fn keep_doubts(&self, trial: TrialRef) -> Result<Vec<Event>, LabError> {
+        let event = |kind: &str, subject: &str, detail: String| Event {
             at_unix_ns: unix_ns(),
             at_ns: None,
-            kind: event_kind::UNKNOWN_SETTING.to_owned(),
-            subject: setting.name.clone(),
-            detail: setting.to_string(),
+            kind: kind.to_owned(),
+            subject: subject.to_owned(),
+            detail,
         };
-        let events: Vec<Event> = unknown.map(event).collect();
+        let unknown = self.system.iter().flat_map(System::unknown_settings);
+        let mut events: Vec<Event> = unknown
+            .map(|setting| event(event_kind::UNKNOWN_SETTING, &setting.name, setting.to_string()))
+            .collect();
+        if let Some(why) = self.system.as_ref().and_then(System::settings_unchecked) {
+            events.push(event(SETTINGS_UNCHECKED, "brokers", why.to_owned()));
+        }
+        if let Some(other) = &self.host_shared {
+            events.push(event(event_kind::HOST_SHARED, "host", other.clone()));
+        }
         for event in &events {
             self.store.event(Some(trial), event.clone())?;
         }
         Ok(events)
-    }
-
-    /// Partition replicas that the cluster of a system holds at once: those of its largest case, and as many
-    /// again, because brokers delete a trial's topics while the next one runs.
-    fn partition_replicas(&self, system: &SystemPlan) -> u64 {
-        let sizes = self.request.plan.cases.iter().filter(|case| case.system == *system).map(|case| {
-            let topics = case.topics.values();
-            topics.map(|topic| u64::from(topic.partitions) * u64::from(topic.replicas)).sum::<u64>()
-        });
-        sizes.max().unwrap_or(1) * 2
     }
 
     /// Fresh topics, or those of the trial before when nothing is isolated.
@@ -197,7 +222,7 @@ impl Run<'_> {
         };
         (self.options.progress)(Progress::Step("making topics".to_owned()));
         let name = |address: &str| topic_name(system.prefix(), self.request.run_id, address, number);
-        self.topics = Some(Topics::create(&system.bootstrap(), &case.topics, name)?);
+        self.topics = Some(Topics::create(&system.bootstrap(), system.prefix(), &case.topics, name)?);
         Ok(())
     }
 
@@ -271,7 +296,7 @@ impl Run<'_> {
         let end = RunEnd {
             status,
             exit_code,
-            detail: failure.as_ref().map(ToString::to_string).unwrap_or_default(),
+            detail: failure.as_ref().map(|error| self.private.hide(&error.to_string())).unwrap_or_default(),
             ended_unix_ns: unix_ns(),
         };
         if let Err(error) = self.store.finish(end) {

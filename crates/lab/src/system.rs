@@ -16,7 +16,7 @@ pub(crate) enum System {
     /// Ours, from the first process to the last.
     Local { plan: Box<ClusterPlan>, cluster: Box<LocalCluster> },
     /// Somebody else's, within the limits of its target file.
-    Attached { plan: Box<AttachedPlan>, facts: BTreeMap<String, String> },
+    Attached { plan: Box<AttachedPlan>, cluster: Box<Attached> },
 }
 
 /// Added to the time a cluster may take to get ready, for each of its brokers.
@@ -35,8 +35,8 @@ impl System {
             SystemPlan::Local(plan) => start(plan, number, partition_replicas, options),
             SystemPlan::Attached(plan) => {
                 (options.progress)(Progress::Step(format!("attaching to {}", plan.target)));
-                let facts = Attached::check(plan)?.facts();
-                Ok(Self::Attached { plan: Box::new(plan.clone()), facts })
+                let cluster = Attached::check(plan)?;
+                Ok(Self::Attached { plan: Box::new(plan.clone()), cluster: Box::new(cluster) })
             }
         }
     }
@@ -47,6 +47,14 @@ impl System {
             (Self::Local { plan, .. }, SystemPlan::Local(wanted)) => **plan == *wanted,
             (Self::Attached { plan, .. }, SystemPlan::Attached(wanted)) => **plan == *wanted,
             _ => false,
+        }
+    }
+
+    /// Addresses of somebody else's brokers, as these tell them.
+    pub(crate) fn private_addresses(&self) -> Vec<String> {
+        match self {
+            Self::Local { .. } => Vec::new(),
+            Self::Attached { cluster, .. } => cluster.addresses().collect(),
         }
     }
 
@@ -83,7 +91,7 @@ impl System {
     pub(crate) fn facts(&self) -> BTreeMap<String, String> {
         match self {
             Self::Local { cluster, .. } => cluster.facts(),
-            Self::Attached { facts, .. } => facts.clone(),
+            Self::Attached { cluster, .. } => cluster.facts(),
         }
     }
 
@@ -92,6 +100,14 @@ impl System {
         match self {
             Self::Local { cluster, .. } => cluster.unknown_settings(),
             Self::Attached { .. } => &[],
+        }
+    }
+
+    /// Why it is not known which settings of the scenario a local system's brokers do not know.
+    pub(crate) fn settings_unchecked(&self) -> Option<&str> {
+        match self {
+            Self::Local { cluster, .. } => cluster.settings_unchecked(),
+            Self::Attached { .. } => None,
         }
     }
 
@@ -142,13 +158,14 @@ fn start(
     let tell = |step: &str| (progress.borrow_mut())(Progress::Step(step.to_owned()));
     let exe = options.self_exe.clone();
     let mut start = StartOptions::new(&options.environment, exe, work_dir, "run", &tell);
-    start.partition_replicas = Some(partition_replicas);
+    start.partition_replicas = partition_replicas;
     start.give_up = Some(&options.stop);
     // On a busy machine JVMs start one after the other.
     start.deadline += START_DEADLINE_PER_BROKER * plan.brokers;
     let cluster = LocalCluster::start(plan, &start)?;
-    for unknown in cluster.unknown_settings() {
-        (progress.borrow_mut())(Progress::Warning(unknown.to_string()));
+    let unknown = cluster.unknown_settings().iter().map(ToString::to_string);
+    for doubt in unknown.chain(cluster.settings_unchecked().map(str::to_owned)) {
+        (progress.borrow_mut())(Progress::Warning(doubt));
     }
     Ok(System::Local { plan: Box::new(plan.clone()), cluster: Box::new(cluster) })
 }

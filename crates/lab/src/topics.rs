@@ -20,17 +20,21 @@ pub(crate) struct Topics {
     pub(crate) names: BTreeMap<String, String>,
     /// What they were made from.
     made_of: BTreeMap<String, TopicPlan>,
+    /// Begins the client ids of administration.
+    prefix: String,
 }
 
 impl Topics {
-    /// Makes every topic and waits until each of its partitions has a leader.
+    /// Makes every topic and waits until each of its partitions has a leader. `prefix` begins the client id, as it
+    /// begins the `name` of each topic.
     pub(crate) fn create(
         bootstrap: &[String],
+        prefix: &str,
         plans: &BTreeMap<String, TopicPlan>,
         name: impl Fn(&str) -> String,
     ) -> Result<Self, LabError> {
-        let mut admin = connect(bootstrap, "make topics")?;
-        let mut made = Self { names: BTreeMap::new(), made_of: plans.clone() };
+        let mut admin = connect(bootstrap, prefix, "make topics")?;
+        let mut made = Self { names: BTreeMap::new(), made_of: plans.clone(), prefix: prefix.to_owned() };
         for (address, plan) in plans {
             let real = name(address);
             let partitions = i32::try_from(plan.partitions).unwrap_or(i32::MAX);
@@ -57,7 +61,7 @@ impl Topics {
             return Ok(());
         }
         let names: Vec<&str> = self.names.values().map(String::as_str).collect();
-        let mut admin = connect(bootstrap, "delete topics")?;
+        let mut admin = connect(bootstrap, &self.prefix, "delete topics")?;
         admin
             .delete_topics(&names)
             .map_err(|source| LabError::Admin { what: format!("delete topics {}", names.join(", ")), source })
@@ -70,14 +74,32 @@ pub(crate) fn topic_name(prefix: &str, run_id: u64, address: &str, number: u32) 
     format!("{prefix}{run_id:016x}-{address}-{number}")
 }
 
-fn connect(bootstrap: &[String], what: &str) -> Result<Admin, LabError> {
-    Admin::connect(bootstrap, "kdyno-lab", ADMIN_DEADLINE)
+fn connect(bootstrap: &[String], prefix: &str, what: &str) -> Result<Admin, LabError> {
+    Admin::connect(bootstrap, &format!("{prefix}admin"), ADMIN_DEADLINE)
         .map_err(|source| LabError::Admin { what: format!("connect to {what}"), source })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Read;
+
+    #[test]
+    fn administration_uses_the_prefix_as_its_client_id() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let bootstrap = vec![listener.local_addr().expect("its address").to_string()];
+        let create = move || Topics::create(&bootstrap, "team-a.", &BTreeMap::new(), str::to_owned);
+        let client = std::thread::spawn(create);
+        let (mut broker, _) = listener.accept().expect("a client");
+        // Length of the request, its kind and version, its number, length of the client id: then the id.
+        let mut head = [0; 4 + 2 + 2 + 4 + 2];
+        broker.read_exact(&mut head).expect("a request");
+        let mut id = vec![0; usize::from(u16::from_be_bytes([head[12], head[13]]))];
+        broker.read_exact(&mut id).expect("a client id");
+        assert_eq!(String::from_utf8(id).as_deref(), Ok("team-a.admin"));
+        drop((broker, listener));
+        client.join().expect("no panic").expect_err("no broker answers");
+    }
 
     #[test]
     fn names_carry_the_run_and_differ_between_trials() {

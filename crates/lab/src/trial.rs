@@ -6,8 +6,10 @@
 
 use crate::clock::{monotonic_ns, relative_ns, unix_ns, until};
 use crate::error::LabError;
+use crate::limit::TimeCap;
 use crate::live::LiveTally;
 use crate::options::{Live, Progress};
+use crate::private::Private;
 use crate::system::System;
 use crate::task::{TICK_NS, phase_at, phase_spans, streams, trial_seed};
 use crate::worker::{Heard, Worker, WorkerEnd};
@@ -62,6 +64,19 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) self_exe: &'a Path,
     pub(crate) work_dir: &'a Path,
     pub(crate) stop: &'a AtomicBool,
+    pub(crate) time_cap: Option<TimeCap>,
+    /// What must not be stored.
+    pub(crate) private: &'a Private,
+}
+
+impl TrialContext<'_> {
+    /// Why the run has to end now, if it has to.
+    fn must_end(&self) -> Option<Stopping> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Some(Stopping::Asked);
+        }
+        self.time_cap.filter(TimeCap::is_reached).map(Stopping::TimeCap)
+    }
 }
 
 /// What a trial showed: the same as was stored, for the figures that are drawn from it. It grows by some
@@ -86,7 +101,7 @@ pub(crate) fn run(
     let phases = phase_spans(&case.phases);
     let mut worker = Worker::spawn(context.self_exe, 0, context.work_dir)?;
     if let Err(error) = prepare(context, case, &phases, &mut worker) {
-        crate::logs::keep(context.store, "worker-0", worker.log_path())?;
+        crate::logs::keep(context.store, context.private, "worker-0", worker.log_path())?;
         return Err(error);
     }
     let t0_ns = start(context, case, &phases, &mut worker)?;
@@ -112,7 +127,7 @@ fn prepare(
         tick_ns: TICK_NS,
         streams: streams(case, context.topics),
     };
-    let give_up = || context.stop.load(Ordering::Relaxed);
+    let give_up = || context.must_end().map(LabError::from);
     let mut event = |happened: WorkerEvent| {
         let subject = item_name(case, happened.stream);
         store_event(context, None, &happened.kind, &subject, &happened.detail).map(drop)
@@ -171,6 +186,8 @@ enum Stopping {
     Asked,
     /// There is nobody left to send to, and nobody will come back.
     NoBrokerLeft,
+    /// The target allows no more time.
+    TimeCap(TimeCap),
 }
 
 impl From<Stopping> for LabError {
@@ -178,6 +195,7 @@ impl From<Stopping> for LabError {
         match stopping {
             Stopping::Asked => Self::Interrupted,
             Stopping::NoBrokerLeft => Self::NoBrokerLeft,
+            Stopping::TimeCap(cap) => cap.error(),
         }
     }
 }
@@ -267,7 +285,7 @@ impl<'a> Collector<'a> {
         self.keep_cost(at_ns, &end)?;
         if !end.success {
             self.event(at_ns, "worker-ended", "worker-0", &format!("worker 0 ended with {}", end.status))?;
-            crate::logs::keep(self.context.store, "worker-0", &log)?;
+            crate::logs::keep(self.context.store, self.context.private, "worker-0", &log)?;
         }
         if let Some(reason) = &cut_short {
             self.event(at_ns, event_kind::CUT_SHORT, "kdyno", &reason.to_string())?;
@@ -292,19 +310,17 @@ impl<'a> Collector<'a> {
         self.keep_probes(readings.to_vec())
     }
 
-    /// Tells the worker to stop, once, when somebody asked for it or when no broker is left.
+    /// Tells the worker to stop, once, when somebody asked for it, the time is over or no broker is left.
     fn obey_stop(&mut self, worker: &mut Worker) {
         if self.stopping.is_some() {
             return;
         }
         let died = self.died.iter().filter(|subject| is_broker(subject)).count();
-        self.stopping = if self.context.stop.load(Ordering::Relaxed) {
-            Some(Stopping::Asked)
-        } else if died > 0 && died == self.brokers {
-            Some(Stopping::NoBrokerLeft)
-        } else {
+        let none_left = (died > 0 && died == self.brokers).then_some(Stopping::NoBrokerLeft);
+        self.stopping = self.context.must_end().or(none_left);
+        if self.stopping.is_none() {
             return;
-        };
+        }
         self.deadline_ns = self.deadline_ns.min(monotonic_ns() + STOP_NS);
         // A worker that cannot be told has closed its socket: the next thing heard says so.
         let _ = worker.send(&ToWorker::Stop);
@@ -411,7 +427,7 @@ fn store_event(
         at_ns,
         kind: kind.to_owned(),
         subject: subject.to_owned(),
-        detail: detail.to_owned(),
+        detail: context.private.hide(detail),
     };
     context.store.event(Some(context.trial), event.clone())?;
     Ok(event)

@@ -124,19 +124,19 @@ impl Worker {
     }
 
     /// Hands the task over and waits until every client is connected. Events on the way go to `event`;
-    /// `give_up` is asked ten times a second and ends the wait with [`LabError::Interrupted`].
+    /// `give_up` is asked ten times a second and ends the wait with the reason it gives.
     pub(crate) fn prepare(
         &mut self,
         task: WorkerTask,
         deadline: Duration,
-        give_up: &dyn Fn() -> bool,
+        give_up: &dyn Fn() -> Option<LabError>,
         event: &mut dyn FnMut(kdyno_model::worker::WorkerEvent) -> Result<(), LabError>,
     ) -> Result<(), LabError> {
         self.send(&ToWorker::Prepare(Box::new(task)))?;
         let end = Instant::now() + deadline;
         while Instant::now() < end {
-            if give_up() {
-                return Err(LabError::Interrupted);
+            if let Some(reason) = give_up() {
+                return Err(reason);
             }
             match self.hear(Duration::from_millis(100)) {
                 Heard::Message(FromWorker::Prepared) => return Ok(()),

@@ -8,6 +8,7 @@ use crate::clean;
 use crate::error::TestbedError;
 use kdyno_kafka::admin::{Admin, AdminError, ClusterInfo};
 use kdyno_model::plan::{AttachedPlan, CasePlan};
+use kdyno_model::target::PREFIX_CHARS_MAX;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -15,8 +16,6 @@ use std::time::Duration;
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(15);
 /// Longest name of a topic in Kafka.
 const TOPIC_NAME_CHARACTERS_MAX: usize = 249;
-/// Room for a run id, dashes and the topic's own address.
-const PREFIX_CHARACTERS_MAX: usize = 100;
 
 /// A cluster that answered with the right id.
 #[derive(Debug)]
@@ -104,6 +103,11 @@ impl Attached {
         facts
     }
 
+    /// Addresses (`host:port`) at which its brokers say they are.
+    pub fn addresses(&self) -> impl Iterator<Item = String> {
+        self.cluster.brokers.iter().map(|broker| format!("{}:{}", broker.host, broker.port))
+    }
+
     /// Topics of earlier runs that are still there; `kdyno clean` removes them.
     #[must_use]
     pub fn leftover_topics(&self) -> usize {
@@ -136,7 +140,7 @@ pub(crate) fn connect(plan: &AttachedPlan) -> Result<(Admin, ClusterInfo), Testb
 /// The prefix alone keeps our topics apart from others', so it must say something and be valid in a topic's name.
 fn check_prefix(plan: &AttachedPlan) -> Result<(), TestbedError> {
     let prefix = &plan.prefix;
-    let valid = (3..=PREFIX_CHARACTERS_MAX).contains(&prefix.len())
+    let valid = (3..=PREFIX_CHARS_MAX).contains(&prefix.len())
         && prefix.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
     if valid {
         return Ok(());
@@ -144,7 +148,7 @@ fn check_prefix(plan: &AttachedPlan) -> Result<(), TestbedError> {
     Err(TestbedError::Attach {
         message: format!("target {}: \"{prefix}\" cannot be a prefix of topics", plan.target),
         hint: Some(format!(
-            "use 3 to {PREFIX_CHARACTERS_MAX} letters, digits, dots, dashes or underscores, e.g. kdyno-"
+            "use 3 to {PREFIX_CHARS_MAX} letters, digits, dots, dashes or underscores, e.g. kdyno-"
         )),
     })
 }
@@ -209,7 +213,7 @@ pub(crate) mod tests {
 
     #[test]
     fn useless_prefixes_are_refused_before_connecting() {
-        for prefix in ["", "a", "a b c", "über-", &"x".repeat(101)] {
+        for prefix in ["", "a", "a b c", "über-", &"x".repeat(51)] {
             let error = Attached::check(&plan(prefix)).expect_err("prefix");
             assert!(error.to_string().contains("cannot be a prefix"), "{error}");
         }

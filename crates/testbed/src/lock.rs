@@ -20,8 +20,9 @@ const NOTE_BYTES_MAX: u64 = 4096;
 pub struct HostLock {
     // Closing the file frees the lock.
     _file: Option<File>,
-    /// Another measured run holds the host, and `share` let us go on beside it: a reason to doubt the result.
-    pub shared_with_other: bool,
+    /// Another measured run used the host already, and `share` let us go on beside it: one lowercase phrase that says
+    /// which. A reason to doubt the result.
+    pub shared_with_other: Option<String>,
 }
 
 /// Who holds the lock.
@@ -41,17 +42,29 @@ impl HostLock {
     pub fn acquire(environment: &Environment, what: &str, share: bool) -> Result<Self, TestbedError> {
         let path = environment.lock_dir.join(FILE_NAME);
         let mut file = open(&path).map_err(|e| TestbedError::io("cannot open the host's lock", &path, e))?;
-        let taken = if share { file.try_lock_shared() } else { file.try_lock() };
-        match taken {
+        let failed = |e| TestbedError::io("cannot lock", &path, e);
+        let alone = match file.try_lock() {
             Ok(()) => {
                 // A file of another user can be locked but not written; the message then lacks the details.
                 let _ = write_note(&path, what);
-                Ok(Self { _file: Some(file), shared_with_other: false })
+                true
             }
-            Err(TryLockError::WouldBlock) if share => Ok(Self { _file: None, shared_with_other: true }),
-            Err(TryLockError::WouldBlock) => Err(busy(&mut file)),
-            Err(TryLockError::Error(e)) => Err(TestbedError::io("cannot lock", &path, e)),
+            Err(TryLockError::WouldBlock) if !share => return Err(busy(&mut file)),
+            Err(TryLockError::WouldBlock) => false,
+            Err(TryLockError::Error(e)) => return Err(failed(e)),
+        };
+        if !share {
+            return Ok(Self { _file: Some(file), shared_with_other: None });
         }
+        // Others that share may come beside us. It fails beside one that does not share, who may also have come in
+        // the instant in which the one lock became the other.
+        let shared = match file.try_lock_shared() {
+            Ok(()) => true,
+            Err(TryLockError::WouldBlock) => false,
+            Err(TryLockError::Error(e)) => return Err(failed(e)),
+        };
+        let other = holder(&mut file);
+        Ok(Self { _file: shared.then_some(file), shared_with_other: (!alone || !shared).then_some(other) })
     }
 }
 
@@ -80,20 +93,24 @@ fn write_note(path: &Path, what: &str) -> std::io::Result<()> {
 }
 
 fn busy(file: &mut File) -> TestbedError {
+    TestbedError::Busy {
+        message: format!("this host is taken by another measured run: {}", holder(file)),
+        hint: "wait for it, or accept that each disturbs the other: --share".to_string(),
+    }
+}
+
+/// Who holds the lock, in a few words. Of several that share the note names the first, which may have ended since.
+fn holder(file: &mut File) -> String {
     let mut text = String::new();
     // Without the note the message is less telling, no more.
     let _ = file.take(NOTE_BYTES_MAX).read_to_string(&mut text);
-    let holder = match serde_json::from_str::<Note>(&text) {
-        Ok(note) => {
+    match serde_json::from_str::<Note>(&text) {
+        Ok(note) if note.process.is_alive() => {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs());
             let minutes = now.saturating_sub(note.since_unix_s) / 60;
             format!("process {} ({}) has been measuring for {minutes} min", note.process.pid, note.what)
         }
-        Err(_) => "another process is measuring".to_string(),
-    };
-    TestbedError::Busy {
-        message: format!("this host is taken by another measured run: {holder}"),
-        hint: "wait for it, or accept that each disturbs the other: --share".to_string(),
+        _ => "another process is measuring".to_string(),
     }
 }
 
@@ -110,18 +127,23 @@ mod tests {
         let pid = std::process::id().to_string();
         assert!(error.to_string().contains(&pid) && error.to_string().contains("first-light"), "{error}");
         let shared = HostLock::acquire(&environment, "other", true).expect("shared");
-        assert!(shared.shared_with_other);
+        assert!(shared.shared_with_other.is_some_and(|other| other.contains("(first-light)")));
         drop(first);
         HostLock::acquire(&environment, "third", false).expect("free again");
     }
 
     #[test]
-    fn sharers_keep_an_unshared_run_out() {
+    fn sharers_know_of_each_other_and_keep_an_unshared_run_out() {
         let temp = tempfile::tempdir().expect("temp");
         let environment = Environment::in_folder(temp.path());
         let a = HostLock::acquire(&environment, "a", true).expect("free");
+        assert_eq!(a.shared_with_other, None, "nobody else was there");
         let b = HostLock::acquire(&environment, "b", true).expect("shared");
-        assert!(!a.shared_with_other && !b.shared_with_other);
+        assert!(b.shared_with_other.as_ref().is_some_and(|other| other.contains("(a)")), "{b:?}");
         assert!(HostLock::acquire(&environment, "c", false).is_err());
+        drop(a);
+        assert!(HostLock::acquire(&environment, "c", false).is_err(), "b is still there");
+        drop(b);
+        HostLock::acquire(&environment, "c", false).expect("free again");
     }
 }

@@ -1,8 +1,10 @@
 //! Looks before a run: is there room for what it will write, memory for its brokers, a place for its file?
 
+use crate::cluster::Retention;
 use crate::environment::Environment;
 use crate::error::TestbedError;
 use kdyno_model::plan::{ClusterPlan, Mode, Storage};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Left free on every disk: a file system that is nearly full slows down before it fails.
@@ -46,7 +48,8 @@ pub fn check_writable(folder: &Path) -> Result<(), TestbedError> {
     })
 }
 
-/// Heaps of the cluster's brokers and controllers together, bytes. Each is taken whole at the start.
+/// Heaps of the cluster's brokers and controllers together, bytes. As long as a heap is not used it
+/// takes address space only, but a loaded broker comes to use all of its own.
 #[must_use]
 pub fn heap_bytes(cluster: &ClusterPlan) -> u64 {
     let processes = match cluster.mode {
@@ -105,6 +108,48 @@ pub fn check_room(folders: &[PathBuf], write_bytes: u64) -> Result<(), TestbedEr
     Ok(())
 }
 
+/// The most bytes that one replica of a partition comes to take when the retention is the least: what is kept and the
+/// segment being written. Settings of its topic and of the brokers count where they ask for less; a larger retention
+/// is their author's choice.
+#[must_use]
+pub fn least_replica_bytes(cluster: &ClusterPlan, topic_config: &BTreeMap<String, String>) -> u64 {
+    let least = Retention::least();
+    let at_most = |of_topic: &str, of_broker: &str, bytes: u64| {
+        let given = topic_config.get(of_topic).or_else(|| cluster.config.get(of_broker));
+        given.and_then(|text| text.parse::<u64>().ok()).map_or(bytes, |given| given.min(bytes))
+    };
+    at_most("retention.bytes", "log.retention.bytes", least.partition_bytes)
+        + at_most("segment.bytes", "log.segment.bytes", least.segment_bytes)
+}
+
+/// Checks that so many replicas of partitions, which take `bytes` in all at the least retention (evenly spread over
+/// the folders), fit: the retention is all that bounds what an unknown load writes.
+///
+/// # Errors
+/// They do not; the message has the figures.
+pub fn check_retained(folders: &[PathBuf], partition_replicas: u64, bytes: u64) -> Result<(), TestbedError> {
+    let each = bytes / folders.len().max(1) as u64;
+    for folder in folders {
+        let free = free_bytes(folder)?;
+        if each.saturating_add(RESERVE_BYTES) > free {
+            return Err(TestbedError::Disk {
+                message: format!(
+                    "with the least retention {partition_replicas} replicas of partitions take up to {} MB each, so \
+                     {} MB may come to lie in {}, which has {} MB free ({} MB stay reserved)",
+                    bytes / partition_replicas.max(1) / 1_000_000,
+                    each / 1_000_000,
+                    folder.display(),
+                    free / 1_000_000,
+                    RESERVE_BYTES / 1_000_000,
+                ),
+                hint: "use fewer partitions or replicas, set `log.retention.bytes` lower, or let the logs lie elsewhere"
+                    .to_string(),
+            });
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -119,19 +164,46 @@ mod tests {
         assert!(error.hint().is_some_and(|hint| hint.contains("--out")));
     }
 
-    #[test]
-    fn heaps_count_brokers_and_controllers_and_must_fit() {
-        let mut cluster = ClusterPlan {
+    fn three_brokers() -> ClusterPlan {
+        ClusterPlan {
             kafka: kdyno_model::plan::KafkaSource::Release("4.1.1".to_string()),
             mode: Mode::KraftCombined,
             brokers: 3,
             heap_bytes: 1_000_000_000,
             jvm_options: vec![],
-            config: std::collections::BTreeMap::new(),
+            config: BTreeMap::new(),
             cpus: vec![],
             racks: vec![],
             storage: Storage::Disk,
-        };
+        }
+    }
+
+    #[test]
+    fn replicas_that_do_not_fit_at_the_least_retention_are_refused_with_the_arithmetic() {
+        let temp = tempfile::tempdir().expect("temp");
+        let folders = [temp.path().join("not/yet/there")];
+        let (mut cluster, mut topic) = (three_brokers(), BTreeMap::new());
+        assert_eq!(least_replica_bytes(&cluster, &topic), 80 << 20);
+        let replicas = free_bytes(temp.path()).expect("free") / (80 << 20) + 1;
+        let error = check_retained(&folders, replicas, replicas * (80 << 20)).expect_err("too many");
+        let words =
+            format!("with the least retention {replicas} replicas of partitions take up to 83 MB each, so ");
+        assert!(error.to_string().starts_with(&words), "{error}");
+        assert!(check_retained(&folders, 1, 0).is_ok(), "these tests need more than the reserve");
+        cluster.config.insert("log.retention.bytes".into(), "1048576".into());
+        cluster.config.insert("log.segment.bytes".into(), "1073741824".into());
+        assert_eq!(least_replica_bytes(&cluster, &topic), (1 << 20) + (16 << 20));
+        topic.insert("segment.bytes".into(), "1048576".into());
+        assert_eq!(
+            least_replica_bytes(&cluster, &topic),
+            2 << 20,
+            "a topic's setting counts before the brokers'"
+        );
+    }
+
+    #[test]
+    fn heaps_count_brokers_and_controllers_and_must_fit() {
+        let mut cluster = three_brokers();
         assert_eq!(heap_bytes(&cluster), 3_000_000_000);
         cluster.mode = Mode::KraftControllers { controllers: 2 };
         assert_eq!(heap_bytes(&cluster), 5_000_000_000);

@@ -108,8 +108,9 @@ pub fn up(name: &str, plan: &ClusterPlan, options: StartOptions<'_>) -> Result<S
         ..options
     };
     let cluster = LocalCluster::start(plan, &options)?;
-    for unknown in cluster.unknown_settings() {
-        (options.progress)(&format!("warning: {unknown}"));
+    let unknown = cluster.unknown_settings().iter().map(ToString::to_string);
+    for doubt in unknown.chain(cluster.settings_unchecked().map(str::to_string)) {
+        (options.progress)(&format!("warning: {doubt}"));
     }
     let guard = cluster
         .guard_id()

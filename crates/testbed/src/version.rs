@@ -2,6 +2,7 @@
 
 use crate::error::TestbedError;
 use kdyno_model::plan::Mode;
+use kdyno_model::scenario::version::{LONE_KRAFT, cannot_replicate_metadata};
 
 /// What the word `newest` stands for; scenarios say so already when they are planned.
 pub const NEWEST: &str = kdyno_model::scenario::version::NEWEST;
@@ -122,17 +123,8 @@ impl Version {
                 format!("Kafka {} has no KRaft mode", self.text),
                 "use mode: {zookeeper: 1}, or a release from 2.8 on",
             ),
-            // A check added in 2.8.2 asks the metadata log's stream for bytes that it cannot count
-            // (`DataInputStreamReadable.remaining`), so whoever reads the log as a replica stops at once.
-            Mode::KraftCombined | Mode::KraftControllers { .. }
-                if self.text == "2.8.2" && (mode != Mode::KraftCombined || brokers > 1) =>
-            {
-                wrong(
-                    "the KRaft mode of Kafka 2.8.2 works with a single combined broker only: its replicas cannot read \
-                     the metadata log"
-                        .to_string(),
-                    "use 2.8.1 or 3.x, or mode: {zookeeper: 1}",
-                )
+            _ if cannot_replicate_metadata(&self.text, mode, brokers) => {
+                wrong(LONE_KRAFT.0.to_string(), LONE_KRAFT.1)
             }
             Mode::KraftControllers { controllers: 0 } => {
                 wrong("a KRaft cluster needs at least one controller".to_string(), "use controllers: 1 or 3")

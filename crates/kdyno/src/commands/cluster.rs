@@ -6,9 +6,10 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::{moment, out};
 use kdyno_model::plan::{ClusterPlan, KafkaSource, Storage};
 use kdyno_model::units::{self, Dimension};
-use kdyno_testbed::cluster::StartOptions;
+use kdyno_testbed::cluster::{PARTITION_REPLICAS_DEFAULT, StartOptions};
 use kdyno_testbed::registry::{self, Standing};
-use kdyno_testbed::{TestbedError, distribution};
+use kdyno_testbed::{TestbedError, distribution, preflight};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Kafka version of a cluster whose version is not named.
@@ -17,16 +18,38 @@ pub(crate) const DEFAULT_KAFKA: &str = kdyno_testbed::version::NEWEST;
 /// Starts a cluster and leaves it standing.
 pub(crate) fn up(args: &ClusterUpArgs) -> Outcome {
     let plan = plan(args)?;
-    stand(&args.name, &plan, &Environment::read()?)
+    stand(&args.name, &plan, PARTITION_REPLICAS_DEFAULT, &Environment::read()?)
 }
 
-/// Starts what the plan says under this name, prints where it can be reached.
-pub(crate) fn stand(name: &str, plan: &ClusterPlan, environment: &Environment) -> Outcome {
+/// Starts what the plan says under this name, prints where it can be reached. It is to hold so many replicas of
+/// partitions.
+pub(crate) fn stand(
+    name: &str,
+    plan: &ClusterPlan,
+    partition_replicas: u64,
+    environment: &Environment,
+) -> Outcome {
+    kdyno_testbed::cluster::check(plan)
+        .map_err(|error| Failure::usage(&error).maybe_hint(error.hint().map(ToOwned::to_owned)))?;
+    let folders = preflight::log_folders(
+        &plan.storage,
+        &registry::work_dir(&environment.testbed, name)?,
+        &environment.testbed,
+    );
+    let bytes = partition_replicas.saturating_mul(preflight::least_replica_bytes(plan, &BTreeMap::new()));
+    preflight::check_retained(&folders, partition_replicas, bytes)?;
+    let free = kdyno_testbed::host::memory_available_bytes();
+    if let Some(doubt) = free.and_then(|free| preflight::memory_doubt(preflight::heap_bytes(plan), free)) {
+        out::note(&format!("warning: {doubt}"));
+    }
     let tell = |step: &str| out::note(step);
     distribution::prepare(&environment.testbed, &plan.kafka, &tell)?;
     // The registry chooses the folder: it must find it again.
-    let options =
-        StartOptions::new(&environment.testbed, environment.self_exe.clone(), PathBuf::new(), name, &tell);
+    let folder = PathBuf::new();
+    let options = StartOptions {
+        partition_replicas,
+        ..StartOptions::new(&environment.testbed, environment.self_exe.clone(), folder, name, &tell)
+    };
     let standing = registry::up(name, plan, options)?;
     out::note(&format!("{name} stands; `kdyno cluster down {name}` ends it and removes its data"));
     out::data(&format!("{}\n", standing.bootstrap.join(",")))?;

@@ -29,6 +29,9 @@ const CAPS: Caps = Caps {
     time_ns: Some(10 * 60 * 1_000_000_000),
 };
 
+/// Begins the names of topics and client ids.
+const PREFIX: &str = "kdyno-";
+
 /// Replicas unless another number is asked for, where there are that many brokers.
 const REPLICAS: u32 = 3;
 
@@ -73,14 +76,15 @@ fn look(bootstrap: &[String]) -> Result<(Target, u32), Failure> {
     let failed = |error: &dyn std::fmt::Display| {
         Failure::tool(error).hint("is this the address of a plaintext listener that this host can reach?")
     };
+    let client_id = format!("{PREFIX}admin");
     let mut admin =
-        Admin::connect(bootstrap, "kdyno-quick", CONNECT_DEADLINE).map_err(|error| failed(&error))?;
+        Admin::connect(bootstrap, &client_id, CONNECT_DEADLINE).map_err(|error| failed(&error))?;
     let cluster = admin.cluster().map_err(|error| failed(&error))?;
     let attached = AttachedPlan {
         target: "quick".to_owned(),
         bootstrap: bootstrap.to_vec(),
         cluster_id: cluster.cluster_id.unwrap_or_default(),
-        prefix: "kdyno-".to_owned(),
+        prefix: PREFIX.to_owned(),
         caps: CAPS,
         allow: Vec::new(),
         facts: BTreeMap::new(),

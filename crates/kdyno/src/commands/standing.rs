@@ -5,18 +5,21 @@ use crate::commands::{cluster, run};
 use crate::environment::Environment;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
-use kdyno_model::plan::SystemPlan;
+use kdyno_model::plan::{SystemPlan, TopicPlan};
+use kdyno_testbed::cluster::PARTITION_REPLICAS_DEFAULT;
 use kdyno_testbed::registry;
 
 /// Starts the system of the scenario's first case, under the scenario's id.
 pub(crate) fn up(args: &StandingArgs) -> Outcome {
     let plan = run::plan(&args.scenario, None, None)?.plan;
-    match plan.cases.first().map(|case| (&case.label, &case.system)) {
-        Some((label, SystemPlan::Local(system))) => {
+    match plan.cases.first().map(|case| (case, &case.system)) {
+        Some((case, SystemPlan::Local(system))) => {
             if plan.cases.len() > 1 {
-                out::note(&format!("of {} cases the first: {label}", plan.cases.len()));
+                out::note(&format!("of {} cases the first: {}", plan.cases.len(), case.label));
             }
-            cluster::stand(&plan.scenario, system, &Environment::read()?)
+            let replicas = |topic: &TopicPlan| u64::from(topic.partitions) * u64::from(topic.replicas);
+            let replicas = case.topics.values().map(replicas).sum::<u64>().max(PARTITION_REPLICAS_DEFAULT);
+            cluster::stand(&plan.scenario, system, replicas, &Environment::read()?)
         }
         _ => Err(Failure::usage(format!("the scenario {} has no system that can be started", plan.scenario))),
     }

@@ -478,7 +478,7 @@ pub static CAPS: Section = section(
         key("connections", COUNT, "connections at once"),
         key("partitions", COUNT, "partitions made in all"),
         key("disk", SIZE, "bytes written in all, replicas included"),
-        key("time", DURATION, "length of the run"),
+        key("time", DURATION, "length of the run, drains included; one that reaches it is ended"),
     ],
 );
 

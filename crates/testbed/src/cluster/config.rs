@@ -4,30 +4,14 @@ use super::layout::{Layout, Node, NodeKind};
 use crate::error::TestbedError;
 use crate::version::Version;
 use kdyno_model::plan::ClusterPlan;
+use kdyno_model::scenario::managed::instead_of;
 use std::collections::BTreeMap;
 
 /// Settings by name.
 pub(super) type Settings = BTreeMap<String, String>;
 
-/// Settings that describe where the cluster runs. The plan's other fields decide them, so a scenario's `config`
-/// may not.
-const OURS: [&str; 15] = [
-    "advertised.listeners",
-    "broker.id",
-    "controller.listener.names",
-    "controller.quorum.bootstrap.servers",
-    "controller.quorum.voters",
-    "inter.broker.listener.name",
-    "listener.security.protocol.map",
-    "listeners",
-    "log.dir",
-    "log.dirs",
-    "metadata.log.dir",
-    "node.id",
-    "process.roles",
-    "security.inter.broker.protocol",
-    "zookeeper.connect",
-];
+/// The least that a partition keeps, bytes: below it a fast load would roll segments many times a second.
+const RETAINED_BYTES_MIN: u64 = 64 << 20;
 
 /// How much of its log each partition keeps, so that a long run cannot fill the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,8 +29,6 @@ impl Retention {
     /// checks; the budget is divided so that the first two fit: `retained + segment = 5/4 retained`.
     #[must_use]
     pub fn within(budget_bytes: u64, partition_replicas: u64) -> Self {
-        /// Below this a fast load would roll segments many times a second.
-        const RETAINED_BYTES_MIN: u64 = 64 << 20;
         /// Above this a larger figure changes nothing that a test of hours would see.
         const RETAINED_BYTES_MAX: u64 = 16 << 30;
         /// Kafka's own default.
@@ -55,11 +37,17 @@ impl Retention {
         let partition_bytes = (share / 5 * 4).clamp(RETAINED_BYTES_MIN, RETAINED_BYTES_MAX);
         Self { partition_bytes, segment_bytes: (partition_bytes / 4).min(SEGMENT_BYTES_MAX) }
     }
+
+    /// The least that a replica of a partition may take: what is kept and the segment being written.
+    #[must_use]
+    pub fn least() -> Self {
+        Self::within(0, 1)
+    }
 }
 
 /// Refuses settings that are not a scenario's to make.
 pub(super) fn check_overrides(plan: &ClusterPlan) -> Result<(), TestbedError> {
-    match plan.config.keys().find(|key| OURS.contains(&key.as_str())) {
+    match plan.config.keys().find(|key| instead_of(key).is_some()) {
         Some(key) => Err(TestbedError::Impossible(format!(
             "broker setting {key} follows from mode, brokers and storage; it cannot be set in config"
         ))),
@@ -243,6 +231,9 @@ mod tests {
         assert!(check_overrides(&plan).is_ok());
         plan.config.insert("listeners".into(), "PLAINTEXT://0.0.0.0:9092".into());
         assert!(check_overrides(&plan).expect_err("ours").to_string().contains("listeners"));
+        plan.config.remove("listeners");
+        plan.config.insert("security.inter.broker.protocol".into(), "PLAINTEXT".into());
+        assert!(check_overrides(&plan).is_err(), "what a scenario may not set, an option may not either");
     }
 
     #[test]

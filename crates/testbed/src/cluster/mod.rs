@@ -21,7 +21,8 @@ use crate::guard::{Guard, ProcessSpec, Spec};
 use crate::leftovers;
 use crate::process::{ProcessId, ProcessRef};
 use crate::tail;
-use kdyno_model::plan::{ClusterPlan, Mode, Storage};
+use crate::version::Version;
+use kdyno_model::plan::{ClusterPlan, KafkaSource, Mode, Storage};
 use layout::{Layout, Node, NodeKind, Places};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -31,7 +32,7 @@ use std::time::{Duration, Instant};
 /// A port may be taken by somebody else between our look and the JVM's bind; thrice in a row it is no chance.
 const START_ATTEMPTS_MAX: u32 = 3;
 /// Partition replicas assumed for the retention when the caller knows no better.
-const PARTITION_REPLICAS_DEFAULT: u64 = 64;
+pub const PARTITION_REPLICAS_DEFAULT: u64 = 64;
 /// Brokers count from here.
 const FIRST_BROKER: u32 = 0;
 /// Log lines kept with a failure.
@@ -55,10 +56,8 @@ pub struct StartOptions<'a> {
     pub deadline: Duration,
     /// Between SIGTERM and SIGKILL at the end.
     pub grace: Duration,
-    /// Bytes that the brokers' logs may take in all; `None`: half of what is free where they lie.
-    pub disk_budget_bytes: Option<u64>,
-    /// Partition replicas that will share it; `None`: a guess.
-    pub partition_replicas: Option<u64>,
+    /// Replicas of partitions that the brokers will hold; they share half of what is free where the logs lie.
+    pub partition_replicas: u64,
     /// For a standing cluster: the cluster ends when this file appears.
     pub stop_file: Option<PathBuf>,
     /// Set from outside to give the start up.
@@ -66,7 +65,7 @@ pub struct StartOptions<'a> {
 }
 
 impl<'a> StartOptions<'a> {
-    /// Options with the usual times: ready within 60 s, 3 s to end.
+    /// Options with the usual times, ready within 60 s and 3 s to end, and [`PARTITION_REPLICAS_DEFAULT`].
     #[must_use]
     pub fn new(
         environment: &'a Environment,
@@ -84,8 +83,7 @@ impl<'a> StartOptions<'a> {
             progress,
             deadline: Duration::from_secs(60),
             grace: Duration::from_secs(3),
-            disk_budget_bytes: None,
-            partition_replicas: None,
+            partition_replicas: PARTITION_REPLICAS_DEFAULT,
             stop_file: None,
             give_up: None,
         }
@@ -98,7 +96,8 @@ pub struct LocalCluster {
     layout: Layout,
     command_lines: BTreeMap<String, Vec<String>>,
     facts: BTreeMap<String, String>,
-    unknown_settings: Vec<UnknownSetting>,
+    /// Settings of the plan that the brokers do not know, or why nobody could look.
+    unknown_settings: Result<Vec<UnknownSetting>, String>,
     remove: Vec<PathBuf>,
     detached: bool,
 }
@@ -109,8 +108,7 @@ impl LocalCluster {
     /// # Errors
     /// See [`TestbedError`]; a process that ended or hangs is named with its cause. Nothing is left behind.
     pub fn start(plan: &ClusterPlan, options: &StartOptions<'_>) -> Result<Self, TestbedError> {
-        layout::check(plan)?;
-        config::check_overrides(plan)?;
+        check(plan)?;
         let distribution = distribution::prepare(options.environment, &plan.kafka, options.progress)?;
         distribution.version.check_mode(plan.mode, plan.brokers)?;
         let mut attempt = 1;
@@ -152,7 +150,7 @@ impl LocalCluster {
         for folder in &remove {
             create_folder(folder)?;
         }
-        let retention = storage::retention(&layout, options, PARTITION_REPLICAS_DEFAULT);
+        let retention = storage::retention(&layout, options.partition_replicas);
         let command_lines = write_files(plan, distribution, &layout, retention, options)?;
         let spec = guard_spec(&layout, &command_lines, &remove, options);
         // Freed as late as can be: the JVMs bind them within a second.
@@ -165,15 +163,14 @@ impl LocalCluster {
             layout,
             command_lines,
             facts: BTreeMap::new(),
-            unknown_settings: Vec::new(),
+            unknown_settings: Ok(Vec::new()),
             remove,
             detached: false,
         };
         ready::wait(&cluster, plan.brokers, started, options)?;
         facts.insert("ready_ms".to_string(), started.elapsed().as_millis().to_string());
         cluster.facts = facts;
-        cluster.unknown_settings =
-            unknown::find(&cluster.bootstrap(), FIRST_BROKER, &plan.config, options.progress);
+        cluster.unknown_settings = unknown::find(&cluster.bootstrap(), FIRST_BROKER, &plan.config);
         Ok(cluster)
     }
 
@@ -204,7 +201,13 @@ impl LocalCluster {
     /// Settings of the plan that the brokers do not know, by name.
     #[must_use]
     pub fn unknown_settings(&self) -> &[UnknownSetting] {
-        &self.unknown_settings
+        self.unknown_settings.as_deref().unwrap_or_default()
+    }
+
+    /// Why it is not known which settings the brokers do not know, one lowercase sentence; `None` when it is known.
+    #[must_use]
+    pub fn settings_unchecked(&self) -> Option<&str> {
+        self.unknown_settings.as_ref().err().map(String::as_str)
     }
 
     /// Subjects of the processes that have ended by themselves.
@@ -267,6 +270,20 @@ impl Drop for LocalCluster {
     fn drop(&mut self) {
         // Whoever wants to know calls `stop`.
         let _ = self.end();
+    }
+}
+
+/// Refuses what no cluster can be, as far as the plan alone tells. Nothing is fetched or started.
+///
+/// # Errors
+/// See [`TestbedError::Impossible`] and [`TestbedError::Version`].
+pub fn check(plan: &ClusterPlan) -> Result<(), TestbedError> {
+    layout::check(plan)?;
+    config::check_overrides(plan)?;
+    match &plan.kafka {
+        KafkaSource::Release(text) => Version::parse(text)?.check_mode(plan.mode, plan.brokers),
+        // Their version is known once they are looked at.
+        KafkaSource::Home(_) | KafkaSource::Source(_) => Ok(()),
     }
 }
 

@@ -1,6 +1,5 @@
 //! Data folders as a node finds them when it starts: formatted, with a cluster id and initial features.
 
-use super::StartOptions;
 use super::config::{self, Retention};
 use super::layout::{Layout, Node, NodeKind};
 use crate::distribution::Distribution;
@@ -94,14 +93,12 @@ fn meta_properties(layout: &Layout, node: &Node, version: &Version) -> Result<St
     Ok(text)
 }
 
-/// Retention that keeps all logs within the budget, or within half of what is free where they lie.
-pub(super) fn retention(layout: &Layout, options: &StartOptions<'_>, replicas_default: u64) -> Retention {
-    let half_free = || {
-        let folder = layout.brokers().next().and_then(|node| node.data.first())?;
-        preflight::free_bytes(folder).ok().map(|free| free / 2)
-    };
-    let budget = options.disk_budget_bytes.or_else(half_free).unwrap_or(0);
-    Retention::within(budget, options.partition_replicas.unwrap_or(replicas_default))
+/// Retention that keeps all logs within half of what is free where they lie, as far as the least retention allows;
+/// [`preflight::check_retained`] looks at that before.
+pub(super) fn retention(layout: &Layout, partition_replicas: u64) -> Retention {
+    let folder = layout.brokers().next().and_then(|node| node.data.first());
+    let free = folder.and_then(|folder| preflight::free_bytes(folder).ok());
+    Retention::within(free.unwrap_or(0) / 2, partition_replicas)
 }
 
 /// An id as Kafka writes them: 16 random bytes in URL-safe base64, 22 characters, no leading dash.

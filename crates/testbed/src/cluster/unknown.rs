@@ -32,25 +32,21 @@ impl fmt::Display for UnknownSetting {
 
 /// Asks a broker of a cluster that is ready which of the given settings it does not know. All brokers have the same
 /// release and were given the same, so one speaks for them. One that does not answer is no reason to end a cluster
-/// that works: the user is told that nobody looked.
+/// that works: the error is a sentence that says that nobody looked.
 pub(super) fn find(
     bootstrap: &[String],
     broker: u32,
     given: &BTreeMap<String, String>,
-    progress: &dyn Fn(&str),
-) -> Vec<UnknownSetting> {
+) -> std::result::Result<Vec<UnknownSetting>, String> {
     if given.is_empty() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
-    match told(bootstrap, broker) {
-        Ok(told) => among(given.keys(), &told),
-        Err(error) => {
-            let why =
-                "the brokers did not tell which settings they know, so a misspelt one would go unnoticed";
-            progress(&format!("{why}: {error}"));
-            Vec::new()
-        }
-    }
+    let told = told(bootstrap, broker).map_err(|error| {
+        format!(
+            "the brokers did not tell which settings they know, so a misspelt one would go unnoticed: {error}"
+        )
+    })?;
+    Ok(among(given.keys(), &told))
 }
 
 fn told(bootstrap: &[String], broker: u32) -> Result<BTreeMap<String, SettingInfo>> {
@@ -87,16 +83,10 @@ mod tests {
         let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
         let nobody = [free.local_addr().expect("its address").to_string()];
         drop(free);
-        let said = std::cell::RefCell::new(Vec::new());
-        let progress = |step: &str| said.borrow_mut().push(step.to_string());
-        assert_eq!(find(&nobody, 0, &BTreeMap::new(), &progress), []);
-        assert!(said.borrow().is_empty(), "{said:?}");
+        assert_eq!(find(&nobody, 0, &BTreeMap::new()), Ok(Vec::new()));
         let given = BTreeMap::from([("num.io.thread".to_string(), "16".to_string())]);
-        assert_eq!(find(&nobody, 0, &given, &progress), []);
-        assert!(
-            said.borrow()[0].starts_with("the brokers did not tell which settings they know"),
-            "{said:?}"
-        );
+        let why = find(&nobody, 0, &given).expect_err("nobody answers");
+        assert!(why.starts_with("the brokers did not tell which settings they know"), "{why}");
     }
 
     #[test]
