@@ -38,8 +38,13 @@ pub(crate) fn phase_at(spans: &[PhaseSpan], at_ns: i64) -> Phase {
 }
 
 /// Every load item as one stream of the one local worker. `topics` maps a topic's address in the scenario
-/// to its real name.
-pub(crate) fn streams(case: &CasePlan, topics: &BTreeMap<String, String>) -> Vec<StreamTask> {
+/// to its real name; the producing items share `bytes_per_s_max` as their schedules need it.
+pub(crate) fn streams(
+    case: &CasePlan,
+    topics: &BTreeMap<String, String>,
+    bytes_per_s_max: Option<u64>,
+) -> Vec<StreamTask> {
+    let peaks_per_s: f64 = case.load.values().map(|item| peak_bytes_per_s(&item.role)).sum();
     case.load
         .iter()
         .zip(0u16..)
@@ -50,12 +55,24 @@ pub(crate) fn streams(case: &CasePlan, topics: &BTreeMap<String, String>) -> Vec
             client_first: 0,
             client_count: item.clients,
             clients_total: item.clients,
+            bytes_per_s_max: bytes_per_s_max
+                .map(|cap| (cap as f64 * peak_bytes_per_s(&item.role) / peaks_per_s.max(1.0)) as u64),
             role: match &item.role {
                 Role::Produce(produce) => StreamRole::Produce(produce.clone()),
                 Role::Consume(consume) => StreamRole::Consume(consume.clone()),
             },
         })
         .collect()
+}
+
+/// The most value bytes per second that a load item's schedule asks for.
+fn peak_bytes_per_s(role: &Role) -> f64 {
+    match role {
+        Role::Produce(produce) => {
+            produce.rate.peak_per_s().unwrap_or(0.0) * f64::from(produce.value_bytes)
+        }
+        Role::Consume(_) => 0.0,
+    }
 }
 
 /// A trial's seed, drawn from the plan's: the same plan gives the same seed, two trials different ones.

@@ -13,7 +13,7 @@ use crate::private::Private;
 use crate::system::System;
 use crate::task::{TICK_NS, phase_at, phase_spans, streams, trial_seed};
 use crate::worker::{Heard, Worker, WorkerEnd};
-use kdyno_model::plan::{CasePlan, Plan, Role, TrialRef};
+use kdyno_model::plan::{CasePlan, Plan, Role, SystemPlan, TrialRef};
 use kdyno_model::run::{Event, StreamInfo, TrialStart, event_kind};
 use kdyno_model::sample::{ProbeReading, Sample, StreamTotals, series};
 use kdyno_model::series::SeriesRole;
@@ -125,7 +125,7 @@ fn prepare(
         client_id_prefix: context.system.prefix().to_owned(),
         phases: phases.to_vec(),
         tick_ns: TICK_NS,
-        streams: streams(case, context.topics),
+        streams: streams(case, context.topics, cap_bytes_per_s(case)),
     };
     let give_up = || context.must_end().map(LabError::from);
     let mut event = |happened: WorkerEvent| {
@@ -410,6 +410,14 @@ impl<'a> Collector<'a> {
     }
 }
 
+/// What the target allows to be produced.
+fn cap_bytes_per_s(case: &CasePlan) -> Option<u64> {
+    match &case.system {
+        SystemPlan::Attached(target) => target.caps.produce_bytes_per_s,
+        SystemPlan::Local(_) => None,
+    }
+}
+
 /// Whether a subject is a broker.
 fn is_broker(subject: &str) -> bool {
     subject.starts_with("broker-")
@@ -442,7 +450,7 @@ fn item_name(case: &CasePlan, stream: Option<u16>) -> String {
 
 /// The streams as the run file keeps them.
 pub(crate) fn stream_infos(case: &CasePlan, topics: &BTreeMap<String, String>) -> Vec<StreamInfo> {
-    streams(case, topics)
+    streams(case, topics, None)
         .into_iter()
         .zip(case.load.values())
         .map(|(stream, item)| {

@@ -1,5 +1,6 @@
 //! One producing client: its schedule, its buffer, its connections.
 
+use crate::allowance::Allowance;
 use crate::links_io::LinksIo;
 use crate::marks::{Handed, Marks};
 use crate::net::Net;
@@ -30,6 +31,8 @@ pub struct ProduceClient {
     /// first record that waits, so a backlog takes no memory however long it grows.
     due: Option<Schedule>,
     backlog: u64,
+    /// When the buffer was last found full, ns.
+    full_ns: u64,
     /// Records the measure phase still takes; `None`: any number.
     limit_left: Option<u64>,
     max_block_ns: u64,
@@ -73,6 +76,7 @@ impl ProduceClient {
             schedule: None,
             due: None,
             backlog: 0,
+            full_ns: 0,
             limit_left: None,
             max_block_ns: settings.max_block_ns,
             value_bytes: plan.value_bytes,
@@ -151,6 +155,7 @@ impl ProduceClient {
             if room == 0 {
                 // From here on the schedule stays at the first record that waits.
                 self.due = self.schedule.clone();
+                self.full_ns = now_ns;
                 break;
             }
             let Some(schedule) = &mut self.schedule else { return };
@@ -174,23 +179,18 @@ impl ProduceClient {
                 self.backlog += 1;
             }
         }
-        self.admit_backlog_from(now_ns, clock.t0_ns, recorder);
+        self.admit_backlog(now_ns, clock, recorder);
     }
 
     /// Between ticks: room that came free goes to the records that wait for it.
     pub fn admit_backlog(&mut self, now_ns: u64, clock: Clock, recorder: &mut Recorder) {
         self.wants_turn = false;
-        if self.backlog > 0 {
-            self.admit_backlog_from(now_ns, clock.t0_ns, recorder);
-        }
-    }
-
-    fn admit_backlog_from(&mut self, now_ns: u64, t0_ns: u64, recorder: &mut Recorder) {
+        let (t0_ns, since_ns) = (clock.t0_ns, self.full_ns);
         let (Some(core), Some(schedule)) = (&mut self.core, &mut self.schedule) else { return };
         if self.due.is_none() {
             return;
         }
-        while self.backlog > 0 && t0_ns + schedule.peek() + self.max_block_ns <= now_ns {
+        while self.backlog > 0 && (t0_ns + schedule.peek()).max(since_ns) + self.max_block_ns <= now_ns {
             recorder.failed(t0_ns + schedule.peek(), 1, MAX_BLOCK);
             schedule.advance();
             self.backlog -= 1;
@@ -209,19 +209,17 @@ impl ProduceClient {
             }
             self.first_ns.get_or_insert(now_ns);
             self.backlog -= count;
-            admit_scratch(core, &self.scratch, now_ns, Handed::Blocked);
+            admit_scratch(core, &self.scratch, now_ns, Handed::Blocked { since_ns });
         }
         self.due = None;
     }
 
     /// When the next record of an open loop comes due, ns.
     pub fn next_due(&self, clock: Clock) -> Option<u64> {
-        if self.limit_left == Some(0) {
-            return None;
-        }
         let schedule = self.due.as_ref().or(self.schedule.as_ref())?;
         let at = clock.t0_ns.saturating_add(schedule.peek());
-        (at < clock.load_end_ns).then_some(at)
+        let is_over = at >= clock.load_end_ns || (at >= clock.measure_ns && self.limit_left == Some(0));
+        (!is_over).then_some(at)
     }
 
     /// A connection has something to say.
@@ -258,12 +256,13 @@ impl ProduceClient {
         self.settle(net.now_ns(), recorder);
     }
 
-    /// Sends what is ready, keeps the connections up.
+    /// Sends what is ready and allowed, keeps the connections up.
     pub fn turn(
         &mut self,
         net: &mut dyn Net,
         now_ns: u64,
         is_flushing: bool,
+        allowance: &mut Allowance,
         recorder: Option<&mut Recorder>,
         events: &mut Events,
     ) {
@@ -277,7 +276,8 @@ impl ProduceClient {
         }
         if now_ns >= self.expired_ns + EXPIRE_NS {
             self.expired_ns = now_ns;
-            core.producer.expire(now_ns);
+            // What gave up has freed its room, which a closed loop fills at once.
+            self.wants_turn |= core.producer.expire(now_ns);
         }
         let mut has_sent = false;
         for link in 0..self.io.links.links().len() {
@@ -286,15 +286,16 @@ impl ProduceClient {
                 continue;
             }
             let version = produce_version(&self.io, link);
-            loop {
+            while allowance.opens_ns(now_ns) <= now_ns {
                 let (links, payloads) = (&mut self.io.links, &mut core.payloads);
                 let (connection, leads) = links.connection_and_leads(link);
-                let sent =
+                let records =
                     core.producer.send_ready(connection, version, now_ns, is_flushing, leads, payloads);
-                has_sent |= sent;
-                if !sent {
+                if records == 0 {
                     break;
                 }
+                allowance.take(records * u64::from(self.value_bytes));
+                has_sent = true;
             }
             self.io.flush(link, net, events);
             while let Some(request) = self.io.links.link_mut(link).connection.take_unanswered() {
@@ -342,8 +343,8 @@ impl ProduceClient {
     }
 
     /// When the client has something to do by time alone, but for records that come due; 0: at once, since room
-    /// came free.
-    pub fn next_deadline(&self, is_flushing: bool) -> Option<u64> {
+    /// came free. Nothing is sent before `opens_ns`.
+    pub fn next_deadline(&self, is_flushing: bool, opens_ns: u64) -> Option<u64> {
         if self.wants_turn {
             return Some(0);
         }
@@ -354,7 +355,7 @@ impl ProduceClient {
                 Some(link) => self.io.links.links()[link].connection.in_flight() >= in_flight_max,
                 None => true,
             };
-            let ready = core.producer.next_ready(is_flushing, cannot);
+            let ready = core.producer.next_ready(is_flushing, cannot).map(|at| at.max(opens_ns));
             let expiry = core.producer.next_expiry().map(|at| at.max(self.expired_ns + EXPIRE_NS));
             ready.into_iter().chain(expiry).min()
         });

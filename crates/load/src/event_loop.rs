@@ -21,7 +21,7 @@ use thiserror::Error;
 const TIMER: Token = Token(usize::MAX);
 const WAKER: Token = Token(usize::MAX - 1);
 
-/// Longest sleep: a guard against a lost wake-up, nothing is scheduled by it.
+/// Longest sleep, for a look at the control channel; nothing is scheduled by it.
 const SLEEP_MAX: Duration = Duration::from_millis(500);
 
 /// After a stop: how long what is in flight may take to come home. Less than the lab waits before it ends a
@@ -36,7 +36,9 @@ const EVENTS_MAX: usize = 256;
 pub enum Control {
     /// T0, ns on CLOCK_MONOTONIC.
     Start(u64),
-    /// End the load, bring home what is in flight.
+    /// No producer of this worker is left: nothing new will come, catch up and end.
+    Settle,
+    /// End the load, bring home what is in flight, soon.
     Stop,
     /// End at once: nobody listens any more.
     Abandon,
@@ -185,6 +187,10 @@ impl Course {
                 let load_end_ns = start_of(Phase::Drain).map_or(end_ns, |start_ns| t0_ns + start_ns);
                 stream.start(Clock { t0_ns, measure_ns, load_end_ns });
                 Ok(Self::Running { t0_ns, end_ns })
+            }
+            Ok(Control::Settle) => {
+                stream.stop(monotonic_ns());
+                Ok(self)
             }
             Ok(Control::Stop) => {
                 let now_ns = monotonic_ns();

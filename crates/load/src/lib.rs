@@ -7,6 +7,7 @@
 //!
 //! Invariant: no clusters, no store, no tokio: plain threads, `mio` and a tick.
 
+pub mod allowance;
 pub mod client;
 pub mod consume;
 pub mod event_loop;

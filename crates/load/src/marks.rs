@@ -27,9 +27,12 @@ pub enum Handed {
     AtOnce,
     /// The client had room when the generator came to them: t1 = t2, t0 is each record's own.
     OnTick,
-    /// They came due while the buffer was full: t1 = t0, since it was the buffer they waited for and not
-    /// the generator.
-    Blocked,
+    /// They waited for room. What came due while there was none has t1 = t0: it waited for room and not for the
+    /// generator. What was due before the generator found that there was none has t1 = `since_ns`.
+    Blocked {
+        /// When the generator found that there was no room, ns.
+        since_ns: u64,
+    },
 }
 
 impl Marks {

@@ -1,5 +1,6 @@
 //! A producing stream: schedules come due, clients take records, batches go out, outcomes come home.
 
+use crate::allowance::Allowance;
 use crate::client::ProduceClient;
 use crate::net::Net;
 use crate::payload::{Payloads, Pool, TRAILER_BYTES};
@@ -37,6 +38,7 @@ pub struct ProduceStream {
     /// When each client has something else to do: a batch has lingered, a reply came, a time-out is near.
     wakeups: Wakeups,
     turns: Turns,
+    allowance: Allowance,
     recorder: Option<Recorder>,
     context: StreamContext,
     plan: ProducePlan,
@@ -72,6 +74,7 @@ impl ProduceStream {
             clients: (0..count as u32).map(|index| ProduceClient::new(index, &plan, &context)).collect(),
             due: Wakeups::none(count),
             wakeups,
+            allowance: Allowance::new(context.task.bytes_per_s_max),
             turns: Turns {
                 releases: vec![false; count],
                 is_sated: vec![false; count],
@@ -183,8 +186,9 @@ impl ProduceStream {
                 client.admit_backlog(now_ns, clock, recorder);
             }
         }
-        client.turn(net, now_ns, self.is_flushing, self.recorder.as_mut(), &mut self.context.events);
-        self.wakeups.set(index, client.next_deadline(self.is_flushing));
+        let (allowance, recorder) = (&mut self.allowance, self.recorder.as_mut());
+        client.turn(net, now_ns, self.is_flushing, allowance, recorder, &mut self.context.events);
+        self.wakeups.set(index, client.next_deadline(self.is_flushing, allowance.opens_ns(now_ns)));
         if let Some(clock) = self.clock {
             self.due.set(index, client.next_due(clock));
             self.turns.note(index, client.is_sated());

@@ -171,11 +171,19 @@ impl Recorder {
     /// The timings that each record has for itself.
     fn each_own(&mut self, run: &Run, intended_ns: &[u64], known_ns: u64) {
         let slot = &mut self.seconds[self.last_slot];
-        let own = if run.handed == Handed::OnTick { Timing::Lag } else { Timing::Block };
-        let until_accepted = &mut self.fives[slot.five].timings[at(own)];
+        let timings = &mut self.fives[slot.five].timings;
         for &t0 in intended_ns {
             slot.response.record(known_ns - t0, 1);
-            until_accepted.record(run.accepted_ns - t0, 1);
+            match run.handed {
+                Handed::Blocked { since_ns } => {
+                    let handed_ns = t0.max(since_ns);
+                    timings[at(Timing::Lag)].record(handed_ns - t0, 1);
+                    timings[at(Timing::Block)].record(run.accepted_ns - handed_ns, 1);
+                }
+                Handed::OnTick | Handed::AtOnce => {
+                    timings[at(Timing::Lag)].record(run.accepted_ns - t0, 1);
+                }
+            }
         }
     }
 
@@ -198,7 +206,8 @@ impl Recorder {
                 timings[at(Timing::Block)].record(0, count);
             }
             Handed::OnTick => timings[at(Timing::Block)].record(0, count),
-            Handed::Blocked => timings[at(Timing::Lag)].record(0, count),
+            // Both are each record's own.
+            Handed::Blocked { .. } => {}
         }
     }
 

@@ -256,8 +256,8 @@ mod tests {
         }
     }
 
-    /// Accuracy test 8: 10^10 records at 3 per second end within the nanosecond they should. The steps are
-    /// taken as whole strides of a thousand clients, which visit the same recurrence.
+    /// Accuracy test 8: 10^10 records at 3,000,000 per second end within the nanosecond they should. The steps
+    /// are taken as whole strides of 100,000 clients, which visit the same recurrence.
     #[test]
     fn ten_thousand_million_records_do_not_drift() {
         let clients = 100_000;

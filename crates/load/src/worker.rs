@@ -180,8 +180,7 @@ fn attend(streams: &mut [Running], messages: &Receiver<Incoming>) -> Result<Vec<
                 }
                 producing -= usize::from(was_producing);
                 if was_producing && producing == 0 {
-                    // Nothing more will come: consumers catch up and end.
-                    streams.iter().for_each(|stream| stream.tell(Control::Stop));
+                    streams.iter().for_each(|stream| stream.tell(Control::Settle));
                 }
             }
         }

@@ -15,7 +15,7 @@ use kdyno_model::worker::{
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000 * MS;
@@ -70,6 +70,7 @@ fn stream(stream: u16, clients: u32, role: StreamRole) -> StreamTask {
         client_first: 0,
         client_count: clients,
         clients_total: clients,
+        bytes_per_s_max: None,
         role,
     }
 }
@@ -197,6 +198,58 @@ fn stop_ends_the_load_early_and_keeps_its_account() {
     let counts = &totals[0].counts;
     assert!((1..15_000).contains(&counts.offered), "{counts:?}");
     assert_eq!(counts.offered, counts.acknowledged);
+}
+
+/// A worker whose reader takes a tenth of a second for each record, of which `per_s` are produced in the first
+/// second; a minute is left to catch up.
+fn behind(per_s: f64) -> (tcp::FakeServer, WorkerTask) {
+    let config = FakeConfig::new(1).topic("t", 1).control_delay_ns(100 * MS).keep_batches();
+    let server = tcp::spawn(FakeCluster::new(config)).expect("a fake cluster");
+    let (mut writers, mut readers) = (produce(64), consume());
+    if let StreamRole::Produce(plan) = &mut writers {
+        let pieces = vec![RatePiece { from_per_s: per_s, to_per_s: per_s, length_ns: 0 }];
+        plan.rate = Rate::Open { pieces, arrivals: Arrivals::Constant };
+        (plan.client.batch_bytes, plan.client.linger_ns) = (1, 0);
+    }
+    if let StreamRole::Consume(plan) = &mut readers {
+        // Each fetch brings one batch, and each batch is one record.
+        (plan.from, plan.partition_bytes_max) = (StartOffset::Earliest, 1);
+    }
+    let mut task = task(server.bootstrap(), vec![stream(0, 1, writers), stream(1, 1, readers)]);
+    let spans = [(Phase::Measure, 0, 1), (Phase::Drain, 1, 61)];
+    task.phases = spans
+        .into_iter()
+        .map(|(phase, start, end)| PhaseSpan { phase, start_ns: start * SECOND, end_ns: end * SECOND })
+        .collect();
+    (server, task)
+}
+
+/// Six seconds behind when the writers end, longer than a stop from outside would leave it.
+#[test]
+fn a_reader_that_is_behind_has_the_drain_to_catch_up() {
+    let (_server, task) = behind(70.0);
+    let mut lab = Lab::start(task);
+    lab.begin();
+    let (_, totals) = lab.finish();
+    let (sent, fetched) = (&totals[0].counts, &totals[1].counts);
+    assert_eq!((sent.offered, sent.acknowledged), (70, 70));
+    assert_eq!(fetched.fetched, 70, "all of it, and no record twice");
+}
+
+/// Half a minute behind, and told to stop.
+#[test]
+fn a_stop_does_not_wait_for_a_reader_that_is_behind() {
+    let (_server, task) = behind(300.0);
+    let mut lab = Lab::start(task);
+    lab.begin();
+    // Its account of the first second: by then the writers have ended or are about to.
+    while !matches!(lab.read(), FromWorker::Sample(sample) if sample.stream == 1) {}
+    write_frame(&mut lab.socket, &ToWorker::Stop).expect("written");
+    let stopped = Instant::now();
+    let (_, totals) = lab.finish();
+    let (sent, fetched) = (&totals[0].counts, &totals[1].counts);
+    assert!((1..sent.acknowledged).contains(&fetched.fetched), "{fetched:?} of {sent:?}");
+    assert!(stopped.elapsed() < Duration::from_secs(20), "{:?}", stopped.elapsed());
 }
 
 #[test]

@@ -274,6 +274,14 @@ pub enum Rate {
     },
 }
 
+impl Rate {
+    /// The highest rate that is scheduled, records per second; a closed loop has none.
+    pub fn peak_per_s(&self) -> Option<f64> {
+        let Self::Open { pieces, .. } = self else { return None };
+        Some(pieces.iter().map(|piece| piece.from_per_s.max(piece.to_per_s)).fold(0.0, f64::max))
+    }
+}
+
 /// How deep a closed loop fills the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

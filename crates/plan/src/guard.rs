@@ -3,7 +3,7 @@
 use crate::PlanError;
 use crate::estimate::{bytes_to_write, expected_seconds};
 use kdyno_model::input::InputError;
-use kdyno_model::plan::{AttachedPlan, CasePlan, Plan, Rate, Role};
+use kdyno_model::plan::{AttachedPlan, CasePlan, Plan, Role};
 
 /// Permission for a closed loop.
 const RATE_MAX: &str = "rate-max";
@@ -52,7 +52,7 @@ fn rates(case: &CasePlan, target: &AttachedPlan) -> Result<(), PlanError> {
     let mut bytes_per_s = 0.0;
     for (name, item) in &case.load {
         let Role::Produce(produce) = &item.role else { continue };
-        let Rate::Open { pieces, .. } = &produce.rate else {
+        let Some(peak) = produce.rate.peak_per_s() else {
             if !target.allow.iter().any(|allowed| allowed == RATE_MAX) {
                 let message = format!("`{name}` has `rate: max`, which the target does not allow");
                 return Err(
@@ -66,7 +66,6 @@ fn rates(case: &CasePlan, target: &AttachedPlan) -> Result<(), PlanError> {
             }
             continue;
         };
-        let peak = pieces.iter().map(|piece| piece.from_per_s.max(piece.to_per_s)).fold(0.0, f64::max);
         bytes_per_s += peak * f64::from(produce.value_bytes);
     }
     match target.caps.produce_bytes_per_s {

@@ -46,7 +46,7 @@ pub struct FollowUp {
 
 impl<M: Default> Producer<M> {
     /// Sends one request over a connection whose broker leads the partitions that `leads` names, if it may
-    /// take one and a batch is ready. Returns whether a request was sent.
+    /// take one and a batch is ready. Returns how many records were sent.
     pub fn send_ready<T: From<Token>>(
         &mut self,
         connection: &mut Connection<T>,
@@ -55,14 +55,15 @@ impl<M: Default> Producer<M> {
         is_flushing: bool,
         leads: impl Fn(usize) -> bool,
         bodies: &mut impl Bodies<M>,
-    ) -> bool {
+    ) -> u64 {
         if connection.in_flight() >= self.config.in_flight_max as usize {
-            return false;
+            return 0;
         }
         self.collect(now_ns, is_flushing || self.is_exhausted(), leads, bodies);
         if self.staged.is_empty() {
-            return false;
+            return 0;
         }
+        let records = self.staged_batches.iter().map(|batch| u64::from(batch.count)).sum();
         let token = self.track();
         let (config, arena, staged) = (&self.config, &mut self.arena, &self.staged);
         connection.send(T::from(token), config.acks != 0, now_ns, |correlation_id, out| {
@@ -77,7 +78,7 @@ impl<M: Default> Producer<M> {
             m00_produce::encode(&head, staged, arena, out)
         });
         self.staged.clear();
-        true
+        records
     }
 
     /// Takes one ready batch of each partition the broker leads, up to `max.request.size`, and seals them.
@@ -238,8 +239,8 @@ impl<M: Default> Producer<M> {
     }
 
     /// Fails what is older than `delivery.timeout.ms`, waiting or in flight. To be called now and then, from
-    /// [`Self::next_expiry`] on.
-    pub fn expire(&mut self, now_ns: u64) {
+    /// [`Self::next_expiry`] on. Returns whether there was any.
+    pub fn expire(&mut self, now_ns: u64) -> bool {
         let timeout_ns = self.config.delivery_timeout_ns;
         let mut expired = Vec::new();
         let waiting = self.partitions.iter_mut().map(|queue| &mut queue.batches);
@@ -251,9 +252,11 @@ impl<M: Default> Producer<M> {
         for request in self.in_flight.iter_mut().flatten() {
             expired.extend(request.batches.extract_if(.., |batch| batch.created_ns + timeout_ns <= now_ns));
         }
+        let is_any = !expired.is_empty();
         for batch in expired {
             self.resolve(batch, Outcome::Failed { reason: DELIVERY_TIMEOUT });
         }
+        is_any
     }
 
     /// The next instant at which a batch gets ready by time alone; it may lie in the past. `cannot` names

@@ -203,6 +203,7 @@ fn task(args: &BenchLoadArgs, rate: Rate) -> WorkerTask {
             client_first: 0,
             client_count: args.clients,
             clients_total: args.clients,
+            bytes_per_s_max: None,
             role: StreamRole::Produce(produce(args, rate)),
         }],
     }

@@ -4,14 +4,17 @@
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use kdyno_kafka::fake_broker::{ConnId, FakeCluster, Output};
+use kdyno_load::consume::ConsumeStream;
 use kdyno_load::net::{ConnectionId, Net};
 use kdyno_load::produce::ProduceStream;
 use kdyno_load::stream::{Clock, Events, Stream, StreamContext};
 use kdyno_model::plan::{
-    Arrivals, Compression, Partitioner, Payload, ProducePlan, ProducerSettings, Queue, Rate, RatePiece,
+    Arrivals, Compression, ConsumePlan, Partitioner, Payload, ProducePlan, ProducerSettings, Queue, Rate,
+    RatePiece, StartOffset,
 };
 use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamTotals, Timing};
 use kdyno_model::worker::{PhaseSpan, StreamRole, StreamTask};
+use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, IoSlice};
 
@@ -22,6 +25,24 @@ pub const TOPIC: &str = "t";
 pub const T0: u64 = SECOND;
 /// Turns at one instant after which a test says that the loop does not come to rest.
 const TURNS_AT_ONCE_MAX: u32 = 10_000;
+
+thread_local! {
+    /// Whether it is the stream that works on this thread, and not the cluster, the net or the test.
+    static IS_STREAM_AT_WORK: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether what happens on this thread is the stream's doing.
+pub fn is_stream_at_work() -> bool {
+    // A thread that is being torn down runs no stream.
+    IS_STREAM_AT_WORK.try_with(Cell::get).unwrap_or(false)
+}
+
+fn stream_works<T>(is_stream: bool, work: impl FnOnce() -> T) -> T {
+    let before = IS_STREAM_AT_WORK.replace(is_stream);
+    let result = work();
+    IS_STREAM_AT_WORK.set(before);
+    result
+}
 
 #[derive(Debug, Default)]
 struct Link {
@@ -71,10 +92,12 @@ impl Net for SimNet {
     }
 
     fn connect(&mut self, id: ConnectionId, host: &str, port: u16) -> io::Result<()> {
-        let broker = self.cluster.broker_at(host, port).ok_or(io::ErrorKind::ConnectionRefused)?;
-        let peer = Some(self.cluster.open(broker, self.now_ns));
-        self.links.insert(id, Link { peer, is_ready: true, ..Link::default() });
-        Ok(())
+        stream_works(false, || {
+            let broker = self.cluster.broker_at(host, port).ok_or(io::ErrorKind::ConnectionRefused)?;
+            let peer = Some(self.cluster.open(broker, self.now_ns));
+            self.links.insert(id, Link { peer, is_ready: true, ..Link::default() });
+            Ok(())
+        })
     }
 
     fn finish_connect(&mut self, id: ConnectionId) -> io::Result<bool> {
@@ -84,9 +107,9 @@ impl Net for SimNet {
     fn write(&mut self, id: ConnectionId, slices: &[IoSlice<'_>]) -> io::Result<usize> {
         let link = self.links.get(&id).ok_or(io::ErrorKind::NotConnected)?;
         let conn = link.peer.filter(|_| !link.is_closed).ok_or(io::ErrorKind::BrokenPipe)?;
-        for slice in slices {
-            self.cluster.receive(conn, slice, self.now_ns);
-        }
+        stream_works(false, || {
+            slices.iter().for_each(|slice| self.cluster.receive(conn, slice, self.now_ns));
+        });
         Ok(slices.iter().map(|slice| slice.len()).sum())
     }
 
@@ -120,10 +143,13 @@ impl Net for SimNet {
 pub struct Load {
     pub plan: ProducePlan,
     pub clients: u32,
+    /// The load's, warm-up included.
     pub seconds: f64,
+    pub warmup_seconds: u64,
     pub drain_seconds: u64,
     pub tick_ns: u64,
     pub seed: u64,
+    pub bytes_per_s_max: Option<u64>,
 }
 
 impl Load {
@@ -155,7 +181,16 @@ impl Load {
         };
         let payload = Payload::Pooled { pool_bytes: 0 };
         let plan = ProducePlan { rate, value_bytes: 100, payload, records_max: None, client };
-        Self { plan, clients: 1, seconds: 10.0, drain_seconds: 200, tick_ns: 0, seed: 1 }
+        Self {
+            plan,
+            clients: 1,
+            seconds: 10.0,
+            warmup_seconds: 0,
+            drain_seconds: 200,
+            tick_ns: 0,
+            seed: 1,
+            bytes_per_s_max: None,
+        }
     }
 
     /// One record per batch and request: what is served is what arrives.
@@ -183,6 +218,8 @@ pub struct Outcome {
     pub samples: Vec<Sample>,
     pub cluster: FakeCluster,
     pub events: Vec<String>,
+    /// When the stream was done, or its time was over, ns.
+    pub ended_ns: u64,
 }
 
 impl Outcome {
@@ -223,63 +260,127 @@ impl Outcome {
 /// Runs a load against a cluster, from connecting to the last outcome, in simulated time.
 pub fn simulate(load: &Load, cluster: FakeCluster) -> Outcome {
     let load_ns = (load.seconds * SECOND as f64) as u64;
-    let end_ns = load_ns + load.drain_seconds * SECOND;
-    let phases = vec![
-        PhaseSpan { phase: Phase::Measure, start_ns: 0, end_ns: load_ns },
-        PhaseSpan { phase: Phase::Drain, start_ns: load_ns, end_ns },
+    let warmup_ns = load.warmup_seconds * SECOND;
+    let spans = [
+        (Phase::Warmup, 0, warmup_ns),
+        (Phase::Measure, warmup_ns, load_ns),
+        (Phase::Drain, load_ns, load_ns + load.drain_seconds * SECOND),
     ];
-    let task = StreamTask {
-        stream: 0,
-        name: "writers".to_owned(),
-        topic: TOPIC.to_owned(),
-        client_first: 0,
-        client_count: load.clients,
-        clients_total: load.clients,
-        role: StreamRole::Produce(load.plan.clone()),
-    };
-    let context = StreamContext {
+    let mut context = context("writers", StreamRole::Produce(load.plan.clone()), &spans, &cluster);
+    (context.tick_ns, context.seed) = (load.tick_ns, load.seed);
+    (context.task.client_count, context.task.clients_total) = (load.clients, load.clients);
+    context.task.bytes_per_s_max = load.bytes_per_s_max;
+    let stream = ProduceStream::new(load.plan.clone(), context).expect("a plan that can run");
+    drive(stream, cluster, 0)
+}
+
+/// Fetching clients, in the words of the tests.
+#[derive(Debug, Clone)]
+pub struct Fetching {
+    pub plan: ConsumePlan,
+    pub clients: u32,
+    pub seconds: u64,
+    pub drain_seconds: u64,
+}
+
+impl Fetching {
+    pub fn from(from: StartOffset) -> Self {
+        let plan = ConsumePlan {
+            from,
+            fetch_bytes_max: 50 << 20,
+            partition_bytes_max: 1 << 20,
+            fetch_bytes_min: 1,
+            fetch_wait_ns: 500 * MS,
+            request_timeout_ns: 30 * SECOND,
+            retry_backoff_ns: 100 * MS,
+        };
+        Self { plan, clients: 1, seconds: 5, drain_seconds: 200 }
+    }
+
+    /// One batch per fetch: what is stored is fetched in many steps.
+    pub fn batch_by_batch(mut self) -> Self {
+        self.plan.partition_bytes_max = 1;
+        self
+    }
+}
+
+/// Fetches from a cluster as it is at the instant `begin_ns`; T0 is a second later.
+pub fn fetch(fetching: &Fetching, cluster: FakeCluster, begin_ns: u64) -> Outcome {
+    let load_ns = fetching.seconds * SECOND;
+    let spans =
+        [(Phase::Measure, 0, load_ns), (Phase::Drain, load_ns, load_ns + fetching.drain_seconds * SECOND)];
+    let role = StreamRole::Consume(fetching.plan.clone());
+    let mut context = context("readers", role, &spans, &cluster);
+    context.has_producers = false;
+    (context.task.client_count, context.task.clients_total) = (fetching.clients, fetching.clients);
+    drive(ConsumeStream::new(fetching.plan.clone(), context), cluster, begin_ns)
+}
+
+/// What a stream of one client is told. Phases that have no length are left out.
+fn context(
+    name: &str,
+    role: StreamRole,
+    spans: &[(Phase, u64, u64)],
+    cluster: &FakeCluster,
+) -> StreamContext {
+    let phases = spans.iter().filter(|(_, start_ns, end_ns)| start_ns < end_ns);
+    let phases = phases.map(|&(phase, start_ns, end_ns)| PhaseSpan { phase, start_ns, end_ns });
+    StreamContext {
         worker: 0,
         run_id: 7,
-        seed: load.seed,
+        seed: 1,
         bootstrap: cluster.broker_ids().iter().map(|id| cluster.address(*id)).collect(),
         client_id_prefix: "test-".to_owned(),
         wall_offset_ns: 0,
-        tick_ns: load.tick_ns,
-        phases,
+        tick_ns: 0,
+        phases: phases.collect(),
         has_producers: true,
-        task,
+        task: StreamTask {
+            stream: 0,
+            name: name.to_owned(),
+            topic: TOPIC.to_owned(),
+            client_first: 0,
+            client_count: 1,
+            clients_total: 1,
+            bytes_per_s_max: None,
+            role,
+        },
         events: Events::default(),
-    };
-    let mut stream = ProduceStream::new(load.plan.clone(), context).expect("a plan that can run");
-    let mut net = SimNet { now_ns: 0, cluster, links: BTreeMap::new() };
-    run_until(&mut stream, &mut net, T0, |stream| stream.is_connected());
+    }
+}
+
+/// Runs a stream from connecting at `begin_ns`, through T0 a second later, to its end or that of its phases.
+fn drive(mut stream: impl Stream, cluster: FakeCluster, begin_ns: u64) -> Outcome {
+    let mut net = SimNet { now_ns: begin_ns, cluster, links: BTreeMap::new() };
+    let t0_ns = begin_ns + SECOND;
+    run_until(&mut stream, &mut net, t0_ns, |stream| stream.is_connected());
     assert!(stream.is_connected(), "connected within a second");
     stream.prepare().expect("prepared");
-    net.now_ns = T0;
-    stream.start(Clock { t0_ns: T0, measure_ns: T0, load_end_ns: T0 + load_ns });
-    run_until(&mut stream, &mut net, T0 + end_ns, |stream| stream.is_done());
+    net.now_ns = t0_ns;
+    let phases = stream.context().phases.clone();
+    let start_of = |phase| phases.iter().find(|span| span.phase == phase).map(|span| t0_ns + span.start_ns);
+    let end_ns = t0_ns + phases.last().map_or(0, |span| span.end_ns);
+    let measure_ns = start_of(Phase::Measure).unwrap_or(t0_ns);
+    let load_end_ns = start_of(Phase::Drain).unwrap_or(end_ns);
+    stream.start(Clock { t0_ns, measure_ns, load_end_ns });
+    run_until(&mut stream, &mut net, end_ns, |stream| stream.is_done());
     let totals = stream.finish(net.now_ns);
     let samples = stream.take_samples();
-    let events = stream.context().events.take(T0, 0);
+    let events = stream.context().events.take(t0_ns, 0);
     let events = events.into_iter().map(|event| format!("{}: {}", event.kind, event.detail)).collect();
-    Outcome { totals, samples, cluster: net.cluster, events }
+    Outcome { totals, samples, cluster: net.cluster, events, ended_ns: net.now_ns }
 }
 
 /// Lets stream and cluster act in turns, jumping from one deadline to the next.
-fn run_until(
-    stream: &mut ProduceStream,
-    net: &mut SimNet,
-    end_ns: u64,
-    is_over: impl Fn(&ProduceStream) -> bool,
-) {
+fn run_until<S: Stream>(stream: &mut S, net: &mut SimNet, end_ns: u64, is_over: impl Fn(&S) -> bool) {
     let mut turns_at_once = 0;
     loop {
         net.pump();
         let clients = stream.client_count();
         for id in net.take_ready() {
-            stream.on_ready(id % clients, id / clients, true, net);
+            stream_works(true, || stream.on_ready(id % clients, id / clients, true, net));
         }
-        stream.turn(net);
+        stream_works(true, || stream.turn(net));
         if is_over(stream) {
             return;
         }
