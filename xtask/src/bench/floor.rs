@@ -39,6 +39,11 @@ impl Floor {
         (SLICES_BYTES[best], &self.series[best])
     }
 
+    /// CPU seconds per GB of the best slice, measured now: a neighbour for a run of the worker.
+    pub fn again(&self, bench: &Bench) -> anyhow::Result<f64> {
+        cpu_s_per_gb(bench, self.best().0, POOL_BYTES)
+    }
+
     /// One row per slice.
     pub fn table(&self) -> Table {
         let mut table = Table::new(&["slice", "CPU s per GB", "µs per 136 B"]);

@@ -12,8 +12,7 @@ use rustix::net::RecvFlags;
 const SINK_BUFFER_BYTES: usize = 256 * 1024;
 
 /// Prints its address, then has the kernel drop what one connection after the other sends (tcp(7),
-/// `MSG_TRUNC`), as the null broker does with record bytes: a sink that copied them would take from the
-/// caches that both processes share, and the writer would look dearer than a worker whose peer does not.
+/// `MSG_TRUNC`), as the null broker does with record bytes: both sides of a ratio have the same kind of peer.
 pub fn sink() -> anyhow::Result<()> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     println!("{}", listener.local_addr()?);
