@@ -14,13 +14,14 @@ const COMMIT_DIGITS: usize = 12;
 fn main() {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let version = variable("CARGO_PKG_VERSION");
-    let checkout = PathBuf::from(variable("CARGO_MANIFEST_DIR")).join("../../.git");
-    let commit = git::head(&checkout).and_then(|commit| commit.get(..COMMIT_DIGITS).map(str::to_owned));
+    let checkout = git::folder(&PathBuf::from(variable("CARGO_MANIFEST_DIR")).join("../../.git"));
+    let commit = checkout.as_deref().and_then(git::head);
+    let commit = commit.and_then(|commit| commit.get(..COMMIT_DIGITS).map(str::to_owned));
     let version = commit.map_or(version.clone(), |commit| format!("{version} ({commit})"));
     println!("cargo::rustc-env=KDYNO_VERSION={version}");
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=src/git.rs");
-    for path in git::watched(&checkout) {
+    for path in checkout.iter().flat_map(|git| git::watched(git)) {
         println!("cargo::rerun-if-changed={}", path.display());
     }
 }

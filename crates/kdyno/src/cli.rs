@@ -60,7 +60,7 @@ pub(crate) enum Command {
     Completions(CompletionsArgs),
     /// Be a worker: speak the lab's messages over the socket that is standard input
     #[command(hide = true)]
-    Worker(WorkerArgs),
+    Worker,
     /// Drive one worker against a broker, without a scenario: for `make bench` and `make accuracy`
     #[command(hide = true)]
     BenchLoad(BenchLoadArgs),
@@ -354,13 +354,6 @@ pub(crate) struct CompletionsArgs {
     pub(crate) shell: clap_complete::Shell,
 }
 
-#[derive(Debug, Args)]
-pub(crate) struct WorkerArgs {
-    /// Descriptor of the socket: only standard input
-    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=0))]
-    pub(crate) fd: u32,
-}
-
 /// What `make bench` and `make accuracy` ask of a worker.
 #[derive(Debug, Args)]
 pub(crate) struct BenchLoadArgs {
@@ -370,9 +363,6 @@ pub(crate) struct BenchLoadArgs {
     /// Topic, which must exist
     #[arg(long)]
     pub(crate) topic: String,
-    /// Only `produce`
-    #[arg(long, default_value = "produce", value_parser = ["produce"])]
-    pub(crate) role: String,
     /// Records per second, `max` (closed loop, buffer full) or `lean` (closed loop, nothing queued)
     #[arg(long, default_value = "max")]
     pub(crate) rate: String,
@@ -394,9 +384,6 @@ pub(crate) struct BenchLoadArgs {
     /// `acks`: 0, 1 or -1
     #[arg(long, default_value_t = 1, allow_negative_numbers = true)]
     pub(crate) acks: i16,
-    /// Partitions of the topic; told by the broker, accepted for the record
-    #[arg(long)]
-    pub(crate) partitions: Option<u32>,
     /// Clients
     #[arg(long, default_value_t = 1)]
     pub(crate) clients: u32,
@@ -424,9 +411,6 @@ pub(crate) struct BenchLoadArgs {
     /// `delivery.timeout.ms`
     #[arg(long, default_value_t = 120_000, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     pub(crate) delivery_timeout_ms: u64,
-    /// Accepted: the output is always JSON
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

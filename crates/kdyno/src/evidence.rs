@@ -3,7 +3,7 @@
 use crate::environment::runs_dir;
 use crate::failure::Failure;
 use crate::out;
-use crate::scenario_source::last_part;
+use crate::scenario_source::{self, last_part};
 use kdyno_analysis::TrialEvidence;
 use kdyno_model::finding::Finding;
 use kdyno_model::plan::TrialRef;
@@ -118,8 +118,8 @@ fn processors(header: &RunHeader) -> u32 {
     header.host_facts.get("processors").and_then(|count| count.parse().ok()).unwrap_or(1)
 }
 
-/// The run that was named: a file, the beginning of a file's name in the folder of runs, a scenario for its
-/// newest run there, or `latest`.
+/// The run that was named: a file, `latest`, a file's whole name in the folder of runs without its ending, a scenario
+/// for its newest run there, or the beginning of a file's name.
 pub(crate) fn find_run(named: &str, dir: Option<&Path>) -> Result<PathBuf, Failure> {
     let path = Path::new(named);
     if path.is_file() {
@@ -134,7 +134,13 @@ pub(crate) fn find_run(named: &str, dir: Option<&Path>) -> Result<PathBuf, Failu
                 .hint("`kdyno run first-light` makes one; `--dir DIR` names another folder")
         });
     }
-    if let Some(run) = runs.iter().rfind(|run| run.scenario == last_part(named)) {
+    let whole = folder.join(format!("{named}.{ENDING}"));
+    if !named.contains('/') && whole.is_file() {
+        return Ok(whole);
+    }
+    // A run knows a bundled scenario by the last part of its name.
+    let scenario = if scenario_source::bundled(named).is_ok() { last_part(named) } else { named };
+    if let Some(run) = runs.iter().rfind(|run| run.scenario == scenario) {
         out::note(&format!("the newest run of {named} is {}", run.path.display()));
         return Ok(run.path.clone());
     }

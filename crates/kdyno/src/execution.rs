@@ -163,9 +163,15 @@ fn confirm(plan: &Plan, args: &ExecutionArgs) -> Result<(), Failure> {
         .lock()
         .read_line(&mut answer)
         .map_err(|e| Failure::tool(format!("could not read the answer: {e}")))?;
+    agreed(&answer)
+}
+
+/// Whether the answer is a yes. Any other is no interruption: nothing was started, and there is no evidence.
+fn agreed(answer: &str) -> Result<(), Failure> {
     match answer.trim() {
         "y" | "Y" | "yes" => Ok(()),
-        _ => Err(Failure { exit: Exit::Interrupted, message: "nothing was started".to_owned(), hint: None }),
+        _ => Err(Failure::usage("nothing was started, because the volume was not agreed to")
+            .hint("a lower rate, smaller values or a shorter run send less")),
     }
 }
 
@@ -181,7 +187,7 @@ fn run_file(plan: &Plan, folder: PathBuf) -> Result<PathBuf, Failure> {
 
 /// Commit of the repository around `folder`, where there is one and it can be read without git.
 fn git_head(folder: &Path) -> Option<String> {
-    let git = folder.ancestors().take(FOLDERS_UP_MAX).map(|dir| dir.join(".git")).find(|git| git.is_dir())?;
+    let git = folder.ancestors().take(FOLDERS_UP_MAX).find_map(|dir| git::folder(&dir.join(".git")))?;
     git::head(&git)
 }
 
@@ -206,6 +212,16 @@ mod tests {
         std::fs::create_dir_all(dir.path().join("a/b")).expect("folders");
         std::fs::write(dir.path().join(".git/HEAD"), "abc\n").expect("write");
         assert_eq!(git_head(&dir.path().join("a/b")).as_deref(), Some("abc"));
+    }
+
+    #[test]
+    fn a_volume_that_is_not_agreed_to_is_no_interruption() {
+        assert!(["y\n", "Y", " yes "].into_iter().all(|answer| agreed(answer).is_ok()));
+        for answer in ["n\n", "", "no", "yes please"] {
+            let failure = agreed(answer).expect_err("not a yes");
+            assert_eq!(failure.exit, Exit::Usage);
+            assert!(failure.message.starts_with("nothing was started"), "{failure:?}");
+        }
     }
 
     #[test]

@@ -3,6 +3,22 @@
 
 use std::path::{Path, PathBuf};
 
+/// The folder that `.git` is or, in a linked worktree or a submodule, names; `None` when there is none.
+pub(crate) fn folder(dot_git: &Path) -> Option<PathBuf> {
+    if dot_git.is_dir() {
+        return Some(dot_git.to_owned());
+    }
+    let text = std::fs::read_to_string(dot_git).ok()?;
+    let named = dot_git.parent()?.join(text.strip_prefix("gitdir:")?.trim());
+    named.is_dir().then_some(named)
+}
+
+/// Where branches are: a linked worktree has a folder of its own for its head and shares the rest.
+fn common(git: &Path) -> PathBuf {
+    let shared = std::fs::read_to_string(git.join("commondir"));
+    shared.map_or_else(|_| git.to_owned(), |path| git.join(path.trim()))
+}
+
 /// Commit that is checked out in the repository with this `.git` folder; `None` when it has none or its files
 /// cannot be read.
 pub(crate) fn head(git: &Path) -> Option<String> {
@@ -10,10 +26,11 @@ pub(crate) fn head(git: &Path) -> Option<String> {
     let Some(reference) = head.trim().strip_prefix("ref: ") else {
         return Some(head.trim().to_owned());
     };
-    if let Ok(commit) = std::fs::read_to_string(git.join(reference)) {
+    let common = common(git);
+    if let Ok(commit) = std::fs::read_to_string(common.join(reference)) {
         return Some(commit.trim().to_owned());
     }
-    let packed = std::fs::read_to_string(git.join("packed-refs")).ok()?;
+    let packed = std::fs::read_to_string(common.join("packed-refs")).ok()?;
     packed.lines().find_map(|line| line.strip_suffix(reference)).map(|commit| commit.trim().to_owned())
 }
 
@@ -22,9 +39,10 @@ pub(crate) fn head(git: &Path) -> Option<String> {
 #[allow(dead_code, reason = "for `build.rs`")]
 pub(crate) fn watched(git: &Path) -> Vec<PathBuf> {
     let head = std::fs::read_to_string(git.join("HEAD")).unwrap_or_default();
-    let branch = head.trim().strip_prefix("ref: ").map(|reference| git.join(reference));
-    let branch = branch.filter(|file| file.is_file()).unwrap_or_else(|| git.join("refs/heads"));
-    [git.join("HEAD"), branch, git.join("packed-refs")].into_iter().filter(|path| path.exists()).collect()
+    let common = common(git);
+    let branch = head.trim().strip_prefix("ref: ").map(|reference| common.join(reference));
+    let branch = branch.filter(|file| file.is_file()).unwrap_or_else(|| common.join("refs/heads"));
+    [git.join("HEAD"), branch, common.join("packed-refs")].into_iter().filter(|path| path.exists()).collect()
 }
 
 #[cfg(test)]
@@ -47,5 +65,26 @@ mod tests {
         assert_eq!(watched(git), ["HEAD", "refs/heads/main", "packed-refs"].map(|name| git.join(name)));
         std::fs::write(git.join("HEAD"), "0123\n").expect("write");
         assert_eq!(head(git).as_deref(), Some("0123"), "no branch");
+    }
+
+    #[test]
+    fn a_linked_worktree_is_followed_to_its_repository() {
+        let dir = tempfile::tempdir().expect("temp dir");
+        let (main, own) = (dir.path().join("main/.git"), dir.path().join("main/.git/worktrees/other"));
+        let checkout = dir.path().join("other");
+        for folder in [&main.join("refs/heads"), &own, &checkout] {
+            std::fs::create_dir_all(folder).expect("folders");
+        }
+        let write = |path: &Path, text: &str| std::fs::write(path, text).expect("write");
+        write(&checkout.join(".git"), "gitdir: ../main/.git/worktrees/other\n");
+        write(&own.join("commondir"), "../..\n");
+        write(&own.join("HEAD"), "ref: refs/heads/topic\n");
+        write(&main.join("HEAD"), "ref: refs/heads/main\n");
+        write(&main.join("refs/heads/topic"), "abc\n");
+        let git = folder(&checkout.join(".git")).expect("a repository");
+        assert_eq!(head(&git).as_deref(), Some("abc"));
+        assert_eq!(watched(&git).len(), 2, "its own head and the branch: {:?}", watched(&git));
+        assert_eq!(folder(&main), Some(main.clone()));
+        assert_eq!(folder(&dir.path().join("none")), None);
     }
 }

@@ -54,7 +54,11 @@ pub(crate) fn find(named: &str) -> Result<ScenarioSource, Failure> {
         let bytes = read_bytes(Path::new(named), "scenario")?;
         return Ok(ScenarioSource { bytes, name: named.to_owned() });
     }
-    Err(unknown(named))
+    let failure = unknown(named);
+    Err(match Path::new(named).is_file() {
+        true => failure.hint(format!("the file of that name is ./{named}")),
+        false => failure,
+    })
 }
 
 /// A bundled scenario by its whole name or the last part of it.
@@ -66,13 +70,12 @@ fn known(named: &str) -> Option<&'static Bundled> {
     BUNDLED.iter().find(|bundled| bundled.name == named || last_part(bundled.name) == named)
 }
 
-/// Says what is there instead: a file of that name, the nearest bundled scenario, or all of them.
+/// Says what is there instead: the nearest bundled scenario, or all of them.
 fn unknown(named: &str) -> Failure {
     let names = BUNDLED.iter().map(|bundled| last_part(bundled.name));
     let hint = match nearest(named, names.clone()) {
-        _ if Path::new(named).is_file() => format!("the file of that name is ./{named}"),
         Some(name) => format!("did you mean `{name}`? `kdyno scenarios` lists them"),
-        None => format!("bundled are {}; a file is ./NAME or NAME.yaml", listed(names)),
+        None => format!("bundled are {}; a run also takes a file: ./NAME or NAME.yaml", listed(names)),
     };
     Failure::usage(format!("there is no bundled scenario `{named}`")).hint(hint)
 }

@@ -109,7 +109,7 @@ fn clients_are_not_limited_by_the_usual_number_of_open_files() {
     };
     assert_eq!((figure("failed"), figure("unresolved")), (0.0, 0.0));
     assert!(figure("acked_per_s") > 1000.0, "{findings:?}");
-    assert!(broker.stop().stderr.contains("0 errors"));
+    assert!(broker.stop().stderr.contains(", 0 errors"));
 }
 
 #[test]
@@ -122,6 +122,81 @@ fn another_cluster_than_the_targets_is_sent_nothing() {
     assert!(said.stderr.contains("names cluster id another") && said.stderr.contains("nothing was sent"));
     let seen = broker.stop();
     assert!(seen.stderr.contains("0 records"), "{seen:?}");
+}
+
+#[test]
+fn addresses_of_a_target_that_fails_are_told_and_not_stored() {
+    let place = Place::new();
+    let broker = NullBroker::start(&place);
+    let files = files(&place, &broker.address, CLUSTER_ID);
+    let mut running = run(&place, &files, &["--json"]);
+    running.wait_for("· measure");
+    let address = broker.address.clone();
+    broker.stop();
+    let said = running.wait(RUN_DEADLINE);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.stderr.contains(&format!("broker {address} refused")), "the user is told: {said:?}");
+    let shown = place.kdyno(&["show", "latest", "--json"]).stdout;
+    assert!(shown.contains("HOST") && shown.contains("unreachable"), "the events are there: {shown}");
+    let page = place.run_file().with_extension("html");
+    let page = std::fs::read_to_string(page).expect("a page");
+    let port = address.rsplit_once(':').expect("a port").1;
+    for (what, text) in [("run --json", &said.stdout), ("show --json", &shown), ("the page", &page)] {
+        assert!(!text.contains(&address) && !text.contains("127.0.0.1"), "{what}: {text}");
+    }
+    let stored = std::fs::read(place.run_file()).expect("the run file");
+    for private in [&address, port] {
+        let found = stored.windows(private.len()).any(|bytes| bytes == private.as_bytes());
+        assert!(!found, "{private} is in the run file");
+    }
+}
+
+#[test]
+fn a_targets_cap_on_time_ends_the_run_and_keeps_its_evidence() {
+    let place = Place::new();
+    let broker = NullBroker::start(&place);
+    let [scenario, option, target] = files(&place, &broker.address, CLUSTER_ID);
+    // Planned: 1 s, 2 s and some for the rest. The drain lasts for a minute, because nobody answers.
+    place.file("small.yaml", &SCENARIO.replace("drain: 5s", "drain: 60s"));
+    let text = std::fs::read_to_string(&target).expect("the target");
+    place.file("target.yaml", &text.replace("produce: 1MiB/s", "produce: 1MiB/s, time: 9s"));
+    let files = [scenario, option, target];
+    let begin = std::time::Instant::now();
+    let mut running = run(&place, &files, &["--json"]);
+    running.wait_for("· measure");
+    signal(broker.running.pid(), Signal::STOP);
+    running.wait_for("· drain");
+    std::thread::sleep(std::time::Duration::from_secs(9).saturating_sub(begin.elapsed()));
+    signal(broker.running.pid(), Signal::CONT);
+    let said = running.wait(RUN_DEADLINE);
+    assert!(begin.elapsed().as_secs() < 30, "the drain was cut off: {:?}", begin.elapsed());
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.stderr.contains("cap on `time`, 9 s"), "{said:?}");
+    let document: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
+    assert_eq!(document["end"]["status"], "failed");
+    assert!(document["findings"].as_array().is_some_and(|findings| !findings.is_empty()), "{document}");
+    broker.stop();
+}
+
+#[test]
+fn a_run_is_found_by_its_whole_name_and_a_path_is_no_scenario() {
+    let place = Place::new();
+    let broker = NullBroker::start(&place);
+    let files = files(&place, &broker.address, CLUSTER_ID);
+    assert_eq!(run(&place, &files, &["--no-progress"]).wait(RUN_DEADLINE).code, Some(0));
+    broker.stop();
+    let said = place.kdyno(&["show", "backup/small"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.stderr.contains("there is no run `backup/small`"), "{said:?}");
+    assert_eq!(place.kdyno(&["rerun", "backup/small", "--target", &files[2]]).code, Some(2));
+    assert_eq!(place.kdyno(&["show", "small"]).code, Some(0), "the newest run of the scenario");
+    let original = place.run_file();
+    for name in ["copy.kdyno", "copy-2.kdyno"] {
+        std::fs::copy(&original, original.with_file_name(name)).expect("a copy");
+    }
+    let said = place.kdyno(&["show", "copy"]);
+    assert_eq!(said.code, Some(0), "one name is the beginning of another: {said:?}");
+    assert_eq!(place.kdyno(&["show", "cop"]).code, Some(2));
 }
 
 #[test]

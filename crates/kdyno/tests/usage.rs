@@ -120,8 +120,66 @@ fn a_bundled_name_means_the_bundled_scenario_also_beside_a_file_of_that_name() {
         &place.kdyno(&["run", "mine"]),
         &["no bundled scenario `mine`", "hint: the file of that name is ./mine"],
     );
+    let said = place.kdyno(&["scenarios", "mine"]);
+    refused(&said, &["no bundled scenario `mine`"]);
+    assert!(!said.stderr.contains("./mine"), "only bundled ones are printed: {said:?}");
     let help = place.kdyno(&["run", "--help"]).stdout;
     assert!(help.contains("a path with a `/`"), "{help}");
+}
+
+#[test]
+fn a_dry_run_without_a_home_tells_the_plan_and_what_is_missing() {
+    let place = Place::new();
+    for json in [&[][..], &["--json"]] {
+        let mut command = place.command(&[&["run", "first-light", "--dry-run"], json].concat());
+        command.env_remove("HOME").env_remove("XDG_CACHE_HOME").env_remove("XDG_STATE_HOME");
+        let said = place.start(command).wait(common::QUICKLY);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        assert!(said.stdout.contains("first-light"), "{said:?}");
+        let warnings = (said.stdout + &said.stderr).matches("warning: ").count();
+        assert_eq!(warnings, 1, "{}", said.stderr);
+    }
+}
+
+#[test]
+fn a_cluster_that_cannot_be_is_refused_before_anything_is_fetched() {
+    let place = Place::new();
+    let up = |args: &[&str]| {
+        let mut command = place.command(&[&["cluster", "up"], args].concat());
+        command.env("XDG_CACHE_HOME", place.path().join("cache"));
+        place.start(command).wait(common::QUICKLY)
+    };
+    refused(&up(&["--kafka", "2.8.2", "--brokers", "3"]), &["single combined broker", "hint: use 2.8.1"]);
+    refused(&up(&["--kafka", "4.1.1", "--mode", "zookeeper=1"]), &["no ZooKeeper mode"]);
+    refused(&up(&["--config", "listeners=PLAINTEXT://:1"]), &["broker setting listeners"]);
+    let said = up(&["--config", "log.retention.bytes=1", "--heap", "1TiB", "--kafka", "0.1"]);
+    refused(&said, &["is not a Kafka version"]);
+    assert!(!place.path().join("cache").exists(), "nothing was fetched");
+    place.expect_no_processes();
+}
+
+#[test]
+fn a_standing_system_whose_logs_cannot_fit_is_not_started() {
+    let place = Place::new();
+    // 30 000 replicas of 80 MiB: 2.5 TB.
+    let text = SCENARIO.replace("brokers: 1,", "brokers: 3,");
+    let text = text.replace("partitions: 2, replicas: 1", "partitions: 10000, replicas: 3");
+    let path = place.file("small.yaml", &text);
+    let mut command = place.command(&["up", path.to_str().expect("plain path")]);
+    command.env("XDG_CACHE_HOME", place.path().join("cache"));
+    let said = place.start(command).wait(common::QUICKLY);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.stderr.contains("30000 replicas of partitions take up to 83 MB each"), "{said:?}");
+    assert!(!place.path().join("cache").exists(), "nothing was fetched");
+    place.expect_no_processes();
+}
+
+#[test]
+fn kraft_that_cannot_replicate_is_refused() {
+    refused(
+        &planned("kafka: 4.1.1, mode: kraft", "kafka: 2.8.2, mode: {controllers: 1}"),
+        &["small.yaml:5:", "single combined broker", "hint: use 2.8.1"],
+    );
 }
 
 #[test]

@@ -58,7 +58,6 @@ fn load(bootstrap: &str) -> Load {
     Load {
         rate: RATE_PER_S.to_string(),
         unique: true,
-        partitions: 1,
         linger_ms: 0,
         further: ["--warmup-seconds", "1", "--in-flight", &IN_FLIGHT.to_string()].map(str::to_owned).to_vec(),
         ..Load::at_max(bootstrap, "bench", SECONDS)

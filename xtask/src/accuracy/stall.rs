@@ -58,11 +58,7 @@ pub fn run(bench: &Bench) -> anyhow::Result<Vec<Row>> {
 }
 
 fn base(broker: &Broker, topic: &str) -> Load {
-    Load {
-        value_bytes: 1024,
-        partitions: PARTITIONS,
-        ..Load::at_max(broker.bootstrap(), topic, CAPACITY_SECONDS)
-    }
+    Load { value_bytes: 1024, ..Load::at_max(broker.bootstrap(), topic, CAPACITY_SECONDS) }
 }
 
 /// Records per second at most, which warms the broker as well.

@@ -26,8 +26,6 @@ pub struct Load {
     pub unique: bool,
     /// `batch.size`.
     pub batch_bytes: u32,
-    /// Partitions of the topic.
-    pub partitions: u32,
     /// Length of the measured window.
     pub seconds: u32,
     /// End earlier, after so many records.
@@ -39,7 +37,7 @@ pub struct Load {
 }
 
 impl Load {
-    /// The load most benchmarks vary: 128 B at the maximum rate, 112 000 B batches, 6 partitions.
+    /// The load most benchmarks vary: 128 B at the maximum rate, 112 000 B batches.
     pub fn at_max(bootstrap: &str, topic: &str, seconds: u32) -> Load {
         Load {
             bootstrap: bootstrap.to_owned(),
@@ -48,7 +46,6 @@ impl Load {
             value_bytes: 128,
             unique: false,
             batch_bytes: 112_000,
-            partitions: 6,
             seconds,
             records: None,
             linger_ms: 5,
@@ -60,13 +57,12 @@ impl Load {
     pub fn command(&self, bench: &Bench) -> Command {
         let mut command = Command::new(&bench.kdyno);
         command.args(["bench-load", "--bootstrap", &self.bootstrap, "--topic", &self.topic]);
-        command.args(["--role", "produce", "--rate", &self.rate]);
+        command.args(["--rate", &self.rate]);
         command.args(["--value", &self.value_bytes.to_string()]);
         command.args(["--payload", if self.unique { "unique" } else { "pooled" }]);
         command.args(["--batch", &self.batch_bytes.to_string()]);
         command.args(["--linger-ms", &self.linger_ms.to_string(), "--acks", "1"]);
-        command.args(["--partitions", &self.partitions.to_string()]);
-        command.args(["--seconds", &self.seconds.to_string(), "--json"]);
+        command.args(["--seconds", &self.seconds.to_string()]);
         if let Some(records) = self.records {
             command.args(["--records", &records.to_string()]);
         }
@@ -83,7 +79,7 @@ impl Load {
     }
 }
 
-/// What the worker did, as `kdyno bench-load --json` prints it.
+/// What the worker did, as `kdyno bench-load` prints it.
 #[derive(Debug, Clone)]
 pub struct Outcome {
     printed: Value,

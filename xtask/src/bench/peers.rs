@@ -165,7 +165,7 @@ impl Contest<'_> {
 
     fn load(&self, topic: &str) -> Load {
         let load = Load::at_max(self.broker.bootstrap(), topic, LOAD_SECONDS_MAX);
-        Load { unique: true, partitions: PARTITIONS, records: Some(self.records()), ..load }
+        Load { unique: true, records: Some(self.records()), ..load }
     }
 
     fn kdyno(&self, topic: &str) -> anyhow::Result<Shot> {

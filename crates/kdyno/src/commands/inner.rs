@@ -1,12 +1,12 @@
 //! Commands that kdyno starts itself with: the worker of a trial, the guard of a cluster's brokers.
 
 use super::descriptors;
-use crate::cli::{GuardExecArgs, WorkerArgs};
+use crate::cli::GuardExecArgs;
 use crate::failure::{Exit, Failure, Outcome};
 use std::os::fd::AsFd;
 
 /// Serves the lab over the socket that is standard input, until it is done or the socket closes.
-pub(crate) fn worker(_args: &WorkerArgs) -> Outcome {
+pub(crate) fn worker() -> Outcome {
     descriptors::allow_all();
     let socket = std::io::stdin()
         .as_fd()

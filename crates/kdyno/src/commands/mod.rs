@@ -46,7 +46,7 @@ pub(crate) fn dispatch(command: Command) -> Outcome {
         Command::NullBroker(args) => null_broker::null_broker(&args),
         Command::Schema(args) => schema::schema(&args),
         Command::Completions(args) => completions::completions(&args),
-        Command::Worker(args) => inner::worker(&args),
+        Command::Worker => inner::worker(),
         Command::BenchLoad(args) => bench_load::bench_load(&args),
         Command::FakeBroker(args) => fake_broker::fake_broker(&args),
         Command::Guard => inner::guard(),

@@ -20,7 +20,7 @@ pub(crate) fn run(args: &RunArgs) -> Outcome {
     let target = args.target.as_deref().map(read_target).transpose()?;
     let planned = plan(&args.scenario, args.seed, target)?;
     if args.dry_run {
-        return dry_run(&planned, &args.execution, &Environment::read()?);
+        return dry_run(&planned, &args.execution);
     }
     execution::execute(planned, &Environment::read()?, &args.execution)
 }
@@ -77,10 +77,17 @@ fn text_of(path: &Path, what: &str) -> Result<String, Failure> {
 }
 
 /// The plan, and what the run's preflight would find here; as JSON the plan alone, with the warnings beside it.
-fn dry_run(planned: &Planned, args: &ExecutionArgs, environment: &Environment) -> Outcome {
+fn dry_run(planned: &Planned, args: &ExecutionArgs) -> Outcome {
     let plan = &planned.plan;
     let folder = runs_dir(args.out.as_deref())?;
-    let remarks = kdyno_lab::look(plan, &folder, &environment.temp_dir, &environment.testbed);
+    let remarks = match Environment::read() {
+        Ok(environment) => kdyno_lab::look(plan, &folder, &environment.temp_dir, &environment.testbed),
+        // The plan needs no environment; a run does.
+        Err(failure) => {
+            let hint = failure.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+            vec![Remark::Warning(format!("{}{hint}", failure.message))]
+        }
+    };
     if args.json {
         let json = serde_json::to_value(plan)
             .map_err(|e| Failure::tool(format!("could not write the plan as JSON: {e}")))?;
