@@ -4,6 +4,7 @@ mod common;
 
 use common::{Place, RUN_DEADLINE, Running, Said, signal};
 use rustix::process::Signal;
+use std::io::Read;
 use std::process::Command;
 
 /// Name by which the null broker answers.
@@ -239,6 +240,23 @@ fn quick_needs_no_file() {
 }
 
 #[test]
+fn quick_asks_under_the_prefix_of_its_topics() {
+    let place = Place::new();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("its address").to_string();
+    let running = place.start(place.command(&["quick", "--bootstrap-server", &address]));
+    let (mut broker, _) = listener.accept().expect("a client");
+    // Length of the request, its kind and version, its number, length of the client id: then the id.
+    let mut head = [0; 4 + 2 + 2 + 4 + 2];
+    broker.read_exact(&mut head).expect("a request");
+    let mut id = vec![0; usize::from(u16::from_be_bytes([head[12], head[13]]))];
+    broker.read_exact(&mut id).expect("a client id");
+    assert_eq!(String::from_utf8(id).as_deref(), Ok("kdyno-admin"));
+    drop((broker, listener));
+    assert_eq!(running.wait(RUN_DEADLINE).code, Some(1));
+}
+
+#[test]
 fn a_second_run_on_the_host_is_refused_unless_it_shares() {
     let place = Place::new();
     let broker = NullBroker::start(&place);
@@ -249,6 +267,12 @@ fn a_second_run_on_the_host_is_refused_unless_it_shares() {
     let second = place.start(place.command(&[&["run"], &args[..]].concat())).wait(RUN_DEADLINE);
     assert_eq!(second.code, Some(1), "{second:?}");
     assert!(second.stderr.contains("--share"), "{second:?}");
+    assert_eq!(run(&place, &files, &["--no-progress"]).wait(RUN_DEADLINE).code, Some(0), "it shares");
+    let shown = place.show();
+    let event =
+        shown["events"].as_array().and_then(|events| events.iter().find(|e| e["kind"] == "host-shared"));
+    let detail = event.expect("the other run is told")["detail"].as_str().unwrap_or_default().to_owned();
+    assert!(detail.contains(&format!("process {} (small)", first.pid())), "{detail}");
     first.signal(Signal::INT);
     assert_eq!(first.wait(RUN_DEADLINE).code, Some(130));
     broker.stop();

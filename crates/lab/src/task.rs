@@ -68,9 +68,7 @@ pub(crate) fn streams(
 /// The most value bytes per second that a load item's schedule asks for.
 fn peak_bytes_per_s(role: &Role) -> f64 {
     match role {
-        Role::Produce(produce) => {
-            produce.rate.peak_per_s().unwrap_or(0.0) * f64::from(produce.value_bytes)
-        }
+        Role::Produce(produce) => produce.rate.peak_per_s().unwrap_or(0.0) * f64::from(produce.value_bytes),
         Role::Consume(_) => 0.0,
     }
 }
