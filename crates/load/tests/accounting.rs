@@ -166,6 +166,34 @@ fn a_closed_loop_keeps_the_buffer_full_and_ends_when_told() {
     }
 }
 
+/// What gave up has freed its room: a closed loop goes on at once, also while requests hang that are not
+/// given up for half a minute yet.
+#[test]
+fn a_closed_loop_goes_on_as_soon_as_batches_gave_up() {
+    for queue in [Queue::Buffer, Queue::None] {
+        let mut cluster = FakeCluster::new(config(1, 1));
+        cluster.script().at(T0 + 2 * SECOND).stall(0, 1_000 * SECOND);
+        let mut load = Load::max(queue).seconds(20.0).with(|plan| {
+            plan.client.buffer_bytes = 256 << 10;
+            plan.client.delivery_timeout_ns = 5 * SECOND;
+            plan.client.request_timeout_ns = 30 * SECOND;
+        });
+        load.drain_seconds = 1;
+        let outcome = simulate(&load, cluster);
+        outcome.assert_accounted();
+        let offered_in = |seconds: std::ops::Range<u32>| -> u64 {
+            let rows = outcome.samples.iter().filter(|s| s.grain == Grain::Second);
+            rows.filter(|s| seconds.contains(&s.t0_second)).map(|s| s.counts.offered).sum()
+        };
+        assert!(offered_in(0..2) > 0, "{queue:?}");
+        assert_eq!(offered_in(3..6), 0, "{queue:?}: the buffer is full and nothing moves");
+        // What was taken in the second second gives up in the seventh, what was taken then in the twelfth.
+        assert!(offered_in(6..8) > 0, "{queue:?}: {:?}", outcome.counts());
+        assert!(offered_in(11..13) > 0, "{queue:?}: {:?}", outcome.counts());
+        assert_eq!(outcome.counts().failed.keys().collect::<Vec<_>>(), ["delivery-timeout"]);
+    }
+}
+
 #[test]
 fn a_limit_on_records_is_kept_to_the_record() {
     for load in [Load::max(Queue::Buffer), Load::open(50_000.0, Arrivals::Constant)] {
@@ -177,4 +205,22 @@ fn a_limit_on_records_is_kept_to_the_record() {
         let per_client: Vec<u64> = outcome.totals.clients.iter().map(|client| client.records).collect();
         assert_eq!(per_client, [25_001, 25_001, 25_001, 25_000]);
     }
+}
+
+/// A limit is on the measure phase: before it every client sends, also those that have no record of it.
+#[test]
+fn a_limit_leaves_the_warm_up_to_all_clients() {
+    let (limit, warmup_seconds) = (3, 4);
+    let mut load =
+        Load::open(100.0, Arrivals::Constant).seconds(60.0).with(|plan| plan.records_max = Some(limit));
+    (load.clients, load.warmup_seconds) = (10, warmup_seconds);
+    let outcome = simulate(&load, FakeCluster::new(config(3, 6)));
+    outcome.assert_accounted();
+    let offered = |phase| -> u64 {
+        let rows = outcome.samples.iter().filter(|s| s.grain == Grain::Second && s.phase == phase);
+        rows.map(|sample| sample.counts.offered).sum()
+    };
+    assert_eq!(offered(Phase::Warmup), 100 * warmup_seconds, "all ten clients at 10 records/s");
+    assert_eq!(offered(Phase::Measure), limit);
+    assert!(outcome.ended_ns < T0 + 10 * SECOND, "nothing is left to wait for: {} ns", outcome.ended_ns);
 }

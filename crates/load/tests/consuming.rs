@@ -1,0 +1,103 @@
+//! Consumers in simulated time: what is stored is fetched once, to the record, and the stream ends when it has
+//! everything.
+
+mod common;
+
+use common::{Fetching, Load, MS, Outcome, SECOND, TOPIC, fetch, simulate};
+use kdyno_kafka::fake_broker::{FakeCluster, FakeConfig};
+use kdyno_model::plan::{Arrivals, StartOffset};
+
+/// Time that each request but Produce takes.
+const CONTROL_NS: u64 = 5 * MS;
+
+/// A cluster that holds what a second of load left in it, in a few hundred batches, and the instant at which it
+/// is so.
+fn filled(brokers: u32, partitions: u32) -> (FakeCluster, u64) {
+    let config =
+        FakeConfig::new(brokers).topic(TOPIC, partitions).control_delay_ns(CONTROL_NS).keep_batches();
+    let load =
+        Load::open(5_000.0, Arrivals::Poisson).seconds(1.0).with(|plan| plan.client.linger_ns = 2 * MS);
+    let outcome = simulate(&load, FakeCluster::new(config));
+    outcome.assert_accounted();
+    assert_eq!(outcome.counts().acknowledged, outcome.counts().offered);
+    let stored = stored(&outcome.cluster, partitions);
+    assert!(stored.0 == outcome.counts().acknowledged && stored.1 > 200, "{stored:?}");
+    (outcome.cluster, outcome.ended_ns)
+}
+
+/// Records, batches and bytes that a cluster holds.
+fn stored(cluster: &FakeCluster, partitions: u32) -> (u64, u64, u64) {
+    let all = (0..partitions as i32).map(|partition| cluster.stored(TOPIC, partition).expect("a partition"));
+    all.fold((0, 0, 0), |sum, of| (sum.0 + of.records, sum.1 + of.batches, sum.2 + of.bytes))
+}
+
+fn assert_all_fetched(outcome: &Outcome, partitions: u32) {
+    let (records, batches, bytes) = stored(&outcome.cluster, partitions);
+    let counts = outcome.counts();
+    assert_eq!((counts.fetched, counts.batches, counts.fetched_bytes), (records, batches, bytes));
+    let by_client: u64 = outcome.totals.clients.iter().map(|client| client.records).sum();
+    let in_rows: u64 = outcome.samples.iter().map(|sample| sample.counts.fetched).sum();
+    assert_eq!((by_client, in_rows), (records, records));
+}
+
+#[test]
+fn what_is_stored_is_fetched_once_by_any_number_of_clients() {
+    for (brokers, partitions, clients) in [(1, 1, 1), (3, 6, 4), (2, 3, 5)] {
+        let (cluster, now_ns) = filled(brokers, partitions);
+        let fetching = Fetching { clients, ..Fetching::from(StartOffset::Earliest) };
+        let outcome = fetch(&fetching, cluster, now_ns);
+        assert_all_fetched(&outcome, partitions);
+        assert_eq!(outcome.totals.clients.len(), clients as usize);
+        assert_eq!(outcome.events, Vec::<String>::new());
+        let load_end_ns = now_ns + SECOND + fetching.seconds * SECOND;
+        let ended = load_end_ns..load_end_ns + 2 * fetching.plan.fetch_wait_ns + SECOND;
+        assert!(ended.contains(&outcome.ended_ns), "it ends with the load: {} ns", outcome.ended_ns);
+    }
+}
+
+#[test]
+fn from_the_end_on_nothing_old_is_fetched() {
+    let (cluster, now_ns) = filled(2, 4);
+    let outcome = fetch(&Fetching::from(StartOffset::Latest), cluster, now_ns);
+    assert_eq!(outcome.counts().fetched, 0);
+    assert!(outcome.counts().requests > 0, "it asked: {:?}", outcome.counts());
+}
+
+/// A consumer that is behind when the load ends fetches on through the drain, and no longer than that.
+#[test]
+fn a_consumer_that_is_behind_catches_up_in_the_drain() {
+    let (cluster, now_ns) = filled(1, 1);
+    let mut fetching = Fetching::from(StartOffset::Earliest).batch_by_batch();
+    fetching.seconds = 1;
+    let (_, batches, _) = stored(&cluster, 1);
+    let behind_ns = batches * CONTROL_NS;
+    assert!(behind_ns > fetching.seconds * SECOND, "one fetch per batch takes longer than the load");
+    let outcome = fetch(&fetching, cluster, now_ns);
+    assert_all_fetched(&outcome, 1);
+    assert!(outcome.ended_ns >= now_ns + SECOND + behind_ns, "{} ns", outcome.ended_ns);
+
+    let (cluster, now_ns) = filled(1, 1);
+    (fetching.plan.fetch_wait_ns, fetching.drain_seconds) = (SECOND, 0);
+    let cut = fetch(&fetching, cluster, now_ns);
+    assert!((1..stored(&cut.cluster, 1).0).contains(&cut.counts().fetched), "{:?}", cut.counts());
+}
+
+#[test]
+fn leaders_that_move_or_are_lost_cost_no_record_and_double_none() {
+    let (mut cluster, now_ns) = filled(3, 3);
+    let t0_ns = now_ns + SECOND;
+    let leader = cluster.leader(TOPIC, 0).expect("a leader");
+    let other = (leader + 1) % 3;
+    cluster.script().at(t0_ns + 100 * MS).move_leader(TOPIC, 0, other);
+    cluster.script().at(t0_ns + 200 * MS).lose_leader(TOPIC, 1);
+    cluster.script().at(t0_ns + 900 * MS).move_leader(TOPIC, 1, other);
+    cluster.script().at(t0_ns + 300 * MS).close_connections(other);
+    let outcome = fetch(&Fetching::from(StartOffset::Earliest).batch_by_batch(), cluster, now_ns);
+    assert_all_fetched(&outcome, 3);
+    let moved = format!("leader-moved: partition 0 is led by broker {other} now, by {leader} before");
+    assert!(outcome.events.contains(&moved), "{:?}", outcome.events);
+    let refused = "fetch-error: client 0: partition 0: fetching failed: NOT_LEADER_OR_FOLLOWER";
+    let told = outcome.events.iter().filter(|event| *event == refused).count();
+    assert_eq!(told, 1, "the reason of an error is told once: {:?}", outcome.events);
+    assert!(outcome.events.iter().any(|event| event.starts_with("disconnected")), "{:?}", outcome.events);
+}
