@@ -5,6 +5,7 @@ use kdyno_model::plan::{ClusterPlan, KafkaSource, Mode};
 use kdyno_testbed::version::NEWEST;
 use kdyno_testbed::{LocalCluster, TestbedError, distribution, guard, java, version::Version};
 use libtest_mimic::{Failed, Trial};
+use std::path::PathBuf;
 use std::process::Command;
 
 pub fn trials() -> Vec<Trial> {
@@ -88,41 +89,56 @@ fn no_java() -> Result<(), Failed> {
     ensure(error.hint().is_some_and(|hint| hint.contains("JAVA_HOME")), "the hint names JAVA_HOME")
 }
 
-/// Runs Maven with settings that lead to a closed port, then with the user's.
+/// Runs Maven with a closed port for its repository, then with one that answers and has no such release.
 fn unreachable_or_unknown() -> Result<(), Failed> {
     let mut scene = Scene::new()?;
+    let fetched = fetched_by_maven(&scene);
     scene.environment.cache_dir = scene.folder.path().join("empty");
     scene.environment.maven_repository = Some(scene.folder.path().join("repository"));
-    let user_path = std::mem::take(&mut scene.environment.path);
-    let maven = environment(scene.folder.path())?.find_program("mvn").ok_or("these tests need Maven")?;
-    // Stands before the real Maven and adds the settings.
-    let settings = scene.folder.path().join("settings.xml");
-    std::fs::write(
-        &settings,
-        "<settings><mirrors><mirror><id>closed</id><mirrorOf>*</mirrorOf><url>http://127.0.0.1:1/</url></mirror></mirrors></settings>",
-    )?;
-    let bin = scene.folder.path().join("bin");
-    std::fs::create_dir(&bin)?;
-    let wrapper = bin.join("mvn");
-    std::fs::write(
-        &wrapper,
-        format!("#!/bin/sh\nexec {} -s {} \"$@\"\n", maven.display(), settings.display()),
-    )?;
-    std::fs::set_permissions(&wrapper, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
-    scene.environment.path = std::iter::once(bin).chain(user_path.iter().cloned()).collect();
+    let user_path = scene.environment.path.clone();
     let unknown = KafkaSource::Release("3.7.99".to_string());
+
+    let closed = maven_with_mirror(&scene, "closed", "http://127.0.0.1:1/")?;
+    scene.environment.path = std::iter::once(closed).chain(user_path.iter().cloned()).collect();
     let error =
         distribution::prepare(&scene.environment, &unknown, &|_| {}).err().ok_or("nothing to reach")?;
     contains(&error, "cannot reach its repository")?;
 
     scene.environment.path = user_path;
+    if let Some(fetched) = fetched {
+        let open = maven_with_mirror(&scene, "open", &format!("file://{}", fetched.display()))?;
+        scene.environment.path.insert(0, open);
+    }
     let error =
         distribution::prepare(&scene.environment, &unknown, &|_| {}).err().ok_or("there is no 3.7.99")?;
-    let offline = error.to_string().contains("cannot reach");
-    ensure(offline || error.to_string().contains("Kafka 3.7.99 is unknown"), error.to_string())?;
+    contains(&error, "Kafka 3.7.99 is unknown")?;
     let hint = error.hint().unwrap_or_default();
-    ensure(offline || hint.contains("3.7.2"), format!("the nearest is named: {hint}"))?;
+    ensure(hint.contains("3.7.2"), format!("the nearest is named: {hint}"))?;
     ensure(!scene.environment.cache_dir.join("kafka/3.7.99").exists(), "nothing half done stays")
+}
+
+/// The folder in which Maven keeps what it fetched. It is laid out as repositories are, so it stands for one that
+/// needs no network and has every part of Maven's own. `None`: it is not in its usual place, and the user's own
+/// repositories have to answer.
+fn fetched_by_maven(scene: &Scene) -> Option<PathBuf> {
+    let usual = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".m2/repository"));
+    let folder = scene.environment.maven_repository.clone().or(usual)?;
+    folder.join("org/apache/maven/plugins/maven-dependency-plugin").is_dir().then_some(folder)
+}
+
+/// A folder with an `mvn` that stands before the real one and sends it to `url` for everything.
+fn maven_with_mirror(scene: &Scene, name: &str, url: &str) -> Result<PathBuf, Failed> {
+    let maven = environment(scene.folder.path())?.find_program("mvn").ok_or("these tests need Maven")?;
+    let bin = scene.folder.path().join(name);
+    std::fs::create_dir(&bin)?;
+    let settings = bin.join("settings.xml");
+    let mirror = format!("<mirror><id>{name}</id><mirrorOf>*</mirrorOf><url>{url}</url></mirror>");
+    std::fs::write(&settings, format!("<settings><mirrors>{mirror}</mirrors></settings>"))?;
+    let wrapper = bin.join("mvn");
+    let script = format!("#!/bin/sh\nexec {} -s {} \"$@\"\n", maven.display(), settings.display());
+    std::fs::write(&wrapper, script)?;
+    std::fs::set_permissions(&wrapper, std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
+    Ok(bin)
 }
 
 fn no_guard() -> Result<(), Failed> {

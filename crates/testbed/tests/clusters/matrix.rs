@@ -1,11 +1,11 @@
-//! Every tested release in every mode it has. Long, so only with `KDYNO_MATRIX=full`; prints the table of
-//! docs/CLUSTERS.md.
+//! Every tested release in every mode it has. Long, so only with `KDYNO_MATRIX=full`, which also prints the
+//! table of docs/CLUSTERS.md. Always: one cluster of each mode that the other tests have not.
 
 use crate::scene::{PATIENCE, Scene, ensure, plan, tells_unknown_settings, with_odd_settings};
 use kdyno_kafka::admin::Admin;
 use kdyno_model::plan::{KafkaSource, Mode};
 use kdyno_testbed::distribution;
-use kdyno_testbed::version::{TESTED, Version};
+use kdyno_testbed::version::{NEWEST, TESTED, Version};
 use libtest_mimic::{Failed, Trial};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -23,12 +23,22 @@ const COLUMNS: [(Mode, u32, &str); 5] = [
     (Mode::Zookeeper { nodes: 3 }, 1, "3 ZooKeeper, 1 broker"),
 ];
 
+/// Started by every test run, so that neither mode can break unnoticed: the cheapest with ZooKeeper, and
+/// controllers apart from brokers that replicate.
+const ALWAYS: [(&str, Mode, u32, &str); 2] = [
+    ("2.7.2", Mode::Zookeeper { nodes: 1 }, 1, "zookeeper_carries_a_broker_of_its_time"),
+    (NEWEST, Mode::KraftControllers { controllers: 1 }, 3, "a_dedicated_controller_leads_three_brokers"),
+];
+
 /// Cells of the table: (row, column) to what was seen.
 static CELLS: Mutex<BTreeMap<(usize, usize), String>> = Mutex::new(BTreeMap::new());
 
 pub fn trials() -> Vec<Trial> {
     let on = std::env::var(SWITCH.0).is_ok_and(|value| value == SWITCH.1);
-    let mut trials = Vec::new();
+    let always = ALWAYS.into_iter().map(|(version, mode, brokers, name)| {
+        Trial::test(name, move || starts(version, mode, brokers).map(drop))
+    });
+    let mut trials: Vec<Trial> = always.collect();
     if !on {
         return trials;
     }
@@ -44,24 +54,40 @@ pub fn trials() -> Vec<Trial> {
     trials
 }
 
-/// Starts, creates a replicated topic, ends; notes how long the start took.
+/// Fills a cell of the table.
 fn cell(place: (usize, usize), version: &str, mode: Mode, brokers: u32) -> Result<(), Failed> {
     note(place, "**fails**".to_string());
+    let facts = starts(version, mode, brokers)?;
+    let seconds = facts["ready_ms"].parse::<f64>()? / 1000.0;
+    note(place, format!("{seconds:.1} s (Java {})", facts["java"].split('.').next().unwrap_or_default()));
+    Ok(())
+}
+
+/// Starts, creates a replicated topic, ends; returns what is known of the cluster.
+fn starts(version: &str, mode: Mode, brokers: u32) -> Result<BTreeMap<String, String>, Failed> {
     let scene = Scene::new()?;
     // Fetched apart, so that it does not count as start.
     distribution::prepare(&scene.environment, &KafkaSource::Release(version.to_string()), &|_| {})?;
     let cluster = scene.start(&with_odd_settings(plan(version, mode, brokers)))?;
     tells_unknown_settings(&cluster)?;
-    let facts = cluster.facts();
+    let subjects: Vec<String> = cluster.processes().into_iter().map(|process| process.subject).collect();
+    let (word, nodes) = match mode {
+        Mode::KraftCombined => ("controller-", 0),
+        Mode::KraftControllers { controllers } => ("controller-", controllers),
+        Mode::Zookeeper { nodes } => ("zookeeper-", nodes),
+    };
+    let count = |word| subjects.iter().filter(|subject| subject.starts_with(word)).count();
+    let as_planned = count("broker-") == brokers as usize && count(word) == nodes as usize;
+    ensure(as_planned && subjects.len() == (brokers + nodes) as usize, format!("{subjects:?}"))?;
     let mut admin = Admin::connect(&cluster.bootstrap(), "test", PATIENCE)?;
     admin.create_topic("t", 4, i16::try_from(brokers)?, &BTreeMap::new())?;
     let topics = admin.topics(Some(&["t"]))?;
     let in_sync = topics[0].partitions.iter().all(|partition| partition.isr.len() == brokers as usize);
     ensure(in_sync && topics[0].partitions.len() == 4, format!("{topics:?}"))?;
+    let facts = cluster.facts();
     cluster.stop()?;
-    let seconds = facts["ready_ms"].parse::<f64>()? / 1000.0;
-    note(place, format!("{seconds:.1} s (Java {})", facts["java"].split('.').next().unwrap_or_default()));
-    Ok(())
+    ensure(!scene.work_dir().exists(), "the folder is removed")?;
+    Ok(facts)
 }
 
 fn note(place: (usize, usize), text: String) {
