@@ -19,6 +19,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Carried ÷ offered of an open loop below which the offered rate was not the one applied.
 pub const CARRIED_SHARE_MIN: f64 = 0.995;
 
+/// Seconds' worth of load that may be open when the window begins: the queue of a warm-up in which fresh brokers
+/// carried less than was offered is then part of every latency.
+pub const QUEUED_S_MAX: f64 = 0.5;
+
 /// Share of a core from which a thread of a worker may itself be the limit, and of the cores that all of its
 /// event loop threads can use.
 pub const WORKER_BUSY_SHARE_MAX: f64 = 0.75;
@@ -97,6 +101,11 @@ fn outcomes(window: Option<Window>, item: &Item<'_>, found: &mut Vec<(Weight, Ca
         && share < CARRIED_SHARE_MIN
     {
         found.push((Weight::Caveat, Caveat::OfferedNotAchieved { item: name(), share }));
+    }
+    let queued_s = window.filter(|_| open_loop).map_or(0.0, |window| item.tally.queued_s(window));
+    if queued_s > QUEUED_S_MAX {
+        let caveat = Caveat::QueueAtStart { item: name(), records: item.tally.queued, seconds: queued_s };
+        found.push((Weight::Caveat, caveat));
     }
     let measured = &item.tally.measured;
     if failed(measured) > 0 {

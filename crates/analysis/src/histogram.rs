@@ -8,6 +8,7 @@ use hdrhistogram::Histogram;
 use kdyno_model::finding::Value;
 use kdyno_model::histogram::{self, Damaged};
 use kdyno_model::sample::LATENCY_NS_MAX;
+use std::collections::BTreeMap;
 
 /// Evidence that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -24,7 +25,8 @@ const QUANTILE_PARTS: u128 = 1_000_000_000;
 #[derive(Debug, Clone, Default)]
 pub struct Distribution {
     histogram: Option<Histogram<u64>>,
-    unfinished: u64,
+    /// How many of them waited for at least so many ns.
+    unfinished: BTreeMap<u64, u64>,
     sum_ns: u128,
 }
 
@@ -50,9 +52,13 @@ impl Distribution {
         self.sum_ns = self.sum_ns.saturating_add(sum_ns);
     }
 
-    /// Adds records that failed or stayed unresolved: they lie above every quantile.
-    pub fn add_unfinished(&mut self, records: u64) {
-        self.unfinished = self.unfinished.saturating_add(records);
+    /// Adds records that failed or stayed unresolved, each after `waited_ns` or more: they lie above every
+    /// quantile.
+    pub fn add_unfinished(&mut self, records: u64, waited_ns: u64) {
+        if records > 0 {
+            let known = self.unfinished.entry(waited_ns).or_default();
+            *known = known.saturating_add(records);
+        }
     }
 
     /// Records that came home.
@@ -62,16 +68,17 @@ impl Distribution {
 
     /// Records that did not.
     pub fn unfinished(&self) -> u64 {
-        self.unfinished
+        self.unfinished.values().fold(0, |sum, records| sum.saturating_add(*records))
     }
 
     /// All records.
     pub fn total(&self) -> u64 {
-        self.finished().saturating_add(self.unfinished)
+        self.finished().saturating_add(self.unfinished())
     }
 
     /// The latency at a quantile from 0 to 1, ns: that of the record with rank ⌈quantile × total⌉, at least
-    /// the first. Among records that never came home: at least the largest that was seen.
+    /// the first. Among records that never came home: at least the largest that was seen, and at least what
+    /// so many of them are known to have waited.
     pub fn quantile(&self, quantile: f64) -> Value {
         let total = u128::from(self.total());
         if total == 0 {
@@ -88,17 +95,27 @@ impl Distribution {
                 return self.value(step.value_iterated_to());
             }
         }
-        Value::AtLeast(self.max_ns_seen() as f64)
+        let mut waited_ns = 0;
+        for (&at_least_ns, &records) in &self.unfinished {
+            waited_ns = at_least_ns;
+            seen += u128::from(records);
+            if seen >= rank {
+                break;
+            }
+        }
+        Value::AtLeast(self.max_ns_seen().max(waited_ns) as f64)
     }
 
-    /// The mean, ns, from exact sums; with records that never came home it is at least that of the others.
+    /// The mean, ns, from exact sums; records that never came home count with what they are known to have
+    /// waited, and it is at least that.
     pub fn mean(&self) -> Value {
-        match (self.finished(), self.unfinished) {
-            (0, 0) => Value::None,
-            (0, _) => Value::AtLeast(0.0),
-            (finished, 0) => Value::Is(self.sum_ns as f64 / finished as f64),
-            (finished, _) => Value::AtLeast(self.sum_ns as f64 / finished as f64),
+        let total = self.total();
+        if total == 0 {
+            return Value::None;
         }
+        let waits = self.unfinished.iter().map(|(ns, records)| u128::from(*ns) * u128::from(*records));
+        let mean_ns = waits.fold(self.sum_ns, u128::saturating_add) as f64 / total as f64;
+        if self.unfinished.is_empty() { Value::Is(mean_ns) } else { Value::AtLeast(mean_ns) }
     }
 
     /// The largest, ns.

@@ -72,7 +72,7 @@ proptest! {
         values in prop::collection::vec(1u64..1 << 40, 1..200), unfinished in 1u64..200
     ) {
         let mut distribution = merged(std::slice::from_ref(&values), DIGITS);
-        distribution.add_unfinished(unfinished);
+        distribution.add_unfinished(unfinished, 0);
         let finished = values.len() as u64;
         let total = finished + unfinished;
         for parts in (0..=1_000_000u64).step_by(50_000) {
@@ -100,8 +100,23 @@ fn nothing_counted_has_no_value() {
     assert_eq!(Distribution::new().quantile(0.5), Value::None);
     assert_eq!(Distribution::new().mean(), Value::None);
     let mut lost = Distribution::new();
-    lost.add_unfinished(3);
+    lost.add_unfinished(3, 0);
     assert_eq!((lost.quantile(0.5), lost.mean()), (Value::AtLeast(0.0), Value::AtLeast(0.0)));
+}
+
+#[test]
+fn what_unfinished_records_waited_is_a_bound() {
+    let mut distribution = merged(&[vec![10, 20]], DIGITS);
+    distribution.add_unfinished(1, 0);
+    distribution.add_unfinished(5, 1000);
+    distribution.add_unfinished(2, 7000);
+    let quantile = |parts: u32| distribution.quantile(f64::from(parts) / 10.0);
+    assert_eq!((quantile(1), quantile(2)), (Value::Is(10.0), Value::Is(20.0)));
+    // The third waited for nothing that is known, but no less than those that came home.
+    assert_eq!(quantile(3), Value::AtLeast(20.0));
+    assert_eq!((quantile(4), quantile(8)), (Value::AtLeast(1000.0), Value::AtLeast(1000.0)));
+    assert_eq!((quantile(9), distribution.max()), (Value::AtLeast(7000.0), Value::AtLeast(7000.0)));
+    assert_eq!(distribution.mean(), Value::AtLeast(1903.0));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use crate::cpu;
 use crate::evidence::{NS_PER_S, TrialEvidence, produce};
 use crate::histogram::{AnalysisError, Distribution};
-use crate::tally::{self, ItemTally, failed, unfinished};
+use crate::tally::{self, failed, unfinished};
 use kdyno_model::sample::{Counts, Grain, Phase, Sample, Timing};
 use kdyno_model::series::{CpuSeries, QuantilePoint, SecondPoint, SeriesRole, StreamSeries, TrialSeries};
 use kdyno_model::worker::PhaseSpan;
@@ -66,7 +66,9 @@ fn point(phases: &[PhaseSpan], second: u32, held: &Second<'_>) -> Result<SecondP
     for bytes in held.rows.iter().filter_map(|row| row.histograms.get(&Timing::Response)) {
         response.add_histogram(bytes)?;
     }
-    response.add_unfinished(unfinished(&held.intended));
+    for row in &held.rows {
+        response.add_unfinished(unfinished(&row.counts), tally::waited_ns(row));
+    }
     let start_ns = u64::from(second) * NS_PER_S;
     let phase = phases.iter().find(|span| start_ns < span.end_ns).map_or(Phase::Drain, |span| span.phase);
     Ok(SecondPoint {
@@ -85,8 +87,7 @@ fn point(phases: &[PhaseSpan], second: u32, held: &Second<'_>) -> Result<SecondP
 
 /// The curve goes on towards 1 until less than one record is left above.
 fn percentiles(evidence: &TrialEvidence<'_>, item: &str) -> Result<Vec<QuantilePoint>, AnalysisError> {
-    let counted = ItemTally::of(evidence, item, None);
-    let response = tally::measured_latencies(evidence, item, Timing::Response, &counted)?;
+    let response = tally::measured_latencies(evidence, item, Timing::Response)?;
     let total = response.total() as f64;
     let mut points = Vec::new();
     if total == 0.0 {

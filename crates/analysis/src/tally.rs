@@ -15,6 +15,8 @@ const GIVEN_UP: [&str; 2] = ["max-block", "delivery-timeout"];
 pub struct ItemTally {
     /// Records whose intended instant lies in the window.
     pub offered: u64,
+    /// Records that were intended before the window and had no outcome when it began.
+    pub queued: u64,
     /// Counts written in the window, whatever phase the records belong to; `offered` of it is not used.
     pub windowed: Counts,
     /// Counts of the records of the measure phase, whenever they were written.
@@ -32,6 +34,7 @@ impl ItemTally {
     pub fn of(evidence: &TrialEvidence<'_>, item: &str, window: Option<Window>) -> Self {
         let streams = evidence.streams_of(item);
         let mut tally = Self::default();
+        let mut settled = 0u64;
         for row in evidence.samples {
             if row.grain != Grain::Second || !streams.contains(&row.stream) {
                 continue;
@@ -46,7 +49,14 @@ impl ItemTally {
             if window.is_some_and(|window| window.holds(row.written_second)) {
                 tally.windowed.add(&row.counts);
             }
+            if window.is_some_and(|window| row.t0_second < window.first_second) {
+                tally.queued = tally.queued.saturating_add(row.counts.offered);
+            }
+            if window.is_some_and(|window| row.written_second < window.first_second) {
+                settled = settled.saturating_add(row.counts.acknowledged.saturating_add(failed(&row.counts)));
+            }
         }
+        tally.queued = tally.queued.saturating_sub(settled);
         let accounts: Vec<_> =
             evidence.totals.iter().filter(|totals| streams.contains(&totals.stream)).collect();
         if !streams.is_empty() && accounts.len() == streams.len() {
@@ -82,6 +92,11 @@ impl ItemTally {
         ratio(carried.min(self.windowed.achieved), self.offered)
     }
 
+    /// Seconds' worth of the window's load that were still open when it began.
+    pub fn queued_s(&self, window: Window) -> f64 {
+        if self.offered == 0 { 0.0 } else { self.queued as f64 * window.seconds() / self.offered as f64 }
+    }
+
     /// Sum over the clients of each one's average over its own whole run, records per second.
     pub fn sum_of_client_rates_per_s(&self) -> Option<f64> {
         self.totals.as_ref()?;
@@ -99,7 +114,6 @@ pub fn measured_latencies(
     evidence: &TrialEvidence<'_>,
     item: &str,
     timing: Timing,
-    tally: &ItemTally,
 ) -> Result<Distribution, AnalysisError> {
     let mut merged = Distribution::new();
     for stream in evidence.streams_of(item) {
@@ -111,6 +125,10 @@ pub fn measured_latencies(
         let grain = [Grain::Phase, Grain::FiveSeconds, Grain::Second]
             .into_iter()
             .find(|grain| measured(*grain).any(|row| !row.histograms.is_empty()));
+        if matches!(timing, Timing::Response | Timing::Service) {
+            measured(Grain::Second)
+                .for_each(|row| merged.add_unfinished(unfinished(&row.counts), waited_ns(row)));
+        }
         for row in grain.into_iter().flat_map(measured) {
             if let Some(bytes) = row.histograms.get(&timing) {
                 merged.add_histogram(bytes)?;
@@ -118,10 +136,13 @@ pub fn measured_latencies(
             merged.add_sum(row.sums_ns.get(&timing).copied().unwrap_or(0));
         }
     }
-    if matches!(timing, Timing::Response | Timing::Service) {
-        merged.add_unfinished(unfinished(&tally.measured));
-    }
     Ok(merged)
+}
+
+/// What the records of a row waited at least for the outcome that it tells, ns: from the end of the second in
+/// which they were intended to the beginning of the one in which it was written.
+pub(crate) fn waited_ns(row: &Sample) -> u64 {
+    u64::from(row.written_second.saturating_sub(row.t0_second).saturating_sub(1)) * NS_PER_S
 }
 
 /// Records that failed, for whatever reason.

@@ -70,7 +70,7 @@ fn items<'a>(evidence: &TrialEvidence<'a>, window: Option<Window>) -> Result<Vec
         let tally = ItemTally::of(evidence, name, window);
         let mut latencies = BTreeMap::new();
         for timing in Timing::ALL {
-            latencies.insert(timing, tally::measured_latencies(evidence, name, timing, &tally)?);
+            latencies.insert(timing, tally::measured_latencies(evidence, name, timing)?);
         }
         Ok(Item { name, plan, tally, latencies })
     };

@@ -14,8 +14,7 @@ const CAP_BYTES_PER_S: u64 = 3_000_000;
 /// 12 s of load on a broker that stands still from 5 s to 8 s and is fast otherwise.
 fn run(bytes_per_s_max: Option<u64>) -> Outcome {
     let time = ServiceTime::Constant { time_ns: 1_000 };
-    let config =
-        FakeConfig::new(1).topic(TOPIC, 2).service(Service::Queue { per: ServicePer::Record, time });
+    let config = FakeConfig::new(1).topic(TOPIC, 2).service(Service::Queue { per: ServicePer::Record, time });
     let mut cluster = FakeCluster::new(config);
     cluster.script().at(T0 + 5 * SECOND).stall(0, 3 * SECOND);
     let mut load = Load::open(RATE_PER_S as f64, Arrivals::Constant)

@@ -41,6 +41,15 @@ pub enum Caveat {
         /// What was carried ÷ what was offered; the lower of the two.
         share: f64,
     },
+    /// An open loop began its window with a queue from the warm-up, more than half a second of its load.
+    QueueAtStart {
+        /// Load item.
+        item: String,
+        /// Records intended before the window that had no outcome when it began.
+        records: u64,
+        /// The same in seconds of the window's load.
+        seconds: f64,
+    },
     /// offered ≠ acknowledged + failed + unresolved: a defect of kdyno.
     AccountingBroken {
         /// Load item.

@@ -62,6 +62,7 @@ pub fn single(caveat: &Caveat) -> String {
 pub fn kind(caveat: &Caveat) -> &'static str {
     match caveat {
         Caveat::OfferedNotAchieved { .. } => "offered-not-achieved",
+        Caveat::QueueAtStart { .. } => "queue-at-start",
         Caveat::AccountingBroken { .. } => "accounting-broken",
         Caveat::SamplesMissing { .. } => "samples-missing",
         Caveat::Failures { .. } => "failures",
@@ -121,6 +122,7 @@ fn group_of(caveat: &Caveat) -> (u8, String) {
         Caveat::CutShort { reason } => (3, reason.clone()),
         Caveat::UnknownSetting { setting, .. } => (4, setting.clone()),
         Caveat::OfferedNotAchieved { item, .. } => (5, item.clone()),
+        Caveat::QueueAtStart { item, .. } => (5, item.clone()),
         Caveat::Failures { item, reason, .. } => (6, format!("{item} {reason}")),
         Caveat::Unresolved { item, .. } => (7, item.clone()),
         Caveat::FetchErrors { item, .. } => (8, item.clone()),
@@ -176,6 +178,11 @@ fn what(first: &Caveat, group: &[&Caveat]) -> String {
                 over(percent)
             )
         }
+        Caveat::QueueAtStart { item, .. } => format!(
+            "{item}: the window began with {} of the load still waiting from the warm-up: latencies hold that queue \
+             and must not be used",
+            over(|seconds| units::nanoseconds(seconds * 1e9))
+        ),
         Caveat::AccountingBroken { item, .. } => format!(
             "{item}: offered records differ from acknowledged + failed + unresolved by {}: a defect of kdyno",
             over(units::count)
@@ -219,6 +226,7 @@ fn what(first: &Caveat, group: &[&Caveat]) -> String {
 fn figure(caveat: &Caveat) -> Option<f64> {
     match caveat {
         Caveat::OfferedNotAchieved { share, .. } | Caveat::Steal { share } => Some(*share),
+        Caveat::QueueAtStart { seconds, .. } => Some(*seconds),
         Caveat::AccountingBroken { difference, .. } => Some(*difference as f64),
         Caveat::SamplesMissing { records, .. } => Some(*records as f64),
         Caveat::Failures { records, .. } | Caveat::Unresolved { records, .. } => Some(*records as f64),
@@ -281,6 +289,7 @@ fn what_plain(caveat: &Caveat) -> String {
              coordination was measured"
         ),
         Caveat::OfferedNotAchieved { .. }
+        | Caveat::QueueAtStart { .. }
         | Caveat::AccountingBroken { .. }
         | Caveat::SamplesMissing { .. }
         | Caveat::Failures { .. }
@@ -300,6 +309,9 @@ fn advice(caveat: &Caveat) -> &'static str {
     match caveat {
         Caveat::OfferedNotAchieved { .. } => {
             "offer less, use more clients, or ask for `rate: max` when the maximum is the question"
+        }
+        Caveat::QueueAtStart { .. } => {
+            "lengthen phases.warmup until fresh brokers keep up, or lower the rate"
         }
         Caveat::AccountingBroken { .. } | Caveat::SamplesMissing { .. } => {
             "do not use these figures; please report it with the run file"
