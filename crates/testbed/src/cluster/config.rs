@@ -96,14 +96,15 @@ pub(super) fn kafka(
         if let Some(rack) = &node.rack {
             set("broker.rack", rack.clone());
         }
-        broker_defaults(plan.brokers, version, retention, &mut settings);
+        settings.extend(broker_defaults(plan.brokers, version, retention));
     }
     settings.extend(plan.config.iter().map(|(key, value)| (key.clone(), value.clone())));
     settings
 }
 
-/// What a test cluster of this size needs in place of Kafka's defaults.
-fn broker_defaults(brokers: u32, version: &Version, retention: Retention, settings: &mut Settings) {
+/// What a test cluster of this size needs in place of Kafka's defaults, where the scenario says nothing.
+pub(super) fn broker_defaults(brokers: u32, version: &Version, retention: Retention) -> Settings {
+    let mut settings = Settings::new();
     let replicas = brokers.min(3).to_string();
     let in_sync_min = brokers.min(2).to_string();
     let mut set = |key: &str, value: &str| settings.insert(key.to_string(), value.to_string());
@@ -121,6 +122,7 @@ fn broker_defaults(brokers: u32, version: &Version, retention: Retention, settin
     set("log.segment.bytes", &retention.segment_bytes.to_string());
     set("log.retention.check.interval.ms", "5000");
     set("log.segment.delete.delay.ms", "1000");
+    settings
 }
 
 /// Settings of a ZooKeeper server: those that Kafka ships, on the loopback address.

@@ -400,6 +400,10 @@ fn facts(
     fact("segment_bytes", retention.segment_bytes.to_string());
     fact("cpu_limit", if plan.cpus.is_empty() { "none" } else { "pinning" }.to_string());
     fact("jmx", "off".to_string());
+    let mut added = config::broker_defaults(plan.brokers, &distribution.version, retention);
+    added.retain(|name, _| !plan.config.contains_key(name));
+    let added: Vec<String> = added.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
+    fact("settings_added", added.join(" "));
     if layout.zookeepers().next().is_none() {
         fact("cluster_id", layout.cluster_id.clone());
     }
