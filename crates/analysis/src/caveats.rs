@@ -189,19 +189,24 @@ fn processors(evidence: &TrialEvidence<'_>, window: Window, found: &mut Vec<(Wei
     if let Some(share) = cpu::steal_share(evidence.probes, window).filter(|share| *share > STEAL_SHARE_MAX) {
         doubt(Caveat::Steal { share });
     }
-    if let Some(caveat) = other_load(evidence, window) {
+    // The brokers of an attached cluster are no processes of the run, but they may be on this host.
+    if let Some(caveat) = other_load(evidence, window).filter(|_| !evidence.attached_here) {
         doubt(caveat);
     }
 }
 
-/// What the plan says of the system under test.
+/// What the plan, and where it is, say of the system under test.
 fn system(evidence: &TrialEvidence<'_>, found: &mut Vec<(Weight, Caveat)>) {
-    if let SystemPlan::Local(cluster) = &evidence.plan.system {
-        let processors = evidence.processors;
-        found.push((Weight::Caveat, Caveat::SharedProcessors { processors }));
-        if cluster.storage == Storage::Memory {
-            found.push((Weight::Caveat, Caveat::MemoryStorage));
-        }
+    let mut doubt = |caveat: Caveat| found.push((Weight::Caveat, caveat));
+    let local = match &evidence.plan.system {
+        SystemPlan::Local(cluster) => Some(cluster),
+        SystemPlan::Attached(_) => None,
+    };
+    if local.is_some() || evidence.attached_here {
+        doubt(Caveat::SharedProcessors { processors: evidence.processors });
+    }
+    if local.is_some_and(|cluster| cluster.storage == Storage::Memory) {
+        doubt(Caveat::MemoryStorage);
     }
 }
 

@@ -28,6 +28,9 @@ pub struct TrialEvidence<'a> {
     pub events: &'a [Event],
     /// Noise probes of the trial.
     pub noise: &'a [NoiseReading],
+    /// Whether an attached cluster runs on the host that the load comes from (see
+    /// [`kdyno_model::run::is_attached_here`]).
+    pub attached_here: bool,
     /// Processors of the host.
     pub processors: u32,
     /// Event loop threads of all workers together.

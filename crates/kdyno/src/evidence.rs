@@ -107,6 +107,7 @@ fn with_evidence(
         totals: &file.totals(start.trial)?,
         events: &events,
         noise: &file.noise(start.trial)?,
+        attached_here: start.is_attached_here(),
         processors: processors(header),
         worker_threads: u32::try_from(start.streams.len()).unwrap_or(u32::MAX),
     };

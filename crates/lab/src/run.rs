@@ -12,7 +12,7 @@ use crate::trial::{self, TrialContext, TrialRecord};
 use kdyno_analysis::trial::TrialEvidence;
 use kdyno_model::finding::{Caveat, Weight};
 use kdyno_model::plan::{CasePlan, Isolation, Plan, SystemPlan, TrialRef};
-use kdyno_model::run::{Event, RunEnd, RunHeader, RunStatus, event_kind};
+use kdyno_model::run::{Event, RunEnd, RunHeader, RunStatus, event_kind, is_attached_here};
 use kdyno_model::sample::NoiseReading;
 use kdyno_store::RunWriter;
 use std::path::Path;
@@ -264,6 +264,7 @@ impl Run<'_> {
             totals: &record.totals,
             events: &record.events,
             noise: &[noise],
+            attached_here: self.system.as_ref().is_some_and(|system| is_attached_here(&system.facts())),
             processors: kdyno_testbed::host::processors(),
             // The worker runs each stream in a thread of its own.
             worker_threads: u32::try_from(record.streams.len()).unwrap_or(u32::MAX),

@@ -53,6 +53,18 @@ pub struct TrialStart {
     pub command_lines: BTreeMap<String, Vec<String>>,
 }
 
+impl TrialStart {
+    /// Whether an attached cluster runs on the host that the load comes from; a cluster of our own does anyway.
+    pub fn is_attached_here(&self) -> bool {
+        is_attached_here(&self.cluster)
+    }
+}
+
+/// The same of a system's facts alone.
+pub fn is_attached_here(cluster: &BTreeMap<String, String>) -> bool {
+    cluster.get(cluster_fact::ON_THIS_HOST).is_some_and(|fact| fact == cluster_fact::YES)
+}
+
 /// A stream: one load item on one worker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamInfo {
@@ -83,6 +95,14 @@ pub struct Event {
     pub subject: String,
     /// One lowercase sentence.
     pub detail: String,
+}
+
+/// Facts of a trial's system under test ([`TrialStart::cluster`]) that analysis draws conclusions from.
+pub mod cluster_fact {
+    /// `yes` when an attached cluster is reached at this host's own loopback address: it shares the processors.
+    pub const ON_THIS_HOST: &str = "on_this_host";
+    /// The value of a fact that is so.
+    pub const YES: &str = "yes";
 }
 
 /// Kinds of events that analysis draws conclusions from.

@@ -8,8 +8,10 @@ use crate::clean;
 use crate::error::TestbedError;
 use kdyno_kafka::admin::{Admin, AdminError, ClusterInfo};
 use kdyno_model::plan::{AttachedPlan, CasePlan};
+use kdyno_model::run::cluster_fact;
 use kdyno_model::target::PREFIX_CHARS_MAX;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::time::Duration;
 
 /// Longest wait for an answer over a network.
@@ -26,6 +28,7 @@ pub struct Attached {
     caps: kdyno_model::plan::Caps,
     prefix: String,
     leftovers: usize,
+    on_this_host: bool,
 }
 
 impl Attached {
@@ -43,6 +46,7 @@ impl Attached {
             caps: plan.caps,
             prefix: plan.prefix.clone(),
             leftovers: ours.count(),
+            on_this_host: plan.bootstrap.iter().all(|address| is_loopback(address)),
             cluster,
         })
     }
@@ -100,6 +104,9 @@ impl Attached {
         if !racks.is_empty() {
             facts.insert("racks".to_string(), racks.into_iter().collect::<Vec<_>>().join(","));
         }
+        if self.on_this_host {
+            facts.insert(cluster_fact::ON_THIS_HOST.to_string(), cluster_fact::YES.to_string());
+        }
         facts
     }
 
@@ -113,6 +120,14 @@ impl Attached {
     pub fn leftover_topics(&self) -> usize {
         self.leftovers
     }
+}
+
+/// Whether a `host:port` is this host's own by its words alone: a literal address or `localhost`; no name is looked
+/// up.
+fn is_loopback(address: &str) -> bool {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    let literal = host.trim_start_matches('[').trim_end_matches(']');
+    host.eq_ignore_ascii_case("localhost") || literal.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 /// Connects, and goes no further unless the cluster's id is the target's.
@@ -194,6 +209,7 @@ pub(crate) mod tests {
             caps: plan("kdyno-").caps,
             prefix: "kdyno-".to_string(),
             leftovers: 0,
+            on_this_host: false,
         }
     }
 
@@ -233,5 +249,20 @@ pub(crate) mod tests {
         let facts = attached().facts();
         assert_eq!(facts["declared.disk"], "gp3");
         assert_eq!(facts["brokers"], "2");
+    }
+
+    #[test]
+    fn a_cluster_on_this_host_is_known_by_its_address_alone() {
+        for here in ["127.0.0.1:9092", "127.8.0.1:1", "[::1]:9092", "localhost:9092", "LocalHost:1"] {
+            assert!(is_loopback(here), "{here}");
+        }
+        for there in
+            ["10.0.0.1:9092", "[::2]:9092", "localhost.example:9092", "127.0.0.1.example:1", "kafka:1"]
+        {
+            assert!(!is_loopback(there), "{there}");
+        }
+        assert!(!attached().facts().contains_key(cluster_fact::ON_THIS_HOST));
+        let here = Attached { on_this_host: true, ..attached() };
+        assert_eq!(here.facts()[cluster_fact::ON_THIS_HOST], "yes");
     }
 }

@@ -188,6 +188,7 @@ impl Trial {
             totals: &self.totals,
             events: &self.events,
             noise: &self.noise,
+            attached_here: false,
             processors: 2,
             worker_threads: 1,
         }

@@ -1,0 +1,54 @@
+//! An attached cluster on the host that the load comes from: its brokers share the processors, they are no strangers.
+
+#![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
+
+#[allow(dead_code, reason = "this test uses its own part of it")]
+mod common;
+
+use common::{S, Trial};
+use kdyno_analysis::TrialEvidence;
+use kdyno_model::finding::{Caveat, Weight};
+use kdyno_model::plan::{AttachedPlan, Caps, SystemPlan};
+use kdyno_model::sample::series;
+use std::collections::BTreeMap;
+
+/// Caveats about processors of a trial whose brokers are no processes of the run and used 0.6 of the host's two.
+fn doubts(attached_here: bool) -> Vec<(Weight, Caveat)> {
+    let mut trial = Trial::clean();
+    let caps = Caps {
+        produce_bytes_per_s: None,
+        connections: None,
+        partitions: None,
+        disk_bytes: None,
+        time_ns: None,
+    };
+    trial.plan.system = SystemPlan::Attached(AttachedPlan {
+        target: "standing".to_owned(),
+        bootstrap: vec!["redacted".to_owned()],
+        cluster_id: "x".to_owned(),
+        prefix: "kdyno-".to_owned(),
+        caps,
+        allow: vec![],
+        facts: BTreeMap::new(),
+    });
+    for reading in &mut trial.probes {
+        if reading.subject == "host" && reading.series == series::CPU_USER_S_TOTAL {
+            reading.value += 0.6 * (reading.at_ns as f64 / S as f64);
+        }
+    }
+    let evidence = TrialEvidence { attached_here, ..trial.evidence() };
+    let mut found = kdyno_analysis::trial::findings(&evidence).unwrap().1;
+    found.retain(|(_, caveat)| matches!(caveat, Caveat::SharedProcessors { .. } | Caveat::OtherLoad { .. }));
+    found
+}
+
+#[test]
+fn brokers_of_an_attached_cluster_on_this_host_share_its_processors() {
+    assert_eq!(doubts(true), [(Weight::Caveat, Caveat::SharedProcessors { processors: 2 })]);
+}
+
+#[test]
+fn elsewhere_what_uses_the_host_is_not_the_cluster() {
+    let found = doubts(false);
+    assert!(matches!(found[..], [(Weight::Caveat, Caveat::OtherLoad { .. })]), "{found:?}");
+}
