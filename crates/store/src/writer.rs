@@ -207,6 +207,8 @@ fn prepare(path: &Path, header: &RunHeader) -> Result<Connection, RowError> {
     connection.execute_batch("COMMIT")?;
     connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
+    // Only what uses the WAL holds the file: until the first row, a reader would take it for one that was left over.
+    connection.query_row("SELECT count(*) FROM run", [], |_| Ok(()))?;
     Ok(connection)
 }
 

@@ -120,6 +120,18 @@ fn a_writer_that_is_dropped_leaves_a_whole_file_without_an_end() {
 }
 
 #[test]
+fn a_run_is_live_from_its_head_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("new.kdyno");
+    let writer = RunWriter::create(&path, &header()).unwrap();
+    for _ in 0..2 {
+        assert!(kdyno_store::list(folder.path()).unwrap().runs[0].live, "nothing but the head is there yet");
+    }
+    drop(writer);
+    assert!(!kdyno_store::list(folder.path()).unwrap().runs[0].live);
+}
+
+#[test]
 fn a_folder_lists_its_runs_by_age_and_names_what_it_cannot_read() {
     let folder = tempfile::tempdir().unwrap();
     for (name, started_unix_ns) in [("b", 1), ("a", 2)] {
