@@ -15,6 +15,7 @@ use kdyno_model::plan::{CasePlan, Isolation, Plan, SystemPlan, TrialRef};
 use kdyno_model::run::{Event, RunEnd, RunHeader, RunStatus, event_kind, is_attached_here};
 use kdyno_model::sample::NoiseReading;
 use kdyno_store::RunWriter;
+use kdyno_testbed::leftovers;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -63,6 +64,7 @@ fn create_run_file(request: &RunRequest, options: &RunOptions<'_>) -> Result<Run
     for dir in [options.run_file.parent().unwrap_or(Path::new(".")), &options.work_dir] {
         std::fs::create_dir_all(dir).map_err(|source| LabError::Folder { path: dir.to_owned(), source })?;
     }
+    leftovers::claim(&options.work_dir);
     let header = RunHeader {
         run_id: request.run_id,
         kdyno_version: request.kdyno_version.clone(),

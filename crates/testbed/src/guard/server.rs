@@ -1,9 +1,9 @@
 //! The guard's own side: start, watch, end.
 
 use super::exec::ExecSpec;
-use super::{EXEC_COMMAND, OWNER_FILE, ProcessSpec, Report, Spec, WORD_DETACH, WORD_STOP};
+use super::{EXEC_COMMAND, ProcessSpec, Report, Spec, WORD_DETACH, WORD_STOP};
 use crate::error::TestbedError;
-use crate::process::ProcessId;
+use crate::leftovers;
 use rustix::process::{Pid, Signal};
 use std::fs::File;
 use std::io::{BufRead, Read, Write};
@@ -87,7 +87,7 @@ fn listen() -> Receiver<Word> {
 }
 
 fn start_all(spec: &Spec) -> Vec<Running> {
-    claim(spec);
+    spec.remove.iter().for_each(|folder| leftovers::claim(folder));
     let mut running = Vec::new();
     for process in &spec.processes {
         match start(spec, process) {
@@ -104,16 +104,6 @@ fn start_all(spec: &Spec) -> Vec<Running> {
     }
     tell(&Report::Ready);
     running
-}
-
-/// Writes the guard's name into the folders it will remove, so that a later kdyno can tell a leftover (both
-/// killed) from a cluster in use.
-fn claim(spec: &Spec) {
-    let me = ProcessId::current();
-    for folder in &spec.remove {
-        // A folder without a name is merely not tidied by others.
-        let _ = serde_json::to_vec(&me).map(|bytes| std::fs::write(folder.join(OWNER_FILE), bytes));
-    }
 }
 
 fn start(spec: &Spec, process: &ProcessSpec) -> std::io::Result<Child> {
