@@ -93,7 +93,8 @@ pub struct Live {
     pub phase: Phase,
     /// Since T0, ns.
     pub elapsed_ns: u64,
-    /// From now to the end of the measured window of the last trial, as planned, ns.
+    /// From now to the end of the measured window of the last trial, as planned, ns; while this trial drains, with the
+    /// rest of its drain, which may end sooner.
     pub remaining_ns: u64,
     /// All load items together.
     pub figures: LiveFigures,

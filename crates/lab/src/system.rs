@@ -144,6 +144,10 @@ impl System {
     }
 }
 
+fn brokers(plan: &ClusterPlan) -> String {
+    if plan.brokers == 1 { "1 broker".to_owned() } else { format!("{} brokers", plan.brokers) }
+}
+
 /// Starts a local cluster in a folder of its own beside the run's, where a later run finds and removes it if
 /// this one and its guard should both be killed.
 fn start(
@@ -162,7 +166,13 @@ fn start(
     start.give_up = Some(&options.stop);
     // On a busy machine JVMs start one after the other.
     start.deadline += START_DEADLINE_PER_BROKER * plan.brokers;
+    tell(&format!("starting {} …", brokers(plan)));
     let cluster = LocalCluster::start(plan, &start)?;
+    let ready_ms = cluster.facts().get("ready_ms").and_then(|ms| ms.parse::<f64>().ok());
+    tell(&match ready_ms {
+        Some(ms) => format!("{} ready after {:.1} s", brokers(plan), ms / 1000.0),
+        None => format!("{} ready", brokers(plan)),
+    });
     let unknown = cluster.unknown_settings().iter().map(ToString::to_string);
     for doubt in unknown.chain(cluster.settings_unchecked().map(str::to_owned)) {
         (progress.borrow_mut())(Progress::Warning(doubt));

@@ -37,6 +37,13 @@ pub(crate) fn phase_at(spans: &[PhaseSpan], at_ns: i64) -> Phase {
     spans.iter().find(|span| at_ns < span.end_ns).map_or(Phase::Drain, |span| span.phase)
 }
 
+/// What is left of a trial `elapsed_ns` after T0: the load, or once that is over the drain, ns.
+pub(crate) fn left_ns(phases: &PhasesPlan, phase: Phase, elapsed_ns: u64) -> u64 {
+    let load_ns = phases.warmup_ns + phases.measure_ns;
+    let end_ns = if phase == Phase::Drain { load_ns + phases.drain_ns } else { load_ns };
+    end_ns.saturating_sub(elapsed_ns)
+}
+
 /// Every load item as one stream of the one local worker. `topics` maps a topic's address in the scenario
 /// to its real name; the producing items share `bytes_per_s_max` as their schedules need it.
 pub(crate) fn streams(
@@ -121,6 +128,16 @@ mod tests {
         assert_eq!(phase_at(&spans, 2 * second), Phase::Measure);
         assert_eq!(phase_at(&spans, 7 * second), Phase::Drain);
         assert_eq!(phase_at(&spans, 999 * second), Phase::Drain);
+    }
+
+    #[test]
+    fn what_is_left_is_the_load_and_then_the_drain() {
+        let left = |phase, seconds: u64| left_ns(&phases(2, 5, 30), phase, seconds * SECOND) / SECOND;
+        assert_eq!(left(Phase::Warmup, 1), 6);
+        assert_eq!(left(Phase::Measure, 6), 1);
+        assert_eq!(left(Phase::Drain, 7), 30);
+        assert_eq!(left(Phase::Drain, 36), 1);
+        assert_eq!(left(Phase::Drain, 99), 0);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::live::LiveTally;
 use crate::options::{Live, Progress};
 use crate::private::Private;
 use crate::system::System;
-use crate::task::{TICK_NS, phase_at, phase_spans, streams, trial_seed};
+use crate::task::{TICK_NS, left_ns, phase_at, phase_spans, streams, trial_seed};
 use crate::worker::{Heard, Worker, WorkerEnd};
 use kdyno_model::plan::{CasePlan, Plan, Role, SystemPlan, TrialRef};
 use kdyno_model::run::{Event, StreamInfo, TrialStart, event_kind};
@@ -388,15 +388,15 @@ impl<'a> Collector<'a> {
             .filter_map(|trial| self.context.plan.cases.get(trial.case as usize))
             .map(|case| case.phases.warmup_ns + case.phases.measure_ns)
             .sum();
-        let load_ns = self.case.phases.warmup_ns + self.case.phases.measure_ns;
+        let phase = phase_at(self.phases, relative_ns(now_ns, self.t0_ns));
         Some(Live {
             trial: self.context.trial,
             number: self.context.number,
             of: u32::try_from(self.context.plan.order.len()).unwrap_or(u32::MAX),
             label: self.case.label.clone(),
-            phase: phase_at(self.phases, relative_ns(now_ns, self.t0_ns)),
+            phase,
             elapsed_ns,
-            remaining_ns: load_ns.saturating_sub(elapsed_ns) + later_ns,
+            remaining_ns: left_ns(&self.case.phases, phase, elapsed_ns) + later_ns,
             figures: self.live.figures(shown_second),
             brokers_cpu_percent: self.live.cpu_percent("broker-"),
             workers_cpu_percent: self.live.cpu_percent("worker-"),
