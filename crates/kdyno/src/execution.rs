@@ -6,7 +6,7 @@ use crate::evidence::{ENDING, Evidence};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::progress::{Printer, text_options};
 use crate::{commands, git, moment, out, signals};
-use kdyno_lab::{LabError, RunOptions, RunOutcome, RunRequest};
+use kdyno_lab::{LabError, Remark, RunOptions, RunOutcome, RunRequest};
 use kdyno_model::finding::Weight;
 use kdyno_model::plan::{Plan, SystemPlan};
 use kdyno_model::run::RunStatus;
@@ -25,17 +25,21 @@ pub(crate) struct Planned {
     pub(crate) plan: Plan,
     pub(crate) scenario_text: String,
     pub(crate) scenario_path: String,
+    /// The target's file, where one was named.
+    pub(crate) target_file: Option<PathBuf>,
+    /// What the plan makes of the scenario and its author may not expect.
+    pub(crate) remarks: Vec<Remark>,
 }
 
 /// Executes the plan, keeps its evidence, prints its table.
 pub(crate) fn execute(planned: Planned, environment: &Environment, args: &ExecutionArgs) -> Outcome {
     confirm(&planned.plan, args)?;
-    let stop = signals::stop_flag()?;
     let run_id = drawn();
     let run_file = run_file(&planned.plan, runs_dir(args.out.as_deref())?)?;
-    if !args.no_progress {
-        announce(&planned.plan, &run_file);
-    }
+    let left = left_behind(&planned, run_id);
+    let evidence = run_file.clone();
+    let stop = signals::stop_flag_with(move || last_words(&left, &evidence))?;
+    announce(&planned, &run_file, args.no_progress);
     let plan = planned.plan.clone();
     let mut printer = Printer::new(&plan, args.no_progress);
     let request = RunRequest {
@@ -133,12 +137,48 @@ fn exit(outcome: &RunOutcome) -> Outcome {
     }
 }
 
-/// Says what is about to happen and how long it takes.
-fn announce(plan: &Plan, run_file: &Path) {
-    for line in kdyno_plan::describe(plan) {
-        out::note(&line);
+/// Says what is about to happen and how long it takes; when `quiet`, warnings alone.
+fn announce(planned: &Planned, run_file: &Path, quiet: bool) {
+    let mut lines = if quiet { Vec::new() } else { kdyno_plan::describe(&planned.plan) };
+    lines.extend(planned.remarks.iter().filter_map(|remark| match remark {
+        Remark::Warning(doubt) => Some(format!("warning: {doubt}")),
+        Remark::Fact(_) if quiet => None,
+        Remark::Fact(fact) => Some(fact.clone()),
+    }));
+    if !quiet {
+        lines.push(format!("evidence goes to {}", run_file.display()));
     }
-    out::note(&format!("evidence goes to {}", run_file.display()));
+    lines.iter().for_each(|line| out::note(line));
+}
+
+/// What a run that is ended at once leaves for others to remove, and how.
+fn left_behind(planned: &Planned, run_id: u64) -> String {
+    let target = planned.plan.cases.iter().find_map(|case| match &case.system {
+        SystemPlan::Attached(target) => Some(target),
+        SystemPlan::Local(_) => None,
+    });
+    let Some(target) = target else {
+        return "the guard ends the brokers and removes their data".to_owned();
+    };
+    let topics = format!("{}{run_id:016x}-", target.prefix);
+    let remedy = match &planned.target_file {
+        Some(file) => format!("{}: `kdyno clean --target {} --yes`", target.target, file.display()),
+        None => format!(
+            "the cluster: `kafka-topics.sh --bootstrap-server {} --delete --topic '{topics}.*'`",
+            target.bootstrap.join(",")
+        ),
+    };
+    format!("topics that begin with {topics} may be left on {remedy} removes them")
+}
+
+/// The one line of a run that is ended at once.
+fn last_words(left: &str, run_file: &Path) -> String {
+    let wipe = if std::io::stderr().is_terminal() { "\r\x1b[2K" } else { "" };
+    let evidence = match run_file.exists() {
+        true => format!("the evidence so far is in {}", run_file.display()),
+        false => "nothing was measured yet".to_owned(),
+    };
+    format!("{wipe}ended at once; {left}; {evidence}")
 }
 
 /// Asks before an existing cluster is given a large volume, or one that nothing bounds; without a terminal to

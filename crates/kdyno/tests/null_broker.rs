@@ -76,6 +76,7 @@ fn an_attached_run_is_counted_exactly_and_leaves_no_topic() {
     let document: serde_json::Value =
         serde_json::from_str(&said.stdout).expect("only JSON on standard output");
     assert_eq!(document["trials"][0]["cluster"]["target"], "null");
+    assert_eq!(document["trials"][0]["cluster"]["on_this_host"], "yes");
     assert_eq!(document["end"]["status"], "completed");
     let clean = place.kdyno(&["clean", "--target", &files[2]]);
     assert_eq!((clean.code, clean.stdout.as_str()), (Some(0), ""), "no topic is left: {clean:?}");
@@ -292,8 +293,50 @@ fn a_second_signal_ends_at_once_and_leaves_no_process() {
     let said = running.wait(RUN_DEADLINE);
     signal(broker.running.pid(), Signal::CONT);
     assert_eq!(said.code, Some(130), "{said:?}");
-    broker.stop();
-    place.expect_no_processes();
+    let last = said.stderr.lines().last().unwrap_or_default();
+    let run_file = place.run_file().file_name().map(|name| name.to_string_lossy().into_owned());
+    for words in ["ended at once; topics that begin with kdyno-", "kdyno clean --target", ".yaml --yes`"] {
+        assert!(last.contains(words), "no {words:?} in: {last}");
+    }
+    assert!(last.ends_with(&run_file.unwrap_or_default()), "{last}");
     let show = place.kdyno(&["show", "latest"]);
     assert_eq!(show.code, Some(0), "{show:?}");
+    assert_eq!(work_folders(&place), 1, "nobody was left to remove it");
+    assert_eq!(run(&place, &files, &["--no-progress"]).wait(RUN_DEADLINE).code, Some(0));
+    assert_eq!(work_folders(&place), 0, "a later run removes it");
+    broker.stop();
+    place.expect_no_processes();
+}
+
+/// Work folders of runs, `kdyno-ID`.
+fn work_folders(place: &Place) -> usize {
+    let is_one = |name: &str| name.len() == 22 && name.starts_with("kdyno-");
+    let entries = std::fs::read_dir(place.path()).expect("the test's folder");
+    entries.filter(|entry| entry.as_ref().is_ok_and(|e| is_one(&e.file_name().to_string_lossy()))).count()
+}
+
+#[test]
+fn a_target_takes_the_place_of_the_system_and_that_is_told() {
+    let place = Place::new();
+    let broker = NullBroker::start(&place);
+    let files = files(&place, &broker.address, CLUSTER_ID);
+    let swept = SCENARIO.replace("params: {", "params: {brokers: 1, ");
+    let swept = swept.replace("topics:", "vary: {brokers: [1, 3]}\nsystem: {brokers: $brokers}\ntopics:");
+    let scenario = place.file("swept.yaml", &swept);
+    let scenario = scenario.to_str().expect("plain path");
+    let place_taken = "target null takes the place of the scenario's `system`";
+    let doubt = "warning: param `brokers` is used in `system`, whose place target null takes";
+    let args = ["run", scenario, &files[1], &files[2]];
+    let dry = place.kdyno(&[&args[..], &["--dry-run"]].concat());
+    assert!(dry.stdout.contains(place_taken) && dry.stdout.contains(doubt), "{dry:?}");
+    let document = place.kdyno(&[&args[..], &["--dry-run", "--json"]].concat());
+    assert!(document.stderr.contains(doubt), "{document:?}");
+    let mut told = place.start(place.command(&[&args[..], &["--share"]].concat()));
+    told.wait_for("trial 1 of 2");
+    told.signal(Signal::INT);
+    let told = told.wait(RUN_DEADLINE);
+    assert!(told.stderr.contains(place_taken) && told.stderr.contains(doubt), "{told:?}");
+    let plain = place.kdyno(&["run", &files[0], &files[1], &files[2], "--dry-run"]);
+    assert!(!plain.stdout.contains("takes the place"), "it has no `system`: {plain:?}");
+    broker.stop();
 }

@@ -14,11 +14,13 @@ mod kafka;
 mod load;
 mod order;
 mod reader;
+mod replaced;
 mod show;
 mod system;
 
 pub use describe::describe;
 pub use estimate::{bytes_to_write, bytes_to_write_of_trial, expected_seconds, trials_seconds, volume_bytes};
+pub use replaced::{Replaced, replaced};
 
 use kdyno_model::input::InputError;
 use kdyno_model::plan::{CasePlan, Isolation, Plan, SystemPlan};

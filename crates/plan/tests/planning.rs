@@ -7,7 +7,7 @@ use kdyno_model::plan::{
 };
 use kdyno_model::scenario::Scenario;
 use kdyno_model::target::TargetFile;
-use kdyno_plan::{Choices, bytes_to_write, expected_seconds, plan, volume_bytes};
+use kdyno_plan::{Choices, bytes_to_write, expected_seconds, plan, replaced, volume_bytes};
 
 const BASE: &str = "\
 kdyno: 1
@@ -243,4 +243,33 @@ fn a_target_replaces_the_system_and_its_caps_hold() {
     assert!(allowed("connections: 10").is_ok());
     assert!(allowed("produce: 1GiB/s").unwrap_err().contains("cannot hold"));
     assert!(allowed("disk: 1GiB").unwrap_err().contains("cannot hold"));
+}
+
+/// The params that a target leaves without effect in `system`.
+fn without_effect(text: &str, pairs: &[(&str, &str)]) -> Option<Vec<String>> {
+    let target = TargetFile::parse(TARGET, "t.yaml").unwrap().resolve(None).unwrap();
+    let scenario = Scenario::parse(text, "s.yaml").unwrap();
+    let plan = plan(&scenario, &Choices { target: Some(target), ..set(pairs) }).unwrap();
+    replaced(&scenario, &plan).map(|replaced| replaced.params)
+}
+
+#[test]
+fn params_that_a_target_leaves_without_effect_are_named() {
+    let none: Option<Vec<String>> = Some(vec![]);
+    // `size` varies, but `system` knows nothing of it.
+    assert_eq!(without_effect(BASE, &[]), none);
+    assert_eq!(without_effect(BASE, &[("brokers", "2")]), Some(vec!["brokers".to_owned()]));
+    let swept =
+        BASE.replace("cases: [{size: 1KiB}, {size: 2KiB}]", "vary: {brokers: [1, 3], size: [100B, 200B]}");
+    assert_eq!(without_effect(&swept, &[]), Some(vec!["brokers".to_owned()]));
+    // By way of another param, which varies with it.
+    let swept = swept.replace("params: {", "params: {m: = brokers, ");
+    let swept = swept.replace("system: {brokers: $brokers}", "system: {brokers: $m}");
+    assert_eq!(without_effect(&swept, &[]), Some(vec!["brokers".to_owned(), "m".to_owned()]));
+    assert_eq!(
+        without_effect(&swept.replace("system: {brokers: $m}\n", ""), &[]),
+        None,
+        "nothing to replace"
+    );
+    assert_eq!(replaced(&Scenario::parse(BASE, "s.yaml").unwrap(), &made(BASE)), None, "no target");
 }

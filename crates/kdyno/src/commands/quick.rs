@@ -44,7 +44,13 @@ pub(crate) fn quick(args: &QuickArgs) -> Outcome {
     let scenario = Scenario::parse(&text, "quick")?;
     let choices = Choices { profile: None, set: Vec::new(), seed: Some(drawn()), target: Some(target) };
     let plan = kdyno_plan::plan(&scenario, &choices)?;
-    let planned = Planned { plan, scenario_text: text, scenario_path: "quick".to_owned() };
+    let planned = Planned {
+        plan,
+        scenario_text: text,
+        scenario_path: "quick".to_owned(),
+        target_file: None,
+        remarks: Vec::new(),
+    };
     execution::execute(planned, &environment, &args.execution)
 }
 

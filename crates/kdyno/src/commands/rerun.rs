@@ -17,6 +17,8 @@ pub(crate) fn rerun(args: &RerunArgs) -> Outcome {
         plan: with_target(header.plan, args)?,
         scenario_text: header.scenario_text,
         scenario_path: header.scenario_path,
+        target_file: args.target.clone(),
+        remarks: Vec::new(),
     };
     execution::execute(planned, &Environment::read()?, &args.execution)
 }

@@ -10,7 +10,7 @@ use kdyno_lab::Remark;
 use kdyno_model::input::InputError;
 use kdyno_model::scenario::Scenario;
 use kdyno_model::target::{Target, TargetFile};
-use kdyno_plan::Choices;
+use kdyno_plan::{Choices, Replaced};
 use std::io::IsTerminal;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -18,7 +18,8 @@ use std::path::Path;
 /// Plans the scenario, then executes the plan or prints it.
 pub(crate) fn run(args: &RunArgs) -> Outcome {
     let target = args.target.as_deref().map(read_target).transpose()?;
-    let planned = plan(&args.scenario, args.seed, target)?;
+    let mut planned = plan(&args.scenario, args.seed, target)?;
+    planned.target_file.clone_from(&args.target);
     if args.dry_run {
         return dry_run(&planned, &args.execution);
     }
@@ -41,7 +42,20 @@ pub(crate) fn plan(
     };
     let plan = kdyno_plan::plan(&scenario, &choices)?;
     let scenario_text = String::from_utf8_lossy(&source.bytes).into_owned();
-    Ok(Planned { plan, scenario_text, scenario_path: source.name })
+    let remarks = kdyno_plan::replaced(&scenario, &plan).map(in_place_of_system).unwrap_or_default();
+    Ok(Planned { plan, scenario_text, scenario_path: source.name, target_file: None, remarks })
+}
+
+/// Says that a scenario's `system` is not used, and which params mean less than their author may think.
+fn in_place_of_system(replaced: Replaced) -> Vec<Remark> {
+    let target = replaced.target;
+    let fact = format!("target {target} takes the place of the scenario's `system`, which is not used");
+    let doubt = |name: String| {
+        Remark::Warning(format!(
+            "param `{name}` is used in `system`, whose place target {target} takes: there it has no effect"
+        ))
+    };
+    std::iter::once(Remark::Fact(fact)).chain(replaced.params.into_iter().map(doubt)).collect()
 }
 
 /// Reads a target file, and the properties file it names.
@@ -92,23 +106,29 @@ fn dry_run(planned: &Planned, args: &ExecutionArgs) -> Outcome {
         let json = serde_json::to_value(plan)
             .map_err(|e| Failure::tool(format!("could not write the plan as JSON: {e}")))?;
         out::json(&json)?;
-        for remark in remarks {
+        for remark in planned.remarks.iter().chain(&remarks) {
             if let Remark::Warning(text) = remark {
                 out::note(&format!("warning: {text}"));
             }
         }
     } else {
         let options = text_options(std::io::stdout().is_terminal());
-        let mut text = kdyno_report::terminal::plan_text(plan, &options) + "\nOn this host\n";
-        for remark in remarks {
-            text += &match remark {
-                Remark::Fact(fact) => format!("  {fact}\n"),
-                Remark::Warning(doubt) => format!("  warning: {doubt}\n"),
-            };
+        let mut text = kdyno_report::terminal::plan_text(plan, &options);
+        if !planned.remarks.is_empty() {
+            text += &format!("\nInstead of the scenario's system\n{}", lines(&planned.remarks));
         }
+        text += &format!("\nOn this host\n{}", lines(&remarks));
         out::data(&text)?;
     }
     Ok(Exit::Done)
+}
+
+fn lines(remarks: &[Remark]) -> String {
+    let line = |remark: &Remark| match remark {
+        Remark::Fact(fact) => format!("  {fact}\n"),
+        Remark::Warning(doubt) => format!("  warning: {doubt}\n"),
+    };
+    remarks.iter().map(line).collect()
 }
 
 impl From<InputError> for Failure {

@@ -3,7 +3,7 @@
 use super::client::{self, Side};
 use super::file::{
     CasesFile, KafkaFile, LoadFile, MeasureFile, ModeFile, PayloadFile, RateFile, RoleFile, RowFile,
-    ScenarioFile, StorageFile,
+    ScenarioFile, StorageFile, SystemFile,
 };
 use super::values::{Values, references, unknown_param};
 use super::{CheckedPublished, CheckedRow};
@@ -255,27 +255,35 @@ fn figure(text: &str, unit: Unit) -> Result<Option<f64>, String> {
     units::parse_as(text, dimension).map(Some)
 }
 
-impl ScenarioFile {
-    /// Every value into which params may be inserted, params and published rows aside.
+impl SystemFile {
+    /// Every value of the section into which params may be inserted.
     pub fn values(&self) -> Vec<&Typed> {
-        let system = &self.system;
-        let mut found = vec![&system.brokers, &system.heap, &system.proxy, &self.repeat, &self.isolation];
-        match &system.kafka {
+        let mut found = vec![&self.brokers, &self.heap, &self.proxy];
+        match &self.kafka {
             KafkaFile::Release(typed) | KafkaFile::Home(typed) | KafkaFile::Source(typed) => {
                 found.push(typed)
             }
         }
-        match &system.mode {
+        match &self.mode {
             ModeFile::Kraft(typed) | ModeFile::Controllers(typed) | ModeFile::Zookeeper(typed) => {
                 found.push(typed)
             }
         }
-        match &system.storage {
+        match &self.storage {
             StorageFile::Word(typed) => found.push(typed),
             StorageFile::Dirs(dirs) => found.extend(dirs),
         }
-        found.extend(system.pin.iter().flatten().chain(&system.jvm).chain(&system.racks));
-        found.extend(system.config.iter().map(|(_, value)| value));
+        found.extend(self.pin.iter().flatten().chain(&self.jvm).chain(&self.racks));
+        found.extend(self.config.iter().map(|(_, value)| value));
+        found
+    }
+}
+
+impl ScenarioFile {
+    /// Every value into which params may be inserted, params and published rows aside.
+    pub fn values(&self) -> Vec<&Typed> {
+        let mut found = self.system.values();
+        found.extend([&self.repeat, &self.isolation]);
         for (_, topic) in &self.topics {
             found.extend([&topic.partitions, &topic.replicas]);
             found.extend(topic.config.iter().map(|(_, value)| value));

@@ -60,6 +60,8 @@ pub struct ScenarioFile {
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub struct SystemFile {
+    /// Whether the section stands in the file; if not, all of it is defaults.
+    pub given: bool,
     pub kafka: KafkaFile,
     pub mode: ModeFile,
     pub brokers: Typed,
@@ -306,6 +308,7 @@ fn system(node: Option<&Node>, place: Place) -> Result<SystemFile, InputError> {
     let fields = Fields::of(node.unwrap_or(&empty), &keys::SYSTEM)?;
     let limits = Fields::of(fields.get("limits").unwrap_or(&empty), &keys::LIMITS)?;
     Ok(SystemFile {
+        given: node.is_some(),
         kafka: kafka(&fields)?,
         mode: mode(&fields)?,
         brokers: fields.required("brokers")?,
