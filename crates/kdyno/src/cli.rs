@@ -43,7 +43,7 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Write a run's report as one HTML file
     Report(ReportArgs),
-    /// Start the system of a scenario, without load, and leave it standing
+    /// Start the system of a scenario (of its first case), without load, and leave it standing
     Up(StandingArgs),
     /// End what `up` started
     Down(StandingArgs),
@@ -262,6 +262,8 @@ pub(crate) enum ClusterCommand {
     Up(ClusterUpArgs),
     /// List standing clusters
     List(ClusterListArgs),
+    /// Print a target file for a standing cluster, for `kdyno run --target`
+    Target(ClusterTargetArgs),
     /// End a standing cluster and remove its data
     Down(ClusterDownArgs),
 }
@@ -299,6 +301,13 @@ pub(crate) struct ClusterListArgs {
     /// Print the list as JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ClusterTargetArgs {
+    /// Name of the cluster
+    #[arg(default_value = "default")]
+    pub(crate) name: String,
 }
 
 #[derive(Debug, Args)]

@@ -164,14 +164,24 @@ fn a_standing_system_whose_logs_cannot_fit_is_not_started() {
     // 30 000 replicas of 80 MiB: 2.5 TB.
     let text = SCENARIO.replace("brokers: 1,", "brokers: 3,");
     let text = text.replace("partitions: 2, replicas: 1", "partitions: 10000, replicas: 3");
+    let text = text + "vary: {brokers: [3, 4]}\n";
     let path = place.file("small.yaml", &text);
     let mut command = place.command(&["up", path.to_str().expect("plain path")]);
     command.env("XDG_CACHE_HOME", place.path().join("cache"));
     let said = place.start(command).wait(common::QUICKLY);
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(said.stderr.contains("30000 replicas of partitions take up to 83 MB each"), "{said:?}");
+    let first = "the 2 cases have different systems; only that of the first is started: brokers=3";
+    assert!(said.stderr.contains(first), "{said:?}");
     assert!(!place.path().join("cache").exists(), "nothing was fetched");
     place.expect_no_processes();
+}
+
+#[test]
+fn a_target_file_is_printed_only_for_what_stands() {
+    let said = Place::new().kdyno(&["cluster", "target", "gone"]);
+    assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{said:?}");
+    assert!(said.stderr.contains("no cluster named gone stands"), "{said:?}");
 }
 
 #[test]

@@ -97,7 +97,9 @@ pub fn up(name: &str, plan: &ClusterPlan, options: StartOptions<'_>) -> Result<S
     if let Some(standing) = read(&paths.record).filter(|standing| standing.guard.is_alive()) {
         return Err(TestbedError::Registry {
             message: format!("a cluster named {name} stands already, at {}", standing.bootstrap.join(",")),
-            hint: Some(format!("end it with `kdyno cluster down {name}`, or choose another name")),
+            hint: Some(format!(
+                "end it with `kdyno cluster down {name}`; `kdyno cluster up --name` starts another beside it"
+            )),
         });
     }
     forget(&paths);

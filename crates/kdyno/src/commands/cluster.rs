@@ -1,6 +1,6 @@
 //! `kdyno cluster`: local clusters that stand on their own.
 
-use crate::cli::{ClusterDownArgs, ClusterListArgs, ClusterUpArgs};
+use crate::cli::{ClusterDownArgs, ClusterListArgs, ClusterTargetArgs, ClusterUpArgs};
 use crate::environment::Environment;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{moment, out};
@@ -50,8 +50,14 @@ pub(crate) fn stand(
         partition_replicas,
         ..StartOptions::new(&environment.testbed, environment.self_exe.clone(), folder, name, &tell)
     };
+    out::note(&format!("starting {name} …"));
     let standing = registry::up(name, plan, options)?;
-    out::note(&format!("{name} stands; `kdyno cluster down {name}` ends it and removes its data"));
+    let seconds = standing.facts.get("ready_ms").and_then(|ms| ms.parse::<f64>().ok()).map(|ms| ms / 1000.0);
+    let after = seconds.map(|seconds| format!(" after {seconds:.1} s")).unwrap_or_default();
+    out::note(&format!("{name} stands{after}; `kdyno cluster down {name}` ends it and removes its data"));
+    out::note(&format!(
+        "`kdyno cluster target {name}` prints a target file, with which `kdyno run` measures it"
+    ));
     out::data(&format!("{}\n", standing.bootstrap.join(",")))?;
     Ok(Exit::Done)
 }
@@ -71,6 +77,13 @@ pub(crate) fn list(args: &ClusterListArgs) -> Outcome {
     Ok(Exit::Done)
 }
 
+/// Prints what `kdyno run --target` needs to measure a standing cluster.
+pub(crate) fn target(args: &ClusterTargetArgs) -> Outcome {
+    let standing = registry::find(&Environment::read()?.testbed, &args.name)?;
+    out::data(&target_text(&standing))?;
+    Ok(Exit::Done)
+}
+
 /// Ends one, or all.
 pub(crate) fn down(args: &ClusterDownArgs) -> Outcome {
     let environment = Environment::read()?.testbed;
@@ -85,18 +98,31 @@ pub(crate) fn down(args: &ClusterDownArgs) -> Outcome {
     Ok(Exit::Done)
 }
 
+/// A target file for a standing cluster. It is the user's own, so nothing is capped and `rate: max` is allowed.
+fn target_text(standing: &Standing) -> String {
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let addresses: Vec<String> = standing.bootstrap.iter().map(|address| quoted(address)).collect();
+    format!(
+        "kdyno: 1\ntarget: {}\ncluster_id: {}\nclient: {{bootstrap: [{}]}}\nguard: {{prefix: kdyno-, allow: [rate-max]}}\n",
+        quoted(&standing.name),
+        quoted(standing.facts.get("cluster_id").map_or("?", String::as_str)),
+        addresses.join(", "),
+    )
+}
+
 fn line(standing: &Standing) -> String {
     let fact = |name: &str| standing.facts.get(name).map_or("?", String::as_str);
     let dead = standing.dead();
     let dead = if dead.is_empty() { String::new() } else { format!("  ended: {}", dead.join(", ")) };
     format!(
-        "{}  Kafka {}  {}  brokers {}  since {}  {}{dead}\n",
+        "{}  Kafka {}  {}  brokers {}  since {}  {}  cluster id {}{dead}\n",
         standing.name,
         fact("kafka"),
         fact("mode"),
         fact("brokers"),
         moment::readable(standing.since_unix_ns),
         standing.bootstrap.join(","),
+        fact("cluster_id"),
     )
 }
 
@@ -128,5 +154,31 @@ impl From<TestbedError> for Failure {
         };
         let hint = error.hint().map(ToOwned::to_owned);
         Self { exit, message: error.to_string(), hint }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kdyno_model::target::TargetFile;
+    use kdyno_testbed::process::ProcessId;
+
+    #[test]
+    fn what_is_printed_is_a_target_file() {
+        let standing = Standing {
+            name: "007".to_owned(),
+            bootstrap: vec!["127.0.0.1:9092".to_owned(), "127.0.0.1:9093".to_owned()],
+            facts: BTreeMap::from([("cluster_id".to_owned(), "-Bx_1".to_owned())]),
+            since_unix_ns: 0,
+            processes: vec![],
+            command_lines: BTreeMap::new(),
+            guard: ProcessId::current(),
+            work_dir: PathBuf::new(),
+        };
+        let file = TargetFile::parse(&target_text(&standing), "printed").expect("a target file");
+        let target = file.resolve(None).expect("a target").attached;
+        assert_eq!((target.target.as_str(), target.cluster_id.as_str()), ("007", "-Bx_1"));
+        assert_eq!(target.bootstrap, standing.bootstrap);
+        assert_eq!(target.allow, ["rate-max"]);
     }
 }

@@ -41,6 +41,7 @@ pub(crate) fn dispatch(command: Command) -> Outcome {
         Command::Down(args) => standing::down(&args),
         Command::Cluster(ClusterCommand::Up(args)) => cluster::up(&args),
         Command::Cluster(ClusterCommand::List(args)) => cluster::list(&args),
+        Command::Cluster(ClusterCommand::Target(args)) => cluster::target(&args),
         Command::Cluster(ClusterCommand::Down(args)) => cluster::down(&args),
         Command::Clean(args) => clean::clean(&args),
         Command::NullBroker(args) => null_broker::null_broker(&args),

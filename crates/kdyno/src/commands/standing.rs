@@ -9,13 +9,17 @@ use kdyno_model::plan::{SystemPlan, TopicPlan};
 use kdyno_testbed::cluster::PARTITION_REPLICAS_DEFAULT;
 use kdyno_testbed::registry;
 
-/// Starts the system of the scenario's first case, under the scenario's id.
+/// Starts the system of the scenario's first case alone, under the scenario's id.
 pub(crate) fn up(args: &StandingArgs) -> Outcome {
     let plan = run::plan(&args.scenario, None, None)?.plan;
     match plan.cases.first().map(|case| (case, &case.system)) {
         Some((case, SystemPlan::Local(system))) => {
-            if plan.cases.len() > 1 {
-                out::note(&format!("of {} cases the first: {}", plan.cases.len(), case.label));
+            if plan.cases.iter().any(|other| other.system != case.system) {
+                out::note(&format!(
+                    "the {} cases have different systems; only that of the first is started: {}",
+                    plan.cases.len(),
+                    case.label
+                ));
             }
             let replicas = |topic: &TopicPlan| u64::from(topic.partitions) * u64::from(topic.replicas);
             let replicas = case.topics.values().map(replicas).sum::<u64>().max(PARTITION_REPLICAS_DEFAULT);
