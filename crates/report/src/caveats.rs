@@ -122,22 +122,22 @@ fn group_of(caveat: &Caveat) -> (u8, String) {
         Caveat::CutShort { reason } => (3, reason.clone()),
         Caveat::UnknownSetting { setting, .. } => (4, setting.clone()),
         Caveat::OfferedNotAchieved { item, .. } => (5, item.clone()),
-        Caveat::QueueAtStart { item, .. } => (5, item.clone()),
-        Caveat::Failures { item, reason, .. } => (6, format!("{item} {reason}")),
-        Caveat::Unresolved { item, .. } => (7, item.clone()),
-        Caveat::FetchErrors { item, .. } => (8, item.clone()),
-        Caveat::RecordsSkipped { item, .. } => (9, item.clone()),
-        Caveat::ThreadBusy { thread, .. } => (10, thread.clone()),
-        Caveat::WorkerBusy { .. } => (11, String::new()),
-        Caveat::LagLarge { item, .. } => (12, item.clone()),
-        Caveat::HostShared { detail } => (13, detail.clone()),
-        Caveat::Steal { .. } => (14, String::new()),
-        Caveat::OtherLoad { .. } => (15, String::new()),
-        Caveat::SharedProcessors { .. } => (16, String::new()),
-        Caveat::ClosedLoop { item } => (17, item.clone()),
-        Caveat::MemoryStorage => (18, String::new()),
-        Caveat::PooledCompression { item } => (19, item.clone()),
-        Caveat::AssignedNotGroup { item } => (20, item.clone()),
+        Caveat::QueueAtStart { item, .. } => (6, item.clone()),
+        Caveat::Failures { item, reason, .. } => (7, format!("{item} {reason}")),
+        Caveat::Unresolved { item, .. } => (8, item.clone()),
+        Caveat::FetchErrors { item, .. } => (9, item.clone()),
+        Caveat::RecordsSkipped { item, .. } => (10, item.clone()),
+        Caveat::ThreadBusy { thread, .. } => (11, thread.clone()),
+        Caveat::WorkerBusy { .. } => (12, String::new()),
+        Caveat::LagLarge { item, .. } => (13, item.clone()),
+        Caveat::HostShared { detail } => (14, detail.clone()),
+        Caveat::Steal { .. } => (15, String::new()),
+        Caveat::OtherLoad { .. } => (16, String::new()),
+        Caveat::SharedProcessors { .. } => (17, String::new()),
+        Caveat::ClosedLoop { item } => (18, item.clone()),
+        Caveat::MemoryStorage => (19, String::new()),
+        Caveat::PooledCompression { item } => (20, item.clone()),
+        Caveat::AssignedNotGroup { item } => (21, item.clone()),
     }
 }
 
@@ -325,7 +325,9 @@ fn advice(caveat: &Caveat) -> &'static str {
             }
             _ => "the run's events and the brokers' logs say when and why",
         },
-        Caveat::Unresolved { .. } => "lengthen `phases.drain`, or look for a broker that stopped answering",
+        Caveat::Unresolved { .. } => {
+            "offer less, lengthen `phases.drain`, or look for a broker that stopped answering"
+        }
         Caveat::FetchErrors { .. } => "the run's events and the brokers' logs say when and why",
         Caveat::RecordsSkipped { .. } => {
             "keep records longer (`retention.ms` and `retention.bytes` of the topic), or read faster"
@@ -368,6 +370,18 @@ mod tests {
         assert!(what.contains("90.0 % to 95.0 %"), "{what}");
         assert!(what.contains("latencies grow") && what.contains("must not be used"), "{what}");
         assert!(advice.contains("offer less"), "{advice}");
+    }
+
+    #[test]
+    fn doubts_of_two_kinds_about_one_item_stay_apart() {
+        let item = || "writers".to_owned();
+        let trials = [
+            Caveat::OfferedNotAchieved { item: item(), share: 0.9 },
+            Caveat::QueueAtStart { item: item(), records: 30, seconds: 3.0 },
+        ];
+        assert_ne!(group_of(&trials[0]), group_of(&trials[1]));
+        let (what, _) = words(&[&trials[1]]);
+        assert!(what.contains("3.00 s of the load"), "{what}");
     }
 
     #[test]
