@@ -4,6 +4,7 @@
 //! `OFFSET_NOT_AVAILABLE` while a new leader catches up, 6 is flexible. Later ones add special timestamps.
 //! <https://kafka.apache.org/protocol#The_Messages_ListOffsets>.
 
+use super::topics;
 use crate::errors::ErrorCode;
 use crate::wire::{Reader, Result, Writer};
 
@@ -85,16 +86,7 @@ impl Response {
     /// # Errors
     /// When the bytes are not such a reply.
     pub fn decode(bytes: &[u8], version: i16) -> Result<Self> {
-        let flexible = version >= FLEXIBLE_FROM;
-        let mut reader = Reader::new(bytes);
-        reader.i32()?; // throttle time
-        let count = reader.array_length(flexible, 3)?;
-        let mut topics = Vec::with_capacity(count);
-        for _ in 0..count {
-            topics.push(topic(&mut reader, version)?);
-        }
-        reader.skip_tags(flexible)?;
-        reader.finish()?;
+        let topics = topics(bytes, version >= FLEXIBLE_FROM, 3, |reader| topic(reader, version))?;
         Ok(Self { topics })
     }
 }

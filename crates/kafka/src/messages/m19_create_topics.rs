@@ -4,6 +4,7 @@
 //! returns the topic's settings, 6 may answer `THROTTLING_QUOTA_EXCEEDED`, 7 returns the topic's id.
 //! <https://kafka.apache.org/protocol#The_Messages_CreateTopics>.
 
+use super::topics;
 use crate::errors::ErrorCode;
 use crate::wire::{Reader, Result, Writer};
 
@@ -75,16 +76,7 @@ impl Response {
     /// # Errors
     /// When the bytes are not such a reply.
     pub fn decode(bytes: &[u8], version: i16) -> Result<Self> {
-        let flexible = version >= FLEXIBLE_FROM;
-        let mut reader = Reader::new(bytes);
-        reader.i32()?; // throttle time
-        let count = reader.array_length(flexible, 6)?;
-        let mut topics = Vec::with_capacity(count);
-        for _ in 0..count {
-            topics.push(topic(&mut reader, version)?);
-        }
-        reader.skip_tags(flexible)?;
-        reader.finish()?;
+        let topics = topics(bytes, version >= FLEXIBLE_FROM, 6, |reader| topic(reader, version))?;
         Ok(Self { topics })
     }
 }

@@ -4,6 +4,7 @@
 //! `THROTTLING_QUOTA_EXCEEDED`; from 6 on topics can also be named by id.
 //! <https://kafka.apache.org/protocol#The_Messages_DeleteTopics>.
 
+use super::topics;
 use crate::errors::ErrorCode;
 use crate::wire::{Reader, Result, Writer};
 
@@ -60,21 +61,16 @@ impl Response {
     /// # Errors
     /// When the bytes are not such a reply.
     pub fn decode(bytes: &[u8], version: i16) -> Result<Self> {
-        let flexible = version >= FLEXIBLE_FROM;
-        let mut reader = Reader::new(bytes);
-        reader.i32()?; // throttle time
-        let count = reader.array_length(flexible, 4)?;
-        let mut topics = Vec::with_capacity(count);
-        for _ in 0..count {
-            let name = reader.string(flexible)?.to_owned();
-            let error = ErrorCode(reader.i16()?);
-            let message =
-                if version >= 5 { reader.nullable_string(flexible)?.map(str::to_owned) } else { None };
-            reader.skip_tags(flexible)?;
-            topics.push(Topic { name, error, message });
-        }
-        reader.skip_tags(flexible)?;
-        reader.finish()?;
+        let topics = topics(bytes, version >= FLEXIBLE_FROM, 4, |reader| topic(reader, version))?;
         Ok(Self { topics })
     }
+}
+
+fn topic(reader: &mut Reader<'_>, version: i16) -> Result<Topic> {
+    let flexible = version >= FLEXIBLE_FROM;
+    let name = reader.string(flexible)?.to_owned();
+    let error = ErrorCode(reader.i16()?);
+    let message = if version >= 5 { reader.nullable_string(flexible)?.map(str::to_owned) } else { None };
+    reader.skip_tags(flexible)?;
+    Ok(Topic { name, error, message })
 }

@@ -49,6 +49,26 @@ pub fn response_header(reader: &mut Reader<'_>, api_key: i16, flexible: bool) ->
     Ok(correlation_id)
 }
 
+/// Reads a reply's body that is a throttle time and a list with one entry per topic; `topic` reads one, which
+/// takes `bytes_min` bytes or more.
+fn topics<'a, T>(
+    bytes: &'a [u8],
+    flexible: bool,
+    bytes_min: usize,
+    topic: impl Fn(&mut Reader<'a>) -> Result<T>,
+) -> Result<Vec<T>> {
+    let mut reader = Reader::new(bytes);
+    reader.i32()?; // throttle time
+    let count = reader.array_length(flexible, bytes_min)?;
+    let mut topics = Vec::with_capacity(count);
+    for _ in 0..count {
+        topics.push(topic(&mut reader)?);
+    }
+    reader.skip_tags(flexible)?;
+    reader.finish()?;
+    Ok(topics)
+}
+
 /// Appends a frame, that is what `body` appends with its length in four bytes before it.
 pub fn write_frame(out: &mut Vec<u8>, body: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
