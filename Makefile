@@ -27,7 +27,7 @@ check: ## what needs no cluster: format, lints, the never-rules, freshness of ge
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo xtask tidy
-	cargo test --quiet --package kdyno-model --test reference
+	cargo test --quiet --package kdyno-scenario --test reference
 	cargo test --quiet --package kdyno-report --test report the_committed
 
 bench: ## cost and rates beside librdkafka's and Kafka's own tools: make bench ONLY="floor sender --quick"

@@ -3,18 +3,15 @@
 //! Layers, inside out: [`wire`] reads and writes primitives, [`messages`] the requests and replies built of
 //! them, [`records`] the record batches inside those, [`connection`] pipelines them over one connection,
 //! [`producer`] and [`consumer`] decide what to send when. [`admin`] is the one place that does I/O: a
-//! small blocking client for set-up. [`null_broker`] and [`fake_broker`] stand on the same frames.
+//! small blocking client for set-up.
 //!
 //! This crate knows nothing of benchmarking and depends on nothing of ours.
 
 pub mod admin;
 pub mod connection;
 pub mod errors;
-pub mod fake_broker;
 pub mod links;
 pub mod messages;
-pub mod null_broker;
 pub mod producer;
 pub mod records;
-mod server_codec;
 pub mod wire;

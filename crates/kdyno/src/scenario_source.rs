@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::out;
-use kdyno_model::input::{listed, nearest};
+use kdyno_scenario::input::{listed, nearest};
 use std::path::Path;
 
 /// A scenario file that is part of the program.

@@ -4,8 +4,8 @@ mod common;
 
 use common::{Place, Said};
 use kdyno_model::run::{RunEnd, RunHeader, RunStatus};
-use kdyno_model::scenario::Scenario;
 use kdyno_plan::Choices;
+use kdyno_scenario::Scenario;
 use kdyno_store::RunWriter;
 use std::collections::BTreeMap;
 

@@ -115,8 +115,8 @@ fn volume(volumes: impl Iterator<Item = Option<u64>>, how: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kdyno_model::scenario::Scenario;
     use kdyno_plan::Choices;
+    use kdyno_scenario::Scenario;
 
     /// What a look at a scenario of 3 brokers with this load tells, below an empty folder.
     fn told(rate: &str, system: &str, out: &str) -> (Vec<String>, Vec<String>) {

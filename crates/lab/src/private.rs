@@ -1,8 +1,8 @@
 //! Addresses of attached clusters are private: a run file may be shown around. What is told to the user names
 //! them; what is stored does not.
 
+use kdyno_model::address::is_address;
 use kdyno_model::plan::{Plan, SystemPlan};
-use kdyno_model::target::is_address;
 
 /// Stands where an address or a host's name was.
 const HOST: &str = "HOST";

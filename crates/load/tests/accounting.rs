@@ -3,7 +3,9 @@
 mod common;
 
 use common::{Load, MS, SECOND, T0, TOPIC, simulate};
-use kdyno_kafka::fake_broker::{FakeCluster, FakeConfig, Hostile, Service, ServicePer, ServiceTime, Stored};
+use kdyno_kafka_server::fake_broker::{
+    FakeCluster, FakeConfig, Hostile, Service, ServicePer, ServiceTime, Stored,
+};
 use kdyno_model::plan::{Arrivals, Payload, Queue};
 use kdyno_model::sample::{Grain, Phase, Timing};
 

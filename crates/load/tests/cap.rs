@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Load, Outcome, SECOND, T0, TOPIC, simulate};
-use kdyno_kafka::fake_broker::{FakeCluster, FakeConfig, Service, ServicePer, ServiceTime};
+use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, ServicePer, ServiceTime};
 use kdyno_model::plan::Arrivals;
 use kdyno_model::sample::Grain;
 

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Fetching, Load, MS, Outcome, SECOND, TOPIC, fetch, simulate};
-use kdyno_kafka::fake_broker::{FakeCluster, FakeConfig};
+use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig};
 use kdyno_model::plan::{Arrivals, StartOffset};
 
 /// Time that each request but Produce takes.

@@ -1,6 +1,6 @@
 //! The worker as the lab drives it: real sockets and clock, a fake cluster behind them.
 
-use kdyno_kafka::fake_broker::{FakeCluster, FakeConfig, Service, tcp};
+use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, tcp};
 use kdyno_load::framing::{read_frame, write_frame};
 use kdyno_load::net::monotonic_ns;
 use kdyno_load::worker::{self, WorkerError};

@@ -6,17 +6,15 @@
 //!
 //! Invariant: no socket, file, clock, environment or unseeded randomness here.
 
-pub mod expr;
+pub mod address;
 pub mod finding;
 pub mod histogram;
-pub mod input;
+pub mod managed;
 pub mod metric;
 pub mod plan;
 pub mod run;
 pub mod sample;
-pub mod scenario;
 pub mod series;
-pub mod target;
-pub mod units;
+pub mod version;
+pub mod words;
 pub mod worker;
-pub mod yaml;

@@ -1,8 +1,8 @@
 //! Whose doing a refusal is: a value set by hand is named by its option, not by the place that uses it.
 
 use crate::{Choices, PlanError, make};
-use kdyno_model::input::{Place, quoted};
-use kdyno_model::scenario::Scenario;
+use kdyno_scenario::Scenario;
+use kdyno_scenario::input::{Place, quoted};
 
 /// Where a value set by hand stands: nowhere in the scenario. Lines of a text count from 1.
 pub(crate) const NOWHERE: Place = Place { line: 0, column: 0 };

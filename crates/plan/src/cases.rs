@@ -1,12 +1,12 @@
 //! Which cases there are: profile over params, rows and combinations over that, `--set` over all.
 
 use crate::{Choices, PlanError, by_hand};
-use kdyno_model::input::{InputError, known_hint, quoted};
 use kdyno_model::plan::ParamValue;
-use kdyno_model::scenario::Scenario;
-use kdyno_model::scenario::file::{CasesFile, ProfileFile, RowFile};
-use kdyno_model::scenario::values::{Values, unknown_param};
-use kdyno_model::yaml::Typed;
+use kdyno_scenario::Scenario;
+use kdyno_scenario::file::{CasesFile, ProfileFile, RowFile};
+use kdyno_scenario::input::{InputError, known_hint, quoted};
+use kdyno_scenario::values::{Values, unknown_param};
+use kdyno_scenario::yaml::Typed;
 use std::collections::BTreeMap;
 
 /// Most cases of one plan, before equal ones are taken together.
@@ -121,7 +121,7 @@ fn set_by_hand(base: &Values, set: &[(String, String)]) -> Result<Vec<(String, T
 
 /// The rows of `cases` times every combination of `vary`.
 fn combinations(values: &Values, file: &CasesFile) -> Result<Vec<Values>, PlanError> {
-    let one = [RowFile { place: kdyno_model::input::Place::default(), values: Vec::new() }];
+    let one = [RowFile { place: kdyno_scenario::input::Place::default(), values: Vec::new() }];
     let mut rows: Vec<Values> = Vec::new();
     for row in file.rows.as_deref().unwrap_or(&one) {
         let mut values = values.clone();

@@ -2,13 +2,13 @@
 
 use crate::PlanError;
 use crate::reader::Reader;
-use kdyno_model::input::{InputError, known_hint, quoted};
 use kdyno_model::plan::{Compression, ConsumePlan, Partitioner, ProducerSettings, StartOffset};
-use kdyno_model::scenario::client::{
+use kdyno_model::version::{OLDEST, Version};
+use kdyno_scenario::client::{
     ROUND_ROBIN, Setting, SettingKind, Side, consumer_defaults, find, number, producer_defaults,
 };
-use kdyno_model::scenario::version::{OLDEST, Version};
-use kdyno_model::yaml::Typed;
+use kdyno_scenario::input::{InputError, known_hint, quoted};
+use kdyno_scenario::yaml::Typed;
 
 const NS_PER_MS: u64 = 1_000_000;
 

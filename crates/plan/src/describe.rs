@@ -5,7 +5,7 @@ use kdyno_model::plan::{
     Arrivals, CasePlan, ClusterPlan, Isolation, KafkaSource, LoadPlan, Mode, Payload, Plan, ProducePlan,
     Queue, Rate, Role, StartOffset, Storage, SystemPlan,
 };
-use kdyno_model::units::{Dimension, Quantity};
+use kdyno_scenario::units::{Dimension, Quantity};
 
 /// Lines that say what will happen, how long it takes and what it writes.
 pub fn describe(plan: &Plan) -> Vec<String> {

@@ -2,8 +2,8 @@
 
 use crate::PlanError;
 use crate::estimate::{bytes_to_write, expected_seconds};
-use kdyno_model::input::InputError;
 use kdyno_model::plan::{AttachedPlan, CasePlan, Plan, Role};
+use kdyno_scenario::input::InputError;
 
 /// Permission for a closed loop.
 const RATE_MAX: &str = "rate-max";

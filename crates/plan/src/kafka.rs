@@ -2,10 +2,10 @@
 
 use crate::PlanError;
 use crate::reader::Reader;
-use kdyno_model::scenario::client::kafka_number;
-use kdyno_model::scenario::managed::instead_of;
-use kdyno_model::units::{self, Dimension};
-use kdyno_model::yaml::Typed;
+use kdyno_model::managed::instead_of;
+use kdyno_scenario::client::kafka_number;
+use kdyno_scenario::units::{self, Dimension};
+use kdyno_scenario::yaml::Typed;
 use std::collections::BTreeMap;
 
 /// Whose settings are meant.
@@ -38,7 +38,7 @@ pub(crate) fn settings(
 fn name_fits(reader: &Reader<'_>, name: &Typed, owner: Owner) -> Result<(), PlanError> {
     let plain = name.text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'));
     if !plain || name.text.is_empty() {
-        let shown = kdyno_model::input::quoted(&name.text);
+        let shown = kdyno_scenario::input::quoted(&name.text);
         return Err(reader.wrong(name, format!("{shown} cannot be the name of a Kafka setting")));
     }
     if owner == Owner::Broker

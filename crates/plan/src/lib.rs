@@ -22,10 +22,10 @@ pub use describe::describe;
 pub use estimate::{bytes_to_write, bytes_to_write_of_trial, expected_seconds, trials_seconds, volume_bytes};
 pub use replaced::{Replaced, replaced};
 
-use kdyno_model::input::InputError;
 use kdyno_model::plan::{CasePlan, Isolation, Plan, SystemPlan};
-use kdyno_model::scenario::Scenario;
-use kdyno_model::target::Target;
+use kdyno_scenario::Scenario;
+use kdyno_scenario::input::InputError;
+use kdyno_scenario::target::Target;
 use reader::Reader;
 
 /// The one error of planning; it names file, line and column, or the option, and what is allowed.

@@ -4,15 +4,15 @@ use crate::PlanError;
 use crate::client;
 use crate::reader::Reader;
 use crate::system::MIN_INSYNC;
-use kdyno_model::input::quoted;
 use kdyno_model::plan::{
     Arrivals, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Payload, PhasesPlan, ProducePlan, ProducerSettings,
     Queue, Rate, RatePiece, Role, StartOffset, SystemPlan, TopicPlan, VALUE_BYTES_MAX,
 };
-use kdyno_model::scenario::file::{LoadFile, MeasureFile, PayloadFile, ProduceFile, RateFile, RoleFile};
-use kdyno_model::scenario::unknown_topic;
-use kdyno_model::units::{self, Dimension};
-use kdyno_model::yaml::Typed;
+use kdyno_scenario::file::{LoadFile, MeasureFile, PayloadFile, ProduceFile, RateFile, RoleFile};
+use kdyno_scenario::input::quoted;
+use kdyno_scenario::units::{self, Dimension};
+use kdyno_scenario::unknown_topic;
+use kdyno_scenario::yaml::Typed;
 use std::collections::BTreeMap;
 
 /// Most clients of an item: each has sockets and buffers in the worker.
@@ -260,7 +260,7 @@ fn rate(reader: &Reader<'_>, typed: &ProduceFile, clients: u32) -> Result<Rate, 
         RateFile::Steps(place, steps) => {
             if steps.len() > STEPS_MAX {
                 let message = format!("`steps` has {} entries; at most {STEPS_MAX}", steps.len());
-                return Err(kdyno_model::input::InputError::at(*place, message));
+                return Err(kdyno_scenario::input::InputError::at(*place, message));
             }
             let one = |(rate, length): &(Typed, Typed)| {
                 Ok(flat(per_s(reader, rate, clients, 0.0)?, reader.ns(length, "for", 1..=PHASE_NS_MAX)?))

@@ -2,10 +2,10 @@
 
 use crate::PlanError;
 use crate::cases::Case;
-use kdyno_model::input::{InputError, known_hint, quoted};
-use kdyno_model::scenario::Scenario;
-use kdyno_model::units::{self, Dimension};
-use kdyno_model::yaml::Typed;
+use kdyno_scenario::Scenario;
+use kdyno_scenario::input::{InputError, known_hint, quoted};
+use kdyno_scenario::units::{self, Dimension};
+use kdyno_scenario::yaml::Typed;
 use std::ops::RangeInclusive;
 
 /// One case's view of the scenario.

@@ -1,10 +1,10 @@
 //! What a target leaves without effect: the scenario's `system`, and the params that mean something only there.
 
 use kdyno_model::plan::{Plan, SystemPlan};
-use kdyno_model::scenario::Scenario;
-use kdyno_model::scenario::file::{CasesFile, ScenarioFile};
-use kdyno_model::scenario::values::references;
-use kdyno_model::yaml::Typed;
+use kdyno_scenario::Scenario;
+use kdyno_scenario::file::{CasesFile, ScenarioFile};
+use kdyno_scenario::values::references;
+use kdyno_scenario::yaml::Typed;
 use std::collections::BTreeSet;
 
 /// That a target takes the place of a scenario's `system`.

@@ -2,11 +2,11 @@
 
 use crate::PlanError;
 use crate::cases::{Chosen, param_value};
-use kdyno_model::input::InputError;
 use kdyno_model::metric::Address;
 use kdyno_model::plan::{CasePlan, ParamValue, Published, PublishedRow, Role, Show, SystemPlan};
-use kdyno_model::scenario::Scenario;
-use kdyno_model::units;
+use kdyno_scenario::Scenario;
+use kdyno_scenario::input::InputError;
+use kdyno_scenario::units;
 use std::collections::BTreeMap;
 
 /// The table: as typed, or what tells the cases apart and the usual figures of each load item.

@@ -3,12 +3,12 @@
 use crate::PlanError;
 use crate::kafka::{Owner, settings};
 use crate::reader::Reader;
-use kdyno_model::input::quoted;
 use kdyno_model::plan::{ClusterPlan, KafkaSource, Mode, Storage, SystemPlan, TopicPlan};
-use kdyno_model::scenario::file::{KafkaFile, ModeFile, StorageFile};
-use kdyno_model::scenario::version::{
+use kdyno_model::version::{
     KRAFT_FROM, LONE_KRAFT, NEWEST, OLDEST, Version, ZOOKEEPER_BEFORE, cannot_replicate_metadata, is_release,
 };
+use kdyno_scenario::file::{KafkaFile, ModeFile, StorageFile};
+use kdyno_scenario::input::quoted;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
-use kdyno_model::scenario::Scenario;
 use kdyno_plan::{Choices, plan};
+use kdyno_scenario::Scenario;
 use std::fmt::Write;
 use std::path::Path;
 

@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
 use kdyno_model::plan::{ParamValue, Plan, Rate, Role, SystemPlan};
-use kdyno_model::scenario::Scenario;
 use kdyno_plan::{Choices, describe, expected_seconds, plan};
+use kdyno_scenario::Scenario;
 use std::path::{Path, PathBuf};
 
 fn bundled() -> Vec<PathBuf> {

@@ -5,9 +5,9 @@
 use kdyno_model::plan::{
     Arrivals, Isolation, Payload, Plan, Queue, Rate, RatePiece, Role, SystemPlan, TrialRef,
 };
-use kdyno_model::scenario::Scenario;
-use kdyno_model::target::TargetFile;
 use kdyno_plan::{Choices, bytes_to_write, expected_seconds, plan, replaced, volume_bytes};
+use kdyno_scenario::Scenario;
+use kdyno_scenario::target::TargetFile;
 
 const BASE: &str = "\
 kdyno: 1

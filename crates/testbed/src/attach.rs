@@ -7,9 +7,9 @@
 use crate::clean;
 use crate::error::TestbedError;
 use kdyno_kafka::admin::{Admin, AdminError, ClusterInfo};
+use kdyno_model::address::PREFIX_CHARS_MAX;
 use kdyno_model::plan::{AttachedPlan, CasePlan};
 use kdyno_model::run::cluster_fact;
-use kdyno_model::target::PREFIX_CHARS_MAX;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
 use std::time::Duration;

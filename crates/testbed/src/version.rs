@@ -2,10 +2,10 @@
 
 use crate::error::TestbedError;
 use kdyno_model::plan::Mode;
-use kdyno_model::scenario::version::{LONE_KRAFT, cannot_replicate_metadata};
+use kdyno_model::version::{LONE_KRAFT, cannot_replicate_metadata};
 
 /// What the word `newest` stands for; scenarios say so already when they are planned.
-pub const NEWEST: &str = kdyno_model::scenario::version::NEWEST;
+pub const NEWEST: &str = kdyno_model::version::NEWEST;
 
 /// The releases that `make test-matrix` starts in every mode they have; docs/CLUSTERS.md has the table.
 pub const TESTED: &[&str] =

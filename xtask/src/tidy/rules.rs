@@ -23,12 +23,28 @@ const PURE: &str = "touch a socket, file, clock, environment or unseeded randomn
 pub const CRATES: &[CrateRule] = &[
     CrateRule { place: "model", may_use: &[], pure: true, no_tokio: true, program: false, never: PURE },
     CrateRule {
+        place: "scenario",
+        may_use: &["model"],
+        pure: true,
+        no_tokio: true,
+        program: false,
+        never: PURE,
+    },
+    CrateRule {
         place: "kafka",
         may_use: &[],
         pure: false,
         no_tokio: true,
         program: false,
         never: "know anything of benchmarking; depend on tokio",
+    },
+    CrateRule {
+        place: "kafka-server",
+        may_use: &["kafka"],
+        pure: false,
+        no_tokio: true,
+        program: false,
+        never: "be mistaken for a measured cluster: only `null-broker` and tests use it",
     },
     CrateRule {
         place: "load",
@@ -40,7 +56,7 @@ pub const CRATES: &[CrateRule] = &[
     },
     CrateRule {
         place: "plan",
-        may_use: &["model", "analysis"],
+        may_use: &["model", "scenario", "analysis"],
         pure: true,
         no_tokio: true,
         program: false,
@@ -89,7 +105,19 @@ pub const CRATES: &[CrateRule] = &[
     },
     CrateRule {
         place: "kdyno",
-        may_use: &["model", "kafka", "load", "plan", "testbed", "store", "analysis", "report", "lab"],
+        may_use: &[
+            "model",
+            "scenario",
+            "kafka",
+            "kafka-server",
+            "load",
+            "plan",
+            "testbed",
+            "store",
+            "analysis",
+            "report",
+            "lab",
+        ],
         pure: false,
         no_tokio: false,
         program: true,

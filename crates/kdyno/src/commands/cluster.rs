@@ -5,7 +5,7 @@ use crate::environment::Environment;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{moment, out};
 use kdyno_model::plan::{ClusterPlan, KafkaSource, Storage};
-use kdyno_model::units::{self, Dimension};
+use kdyno_scenario::units::{self, Dimension};
 use kdyno_testbed::cluster::{PARTITION_REPLICAS_DEFAULT, StartOptions};
 use kdyno_testbed::registry::{self, Standing};
 use kdyno_testbed::{TestbedError, distribution, preflight};
@@ -160,7 +160,7 @@ impl From<TestbedError> for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kdyno_model::target::TargetFile;
+    use kdyno_scenario::target::TargetFile;
     use kdyno_testbed::process::ProcessId;
 
     #[test]

@@ -7,7 +7,7 @@ use super::descriptors;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{out, signals};
 use clap::Args;
-use kdyno_kafka::fake_broker::{FakeCluster, FakeConfig, Service, Stored, tcp};
+use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, Stored, tcp};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 

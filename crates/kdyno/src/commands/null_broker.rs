@@ -4,7 +4,7 @@ use super::descriptors;
 use crate::cli::NullBrokerArgs;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{out, signals};
-use kdyno_kafka::null_broker::{NullBrokerOptions, NullBrokerStats, serve};
+use kdyno_kafka_server::null_broker::{NullBrokerOptions, NullBrokerStats, serve};
 use std::net::{Ipv4Addr, TcpListener};
 
 /// Serves until it is interrupted. Prints its address first, for scripts that let it take a free port.

@@ -8,12 +8,13 @@ use crate::environment::Environment;
 use crate::execution::{self, Planned, drawn};
 use crate::failure::{Failure, Outcome};
 use kdyno_kafka::admin::Admin;
-use kdyno_model::input::quoted;
+use kdyno_model::address::is_address;
 use kdyno_model::plan::{AttachedPlan, Caps};
-use kdyno_model::scenario::Scenario;
-use kdyno_model::target::{ADDRESS_FORM, Target, is_address};
-use kdyno_model::units::{self, Dimension};
 use kdyno_plan::Choices;
+use kdyno_scenario::Scenario;
+use kdyno_scenario::input::quoted;
+use kdyno_scenario::target::{ADDRESS_FORM, Target};
+use kdyno_scenario::units::{self, Dimension};
 use std::collections::BTreeMap;
 use std::time::Duration;
 

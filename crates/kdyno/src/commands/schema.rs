@@ -7,8 +7,8 @@ use crate::out;
 /// Prints the JSON Schema.
 pub(crate) fn schema(args: &SchemaArgs) -> Outcome {
     out::json(&match args.of {
-        SchemaOf::Scenario => kdyno_model::scenario::json_schema(),
-        SchemaOf::Target => kdyno_model::scenario::target_json_schema(),
+        SchemaOf::Scenario => kdyno_scenario::json_schema(),
+        SchemaOf::Target => kdyno_scenario::target_json_schema(),
         SchemaOf::Run => kdyno_report::json::schema(),
     })?;
     Ok(Exit::Done)

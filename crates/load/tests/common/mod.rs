@@ -3,7 +3,7 @@
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
-use kdyno_kafka::fake_broker::{ConnId, FakeCluster, Output};
+use kdyno_kafka_server::fake_broker::{ConnId, FakeCluster, Output};
 use kdyno_load::consume::ConsumeStream;
 use kdyno_load::net::{ConnectionId, Net};
 use kdyno_load::produce::ProduceStream;

@@ -3,8 +3,8 @@
 use super::layout::{Layout, Node, NodeKind};
 use crate::error::TestbedError;
 use crate::version::Version;
+use kdyno_model::managed::instead_of;
 use kdyno_model::plan::ClusterPlan;
-use kdyno_model::scenario::managed::instead_of;
 use std::collections::BTreeMap;
 
 /// Settings by name.

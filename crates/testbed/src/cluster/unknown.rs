@@ -2,7 +2,7 @@
 //! is asked once it is ready: it lists what it was given together with what it knows.
 
 use kdyno_kafka::admin::{Admin, ConfigOf, Result, SettingInfo};
-use kdyno_model::input::{nearest, quoted};
+use kdyno_model::words::{nearest, quoted};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;

@@ -1,0 +1,93 @@
+//! As much of a record batch (format 2) as a broker must know: its head, and one to hand out.
+
+use kdyno_kafka::wire::{Reader, Result, WireError, Writer};
+
+/// Bytes of a batch before its first record.
+pub(crate) const HEAD_BYTES: usize = 61;
+
+/// Bytes of the head that its own length field does not count.
+const UNCOUNTED_BYTES: usize = 12;
+
+/// Where the checksum stands; it covers everything behind it.
+const CHECKSUM_AT: usize = 17;
+
+/// What a broker needs of a batch's head.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BatchHead {
+    /// Of the whole batch, head included.
+    pub bytes: usize,
+    /// Records as the head says; the body is not looked at.
+    pub records: u32,
+}
+
+impl BatchHead {
+    /// Reads a head; a format older than 2 or a length below that of the head is an error.
+    pub fn read(reader: &mut Reader<'_>) -> Result<Self> {
+        let mut head = Reader::new(reader.take(HEAD_BYTES)?);
+        head.i64()?;
+        let length = head.i32()?;
+        head.i32()?;
+        if head.i8()? != 2 {
+            return Err(WireError::Invalid("record batch is not of format 2"));
+        }
+        let bytes = usize::try_from(length).ok().map_or(0, |length| length + UNCOUNTED_BYTES);
+        if bytes < HEAD_BYTES {
+            return Err(WireError::Length { what: "record batch", length: length.into() });
+        }
+        head.take(HEAD_BYTES - CHECKSUM_AT - 4)?;
+        let count = head.i32()?;
+        let records =
+            u32::try_from(count).map_err(|_| WireError::Length { what: "records", length: count.into() })?;
+        Ok(Self { bytes, records })
+    }
+}
+
+/// Whether a whole batch, which [`BatchHead::read`] has passed, has the checksum it says.
+pub(crate) fn has_valid_checksum(batch: &[u8]) -> bool {
+    let (head, covered) = batch.split_at(CHECKSUM_AT + 4);
+    head[CHECKSUM_AT..] == crc32c::crc32c(covered).to_be_bytes()
+}
+
+/// An uncompressed batch of `records` equal records without key, each value `value_bytes` zeroes, with a
+/// correct checksum, at offset 0. [`put_at_offset`] gives copies another offset.
+pub(crate) fn prebuilt(records: u32, value_bytes: u32) -> Vec<u8> {
+    let mut batch = vec![0u8; HEAD_BYTES];
+    let value = vec![0u8; value_bytes as usize];
+    let mut record = Vec::new();
+    for delta in 0..records as i32 {
+        record.clear();
+        record.put_i8(0); // attributes
+        record.put_varint(0); // timestamp delta
+        record.put_varint(delta);
+        record.put_varint(-1); // null key
+        record.put_varint(value_bytes as i32);
+        record.put(&value);
+        record.put_varint(0); // headers
+        batch.put_varint(record.len() as i32);
+        batch.put(&record);
+    }
+    let mut head = Vec::with_capacity(HEAD_BYTES);
+    head.put_i64(0);
+    head.put_i32((batch.len() - UNCOUNTED_BYTES) as i32);
+    head.put_i32(0); // leader epoch
+    head.put_i8(2);
+    head.put_u32(0); // checksum, below
+    head.put_i16(0);
+    head.put_i32(records.saturating_sub(1) as i32);
+    head.put_i64(0); // first timestamp
+    head.put_i64(0); // last timestamp
+    head.put_i64(-1); // producer id
+    head.put_i16(-1);
+    head.put_i32(-1);
+    head.put_i32(records as i32);
+    batch[..HEAD_BYTES].copy_from_slice(&head);
+    let checksum = crc32c::crc32c(&batch[CHECKSUM_AT + 4..]);
+    batch[CHECKSUM_AT..CHECKSUM_AT + 4].copy_from_slice(&checksum.to_be_bytes());
+    batch
+}
+
+/// Appends `batch` as one that starts at `offset`: the offset is not covered by the checksum.
+pub(crate) fn put_at_offset(out: &mut Vec<u8>, batch: &[u8], offset: i64) {
+    out.put_i64(offset);
+    out.put(&batch[8..]);
+}

@@ -1,0 +1,206 @@
+//! The broker's side of the protocol: decodes requests, encodes responses. Shared by the null broker and
+//! the fake broker, and by nothing else.
+//!
+//! Requests come from anyone, so everything is read by the bounded [`Reader`](kdyno_kafka::wire::Reader); decoded
+//! requests borrow from their frame. Only the versions that [`Api::versions`] names are spoken; a request
+//! in another one is an error, except for `ApiVersions`, which is then answered in version 0 as brokers do.
+
+pub(crate) mod batch;
+pub(crate) mod fetch;
+#[cfg(test)]
+pub(crate) mod oracle;
+pub(crate) mod produce;
+pub(crate) mod requests;
+pub(crate) mod responses;
+
+use kdyno_kafka::wire::{Reader, Result, WireError, Writer};
+
+/// Longest topic name Kafka allows.
+pub(crate) const TOPIC_NAME_BYTES_MAX: usize = 249;
+
+/// Error codes that the brokers here answer with of their own accord.
+pub(crate) mod code {
+    /// Success.
+    pub const NONE: i16 = 0;
+    /// The asked offset is not in the log.
+    pub const OFFSET_OUT_OF_RANGE: i16 = 1;
+    /// No such topic or partition.
+    pub const UNKNOWN_TOPIC_OR_PARTITION: i16 = 3;
+    /// Another broker leads the partition.
+    pub const NOT_LEADER_OR_FOLLOWER: i16 = 6;
+    /// The record set is not one.
+    pub const CORRUPT_MESSAGE: i16 = 2;
+    /// The partition has no leader.
+    pub const LEADER_NOT_AVAILABLE: i16 = 5;
+    /// The version of the request is not spoken here.
+    pub const UNSUPPORTED_VERSION: i16 = 35;
+    /// The topic is there already.
+    pub const TOPIC_ALREADY_EXISTS: i16 = 36;
+    /// The name is empty, too long or holds other characters than Kafka allows.
+    pub const INVALID_TOPIC: i16 = 17;
+    /// Zero, negative or too many partitions.
+    pub const INVALID_PARTITIONS: i16 = 37;
+    /// More replicas than brokers, or none.
+    pub const INVALID_REPLICATION_FACTOR: i16 = 38;
+    /// Refused by a rule of this broker: it remembers no more topics.
+    pub const POLICY_VIOLATION: i16 = 44;
+}
+
+/// The requests spoken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::enum_variant_names, reason = "Kafka calls one of them ApiVersions")]
+pub(crate) enum Api {
+    Produce,
+    Fetch,
+    ListOffsets,
+    Metadata,
+    ApiVersions,
+    CreateTopics,
+    DeleteTopics,
+    InitProducerId,
+    DescribeConfigs,
+}
+
+impl Api {
+    /// All of them, by ascending key.
+    pub const ALL: [Self; 9] = [
+        Self::Produce,
+        Self::Fetch,
+        Self::ListOffsets,
+        Self::Metadata,
+        Self::ApiVersions,
+        Self::CreateTopics,
+        Self::DeleteTopics,
+        Self::InitProducerId,
+        Self::DescribeConfigs,
+    ];
+
+    /// The number in the request header.
+    pub fn key(self) -> i16 {
+        match self {
+            Self::Produce => 0,
+            Self::Fetch => 1,
+            Self::ListOffsets => 2,
+            Self::Metadata => 3,
+            Self::ApiVersions => 18,
+            Self::CreateTopics => 19,
+            Self::DeleteTopics => 20,
+            Self::InitProducerId => 22,
+            Self::DescribeConfigs => 32,
+        }
+    }
+
+    /// First and last version spoken.
+    pub fn versions(self) -> (i16, i16) {
+        match self {
+            Self::Produce => (3, 9),
+            Self::Fetch => (4, 12),
+            Self::ListOffsets => (1, 6),
+            Self::Metadata => (0, 9),
+            Self::ApiVersions => (0, 3),
+            Self::CreateTopics => (2, 5),
+            Self::DeleteTopics => (1, 4),
+            Self::InitProducerId => (0, 4),
+            Self::DescribeConfigs => (1, 4),
+        }
+    }
+
+    /// First version with compact fields and tags.
+    fn flexible_from(self) -> i16 {
+        match self {
+            Self::Produce | Self::Metadata => 9,
+            Self::Fetch => 12,
+            Self::ListOffsets => 6,
+            Self::ApiVersions => 3,
+            Self::CreateTopics => 5,
+            Self::DeleteTopics | Self::DescribeConfigs => 4,
+            Self::InitProducerId => 2,
+        }
+    }
+
+    fn of_key(key: i16) -> Option<Self> {
+        Self::ALL.into_iter().find(|api| api.key() == key)
+    }
+}
+
+/// What the header of a request says, as far as an answer needs it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RequestHead {
+    pub api: Api,
+    pub version: i16,
+    pub correlation_id: i32,
+    /// Compact fields and tags.
+    pub flexible: bool,
+    /// An `ApiVersions` request in a version that is not spoken: the body must not be read and the answer
+    /// is version 0 with an error.
+    pub unsupported: bool,
+}
+
+impl RequestHead {
+    /// Reads the header, up to the first byte of the body.
+    pub fn read(reader: &mut Reader<'_>) -> Result<Self> {
+        let key = reader.i16()?;
+        let version = reader.i16()?;
+        let correlation_id = reader.i32()?;
+        let api = Api::of_key(key).ok_or(WireError::Invalid("request of a kind that is not spoken here"))?;
+        let (first, last) = api.versions();
+        let unsupported = !(first..=last).contains(&version);
+        if unsupported {
+            return match api {
+                Api::ApiVersions => {
+                    Ok(Self { api, version: 0, correlation_id, flexible: false, unsupported: true })
+                }
+                _ => Err(WireError::Invalid("request in a version that is not spoken here")),
+            };
+        }
+        let flexible = version >= api.flexible_from();
+        // The client id stays a classic string in the flexible header too.
+        reader.nullable_string(false)?;
+        reader.skip_tags(flexible)?;
+        Ok(Self { api, version, correlation_id, flexible, unsupported: false })
+    }
+}
+
+/// Begins a response frame at the end of `out`; give the value returned to [`end_frame`].
+pub(crate) fn begin_frame(out: &mut Vec<u8>, head: &RequestHead) -> usize {
+    let start = out.len();
+    out.put_i32(0);
+    out.put_i32(head.correlation_id);
+    // Clients must be able to read this one before they know what the broker speaks: never tags.
+    out.put_no_tags(head.flexible && head.api != Api::ApiVersions);
+    start
+}
+
+/// Ends the frame that was begun at `start`: fills in its length.
+pub(crate) fn end_frame(out: &mut [u8], start: usize) {
+    let length = (out.len() - start - 4) as i32;
+    out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+}
+
+/// An array's count without a check against what is left, for readers of streams that bound it otherwise.
+/// Null is `None`.
+pub(crate) fn raw_count(reader: &mut Reader<'_>, compact: bool) -> Result<Option<u32>> {
+    if compact {
+        return Ok(reader.uvarint()?.checked_sub(1));
+    }
+    match reader.i32()? {
+        -1 => Ok(None),
+        count => u32::try_from(count)
+            .map(Some)
+            .map_err(|_| WireError::Length { what: "array", length: count.into() }),
+    }
+}
+
+/// True when the next array is null rather than empty; reads nothing.
+pub(crate) fn next_array_is_null(reader: &Reader<'_>, compact: bool) -> Result<bool> {
+    Ok(raw_count(&mut reader.clone(), compact)?.is_none())
+}
+
+/// A topic's name, with Kafka's bound on its length.
+pub(crate) fn topic_name<'a>(reader: &mut Reader<'a>, compact: bool) -> Result<&'a str> {
+    let name = reader.string(compact)?;
+    if name.len() > TOPIC_NAME_BYTES_MAX {
+        return Err(WireError::Length { what: "topic name", length: name.len() as i64 });
+    }
+    Ok(name)
+}

@@ -1,0 +1,117 @@
+//! Produce: the request from a whole frame, its head for readers of streams, the response piece by piece.
+
+use super::{RequestHead, begin_frame, end_frame, topic_name};
+use kdyno_kafka::wire::{Reader, Result, Writer};
+
+/// The fields in front of the topics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ProduceStart {
+    /// 0: nobody waits for an answer.
+    pub acks: i16,
+}
+
+impl ProduceStart {
+    /// Reads up to the count of topics.
+    pub fn read(reader: &mut Reader<'_>, flexible: bool) -> Result<Self> {
+        reader.nullable_string(flexible)?; // transactional id
+        let acks = reader.i16()?;
+        reader.i32()?; // timeout
+        Ok(Self { acks })
+    }
+}
+
+/// One partition's share of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ProducePartition<'a> {
+    pub index: i32,
+    /// The record set as sent; null reads as empty.
+    pub records: &'a [u8],
+}
+
+/// A whole request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ProduceRequest<'a> {
+    pub acks: i16,
+    pub topics: Vec<(&'a str, Vec<ProducePartition<'a>>)>,
+}
+
+impl<'a> ProduceRequest<'a> {
+    /// Reads the body to its end.
+    pub fn decode(mut reader: Reader<'a>, flexible: bool) -> Result<Self> {
+        let ProduceStart { acks } = ProduceStart::read(&mut reader, flexible)?;
+        let count = reader.array_length(flexible, 2)?;
+        let mut topics = Vec::with_capacity(count);
+        for _ in 0..count {
+            let name = topic_name(&mut reader, flexible)?;
+            let count = reader.array_length(flexible, 5)?;
+            let mut partitions = Vec::with_capacity(count);
+            for _ in 0..count {
+                let index = reader.i32()?;
+                let records = reader.nullable_bytes(flexible)?.unwrap_or_default();
+                reader.skip_tags(flexible)?;
+                partitions.push(ProducePartition { index, records });
+            }
+            reader.skip_tags(flexible)?;
+            topics.push((name, partitions));
+        }
+        reader.skip_tags(flexible)?;
+        reader.finish()?;
+        Ok(Self { acks, topics })
+    }
+
+    /// All partitions in order, each with its topic's name.
+    pub fn partitions(&self) -> impl Iterator<Item = (&'a str, &ProducePartition<'a>)> {
+        self.topics.iter().flat_map(|(name, partitions)| partitions.iter().map(move |p| (*name, p)))
+    }
+}
+
+/// Writes a response in the order of the request's pieces, into a buffer that the caller keeps.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ProduceResponse {
+    start: usize,
+    version: i16,
+    flexible: bool,
+}
+
+impl ProduceResponse {
+    /// Begins a response for `topics` topics.
+    pub fn begin(out: &mut Vec<u8>, head: &RequestHead, topics: usize) -> Self {
+        let start = begin_frame(out, head);
+        out.put_array_length(topics, head.flexible);
+        Self { start, version: head.version, flexible: head.flexible }
+    }
+
+    /// Begins a topic.
+    pub fn topic(&self, out: &mut Vec<u8>, name: &str, partitions: usize) {
+        out.put_string(name, self.flexible);
+        out.put_array_length(partitions, self.flexible);
+    }
+
+    /// One partition's outcome; `base_offset` is -1 with an error.
+    pub fn partition(&self, out: &mut Vec<u8>, index: i32, error: i16, base_offset: i64) {
+        out.put_i32(index);
+        out.put_i16(error);
+        out.put_i64(base_offset);
+        out.put_i64(-1); // append time: the records' own timestamps are kept
+        if self.version >= 5 {
+            out.put_i64(if error == 0 { 0 } else { -1 }); // log start offset
+        }
+        if self.version >= 8 {
+            out.put_array_length(0, self.flexible); // errors of single records
+            out.put_nullable_string(None, self.flexible);
+        }
+        out.put_no_tags(self.flexible);
+    }
+
+    /// Ends a topic.
+    pub fn end_topic(&self, out: &mut Vec<u8>) {
+        out.put_no_tags(self.flexible);
+    }
+
+    /// Ends the response.
+    pub fn end(self, out: &mut Vec<u8>) {
+        out.put_i32(0); // throttle time
+        out.put_no_tags(self.flexible);
+        end_frame(out, self.start);
+    }
+}

@@ -1,0 +1,94 @@
+//! What a script does to the fake cluster as a whole.
+
+use super::cluster::{Broker, ConnId, FakeCluster, Output};
+use super::script::Action;
+use super::server::Server;
+use crate::codec::responses::BrokerView;
+use crate::codec::{Api, RequestHead};
+
+/// Head of the request that unsolicited bytes answer.
+const NOBODY_ASKED: RequestHead = RequestHead {
+    api: Api::Produce,
+    version: 9,
+    correlation_id: i32::MAX,
+    flexible: true,
+    unsupported: false,
+};
+
+impl FakeCluster {
+    /// Does it now.
+    pub(super) fn act(&mut self, action: Action) {
+        match action {
+            Action::Stall { broker, duration_ns } => {
+                if let Some(broker) = self.brokers.get_mut(&broker) {
+                    broker.server.stall(self.now_ns, duration_ns);
+                }
+            }
+            Action::MoveLeader { topic, partition, to } => {
+                let index = usize::try_from(partition).unwrap_or(usize::MAX);
+                let log = self.topics.get_mut(&topic).and_then(|logs| logs.get_mut(index));
+                if let Some(log) = log {
+                    log.lead(to);
+                    self.wake_all_fetches();
+                }
+            }
+            Action::RemoveBroker { broker } => self.remove_broker(broker),
+            Action::AddBroker { broker } => {
+                self.add_broker(broker);
+                self.lead_instead(None);
+            }
+            Action::CloseConnections { broker } => self.hang_up_all(broker),
+            Action::SendHostile { broker, hostile } => {
+                for conn in self.connections_of(broker) {
+                    let answer = self.spoil(hostile, &NOBODY_ASKED, &[]);
+                    self.outputs.push(Output::Bytes { conn, bytes: answer.bytes });
+                }
+            }
+            Action::SetService { broker, service } => {
+                if let Some(broker) = self.brokers.get_mut(&broker) {
+                    broker.server.set_service(service);
+                }
+            }
+            Action::Fate(fate) => self.plan.next_fates.push_back(fate),
+        }
+    }
+
+    pub(super) fn add_broker(&mut self, id: i32) {
+        let (host, port) = self.address(id);
+        // Each broker draws its own service times, whatever the others serve.
+        let seed = self.config.seed ^ (id as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let service = self.config.service.clone();
+        self.brokers.entry(id).or_insert_with(|| Broker {
+            view: BrokerView { id, host, port },
+            server: Server::new(service, seed),
+        });
+    }
+
+    fn remove_broker(&mut self, id: i32) {
+        if self.brokers.remove(&id).is_some() {
+            self.hang_up_all(id);
+            self.lead_instead(Some(id));
+        }
+    }
+
+    /// Hands the partitions of `gone`, or those without leader, to the next broker that is there.
+    fn lead_instead(&mut self, gone: Option<i32>) {
+        let from = gone.unwrap_or(0);
+        let next = self.brokers.range(from..).chain(self.brokers.range(..from)).map(|(id, _)| *id).next();
+        for log in self.topics.values_mut().flatten().filter(|log| log.leader == gone) {
+            log.lead(next);
+        }
+        self.wake_all_fetches();
+    }
+
+    fn hang_up_all(&mut self, broker: i32) {
+        let all: Vec<_> = self.connections_of(broker);
+        for conn in all {
+            self.hang_up(conn);
+        }
+    }
+
+    fn connections_of(&self, broker: i32) -> Vec<ConnId> {
+        self.connections.iter().filter(|(_, c)| c.broker == broker).map(|(conn, _)| *conn).collect()
+    }
+}

@@ -1,0 +1,174 @@
+//! Produce requests in the fake cluster: their fate on arrival, what is stored and answered at completion.
+
+use super::cluster::{ConnId, FakeCluster, RequestTrace};
+use super::connection::{Answer, Slot};
+use super::log;
+use super::script::{Action, Fate, Hostile, Stored};
+use super::server::Job;
+use crate::codec::produce::{ProduceRequest, ProduceResponse};
+use crate::codec::{RequestHead, begin_frame, code, end_frame};
+use kdyno_kafka::wire::{Reader, Result, Writer};
+use rand::{Rng, RngExt};
+
+/// A produce request on its way through a server.
+#[derive(Debug)]
+pub(super) struct Produce {
+    conn: ConnId,
+    slot: Slot,
+    number: u64,
+    head: RequestHead,
+    /// The whole frame but its length, and where the body begins.
+    frame: Vec<u8>,
+    body_at: usize,
+    /// Records of each partition's set in order; `None` where it is spoilt.
+    sets: Vec<Option<u64>>,
+    fate: Fate,
+}
+
+impl FakeCluster {
+    /// A produce request came in: its place in the script is decided and it joins its broker's queue.
+    pub(super) fn arrive_produce(
+        &mut self,
+        conn: ConnId,
+        head: RequestHead,
+        frame: Vec<u8>,
+        body_at: usize,
+    ) -> Result<()> {
+        let request = ProduceRequest::decode(Reader::new(&frame[body_at..]), head.flexible)?;
+        let sets: Vec<_> = request.partitions().map(|(_, partition)| log::check(partition.records)).collect();
+        self.counts.produce_requests += 1;
+        let number = self.counts.produce_requests;
+        let random = &mut self.random;
+        let mut fate = None;
+        for action in self.plan.actions(number, self.now_ns, || random.random()) {
+            match action {
+                Action::Fate(chosen) => fate = fate.or(Some(chosen)),
+                other => self.act(other),
+            }
+        }
+        let Some(connection) = self.connections.get_mut(&conn) else { return Ok(()) };
+        let (broker, slot) = (connection.broker, connection.reserve(frame.len()));
+        let records = sets.iter().flatten().sum();
+        let fate = fate.unwrap_or(Fate::Answer);
+        let produce = Produce { conn, slot, number, head, frame, body_at, sets, fate };
+        if let Some(broker) = self.brokers.get_mut(&broker) {
+            broker.server.arrive(self.now_ns, records, produce);
+        }
+        Ok(())
+    }
+
+    /// A server has finished a produce request: stores and answers as its fate says.
+    pub(super) fn complete(&mut self, broker: i32, job: Job<Produce>) {
+        let Produce { conn, slot, number, head, frame, body_at, sets, fate } = job.request;
+        if self.config.keeps_traces {
+            self.traces.push(RequestTrace {
+                number,
+                broker,
+                conn,
+                records: sets.iter().flatten().sum(),
+                arrival_ns: job.arrival_ns,
+                start_ns: job.start_ns,
+                completion_ns: job.completion_ns,
+            });
+        }
+        let Ok(request) = ProduceRequest::decode(Reader::new(&frame[body_at..]), head.flexible) else {
+            return;
+        };
+        let stores = match fate {
+            Fate::Answer | Fate::Hostile(_) => true,
+            Fate::Fail { stored, .. } | Fate::Drop { stored } | Fate::Close { stored } => {
+                stored == Stored::Yes
+            }
+        };
+        let mut outcomes =
+            if stores { self.store(broker, &request, &sets) } else { vec![(code::NONE, -1); sets.len()] };
+        if let Fate::Fail { code, .. } = fate {
+            outcomes.fill((code, -1));
+        }
+        let mut answer = Answer::default();
+        if request.acks != 0 {
+            answer.bytes = respond(&head, &request, &outcomes);
+            let acknowledged = sets.iter().zip(&outcomes).filter(|(_, (error, _))| *error == code::NONE);
+            answer.acknowledged_records = acknowledged.filter_map(|(records, _)| *records).sum();
+        }
+        match fate {
+            Fate::Drop { .. } => return self.wake_fetches(broker),
+            Fate::Close { .. } => answer = Answer { closes: true, ..Answer::default() },
+            Fate::Hostile(hostile) => answer = self.spoil(hostile, &head, &answer.bytes),
+            Fate::Answer | Fate::Fail { .. } => {}
+        }
+        self.send(conn, slot, answer);
+        self.wake_fetches(broker);
+    }
+
+    /// Stores what `broker` leads and is not spoilt: error and base offset of each partition, in order.
+    fn store(&mut self, broker: i32, request: &ProduceRequest<'_>, sets: &[Option<u64>]) -> Vec<(i16, i64)> {
+        let keep = self.config.keeps_batches;
+        let mut outcomes = Vec::with_capacity(sets.len());
+        for ((name, partition), records) in request.partitions().zip(sets) {
+            let index = usize::try_from(partition.index).unwrap_or(usize::MAX);
+            let log = self.topics.get_mut(name).and_then(|logs| logs.get_mut(index));
+            let outcome = match (log, records) {
+                (None, _) => (code::UNKNOWN_TOPIC_OR_PARTITION, -1),
+                (Some(log), _) if log.leader != Some(broker) => (code::NOT_LEADER_OR_FOLLOWER, -1),
+                (Some(_), None) => (code::CORRUPT_MESSAGE, -1),
+                (Some(log), Some(records)) => match log.append(partition.records, keep) {
+                    Ok(base_offset) => {
+                        self.counts.stored_records += records;
+                        (code::NONE, base_offset)
+                    }
+                    Err(_) => (code::CORRUPT_MESSAGE, -1),
+                },
+            };
+            outcomes.push(outcome);
+        }
+        outcomes
+    }
+
+    /// What is sent in place of an answer.
+    pub(super) fn spoil(&mut self, hostile: Hostile, head: &RequestHead, answer: &[u8]) -> Answer {
+        let mut bytes = Vec::new();
+        match hostile {
+            Hostile::Truncated | Hostile::WrongCorrelation if answer.is_empty() => {
+                bytes.resize(64, 0);
+                self.random.fill_bytes(&mut bytes);
+            }
+            Hostile::Garbage { bytes: count } => {
+                bytes.resize(count.max(1), 0);
+                self.random.fill_bytes(&mut bytes);
+            }
+            Hostile::Truncated => bytes.extend_from_slice(&answer[..answer.len() / 2]),
+            Hostile::HugeFrame => bytes.put_i32(i32::MAX),
+            Hostile::NegativeFrame => bytes.put_i32(-2),
+            Hostile::HugeArray => {
+                let start = begin_frame(&mut bytes, head);
+                if head.flexible {
+                    bytes.put_uvarint(u32::MAX)
+                } else {
+                    bytes.put_i32(i32::MAX)
+                }
+                end_frame(&mut bytes, start);
+            }
+            Hostile::WrongCorrelation => {
+                bytes.extend_from_slice(answer);
+                bytes[4] ^= 0x55;
+            }
+        }
+        Answer { bytes, acknowledged_records: 0, closes: hostile == Hostile::Truncated }
+    }
+}
+
+fn respond(head: &RequestHead, request: &ProduceRequest<'_>, outcomes: &[(i16, i64)]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut outcomes = outcomes.iter();
+    let response = ProduceResponse::begin(&mut bytes, head, request.topics.len());
+    for (name, partitions) in &request.topics {
+        response.topic(&mut bytes, name, partitions.len());
+        for (partition, (error, base_offset)) in partitions.iter().zip(&mut outcomes) {
+            response.partition(&mut bytes, partition.index, *error, *base_offset);
+        }
+        response.end_topic(&mut bytes);
+    }
+    response.end(&mut bytes);
+    bytes
+}

@@ -1,0 +1,320 @@
+//! Checks a typed scenario as far as that is possible without param values: names, references, metrics.
+
+use super::client::{self, Side};
+use super::file::{
+    CasesFile, KafkaFile, LoadFile, MeasureFile, ModeFile, PayloadFile, RateFile, RoleFile, RowFile,
+    ScenarioFile, StorageFile, SystemFile,
+};
+use super::values::{Values, references, unknown_param};
+use crate::input::{InputError, known_hint, listed, nearest, quoted};
+use crate::units::{self, Dimension};
+use crate::yaml::Typed;
+use crate::{CheckedPublished, CheckedRow};
+use kdyno_model::metric::{self, Address, SubjectKind, Unit};
+
+/// Longest name of a topic in Kafka, less what kdyno adds to it.
+const TOPIC_CHARS_MAX: usize = 100;
+/// Longest other name.
+const NAME_CHARS_MAX: usize = 50;
+/// Words that metric addresses use for other subjects.
+const RESERVED_ITEMS: &[&str] = &["brokers", "workers", "host", "kdyno"];
+
+/// All checks; gives the columns and the published rows with their names resolved.
+pub(crate) fn check(file: &ScenarioFile) -> Result<(Vec<Address>, Option<CheckedPublished>), InputError> {
+    head(file)?;
+    params(file)?;
+    for typed in file.values() {
+        refer(typed, file)?;
+    }
+    names(file)?;
+    for (_, item) in &file.load {
+        load_item(item, file)?;
+    }
+    for name in file.show.rows.iter().flatten() {
+        known_param(name, file)?;
+    }
+    let columns = file.show.columns.iter().flatten().map(|typed| column(typed, file));
+    let columns = columns.collect::<Result<_, _>>()?;
+    Ok((columns, published(file)?))
+}
+
+fn head(file: &ScenarioFile) -> Result<(), InputError> {
+    let id = &file.id;
+    let fits = id.text.len() <= NAME_CHARS_MAX
+        && id.text.starts_with(|c: char| c.is_ascii_lowercase())
+        && id.text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
+    if fits {
+        return Ok(());
+    }
+    Err(InputError::at(id.place, format!("{} cannot be an id", quoted(&id.text))).hint(format!(
+        "an id has at most {NAME_CHARS_MAX} lowercase letters, digits and `-`, and begins with a letter"
+    )))
+}
+
+fn param_names(file: &ScenarioFile) -> Vec<&str> {
+    file.params.iter().map(|(name, _)| name.text.as_str()).collect()
+}
+
+fn known_param(name: &Typed, file: &ScenarioFile) -> Result<(), InputError> {
+    let names = param_names(file);
+    if names.contains(&name.text.as_str()) { Ok(()) } else { Err(unknown_param(name, names)) }
+}
+
+/// Every param that a value refers to must exist.
+fn refer(typed: &Typed, file: &ScenarioFile) -> Result<(), InputError> {
+    for name in references(typed)? {
+        known_param(&Typed { text: name, ..typed.clone() }, file)?;
+    }
+    Ok(())
+}
+
+fn params(file: &ScenarioFile) -> Result<(), InputError> {
+    for (name, value) in &file.params {
+        let fits = name.text.len() <= NAME_CHARS_MAX
+            && name.text.starts_with(|c: char| c.is_ascii_lowercase())
+            && name.text.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+        if !fits || matches!(name.text.as_str(), "cases" | "vary" | "min" | "max" | "ceil") {
+            return Err(InputError::at(
+                name.place,
+                format!("{} cannot be the name of a param", quoted(&name.text)),
+            )
+            .hint("a param's name has lowercase letters, digits and `_`, and is no word of this format"));
+        }
+        refer(value, file)?;
+    }
+    rows(&file.cases, file)?;
+    for profile in &file.profiles {
+        pairs(&profile.params, file)?;
+        rows(&profile.cases, file)?;
+    }
+    // Circles show when each param is looked up once.
+    let mut values = Values::default();
+    for (name, value) in &file.params {
+        values.set(&name.text, value.clone());
+    }
+    for (name, _) in &file.params {
+        values.param(name)?;
+    }
+    Ok(())
+}
+
+fn rows(cases: &CasesFile, file: &ScenarioFile) -> Result<(), InputError> {
+    for row in cases.rows.iter().flatten() {
+        pairs(&row.values, file)?;
+    }
+    for (name, values) in cases.vary.iter().flatten() {
+        known_param(name, file)?;
+        values.iter().try_for_each(|value| refer(value, file))?;
+    }
+    Ok(())
+}
+
+fn pairs(pairs: &[(Typed, Typed)], file: &ScenarioFile) -> Result<(), InputError> {
+    for (name, value) in pairs {
+        known_param(name, file)?;
+        refer(value, file)?;
+    }
+    Ok(())
+}
+
+fn names(file: &ScenarioFile) -> Result<(), InputError> {
+    for (name, _) in &file.topics {
+        let fits = name.text.len() <= TOPIC_CHARS_MAX
+            && !name.text.is_empty()
+            && name.text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+        if !fits {
+            return Err(InputError::at(name.place, format!("{} cannot name a topic", quoted(&name.text)))
+                .hint(format!("at most {TOPIC_CHARS_MAX} letters, digits, `-` and `_`")));
+        }
+    }
+    for (name, _) in &file.load {
+        let broker = name.text.starts_with("broker-") || name.text.starts_with("controller-");
+        if broker || RESERVED_ITEMS.contains(&name.text.as_str()) {
+            return Err(InputError::at(
+                name.place,
+                format!("`{}` names something else in metrics", name.text),
+            )
+            .hint("name the load item after what it does, e.g. `writers`"));
+        }
+        let fits = name.text.len() <= NAME_CHARS_MAX
+            && name.text.starts_with(|c: char| c.is_ascii_lowercase())
+            && name.text.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
+        if !fits {
+            return Err(InputError::at(
+                name.place,
+                format!("{} cannot name a load item", quoted(&name.text)),
+            )
+            .hint("letters, digits, `-` and `_`, beginning with a lowercase letter"));
+        }
+    }
+    Ok(())
+}
+
+fn load_item(item: &LoadFile, file: &ScenarioFile) -> Result<(), InputError> {
+    let inserted = item.topic.text.contains('$');
+    if !inserted && !file.topics.iter().any(|(name, _)| name.text == item.topic.text) {
+        return Err(unknown_topic(&item.topic, file));
+    }
+    let side = match item.role {
+        RoleFile::Produce(_) => Side::Produce,
+        RoleFile::Consume { .. } => Side::Consume,
+    };
+    item.client.iter().try_for_each(|(name, _)| client::find(side, name).map(|_| ()))
+}
+
+/// The error for a topic that is not under `topics`.
+pub fn unknown_topic(typed: &Typed, file: &ScenarioFile) -> InputError {
+    let names: Vec<&str> = file.topics.iter().map(|(name, _)| name.text.as_str()).collect();
+    InputError::at(typed.place, format!("{} is not a topic of this scenario", quoted(&typed.text)))
+        .hint(known_hint(&typed.text, names))
+}
+
+/// What a metric's subject is.
+fn subject(name: &str, file: &ScenarioFile) -> Option<SubjectKind> {
+    let item = file.load.iter().find(|(known, _)| known.text == name).map(|(_, item)| &item.role);
+    match (name, item) {
+        (_, Some(RoleFile::Produce(_))) => Some(SubjectKind::Produce),
+        (_, Some(RoleFile::Consume { .. })) => Some(SubjectKind::Consume),
+        ("brokers", _) => Some(SubjectKind::Broker),
+        ("workers", _) => Some(SubjectKind::Worker),
+        ("host", _) => Some(SubjectKind::Host),
+        _ => name.strip_prefix("broker-")?.parse::<u16>().ok().map(|_| SubjectKind::Broker),
+    }
+}
+
+fn column(typed: &Typed, file: &ScenarioFile) -> Result<Address, InputError> {
+    resolve_metric(typed, file).map(|(address, _)| address)
+}
+
+fn resolve_metric(typed: &Typed, file: &ScenarioFile) -> Result<(Address, Unit), InputError> {
+    let address = Address::parse(&typed.text).ok_or_else(|| {
+        InputError::at(typed.place, format!("{} is not a metric address", quoted(&typed.text)))
+            .hint("a metric address is SUBJECT.METRIC, e.g. `writers.acked_per_s`")
+    })?;
+    let Some(kind) = subject(&address.subject, file) else {
+        let mut names: Vec<&str> = file.load.iter().map(|(name, _)| name.text.as_str()).collect();
+        names.extend(["brokers", "broker-0", "workers", "host"]);
+        let message = format!("{} is neither a load item nor a part of the system", quoted(&address.subject));
+        return Err(InputError::at(typed.place, message).hint(known_hint(&address.subject, names)));
+    };
+    if let Some(found) = metric::find(kind, &address.metric) {
+        return Ok((address, found.unit));
+    }
+    let names = metric::names(kind);
+    let known = || names.iter().map(String::as_str);
+    let hint = match nearest(&address.metric, known()) {
+        Some(name) => format!("did you mean `{}.{name}`?", address.subject),
+        None => format!("metrics of `{}`: {}", address.subject, listed(known())),
+    };
+    let message = format!("{} is not a metric of `{}`", quoted(&address.metric), address.subject);
+    Err(InputError::at(typed.place, message).hint(hint))
+}
+
+fn published(file: &ScenarioFile) -> Result<Option<CheckedPublished>, InputError> {
+    let Some(published) = &file.published else { return Ok(None) };
+    let rows = published.rows.iter().map(|row| published_row(row, file)).collect::<Result<_, _>>()?;
+    Ok(Some(CheckedPublished { rows }))
+}
+
+fn published_row(row: &RowFile, file: &ScenarioFile) -> Result<CheckedRow, InputError> {
+    let mut checked = CheckedRow::default();
+    for (name, value) in &row.values {
+        if !name.text.contains('.') {
+            known_param(name, file)?;
+            refer(value, file)?;
+            checked.params.push((name.text.clone(), value.clone()));
+            continue;
+        }
+        let (address, unit) = resolve_metric(name, file)?;
+        let figure = figure(&value.text, unit).map_err(|message| InputError::at(value.place, message))?;
+        checked.values.insert(address.to_string(), figure);
+    }
+    if checked.values.is_empty() {
+        return Err(InputError::at(row.place, "the published row has no figure")
+            .hint("add a metric address with its number, e.g. `writers.acked_per_s: 250000`"));
+    }
+    Ok(checked)
+}
+
+/// A published figure in the metric's unit; `null` is "not given".
+fn figure(text: &str, unit: Unit) -> Result<Option<f64>, String> {
+    if matches!(text, "null" | "~") {
+        return Ok(None);
+    }
+    match (unit, text) {
+        (Unit::YesNo, "yes" | "true") => return Ok(Some(1.0)),
+        (Unit::YesNo, "no" | "false") => return Ok(Some(0.0)),
+        (Unit::YesNo, _) => return Err(format!("{} is neither `yes` nor `no`", quoted(text))),
+        _ => {}
+    }
+    let dimension = match unit {
+        Unit::Ns => Dimension::Ns,
+        Unit::Bytes => Dimension::Bytes,
+        _ => Dimension::Plain,
+    };
+    units::parse_as(text, dimension).map(Some)
+}
+
+impl SystemFile {
+    /// Every value of the section into which params may be inserted.
+    pub fn values(&self) -> Vec<&Typed> {
+        let mut found = vec![&self.brokers, &self.heap, &self.proxy];
+        match &self.kafka {
+            KafkaFile::Release(typed) | KafkaFile::Home(typed) | KafkaFile::Source(typed) => {
+                found.push(typed)
+            }
+        }
+        match &self.mode {
+            ModeFile::Kraft(typed) | ModeFile::Controllers(typed) | ModeFile::Zookeeper(typed) => {
+                found.push(typed)
+            }
+        }
+        match &self.storage {
+            StorageFile::Word(typed) => found.push(typed),
+            StorageFile::Dirs(dirs) => found.extend(dirs),
+        }
+        found.extend(self.pin.iter().flatten().chain(&self.jvm).chain(&self.racks));
+        found.extend(self.config.iter().map(|(_, value)| value));
+        found
+    }
+}
+
+impl ScenarioFile {
+    /// Every value into which params may be inserted, params and published rows aside.
+    pub fn values(&self) -> Vec<&Typed> {
+        let mut found = self.system.values();
+        found.extend([&self.repeat, &self.isolation]);
+        for (_, topic) in &self.topics {
+            found.extend([&topic.partitions, &topic.replicas]);
+            found.extend(topic.config.iter().map(|(_, value)| value));
+        }
+        for (_, item) in &self.load {
+            load_values(item, &mut found);
+        }
+        found.extend([&self.phases.warmup, &self.phases.drain]);
+        match &self.phases.measure {
+            MeasureFile::Time(typed) => found.push(typed),
+            MeasureFile::Records { records, within } => found.extend([records, within]),
+        }
+        found
+    }
+}
+
+fn load_values<'f>(item: &'f LoadFile, found: &mut Vec<&'f Typed>) {
+    found.extend([&item.topic, &item.clients, &item.zone]);
+    found.extend(item.client.iter().map(|(_, value)| value));
+    let produce = match &item.role {
+        RoleFile::Consume { from } => return found.push(from),
+        RoleFile::Produce(produce) => produce,
+    };
+    found.push(&produce.value);
+    found.extend(produce.queue.iter().chain(&produce.arrivals));
+    match &produce.rate {
+        RateFile::Plain(typed) => found.push(typed),
+        RateFile::Ramp { from, to, over } => found.extend([from, to, over]),
+        RateFile::Steps(_, steps) => found.extend(steps.iter().flat_map(|(rate, length)| [rate, length])),
+    }
+    match &produce.payload {
+        PayloadFile::Word(typed) | PayloadFile::Pooled(typed) => found.push(typed),
+    }
+}

@@ -1,0 +1,93 @@
+//! What is wrong with a text somebody wrote, where, and what would be right.
+
+pub use kdyno_model::words::{listed, nearest, quoted};
+
+/// A place in a text, both from 1; columns count characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Place {
+    /// Line.
+    pub line: u32,
+    /// Column.
+    pub column: u32,
+}
+
+/// The one error of scenarios, targets and `--set`: what failed, where, and what is allowed.
+///
+/// Prints as `file:line:column: message`; the hint is for a line of its own (`hint: …`).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputError {
+    /// Name of the text: a file's path, or `--set size=1`. Empty until [`InputError::in_file`].
+    pub file: String,
+    /// Where in it; none when the text as a whole is meant.
+    pub place: Option<Place>,
+    /// One lowercase sentence.
+    pub message: String,
+    /// What to do instead.
+    pub hint: Option<String>,
+}
+
+impl InputError {
+    /// An error at a place of a text that is named later.
+    pub fn at(place: Place, message: impl Into<String>) -> Self {
+        Self { file: String::new(), place: Some(place), message: message.into(), hint: None }
+    }
+
+    /// An error about a text as a whole.
+    pub fn whole(message: impl Into<String>) -> Self {
+        Self { file: String::new(), place: None, message: message.into(), hint: None }
+    }
+
+    /// Adds what to do instead.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    /// Adds a hint when there is one.
+    #[must_use]
+    pub fn maybe_hint(mut self, hint: Option<String>) -> Self {
+        if hint.is_some() {
+            self.hint = hint;
+        }
+        self
+    }
+
+    /// Names the text, unless it has a name.
+    #[must_use]
+    pub fn in_file(mut self, file: &str) -> Self {
+        if self.file.is_empty() {
+            self.file = file.to_owned();
+        }
+        self
+    }
+
+    /// A known word that this version does not act on yet.
+    pub fn later(place: Place, what: &str, hint: &str) -> Self {
+        let error = Self::at(place, format!("{what} is not in this version yet"));
+        if hint.is_empty() { error } else { error.hint(hint) }
+    }
+}
+
+impl std::fmt::Display for InputError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.place {
+            Some(place) => write!(f, "{}:{}:{}: {}", self.file, place.line, place.column, self.message),
+            None if self.file.is_empty() => f.write_str(&self.message),
+            None => write!(f, "{}: {}", self.file, self.message),
+        }
+    }
+}
+
+impl std::error::Error for InputError {}
+
+/// A hint that names the nearest of the known names, or all of them when none is near.
+pub fn known_hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
+    match nearest(word, known.clone()) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => match listed(known) {
+            list if list.is_empty() => "there are none here".to_owned(),
+            list => format!("allowed here: {list}"),
+        },
+    }
+}

@@ -1,0 +1,110 @@
+//! Scenario: a public, portable YAML file that asks one question.
+//!
+//! Three types, in order: [`ScenarioFile`] as typed, [`Scenario`] checked as far as names go, and the
+//! [plan](kdyno_model::plan) with every value explicit, which the plan crate makes once params are chosen.
+//! The keys stand in tables ([`keys`]) from which the reader, the reference and the JSON Schema come.
+
+mod check;
+pub mod client;
+pub mod expr;
+pub mod file;
+pub mod input;
+pub mod keys;
+mod reference;
+pub mod target;
+pub mod units;
+pub mod values;
+pub(crate) mod walk;
+pub mod yaml;
+
+pub use check::unknown_topic;
+pub use file::ScenarioFile;
+pub use reference::{json_schema, reference, target_json_schema};
+
+use crate::input::InputError;
+use crate::yaml::Typed;
+use kdyno_model::metric::Address;
+use std::collections::BTreeMap;
+
+/// A scenario whose keys, names and references are right.
+#[derive(Debug, Clone)]
+pub struct Scenario {
+    file_name: String,
+    typed: ScenarioFile,
+    columns: Vec<Address>,
+    published: Option<CheckedPublished>,
+}
+
+/// Published rows with their names resolved.
+#[derive(Debug, Clone)]
+pub struct CheckedPublished {
+    /// The rows, in order.
+    pub rows: Vec<CheckedRow>,
+}
+
+/// One published row.
+#[derive(Debug, Clone, Default)]
+pub struct CheckedRow {
+    /// Params that select the case.
+    pub params: Vec<(String, Typed)>,
+    /// Printed metric address to figure; `None`: not given.
+    pub values: BTreeMap<String, Option<f64>>,
+}
+
+impl Scenario {
+    /// Reads and checks a scenario. `file_name` is for messages; nothing is opened.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with file, line and column.
+    pub fn parse(text: &str, file_name: &str) -> Result<Self, InputError> {
+        let read = || {
+            let typed = ScenarioFile::read(&yaml::parse(text)?)?;
+            let (columns, published) = check::check(&typed)?;
+            Ok(Self { file_name: file_name.to_owned(), typed, columns, published })
+        };
+        read().map_err(|error: InputError| error.in_file(file_name))
+    }
+
+    /// Reads and checks a scenario from a file's bytes.
+    ///
+    /// # Errors
+    /// As [`Scenario::parse`]; text that is not UTF-8.
+    pub fn parse_bytes(bytes: &[u8], file_name: &str) -> Result<Self, InputError> {
+        Self::parse(yaml::decode(bytes, file_name)?, file_name)
+    }
+
+    /// Name of the text, for messages.
+    pub fn file_name(&self) -> &str {
+        &self.file_name
+    }
+
+    /// The scenario's id.
+    pub fn id(&self) -> &str {
+        &self.typed.id.text
+    }
+
+    /// The question it asks.
+    pub fn question(&self) -> &str {
+        &self.typed.question.text
+    }
+
+    /// Names of the profiles, in the order of the file.
+    pub fn profiles(&self) -> Vec<&str> {
+        self.typed.profiles.iter().map(|profile| profile.name.text.as_str()).collect()
+    }
+
+    /// The sections as typed.
+    pub fn typed(&self) -> &ScenarioFile {
+        &self.typed
+    }
+
+    /// The columns of `show`, resolved.
+    pub fn columns(&self) -> &[Address] {
+        &self.columns
+    }
+
+    /// The published rows, resolved.
+    pub fn published(&self) -> Option<&CheckedPublished> {
+        self.published.as_ref()
+    }
+}

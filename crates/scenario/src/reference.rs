@@ -1,0 +1,238 @@
+//! The reference of every key and the JSON Schema, both made from the tables.
+
+use super::client::{CONSUMER, OTHERS, PRODUCER, Setting, SettingKind};
+use super::keys::{self, Key, Kind, Section};
+use kdyno_model::metric;
+use serde_json::{Map, Value, json};
+use std::fmt::Write;
+
+/// JSON Schema of a scenario, for editors.
+pub fn json_schema() -> Value {
+    root(&keys::SCENARIO, "kdyno scenario", SECTIONS)
+}
+
+/// JSON Schema of a target, for editors.
+pub fn target_json_schema() -> Value {
+    root(&keys::TARGET, "kdyno target", TARGET_SECTIONS)
+}
+
+/// The sections of a scenario, in the order of the reference.
+const SECTIONS: &[&Section] = &[
+    &keys::SCENARIO,
+    &keys::PROFILE,
+    &keys::VARY,
+    &keys::SYSTEM,
+    &keys::KAFKA,
+    &keys::MODE,
+    &keys::LIMITS,
+    &keys::TOPIC,
+    &keys::LOAD,
+    &keys::PRODUCE,
+    &keys::RATE_COURSE,
+    &keys::RAMP,
+    &keys::STEP,
+    &keys::PAYLOAD,
+    &keys::CONSUME,
+    &keys::PHASES,
+    &keys::MEASURE,
+    &keys::SHOW,
+    &keys::PUBLISHED,
+    &keys::SOURCE,
+];
+
+const TARGET_SECTIONS: &[&Section] = &[&keys::TARGET, &keys::CLIENT, &keys::GUARD, &keys::CAPS];
+
+fn root(section: &Section, title: &str, sections: &[&Section]) -> Value {
+    let mut schema = section_schema(section);
+    schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
+    schema.insert("title".to_owned(), json!(title));
+    let others = sections.iter().skip(1);
+    let defs =
+        others.map(|section| (def_name(section), section_schema(section).into())).collect::<Map<_, _>>();
+    schema.insert("$defs".to_owned(), defs.into());
+    schema.into()
+}
+
+fn def_name(section: &Section) -> String {
+    section.name.replace(' ', "_")
+}
+
+fn section_schema(section: &Section) -> Map<String, Value> {
+    let mut schema = Map::new();
+    if section.name == keys::LOAD.name {
+        schema
+            .insert("oneOf".to_owned(), json!([reference_to(&keys::PRODUCE), reference_to(&keys::CONSUME)]));
+        return schema;
+    }
+    schema.insert("type".to_owned(), json!("object"));
+    schema.insert("description".to_owned(), json!(section.purpose));
+    let properties = section.keys.iter().map(|key| (key.name.to_owned(), key_schema(key)));
+    schema.insert("properties".to_owned(), properties.collect::<Map<_, _>>().into());
+    let required: Vec<&str> = section.keys.iter().filter(|key| key.required).map(|key| key.name).collect();
+    if !required.is_empty() {
+        schema.insert("required".to_owned(), json!(required));
+    }
+    let others = match (section.open, section.name) {
+        (false, _) => json!(false),
+        (true, "vary") => json!({"type": "array", "items": any_scalar(), "minItems": 1}),
+        (true, _) => any_scalar(),
+    };
+    schema.insert("additionalProperties".to_owned(), others);
+    schema
+}
+
+fn key_schema(key: &Key) -> Value {
+    let mut schema = match kind_schema(&key.kind) {
+        Value::Object(schema) => schema,
+        other => Map::from_iter([("anyOf".to_owned(), json!([other]))]),
+    };
+    let default = key.default.filter(|text| !text.is_empty());
+    let default = default.map(|text| format!(" (default: {text})")).unwrap_or_default();
+    schema.insert("description".to_owned(), json!(format!("{}{default}", key.meaning)));
+    schema.into()
+}
+
+fn reference_to(section: &Section) -> Value {
+    json!({"$ref": format!("#/$defs/{}", def_name(section))})
+}
+
+fn any_scalar() -> Value {
+    json!({"type": ["string", "number", "boolean", "null"]})
+}
+
+fn kind_schema(kind: &Kind) -> Value {
+    match kind {
+        Kind::Scalar(_) => json!({"type": ["string", "number", "boolean"]}),
+        // A param may stand for the word, so the words are a suggestion.
+        Kind::Choice(words) => json!({"anyOf": [{"enum": words}, {"type": ["string", "number"]}]}),
+        Kind::Section(section) => reference_to(section),
+        Kind::Named(section) => json!({"type": "object", "additionalProperties": reference_to(section)}),
+        Kind::Settings("facts" | "secrets") => json!({"type": "object"}),
+        Kind::Settings(_) => json!({"type": "object", "additionalProperties": any_scalar()}),
+        Kind::List(inner) => json!({"type": "array", "items": kind_schema(inner)}),
+        Kind::Either(kinds) => json!({"anyOf": kinds.iter().map(kind_schema).collect::<Vec<_>>()}),
+    }
+}
+
+/// The reference of scenarios and targets, as Markdown.
+pub fn reference() -> String {
+    let mut text = String::from(HEAD);
+    for section in SECTIONS {
+        section_text(&mut text, section);
+    }
+    text.push_str("## Client settings\n\n");
+    text.push_str(CLIENT_HEAD);
+    settings_text(&mut text, "Producers", PRODUCER);
+    settings_text(&mut text, "Consumers", CONSUMER);
+    text.push_str("Known and not in this version yet, or fixed:\n\n");
+    for (name, reason) in OTHERS {
+        let _ = writeln!(text, "- `{name}`: {reason}");
+    }
+    text.push_str("\n# The target file\n\n");
+    for section in TARGET_SECTIONS {
+        section_text(&mut text, section);
+    }
+    text.push_str("# Metrics\n\n");
+    metrics_text(&mut text);
+    text
+}
+
+const HEAD: &str = "\
+# The scenario file
+
+This page is made from the tables that the reader of scenarios itself uses (`cargo test -p kdyno-model` fails
+when it differs; `UPDATE_REFERENCE=1 cargo test -p kdyno-model` writes it). The JSON Schemas beside it are for
+editors.
+
+Everything is strict: an unknown key, a wrong unit, a name that does not resolve is an error with file, line,
+column and what is allowed. YAML anchors, aliases, tags and second documents are not allowed.
+
+**Values.** Sizes `128B`, `16KiB`, `1MB` (KB, MB, GB are powers of ten; KiB, MiB, GiB powers of two); durations
+`200us`, `5ms`, `30s`, `5m`, `1h`; rates `500/s`, `20k/s`, `1.5M/s`, `600/min`; counts `3`, `20k`, `20M`. A
+quantity that has a unit must be written with it. Inside Kafka's own settings (`config`, `client`) a bare number is in
+Kafka's unit, and a suffix is accepted where the setting is a size (`.bytes`, `.size`, `.memory`) or a duration
+(`.ms`).
+
+**Params.** `$name` anywhere in a value inserts a param (`$$` is a dollar sign). A value that starts with `=` is
+arithmetic over params: `+ - * /`, parentheses, `min`, `max`, `ceil`, numbers, sizes and durations; params stand in
+it without `$`. Params may use other params. The values of a case are, the later winning: `params`, the profile,
+the row of `cases`, the combination of `vary`, `--set`. `--set` takes names of params only; cases that it makes
+equal run once. Without `--profile` the profile `laptop` is taken where there is one (with a target: `attached`
+before it).
+
+";
+
+const CLIENT_HEAD: &str = "\
+`client: {defaults: \"3.2\", …}` takes the defaults that the Java client of that version has; without it those of the
+newest. `linger.ms` plus `request.timeout.ms` must not exceed `delivery.timeout.ms`, as in Java.
+
+";
+
+fn section_text(text: &mut String, section: &Section) {
+    let _ = writeln!(text, "## {}\n\n{}\n", section.name, section.purpose);
+    if section.keys.is_empty() {
+        return;
+    }
+    text.push_str("| key | takes | default | meaning |\n|---|---|---|---|\n");
+    for key in section.keys {
+        let default = match (key.required, key.default) {
+            (true, _) => "required".to_owned(),
+            (false, Some("") | None) => "–".to_owned(),
+            (false, Some(default)) => format!("`{default}`"),
+        };
+        let _ = writeln!(text, "| `{}` | {} | {default} | {} |", key.name, kind_text(&key.kind), key.meaning);
+    }
+    if !section.later.is_empty() {
+        let names = crate::input::listed(section.later.iter().map(|(name, _)| *name));
+        let _ = writeln!(text, "\nNot in this version yet: {names}.");
+    }
+    text.push('\n');
+}
+
+fn kind_text(kind: &Kind) -> String {
+    match kind {
+        Kind::Scalar(what) => (*what).to_owned(),
+        Kind::Choice(words) => crate::input::listed(words.iter().copied()).replace(", ", " or "),
+        Kind::Section(section) => format!("map: [{}](#{})", section.name, section.name.replace(' ', "-")),
+        Kind::Named(section) => {
+            format!("map of names, each a [{}](#{})", section.name, section.name.replace(' ', "-"))
+        }
+        Kind::Settings(what) => format!("map of {what}"),
+        Kind::List(inner) => format!("list of {}", kind_text(inner)),
+        Kind::Either(kinds) => kinds.iter().map(kind_text).collect::<Vec<_>>().join("; or "),
+    }
+}
+
+fn settings_text(text: &mut String, whose: &str, settings: &[Setting]) {
+    let _ = writeln!(text, "{whose}:\n\n| setting | takes | default |\n|---|---|---|");
+    for setting in settings {
+        let takes = match setting.kind {
+            SettingKind::Bytes => "size, or bytes".to_owned(),
+            SettingKind::Ms => "duration, or ms".to_owned(),
+            SettingKind::Count => "count".to_owned(),
+            SettingKind::Words([]) => "Kafka version".to_owned(),
+            SettingKind::Words(words) => crate::input::listed(words.iter().copied()).replace(", ", " or "),
+        };
+        let _ = writeln!(text, "| `{}` | {takes} | {} |", setting.name, setting.default);
+    }
+    text.push('\n');
+}
+
+fn metrics_text(text: &mut String) {
+    text.push_str(
+        "A metric address is `SUBJECT.METRIC`. Subjects are load items, `brokers` (all together), `broker-0` … (one), \
+         `workers` and `host`.\n\n| metric | of | unit | meaning |\n|---|---|---|---|\n",
+    );
+    for known in metric::ALL {
+        let kinds = known.kinds.iter().map(|kind| kind.described()).collect::<Vec<_>>().join(", ");
+        let _ =
+            writeln!(text, "| `{}` | {kinds} | {} | {} |", known.name, known.unit.described(), known.meaning);
+    }
+    let timings = crate::input::listed(metric::TIMINGS.iter().map(|(name, _)| *name));
+    let quantiles = crate::input::listed(metric::QUANTILES.iter().map(|(name, _)| *name));
+    let _ = write!(
+        text,
+        "\nLatency metrics of load items that produce are `TIMING.QUANTILE`, in ns: timings {timings}; quantiles \
+         {quantiles}, and `mean` and `max`. Load items that consume have none: a fetch is not timed.\n"
+    );
+}

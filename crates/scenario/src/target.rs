@@ -1,0 +1,390 @@
+//! Target: a private file that says how to reach an existing cluster and what may be done to it.
+
+use crate::file::version;
+use crate::input::{InputError, known_hint, listed, quoted};
+use crate::keys;
+use crate::units::{self, Dimension};
+use crate::walk::{Fields, entries, list, scalar, scalars};
+use crate::yaml::{self, Node, Typed};
+use kdyno_model::address::{PREFIX_CHARS_MAX, is_address};
+use kdyno_model::plan::{AttachedPlan, Caps};
+use std::collections::BTreeMap;
+
+/// Most brokers that are listed to ask first.
+const BOOTSTRAP_MAX: usize = 100;
+/// Most facts, nested ones counted singly.
+const FACTS_MAX: usize = 200;
+
+/// A target file as typed: everything but the brokers' addresses, which may stand in a properties file.
+#[derive(Debug, Clone)]
+pub struct TargetFile {
+    file_name: String,
+    name: String,
+    cluster_id: String,
+    reach: Reach,
+    guard: GuardFile,
+    facts: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Clone)]
+enum Reach {
+    Bootstrap(Vec<Typed>),
+    Properties(Typed),
+}
+
+#[derive(Debug, Clone)]
+struct GuardFile {
+    prefix: String,
+    caps: Caps,
+    allow: Vec<String>,
+}
+
+/// A checked target.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Target {
+    /// Everything the plan needs of it.
+    pub attached: AttachedPlan,
+    /// Keys of the properties file that were not read; for a warning.
+    pub ignored_properties: Vec<String>,
+}
+
+impl TargetFile {
+    /// Reads a target file. `file_name` is for messages; nothing is opened.
+    ///
+    /// # Errors
+    /// The first thing that is wrong, with file, line and column.
+    pub fn parse(text: &str, file_name: &str) -> Result<Self, InputError> {
+        yaml::parse(text)
+            .and_then(|root| Self::read(&root, file_name))
+            .map_err(|error| error.in_file(file_name))
+    }
+
+    fn read(root: &Node, file_name: &str) -> Result<Self, InputError> {
+        let fields = Fields::of(root, &keys::TARGET)?;
+        version(&fields)?;
+        let name = fields.required("target")?;
+        word(&name, "a target's name")?;
+        let cluster_id = fields.required("cluster_id")?;
+        word(&cluster_id, "a cluster id")?;
+        let mut facts = BTreeMap::new();
+        if let Some(node) = fields.get("facts") {
+            flatten(node, "", &mut facts)?;
+        }
+        let client = fields.get("client").map(reach).transpose()?;
+        Ok(Self {
+            file_name: file_name.to_owned(),
+            name: name.text,
+            cluster_id: cluster_id.text,
+            reach: client.ok_or_else(|| InputError::at(fields.place, "`client` is missing"))?,
+            guard: guard(fields.get("guard"), &fields)?,
+            facts,
+        })
+    }
+
+    /// The properties file to read, relative to the target file; none when addresses stand here.
+    pub fn properties(&self) -> Option<&str> {
+        match &self.reach {
+            Reach::Properties(path) => Some(&path.text),
+            Reach::Bootstrap(_) => None,
+        }
+    }
+
+    /// The checked target; `properties` is the text of [`TargetFile::properties`].
+    ///
+    /// # Errors
+    /// No usable address, or security that this version does not speak.
+    pub fn resolve(self, properties: Option<&str>) -> Result<Target, InputError> {
+        let (typed, ignored_properties) = match &self.reach {
+            Reach::Bootstrap(list) => (list.clone(), Vec::new()),
+            Reach::Properties(path) => {
+                let text = properties.unwrap_or_default();
+                bootstrap_of(text, path).map_err(|error| error.in_file(&self.file_name))?
+            }
+        };
+        let addresses = typed.iter().map(address).collect::<Result<Vec<_>, _>>();
+        let bootstrap = addresses.map_err(|error| error.in_file(&self.file_name))?;
+        Ok(Target {
+            attached: AttachedPlan {
+                target: self.name,
+                bootstrap,
+                cluster_id: self.cluster_id,
+                prefix: self.guard.prefix,
+                caps: self.guard.caps,
+                allow: self.guard.allow,
+                facts: self.facts,
+            },
+            ignored_properties,
+        })
+    }
+}
+
+fn word(typed: &Typed, what: &str) -> Result<(), InputError> {
+    let fits = (1..=100).contains(&typed.text.len())
+        && typed.text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    if fits {
+        return Ok(());
+    }
+    Err(InputError::at(typed.place, format!("{} cannot be {what}", quoted(&typed.text)))
+        .hint("letters, digits, `-`, `_` and `.`"))
+}
+
+fn reach(node: &Node) -> Result<Reach, InputError> {
+    let fields = Fields::of(node, &keys::CLIENT)?;
+    if let Some(secrets) = fields.get("secrets") {
+        for (name, value) in entries(secrets, "secrets")? {
+            if let Node::Scalar(typed) = value {
+                let message = format!("secret {} stands here in plain text", quoted(&name.text));
+                return Err(InputError::at(typed.place, message)
+                    .hint("refer to it: `{env: NAME}`, `{file: PATH}` or `{exec: COMMAND}`"));
+            }
+        }
+        let hint = "leave it out: only PLAINTEXT is spoken, which needs no secret";
+        return Err(InputError::later(secrets.place(), "`secrets`", hint));
+    }
+    match (fields.get("bootstrap"), fields.get("properties")) {
+        (Some(node), None) => {
+            let found = scalars(node, "bootstrap")?;
+            if found.is_empty() || found.len() > BOOTSTRAP_MAX {
+                let message =
+                    format!("`bootstrap` takes 1 to {BOOTSTRAP_MAX} addresses, not {}", found.len());
+                return Err(InputError::at(node.place(), message));
+            }
+            Ok(Reach::Bootstrap(found))
+        }
+        (None, Some(node)) => Ok(Reach::Properties(scalar(node, "properties")?)),
+        _ => Err(InputError::at(fields.place, "`client` takes one of `bootstrap` and `properties`")),
+    }
+}
+
+/// What a broker's address looks like, for hints.
+pub const ADDRESS_FORM: &str =
+    "HOST:PORT, several with commas; an IPv6 address in brackets, as in `[::1]:9092`";
+
+fn address(typed: &Typed) -> Result<String, InputError> {
+    let text = typed.text.trim();
+    match is_address(text) {
+        true => Ok(text.to_owned()),
+        false => Err(InputError::at(typed.place, format!("{} is not `host:port`", quoted(text)))
+            .hint("an IPv6 address stands in brackets, as in `[::1]:9092`")),
+    }
+}
+
+/// The addresses in a Java client's properties, and the keys that were not read.
+fn bootstrap_of(text: &str, path: &Typed) -> Result<(Vec<Typed>, Vec<String>), InputError> {
+    let at = |message: String| InputError::at(path.place, message);
+    let (mut found, mut ignored) = (Vec::new(), Vec::new());
+    for (key, value) in properties(text) {
+        let secret = key.ends_with("password") || key == "sasl.jaas.config" || key == "ssl.keystore.key";
+        match key.as_str() {
+            "bootstrap.servers" => {
+                let one = |part: &str| Typed { text: part.trim().to_owned(), ..path.clone() };
+                found = value.split(',').filter(|part| !part.trim().is_empty()).map(one).collect();
+            }
+            "security.protocol" if value == "PLAINTEXT" => {}
+            "security.protocol" => {
+                let what = format!("{} of the properties file", quoted(&format!("{key}={value}")));
+                return Err(InputError::later(path.place, &what, "only PLAINTEXT is spoken"));
+            }
+            _ if secret && !value.is_empty() && !value.starts_with("${") => {
+                let message =
+                    format!("`{key}` stands in plain text in the properties file {}", quoted(&path.text));
+                return Err(at(message).hint("remove it: only PLAINTEXT is spoken, which needs no secret"));
+            }
+            _ => ignored.push(key),
+        }
+    }
+    if found.is_empty() || found.len() > BOOTSTRAP_MAX {
+        return Err(at(format!(
+            "the properties file {} lacks a usable `bootstrap.servers`",
+            quoted(&path.text)
+        )));
+    }
+    Ok((found, ignored))
+}
+
+/// Keys and values of Java properties: comments, `=` or `:` or a blank between, lines continued by `\`.
+fn properties(text: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut line = String::new();
+    for part in text.lines().take(yaml::KEYS_MAX) {
+        let part = part.trim();
+        if line.is_empty() && (part.is_empty() || part.starts_with(['#', '!'])) {
+            continue;
+        }
+        if let Some(open) = part.strip_suffix('\\') {
+            line.push_str(open);
+            continue;
+        }
+        line.push_str(part);
+        let whole = std::mem::take(&mut line);
+        let end = whole.find(|c: char| c == '=' || c == ':' || c.is_whitespace()).unwrap_or(whole.len());
+        let value = whole[end..].trim_start().trim_start_matches(['=', ':']).trim();
+        found.push((whole[..end].to_owned(), value.to_owned()));
+    }
+    found
+}
+
+/// Nested facts under dotted names.
+fn flatten(node: &Node, under: &str, facts: &mut BTreeMap<String, String>) -> Result<(), InputError> {
+    for (key, value) in entries(node, "facts")? {
+        let name = if under.is_empty() { key.text.clone() } else { format!("{under}.{}", key.text) };
+        if facts.len() >= FACTS_MAX {
+            return Err(InputError::at(key.place, format!("there are more than {FACTS_MAX} facts")));
+        }
+        match value {
+            Node::Map(..) => flatten(value, &name, facts)?,
+            Node::Scalar(typed) => {
+                facts.insert(name, typed.text.clone());
+            }
+            Node::List(_, items) => {
+                let texts = items.iter().map(|item| scalar(item, &name).map(|typed| typed.text));
+                facts.insert(name.clone(), texts.collect::<Result<Vec<_>, _>>()?.join(", "));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn guard(node: Option<&Node>, root: &Fields<'_>) -> Result<GuardFile, InputError> {
+    let empty = Node::Map(root.place, Vec::new());
+    let fields = Fields::of(node.unwrap_or(&empty), &keys::GUARD)?;
+    let prefix = fields.required("prefix")?;
+    word(&prefix, "a prefix")?;
+    if prefix.text.len() > PREFIX_CHARS_MAX || prefix.text.len() < 3 || prefix.text.starts_with('_') {
+        let message = format!("{} cannot be a prefix", quoted(&prefix.text));
+        return Err(InputError::at(prefix.place, message).hint(format!(
+            "3 to {PREFIX_CHARS_MAX} characters, not beginning with `_`, which is Kafka's own"
+        )));
+    }
+    let caps = Fields::of(fields.get("caps").unwrap_or(&empty), &keys::CAPS)?;
+    let allow = fields.get("allow").map(allow).transpose()?.unwrap_or_default();
+    Ok(GuardFile { prefix: prefix.text, caps: read_caps(&caps)?, allow })
+}
+
+fn read_caps(caps: &Fields<'_>) -> Result<Caps, InputError> {
+    let small = |name: &str| -> Result<Option<u32>, InputError> {
+        let Some((typed, value)) = amount(caps, name, Dimension::Plain)? else { return Ok(None) };
+        u32::try_from(value)
+            .map(Some)
+            .map_err(|_| InputError::at(typed.place, format!("`{name}` is too large")))
+    };
+    Ok(Caps {
+        produce_bytes_per_s: caps.scalar("produce")?.map(|typed| per_s(&typed)).transpose()?,
+        connections: small("connections")?,
+        partitions: small("partitions")?,
+        disk_bytes: amount(caps, "disk", Dimension::Bytes)?.map(|(_, value)| value),
+        time_ns: amount(caps, "time", Dimension::Ns)?.map(|(_, value)| value),
+    })
+}
+
+fn amount(caps: &Fields<'_>, name: &str, dimension: Dimension) -> Result<Option<(Typed, u64)>, InputError> {
+    let Some(typed) = caps.scalar(name)? else { return Ok(None) };
+    match units::whole(&typed.text, dimension) {
+        Ok(value) => Ok(Some((typed, value))),
+        Err(message) => Err(InputError::at(typed.place, format!("`{name}`: {message}"))),
+    }
+}
+
+/// `20MiB/s`.
+fn per_s(typed: &Typed) -> Result<u64, InputError> {
+    let bytes = typed.text.trim().strip_suffix("/s").map(|size| units::whole(size, Dimension::Bytes));
+    match bytes {
+        Some(Ok(bytes)) => Ok(bytes),
+        _ => Err(InputError::at(typed.place, format!("{} is not a size per second", quoted(&typed.text)))
+            .hint("e.g. `20MiB/s`")),
+    }
+}
+
+fn allow(node: &Node) -> Result<Vec<String>, InputError> {
+    let one = |node: &Node| {
+        let typed = scalar(node, "allow")?;
+        if typed.text == "rate-max" {
+            return Ok(typed.text);
+        }
+        if keys::ALLOW_LATER.contains(&typed.text.as_str()) {
+            let what = format!("permission `{}`", typed.text);
+            return Err(InputError::later(typed.place, &what, "leave it out: nothing of the kind is done"));
+        }
+        Err(InputError::at(typed.place, format!("{} is not a permission", quoted(&typed.text)))
+            .hint(known_hint(&typed.text, ["rate-max"])))
+    };
+    let found = list(node, "allow")?.iter().map(one).collect::<Result<Vec<_>, InputError>>()?;
+    match found.len() {
+        0 | 1 => Ok(found),
+        _ => Err(InputError::at(node.place(), format!("{} stands here twice", listed(["rate-max"])))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TARGET: &str = "\
+kdyno: 1
+target: staging
+cluster_id: aB3x
+client: {bootstrap: ['a.example:9092', '[::1]:9092']}
+facts: {instance: m7g.2xlarge, disk: {type: gp3, limit: 250MiB/s}}
+guard:
+  caps: {produce: 20MiB/s, connections: 200, partitions: 60, disk: 50GiB, time: 30m}
+  allow: [rate-max]
+";
+
+    fn error(text: &str) -> String {
+        let error = TargetFile::parse(text, "t.yaml").unwrap_err();
+        format!("{error} | {}", error.hint.clone().unwrap_or_default())
+    }
+
+    #[test]
+    fn reads_a_target() {
+        let target = TargetFile::parse(TARGET, "t.yaml").unwrap().resolve(None).unwrap().attached;
+        assert_eq!(target.bootstrap, ["a.example:9092", "[::1]:9092"]);
+        assert_eq!(target.prefix, "kdyno-");
+        assert_eq!(target.facts["disk.type"], "gp3");
+        assert_eq!(target.caps.produce_bytes_per_s, Some(20 << 20));
+        assert_eq!(target.caps.time_ns, Some(1_800_000_000_000));
+    }
+
+    #[test]
+    fn a_literal_secret_is_refused_before_anything_else() {
+        let text = TARGET.replace("client: {", "client: {secrets: {PW: hunter2}, ");
+        let message = error(&text);
+        assert!(message.starts_with("t.yaml:4:") && message.contains("in plain text"), "{message}");
+        assert!(!message.contains("hunter2"), "the message repeats the secret: {message}");
+        let text = TARGET.replace("client: {", "client: {secrets: {PW: {env: X}}, ");
+        assert!(error(&text).contains("not in this version yet"));
+    }
+
+    #[test]
+    fn reads_addresses_from_properties() {
+        let text =
+            TARGET.replace("bootstrap: ['a.example:9092', '[::1]:9092']", "properties: staging.properties");
+        let file = TargetFile::parse(&text, "t.yaml").unwrap();
+        assert_eq!(file.properties(), Some("staging.properties"));
+        let java =
+            "# hi\nbootstrap.servers = b1:9092,\\\n  b2:9092\nsecurity.protocol=PLAINTEXT\nacks: all\n";
+        let target = file.clone().resolve(Some(java)).unwrap();
+        assert_eq!(target.attached.bootstrap, ["b1:9092", "b2:9092"]);
+        assert_eq!(target.ignored_properties, ["acks"]);
+        let refused = |java: &str| file.clone().resolve(Some(java)).unwrap_err().to_string();
+        assert!(
+            refused("bootstrap.servers=b:1\nsecurity.protocol=SASL_SSL").contains("not in this version yet")
+        );
+        let message = refused("bootstrap.servers=b:1\nssl.keystore.password=hunter2");
+        assert!(message.contains("plain text") && !message.contains("hunter2"), "{message}");
+        assert!(refused("").contains("lacks a usable"));
+    }
+
+    #[test]
+    fn bad_guards_are_refused() {
+        assert!(error(&TARGET.replace("20MiB/s, conn", "20MiB, conn")).contains("size per second"));
+        assert!(error(&TARGET.replace("[rate-max]", "[faults]")).contains("not in this version yet"));
+        assert!(error(&TARGET.replace("guard:", "guard:\n  prefix: __x")).contains("cannot be a prefix"));
+        assert!(
+            error(&TARGET.replace("guard:", "guard:\n  abort_if: [x]")).contains("not in this version yet")
+        );
+        let text = TARGET.replace("a.example:9092", "a.example");
+        let error = TargetFile::parse(&text, "t.yaml").unwrap().resolve(None).unwrap_err().to_string();
+        assert!(error.contains("is not `host:port`"), "{error}");
+    }
+}

@@ -1,0 +1,31 @@
+//! The committed reference and JSON Schemas are those that the tables give.
+//! `UPDATE_REFERENCE=1 cargo test -p kdyno-model` writes them.
+
+#![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
+
+use std::path::Path;
+
+fn compare(name: &str, made: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(name);
+    if std::env::var_os("UPDATE_REFERENCE").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, made).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(committed == made, "{} is stale; run with UPDATE_REFERENCE=1", path.display());
+}
+
+fn pretty(schema: &serde_json::Value) -> String {
+    format!("{}\n", serde_json::to_string_pretty(schema).unwrap())
+}
+
+#[test]
+fn reference_is_current() {
+    compare("scenario.md", &kdyno_scenario::reference());
+}
+
+#[test]
+fn schemas_are_current() {
+    compare("scenario.schema.json", &pretty(&kdyno_scenario::json_schema()));
+    compare("target.schema.json", &pretty(&kdyno_scenario::target_json_schema()));
+}
