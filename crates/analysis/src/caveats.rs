@@ -1,4 +1,4 @@
-//! The reasons to doubt a trial, each with its threshold and weight.
+//! The reasons to doubt a trial, each with its threshold and severity.
 //!
 //! `Invalid` means that the figures are wrong. `OfferedNotAchieved` is only a `Caveat`: in an open loop that
 //! offers more than can be carried, latencies grow with the length of the trial and must not be used, but
@@ -9,7 +9,7 @@ use crate::cpu;
 use crate::evidence::{TrialEvidence, Window, is_open_loop, produce};
 use crate::tally::{failed, unfinished};
 use crate::trial::Item;
-use kdyno_model::finding::{Caveat, Value, Weight};
+use kdyno_model::finding::{Caveat, Severity, Value};
 use kdyno_model::plan::{Compression, Payload, Storage, SystemPlan};
 use kdyno_model::run::{Event, event_kind};
 use kdyno_model::sample::{Counts, Timing};
@@ -45,7 +45,7 @@ pub(crate) fn of(
     evidence: &TrialEvidence<'_>,
     window: Option<Window>,
     items: &[Item<'_>],
-) -> Vec<(Weight, Caveat)> {
+) -> Vec<(Severity, Caveat)> {
     let mut found = Vec::new();
     for item in items {
         accounting(evidence, item, &mut found);
@@ -58,20 +58,20 @@ pub(crate) fn of(
     }
     system(evidence, &mut found);
     events(evidence, &mut found);
-    // Stable, so that within a weight the order stays that of the checks.
-    found.sort_by_key(|(weight, _)| Reverse(*weight));
+    // Stable, so that within a severity the order stays that of the checks.
+    found.sort_by_key(|(severity, _)| Reverse(*severity));
     found
 }
 
 /// Exact: every offered record has one outcome, and the rows hold every record of the accounts.
-fn accounting(evidence: &TrialEvidence<'_>, item: &Item<'_>, found: &mut Vec<(Weight, Caveat)>) {
+fn accounting(evidence: &TrialEvidence<'_>, item: &Item<'_>, found: &mut Vec<(Severity, Caveat)>) {
     let Some(totals) = &item.tally.totals else { return };
     let name = item.name.to_owned();
     if produce(item.plan).is_some() {
         let difference = i128::from(totals.offered) - i128::from(totals.acknowledged) - open_end(totals);
         if difference != 0 {
             let difference = saturate(difference);
-            found.push((Weight::Invalid, Caveat::AccountingBroken { item: name.clone(), difference }));
+            found.push((Severity::Invalid, Caveat::AccountingBroken { item: name.clone(), difference }));
         }
     }
     if evidence.cut_short().is_none() {
@@ -80,7 +80,7 @@ fn accounting(evidence: &TrialEvidence<'_>, item: &Item<'_>, found: &mut Vec<(We
         let missing = outcomes(totals) - outcomes(&item.tally.all);
         if missing != 0 {
             let records = saturate(missing);
-            found.push((Weight::Invalid, Caveat::SamplesMissing { item: name, records }));
+            found.push((Severity::Invalid, Caveat::SamplesMissing { item: name, records }));
         }
     }
 }
@@ -94,35 +94,35 @@ fn saturate(difference: i128) -> i64 {
 }
 
 /// Records of the measure phase that did not come home, and load that was not carried.
-fn outcomes(window: Option<Window>, item: &Item<'_>, found: &mut Vec<(Weight, Caveat)>) {
+fn outcomes(window: Option<Window>, item: &Item<'_>, found: &mut Vec<(Severity, Caveat)>) {
     let name = || item.name.to_owned();
     let open_loop = produce(item.plan).is_some_and(is_open_loop);
     if let Some(share) = window.filter(|_| open_loop).and_then(|window| item.tally.carried_share(window))
         && share < CARRIED_SHARE_MIN
     {
-        found.push((Weight::Caveat, Caveat::OfferedNotAchieved { item: name(), share }));
+        found.push((Severity::Warning, Caveat::OfferedNotAchieved { item: name(), share }));
     }
     let queued_s = window.filter(|_| open_loop).map_or(0.0, |window| item.tally.queued_s(window));
     if queued_s > QUEUED_S_MAX {
         let caveat = Caveat::QueueAtStart { item: name(), records: item.tally.queued, seconds: queued_s };
-        found.push((Weight::Caveat, caveat));
+        found.push((Severity::Warning, caveat));
     }
     let measured = &item.tally.measured;
     if failed(measured) > 0 {
         let reasons = measured.failed.iter().filter(|(_, records)| **records > 0);
         found.extend(reasons.map(|(reason, records)| {
             let caveat = Caveat::Failures { item: name(), reason: reason.clone(), records: *records };
-            (Weight::Caveat, caveat)
+            (Severity::Warning, caveat)
         }));
     }
     if measured.unresolved > 0 {
         let caveat = Caveat::Unresolved { item: name(), records: measured.unresolved };
-        found.push((Weight::Caveat, caveat));
+        found.push((Severity::Warning, caveat));
     }
 }
 
 /// Whether the load generator was late itself.
-fn generator(evidence: &TrialEvidence<'_>, item: &Item<'_>, found: &mut Vec<(Weight, Caveat)>) {
+fn generator(evidence: &TrialEvidence<'_>, item: &Item<'_>, found: &mut Vec<(Severity, Caveat)>) {
     if !produce(item.plan).is_some_and(is_open_loop) {
         return;
     }
@@ -130,29 +130,34 @@ fn generator(evidence: &TrialEvidence<'_>, item: &Item<'_>, found: &mut Vec<(Wei
         Value::Is(ns) | Value::AtLeast(ns) => Some(ns),
         Value::None => None,
     };
-    let Some((lag_ns, response_ns)) = p99(Timing::Lag).zip(p99(Timing::Response)) else { return };
+    let Some((schedule_delay_ns, response_ns)) = p99(Timing::ScheduleDelay).zip(p99(Timing::Response)) else {
+        return;
+    };
     let sleep_ns = evidence.noise.iter().map(|noise| noise.sleep_late_ns_p99).max().unwrap_or(0);
-    if lag_ns > LAG_SHARE_MAX * response_ns && lag_ns > LAG_FLOOR_SLEEPS * sleep_ns as f64 {
+    if schedule_delay_ns > LAG_SHARE_MAX * response_ns
+        && schedule_delay_ns > LAG_FLOOR_SLEEPS * sleep_ns as f64
+    {
         // Both come from whole numbers of ns far below 2⁵³.
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let (lag_ns_p99, response_ns_p99) = (lag_ns as u64, response_ns as u64);
-        let caveat = Caveat::LagLarge { item: item.name.to_owned(), lag_ns_p99, response_ns_p99 };
-        found.push((Weight::Caveat, caveat));
+        let (schedule_delay_ns_p99, response_ns_p99) = (schedule_delay_ns as u64, response_ns as u64);
+        let caveat =
+            Caveat::ScheduleDelayLarge { item: item.name.to_owned(), schedule_delay_ns_p99, response_ns_p99 };
+        found.push((Severity::Warning, caveat));
     }
 }
 
 /// What the plan asks for and the reader should know.
-fn by_design(item: &Item<'_>, found: &mut Vec<(Weight, Caveat)>) {
+fn by_design(item: &Item<'_>, found: &mut Vec<(Severity, Caveat)>) {
     let name = || item.name.to_owned();
     let Some(plan) = produce(item.plan) else {
-        found.push((Weight::Note, Caveat::AssignedNotGroup { item: name() }));
+        found.push((Severity::Note, Caveat::AssignedNotGroup { item: name() }));
         return;
     };
     if !is_open_loop(plan) {
-        found.push((Weight::Note, Caveat::ClosedLoop { item: name() }));
+        found.push((Severity::Note, Caveat::ClosedLoop { item: name() }));
     }
     if plan.client.compression != Compression::None && matches!(plan.payload, Payload::Pooled { .. }) {
-        found.push((Weight::Caveat, Caveat::PooledCompression { item: name() }));
+        found.push((Severity::Warning, Caveat::PooledCompression { item: name() }));
     }
 }
 
@@ -169,8 +174,8 @@ fn other_load(evidence: &TrialEvidence<'_>, window: Window) -> Option<Caveat> {
 }
 
 /// Whether the load generator, the hypervisor or other programs had the processors.
-fn processors(evidence: &TrialEvidence<'_>, window: Window, found: &mut Vec<(Weight, Caveat)>) {
-    let mut doubt = |caveat: Caveat| found.push((Weight::Caveat, caveat));
+fn processors(evidence: &TrialEvidence<'_>, window: Window, found: &mut Vec<(Severity, Caveat)>) {
+    let mut doubt = |caveat: Caveat| found.push((Severity::Warning, caveat));
     let percent = |used_s: f64| 100.0 * used_s / window.seconds();
     let workers = cpu::subjects(evidence.probes, "worker-");
     let threads = workers.iter().flat_map(|worker| cpu::threads_s(evidence.probes, worker, window));
@@ -196,8 +201,8 @@ fn processors(evidence: &TrialEvidence<'_>, window: Window, found: &mut Vec<(Wei
 }
 
 /// What the plan, and where it is, say of the system under test.
-fn system(evidence: &TrialEvidence<'_>, found: &mut Vec<(Weight, Caveat)>) {
-    let mut doubt = |caveat: Caveat| found.push((Weight::Caveat, caveat));
+fn system(evidence: &TrialEvidence<'_>, found: &mut Vec<(Severity, Caveat)>) {
+    let mut doubt = |caveat: Caveat| found.push((Severity::Warning, caveat));
     let local = match &evidence.plan.system {
         SystemPlan::Local(cluster) => Some(cluster),
         SystemPlan::Attached(_) => None,
@@ -211,9 +216,9 @@ fn system(evidence: &TrialEvidence<'_>, found: &mut Vec<(Weight, Caveat)>) {
 }
 
 /// What happened in the trial. The same said again is no further doubt.
-fn events(evidence: &TrialEvidence<'_>, found: &mut Vec<(Weight, Caveat)>) {
+fn events(evidence: &TrialEvidence<'_>, found: &mut Vec<(Severity, Caveat)>) {
     let of = |kind| evidence.events.iter().filter(move |event| event.kind == kind);
-    let mut doubt = |caveat: Caveat| found.push((Weight::Caveat, caveat));
+    let mut doubt = |caveat: Caveat| found.push((Severity::Warning, caveat));
     let died: BTreeSet<&str> = of(event_kind::PROCESS_DIED).map(|event| event.subject.as_str()).collect();
     for subject in died {
         doubt(Caveat::ProcessDied { subject: subject.to_owned() });

@@ -14,7 +14,7 @@ pub use crate::evidence::TrialEvidence;
 use crate::evidence::{Window, is_open_loop, produce};
 use crate::histogram::{AnalysisError, Distribution};
 use crate::tally::{self, ItemTally, ratio};
-use kdyno_model::finding::{Caveat, Finding, Value, Weight};
+use kdyno_model::finding::{Caveat, Finding, Severity, Value};
 use kdyno_model::metric::{self, Address, SubjectKind, Unit};
 use kdyno_model::plan::{LoadPlan, SystemPlan};
 use kdyno_model::sample::Timing;
@@ -35,7 +35,7 @@ pub(crate) struct Item<'a> {
 }
 
 /// Findings, and the reasons to doubt them with the heaviest first.
-pub type Judged = (Vec<Finding>, Vec<(Weight, Caveat)>);
+pub type Judged = (Vec<Finding>, Vec<(Severity, Caveat)>);
 
 /// Every metric of every subject of a trial, and the reasons to doubt them.
 ///

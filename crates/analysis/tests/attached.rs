@@ -7,13 +7,13 @@ mod common;
 
 use common::{S, Trial};
 use kdyno_analysis::TrialEvidence;
-use kdyno_model::finding::{Caveat, Weight};
+use kdyno_model::finding::{Caveat, Severity};
 use kdyno_model::plan::{AttachedPlan, Caps, SystemPlan};
 use kdyno_model::sample::series;
 use std::collections::BTreeMap;
 
 /// Caveats about processors of a trial whose brokers are no processes of the run and used 0.6 of the host's two.
-fn doubts(attached_here: bool) -> Vec<(Weight, Caveat)> {
+fn doubts(attached_here: bool) -> Vec<(Severity, Caveat)> {
     let mut trial = Trial::clean();
     let caps = Caps {
         produce_bytes_per_s: None,
@@ -44,11 +44,11 @@ fn doubts(attached_here: bool) -> Vec<(Weight, Caveat)> {
 
 #[test]
 fn brokers_of_an_attached_cluster_on_this_host_share_its_processors() {
-    assert_eq!(doubts(true), [(Weight::Caveat, Caveat::SharedProcessors { processors: 2 })]);
+    assert_eq!(doubts(true), [(Severity::Warning, Caveat::SharedProcessors { processors: 2 })]);
 }
 
 #[test]
 fn elsewhere_what_uses_the_host_is_not_the_cluster() {
     let found = doubts(false);
-    assert!(matches!(found[..], [(Weight::Caveat, Caveat::OtherLoad { .. })]), "{found:?}");
+    assert!(matches!(found[..], [(Severity::Warning, Caveat::OtherLoad { .. })]), "{found:?}");
 }

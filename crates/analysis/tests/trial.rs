@@ -5,7 +5,7 @@
 mod common;
 
 use common::{MS, S, Trial, closed_loop, histogram};
-use kdyno_model::finding::{Caveat, Value, Weight};
+use kdyno_model::finding::{Caveat, Severity, Value};
 use kdyno_model::metric::{SubjectKind, names};
 use kdyno_model::plan::{Compression, Payload, Storage, SystemPlan};
 use kdyno_model::run::{Event, event_kind};
@@ -148,9 +148,9 @@ fn records_that_never_came_home_lie_above_the_quantiles() {
         trial.caveats(),
         [
             // Of what the client gave up waiting for nobody knows whether it was carried.
-            (Weight::Caveat, Caveat::OfferedNotAchieved { item: item(), share: 0.985 }),
-            (Weight::Caveat, Caveat::Failures { item: item(), reason, records: 100 }),
-            (Weight::Caveat, Caveat::Unresolved { item: item(), records: 50 }),
+            (Severity::Warning, Caveat::OfferedNotAchieved { item: item(), share: 0.985 }),
+            (Severity::Warning, Caveat::Failures { item: item(), reason, records: 100 }),
+            (Severity::Warning, Caveat::Unresolved { item: item(), records: 50 }),
         ]
     );
 }
@@ -160,7 +160,7 @@ fn a_closed_loop_has_no_target() {
     let mut trial = Trial::clean();
     trial.writers().rate = closed_loop();
     assert_eq!(trial.value("writers.target_reached"), Value::None);
-    assert_eq!(trial.caveats(), [(Weight::Note, Caveat::ClosedLoop { item: "writers".into() })]);
+    assert_eq!(trial.caveats(), [(Severity::Note, Caveat::ClosedLoop { item: "writers".into() })]);
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn a_killed_trial_is_counted_up_to_its_last_whole_second() {
     trial.is("writers.acked_per_s", 1000.0);
     trial.is("writers.response.p50", at_digits(4 * MS, 2));
     assert_eq!(trial.value("writers.acked_per_s_sum_of_clients"), Value::None);
-    assert!(matches!(&trial.caveats()[..], [(Weight::Caveat, Caveat::CutShort { .. })]));
+    assert!(matches!(&trial.caveats()[..], [(Severity::Warning, Caveat::CutShort { .. })]));
 }
 
 #[test]
@@ -242,15 +242,15 @@ fn a_clean_trial_has_nothing_to_doubt_but_its_shared_processors() {
 }
 
 /// A change to a clean trial, and the one caveat it must cause.
-type Doubt = (fn(&mut Trial), Weight, Caveat);
+type Doubt = (fn(&mut Trial), Severity, Caveat);
 
 fn assert_doubts(doubts: impl IntoIterator<Item = Doubt>) {
-    for (change, weight, caveat) in doubts {
+    for (change, severity, caveat) in doubts {
         let mut trial = Trial::clean();
         change(&mut trial);
         let found = trial.caveats();
         assert_eq!(found.len(), 1, "{caveat:?}: {found:?}");
-        assert_eq!(found[0].0, weight);
+        assert_eq!(found[0].0, severity);
         assert_eq!(rounded(&found[0].1), rounded(&caveat));
     }
 }
@@ -265,7 +265,7 @@ fn each_doubt_about_the_load_is_named_by_what_causes_it() {
                 trial.counts(1).acknowledged = 200;
                 trial.counts(2).acknowledged += 800;
             },
-            Weight::Caveat,
+            Severity::Warning,
             Caveat::QueueAtStart { item: item(), records: 800, seconds: 0.8 },
         ),
         (
@@ -274,7 +274,7 @@ fn each_doubt_about_the_load_is_named_by_what_causes_it() {
                     trial.counts(second).achieved = 990;
                 }
             },
-            Weight::Caveat,
+            Severity::Warning,
             Caveat::OfferedNotAchieved { item: item(), share: 0.99 },
         ),
         (
@@ -286,12 +286,12 @@ fn each_doubt_about_the_load_is_named_by_what_causes_it() {
                 trial.late_acknowledgements(3000, 14);
                 trial.account();
             },
-            Weight::Caveat,
+            Severity::Warning,
             Caveat::OfferedNotAchieved { item: item(), share: 0.7 },
         ),
         (
             |trial| trial.totals[1].counts.offered += 2,
-            Weight::Invalid,
+            Severity::Invalid,
             Caveat::AccountingBroken { item: item(), difference: 2 },
         ),
         (
@@ -299,15 +299,15 @@ fn each_doubt_about_the_load_is_named_by_what_causes_it() {
                 trial.totals[1].counts.offered += 7;
                 trial.totals[1].counts.acknowledged += 7;
             },
-            Weight::Invalid,
+            Severity::Invalid,
             Caveat::SamplesMissing { item: item(), records: 7 },
         ),
         (
             |trial| trial.stages([1_050_000, 0, 500_000, 50_000, 2_390_000, 10_000]),
-            Weight::Caveat,
-            Caveat::LagLarge {
+            Severity::Warning,
+            Caveat::ScheduleDelayLarge {
                 item: item(),
-                lag_ns_p99: at_three_digits(1_050_000) as u64,
+                schedule_delay_ns_p99: at_three_digits(1_050_000) as u64,
                 response_ns_p99: at_three_digits(4 * MS) as u64,
             },
         ),
@@ -316,7 +316,7 @@ fn each_doubt_about_the_load_is_named_by_what_causes_it() {
                 trial.writers().client.compression = Compression::Lz4;
                 trial.writers().payload = Payload::Pooled { pool_bytes: 8 << 20 };
             },
-            Weight::Caveat,
+            Severity::Warning,
             Caveat::PooledCompression { item: item() },
         ),
     ];
@@ -332,13 +332,13 @@ fn each_doubt_about_host_and_system_is_named_by_what_causes_it() {
                     reading.value *= 3.0;
                 }
             },
-            Weight::Caveat,
+            Severity::Warning,
             Caveat::WorkerBusy { cpu_percent: 90.0, cores: 1 },
         ),
         (
             // One thread has all that the worker uses, the others are idle; a core for each would be enough.
             |trial| trial.threads([("writers", 0.8), ("readers", 0.1)]),
-            Weight::Caveat,
+            Severity::Warning,
             Caveat::ThreadBusy { thread: "writers".into(), cpu_percent: 80.0 },
         ),
         (
@@ -351,7 +351,7 @@ fn each_doubt_about_host_and_system_is_named_by_what_causes_it() {
                     }
                 }
             },
-            Weight::Caveat,
+            Severity::Warning,
             Caveat::Steal { share: 0.025 },
         ),
         (
@@ -359,7 +359,7 @@ fn each_doubt_about_host_and_system_is_named_by_what_causes_it() {
                 SystemPlan::Local(cluster) => cluster.storage = Storage::Memory,
                 SystemPlan::Attached(_) => {}
             },
-            Weight::Caveat,
+            Severity::Warning,
             Caveat::MemoryStorage,
         ),
     ];
@@ -371,17 +371,17 @@ fn each_event_that_makes_a_trial_doubtful_is_told() {
     let doubts: [Doubt; 6] = [
         (
             |trial| trial.events = vec![event(event_kind::PROCESS_DIED, "broker-1", "exit 137"); 2],
-            Weight::Caveat,
+            Severity::Warning,
             Caveat::ProcessDied { subject: "broker-1".into() },
         ),
         (
             |trial| trial.events = vec![event(event_kind::UNKNOWN_SETTING, "num.io.thread", "not known"); 2],
-            Weight::Caveat,
+            Severity::Warning,
             Caveat::UnknownSetting { setting: "num.io.thread".into(), detail: "not known".into() },
         ),
         (
             |trial| trial.events = vec![event(event_kind::HOST_SHARED, "host", "run 7"); 2],
-            Weight::Caveat,
+            Severity::Warning,
             Caveat::HostShared { detail: "run 7".into() },
         ),
         (
@@ -391,17 +391,17 @@ fn each_event_that_makes_a_trial_doubtful_is_told() {
                 // Before T0 nothing is measured.
                 trial.events.push(Event { at_ns: None, ..trial.events[0].clone() });
             },
-            Weight::Caveat,
+            Severity::Warning,
             Caveat::FetchErrors { item: "readers".into(), events: 2, first: "first".into() },
         ),
         (
             |trial| trial.events = vec![event(event_kind::RECORDS_SKIPPED, "readers", "5 records")],
-            Weight::Caveat,
+            Severity::Warning,
             Caveat::RecordsSkipped { item: "readers".into(), events: 1, first: "5 records".into() },
         ),
         (
             |trial| trial.events = vec![event(event_kind::CUT_SHORT, "kdyno", "interrupted")],
-            Weight::Caveat,
+            Severity::Warning,
             Caveat::CutShort { reason: "interrupted".into() },
         ),
     ];
@@ -417,7 +417,7 @@ fn processor_time_of_other_programs_is_told() {
         }
     }
     let found = trial.caveats();
-    let [(Weight::Caveat, Caveat::OtherLoad { cpu_percent })] = found[..] else {
+    let [(Severity::Warning, Caveat::OtherLoad { cpu_percent })] = found[..] else {
         panic!("expected one caveat: {found:?}")
     };
     assert!((cpu_percent - 60.0).abs() < 1e-6, "the rest of the host is the run's own: {cpu_percent}");

@@ -22,7 +22,7 @@ const INPUT_BYTES: usize = 16 << 10;
 
 /// A request on its way or waiting for its reply.
 #[derive(Debug)]
-pub struct Waiting<T> {
+pub struct InFlightRequest<T> {
     /// What the caller said of it.
     pub token: T,
     /// When it was handed over, ns.
@@ -40,7 +40,7 @@ pub struct Waiting<T> {
 #[derive(Debug)]
 pub struct Reply<'a, T> {
     /// The request it answers.
-    pub request: Waiting<T>,
+    pub request: InFlightRequest<T>,
     /// The frame's content.
     pub frame: &'a [u8],
 }
@@ -52,7 +52,7 @@ pub struct Connection<T> {
     /// Bytes handed over, and bytes written, since the connection began.
     queued_total: u64,
     written_total: u64,
-    waiting: VecDeque<Waiting<T>>,
+    waiting: VecDeque<InFlightRequest<T>>,
     /// How many of `waiting`, from the front, are written completely.
     written_count: usize,
     next_correlation_id: i32,
@@ -90,7 +90,7 @@ impl<T> Connection<T> {
     ) {
         let bytes = encode(self.next_correlation_id, &mut self.outgoing);
         self.queued_total += bytes as u64;
-        self.waiting.push_back(Waiting {
+        self.waiting.push_back(InFlightRequest {
             token,
             sent_ns: now_ns,
             written_ns: None,
@@ -156,7 +156,7 @@ impl<T> Connection<T> {
     }
 
     /// Takes the front request if it is written and no reply will come.
-    pub fn take_unanswered(&mut self) -> Option<Waiting<T>> {
+    pub fn take_unanswered(&mut self) -> Option<InFlightRequest<T>> {
         let front = self.waiting.front()?;
         if front.is_answered || self.written_count == 0 {
             return None;
@@ -226,7 +226,7 @@ impl<T> Connection<T> {
     }
 
     /// Ends the connection: what was not answered, in order, goes back to the caller.
-    pub fn close(&mut self) -> VecDeque<Waiting<T>> {
+    pub fn close(&mut self) -> VecDeque<InFlightRequest<T>> {
         let lost = std::mem::take(&mut self.waiting);
         *self = Self::new(self.frame_bytes_max);
         lost

@@ -8,9 +8,9 @@
 //! This crate knows nothing of benchmarking and depends on nothing of ours.
 
 pub mod admin;
+pub mod broker_connections;
 pub mod connection;
 pub mod errors;
-pub mod links;
 pub mod messages;
 pub mod producer;
 pub mod records;

@@ -122,7 +122,7 @@ pub(crate) struct RunArgs {
     /// Target file of an existing cluster to measure instead of a local one
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) target: Option<PathBuf>,
-    /// Seed of schedules and of the order of trials [default: drawn, and printed]
+    /// Seed of schedules and of the order of trials [default: random_u64, and printed]
     #[arg(long)]
     pub(crate) seed: Option<u64>,
     /// Print what would be done and end

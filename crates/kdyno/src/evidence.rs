@@ -47,7 +47,8 @@ impl Evidence {
                 if !has_findings {
                     let (own, doubts) = kdyno_analysis::trial::findings(evidence).map_err(Failure::tool)?;
                     findings.extend(own);
-                    caveats.extend(doubts.into_iter().map(|(weight, caveat)| (start.trial, weight, caveat)));
+                    caveats
+                        .extend(doubts.into_iter().map(|(severity, caveat)| (start.trial, severity, caveat)));
                 }
                 Ok(())
             })?;

@@ -6,8 +6,8 @@ use crate::evidence::{ENDING, Evidence};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::progress::{Printer, text_options};
 use crate::{commands, git, moment, out, signals};
-use kdyno_lab::{LabError, Remark, RunOptions, RunOutcome, RunRequest};
-use kdyno_model::finding::Weight;
+use kdyno_lab::{LabError, Note, RunOptions, RunOutcome, RunRequest};
+use kdyno_model::finding::Severity;
 use kdyno_model::plan::{Plan, SystemPlan};
 use kdyno_model::run::RunStatus;
 use std::hash::{BuildHasher, RandomState};
@@ -28,13 +28,13 @@ pub(crate) struct Planned {
     /// The target's file, where one was named.
     pub(crate) target_file: Option<PathBuf>,
     /// What the plan makes of the scenario and its author may not expect.
-    pub(crate) remarks: Vec<Remark>,
+    pub(crate) remarks: Vec<Note>,
 }
 
 /// Executes the plan, keeps its evidence, prints its table.
 pub(crate) fn execute(planned: Planned, environment: &Environment, args: &ExecutionArgs) -> Outcome {
     confirm(&planned.plan, args)?;
-    let run_id = drawn();
+    let run_id = random_u64();
     let run_file = run_file(&planned.plan, runs_dir(args.out.as_deref())?)?;
     let left = left_behind(&planned, run_id);
     let evidence = run_file.clone();
@@ -82,7 +82,7 @@ fn command_line(args: impl Iterator<Item = String>) -> Vec<String> {
 
 /// A number nobody chose: for run ids, and for seeds where none is given. The standard library's hasher
 /// is seeded by the operating system.
-pub(crate) fn drawn() -> u64 {
+pub(crate) fn random_u64() -> u64 {
     RandomState::new().hash_one(moment::now_unix_ns())
 }
 
@@ -129,7 +129,7 @@ fn exit(outcome: &RunOutcome) -> Outcome {
             let failure = Failure::tool(error).hint(kept());
             Err(failure.maybe_hint(error.hint()))
         }
-        (None, _) if outcome.caveats.iter().any(|(_, weight, _)| *weight == Weight::Invalid) => {
+        (None, _) if outcome.caveats.iter().any(|(_, severity, _)| *severity == Severity::Invalid) => {
             out::note("the figures of this run must not be used: see its caveats");
             Ok(Exit::Invalid)
         }
@@ -141,9 +141,9 @@ fn exit(outcome: &RunOutcome) -> Outcome {
 fn announce(planned: &Planned, run_file: &Path, quiet: bool) {
     let mut lines = if quiet { Vec::new() } else { kdyno_plan::describe(&planned.plan) };
     lines.extend(planned.remarks.iter().filter_map(|remark| match remark {
-        Remark::Warning(doubt) => Some(format!("warning: {doubt}")),
-        Remark::Fact(_) if quiet => None,
-        Remark::Fact(fact) => Some(fact.clone()),
+        Note::Warning(doubt) => Some(format!("warning: {doubt}")),
+        Note::Fact(_) if quiet => None,
+        Note::Fact(fact) => Some(fact.clone()),
     }));
     if !quiet {
         lines.push(format!("evidence goes to {}", run_file.display()));
@@ -276,6 +276,6 @@ mod tests {
 
     #[test]
     fn two_numbers_that_nobody_chose_differ() {
-        assert_ne!(drawn(), drawn());
+        assert_ne!(random_u64(), random_u64());
     }
 }

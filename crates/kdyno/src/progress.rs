@@ -43,7 +43,7 @@ impl<'a> Printer<'a> {
             }
             Progress::Live(live) => self.live(&live),
             Progress::TrialEnded { trial, findings, caveats } => {
-                let caveats: Vec<_> = caveats.into_iter().map(|(weight, c)| (trial, weight, c)).collect();
+                let caveats: Vec<_> = caveats.into_iter().map(|(severity, c)| (trial, severity, c)).collect();
                 let summary = trial_summary(self.plan, trial, &findings, &caveats, &self.options);
                 self.line(summary.trim_end());
             }

@@ -79,10 +79,10 @@ fn event_kinds(document: &Value) -> Vec<String> {
     events.iter().filter_map(|event| event["kind"].as_str().map(ToOwned::to_owned)).collect()
 }
 
-/// Kinds of the run's doubts of a weight.
-fn doubts<'a>(document: &'a Value, weight: &str) -> Vec<&'a str> {
+/// Kinds of the run's doubts of a severity.
+fn doubts<'a>(document: &'a Value, severity: &str) -> Vec<&'a str> {
     let caveats = document["caveats"].as_array().expect("caveats");
-    let of_weight = caveats.iter().filter(|caveat| caveat["weight"] == weight);
+    let of_weight = caveats.iter().filter(|caveat| caveat["severity"] == severity);
     of_weight.filter_map(|caveat| caveat["kind"].as_str()).collect()
 }
 
@@ -125,7 +125,7 @@ fn unknown_setting(said: &Said, document: &Value) {
     assert!(event_kinds(document).contains(&"unknown-setting".to_owned()), "{}", document["events"]);
     let caveats = document["caveats"].as_array().expect("caveats");
     let caveat = caveats.iter().find(|caveat| caveat["kind"] == "unknown-setting").expect("a caveat");
-    assert!(caveat["weight"] == "caveat", "{caveat}");
+    assert!(caveat["severity"] == "caveat", "{caveat}");
     let doubt = said.stdout.find("the brokers know no setting").expect("a doubt in the table");
     assert!(doubt < said.stdout.find("acked_per_s").expect("figures"), "{}", said.stdout);
 }

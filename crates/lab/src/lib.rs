@@ -9,11 +9,11 @@
 //! prints, reads the environment or exits.
 
 mod clock;
+mod dry_run_checks;
 mod error;
 mod limit;
 mod live;
 mod logs;
-mod look;
 mod options;
 mod preflight;
 mod private;
@@ -24,8 +24,8 @@ mod topics;
 mod trial;
 mod worker;
 
+pub use dry_run_checks::{Note, dry_run_checks};
 pub use error::LabError;
-pub use look::{Remark, look};
 pub use options::{Live, LiveFigures, Progress, RunOptions, RunOutcome, RunRequest};
 pub use run::run;
 pub use worker::finished_cpu_seconds;

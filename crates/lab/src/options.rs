@@ -1,7 +1,7 @@
 //! What a run is given beside its plan, what it tells while it goes on, and what it ends with.
 
 use crate::error::LabError;
-use kdyno_model::finding::{Caveat, Finding, Weight};
+use kdyno_model::finding::{Caveat, Finding, Severity};
 use kdyno_model::plan::{Plan, TrialRef};
 use kdyno_model::run::RunStatus;
 use kdyno_model::sample::Phase;
@@ -74,7 +74,7 @@ pub enum Progress {
         /// Its figures.
         findings: Vec<Finding>,
         /// Its doubts.
-        caveats: Vec<(Weight, Caveat)>,
+        caveats: Vec<(Severity, Caveat)>,
     },
 }
 
@@ -136,5 +136,5 @@ pub struct RunOutcome {
     /// What stopped it, unless it completed.
     pub failure: Option<LabError>,
     /// Doubts of all trials.
-    pub caveats: Vec<(TrialRef, Weight, Caveat)>,
+    pub caveats: Vec<(TrialRef, Severity, Caveat)>,
 }

@@ -10,7 +10,7 @@ use crate::system::System;
 use crate::topics::{Topics, topic_name};
 use crate::trial::{self, TrialContext, TrialRecord};
 use kdyno_analysis::trial::TrialEvidence;
-use kdyno_model::finding::{Caveat, Weight};
+use kdyno_model::finding::{Caveat, Severity};
 use kdyno_model::plan::{CasePlan, Isolation, Plan, SystemPlan, TrialRef};
 use kdyno_model::run::{Event, RunEnd, RunHeader, RunStatus, event_kind, is_attached_here};
 use kdyno_model::sample::NoiseReading;
@@ -108,7 +108,7 @@ struct Run<'a> {
     host_shared: Option<String>,
     system: Option<System>,
     topics: Option<Topics>,
-    caveats: Vec<(TrialRef, Weight, Caveat)>,
+    caveats: Vec<(TrialRef, Severity, Caveat)>,
 }
 
 impl Run<'_> {
@@ -272,7 +272,7 @@ impl Run<'_> {
             worker_threads: u32::try_from(record.streams.len()).unwrap_or(u32::MAX),
         };
         let (findings, caveats) = kdyno_analysis::trial::findings(&evidence)?;
-        let doubts: Vec<_> = caveats.iter().map(|(weight, c)| (trial, *weight, c.clone())).collect();
+        let doubts: Vec<_> = caveats.iter().map(|(severity, c)| (trial, *severity, c.clone())).collect();
         self.store.findings(&findings, &doubts)?;
         self.caveats.extend(doubts);
         (self.options.progress)(Progress::TrialEnded { trial, findings, caveats });
@@ -317,7 +317,7 @@ impl Run<'_> {
     }
 
     fn verdict(&self, failure: Option<&LabError>) -> (RunStatus, u8) {
-        let invalid = self.caveats.iter().any(|(_, weight, _)| *weight == Weight::Invalid);
+        let invalid = self.caveats.iter().any(|(_, severity, _)| *severity == Severity::Invalid);
         match failure {
             Some(LabError::Interrupted) => (RunStatus::Interrupted, EXIT_INTERRUPTED),
             Some(_) => (RunStatus::Failed, EXIT_FAILED),

@@ -1,17 +1,17 @@
 //! One producing client: its schedule, its buffer, its connections.
 
-use crate::allowance::Allowance;
-use crate::links_io::LinksIo;
-use crate::marks::{Handed, Marks};
+use crate::connections_io::LinksIo;
 use crate::net::Net;
 use crate::payload::Payloads;
+use crate::record_times::{Admission, RecordTimes};
 use crate::recorder::{BatchInstants, Recorder};
 use crate::schedule::{NEVER, Schedule};
 use crate::stream::{Clock, Events, StreamContext};
-use kdyno_kafka::links::{self, LinkState};
+use crate::token_bucket::TokenBucket;
+use kdyno_kafka::broker_connections::{self, LinkState};
 use kdyno_kafka::messages::m00_produce;
 use kdyno_kafka::producer::{Batch, FollowUp, Outcome, Producer, ProducerConfig, RecordShape, Token};
-use kdyno_model::plan::{ProducePlan, Queue, Rate};
+use kdyno_model::plan::{Fill, ProducePlan, Rate};
 use kdyno_model::sample::ClientTotals;
 
 /// Reason of a record that found no room in the buffer within `max.block.ms`.
@@ -37,7 +37,7 @@ pub struct ProduceClient {
     limit_left: Option<u64>,
     max_block_ns: u64,
     value_bytes: u32,
-    is_lean: bool,
+    fill_in_flight: bool,
     scratch: Vec<u64>,
     first_ns: Option<u64>,
     last_ns: u64,
@@ -50,9 +50,9 @@ pub struct ProduceClient {
 /// What exists once the leaders are known.
 #[derive(Debug)]
 struct Core {
-    producer: Producer<Marks>,
+    producer: Producer<RecordTimes>,
     payloads: Payloads,
-    outcomes: Vec<(Batch<Marks>, Outcome)>,
+    outcomes: Vec<(Batch<RecordTimes>, Outcome)>,
     retries: u64,
 }
 
@@ -60,7 +60,7 @@ impl ProduceClient {
     /// A client that is not connected.
     pub fn new(index: u32, plan: &ProducePlan, context: &StreamContext) -> Self {
         let settings = &plan.client;
-        let config = links::LinksConfig {
+        let config = broker_connections::ConnectionsConfig {
             client_id: context.client_id(context.task.client_first + index),
             topic: context.task.topic.clone(),
             bootstrap: context.bootstrap.clone(),
@@ -80,7 +80,7 @@ impl ProduceClient {
             limit_left: None,
             max_block_ns: settings.max_block_ns,
             value_bytes: plan.value_bytes,
-            is_lean: matches!(plan.rate, Rate::Max { queue: Queue::None }),
+            fill_in_flight: matches!(plan.rate, Rate::Max { fill: Fill::InFlight }),
             scratch: Vec::new(),
             first_ns: None,
             last_ns: 0,
@@ -114,7 +114,7 @@ impl ProduceClient {
     }
 
     /// Whether the client will not take another record.
-    pub fn is_sated(&self) -> bool {
+    pub fn is_exhausted(&self) -> bool {
         let is_at_end = self.schedule.as_ref().is_some_and(|schedule| schedule.peek() == NEVER);
         (is_at_end || self.limit_left == Some(0)) && self.backlog == 0
     }
@@ -134,7 +134,7 @@ impl ProduceClient {
             return;
         }
         let taken = core.producer.admit(limit, now_ns, |marks, count| {
-            marks.push_run(count, now_ns, Handed::AtOnce);
+            marks.push_run(count, now_ns, Admission::AtOnce);
         });
         if taken > 0 {
             self.first_ns.get_or_insert(now_ns);
@@ -171,7 +171,7 @@ impl ProduceClient {
                 return;
             }
             self.first_ns.get_or_insert(now_ns);
-            admit_scratch(core, &self.scratch, now_ns, Handed::OnTick);
+            admit_scratch(core, &self.scratch, now_ns, Admission::OnTick);
         }
         if let Some(due) = &mut self.due {
             while let Some(t0) = next_due(due, now_ns, clock, &mut self.limit_left) {
@@ -209,7 +209,7 @@ impl ProduceClient {
             }
             self.first_ns.get_or_insert(now_ns);
             self.backlog -= count;
-            admit_scratch(core, &self.scratch, now_ns, Handed::Blocked { since_ns });
+            admit_scratch(core, &self.scratch, now_ns, Admission::Blocked { since_ns });
         }
         self.due = None;
     }
@@ -240,7 +240,7 @@ impl ProduceClient {
         let now_ns = net.now_ns();
         let mut refresh = false;
         self.io.on_ready(link, is_writable, net, events, |token, asked, frame, received_ns| {
-            let body = links::body(frame, m00_produce::API_KEY, version)?;
+            let body = broker_connections::body(frame, m00_produce::API_KEY, version)?;
             let FollowUp { refresh_metadata, batches } =
                 core.producer.on_reply(token, version, body, asked.written_ns, received_ns)?;
             recorder.request(received_ns, batches, asked.bytes as u64);
@@ -262,7 +262,7 @@ impl ProduceClient {
         net: &mut dyn Net,
         now_ns: u64,
         is_flushing: bool,
-        allowance: &mut Allowance,
+        token_bucket: &mut TokenBucket,
         recorder: Option<&mut Recorder>,
         events: &mut Events,
     ) {
@@ -286,7 +286,7 @@ impl ProduceClient {
                 continue;
             }
             let version = produce_version(&self.io, link);
-            while allowance.opens_ns(now_ns) <= now_ns {
+            while token_bucket.opens_ns(now_ns) <= now_ns {
                 let (links, payloads) = (&mut self.io.links, &mut core.payloads);
                 let (connection, leads) = links.connection_and_leads(link);
                 let records =
@@ -294,19 +294,19 @@ impl ProduceClient {
                 if records == 0 {
                     break;
                 }
-                allowance.take(records * u64::from(self.value_bytes));
+                token_bucket.take(records * u64::from(self.value_bytes));
                 has_sent = true;
             }
             self.io.flush(link, net, events);
             while let Some(request) = self.io.links.link_mut(link).connection.take_unanswered() {
-                let links::Asked::User(token) = request.token else { continue };
+                let broker_connections::RequestKind::User(token) = request.token else { continue };
                 let written_ns = request.written_ns.unwrap_or(now_ns);
                 let follow_up = core.producer.on_written(token, written_ns);
                 recorder.request(written_ns, follow_up.batches, request.bytes as u64);
                 self.wants_turn = self.schedule.is_none() || self.backlog > 0;
             }
         }
-        self.wants_turn |= has_sent && self.is_lean;
+        self.wants_turn |= has_sent && self.fill_in_flight;
         for token in self.io.take_lost() {
             core.producer.on_lost(token, now_ns);
         }
@@ -396,7 +396,7 @@ fn next_due(schedule: &mut Schedule, now_ns: u64, clock: Clock, limit_left: &mut
     Some(t0)
 }
 
-fn admit_scratch(core: &mut Core, intended_ns: &[u64], now_ns: u64, handed: Handed) {
+fn admit_scratch(core: &mut Core, intended_ns: &[u64], now_ns: u64, handed: Admission) {
     let mut rest = intended_ns;
     let taken = core.producer.admit(intended_ns.len() as u64, now_ns, |marks, count| {
         let (mine, others) = rest.split_at(count as usize);

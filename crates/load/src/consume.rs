@@ -5,13 +5,13 @@
 
 mod answers;
 
-use crate::links_io::{AskedFacts, LinksIo};
+use crate::connections_io::{AskedFacts, LinksIo};
 use crate::net::Net;
 use crate::recorder::Recorder;
 use crate::stream::{Clock, Events, Stream, StreamContext, StreamError};
 use crate::wakeups::Wakeups;
 use answers::{Effects, Position, on_fetch, on_offsets};
-use kdyno_kafka::links::{Asked, LinkState, LinksConfig};
+use kdyno_kafka::broker_connections::{ConnectionsConfig, LinkState, RequestKind};
 use kdyno_kafka::messages::{m01_fetch, m02_list_offsets};
 use kdyno_model::plan::{ConsumePlan, StartOffset};
 use kdyno_model::sample::{ClientTotals, Sample, StreamTotals};
@@ -77,8 +77,8 @@ impl ConsumeStream {
     }
 }
 
-fn links_config(plan: &ConsumePlan, context: &StreamContext, index: u32) -> LinksConfig {
-    LinksConfig {
+fn links_config(plan: &ConsumePlan, context: &StreamContext, index: u32) -> ConnectionsConfig {
+    ConnectionsConfig {
         client_id: context.client_id(context.task.client_first + index),
         topic: context.task.topic.clone(),
         bootstrap: context.bootstrap.clone(),
@@ -171,7 +171,7 @@ impl ConsumeClient {
             StartOffset::Earliest => EARLIEST,
             StartOffset::Latest => LATEST,
         };
-        let token = Asked::User(FetchToken::Offsets { version });
+        let token = RequestKind::User(FetchToken::Offsets { version });
         self.io.links.ask(link, token, now_ns, API_KEY, version, |out| {
             m02_list_offsets::encode(
                 &m02_list_offsets::Request { topic, partitions, timestamp_ms },
@@ -200,7 +200,7 @@ impl ConsumeClient {
             topic,
             partitions,
         };
-        let token = Asked::User(FetchToken::Fetch { version });
+        let token = RequestKind::User(FetchToken::Fetch { version });
         self.io.links.ask(link, token, now_ns, API_KEY, version, |out| {
             m01_fetch::encode(&request, version, out);
         });

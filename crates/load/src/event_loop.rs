@@ -37,7 +37,7 @@ pub enum Control {
     /// T0, ns on CLOCK_MONOTONIC.
     Start(u64),
     /// No producer of this worker is left: nothing new will come, catch up and end.
-    Settle,
+    ProducersDone,
     /// End the load, bring home what is in flight, soon.
     Stop,
     /// End at once: nobody listens any more.
@@ -99,20 +99,20 @@ impl EventLoop {
         prepared: &SyncSender<FromWorker>,
         out: &SyncSender<FromWorker>,
     ) -> Result<StreamTotals, LoopError> {
-        let mut course = Course::Connecting;
+        let mut course = StreamState::Connecting;
         let mut events = Events::with_capacity(EVENTS_MAX);
         loop {
-            course = course.heed(stream, control)?;
+            course = course.apply(stream, control)?;
             let now_ns = monotonic_ns();
             stream.turn(&mut self.sockets);
             hand_over(stream, course.t0_ns().unwrap_or(now_ns), out)?;
             match course {
-                Course::Connecting if stream.is_connected() => {
+                StreamState::Connecting if stream.is_connected() => {
                     stream.prepare()?;
                     prepared.send(FromWorker::Prepared).map_err(|_| LoopError::Abandoned)?;
-                    course = Course::Prepared;
+                    course = StreamState::Prepared;
                 }
-                Course::Running { end_ns, t0_ns } if stream.is_done() || now_ns >= end_ns => {
+                StreamState::Running { end_ns, t0_ns } if stream.is_done() || now_ns >= end_ns => {
                     let totals = stream.finish(now_ns);
                     hand_over(stream, t0_ns, out)?;
                     return Ok(totals);
@@ -154,13 +154,13 @@ impl EventLoop {
 
 /// How far a stream's thread is.
 #[derive(Debug, Clone, Copy)]
-enum Course {
+enum StreamState {
     Connecting,
     Prepared,
     Running { t0_ns: u64, end_ns: u64 },
 }
 
-impl Course {
+impl StreamState {
     fn t0_ns(self) -> Option<u64> {
         match self {
             Self::Running { t0_ns, .. } => Some(t0_ns),
@@ -176,7 +176,7 @@ impl Course {
     }
 
     /// Does what the control channel says.
-    fn heed(self, stream: &mut dyn Stream, control: &Receiver<Control>) -> Result<Self, LoopError> {
+    fn apply(self, stream: &mut dyn Stream, control: &Receiver<Control>) -> Result<Self, LoopError> {
         match control.try_recv() {
             Ok(Control::Start(t0_ns)) => {
                 let phases = &stream.context().phases;
@@ -188,7 +188,7 @@ impl Course {
                 stream.start(Clock { t0_ns, measure_ns, load_end_ns });
                 Ok(Self::Running { t0_ns, end_ns })
             }
-            Ok(Control::Settle) => {
+            Ok(Control::ProducersDone) => {
                 stream.stop(monotonic_ns());
                 Ok(self)
             }

@@ -1,25 +1,25 @@
 //! One trial's share of work: from a task to timed operations and interval samples.
 //!
 //! Read in the order of a record's life: [`schedule`] says when it is intended, [`client`] takes it,
-//! [`payload`] says what it carries, [`links_io`] moves its bytes, [`recorder`] counts it, [`worker`] hands
+//! [`payload`] says what it carries, [`connections_io`] moves its bytes, [`recorder`] counts it, [`worker`] hands
 //! the samples on. [`produce`] and [`consume`] are the two kinds of [`stream`]; [`event_loop`] turns them
 //! over the sockets of [`net`], and [`wakeups`] say which of their clients a turn is for.
 //!
 //! Invariant: no clusters, no store, no tokio: plain threads, `mio` and a tick.
 
-pub mod allowance;
 pub mod client;
+pub mod connections_io;
 pub mod consume;
 pub mod event_loop;
 pub mod framing;
 pub mod histo;
-pub mod links_io;
-pub mod marks;
 pub mod net;
 pub mod payload;
 pub mod produce;
+pub mod record_times;
 pub mod recorder;
 pub mod schedule;
 pub mod stream;
+pub mod token_bucket;
 pub mod wakeups;
 pub mod worker;

@@ -6,7 +6,7 @@
 //! buffer still holds its records, of which only the trailers are stamped anew; the checksum is computed
 //! over all of it.
 
-use crate::marks::Marks;
+use crate::record_times::RecordTimes;
 use crate::schedule::mix;
 use bytes::{Bytes, BytesMut};
 use kdyno_kafka::producer::{Bodies, RecordShape, Sealed};
@@ -197,7 +197,13 @@ impl Payloads {
     }
 
     /// The uncompressed body and its sum; for a pooled full batch, the compressed one at once.
-    fn body(&mut self, partition: i32, first: u64, count: u32, marks: &Marks) -> (Bytes, BodySum, bool) {
+    fn body(
+        &mut self,
+        partition: i32,
+        first: u64,
+        count: u32,
+        marks: &RecordTimes,
+    ) -> (Bytes, BodySum, bool) {
         let bytes = self.shape.body_bytes(count) as usize;
         if let Source::Pool { pool, next } = &mut self.source {
             let block = &pool.blocks[*next];
@@ -236,7 +242,7 @@ impl Payloads {
     }
 
     /// Writes the trailers of the batch's records.
-    fn stamp(&self, buffer: &mut BytesMut, partition: i32, first: u64, marks: &Marks) {
+    fn stamp(&self, buffer: &mut BytesMut, partition: i32, first: u64, marks: &RecordTimes) {
         let Source::Unique { run_id, producer, .. } = &self.source else { return };
         let mut trailer = [0u8; TRAILER_BYTES as usize];
         trailer[0..8].copy_from_slice(&run_id.to_be_bytes());
@@ -253,7 +259,7 @@ impl Payloads {
             index += 1;
         };
         for run in &marks.runs {
-            if run.handed == crate::marks::Handed::AtOnce {
+            if run.handed == crate::record_times::Admission::AtOnce {
                 (0..run.count).for_each(|_| put(run.accepted_ns));
             } else {
                 let (mine, rest) = own.split_at(run.count as usize);
@@ -264,8 +270,8 @@ impl Payloads {
     }
 }
 
-impl Bodies<Marks> for Payloads {
-    fn seal(&mut self, partition: i32, first: u64, count: u32, marks: &Marks) -> Sealed {
+impl Bodies<RecordTimes> for Payloads {
+    fn seal(&mut self, partition: i32, first: u64, count: u32, marks: &RecordTimes) -> Sealed {
         let (mut body, mut sum, is_compressed) = self.body(partition, first, count, marks);
         let mut compression = self.compression;
         if compression != Compression::None && !is_compressed {
@@ -301,15 +307,15 @@ impl Bodies<Marks> for Payloads {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::marks::Handed;
+    use crate::record_times::Admission;
     use proptest::prelude::*;
 
-    fn marks(count: u32) -> Marks {
-        let mut marks = Marks::default();
+    fn marks(count: u32) -> RecordTimes {
+        let mut marks = RecordTimes::default();
         let alone = count / 2;
-        marks.push_run(alone, 5_000_000, Handed::AtOnce);
+        marks.push_run(alone, 5_000_000, Admission::AtOnce);
         for index in alone..count {
-            marks.push_run(1, 7_000_000, Handed::OnTick);
+            marks.push_run(1, 7_000_000, Admission::OnTick);
             marks.intended_ns.push(6_000_000 + u64::from(index));
         }
         marks.runs.retain(|run| run.count > 0);

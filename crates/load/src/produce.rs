@@ -1,16 +1,16 @@
 //! A producing stream: schedules come due, clients take records, batches go out, outcomes come home.
 
-use crate::allowance::Allowance;
 use crate::client::ProduceClient;
 use crate::net::Net;
 use crate::payload::{Payloads, Pool, TRAILER_BYTES};
 use crate::recorder::Recorder;
 use crate::schedule::{Schedule, mix};
 use crate::stream::{Clock, Stream, StreamContext, StreamError};
+use crate::token_bucket::TokenBucket;
 use crate::wakeups::Wakeups;
 use kdyno_kafka::producer::{Partitioner, ProducerConfig, RecordShape};
 use kdyno_kafka::records::Compression;
-use kdyno_model::plan::{self, Payload, ProducePlan, Queue, Rate, VALUE_BYTES_MAX};
+use kdyno_model::plan::{self, Fill, Payload, ProducePlan, Rate, VALUE_BYTES_MAX};
 use kdyno_model::sample::{ClientTotals, Sample, StreamTotals};
 use std::rc::Rc;
 
@@ -24,9 +24,9 @@ struct Turns {
     /// Per client: its turn releases what is due.
     releases: Vec<bool>,
     /// Per client: it will not take another record.
-    is_sated: Vec<bool>,
+    is_exhausted: Vec<bool>,
     /// Clients that will take another record.
-    hungry: usize,
+    active: usize,
 }
 
 /// All clients of one producing load item on this worker.
@@ -38,7 +38,7 @@ pub struct ProduceStream {
     /// When each client has something else to do: a batch has lingered, a reply came, a time-out is near.
     wakeups: Wakeups,
     turns: Turns,
-    allowance: Allowance,
+    token_bucket: TokenBucket,
     recorder: Option<Recorder>,
     context: StreamContext,
     plan: ProducePlan,
@@ -74,11 +74,11 @@ impl ProduceStream {
             clients: (0..count as u32).map(|index| ProduceClient::new(index, &plan, &context)).collect(),
             due: Wakeups::none(count),
             wakeups,
-            allowance: Allowance::new(context.task.bytes_per_s_max),
+            token_bucket: TokenBucket::new(context.task.bytes_per_s_max),
             turns: Turns {
                 releases: vec![false; count],
-                is_sated: vec![false; count],
-                hungry: count,
+                is_exhausted: vec![false; count],
+                active: count,
                 ..Turns::default()
             },
             recorder: None,
@@ -113,7 +113,7 @@ impl ProduceStream {
             batch_bytes: settings.batch_bytes,
             linger_ns: settings.linger_ns,
             buffer_bytes: settings.buffer_bytes,
-            is_lean: matches!(self.plan.rate, Rate::Max { queue: Queue::None }),
+            fill_in_flight: matches!(self.plan.rate, Rate::Max { fill: Fill::InFlight }),
             request_bytes_max: settings.request_bytes_max,
             in_flight_max: settings.in_flight_max,
             request_timeout_ns: settings.request_timeout_ns,
@@ -154,7 +154,7 @@ impl ProduceStream {
                 self.turns.clients.push(client);
             }
         }
-        if !self.is_flushing && (is_over || self.turns.hungry == 0) {
+        if !self.is_flushing && (is_over || self.turns.active == 0) {
             self.is_flushing = true;
             self.wakeups.all_now();
         }
@@ -186,21 +186,21 @@ impl ProduceStream {
                 client.admit_backlog(now_ns, clock, recorder);
             }
         }
-        let (allowance, recorder) = (&mut self.allowance, self.recorder.as_mut());
-        client.turn(net, now_ns, self.is_flushing, allowance, recorder, &mut self.context.events);
-        self.wakeups.set(index, client.next_deadline(self.is_flushing, allowance.opens_ns(now_ns)));
+        let (token_bucket, recorder) = (&mut self.token_bucket, self.recorder.as_mut());
+        client.turn(net, now_ns, self.is_flushing, token_bucket, recorder, &mut self.context.events);
+        self.wakeups.set(index, client.next_deadline(self.is_flushing, token_bucket.opens_ns(now_ns)));
         if let Some(clock) = self.clock {
             self.due.set(index, client.next_due(clock));
-            self.turns.note(index, client.is_sated());
+            self.turns.note(index, client.is_exhausted());
         }
     }
 }
 
 impl Turns {
     /// Notes whether a client takes further records.
-    fn note(&mut self, client: usize, is_sated: bool) {
-        let was_sated = std::mem::replace(&mut self.is_sated[client], is_sated);
-        self.hungry = self.hungry + usize::from(was_sated) - usize::from(is_sated);
+    fn note(&mut self, client: usize, is_exhausted: bool) {
+        let was_exhausted = std::mem::replace(&mut self.is_exhausted[client], is_exhausted);
+        self.active = self.active + usize::from(was_exhausted) - usize::from(is_exhausted);
     }
 }
 
@@ -250,7 +250,7 @@ impl Stream for ProduceStream {
             }
             client.set_limit(self.plan.records_max, number, task.clients_total);
             self.due.set(index, client.next_due(clock));
-            self.turns.note(index, client.is_sated());
+            self.turns.note(index, client.is_exhausted());
         }
         self.released_ns = 0;
     }

@@ -5,7 +5,7 @@
 //! run share all but t0, so one loop per batch does.
 
 use crate::histo::{self, Histo};
-use crate::marks::{Handed, Marks, Run};
+use crate::record_times::{Admission, RecordTimes, Run};
 use hdrhistogram::Histogram;
 use kdyno_model::sample::{Counts, Grain, Phase, Sample, Timing};
 use kdyno_model::worker::PhaseSpan;
@@ -147,10 +147,10 @@ impl Recorder {
     }
 
     /// A batch was acknowledged; each of its records has a value of `value_bytes`.
-    pub fn acknowledged(&mut self, marks: &Marks, batch: BatchInstants, value_bytes: u32) {
+    pub fn acknowledged(&mut self, marks: &RecordTimes, batch: BatchInstants, value_bytes: u32) {
         let mut own = marks.intended_ns.as_slice();
         for run in &marks.runs {
-            if run.handed == Handed::AtOnce {
+            if run.handed == Admission::AtOnce {
                 self.group(run, run.accepted_ns, run.count, batch, value_bytes);
                 let response_ns = batch.known_ns - run.accepted_ns;
                 self.seconds[self.last_slot].response.record(response_ns, run.count);
@@ -175,13 +175,13 @@ impl Recorder {
         for &t0 in intended_ns {
             slot.response.record(known_ns - t0, 1);
             match run.handed {
-                Handed::Blocked { since_ns } => {
+                Admission::Blocked { since_ns } => {
                     let handed_ns = t0.max(since_ns);
-                    timings[at(Timing::Lag)].record(handed_ns - t0, 1);
+                    timings[at(Timing::ScheduleDelay)].record(handed_ns - t0, 1);
                     timings[at(Timing::Block)].record(run.accepted_ns - handed_ns, 1);
                 }
-                Handed::OnTick | Handed::AtOnce => {
-                    timings[at(Timing::Lag)].record(run.accepted_ns - t0, 1);
+                Admission::OnTick | Admission::AtOnce => {
+                    timings[at(Timing::ScheduleDelay)].record(run.accepted_ns - t0, 1);
                 }
             }
         }
@@ -197,17 +197,17 @@ impl Recorder {
         let accepted_ns = run.accepted_ns;
         timings[at(Timing::Service)].record(batch.known_ns - accepted_ns, count);
         timings[at(Timing::Linger)].record(batch.sealed_ns - accepted_ns, count);
-        timings[at(Timing::Queue)].record(batch.written_ns - batch.sealed_ns, count);
+        timings[at(Timing::SendWait)].record(batch.written_ns - batch.sealed_ns, count);
         timings[at(Timing::Request)].record(batch.received_ns - batch.written_ns, count);
         timings[at(Timing::Callback)].record(batch.known_ns - batch.received_ns, count);
         match run.handed {
-            Handed::AtOnce => {
-                timings[at(Timing::Lag)].record(0, count);
+            Admission::AtOnce => {
+                timings[at(Timing::ScheduleDelay)].record(0, count);
                 timings[at(Timing::Block)].record(0, count);
             }
-            Handed::OnTick => timings[at(Timing::Block)].record(0, count),
+            Admission::OnTick => timings[at(Timing::Block)].record(0, count),
             // Both are each record's own.
-            Handed::Blocked { .. } => {}
+            Admission::Blocked { .. } => {}
         }
     }
 

@@ -43,12 +43,12 @@ enum Law {
     /// quotient and a carried remainder because a 128-bit division per record costs more than sending it.
     Exact { step_ns: u64, step_rest: u64, rest: u64, divisor: u64 },
     /// Constant arrivals on several pieces: computed from the index, so nothing accumulates.
-    Indexed { course: Course, index: u64, stride: u64 },
+    Indexed { profile: RateProfile, index: u64, stride: u64 },
     /// Poisson arrivals: the position moves on by an exponential share of Λ.
-    Poisson { course: Course, rng: Box<Pcg64>, at: Position },
+    Poisson { profile: RateProfile, rng: Box<Pcg64>, at: Position },
 }
 
-/// A place on the course: a piece, and the time since its start. The fraction of a nanosecond is kept, so
+/// A place on the profile: a piece, and the time since its start. The fraction of a nanosecond is kept, so
 /// gaps do not lose what rounding cuts off.
 #[derive(Debug, Clone, Copy)]
 struct Position {
@@ -57,9 +57,9 @@ struct Position {
     fraction_ns: f64,
 }
 
-/// The course of a rate over time.
+/// The profile of a rate over time.
 #[derive(Debug, Clone)]
-struct Course {
+struct RateProfile {
     pieces: Vec<Piece>,
 }
 
@@ -75,9 +75,9 @@ struct Piece {
     area: f64,
 }
 
-impl Course {
+impl RateProfile {
     fn new(pieces: &[RatePiece], share: f64) -> Self {
-        let mut course = Vec::with_capacity(pieces.len() + 1);
+        let mut profile = Vec::with_capacity(pieces.len() + 1);
         let (mut start_ns, mut area_before) = (0u64, 0.0);
         for (number, piece) in pieces.iter().enumerate() {
             let is_last = number + 1 == pieces.len();
@@ -89,14 +89,14 @@ impl Course {
             let length = piece.length_ns as f64;
             let area = (from_per_ns + to_per_ns) / 2.0 * length;
             let slope = if piece.length_ns == 0 { 0.0 } else { (to_per_ns - from_per_ns) / length };
-            course.push(Piece { start_ns, from_per_ns, slope, area_before, area });
+            profile.push(Piece { start_ns, from_per_ns, slope, area_before, area });
             start_ns += piece.length_ns;
             area_before += area;
         }
         let from_per_ns = pieces.last().map_or(0.0, |piece| piece.to_per_s * share / NS_PER_S);
         let area = if from_per_ns > 0.0 { f64::INFINITY } else { 0.0 };
-        course.push(Piece { start_ns, from_per_ns, slope: 0.0, area_before, area });
-        Self { pieces: course }
+        profile.push(Piece { start_ns, from_per_ns, slope: 0.0, area_before, area });
+        Self { pieces: profile }
     }
 
     /// Λ⁻¹(area) in ns.
@@ -108,7 +108,7 @@ impl Course {
         }
     }
 
-    /// Moves on by `area` of Λ; `None` at the end of a course that ends with rate 0.
+    /// Moves on by `area` of Λ; `None` at the end of a profile that ends with rate 0.
     fn advance(&self, at: &mut Position, mut area: f64) -> Option<u64> {
         loop {
             let piece = &self.pieces[at.piece];
@@ -162,20 +162,20 @@ impl Schedule {
                     return Self::exact(piece.from_per_s, client, clients);
                 }
                 _ => Law::Indexed {
-                    course: Course::new(pieces, 1.0),
+                    profile: RateProfile::new(pieces, 1.0),
                     index: u64::from(client),
                     stride: u64::from(clients),
                 },
             },
             Arrivals::Poisson => Law::Poisson {
-                course: Course::new(pieces, 1.0 / f64::from(clients)),
+                profile: RateProfile::new(pieces, 1.0 / f64::from(clients)),
                 rng: Box::new(Pcg64::seed_from_u64(mix(seed, u64::from(client)))),
                 at: Position { piece: 0, since_ns: 0, fraction_ns: 0.0 },
             },
         };
         let mut schedule = Self { law, next_ns: 0 };
         match &schedule.law {
-            Law::Indexed { course, index, .. } => schedule.next_ns = course.instant(*index as f64),
+            Law::Indexed { profile, index, .. } => schedule.next_ns = profile.instant(*index as f64),
             _ => schedule.advance(),
         }
         schedule
@@ -211,13 +211,13 @@ impl Schedule {
                     self.next_ns += 1;
                 }
             }
-            Law::Indexed { course, index, stride } => {
+            Law::Indexed { profile, index, stride } => {
                 *index += *stride;
-                self.next_ns = course.instant(*index as f64);
+                self.next_ns = profile.instant(*index as f64);
             }
-            Law::Poisson { course, rng, at } => {
+            Law::Poisson { profile, rng, at } => {
                 let unit: f64 = Exp1.sample(rng.as_mut());
-                self.next_ns = course.advance(at, unit).unwrap_or(NEVER);
+                self.next_ns = profile.advance(at, unit).unwrap_or(NEVER);
             }
         }
     }

@@ -147,11 +147,14 @@ fn run(
         }
     });
     drop(prepared);
-    attend(&mut streams, &messages)
+    supervise(&mut streams, &messages)
 }
 
 /// Waits for the streams' end, doing what the lab says meanwhile.
-fn attend(streams: &mut [Running], messages: &Receiver<Incoming>) -> Result<Vec<StreamTotals>, WorkerError> {
+fn supervise(
+    streams: &mut [Running],
+    messages: &Receiver<Incoming>,
+) -> Result<Vec<StreamTotals>, WorkerError> {
     let mut totals = Vec::new();
     let mut producing = streams.iter().filter(|stream| stream.is_producing).count();
     while totals.len() < streams.len() {
@@ -180,7 +183,7 @@ fn attend(streams: &mut [Running], messages: &Receiver<Incoming>) -> Result<Vec<
                 }
                 producing -= usize::from(was_producing);
                 if was_producing && producing == 0 {
-                    streams.iter().for_each(|stream| stream.tell(Control::Settle));
+                    streams.iter().for_each(|stream| stream.tell(Control::ProducersDone));
                 }
             }
         }

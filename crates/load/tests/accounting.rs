@@ -6,7 +6,7 @@ use common::{Load, MS, SECOND, T0, TOPIC, simulate};
 use kdyno_kafka_server::fake_broker::{
     FakeCluster, FakeConfig, Hostile, Service, ServicePer, ServiceTime, Stored,
 };
-use kdyno_model::plan::{Arrivals, Payload, Queue};
+use kdyno_model::plan::{Arrivals, Fill, Payload};
 use kdyno_model::sample::{Grain, Phase, Timing};
 
 const REQUEST_TIMED_OUT: i16 = 7;
@@ -148,23 +148,23 @@ fn without_acknowledgements_written_is_what_counts() {
 
 #[test]
 fn a_closed_loop_keeps_the_buffer_full_and_ends_when_told() {
-    for (queue, payload) in
-        [(Queue::Buffer, Payload::Unique), (Queue::None, Payload::Pooled { pool_bytes: 0 })]
+    for (fill, payload) in
+        [(Fill::Buffer, Payload::Unique), (Fill::InFlight, Payload::Pooled { pool_bytes: 0 })]
     {
-        let load = Load::max(queue).seconds(2.0).with(|plan| plan.payload = payload);
+        let load = Load::max(fill).seconds(2.0).with(|plan| plan.payload = payload);
         let outcome = simulate(&load, FakeCluster::new(config(1, 3)));
         outcome.assert_accounted();
         let counts = outcome.counts();
         assert_eq!(counts.acknowledged, counts.offered);
         // One server at 20 µs a record is busy for the two seconds and for what the buffer still held.
-        assert!(counts.acknowledged >= 95_000, "{queue:?}: {counts:?}");
+        assert!(counts.acknowledged >= 95_000, "{fill:?}: {counts:?}");
         let in_window: u64 = outcome
             .samples
             .iter()
             .filter(|s| s.grain == Grain::Second && s.written_second < 2 && s.phase == Phase::Measure)
             .map(|sample| sample.counts.acknowledged)
             .sum();
-        assert!(in_window.abs_diff(100_000) < 3_000, "{queue:?}: {in_window}");
+        assert!(in_window.abs_diff(100_000) < 3_000, "{fill:?}: {in_window}");
     }
 }
 
@@ -172,10 +172,10 @@ fn a_closed_loop_keeps_the_buffer_full_and_ends_when_told() {
 /// given up for half a minute yet.
 #[test]
 fn a_closed_loop_goes_on_as_soon_as_batches_gave_up() {
-    for queue in [Queue::Buffer, Queue::None] {
+    for fill in [Fill::Buffer, Fill::InFlight] {
         let mut cluster = FakeCluster::new(config(1, 1));
         cluster.script().at(T0 + 2 * SECOND).stall(0, 1_000 * SECOND);
-        let mut load = Load::max(queue).seconds(20.0).with(|plan| {
+        let mut load = Load::max(fill).seconds(20.0).with(|plan| {
             plan.client.buffer_bytes = 256 << 10;
             plan.client.delivery_timeout_ns = 5 * SECOND;
             plan.client.request_timeout_ns = 30 * SECOND;
@@ -187,18 +187,18 @@ fn a_closed_loop_goes_on_as_soon_as_batches_gave_up() {
             let rows = outcome.samples.iter().filter(|s| s.grain == Grain::Second);
             rows.filter(|s| seconds.contains(&s.t0_second)).map(|s| s.counts.offered).sum()
         };
-        assert!(offered_in(0..2) > 0, "{queue:?}");
-        assert_eq!(offered_in(3..6), 0, "{queue:?}: the buffer is full and nothing moves");
+        assert!(offered_in(0..2) > 0, "{fill:?}");
+        assert_eq!(offered_in(3..6), 0, "{fill:?}: the buffer is full and nothing moves");
         // What was taken in the second second gives up in the seventh, what was taken then in the twelfth.
-        assert!(offered_in(6..8) > 0, "{queue:?}: {:?}", outcome.counts());
-        assert!(offered_in(11..13) > 0, "{queue:?}: {:?}", outcome.counts());
+        assert!(offered_in(6..8) > 0, "{fill:?}: {:?}", outcome.counts());
+        assert!(offered_in(11..13) > 0, "{fill:?}: {:?}", outcome.counts());
         assert_eq!(outcome.counts().failed.keys().collect::<Vec<_>>(), ["delivery-timeout"]);
     }
 }
 
 #[test]
 fn a_limit_on_records_is_kept_to_the_record() {
-    for load in [Load::max(Queue::Buffer), Load::open(50_000.0, Arrivals::Constant)] {
+    for load in [Load::max(Fill::Buffer), Load::open(50_000.0, Arrivals::Constant)] {
         let mut load = load.seconds(1_000.0).with(|plan| plan.records_max = Some(100_003));
         load.clients = 4;
         let outcome = simulate(&load, FakeCluster::new(config(3, 6)));

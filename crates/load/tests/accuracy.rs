@@ -232,8 +232,10 @@ fn stages_and_area_are_identities() {
         let stages: u128 = Timing::STAGES.iter().map(|stage| outcome.sum_ns(*stage)).sum();
         let response = outcome.sum_ns(Timing::Response);
         assert_eq!(stages, response);
-        let parts: u128 =
-            [Timing::Service, Timing::Lag, Timing::Block].map(|part| outcome.sum_ns(part)).iter().sum();
+        let parts: u128 = [Timing::Service, Timing::ScheduleDelay, Timing::Block]
+            .map(|part| outcome.sum_ns(part))
+            .iter()
+            .sum();
         assert_eq!(parts, response, "service is what is left of the response after t2");
         assert_eq!(response, area_in_flight(&arrivals(&load), &mut outcome.cluster));
     }

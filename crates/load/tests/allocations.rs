@@ -8,7 +8,7 @@ mod common;
 
 use common::{Load, MS, Outcome, SECOND, T0, TOPIC, is_stream_at_work, simulate};
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, ServicePer, ServiceTime};
-use kdyno_model::plan::{Arrivals, Payload, ProducePlan, Queue};
+use kdyno_model::plan::{Arrivals, Fill, Payload, ProducePlan};
 use kdyno_model::sample::Timing;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -126,9 +126,9 @@ fn a_backlog_allocates_nothing_per_record() {
 
 #[test]
 fn a_closed_loop_allocates_nothing_per_record() {
-    for queue in [Queue::Buffer, Queue::None] {
+    for fill in [Fill::Buffer, Fill::InFlight] {
         let run = |batch_bytes| {
-            let load = Load::max(queue).with(|plan| {
+            let load = Load::max(fill).with(|plan| {
                 plan.client.batch_bytes = batch_bytes;
                 plan.client.buffer_bytes = 16 * u64::from(batch_bytes);
             });
@@ -137,6 +137,6 @@ fn a_closed_loop_allocates_nothing_per_record() {
             counted(&load, cluster(Service::Queue { per: ServicePer::Request, time }))
         };
         // About 9 and 150 records in a batch.
-        assert_none_per_record(&format!("{queue:?}"), run(1 << 10), run(16 << 10));
+        assert_none_per_record(&format!("{fill:?}"), run(1 << 10), run(16 << 10));
     }
 }

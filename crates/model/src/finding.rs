@@ -96,11 +96,11 @@ pub enum Caveat {
         cores: u32,
     },
     /// The load generator's own lag is more than a tenth of the response at p99.
-    LagLarge {
+    ScheduleDelayLarge {
         /// Load item.
         item: String,
         /// ns.
-        lag_ns_p99: u64,
+        schedule_delay_ns_p99: u64,
         /// ns.
         response_ns_p99: u64,
     },
@@ -181,11 +181,11 @@ pub enum Caveat {
 /// Whether a trial's figures may be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Weight {
+pub enum Severity {
     /// Good to know.
     Note,
     /// A reason to doubt.
-    Caveat,
+    Warning,
     /// The figures must not be used.
     Invalid,
 }

@@ -132,10 +132,10 @@ pub const ALL: &[Metric] = &[
 pub const TIMINGS: &[(&str, crate::sample::Timing)] = &[
     ("response", crate::sample::Timing::Response),
     ("service", crate::sample::Timing::Service),
-    ("lag", crate::sample::Timing::Lag),
+    ("schedule_delay", crate::sample::Timing::ScheduleDelay),
     ("block", crate::sample::Timing::Block),
     ("linger", crate::sample::Timing::Linger),
-    ("queue", crate::sample::Timing::Queue),
+    ("send_wait", crate::sample::Timing::SendWait),
     ("request", crate::sample::Timing::Request),
     ("callback", crate::sample::Timing::Callback),
 ];

@@ -263,7 +263,7 @@ pub enum Rate {
     /// Closed loop: a record is admitted the instant buffer space frees.
     Max {
         /// How deep the client's buffer is filled.
-        queue: Queue,
+        fill: Fill,
     },
     /// Open loop: each record has an intended instant.
     Open {
@@ -285,11 +285,11 @@ impl Rate {
 /// How deep a closed loop fills the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Queue {
+pub enum Fill {
     /// Until `buffer.memory` is full, as the Java client behaves.
     Buffer,
-    /// Only what can be sent at once.
-    None,
+    /// Only what can be sent at once: the requests in flight.
+    InFlight,
 }
 
 /// A stretch of the rate's course, linear between its ends.

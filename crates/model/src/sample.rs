@@ -151,13 +151,13 @@ pub enum Timing {
     /// t6 − t2: what a blocking client prints.
     Service,
     /// t1 − t0: how late the load generator itself was.
-    Lag,
+    ScheduleDelay,
     /// t2 − t1: waiting for buffer space.
     Block,
     /// t3 − t2: waiting for the batch.
     Linger,
     /// t4 − t3: waiting for the connection.
-    Queue,
+    SendWait,
     /// t5 − t4: network and broker.
     Request,
     /// t6 − t5: from the response's arrival to the outcome.
@@ -169,16 +169,22 @@ impl Timing {
     pub const ALL: [Timing; 8] = [
         Timing::Response,
         Timing::Service,
-        Timing::Lag,
+        Timing::ScheduleDelay,
         Timing::Block,
         Timing::Linger,
-        Timing::Queue,
+        Timing::SendWait,
         Timing::Request,
         Timing::Callback,
     ];
     /// The stages: they sum to [`Timing::Response`].
-    pub const STAGES: [Timing; 6] =
-        [Timing::Lag, Timing::Block, Timing::Linger, Timing::Queue, Timing::Request, Timing::Callback];
+    pub const STAGES: [Timing; 6] = [
+        Timing::ScheduleDelay,
+        Timing::Block,
+        Timing::Linger,
+        Timing::SendWait,
+        Timing::Request,
+        Timing::Callback,
+    ];
 }
 
 /// A stream's account at its end, over all phases: `offered = acknowledged + failed + unresolved`.

@@ -1,6 +1,6 @@
 //! Which cases there are: profile over params, rows and combinations over that, `--set` over all.
 
-use crate::{Choices, PlanError, by_hand};
+use crate::{Choices, PlanError, set_overrides};
 use kdyno_model::plan::ParamValue;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::{CasesFile, ProfileFile, RowFile};
@@ -51,7 +51,7 @@ pub(crate) fn choose(scenario: &Scenario, choices: &Choices) -> Result<Chosen, P
         Some(profile) if profile.cases.rows.is_some() || profile.cases.vary.is_some() => &profile.cases,
         _ => &typed.cases,
     };
-    let set = set_by_hand(&base, &choices.set)?;
+    let set = overridden(&base, &choices.set)?;
     let rows = combinations(&values, cases_file)?;
     let mut cases: Vec<Case> = Vec::new();
     for mut values in rows {
@@ -96,11 +96,11 @@ fn set_all(values: &mut Values, pairs: &[(Typed, Typed)]) {
 }
 
 /// `--set` takes names of params only. The errors name the option, not the scenario.
-fn set_by_hand(base: &Values, set: &[(String, String)]) -> Result<Vec<(String, Typed)>, PlanError> {
+fn overridden(base: &Values, set: &[(String, String)]) -> Result<Vec<(String, Typed)>, PlanError> {
     let mut found = Vec::new();
     for (name, value) in set {
-        let option = by_hand::option(name, value);
-        let typed = Typed::assumed(value, by_hand::NOWHERE);
+        let option = set_overrides::option(name, value);
+        let typed = Typed::assumed(value, set_overrides::NOWHERE);
         if base.typed(name).is_none() {
             let mut error =
                 unknown_param(&Typed { text: name.clone(), ..typed }, base.names()).in_file(&option);
@@ -182,7 +182,7 @@ fn varying(cases: &[Case], file: &CasesFile, set: &[(String, Typed)]) -> Vec<Str
     let mut found: Vec<String> = Vec::new();
     for name in rows.chain(lists) {
         let differs = cases.iter().any(|case| case.params.get(name) != cases[0].params.get(name));
-        if differs && !found.contains(name) && !set.iter().any(|(by_hand, _)| by_hand == name) {
+        if differs && !found.contains(name) && !set.iter().any(|(set_overrides, _)| set_overrides == name) {
             found.push(name.clone());
         }
     }

@@ -2,8 +2,8 @@
 
 use crate::estimate::{bytes_to_write, expected_seconds};
 use kdyno_model::plan::{
-    Arrivals, CasePlan, ClusterPlan, Isolation, KafkaSource, LoadPlan, Mode, Payload, Plan, ProducePlan,
-    Queue, Rate, Role, StartOffset, Storage, SystemPlan,
+    Arrivals, CasePlan, ClusterPlan, Fill, Isolation, KafkaSource, LoadPlan, Mode, Payload, Plan,
+    ProducePlan, Rate, Role, StartOffset, Storage, SystemPlan,
 };
 use kdyno_scenario::units::{Dimension, Quantity};
 
@@ -142,8 +142,8 @@ fn load(item: &LoadPlan) -> String {
 
 fn sent(produce: &ProducePlan, clients: u32) -> String {
     let rate = match &produce.rate {
-        Rate::Max { queue: Queue::Buffer } => "as fast as the buffer takes records".to_owned(),
-        Rate::Max { queue: Queue::None } => "as fast as requests can be sent".to_owned(),
+        Rate::Max { fill: Fill::Buffer } => "as fast as the buffer takes records".to_owned(),
+        Rate::Max { fill: Fill::InFlight } => "as fast as requests can be sent".to_owned(),
         Rate::Open { pieces, arrivals } => {
             let law = match arrivals {
                 Arrivals::Poisson => "Poisson",

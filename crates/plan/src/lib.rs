@@ -4,7 +4,6 @@
 //! case, checks what only shows together (replicas against brokers, a rate against a target's caps) and
 //! draws the order of the trials. After it nothing fills a default.
 
-mod by_hand;
 mod cases;
 mod client;
 mod describe;
@@ -15,6 +14,7 @@ mod load;
 mod order;
 mod reader;
 mod replaced;
+mod set_overrides;
 mod show;
 mod system;
 
@@ -55,8 +55,9 @@ pub struct Choices {
 /// The first thing that is wrong or impossible, with its place and what is allowed. What a value set by hand
 /// has brought about is named by its option.
 pub fn plan(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
-    make(scenario, choices)
-        .map_err(|error| by_hand::blamed(error, scenario, choices).in_file(scenario.file_name()))
+    make(scenario, choices).map_err(|error| {
+        set_overrides::attribute_error(error, scenario, choices).in_file(scenario.file_name())
+    })
 }
 
 /// Puts a stored plan, whose addresses were redacted, on the target that it was made for.

@@ -5,8 +5,8 @@ use crate::client;
 use crate::reader::Reader;
 use crate::system::MIN_INSYNC;
 use kdyno_model::plan::{
-    Arrivals, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Payload, PhasesPlan, ProducePlan, ProducerSettings,
-    Queue, Rate, RatePiece, Role, StartOffset, SystemPlan, TopicPlan, VALUE_BYTES_MAX,
+    Arrivals, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Payload, PhasesPlan, ProducePlan,
+    ProducerSettings, Rate, RatePiece, Role, StartOffset, SystemPlan, TopicPlan, VALUE_BYTES_MAX,
 };
 use kdyno_scenario::file::{LoadFile, MeasureFile, PayloadFile, ProduceFile, RateFile, RoleFile};
 use kdyno_scenario::input::quoted;
@@ -268,11 +268,11 @@ fn rate(reader: &Reader<'_>, typed: &ProduceFile, clients: u32) -> Result<Rate, 
             steps.iter().map(one).collect::<Result<_, PlanError>>()?
         }
     };
-    // A `queue` beside `$rate` is for the cases in which the param is `max`.
+    // A `fill` beside `$rate` is for the cases in which the param is `max`.
     let inserted = matches!(&typed.rate, RateFile::Plain(rate) if rate.text.contains('$'));
-    if let (Some(queue), false) = (&typed.queue, inserted) {
+    if let (Some(fill), false) = (&typed.fill, inserted) {
         return Err(reader
-            .wrong(queue, "`queue` has a meaning only with `rate: max`")
+            .wrong(fill, "`fill` has a meaning only with `rate: max`")
             .hint("leave it out: with a rate each record waits for buffer space from its intended instant"));
     }
     let arrivals = match &typed.arrivals {
@@ -294,14 +294,14 @@ fn closed(reader: &Reader<'_>, typed: &ProduceFile) -> Result<Rate, PlanError> {
             .wrong(arrivals, "`arrivals` has no meaning with `rate: max`")
             .hint("leave it out: a record is sent the instant buffer space frees"));
     }
-    let queue = match &typed.queue {
-        None => Queue::Buffer,
-        Some(queue) => match reader.word(queue, "queue", &["buffer", "none"])?.as_str() {
-            "none" => Queue::None,
-            _ => Queue::Buffer,
+    let fill = match &typed.fill {
+        None => Fill::Buffer,
+        Some(fill) => match reader.word(fill, "fill", &["buffer", "in-flight"])?.as_str() {
+            "in-flight" => Fill::InFlight,
+            _ => Fill::Buffer,
         },
     };
-    Ok(Rate::Max { queue })
+    Ok(Rate::Max { fill })
 }
 
 /// The `phases` section.

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
 use kdyno_model::plan::{
-    Arrivals, Isolation, Payload, Plan, Queue, Rate, RatePiece, Role, SystemPlan, TrialRef,
+    Arrivals, Fill, Isolation, Payload, Plan, Rate, RatePiece, Role, SystemPlan, TrialRef,
 };
 use kdyno_plan::{Choices, bytes_to_write, expected_seconds, plan, replaced, volume_bytes};
 use kdyno_scenario::Scenario;
@@ -138,8 +138,8 @@ fn rates_of_every_kind() {
     let flat = |per_s: f64, length_ns: u64| RatePiece { from_per_s: per_s, to_per_s: per_s, length_ns };
     let Rate::Open { pieces, arrivals } = rate("rate: 5k/s each") else { panic!("open") };
     assert_eq!((pieces[0].from_per_s, arrivals), (10_000.0, Arrivals::Poisson));
-    assert_eq!(rate("rate: max"), Rate::Max { queue: Queue::Buffer });
-    assert_eq!(rate("rate: max, queue: none"), Rate::Max { queue: Queue::None });
+    assert_eq!(rate("rate: max"), Rate::Max { fill: Fill::Buffer });
+    assert_eq!(rate("rate: max, fill: in-flight"), Rate::Max { fill: Fill::InFlight });
     let Rate::Open { pieces, .. } =
         rate("rate: {ramp: {from: 0/s, to: 600/min, over: 1m}}, arrivals: constant")
     else {

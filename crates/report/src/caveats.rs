@@ -5,7 +5,7 @@
 use crate::figures::{case_label, trial_label};
 use crate::input::TrialCaveat;
 use crate::units;
-use kdyno_model::finding::{Caveat, Weight};
+use kdyno_model::finding::{Caveat, Severity};
 use kdyno_model::metric::Unit;
 use kdyno_model::plan::{Plan, TrialRef};
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Worded {
     /// How heavy it is.
-    pub weight: Weight,
+    pub severity: Severity,
     /// What is doubtful: a sentence that starts with a lower-case word and has no full stop.
     pub what: String,
     /// What to do about it; empty when there is nothing to do.
@@ -23,30 +23,30 @@ pub struct Worded {
     pub concerns: String,
 }
 
-/// A weight as the reader sees it.
+/// A severity as the reader sees it.
 #[must_use]
-pub fn weight_name(weight: Weight) -> &'static str {
-    match weight {
-        Weight::Note => "note",
-        Weight::Caveat => "caveat",
-        Weight::Invalid => "invalid",
+pub fn severity_name(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Note => "note",
+        Severity::Warning => "caveat",
+        Severity::Invalid => "invalid",
     }
 }
 
 /// Groups and words a run's caveats, the heaviest first.
 #[must_use]
 pub fn worded(plan: &Plan, caveats: &[TrialCaveat]) -> Vec<Worded> {
-    let mut groups: BTreeMap<(std::cmp::Reverse<Weight>, u8, String), Vec<&TrialCaveat>> = BTreeMap::new();
+    let mut groups: BTreeMap<(std::cmp::Reverse<Severity>, u8, String), Vec<&TrialCaveat>> = BTreeMap::new();
     for caveat in caveats {
         let (kind, of) = group_of(&caveat.2);
         groups.entry((std::cmp::Reverse(caveat.1), kind, of)).or_default().push(caveat);
     }
     let word_group =
-        |((weight, _, _), group): ((std::cmp::Reverse<Weight>, u8, String), Vec<&TrialCaveat>)| {
+        |((severity, _, _), group): ((std::cmp::Reverse<Severity>, u8, String), Vec<&TrialCaveat>)| {
             let members: Vec<&Caveat> = group.iter().map(|(_, _, caveat)| caveat).collect();
             let (what, advice) = words(&members);
             let trials: BTreeSet<TrialRef> = group.iter().map(|(trial, _, _)| *trial).collect();
-            Worded { weight: weight.0, what, advice, concerns: concerns(plan, &trials) }
+            Worded { severity: severity.0, what, advice, concerns: concerns(plan, &trials) }
         };
     groups.into_iter().map(word_group).collect()
 }
@@ -72,7 +72,7 @@ pub fn kind(caveat: &Caveat) -> &'static str {
         Caveat::HostShared { .. } => "host-shared",
         Caveat::FetchErrors { .. } => "fetch-errors",
         Caveat::RecordsSkipped { .. } => "records-skipped",
-        Caveat::LagLarge { .. } => "lag-large",
+        Caveat::ScheduleDelayLarge { .. } => "lag-large",
         Caveat::SharedProcessors { .. } => "shared-processors",
         Caveat::Steal { .. } => "steal",
         Caveat::OtherLoad { .. } => "other-load",
@@ -129,7 +129,7 @@ fn group_of(caveat: &Caveat) -> (u8, String) {
         Caveat::RecordsSkipped { item, .. } => (10, item.clone()),
         Caveat::ThreadBusy { thread, .. } => (11, thread.clone()),
         Caveat::WorkerBusy { .. } => (12, String::new()),
-        Caveat::LagLarge { item, .. } => (13, item.clone()),
+        Caveat::ScheduleDelayLarge { item, .. } => (13, item.clone()),
         Caveat::HostShared { detail } => (14, detail.clone()),
         Caveat::Steal { .. } => (15, String::new()),
         Caveat::OtherLoad { .. } => (16, String::new()),
@@ -198,7 +198,7 @@ fn what(first: &Caveat, group: &[&Caveat]) -> String {
             "{item}: the outcome of {} records was still open when the drain ended; they lie above every quantile",
             over(units::count)
         ),
-        Caveat::LagLarge { item, .. } => what_lag(item, group),
+        Caveat::ScheduleDelayLarge { item, .. } => what_lag(item, group),
         Caveat::ThreadBusy { thread, .. } => format!(
             "the load generator's thread {thread} used {} of a core: it may be the limit itself",
             over(percent_of_core)
@@ -247,8 +247,8 @@ fn what_lag(item: &str, group: &[&Caveat]) -> String {
         range(
             group,
             |c| match c {
-                Caveat::LagLarge { lag_ns_p99, response_ns_p99, .. } => {
-                    Some(if response { *response_ns_p99 } else { *lag_ns_p99 } as f64)
+                Caveat::ScheduleDelayLarge { schedule_delay_ns_p99, response_ns_p99, .. } => {
+                    Some(if response { *response_ns_p99 } else { *schedule_delay_ns_p99 } as f64)
                 }
                 _ => None,
             },
@@ -298,7 +298,7 @@ fn what_plain(caveat: &Caveat) -> String {
         | Caveat::RecordsSkipped { .. }
         | Caveat::ThreadBusy { .. }
         | Caveat::WorkerBusy { .. }
-        | Caveat::LagLarge { .. }
+        | Caveat::ScheduleDelayLarge { .. }
         | Caveat::OtherLoad { .. }
         | Caveat::Steal { .. } => String::new(),
     }
@@ -336,7 +336,7 @@ fn advice(caveat: &Caveat) -> &'static str {
         Caveat::ThreadBusy { .. } | Caveat::WorkerBusy { .. } => {
             "use fewer clients or larger batches, pooled payloads, or a machine of its own for the load"
         }
-        Caveat::LagLarge { .. } => {
+        Caveat::ScheduleDelayLarge { .. } => {
             "read the latencies as upper bounds, or lower the rate until the lag is small"
         }
         Caveat::SharedProcessors { .. } => {

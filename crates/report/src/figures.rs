@@ -1,7 +1,7 @@
 //! Findings by their address, and what repeats of a case say together.
 
 use crate::input::TrialCaveat;
-use kdyno_model::finding::{Finding, Value, Weight};
+use kdyno_model::finding::{Finding, Severity, Value};
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::plan::{CasePlan, Plan, TrialRef};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +24,7 @@ impl<'a> Figures<'a> {
             .collect();
         let invalid = caveats
             .iter()
-            .filter(|(_, weight, _)| *weight == Weight::Invalid)
+            .filter(|(_, severity, _)| *severity == Severity::Invalid)
             .map(|(trial, _, _)| *trial)
             .collect();
         let mut repeats: BTreeMap<u32, Vec<TrialRef>> = BTreeMap::new();

@@ -1,13 +1,13 @@
 //! What a report is made of: everything is handed in, nothing is looked up.
 
-use kdyno_model::finding::{Caveat, Finding, Weight};
+use kdyno_model::finding::{Caveat, Finding, Severity};
 use kdyno_model::plan::{Plan, TrialRef};
 use kdyno_model::run::{Event, RunEnd, RunHeader, TrialStart};
 use kdyno_model::sample::NoiseReading;
 use kdyno_model::series::TrialSeries;
 
 /// A caveat with the trial it concerns and what it does to the trial's figures.
-pub type TrialCaveat = (TrialRef, Weight, Caveat);
+pub type TrialCaveat = (TrialRef, Severity, Caveat);
 
 /// One run's evidence, already turned into findings and series.
 #[derive(Debug, Clone, Copy)]

@@ -55,11 +55,11 @@ struct RunDocument {
     /// What the noise probe showed before a trial: one second of spinning, sleeping and loopback round trips.
     noise: Vec<Noise>,
     /// Reasons to doubt the findings.
-    caveats: Vec<Doubt>,
+    caveats: Vec<CaveatDocument>,
     /// Every number, of the measure phase.
-    findings: Vec<Figure>,
+    findings: Vec<FindingDocument>,
     /// What happened, in the order of time: disconnects, a process that ended, why a trial was cut short.
-    events: Vec<Happening>,
+    events: Vec<EventDocument>,
     /// What somebody published, beside which ours are set; not measured here.
     published: Option<PublishedFigures>,
     /// The whole plan with every setting, as the run file keeps it; its form follows the program's version.
@@ -132,13 +132,13 @@ struct Noise {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-struct Doubt {
+struct CaveatDocument {
     /// Index of the case, from 0.
     case: u32,
     /// Repeat, from 0.
     repeat: u32,
     /// `note`, `caveat` or `invalid` (the trial's figures must not be used).
-    weight: String,
+    severity: String,
     /// Which doubt, e.g. `shared-processors`.
     kind: String,
     /// The same in words.
@@ -147,7 +147,7 @@ struct Doubt {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-struct Figure {
+struct FindingDocument {
     /// Index of the case, from 0.
     case: u32,
     /// Repeat, from 0.
@@ -167,7 +167,7 @@ struct Figure {
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-struct Happening {
+struct EventDocument {
     /// Index of the case, from 0; null outside of trials.
     case: Option<u32>,
     /// Repeat, from 0; null outside of trials.
@@ -293,8 +293,8 @@ fn noise((trial, reading): &(TrialRef, NoiseReading)) -> Noise {
     }
 }
 
-fn happening((trial, event): &(Option<TrialRef>, Event)) -> Happening {
-    Happening {
+fn happening((trial, event): &(Option<TrialRef>, Event)) -> EventDocument {
+    EventDocument {
         case: trial.map(|trial| trial.case),
         repeat: trial.map(|trial| trial.repeat),
         at_unix_ns: event.at_unix_ns.to_string(),
@@ -305,24 +305,24 @@ fn happening((trial, event): &(Option<TrialRef>, Event)) -> Happening {
     }
 }
 
-fn doubt((trial, weight, caveat): &crate::TrialCaveat) -> Doubt {
-    Doubt {
+fn doubt((trial, severity, caveat): &crate::TrialCaveat) -> CaveatDocument {
+    CaveatDocument {
         case: trial.case,
         repeat: trial.repeat,
-        weight: caveats::weight_name(*weight).to_owned(),
+        severity: caveats::severity_name(*severity).to_owned(),
         kind: caveats::kind(caveat).to_owned(),
         message: caveats::single(caveat),
     }
 }
 
-fn figure(finding: &kdyno_model::finding::Finding) -> Figure {
+fn figure(finding: &kdyno_model::finding::Finding) -> FindingDocument {
     let (value, at_least) = match finding.value {
         Number::Is(number) => (Some(number), false),
         Number::AtLeast(number) => (Some(number), true),
         Number::None => (None, false),
     };
     let value = value.filter(|number| number.is_finite());
-    Figure {
+    FindingDocument {
         case: finding.trial.case,
         repeat: finding.trial.repeat,
         subject: finding.of.subject.clone(),

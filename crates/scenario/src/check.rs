@@ -308,7 +308,7 @@ fn load_values<'f>(item: &'f LoadFile, found: &mut Vec<&'f Typed>) {
         RoleFile::Produce(produce) => produce,
     };
     found.push(&produce.value);
-    found.extend(produce.queue.iter().chain(&produce.arrivals));
+    found.extend(produce.fill.iter().chain(&produce.arrivals));
     match &produce.rate {
         RateFile::Plain(typed) => found.push(typed),
         RateFile::Ramp { from, to, over } => found.extend([from, to, over]),

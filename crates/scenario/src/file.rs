@@ -134,7 +134,7 @@ pub enum RoleFile {
 pub struct ProduceFile {
     pub rate: RateFile,
     /// Only when typed: it has no meaning with a rate.
-    pub queue: Option<Typed>,
+    pub fill: Option<Typed>,
     /// Only when typed: it has no meaning with `rate: max`.
     pub arrivals: Option<Typed>,
     pub value: Typed,
@@ -411,7 +411,7 @@ fn load(node: &Node) -> Result<LoadFile, InputError> {
 fn produce(fields: &Fields<'_>) -> Result<ProduceFile, InputError> {
     Ok(ProduceFile {
         rate: rate(fields)?,
-        queue: opt(fields, "queue", |node| scalar(node, "queue"))?,
+        fill: opt(fields, "fill", |node| scalar(node, "fill"))?,
         arrivals: opt(fields, "arrivals", |node| scalar(node, "arrivals"))?,
         value: fields.required("value")?,
         payload: match fields.get("payload") {

@@ -253,8 +253,8 @@ pub static PRODUCE: Section = Section {
              the client's buffer takes them)",
         ),
         or(
-            "queue",
-            Kind::Choice(&["buffer", "none"]),
+            "fill",
+            Kind::Choice(&["buffer", "in-flight"]),
             "buffer",
             "with `rate: max`: fill `buffer.memory` as the Java client does, or only what can be sent at once",
         ),

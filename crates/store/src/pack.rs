@@ -274,10 +274,10 @@ fn timing_code(timing: Timing) -> u8 {
     match timing {
         Timing::Response => 0,
         Timing::Service => 1,
-        Timing::Lag => 2,
+        Timing::ScheduleDelay => 2,
         Timing::Block => 3,
         Timing::Linger => 4,
-        Timing::Queue => 5,
+        Timing::SendWait => 5,
         Timing::Request => 6,
         Timing::Callback => 7,
     }

@@ -8,7 +8,7 @@ use crate::error::StoreError;
 use crate::opening::{self, Opened};
 use crate::pack::{self, PackError};
 use crate::{rows, schema};
-use kdyno_model::finding::{Caveat, Finding, Value, Weight};
+use kdyno_model::finding::{Caveat, Finding, Severity, Value};
 use kdyno_model::metric::Address;
 use kdyno_model::plan::TrialRef;
 use kdyno_model::run::{Event, RunEnd, RunHeader, RunStatus, StreamInfo, TrialStart};
@@ -218,11 +218,11 @@ impl RunFile {
     }
 
     /// The reasons to doubt that were found when the run was made, by trial.
-    pub fn caveats(&self) -> Result<Vec<(TrialRef, Weight, Caveat)>, StoreError> {
-        let sql = "SELECT trial, weight, caveat_json FROM caveat ORDER BY trial, rowid";
+    pub fn caveats(&self) -> Result<Vec<(TrialRef, Severity, Caveat)>, StoreError> {
+        let sql = "SELECT trial, severity, caveat_json FROM caveat ORDER BY trial, rowid";
         self.rows("caveat", sql, [], |row| {
-            let weights = [Weight::Note, Weight::Caveat, Weight::Invalid];
-            Ok((trial(row, 0)?, name_of(row, 1, &weights, rows::weight_name)?, json(row, 2)?))
+            let severities = [Severity::Note, Severity::Warning, Severity::Invalid];
+            Ok((trial(row, 0)?, name_of(row, 1, &severities, rows::severity_name)?, json(row, 2)?))
         })
     }
 

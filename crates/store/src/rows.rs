@@ -1,7 +1,7 @@
 //! One function per kind of row: how a value is laid into its table.
 
 use crate::pack;
-use kdyno_model::finding::{Caveat, Finding, Value, Weight};
+use kdyno_model::finding::{Caveat, Finding, Severity, Value};
 use kdyno_model::plan::TrialRef;
 use kdyno_model::run::{Event, RunEnd, RunHeader, RunStatus, TrialStart};
 use kdyno_model::sample::{Grain, NoiseReading, Phase, ProbeReading, Sample, StreamTotals};
@@ -61,11 +61,11 @@ pub(crate) fn role_name(role: SeriesRole) -> &'static str {
     }
 }
 
-pub(crate) fn weight_name(weight: Weight) -> &'static str {
-    match weight {
-        Weight::Note => "note",
-        Weight::Caveat => "caveat",
-        Weight::Invalid => "invalid",
+pub(crate) fn severity_name(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Note => "note",
+        Severity::Warning => "caveat",
+        Severity::Invalid => "invalid",
     }
 }
 
@@ -207,7 +207,7 @@ pub(crate) fn log(connection: &Connection, subject: &str, excerpt: &str) -> Resu
 pub(crate) fn findings(
     connection: &Connection,
     findings: &[Finding],
-    caveats: &[(TrialRef, Weight, Caveat)],
+    caveats: &[(TrialRef, Severity, Caveat)],
 ) -> Result {
     let trials: BTreeSet<i64> = findings
         .iter()
@@ -234,10 +234,10 @@ pub(crate) fn findings(
             value,
         ])?;
     }
-    for (trial, weight, caveat) in caveats {
+    for (trial, severity, caveat) in caveats {
         connection.execute(
             "INSERT INTO caveat VALUES (?1, ?2, ?3)",
-            params![trial_key(*trial), weight_name(*weight), serde_json::to_string(caveat)?],
+            params![trial_key(*trial), severity_name(*severity), serde_json::to_string(caveat)?],
         )?;
     }
     Ok(())

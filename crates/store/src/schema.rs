@@ -105,7 +105,7 @@ CREATE TABLE finding (
 ) STRICT;
 CREATE TABLE caveat (
     trial INTEGER NOT NULL,
-    weight TEXT NOT NULL,
+    severity TEXT NOT NULL,
     caveat_json TEXT NOT NULL
 ) STRICT;
 CREATE TABLE run_end (

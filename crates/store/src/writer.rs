@@ -11,7 +11,7 @@
 use crate::error::StoreError;
 use crate::rows::{self, RowError};
 use crate::{fold, reserve, schema};
-use kdyno_model::finding::{Caveat, Finding, Weight};
+use kdyno_model::finding::{Caveat, Finding, Severity};
 use kdyno_model::plan::TrialRef;
 use kdyno_model::run::{Event, RunEnd, RunHeader, TrialStart};
 use kdyno_model::sample::{NoiseReading, ProbeReading, Sample, StreamTotals};
@@ -54,7 +54,7 @@ enum Message {
     Noise(TrialRef, Box<NoiseReading>),
     Totals(TrialRef, Vec<StreamTotals>),
     Log(String, String),
-    Findings(Vec<Finding>, Vec<(TrialRef, Weight, Caveat)>),
+    Findings(Vec<Finding>, Vec<(TrialRef, Severity, Caveat)>),
     End(Box<RunEnd>),
 }
 
@@ -139,7 +139,7 @@ impl RunWriter {
     pub fn findings(
         &self,
         findings: &[Finding],
-        caveats: &[(TrialRef, Weight, Caveat)],
+        caveats: &[(TrialRef, Severity, Caveat)],
     ) -> Result<(), StoreError> {
         self.send(Message::Findings(findings.to_vec(), caveats.to_vec()))
     }

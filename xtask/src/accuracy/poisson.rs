@@ -45,7 +45,7 @@ pub fn run(bench: &Bench) -> anyhow::Result<Vec<Row>> {
         Row::new(&test, figure, truth, format!("{value:.2}"), of_spread(value))
     };
     let lag_row = |quantile: &str, share: f64| -> anyhow::Result<Row> {
-        let lag_us = outcome.number(&format!("lag_ns.{quantile}"))? / 1e3;
+        let lag_us = outcome.number(&format!("schedule_delay_ns.{quantile}"))? / 1e3;
         let perfect_us = perfect_lag_us(f64::from(RATE_PER_S), share);
         let figure = format!("lag {quantile}, µs (a loop that wakes without delay, {TICK_US} µs apart)");
         let above = format!("{:+.0} µs", lag_us - perfect_us);

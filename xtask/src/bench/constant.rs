@@ -44,14 +44,15 @@ impl Figures {
 
     fn add_sleeper(&mut self, printed: &str, cpu_share: f64) -> anyhow::Result<()> {
         let printed: Value = serde_json::from_str(printed).context("the sleep loop printed no JSON")?;
-        let lag = |name: &str| printed["lag_ns"][name].as_f64().context("the sleep loop printed no lag");
+        let lag =
+            |name: &str| printed["schedule_delay_ns"][name].as_f64().context("the sleep loop printed no lag");
         self.push(lag("p50")?, lag("p99")?, cpu_share);
         Ok(())
     }
 
     fn add(&mut self, outcome: &Outcome, load: &Load) -> anyhow::Result<()> {
         let share = outcome.cpu_s / outcome.number("seconds")?;
-        self.push(outcome.number("lag_ns.p50")?, outcome.number("lag_ns.p99")?, share);
+        self.push(outcome.number("schedule_delay_ns.p50")?, outcome.number("schedule_delay_ns.p99")?, share);
         let expected = f64::from(RATE_PER_S) * f64::from(load.seconds);
         let count = |name: &str| outcome.number(name);
         let (offered, acknowledged) = (count("offered")?, count("acknowledged")?);

@@ -144,10 +144,10 @@ mod tests {
     #[test]
     fn figures_are_read_by_name_and_missing_ones_are_named() {
         let text = r#"{"acknowledged": 2000000, "seconds": 2.0, "acked_per_s": 1e6,
-                       "lag_ns": {"p50": 100, "p99": 900}}"#;
+                       "schedule_delay_ns": {"p50": 100, "p99": 900}}"#;
         let outcome = Outcome { cpu_s: 0.5, ..Outcome::parse(text).expect("a good document") };
         assert!((outcome.cpu_us_per_record() - 0.25).abs() < 1e-12);
-        assert!((outcome.number("lag_ns.p99").expect("present") - 900.0).abs() < 1e-9);
+        assert!((outcome.number("schedule_delay_ns.p99").expect("present") - 900.0).abs() < 1e-9);
         assert!(outcome.number("response_ns.p99").is_err());
         assert!(outcome.number_or_nan("rss").is_nan());
         assert!(outcome.per_second("offered").is_err());

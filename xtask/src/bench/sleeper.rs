@@ -12,7 +12,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 const MAX_RECORDS: u64 = 100_000_000;
 
 /// Wakes at every tick (absolute deadlines), takes what is due of a constant schedule, and prints
-/// how late it was as JSON: `released`, `lag_ns.p50`, `lag_ns.p99`.
+/// how late it was as JSON: `released`, `schedule_delay_ns.p50`, `schedule_delay_ns.p99`.
 pub fn run(tick_ns: u64, rate_per_s: u64, seconds: u64) -> anyhow::Result<()> {
     let total = rate_per_s.checked_mul(seconds).filter(|total| (1..=MAX_RECORDS).contains(total));
     let total = total.context("rate × seconds is out of bounds")?;
@@ -35,7 +35,7 @@ pub fn run(tick_ns: u64, rate_per_s: u64, seconds: u64) -> anyhow::Result<()> {
     lags_ns.sort_unstable();
     let quantile = |share: f64| lags_ns[((lags_ns.len() - 1) as f64 * share) as usize];
     let lag = json!({"p50": quantile(0.5), "p99": quantile(0.99), "max": quantile(1.0)});
-    println!("{}", json!({"released": released, "lag_ns": lag}));
+    println!("{}", json!({"released": released, "schedule_delay_ns": lag}));
     Ok(())
 }
 

@@ -4,11 +4,11 @@
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 use kdyno_analysis::TrialEvidence;
-use kdyno_model::finding::{Caveat, Finding, Value, Weight};
+use kdyno_model::finding::{Caveat, Finding, Severity, Value};
 use kdyno_model::plan::{
-    Arrivals, CasePlan, ClusterPlan, Compression, ConsumePlan, KafkaSource, LoadPlan, Mode, Partitioner,
-    Payload, PhasesPlan, ProducePlan, ProducerSettings, Queue, Rate, RatePiece, Role, StartOffset, Storage,
-    SystemPlan, TopicPlan, TrialRef,
+    Arrivals, CasePlan, ClusterPlan, Compression, ConsumePlan, Fill, KafkaSource, LoadPlan, Mode,
+    Partitioner, Payload, PhasesPlan, ProducePlan, ProducerSettings, Rate, RatePiece, Role, StartOffset,
+    Storage, SystemPlan, TopicPlan, TrialRef,
 };
 use kdyno_model::run::{Event, StreamInfo};
 use kdyno_model::sample::{
@@ -213,10 +213,10 @@ impl Trial {
     }
 
     /// The caveats without the two that every trial of this plan has: local, on two processors, with readers.
-    pub fn caveats(&self) -> Vec<(Weight, Caveat)> {
+    pub fn caveats(&self) -> Vec<(Severity, Caveat)> {
         let mut caveats = kdyno_analysis::trial::findings(&self.evidence()).unwrap().1;
-        let shared = (Weight::Caveat, Caveat::SharedProcessors { processors: 2 });
-        let assigned = (Weight::Note, Caveat::AssignedNotGroup { item: "readers".to_owned() });
+        let shared = (Severity::Warning, Caveat::SharedProcessors { processors: 2 });
+        let assigned = (Severity::Note, Caveat::AssignedNotGroup { item: "readers".to_owned() });
         let before = caveats.len();
         caveats.retain(|caveat| *caveat != shared && *caveat != assigned);
         assert_eq!(caveats.len() + 2, before, "processors are shared, partitions assigned");
@@ -302,7 +302,7 @@ fn case() -> CasePlan {
 }
 
 pub fn closed_loop() -> Rate {
-    Rate::Max { queue: Queue::Buffer }
+    Rate::Max { fill: Fill::Buffer }
 }
 
 fn writers() -> LoadPlan {

@@ -80,7 +80,7 @@ impl<M: Default> Producer<M> {
     /// Records the current partition's open batch can still take; opens one when there is none. `None` when
     /// the buffer has no room for another.
     fn room(&mut self, now_ns: u64) -> Option<u32> {
-        if self.config.is_lean && !self.find_lean_partition() {
+        if self.config.fill_in_flight && !self.find_lean_partition() {
             return None;
         }
         let queue = &mut self.partitions[self.sticky];

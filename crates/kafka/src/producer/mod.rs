@@ -7,9 +7,9 @@
 //! batch is sealed, so what waits in the buffer takes no memory but its marks.
 
 mod accumulator;
+mod non_empty;
 mod sender;
 mod shape;
-mod waiting;
 
 pub use accumulator::{Batch, Sealed};
 pub use sender::{DELIVERY_TIMEOUT, FollowUp, Outcome, Token};
@@ -18,10 +18,10 @@ pub use shape::RecordShape;
 use crate::messages::m00_produce;
 use accumulator::PartitionQueue;
 use bytes::{Bytes, BytesMut};
+use non_empty::NonEmptyPartitions;
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
 use sender::InFlight;
-use waiting::Waiting;
 
 /// Which partition a record without a key goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +48,7 @@ pub struct ProducerConfig {
     /// `buffer.memory`.
     pub buffer_bytes: u64,
     /// Whether admission stops as soon as a full batch waits, instead of when the buffer is full.
-    pub is_lean: bool,
+    pub fill_in_flight: bool,
     /// `max.request.size`.
     pub request_bytes_max: u32,
     /// `max.in.flight.requests.per.connection`.
@@ -83,7 +83,7 @@ pub struct Producer<M> {
     batch_cost_bytes: u64,
     partitions: Vec<PartitionQueue<M>>,
     /// Partitions with batches; one that was emptied by a time-out may still be in it.
-    waiting: Waiting,
+    waiting: NonEmptyPartitions,
     /// Buffer in use.
     used_bytes: u64,
     sticky: usize,
@@ -110,7 +110,7 @@ impl<M: Default> Producer<M> {
             batch_records_max,
             batch_cost_bytes: one_batch.max(u64::from(config.batch_bytes)),
             partitions: (0..partitions.max(1)).map(|_| PartitionQueue::default()).collect(),
-            waiting: Waiting::none(partitions.max(1)),
+            waiting: NonEmptyPartitions::none(partitions.max(1)),
             used_bytes: 0,
             sticky: 0,
             sticky_left_bytes: 0,

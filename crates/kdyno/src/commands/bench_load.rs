@@ -11,7 +11,7 @@ use hdrhistogram::serialization::Deserializer;
 use kdyno_load::framing::{read_frame, write_frame};
 use kdyno_load::net::monotonic_ns;
 use kdyno_model::plan::{
-    Arrivals, Compression, Partitioner, Payload, ProducePlan, ProducerSettings, Queue, Rate, RatePiece,
+    Arrivals, Compression, Fill, Partitioner, Payload, ProducePlan, ProducerSettings, Rate, RatePiece,
 };
 use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamTotals, Timing, series};
 use kdyno_model::worker::{FromWorker, PhaseSpan, StreamRole, StreamTask, ToWorker, WorkerTask};
@@ -169,7 +169,7 @@ fn report(args: &BenchLoadArgs, totals: &StreamTotals, seen: &Seen, cpu_s: (f64,
         "requests": counts.requests,
         "response_ns": seen.quantiles(Timing::Response),
         "service_ns": seen.quantiles(Timing::Service),
-        "lag_ns": seen.quantiles(Timing::Lag),
+        "schedule_delay_ns": seen.quantiles(Timing::ScheduleDelay),
         "t0_monotonic_ns": seen.t0_monotonic_ns,
         "per_second": seen.per_second(),
         "rss_bytes_max": seen.rss_bytes_max,
@@ -212,8 +212,8 @@ fn task(args: &BenchLoadArgs, rate: Rate) -> WorkerTask {
 /// `max`, `lean` or a number.
 fn rate(args: &BenchLoadArgs) -> Result<Rate, Failure> {
     match args.rate.as_str() {
-        "max" => Ok(Rate::Max { queue: Queue::Buffer }),
-        "lean" => Ok(Rate::Max { queue: Queue::None }),
+        "max" => Ok(Rate::Max { fill: Fill::Buffer }),
+        "lean" => Ok(Rate::Max { fill: Fill::InFlight }),
         number => {
             let per_s: f64 =
                 number.parse().ok().filter(|per_s: &f64| per_s.is_finite() && *per_s > 0.0).ok_or_else(

@@ -5,7 +5,7 @@
 
 use crate::cli::QuickArgs;
 use crate::environment::Environment;
-use crate::execution::{self, Planned, drawn};
+use crate::execution::{self, Planned, random_u64};
 use crate::failure::{Failure, Outcome};
 use kdyno_kafka::admin::Admin;
 use kdyno_model::address::is_address;
@@ -43,7 +43,7 @@ pub(crate) fn quick(args: &QuickArgs) -> Outcome {
     let (target, brokers) = look(&args.bootstrap_server)?;
     let text = scenario_text(args, args.replicas.unwrap_or(REPLICAS.min(brokers)));
     let scenario = Scenario::parse(&text, "quick")?;
-    let choices = Choices { profile: None, set: Vec::new(), seed: Some(drawn()), target: Some(target) };
+    let choices = Choices { profile: None, set: Vec::new(), seed: Some(random_u64()), target: Some(target) };
     let plan = kdyno_plan::plan(&scenario, &choices)?;
     let planned = Planned {
         plan,

@@ -2,11 +2,11 @@
 
 use crate::cli::{ExecutionArgs, RunArgs, ScenarioArgs};
 use crate::environment::{Environment, runs_dir};
-use crate::execution::{self, Planned, drawn};
+use crate::execution::{self, Planned, random_u64};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::progress::text_options;
 use crate::{out, scenario_source};
-use kdyno_lab::Remark;
+use kdyno_lab::Note;
 use kdyno_plan::{Choices, Replaced};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
@@ -37,7 +37,7 @@ pub(crate) fn plan(
     let choices = Choices {
         profile: args.profile.clone(),
         set: args.set.clone(),
-        seed: Some(seed.unwrap_or_else(drawn)),
+        seed: Some(seed.unwrap_or_else(random_u64)),
         target,
     };
     let plan = kdyno_plan::plan(&scenario, &choices)?;
@@ -47,15 +47,15 @@ pub(crate) fn plan(
 }
 
 /// Says that a scenario's `system` is not used, and which params mean less than their author may think.
-fn in_place_of_system(replaced: Replaced) -> Vec<Remark> {
+fn in_place_of_system(replaced: Replaced) -> Vec<Note> {
     let target = replaced.target;
     let fact = format!("target {target} takes the place of the scenario's `system`, which is not used");
     let doubt = |name: String| {
-        Remark::Warning(format!(
+        Note::Warning(format!(
             "param `{name}` is used in `system`, whose place target {target} takes: there it has no effect"
         ))
     };
-    std::iter::once(Remark::Fact(fact)).chain(replaced.params.into_iter().map(doubt)).collect()
+    std::iter::once(Note::Fact(fact)).chain(replaced.params.into_iter().map(doubt)).collect()
 }
 
 /// Reads a target file, and the properties file it names.
@@ -95,11 +95,13 @@ fn dry_run(planned: &Planned, args: &ExecutionArgs) -> Outcome {
     let plan = &planned.plan;
     let folder = runs_dir(args.out.as_deref())?;
     let remarks = match Environment::read() {
-        Ok(environment) => kdyno_lab::look(plan, &folder, &environment.temp_dir, &environment.testbed),
+        Ok(environment) => {
+            kdyno_lab::dry_run_checks(plan, &folder, &environment.temp_dir, &environment.testbed)
+        }
         // The plan needs no environment; a run does.
         Err(failure) => {
             let hint = failure.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
-            vec![Remark::Warning(format!("{}{hint}", failure.message))]
+            vec![Note::Warning(format!("{}{hint}", failure.message))]
         }
     };
     if args.json {
@@ -107,7 +109,7 @@ fn dry_run(planned: &Planned, args: &ExecutionArgs) -> Outcome {
             .map_err(|e| Failure::tool(format!("could not write the plan as JSON: {e}")))?;
         out::json(&json)?;
         for remark in planned.remarks.iter().chain(&remarks) {
-            if let Remark::Warning(text) = remark {
+            if let Note::Warning(text) = remark {
                 out::note(&format!("warning: {text}"));
             }
         }
@@ -123,10 +125,10 @@ fn dry_run(planned: &Planned, args: &ExecutionArgs) -> Outcome {
     Ok(Exit::Done)
 }
 
-fn lines(remarks: &[Remark]) -> String {
-    let line = |remark: &Remark| match remark {
-        Remark::Fact(fact) => format!("  {fact}\n"),
-        Remark::Warning(doubt) => format!("  warning: {doubt}\n"),
+fn lines(remarks: &[Note]) -> String {
+    let line = |remark: &Note| match remark {
+        Note::Fact(fact) => format!("  {fact}\n"),
+        Note::Warning(doubt) => format!("  warning: {doubt}\n"),
     };
     remarks.iter().map(line).collect()
 }

@@ -3,8 +3,8 @@
 //! An error is told once, until the partition answers something else: a retry that fails in the same way is no
 //! news. Every batch's checksum is computed, as the Java consumer does unless it is told not to.
 
+use kdyno_kafka::broker_connections;
 use kdyno_kafka::errors::ErrorCode;
-use kdyno_kafka::links;
 use kdyno_kafka::messages::{m01_fetch, m02_list_offsets};
 use kdyno_kafka::records;
 use kdyno_kafka::wire::WireError;
@@ -101,7 +101,7 @@ pub(super) fn on_offsets(
     retry_ns: u64,
     effects: &mut Effects,
 ) -> Result<(), WireError> {
-    let body = links::body(frame, m02_list_offsets::API_KEY, version)?;
+    let body = broker_connections::body(frame, m02_list_offsets::API_KEY, version)?;
     let response = m02_list_offsets::Response::decode(body, version)?;
     for answer in response.topics.iter().flat_map(|topic| &topic.partitions) {
         let Some(position) = positions.iter_mut().find(|position| position.partition == answer.id) else {
@@ -125,7 +125,7 @@ pub(super) fn on_fetch(
     retry_ns: u64,
     effects: &mut Effects,
 ) -> Result<(), WireError> {
-    let body = links::body(frame, m01_fetch::API_KEY, version)?;
+    let body = broker_connections::body(frame, m01_fetch::API_KEY, version)?;
     let error = m01_fetch::decode(body, version, |answer| {
         let Some(position) = positions.iter_mut().find(|position| position.partition == answer.partition)
         else {

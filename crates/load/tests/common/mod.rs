@@ -9,7 +9,7 @@ use kdyno_load::net::{ConnectionId, Net};
 use kdyno_load::produce::ProduceStream;
 use kdyno_load::stream::{Clock, Events, Stream, StreamContext};
 use kdyno_model::plan::{
-    Arrivals, Compression, ConsumePlan, Partitioner, Payload, ProducePlan, ProducerSettings, Queue, Rate,
+    Arrivals, Compression, ConsumePlan, Fill, Partitioner, Payload, ProducePlan, ProducerSettings, Rate,
     RatePiece, StartOffset,
 };
 use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamTotals, Timing};
@@ -158,8 +158,8 @@ impl Load {
         Self::of(Rate::Open { pieces, arrivals })
     }
 
-    pub fn max(queue: Queue) -> Self {
-        Self::of(Rate::Max { queue })
+    pub fn max(fill: Fill) -> Self {
+        Self::of(Rate::Max { fill })
     }
 
     fn of(rate: Rate) -> Self {

@@ -1,7 +1,7 @@
 //! The tables of the page: caveats, the scenario's table, every trial's figures, facts.
 
 use crate::case_table::{CaseTable, Cell, Column};
-use crate::caveats::{Worded, weight_name};
+use crate::caveats::{Worded, severity_name};
 use crate::figures::{Figures, trial_label};
 use crate::input::ReportInput;
 use crate::terminal::{ours_text, range_text, table_notes};
@@ -31,8 +31,8 @@ pub fn doubts(worded: &[Worded]) -> Markup {
                 h2 id="read-first" { "Read first" }
                 ul class="doubts" {
                     @for doubt in worded {
-                        li class=(weight_name(doubt.weight)) {
-                            b { (weight_name(doubt.weight)) }
+                        li class=(severity_name(doubt.severity)) {
+                            b { (severity_name(doubt.severity)) }
                             (doubt.what) "."
                             @if !doubt.concerns.is_empty() { " " span class="concerns" { "Concerns " (doubt.concerns) "." } }
                             @if !doubt.advice.is_empty() { " " span class="advice" { "→ " (doubt.advice) "." } }

@@ -5,9 +5,8 @@ use crate::grid::{TextOptions, Tone, wrap};
 use crate::terminal::first_line;
 use crate::units;
 use kdyno_model::plan::{
-    Arrivals, CasePlan, ClusterPlan, Compression, ConsumePlan, Isolation, KafkaSource, LoadPlan, Mode,
-    Partitioner, Payload, Plan, ProducePlan, ProducerSettings, Queue, Rate, Role, StartOffset, Storage,
-    SystemPlan,
+    Arrivals, CasePlan, ClusterPlan, Compression, ConsumePlan, Fill, Isolation, KafkaSource, LoadPlan, Mode,
+    Partitioner, Payload, Plan, ProducePlan, ProducerSettings, Rate, Role, StartOffset, Storage, SystemPlan,
 };
 use std::collections::BTreeMap;
 
@@ -236,10 +235,12 @@ fn load_lines(name: &str, load: &LoadPlan) -> Vec<String> {
 
 fn rate_text(rate: &Rate, clients: u32) -> String {
     match rate {
-        Rate::Max { queue: Queue::Buffer } => {
+        Rate::Max { fill: Fill::Buffer } => {
             "rate max (closed loop, the client's buffer kept full)".to_owned()
         }
-        Rate::Max { queue: Queue::None } => "rate max (closed loop, nothing queued in the client)".to_owned(),
+        Rate::Max { fill: Fill::InFlight } => {
+            "rate max (closed loop, nothing queued in the client)".to_owned()
+        }
         Rate::Open { pieces, arrivals } => {
             let law = match arrivals {
                 Arrivals::Poisson => "Poisson arrivals",

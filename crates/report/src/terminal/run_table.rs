@@ -1,7 +1,7 @@
 //! The end of a run as text: one printer for every scenario.
 
 use crate::case_table::{CaseTable, Cell, Column, NOT_TESTED, Row, case_table};
-use crate::caveats::{self, Worded, weight_name};
+use crate::caveats::{self, Worded, severity_name};
 use crate::figures::{Figures, trial_label};
 use crate::grid::{GridColumn, TextOptions, Tone, grid, wrap};
 use crate::input::TrialCaveat;
@@ -9,7 +9,7 @@ use crate::trials::{
     CONSUME_RATES, PRODUCE_LATENCIES, PRODUCE_OUTCOMES, PRODUCE_RATES, Shown, StreamRow, stream_rows,
 };
 use crate::units;
-use kdyno_model::finding::{Finding, Value, Weight};
+use kdyno_model::finding::{Finding, Severity, Value};
 use kdyno_model::plan::{Plan, Published, TrialRef};
 
 /// The whole result: head, caveats, the scenario's table, every trial's figures.
@@ -61,9 +61,10 @@ pub fn trial_summary(
         out.push_str(&wrap(&format!("{}, {line}", trial_label(plan, trial)), options.columns(), 4));
         out.push('\n');
     }
-    for (_, weight, caveat) in caveats.iter().filter(|(of, weight, _)| *of == trial && *weight > Weight::Note)
+    for (_, severity, caveat) in
+        caveats.iter().filter(|(of, severity, _)| *of == trial && *severity > Severity::Note)
     {
-        let line = format!("    {}: {}", weight_name(*weight), caveats::single(caveat));
+        let line = format!("    {}: {}", severity_name(*severity), caveats::single(caveat));
         let wrapped = wrap(&line, options.columns().saturating_sub(4), 4);
         out.push_str(&format!("    {wrapped}\n"));
     }
@@ -93,17 +94,17 @@ fn caveat_text(worded: &[Worded], options: &TextOptions) -> String {
     }
     let mut out = format!("{}\n", options.paint("Read first", Tone::Strong));
     for doubt in worded {
-        let tone = match doubt.weight {
-            Weight::Note => Tone::Faint,
-            Weight::Caveat => Tone::Warn,
-            Weight::Invalid => Tone::Bad,
+        let tone = match doubt.severity {
+            Severity::Note => Tone::Faint,
+            Severity::Warning => Tone::Warn,
+            Severity::Invalid => Tone::Bad,
         };
         let concerns =
             if doubt.concerns.is_empty() { String::new() } else { format!(" [{}]", doubt.concerns) };
         let advice = if doubt.advice.is_empty() { String::new() } else { format!(" → {}", doubt.advice) };
         let text = wrap(&format!("{}{concerns}{advice}", doubt.what), options.columns() - INDENT, 0);
         for (index, line) in text.lines().enumerate() {
-            let name = if index == 0 { weight_name(doubt.weight) } else { "" };
+            let name = if index == 0 { severity_name(doubt.severity) } else { "" };
             let name = format!("{name:<width$}", width = INDENT);
             out.push_str(&options.paint(&name, tone));
             out.push_str(line);

@@ -1,6 +1,6 @@
 //! A small run, made by hand: two cases of three published rows, two repeats each, all doubts included.
 
-use kdyno_model::finding::{Caveat, Finding, Value, Weight};
+use kdyno_model::finding::{Caveat, Finding, Severity, Value};
 use kdyno_model::metric::Address;
 use kdyno_model::plan::*;
 use kdyno_model::run::{Event, RunEnd, RunHeader, RunStatus, TrialStart};
@@ -215,19 +215,22 @@ fn stream_findings(of: TrialRef, rate: f64) -> Vec<Finding> {
 fn caveats() -> Vec<TrialCaveat> {
     let mut out = Vec::new();
     for of in plan().order {
-        out.push((of, Weight::Caveat, Caveat::SharedProcessors { processors: 2 }));
-        out.push((of, Weight::Note, Caveat::AssignedNotGroup { item: "readers".to_owned() }));
+        out.push((of, Severity::Warning, Caveat::SharedProcessors { processors: 2 }));
+        out.push((of, Severity::Note, Caveat::AssignedNotGroup { item: "readers".to_owned() }));
     }
     for of in [trial(1, 0), trial(1, 1)] {
         let item = || "writers".to_owned();
         let reason = "delivery-timeout".to_owned();
-        out.push((of, Weight::Caveat, Caveat::Failures { item: item(), reason, records: 120 }));
+        out.push((of, Severity::Warning, Caveat::Failures { item: item(), reason, records: 120 }));
     }
-    let lag =
-        Caveat::LagLarge { item: "writers".to_owned(), lag_ns_p99: 900_000, response_ns_p99: 5_000_000 };
-    out.push((trial(0, 1), Weight::Caveat, lag));
+    let lag = Caveat::ScheduleDelayLarge {
+        item: "writers".to_owned(),
+        schedule_delay_ns_p99: 900_000,
+        response_ns_p99: 5_000_000,
+    };
+    out.push((trial(0, 1), Severity::Warning, lag));
     let late = Caveat::OfferedNotAchieved { item: "writers".to_owned(), share: 0.9167 };
-    out.push((trial(1, 1), Weight::Invalid, late));
+    out.push((trial(1, 1), Severity::Invalid, late));
     out
 }
 

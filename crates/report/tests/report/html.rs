@@ -1,7 +1,7 @@
 //! The HTML page.
 
 use crate::fixture::{run, trial};
-use kdyno_model::finding::{Caveat, Weight};
+use kdyno_model::finding::{Caveat, Severity};
 use kdyno_model::run::RunStatus;
 use kdyno_report::html::page;
 
@@ -49,8 +49,8 @@ fn every_text_from_outside_is_escaped() {
     run.trials[0].command_lines.insert(evil(), vec![evil()]);
     let event = &mut run.events[0].1;
     (event.kind, event.subject, event.detail) = (evil(), evil(), evil());
-    run.caveats.push((trial(0, 0), Weight::Caveat, Caveat::ProcessDied { subject: evil() }));
-    run.caveats.push((trial(0, 0), Weight::Caveat, Caveat::CutShort { reason: evil() }));
+    run.caveats.push((trial(0, 0), Severity::Warning, Caveat::ProcessDied { subject: evil() }));
+    run.caveats.push((trial(0, 0), Severity::Warning, Caveat::CutShort { reason: evil() }));
     run.series[0].streams[1].name = evil();
     run.series[0].cpu[0].subject = evil();
 

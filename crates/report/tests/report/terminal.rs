@@ -1,7 +1,7 @@
 //! Reports as text.
 
 use crate::fixture::{finding, plan, run, trial};
-use kdyno_model::finding::{Caveat, Value, Weight};
+use kdyno_model::finding::{Caveat, Severity, Value};
 use kdyno_model::plan::{Plan, Role};
 use kdyno_model::sample::Phase;
 use kdyno_report::terminal::{LiveState, TextOptions, live_line, plan_text, run_table, trial_summary};
@@ -58,7 +58,7 @@ fn one_trial() -> Plan {
 fn one_case_has_neither_labels_nor_published_columns() {
     let plan = one_trial();
     let findings: Vec<_> = run().findings.into_iter().filter(|f| f.trial == trial(0, 0)).collect();
-    let caveats = [(trial(0, 0), Weight::Caveat, Caveat::SharedProcessors { processors: 2 })];
+    let caveats = [(trial(0, 0), Severity::Warning, Caveat::SharedProcessors { processors: 2 })];
     insta::assert_snapshot!(run_table(&plan, &findings, &caveats, &NARROW));
 }
 
@@ -77,7 +77,7 @@ fn an_invalid_repeat_does_not_count_when_another_is_valid() {
         finding(trial(0, 1), "writers.acked_per_s", Value::Is(900.0)),
     ];
     let broken = Caveat::AccountingBroken { item: "writers".to_owned(), difference: 7 };
-    let text = run_table(&plan, &findings, &[(trial(0, 1), Weight::Invalid, broken)], &WIDE);
+    let text = run_table(&plan, &findings, &[(trial(0, 1), Severity::Invalid, broken)], &WIDE);
     assert!(text.contains("100/s (1 of 2)"), "{text}");
 }
 

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
-use kdyno_model::finding::{Caveat, Finding, Value, Weight};
+use kdyno_model::finding::{Caveat, Finding, Severity, Value};
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::plan::{
     Arrivals, CasePlan, ClusterPlan, Compression, ConsumePlan, Isolation, KafkaSource, LoadPlan, Mode,
@@ -171,7 +171,7 @@ pub fn sample(sequence: u64) -> Sample {
             ..Counts::default()
         },
         histograms: BTreeMap::from([(Timing::Response, vec![sequence as u8; 90])]),
-        sums_ns: BTreeMap::from([(Timing::Response, u128::from(u64::MAX) * 3), (Timing::Lag, 5)]),
+        sums_ns: BTreeMap::from([(Timing::Response, u128::from(u64::MAX) * 3), (Timing::ScheduleDelay, 5)]),
     }
 }
 
@@ -233,10 +233,10 @@ pub fn findings() -> Vec<Finding> {
     ]
 }
 
-pub fn caveats() -> Vec<(TrialRef, Weight, Caveat)> {
+pub fn caveats() -> Vec<(TrialRef, Severity, Caveat)> {
     vec![
-        (TRIAL, Weight::Invalid, Caveat::AccountingBroken { item: "writers".into(), difference: -1 }),
-        (TRIAL, Weight::Note, Caveat::ClosedLoop { item: "writers".into() }),
+        (TRIAL, Severity::Invalid, Caveat::AccountingBroken { item: "writers".into(), difference: -1 }),
+        (TRIAL, Severity::Note, Caveat::ClosedLoop { item: "writers".into() }),
     ]
 }
 

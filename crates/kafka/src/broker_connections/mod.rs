@@ -7,7 +7,7 @@
 
 mod types;
 
-pub use types::{Asked, Link, LinkError, LinkEvent, LinkState, LinksConfig};
+pub use types::{ConnectionsConfig, Link, LinkError, LinkEvent, LinkState, RequestKind};
 
 use crate::connection::Connection;
 use crate::errors::ErrorCode;
@@ -23,8 +23,8 @@ const LINKS_MAX: usize = 4096;
 
 /// The links of one client.
 #[derive(Debug)]
-pub struct Links<T> {
-    config: LinksConfig,
+pub struct BrokerConnections<T> {
+    config: ConnectionsConfig,
     links: Vec<Link<T>>,
     /// Leader of each partition, −1: none known. Empty until metadata came.
     leaders: Vec<i32>,
@@ -38,9 +38,9 @@ pub struct Links<T> {
     events: Vec<LinkEvent>,
 }
 
-impl<T> Links<T> {
-    /// Links that know only the bootstrap addresses.
-    pub fn new(config: LinksConfig) -> Self {
+impl<T> BrokerConnections<T> {
+    /// BrokerConnections that know only the bootstrap addresses.
+    pub fn new(config: ConnectionsConfig) -> Self {
         let mut links = Self {
             links: Vec::new(),
             leaders: Vec::new(),
@@ -119,7 +119,7 @@ impl<T> Links<T> {
     pub fn connection_and_leads(
         &mut self,
         link: usize,
-    ) -> (&mut Connection<Asked<T>>, impl Fn(usize) -> bool) {
+    ) -> (&mut Connection<RequestKind<T>>, impl Fn(usize) -> bool) {
         let leader_links = &self.leader_links;
         let leads = move |partition: usize| leader_links.get(partition) == Some(&Some(link));
         (&mut self.links[link].connection, leads)
@@ -153,23 +153,30 @@ impl<T> Links<T> {
 
     /// The socket of a link is connected: greets.
     pub fn on_connected(&mut self, link: usize, now_ns: u64) {
-        self.links[link].state = LinkState::Greeting;
+        self.links[link].state = LinkState::Handshake;
         self.greet(link, m18_api_versions::VERSION_MAX, now_ns);
     }
 
     fn greet(&mut self, link: usize, version: i16, now_ns: u64) {
         let request =
             m18_api_versions::Request { software_name: "kdyno", software_version: env!("CARGO_PKG_VERSION") };
-        self.ask(link, Asked::ApiVersions { version }, now_ns, m18_api_versions::API_KEY, version, |out| {
-            m18_api_versions::encode(&request, version, out);
-        });
+        self.ask(
+            link,
+            RequestKind::ApiVersions { version },
+            now_ns,
+            m18_api_versions::API_KEY,
+            version,
+            |out| {
+                m18_api_versions::encode(&request, version, out);
+            },
+        );
     }
 
     /// Sends a request of which the body is appended by `body`.
     pub fn ask(
         &mut self,
         link: usize,
-        asked: Asked<T>,
+        asked: RequestKind<T>,
         now_ns: u64,
         api_key: i16,
         version: i16,
@@ -199,9 +206,9 @@ impl<T> Links<T> {
         let mut lost = Vec::new();
         for request in closed.connection.close() {
             match request.token {
-                Asked::User(token) => lost.push(token),
-                Asked::Metadata { .. } => self.metadata_asked = false,
-                Asked::ApiVersions { .. } => {}
+                RequestKind::User(token) => lost.push(token),
+                RequestKind::Metadata { .. } => self.metadata_asked = false,
+                RequestKind::ApiVersions { .. } => {}
             }
         }
         self.metadata_wanted = true;
@@ -223,13 +230,13 @@ impl<T> Links<T> {
             let Some(reply) = self.links[link].connection.next_reply()? else { return Ok(()) };
             let written_ns = reply.request.written_ns.unwrap_or(now_ns);
             match reply.request.token {
-                Asked::User(token) => each(token, written_ns, reply.request.bytes, reply.frame)?,
-                Asked::ApiVersions { version } => {
+                RequestKind::User(token) => each(token, written_ns, reply.request.bytes, reply.frame)?,
+                RequestKind::ApiVersions { version } => {
                     let body = body(reply.frame, m18_api_versions::API_KEY, version)?;
                     let response = m18_api_versions::Response::decode(body, version)?;
                     self.on_greeted(link, &response, version, now_ns)?;
                 }
-                Asked::Metadata { version } => {
+                RequestKind::Metadata { version } => {
                     let body = body(reply.frame, m03_metadata::API_KEY, version)?;
                     let response = m03_metadata::Response::decode(body, version)?;
                     self.on_metadata(response, now_ns);
@@ -322,7 +329,7 @@ impl<T> Links<T> {
         let range = m03_metadata::VERSION_MIN..=m03_metadata::VERSION_MAX;
         let Ok(version) = self.links[link].versions.negotiate(m03_metadata::API_KEY, range) else { return };
         let topic = self.config.topic.clone();
-        self.ask(link, Asked::Metadata { version }, now_ns, m03_metadata::API_KEY, version, |out| {
+        self.ask(link, RequestKind::Metadata { version }, now_ns, m03_metadata::API_KEY, version, |out| {
             let topics = [topic.as_str()];
             m03_metadata::encode(
                 &m03_metadata::Request { topics: Some(&topics), create_missing: false },

@@ -10,7 +10,7 @@ const MB: u64 = 1_000_000;
 
 /// One thing that a look at the host shows, a lowercase sentence.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Remark {
+pub enum Note {
     /// What will be so.
     Fact(String),
     /// What would stop the run or spoil it.
@@ -20,9 +20,14 @@ pub enum Remark {
 /// Looks at the host as a run of the plan would: Kafka's download, disk, memory, the folder of the run file.
 /// `work_dir` is where the clusters' data will lie; neither folder need exist.
 #[must_use]
-pub fn look(plan: &Plan, run_folder: &Path, work_dir: &Path, environment: &Environment) -> Vec<Remark> {
+pub fn dry_run_checks(
+    plan: &Plan,
+    run_folder: &Path,
+    work_dir: &Path,
+    environment: &Environment,
+) -> Vec<Note> {
     let mut remarks = Vec::new();
-    let mut add = |remark: Remark| {
+    let mut add = |remark: Note| {
         if !remarks.contains(&remark) {
             remarks.push(remark);
         }
@@ -31,11 +36,11 @@ pub fn look(plan: &Plan, run_folder: &Path, work_dir: &Path, environment: &Envir
         if let KafkaSource::Release(version) = &cluster.kafka
             && distribution::is_fetched_first(environment, &cluster.kafka)
         {
-            add(Remark::Fact(format!("Kafka {version} is not in the cache and is downloaded first")));
+            add(Note::Fact(format!("Kafka {version} is not in the cache and is downloaded first")));
         }
     }
     for folders in all_folders(plan, work_dir, environment) {
-        add(Remark::Fact(disk(plan, &folders, work_dir, environment)));
+        add(Note::Fact(disk(plan, &folders, work_dir, environment)));
     }
     for (case, cluster) in local(plan) {
         if let Err(error) = room(plan, case, cluster, work_dir, environment) {
@@ -43,25 +48,23 @@ pub fn look(plan: &Plan, run_folder: &Path, work_dir: &Path, environment: &Envir
         }
     }
     if plan.cases.iter().any(|case| matches!(case.system, SystemPlan::Attached(_))) {
-        add(Remark::Fact(attached(plan)));
+        add(Note::Fact(attached(plan)));
     }
     if let Some((heaps, free)) = heaps(plan) {
         let fact = format!("memory: heaps of {} MB, {} MB free", heaps / MB, free / MB);
-        add(preflight::memory_doubt(heaps, free).map_or(Remark::Fact(fact), Remark::Warning));
+        add(preflight::memory_doubt(heaps, free).map_or(Note::Fact(fact), Note::Warning));
     }
     add(match preflight::check_writable(run_folder) {
-        Ok(()) if run_folder.is_dir() => {
-            Remark::Fact(format!("the run file goes to {}", run_folder.display()))
-        }
-        Ok(()) => Remark::Fact(format!("the run file goes to {}, which is made", run_folder.display())),
+        Ok(()) if run_folder.is_dir() => Note::Fact(format!("the run file goes to {}", run_folder.display())),
+        Ok(()) => Note::Fact(format!("the run file goes to {}, which is made", run_folder.display())),
         Err(error) => warning(&error),
     });
     remarks
 }
 
-fn warning(error: &TestbedError) -> Remark {
+fn warning(error: &TestbedError) -> Note {
     let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
-    Remark::Warning(format!("{error}{hint}"))
+    Note::Warning(format!("{error}{hint}"))
 }
 
 /// Each set of folders in which the logs of a case's cluster will lie.
@@ -136,10 +139,10 @@ mod tests {
         std::fs::write(temp.path().join("file"), "").expect("write");
         let environment = Environment::in_folder(temp.path());
         let (mut facts, mut warnings) = (Vec::new(), Vec::new());
-        for remark in look(&plan, &temp.path().join(out), &temp.path().join("work"), &environment) {
+        for remark in dry_run_checks(&plan, &temp.path().join(out), &temp.path().join("work"), &environment) {
             match remark {
-                Remark::Fact(text) => facts.push(text),
-                Remark::Warning(text) => warnings.push(text),
+                Note::Fact(text) => facts.push(text),
+                Note::Warning(text) => warnings.push(text),
             }
         }
         assert_eq!(std::fs::read_dir(temp.path()).expect("temp").count(), 1, "a look makes nothing");

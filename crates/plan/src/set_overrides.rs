@@ -14,7 +14,7 @@ pub(crate) fn option(name: &str, value: &str) -> String {
 
 /// The error under the name of the `--set` options without which it would not have come up, and the place
 /// in the scenario behind it. Planning is pure and quick, so it is done again without each of them.
-pub(crate) fn blamed(error: PlanError, scenario: &Scenario, choices: &Choices) -> PlanError {
+pub(crate) fn attribute_error(error: PlanError, scenario: &Scenario, choices: &Choices) -> PlanError {
     if choices.set.is_empty() || !error.file.is_empty() {
         return error;
     }
@@ -26,7 +26,7 @@ pub(crate) fn blamed(error: PlanError, scenario: &Scenario, choices: &Choices) -
     if remains_with(&[]) {
         return error;
     }
-    let named = culprits(choices.set.len(), &remains_with);
+    let named = causes(choices.set.len(), &remains_with);
     let options = named.iter().map(|at| &choices.set[*at]).map(|(name, value)| option(name, value));
     let options: Vec<String> = options.collect();
     let place = error.place.filter(|place| *place != NOWHERE);
@@ -42,7 +42,7 @@ pub(crate) fn blamed(error: PlanError, scenario: &Scenario, choices: &Choices) -
 
 /// Those of `count` options that the error goes back to: those without which it would not have come up; where
 /// several bring it about by themselves, these; else the last ones that do so together.
-fn culprits(count: usize, remains_with: &dyn Fn(&[usize]) -> bool) -> Vec<usize> {
+fn causes(count: usize, remains_with: &dyn Fn(&[usize]) -> bool) -> Vec<usize> {
     let mut left: Vec<usize> = (0..count).collect();
     let without = |all: &[usize], at: usize| -> Vec<usize> {
         all.iter().copied().filter(|other| *other != at).collect()

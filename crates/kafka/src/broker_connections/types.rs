@@ -7,7 +7,7 @@ use thiserror::Error;
 
 /// Settings of a client's links. Times in ns.
 #[derive(Debug, Clone)]
-pub struct LinksConfig {
+pub struct ConnectionsConfig {
     /// `client.id`.
     pub client_id: String,
     /// The one topic.
@@ -26,7 +26,7 @@ pub struct LinksConfig {
 
 /// What is asked over a link: the link's own questions, and the user's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked<T> {
+pub enum RequestKind<T> {
     /// What the broker speaks.
     ApiVersions {
         /// Version of the request.
@@ -41,7 +41,7 @@ pub enum Asked<T> {
     User(T),
 }
 
-impl From<crate::producer::Token> for Asked<crate::producer::Token> {
+impl From<crate::producer::Token> for RequestKind<crate::producer::Token> {
     fn from(token: crate::producer::Token) -> Self {
         Self::User(token)
     }
@@ -61,7 +61,7 @@ pub enum LinkState {
         since_ns: u64,
     },
     /// ApiVersions is asked.
-    Greeting,
+    Handshake,
     /// Usable.
     Up,
 }
@@ -78,7 +78,7 @@ pub struct Link<T> {
     /// How far it is.
     pub state: LinkState,
     /// Its queues.
-    pub connection: Connection<Asked<T>>,
+    pub connection: Connection<RequestKind<T>>,
     /// What the broker speaks; valid when up.
     pub versions: VersionMap,
     pub(super) failures: u32,

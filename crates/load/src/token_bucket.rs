@@ -6,7 +6,7 @@ const NS_PER_S: i128 = 1_000_000_000;
 /// may leave a debt: whatever piled up, in a stall say, what goes out within any t seconds is at most what the
 /// cap allows in t + 1, and one request.
 #[derive(Debug, Clone, Copy)]
-pub struct Allowance {
+pub struct TokenBucket {
     /// Value bytes per second; `None`: no cap.
     bytes_per_s: Option<u64>,
     /// What is in the bucket, in billionths of a byte, as of `at_ns`.
@@ -14,7 +14,7 @@ pub struct Allowance {
     at_ns: u64,
 }
 
-impl Allowance {
+impl TokenBucket {
     /// A full bucket.
     pub fn new(bytes_per_s: Option<u64>) -> Self {
         let level = bytes_per_s.map_or(0, |rate| i128::from(rate) * NS_PER_S);
@@ -49,19 +49,19 @@ mod tests {
 
     #[test]
     fn without_a_cap_everything_goes() {
-        let mut allowance = Allowance::new(None);
-        allowance.take(u64::MAX);
-        assert_eq!(allowance.opens_ns(7), 0);
+        let mut token_bucket = TokenBucket::new(None);
+        token_bucket.take(u64::MAX);
+        assert_eq!(token_bucket.opens_ns(7), 0);
     }
 
     #[test]
     fn over_any_time_it_gives_the_cap_and_one_second_more() {
-        let mut allowance = Allowance::new(Some(1000));
+        let mut token_bucket = TokenBucket::new(Some(1000));
         let (mut now_ns, mut given) = (50 * S, 0);
         while now_ns < 60 * S {
-            let opens_ns = allowance.opens_ns(now_ns);
+            let opens_ns = token_bucket.opens_ns(now_ns);
             if opens_ns <= now_ns {
-                allowance.take(100);
+                token_bucket.take(100);
                 given += 100;
             } else {
                 now_ns = opens_ns;
@@ -72,24 +72,24 @@ mod tests {
 
     #[test]
     fn a_pause_saves_up_one_second_at_most() {
-        let mut allowance = Allowance::new(Some(1000));
-        assert_eq!(allowance.opens_ns(3600 * S), 3600 * S);
-        allowance.take(1000);
-        assert!(allowance.opens_ns(3600 * S) > 3600 * S);
+        let mut token_bucket = TokenBucket::new(Some(1000));
+        assert_eq!(token_bucket.opens_ns(3600 * S), 3600 * S);
+        token_bucket.take(1000);
+        assert!(token_bucket.opens_ns(3600 * S) > 3600 * S);
     }
 
     #[test]
     fn a_debt_is_waited_out() {
-        let mut allowance = Allowance::new(Some(1000));
-        allowance.take(5000);
-        let opens_ns = allowance.opens_ns(0);
+        let mut token_bucket = TokenBucket::new(Some(1000));
+        token_bucket.take(5000);
+        let opens_ns = token_bucket.opens_ns(0);
         assert!((4 * S..=4 * S + 1_000_000).contains(&opens_ns), "{opens_ns}");
-        assert!(allowance.opens_ns(opens_ns) <= opens_ns, "and then it is open");
+        assert!(token_bucket.opens_ns(opens_ns) <= opens_ns, "and then it is open");
     }
 
     #[test]
     fn a_cap_of_nothing_never_opens_again() {
-        let mut allowance = Allowance::new(Some(0));
-        assert_eq!(allowance.opens_ns(S), u64::MAX);
+        let mut token_bucket = TokenBucket::new(Some(0));
+        assert_eq!(token_bucket.opens_ns(S), u64::MAX);
     }
 }

@@ -2,11 +2,11 @@
 
 /// A set of partition numbers, one bit each.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
+pub(super) struct NonEmptyPartitions {
     words: Vec<u64>,
 }
 
-impl Waiting {
+impl NonEmptyPartitions {
     /// Room for partitions `0..partitions`, none in it.
     pub(super) fn none(partitions: usize) -> Self {
         Self { words: vec![0; partitions.div_ceil(64)] }
@@ -55,7 +55,7 @@ mod tests {
             changes in prop::collection::vec((0usize..200, any::<bool>()), 0..300),
             first in 0usize..200,
         ) {
-            let (mut waiting, mut set) = (Waiting::none(200), BTreeSet::new());
+            let (mut waiting, mut set) = (NonEmptyPartitions::none(200), BTreeSet::new());
             for (partition, is_in) in changes {
                 if is_in {
                     waiting.insert(partition);

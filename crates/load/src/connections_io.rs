@@ -2,8 +2,8 @@
 
 use crate::net::{ConnectionId, Net};
 use crate::stream::Events;
+use kdyno_kafka::broker_connections::{BrokerConnections, ConnectionsConfig, LinkEvent, LinkState};
 use kdyno_kafka::connection::WRITE_SLICES_MAX;
-use kdyno_kafka::links::{LinkEvent, LinkState, Links, LinksConfig};
 use kdyno_kafka::wire::WireError;
 use std::io::{self, IoSlice};
 use std::ops::RangeInclusive;
@@ -30,7 +30,7 @@ struct IoState {
 #[derive(Debug)]
 pub struct LinksIo<T> {
     /// The links.
-    pub links: Links<T>,
+    pub links: BrokerConnections<T>,
     client: usize,
     clients: usize,
     /// Per link.
@@ -40,9 +40,9 @@ pub struct LinksIo<T> {
 }
 
 impl<T> LinksIo<T> {
-    /// Links of client `client` of `clients` on this stream.
-    pub fn new(config: LinksConfig, client: usize, clients: usize) -> Self {
-        Self { links: Links::new(config), client, clients, states: Vec::new(), lost: Vec::new() }
+    /// BrokerConnections of client `client` of `clients` on this stream.
+    pub fn new(config: ConnectionsConfig, client: usize, clients: usize) -> Self {
+        Self { links: BrokerConnections::new(config), client, clients, states: Vec::new(), lost: Vec::new() }
     }
 
     fn id(&self, link: usize) -> ConnectionId {
@@ -128,7 +128,7 @@ impl<T> LinksIo<T> {
     fn is_open(&mut self, link: usize, net: &mut dyn Net, events: &mut Events) -> bool {
         match self.links.links()[link].state {
             LinkState::Down { .. } => false,
-            LinkState::Greeting | LinkState::Up => true,
+            LinkState::Handshake | LinkState::Up => true,
             LinkState::Connecting { .. } => match net.finish_connect(self.id(link)) {
                 Ok(true) => {
                     self.links.on_connected(link, net.now_ns());

@@ -2,10 +2,10 @@
 
 /// Instants of a batch's records, in order.
 #[derive(Debug, Default)]
-pub struct Marks {
+pub struct RecordTimes {
     /// Records that were accepted at the same instant.
     pub runs: Vec<Run>,
-    /// t0 of each record of the runs that are not [`Handed::AtOnce`], ns.
+    /// t0 of each record of the runs that are not [`Admission::AtOnce`], ns.
     pub intended_ns: Vec<u64>,
 }
 
@@ -17,12 +17,12 @@ pub struct Run {
     /// t2, ns.
     pub accepted_ns: u64,
     /// Where their t0 and t1 lie.
-    pub handed: Handed,
+    pub handed: Admission,
 }
 
 /// When the records of a run were intended and handed to the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Handed {
+pub enum Admission {
     /// A closed loop: t0 = t1 = t2.
     AtOnce,
     /// The client had room when the generator came to them: t1 = t2, t0 is each record's own.
@@ -35,7 +35,7 @@ pub enum Handed {
     },
 }
 
-impl Marks {
+impl RecordTimes {
     /// Forgets all, keeps the memory.
     pub fn clear(&mut self) {
         self.runs.clear();
@@ -44,7 +44,7 @@ impl Marks {
 
     /// Adds `count` records; joins the last run when it is of the same instant and kind.
     #[inline]
-    pub fn push_run(&mut self, count: u32, accepted_ns: u64, handed: Handed) {
+    pub fn push_run(&mut self, count: u32, accepted_ns: u64, handed: Admission) {
         if let Some(last) = self.runs.last_mut()
             && last.accepted_ns == accepted_ns
             && last.handed == handed
@@ -59,7 +59,7 @@ impl Marks {
     pub fn each_intended_ns(&self) -> impl Iterator<Item = u64> + '_ {
         let mut own = self.intended_ns.iter().copied();
         self.runs.iter().flat_map(|run| (0..run.count).map(|_| *run)).map(move |run| match run.handed {
-            Handed::AtOnce => run.accepted_ns,
+            Admission::AtOnce => run.accepted_ns,
             _ => own.next().unwrap_or(run.accepted_ns),
         })
     }
