@@ -3,7 +3,7 @@
 use crate::PlanError;
 use crate::reader::Reader;
 use kdyno_model::plan::{Compression, ConsumePlan, Partitioner, ProducerSettings, StartOffset};
-use kdyno_model::version::{OLDEST, Version};
+use kdyno_model::version::Version;
 use kdyno_scenario::client::{
     ROUND_ROBIN, Setting, SettingKind, Side, consumer_defaults, find, number, producer_defaults,
 };
@@ -64,22 +64,14 @@ fn one<'a>(
 }
 
 fn defaults(reader: &Reader<'_>, typed: &Typed, text: &str) -> Result<Version, PlanError> {
-    let newest = Version::newest();
-    match Version::parse(text) {
-        Some(version) if (OLDEST..=newest).contains(&version) => Ok(version),
-        _ => Err(reader
-            .wrong(
-                typed,
-                format!("`defaults`: {} is not a Kafka version whose defaults are known", quoted(text)),
-            )
-            .hint(format!("from {OLDEST} to {newest}, e.g. `\"4.1\"`"))),
-    }
+    Version::of_client(text)
+        .map_err(|error| reader.wrong(typed, format!("`defaults`: {}", error.message)).hint(error.hint))
 }
 
 /// A producer's settings.
 pub(crate) fn producer(reader: &Reader<'_>, typed: &[(Typed, Typed)]) -> Result<ProducerSettings, PlanError> {
     let (version, given) = read(reader, Side::Produce, typed)?;
-    let mut settings = producer_defaults(version);
+    let mut settings = producer_defaults(&version);
     let mut delivery = None;
     for given in &given {
         let ns = given.number.saturating_mul(NS_PER_MS);

@@ -219,15 +219,13 @@ const fn ms(n: u64) -> u64 {
 }
 
 /// A producer's settings when nothing is typed.
-pub fn producer_defaults(version: Version) -> ProducerSettings {
-    let from_3_0 = version >= Version { major: 3, minor: 0 };
-    // KIP-1030 raised the default with 4.0.
-    let from_4_0 = version >= Version { major: 4, minor: 0 };
+pub fn producer_defaults(version: &Version) -> ProducerSettings {
     ProducerSettings {
-        defaults: version.to_string(),
-        acks: if from_3_0 { -1 } else { 1 },
+        defaults: version.line(),
+        acks: if version.at_least(3, 0) { -1 } else { 1 },
         batch_bytes: 16_384,
-        linger_ns: if from_4_0 { ms(5) } else { 0 },
+        // KIP-1030 raised the default with 4.0.
+        linger_ns: if version.at_least(4, 0) { ms(5) } else { 0 },
         buffer_bytes: 32 * MIB,
         request_bytes_max: 1 << 20,
         in_flight_max: 5,
@@ -260,7 +258,7 @@ mod tests {
 
     #[test]
     fn defaults_follow_the_version() {
-        let settings = |text: &str| producer_defaults(Version::parse(text).unwrap());
+        let settings = |text: &str| producer_defaults(&Version::of_client(text).unwrap());
         assert_eq!((settings("2.8").acks, settings("3.0").acks), (1, -1));
         assert_eq!((settings("3.9").linger_ns, settings("4.0").linger_ns), (0, 5_000_000));
     }

@@ -140,8 +140,8 @@ pub fn reference() -> String {
 const HEAD: &str = "\
 # The scenario file
 
-This page is made from the tables that the reader of scenarios itself uses (`cargo test -p kdyno-model` fails
-when it differs; `UPDATE_REFERENCE=1 cargo test -p kdyno-model` writes it). The JSON Schemas beside it are for
+This page is made from the tables that the reader of scenarios itself uses (`cargo test -p kdyno-scenario` fails
+when it differs; `UPDATE_REFERENCE=1 cargo test -p kdyno-scenario` writes it). The JSON Schemas beside it are for
 editors.
 
 Everything is strict: an unknown key, a wrong unit, a name that does not resolve is an error with file, line,

@@ -23,7 +23,6 @@ pub mod process;
 pub mod registry;
 mod storage_tool;
 mod tail;
-pub mod version;
 
 pub use cluster::{LocalCluster, StartOptions};
 pub use environment::Environment;

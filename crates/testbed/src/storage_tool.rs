@@ -6,7 +6,7 @@
 use crate::download::{create_folder, remove_folder};
 use crate::error::TestbedError;
 use crate::java::Java;
-use crate::version::Version;
+use kdyno_model::version::Version;
 use std::path::Path;
 use std::process::{Command, Stdio};
 

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Kafka version of a cluster whose version is not named.
-pub(crate) const DEFAULT_KAFKA: &str = kdyno_testbed::version::NEWEST;
+pub(crate) const DEFAULT_KAFKA: &str = kdyno_model::version::NEWEST;
 
 /// Starts a cluster and leaves it standing.
 pub(crate) fn up(args: &ClusterUpArgs) -> Outcome {

@@ -81,8 +81,8 @@ mod tests {
     use super::super::layout::tests::{layout, plan};
     use super::*;
     use crate::java::Java;
-    use crate::version::{LogBackend, Version};
     use kdyno_model::plan::Mode;
+    use kdyno_model::version::{LogBackend, Version};
 
     fn line(java_major: u32, mode: Mode, index: usize) -> String {
         let mut plan = plan(mode, 1);

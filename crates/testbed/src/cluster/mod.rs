@@ -21,8 +21,8 @@ use crate::guard::{Guard, ProcessSpec, Spec};
 use crate::leftovers;
 use crate::process::{ProcessId, ProcessRef};
 use crate::tail;
-use crate::version::Version;
 use kdyno_model::plan::{ClusterPlan, KafkaSource, Mode, Storage};
+use kdyno_model::version::Version;
 use layout::{Layout, Node, NodeKind, Places};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -281,7 +281,7 @@ pub fn check(plan: &ClusterPlan) -> Result<(), TestbedError> {
     layout::check(plan)?;
     config::check_overrides(plan)?;
     match &plan.kafka {
-        KafkaSource::Release(text) => Version::parse(text)?.check_mode(plan.mode, plan.brokers),
+        KafkaSource::Release(text) => Ok(Version::parse(text)?.check_mode(plan.mode, plan.brokers)?),
         // Their version is known once they are looked at.
         KafkaSource::Home(_) | KafkaSource::Source(_) => Ok(()),
     }

@@ -7,8 +7,8 @@ use crate::download::create_folder;
 use crate::error::TestbedError;
 use crate::preflight;
 use crate::storage_tool::{self, CHECKPOINT};
-use crate::version::Version;
 use kdyno_model::plan::{ClusterPlan, Mode};
+use kdyno_model::version::Version;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 

@@ -7,7 +7,7 @@ use crate::environment::Environment;
 use crate::error::TestbedError;
 use crate::java::Java;
 use crate::storage_tool;
-use crate::version::Version;
+use kdyno_model::version::Version;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 

@@ -4,8 +4,8 @@
 use crate::scene::{PATIENCE, Scene, ensure, plan, tells_unknown_settings, with_odd_settings};
 use kdyno_kafka::admin::Admin;
 use kdyno_model::plan::{KafkaSource, Mode};
+use kdyno_model::version::{NEWEST, TESTED, Version};
 use kdyno_testbed::distribution;
-use kdyno_testbed::version::{NEWEST, TESTED, Version};
 use libtest_mimic::{Failed, Trial};
 use std::collections::BTreeMap;
 use std::io::Write;
