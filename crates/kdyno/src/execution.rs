@@ -190,7 +190,7 @@ fn confirm(plan: &Plan, args: &ExecutionArgs) -> Result<(), Failure> {
         return Ok(());
     }
     let volume = match volume {
-        Some(bytes) => format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)),
+        Some(bytes) => kdyno_model::units::bytes(bytes as f64),
         None => "as much as it takes".to_owned(),
     };
     let what = format!("this run sends an existing cluster {volume}, replicas not counted");

@@ -170,7 +170,7 @@ fn a_standing_system_whose_logs_cannot_fit_is_not_started() {
     command.env("XDG_CACHE_HOME", place.path().join("cache"));
     let said = place.start(command).wait(common::QUICKLY);
     assert_eq!(said.code, Some(1), "{said:?}");
-    assert!(said.stderr.contains("30000 replicas of partitions take up to 83 MB each"), "{said:?}");
+    assert!(said.stderr.contains("30000 replicas of partitions take up to 80.0 MiB each"), "{said:?}");
     let first = "the 2 cases have different systems; only that of the first is started: brokers=3";
     assert!(said.stderr.contains(first), "{said:?}");
     assert!(!place.path().join("cache").exists(), "nothing was fetched");

@@ -15,6 +15,7 @@ pub mod plan;
 pub mod run;
 pub mod sample;
 pub mod series;
+pub mod units;
 pub mod version;
 pub mod words;
 pub mod worker;

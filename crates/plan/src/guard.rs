@@ -3,6 +3,7 @@
 use crate::PlanError;
 use crate::estimate::{bytes_to_write, expected_seconds};
 use kdyno_model::plan::{AttachedPlan, CasePlan, Plan, Role};
+use kdyno_model::units::{bytes as told, duration};
 use kdyno_scenario::input::InputError;
 
 /// Permission for a closed loop.
@@ -29,7 +30,11 @@ pub(crate) fn check(plan: &Plan, target: &AttachedPlan) -> Result<(), PlanError>
                 return Err(refused(target, message.to_owned()).hint("give a rate"));
             }
             Some(bytes) if bytes > cap => {
-                let message = format!("the run writes about {bytes} bytes; the target's cap is {cap}");
+                let message = format!(
+                    "the run writes about {}; the target's cap is {}",
+                    told(bytes as f64),
+                    told(cap as f64)
+                );
                 return Err(refused(target, message).hint("a lower rate or shorter phases"));
             }
             Some(_) => {}
@@ -37,8 +42,11 @@ pub(crate) fn check(plan: &Plan, target: &AttachedPlan) -> Result<(), PlanError>
     }
     let seconds = expected_seconds(plan);
     if let Some(cap) = caps.time_ns.filter(|cap| seconds * 1e9 > *cap as f64) {
-        let message =
-            format!("the run takes about {seconds:.0} s; the target's cap is {:.0} s", cap as f64 / 1e9);
+        let message = format!(
+            "the run takes about {}; the target's cap is {}",
+            duration((seconds * 1e9) as u64),
+            duration(cap)
+        );
         return Err(refused(target, message).hint("shorter phases, fewer cases or repeats"));
     }
     Ok(())
@@ -70,8 +78,11 @@ fn rates(case: &CasePlan, target: &AttachedPlan) -> Result<(), PlanError> {
     }
     match target.caps.produce_bytes_per_s {
         Some(cap) if bytes_per_s > cap as f64 => {
-            let message =
-                format!("the load produces up to {bytes_per_s:.0} bytes/s; the target's cap is {cap}");
+            let message = format!(
+                "the load produces up to {}/s; the target's cap is {}/s",
+                told(bytes_per_s),
+                told(cap as f64)
+            );
             Err(refused(target, message).hint("a lower rate or smaller values"))
         }
         _ => Ok(()),

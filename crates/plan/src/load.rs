@@ -8,6 +8,7 @@ use kdyno_model::plan::{
     Arrivals, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Payload, PhasesPlan, ProducePlan,
     ProducerSettings, Rate, RatePiece, Role, StartOffset, SystemPlan, TopicPlan, VALUE_BYTES_MAX,
 };
+use kdyno_model::units::exact_bytes;
 use kdyno_scenario::file::{LoadFile, MeasureFile, PayloadFile, ProduceFile, RateFile, RoleFile};
 use kdyno_scenario::input::quoted;
 use kdyno_scenario::units::{self, Dimension};
@@ -142,7 +143,13 @@ fn value_fits(
     match limits.iter().find(|(_, limit)| record > *limit) {
         None => Ok(()),
         Some((what, limit)) => Err(reader
-            .wrong(typed, format!("a record of {value_bytes} bytes needs up to {record}; {what} is {limit}"))
+            .wrong(
+                typed,
+                format!(
+                    "a value of {} needs up to {record} bytes with its record's overhead; {what} is {limit}",
+                    exact_bytes(value_bytes as f64)
+                ),
+            )
             .hint("make the value smaller or raise that limit")),
     }
 }
@@ -195,8 +202,10 @@ fn payload(
     let needed = batches * batch_bytes;
     if needed > POOL_BYTES_MAX {
         let message = format!(
-            "a pool of {batches} batches of up to {batch_bytes} bytes each takes up to {needed} bytes; at most \
-             {POOL_BYTES_MAX} are allowed"
+            "a pool of {batches} batches of up to {} each takes up to {}; at most {} are allowed",
+            exact_bytes(batch_bytes as f64),
+            exact_bytes(needed as f64),
+            exact_bytes(POOL_BYTES_MAX as f64)
         );
         let hint = match batches {
             POOL_BATCHES_MIN => "lower `batch.size` or the value's size, or write `payload: unique`",

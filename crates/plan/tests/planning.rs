@@ -205,10 +205,10 @@ fn a_pool_is_planned_only_as_large_as_it_can_be_built() {
     let pooled = |what: &str| choose(&BASE.replace("value: $size", what), &Choices::default());
     assert!(pooled("value: $size, payload: pooled, client: {batch.size: 16MiB}").is_ok());
     let error = pooled("value: $size, payload: pooled, client: {batch.size: 17MiB}").unwrap_err();
-    assert!(error.contains("64 batches of up to 17825792 bytes each"), "{error}");
+    assert!(error.contains("64 batches of up to 17MiB each"), "{error}");
     assert!(pooled("value: $size, payload: {pooled: 1GiB}, client: {batch.size: 16KiB}").is_ok());
     let error = pooled("value: $size, payload: {pooled: 1GiB}, client: {batch.size: 100000B}").unwrap_err();
-    assert!(error.contains("10738 batches of up to 100000 bytes"), "{error}");
+    assert!(error.contains("10738 batches of up to 100000B"), "{error}");
 }
 
 const TARGET: &str = "\
@@ -231,7 +231,7 @@ fn a_target_replaces_the_system_and_its_caps_hold() {
     let refused = |caps: &str, pairs: &[(&str, &str)]| {
         attached(&format!("guard: {{caps: {{{caps}}}}}\n"), pairs).unwrap_err()
     };
-    assert!(refused("produce: 1MiB/s", &[]).contains("up to 2048000 bytes/s"));
+    assert!(refused("produce: 1MiB/s", &[]).contains("up to 1.95 MiB/s"));
     assert!(refused("partitions: 3", &[]).contains("makes 4 partitions"));
     assert!(refused("connections: 1", &[]).contains("has 2 clients"));
     assert!(refused("disk: 1MiB", &[]).contains("writes about"));

@@ -200,11 +200,11 @@ fn what(first: &Caveat, group: &[&Caveat]) -> String {
         ),
         Caveat::ScheduleDelayLarge { item, .. } => what_lag(item, group),
         Caveat::ThreadBusy { thread, .. } => format!(
-            "the load generator's thread {thread} used {} of a core: it may be the limit itself",
+            "the load generator's thread {thread} used {}: it may be the limit itself",
             over(percent_of_core)
         ),
         Caveat::WorkerBusy { cores, .. } => format!(
-            "the load generator used {} of a core, of {cores} that it could use at most: it may be the limit itself",
+            "the load generator used {}, and it could use {cores} cores at most: it may be the limit itself",
             over(percent_of_core)
         ),
         Caveat::FetchErrors { item, first, .. } => {
@@ -216,7 +216,7 @@ fn what(first: &Caveat, group: &[&Caveat]) -> String {
         ),
         Caveat::Steal { .. } => format!("the hypervisor took {} of the processor time", over(percent)),
         Caveat::OtherLoad { .. } => {
-            format!("programs that are not part of the run used {} of a core", over(percent_of_core))
+            format!("programs that are not part of the run used {}", over(percent_of_core))
         }
         _ => what_plain(first),
     }

@@ -9,7 +9,6 @@ use crate::trials::{
     CONSUME_RATES, PRODUCE_LATENCIES, PRODUCE_OUTCOMES, PRODUCE_RATES, Shown, StreamRow, stream_rows,
 };
 use crate::units;
-use kdyno_model::metric::Unit;
 use kdyno_model::plan::Published;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
@@ -218,7 +217,7 @@ pub fn noise(input: &ReportInput<'_>) -> Markup {
                 td { (units::nanoseconds(noise.sleep_late_ns_p99 as f64)) }
                 td { (units::nanoseconds(noise.loopback_ns_p50 as f64)) }
                 td { (units::nanoseconds(noise.loopback_ns_p99 as f64)) }
-                td { (units::number(noise.steal_share * 100.0, Unit::PercentOfCore)) }
+                td { (format!("{} %", units::significant(noise.steal_share * 100.0))) }
             } } }
         }
     };
