@@ -10,6 +10,7 @@ use kdyno_lab::{LabError, Note, RunOptions, RunOutcome, RunRequest};
 use kdyno_model::finding::Severity;
 use kdyno_model::plan::{Plan, SystemPlan};
 use kdyno_model::run::RunStatus;
+use kdyno_report::terminal::{PlanDetail, plan_text};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -139,7 +140,12 @@ fn exit(outcome: &RunOutcome) -> Outcome {
 
 /// Says what is about to happen and how long it takes; when `quiet`, warnings alone.
 fn announce(planned: &Planned, run_file: &Path, quiet: bool) {
-    let mut lines = if quiet { Vec::new() } else { kdyno_plan::describe(&planned.plan) };
+    let mut lines = Vec::new();
+    if !quiet {
+        let options = text_options(std::io::stderr().is_terminal());
+        let estimate = kdyno_plan::estimate(&planned.plan);
+        lines.push(plan_text(&planned.plan, &estimate, PlanDetail::Short, &options).trim_end().to_owned());
+    }
     lines.extend(planned.remarks.iter().filter_map(|remark| match remark {
         Note::Warning(doubt) => Some(format!("warning: {doubt}")),
         Note::Fact(_) if quiet => None,

@@ -453,3 +453,17 @@ pub struct PublishedRow {
     /// Printed metric address to the published number (in the metric's unit); `None`: "not given".
     pub values: BTreeMap<String, Option<f64>>,
 }
+
+/// What running a plan takes, reckoned before it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Estimate {
+    /// Whole length when each trial drains as soon as a healthy cluster does, ns.
+    pub expected_ns: u64,
+    /// The part of it under load: warm-ups and measured windows, ns.
+    pub load_ns: u64,
+    /// Longest that a single drain may take before what is still in flight counts as unresolved, ns.
+    pub drain_ns_max: u64,
+    /// Bytes written to the brokers' disks, replicas included; `None` when `rate: max` leaves it open. Topics are
+    /// removed after their trial unless `isolation: none` keeps them.
+    pub disk_bytes: Option<u64>,
+}

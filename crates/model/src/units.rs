@@ -107,23 +107,34 @@ pub fn ratio(number: f64) -> String {
     if (0.9..1.0).contains(&number) { format!("{number:.4}") } else { significant(number) }
 }
 
-/// Bytes exactly, in the largest unit in which they are whole: `16KiB`, `2097234B`; a scenario reads it so.
+/// Bytes exactly, for people: `16 KiB`, `2,097,234 B`.
+#[must_use]
+pub fn size(bytes: u64) -> String {
+    let (unit, scale) = largest_whole(bytes as f64, BYTES);
+    format!("{} {unit}", count(bytes as f64 / scale))
+}
+
+/// Bytes exactly, as a scenario writes them: `16KiB`, `2097234B`.
 #[must_use]
 pub fn exact_bytes(bytes: f64) -> String {
-    exact(bytes, &[("GiB", 1024.0 * MIB), ("MiB", MIB), ("KiB", 1024.0), ("B", 1.0)])
+    let (unit, scale) = largest_whole(bytes, BYTES);
+    format!("{}{unit}", bytes / scale)
 }
 
-/// A duration exactly, in the largest unit in which it is whole: `90s`, `200us`; a scenario reads it so.
+/// A duration exactly, as a scenario writes it: `90s`, `200us`.
 #[must_use]
 pub fn exact_duration(ns: f64) -> String {
-    exact(ns, &[("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0)])
+    let (unit, scale) = largest_whole(ns, NANOSECONDS);
+    format!("{}{unit}", ns / scale)
 }
 
-fn exact(value: f64, units: &[(&str, f64)]) -> String {
+const BYTES: &[(&str, f64)] = &[("GiB", 1024.0 * MIB), ("MiB", MIB), ("KiB", 1024.0), ("B", 1.0)];
+const NANOSECONDS: &[(&str, f64)] = &[("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0)];
+
+/// The largest unit in which a value is whole, else the smallest.
+fn largest_whole<'u>(value: f64, units: &[(&'u str, f64)]) -> (&'u str, f64) {
     let whole = |scale: f64| value.abs() >= scale && value % scale == 0.0;
-    let (unit, scale) =
-        units.iter().find(|(_, scale)| whole(*scale)).or(units.last()).copied().unwrap_or(("", 1.0));
-    format!("{}{unit}", value / scale)
+    units.iter().find(|(_, scale)| whole(*scale)).or(units.last()).copied().unwrap_or(("", 1.0))
 }
 
 /// A setting under Kafka's name: the value of one that is a size has its unit.
@@ -208,6 +219,7 @@ mod tests {
         for (bytes, text) in [(16_384.0, "16KiB"), (5_242_880.0, "5MiB"), (2_097_234.0, "2097234B")] {
             assert_eq!(exact_bytes(bytes), text);
         }
+        assert_eq!((size(5 << 20), size(2_097_234)), ("5 MiB".to_owned(), "2,097,234 B".to_owned()));
         assert_eq!((exact_duration(9e10), exact_duration(2e5)), ("90s".to_owned(), "200us".to_owned()));
         assert_eq!(setting("log.segment.bytes", "16777216"), "log.segment.bytes=16MiB");
         assert_eq!(setting("log.retention.bytes", "-1"), "log.retention.bytes=-1");

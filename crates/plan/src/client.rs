@@ -3,7 +3,7 @@
 use crate::PlanError;
 use crate::reader::Reader;
 use kdyno_model::plan::{Compression, ConsumePlan, Partitioner, ProducerSettings, StartOffset};
-use kdyno_model::units::exact_bytes;
+use kdyno_model::units::size;
 use kdyno_model::version::Version;
 use kdyno_scenario::client::{
     ROUND_ROBIN, Setting, SettingKind, Side, consumer_defaults, find, number, producer_defaults,
@@ -110,8 +110,8 @@ pub(crate) fn producer(reader: &Reader<'_>, typed: &[(Typed, Typed)]) -> Result<
         let typed = given.iter().find(|given| matches!(given.name, "batch.size" | "buffer.memory"));
         let message = format!(
             "a batch of `batch.size` ({}) does not fit into `buffer.memory` ({})",
-            exact_bytes(f64::from(settings.batch_bytes)),
-            exact_bytes(settings.buffer_bytes as f64)
+            size(settings.batch_bytes.into()),
+            size(settings.buffer_bytes)
         );
         return Err(match typed {
             Some(given) => reader.wrong(given.typed, message),

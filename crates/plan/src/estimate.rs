@@ -1,6 +1,8 @@
 //! How long a plan takes and how much it writes, before it runs.
 
-use kdyno_model::plan::{CasePlan, Isolation, Mode, Plan, ProducePlan, Rate, RatePiece, Role, SystemPlan};
+use kdyno_model::plan::{
+    CasePlan, Estimate, Isolation, Mode, Plan, ProducePlan, Rate, RatePiece, Role, SystemPlan,
+};
 
 /// Around each trial: the noise probe (1 s), topics made and removed, clients connected, the outcome of
 /// what is in flight.
@@ -12,25 +14,31 @@ const PROCESS_S: f64 = 1.5;
 /// What a record adds to its value on disk, about.
 const RECORD_BYTES_EXTRA: f64 = 12.0;
 
-/// Expected length of the run, seconds. An estimate for people: starts are typical, drains short, and a
-/// window by records is taken at its upper bound only when the rate does not end it sooner.
-pub fn expected_seconds(plan: &Plan) -> f64 {
-    let mut seconds = trials_seconds(plan);
+/// What running the plan takes. Starts of clusters are typical ones, each trial has one short drain, and a window by
+/// records is taken at its upper bound only when no rate ends it sooner.
+pub fn estimate(plan: &Plan) -> Estimate {
+    let mut load_ns = 0_u64;
+    let mut extra_s = 0.0;
     let mut before: Option<&SystemPlan> = None;
-    for trial in &plan.order {
-        let Some(case) = plan.cases.get(trial.case as usize) else { continue };
+    for case in trials(plan) {
         if plan.isolation == Isolation::Cluster || before != Some(&case.system) {
-            seconds += cluster_seconds(&case.system);
+            extra_s += cluster_seconds(&case.system);
         }
         before = Some(&case.system);
+        load_ns = load_ns.saturating_add(trial_ns(case));
+        extra_s += TRIAL_EXTRA_S;
     }
-    seconds
+    Estimate {
+        expected_ns: load_ns.saturating_add((extra_s * 1e9) as u64),
+        load_ns,
+        drain_ns_max: trials(plan).map(|case| case.phases.drain_ns).max().unwrap_or(0),
+        disk_bytes: over_trials(plan, bytes_to_write_of_trial),
+    }
 }
 
-/// The same without starting clusters: what the loads themselves take.
-pub fn trials_seconds(plan: &Plan) -> f64 {
-    let cases = plan.order.iter().filter_map(|trial| plan.cases.get(trial.case as usize));
-    cases.map(|case| trial_ns(case) as f64 / 1e9 + TRIAL_EXTRA_S).sum()
+/// The case of each trial, in the order in which they run.
+fn trials(plan: &Plan) -> impl Iterator<Item = &CasePlan> {
+    plan.order.iter().filter_map(|trial| plan.cases.get(trial.case as usize))
 }
 
 fn cluster_seconds(system: &SystemPlan) -> f64 {
@@ -108,12 +116,6 @@ pub fn bytes_to_write_of_trial(case: &CasePlan) -> Option<u64> {
     bytes.sum::<Option<f64>>().map(|bytes| bytes.ceil() as u64)
 }
 
-/// Bytes the whole run writes to the brokers' disks, replicas included; `None` when `rate: max` leaves it
-/// open. Topics are removed after their trial unless `isolation: none` keeps them.
-pub fn bytes_to_write(plan: &Plan) -> Option<u64> {
-    over_trials(plan, bytes_to_write_of_trial)
-}
-
 /// Value bytes the clients send over the whole run; `None` when `rate: max` leaves it open. Above a stated
 /// volume the program asks before it loads a target.
 pub fn volume_bytes(plan: &Plan) -> Option<u64> {
@@ -126,9 +128,7 @@ pub fn volume_bytes(plan: &Plan) -> Option<u64> {
 }
 
 fn over_trials(plan: &Plan, of: impl Fn(&CasePlan) -> Option<u64>) -> Option<u64> {
-    let each: Vec<Option<u64>> = plan.cases.iter().map(of).collect();
-    let trials = plan.order.iter().map(|trial| each.get(trial.case as usize).copied().unwrap_or(Some(0)));
-    trials.sum()
+    trials(plan).map(of).sum()
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! What a target allows: a plan above one of its caps is refused before anything is sent.
 
 use crate::PlanError;
-use crate::estimate::{bytes_to_write, expected_seconds};
+use crate::estimate::estimate;
 use kdyno_model::plan::{AttachedPlan, CasePlan, Plan, Role};
 use kdyno_model::units::{bytes as told, duration};
 use kdyno_scenario::input::InputError;
@@ -15,6 +15,7 @@ pub(crate) fn check(plan: &Plan, target: &AttachedPlan) -> Result<(), PlanError>
         connections(case, target)?;
     }
     let caps = &target.caps;
+    let estimate = estimate(plan);
     let trials = plan.order.iter().filter_map(|trial| plan.cases.get(trial.case as usize));
     let partitions: u64 =
         trials.flat_map(|case| case.topics.values()).map(|topic| u64::from(topic.partitions)).sum();
@@ -23,7 +24,7 @@ pub(crate) fn check(plan: &Plan, target: &AttachedPlan) -> Result<(), PlanError>
         return Err(refused(target, message).hint("fewer cases, repeats or partitions"));
     }
     if let Some(cap) = caps.disk_bytes {
-        match bytes_to_write(plan) {
+        match estimate.disk_bytes {
             None => {
                 let message =
                     "what `rate: max` writes is not known before, so the target's cap on `disk` cannot hold";
@@ -40,13 +41,10 @@ pub(crate) fn check(plan: &Plan, target: &AttachedPlan) -> Result<(), PlanError>
             Some(_) => {}
         }
     }
-    let seconds = expected_seconds(plan);
-    if let Some(cap) = caps.time_ns.filter(|cap| seconds * 1e9 > *cap as f64) {
-        let message = format!(
-            "the run takes about {}; the target's cap is {}",
-            duration((seconds * 1e9) as u64),
-            duration(cap)
-        );
+    let expected_ns = estimate.expected_ns;
+    if let Some(cap) = caps.time_ns.filter(|cap| expected_ns > *cap) {
+        let message =
+            format!("the run takes about {}; the target's cap is {}", duration(expected_ns), duration(cap));
         return Err(refused(target, message).hint("shorter phases, fewer cases or repeats"));
     }
     Ok(())

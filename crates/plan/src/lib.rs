@@ -6,7 +6,6 @@
 
 mod cases;
 mod client;
-mod describe;
 mod estimate;
 mod guard;
 mod kafka;
@@ -18,8 +17,7 @@ mod set_overrides;
 mod show;
 mod system;
 
-pub use describe::describe;
-pub use estimate::{bytes_to_write, bytes_to_write_of_trial, expected_seconds, trials_seconds, volume_bytes};
+pub use estimate::{bytes_to_write_of_trial, estimate, volume_bytes};
 pub use replaced::{Replaced, replaced};
 
 use kdyno_model::plan::{CasePlan, Isolation, Plan, SystemPlan};

@@ -8,7 +8,7 @@ use kdyno_model::plan::{
     Arrivals, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Payload, PhasesPlan, ProducePlan,
     ProducerSettings, Rate, RatePiece, Role, StartOffset, SystemPlan, TopicPlan, VALUE_BYTES_MAX,
 };
-use kdyno_model::units::exact_bytes;
+use kdyno_model::units::size;
 use kdyno_scenario::file::{LoadFile, MeasureFile, PayloadFile, ProduceFile, RateFile, RoleFile};
 use kdyno_scenario::input::quoted;
 use kdyno_scenario::units::{self, Dimension};
@@ -146,8 +146,10 @@ fn value_fits(
             .wrong(
                 typed,
                 format!(
-                    "a value of {} needs up to {record} bytes with its record's overhead; {what} is {limit}",
-                    exact_bytes(value_bytes as f64)
+                    "a value of {} needs up to {} with its record's overhead; {what} is {}",
+                    size(value_bytes),
+                    size(record),
+                    size(*limit)
                 ),
             )
             .hint("make the value smaller or raise that limit")),
@@ -203,9 +205,9 @@ fn payload(
     if needed > POOL_BYTES_MAX {
         let message = format!(
             "a pool of {batches} batches of up to {} each takes up to {}; at most {} are allowed",
-            exact_bytes(batch_bytes as f64),
-            exact_bytes(needed as f64),
-            exact_bytes(POOL_BYTES_MAX as f64)
+            size(batch_bytes),
+            size(needed),
+            size(POOL_BYTES_MAX)
         );
         let hint = match batches {
             POOL_BATCHES_MIN => "lower `batch.size` or the value's size, or write `payload: unique`",

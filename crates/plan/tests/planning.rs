@@ -5,7 +5,7 @@
 use kdyno_model::plan::{
     Arrivals, Fill, Isolation, Payload, Plan, Rate, RatePiece, Role, SystemPlan, TrialRef,
 };
-use kdyno_plan::{Choices, bytes_to_write, expected_seconds, plan, replaced, volume_bytes};
+use kdyno_plan::{Choices, estimate, plan, replaced, volume_bytes};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::target::TargetFile;
 
@@ -194,10 +194,14 @@ fn estimates_add_up() {
     let plan = made(BASE);
     // 15 s at 1000/s in two cases of 1 KiB and 2 KiB.
     assert_eq!(volume_bytes(&plan), Some(15_000 * (1024 + 2048)));
-    assert_eq!(bytes_to_write(&plan), Some(15_000 * (1024 + 2048 + 24)));
-    assert!(expected_seconds(&plan) > 30.0 && expected_seconds(&plan) < 60.0);
+    let told = estimate(&plan);
+    assert_eq!(told.disk_bytes, Some(15_000 * (1024 + 2048 + 24)));
+    assert_eq!(told.load_ns, 30_000_000_000);
+    assert!((30_000_000_000..60_000_000_000).contains(&told.expected_ns), "{told:?}");
+    // The drain is `auto`, which is the delivery timeout: told once, and no trial is expected to need it.
+    assert_eq!(told.drain_ns_max, 120_000_000_000);
     let open = choose(BASE, &set(&[("rate", "max")])).unwrap();
-    assert_eq!((bytes_to_write(&open), volume_bytes(&open)), (None, None));
+    assert_eq!((estimate(&open).disk_bytes, volume_bytes(&open)), (None, None));
 }
 
 #[test]
@@ -205,10 +209,10 @@ fn a_pool_is_planned_only_as_large_as_it_can_be_built() {
     let pooled = |what: &str| choose(&BASE.replace("value: $size", what), &Choices::default());
     assert!(pooled("value: $size, payload: pooled, client: {batch.size: 16MiB}").is_ok());
     let error = pooled("value: $size, payload: pooled, client: {batch.size: 17MiB}").unwrap_err();
-    assert!(error.contains("64 batches of up to 17MiB each"), "{error}");
+    assert!(error.contains("64 batches of up to 17 MiB each"), "{error}");
     assert!(pooled("value: $size, payload: {pooled: 1GiB}, client: {batch.size: 16KiB}").is_ok());
     let error = pooled("value: $size, payload: {pooled: 1GiB}, client: {batch.size: 100000B}").unwrap_err();
-    assert!(error.contains("10738 batches of up to 100000B"), "{error}");
+    assert!(error.contains("10738 batches of up to 100,000 B"), "{error}");
 }
 
 const TARGET: &str = "\

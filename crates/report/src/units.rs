@@ -2,7 +2,8 @@
 
 use kdyno_model::metric::{self, Unit};
 pub use kdyno_model::units::{
-    NOTHING, bytes, count, duration, exact_bytes, nanoseconds, number, ratio, setting, significant, value,
+    NOTHING, bytes, count, duration, exact_bytes, nanoseconds, number, ratio, setting, significant, size,
+    value,
 };
 
 /// The unit as a key of documents, the same as in the run file.

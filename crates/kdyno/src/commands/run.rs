@@ -8,6 +8,7 @@ use crate::progress::text_options;
 use crate::{out, scenario_source};
 use kdyno_lab::Note;
 use kdyno_plan::{Choices, Replaced};
+use kdyno_report::terminal::{PlanDetail, plan_text};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
 use kdyno_scenario::target::{Target, TargetFile};
@@ -115,7 +116,7 @@ fn dry_run(planned: &Planned, args: &ExecutionArgs) -> Outcome {
         }
     } else {
         let options = text_options(std::io::stdout().is_terminal());
-        let mut text = kdyno_report::terminal::plan_text(plan, &options);
+        let mut text = plan_text(plan, &kdyno_plan::estimate(plan), PlanDetail::Full, &options);
         if !planned.remarks.is_empty() {
             text += &format!("\nInstead of the scenario's system\n{}", lines(&planned.remarks));
         }

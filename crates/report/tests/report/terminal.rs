@@ -2,11 +2,20 @@
 
 use crate::fixture::{finding, plan, run, trial};
 use kdyno_model::finding::{Caveat, Severity, Value};
-use kdyno_model::plan::{Plan, Role};
+use kdyno_model::plan::{Estimate, Plan, Role};
 use kdyno_model::sample::Phase;
-use kdyno_report::terminal::{LiveState, TextOptions, live_line, plan_text, run_table, trial_summary};
+use kdyno_report::terminal::{
+    LiveState, PlanDetail, TextOptions, live_line, plan_text, run_table, trial_summary,
+};
 
 const WIDE: TextOptions = TextOptions { width: 160, colour: false };
+/// Of the fixture's plan.
+const ESTIMATE: Estimate = Estimate {
+    expected_ns: 180_000_000_000,
+    load_ns: 140_000_000_000,
+    drain_ns_max: 20_000_000_000,
+    disk_bytes: Some(3_225_600_000),
+};
 const NARROW: TextOptions = TextOptions { width: 80, colour: false };
 
 #[test]
@@ -27,7 +36,8 @@ fn no_line_overflows_at_any_width() {
     for width in 80..=200 {
         let options = TextOptions { width, colour: false };
         let text = run_table(&run.header.plan, &run.findings, &run.caveats, &options)
-            + &plan_text(&run.header.plan, &options);
+            + &plan_text(&run.header.plan, &ESTIMATE, PlanDetail::Full, &options)
+            + &plan_text(&run.header.plan, &ESTIMATE, PlanDetail::Short, &options);
         for line in text.lines() {
             assert!(line.chars().count() <= width, "at {width}: {line}");
         }
@@ -109,7 +119,21 @@ fn a_trial_that_has_just_ended() {
 
 #[test]
 fn a_dry_run() {
-    insta::assert_snapshot!(plan_text(&plan(), &WIDE));
+    insta::assert_snapshot!(plan_text(&plan(), &ESTIMATE, PlanDetail::Full, &WIDE));
+}
+
+#[test]
+fn what_is_told_before_a_run_are_lines_of_the_dry_run() {
+    let short = plan_text(&plan(), &ESTIMATE, PlanDetail::Short, &WIDE);
+    let full = plan_text(&plan(), &ESTIMATE, PlanDetail::Full, &WIDE);
+    assert!(short.lines().all(|line| full.lines().any(|other| other == line)), "{short}");
+    insta::assert_snapshot!(short);
+}
+
+#[test]
+fn the_only_case_of_a_plan_has_no_heading() {
+    let text = plan_text(&one_trial(), &ESTIMATE, PlanDetail::Full, &WIDE);
+    assert!(!text.contains("Case 1") && !text.contains("the case"), "{text}");
 }
 
 fn live() -> LiveState {
