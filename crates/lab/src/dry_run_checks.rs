@@ -2,17 +2,9 @@
 
 use crate::preflight::{heaps, local, room};
 use kdyno_model::plan::{CasePlan, ClusterPlan, KafkaSource, Plan, SystemPlan};
+use kdyno_plan::Note;
 use kdyno_testbed::{Environment, TestbedError, distribution, preflight};
 use std::path::{Path, PathBuf};
-
-/// One thing that a look at the host shows, a lowercase sentence.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Note {
-    /// What will be so.
-    Fact(String),
-    /// What would stop the run or spoil it.
-    Warning(String),
-}
 
 /// Looks at the host as a run of the plan would: Kafka's download, disk, memory, the folder of the run file.
 /// `work_dir` is where the clusters' data will lie; neither folder need exist.

@@ -24,7 +24,7 @@ mod topics;
 mod trial;
 mod worker;
 
-pub use dry_run_checks::{Note, dry_run_checks};
+pub use dry_run_checks::dry_run_checks;
 pub use error::LabError;
 pub use options::{Live, LiveFigures, Progress, RunOptions, RunOutcome, RunRequest};
 pub use run::run;

@@ -1,6 +1,6 @@
 //! Which cases there are: profile over params, rows and combinations over that, `--set` over all.
 
-use crate::{Choices, PlanError, set_overrides};
+use crate::{Choices, PlanError, remarks, set_overrides};
 use kdyno_model::plan::ParamValue;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::{CasesFile, ProfileFile, RowFile};
@@ -63,6 +63,9 @@ pub(crate) fn choose(scenario: &Scenario, choices: &Choices) -> Result<Chosen, P
         if !cases.iter().any(|known| known.params == case.params) {
             cases.push(case);
         }
+    }
+    if choices.target.is_none() {
+        remarks::check_cases_differ(typed, &cases, cases_file)?;
     }
     let varying = varying(&cases, cases_file, &set);
     for case in &mut cases {
@@ -177,10 +180,8 @@ pub(crate) fn param_value(text: &str, quoted: bool) -> ParamValue {
 
 /// The params named by `cases` and `vary`, in the order in which they first stand there, that differ.
 fn varying(cases: &[Case], file: &CasesFile, set: &[(String, Typed)]) -> Vec<String> {
-    let rows = file.rows.iter().flatten().flat_map(|row| row.values.iter().map(|(name, _)| &name.text));
-    let lists = file.vary.iter().flatten().map(|(name, _)| &name.text);
     let mut found: Vec<String> = Vec::new();
-    for name in rows.chain(lists) {
+    for name in file.names().map(|name| &name.text) {
         let differs = cases.iter().any(|case| case.params.get(name) != cases[0].params.get(name));
         if differs && !found.contains(name) && !set.iter().any(|(set_overrides, _)| set_overrides == name) {
             found.push(name.clone());

@@ -12,13 +12,13 @@ mod kafka;
 mod load;
 mod order;
 mod reader;
-mod replaced;
+mod remarks;
 mod set_overrides;
 mod show;
 mod system;
 
 pub use estimate::{bytes_to_write_of_trial, estimate, volume_bytes};
-pub use replaced::{Replaced, replaced};
+pub use remarks::{Note, remarks};
 
 use kdyno_model::plan::{CasePlan, Isolation, Plan, SystemPlan};
 use kdyno_scenario::Scenario;

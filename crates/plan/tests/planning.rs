@@ -5,7 +5,7 @@
 use kdyno_model::plan::{
     Arrivals, Fill, Isolation, Payload, Plan, Rate, RatePiece, Role, SystemPlan, TrialRef,
 };
-use kdyno_plan::{Choices, estimate, plan, replaced, volume_bytes};
+use kdyno_plan::{Choices, Note, estimate, plan, remarks, volume_bytes};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::target::TargetFile;
 
@@ -249,31 +249,71 @@ fn a_target_replaces_the_system_and_its_caps_hold() {
     assert!(allowed("disk: 1GiB").unwrap_err().contains("cannot hold"));
 }
 
-/// The params that a target leaves without effect in `system`.
-fn without_effect(text: &str, pairs: &[(&str, &str)]) -> Option<Vec<String>> {
+/// What is told with a target: whether it replaces `system`, and the warnings.
+fn told_with_target(text: &str, pairs: &[(&str, &str)]) -> (usize, String) {
     let target = TargetFile::parse(TARGET, "t.yaml").unwrap().resolve(None).unwrap();
     let scenario = Scenario::parse(text, "s.yaml").unwrap();
-    let plan = plan(&scenario, &Choices { target: Some(target), ..set(pairs) }).unwrap();
-    replaced(&scenario, &plan).map(|replaced| replaced.params)
+    let choices = Choices { target: Some(target), ..set(pairs) };
+    let plan = plan(&scenario, &choices).unwrap();
+    let notes = remarks(&scenario, &choices, &plan).unwrap();
+    let facts = notes.iter().filter(|note| matches!(note, Note::Fact(_))).count();
+    let warnings = notes.iter().filter_map(|note| match note {
+        Note::Warning(text) => Some(text.split('`').nth(1).unwrap()),
+        Note::Fact(_) => None,
+    });
+    (facts, warnings.collect::<Vec<_>>().join(" "))
 }
 
 #[test]
 fn params_that_a_target_leaves_without_effect_are_named() {
-    let none: Option<Vec<String>> = Some(vec![]);
+    let told = |text: &str, pairs: &[(&str, &str)]| told_with_target(text, pairs);
     // `size` varies, but `system` knows nothing of it.
-    assert_eq!(without_effect(BASE, &[]), none);
-    assert_eq!(without_effect(BASE, &[("brokers", "2")]), Some(vec!["brokers".to_owned()]));
+    assert_eq!(told(BASE, &[]), (1, String::new()));
+    assert_eq!(told(BASE, &[("brokers", "2")]), (1, "brokers".to_owned()));
     let swept =
         BASE.replace("cases: [{size: 1KiB}, {size: 2KiB}]", "vary: {brokers: [1, 3], size: [100B, 200B]}");
-    assert_eq!(without_effect(&swept, &[]), Some(vec!["brokers".to_owned()]));
+    assert_eq!(told(&swept, &[]), (1, "brokers".to_owned()));
     // By way of another param, which varies with it.
     let swept = swept.replace("params: {", "params: {m: = brokers, ");
     let swept = swept.replace("system: {brokers: $brokers}", "system: {brokers: $m}");
-    assert_eq!(without_effect(&swept, &[]), Some(vec!["brokers".to_owned(), "m".to_owned()]));
-    assert_eq!(
-        without_effect(&swept.replace("system: {brokers: $m}\n", ""), &[]),
-        None,
-        "nothing to replace"
+    assert_eq!(told(&swept, &[]), (1, "brokers m".to_owned()));
+    let without = swept.replace("system: {brokers: $m}\n", "");
+    assert_eq!(told(&without, &[]), (0, "m".to_owned()), "nothing to replace, and `m` is used nowhere");
+}
+
+#[test]
+fn cases_that_do_the_same_are_refused() {
+    let text = BASE.replace("params: {", "params: {batch: 16KiB, ");
+    let vary = "vary: {batch: [16KiB, 64KiB]}";
+    let swept = text.replace("cases: [{size: 1KiB}, {size: 2KiB}]", vary);
+    let refused = |text: &str| {
+        let scenario = Scenario::parse(text, "s.yaml").unwrap();
+        plan(&scenario, &Choices::default()).unwrap_err()
+    };
+    let error = refused(&swept);
+    assert_eq!(error.to_string(), "s.yaml:9:8: cases 1 and 2 do the same; `batch` is used nowhere");
+    assert_eq!(error.hint.as_deref(), Some("insert it with `$batch` where it belongs"));
+    let literal = swept.replace("value: $size", "value: $size, client: {batch.size: 16KiB}");
+    assert_eq!(refused(&literal).hint.as_deref(), Some("did you mean `batch.size: $batch`?"));
+    let forgotten = swept.replace("value: $size", "value: $size, client: {batch.size: batch}");
+    assert_eq!(refused(&forgotten).hint.as_deref(), Some("did you mean `batch.size: $batch`?"));
+    // Cases 1 and 2 differ, 1 and 3 do not.
+    let third = text.replace(
+        "cases: [{size: 1KiB}, {size: 2KiB}]",
+        "cases: [{size: 1KiB}, {size: 2KiB}, {size: 1KiB, batch: 64KiB}]",
     );
-    assert_eq!(replaced(&Scenario::parse(BASE, "s.yaml").unwrap(), &made(BASE)), None, "no target");
+    assert!(refused(&third).message.starts_with("cases 1 and 3 do the same"), "{}", refused(&third));
+
+    // A name beside values that differ is a label, and one value in two spellings compares a thing with itself.
+    let named =
+        text.replace("[{size: 1KiB}, {size: 2KiB}]", "[{size: 1KiB, batch: s}, {size: 2KiB, batch: l}]");
+    assert_eq!(labels(&made(&named)), ["size=1KiB, batch=s", "size=2KiB, batch=l"]);
+    let same = BASE.replace("[{size: 1KiB}, {size: 2KiB}]", "[{size: 1KiB}, {size: 1024B}]");
+    assert_eq!(made(&same).cases.len(), 2);
+    // With a target the params of its system are labels.
+    let target = TargetFile::parse(TARGET, "t.yaml").unwrap().resolve(None).unwrap();
+    assert_eq!(
+        choose(&swept, &Choices { target: Some(target), ..Choices::default() }).unwrap().cases.len(),
+        2
+    );
 }

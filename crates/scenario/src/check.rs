@@ -1,10 +1,7 @@
 //! Checks a typed scenario as far as that is possible without param values: names, references, metrics.
 
 use super::client::{self, Side};
-use super::file::{
-    CasesFile, KafkaFile, LoadFile, MeasureFile, ModeFile, PayloadFile, RateFile, RoleFile, RowFile,
-    ScenarioFile, StorageFile, SystemFile,
-};
+use super::file::{CasesFile, LoadFile, RoleFile, RowFile, ScenarioFile};
 use super::values::{Values, references, unknown_param};
 use crate::input::{InputError, known_hint, listed, nearest, quoted};
 use crate::units::{self, Dimension};
@@ -23,7 +20,7 @@ const RESERVED_ITEMS: &[&str] = &["brokers", "workers", "host", "kdyno"];
 pub(crate) fn check(file: &ScenarioFile) -> Result<(Vec<Address>, Option<CheckedPublished>), InputError> {
     head(file)?;
     params(file)?;
-    for typed in file.values() {
+    for (_, typed) in file.values() {
         refer(typed, file)?;
     }
     names(file)?;
@@ -253,68 +250,4 @@ fn figure(text: &str, unit: Unit) -> Result<Option<f64>, String> {
         _ => Dimension::Plain,
     };
     units::parse_as(text, dimension).map(Some)
-}
-
-impl SystemFile {
-    /// Every value of the section into which params may be inserted.
-    pub fn values(&self) -> Vec<&Typed> {
-        let mut found = vec![&self.brokers, &self.heap, &self.proxy];
-        match &self.kafka {
-            KafkaFile::Release(typed) | KafkaFile::Home(typed) | KafkaFile::Source(typed) => {
-                found.push(typed)
-            }
-        }
-        match &self.mode {
-            ModeFile::Kraft(typed) | ModeFile::Controllers(typed) | ModeFile::Zookeeper(typed) => {
-                found.push(typed)
-            }
-        }
-        match &self.storage {
-            StorageFile::Word(typed) => found.push(typed),
-            StorageFile::Dirs(dirs) => found.extend(dirs),
-        }
-        found.extend(self.pin.iter().flatten().chain(&self.jvm).chain(&self.racks));
-        found.extend(self.config.iter().map(|(_, value)| value));
-        found
-    }
-}
-
-impl ScenarioFile {
-    /// Every value into which params may be inserted, params and published rows aside.
-    pub fn values(&self) -> Vec<&Typed> {
-        let mut found = self.system.values();
-        found.extend([&self.repeat, &self.isolation]);
-        for (_, topic) in &self.topics {
-            found.extend([&topic.partitions, &topic.replicas]);
-            found.extend(topic.config.iter().map(|(_, value)| value));
-        }
-        for (_, item) in &self.load {
-            load_values(item, &mut found);
-        }
-        found.extend([&self.phases.warmup, &self.phases.drain]);
-        match &self.phases.measure {
-            MeasureFile::Time(typed) => found.push(typed),
-            MeasureFile::Records { records, within } => found.extend([records, within]),
-        }
-        found
-    }
-}
-
-fn load_values<'f>(item: &'f LoadFile, found: &mut Vec<&'f Typed>) {
-    found.extend([&item.topic, &item.clients, &item.zone]);
-    found.extend(item.client.iter().map(|(_, value)| value));
-    let produce = match &item.role {
-        RoleFile::Consume { from } => return found.push(from),
-        RoleFile::Produce(produce) => produce,
-    };
-    found.push(&produce.value);
-    found.extend(produce.fill.iter().chain(&produce.arrivals));
-    match &produce.rate {
-        RateFile::Plain(typed) => found.push(typed),
-        RateFile::Ramp { from, to, over } => found.extend([from, to, over]),
-        RateFile::Steps(_, steps) => found.extend(steps.iter().flat_map(|(rate, length)| [rate, length])),
-    }
-    match &produce.payload {
-        PayloadFile::Word(typed) | PayloadFile::Pooled(typed) => found.push(typed),
-    }
 }

@@ -13,6 +13,7 @@ pub mod keys;
 mod reference;
 pub mod target;
 pub mod units;
+pub mod uses;
 pub mod values;
 pub(crate) mod walk;
 pub mod yaml;

@@ -6,8 +6,7 @@ use crate::execution::{self, Planned, random_u64};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::progress::text_options;
 use crate::{out, scenario_source};
-use kdyno_lab::Note;
-use kdyno_plan::{Choices, Replaced};
+use kdyno_plan::{Choices, Note};
 use kdyno_report::terminal::{PlanDetail, plan_text};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
@@ -43,20 +42,8 @@ pub(crate) fn plan(
     };
     let plan = kdyno_plan::plan(&scenario, &choices)?;
     let scenario_text = String::from_utf8_lossy(&source.bytes).into_owned();
-    let remarks = kdyno_plan::replaced(&scenario, &plan).map(in_place_of_system).unwrap_or_default();
+    let remarks = kdyno_plan::remarks(&scenario, &choices, &plan)?;
     Ok(Planned { plan, scenario_text, scenario_path: source.name, target_file: None, remarks })
-}
-
-/// Says that a scenario's `system` is not used, and which params mean less than their author may think.
-fn in_place_of_system(replaced: Replaced) -> Vec<Note> {
-    let target = replaced.target;
-    let fact = format!("target {target} takes the place of the scenario's `system`, which is not used");
-    let doubt = |name: String| {
-        Note::Warning(format!(
-            "param `{name}` is used in `system`, whose place target {target} takes: there it has no effect"
-        ))
-    };
-    std::iter::once(Note::Fact(fact)).chain(replaced.params.into_iter().map(doubt)).collect()
 }
 
 /// Reads a target file, and the properties file it names.
@@ -118,7 +105,7 @@ fn dry_run(planned: &Planned, args: &ExecutionArgs) -> Outcome {
         let options = text_options(std::io::stdout().is_terminal());
         let mut text = plan_text(plan, &kdyno_plan::estimate(plan), PlanDetail::Full, &options);
         if !planned.remarks.is_empty() {
-            text += &format!("\nInstead of the scenario's system\n{}", lines(&planned.remarks));
+            text += &format!("\nAbout the scenario\n{}", lines(&planned.remarks));
         }
         text += &format!("\nOn this host\n{}", lines(&remarks));
         out::data(&text)?;
