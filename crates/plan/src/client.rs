@@ -8,7 +8,7 @@ use kdyno_model::version::Version;
 use kdyno_scenario::client::{
     ROUND_ROBIN, Setting, SettingKind, Side, consumer_defaults, find, number, producer_defaults,
 };
-use kdyno_scenario::input::{InputError, known_hint, quoted};
+use kdyno_scenario::input::{InputError, not_allowed};
 use kdyno_scenario::yaml::Typed;
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -54,8 +54,9 @@ fn one<'a>(
             return Err(InputError::later(typed.place, what, "leave it out: the producer is not idempotent"));
         }
         if !words.contains(&text.as_str()) {
-            let message = format!("`{}`: {} is not one of its words", setting.name, quoted(&text));
-            return Err(reader.wrong(typed, message).hint(known_hint(&text, words.iter().copied())));
+            let (message, hint) = not_allowed(&text, words);
+            let message = format!("`{}`: {message}", setting.name);
+            return Err(reader.wrong(typed, message).maybe_hint(hint));
         }
         return Ok(Given { name: setting.name, number: 0, word: text, typed });
     }

@@ -3,7 +3,8 @@
 use super::client::{self, Side};
 use super::file::{CasesFile, LoadFile, RoleFile, RowFile, ScenarioFile};
 use super::values::{Values, references, unknown_param};
-use crate::input::{InputError, known_hint, listed, nearest, quoted};
+use crate::input::{InputError, known_hint, listed, meant, quoted};
+use crate::synonyms;
 use crate::units::{self, Dimension};
 use crate::yaml::Typed;
 use crate::{CheckedPublished, CheckedRow};
@@ -199,12 +200,26 @@ fn resolve_metric(typed: &Typed, file: &ScenarioFile) -> Result<(Address, Unit),
     }
     let names = metric::names(kind);
     let known = || names.iter().map(String::as_str);
-    let hint = match nearest(&address.metric, known()) {
+    let hint = match meant_metric(&address.metric, &names) {
         Some(name) => format!("did you mean `{}.{name}`?", address.subject),
         None => format!("metrics of `{}`: {}", address.subject, listed(known())),
     };
     let message = format!("{} is not a metric of `{}`", quoted(&address.metric), address.subject);
     Err(InputError::at(typed.place, message).hint(hint))
+}
+
+/// The metric that was meant: by what it is called here, also before the dot of `TIMING.QUANTILE` alone; else by
+/// what looks like it.
+fn meant_metric(typed: &str, names: &[String]) -> Option<String> {
+    let known = || names.iter().map(String::as_str);
+    let (timing, quantile) = typed.split_once('.').unwrap_or((typed, "p50"));
+    let timings = metric::TIMINGS.iter().map(|(name, _)| *name);
+    let timed = synonyms::meant(timing, timings).map(|timing| format!("{timing}.{quantile}"));
+    let quantiles = metric::QUANTILES.iter().map(|(name, _)| *name);
+    let bare = quantiles.chain(["mean", "max"]).find(|name| *name == typed);
+    let response = bare.map(|name| format!("response.{name}"));
+    let alike = || meant(typed, known()).map(str::to_owned);
+    timed.or(response).filter(|name| names.contains(name)).or_else(alike)
 }
 
 fn published(file: &ScenarioFile) -> Result<Option<CheckedPublished>, InputError> {

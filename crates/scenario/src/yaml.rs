@@ -5,6 +5,7 @@
 //! Scalars stay text: what a value means is decided by the key it stands under.
 
 use crate::input::{InputError, Place, quoted};
+use crate::layout;
 use granit_parser::{Event, Marker, Parser, ScalarStyle};
 
 /// Largest text that is read, bytes: the bundled scenarios are below 8 KiB.
@@ -117,13 +118,25 @@ pub fn parse(text: &str) -> Result<Node, InputError> {
     for event in Parser::new_from_str_with_options(text, options) {
         let (event, span) = event.map_err(|error| {
             let info = error.info();
-            let hint = syntax_hint(&info);
-            InputError::at(at(error.marker()), format!("the file is not valid YAML: {info}")).hint(hint)
+            let place = at(error.marker());
+            let parsers = InputError::at(place, format!("the file is not valid YAML: {info}"));
+            match needs_quotes(text, place) || info.contains("tab") || info.contains("bracket") {
+                true => parsers.hint(syntax_hint(&info)),
+                false => {
+                    layout::mistake(text, place.line as usize).unwrap_or(parsers.hint(syntax_hint(&info)))
+                }
+            }
         })?;
         let there = !span.is_empty();
         tree.take(event, at(&span.start), there)?;
     }
     tree.root.ok_or_else(|| InputError::whole("the file is empty").hint("see `kdyno scenarios` for examples"))
+}
+
+/// Whether the value in the line of a mistake holds what ends a plain value.
+fn needs_quotes(text: &str, place: Place) -> bool {
+    let line = text.lines().nth(place.line.saturating_sub(1) as usize).unwrap_or_default();
+    line.matches(": ").count() > 1 && !line.contains('{')
 }
 
 fn syntax_hint(info: &str) -> &'static str {
