@@ -116,38 +116,33 @@ pub fn parse(text: &str) -> Result<Node, InputError> {
     options.block_nesting_limit = DEPTH_MAX;
     let mut tree = Tree::default();
     for event in Parser::new_from_str_with_options(text, options) {
-        let (event, span) = event.map_err(|error| {
-            let info = error.info();
-            let place = at(error.marker());
-            let parsers = InputError::at(place, format!("the file is not valid YAML: {info}"));
-            match needs_quotes(text, place) || info.contains("tab") || info.contains("bracket") {
-                true => parsers.hint(syntax_hint(&info)),
-                false => {
-                    layout::mistake(text, place.line as usize).unwrap_or(parsers.hint(syntax_hint(&info)))
-                }
-            }
-        })?;
+        let (event, span) = event.map_err(|error| syntax_error(text, at(error.marker()), &error.info()))?;
         let there = !span.is_empty();
         tree.take(event, at(&span.start), there)?;
     }
     tree.root.ok_or_else(|| InputError::whole("the file is empty").hint("see `kdyno scenarios` for examples"))
 }
 
-/// Whether the value in the line of a mistake holds what ends a plain value.
-fn needs_quotes(text: &str, place: Place) -> bool {
+/// What is wrong where the parser could not go on, or in a line before that which it let pass.
+fn syntax_error(text: &str, place: Place, info: &str) -> InputError {
     let line = text.lines().nth(place.line.saturating_sub(1) as usize).unwrap_or_default();
-    line.matches(": ").count() > 1 && !line.contains('{')
+    let two_colons = line.matches(": ").count() > 1 && !line.contains('{');
+    let hint = if info.contains("tab") {
+        Some("indent with spaces")
+    } else if info.contains("bracket") || info.contains("flow") {
+        Some("each `[` and `{` needs its `]` and `}`")
+    } else if two_colons {
+        Some(NEEDS_QUOTES)
+    } else {
+        None
+    };
+    let laid_out = if hint.is_none() { layout::mistake(text, place.line as usize) } else { None };
+    let error = laid_out.unwrap_or_else(|| InputError::at(place, info).hint(hint.unwrap_or(NEEDS_QUOTES)));
+    InputError { message: format!("the file is not valid YAML: {}", error.message), ..error }
 }
 
-fn syntax_hint(info: &str) -> &'static str {
-    if info.contains("tab") {
-        "indent with spaces"
-    } else if info.contains("bracket") || info.contains("flow") {
-        "each `[` and `{` needs its `]` and `}`"
-    } else {
-        "a value that holds `: `, ` #`, `{`, `[` or starts with `*`, `&`, `!`, `%` needs quotes"
-    }
-}
+const NEEDS_QUOTES: &str =
+    "a value that holds `: `, ` #`, `{`, `[` or starts with `*`, `&`, `!`, `%` needs quotes";
 
 /// A collection under construction.
 enum Open {
