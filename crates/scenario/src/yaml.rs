@@ -127,17 +127,16 @@ pub fn parse(text: &str) -> Result<Node, InputError> {
 fn syntax_error(text: &str, place: Place, info: &str) -> InputError {
     let line = text.lines().nth(place.line.saturating_sub(1) as usize).unwrap_or_default();
     let two_colons = line.matches(": ").count() > 1 && !line.contains('{');
-    let hint = if info.contains("tab") {
-        Some("indent with spaces")
-    } else if info.contains("bracket") || info.contains("flow") {
-        Some("each `[` and `{` needs its `]` and `}`")
+    let here = |hint: &str| InputError::at(place, info).hint(hint);
+    let error = if info.contains("tab") {
+        here("indent with spaces")
+    } else if info.contains("mismatched bracket") || info.contains("nesting") {
+        here("each `[` and `{` needs its `]` and `}`")
     } else if two_colons {
-        Some(NEEDS_QUOTES)
+        here(NEEDS_QUOTES)
     } else {
-        None
+        layout::mistake(text, place.line as usize).unwrap_or_else(|| here(NEEDS_QUOTES))
     };
-    let laid_out = if hint.is_none() { layout::mistake(text, place.line as usize) } else { None };
-    let error = laid_out.unwrap_or_else(|| InputError::at(place, info).hint(hint.unwrap_or(NEEDS_QUOTES)));
     InputError { message: format!("the file is not valid YAML: {}", error.message), ..error }
 }
 
