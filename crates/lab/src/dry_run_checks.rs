@@ -40,7 +40,7 @@ pub fn dry_run_checks(
         add(Note::Fact(attached(plan)));
     }
     if let Some((heaps, free)) = heaps(plan) {
-        let fact = format!("memory: heaps of {}, {} free", told(heaps), told(free));
+        let fact = format!("memory: heaps of {}, {} free", shown(heaps), shown(free));
         add(preflight::memory_doubt(heaps, free).map_or(Note::Fact(fact), Note::Warning));
     }
     add(match preflight::check_writable(run_folder) {
@@ -79,7 +79,7 @@ fn disk(plan: &Plan, folders: &[PathBuf], work_dir: &Path, environment: &Environ
     };
     let written = volume(cases.map(of_broker), " on average");
     let free = folders.iter().map(|folder| match preflight::free_bytes(folder) {
-        Ok(free) => format!("{} free in {}", told(free), folder.display()),
+        Ok(free) => format!("{} free in {}", shown(free), folder.display()),
         Err(error) => error.to_string(),
     });
     let free: Vec<String> = free.collect();
@@ -92,7 +92,7 @@ fn attached(plan: &Plan) -> String {
 }
 
 /// A size in words.
-fn told(bytes: u64) -> String {
+fn shown(bytes: u64) -> String {
     kdyno_model::units::bytes(bytes as f64)
 }
 
@@ -102,9 +102,9 @@ fn volume(volumes: impl Iterator<Item = Option<u64>>, how: &str) -> String {
     let open = volumes.contains(&None);
     match volumes.into_iter().flatten().max() {
         Some(most) if open => {
-            format!("at most about {}{how} (unknown in cases with `rate: max`)", told(most))
+            format!("at most about {}{how} (unknown in cases with `rate: max`)", shown(most))
         }
-        Some(most) => format!("at most about {}{how}", told(most)),
+        Some(most) => format!("at most about {}{how}", shown(most)),
         None => "an unknown volume (`rate: max` writes what it can)".to_owned(),
     }
 }

@@ -88,7 +88,7 @@ const fn metric(
     Metric { name, kinds, unit, meaning }
 }
 
-/// Every metric but the latency quantiles (see [`latency`]).
+/// Every metric but the latency quantiles (see [`TIMINGS`] and [`QUANTILES`]).
 pub const ALL: &[Metric] = &[
     metric("clients", LOAD, Unit::Count, "clients of the load item"),
     metric("offered_per_s", SEND, Unit::RecordsPerS, "records whose intended instant lies in the window"),

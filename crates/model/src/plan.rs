@@ -461,8 +461,6 @@ pub struct Estimate {
     pub expected_ns: u64,
     /// The part of it under load: warm-ups and measured windows, ns.
     pub load_ns: u64,
-    /// Longest that a single drain may take before what is still in flight counts as unresolved, ns.
-    pub drain_ns_max: u64,
     /// Bytes written to the brokers' disks, replicas included; `None` when `rate: max` leaves it open. Topics are
     /// removed after their trial unless `isolation: none` keeps them.
     pub disk_bytes: Option<u64>,

@@ -31,7 +31,6 @@ pub fn estimate(plan: &Plan) -> Estimate {
     Estimate {
         expected_ns: load_ns.saturating_add((extra_s * 1e9) as u64),
         load_ns,
-        drain_ns_max: trials(plan).map(|case| case.phases.drain_ns).max().unwrap_or(0),
         disk_bytes: over_trials(plan, bytes_to_write_of_trial),
     }
 }

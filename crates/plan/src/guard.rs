@@ -3,7 +3,7 @@
 use crate::PlanError;
 use crate::estimate::estimate;
 use kdyno_model::plan::{AttachedPlan, CasePlan, Plan, Role};
-use kdyno_model::units::{bytes as told, duration};
+use kdyno_model::units::{bytes as shown, duration};
 use kdyno_scenario::input::InputError;
 
 /// Permission for a closed loop.
@@ -33,8 +33,8 @@ pub(crate) fn check(plan: &Plan, target: &AttachedPlan) -> Result<(), PlanError>
             Some(bytes) if bytes > cap => {
                 let message = format!(
                     "the run writes about {}; the target's cap is {}",
-                    told(bytes as f64),
-                    told(cap as f64)
+                    shown(bytes as f64),
+                    shown(cap as f64)
                 );
                 return Err(refused(target, message).hint("a lower rate or shorter phases"));
             }
@@ -78,8 +78,8 @@ fn rates(case: &CasePlan, target: &AttachedPlan) -> Result<(), PlanError> {
         Some(cap) if bytes_per_s > cap as f64 => {
             let message = format!(
                 "the load produces up to {}/s; the target's cap is {}/s",
-                told(bytes_per_s),
-                told(cap as f64)
+                shown(bytes_per_s),
+                shown(cap as f64)
             );
             Err(refused(target, message).hint("a lower rate or smaller values"))
         }

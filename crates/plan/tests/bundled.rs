@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
 use kdyno_model::plan::{ParamValue, Plan, Rate, Role, SystemPlan};
-use kdyno_plan::{Choices, estimate, plan};
+use kdyno_plan::{Choices, estimate, plan, remarks};
 use kdyno_scenario::Scenario;
 use std::path::{Path, PathBuf};
 
@@ -41,6 +41,7 @@ fn every_scenario_plans_in_every_profile() {
             let choices = Choices { profile: Some(profile.to_owned()), ..Choices::default() };
             let plan = plan(&scenario, &choices).unwrap_or_else(|error| panic!("{profile}: {error}"));
             assert_eq!(plan.order.len(), plan.cases.len());
+            assert_eq!(remarks(&scenario, &choices, &plan), Ok(vec![]), "{}: {profile}", scenario.id());
             let json = serde_json::to_string(&plan).unwrap();
             let back: Plan = serde_json::from_str(&json).unwrap();
             assert_eq!(back, plan, "the plan does not survive the run file");

@@ -7,6 +7,7 @@
 use crate::input::{InputError, Place, quoted};
 use crate::layout;
 use granit_parser::{Event, Marker, Parser, ScalarStyle};
+use kdyno_model::units::size;
 
 /// Largest text that is read, bytes: the bundled scenarios are below 8 KiB.
 pub const TEXT_BYTES_MAX: usize = 1 << 20;
@@ -88,7 +89,11 @@ pub fn decode<'a>(bytes: &'a [u8], file: &str) -> Result<&'a str, InputError> {
 }
 
 fn too_large(bytes: usize) -> InputError {
-    InputError::whole(format!("the file has {bytes} bytes; at most {TEXT_BYTES_MAX} are read"))
+    InputError::whole(format!(
+        "the file has {}; at most {} are read",
+        size(bytes as u64),
+        size(TEXT_BYTES_MAX as u64)
+    ))
 }
 
 fn place(line: usize, column: usize) -> Place {

@@ -60,7 +60,7 @@ pub fn heap_bytes(cluster: &ClusterPlan) -> u64 {
 }
 
 /// A size in words.
-fn told(bytes: u64) -> String {
+fn shown(bytes: u64) -> String {
     kdyno_model::units::bytes(bytes as f64)
 }
 
@@ -71,8 +71,8 @@ pub fn memory_doubt(heap_bytes: u64, available_bytes: u64) -> Option<String> {
         format!(
             "the heaps of all brokers are {}, but this host has {} of memory free: brokers may fail to start \
              or be swapped out; lower `limits.heap` or the number of brokers",
-            told(heap_bytes),
-            told(available_bytes)
+            shown(heap_bytes),
+            shown(available_bytes)
         )
     })
 }
@@ -99,10 +99,10 @@ pub fn check_room(folders: &[PathBuf], write_bytes: u64) -> Result<(), TestbedEr
             return Err(TestbedError::Disk {
                 message: format!(
                     "the run would write {} to {}, which has {} free ({} stay reserved)",
-                    told(each),
+                    shown(each),
                     folder.display(),
-                    told(free),
-                    told(RESERVE_BYTES)
+                    shown(free),
+                    shown(RESERVE_BYTES)
                 ),
                 hint:
                     "shorten the run, lower the rate or the replicas, or let the logs lie elsewhere (storage)"
@@ -141,11 +141,11 @@ pub fn check_retained(folders: &[PathBuf], partition_replicas: u64, bytes: u64) 
                 message: format!(
                     "with the least retention {partition_replicas} replicas of partitions take up to {} each, so \
                      {} may come to lie in {}, which has {} free ({} stay reserved)",
-                    told(bytes / partition_replicas.max(1)),
-                    told(each),
+                    shown(bytes / partition_replicas.max(1)),
+                    shown(each),
                     folder.display(),
-                    told(free),
-                    told(RESERVE_BYTES),
+                    shown(free),
+                    shown(RESERVE_BYTES),
                 ),
                 hint: "use fewer partitions or replicas, set `log.retention.bytes` lower, or let the logs lie elsewhere"
                     .to_string(),

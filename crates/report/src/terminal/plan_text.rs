@@ -99,7 +99,7 @@ impl Lines<'_> {
     }
 }
 
-/// The expected length, and once what a single drain may add to it.
+/// The expected length. What a drain takes at most stands with the phases.
 fn time_text(plan: &Plan, estimate: &Estimate) -> String {
     let counted = plan
         .cases
@@ -108,11 +108,10 @@ fn time_text(plan: &Plan, estimate: &Estimate) -> String {
         .any(|load| matches!(&load.role, Role::Produce(produce) if produce.records_max.is_some()));
     let trials = plural(u32::try_from(plan.order.len()).unwrap_or(u32::MAX), "trial");
     format!(
-        "time: about {}: {trials} with {}{} of load in all, starts, and drains (short as a rule, {} at most each)",
+        "time: about {}: {trials} with {}{} of load in all, starts and short drains",
         units::duration(estimate.expected_ns),
         if counted { "at most " } else { "" },
         units::duration(estimate.load_ns),
-        units::duration(estimate.drain_ns_max),
     )
 }
 
@@ -138,7 +137,7 @@ fn order_text(plan: &Plan) -> String {
 }
 
 /// The parts of a case that the short form tells.
-const SHORT: &[&str] = &["system", "load"];
+const SHORT: &[&str] = &["system", "load", "phases"];
 
 /// A case's parts, each with its lines.
 fn case_parts(case: &CasePlan) -> Vec<(&'static str, Vec<String>)> {
