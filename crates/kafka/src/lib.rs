@@ -8,8 +8,11 @@
 //! This crate knows nothing of benchmarking and depends on nothing of ours.
 
 pub mod admin;
+pub mod api;
 pub mod broker_connections;
+pub mod client;
 pub mod connection;
+pub mod consumer;
 pub mod errors;
 pub mod messages;
 pub mod producer;

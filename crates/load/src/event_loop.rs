@@ -107,7 +107,7 @@ impl EventLoop {
             stream.turn(&mut self.sockets);
             hand_over(stream, course.t0_ns().unwrap_or(now_ns), out)?;
             match course {
-                StreamState::Connecting if stream.is_connected() => {
+                StreamState::Connecting if stream.is_connected()? => {
                     stream.prepare()?;
                     prepared.send(FromWorker::Prepared).map_err(|_| LoopError::Abandoned)?;
                     course = StreamState::Prepared;
@@ -124,8 +124,8 @@ impl EventLoop {
             let clients = stream.client_count().max(1);
             for event in &events {
                 if event.token().0 < WAKER.0 {
-                    let (client, link) = (event.token().0 % clients, event.token().0 / clients);
-                    stream.on_ready(client, link, event.is_writable(), &mut self.sockets);
+                    let (client, connection) = (event.token().0 % clients, event.token().0 / clients);
+                    stream.on_ready(client, connection, event.is_writable(), &mut self.sockets);
                 }
             }
         }

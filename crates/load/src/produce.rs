@@ -5,7 +5,7 @@ use crate::net::Net;
 use crate::payload::{Payloads, Pool, TRAILER_BYTES};
 use crate::recorder::Recorder;
 use crate::schedule::{Schedule, mix};
-use crate::stream::{Clock, Stream, StreamContext, StreamError};
+use crate::stream::{self, Clock, Stream, StreamContext, StreamError};
 use crate::token_bucket::TokenBucket;
 use crate::wakeups::Wakeups;
 use kdyno_kafka::producer::{Partitioner, ProducerConfig, RecordShape};
@@ -33,7 +33,7 @@ struct Turns {
 #[derive(Debug)]
 pub struct ProduceStream {
     clients: Vec<ProduceClient>,
-    /// When each client's next record comes due. Heeded once a tick.
+    /// When each client's next record comes due. Looked at once a tick.
     due: Wakeups,
     /// When each client has something else to do: a batch has lingered, a reply came, a time-out is near.
     wakeups: Wakeups,
@@ -209,14 +209,14 @@ impl Stream for ProduceStream {
         self.clients.len()
     }
 
-    fn is_connected(&self) -> bool {
-        self.clients.iter().all(|client| client.io.links.is_ready())
+    fn is_connected(&self) -> Result<bool, StreamError> {
+        stream::are_connected(self.clients.iter().map(ProduceClient::kafka), |_| true)
     }
 
     fn prepare(&mut self) -> Result<(), StreamError> {
         let shape = RecordShape { value_bytes: self.plan.value_bytes };
-        let partitions =
-            self.clients.iter().map(|client| client.io.links.partition_count()).max().unwrap_or(1);
+        let partitions = self.clients.iter().map(|client| client.kafka().partition_count()).max();
+        let partitions = partitions.unwrap_or(1);
         if partitions > PARTITIONS_MAX {
             return Err(StreamError::TooManyPartitions { partitions, most: PARTITIONS_MAX });
         }
@@ -227,11 +227,9 @@ impl Stream for ProduceStream {
         }
         for index in 0..self.clients.len() {
             let client = self.context.task.client_first + index as u32;
-            let (config, partitions) =
-                (self.producer_config(client), self.clients[index].io.links.partition_count());
-            let capacity = shape.capacity(config.batch_bytes);
-            let payloads = self.payloads(client, capacity);
-            self.clients[index].prepare(config, shape, partitions, payloads);
+            let config = self.producer_config(client);
+            let payloads = self.payloads(client, shape.capacity(config.batch_bytes));
+            self.clients[index].prepare(config, shape, payloads);
         }
         Ok(())
     }
@@ -255,7 +253,7 @@ impl Stream for ProduceStream {
         self.released_ns = 0;
     }
 
-    fn on_ready(&mut self, client: usize, link: usize, is_writable: bool, net: &mut dyn Net) {
+    fn on_ready(&mut self, client: usize, connection: usize, is_writable: bool, net: &mut dyn Net) {
         if client >= self.clients.len() {
             return;
         }
@@ -264,7 +262,7 @@ impl Stream for ProduceStream {
         if let Some(recorder) = &mut self.recorder {
             recorder.tick(net.now_ns());
         }
-        client.on_ready(link, is_writable, net, self.recorder.as_mut(), &mut self.context.events);
+        client.on_ready(connection, is_writable, net, self.recorder.as_mut());
     }
 
     fn turn(&mut self, net: &mut dyn Net) {

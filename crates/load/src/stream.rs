@@ -1,6 +1,8 @@
 //! What every stream is to the event loop: something with connections, deadlines and an end.
 
 use crate::net::Net;
+use kdyno_kafka::client::Client;
+use kdyno_kafka::connection::Refusal;
 use kdyno_model::sample::{Sample, StreamTotals};
 use kdyno_model::worker::{PhaseSpan, StreamTask, WorkerEvent};
 use thiserror::Error;
@@ -38,6 +40,9 @@ pub enum StreamError {
     /// The pool cannot be built.
     #[error("the payload pool cannot be built: {0}")]
     Pool(String),
+    /// The cluster will never serve the clients.
+    #[error("the cluster refuses its clients: {0}")]
+    Refused(#[from] Refusal),
 }
 
 /// Where T0 and the end of the load lie on the stream's clock.
@@ -118,12 +123,30 @@ impl Events {
     }
 }
 
-/// A load item's clients on this worker. Connections are numbered `link · client_count + client`.
+/// Whether all clients reach every leader and are ready as `is_ready` says.
+///
+/// # Errors
+/// When a client never will.
+pub(crate) fn are_connected<'a, C: Client + 'a>(
+    mut clients: impl Iterator<Item = &'a C>,
+    is_ready: impl Fn(&C) -> bool,
+) -> Result<bool, StreamError> {
+    let waiting = clients.find(|client| !(client.connections().is_ready() && is_ready(client)));
+    match waiting.and_then(|client| client.connections().refusal()) {
+        Some(refusal) => Err(refusal.clone().into()),
+        None => Ok(waiting.is_none()),
+    }
+}
+
+/// A load item's clients on this worker. Sockets are numbered `connection · client_count + client`.
 pub trait Stream {
     /// Number of clients.
     fn client_count(&self) -> usize;
     /// Whether every client can send to, or fetch from, every leader.
-    fn is_connected(&self) -> bool;
+    ///
+    /// # Errors
+    /// When a client never will.
+    fn is_connected(&self) -> Result<bool, StreamError>;
     /// Builds what is needed before the start; called once, when connected.
     ///
     /// # Errors
@@ -132,7 +155,7 @@ pub trait Stream {
     /// The load begins at the clock's T0.
     fn start(&mut self, clock: Clock);
     /// A connection has something to read, or takes writes again (`is_writable`).
-    fn on_ready(&mut self, client: usize, link: usize, is_writable: bool, net: &mut dyn Net);
+    fn on_ready(&mut self, client: usize, connection: usize, is_writable: bool, net: &mut dyn Net);
     /// Does everything that is due.
     fn turn(&mut self, net: &mut dyn Net);
     /// When [`Self::turn`] is to be called next, ns; it may lie in the past.

@@ -222,7 +222,7 @@ fn spawn(
 fn build(context: StreamContext) -> Result<Box<dyn Stream>, StreamError> {
     Ok(match context.task.role.clone() {
         StreamRole::Produce(plan) => Box::new(ProduceStream::new(plan, context)?),
-        StreamRole::Consume(plan) => Box::new(ConsumeStream::new(plan, context)),
+        StreamRole::Consume(plan) => Box::new(ConsumeStream::new(&plan, context)),
     })
 }
 

@@ -1,23 +1,30 @@
 //! A small blocking client for what is done around a load: look at a cluster, create and delete topics,
-//! read offsets and settings. The one place in this crate that opens connections.
+//! read offsets and settings. The one place in this crate that opens sockets; what is said over them is a
+//! [`Connection`](crate::connection::Connection)'s, as everywhere.
 //!
 //! Every public call ends within the time given to [`Admin::connect`], retries included. It retries what the
 //! brokers call retriable, and broken connections; requests for the controller go to the broker that is it.
 
+mod address;
+mod broker;
 mod error;
-mod link;
 mod types;
 
+pub use crate::consumer::OffsetAt;
 pub use error::{AdminError, Result};
-pub use types::{BrokerInfo, ClusterInfo, ConfigOf, OffsetAt, PartitionInfo, SettingInfo, TopicInfo};
+pub use types::{BrokerInfo, ClusterInfo, ConfigOf, PartitionInfo, SettingInfo, TopicInfo};
 
+use crate::api::{self, Api};
+use crate::connection::SessionFactory;
 use crate::errors::ErrorCode;
 use crate::messages::{
-    api_name, m02_list_offsets, m03_metadata, m19_create_topics, m20_delete_topics, m32_describe_configs,
+    m02_list_offsets, m03_metadata, m19_create_topics, m20_delete_topics, m32_describe_configs,
 };
 use crate::wire::WireError;
-use link::{Address, Call, Deadline, Link};
+use address::{Address, Deadline};
+use broker::Broker;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -34,33 +41,35 @@ const TEXT_BYTES_MAX: usize = i16::MAX as usize;
 pub struct Admin {
     bootstrap: Vec<Address>,
     client_id: String,
+    sessions: Option<Arc<dyn SessionFactory>>,
     timeout: Duration,
-    /// Open connections; one that failed is dropped.
-    links: Vec<Link>,
+    /// Connections that are up; when one fails all are dropped.
+    connections: Vec<Broker>,
     /// Where the brokers of the last metadata listen.
     known: BTreeMap<i32, Address>,
     controller_id: i32,
 }
 
-/// A request with the constants of its file.
-macro_rules! call {
-    ($api:ident, $request:expr) => {
-        Call {
-            api_key: $api::API_KEY,
-            versions: $api::VERSION_MIN..=$api::VERSION_MAX,
-            flexible_from: $api::FLEXIBLE_FROM,
-            encode: &|version, out| $api::encode($request, version, out),
-        }
-    };
-}
-
 impl Admin {
-    /// Connects to the first of the bootstrap addresses that answers. `timeout` bounds this and every later
-    /// call, retries included.
+    /// Connects to the first of the bootstrap addresses that answers, without a session. `timeout` bounds this
+    /// and every later call, retries included.
     ///
     /// # Errors
     /// When no address leads to a broker; the error tells why for each.
     pub fn connect(bootstrap: &[String], client_id: &str, timeout: Duration) -> Result<Self> {
+        Self::connect_in(None, bootstrap, client_id, timeout)
+    }
+
+    /// As [`Self::connect`], with every connection in a session of `sessions`.
+    ///
+    /// # Errors
+    /// As [`Self::connect`].
+    pub fn connect_in(
+        sessions: Option<Arc<dyn SessionFactory>>,
+        bootstrap: &[String],
+        client_id: &str,
+        timeout: Duration,
+    ) -> Result<Self> {
         let bootstrap: Vec<_> = bootstrap.iter().map(|text| Address::parse(text)).collect::<Result<_>>()?;
         if bootstrap.is_empty() {
             return Err(AdminError::NoAddress);
@@ -69,8 +78,9 @@ impl Admin {
         let mut admin = Self {
             bootstrap,
             client_id: client_id.to_owned(),
+            sessions,
             timeout,
-            links: Vec::new(),
+            connections: Vec::new(),
             known: BTreeMap::new(),
             controller_id: -1,
         };
@@ -130,14 +140,14 @@ impl Admin {
             let timeout_ms = millis(deadline.left() / 2);
             let request =
                 m19_create_topics::Request { name, partitions, replicas, config: &config, timeout_ms };
-            let call = call!(m19_create_topics, &request);
-            let link = admin.controller(deadline)?;
-            let mut done =
-                link.call(&call, deadline, m19_create_topics::Response::decode).and_then(|reply| {
-                    let topics =
-                        reply.topics.iter().map(|t| (t.name.as_str(), t.error, t.message.as_deref()));
-                    check_outcome(link, m19_create_topics::API_KEY, name, topics)
-                });
+            let controller = admin.controller(deadline)?;
+            let encode = |version, out: &mut Vec<u8>| m19_create_topics::encode(&request, version, out);
+            let (api, decode) = (&api::CREATE_TOPICS, m19_create_topics::Response::decode);
+            let mut done = controller.call(api, deadline, encode, decode).and_then(|response| {
+                let topics = response.topics.iter();
+                let topics = topics.map(|t| (t.name.as_str(), t.error, t.message.as_deref()));
+                check_outcome(controller, api, name, topics)
+            });
             if repeated && error_code(&done) == Some(ErrorCode::TOPIC_ALREADY_EXISTS) {
                 done = Ok(()); // by an earlier try that was not answered
             }
@@ -172,14 +182,14 @@ impl Admin {
         self.retry_until(deadline, |admin, deadline| {
             let timeout_ms = millis(deadline.left() / 2);
             let request = m20_delete_topics::Request { names: &[name], timeout_ms };
-            let call = call!(m20_delete_topics, &request);
-            let link = admin.controller(deadline)?;
-            let mut done =
-                link.call(&call, deadline, m20_delete_topics::Response::decode).and_then(|reply| {
-                    let topics =
-                        reply.topics.iter().map(|t| (t.name.as_str(), t.error, t.message.as_deref()));
-                    check_outcome(link, m20_delete_topics::API_KEY, name, topics)
-                });
+            let controller = admin.controller(deadline)?;
+            let encode = |version, out: &mut Vec<u8>| m20_delete_topics::encode(&request, version, out);
+            let (api, decode) = (&api::DELETE_TOPICS, m20_delete_topics::Response::decode);
+            let mut done = controller.call(api, deadline, encode, decode).and_then(|response| {
+                let topics = response.topics.iter();
+                let topics = topics.map(|t| (t.name.as_str(), t.error, t.message.as_deref()));
+                check_outcome(controller, api, name, topics)
+            });
             if repeated && error_code(&done) == Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION) {
                 done = Ok(()); // by an earlier try that was not answered
             }
@@ -203,32 +213,30 @@ impl Admin {
         at: OffsetAt,
         deadline: Deadline,
     ) -> Result<BTreeMap<i32, i64>> {
-        let api_key = m02_list_offsets::API_KEY;
         let reply = self.metadata(None, Some(&[topic]), deadline)?;
-        let asked = self.link(None, deadline)?;
+        let asked = self.broker(None, deadline)?;
         let mut leaders: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
         for found in &reply.topics {
-            asked.check(m03_metadata::API_KEY, &format!(" of topic {topic:?}"), found.error, None)?;
+            asked.check(&api::METADATA, &format!(" of topic {topic:?}"), found.error, None)?;
             for partition in &found.partitions {
                 if partition.leader < 0 {
                     let subject = format!(" of {topic}-{}", partition.id);
-                    asked.check(api_key, &subject, ErrorCode::LEADER_NOT_AVAILABLE, None)?;
+                    asked.check(&api::LIST_OFFSETS, &subject, ErrorCode::LEADER_NOT_AVAILABLE, None)?;
                 }
                 leaders.entry(partition.leader).or_default().push(partition.id);
             }
         }
-        let timestamp_ms = match at {
-            OffsetAt::Earliest => m02_list_offsets::EARLIEST,
-            OffsetAt::Latest => m02_list_offsets::LATEST,
-        };
+        let timestamp_ms = at.timestamp_ms();
         let mut offsets = BTreeMap::new();
         for (leader, partitions) in &leaders {
             let request = m02_list_offsets::Request { topic, partitions, timestamp_ms };
-            let call = call!(m02_list_offsets, &request);
-            let link = self.link(Some(*leader), deadline)?;
-            let reply = link.call(&call, deadline, m02_list_offsets::Response::decode)?;
+            let broker = self.broker(Some(*leader), deadline)?;
+            let encode = |version, out: &mut Vec<u8>| m02_list_offsets::encode(&request, version, out);
+            let decode = m02_list_offsets::Response::decode;
+            let reply = broker.call(&api::LIST_OFFSETS, deadline, encode, decode)?;
             for found in reply.topics.iter().flat_map(|topic| &topic.partitions) {
-                link.check(api_key, &format!(" of {topic}-{}", found.id), found.error, None)?;
+                let subject = format!(" of {topic}-{}", found.id);
+                broker.check(&api::LIST_OFFSETS, &subject, found.error, None)?;
                 offsets.insert(found.id, found.offset);
             }
         }
@@ -250,13 +258,14 @@ impl Admin {
         checked_text("topic name", &name)?;
         self.retry(|admin, deadline| {
             let request = m32_describe_configs::Request { resource_type, resource_name: &name };
-            let call = call!(m32_describe_configs, &request);
-            let link = admin.link(node, deadline)?;
-            let reply = link.call(&call, deadline, m32_describe_configs::Response::decode)?;
+            let broker = admin.broker(node, deadline)?;
+            let encode = |version, out: &mut Vec<u8>| m32_describe_configs::encode(&request, version, out);
+            let decode = m32_describe_configs::Response::decode;
+            let reply = broker.call(&api::DESCRIBE_CONFIGS, deadline, encode, decode)?;
             let mut settings = BTreeMap::new();
             for resource in reply.resources {
                 let (subject, message) = (format!(" of {name:?}"), resource.message.as_deref());
-                link.check(m32_describe_configs::API_KEY, &subject, resource.error, message)?;
+                broker.check(&api::DESCRIBE_CONFIGS, &subject, resource.error, message)?;
                 settings.extend(resource.settings.into_iter().map(setting_info));
             }
             Ok(settings)
@@ -284,7 +293,7 @@ impl Admin {
                 Err(error) => error,
             };
             if error.code().is_none() {
-                self.links.clear(); // whichever it was, it is not worth telling apart
+                self.connections.clear(); // whichever it was, it is not worth telling apart
             }
             let believed = error.is_unknown() && started.elapsed() > UNKNOWN_GRACE;
             if !error.is_retriable() || believed || deadline.left() <= BACKOFF {
@@ -310,8 +319,9 @@ impl Admin {
         deadline: Deadline,
     ) -> Result<m03_metadata::Response> {
         let request = m03_metadata::Request { topics, create_missing: false };
-        let call = call!(m03_metadata, &request);
-        let reply = self.link(node, deadline)?.call(&call, deadline, m03_metadata::Response::decode)?;
+        let encode = |version, out: &mut Vec<u8>| m03_metadata::encode(&request, version, out);
+        let decode = m03_metadata::Response::decode;
+        let reply = self.broker(node, deadline)?.call(&api::METADATA, deadline, encode, decode)?;
         self.known = reply
             .brokers
             .iter()
@@ -327,18 +337,18 @@ impl Admin {
     }
 
     /// A connection to the controller.
-    fn controller(&mut self, deadline: Deadline) -> Result<&mut Link> {
+    fn controller(&mut self, deadline: Deadline) -> Result<&mut Broker> {
         if self.controller_id < 0 {
             self.refresh(deadline)?;
         }
         match self.controller_id {
             -1 => Err(AdminError::NoController),
-            id => self.link(Some(id), deadline),
+            id => self.broker(Some(id), deadline),
         }
     }
 
     /// A connection to a given broker, or to any.
-    fn link(&mut self, node: Option<i32>, deadline: Deadline) -> Result<&mut Link> {
+    fn broker(&mut self, node: Option<i32>, deadline: Deadline) -> Result<&mut Broker> {
         let addresses: Vec<Address> = match node {
             None => self.bootstrap.iter().chain(self.known.values()).cloned().collect(),
             Some(id) => match self.known.get(&id) {
@@ -349,16 +359,15 @@ impl Admin {
                 }
             },
         };
-        if let Some(open) = self.links.iter().position(|link| addresses.contains(&link.address)) {
-            return Ok(&mut self.links[open]);
+        let open = self.connections.iter().position(|broker| addresses.contains(&broker.address));
+        if let Some(open) = open {
+            return Ok(&mut self.connections[open]);
         }
         let mut errors = Vec::new();
         for (tried, address) in addresses.iter().enumerate() {
-            match Link::open(address, &self.client_id, deadline.share(addresses.len() - tried)) {
-                Ok(link) => {
-                    self.links.push(link);
-                    return Ok(self.links.last_mut().expect("one was pushed"));
-                }
+            let share = deadline.share(addresses.len() - tried);
+            match Broker::open(address, &self.client_id, self.sessions.as_deref(), share) {
+                Ok(broker) => return Ok(self.connections.push_mut(broker)),
                 Err(error) => errors.push(error),
             }
         }
@@ -415,16 +424,16 @@ fn lack_of_new(topic: &m03_metadata::Topic, partitions: usize) -> Option<String>
 
 /// Checks what became of the one topic of a request; a reply that does not name it is an error.
 fn check_outcome<'r>(
-    link: &Link,
-    api_key: i16,
+    broker: &Broker,
+    api: &Api,
     name: &str,
     mut outcomes: impl Iterator<Item = (&'r str, ErrorCode, Option<&'r str>)>,
 ) -> Result<()> {
     match outcomes.find(|outcome| outcome.0 == name) {
-        Some((_, code, message)) => link.check(api_key, &format!(" of topic {name:?}"), code, message),
+        Some((_, code, message)) => broker.check(api, &format!(" of topic {name:?}"), code, message),
         None => Err(AdminError::Wire {
-            address: link.address.to_string(),
-            api: api_name(api_key),
+            address: broker.address.to_string(),
+            api: api.name(),
             source: WireError::Invalid("the topic of the request is missing in the reply"),
         }),
     }

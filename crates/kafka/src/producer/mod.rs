@@ -7,11 +7,13 @@
 //! batch is sealed, so what waits in the buffer takes no memory but its marks.
 
 mod accumulator;
+mod client;
 mod non_empty;
 mod sender;
 mod shape;
 
 pub use accumulator::{Batch, Sealed};
+pub use client::{FinishedRequest, ProducerClient};
 pub use sender::{DELIVERY_TIMEOUT, FollowUp, Outcome, Token};
 pub use shape::RecordShape;
 

@@ -66,7 +66,7 @@ impl<M: Default> Producer<M> {
         let records = self.staged_batches.iter().map(|batch| u64::from(batch.count)).sum();
         let token = self.track();
         let (config, arena, staged) = (&self.config, &mut self.arena, &self.staged);
-        connection.send(T::from(token), config.acks != 0, now_ns, |correlation_id, out| {
+        connection.send(T::from(token), version, config.acks != 0, now_ns, |correlation_id, out| {
             let head = Head {
                 version,
                 correlation_id,

@@ -313,7 +313,7 @@ pub fn fetch(fetching: &Fetching, cluster: FakeCluster, begin_ns: u64) -> Outcom
     let mut context = context("readers", role, &spans, &cluster);
     context.has_producers = false;
     (context.task.client_count, context.task.clients_total) = (fetching.clients, fetching.clients);
-    drive(ConsumeStream::new(fetching.plan.clone(), context), cluster, begin_ns)
+    drive(ConsumeStream::new(&fetching.plan, context), cluster, begin_ns)
 }
 
 /// What a stream of one client is told. Phases that have no length are left out.
@@ -353,8 +353,8 @@ fn context(
 fn drive(mut stream: impl Stream, cluster: FakeCluster, begin_ns: u64) -> Outcome {
     let mut net = SimNet { now_ns: begin_ns, cluster, links: BTreeMap::new() };
     let t0_ns = begin_ns + SECOND;
-    run_until(&mut stream, &mut net, t0_ns, |stream| stream.is_connected());
-    assert!(stream.is_connected(), "connected within a second");
+    run_until(&mut stream, &mut net, t0_ns, |stream| stream.is_connected() == Ok(true));
+    assert_eq!(stream.is_connected(), Ok(true), "connected within a second");
     stream.prepare().expect("prepared");
     net.now_ns = t0_ns;
     let phases = stream.context().phases.clone();

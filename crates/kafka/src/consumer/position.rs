@@ -3,13 +3,21 @@
 //! An error is told once, until the partition answers something else: a retry that fails in the same way is no
 //! news. Every batch's checksum is computed, as the Java consumer does unless it is told not to.
 
-use kdyno_kafka::broker_connections;
-use kdyno_kafka::errors::ErrorCode;
-use kdyno_kafka::messages::{m01_fetch, m02_list_offsets};
-use kdyno_kafka::records;
-use kdyno_kafka::wire::WireError;
-use kdyno_model::run::event_kind::{FETCH_ERROR, RECORDS_SKIPPED};
+use crate::api::{FETCH, LIST_OFFSETS};
+use crate::errors::ErrorCode;
+use crate::messages::{m01_fetch, m02_list_offsets};
+use crate::records;
+use crate::wire::WireError;
 use std::fmt;
+
+/// Something worth a line on a timeline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ConsumerEvent {
+    /// A partition could not be fetched from, or what was fetched is damaged.
+    FetchError(String),
+    /// Records were gone before they were fetched, or an offset was not there.
+    RecordsSkipped(String),
+}
 
 /// A partition of ours.
 #[derive(Debug, Clone, Copy)]
@@ -29,14 +37,20 @@ pub(super) struct Position {
 #[derive(Debug, Default)]
 pub(super) struct Effects {
     /// Metadata is to be fetched again.
-    pub refresh: bool,
+    pub is_metadata_old: bool,
     /// A partition could not be answered.
     pub has_error: bool,
     pub records: u64,
     pub bytes: u64,
     pub batches: u32,
-    /// What happened, by kind.
-    pub events: Vec<(&'static str, String)>,
+    pub events: Vec<ConsumerEvent>,
+}
+
+impl Effects {
+    /// Whether the leader had nothing to give.
+    pub(super) fn is_empty(&self) -> bool {
+        self.records == 0 && !self.is_metadata_old && !self.has_error
+    }
 }
 
 impl Position {
@@ -48,10 +62,10 @@ impl Position {
     fn failed(&mut self, error: ErrorCode, what: fmt::Arguments<'_>, retry_ns: u64, effects: &mut Effects) {
         self.not_before_ns = retry_ns;
         effects.has_error = true;
-        effects.refresh |= error.refreshes_metadata();
+        effects.is_metadata_old |= error.refreshes_metadata();
         if self.error != error {
             self.error = error;
-            effects.events.push((FETCH_ERROR, format!("partition {}: {what}", self.partition)));
+            effects.events.push(ConsumerEvent::FetchError(format!("partition {}: {what}", self.partition)));
         }
     }
 
@@ -67,7 +81,7 @@ impl Position {
             format!("does not exist: fetching went back to offset {offset}")
         };
         let detail = format!("partition {}: offset {missed} {skipped}", self.partition);
-        effects.events.push((RECORDS_SKIPPED, detail));
+        effects.events.push(ConsumerEvent::RecordsSkipped(detail));
     }
 
     /// Counts the batches of a record set, up to the first that is damaged.
@@ -101,7 +115,7 @@ pub(super) fn on_offsets(
     retry_ns: u64,
     effects: &mut Effects,
 ) -> Result<(), WireError> {
-    let body = broker_connections::body(frame, m02_list_offsets::API_KEY, version)?;
+    let body = LIST_OFFSETS.response_body(frame, version)?;
     let response = m02_list_offsets::Response::decode(body, version)?;
     for answer in response.topics.iter().flat_map(|topic| &topic.partitions) {
         let Some(position) = positions.iter_mut().find(|position| position.partition == answer.id) else {
@@ -125,7 +139,7 @@ pub(super) fn on_fetch(
     retry_ns: u64,
     effects: &mut Effects,
 ) -> Result<(), WireError> {
-    let body = broker_connections::body(frame, m01_fetch::API_KEY, version)?;
+    let body = FETCH.response_body(frame, version)?;
     let error = m01_fetch::decode(body, version, |answer| {
         let Some(position) = positions.iter_mut().find(|position| position.partition == answer.partition)
         else {
@@ -146,7 +160,7 @@ pub(super) fn on_fetch(
     })?;
     let error = ErrorCode(error);
     if error.is_error() {
-        effects.refresh = true;
+        effects.is_metadata_old = true;
         // The answer as a whole; which partitions were asked for is not in it.
         for position in positions {
             position.failed(error, format_args!("fetching failed: {error}"), retry_ns, effects);
@@ -158,11 +172,11 @@ pub(super) fn on_fetch(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kdyno_kafka::records::{BatchHeader, BodySum, Compression, HEADER_BYTES, write_batch_header};
+    use crate::records::{BatchHeader, BodySum, Compression, HEADER_BYTES, write_batch_header};
 
     /// The lowest versions kdyno speaks: plain encodings, no tags.
-    const FETCH: i16 = m01_fetch::VERSION_MIN;
-    const OFFSETS: i16 = m02_list_offsets::VERSION_MIN;
+    const FETCH_VERSION: i16 = FETCH.version_min;
+    const OFFSETS_VERSION: i16 = LIST_OFFSETS.version_min;
     const RETRY_NS: u64 = 100;
 
     /// A frame of topic `t` with one partition: correlation id, throttle time, then the counts.
@@ -182,14 +196,15 @@ mod tests {
         rest.extend_from_slice(record_set);
         let mut effects = Effects::default();
         let frame = frame(position.partition, error, &rest);
-        on_fetch(std::slice::from_mut(position), FETCH, &frame, RETRY_NS, &mut effects).expect("an answer");
+        on_fetch(std::slice::from_mut(position), FETCH_VERSION, &frame, RETRY_NS, &mut effects)
+            .expect("an answer");
         effects
     }
 
     fn list(position: &mut Position, error: ErrorCode, offset: i64) -> Effects {
         let mut effects = Effects::default();
         let frame = frame(position.partition, error, &[-1, offset].map(i64::to_be_bytes).concat());
-        on_offsets(std::slice::from_mut(position), OFFSETS, &frame, RETRY_NS, &mut effects)
+        on_offsets(std::slice::from_mut(position), OFFSETS_VERSION, &frame, RETRY_NS, &mut effects)
             .expect("an answer");
         effects
     }
@@ -208,13 +223,14 @@ mod tests {
         let denied = ErrorCode::TOPIC_AUTHORIZATION_FAILED;
         let told = list(&mut position, denied, -1).events;
         let detail = "partition 3: asking for its offsets failed: TOPIC_AUTHORIZATION_FAILED".to_owned();
-        assert_eq!(told, [(FETCH_ERROR, detail)]);
+        assert_eq!(told, [ConsumerEvent::FetchError(detail)]);
         assert_eq!((position.next, position.not_before_ns), (None, RETRY_NS));
         assert!(list(&mut position, denied, -1).events.is_empty(), "a retry is no news");
         assert!(list(&mut position, ErrorCode::NONE, 5).events.is_empty());
         let moved = fetch(&mut position, ErrorCode::NOT_LEADER_OR_FOLLOWER, &[]);
-        assert!(moved.refresh && moved.has_error);
-        assert_eq!(moved.events[0].1, "partition 3: fetching failed: NOT_LEADER_OR_FOLLOWER");
+        assert!(moved.is_metadata_old && moved.has_error);
+        let detail = "partition 3: fetching failed: NOT_LEADER_OR_FOLLOWER".to_owned();
+        assert_eq!(moved.events, [ConsumerEvent::FetchError(detail)]);
         assert_eq!(fetch(&mut position, denied, &[]).events.len(), 1, "another error is news");
         assert!(!fetch(&mut position, ErrorCode::NONE, &[]).has_error);
         assert_eq!(fetch(&mut position, denied, &[]).events.len(), 1, "and so is one that comes back");
@@ -231,7 +247,7 @@ mod tests {
             let lost = fetch(&mut position, ErrorCode::OFFSET_OUT_OF_RANGE, &[]);
             assert!(lost.events.is_empty() && position.next.is_none());
             let events = list(&mut position, ErrorCode::NONE, offset).events;
-            assert_eq!(events, [(RECORDS_SKIPPED, told.to_owned())]);
+            assert_eq!(events, [ConsumerEvent::RecordsSkipped(told.to_owned())]);
             assert_eq!(position.next, Some(offset));
         }
     }
@@ -247,7 +263,9 @@ mod tests {
         let effects = fetch(&mut position, ErrorCode::NONE, &record_set);
         assert_eq!((effects.records, effects.batches), (6, 2));
         assert_eq!(position.next, Some(18), "the damaged batch is asked for again");
-        let [(FETCH_ERROR, detail)] = effects.events.as_slice() else { panic!("{:?}", effects.events) };
+        let [ConsumerEvent::FetchError(detail)] = effects.events.as_slice() else {
+            panic!("{:?}", effects.events)
+        };
         assert!(detail.starts_with("partition 0: what was fetched is damaged: checksum"), "{detail}");
     }
 }

@@ -1,0 +1,89 @@
+//! The queues of a connection, without a handshake.
+
+use super::*;
+
+fn frame(correlation_id: i32, payload: &[u8]) -> Bytes {
+    let mut out = Vec::new();
+    crate::messages::write_frame(&mut out, |out| {
+        out.extend_from_slice(&correlation_id.to_be_bytes());
+        out.extend_from_slice(payload);
+    });
+    out.into()
+}
+
+fn connection() -> Connection<u32> {
+    Connection::new("me".into(), &[], 1 << 20)
+}
+
+fn send(connection: &mut Connection<u32>, token: u32, is_answered: bool, payload: &[u8]) {
+    connection.send(token, 0, is_answered, 10, |id, out| {
+        let bytes = frame(id, payload);
+        out.push_back(bytes.clone());
+        bytes.len()
+    });
+}
+
+fn write(connection: &mut Connection<u32>, bytes: usize, now_ns: u64) {
+    if connection.advance_written(bytes) {
+        connection.stamp_written(now_ns);
+    }
+}
+
+/// What was answered: token, instant written, bytes of the response.
+fn received(connection: &mut Connection<u32>) -> Result<Vec<(u32, u64, usize)>, ConnectionError> {
+    let mut answered = Vec::new();
+    connection.receive(1_000, |request, frame| {
+        answered.push((request.token, request.written_ns, frame.len()));
+        Ok(())
+    })?;
+    Ok(answered)
+}
+
+fn receive(connection: &mut Connection<u32>, mut bytes: &[u8]) {
+    while !bytes.is_empty() {
+        let space = connection.input_space();
+        let count = space.len().min(bytes.len()).min(7);
+        space[..count].copy_from_slice(&bytes[..count]);
+        connection.advance_read(count).unwrap();
+        bytes = &bytes[count..];
+    }
+}
+
+#[test]
+fn replies_are_paired_in_order_and_carry_the_written_instant() {
+    let mut connection = connection();
+    send(&mut connection, 1, true, b"first");
+    send(&mut connection, 2, true, b"second");
+    write(&mut connection, 5, 20);
+    write(&mut connection, 8, 30);
+    write(&mut connection, 14, 40);
+    receive(&mut connection, &frame(0, b"x"));
+    receive(&mut connection, &frame(1, &[7; 40_000]));
+    assert_eq!(received(&mut connection).unwrap(), [(1, 30, 5), (2, 40, 40_004)]);
+    assert_eq!(connection.in_flight(), 0);
+}
+
+#[test]
+fn unanswered_requests_are_over_when_written() {
+    let mut connection = connection();
+    send(&mut connection, 1, false, b"abc");
+    send(&mut connection, 2, true, b"abc");
+    assert!(connection.take_unanswered().is_none());
+    write(&mut connection, 11, 20);
+    assert_eq!(connection.take_unanswered().unwrap().token, 1);
+    write(&mut connection, 11, 30);
+    assert!(connection.take_unanswered().is_none());
+    receive(&mut connection, &frame(1, b""));
+    assert_eq!(received(&mut connection).unwrap(), [(2, 30, 4)]);
+}
+
+#[test]
+fn strangers_and_impossible_lengths_poison_the_connection() {
+    for bytes in [&frame(9, b"")[..], &[0x7f, 0xff, 0xff, 0xff], &[0xff; 4], &[0, 0, 0, 1, 0]] {
+        let mut connection = connection();
+        send(&mut connection, 1, true, b"");
+        write(&mut connection, 8, 1);
+        receive(&mut connection, bytes);
+        assert!(received(&mut connection).is_err(), "{bytes:?}");
+    }
+}
