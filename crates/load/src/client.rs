@@ -240,7 +240,7 @@ impl ProduceClient {
         let now_ns = net.now_ns();
         let mut refresh = false;
         self.io.on_ready(link, is_writable, net, events, |token, asked, frame, received_ns| {
-            let body = broker_connections::body(frame, m00_produce::API_KEY, version)?;
+            let body = broker_connections::body(frame, &m00_produce::API, version)?;
             let FollowUp { refresh_metadata, batches } =
                 core.producer.on_reply(token, version, body, asked.written_ns, received_ns)?;
             recorder.request(received_ns, batches, asked.bytes as u64);
@@ -408,6 +408,5 @@ fn admit_scratch(core: &mut Core, intended_ns: &[u64], now_ns: u64, handed: Admi
 }
 
 fn produce_version(io: &LinksIo<Token>, link: usize) -> i16 {
-    let range = m00_produce::VERSION_MIN..=m00_produce::VERSION_MAX;
-    io.version(link, m00_produce::API_KEY, range).unwrap_or(m00_produce::VERSION_MIN)
+    io.version(link, &m00_produce::API).unwrap_or(m00_produce::API.version_min)
 }

@@ -4,9 +4,9 @@ use crate::net::{ConnectionId, Net};
 use crate::stream::Events;
 use kdyno_kafka::broker_connections::{BrokerConnections, ConnectionsConfig, LinkEvent, LinkState};
 use kdyno_kafka::connection::WRITE_SLICES_MAX;
+use kdyno_kafka::messages::Api;
 use kdyno_kafka::wire::WireError;
 use std::io::{self, IoSlice};
-use std::ops::RangeInclusive;
 
 /// What is known of the request a reply belongs to.
 #[derive(Debug, Clone, Copy)]
@@ -55,8 +55,8 @@ impl<T> LinksIo<T> {
     }
 
     /// Negotiated version of an API on a link.
-    pub fn version(&self, link: usize, api_key: i16, range: RangeInclusive<i16>) -> Option<i16> {
-        self.links.links()[link].versions.negotiate(api_key, range).ok()
+    pub fn version(&self, link: usize, api: &Api) -> Option<i16> {
+        self.links.links()[link].versions.negotiate(api).ok()
     }
 
     /// Connects what is due, asks for metadata, gives up on what is late.

@@ -12,7 +12,7 @@ use crate::stream::{Clock, Events, Stream, StreamContext, StreamError};
 use crate::wakeups::Wakeups;
 use answers::{Effects, Position, on_fetch, on_offsets};
 use kdyno_kafka::broker_connections::{ConnectionsConfig, LinkState, RequestKind};
-use kdyno_kafka::messages::{m01_fetch, m02_list_offsets};
+use kdyno_kafka::messages::{self, Message as _, m01_fetch, m02_list_offsets};
 use kdyno_model::plan::{ConsumePlan, StartOffset};
 use kdyno_model::sample::{ClientTotals, Sample, StreamTotals};
 
@@ -165,20 +165,15 @@ impl ConsumeClient {
         partitions: &[i32],
         now_ns: u64,
     ) -> bool {
-        use m02_list_offsets::{API_KEY, EARLIEST, LATEST, VERSION_MAX, VERSION_MIN};
-        let Some(version) = self.io.version(link, API_KEY, VERSION_MIN..=VERSION_MAX) else { return false };
-        let timestamp_ms = match plan.from {
-            StartOffset::Earliest => EARLIEST,
-            StartOffset::Latest => LATEST,
+        let api = &m02_list_offsets::API;
+        let Some(version) = self.io.version(link, api) else { return false };
+        let timestamp = match plan.from {
+            StartOffset::Earliest => messages::EARLIEST_TIMESTAMP,
+            StartOffset::Latest => messages::LATEST_TIMESTAMP,
         };
+        let request = m02_list_offsets::Request::of_topic(topic, partitions, timestamp);
         let token = RequestKind::User(FetchToken::Offsets { version });
-        self.io.links.ask(link, token, now_ns, API_KEY, version, |out| {
-            m02_list_offsets::encode(
-                &m02_list_offsets::Request { topic, partitions, timestamp_ms },
-                version,
-                out,
-            );
-        });
+        self.io.links.ask(link, token, now_ns, api, version, |out| request.encode(version, out));
         true
     }
 
@@ -190,8 +185,8 @@ impl ConsumeClient {
         partitions: &[(i32, i64)],
         now_ns: u64,
     ) -> bool {
-        use m01_fetch::{API_KEY, VERSION_MAX, VERSION_MIN};
-        let Some(version) = self.io.version(link, API_KEY, VERSION_MIN..=VERSION_MAX) else { return false };
+        let api = &m01_fetch::API;
+        let Some(version) = self.io.version(link, api) else { return false };
         let request = m01_fetch::Request {
             wait_ms: (plan.fetch_wait_ns / 1_000_000) as i32,
             bytes_min: plan.fetch_bytes_min as i32,
@@ -201,7 +196,7 @@ impl ConsumeClient {
             partitions,
         };
         let token = RequestKind::User(FetchToken::Fetch { version });
-        self.io.links.ask(link, token, now_ns, API_KEY, version, |out| {
+        self.io.links.ask(link, token, now_ns, api, version, |out| {
             m01_fetch::encode(&request, version, out);
         });
         true

@@ -2,14 +2,11 @@
 
 use super::error::{AdminError, Result};
 use crate::errors::ErrorCode;
-use crate::messages::{
-    VersionMap, api_name, frame_length, m18_api_versions, request_header, response_header, write_frame,
-};
-use crate::wire::{self, FRAME_BYTES_MAX, Reader, WireError};
+use crate::messages::{Request, VersionMap, api_name, frame_length, m18_api_versions};
+use crate::wire::{FRAME_BYTES_MAX, WireError};
 use std::fmt;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
-use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 /// Step in which a reply is read: a length that is only claimed takes no more memory than this.
@@ -83,14 +80,6 @@ impl fmt::Display for Address {
     }
 }
 
-/// A request without its header: which API, which versions, what body.
-pub(super) struct Call<'a> {
-    pub api_key: i16,
-    pub versions: RangeInclusive<i16>,
-    pub flexible_from: i16,
-    pub encode: &'a dyn Fn(i16, &mut Vec<u8>),
-}
-
 /// An open connection.
 #[derive(Debug)]
 pub(super) struct Link {
@@ -112,39 +101,24 @@ impl Link {
             versions: VersionMap::default(),
             correlation_id: 0,
         };
-        let mut reply = link.api_versions(m18_api_versions::VERSION_MAX, deadline)?;
-        if reply.error == ErrorCode::UNSUPPORTED_VERSION {
-            reply = link.api_versions(m18_api_versions::VERSION_MIN, deadline)?;
+        let api = m18_api_versions::API;
+        let request = m18_api_versions::Request::of_this_client();
+        let mut reply = link.send(&request, api.version_max, deadline)?;
+        if reply.error_code == ErrorCode::UNSUPPORTED_VERSION {
+            reply = link.send(&request, api.version_min, deadline)?;
         }
-        link.check(m18_api_versions::API_KEY, "", reply.error, None)?;
+        link.check(api.key, "", reply.error_code, None)?;
         link.versions = VersionMap::new(&reply);
         Ok(link)
     }
 
-    fn api_versions(&mut self, version: i16, deadline: Deadline) -> Result<m18_api_versions::Response> {
-        let request =
-            m18_api_versions::Request { software_name: "kdyno", software_version: env!("CARGO_PKG_VERSION") };
-        let call = Call {
-            api_key: m18_api_versions::API_KEY,
-            versions: version..=version,
-            flexible_from: m18_api_versions::FLEXIBLE_FROM,
-            encode: &|version, out| m18_api_versions::encode(&request, version, out),
-        };
-        self.send(&call, version, deadline, m18_api_versions::Response::decode)
-    }
-
     /// Sends a request in the highest version both sides speak and returns the reply.
-    pub fn call<T>(
-        &mut self,
-        call: &Call<'_>,
-        deadline: Deadline,
-        decode: fn(&[u8], i16) -> wire::Result<T>,
-    ) -> Result<T> {
+    pub fn call<R: Request>(&mut self, request: &R, deadline: Deadline) -> Result<R::Response> {
         let version = self
             .versions
-            .negotiate(call.api_key, call.versions.clone())
+            .negotiate(&R::API)
             .map_err(|source| AdminError::Version { address: self.address.to_string(), source })?;
-        self.send(call, version, deadline, decode)
+        self.send(request, version, deadline)
     }
 
     /// Makes an error of an error code; `subject` is empty or ` of …`.
@@ -161,32 +135,17 @@ impl Link {
         })
     }
 
-    fn send<T>(
-        &mut self,
-        call: &Call<'_>,
-        version: i16,
-        deadline: Deadline,
-        decode: fn(&[u8], i16) -> wire::Result<T>,
-    ) -> Result<T> {
-        let (api_key, flexible) = (call.api_key, version >= call.flexible_from);
+    fn send<R: Request>(&mut self, request: &R, version: i16, deadline: Deadline) -> Result<R::Response> {
         self.correlation_id = self.correlation_id.wrapping_add(1);
         let mut frame = Vec::new();
-        write_frame(&mut frame, |out| {
-            request_header(out, api_key, version, flexible, self.correlation_id, &self.client_id);
-            (call.encode)(version, out);
-        });
+        request.write_frame(version, self.correlation_id, &self.client_id, &mut frame);
         let frame =
-            self.exchange(&frame, deadline).map_err(|error| self.failure(api_key, deadline, error))?;
-        let mut reader = Reader::new(&frame);
-        let reply = response_header(&mut reader, api_key, flexible).and_then(|correlation_id| {
-            if correlation_id != self.correlation_id {
-                return Err(WireError::Invalid("correlation id of another request"));
-            }
-            decode(reader.take(reader.remaining())?, version)
-        });
+            self.exchange(&frame, deadline).map_err(|error| self.failure(R::API.key, deadline, error))?;
+        let body = R::API.response_body(&frame, version, self.correlation_id);
+        let reply = body.and_then(|body| R::decode_response(body, version));
         reply.map_err(|source| AdminError::Wire {
             address: self.address.to_string(),
-            api: api_name(api_key),
+            api: R::API.name,
             source,
         })
     }

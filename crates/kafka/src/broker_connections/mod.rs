@@ -11,7 +11,7 @@ pub use types::{ConnectionsConfig, Link, LinkError, LinkEvent, LinkState, Reques
 
 use crate::connection::Connection;
 use crate::errors::ErrorCode;
-use crate::messages::{self, VersionMap, m03_metadata, m18_api_versions};
+use crate::messages::{self, Api, Message as _, Request as _, VersionMap, m03_metadata, m18_api_versions};
 use crate::wire::{Reader, WireError};
 
 /// First pause before connecting again; doubles up to [`RECONNECT_NS_MAX`] (`reconnect.backoff.ms`).
@@ -154,20 +154,19 @@ impl<T> BrokerConnections<T> {
     /// The socket of a link is connected: greets.
     pub fn on_connected(&mut self, link: usize, now_ns: u64) {
         self.links[link].state = LinkState::Handshake;
-        self.greet(link, m18_api_versions::VERSION_MAX, now_ns);
+        self.greet(link, m18_api_versions::API.version_max, now_ns);
     }
 
     fn greet(&mut self, link: usize, version: i16, now_ns: u64) {
-        let request =
-            m18_api_versions::Request { software_name: "kdyno", software_version: env!("CARGO_PKG_VERSION") };
+        let request = m18_api_versions::Request::of_this_client();
         self.ask(
             link,
             RequestKind::ApiVersions { version },
             now_ns,
-            m18_api_versions::API_KEY,
+            &m18_api_versions::API,
             version,
             |out| {
-                m18_api_versions::encode(&request, version, out);
+                request.encode(version, out);
             },
         );
     }
@@ -178,16 +177,16 @@ impl<T> BrokerConnections<T> {
         link: usize,
         asked: RequestKind<T>,
         now_ns: u64,
-        api_key: i16,
+        api: &Api,
         version: i16,
         body: impl FnOnce(&mut Vec<u8>),
     ) {
         let client_id = &self.config.client_id;
-        let flexible = is_flexible(api_key, version);
+        let flexible = api.is_flexible(version);
         self.links[link].connection.send(asked, true, now_ns, |correlation_id, out| {
             let mut frame = Vec::new();
             messages::write_frame(&mut frame, |frame| {
-                messages::request_header(frame, api_key, version, flexible, correlation_id, client_id);
+                messages::request_header(frame, api.key, version, flexible, correlation_id, client_id);
                 body(frame);
             });
             let bytes = frame.len();
@@ -232,13 +231,13 @@ impl<T> BrokerConnections<T> {
             match reply.request.token {
                 RequestKind::User(token) => each(token, written_ns, reply.request.bytes, reply.frame)?,
                 RequestKind::ApiVersions { version } => {
-                    let body = body(reply.frame, m18_api_versions::API_KEY, version)?;
-                    let response = m18_api_versions::Response::decode(body, version)?;
+                    let body = body(reply.frame, &m18_api_versions::API, version)?;
+                    let response = m18_api_versions::Request::decode_response(body, version)?;
                     self.on_greeted(link, &response, version, now_ns)?;
                 }
                 RequestKind::Metadata { version } => {
-                    let body = body(reply.frame, m03_metadata::API_KEY, version)?;
-                    let response = m03_metadata::Response::decode(body, version)?;
+                    let body = body(reply.frame, &m03_metadata::API, version)?;
+                    let response = m03_metadata::Request::decode_response(body, version)?;
                     self.on_metadata(response, now_ns);
                 }
             }
@@ -252,7 +251,7 @@ impl<T> BrokerConnections<T> {
         version: i16,
         now_ns: u64,
     ) -> Result<(), LinkError> {
-        match response.error {
+        match response.error_code {
             ErrorCode::NONE => {}
             ErrorCode::UNSUPPORTED_VERSION if version > 0 => {
                 self.greet(link, 0, now_ns);
@@ -262,9 +261,7 @@ impl<T> BrokerConnections<T> {
         }
         let greeted = &mut self.links[link];
         greeted.versions = VersionMap::new(response);
-        greeted
-            .versions
-            .negotiate(m03_metadata::API_KEY, m03_metadata::VERSION_MIN..=m03_metadata::VERSION_MAX)?;
+        greeted.versions.negotiate(&m03_metadata::API)?;
         greeted.failures = 0;
         greeted.state = LinkState::Up;
         Ok(())
@@ -273,13 +270,13 @@ impl<T> BrokerConnections<T> {
     fn on_metadata(&mut self, response: m03_metadata::Response, now_ns: u64) {
         self.metadata_asked = false;
         let topic = response.topics.iter().find(|topic| topic.name.as_deref() == Some(&self.config.topic));
-        let error = topic.map_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, |topic| topic.error);
+        let error = topic.map_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, |topic| topic.error_code);
         let Some(topic) = topic.filter(|_| error == ErrorCode::NONE) else {
             self.events.push(LinkEvent::MetadataError { error: error.name() });
             return;
         };
         for broker in &response.brokers {
-            let known = self.links.iter().position(|link| link.broker == Some(broker.id));
+            let known = self.links.iter().position(|link| link.broker == Some(broker.node_id));
             match known {
                 Some(link) => {
                     let link = &mut self.links[link];
@@ -289,7 +286,7 @@ impl<T> BrokerConnections<T> {
                     }
                 }
                 None if self.links.len() < LINKS_MAX => {
-                    self.add(Some(broker.id), broker.host.clone(), broker.port as u16);
+                    self.add(Some(broker.node_id), broker.host.clone(), broker.port as u16);
                 }
                 None => {}
             }
@@ -299,10 +296,12 @@ impl<T> BrokerConnections<T> {
         self.leader_links.resize(count, None);
         let mut is_complete = true;
         for partition in &topic.partitions {
-            let Some(slot) = usize::try_from(partition.id).ok().filter(|&id| id < count) else { continue };
-            let (from, to) = (self.leaders[slot], partition.leader);
+            let Some(slot) = usize::try_from(partition.partition_index).ok().filter(|&id| id < count) else {
+                continue;
+            };
+            let (from, to) = (self.leaders[slot], partition.leader_id);
             if from != to && self.metadata_at_ns.is_some() {
-                self.events.push(LinkEvent::LeaderMoved { partition: partition.id, from, to });
+                self.events.push(LinkEvent::LeaderMoved { partition: partition.partition_index, from, to });
             }
             self.leaders[slot] = to;
             self.leader_links[slot] = self.links.iter().position(|link| link.broker == Some(to) && to >= 0);
@@ -326,16 +325,10 @@ impl<T> BrokerConnections<T> {
         let count = self.links.len();
         let up = (0..count).map(|step| (self.next_asked + step) % count);
         let Some(link) = up.into_iter().find(|&link| self.links[link].state == LinkState::Up) else { return };
-        let range = m03_metadata::VERSION_MIN..=m03_metadata::VERSION_MAX;
-        let Ok(version) = self.links[link].versions.negotiate(m03_metadata::API_KEY, range) else { return };
-        let topic = self.config.topic.clone();
-        self.ask(link, RequestKind::Metadata { version }, now_ns, m03_metadata::API_KEY, version, |out| {
-            let topics = [topic.as_str()];
-            m03_metadata::encode(
-                &m03_metadata::Request { topics: Some(&topics), create_missing: false },
-                version,
-                out,
-            );
+        let Ok(version) = self.links[link].versions.negotiate(&m03_metadata::API) else { return };
+        let request = m03_metadata::Request::of_topics(Some(&[&self.config.topic]));
+        self.ask(link, RequestKind::Metadata { version }, now_ns, &m03_metadata::API, version, |out| {
+            request.encode(version, out);
         });
         self.next_asked = (link + 1) % count;
         self.metadata_asked = true;
@@ -376,22 +369,8 @@ impl<T> BrokerConnections<T> {
 ///
 /// # Errors
 /// When the frame is shorter than a header.
-pub fn body(frame: &[u8], api_key: i16, version: i16) -> Result<&[u8], WireError> {
+pub fn body<'a>(frame: &'a [u8], api: &Api, version: i16) -> Result<&'a [u8], WireError> {
     let mut reader = Reader::new(frame);
-    messages::response_header(&mut reader, api_key, is_flexible(api_key, version))?;
+    messages::response_header(&mut reader, api.key, api.is_flexible(version))?;
     reader.take(reader.remaining())
-}
-
-/// Whether a request's version has compact encodings, for the APIs a client uses.
-fn is_flexible(api_key: i16, version: i16) -> bool {
-    use crate::messages::{m00_produce, m01_fetch, m02_list_offsets};
-    let from = match api_key {
-        m00_produce::API_KEY => m00_produce::FLEXIBLE_FROM,
-        m01_fetch::API_KEY => m01_fetch::FLEXIBLE_FROM,
-        m02_list_offsets::API_KEY => m02_list_offsets::FLEXIBLE_FROM,
-        m03_metadata::API_KEY => m03_metadata::FLEXIBLE_FROM,
-        m18_api_versions::API_KEY => m18_api_versions::FLEXIBLE_FROM,
-        _ => i16::MAX,
-    };
-    version >= from
 }

@@ -5,7 +5,7 @@
 
 use kdyno_kafka::broker_connections;
 use kdyno_kafka::errors::ErrorCode;
-use kdyno_kafka::messages::{m01_fetch, m02_list_offsets};
+use kdyno_kafka::messages::{Request as _, m01_fetch, m02_list_offsets};
 use kdyno_kafka::records;
 use kdyno_kafka::wire::WireError;
 use kdyno_model::run::event_kind::{FETCH_ERROR, RECORDS_SKIPPED};
@@ -101,15 +101,17 @@ pub(super) fn on_offsets(
     retry_ns: u64,
     effects: &mut Effects,
 ) -> Result<(), WireError> {
-    let body = broker_connections::body(frame, m02_list_offsets::API_KEY, version)?;
-    let response = m02_list_offsets::Response::decode(body, version)?;
+    let body = broker_connections::body(frame, &m02_list_offsets::API, version)?;
+    let response = m02_list_offsets::Request::decode_response(body, version)?;
     for answer in response.topics.iter().flat_map(|topic| &topic.partitions) {
-        let Some(position) = positions.iter_mut().find(|position| position.partition == answer.id) else {
+        let Some(position) =
+            positions.iter_mut().find(|position| position.partition == answer.partition_index)
+        else {
             continue;
         };
-        if answer.error.is_error() {
-            let what = format_args!("asking for its offsets failed: {}", answer.error);
-            position.failed(answer.error, what, retry_ns, effects);
+        if answer.error_code.is_error() {
+            let what = format_args!("asking for its offsets failed: {}", answer.error_code);
+            position.failed(answer.error_code, what, retry_ns, effects);
         } else {
             position.listed(answer.offset, effects);
         }
@@ -125,7 +127,7 @@ pub(super) fn on_fetch(
     retry_ns: u64,
     effects: &mut Effects,
 ) -> Result<(), WireError> {
-    let body = broker_connections::body(frame, m01_fetch::API_KEY, version)?;
+    let body = broker_connections::body(frame, &m01_fetch::API, version)?;
     let error = m01_fetch::decode(body, version, |answer| {
         let Some(position) = positions.iter_mut().find(|position| position.partition == answer.partition)
         else {
@@ -161,8 +163,8 @@ mod tests {
     use kdyno_kafka::records::{BatchHeader, BodySum, Compression, HEADER_BYTES, write_batch_header};
 
     /// The lowest versions kdyno speaks: plain encodings, no tags.
-    const FETCH: i16 = m01_fetch::VERSION_MIN;
-    const OFFSETS: i16 = m02_list_offsets::VERSION_MIN;
+    const FETCH: i16 = m01_fetch::API.version_min;
+    const OFFSETS: i16 = m02_list_offsets::API.version_min;
     const RETRY_NS: u64 = 100;
 
     /// A frame of topic `t` with one partition: correlation id, throttle time, then the counts.
