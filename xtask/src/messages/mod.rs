@@ -25,13 +25,45 @@ const COMMAND: &str = "cargo xtask messages --write";
 /// A message we speak: Kafka's name of the API, and the lowest and highest version.
 ///
 /// Produce and Fetch are not here: they are written by hand, without copies of the records.
-const SPOKEN: [(&str, i16, i16); 6] = [
+const SPOKEN: [(&str, i16, i16); 38] = [
     ("ListOffsets", 2, 6),
     ("Metadata", 4, 12),
+    ("OffsetCommit", 2, 9),
+    ("OffsetFetch", 1, 9),
+    ("FindCoordinator", 0, 6),
+    ("JoinGroup", 0, 9),
+    ("Heartbeat", 0, 4),
+    ("LeaveGroup", 0, 5),
+    ("SyncGroup", 0, 5),
+    ("DescribeGroups", 0, 6),
+    ("ListGroups", 0, 5),
+    ("SaslHandshake", 0, 1),
     ("ApiVersions", 0, 3),
     ("CreateTopics", 2, 7),
     ("DeleteTopics", 1, 5),
+    ("InitProducerId", 0, 5),
+    ("OffsetForLeaderEpoch", 2, 4),
+    ("AddPartitionsToTxn", 0, 5),
+    ("AddOffsetsToTxn", 0, 4),
+    ("EndTxn", 0, 5),
+    ("TxnOffsetCommit", 0, 5),
+    ("DescribeAcls", 1, 3),
+    ("CreateAcls", 1, 3),
+    ("DeleteAcls", 1, 3),
     ("DescribeConfigs", 1, 4),
+    ("DescribeLogDirs", 1, 4),
+    ("SaslAuthenticate", 0, 2),
+    ("CreatePartitions", 0, 3),
+    ("DeleteGroups", 0, 2),
+    ("ElectLeaders", 0, 2),
+    ("IncrementalAlterConfigs", 0, 1),
+    ("DescribeClientQuotas", 0, 1),
+    ("AlterClientQuotas", 0, 1),
+    ("DescribeUserScramCredentials", 0, 0),
+    ("AlterUserScramCredentials", 0, 0),
+    ("DescribeCluster", 0, 2),
+    ("ConsumerGroupHeartbeat", 0, 1),
+    ("ConsumerGroupDescribe", 0, 1),
 ];
 
 /// Makes all files and compares them with those of the tree at `root`, or with `write` puts them there.

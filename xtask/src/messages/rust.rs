@@ -45,7 +45,7 @@ pub fn index(apis: &[(&str, i16)]) -> String {
     out += "];\n\n/// Calls a macro of the tests with every module and the names of its messages.\n";
     out += "#[cfg(test)]\nmacro_rules! for_each_message {\n    ($call:ident) => {\n";
     for (api, key) in apis {
-        let _ = writeln!(out, "        $call!({}, {api}Request, {api}Response);", module(api, *key));
+        let _ = writeln!(out, "        $call! {{ {}: {api}Request => {api}Response }}", module(api, *key));
     }
     out += "    };\n}\n#[cfg(test)]\npub(super) use for_each_message;\n";
     out

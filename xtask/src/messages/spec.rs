@@ -1,7 +1,7 @@
 //! A message as Kafka specifies it. What is not known here is an error, never left out.
 
 use anyhow::{Context, bail};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 /// Versions as in `0+`, `2-7`, `3` or `none`: the first and the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -67,6 +67,7 @@ pub struct Field {
     pub nullable_versions: Option<Versions>,
     pub tag: Option<u32>,
     pub tagged_versions: Option<Versions>,
+    #[serde(default, deserialize_with = "text")]
     pub default: Option<String>,
     #[serde(default)]
     pub fields: Vec<Field>,
@@ -79,6 +80,14 @@ pub struct Field {
     _entity_type: Option<String>,
     #[serde(rename = "about")]
     _about: Option<String>,
+}
+
+/// A default as text: some are written as numbers.
+fn text<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
+    Ok(Some(match serde_json::Value::deserialize(from)? {
+        serde_json::Value::String(text) => text,
+        other => other.to_string(),
+    }))
 }
 
 impl Message {

@@ -57,7 +57,7 @@ proptest! {
     #[test]
     fn messages_agree_with_another_implementation(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         macro_rules! call {
-            ($module:ident, $request:ident, $response:ident) => {
+            ($module:ident: $request:ident => $response:ident) => {
                 compare::<generated::$module::Request, theirs::$request>(&bytes);
                 compare::<generated::$module::Response, theirs::$response>(&bytes);
             };
