@@ -3,6 +3,7 @@
 
 mod accuracy;
 mod bench;
+mod messages;
 mod summary;
 mod tidy;
 
@@ -18,6 +19,7 @@ const USAGE: &str = "\
 usage: cargo xtask CHORE
 
   tidy [--write]        check the rules of docs/ARCHITECTURE.md; --write refreshes generated text
+  messages --check      compare the messages made from Kafka's specifications; --write makes them
   test [ARGUMENTS]      cargo test for the workspace, counts on the last line
   accuracy [NUMBER]…    known truths on real clocks, a table (build with --release); also --kdyno PATH
   bench [NAME]…         cost and rates beside the floor and the peers (build with --release)
@@ -42,6 +44,11 @@ fn run(arguments: &[String]) -> anyhow::Result<i32> {
         "tidy" => match rest {
             [] => tidy::run(&root()?, false)?,
             [write] if write == "--write" => tidy::run(&root()?, true)?,
+            _ => bail!(USAGE),
+        },
+        "messages" => match rest {
+            [check] if check == "--check" => messages::run(&root()?, false)?,
+            [write] if write == "--write" => messages::run(&root()?, true)?,
             _ => bail!(USAGE),
         },
         "test" => return summary::run(rest),

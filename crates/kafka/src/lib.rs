@@ -8,7 +8,6 @@
 //! This crate knows nothing of benchmarking and depends on nothing of ours.
 
 pub mod admin;
-pub mod api;
 pub mod broker_connections;
 pub mod client;
 pub mod connection;

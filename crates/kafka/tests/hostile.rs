@@ -10,7 +10,7 @@ mod common;
 use common::{Material, material};
 use kdyno_kafka::admin::{Admin, AdminError};
 use kdyno_kafka::messages::{
-    frame_length, m00_produce, m01_fetch, m02_list_offsets, m03_metadata, m18_api_versions,
+    Message as _, frame_length, m00_produce, m01_fetch, m02_list_offsets, m03_metadata, m18_api_versions,
     m19_create_topics, m20_delete_topics, m32_describe_configs,
 };
 use kdyno_kafka::records::{
@@ -91,7 +91,7 @@ fn peak_bytes(parse: impl FnOnce()) -> usize {
 fn read_replies(bytes: &[u8]) {
     macro_rules! read {
         ($($api:ident)*) => {$(
-            for version in $api::VERSION_MIN..=$api::VERSION_MAX {
+            for version in $api::API.version_min..=$api::API.version_max {
                 let peak = peak_bytes(|| drop($api::Response::decode(bytes, version)));
                 let allowed = REPLY_FACTOR * bytes.len() + CONSTANT_BYTES;
                 assert!(peak <= allowed, "{} v{version}: {peak} of {} bytes", stringify!($api), bytes.len());
@@ -100,11 +100,11 @@ fn read_replies(bytes: &[u8]) {
     }
     read!(m02_list_offsets m03_metadata m18_api_versions m19_create_topics m20_delete_topics m32_describe_configs);
     // These two hand out what they read instead of keeping it.
-    for version in m00_produce::VERSION_MIN..=m00_produce::VERSION_MAX {
+    for version in m00_produce::API.version_min..=m00_produce::API.version_max {
         let peak = peak_bytes(|| drop(m00_produce::decode(bytes, version, |_| {})));
         assert!(peak <= CONSTANT_BYTES, "produce v{version}: {peak}");
     }
-    for version in m01_fetch::VERSION_MIN..=m01_fetch::VERSION_MAX {
+    for version in m01_fetch::API.version_min..=m01_fetch::API.version_max {
         let peak = peak_bytes(|| drop(m01_fetch::decode(bytes, version, |_| {})));
         assert!(peak <= CONSTANT_BYTES, "fetch v{version}: {peak}");
     }

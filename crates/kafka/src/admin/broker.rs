@@ -2,9 +2,9 @@
 
 use super::address::{Address, Deadline, connect, timed_out};
 use super::error::{AdminError, Result};
-use crate::api::{API_VERSIONS, Api, METADATA};
 use crate::connection::{Connection, ConnectionError, Refusal, SessionFactory, WRITE_SLICES_MAX};
 use crate::errors::ErrorCode;
+use crate::messages::{Api, Request, m03_metadata, m18_api_versions};
 use crate::wire::{self, FRAME_BYTES_MAX};
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::TcpStream;
@@ -28,32 +28,27 @@ impl Broker {
         deadline: Deadline,
     ) -> Result<Self> {
         let stream = connect(address, deadline)?;
-        let connection = Connection::new(client_id.into(), &[METADATA], FRAME_BYTES_MAX);
+        let connection = Connection::new(client_id.into(), &[m03_metadata::API], FRAME_BYTES_MAX);
         let mut broker = Self { address: address.clone(), stream, connection, opened: Instant::now() };
         let session = sessions.map(|sessions| sessions.open(&address.host)).transpose();
-        let session = session.map_err(|error| broker.failure(&API_VERSIONS, deadline, error.into()))?;
+        let session =
+            session.map_err(|error| broker.failure(&m18_api_versions::API, deadline, error.into()))?;
         broker.connection.open(session, 0);
         while !broker.connection.is_up() {
-            broker.exchange(&API_VERSIONS, deadline, |_, _| Ok(()))?;
+            broker.exchange(&m18_api_versions::API, deadline, |_, _| Ok(()))?;
         }
         Ok(broker)
     }
 
     /// Sends a request in the newest version both ends speak and returns the response.
-    pub(super) fn call<T>(
-        &mut self,
-        api: &Api,
-        deadline: Deadline,
-        encode: impl FnOnce(i16, &mut Vec<u8>),
-        decode: fn(&[u8], i16) -> wire::Result<T>,
-    ) -> Result<T> {
+    pub(super) fn call<R: Request>(&mut self, request: &R, deadline: Deadline) -> Result<R::Response> {
         let now_ns = self.now_ns();
-        let asked = self.connection.ask((), api, now_ns, encode);
+        let asked = self.connection.ask((), request, now_ns);
         asked.map_err(|source| AdminError::Version { address: self.address.to_string(), source })?;
         loop {
             let mut response = None;
-            self.exchange(api, deadline, |version, frame| {
-                response = Some(decode(api.response_body(frame, version)?, version)?);
+            self.exchange(&R::API, deadline, |version, body| {
+                response = Some(R::decode_response(body, version)?);
                 Ok(())
             })?;
             if let Some(response) = response {
@@ -72,7 +67,7 @@ impl Broker {
     ) -> Result<()> {
         code.check().map_err(|code| AdminError::Broker {
             address: self.address.to_string(),
-            api: api.name(),
+            api: api.name,
             subject: subject.to_owned(),
             code,
             message: message
@@ -104,7 +99,7 @@ impl Broker {
             return Err(ConnectionError::Closed);
         }
         self.connection.advance_read(bytes)?;
-        self.connection.receive(self.now_ns(), |request, frame| each(request.version, frame))
+        self.connection.receive(self.now_ns(), |request, body| each(request.version, body))
     }
 
     fn write_all(&mut self, deadline: Deadline) -> io::Result<()> {
@@ -131,7 +126,7 @@ impl Broker {
     }
 
     fn failure(&self, api: &Api, deadline: Deadline, error: ConnectionError) -> AdminError {
-        let (address, api) = (self.address.to_string(), api.name());
+        let (address, api) = (self.address.to_string(), api.name);
         match error {
             ConnectionError::Wire(source) => AdminError::Wire { address, api, source },
             ConnectionError::Refused(Refusal::Version(source)) => AdminError::Version { address, source },

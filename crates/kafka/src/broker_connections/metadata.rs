@@ -1,7 +1,6 @@
 //! Which broker leads what: asked for, and taken in.
 
 use super::{BrokerConnections, ConnectionEvent, ConnectionKey, ConnectionState, Purpose, RequestKind};
-use crate::api::METADATA;
 use crate::connection::Refusal;
 use crate::errors::ErrorCode;
 use crate::messages::m03_metadata;
@@ -91,11 +90,9 @@ impl<T> BrokerConnections<T> {
             return;
         };
         let topics: Vec<&str> = self.config.topics.iter().map(String::as_str).collect();
-        let request = m03_metadata::Request { topics: Some(&topics), create_missing: false };
+        let request = m03_metadata::Request::of_topics(Some(&topics));
         let queues = &mut self.connections[connection].connection;
-        let asked = queues.ask(RequestKind::Metadata, &METADATA, now_ns, |version, out| {
-            m03_metadata::encode(&request, version, out);
-        });
+        let asked = queues.ask(RequestKind::Metadata, &request, now_ns);
         metadata.next_connection = (connection + 1) % count;
         metadata.is_asked = asked.is_ok();
         metadata.not_before_ns = now_ns + self.config.retry_backoff_ns;
@@ -111,7 +108,7 @@ impl<T> BrokerConnections<T> {
         for topic in 0..self.metadata.topics.len() {
             let name = &self.metadata.topics[topic].name;
             let found = response.topics.iter().find(|found| found.name.as_deref() == Some(name));
-            let error = found.map_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, |found| found.error);
+            let error = found.map_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, |found| found.error_code);
             match found.filter(|_| !error.is_error()) {
                 Some(found) => is_complete &= self.on_topic(topic, &found.partitions, now_ns),
                 None => is_complete &= self.on_topic_error(connection, topic, error, now_ns),
@@ -121,19 +118,19 @@ impl<T> BrokerConnections<T> {
         self.metadata.is_wanted = !is_complete;
     }
 
-    fn on_broker(&mut self, broker: &m03_metadata::Broker) {
+    fn on_broker(&mut self, broker: &m03_metadata::MetadataResponseBroker) {
         let Ok(port) = u16::try_from(broker.port) else { return };
         let brokers = &mut self.metadata.brokers;
-        if brokers.len() >= BROKERS_MAX && !brokers.contains_key(&broker.id) {
+        if brokers.len() >= BROKERS_MAX && !brokers.contains_key(&broker.node_id) {
             return;
         }
         let address = (broker.host.clone(), port);
-        if brokers.insert(broker.id, address.clone()).is_none_or(|before| before == address) {
+        if brokers.insert(broker.node_id, address.clone()).is_none_or(|before| before == address) {
             return;
         }
         // Used at the next connect: an open connection to the old address ends by itself.
         for moved in &mut self.connections {
-            if matches!(moved.key, ConnectionKey::Broker(id, _) if id == broker.id) {
+            if matches!(moved.key, ConnectionKey::Broker(id, _) if id == broker.node_id) {
                 (moved.host, moved.port) = address.clone();
                 if moved.state == ConnectionState::Refused {
                     moved.state = ConnectionState::Down { retry_ns: 0 };
@@ -144,21 +141,28 @@ impl<T> BrokerConnections<T> {
     }
 
     /// Notes a topic's leaders. Returns whether each partition has one that can be reached.
-    fn on_topic(&mut self, topic: usize, partitions: &[m03_metadata::Partition], now_ns: u64) -> bool {
+    fn on_topic(
+        &mut self,
+        topic: usize,
+        partitions: &[m03_metadata::MetadataResponsePartition],
+        now_ns: u64,
+    ) -> bool {
         let known = self.metadata.topics[topic].leaders.len();
         let count = partitions.len().max(known);
         self.metadata.topics[topic].leaders.resize(count, Leader { broker: -1, connection: None });
         let mut is_complete = true;
         for partition in partitions {
-            let Some(slot) = usize::try_from(partition.id).ok().filter(|&id| id < count) else { continue };
-            let to = partition.leader;
+            let Some(slot) = usize::try_from(partition.partition_index).ok().filter(|&id| id < count) else {
+                continue;
+            };
+            let to = partition.leader_id;
             let connection = if to >= 0 { self.wanted(to, Purpose::Leader) } else { None };
             let before = &mut self.metadata.topics[topic];
             let from = std::mem::replace(&mut before.leaders[slot], Leader { broker: to, connection }).broker;
             if from != to && known > 0 {
                 let event = ConnectionEvent::LeaderMoved {
                     topic: before.name.clone(),
-                    partition: partition.id,
+                    partition: partition.partition_index,
                     from,
                     to,
                 };

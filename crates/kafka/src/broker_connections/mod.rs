@@ -10,10 +10,8 @@ mod types;
 
 pub use types::{ConnectionEvent, ConnectionKey, ConnectionState, ConnectionsConfig, Purpose, RequestKind};
 
-use crate::api::{Api, METADATA};
 use crate::connection::{Answered, Connection, ConnectionError, Refusal};
-use crate::messages::VersionError;
-use crate::messages::m03_metadata;
+use crate::messages::{Request as _, m03_metadata};
 use crate::wire::WireError;
 use metadata::Metadata;
 use std::sync::Arc;
@@ -257,33 +255,13 @@ impl<T> BrokerConnections<T> {
         Some(surplus)
     }
 
-    /// Sends a request of the client over a connection that is up; `body` appends its body in the version it
-    /// is given.
-    ///
-    /// # Errors
-    /// When broker and client have no version in common; never for the APIs that the client needs.
-    pub fn ask(
-        &mut self,
-        connection: usize,
-        token: T,
-        api: &Api,
-        now_ns: u64,
-        body: impl FnOnce(i16, &mut Vec<u8>),
-    ) -> Result<(), VersionError> {
-        self.connections[connection].connection.ask(RequestKind::Client(token), api, now_ns, body)
-    }
-
     /// Takes the connection's first request in flight if it is written and no response will come.
     pub fn take_unanswered(&mut self, connection: usize) -> Option<Answered<T>> {
-        let Answered { token, version, written_ns, bytes } =
-            self.connections[connection].connection.take_unanswered()?;
-        match token {
-            RequestKind::Client(token) => Some(Answered { token, version, written_ns, bytes }),
-            RequestKind::Metadata => None, // is always answered
-        }
+        self.connections[connection].connection.take_unanswered()?.of_client()
     }
 
-    /// Takes in all complete responses that were read at `now_ns`; `each` gets the client's.
+    /// Takes in all complete responses that were read at `now_ns`; `each` gets the client's,
+    /// as bodies.
     ///
     /// # Errors
     /// When the connection must be closed.
@@ -294,13 +272,12 @@ impl<T> BrokerConnections<T> {
         mut each: impl FnMut(Answered<T>, &[u8]) -> Result<(), WireError>,
     ) -> Result<(), ConnectionError> {
         let mut metadata = None;
-        let result = self.connections[connection].connection.receive(now_ns, |answered, frame| {
-            let Answered { token, version, written_ns, bytes } = answered;
-            match token {
-                RequestKind::Client(token) => each(Answered { token, version, written_ns, bytes }, frame),
-                RequestKind::Metadata => {
-                    let body = METADATA.response_body(frame, version)?;
-                    metadata = Some(m03_metadata::Response::decode(body, version)?);
+        let result = self.connections[connection].connection.receive(now_ns, |answered, body| {
+            let version = answered.version;
+            match answered.of_client() {
+                Some(answered) => each(answered, body),
+                None => {
+                    metadata = Some(m03_metadata::Request::decode_response(body, version)?);
                     Ok(())
                 }
             }
@@ -343,4 +320,3 @@ impl<T> BrokerConnection<T> {
         since_ns.map(|since_ns| since_ns + timeout_ns)
     }
 }
-

@@ -1,8 +1,8 @@
 //! What the connections of a client are made of: settings, keys, states, events.
 
-use crate::api::Api;
-use crate::connection::{Connection, Refusal, SessionFactory};
+use crate::connection::{Answered, Connection, Refusal, SessionFactory};
 use crate::errors::ErrorCode;
+use crate::messages::Api;
 use std::fmt;
 use std::sync::Arc;
 
@@ -70,6 +70,19 @@ pub enum RequestKind<T> {
 impl From<crate::producer::Token> for RequestKind<crate::producer::Token> {
     fn from(token: crate::producer::Token) -> Self {
         Self::Client(token)
+    }
+}
+
+impl<T> Answered<RequestKind<T>> {
+    /// The same if it is a request of the client.
+    pub(super) fn of_client(self) -> Option<Answered<T>> {
+        let Answered { token, version, written_ns, bytes, response_bytes } = self;
+        match token {
+            RequestKind::Client(token) => {
+                Some(Answered { token, version, written_ns, bytes, response_bytes })
+            }
+            RequestKind::Metadata => None,
+        }
     }
 }
 

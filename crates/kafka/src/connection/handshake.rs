@@ -5,9 +5,8 @@
 //! before any other request.
 
 use super::{ConnectionError, Refusal};
-use crate::api::{API_VERSIONS, Api};
 use crate::errors::ErrorCode;
-use crate::messages::{VersionMap, m18_api_versions};
+use crate::messages::{Api, Request as _, VersionMap, m18_api_versions};
 
 /// How far the first exchange of a connection is.
 #[derive(Debug)]
@@ -20,7 +19,7 @@ pub struct Handshake {
 impl Handshake {
     /// Before the first request. A broker is refused if it does not speak each API of `needs`.
     pub fn new(needs: &'static [Api]) -> Self {
-        Self { needs, version: API_VERSIONS.version_max, versions: None }
+        Self { needs, version: m18_api_versions::API.version_max, versions: None }
     }
 
     /// What the broker speaks; `None` until the handshake is over.
@@ -33,31 +32,23 @@ impl Handshake {
         self.versions.is_none().then_some(self.version)
     }
 
-    /// Appends the body of the next request.
-    pub(super) fn encode(version: i16, out: &mut Vec<u8>) {
-        let request =
-            m18_api_versions::Request { software_name: "kdyno", software_version: env!("CARGO_PKG_VERSION") };
-        m18_api_versions::encode(&request, version, out);
-    }
-
     /// Takes in the broker's response; the next request is then to be sent, if there is one.
     ///
     /// # Errors
     /// When the response cannot be read, or the broker and we cannot work together.
-    pub(super) fn on_response(&mut self, frame: &[u8]) -> Result<(), ConnectionError> {
-        let body = API_VERSIONS.response_body(frame, self.version)?;
-        let response = m18_api_versions::Response::decode(body, self.version)?;
-        match response.error {
+    pub(super) fn on_response(&mut self, body: &[u8]) -> Result<(), ConnectionError> {
+        let response = m18_api_versions::Request::decode_response(body, self.version)?;
+        match response.error_code {
             ErrorCode::NONE => {}
-            ErrorCode::UNSUPPORTED_VERSION if self.version > API_VERSIONS.version_min => {
-                self.version = API_VERSIONS.version_min;
+            ErrorCode::UNSUPPORTED_VERSION if self.version > m18_api_versions::API.version_min => {
+                self.version = m18_api_versions::API.version_min;
                 return Ok(());
             }
-            error => return Err(ConnectionError::handshake(API_VERSIONS.name(), error)),
+            error => return Err(ConnectionError::handshake(m18_api_versions::API.name, error)),
         }
         let versions = VersionMap::new(&response);
         for api in self.needs {
-            versions.negotiate(api.key, api.version_min..=api.version_max).map_err(Refusal::Version)?;
+            versions.negotiate(api).map_err(Refusal::Version)?;
         }
         self.versions = Some(versions);
         Ok(())

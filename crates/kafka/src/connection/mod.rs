@@ -15,8 +15,10 @@ pub use error::{ConnectionError, Refusal};
 pub use handshake::Handshake;
 pub use session::{Session, SessionError, SessionFactory};
 
-use crate::api::{API_VERSIONS, Api};
-use crate::messages::{VersionError, VersionMap, request_header, write_frame};
+use crate::messages::{
+    Api, Message as _, Request, VersionError, VersionMap, m18_api_versions, request_header, response_header,
+    write_frame,
+};
 use crate::wire::{Reader, WireError};
 use bytes::{Buf, Bytes};
 use input::Input;
@@ -39,7 +41,9 @@ pub const WRITE_SLICES_MAX: usize = 16;
 pub struct InFlightRequest<T> {
     /// What the caller said of it.
     pub token: T,
-    /// Version of the request.
+    /// Its API.
+    pub api: Api,
+    /// Its version, which is that of the response.
     pub version: i16,
     /// When it was handed over, ns.
     pub sent_ns: u64,
@@ -63,6 +67,8 @@ pub struct Answered<T> {
     pub written_ns: u64,
     /// Its size, length prefix included.
     pub bytes: usize,
+    /// Size of the response's frame, without its length; 0 when none comes.
+    pub response_bytes: usize,
 }
 
 /// One connection's session, handshake and queues.
@@ -113,8 +119,9 @@ impl<T> Connection<T> {
 
     fn continue_handshake(&mut self, now_ns: u64) {
         if let Some(version) = self.handshake.next_version() {
-            let body = |out: &mut Vec<u8>| Handshake::encode(version, out);
-            self.ask_in(None, &API_VERSIONS, version, now_ns, body);
+            let request = m18_api_versions::Request::of_this_client();
+            let body = |out: &mut Vec<u8>| request.encode(version, out);
+            self.ask_in(None, m18_api_versions::API, version, now_ns, body);
         }
     }
 
@@ -128,10 +135,9 @@ impl<T> Connection<T> {
     /// # Errors
     /// When there is none. For the APIs that the connection was made for there is one, once it is up.
     pub fn version(&self, api: &Api) -> Result<i16, VersionError> {
-        let ours = api.version_min..=api.version_max;
         match self.handshake.versions() {
-            Some(versions) => versions.negotiate(api.key, ours),
-            None => VersionMap::default().negotiate(api.key, ours),
+            Some(versions) => versions.negotiate(api),
+            None => VersionMap::default().negotiate(api),
         }
     }
 
@@ -145,18 +151,26 @@ impl<T> Connection<T> {
 
 /// Requests and responses.
 impl<T> Connection<T> {
-    /// Sends a request whose body is appended by `body`, in the newest version that both ends speak.
+    /// Sends a request in the newest version that both ends speak.
     ///
     /// # Errors
     /// When they have none in common.
-    pub fn ask(
+    pub fn ask<R: Request>(&mut self, token: T, request: &R, now_ns: u64) -> Result<(), VersionError> {
+        self.ask_by_hand(token, R::API, now_ns, |version, out| request.encode(version, out))
+    }
+
+    /// As [`Self::ask`], for a request that has no type; `body` appends its body.
+    ///
+    /// # Errors
+    /// As [`Self::ask`].
+    pub fn ask_by_hand(
         &mut self,
         token: T,
-        api: &Api,
+        api: Api,
         now_ns: u64,
         body: impl FnOnce(i16, &mut Vec<u8>),
     ) -> Result<(), VersionError> {
-        let version = self.version(api)?;
+        let version = self.version(&api)?;
         self.ask_in(Some(token), api, version, now_ns, |out| body(version, out));
         Ok(())
     }
@@ -164,7 +178,7 @@ impl<T> Connection<T> {
     fn ask_in(
         &mut self,
         token: Option<T>,
-        api: &Api,
+        api: Api,
         version: i16,
         now_ns: u64,
         body: impl FnOnce(&mut Vec<u8>),
@@ -177,7 +191,7 @@ impl<T> Connection<T> {
         });
         let bytes = frame.len();
         self.outgoing.push_back(frame.into());
-        self.sent(token, version, true, now_ns, bytes);
+        self.sent(token, (api, version), true, now_ns, bytes);
     }
 
     /// Sends a frame that `encode` appends as segments, returning its size. `is_answered` is false for
@@ -185,19 +199,27 @@ impl<T> Connection<T> {
     pub fn send(
         &mut self,
         token: T,
-        version: i16,
+        (api, version): (Api, i16),
         is_answered: bool,
         now_ns: u64,
         encode: impl FnOnce(i32, &mut VecDeque<Bytes>) -> usize,
     ) {
         let bytes = encode(self.next_correlation_id, &mut self.outgoing);
-        self.sent(Some(token), version, is_answered, now_ns, bytes);
+        self.sent(Some(token), (api, version), is_answered, now_ns, bytes);
     }
 
-    fn sent(&mut self, token: Option<T>, version: i16, is_answered: bool, now_ns: u64, bytes: usize) {
+    fn sent(
+        &mut self,
+        token: Option<T>,
+        (api, version): (Api, i16),
+        is_answered: bool,
+        now_ns: u64,
+        bytes: usize,
+    ) {
         self.queued_total += bytes as u64;
         self.in_flight.push_back(InFlightRequest {
             token,
+            api,
             version,
             sent_ns: now_ns,
             written_ns: None,
@@ -227,11 +249,11 @@ impl<T> Connection<T> {
         }
         let InFlightRequest { token, version, written_ns, bytes, .. } = self.in_flight.pop_front()?;
         self.written_count -= 1;
-        Some(Answered { token: token?, version, written_ns: written_ns?, bytes })
+        Some(Answered { token: token?, version, written_ns: written_ns?, bytes, response_bytes: 0 })
     }
 
     /// Takes in all complete responses that were read at `now_ns`: goes on with the handshake, and hands
-    /// those to the caller's requests to `each`, as frames without their length.
+    /// those to the caller's requests to `each`, as bodies.
     ///
     /// # Errors
     /// When the connection must be closed.
@@ -241,15 +263,18 @@ impl<T> Connection<T> {
         mut each: impl FnMut(Answered<T>, &[u8]) -> Result<(), WireError>,
     ) -> Result<(), ConnectionError> {
         while let Some((request, frame)) = self.next_response()? {
-            let frame = self.input.frame(frame);
-            let InFlightRequest { token, version, written_ns, bytes, .. } = request;
+            let mut reader = Reader::new(self.input.frame(frame));
+            let response_bytes = reader.remaining();
+            let InFlightRequest { token, api, version, written_ns, bytes, .. } = request;
+            response_header(&mut reader, api.key, api.is_flexible(version))?;
+            let body = reader.take(reader.remaining())?;
             let Some(token) = token else {
-                self.handshake.on_response(frame)?;
+                self.handshake.on_response(body)?;
                 self.continue_handshake(now_ns);
                 continue;
             };
             let written_ns = written_ns.unwrap_or(now_ns);
-            each(Answered { token, version, written_ns, bytes }, frame)?;
+            each(Answered { token, version, written_ns, bytes, response_bytes }, body)?;
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! The queues of a connection, without a handshake.
 
 use super::*;
+use crate::messages::m00_produce;
 
 fn frame(correlation_id: i32, payload: &[u8]) -> Bytes {
     let mut out = Vec::new();
@@ -16,7 +17,7 @@ fn connection() -> Connection<u32> {
 }
 
 fn send(connection: &mut Connection<u32>, token: u32, is_answered: bool, payload: &[u8]) {
-    connection.send(token, 0, is_answered, 10, |id, out| {
+    connection.send(token, (m00_produce::API, 8), is_answered, 10, |id, out| {
         let bytes = frame(id, payload);
         out.push_back(bytes.clone());
         bytes.len()
@@ -32,8 +33,9 @@ fn write(connection: &mut Connection<u32>, bytes: usize, now_ns: u64) {
 /// What was answered: token, instant written, bytes of the response.
 fn received(connection: &mut Connection<u32>) -> Result<Vec<(u32, u64, usize)>, ConnectionError> {
     let mut answered = Vec::new();
-    connection.receive(1_000, |request, frame| {
-        answered.push((request.token, request.written_ns, frame.len()));
+    connection.receive(1_000, |request, body| {
+        assert_eq!(request.response_bytes, body.len() + 4);
+        answered.push((request.token, request.written_ns, request.response_bytes));
         Ok(())
     })?;
     Ok(answered)

@@ -7,11 +7,10 @@ mod position;
 
 pub use position::ConsumerEvent;
 
-use crate::api::{Api, FETCH, LIST_OFFSETS, METADATA};
-use crate::broker_connections::{BrokerConnections, ConnectionsConfig};
+use crate::broker_connections::{BrokerConnections, ConnectionsConfig, RequestKind};
 use crate::client::Client;
 use crate::connection::{Answered, ConnectionError};
-use crate::messages::{m01_fetch, m02_list_offsets};
+use crate::messages::{Api, EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, m01_fetch, m02_list_offsets, m03_metadata};
 use crate::wire::WireError;
 use position::{Effects, Position, on_fetch, on_offsets};
 
@@ -29,10 +28,10 @@ pub enum OffsetAt {
 
 impl OffsetAt {
     /// The timestamp by which ListOffsets knows it.
-    pub fn timestamp_ms(self) -> i64 {
+    pub fn timestamp(self) -> i64 {
         match self {
-            Self::Earliest => m02_list_offsets::EARLIEST,
-            Self::Latest => m02_list_offsets::LATEST,
+            Self::Earliest => EARLIEST_TIMESTAMP,
+            Self::Latest => LATEST_TIMESTAMP,
         }
     }
 }
@@ -67,6 +66,12 @@ pub enum FetchToken {
     ListOffsets,
     /// For records.
     Fetch,
+}
+
+impl From<FetchToken> for RequestKind<FetchToken> {
+    fn from(token: FetchToken) -> Self {
+        Self::Client(token)
+    }
 }
 
 /// What a fetch brought.
@@ -109,7 +114,7 @@ pub struct Consumer {
 
 impl Consumer {
     /// What brokers must speak.
-    pub const NEEDS: &'static [Api] = &[METADATA, LIST_OFFSETS, FETCH];
+    pub const NEEDS: &'static [Api] = &[m03_metadata::API, m02_list_offsets::API, m01_fetch::API];
 
     /// A client that is not connected.
     pub fn new(config: ConsumerConfig, connections: ConnectionsConfig) -> Self {
@@ -178,17 +183,12 @@ impl Consumer {
         } else {
             return;
         };
-        let (config, connections) = (&self.config, &mut self.connections);
+        let (config, queues) = (&self.config, self.connections.connection_mut(connection));
         let asked = match token {
             FetchToken::ListOffsets => {
-                let request = m02_list_offsets::Request {
-                    topic: &config.topic,
-                    partitions: &unknown,
-                    timestamp_ms: config.from.timestamp_ms(),
-                };
-                connections.ask(connection, token, &LIST_OFFSETS, now_ns, |version, out| {
-                    m02_list_offsets::encode(&request, version, out);
-                })
+                let timestamp = config.from.timestamp();
+                let request = m02_list_offsets::Request::of_topic(&config.topic, &unknown, timestamp);
+                queues.ask(token.into(), &request, now_ns)
             }
             FetchToken::Fetch => {
                 let request = m01_fetch::Request {
@@ -199,7 +199,7 @@ impl Consumer {
                     topic: &config.topic,
                     partitions: &known,
                 };
-                connections.ask(connection, token, &FETCH, now_ns, |version, out| {
+                queues.ask_by_hand(token.into(), m01_fetch::API, now_ns, |version, out| {
                     m01_fetch::encode(&request, version, out);
                 })
             }
@@ -248,10 +248,10 @@ impl Client for Consumer {
         let mut is_metadata_old = false;
         leaders.resize(connections.count(), LeaderState::default());
         let leader = &mut leaders[connection];
-        let result = connections.receive(connection, now_ns, |request, frame| {
+        let result = connections.receive(connection, now_ns, |request, body| {
             leader.is_busy = false;
             let mut effects = Effects::default();
-            let taken = take_in(positions, &request, frame, retry_ns, &mut effects);
+            let taken = take_in(positions, &request, body, retry_ns, &mut effects);
             is_metadata_old |= effects.is_metadata_old;
             events.extend(effects.events.drain(..).map(|event| (now_ns, event)));
             taken?;
@@ -260,7 +260,7 @@ impl Client for Consumer {
                     leader.empty_ns = leader.asked_ns;
                 }
                 let Effects { batches, records, bytes, .. } = effects;
-                let response_bytes = frame.len();
+                let response_bytes = request.response_bytes;
                 fetched.push(Fetched { received_ns: now_ns, response_bytes, batches, records, bytes });
             }
             Ok(())
@@ -276,12 +276,12 @@ impl Client for Consumer {
 fn take_in(
     positions: &mut [Position],
     request: &Answered<FetchToken>,
-    frame: &[u8],
+    body: &[u8],
     retry_ns: u64,
     effects: &mut Effects,
 ) -> Result<(), WireError> {
     match request.token {
-        FetchToken::ListOffsets => on_offsets(positions, request.version, frame, retry_ns, effects),
-        FetchToken::Fetch => on_fetch(positions, request.version, frame, retry_ns, effects),
+        FetchToken::ListOffsets => on_offsets(positions, request.version, body, retry_ns, effects),
+        FetchToken::Fetch => on_fetch(positions, request.version, body, retry_ns, effects),
     }
 }

@@ -3,9 +3,8 @@
 //! An error is told once, until the partition answers something else: a retry that fails in the same way is no
 //! news. Every batch's checksum is computed, as the Java consumer does unless it is told not to.
 
-use crate::api::{FETCH, LIST_OFFSETS};
 use crate::errors::ErrorCode;
-use crate::messages::{m01_fetch, m02_list_offsets};
+use crate::messages::{Request as _, m01_fetch, m02_list_offsets};
 use crate::records;
 use crate::wire::WireError;
 use std::fmt;
@@ -111,19 +110,20 @@ impl Position {
 pub(super) fn on_offsets(
     positions: &mut [Position],
     version: i16,
-    frame: &[u8],
+    body: &[u8],
     retry_ns: u64,
     effects: &mut Effects,
 ) -> Result<(), WireError> {
-    let body = LIST_OFFSETS.response_body(frame, version)?;
-    let response = m02_list_offsets::Response::decode(body, version)?;
+    let response = m02_list_offsets::Request::decode_response(body, version)?;
     for answer in response.topics.iter().flat_map(|topic| &topic.partitions) {
-        let Some(position) = positions.iter_mut().find(|position| position.partition == answer.id) else {
+        let Some(position) =
+            positions.iter_mut().find(|position| position.partition == answer.partition_index)
+        else {
             continue;
         };
-        if answer.error.is_error() {
-            let what = format_args!("asking for its offsets failed: {}", answer.error);
-            position.failed(answer.error, what, retry_ns, effects);
+        if answer.error_code.is_error() {
+            let what = format_args!("asking for its offsets failed: {}", answer.error_code);
+            position.failed(answer.error_code, what, retry_ns, effects);
         } else {
             position.listed(answer.offset, effects);
         }
@@ -135,11 +135,10 @@ pub(super) fn on_offsets(
 pub(super) fn on_fetch(
     positions: &mut [Position],
     version: i16,
-    frame: &[u8],
+    body: &[u8],
     retry_ns: u64,
     effects: &mut Effects,
 ) -> Result<(), WireError> {
-    let body = FETCH.response_body(frame, version)?;
     let error = m01_fetch::decode(body, version, |answer| {
         let Some(position) = positions.iter_mut().find(|position| position.partition == answer.partition)
         else {
@@ -175,18 +174,18 @@ mod tests {
     use crate::records::{BatchHeader, BodySum, Compression, HEADER_BYTES, write_batch_header};
 
     /// The lowest versions kdyno speaks: plain encodings, no tags.
-    const FETCH_VERSION: i16 = FETCH.version_min;
-    const OFFSETS_VERSION: i16 = LIST_OFFSETS.version_min;
+    const FETCH_VERSION: i16 = m01_fetch::API.version_min;
+    const OFFSETS_VERSION: i16 = m02_list_offsets::API.version_min;
     const RETRY_NS: u64 = 100;
 
-    /// A frame of topic `t` with one partition: correlation id, throttle time, then the counts.
-    fn frame(partition: i32, error: ErrorCode, rest: &[u8]) -> Vec<u8> {
-        let mut frame = [7i32, 0, 1].map(i32::to_be_bytes).concat();
-        frame.extend_from_slice(&[0, 1, b't']);
-        frame.extend_from_slice(&[1, partition].map(i32::to_be_bytes).concat());
-        frame.extend_from_slice(&error.0.to_be_bytes());
-        frame.extend_from_slice(rest);
-        frame
+    /// A body of topic `t` with one partition: throttle time, then the counts.
+    fn body(partition: i32, error: ErrorCode, rest: &[u8]) -> Vec<u8> {
+        let mut body = [0i32, 1].map(i32::to_be_bytes).concat();
+        body.extend_from_slice(&[0, 1, b't']);
+        body.extend_from_slice(&[1, partition].map(i32::to_be_bytes).concat());
+        body.extend_from_slice(&error.0.to_be_bytes());
+        body.extend_from_slice(rest);
+        body
     }
 
     fn fetch(position: &mut Position, error: ErrorCode, record_set: &[u8]) -> Effects {
@@ -195,16 +194,16 @@ mod tests {
         rest.extend_from_slice(&[-1, record_set.len() as i32].map(i32::to_be_bytes).concat());
         rest.extend_from_slice(record_set);
         let mut effects = Effects::default();
-        let frame = frame(position.partition, error, &rest);
-        on_fetch(std::slice::from_mut(position), FETCH_VERSION, &frame, RETRY_NS, &mut effects)
+        let body = body(position.partition, error, &rest);
+        on_fetch(std::slice::from_mut(position), FETCH_VERSION, &body, RETRY_NS, &mut effects)
             .expect("an answer");
         effects
     }
 
     fn list(position: &mut Position, error: ErrorCode, offset: i64) -> Effects {
         let mut effects = Effects::default();
-        let frame = frame(position.partition, error, &[-1, offset].map(i64::to_be_bytes).concat());
-        on_offsets(std::slice::from_mut(position), OFFSETS_VERSION, &frame, RETRY_NS, &mut effects)
+        let body = body(position.partition, error, &[-1, offset].map(i64::to_be_bytes).concat());
+        on_offsets(std::slice::from_mut(position), OFFSETS_VERSION, &body, RETRY_NS, &mut effects)
             .expect("an answer");
         effects
     }

@@ -1,10 +1,10 @@
 //! A producing client: a [`Producer`] and the connections to the leaders of its topic.
 
 use super::{Bodies, FollowUp, Producer, ProducerConfig, RecordShape, Token};
-use crate::api::{Api, METADATA, PRODUCE};
 use crate::broker_connections::{BrokerConnections, ConnectionsConfig};
 use crate::client::Client;
 use crate::connection::ConnectionError;
+use crate::messages::{Api, m00_produce, m03_metadata};
 
 /// Least time between two looks for batches past `delivery.timeout.ms`, ns.
 const EXPIRE_NS: u64 = 100_000_000;
@@ -35,7 +35,7 @@ pub struct ProducerClient<M> {
 
 impl<M: Default> ProducerClient<M> {
     /// What brokers must speak.
-    pub const NEEDS: &'static [Api] = &[METADATA, PRODUCE];
+    pub const NEEDS: &'static [Api] = &[m03_metadata::API, m00_produce::API];
 
     /// A client that is not connected.
     pub fn new(config: ConnectionsConfig) -> Self {
@@ -107,7 +107,7 @@ impl<M: Default> ProducerClient<M> {
     ) -> u64 {
         let Some(producer) = &mut self.producer else { return 0 };
         let (queues, leads) = self.connections.connection_and_leads(connection, TOPIC);
-        match queues.version(&PRODUCE) {
+        match queues.version(&m00_produce::API) {
             Ok(version) => producer.send_ready(queues, version, now_ns, is_flushing, leads, bodies),
             Err(_) => 0, // not up
         }
@@ -155,9 +155,8 @@ impl<M: Default> Client for ProducerClient<M> {
     fn receive(&mut self, connection: usize, now_ns: u64) -> Result<(), ConnectionError> {
         let Self { connections, producer, finished, .. } = self;
         let mut is_metadata_old = false;
-        let result = connections.receive(connection, now_ns, |request, frame| {
+        let result = connections.receive(connection, now_ns, |request, body| {
             let Some(producer) = producer else { return Ok(()) };
-            let body = PRODUCE.response_body(frame, request.version)?;
             let FollowUp { refresh_metadata, batches } =
                 producer.on_reply(request.token, request.version, body, request.written_ns, now_ns)?;
             finished.push(FinishedRequest { at_ns: now_ns, batches, bytes: request.bytes });

@@ -66,7 +66,9 @@ impl<M: Default> Producer<M> {
         let records = self.staged_batches.iter().map(|batch| u64::from(batch.count)).sum();
         let token = self.track();
         let (config, arena, staged) = (&self.config, &mut self.arena, &self.staged);
-        connection.send(T::from(token), version, config.acks != 0, now_ns, |correlation_id, out| {
+        let is_answered = config.acks != 0;
+        let api = (m00_produce::API, version);
+        connection.send(T::from(token), api, is_answered, now_ns, |correlation_id, out| {
             let head = Head {
                 version,
                 correlation_id,
