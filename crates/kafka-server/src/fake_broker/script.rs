@@ -122,7 +122,7 @@ impl Plan {
 /// Adds to what a cluster is scripted to do: first say when, then what.
 ///
 /// ```
-/// # use kdyno_kafka::fake_broker::{FakeCluster, FakeConfig, Stored};
+/// # use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Stored};
 /// let mut cluster = FakeCluster::new(FakeConfig::new(2).topic("t", 4));
 /// cluster
 ///     .script()
