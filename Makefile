@@ -27,6 +27,7 @@ check: ## what needs no cluster: format, lints, the never-rules, freshness of ge
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo xtask tidy
+	cargo xtask messages --check
 	cargo test --quiet --package kdyno-scenario --test reference
 	cargo test --quiet --package kdyno-report --test report the_committed
 

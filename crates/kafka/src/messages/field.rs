@@ -4,6 +4,9 @@
 use crate::errors::ErrorCode;
 use crate::wire::{Reader, Result, WireError, Writer};
 
+/// Memory an element of an array may take for each of its bytes: that of an empty string, with some room.
+const MEMORY_PER_BYTE_MAX: usize = 32;
+
 /// In which form a message is read and written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Form {
@@ -169,6 +172,8 @@ impl<T: Field> Content for Vec<T> {
         let Some(count) = reader.nullable_array_length(form.flexible, T::bytes_min(form))? else {
             return Ok(None);
         };
+        // What makes a count that fits harmless: no element takes much more memory than it takes bytes.
+        debug_assert!(size_of::<T>() <= MEMORY_PER_BYTE_MAX * T::bytes_min(form));
         let mut values = Self::with_capacity(count);
         for _ in 0..count {
             values.push(T::read(reader, form)?);
