@@ -320,3 +320,6 @@ impl<T> BrokerConnection<T> {
         since_ns.map(|since_ns| since_ns + timeout_ns)
     }
 }
+
+#[cfg(test)]
+mod tests;

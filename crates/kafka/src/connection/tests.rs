@@ -89,3 +89,66 @@ fn strangers_and_impossible_lengths_poison_the_connection() {
         assert!(received(&mut connection).is_err(), "{bytes:?}");
     }
 }
+
+/// A session that puts two bytes before what it is given, and has to say something first.
+#[derive(Debug, Default)]
+struct Doubling {
+    is_agreed: bool,
+    outgoing: Vec<u8>,
+}
+
+impl Session for Doubling {
+    fn receive(&mut self, ciphertext: &[u8], plaintext: &mut Vec<u8>) -> Result<(), SessionError> {
+        if self.is_agreed {
+            plaintext.extend_from_slice(ciphertext);
+        }
+        self.is_agreed = true;
+        Ok(())
+    }
+
+    fn is_handshaking(&self) -> bool {
+        !self.is_agreed
+    }
+
+    fn send(&mut self, plaintext: &[IoSlice<'_>]) {
+        self.outgoing.extend_from_slice(b"><");
+        plaintext.iter().for_each(|slice| self.outgoing.extend_from_slice(slice));
+    }
+
+    fn wants_write(&self) -> bool {
+        !self.outgoing.is_empty()
+    }
+
+    fn write_to(&mut self, ciphertext: &mut Vec<u8>) {
+        ciphertext.append(&mut self.outgoing);
+    }
+}
+
+fn to_write(connection: &mut Connection<u32>) -> usize {
+    let mut slices = [IoSlice::new(&[]); WRITE_SLICES_MAX];
+    let count = connection.write_slices(&mut slices);
+    slices[..count].iter().map(|slice| slice.len()).sum()
+}
+
+#[test]
+fn in_a_session_a_request_is_written_with_the_last_byte_of_its_ciphertext() {
+    let mut connection = connection();
+    let session = Doubling { is_agreed: false, outgoing: b"hello".to_vec() };
+    connection.session = Some(SessionBytes::new(Box::new(session)));
+    // 13 and 14 bytes, and 2 of the session before each.
+    send(&mut connection, 1, true, b"first");
+    send(&mut connection, 2, true, b"second");
+    assert_eq!(to_write(&mut connection), 5, "frames wait for the session's handshake");
+    write(&mut connection, 5, 10);
+    assert_eq!(to_write(&mut connection), 0);
+    receive(&mut connection, b"hello");
+    assert_eq!(to_write(&mut connection), 15 + 16);
+    for (bytes, now_ns) in [(13, 20), (1, 30), (1, 40), (15, 50)] {
+        write(&mut connection, bytes, now_ns);
+        to_write(&mut connection);
+    }
+    assert_eq!(connection.written_count, 1, "a byte of the second is left");
+    write(&mut connection, 1, 60);
+    receive(&mut connection, &[frame(0, b""), frame(1, b"")].concat());
+    assert_eq!(received(&mut connection).unwrap(), [(1, 40, 4), (2, 60, 4)]);
+}
