@@ -284,17 +284,17 @@ impl ProduceClient {
                 Outcome::Acknowledged { written_ns, received_ns } => {
                     let sealed_ns = batch.sealed_ns.unwrap_or(written_ns);
                     let instants = BatchInstants { sealed_ns, written_ns, received_ns, known_ns };
-                    recorder.acknowledged(&batch.marks, instants, self.value_bytes);
+                    recorder.acknowledged(&batch.user_data, instants, self.value_bytes);
                     self.records += u64::from(batch.count);
                 }
                 Outcome::Failed { reason } => {
-                    for t0 in batch.marks.each_intended_ns() {
+                    for t0 in batch.user_data.each_intended_ns() {
                         recorder.failed(t0, 1, reason);
                     }
                 }
             }
             self.last_ns = known_ns;
-            batch.marks.clear();
+            batch.user_data.clear();
             producer.recycle(batch, payloads);
         }
         let retries = producer.retries();
@@ -323,7 +323,7 @@ impl ProduceClient {
             }
         }
         for batch in self.kafka.into_producer().into_iter().flat_map(Producer::into_unresolved) {
-            for t0 in batch.marks.each_intended_ns() {
+            for t0 in batch.user_data.each_intended_ns() {
                 recorder.unresolved(t0, 1);
             }
         }

@@ -39,7 +39,7 @@ const ROUNDS_MAX: usize = 100_000;
 struct Plain;
 
 impl Bodies<()> for Plain {
-    fn seal(&mut self, _partition: i32, _first: u64, count: u32, _marks: &()) -> Sealed {
+    fn seal(&mut self, _partition: i32, _first: u64, count: u32, _user_data: &()) -> Sealed {
         let mut body = Vec::new();
         for delta in 0..count {
             encode_record(&mut body, delta as i32, 0, None, &[7; VALUE_BYTES as usize]);

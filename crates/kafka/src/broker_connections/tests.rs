@@ -66,7 +66,7 @@ fn versions(produce: (i16, i16)) -> m18_api_versions::Response {
     m18_api_versions::Response { api_keys, ..Default::default() }
 }
 
-/// Connects what is due and greets; returns which connections came up.
+/// Connects what is due, handshake included; returns which connections came up.
 fn come_up(connections: &mut BrokerConnections<u32>) -> Vec<usize> {
     let mut up = Vec::new();
     while let Some(connection) = connections.to_connect(0) {

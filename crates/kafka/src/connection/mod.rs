@@ -19,7 +19,7 @@ use crate::messages::{
     Api, Message as _, Request, VersionError, VersionMap, m18_api_versions, request_header, response_header,
     write_frame,
 };
-use crate::wire::{Reader, WireError};
+use crate::wire::{self, Reader, WireError};
 use bytes::{Buf, Bytes};
 use input::Input;
 use session::SessionBytes;
@@ -38,23 +38,25 @@ pub const WRITE_SLICES_MAX: usize = 16;
 
 /// A request on its way or waiting for its response.
 #[derive(Debug)]
-pub struct InFlightRequest<T> {
-    /// What the caller said of it.
-    pub token: T,
-    /// Its API.
-    pub api: Api,
-    /// Its version, which is that of the response.
-    pub version: i16,
+struct InFlightRequest<T> {
+    /// What the caller said of it; `None`: the handshake's own.
+    token: Option<T>,
+    api: Api,
+    version: i16,
     /// When it was handed over, ns.
-    pub sent_ns: u64,
+    sent_ns: u64,
     /// When its last byte was written (t4), ns; `None` while some are left.
-    pub written_ns: Option<u64>,
+    written_ns: Option<u64>,
     /// Its size, length prefix included.
-    pub bytes: usize,
+    bytes: usize,
     correlation_id: i32,
+    /// Bytes of frames that the connection had when this one was added.
     ends_at: u64,
     is_answered: bool,
 }
+
+/// A request that is answered, and where the response's frame lies in the input.
+type Response<T> = (InFlightRequest<T>, Range<usize>);
 
 /// The request that a response belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,8 +85,7 @@ pub struct Connection<T> {
     /// Bytes of frames handed over, and written, since the connection began.
     queued_total: u64,
     written_total: u64,
-    /// `None`: the handshake's own.
-    in_flight: VecDeque<InFlightRequest<Option<T>>>,
+    in_flight: VecDeque<InFlightRequest<T>>,
     /// How many of `in_flight`, from the front, are written completely.
     written_count: usize,
     next_correlation_id: i32,
@@ -280,10 +281,10 @@ impl<T> Connection<T> {
     }
 
     /// The next complete response's request, and where its frame lies in the input.
-    fn next_response(&mut self) -> Result<Option<(InFlightRequest<Option<T>>, Range<usize>)>, WireError> {
+    fn next_response(&mut self) -> wire::Result<Option<Response<T>>> {
         let Some(frame) = self.input.next_frame()? else { return Ok(None) };
         let correlation_id = Reader::new(self.input.frame(frame.clone())).i32()?;
-        let is_expected = |request: &mut InFlightRequest<Option<T>>| {
+        let is_expected = |request: &mut InFlightRequest<T>| {
             request.correlation_id == correlation_id && request.is_answered && self.written_count > 0
         };
         let Some(request) = self.in_flight.pop_front_if(is_expected) else {

@@ -19,7 +19,7 @@ pub struct Batch<M> {
     /// When it was sealed for its first sending (t3), ns.
     pub sealed_ns: Option<u64>,
     /// What the caller keeps with the records.
-    pub marks: M,
+    pub user_data: M,
     pub(super) sealed: Option<Sealed>,
     pub(super) attempts: u32,
     pub(super) not_before_ns: u64,
@@ -49,9 +49,9 @@ impl<M> Default for PartitionQueue<M> {
 }
 
 impl<M: Default> Producer<M> {
-    /// Takes up to `limit` records at `now_ns` and returns how many found room. `mark` is called for each
+    /// Takes up to `limit` records at `now_ns` and returns how many found room. `each_run` is called for each
     /// run of records that join one batch, in order.
-    pub fn admit(&mut self, limit: u64, now_ns: u64, mut mark: impl FnMut(&mut M, u32)) -> u64 {
+    pub fn admit(&mut self, limit: u64, now_ns: u64, mut each_run: impl FnMut(&mut M, u32)) -> u64 {
         let mut left = limit;
         while left > 0 {
             if self.sticky_left_bytes <= 0 {
@@ -71,7 +71,7 @@ impl<M: Default> Producer<M> {
                 self.sticky_left_bytes = 0;
             }
             queue.next += u64::from(take);
-            mark(&mut batch.marks, take);
+            each_run(&mut batch.user_data, take);
             left -= u64::from(take);
         }
         limit - left
@@ -101,7 +101,7 @@ impl<M: Default> Producer<M> {
             count: 0,
             created_ns: now_ns,
             sealed_ns: None,
-            marks: self.free_marks.pop().unwrap_or_default(),
+            user_data: self.free_user_data.pop().unwrap_or_default(),
             sealed: None,
             attempts: 0,
             not_before_ns: 0,

@@ -112,7 +112,7 @@ impl<M: Default> Producer<M> {
             batch.attempts += 1;
             let sealed = match batch.sealed.take() {
                 Some(sealed) => sealed,
-                None => bodies.seal(batch.partition, batch.first, batch.count, &batch.marks),
+                None => bodies.seal(batch.partition, batch.first, batch.count, &batch.user_data),
             };
             self.staged.push(PartitionBatch {
                 partition: batch.partition,
