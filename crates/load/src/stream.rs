@@ -171,3 +171,36 @@ pub trait Stream {
     /// Its surroundings.
     fn context(&mut self) -> &mut StreamContext;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kdyno_kafka::broker_connections::ConnectionsConfig;
+    use kdyno_kafka::connection::{ConnectionError, SessionError};
+    use kdyno_kafka::producer::ProducerClient;
+
+    #[test]
+    fn a_stream_waits_for_brokers_and_ends_where_it_is_refused() {
+        let mut client = ProducerClient::<()>::new(ConnectionsConfig {
+            client_id: "me".to_owned(),
+            topics: vec!["t".to_owned()],
+            bootstrap: vec![("broker".to_owned(), 9092)],
+            needs: ProducerClient::<()>::NEEDS,
+            sessions: None,
+            request_timeout_ns: 1,
+            retry_backoff_ns: 1,
+            metadata_max_age_ns: 1,
+            frame_bytes_max: 1,
+        });
+        let connected = |client: &_| are_connected([client].into_iter(), |_| true);
+        let refusal = Refusal::Session(SessionError::Refused("no".to_owned()));
+        for (error, expected) in [
+            (ConnectionError::Closed, Ok(false)),
+            (ConnectionError::Refused(refusal.clone()), Err(StreamError::Refused(refusal))),
+        ] {
+            let connection = client.connections_mut().to_connect(u64::MAX / 2).expect("one to try");
+            client.connections_mut().on_closed(connection, 0, error);
+            assert_eq!(connected(&client), expected);
+        }
+    }
+}

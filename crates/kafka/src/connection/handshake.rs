@@ -6,7 +6,7 @@
 
 use super::{ConnectionError, Refusal};
 use crate::errors::ErrorCode;
-use crate::messages::{Api, Request as _, VersionMap, m18_api_versions};
+use crate::messages::{Api, Request as _, VersionError, VersionMap, m18_api_versions};
 
 /// How far the first exchange of a connection is.
 #[derive(Debug)]
@@ -14,17 +14,34 @@ pub struct Handshake {
     needs: &'static [Api],
     version: i16,
     versions: Option<VersionMap>,
+    /// The versions of `needs`, in their order: looked up for every request.
+    needed_versions: Vec<i16>,
 }
 
 impl Handshake {
     /// Before the first request. A broker is refused if it does not speak each API of `needs`.
     pub fn new(needs: &'static [Api]) -> Self {
-        Self { needs, version: m18_api_versions::API.version_max, versions: None }
+        Self {
+            needs,
+            version: m18_api_versions::API.version_max,
+            versions: None,
+            needed_versions: Vec::new(),
+        }
     }
 
-    /// What the broker speaks; `None` until the handshake is over.
-    pub fn versions(&self) -> Option<&VersionMap> {
-        self.versions.as_ref()
+    /// Whether it is over.
+    pub(super) fn is_over(&self) -> bool {
+        self.versions.is_some()
+    }
+
+    /// The newest version of an API that both ends speak.
+    pub(super) fn version(&self, api: &Api) -> Result<i16, VersionError> {
+        let place = self.needs.iter().position(|need| need.key == api.key);
+        match (place.and_then(|place| self.needed_versions.get(place)), &self.versions) {
+            (Some(&version), _) => Ok(version),
+            (None, Some(versions)) => versions.negotiate(api),
+            (None, None) => VersionMap::default().negotiate(api),
+        }
     }
 
     /// The version in which ApiVersions is to be sent; `None` when the handshake is over.
@@ -47,9 +64,8 @@ impl Handshake {
             error => return Err(ConnectionError::handshake(m18_api_versions::API.name, error)),
         }
         let versions = VersionMap::new(&response);
-        for api in self.needs {
-            versions.negotiate(api).map_err(Refusal::Version)?;
-        }
+        let needed: Result<_, _> = self.needs.iter().map(|api| versions.negotiate(api)).collect();
+        self.needed_versions = needed.map_err(Refusal::Version)?;
         self.versions = Some(versions);
         Ok(())
     }

@@ -16,8 +16,7 @@ pub use handshake::Handshake;
 pub use session::{Session, SessionError, SessionFactory};
 
 use crate::messages::{
-    Api, Message as _, Request, VersionError, VersionMap, m18_api_versions, request_header, response_header,
-    write_frame,
+    Api, Message as _, Request, VersionError, m18_api_versions, request_header, response_header, write_frame,
 };
 use crate::wire::{self, Reader, WireError};
 use bytes::{Buf, Bytes};
@@ -128,7 +127,7 @@ impl<T> Connection<T> {
 
     /// Whether the handshake is over, so that requests can be sent.
     pub fn is_up(&self) -> bool {
-        self.handshake.versions().is_some()
+        self.handshake.is_over()
     }
 
     /// The newest version of an API that both ends speak.
@@ -136,10 +135,7 @@ impl<T> Connection<T> {
     /// # Errors
     /// When there is none. For the APIs that the connection was made for there is one, once it is up.
     pub fn version(&self, api: &Api) -> Result<i16, VersionError> {
-        match self.handshake.versions() {
-            Some(versions) => versions.negotiate(api),
-            None => VersionMap::default().negotiate(api),
-        }
+        self.handshake.version(api)
     }
 
     /// Ends the connection: what was not answered, in order, goes back to the caller.
