@@ -1,4 +1,4 @@
-//! Every message in [`generated`](super::generated), in every version we speak: compared with the
+//! Every message in `generated`, in every version we speak: compared with the
 //! `kafka-protocol` crate, an independent implementation, and read from the bytes of strangers.
 
 #[path = "../../tests/common/counting.rs"]
