@@ -5,7 +5,7 @@ use crate::environment::{Environment, runs_dir};
 use crate::evidence::{ENDING, Evidence};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::progress::{Printer, text_options};
-use crate::{commands, git, moment, out, signals};
+use crate::{git, moment, out, signals};
 use kdyno_lab::{LabError, Note, RunOptions, RunOutcome, RunRequest};
 use kdyno_model::finding::Severity;
 use kdyno_model::plan::{Plan, SystemPlan};
@@ -32,7 +32,8 @@ pub(crate) struct Planned {
 }
 
 /// Executes the plan, keeps its evidence, prints its table.
-pub(crate) fn execute(planned: Planned, environment: &Environment, args: &ExecutionArgs) -> Outcome {
+pub(crate) fn execute(planned: Planned, args: &ExecutionArgs) -> Outcome {
+    let environment = Environment::read()?;
     confirm(&planned.plan, args)?;
     let run_id = random_u64();
     let run_file = run_file(&planned.plan, runs_dir(args.out.as_deref())?)?;
@@ -48,7 +49,7 @@ pub(crate) fn execute(planned: Planned, environment: &Environment, args: &Execut
         scenario_path: planned.scenario_path,
         command_line: command_line(std::env::args()),
         git_head: git_head(&environment.current_dir),
-        kdyno_version: crate::VERSION.to_owned(),
+        kdyno_version: crate::cli::VERSION.to_owned(),
         run_id,
     };
     let options = RunOptions {
@@ -106,7 +107,7 @@ fn present(outcome: &RunOutcome, args: &ExecutionArgs) -> Outcome {
         out::note(&format!("run     {}", outcome.path.display()));
     }
     if !input.trials.is_empty() {
-        match commands::write_report(&evidence, &page) {
+        match out::file(&page, &kdyno_report::html::page(&input)) {
             Ok(()) if args.no_progress => {}
             Ok(()) => out::note(&format!("report  {}", page.display())),
             // The run's own outcome counts: its evidence is kept, and the page can be made from it later.

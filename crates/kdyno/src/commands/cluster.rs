@@ -12,9 +12,6 @@ use kdyno_testbed::{TestbedError, distribution, preflight};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Kafka version of a cluster whose version is not named.
-pub(crate) const DEFAULT_KAFKA: &str = kdyno_testbed::version::NEWEST;
-
 /// Starts a cluster and leaves it standing.
 pub(crate) fn up(args: &ClusterUpArgs) -> Outcome {
     let plan = plan(args)?;

@@ -2,7 +2,7 @@
 
 use crate::cli::{ExecutionArgs, RunArgs, ScenarioArgs};
 use crate::environment::{Environment, runs_dir};
-use crate::execution::{self, Planned, random_u64};
+use crate::execution::{Planned, random_u64};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::progress::text_options;
 use crate::{out, scenario_source};
@@ -15,19 +15,16 @@ use std::io::IsTerminal;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Plans the scenario, then executes the plan or prints it.
-pub(crate) fn run(args: &RunArgs) -> Outcome {
+/// Plans the scenario for the system or the target that it is to be measured on.
+pub(crate) fn plan(args: &RunArgs) -> Result<Planned, Failure> {
     let target = args.target.as_deref().map(read_target).transpose()?;
-    let mut planned = plan(&args.scenario, args.seed, target)?;
+    let mut planned = plan_scenario(&args.scenario, args.seed, target)?;
     planned.target_file.clone_from(&args.target);
-    if args.dry_run {
-        return dry_run(&planned, &args.execution);
-    }
-    execution::execute(planned, &Environment::read()?, &args.execution)
+    Ok(planned)
 }
 
 /// Scenario text → scenario → plan.
-pub(crate) fn plan(
+pub(crate) fn plan_scenario(
     args: &ScenarioArgs,
     seed: Option<u64>,
     target: Option<Target>,
@@ -91,7 +88,7 @@ fn text_of(path: &Path, what: &str) -> Result<String, Failure> {
 }
 
 /// The plan, and what the run's preflight would find here; as JSON the plan alone, with the warnings beside it.
-fn dry_run(planned: &Planned, args: &ExecutionArgs) -> Outcome {
+pub(crate) fn dry_run(planned: &Planned, args: &ExecutionArgs) -> Outcome {
     let plan = &planned.plan;
     let folder = runs_dir(args.out.as_deref())?;
     let remarks = match Environment::read() {

@@ -11,7 +11,7 @@ use kdyno_testbed::registry;
 
 /// Starts the system of the scenario's first case alone, under the scenario's id.
 pub(crate) fn up(args: &StandingArgs) -> Outcome {
-    let plan = run::plan(&args.scenario, None, None)?.plan;
+    let plan = run::plan_scenario(&args.scenario, None, None)?.plan;
     match plan.cases.first().map(|case| (case, &case.system)) {
         Some((case, SystemPlan::Local(system))) => {
             if plan.cases.iter().any(|other| other.system != case.system) {
@@ -31,7 +31,7 @@ pub(crate) fn up(args: &StandingArgs) -> Outcome {
 
 /// Ends it.
 pub(crate) fn down(args: &StandingArgs) -> Outcome {
-    let name = run::plan(&args.scenario, None, None)?.plan.scenario;
+    let name = run::plan_scenario(&args.scenario, None, None)?.plan.scenario;
     registry::down(&Environment::read()?.testbed, &name)?;
     out::note(&format!("{name} is down, its data removed"));
     Ok(Exit::Done)
