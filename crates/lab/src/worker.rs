@@ -194,7 +194,7 @@ impl Worker {
             exited_within(pid, EXIT_DEADLINE);
         }
         // The child is a zombie now: its times are final and still there to be read.
-        let cpu_s = cpu_seconds(pid);
+        let cpu_s = kdyno_testbed::process::cpu_seconds(pid);
         let status = self.child.wait();
         let _ = self.socket.shutdown(Shutdown::Both);
         let end = WorkerEnd {
@@ -267,33 +267,12 @@ fn exited_within(pid: u32, deadline: Duration) -> bool {
 /// `deadline`, and leaves the child to be collected; `None` when there is no such child.
 pub fn finished_cpu_seconds(pid: u32, deadline: Duration) -> Option<(f64, f64)> {
     exited_within(pid, deadline);
-    cpu_seconds(pid)
-}
-
-/// User and system seconds of a process, from `/proc/PID/stat`.
-fn cpu_seconds(pid: u32) -> Option<(f64, f64)> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    parse_cpu_seconds(&stat, rustix::param::clock_ticks_per_second())
-}
-
-/// Fields 14 and 15 of a stat line; the name in field 2 may itself hold blanks and brackets.
-fn parse_cpu_seconds(stat: &str, ticks_per_s: u64) -> Option<(f64, f64)> {
-    let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace().skip(11);
-    let mut seconds = || Some(fields.next()?.parse::<u64>().ok()? as f64 / ticks_per_s as f64);
-    Some((seconds()?, seconds()?))
+    kdyno_testbed::process::cpu_seconds(pid)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_are_read_behind_a_name_with_brackets() {
-        let stat = "17 (a (b) c) Z 1 17 17 0 -1 4 5 6 7 8 250 50 0 0 20 0 1 0 99";
-        assert_eq!(parse_cpu_seconds(stat, 100), Some((2.5, 0.5)));
-        assert_eq!(parse_cpu_seconds("17 (a", 100), None);
-        assert_eq!(parse_cpu_seconds("17 (a) Z 1", 100), None);
-    }
 
     #[test]
     fn a_program_that_is_no_worker_is_an_error_and_leaves_no_process() {

@@ -1,12 +1,12 @@
 //! Samples what processes and the host use, from `/proc`.
 //!
-//! Every file is read whole into a bounded buffer and parsed leniently: a field that is missing gives no reading,
-//! a process that is gone is reported by [`Sampler::dead`], and nothing here panics or blocks.
+//! What the kernel does not tell gives no reading, a process that is gone is reported by [`Sampler::dead`], and nothing
+//! here panics or blocks.
 
 pub(crate) mod host;
 pub(crate) mod parse;
 
-use crate::process::{ProcessId, ProcessRef};
+use crate::process::{ProcessId, ProcessRef, of_pid, seconds};
 use kdyno_model::sample::{ProbeReading, series};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,6 @@ pub struct Sampler {
     watched: Vec<Watched>,
     include_host: bool,
     dead: BTreeSet<String>,
-    ticks_per_s: f64,
 }
 
 #[derive(Debug)]
@@ -54,12 +53,7 @@ impl Sampler {
     /// Watches these processes; one that is already gone is dead from the start.
     #[must_use]
     pub fn new(subjects: Vec<ProcessRef>, include_host: bool) -> Self {
-        let mut sampler = Self {
-            watched: Vec::new(),
-            include_host,
-            dead: BTreeSet::new(),
-            ticks_per_s: rustix::param::clock_ticks_per_second() as f64,
-        };
+        let mut sampler = Self { watched: Vec::new(), include_host, dead: BTreeSet::new() };
         subjects.into_iter().for_each(|subject| sampler.add(subject));
         sampler
     }
@@ -80,9 +74,9 @@ impl Sampler {
     /// Reads everything; all readings carry `at_ns`, the caller's time from T0.
     pub fn sample(&mut self, at_ns: i64) -> Vec<ProbeReading> {
         let mut readings = Vec::new();
-        let (ticks_per_s, dead) = (self.ticks_per_s, &mut self.dead);
+        let dead = &mut self.dead;
         self.watched.retain_mut(|watched| {
-            let values = if watched.id.is_alive() { process_values(watched, ticks_per_s) } else { None };
+            let values = if watched.id.is_alive() { process_values(watched) } else { None };
             let Some(values) = values else {
                 dead.insert(watched.subject.clone());
                 return false;
@@ -90,13 +84,13 @@ impl Sampler {
             let of = |(series, value): (&str, f64)| reading(at_ns, &watched.subject, series, value);
             readings.extend(values.into_iter().map(of));
             if watched.subject.starts_with(WORKER_PREFIX) {
-                let times = thread_times(watched.id.pid, &mut watched.threads, ticks_per_s);
+                let times = thread_times(watched.id.pid, &mut watched.threads);
                 readings.extend(times.iter().map(|(series, value)| of((series, *value))));
             }
             true
         });
         if self.include_host {
-            let values = host::values(self.ticks_per_s);
+            let values = host::values();
             readings.extend(values.into_iter().map(|(series, value)| reading(at_ns, "host", series, value)));
         }
         readings
@@ -118,19 +112,20 @@ type Value = (&'static str, f64);
 
 /// `None` when the process is gone. Counters of `/proc/PID/io` are readable by the process's owner only and may be
 /// missing.
-fn process_values(watched: &mut Watched, ticks_per_s: f64) -> Option<Vec<Value>> {
-    let pid = watched.id.pid;
-    let stat = parse::process_stat(&parse::read(&format!("/proc/{pid}/stat"))?)?;
+fn process_values(watched: &mut Watched) -> Option<Vec<Value>> {
+    let process = of_pid(watched.id.pid)?;
+    let stat = process.stat().ok()?;
+    let (user_s, system_s) = seconds(&stat);
     let mut values = vec![
-        (series::CPU_USER_S_TOTAL, stat.user_ticks as f64 / ticks_per_s),
-        (series::CPU_SYSTEM_S_TOTAL, stat.system_ticks as f64 / ticks_per_s),
-        (series::MEMORY_RSS_BYTES, stat.rss_pages as f64 * rustix::param::page_size() as f64),
+        (series::CPU_USER_S_TOTAL, user_s),
+        (series::CPU_SYSTEM_S_TOTAL, system_s),
+        (series::MEMORY_RSS_BYTES, stat.rss as f64 * procfs::page_size() as f64),
     ];
-    if let Some(io) = parse::read(&format!("/proc/{pid}/io")) {
-        values.extend(parse::field(&io, "read_bytes:").map(|v| (series::DISK_READ_BYTES_TOTAL, v as f64)));
-        values.extend(parse::field(&io, "write_bytes:").map(|v| (series::DISK_WRITE_BYTES_TOTAL, v as f64)));
+    if let Ok(io) = process.io() {
+        values.push((series::DISK_READ_BYTES_TOTAL, io.read_bytes as f64));
+        values.push((series::DISK_WRITE_BYTES_TOTAL, io.write_bytes as f64));
     }
-    watched.switches.update(thread_switches(pid));
+    watched.switches.update(thread_switches(watched.id.pid));
     values.push((series::CONTEXT_SWITCHES_INVOLUNTARY_TOTAL, watched.switches.total as f64));
     Some(values)
 }
@@ -141,6 +136,7 @@ fn threads(pid: u32) -> impl Iterator<Item = u32> {
     tasks.take(THREADS_MAX).filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok())
 }
 
+/// One line of each thread's status is read, not all of it: brokers have hundreds of threads.
 fn thread_switches(pid: u32) -> BTreeMap<u32, u64> {
     let count = |thread: u32| {
         let status = parse::read(&format!("/proc/{pid}/task/{thread}/status"))?;
@@ -151,18 +147,18 @@ fn thread_switches(pid: u32) -> BTreeMap<u32, u64> {
 
 /// Processor time of each thread, s, under a series of its own. `names` keeps them: of two threads with one name
 /// the one that was there first has it alone, whatever order they are listed in later.
-fn thread_times(pid: u32, names: &mut BTreeMap<u32, Named>, ticks_per_s: f64) -> Vec<(String, f64)> {
+fn thread_times(pid: u32, names: &mut BTreeMap<u32, Named>) -> Vec<(String, f64)> {
+    let Some(process) = of_pid(pid) else { return Vec::new() };
     let time = |thread: u32| {
-        let text = parse::read(&format!("/proc/{pid}/task/{thread}/stat"))?;
-        let stat = parse::process_stat(&text)?;
-        let name = parse::process_name(&text)?;
+        let stat = process.task_from_tid(i32::try_from(thread).ok()?).ok()?.stat().ok()?;
+        let name = stat.comm.as_str();
         // A thread that has just begun still has the name of the one that made it.
         if names.get(&thread).is_none_or(|known| known.name != name) {
             let unique = unused(name, names);
             names.insert(thread, Named { name: name.to_owned(), unique });
         }
-        let seconds = (stat.user_ticks + stat.system_ticks) as f64 / ticks_per_s;
-        Some((format!("{}{}", series::THREAD_CPU_S_TOTAL_OF, names[&thread].unique), seconds))
+        let (user_s, system_s) = seconds(&stat);
+        Some((format!("{}{}", series::THREAD_CPU_S_TOTAL_OF, names[&thread].unique), user_s + system_s))
     };
     let mut all: Vec<u32> = threads(pid).collect();
     all.sort_unstable();
