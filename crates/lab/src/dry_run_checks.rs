@@ -89,7 +89,7 @@ fn disk(plan: &Plan, folders: &[PathBuf], work_dir: &Path, environment: &Environ
         kdyno_plan::bytes_to_write_of_trial(case).map(|bytes| bytes / u64::from(cluster.brokers.max(1)))
     };
     let written = volume(cases.map(of_broker), " on average");
-    let free = folders.iter().map(|folder| match preflight::free_bytes(folder) {
+    let free = folders.iter().map(|folder| match kdyno_testbed::host::free_bytes(folder) {
         Ok(free) => format!("{} MB free in {}", free / MB, folder.display()),
         Err(error) => error.to_string(),
     });

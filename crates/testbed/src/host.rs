@@ -1,5 +1,6 @@
 //! Facts about the host that a reader of a result needs: processor, memory, kernel, disk, and what disturbs timing.
 
+use crate::error::TestbedError;
 use crate::probe::parse;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,6 +15,23 @@ pub fn processors() -> u32 {
 #[must_use]
 pub fn memory_available_bytes() -> Option<u64> {
     parse::field(&parse::read("/proc/meminfo")?, "MemAvailable:").map(|kib| kib.saturating_mul(1024))
+}
+
+/// Bytes that an unprivileged program may still write below the folder, which need not exist yet.
+///
+/// # Errors
+/// No part of the path can be looked at.
+pub fn free_bytes(folder: &Path) -> Result<u64, TestbedError> {
+    let existing = existing(folder);
+    let stat =
+        rustix::fs::statvfs(existing).map_err(|e| TestbedError::io("cannot look at", existing, e.into()))?;
+    Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+/// The folder itself or the nearest one above it that is there.
+pub(crate) fn existing(folder: &Path) -> &Path {
+    let existing = folder.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
+    if existing.as_os_str().is_empty() { Path::new(".") } else { existing }
 }
 
 /// All facts; `folder` is where the brokers' logs will lie. A fact that this host does not tell is left out. No fact

@@ -11,6 +11,7 @@ pub mod distribution;
 mod download;
 pub mod environment;
 pub mod error;
+mod folder;
 pub mod guard;
 pub mod host;
 pub mod java;

@@ -3,29 +3,13 @@
 use crate::cluster::Retention;
 use crate::environment::Environment;
 use crate::error::TestbedError;
+use crate::host::{existing, free_bytes};
 use kdyno_model::plan::{ClusterPlan, Mode, Storage};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Left free on every disk: a file system that is nearly full slows down before it fails.
 const RESERVE_BYTES: u64 = 1 << 30;
-
-/// Bytes that an unprivileged program may still write below the folder, which need not exist yet.
-///
-/// # Errors
-/// No part of the path can be looked at.
-pub fn free_bytes(folder: &Path) -> Result<u64, TestbedError> {
-    let existing = existing(folder);
-    let stat =
-        rustix::fs::statvfs(existing).map_err(|e| TestbedError::io("cannot look at", existing, e.into()))?;
-    Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
-}
-
-/// The folder itself or the nearest one above it that is there.
-fn existing(folder: &Path) -> &Path {
-    let existing = folder.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
-    if existing.as_os_str().is_empty() { Path::new(".") } else { existing }
-}
 
 /// Checks that files can be made in the folder, or it can be made itself. Makes nothing.
 ///

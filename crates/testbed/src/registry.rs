@@ -4,9 +4,9 @@
 //! no tidying to be right; stale ones are removed when they are met.
 
 use crate::cluster::{LocalCluster, StartOptions};
-use crate::download::create_folder;
 use crate::environment::Environment;
 use crate::error::TestbedError;
+use crate::folder::create_folder;
 use crate::process::{ProcessId, ProcessRef};
 use kdyno_model::plan::ClusterPlan;
 use rustix::process::{Pid, PidfdFlags, Signal};

@@ -14,9 +14,9 @@ pub use config::Retention;
 pub use unknown::UnknownSetting;
 
 use crate::distribution::{self, Distribution};
-use crate::download::{create_folder, remove_folder};
 use crate::environment::Environment;
 use crate::error::TestbedError;
+use crate::folder::{create_folder, remove_folder};
 use crate::guard::{Guard, ProcessSpec, Spec};
 use crate::leftovers;
 use crate::process::{ProcessId, ProcessRef};
