@@ -20,10 +20,11 @@ use crate::folder::{create_folder, remove_folder};
 use crate::guard::{Guard, ProcessSpec, Spec};
 use crate::leftovers;
 use crate::process::{ProcessId, ProcessRef};
-use crate::tail;
 use crate::version::Version;
 use kdyno_model::plan::{ClusterPlan, KafkaSource, Mode, Storage};
+use launch::TAIL_LINES;
 use layout::{Layout, Node, NodeKind, Places};
+use ready::Failed;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -35,8 +36,6 @@ const START_ATTEMPTS_MAX: u32 = 3;
 pub const PARTITION_REPLICAS_DEFAULT: u64 = 64;
 /// Brokers count from here.
 const FIRST_BROKER: u32 = 0;
-/// Log lines kept with a failure.
-const TAIL_LINES: usize = 40;
 
 /// How a cluster is started.
 pub struct StartOptions<'a> {
@@ -167,7 +166,7 @@ impl LocalCluster {
             remove,
             detached: false,
         };
-        ready::wait(&cluster, plan.brokers, started, options)?;
+        ready::wait(&cluster.guard, &cluster.layout, started, options.deadline, options.give_up)?;
         facts.insert("ready_ms".to_string(), started.elapsed().as_millis().to_string());
         cluster.facts = facts;
         cluster.unknown_settings = unknown::find(&cluster.bootstrap(), FIRST_BROKER, &plan.config);
@@ -231,12 +230,7 @@ impl LocalCluster {
     /// The last lines a process logged and printed, oldest first; bounded.
     #[must_use]
     pub fn log_tail(&self, subject: &str) -> Vec<String> {
-        self.tail_of(subject, TAIL_LINES)
-    }
-
-    fn tail_of(&self, subject: &str, lines_max: usize) -> Vec<String> {
-        let node = self.layout.nodes.iter().find(|node| node.subject == subject);
-        node.map_or_else(Vec::new, |node| node_tail(node, lines_max))
+        launch::tail(&self.layout, subject, TAIL_LINES)
     }
 
     /// Ends every process and removes the data.
@@ -284,18 +278,6 @@ pub fn check(plan: &ClusterPlan) -> Result<(), TestbedError> {
         KafkaSource::Release(text) => Version::parse(text)?.check_mode(plan.mode, plan.brokers),
         // Their version is known once they are looked at.
         KafkaSource::Home(_) | KafkaSource::Source(_) => Ok(()),
-    }
-}
-
-/// A failed attempt, and whether another one makes sense.
-pub(crate) struct Failed {
-    error: TestbedError,
-    port_clash: bool,
-}
-
-impl From<TestbedError> for Failed {
-    fn from(error: TestbedError) -> Self {
-        Self { error, port_clash: false }
     }
 }
 
@@ -408,14 +390,4 @@ fn facts(
         fact("cluster_id", layout.cluster_id.clone());
     }
     facts
-}
-
-/// What a node printed and logged last; the log repeats most of what is printed, so it is read only when the
-/// console has nothing.
-fn node_tail(node: &Node, lines_max: usize) -> Vec<String> {
-    let console = tail::lines(&node.folder.join(launch::CONSOLE_FILE), lines_max);
-    if console.is_empty() {
-        return tail::lines(&node.folder.join(launch::LOGS_FOLDER).join("server.log"), lines_max);
-    }
-    console
 }

@@ -1,10 +1,12 @@
 //! The whole machine's counters.
 
-use super::Value;
 use super::parse;
 use kdyno_model::sample::series;
 use procfs::CurrentSI;
 use std::path::Path;
+
+/// A series name and its value.
+pub(super) type Value = (&'static str, f64);
 
 /// All host series that this machine has.
 pub(super) fn values() -> Vec<Value> {

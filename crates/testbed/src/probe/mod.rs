@@ -6,6 +6,7 @@
 pub(crate) mod host;
 pub(crate) mod parse;
 
+use self::host::Value;
 use crate::process::{ProcessId, ProcessRef, of_pid, seconds};
 use kdyno_model::sample::{ProbeReading, series};
 use std::collections::{BTreeMap, BTreeSet};
@@ -106,9 +107,6 @@ impl Sampler {
 fn reading(at_ns: i64, subject: &str, series: &str, value: f64) -> ProbeReading {
     ProbeReading { at_ns, subject: subject.to_string(), series: series.to_string(), value }
 }
-
-/// A series name and its value.
-type Value = (&'static str, f64);
 
 /// `None` when the process is gone. Counters of `/proc/PID/io` are readable by the process's owner only and may be
 /// missing.
