@@ -5,6 +5,8 @@
 //!
 //! Invariant: no socket, file, clock, environment or randomness; the same evidence gives the same findings.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
 pub mod caveats;
 pub mod cpu;
 pub mod evidence;

@@ -6,6 +6,8 @@
 //!
 //! No measured cluster is ever one of these; only `null-broker` and the tests use them.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
 mod codec;
 pub mod fake_broker;
 pub mod null_broker;

@@ -7,6 +7,8 @@
 //!
 //! This crate knows nothing of benchmarking and depends on nothing of ours.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
 pub mod admin;
 pub mod broker_connections;
 pub mod connection;

@@ -8,6 +8,8 @@
 //! Invariants: every wait has a deadline; no process outlives the run, however the run ends; nothing here
 //! prints, reads the environment or exits.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
 mod clock;
 mod dry_run_checks;
 mod error;

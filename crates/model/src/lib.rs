@@ -6,6 +6,8 @@
 //!
 //! Invariant: no socket, file, clock, environment or unseeded randomness here.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
 pub mod address;
 pub mod finding;
 pub mod histogram;

@@ -4,6 +4,8 @@
 //! case, checks what only shows together (replicas against brokers, a rate against a target's caps) and
 //! draws the order of the trials. After it nothing fills a default.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
 mod cases;
 mod client;
 mod describe;

@@ -4,6 +4,8 @@
 //! from a finding, a series or the plan that is handed in; caveats stand before the figures they concern;
 //! published figures are always labelled as published.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
 pub mod case_table;
 pub mod caveats;
 pub mod csv;

@@ -4,6 +4,8 @@
 //! [plan](kdyno_model::plan) with every value explicit, which the plan crate makes once params are chosen.
 //! The keys stand in tables ([`keys`]) from which the reader, the reference and the JSON Schema come.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
 mod check;
 pub mod client;
 pub mod expr;

@@ -6,6 +6,8 @@
 //!
 //! Invariant: nothing here interprets a number; rows are kept as they came.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
 mod error;
 mod fold;
 mod list;

@@ -4,6 +4,8 @@
 //! The way of a local cluster: [`distribution`] finds Kafka and a Java for it, [`cluster`] lays it out and writes its
 //! files, [`guard`] owns its processes, [`registry`] keeps those that stand on their own.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
 pub mod attach;
 pub mod clean;
 pub mod cluster;
