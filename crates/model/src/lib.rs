@@ -13,6 +13,7 @@ pub mod finding;
 pub mod histogram;
 pub mod managed;
 pub mod metric;
+pub mod names;
 pub mod plan;
 pub mod run;
 pub mod sample;

@@ -4,7 +4,6 @@ use crate::cli::RunsArgs;
 use crate::environment::runs_dir;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{moment, out};
-use kdyno_model::run::RunStatus;
 use kdyno_store::{RunList, RunSummary};
 
 /// Lists the run files of a folder, oldest first.
@@ -48,18 +47,16 @@ fn cells(run: &RunSummary) -> [String; 6] {
         run.scenario.clone(),
         run.profile.clone(),
         format!("{}/{}", run.trials_started, run.trials_planned),
-        status(run).to_owned(),
+        status(run),
         run.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
     ]
 }
 
-fn status(run: &RunSummary) -> &'static str {
-    match run.end.as_ref().map(|end| end.status) {
-        Some(RunStatus::Completed) => "completed",
-        Some(RunStatus::Interrupted) => "interrupted",
-        Some(RunStatus::Failed) => "failed",
-        None if run.live => "running",
-        None => "cut off",
+fn status(run: &RunSummary) -> String {
+    match &run.end {
+        Some(end) => end.status.to_string(),
+        None if run.live => "running".to_owned(),
+        None => "cut off".to_owned(),
     }
 }
 
