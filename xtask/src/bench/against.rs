@@ -66,7 +66,7 @@ pub fn run(root: &Path, new: &Setup, commit: &str, names: &[String]) -> anyhow::
     let mut figures = Vec::new();
     for (name, measurements) in COMPARED {
         if names.is_empty() || names.iter().any(|wanted| wanted == name) {
-            println!("\n{name}, {} rounds of base and new", new.options.rounds);
+            println!("\n{name}: base and new in turn, rounds: {}", new.options.rounds);
             let measurements = measurements(new).with_context(|| format!("{name} could not run"))?;
             let rounds = rounds(&measurements, &base, new, &interrupted);
             figures.extend(rounds.with_context(|| format!("{name} could not run"))?);
@@ -170,10 +170,11 @@ struct Sources {
 impl Sources {
     /// Removes the checkout and Git's note of it, as far as they are there.
     fn remove(&self) {
+        let mut git = Command::new("git");
+        git.args(["-c", "safe.directory=*", "worktree", "remove", "--force"]).arg(&self.folder);
+        // Both fail where there is nothing to remove.
+        let _ = measured(git.current_dir(&self.root));
         let _ = std::fs::remove_dir_all(&self.folder);
-        let _ = measured(
-            Command::new("git").args(["-c", "safe.directory=*", "worktree", "prune"]).current_dir(&self.root),
-        );
     }
 }
 
