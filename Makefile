@@ -27,13 +27,15 @@ check: ## what needs no cluster: format, lints, the never-rules, freshness of ge
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	cargo xtask tidy
+	cargo xtask messages
+	cargo test --quiet --package kdyno-model --test reference
 	cargo test --quiet --package kdyno-scenario --test reference
 	cargo test --quiet --package kdyno-report --test report the_committed
 
-bench: ## cost and rates beside librdkafka's and Kafka's own tools: make bench ONLY="floor sender --quick"
+bench: ## cost and rates beside the peers' own tools (ONLY="floor sender --quick"), or beside a commit (AGAINST=COMMIT)
 	@scripts/setup.sh bench
 	cargo build --release --package kdyno --package xtask
-	target/release/xtask bench $(ONLY)
+	target/release/xtask bench $(if $(AGAINST),--against $(AGAINST)) $(ONLY)
 
 test-matrix: ## every Kafka version and mode of the table in docs (long, downloads all of them)
 	@scripts/setup.sh kafka

@@ -3,6 +3,7 @@
 
 mod accuracy;
 mod bench;
+mod messages;
 mod summary;
 mod tidy;
 
@@ -10,24 +11,112 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
+use clap::{Args, Parser, Subcommand};
 
-use bench::arguments::parse;
+use bench::setup::{Options, Setup};
 
-const USAGE: &str = "\
-usage: cargo xtask CHORE
+/// The project's own chores
+#[derive(Debug, Parser)]
+#[command(bin_name = "cargo xtask", disable_help_subcommand = true)]
+struct Cli {
+    #[command(subcommand)]
+    chore: Chore,
+}
 
-  tidy [--write]        check the rules of docs/ARCHITECTURE.md; --write refreshes generated text
-  test [ARGUMENTS]      cargo test for the workspace, counts on the last line
-  accuracy [NUMBER]…    known truths on real clocks, a table (build with --release); also --kdyno PATH
-  bench [NAME]…         cost and rates beside the floor and the peers (build with --release)
-    --quick             short and once: to try the harness
-    --rounds N          rounds of every alternation [default: 5]
-    --kdyno PATH        the program to measure [default: target/release/kdyno]";
+#[derive(Debug, Subcommand)]
+enum Chore {
+    /// Check the rules of docs/ARCHITECTURE.md
+    Tidy {
+        /// Refresh what is generated first
+        #[arg(long)]
+        write: bool,
+    },
+    /// Compare the messages made from Kafka's specifications with what is committed
+    Messages {
+        /// Make them
+        #[arg(long)]
+        write: bool,
+    },
+    /// cargo test for the workspace, counts on the last line
+    Test {
+        /// Handed to cargo test
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
+    /// Known truths on real clocks, a table (build with --release)
+    Accuracy {
+        /// Tests to run [default: all]
+        numbers: Vec<String>,
+        /// The program to measure [default: target/release/kdyno]
+        #[arg(long, value_name = "PATH")]
+        kdyno: Option<PathBuf>,
+    },
+    /// Cost and rates beside the floor and the peers, or beside an earlier commit (build with --release)
+    Bench(BenchArgs),
+    /// A bare loop that asks an echo
+    #[command(hide = true)]
+    AccuracyBare {
+        #[arg(long)]
+        to: String,
+        #[arg(long)]
+        rate: u64,
+        #[arg(long)]
+        seconds: u64,
+    },
+    /// An echo that answers after a delay
+    #[command(hide = true)]
+    AccuracyEcho {
+        #[arg(long)]
+        delay_us: u64,
+    },
+    /// Where a bare writer's bytes go
+    #[command(hide = true)]
+    BenchSink,
+    /// A bare sleep loop
+    #[command(hide = true)]
+    BenchSleep {
+        #[arg(long)]
+        tick_us: u64,
+        #[arg(long)]
+        rate: u64,
+        #[arg(long)]
+        seconds: u64,
+    },
+    /// A bare writer
+    #[command(hide = true)]
+    BenchWrite {
+        #[arg(long)]
+        to: String,
+        #[arg(long)]
+        slice: usize,
+        #[arg(long)]
+        pool: usize,
+        #[arg(long)]
+        milliseconds: u64,
+    },
+}
+
+#[derive(Debug, Args)]
+struct BenchArgs {
+    /// Benchmarks to run [default: all; with --against those that can be compared]
+    names: Vec<String>,
+    /// Short and once: to try the harness
+    #[arg(long)]
+    quick: bool,
+    /// Rounds of every alternation [default: 5]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    rounds: Option<u32>,
+    /// The program to measure [default: target/release/kdyno]
+    #[arg(long, value_name = "PATH")]
+    kdyno: Option<PathBuf>,
+    /// Measure this commit beside the program, and fail where the program has lost
+    #[arg(long, value_name = "COMMIT")]
+    against: Option<String>,
+}
 
 fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match run(&arguments) {
+    match run(Cli::parse().chore) {
         Ok(code) => ExitCode::from(u8::try_from(code).unwrap_or(1)),
         Err(error) => {
             eprintln!("{error:#}");
@@ -36,59 +125,49 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(arguments: &[String]) -> anyhow::Result<i32> {
-    let Some((chore, rest)) = arguments.split_first() else { bail!(USAGE) };
-    match chore.as_str() {
-        "tidy" => match rest {
-            [] => tidy::run(&root()?, false)?,
-            [write] if write == "--write" => tidy::run(&root()?, true)?,
-            _ => bail!(USAGE),
-        },
-        "test" => return summary::run(rest),
-        "accuracy" => accuracy(rest)?,
-        "accuracy-bare" => accuracy_bare(rest)?,
-        "accuracy-echo" => accuracy::echo::serve(parse(rest, &[], &["delay-us"])?.need("delay-us")?)?,
-        "bench" => bench(rest)?,
-        "bench-sink" => bench::pipe::sink()?,
-        "bench-sleep" => bench_sleep(rest)?,
-        "bench-write" => bench_write(rest)?,
-        "help" | "--help" | "-h" => println!("{USAGE}"),
-        _ => bail!(USAGE),
+fn run(chore: Chore) -> anyhow::Result<i32> {
+    match chore {
+        Chore::Tidy { write } => tidy::run(&root()?, write)?,
+        Chore::Messages { write } => messages::run(&root()?, write)?,
+        Chore::Test { arguments } => return summary::run(&arguments),
+        Chore::Accuracy { numbers, kdyno } => accuracy::run(&root()?, &numbers, kdyno)?,
+        Chore::Bench(args) => return bench(args),
+        Chore::AccuracyBare { to, rate, seconds } => accuracy::echo::ask(&to, rate, seconds)?,
+        Chore::AccuracyEcho { delay_us } => accuracy::echo::serve(delay_us)?,
+        Chore::BenchSink => bench::pipe::sink()?,
+        Chore::BenchSleep { tick_us, rate, seconds } => bench::sleeper::run(tick_us * 1000, rate, seconds)?,
+        Chore::BenchWrite { to, slice, pool, milliseconds } => {
+            bench::pipe::write(&to, slice, pool, Duration::from_millis(milliseconds))?;
+        }
     }
     Ok(0)
 }
 
-fn accuracy(arguments: &[String]) -> anyhow::Result<()> {
-    let parsed = parse(arguments, &[], &["kdyno"])?;
-    accuracy::run(&root()?, &parsed.words, parsed.get("kdyno")?)
-}
-
-fn accuracy_bare(arguments: &[String]) -> anyhow::Result<()> {
-    let parsed = parse(arguments, &[], &["to", "rate", "seconds"])?;
-    let to: String = parsed.need("to")?;
-    accuracy::echo::ask(&to, parsed.need("rate")?, parsed.need("seconds")?)
-}
-
-fn bench(arguments: &[String]) -> anyhow::Result<()> {
-    let parsed = parse(arguments, &["quick"], &["rounds", "kdyno"])?;
-    let quick = parsed.has("quick");
-    let rounds = parsed.get("rounds")?.unwrap_or(if quick { 1 } else { 5 });
-    bench::run(&root()?, &parsed.words, bench::Options { quick, rounds }, parsed.get("kdyno")?)
-}
-
-fn bench_write(arguments: &[String]) -> anyhow::Result<()> {
-    let parsed = parse(arguments, &[], &["to", "slice", "pool", "milliseconds"])?;
-    let to: String = parsed.need("to")?;
-    let length = Duration::from_millis(parsed.need("milliseconds")?);
-    bench::pipe::write(&to, parsed.need("slice")?, parsed.need("pool")?, length)
-}
-
-fn bench_sleep(arguments: &[String]) -> anyhow::Result<()> {
-    let parsed = parse(arguments, &[], &["tick-us", "rate", "seconds"])?;
-    bench::sleeper::run(parsed.need::<u64>("tick-us")? * 1000, parsed.need("rate")?, parsed.need("seconds")?)
+fn bench(args: BenchArgs) -> anyhow::Result<i32> {
+    let rounds = args.rounds.map_or(if args.quick { 1 } else { 5 }, |rounds| rounds as usize);
+    let root = root()?;
+    let setup = Setup::new(&root, Options { quick: args.quick, rounds }, args.kdyno)?;
+    match args.against {
+        Some(commit) => bench::against::run(&root, &setup, &commit, &args.names).map(i32::from),
+        None => bench::run(&setup, &args.names).map(|()| 0),
+    }
 }
 
 /// The workspace's folder: the parent of this package.
 fn root() -> anyhow::Result<PathBuf> {
     Ok(Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask stands below the workspace")?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent_and_its_help_is_short() {
+        Cli::command().debug_assert();
+        let help = Cli::command().render_help().to_string();
+        assert!(help.contains("tidy") && !help.contains("bench-sink"), "{help}");
+        assert!(help.lines().count() < 20, "{help}");
+    }
 }

@@ -4,6 +4,7 @@
 //! evenly.
 
 use crate::evidence::{NS_PER_S, Window};
+use kdyno_model::event::Subject;
 use kdyno_model::sample::{ProbeReading, series};
 use kdyno_model::series::CpuPoint;
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,32 +28,41 @@ const HOST_ALL_COUNTERS: &[&str] = &[
     series::CPU_IDLE_S_TOTAL,
 ];
 
-/// The host's subject.
-pub const HOST: &str = "host";
+/// The subjects of a kind that were probed, each once, in order.
+pub(crate) fn subjects(probes: &[ProbeReading], is_one: impl Fn(&Subject) -> bool) -> Vec<Subject> {
+    let found: BTreeSet<&Subject> =
+        probes.iter().map(|reading| &reading.subject).filter(|s| is_one(s)).collect();
+    found.into_iter().cloned().collect()
+}
 
-/// Subjects whose name begins with `prefix` and goes on with a number, e.g. `broker-0`.
-pub fn subjects(probes: &[ProbeReading], prefix: &str) -> Vec<String> {
-    let mut found: Vec<(u64, &str)> = Vec::new();
-    for reading in probes {
-        let number = reading.subject.strip_prefix(prefix).and_then(|rest| rest.parse().ok());
-        if let Some(number) = number
-            && !found.iter().any(|(_, subject)| *subject == reading.subject)
-        {
-            found.push((number, &reading.subject));
-        }
-    }
-    found.sort_unstable();
-    found.into_iter().map(|(_, subject)| subject.to_owned()).collect()
+/// Whether it is a single broker.
+pub(crate) fn is_broker(subject: &Subject) -> bool {
+    matches!(subject, Subject::Broker(_))
+}
+
+/// Whether it is a worker.
+pub(crate) fn is_worker(subject: &Subject) -> bool {
+    matches!(subject, Subject::Worker(_))
+}
+
+/// Whether it is a process of the run: of the system under test, a worker, or kdyno itself.
+pub(crate) fn is_own_process(subject: &Subject) -> bool {
+    use Subject::{Broker, Controller, Kdyno, Worker, Zookeeper};
+    matches!(subject, Broker(_) | Controller(_) | Zookeeper(_) | Worker(_) | Kdyno)
 }
 
 /// Processor time that a subject used in the window, seconds.
-pub fn used_s(probes: &[ProbeReading], subject: &str, window: Window) -> Option<f64> {
+pub(crate) fn used_s(probes: &[ProbeReading], subject: &Subject, window: Window) -> Option<f64> {
     counters_s(probes, subject, counters_of(subject), window)
 }
 
 /// The threads of a subject, by name, and the processor time each used in the window, seconds.
-pub fn threads_s<'a>(probes: &'a [ProbeReading], subject: &str, window: Window) -> BTreeMap<&'a str, f64> {
-    let of_subject = probes.iter().filter(|reading| reading.subject == subject);
+pub(crate) fn threads_s<'a>(
+    probes: &'a [ProbeReading],
+    subject: &Subject,
+    window: Window,
+) -> BTreeMap<&'a str, f64> {
+    let of_subject = probes.iter().filter(|reading| reading.subject == *subject);
     let counters: BTreeSet<&str> = of_subject
         .map(|reading| reading.series.as_str())
         .filter(|series| series.starts_with(series::THREAD_CPU_S_TOTAL_OF))
@@ -65,31 +75,31 @@ pub fn threads_s<'a>(probes: &'a [ProbeReading], subject: &str, window: Window) 
 }
 
 /// Share of all the host's processor time in the window that the hypervisor took, 0 to 1.
-pub fn steal_share(probes: &[ProbeReading], window: Window) -> Option<f64> {
-    let stolen = counters_s(probes, HOST, &[series::CPU_STEAL_S_TOTAL], window)?;
-    let all = counters_s(probes, HOST, HOST_ALL_COUNTERS, window)?;
+pub(crate) fn steal_share(probes: &[ProbeReading], window: Window) -> Option<f64> {
+    let stolen = counters_s(probes, &Subject::Host, &[series::CPU_STEAL_S_TOTAL], window)?;
+    let all = counters_s(probes, &Subject::Host, HOST_ALL_COUNTERS, window)?;
     (all > 0.0).then(|| stolen / all)
 }
 
 /// Time the hypervisor took in the window, percent of one core.
-pub fn steal_percent(probes: &[ProbeReading], window: Window) -> Option<f64> {
-    let stolen = counters_s(probes, HOST, &[series::CPU_STEAL_S_TOTAL], window)?;
+pub(crate) fn steal_percent(probes: &[ProbeReading], window: Window) -> Option<f64> {
+    let stolen = counters_s(probes, &Subject::Host, &[series::CPU_STEAL_S_TOTAL], window)?;
     Some(100.0 * stolen / window.seconds())
 }
 
 /// Largest resident memory of a subject read in the window, bytes.
-pub fn memory_bytes_max(probes: &[ProbeReading], subject: &str, window: Window) -> Option<f64> {
+pub(crate) fn memory_bytes_max(probes: &[ProbeReading], subject: &Subject, window: Window) -> Option<f64> {
     let (start_ns, end_ns) = window.ends_ns();
     probes
         .iter()
-        .filter(|reading| reading.series == series::MEMORY_RSS_BYTES && reading.subject == subject)
+        .filter(|reading| reading.series == series::MEMORY_RSS_BYTES && reading.subject == *subject)
         .filter(|reading| (start_ns..=end_ns).contains(&reading.at_ns))
         .map(|reading| reading.value)
         .reduce(f64::max)
 }
 
 /// A subject's processor use between each two readings.
-pub fn course(probes: &[ProbeReading], subject: &str) -> Vec<CpuPoint> {
+pub(crate) fn course(probes: &[ProbeReading], subject: &Subject) -> Vec<CpuPoint> {
     let grown = growth(probes, subject, counters_of(subject));
     let pairs = grown.windows(2).filter(|pair| pair[1].0 > pair[0].0);
     pairs
@@ -100,12 +110,12 @@ pub fn course(probes: &[ProbeReading], subject: &str) -> Vec<CpuPoint> {
         .collect()
 }
 
-fn counters_of(subject: &str) -> &'static [&'static str] {
-    if subject == HOST { HOST_COUNTERS } else { PROCESS_COUNTERS }
+fn counters_of(subject: &Subject) -> &'static [&'static str] {
+    if *subject == Subject::Host { HOST_COUNTERS } else { PROCESS_COUNTERS }
 }
 
 /// Growth of the sum of some counters over the window.
-fn counters_s(probes: &[ProbeReading], subject: &str, counters: &[&str], window: Window) -> Option<f64> {
+fn counters_s(probes: &[ProbeReading], subject: &Subject, counters: &[&str], window: Window) -> Option<f64> {
     let grown = growth(probes, subject, counters);
     let (start_ns, end_ns) = window.ends_ns();
     let from_ns = start_ns.max(grown.first()?.0);
@@ -122,9 +132,9 @@ fn counters_s(probes: &[ProbeReading], subject: &str, counters: &[&str], window:
 
 /// The sum of some counters at every instant at which all were read, from 0. A counter that falls belongs to
 /// a new process under the same name and goes on from there.
-fn growth(probes: &[ProbeReading], subject: &str, counters: &[&str]) -> Vec<(i64, f64)> {
+fn growth(probes: &[ProbeReading], subject: &Subject, counters: &[&str]) -> Vec<(i64, f64)> {
     let mut readings: BTreeMap<i64, Vec<Option<f64>>> = BTreeMap::new();
-    for reading in probes.iter().filter(|reading| reading.subject == subject && reading.value.is_finite()) {
+    for reading in probes.iter().filter(|reading| reading.subject == *subject && reading.value.is_finite()) {
         if let Some(index) = counters.iter().position(|counter| *counter == reading.series) {
             let row = readings.entry(reading.at_ns).or_insert_with(|| vec![None; counters.len()]);
             row[index] = Some(reading.value);
@@ -161,13 +171,13 @@ fn at(grown: &[(i64, f64)], at_ns: i64) -> Option<f64> {
 mod tests {
     use super::*;
 
-    fn reading(at_ms: i64, subject: &str, name: &str, value: f64) -> ProbeReading {
-        ProbeReading { at_ns: at_ms * 1_000_000, subject: subject.into(), series: name.into(), value }
+    fn reading(at_ms: i64, subject: Subject, name: &str, value: f64) -> ProbeReading {
+        ProbeReading { at_ns: at_ms * 1_000_000, subject, series: name.into(), value }
     }
 
-    fn cpu(at_ms: i64, subject: &str, user: f64, system: f64) -> [ProbeReading; 2] {
+    fn cpu(at_ms: i64, subject: Subject, user: f64, system: f64) -> [ProbeReading; 2] {
         [
-            reading(at_ms, subject, series::CPU_USER_S_TOTAL, user),
+            reading(at_ms, subject.clone(), series::CPU_USER_S_TOTAL, user),
             reading(at_ms, subject, series::CPU_SYSTEM_S_TOTAL, system),
         ]
     }
@@ -181,31 +191,32 @@ mod tests {
     #[test]
     fn readings_beside_the_windows_ends_are_interpolated() {
         // 0.5 s per second of user, 0.1 of system, read at 0.5, 1.5 …
-        let probes: Vec<_> =
-            (0..6).flat_map(|n| cpu(500 + n * 1000, "broker-0", 0.5 * n as f64, 0.1 * n as f64)).collect();
-        close(used_s(&probes, "broker-0", WINDOW), 1.2);
-        assert_eq!(used_s(&probes, "broker-1", WINDOW), None);
+        let probes: Vec<_> = (0..6)
+            .flat_map(|n| cpu(500 + n * 1000, Subject::Broker(0), 0.5 * n as f64, 0.1 * n as f64))
+            .collect();
+        close(used_s(&probes, &Subject::Broker(0), WINDOW), 1.2);
+        assert_eq!(used_s(&probes, &Subject::Broker(1), WINDOW), None);
     }
 
     #[test]
     fn a_process_that_died_used_nothing_afterwards() {
         let window = Window { first_second: 0, end_second: 10 };
-        let probes = [cpu(0, "broker-0", 0.0, 0.0), cpu(5000, "broker-0", 4.0, 1.0)].concat();
-        close(used_s(&probes, "broker-0", window), 5.0);
+        let probes = [cpu(0, Subject::Broker(0), 0.0, 0.0), cpu(5000, Subject::Broker(0), 4.0, 1.0)].concat();
+        close(used_s(&probes, &Subject::Broker(0), window), 5.0);
         // Readings that merely end a second early are carried on.
-        let probes = [cpu(0, "broker-0", 0.0, 0.0), cpu(9000, "broker-0", 8.0, 1.0)].concat();
-        close(used_s(&probes, "broker-0", window), 10.0);
+        let probes = [cpu(0, Subject::Broker(0), 0.0, 0.0), cpu(9000, Subject::Broker(0), 8.0, 1.0)].concat();
+        close(used_s(&probes, &Subject::Broker(0), window), 10.0);
     }
 
     #[test]
     fn a_restarted_process_counts_from_nothing() {
         let probes = [
-            cpu(2000, "broker-0", 7.0, 1.0),
-            cpu(3000, "broker-0", 7.5, 1.0),
-            cpu(4000, "broker-0", 0.2, 0.1),
+            cpu(2000, Subject::Broker(0), 7.0, 1.0),
+            cpu(3000, Subject::Broker(0), 7.5, 1.0),
+            cpu(4000, Subject::Broker(0), 0.2, 0.1),
         ]
         .concat();
-        close(used_s(&probes, "broker-0", WINDOW), 0.8);
+        close(used_s(&probes, &Subject::Broker(0), WINDOW), 0.8);
     }
 
     #[test]
@@ -215,41 +226,43 @@ mod tests {
             .flat_map(|n| {
                 let t = f64::from(n);
                 [
-                    reading(i64::from(n) * 1000, "worker-0", &name("writers"), 0.9 * t),
-                    reading(i64::from(n) * 1000, "worker-0", &name("readers"), 0.1 * t),
-                    reading(i64::from(n) * 1000, "worker-0", series::CPU_USER_S_TOTAL, t),
-                    reading(i64::from(n) * 1000, "worker-1", &name("others"), t),
+                    reading(i64::from(n) * 1000, Subject::Worker(0), &name("writers"), 0.9 * t),
+                    reading(i64::from(n) * 1000, Subject::Worker(0), &name("readers"), 0.1 * t),
+                    reading(i64::from(n) * 1000, Subject::Worker(0), series::CPU_USER_S_TOTAL, t),
+                    reading(i64::from(n) * 1000, Subject::Worker(1), &name("others"), t),
                 ]
             })
             .collect();
-        let used = threads_s(&probes, "worker-0", WINDOW);
+        let used = threads_s(&probes, &Subject::Worker(0), WINDOW);
         assert_eq!(used.keys().copied().collect::<Vec<_>>(), ["readers", "writers"]);
         close(used.get("writers").copied(), 1.8);
     }
 
     #[test]
     fn subjects_are_numbered_processes_in_order() {
-        let probes = ["broker-10", "broker-2", "broker-x", "controller-1", "broker-2"]
+        use Subject::{Broker, Brokers, Controller, Host};
+        let probes = [Broker(10), Broker(2), Brokers, Controller(1), Broker(2), Host]
             .map(|subject| reading(0, subject, series::MEMORY_RSS_BYTES, 1.0));
-        assert_eq!(subjects(&probes, "broker-"), ["broker-2", "broker-10"]);
+        assert_eq!(subjects(&probes, is_broker), [Broker(2), Broker(10)]);
+        assert_eq!(subjects(&probes, is_own_process), [Broker(2), Broker(10), Controller(1)]);
     }
 
     #[test]
     fn the_host_is_busy_with_what_is_neither_idle_nor_iowait() {
         let host = |at_ms, scale: f64| {
             [
-                reading(at_ms, HOST, series::CPU_USER_S_TOTAL, 0.4 * scale),
-                reading(at_ms, HOST, series::CPU_SYSTEM_S_TOTAL, 0.2 * scale),
-                reading(at_ms, HOST, series::CPU_IOWAIT_S_TOTAL, 0.3 * scale),
-                reading(at_ms, HOST, series::CPU_STEAL_S_TOTAL, 0.1 * scale),
-                reading(at_ms, HOST, series::CPU_IDLE_S_TOTAL, 1.0 * scale),
+                reading(at_ms, Subject::Host, series::CPU_USER_S_TOTAL, 0.4 * scale),
+                reading(at_ms, Subject::Host, series::CPU_SYSTEM_S_TOTAL, 0.2 * scale),
+                reading(at_ms, Subject::Host, series::CPU_IOWAIT_S_TOTAL, 0.3 * scale),
+                reading(at_ms, Subject::Host, series::CPU_STEAL_S_TOTAL, 0.1 * scale),
+                reading(at_ms, Subject::Host, series::CPU_IDLE_S_TOTAL, 1.0 * scale),
             ]
         };
         let probes = [host(2000, 2.0), host(4000, 4.0)].concat();
-        close(used_s(&probes, HOST, WINDOW), 1.4);
+        close(used_s(&probes, &Subject::Host, WINDOW), 1.4);
         close(steal_share(&probes, WINDOW), 0.05);
         close(steal_percent(&probes, WINDOW), 10.0);
-        assert_eq!(course(&probes, HOST).len(), 1);
-        close(Some(course(&probes, HOST)[0].percent), 70.0);
+        assert_eq!(course(&probes, &Subject::Host).len(), 1);
+        close(Some(course(&probes, &Subject::Host)[0].percent), 70.0);
     }
 }

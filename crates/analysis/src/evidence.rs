@@ -1,132 +1,121 @@
-//! What one trial left behind, and the window in which its rates are counted.
+//! What follows at once from one trial's evidence: its load items, and the window in which rates are counted.
 
-use kdyno_model::plan::{CasePlan, LoadPlan, ProducePlan, Rate, Role, TrialRef};
-use kdyno_model::run::{Event, StreamInfo, event_kind};
-use kdyno_model::sample::{Grain, NoiseReading, Phase, ProbeReading, Sample, StreamTotals};
-use kdyno_model::worker::PhaseSpan;
+use kdyno_model::event::EventKind;
+use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::plan::{LoadPlan, ProducePlan, Rate, Role, RoleKind};
+use kdyno_model::run::StreamInfo;
+use kdyno_model::sample::{Grain, Phase, StreamId};
 
 pub(crate) const NS_PER_S: u64 = 1_000_000_000;
 
-/// Everything that is known of one trial, as the run file keeps it.
-#[derive(Debug, Clone, Copy)]
-pub struct TrialEvidence<'a> {
-    /// The case the trial belongs to.
-    pub plan: &'a CasePlan,
-    /// Which trial.
-    pub trial: TrialRef,
-    /// The phases, in order, gapless from 0.
-    pub phases: &'a [PhaseSpan],
-    /// The streams.
-    pub streams: &'a [StreamInfo],
-    /// Every row, repeats removed (the run file does that).
-    pub samples: &'a [Sample],
-    /// Readings of processes and host.
-    pub probes: &'a [ProbeReading],
-    /// The streams' accounts; empty when the trial was cut off.
-    pub totals: &'a [StreamTotals],
-    /// What happened in the trial.
-    pub events: &'a [Event],
-    /// Noise probes of the trial.
-    pub noise: &'a [NoiseReading],
-    /// Whether an attached cluster runs on the host that the load comes from (see
-    /// [`kdyno_model::run::is_attached_here`]).
-    pub attached_here: bool,
-    /// Processors of the host.
-    pub processors: u32,
-    /// Event loop threads of all workers together.
-    pub worker_threads: u32,
-}
-
 /// Whole seconds of the measure phase, from T0, in which every load item was at work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Window {
+pub(crate) struct Window {
     /// First second.
-    pub first_second: u32,
+    pub(crate) first_second: u32,
     /// First second after it.
-    pub end_second: u32,
+    pub(crate) end_second: u32,
 }
 
 impl Window {
     /// Whether a second lies in it.
-    pub fn holds(&self, second: u32) -> bool {
+    pub(crate) fn holds(&self, second: u32) -> bool {
         (self.first_second..self.end_second).contains(&second)
     }
 
     /// Its length, seconds; at least 1.
-    pub fn seconds(&self) -> f64 {
+    pub(crate) fn seconds(&self) -> f64 {
         f64::from(self.end_second - self.first_second)
     }
 
     /// Its ends, ns from T0.
-    pub fn ends_ns(&self) -> (i64, i64) {
+    pub(crate) fn ends_ns(&self) -> (i64, i64) {
         let ns = |second: u32| i64::from(second) * NS_PER_S.cast_signed();
         (ns(self.first_second), ns(self.end_second))
     }
 }
 
-impl<'a> TrialEvidence<'a> {
-    /// The load items of the plan, by address.
-    pub fn items(&self) -> impl Iterator<Item = (&'a str, &'a LoadPlan)> {
-        self.plan.load.iter().map(|(name, item)| (name.as_str(), item))
-    }
+/// The load items that the trial ran, by address.
+pub(crate) fn items(evidence: &TrialEvidence) -> impl Iterator<Item = (&str, &LoadPlan)> {
+    evidence.start.trial.effective.load.iter().map(|(name, item)| (name.as_str(), item))
+}
 
-    /// Numbers of an item's streams, one per worker.
-    pub fn streams_of(&self, item: &str) -> Vec<u16> {
-        self.streams.iter().filter(|stream| stream.name == item).map(|stream| stream.stream).collect()
-    }
+/// An item's streams, one per worker.
+pub(crate) fn streams_of(evidence: &TrialEvidence, item: &str) -> Vec<StreamId> {
+    let streams = evidence.start.streams.iter().filter(|stream| stream.name == item);
+    streams.map(|stream| stream.id).collect()
+}
 
-    /// Why the trial ended before its plan did, if it did.
-    pub fn cut_short(&self) -> Option<String> {
-        let event = self.events.iter().find(|event| event.kind == event_kind::CUT_SHORT);
-        event.map(|event| event.detail.clone()).or_else(|| {
-            self.totals.is_empty().then(|| "the streams never gave their final account".to_owned())
-        })
-    }
+/// Why the trial ended before its plan did, if it did.
+pub(crate) fn cut_short(evidence: &TrialEvidence) -> Option<String> {
+    let event = evidence.events.iter().find(|event| event.kind == EventKind::CutShort);
+    event
+        .map(|event| event.detail.clone())
+        .or_else(|| cut_off(evidence).next().map(|_| "not every stream gave its totals".to_owned()))
+}
 
-    /// The aligned window: the whole seconds of the measure phase, without what comes
-    /// - when the trial was cut short: after the load stopped, whose last second may be incomplete;
-    /// - after the first item with a record limit has sent its last measured record.
-    ///
-    /// `None` when no whole second is left.
-    pub fn window(&self) -> Option<Window> {
-        let measure = self.phases.iter().find(|span| span.phase == Phase::Measure)?;
-        let first_second = u32::try_from(measure.start_ns.div_ceil(NS_PER_S)).ok()?;
-        let mut end_second = u32::try_from(measure.end_ns / NS_PER_S).ok()?;
-        if self.cut_short().is_some() {
-            end_second = end_second.min(self.last_at_work()?);
+/// The streams that ended without totals: nobody knows what they did after their last row.
+fn cut_off(evidence: &TrialEvidence) -> impl Iterator<Item = &StreamInfo> {
+    let gave_none = |stream: &&StreamInfo| !evidence.totals.iter().any(|totals| totals.id == stream.id);
+    evidence.start.streams.iter().filter(gave_none)
+}
+
+/// The aligned window: the whole seconds of the measure phase, without what comes
+/// - when the trial was cut short: after the load stopped, or the first stream was cut off; the last second may be
+///   incomplete;
+/// - after the first item with a record limit has sent its last measured record.
+///
+/// `None` when no whole second is left.
+pub(crate) fn window(evidence: &TrialEvidence) -> Option<Window> {
+    let measure = evidence.span(Phase::Measure)?;
+    let first_second = u32::try_from(measure.start_ns.div_ceil(NS_PER_S)).ok()?;
+    let mut end_second = u32::try_from(measure.end_ns / NS_PER_S).ok()?;
+    if cut_short(evidence).is_some() {
+        end_second = end_second.min(last_at_work(evidence)?);
+    }
+    for (name, item) in items(evidence) {
+        if let Some(last) = limit_reached(evidence, name, item) {
+            end_second = end_second.min(last);
         }
-        for (name, item) in self.items() {
-            if let Some(last) = self.limit_reached(name, item) {
-                end_second = end_second.min(last);
-            }
-        }
-        (first_second < end_second).then_some(Window { first_second, end_second })
     }
+    (first_second < end_second).then_some(Window { first_second, end_second })
+}
 
-    /// The last second in which something was offered; fetched, where nothing was ever offered. Consumers go on
-    /// for a while after the producers have stopped, and so do outcomes.
-    fn last_at_work(&self) -> Option<u32> {
-        let rows = || self.samples.iter().filter(|row| row.grain == Grain::Second);
-        let offered = rows().filter(|row| row.counts.offered > 0).map(|row| row.t0_second).max();
-        let fetched = || rows().filter(|row| row.counts.fetched > 0).map(|row| row.written_second).max();
-        offered.or_else(fetched)
-    }
-
-    /// The second in which an item with a record limit reached it.
-    fn limit_reached(&self, name: &str, item: &LoadPlan) -> Option<u32> {
-        let limit = produce(item)?.records_max?;
-        let streams = self.streams_of(name);
-        let offering = || {
-            self.samples.iter().filter(|row| {
-                row.grain == Grain::Second
-                    && row.phase == Phase::Measure
-                    && row.counts.offered > 0
-                    && streams.contains(&row.stream)
-            })
+/// The last second before the load stopped or the first stream was cut off, whichever came first.
+///
+/// The load stopped with the last second in which something was offered; fetched, where nothing was ever offered.
+/// Consumers go on for a while after the producers have stopped, and so do outcomes. A stream was cut off in the last
+/// second in which it offered; one that consumes, in that of its last row, for an answer without records is work too.
+fn last_at_work(evidence: &TrialEvidence) -> Option<u32> {
+    let rows = || evidence.samples.iter().filter(|row| row.grain == Grain::Second);
+    let offered = rows().filter(|row| row.counts.offered > 0).map(|row| row.t0_second).max();
+    let fetched = || rows().filter(|row| row.counts.fetched > 0).map(|row| row.written_second).max();
+    let mut last = offered.or_else(fetched)?;
+    for stream in cut_off(evidence) {
+        let own = rows().filter(|row| row.id == stream.id);
+        let own_last = match stream.role {
+            RoleKind::Produce => own.filter(|row| row.counts.offered > 0).map(|row| row.t0_second).max(),
+            RoleKind::Consume => own.map(|row| row.written_second).max(),
         };
-        let offered = offering().fold(0u64, |sum, row| sum.saturating_add(row.counts.offered));
-        (offered >= limit).then(|| offering().map(|row| row.t0_second).max()).flatten()
+        last = last.min(own_last?);
     }
+    Some(last)
+}
+
+/// The second in which an item with a record limit reached it, all of its workers together.
+fn limit_reached(evidence: &TrialEvidence, name: &str, item: &LoadPlan) -> Option<u32> {
+    let limit = produce(item)?.records_max?;
+    let streams = streams_of(evidence, name);
+    let offering = || {
+        evidence.samples.iter().filter(|row| {
+            row.grain == Grain::Second
+                && row.phase == Phase::Measure
+                && row.counts.offered > 0
+                && streams.contains(&row.id)
+        })
+    };
+    let offered = offering().fold(0u64, |sum, row| sum.saturating_add(row.counts.offered));
+    (offered >= limit).then(|| offering().map(|row| row.t0_second).max()).flatten()
 }
 
 /// The produce plan of an item that produces.
@@ -138,6 +127,6 @@ pub(crate) fn produce(item: &LoadPlan) -> Option<&ProducePlan> {
 }
 
 /// Whether each record of the item has an intended instant.
-pub(crate) fn is_open_loop(plan: &ProducePlan) -> bool {
-    matches!(plan.rate, Rate::Open { .. })
+pub(crate) fn is_open_loop(item: &LoadPlan) -> bool {
+    produce(item).is_some_and(|plan| matches!(plan.rate, Rate::Open { .. }))
 }

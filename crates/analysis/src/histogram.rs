@@ -4,19 +4,12 @@
 //! a quantile is the largest value that is equivalent, at the digits kept, to the true one (the
 //! convention of HdrHistogram): never below the truth, and above it by less than one unit of the last digit.
 
+use crate::error::AnalysisError;
 use hdrhistogram::Histogram;
 use kdyno_model::finding::Value;
-use kdyno_model::histogram::{self, Damaged};
+use kdyno_model::histogram;
 use kdyno_model::sample::LATENCY_NS_MAX;
 use std::collections::BTreeMap;
-
-/// Evidence that cannot be read.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum AnalysisError {
-    /// Bytes that are not a histogram of ours.
-    #[error("a stored histogram is damaged: {0}")]
-    Histogram(#[from] Damaged),
-}
 
 /// Quantiles are taken in parts of this, so that ranks are exact integers: 0.99 of 100 is 99, not 100.
 const QUANTILE_PARTS: u128 = 1_000_000_000;
@@ -36,15 +29,27 @@ impl Distribution {
         Self::default()
     }
 
-    /// Adds a stored histogram. Bytes that claim more than a histogram of ours can have are refused before
-    /// any memory is taken.
+    /// Adds a stored histogram. One with fewer digits than another adds each record with the largest value of its
+    /// bucket, so that none lies below the truth.
+    ///
+    /// # Errors
+    /// When the bytes are none, or claim more than one of ours can have: before any memory is taken.
     pub fn add_histogram(&mut self, v2_bytes: &[u8]) -> Result<(), AnalysisError> {
-        let other = histogram::decode(v2_bytes)?;
-        match &mut self.histogram {
-            None => self.histogram = Some(other),
-            Some(histogram) => histogram::merge(histogram, &other)?,
+        let mut other = histogram::decode(v2_bytes)?;
+        let Some(known) = &mut self.histogram else {
+            self.histogram = Some(other);
+            return Ok(());
+        };
+        if known.sigfig() < other.sigfig() {
+            std::mem::swap(known, &mut other);
         }
-        Ok(())
+        if known.sigfig() > other.sigfig() {
+            let coarse = std::mem::replace(&mut other, Histogram::new_from(known));
+            for step in coarse.iter_recorded() {
+                other.saturating_record_n(step.value_iterated_to(), step.count_at_value());
+            }
+        }
+        Ok(histogram::merge(known, &other)?)
     }
 
     /// Adds to the exact sum of latencies.

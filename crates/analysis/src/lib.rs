@@ -1,17 +1,26 @@
 //! From samples to findings. Pure.
 //!
-//! [`evidence`] holds what one trial left; [`histogram`] merges and reads latencies; [`trial`] states the
-//! trial's numbers and [`caveats`] the reasons to doubt them; [`series`] draws its course over time.
+//! All of it reads one thing, the [`TrialEvidence`](kdyno_model::evidence::TrialEvidence) that the store yields while
+//! a trial runs and afterwards. [`trial`] states a trial's numbers and the reasons to doubt them; [`run`] what the
+//! trials of a run say together; [`series`] draws a trial's course over time; [`live`] tells how it stands.
+//! [`latencies`] and [`histogram`] merge what was timed.
 //!
 //! Invariant: no socket, file, clock, environment or randomness; the same evidence gives the same findings.
 
-pub mod caveats;
-pub mod cpu;
-pub mod evidence;
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
+mod caveats;
+mod cpu;
+mod error;
+mod evidence;
 pub mod histogram;
+pub mod latencies;
+pub mod live;
+mod median;
+mod rows;
+pub mod run;
 pub mod series;
-pub mod tally;
+mod tally;
 pub mod trial;
 
-pub use evidence::TrialEvidence;
-pub use histogram::{AnalysisError, Distribution};
+pub use error::AnalysisError;

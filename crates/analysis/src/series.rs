@@ -1,11 +1,15 @@
 //! One trial's course over time, for charts.
 
 use crate::cpu;
-use crate::evidence::{NS_PER_S, TrialEvidence, produce};
-use crate::histogram::{AnalysisError, Distribution};
-use crate::tally::{self, failed, unfinished};
+use crate::error::AnalysisError;
+use crate::evidence::{NS_PER_S, items, streams_of};
+use crate::histogram::Distribution;
+use crate::latencies::{measured_latencies, waited_ns};
+use crate::tally::{failed, unfinished};
+use kdyno_model::event::Subject;
+use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::{Counts, Grain, Phase, Sample, Timing};
-use kdyno_model::series::{CpuSeries, QuantilePoint, SecondPoint, SeriesRole, StreamSeries, TrialSeries};
+use kdyno_model::series::{CpuSeries, QuantilePoint, SecondPoint, StreamSeries, TrialSeries};
 use kdyno_model::worker::PhaseSpan;
 use std::collections::BTreeMap;
 
@@ -15,23 +19,25 @@ const POINTS_PER_HALVING: u32 = 5;
 /// Halvings at most: 2⁻⁴⁰ is beyond any count of records.
 const HALVINGS_MAX: i32 = 40;
 
-/// A trial's series. Fails only when a stored histogram is damaged.
-pub fn trial(evidence: &TrialEvidence<'_>) -> Result<TrialSeries, AnalysisError> {
-    let streams = evidence
-        .items()
+/// A trial's series.
+///
+/// # Errors
+/// When a stored histogram is damaged.
+pub fn trial(evidence: &TrialEvidence) -> Result<TrialSeries, AnalysisError> {
+    let streams = items(evidence)
         .map(|(name, item)| {
             Ok(StreamSeries {
                 name: name.to_owned(),
-                role: if produce(item).is_some() { SeriesRole::Produce } else { SeriesRole::Consume },
+                role: item.role.kind(),
                 seconds: seconds(evidence, name)?,
                 percentiles: percentiles(evidence, name)?,
             })
         })
         .collect::<Result<_, AnalysisError>>()?;
     Ok(TrialSeries {
-        trial: evidence.trial,
-        label: evidence.plan.label.clone(),
-        phases: evidence.phases.to_vec(),
+        trial: evidence.start.trial.id,
+        label: evidence.start.trial.label.clone(),
+        phases: evidence.phases.clone(),
         streams,
         cpu: processors(evidence),
     })
@@ -48,17 +54,17 @@ struct Second<'a> {
     rows: Vec<&'a Sample>,
 }
 
-fn seconds(evidence: &TrialEvidence<'_>, item: &str) -> Result<Vec<SecondPoint>, AnalysisError> {
-    let streams = evidence.streams_of(item);
+fn seconds(evidence: &TrialEvidence, item: &str) -> Result<Vec<SecondPoint>, AnalysisError> {
+    let streams = streams_of(evidence, item);
     let mut seconds: BTreeMap<u32, Second<'_>> = BTreeMap::new();
     let rows = evidence.samples.iter();
-    for row in rows.filter(|row| row.grain == Grain::Second && streams.contains(&row.stream)) {
+    for row in rows.filter(|row| row.grain == Grain::Second && streams.contains(&row.id)) {
         seconds.entry(row.written_second).or_default().written.add(&row.counts);
         let intended = seconds.entry(row.t0_second).or_default();
         intended.intended.add(&row.counts);
         intended.rows.push(row);
     }
-    seconds.iter().map(|(second, held)| point(evidence.phases, *second, held)).collect()
+    seconds.iter().map(|(second, held)| point(&evidence.phases, *second, held)).collect()
 }
 
 fn point(phases: &[PhaseSpan], second: u32, held: &Second<'_>) -> Result<SecondPoint, AnalysisError> {
@@ -67,7 +73,7 @@ fn point(phases: &[PhaseSpan], second: u32, held: &Second<'_>) -> Result<SecondP
         response.add_histogram(bytes)?;
     }
     for row in &held.rows {
-        response.add_unfinished(unfinished(&row.counts), tally::waited_ns(row));
+        response.add_unfinished(unfinished(&row.counts), waited_ns(row));
     }
     let start_ns = u64::from(second) * NS_PER_S;
     let phase = phases.iter().find(|span| start_ns < span.end_ns).map_or(Phase::Drain, |span| span.phase);
@@ -86,8 +92,8 @@ fn point(phases: &[PhaseSpan], second: u32, held: &Second<'_>) -> Result<SecondP
 }
 
 /// The curve goes on towards 1 until less than one record is left above.
-fn percentiles(evidence: &TrialEvidence<'_>, item: &str) -> Result<Vec<QuantilePoint>, AnalysisError> {
-    let response = tally::measured_latencies(evidence, item, Timing::Response)?;
+fn percentiles(evidence: &TrialEvidence, item: &str) -> Result<Vec<QuantilePoint>, AnalysisError> {
+    let response = measured_latencies(evidence, item, Timing::Response)?;
     let total = response.total() as f64;
     let mut points = Vec::new();
     if total == 0.0 {
@@ -109,16 +115,13 @@ fn percentiles(evidence: &TrialEvidence<'_>, item: &str) -> Result<Vec<QuantileP
     Ok(points)
 }
 
-fn processors(evidence: &TrialEvidence<'_>) -> Vec<CpuSeries> {
-    let mut subjects: Vec<&str> = evidence.probes.iter().map(|reading| reading.subject.as_str()).collect();
-    subjects.sort_unstable();
-    subjects.dedup();
+/// In order of the printed name.
+fn processors(evidence: &TrialEvidence) -> Vec<CpuSeries> {
+    let subjects: BTreeMap<String, &Subject> =
+        evidence.probes.iter().map(|reading| (reading.subject.to_string(), &reading.subject)).collect();
     subjects
-        .into_iter()
-        .map(|subject| CpuSeries {
-            subject: subject.to_owned(),
-            points: cpu::course(evidence.probes, subject),
-        })
+        .into_values()
+        .map(|subject| CpuSeries { subject: subject.clone(), points: cpu::course(&evidence.probes, subject) })
         .filter(|series| !series.points.is_empty())
         .collect()
 }

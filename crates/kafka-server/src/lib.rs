@@ -4,7 +4,9 @@
 //! [`fake_broker`] is a scripted cluster for tests: delays, stalls, errors and leader moves, in simulated time
 //! or on real sockets. Both read requests and write responses with `codec`.
 //!
-//! No measured cluster is ever one of these; only `null-broker` and the tests use them.
+//! No measured cluster is ever one of these; only `null-broker`, the benchmarks and the tests use them.
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
 mod codec;
 pub mod fake_broker;

@@ -31,6 +31,8 @@ impl ErrorCode {
     pub const REPLICA_NOT_AVAILABLE: Self = Self(9);
     /// Code 10.
     pub const MESSAGE_TOO_LARGE: Self = Self(10);
+    /// Code 17.
+    pub const INVALID_TOPIC_EXCEPTION: Self = Self(17);
     /// Code 19.
     pub const NOT_ENOUGH_REPLICAS: Self = Self(19);
     /// Code 20.
@@ -41,6 +43,10 @@ impl ErrorCode {
     pub const TOPIC_AUTHORIZATION_FAILED: Self = Self(29);
     /// Code 31.
     pub const CLUSTER_AUTHORIZATION_FAILED: Self = Self(31);
+    /// Code 33.
+    pub const UNSUPPORTED_SASL_MECHANISM: Self = Self(33);
+    /// Code 34.
+    pub const ILLEGAL_SASL_STATE: Self = Self(34);
     /// Code 35.
     pub const UNSUPPORTED_VERSION: Self = Self(35);
     /// Code 36.
@@ -59,6 +65,8 @@ impl ErrorCode {
     pub const DUPLICATE_SEQUENCE_NUMBER: Self = Self(46);
     /// Code 56.
     pub const KAFKA_STORAGE_ERROR: Self = Self(56);
+    /// Code 58.
+    pub const SASL_AUTHENTICATION_FAILED: Self = Self(58);
     /// Code 74.
     pub const FENCED_LEADER_EPOCH: Self = Self(74);
     /// Code 75.
@@ -100,6 +108,22 @@ impl ErrorCode {
     /// Whether metadata is to be fetched again before a retry.
     pub fn refreshes_metadata(self) -> bool {
         self.row().is_some_and(|row| row.1 == Refresh)
+    }
+
+    /// Whether the broker will not serve this client however often it asks: what was asked for is not
+    /// allowed, not known to it, or named in a way that cannot be.
+    pub fn is_refusal(self) -> bool {
+        matches!(
+            self,
+            Self::INVALID_TOPIC_EXCEPTION
+                | Self::TOPIC_AUTHORIZATION_FAILED
+                | Self::CLUSTER_AUTHORIZATION_FAILED
+                | Self::UNSUPPORTED_SASL_MECHANISM
+                | Self::ILLEGAL_SASL_STATE
+                | Self::UNSUPPORTED_VERSION
+                | Self::INVALID_REQUEST
+                | Self::SASL_AUTHENTICATION_FAILED
+        )
     }
 
     fn row(self) -> Option<&'static (&'static str, Class)> {
@@ -322,6 +346,14 @@ mod tests {
             assert!(code.is_error() && !code.is_retriable() && !code.refreshes_metadata());
             assert_eq!(code.to_string(), format!("UNRECOGNISED_ERROR {}", code.0));
         }
+    }
+
+    #[test]
+    fn a_refusal_is_never_retriable() {
+        let refusals: Vec<ErrorCode> = (-1..=200).map(ErrorCode).filter(|code| code.is_refusal()).collect();
+        assert!(refusals.contains(&ErrorCode::SASL_AUTHENTICATION_FAILED));
+        assert!(refusals.iter().all(|code| !code.is_retriable()), "{refusals:?}");
+        assert!(!ErrorCode::UNKNOWN_SERVER_ERROR.is_refusal());
     }
 
     #[test]

@@ -168,25 +168,43 @@ impl<'a> Reader<'a> {
     /// Number of elements of an array of which each takes at least `bytes_min` (1 or more) bytes; null reads
     /// as 0. A count that cannot fit in what is left is an error, so `Vec::with_capacity(count)` is safe.
     pub fn array_length(&mut self, compact: bool, bytes_min: usize) -> Result<usize> {
+        Ok(self.nullable_array_length(compact, bytes_min)?.unwrap_or(0))
+    }
+
+    /// As [`array_length`](Self::array_length), with null told apart.
+    pub fn nullable_array_length(&mut self, compact: bool, bytes_min: usize) -> Result<Option<usize>> {
         let length = if compact { i64::from(self.uvarint()?) - 1 } else { i64::from(self.i32()?) };
-        let count = nullable_length(length, "array")?.unwrap_or(0);
-        if count > self.rest.len() / bytes_min.max(1) {
+        let count = nullable_length(length, "array")?;
+        if count > Some(self.rest.len() / bytes_min.max(1)) {
             return Err(WireError::Length { what: "array", length });
         }
         Ok(count)
     }
 
-    /// Skips the tagged fields at the end of a flexible structure.
-    pub fn skip_tags(&mut self, flexible: bool) -> Result<()> {
+    /// Reads the tagged fields at the end of a flexible structure: `each` gets the tag and a reader of the
+    /// field's bytes, and tells whether it knows the tag and has read the field; others are skipped.
+    pub fn tags(
+        &mut self,
+        flexible: bool,
+        mut each: impl FnMut(u32, &mut Reader<'a>) -> Result<bool>,
+    ) -> Result<()> {
         if !flexible {
             return Ok(());
         }
         for _ in 0..self.uvarint()? {
-            self.uvarint()?;
+            let tag = self.uvarint()?;
             let length = self.uvarint()? as usize;
-            self.take(length)?;
+            let mut field = Reader::new(self.take(length)?);
+            if each(tag, &mut field)? {
+                field.finish()?;
+            }
         }
         Ok(())
+    }
+
+    /// Skips the tagged fields at the end of a flexible structure.
+    pub fn skip_tags(&mut self, flexible: bool) -> Result<()> {
+        self.tags(flexible, |_, _| Ok(false))
     }
 
     /// Ends the reading; left-over bytes are an error.
@@ -265,6 +283,15 @@ pub trait Writer {
     /// Number of elements of an array; `compact` in flexible versions.
     fn put_array_length(&mut self, count: usize, compact: bool) {
         if compact { self.put_uvarint(count as u32 + 1) } else { self.put_i32(count as i32) }
+    }
+    /// Tagged fields, in ascending order of their tags; flexible versions only.
+    fn put_tags(&mut self, fields: &[(u32, Vec<u8>)]) {
+        self.put_uvarint(fields.len() as u32);
+        for (tag, bytes) in fields {
+            self.put_uvarint(*tag);
+            self.put_uvarint(bytes.len() as u32);
+            self.put(bytes);
+        }
     }
     /// No tagged fields, in flexible versions.
     fn put_no_tags(&mut self, flexible: bool) {

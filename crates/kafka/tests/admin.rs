@@ -85,11 +85,11 @@ fn converse(mut stream: TcpStream, script: &Mutex<Script>) -> Option<()> {
 
 fn has_tags(api_key: i16, version: i16) -> bool {
     match api_key {
-        m03_metadata::API_KEY => version >= m03_metadata::FLEXIBLE_FROM,
-        m02_list_offsets::API_KEY => version >= m02_list_offsets::FLEXIBLE_FROM,
-        m19_create_topics::API_KEY => version >= m19_create_topics::FLEXIBLE_FROM,
-        m20_delete_topics::API_KEY => version >= m20_delete_topics::FLEXIBLE_FROM,
-        m32_describe_configs::API_KEY => version >= m32_describe_configs::FLEXIBLE_FROM,
+        m03_metadata::API_KEY => m03_metadata::API.is_flexible(version),
+        m02_list_offsets::API_KEY => m02_list_offsets::API.is_flexible(version),
+        m19_create_topics::API_KEY => m19_create_topics::API.is_flexible(version),
+        m20_delete_topics::API_KEY => m20_delete_topics::API.is_flexible(version),
+        m32_describe_configs::API_KEY => m32_describe_configs::API.is_flexible(version),
         _ => false,
     }
 }

@@ -90,7 +90,7 @@ proptest! {
     #[test]
     fn produce(material in material(), records in key_values()) {
         use m00_produce::*;
-        for version in VERSION_MIN..=VERSION_MAX {
+        for version in API.version_min..=API.version_max {
             let (header, body) = batch(&records, 7);
             let partition = |id: &i32| PartitionBatch { partition: *id, header, body: Bytes::from(body.clone()) };
             let parts: Vec<_> = material.ids.iter().chain([&5]).map(partition).collect();
@@ -107,9 +107,9 @@ proptest! {
             let mut frame = Bytes::from(segments.concat());
             prop_assert_eq!(frame.len(), total);
             prop_assert_eq!(frame.get_i32() as usize, frame.remaining());
-            let header_version = if version >= FLEXIBLE_FROM { 2 } else { 1 };
+            let header_version = if API.is_flexible(version) { 2 } else { 1 };
             let read = theirs::RequestHeader::decode(&mut frame, header_version).expect("a header they can read");
-            prop_assert_eq!((read.request_api_key, read.request_api_version), (API_KEY, version));
+            prop_assert_eq!((read.request_api_key, read.request_api_version), (API.key, version));
             prop_assert_eq!(read.correlation_id, material.number);
             let read = theirs::ProduceRequest::decode(&mut frame, version).expect("a request they can read");
             prop_assert_eq!(frame.remaining(), 0);
@@ -134,7 +134,7 @@ proptest! {
     #[test]
     fn fetch(material in material()) {
         use m01_fetch::*;
-        for version in VERSION_MIN..=VERSION_MAX {
+        for version in API.version_min..=API.version_max {
             let partitions: Vec<_> = material.ids.iter().map(|id| (*id, material.long)).collect();
             let request = Request {
                 wait_ms: 1,

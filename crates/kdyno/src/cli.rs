@@ -1,7 +1,14 @@
-//! What can be typed: every command with its arguments. Meaning lies in [`crate::commands`].
+//! What can be typed: every command with its arguments. What a command does lies in the file of `commands` that
+//! bears its name; nothing here reaches there.
+
+mod hidden;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
+pub(crate) use hidden::{BenchLoadArgs, FakeBrokerArgs, GuardExecArgs, InnerArgs};
 use std::path::PathBuf;
+
+/// Version of the program, with the commit it was built from where that was a checkout: `0.1.0 (0123456789ab)`.
+pub(crate) const VERSION: &str = env!("KDYNO_VERSION");
 
 const EXAMPLES: &str = "\
 Examples:
@@ -18,7 +25,7 @@ Exit codes: 130 interrupted, evidence kept · 2 usage · 1 kdyno failed · 6 fig
 /// Measures Apache Kafka: starts a cluster or attaches to one, puts a precisely shaped load on it, and
 /// keeps the evidence.
 #[derive(Debug, Parser)]
-#[command(name = "kdyno", version = crate::VERSION, after_help = EXAMPLES, max_term_width = 100)]
+#[command(name = "kdyno", version = VERSION, after_help = EXAMPLES, max_term_width = 100)]
 #[command(subcommand_required = true, arg_required_else_help = true, infer_subcommands = false)]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -43,10 +50,10 @@ pub(crate) enum Command {
     Export(ExportArgs),
     /// Write a run's report as one HTML file
     Report(ReportArgs),
-    /// Start the system of a scenario (of its first case), without load, and leave it standing
-    Up(StandingArgs),
+    /// Start the system of a scenario (of its first case), without load, and leave it running
+    Up(ScenarioSystemArgs),
     /// End what `up` started
-    Down(StandingArgs),
+    Down(ScenarioSystemArgs),
     /// Start, list and end local clusters
     #[command(subcommand)]
     Cluster(ClusterCommand),
@@ -66,7 +73,7 @@ pub(crate) enum Command {
     BenchLoad(BenchLoadArgs),
     /// Be a cluster that answers late or wrongly: for `make accuracy`
     #[command(hide = true)]
-    FakeBroker(crate::commands::FakeBrokerArgs),
+    FakeBroker(FakeBrokerArgs),
     /// Be the guard of the brokers of one cluster
     #[command(hide = true)]
     Guard,
@@ -122,7 +129,7 @@ pub(crate) struct RunArgs {
     /// Target file of an existing cluster to measure instead of a local one
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) target: Option<PathBuf>,
-    /// Seed of schedules and of the order of trials [default: random_u64, and printed]
+    /// Seed of schedules and of the order of trials [default: chosen at random, and printed]
     #[arg(long)]
     pub(crate) seed: Option<u64>,
     /// Print what would be done and end
@@ -179,7 +186,7 @@ pub(crate) struct ScenariosArgs {
 #[derive(Debug, Args)]
 pub(crate) struct RunsArgs {
     /// Folder of run files [default: kdyno-runs]
-    #[arg(value_hint = ValueHint::DirPath)]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
     pub(crate) dir: Option<PathBuf>,
     /// Print the list as JSON
     #[arg(long)]
@@ -233,7 +240,7 @@ pub(crate) struct ExportArgs {
     /// What to write
     #[arg(long, value_enum)]
     pub(crate) format: ExportFormat,
-    /// Which trial, in the order of execution (hlog only)
+    /// Number of the trial (hlog only)
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) trial: u32,
     /// File to write [default: standard output]
@@ -251,30 +258,30 @@ pub(crate) struct ReportArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct StandingArgs {
+pub(crate) struct ScenarioSystemArgs {
     #[command(flatten)]
     pub(crate) scenario: ScenarioArgs,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ClusterCommand {
-    /// Start a local cluster and leave it standing
+    /// Start a local cluster and leave it running
     Up(ClusterUpArgs),
-    /// List standing clusters
+    /// List running clusters
     List(ClusterListArgs),
-    /// Print a target file for a standing cluster, for `kdyno run --target`
+    /// Print a target file for a running cluster, for `kdyno run --target`
     Target(ClusterTargetArgs),
-    /// End a standing cluster and remove its data
+    /// End a running cluster and remove its data
     Down(ClusterDownArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ClusterUpArgs {
-    /// Name to end it by
-    #[arg(long, default_value = "default")]
+    /// Name of the cluster
+    #[arg(default_value = "default")]
     pub(crate) name: String,
     /// Kafka version: 2.7.0 to the newest
-    #[arg(long, default_value = crate::commands::cluster::DEFAULT_KAFKA, value_name = "VERSION")]
+    #[arg(long, default_value = kdyno_model::version::NEWEST, value_name = "VERSION")]
     pub(crate) kafka: String,
     /// An unpacked Kafka distribution instead of a version
     #[arg(long, value_name = "DIR", conflicts_with = "kafka", value_hint = ValueHint::DirPath)]
@@ -361,79 +368,6 @@ pub(crate) enum SchemaOf {
 pub(crate) struct CompletionsArgs {
     #[arg(value_enum)]
     pub(crate) shell: clap_complete::Shell,
-}
-
-/// What `make bench` and `make accuracy` ask of a worker.
-#[derive(Debug, Args)]
-pub(crate) struct BenchLoadArgs {
-    /// Broker to ask first, HOST:PORT
-    #[arg(long)]
-    pub(crate) bootstrap: String,
-    /// Topic, which must exist
-    #[arg(long)]
-    pub(crate) topic: String,
-    /// Records per second, `max` (closed loop, buffer full) or `lean` (closed loop, nothing queued)
-    #[arg(long, default_value = "max")]
-    pub(crate) rate: String,
-    /// Law of the intended instants
-    #[arg(long, default_value = "constant", value_parser = ["constant", "poisson"])]
-    pub(crate) arrivals: String,
-    /// Bytes of a value
-    #[arg(long, default_value_t = 128)]
-    pub(crate) value: u32,
-    /// How values are made
-    #[arg(long, default_value = "unique", value_parser = ["unique", "pooled"])]
-    pub(crate) payload: String,
-    /// `batch.size`, bytes
-    #[arg(long, default_value_t = 16_384)]
-    pub(crate) batch: u32,
-    /// `linger.ms`
-    #[arg(long, default_value_t = 5)]
-    pub(crate) linger_ms: u64,
-    /// `acks`: 0, 1 or -1
-    #[arg(long, default_value_t = 1, allow_negative_numbers = true)]
-    pub(crate) acks: i16,
-    /// Clients
-    #[arg(long, default_value_t = 1)]
-    pub(crate) clients: u32,
-    /// Length of the measured window
-    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3_600))]
-    pub(crate) seconds: u64,
-    /// Length of the warm-up
-    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=3_600))]
-    pub(crate) warmup_seconds: u64,
-    /// Most records of the measured window
-    #[arg(long)]
-    pub(crate) records: Option<u64>,
-    /// Distance of the releases of due records
-    #[arg(long, default_value_t = 200)]
-    pub(crate) tick_us: u64,
-    /// Seed of Poisson arrivals and of payloads
-    #[arg(long, default_value_t = 1)]
-    pub(crate) seed: u64,
-    /// `max.in.flight.requests.per.connection`
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
-    pub(crate) in_flight: u32,
-    /// `request.timeout.ms`
-    #[arg(long, default_value_t = 30_000, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
-    pub(crate) request_timeout_ms: u64,
-    /// `delivery.timeout.ms`
-    #[arg(long, default_value_t = 120_000, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
-    pub(crate) delivery_timeout_ms: u64,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct GuardExecArgs {
-    /// What to become, as the guard writes it
-    #[arg(allow_hyphen_values = true)]
-    pub(crate) spec: String,
-}
-
-/// Arguments that are not clap's business.
-#[derive(Debug, Args)]
-pub(crate) struct InnerArgs {
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
-    pub(crate) rest: Vec<String>,
 }
 
 /// `NAME=VALUE`; the value may hold further `=`.

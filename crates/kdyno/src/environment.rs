@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 /// What the environment says, read once at the start of a command.
 #[derive(Debug, Clone)]
 pub(crate) struct Environment {
-    /// Where Java, Maven, caches and records of standing clusters are.
+    /// Where Java, Maven, caches and records of running clusters are.
     pub(crate) testbed: kdyno_testbed::environment::Environment,
     /// Folder for data that lives as long as a run: `TMPDIR` or `/tmp`.
     pub(crate) temp_dir: PathBuf,

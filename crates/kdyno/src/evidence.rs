@@ -4,13 +4,13 @@ use crate::environment::runs_dir;
 use crate::failure::Failure;
 use crate::out;
 use crate::scenario_source::{self, last_part};
-use kdyno_analysis::TrialEvidence;
-use kdyno_model::finding::Finding;
-use kdyno_model::plan::TrialRef;
-use kdyno_model::run::{Event, RunEnd, RunHeader, TrialStart};
+use kdyno_model::event::Event;
+use kdyno_model::finding::{Finding, Scope, ScopedCaveat, TrialOutcome};
+use kdyno_model::run::{RunHeader, Session, SessionEnd, TrialStart};
 use kdyno_model::sample::NoiseReading;
 use kdyno_model::series::TrialSeries;
-use kdyno_report::{ReportInput, TrialCaveat};
+use kdyno_model::trial::TrialId;
+use kdyno_report::ReportInput;
 use kdyno_store::{RunFile, RunList, StoreError};
 use std::path::{Path, PathBuf};
 
@@ -20,56 +20,49 @@ pub(crate) const ENDING: &str = "kdyno";
 /// Everything of one run that reports are made of.
 pub(crate) struct Evidence {
     header: RunHeader,
-    end: Option<RunEnd>,
+    sessions: Vec<(Session, Option<SessionEnd>)>,
     trials: Vec<TrialStart>,
-    events: Vec<(Option<TrialRef>, Event)>,
-    noise: Vec<(TrialRef, NoiseReading)>,
+    events: Vec<(Option<TrialId>, Event)>,
+    noise: Vec<(TrialId, NoiseReading)>,
     findings: Vec<Finding>,
-    caveats: Vec<TrialCaveat>,
+    caveats: Vec<ScopedCaveat>,
     series: Vec<TrialSeries>,
 }
 
 impl Evidence {
-    /// Reads a run file whole.
+    /// Reads a run file whole, one trial's rows after the other. A run that was cut off, or could not store everything,
+    /// has rows from which nothing has been drawn yet: it is analysed anew.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         let file = RunFile::open(path)?;
         let header = file.header()?;
         let trials = file.trials()?;
-        let mut noise = Vec::new();
-        let mut series = Vec::new();
         let (mut findings, mut caveats) = (file.findings()?, file.caveats()?);
+        let is_analysed = is_analysed(&trials, &findings);
+        let (mut noise, mut series, mut outcomes) = (Vec::new(), Vec::new(), Vec::new());
         for start in &trials {
-            noise.extend(file.noise(start.trial)?.into_iter().map(|reading| (start.trial, reading)));
-            // A trial that was cut off, with kdyno itself, has samples but nothing drawn from them yet.
-            let has_findings = findings.iter().any(|finding| finding.trial == start.trial);
-            with_evidence(&file, &header, start, |evidence| {
-                series.push(kdyno_analysis::series::trial(evidence).map_err(Failure::tool)?);
-                if !has_findings {
-                    let (own, doubts) = kdyno_analysis::trial::findings(evidence).map_err(Failure::tool)?;
-                    findings.extend(own);
-                    caveats
-                        .extend(doubts.into_iter().map(|(severity, caveat)| (start.trial, severity, caveat)));
-                }
-                Ok(())
-            })?;
+            let id = start.trial.id;
+            let evidence = file.evidence(id)?;
+            noise.extend(evidence.noise.iter().map(|reading| (id, *reading)));
+            series.push(kdyno_analysis::series::trial(&evidence).map_err(Failure::tool)?);
+            if !is_analysed {
+                let (findings, caveats) =
+                    kdyno_analysis::trial::findings(&evidence).map_err(Failure::tool)?;
+                let trial = start.trial.clone();
+                outcomes.push((TrialOutcome { trial, findings, caveats }, start.session));
+            }
         }
-        Ok(Self {
-            end: file.end()?,
-            events: file.events()?,
-            findings,
-            caveats,
-            header,
-            trials,
-            noise,
-            series,
-        })
+        if !is_analysed {
+            (findings, caveats) = kdyno_analysis::run::all(&header.plan, outcomes);
+        }
+        let (sessions, events) = (file.sessions()?, file.events()?);
+        Ok(Self { header, sessions, trials, events, noise, findings, caveats, series })
     }
 
     /// The same, as reports take it.
     pub(crate) fn input(&self) -> ReportInput<'_> {
         ReportInput {
             header: &self.header,
-            end: self.end.as_ref(),
+            sessions: &self.sessions,
             trials: &self.trials,
             events: &self.events,
             noise: &self.noise,
@@ -78,46 +71,13 @@ impl Evidence {
             series: &self.series,
         }
     }
-
-    /// How the run ended; `None` when it was cut off.
-    pub(crate) fn end(&self) -> Option<&RunEnd> {
-        self.end.as_ref()
-    }
 }
 
-/// Puts together what is stored of one trial and hands it to `use_it`; a trial of no case is passed over.
-fn with_evidence(
-    file: &RunFile,
-    header: &RunHeader,
-    start: &TrialStart,
-    use_it: impl FnOnce(&TrialEvidence<'_>) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let Some(case) = header.plan.cases.get(start.trial.case as usize) else {
-        return Ok(());
-    };
-    let mut events = file.events()?;
-    events.retain(|(trial, _)| *trial == Some(start.trial));
-    let events: Vec<Event> = events.into_iter().map(|(_, event)| event).collect();
-    let evidence = TrialEvidence {
-        plan: case,
-        trial: start.trial,
-        phases: &start.phases,
-        streams: &start.streams,
-        samples: &file.samples(start.trial)?,
-        probes: &file.probes(start.trial)?,
-        totals: &file.totals(start.trial)?,
-        events: &events,
-        noise: &file.noise(start.trial)?,
-        attached_here: start.is_attached_here(),
-        processors: processors(header),
-        worker_threads: u32::try_from(start.streams.len()).unwrap_or(u32::MAX),
-    };
-    use_it(&evidence)
-}
-
-/// Processors of the host the run took place on.
-fn processors(header: &RunHeader) -> u32 {
-    header.host_facts.get("processors").and_then(|count| count.parse().ok()).unwrap_or(1)
+/// Whether each trial's findings are stored, and what the trials say together.
+fn is_analysed(trials: &[TrialStart], findings: &[Finding]) -> bool {
+    let holds = |wanted: &dyn Fn(&Scope) -> bool| findings.iter().any(|finding| wanted(&finding.scope));
+    let each = trials.iter().all(|start| holds(&|scope| *scope == Scope::Trial(start.trial.id)));
+    each && (trials.is_empty() || holds(&|scope| matches!(scope, Scope::Case(_))))
 }
 
 /// The run that was named: a file, `latest`, a file's whole name in the folder of runs without its ending, a scenario

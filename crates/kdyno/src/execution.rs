@@ -5,11 +5,12 @@ use crate::environment::{Environment, runs_dir};
 use crate::evidence::{ENDING, Evidence};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::progress::{Printer, text_options};
-use crate::{commands, git, moment, out, signals};
-use kdyno_lab::{LabError, Note, RunOptions, RunOutcome, RunRequest};
+use crate::{git, moment, out, signals};
+use kdyno_lab::{LabError, RunOptions, RunOutcome, RunRequest};
 use kdyno_model::finding::Severity;
 use kdyno_model::plan::{Plan, SystemPlan};
-use kdyno_model::run::RunStatus;
+use kdyno_plan::Note;
+use kdyno_report::terminal::{PlanDetail, plan_text};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -32,23 +33,23 @@ pub(crate) struct Planned {
 }
 
 /// Executes the plan, keeps its evidence, prints its table.
-pub(crate) fn execute(planned: Planned, environment: &Environment, args: &ExecutionArgs) -> Outcome {
+pub(crate) fn execute(planned: Planned, args: &ExecutionArgs) -> Outcome {
+    let environment = Environment::read()?;
     confirm(&planned.plan, args)?;
     let run_id = random_u64();
     let run_file = run_file(&planned.plan, runs_dir(args.out.as_deref())?)?;
     let left = left_behind(&planned, run_id);
     let evidence = run_file.clone();
     let stop = signals::stop_flag_with(move || last_words(&left, &evidence))?;
-    announce(&planned, &run_file, args.no_progress);
-    let plan = planned.plan.clone();
-    let mut printer = Printer::new(&plan, args.no_progress);
+    announce(&planned);
+    let mut printer = Printer::new(args.no_progress);
     let request = RunRequest {
         plan: planned.plan,
         scenario_text: planned.scenario_text,
         scenario_path: planned.scenario_path,
         command_line: command_line(std::env::args()),
         git_head: git_head(&environment.current_dir),
-        kdyno_version: crate::VERSION.to_owned(),
+        kdyno_version: crate::cli::VERSION.to_owned(),
         run_id,
     };
     let options = RunOptions {
@@ -58,6 +59,7 @@ pub(crate) fn execute(planned: Planned, environment: &Environment, args: &Execut
         environment: environment.testbed.clone(),
         share: args.share,
         stop,
+        variables: &|name| std::env::var_os(name),
         progress: &mut |progress| printer.tell(progress),
     };
     let outcome = kdyno_lab::run(&request, options)?;
@@ -100,14 +102,14 @@ fn present(outcome: &RunOutcome, args: &ExecutionArgs) -> Outcome {
         out::json(&kdyno_report::json::run(&input))?;
     } else if !input.findings.is_empty() {
         let options = text_options(std::io::stdout().is_terminal());
-        out::data(&kdyno_report::terminal::run_table(input.plan(), input.findings, input.caveats, &options))?;
+        out::data(&kdyno_report::terminal::run_table(&input, &options))?;
     }
-    if !args.no_progress {
+    if outcome.failure.is_none() {
+        // After a failure the last line says where the evidence is.
         out::note(&format!("run     {}", outcome.path.display()));
     }
     if !input.trials.is_empty() {
-        match commands::write_report(&evidence, &page) {
-            Ok(()) if args.no_progress => {}
+        match out::file(&page, &kdyno_report::html::page(&input)) {
             Ok(()) => out::note(&format!("report  {}", page.display())),
             // The run's own outcome counts: its evidence is kept, and the page can be made from it later.
             Err(failure) => out::note(&format!("no report: {}", failure.message)),
@@ -118,37 +120,36 @@ fn present(outcome: &RunOutcome, args: &ExecutionArgs) -> Outcome {
 
 /// The exit code, or what went wrong together with where the evidence is.
 fn exit(outcome: &RunOutcome) -> Outcome {
-    let kept = || format!("what was measured until then is kept in {}", outcome.path.display());
-    match (&outcome.failure, outcome.status) {
-        (Some(LabError::Interrupted), _) | (_, RunStatus::Interrupted) => Err(Failure {
+    let kept = format!("what was measured until then is kept in {}", outcome.path.display());
+    match &outcome.failure {
+        Some(LabError::Interrupted) => Err(Failure {
             exit: Exit::Interrupted,
             message: "the run was interrupted".to_owned(),
-            hint: Some(kept()),
+            hint: Some(kept),
         }),
-        (Some(error), _) => {
-            let failure = Failure::tool(error).hint(kept());
-            Err(failure.maybe_hint(error.hint()))
+        Some(error) => {
+            let hints = error.hint().into_iter().chain([kept]);
+            Err(Failure::tool(error).hint(hints.collect::<Vec<_>>().join("; ")))
         }
-        (None, _) if outcome.caveats.iter().any(|(_, severity, _)| *severity == Severity::Invalid) => {
+        None if outcome.caveats.iter().any(|of| of.severity == Severity::Invalid) => {
             out::note("the figures of this run must not be used: see its caveats");
             Ok(Exit::Invalid)
         }
-        (None, _) => Ok(Exit::Done),
+        None => Ok(Exit::Done),
     }
 }
 
-/// Says what is about to happen and how long it takes; when `quiet`, warnings alone.
-fn announce(planned: &Planned, run_file: &Path, quiet: bool) {
-    let mut lines = if quiet { Vec::new() } else { kdyno_plan::describe(&planned.plan) };
-    lines.extend(planned.remarks.iter().filter_map(|remark| match remark {
-        Note::Warning(doubt) => Some(format!("warning: {doubt}")),
-        Note::Fact(_) if quiet => None,
-        Note::Fact(fact) => Some(fact.clone()),
-    }));
-    if !quiet {
-        lines.push(format!("evidence goes to {}", run_file.display()));
+/// Says what is about to happen and how long it takes.
+fn announce(planned: &Planned) {
+    let options = text_options(std::io::stderr().is_terminal());
+    let estimate = kdyno_plan::estimate(&planned.plan);
+    out::note(plan_text(&planned.plan, &estimate, PlanDetail::Short, &options).trim_end());
+    for remark in &planned.remarks {
+        match remark {
+            Note::Warning(doubt) => out::note(&format!("warning: {doubt}")),
+            Note::Fact(fact) => out::note(fact),
+        }
     }
-    lines.iter().for_each(|line| out::note(line));
 }
 
 /// What a run that is ended at once leaves for others to remove, and how.
@@ -190,7 +191,7 @@ fn confirm(plan: &Plan, args: &ExecutionArgs) -> Result<(), Failure> {
         return Ok(());
     }
     let volume = match volume {
-        Some(bytes) => format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)),
+        Some(bytes) => kdyno_model::units::bytes(bytes as f64),
         None => "as much as it takes".to_owned(),
     };
     let what = format!("this run sends an existing cluster {volume}, replicas not counted");

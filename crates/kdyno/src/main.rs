@@ -19,9 +19,6 @@ mod signals;
 use clap::Parser;
 use std::process::ExitCode;
 
-/// Version of the program, with the commit it was built from where that was a checkout: `0.1.0 (0123456789ab)`.
-pub(crate) const VERSION: &str = env!("KDYNO_VERSION");
-
 fn main() -> ExitCode {
     let exit = match cli::Cli::try_parse() {
         Ok(cli) => commands::dispatch(cli.command).unwrap_or_else(|failure| {

@@ -3,8 +3,7 @@
 
 use crate::out;
 use kdyno_lab::{Live, Progress};
-use kdyno_model::finding::Value;
-use kdyno_model::plan::Plan;
+use kdyno_model::finding::TrialOutcome;
 use kdyno_report::terminal::{LiveState, TextOptions, live_line, trial_summary};
 use std::io::{IsTerminal, Write};
 
@@ -12,8 +11,7 @@ use std::io::{IsTerminal, Write};
 const PLAIN_LINE_EVERY_NS: u64 = 5_000_000_000;
 
 /// Prints progress.
-pub(crate) struct Printer<'a> {
-    plan: &'a Plan,
+pub(crate) struct Printer {
     quiet: bool,
     terminal: bool,
     options: TextOptions,
@@ -23,11 +21,11 @@ pub(crate) struct Printer<'a> {
     plain_at_ns: Option<u64>,
 }
 
-impl<'a> Printer<'a> {
+impl Printer {
     /// Prints to standard error; when `quiet`, warnings alone.
-    pub(crate) fn new(plan: &'a Plan, quiet: bool) -> Self {
+    pub(crate) fn new(quiet: bool) -> Self {
         let terminal = std::io::stderr().is_terminal();
-        Self { plan, quiet, terminal, options: text_options(terminal), drawn: false, plain_at_ns: None }
+        Self { quiet, terminal, options: text_options(terminal), drawn: false, plain_at_ns: None }
     }
 
     /// Takes one piece of news.
@@ -36,16 +34,16 @@ impl<'a> Printer<'a> {
             Progress::Warning(what) => self.line(&format!("warning: {what}")),
             _ if self.quiet => {}
             Progress::Step(step) => self.line(&step),
-            Progress::TrialStarted { number, of, label, .. } => {
+            Progress::TrialStarted { trial, of, label } => {
                 self.plain_at_ns = None;
+                let of = of.map_or(String::new(), |of| format!(" of {of}"));
                 let label = if label.is_empty() { String::new() } else { format!(": {label}") };
-                self.line(&format!("trial {} of {of}{label}", number + 1));
+                self.line(&format!("trial {trial}{of}{label}"));
             }
             Progress::Live(live) => self.live(&live),
-            Progress::TrialEnded { trial, findings, caveats } => {
-                let caveats: Vec<_> = caveats.into_iter().map(|(severity, c)| (trial, severity, c)).collect();
-                let summary = trial_summary(self.plan, trial, &findings, &caveats, &self.options);
-                self.line(summary.trim_end());
+            Progress::TrialEnded(outcome) => {
+                let TrialOutcome { trial, findings, caveats } = *outcome;
+                self.line(trial_summary(&trial, &findings, &caveats, &self.options).trim_end());
             }
         }
     }
@@ -71,7 +69,7 @@ impl<'a> Printer<'a> {
     }
 }
 
-impl Drop for Printer<'_> {
+impl Drop for Printer {
     fn drop(&mut self) {
         if self.drawn {
             let _ = writeln!(std::io::stderr().lock());
@@ -90,24 +88,13 @@ pub(crate) fn text_options(terminal: bool) -> TextOptions {
 }
 
 fn live_state(live: &Live) -> LiveState {
-    let value = |ns: Option<u64>| ns.map_or(Value::None, |ns| Value::Is(ns as f64));
-    let figures = &live.figures;
     LiveState {
         elapsed_ns: live.elapsed_ns,
         phase: live.phase,
-        trial: live.number + 1,
+        trial: live.trial,
         trials: live.of,
         label: live.label.clone(),
-        offered_per_s: figures.offered_per_s as f64,
-        achieved_per_s: figures.achieved_per_s as f64,
-        acknowledged_per_s: figures.acknowledged_per_s as f64,
-        fetched_per_s: figures.fetched_per_s.map(|fetched| fetched as f64),
-        response_ns_p50: value(figures.response_ns_p50),
-        response_ns_p99: value(figures.response_ns_p99),
-        open_records: figures.open_records,
-        failed: figures.failed,
-        broker_cpu_percent: live.brokers_cpu_percent,
-        worker_cpu_percent: live.workers_cpu_percent,
+        figures: live.figures,
         remaining_ns: Some(live.remaining_ns),
     }
 }

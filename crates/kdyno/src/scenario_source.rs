@@ -2,6 +2,7 @@
 
 use crate::failure::Failure;
 use crate::out;
+use kdyno_model::units::size;
 use kdyno_scenario::input::{listed, nearest};
 use std::path::Path;
 
@@ -87,8 +88,9 @@ pub(crate) fn read_bytes(path: &Path, what: &str) -> Result<Vec<u8>, Failure> {
         .map_err(|e| Failure::usage(format!("could not read the {what} {shown}: {e}")))?;
     if metadata.len() > SCENARIO_BYTES_MAX {
         return Err(Failure::usage(format!(
-            "the {what} {shown} has {} bytes, more than the {SCENARIO_BYTES_MAX} that are read",
-            metadata.len()
+            "the {what} {shown} has {}, more than the {} that are read",
+            size(metadata.len()),
+            size(SCENARIO_BYTES_MAX)
         )));
     }
     std::fs::read(path).map_err(|e| Failure::usage(format!("could not read the {what} {shown}: {e}")))

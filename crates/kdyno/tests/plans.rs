@@ -33,7 +33,7 @@ fn a_dry_run_says_what_the_host_has_and_what_would_stop_the_run() {
     assert_eq!(said.code, Some(0), "{said:?}");
     for words in [
         "disk: per trial each broker writes",
-        " MB free in ",
+        " free in ",
         "memory: heaps of ",
         "warning: files cannot be made in",
     ] {

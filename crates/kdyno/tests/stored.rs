@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Place, Said};
-use kdyno_model::run::{RunEnd, RunHeader, RunStatus};
+use kdyno_model::run::{RunHeader, RunStatus, Session, SessionEnd};
 use kdyno_plan::Choices;
 use kdyno_scenario::Scenario;
 use kdyno_store::RunWriter;
@@ -21,19 +21,23 @@ fn store(place: &Place, file: &str, scenario: &str, started_unix_ns: u64) {
     std::fs::create_dir_all(&folder).expect("a folder of runs");
     let header = RunHeader {
         run_id: started_unix_ns,
-        kdyno_version: "0.1.0".to_owned(),
-        started_unix_ns,
         plan: kdyno_plan::plan(&parsed, &Choices::default()).expect("a plan"),
         scenario_text: text,
         scenario_path: "test".to_owned(),
-        host_facts: BTreeMap::new(),
-        command_line: Vec::new(),
-        git_head: None,
     };
-    let writer = RunWriter::create(&folder.join(file), &header).expect("a run file");
-    let end = RunEnd {
+    let session = Session {
+        number: 1,
+        started_unix_ns,
+        kdyno_version: "0.1.0".to_owned(),
+        git_head: None,
+        command_line: Vec::new(),
+        boot_id: String::new(),
+        processors: 1,
+        host_facts: BTreeMap::new(),
+    };
+    let writer = RunWriter::create(&folder.join(file), &header, &session).expect("a run file");
+    let end = SessionEnd {
         status: RunStatus::Completed,
-        exit_code: 0,
         detail: String::new(),
         ended_unix_ns: started_unix_ns + 1,
     };

@@ -3,7 +3,11 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-pub(crate) use kdyno_load::net::monotonic_ns;
+/// CLOCK_MONOTONIC, ns: the clock that everything is measured with.
+pub fn monotonic_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
+}
 
 /// Wall clock, ns since 1970.
 pub(crate) fn unix_ns() -> u64 {

@@ -2,20 +2,9 @@
 
 use crate::preflight::{heaps, local, room};
 use kdyno_model::plan::{CasePlan, ClusterPlan, KafkaSource, Plan, SystemPlan};
+use kdyno_plan::Note;
 use kdyno_testbed::{Environment, TestbedError, distribution, preflight};
 use std::path::{Path, PathBuf};
-
-/// Bytes of a MB, in which volumes are told.
-const MB: u64 = 1_000_000;
-
-/// One thing that a look at the host shows, a lowercase sentence.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Note {
-    /// What will be so.
-    Fact(String),
-    /// What would stop the run or spoil it.
-    Warning(String),
-}
 
 /// Looks at the host as a run of the plan would: Kafka's download, disk, memory, the folder of the run file.
 /// `work_dir` is where the clusters' data will lie; neither folder need exist.
@@ -51,7 +40,7 @@ pub fn dry_run_checks(
         add(Note::Fact(attached(plan)));
     }
     if let Some((heaps, free)) = heaps(plan) {
-        let fact = format!("memory: heaps of {} MB, {} MB free", heaps / MB, free / MB);
+        let fact = format!("memory: heaps of {}, {} free", shown(heaps), shown(free));
         add(preflight::memory_doubt(heaps, free).map_or(Note::Fact(fact), Note::Warning));
     }
     add(match preflight::check_writable(run_folder) {
@@ -89,8 +78,8 @@ fn disk(plan: &Plan, folders: &[PathBuf], work_dir: &Path, environment: &Environ
         kdyno_plan::bytes_to_write_of_trial(case).map(|bytes| bytes / u64::from(cluster.brokers.max(1)))
     };
     let written = volume(cases.map(of_broker), " on average");
-    let free = folders.iter().map(|folder| match preflight::free_bytes(folder) {
-        Ok(free) => format!("{} MB free in {}", free / MB, folder.display()),
+    let free = folders.iter().map(|folder| match kdyno_testbed::host::free_bytes(folder) {
+        Ok(free) => format!("{} free in {}", shown(free), folder.display()),
         Err(error) => error.to_string(),
     });
     let free: Vec<String> = free.collect();
@@ -102,15 +91,20 @@ fn attached(plan: &Plan) -> String {
     format!("disk: per trial the target's brokers together write {written}, replicas included")
 }
 
+/// A size in words.
+fn shown(bytes: u64) -> String {
+    kdyno_model::units::bytes(bytes as f64)
+}
+
 /// The largest of some volumes in words, with `how` it is meant; one that is `None` is open.
 fn volume(volumes: impl Iterator<Item = Option<u64>>, how: &str) -> String {
     let volumes: Vec<Option<u64>> = volumes.collect();
     let open = volumes.contains(&None);
     match volumes.into_iter().flatten().max() {
         Some(most) if open => {
-            format!("at most about {} MB{how} (unknown in cases with `rate: max`)", most.div_ceil(MB))
+            format!("at most about {}{how} (unknown in cases with `rate: max`)", shown(most))
         }
-        Some(most) => format!("at most about {} MB{how}", most.div_ceil(MB)),
+        Some(most) => format!("at most about {}{how}", shown(most)),
         None => "an unknown volume (`rate: max` writes what it can)".to_owned(),
     }
 }
@@ -155,10 +149,11 @@ mod tests {
         let (facts, warnings) = told("100/s", ", limits: {heap: 64MiB}", "runs");
         assert!(warnings.is_empty(), "{warnings:?}");
         assert!(facts[0].contains("Kafka 4.1.1 is not in the cache and is downloaded first"), "{facts:?}");
-        let disk = "disk: per trial each broker writes at most about 2 MB on average, replicas included; ";
+        let disk =
+            "disk: per trial each broker writes at most about 1.91 MiB on average, replicas included; ";
         assert!(facts[1].starts_with(disk), "{facts:?}");
-        assert!(facts[1].contains(" MB free in "), "{facts:?}");
-        assert!(facts[2].starts_with("memory: heaps of 201 MB, "), "{facts:?}");
+        assert!(facts[1].contains(" free in "), "{facts:?}");
+        assert!(facts[2].starts_with("memory: heaps of 192 MiB, "), "{facts:?}");
         assert!(facts[3].ends_with("runs, which is made"), "{facts:?}");
     }
 
@@ -175,7 +170,7 @@ mod tests {
         let (_, warnings) = told_of("max", many, "runs", 10_000);
         assert!(
             warnings[0]
-                .contains("20000 replicas of partitions take up to 83 MB each, so 1677721 MB may come"),
+                .contains("20000 replicas of partitions take up to 80.0 MiB each, so 1.53 TiB may come"),
             "{warnings:?}"
         );
         let (_, warnings) = told_of("100/s", many, "runs", 10_000);
@@ -192,7 +187,7 @@ mod tests {
             warnings[0].contains("the run would write") && warnings[0].contains("; shorten"),
             "{warnings:?}"
         );
-        assert!(warnings[1].contains("the heaps of all brokers are 3298534 MB"), "{warnings:?}");
+        assert!(warnings[1].contains("the heaps of all brokers are 3.00 TiB"), "{warnings:?}");
         assert!(warnings[2].contains("Not a directory") && warnings[2].contains("--out"), "{warnings:?}");
     }
 }

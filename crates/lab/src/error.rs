@@ -1,7 +1,9 @@
 //! Why a run could not begin or could not go on.
 
+use crate::inbox::Stop;
 use kdyno_kafka::admin::AdminError;
 use kdyno_kafka::errors::ErrorCode;
+use kdyno_model::secret::SecretRef;
 use kdyno_store::StoreError;
 use kdyno_testbed::TestbedError;
 use std::path::PathBuf;
@@ -84,6 +86,15 @@ pub enum LabError {
         /// How long the lab waited beyond the trial's end.
         seconds: u64,
     },
+    /// The thread that reads the probes and looks for a wish to stop could not be started.
+    #[error("could not start the thread that watches the trial: {source}")]
+    ObserverStart {
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The thread that reads the probes and looks for a wish to stop has failed; a defect of kdyno.
+    #[error("the thread that watches the trial failed, so the trial was ended")]
+    ObserverGone,
     /// All brokers of a local cluster have ended; none is started again.
     #[error("no broker is left, so the trial was ended")]
     NoBrokerLeft,
@@ -93,15 +104,22 @@ pub enum LabError {
         /// The cap.
         seconds: f64,
     },
-    /// The plan names a case that it does not hold.
-    #[error("the plan's order names case {case}, but it has {cases}")]
-    PlanBroken {
-        /// The index named.
-        case: u32,
-        /// How many there are.
-        cases: usize,
+    /// Topics were asked for before there was a cluster to make them on; a defect of kdyno.
+    #[error("there is no system to make topics on")]
+    NoSystem,
+    /// A reference of the plan gave no value. Nothing here holds a value, or a part of one.
+    #[error("secret `{name}`: {reference} {why}")]
+    Secret {
+        /// The secret's name.
+        name: String,
+        /// Where its value was to come from.
+        reference: SecretRef,
+        /// One lowercase clause about it.
+        why: String,
+        /// What can be done.
+        hint: Option<String>,
     },
-    /// Somebody asked the run to stop before a trial had begun.
+    /// Somebody asked the run to stop.
     #[error("interrupted")]
     Interrupted,
 }
@@ -119,6 +137,7 @@ impl LabError {
             Self::WorkerNotPrepared { .. } => {
                 Some("do the brokers answer? `kdyno show latest --json` has the events".to_owned())
             }
+            Self::Secret { hint, .. } => hint.clone(),
             Self::NoBrokerLeft => Some(
                 "`kdyno show latest --logs` has the end of each broker's log, `kdyno show latest --json` the events"
                     .to_owned(),
@@ -128,6 +147,17 @@ impl LabError {
                     .to_owned(),
             ),
             _ => None,
+        }
+    }
+}
+
+impl From<Stop> for LabError {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Asked => Self::Interrupted,
+            Stop::NoBrokerLeft => Self::NoBrokerLeft,
+            Stop::TimeCap(cap) => Self::TimeCap { seconds: cap.seconds() },
+            Stop::ObserverGone => Self::ObserverGone,
         }
     }
 }

@@ -1,31 +1,36 @@
-//! Executes a plan: preflight, phases, workers, collector.
+//! Executes a plan: preflight, systems, topics, workers, the inbox.
 //!
-//! [`run`] is the whole of it. It makes the run file first, then goes through the plan's trials: a system
-//! under test (`testbed`), fresh topics, a worker process (`load`) that is given its task and its T0, a
-//! collector that stores what the worker and the probes tell, figures drawn from it (`analysis`). Whatever
+//! [`run()`] is the whole of it. It makes the run file first, then goes through the plan's trials: a system
+//! under test (`testbed`), fresh topics, worker processes (`load`) that are given their tasks and T0, an inbox in
+//! which all that is heard arrives and from which evidence goes to the `store`, findings drawn from what the store
+//! yields (`analysis`). Whatever
 //! goes wrong after the run file exists is told beside the evidence, not instead of it.
 //!
 //! Invariants: every wait has a deadline; no process outlives the run, however the run ends; nothing here
 //! prints, reads the environment or exits.
 
-mod clock;
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
+pub mod clock;
 mod dry_run_checks;
 mod error;
+pub mod inbox;
 mod limit;
-mod live;
 mod logs;
+mod observer;
 mod options;
 mod preflight;
 mod private;
+mod provisions;
 mod run;
+mod secrets;
 mod system;
 mod task;
 mod topics;
 mod trial;
-mod worker;
+pub mod worker;
 
-pub use dry_run_checks::{Note, dry_run_checks};
+pub use dry_run_checks::dry_run_checks;
 pub use error::LabError;
-pub use options::{Live, LiveFigures, Progress, RunOptions, RunOutcome, RunRequest};
+pub use options::{Live, Progress, RunOptions, RunOutcome, RunRequest};
 pub use run::run;
-pub use worker::finished_cpu_seconds;

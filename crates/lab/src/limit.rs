@@ -1,13 +1,12 @@
 //! How long a run may last on the targets it is a guest of.
 
 use crate::clock::monotonic_ns;
-use crate::error::LabError;
 use kdyno_model::plan::{Plan, SystemPlan};
 
 /// The end of the time that a plan's targets allow. It counts all of a run from its first step: the look at the
 /// cluster, connecting, drains, topics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct TimeCap {
+pub struct TimeCap {
     /// The smallest cap, ns.
     cap_ns: u64,
     /// When it is reached, CLOCK_MONOTONIC.
@@ -29,8 +28,8 @@ impl TimeCap {
         monotonic_ns() >= self.end_ns
     }
 
-    /// What is told when it is.
-    pub(crate) fn error(&self) -> LabError {
-        LabError::TimeCap { seconds: self.cap_ns as f64 / 1e9 }
+    /// The cap, s.
+    pub(crate) fn seconds(&self) -> f64 {
+        self.cap_ns as f64 / 1e9
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::error::LabError;
 use crate::private::Private;
+use kdyno_model::event::Subject;
 use kdyno_store::RunWriter;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -11,9 +12,14 @@ use std::path::Path;
 const LOG_BYTES_KEPT: u64 = 16 * 1024;
 
 /// Stores the end of a log file without what is private. A log that cannot be read has nothing to tell.
-pub(crate) fn keep(store: &RunWriter, private: &Private, subject: &str, path: &Path) -> Result<(), LabError> {
+pub(crate) fn keep(
+    store: &RunWriter,
+    private: &Private,
+    subject: &Subject,
+    path: &Path,
+) -> Result<(), LabError> {
     match tail(path) {
-        Ok(text) if !text.trim().is_empty() => Ok(store.log(subject, &private.hide(&text))?),
+        Ok(text) if !text.trim().is_empty() => Ok(store.log(&subject.to_string(), &private.hide(&text))?),
         _ => Ok(()),
     }
 }

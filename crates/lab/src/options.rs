@@ -1,10 +1,13 @@
 //! What a run is given beside its plan, what it tells while it goes on, and what it ends with.
 
 use crate::error::LabError;
-use kdyno_model::finding::{Caveat, Finding, Severity};
-use kdyno_model::plan::{Plan, TrialRef};
+use kdyno_model::finding::{ScopedCaveat, TrialOutcome};
+use kdyno_model::plan::Plan;
 use kdyno_model::run::RunStatus;
 use kdyno_model::sample::Phase;
+use kdyno_model::series::LiveFigures;
+use kdyno_model::trial::TrialId;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -42,6 +45,8 @@ pub struct RunOptions<'a> {
     pub share: bool,
     /// Set from outside to end the run early.
     pub stop: Arc<AtomicBool>,
+    /// Gives the value of an environment variable: where secrets are that the plan takes from one.
+    pub variables: &'a dyn Fn(&str) -> Option<OsString>,
     /// Told what happens, on the thread that called [`crate::run`].
     pub progress: &'a mut dyn FnMut(Progress),
 }
@@ -56,38 +61,27 @@ pub enum Progress {
     Warning(String),
     /// A trial's load is about to start.
     TrialStarted {
-        /// Which.
-        trial: TrialRef,
-        /// Its place in the order, from 0.
-        number: u32,
-        /// How many there are.
-        of: u32,
-        /// The case's label.
+        /// Number of the trial.
+        trial: TrialId,
+        /// How many there will be, where that is known.
+        of: Option<u32>,
+        /// The trial in words; empty when the plan has one.
         label: String,
     },
     /// Once per second of a trial.
-    Live(Live),
-    /// A trial is over and its figures are there.
-    TrialEnded {
-        /// Which.
-        trial: TrialRef,
-        /// Its figures.
-        findings: Vec<Finding>,
-        /// Its doubts.
-        caveats: Vec<(Severity, Caveat)>,
-    },
+    Live(Box<Live>),
+    /// A trial is over and its findings are there.
+    TrialEnded(Box<TrialOutcome>),
 }
 
 /// Where a trial stands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Live {
-    /// Which trial.
-    pub trial: TrialRef,
-    /// Its place in the order, from 0.
-    pub number: u32,
-    /// How many there are.
-    pub of: u32,
-    /// The case's label.
+    /// Number of the trial.
+    pub trial: TrialId,
+    /// How many there will be, where that is known.
+    pub of: Option<u32>,
+    /// The trial in words; empty when the plan has one.
     pub label: String,
     /// The phase it is in.
     pub phase: Phase,
@@ -98,31 +92,6 @@ pub struct Live {
     pub remaining_ns: u64,
     /// All load items together.
     pub figures: LiveFigures,
-    /// All brokers' processor time in the last second, percent of one core; `None` when they are not ours.
-    pub brokers_cpu_percent: Option<f64>,
-    /// The worker's, the same way.
-    pub workers_cpu_percent: Option<f64>,
-}
-
-/// The newest complete second of all load items together.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct LiveFigures {
-    /// Records whose intended instant lay in that second.
-    pub offered_per_s: u64,
-    /// Records the clients accepted in it.
-    pub achieved_per_s: u64,
-    /// Records acknowledged in it.
-    pub acknowledged_per_s: u64,
-    /// Records fetched in it; `None` without consumers.
-    pub fetched_per_s: Option<u64>,
-    /// Median of the response times written in it, ns; `None` when there were none.
-    pub response_ns_p50: Option<u64>,
-    /// 99th percentile of the same.
-    pub response_ns_p99: Option<u64>,
-    /// Records offered since T0 whose outcome is still open.
-    pub open_records: u64,
-    /// Records that failed since T0.
-    pub failed: u64,
 }
 
 /// What a run ended with. Once the run file exists everything that goes wrong is told here, beside the
@@ -135,6 +104,6 @@ pub struct RunOutcome {
     pub status: RunStatus,
     /// What stopped it, unless it completed.
     pub failure: Option<LabError>,
-    /// Doubts of all trials.
-    pub caveats: Vec<(TrialRef, Severity, Caveat)>,
+    /// The caveats of all trials.
+    pub caveats: Vec<ScopedCaveat>,
 }

@@ -74,7 +74,7 @@ fn replicas(topic: &TopicPlan) -> u64 {
 /// How many trials' topics a cluster holds at once: brokers delete those of one trial while the next one runs.
 fn topics_at_once(plan: &Plan) -> u64 {
     match plan.isolation {
-        Isolation::Topic if plan.order.len() > 1 => 2,
+        Isolation::Topic if plan.strategy.trials_planned() != Some(1) => 2,
         Isolation::Topic | Isolation::Cluster | Isolation::None => 1,
     }
 }

@@ -3,7 +3,9 @@
 use crate::error::LabError;
 use crate::options::{Progress, RunOptions};
 use crate::topics::PREFIX;
+use kdyno_model::event::Subject;
 use kdyno_model::plan::{AttachedPlan, ClusterPlan, SystemPlan};
+use kdyno_model::trial::TrialId;
 use kdyno_testbed::attach::Attached;
 use kdyno_testbed::cluster::{LocalCluster, StartOptions, UnknownSetting};
 use kdyno_testbed::process::ProcessRef;
@@ -27,12 +29,12 @@ impl System {
     /// how many a local cluster will hold at once, so that its retention fits the disk.
     pub(crate) fn provide(
         plan: &SystemPlan,
-        number: u32,
+        trial: TrialId,
         partition_replicas: u64,
         options: &mut RunOptions<'_>,
     ) -> Result<Self, LabError> {
         match plan {
-            SystemPlan::Local(plan) => start(plan, number, partition_replicas, options),
+            SystemPlan::Local(plan) => start(plan, trial, partition_replicas, options),
             SystemPlan::Attached(plan) => {
                 (options.progress)(Progress::Step(format!("attaching to {}", plan.target)));
                 let cluster = Attached::check(plan)?;
@@ -112,7 +114,7 @@ impl System {
     }
 
     /// The final command line of each of its processes.
-    pub(crate) fn command_lines(&self) -> BTreeMap<String, Vec<String>> {
+    pub(crate) fn command_lines(&self) -> BTreeMap<Subject, Vec<String>> {
         match self {
             Self::Local { cluster, .. } => cluster.command_lines(),
             Self::Attached { .. } => BTreeMap::new(),
@@ -120,7 +122,7 @@ impl System {
     }
 
     /// Processes that have ended by themselves, each with how.
-    pub(crate) fn ended(&self) -> BTreeMap<String, String> {
+    pub(crate) fn ended(&self) -> BTreeMap<Subject, String> {
         match self {
             Self::Local { cluster, .. } => cluster.ended(),
             Self::Attached { .. } => BTreeMap::new(),
@@ -128,7 +130,7 @@ impl System {
     }
 
     /// The last lines a process logged.
-    pub(crate) fn log_tail(&self, subject: &str) -> Vec<String> {
+    pub(crate) fn log_tail(&self, subject: &Subject) -> Vec<String> {
         match self {
             Self::Local { cluster, .. } => cluster.log_tail(subject),
             Self::Attached { .. } => Vec::new(),
@@ -152,12 +154,12 @@ fn brokers(plan: &ClusterPlan) -> String {
 /// this one and its guard should both be killed.
 fn start(
     plan: &ClusterPlan,
-    number: u32,
+    trial: TrialId,
     partition_replicas: u64,
     options: &mut RunOptions<'_>,
 ) -> Result<System, LabError> {
     let own = options.work_dir.file_name().unwrap_or_default().to_string_lossy();
-    let work_dir = options.work_dir.with_file_name(format!("{own}-cluster-{number}"));
+    let work_dir = options.work_dir.with_file_name(format!("{own}-cluster-{trial}"));
     let progress = RefCell::new(&mut *options.progress);
     let tell = |step: &str| (progress.borrow_mut())(Progress::Step(step.to_owned()));
     let exe = options.self_exe.clone();

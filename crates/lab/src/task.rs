@@ -1,33 +1,19 @@
-//! From a planned case to a worker's task: the phases on the time line, the streams, the seed. Pure.
+//! From a trial to its workers' tasks: the streams, the instants of its phases. Pure.
 
-use kdyno_load::schedule::mix;
-use kdyno_model::plan::{CasePlan, PhasesPlan, Role, TrialRef};
-use kdyno_model::sample::Phase;
-use kdyno_model::worker::{PhaseSpan, StreamRole, StreamTask};
+use kdyno_model::plan::{Role, SystemPlan, WorkerPlan, WorkerShare};
+use kdyno_model::run::StreamInfo;
+use kdyno_model::sample::{Phase, StreamId};
+use kdyno_model::seed::mix;
+use kdyno_model::trial::Trial;
+use kdyno_model::worker::{FromWorker, PhaseSpan, StreamRole, StreamTask};
 use std::collections::BTreeMap;
 
 /// Distance of the worker's releases of due records, ns (docs/METHOD.md, tick).
 pub(crate) const TICK_NS: u64 = 200_000;
 
-/// The phases, gapless from T0. A phase without length is left out, but for the drain.
-pub(crate) fn phase_spans(phases: &PhasesPlan) -> Vec<PhaseSpan> {
-    let lengths = [
-        (Phase::Warmup, phases.warmup_ns),
-        (Phase::Measure, phases.measure_ns),
-        (Phase::Drain, phases.drain_ns),
-    ];
-    let mut start_ns = 0;
-    let mut spans = Vec::with_capacity(lengths.len());
-    for (phase, length_ns) in lengths {
-        if length_ns == 0 && phase != Phase::Drain {
-            continue;
-        }
-        let end_ns = start_ns + length_ns;
-        spans.push(PhaseSpan { phase, start_ns, end_ns });
-        start_ns = end_ns;
-    }
-    spans
-}
+/// From the moment every client is ready to T0: long enough for the message to reach the workers and for
+/// their threads to wake up.
+pub(crate) const T0_AHEAD_NS: u64 = 200_000_000;
 
 /// The phase that `at_ns` after T0 lies in; before it, start-up, and behind the last one, the drain.
 pub(crate) fn phase_at(spans: &[PhaseSpan], at_ns: i64) -> Phase {
@@ -38,38 +24,79 @@ pub(crate) fn phase_at(spans: &[PhaseSpan], at_ns: i64) -> Phase {
 }
 
 /// What is left of a trial `elapsed_ns` after T0: the load, or once that is over the drain, ns.
-pub(crate) fn left_ns(phases: &PhasesPlan, phase: Phase, elapsed_ns: u64) -> u64 {
-    let load_ns = phases.warmup_ns + phases.measure_ns;
-    let end_ns = if phase == Phase::Drain { load_ns + phases.drain_ns } else { load_ns };
-    end_ns.saturating_sub(elapsed_ns)
+pub(crate) fn left_ns(spans: &[PhaseSpan], elapsed_ns: u64) -> u64 {
+    let end_of = |phase| spans.iter().find(|span| span.phase == phase).map_or(0, |span| span.end_ns);
+    let load_left_ns = end_of(Phase::Measure).saturating_sub(elapsed_ns);
+    if load_left_ns > 0 { load_left_ns } else { end_of(Phase::Drain).saturating_sub(elapsed_ns) }
 }
 
-/// Every load item as one stream of the one local worker. `topics` maps a topic's address in the scenario
-/// to its real name; the producing items share `bytes_per_s_max` as their schedules need it.
+/// A worker's shares of the load as its streams. `topics` maps a topic's address in the scenario to its real name;
+/// the producing items share what the target allows to be produced as their schedules need it.
 pub(crate) fn streams(
-    case: &CasePlan,
+    trial: &Trial,
+    worker: &WorkerPlan,
     topics: &BTreeMap<String, String>,
-    bytes_per_s_max: Option<u64>,
 ) -> Vec<StreamTask> {
+    let case = &trial.effective;
+    let cap_bytes_per_s = match &case.system {
+        SystemPlan::Attached(target) => target.caps.produce_bytes_per_s,
+        SystemPlan::Local(_) => None,
+    };
     let peaks_per_s: f64 = case.load.values().map(|item| peak_bytes_per_s(&item.role)).sum();
-    case.load
-        .iter()
-        .zip(0u16..)
-        .map(|((name, item), stream)| StreamTask {
+    let stream = |(stream, share): (u16, &WorkerShare)| {
+        let (place, item) = (0u64..).zip(&case.load).find(|(_, (name, _))| **name == share.item)?;
+        let item = item.1;
+        let part = f64::from(share.client_count) / f64::from(item.clients.max(1));
+        let needed = peak_bytes_per_s(&item.role) * part / peaks_per_s.max(1.0);
+        Some(StreamTask {
             stream,
-            name: name.clone(),
+            name: share.item.clone(),
+            seed: mix(trial.seed, place),
             topic: topics.get(&item.topic).cloned().unwrap_or_else(|| item.topic.clone()),
-            client_first: 0,
-            client_count: item.clients,
+            client_first: share.client_first,
+            client_count: share.client_count,
             clients_total: item.clients,
-            bytes_per_s_max: bytes_per_s_max
-                .map(|cap| (cap as f64 * peak_bytes_per_s(&item.role) / peaks_per_s.max(1.0)) as u64),
+            bytes_per_s_max: cap_bytes_per_s.map(|cap| cap_share(cap, needed)),
             role: match &item.role {
                 Role::Produce(produce) => StreamRole::Produce(produce.clone()),
                 Role::Consume(consume) => StreamRole::Consume(consume.clone()),
             },
         })
-        .collect()
+    };
+    (0u16..).zip(&worker.shares).filter_map(stream).collect()
+}
+
+/// A stream's part of a cap, bytes/s: never 0, with which a stream could send nothing at all.
+fn cap_share(cap_bytes_per_s: u64, share: f64) -> u64 {
+    ((cap_bytes_per_s as f64 * share).ceil() as u64).max(1)
+}
+
+/// Whether rows and totals in a message of worker `sender` are all of streams that the plan gives to that worker.
+pub(crate) fn has_own_rows(workers: &[WorkerPlan], sender: u16, message: &FromWorker) -> bool {
+    let streams =
+        workers.iter().find(|planned| planned.worker == sender).map_or(0, |planned| planned.shares.len());
+    let is_own = |id: StreamId| id.worker == sender && usize::from(id.stream) < streams;
+    match message {
+        FromWorker::Sample(sample) => is_own(sample.id),
+        FromWorker::Done(totals) => totals.iter().all(|totals| is_own(totals.id)),
+        _ => true,
+    }
+}
+
+/// All streams of a trial as the run file keeps them.
+pub(crate) fn stream_infos(trial: &Trial, topics: &BTreeMap<String, String>) -> Vec<StreamInfo> {
+    let of_worker = |worker: &WorkerPlan| {
+        let number = worker.worker;
+        streams(trial, worker, topics).into_iter().map(move |stream| StreamInfo {
+            id: StreamId { worker: number, stream: stream.stream },
+            role: stream.role.kind(),
+            value_bytes: stream.role.value_bytes(),
+            name: stream.name,
+            topic: stream.topic,
+            clients: stream.client_count,
+        })
+    };
+    trial.effective.workers.iter().flat_map(of_worker).collect()
 }
 
 /// The most value bytes per second that a load item's schedule asks for.
@@ -80,16 +107,12 @@ fn peak_bytes_per_s(role: &Role) -> f64 {
     }
 }
 
-/// A trial's seed, drawn from the plan's: the same plan gives the same seed, two trials different ones.
-pub(crate) fn trial_seed(plan_seed: u64, trial: TrialRef) -> u64 {
-    let place = (u64::from(trial.case) << 32) | u64::from(trial.repeat);
-    mix(plan_seed, place)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
+    use kdyno_model::plan::PhasesPlan;
+    use kdyno_model::sample::{Counts, Grain, Sample, StreamTotals};
+    use kdyno_model::worker::phase_spans;
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -101,19 +124,23 @@ mod tests {
         }
     }
 
+    fn spans(warmup_s: u64, measure_s: u64, drain_s: u64) -> Vec<PhaseSpan> {
+        let phases = phases(warmup_s, measure_s, drain_s);
+        phase_spans(&phases, Some(phases.measure_start_ns()))
+    }
+
     #[test]
     fn phases_are_gapless_and_end_with_the_drain() {
-        let spans = phase_spans(&phases(2, 5, 30));
+        let spans = spans(2, 5, 30);
         assert_eq!(spans.len(), 3);
         assert_eq!(spans[0].start_ns, 0);
         assert!(spans.windows(2).all(|pair| pair[0].end_ns == pair[1].start_ns));
-        assert_eq!(spans[2].phase, Phase::Drain);
-        assert_eq!(spans[2].end_ns, 37 * SECOND);
+        assert_eq!((spans[2].phase, spans[2].end_ns), (Phase::Drain, 37 * SECOND));
     }
 
     #[test]
     fn a_phase_without_length_is_left_out_but_not_the_drain() {
-        let spans = phase_spans(&phases(0, 5, 0));
+        let spans = spans(0, 5, 0);
         let names: Vec<_> = spans.iter().map(|span| span.phase).collect();
         assert_eq!(names, [Phase::Measure, Phase::Drain]);
         assert_eq!(spans[0].start_ns, 0);
@@ -121,7 +148,7 @@ mod tests {
 
     #[test]
     fn an_instant_belongs_to_the_phase_that_begins_there() {
-        let spans = phase_spans(&phases(2, 5, 30));
+        let spans = spans(2, 5, 30);
         let second = SECOND as i64;
         assert_eq!(phase_at(&spans, -1), Phase::Startup);
         assert_eq!(phase_at(&spans, 0), Phase::Warmup);
@@ -132,24 +159,62 @@ mod tests {
 
     #[test]
     fn what_is_left_is_the_load_and_then_the_drain() {
-        let left = |phase, seconds: u64| left_ns(&phases(2, 5, 30), phase, seconds * SECOND) / SECOND;
-        assert_eq!(left(Phase::Warmup, 1), 6);
-        assert_eq!(left(Phase::Measure, 6), 1);
-        assert_eq!(left(Phase::Drain, 7), 30);
-        assert_eq!(left(Phase::Drain, 36), 1);
-        assert_eq!(left(Phase::Drain, 99), 0);
+        let left = |seconds: u64| left_ns(&spans(2, 5, 30), seconds * SECOND) / SECOND;
+        assert_eq!(left(1), 6);
+        assert_eq!(left(6), 1);
+        assert_eq!(left(7), 30);
+        assert_eq!(left(36), 1);
+        assert_eq!(left(99), 0);
     }
 
     #[test]
-    fn seeds_repeat_for_the_same_plan_and_differ_between_trials() {
-        let mut seen = BTreeSet::new();
-        for case in 0..20 {
-            for repeat in 0..20 {
-                let trial = TrialRef { case, repeat };
-                assert_eq!(trial_seed(7, trial), trial_seed(7, trial));
-                assert!(seen.insert(trial_seed(7, trial)));
-                assert!(seen.insert(trial_seed(8, trial)));
-            }
+    fn a_share_of_a_cap_rounds_up_and_is_never_0() {
+        assert_eq!(cap_share(1000, 1.0), 1000);
+        assert_eq!(cap_share(1000, 0.25), 250);
+        assert_eq!(cap_share(10, 1.0 / 3.0), 4);
+        assert_eq!(cap_share(10, 0.001), 1);
+        assert_eq!(cap_share(10, 0.0), 1);
+    }
+
+    #[test]
+    fn a_worker_speaks_for_its_own_streams_alone() {
+        let share = |item: &str| WorkerShare { item: item.to_owned(), client_first: 0, client_count: 1 };
+        let workers = [
+            WorkerPlan { worker: 0, shares: vec![share("a"), share("b")] },
+            WorkerPlan { worker: 1, shares: vec![share("a")] },
+        ];
+        let sample = |id| {
+            FromWorker::Sample(Box::new(Sample {
+                id,
+                sequence: 0,
+                grain: Grain::Second,
+                phase: Phase::Measure,
+                t0_second: 0,
+                written_second: 0,
+                counts: Counts::default(),
+                histograms: BTreeMap::new(),
+                sums_ns: BTreeMap::new(),
+            }))
+        };
+        let totals = |id| StreamTotals { id, counts: Counts::default(), clients: Vec::new() };
+        let own = StreamId { worker: 1, stream: 0 };
+        assert!(has_own_rows(&workers, 1, &sample(own)));
+        assert!(has_own_rows(&workers, 1, &FromWorker::Done(vec![totals(own)])));
+        assert!(has_own_rows(&workers, 1, &FromWorker::Prepared));
+        for (sender, foreign) in [(0, own), (1, StreamId { worker: 1, stream: 1 }), (2, own)] {
+            assert!(!has_own_rows(&workers, sender, &sample(foreign)), "{sender} {foreign:?}");
+            let done =
+                FromWorker::Done(vec![totals(StreamId { worker: sender, stream: 0 }), totals(foreign)]);
+            assert!(!has_own_rows(&workers, sender, &done), "{sender} {foreign:?}");
+        }
+    }
+
+    #[test]
+    fn the_measure_phase_begins_on_a_whole_second() {
+        let fraction = PhasesPlan { warmup_ns: SECOND + 1, ..phases(0, 5, 5) };
+        assert_eq!(fraction.measure_start_ns(), 2 * SECOND);
+        for warmup_s in [0, 1, 2, 30] {
+            assert_eq!(phases(warmup_s, 5, 5).measure_start_ns(), warmup_s * SECOND);
         }
     }
 }

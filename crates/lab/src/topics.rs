@@ -3,6 +3,7 @@
 use crate::error::LabError;
 use kdyno_kafka::admin::Admin;
 use kdyno_model::plan::TopicPlan;
+use kdyno_model::trial::TrialId;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -68,10 +69,10 @@ impl Topics {
     }
 }
 
-/// `PREFIX RUN-ID - ADDRESS - NUMBER`. The number keeps a new topic apart from one of the same address
+/// `PREFIX RUN-ID - ADDRESS - TRIAL`. The trial's number keeps a new topic apart from one of the same address
 /// whose deletion brokers have not yet finished.
-pub(crate) fn topic_name(prefix: &str, run_id: u64, address: &str, number: u32) -> String {
-    format!("{prefix}{run_id:016x}-{address}-{number}")
+pub(crate) fn topic_name(prefix: &str, run_id: u64, address: &str, trial: TrialId) -> String {
+    format!("{prefix}{run_id:016x}-{address}-{trial}")
 }
 
 fn connect(bootstrap: &[String], prefix: &str, what: &str) -> Result<Admin, LabError> {
@@ -103,7 +104,7 @@ mod tests {
 
     #[test]
     fn names_carry_the_run_and_differ_between_trials() {
-        assert_eq!(topic_name(PREFIX, 0xab, "perf", 0), "kdyno-00000000000000ab-perf-0");
-        assert_ne!(topic_name(PREFIX, 1, "perf", 0), topic_name(PREFIX, 1, "perf", 1));
+        assert_eq!(topic_name(PREFIX, 0xab, "perf", TrialId(1)), "kdyno-00000000000000ab-perf-1");
+        assert_ne!(topic_name(PREFIX, 1, "perf", TrialId(1)), topic_name(PREFIX, 1, "perf", TrialId(2)));
     }
 }

@@ -1,4 +1,4 @@
-//! One trial: a worker is given its task, started at T0, listened to until it is done.
+//! One trial: its workers are given their tasks, started at T0 together, listened to until they are done.
 //!
 //! A trial that has begun always ends with its evidence stored and with a reason when it ended early; an
 //! error is returned only for what makes the evidence itself impossible (the store) or the trial void
@@ -6,29 +6,27 @@
 
 use crate::clock::{monotonic_ns, relative_ns, unix_ns, until};
 use crate::error::LabError;
-use crate::limit::TimeCap;
-use crate::live::LiveTally;
+use crate::inbox::{Heard, Inbox, Stop, WorkerNews};
+use crate::observer::{MayGoOn, Observer, SECOND_NS};
 use crate::options::{Live, Progress};
 use crate::private::Private;
+use crate::secrets::Secrets;
 use crate::system::System;
-use crate::task::{TICK_NS, left_ns, phase_at, phase_spans, streams, trial_seed};
-use crate::worker::{Heard, Worker, WorkerEnd};
-use kdyno_model::plan::{CasePlan, Plan, Role, SystemPlan, TrialRef};
-use kdyno_model::run::{Event, StreamInfo, TrialStart, event_kind};
-use kdyno_model::sample::{ProbeReading, Sample, StreamTotals, series};
-use kdyno_model::series::SeriesRole;
-use kdyno_model::worker::{FromWorker, PhaseSpan, ToWorker, WorkerEvent, WorkerTask};
+use crate::task::{self, T0_AHEAD_NS, TICK_NS, left_ns, phase_at};
+use crate::worker::{Worker, WorkerEnd};
+use kdyno_analysis::live::{Live as LiveTally, RECENT_S};
+use kdyno_model::event::{Event, EventKind, Subject};
+use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::plan::WorkerPlan;
+use kdyno_model::run::TrialStart;
+use kdyno_model::sample::{ProbeReading, series};
+use kdyno_model::trial::Trial;
+use kdyno_model::worker::{FromWorker, PhaseSpan, ToWorker, WorkerEvent, WorkerTask, phase_spans};
 use kdyno_store::RunWriter;
-use kdyno_testbed::probe::Sampler;
 use kdyno_testbed::process::ProcessRef;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
-
-/// From the moment every client is ready to T0: long enough for the message to reach the worker and for
-/// its threads to wake up.
-const T0_AHEAD_NS: u64 = 200_000_000;
+use std::time::{Duration, Instant};
 
 /// How long all clients together may take to connect and to learn their leaders.
 const PREPARE_DEADLINE: Duration = Duration::from_secs(60);
@@ -40,22 +38,10 @@ const OVERDUE_NS: u64 = 15_000_000_000;
 /// not home by then is kept as unresolved.
 const STOP_NS: u64 = 10_000_000_000;
 
-/// Longest wait for a message: how soon a stop from outside is seen.
-const LISTEN: Duration = Duration::from_millis(50);
-
-/// Distance of probe readings.
-const SECOND_NS: u64 = 1_000_000_000;
-
-/// Least distance of the last reading from the one before: processor time is counted in ticks of 10 ms,
-/// and over a few of them a share of it would say nothing.
-const LAST_PROBE_NS: u64 = 500_000_000;
-
 /// What a trial needs from the run around it.
 pub(crate) struct TrialContext<'a> {
-    pub(crate) plan: &'a Plan,
-    pub(crate) trial: TrialRef,
-    /// Place in the order, from 0.
-    pub(crate) number: u32,
+    pub(crate) trial: &'a Trial,
+    pub(crate) session: u32,
     pub(crate) run_id: u64,
     pub(crate) system: &'a System,
     /// Topic address to real name.
@@ -63,409 +49,389 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) store: &'a RunWriter,
     pub(crate) self_exe: &'a Path,
     pub(crate) work_dir: &'a Path,
-    pub(crate) stop: &'a AtomicBool,
-    pub(crate) time_cap: Option<TimeCap>,
+    pub(crate) may_go_on: MayGoOn,
     /// What must not be stored.
     pub(crate) private: &'a Private,
+    pub(crate) secrets: &'a Secrets,
+    /// How many trials the run will have, where that is known.
+    pub(crate) of: Option<u32>,
+    /// What the loads of later trials will take, ns, as far as that is known.
+    pub(crate) later_ns: u64,
 }
 
-impl TrialContext<'_> {
-    /// Why the run has to end now, if it has to.
-    fn must_end(&self) -> Option<Stopping> {
-        if self.stop.load(Ordering::Relaxed) {
-            return Some(Stopping::Asked);
-        }
-        self.time_cap.filter(TimeCap::is_reached).map(Stopping::TimeCap)
-    }
-}
-
-/// What a trial showed: the same as was stored, for the figures that are drawn from it. It grows by some
-/// 7 MB per stream and hour, as the run file does.
-pub(crate) struct TrialRecord {
-    pub(crate) phases: Vec<PhaseSpan>,
-    pub(crate) streams: Vec<StreamInfo>,
-    pub(crate) samples: Vec<Sample>,
-    pub(crate) probes: Vec<ProbeReading>,
-    pub(crate) events: Vec<Event>,
-    pub(crate) totals: Vec<StreamTotals>,
-    /// Why it ended before its plan did.
-    pub(crate) cut_short: Option<LabError>,
-}
-
-/// Runs one trial from the worker's start to its end.
+/// Runs one trial from its workers' start to their end; returns why it ended before its plan did, if it did.
 pub(crate) fn run(
     context: &TrialContext<'_>,
-    case: &CasePlan,
     progress: &mut dyn FnMut(Progress),
-) -> Result<TrialRecord, LabError> {
-    let phases = phase_spans(&case.phases);
-    let mut worker = Worker::spawn(context.self_exe, 0, context.work_dir)?;
-    if let Err(error) = prepare(context, case, &phases, &mut worker) {
-        crate::logs::keep(context.store, context.private, "worker-0", worker.log_path())?;
+) -> Result<Option<LabError>, LabError> {
+    let mut execution = Execution::spawn(context)?;
+    if let Err(error) = execution.prepare().and_then(|()| execution.start(progress)) {
+        execution.keep_logs()?;
         return Err(error);
     }
-    let t0_ns = start(context, case, &phases, &mut worker)?;
-    let mut collector = Collector::new(context, case, &phases, t0_ns, worker.pid());
-    let cut_short = collector.listen(&mut worker, progress)?;
-    collector.close(worker, cut_short)
+    execution.listen(progress)?;
+    execution.close(progress)
 }
 
-/// Hands the task over and waits for the barrier. What happens before T0 is an event of the run.
-fn prepare(
-    context: &TrialContext<'_>,
-    case: &CasePlan,
-    phases: &[PhaseSpan],
-    worker: &mut Worker,
-) -> Result<(), LabError> {
-    let task = WorkerTask {
-        worker: 0,
-        run_id: context.run_id,
-        seed: trial_seed(context.plan.seed, context.trial),
-        bootstrap: context.system.bootstrap(),
-        client_id_prefix: context.system.prefix().to_owned(),
-        phases: phases.to_vec(),
-        tick_ns: TICK_NS,
-        streams: streams(case, context.topics, cap_bytes_per_s(case)),
-    };
-    let give_up = || context.must_end().map(LabError::from);
-    let mut event = |happened: WorkerEvent| {
-        let subject = item_name(case, happened.stream);
-        store_event(context, None, &happened.kind, &subject, &happened.detail).map(drop)
-    };
-    worker.prepare(task, PREPARE_DEADLINE, &give_up, &mut event)
-}
-
-/// Chooses T0, stores the trial's head and starts the worker. Returns T0.
-fn start(
-    context: &TrialContext<'_>,
-    case: &CasePlan,
-    phases: &[PhaseSpan],
-    worker: &mut Worker,
-) -> Result<u64, LabError> {
-    let t0_monotonic_ns = monotonic_ns() + T0_AHEAD_NS;
-    worker.send(&ToWorker::Start { t0_monotonic_ns })?;
-    context.store.trial_started(&TrialStart {
-        trial: context.trial,
-        number: context.number,
-        t0_unix_ns: unix_ns() + t0_monotonic_ns.saturating_sub(monotonic_ns()),
-        t0_monotonic_ns,
-        phases: phases.to_vec(),
-        streams: stream_infos(case, context.topics),
-        cluster: context.system.facts(),
-        command_lines: context.system.command_lines(),
-    })?;
-    Ok(t0_monotonic_ns)
-}
-
-/// Listens to one worker, reads the probes once a second and keeps the deadlines.
-struct Collector<'a> {
+/// A trial under way.
+struct Execution<'a> {
     context: &'a TrialContext<'a>,
-    case: &'a CasePlan,
-    phases: &'a [PhaseSpan],
+    inbox: Inbox,
+    workers: Vec<Worker>,
+    observer: Observer,
+    /// T0 on CLOCK_MONOTONIC, ns; 0 before it is chosen.
     t0_ns: u64,
-    sampler: Sampler,
+    phases: Vec<PhaseSpan>,
     live: LiveTally,
-    /// Instants of the next probe readings: whole seconds and the phases' ends.
-    next_probe_ns: u64,
-    /// When the last were read.
-    probed_ns: u64,
-    died: BTreeSet<String>,
-    /// Brokers of our own.
-    brokers: usize,
-    record: TrialRecord,
-    /// When the worker is ended if it does not end by itself.
+    /// Workers that have said their last word, or never will.
+    done: BTreeSet<u16>,
+    /// Processes of the system that have ended, those included that had before this trial: they are no event of it.
+    died: BTreeSet<Subject>,
+    /// When the workers are ended if they do not end by themselves, CLOCK_MONOTONIC, ns.
     deadline_ns: u64,
-    /// Why the worker was told to stop, if it was.
-    stopping: Option<Stopping>,
+    /// Why the workers were told to stop, if they were.
+    cut_short: Option<LabError>,
 }
 
-/// Why a worker is told to stop before its plan does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stopping {
-    /// Somebody asked for it.
-    Asked,
-    /// There is nobody left to send to, and nobody will come back.
-    NoBrokerLeft,
-    /// The target allows no more time.
-    TimeCap(TimeCap),
-}
-
-impl From<Stopping> for LabError {
-    fn from(stopping: Stopping) -> Self {
-        match stopping {
-            Stopping::Asked => Self::Interrupted,
-            Stopping::NoBrokerLeft => Self::NoBrokerLeft,
-            Stopping::TimeCap(cap) => cap.error(),
+impl<'a> Execution<'a> {
+    /// Starts the workers that the plan names, and the observer.
+    fn spawn(context: &'a TrialContext<'a>) -> Result<Self, LabError> {
+        let inbox = Inbox::default();
+        let hidden = context.secrets.variables();
+        let mut workers = Vec::new();
+        for planned in &context.trial.effective.workers {
+            let (exe, dir) = (context.self_exe, context.work_dir);
+            workers.push(Worker::spawn(exe, planned.worker, dir, &hidden, inbox.sender())?);
         }
-    }
-}
-
-impl<'a> Collector<'a> {
-    fn new(
-        context: &'a TrialContext<'a>,
-        case: &'a CasePlan,
-        phases: &'a [PhaseSpan],
-        t0_ns: u64,
-        worker_pid: u32,
-    ) -> Self {
-        let mut subjects = context.system.processes();
-        subjects.push(ProcessRef { subject: "worker-0".to_owned(), pid: worker_pid });
-        subjects.push(ProcessRef { subject: "kdyno".to_owned(), pid: std::process::id() });
-        let brokers = subjects.iter().filter(|process| is_broker(&process.subject)).count();
-        let end_ns = phases.last().map_or(0, |span| span.end_ns);
-        let streams = stream_infos(case, context.topics);
-        Self {
+        let mut processes = context.system.processes();
+        let of_worker = |worker: &Worker| ProcessRef { subject: subject_of(worker), pid: worker.pid() };
+        processes.extend(workers.iter().map(of_worker));
+        processes.push(ProcessRef { subject: Subject::Kdyno, pid: std::process::id() });
+        let observer = Observer::start(processes, context.may_go_on.clone(), inbox.sender())?;
+        Ok(Self {
             context,
-            case,
-            phases,
-            t0_ns,
-            sampler: Sampler::new(subjects, true),
-            live: LiveTally::new(&streams),
-            next_probe_ns: t0_ns,
-            probed_ns: 0,
-            died: BTreeSet::new(),
-            brokers,
-            record: TrialRecord {
-                phases: phases.to_vec(),
-                streams,
-                samples: Vec::new(),
-                probes: Vec::new(),
-                events: Vec::new(),
-                totals: Vec::new(),
-                cut_short: None,
-            },
-            deadline_ns: t0_ns + end_ns + OVERDUE_NS,
-            stopping: None,
-        }
-    }
-
-    /// Until the worker is done; returns why it ended early, if it did.
-    fn listen(
-        &mut self,
-        worker: &mut Worker,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Option<LabError>, LabError> {
-        loop {
-            self.obey_stop(worker);
-            self.probe_when_due(progress)?;
-            let now_ns = monotonic_ns();
-            if now_ns >= self.deadline_ns {
-                let overdue = LabError::WorkerOverdue { number: 0, seconds: OVERDUE_NS / SECOND_NS };
-                return Ok(Some(self.stopping.map_or(overdue, LabError::from)));
-            }
-            match worker.hear(LISTEN.min(until(self.next_probe_ns))) {
-                Heard::Nothing => {}
-                Heard::Message(FromWorker::Sample(sample)) => {
-                    self.live.add(&sample);
-                    self.context.store.sample(self.context.trial, (*sample).clone())?;
-                    self.record.samples.push(*sample);
-                }
-                Heard::Message(FromWorker::Event(happened)) => {
-                    let subject = item_name(self.case, happened.stream);
-                    self.event(happened.at_ns, &happened.kind, &subject, &happened.detail)?;
-                }
-                Heard::Message(FromWorker::Done(totals)) => {
-                    self.record.totals = totals;
-                    return Ok(self.stopping.map(LabError::from));
-                }
-                other => return Ok(Some(worker.gone(other))),
-            }
-        }
-    }
-
-    /// Stores what is left to be stored: the last readings, the worker's cost, the account.
-    fn close(mut self, worker: Worker, cut_short: Option<LabError>) -> Result<TrialRecord, LabError> {
-        if monotonic_ns() >= self.probed_ns + LAST_PROBE_NS {
-            self.read_probes()?;
-        }
-        let log = worker.log_path().to_owned();
-        // Only a worker that has said its last word is given time to end by itself.
-        let end = worker.finish(self.record.totals.is_empty());
-        let at_ns = relative_ns(monotonic_ns(), self.t0_ns);
-        self.keep_cost(at_ns, &end)?;
-        if !end.success {
-            self.event(at_ns, "worker-ended", "worker-0", &format!("worker 0 ended with {}", end.status))?;
-            crate::logs::keep(self.context.store, self.context.private, "worker-0", &log)?;
-        }
-        if let Some(reason) = &cut_short {
-            self.event(at_ns, event_kind::CUT_SHORT, "kdyno", &reason.to_string())?;
-        }
-        self.context.store.totals(self.context.trial, self.record.totals.clone())?;
-        self.record.cut_short = cut_short;
-        Ok(self.record)
-    }
-
-    /// The worker's processor time over its whole life: the tool's own cost.
-    fn keep_cost(&mut self, at_ns: i64, end: &WorkerEnd) -> Result<(), LabError> {
-        let Some((user_s, system_s)) = end.cpu_s else {
-            return Ok(());
-        };
-        let named = [(series::CPU_USER_S_AT_EXIT, user_s), (series::CPU_SYSTEM_S_AT_EXIT, system_s)];
-        let readings = named.map(|(series, value)| ProbeReading {
-            at_ns,
-            subject: "worker-0".to_owned(),
-            series: series.to_owned(),
-            value,
-        });
-        self.keep_probes(readings.to_vec())
-    }
-
-    /// Tells the worker to stop, once, when somebody asked for it, the time is over or no broker is left.
-    fn obey_stop(&mut self, worker: &mut Worker) {
-        if self.stopping.is_some() {
-            return;
-        }
-        let died = self.died.iter().filter(|subject| is_broker(subject)).count();
-        let none_left = (died > 0 && died == self.brokers).then_some(Stopping::NoBrokerLeft);
-        self.stopping = self.context.must_end().or(none_left);
-        if self.stopping.is_none() {
-            return;
-        }
-        self.deadline_ns = self.deadline_ns.min(monotonic_ns() + STOP_NS);
-        // A worker that cannot be told has closed its socket: the next thing heard says so.
-        let _ = worker.send(&ToWorker::Stop);
-    }
-
-    /// At each whole second and at each phase's end: readings, a look for dead processes, progress.
-    fn probe_when_due(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
-        let now_ns = monotonic_ns();
-        if now_ns < self.next_probe_ns {
-            return Ok(());
-        }
-        self.next_probe_ns = self.next_after(now_ns);
-        self.read_probes()?;
-        self.look_for_dead(progress)?;
-        if let Some(live) = self.live_at(now_ns) {
-            progress(Progress::Live(live));
-        }
-        Ok(())
-    }
-
-    /// A process of the system under test that has ended is an event, and the end of its log is kept; the
-    /// trial goes on.
-    fn look_for_dead(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
-        for (subject, how) in self.context.system.ended() {
-            if self.died.insert(subject.clone()) {
-                let at_ns = relative_ns(monotonic_ns(), self.t0_ns);
-                let detail = format!("{subject} ended in the middle of the trial: {how}");
-                self.event(at_ns, event_kind::PROCESS_DIED, &subject, &detail)?;
-                progress(Progress::Step(detail));
-                let tail = self.context.system.log_tail(&subject);
-                self.context.store.log(&subject, &tail.join("\n"))?;
-            }
-        }
-        Ok(())
-    }
-
-    /// The first whole second or phase end after `now_ns`.
-    fn next_after(&self, now_ns: u64) -> u64 {
-        let since_ns = now_ns.saturating_sub(self.t0_ns);
-        let second = (since_ns / SECOND_NS + 1) * SECOND_NS;
-        let ends = self.phases.iter().map(|span| span.end_ns);
-        let next = ends.filter(|end| *end > since_ns).fold(second, u64::min);
-        self.t0_ns + next
-    }
-
-    fn read_probes(&mut self) -> Result<(), LabError> {
-        self.probed_ns = monotonic_ns();
-        let readings = self.sampler.sample(relative_ns(self.probed_ns, self.t0_ns));
-        self.live.add_probes(&readings);
-        self.keep_probes(readings)
-    }
-
-    fn keep_probes(&mut self, readings: Vec<ProbeReading>) -> Result<(), LabError> {
-        self.context.store.probe(self.context.trial, readings.clone())?;
-        self.record.probes.extend(readings);
-        Ok(())
-    }
-
-    /// The state to show: figures of the second before the one that just ended, whose rows are surely here.
-    fn live_at(&self, now_ns: u64) -> Option<Live> {
-        let elapsed_ns = now_ns.checked_sub(self.t0_ns)?;
-        let shown_second = u32::try_from(elapsed_ns / SECOND_NS).ok()?.checked_sub(2)?;
-        let later = self.context.plan.order.iter().skip(self.context.number as usize + 1);
-        let later_ns: u64 = later
-            .filter_map(|trial| self.context.plan.cases.get(trial.case as usize))
-            .map(|case| case.phases.warmup_ns + case.phases.measure_ns)
-            .sum();
-        let phase = phase_at(self.phases, relative_ns(now_ns, self.t0_ns));
-        Some(Live {
-            trial: self.context.trial,
-            number: self.context.number,
-            of: u32::try_from(self.context.plan.order.len()).unwrap_or(u32::MAX),
-            label: self.case.label.clone(),
-            phase,
-            elapsed_ns,
-            remaining_ns: left_ns(&self.case.phases, phase, elapsed_ns) + later_ns,
-            figures: self.live.figures(shown_second),
-            brokers_cpu_percent: self.live.cpu_percent("broker-"),
-            workers_cpu_percent: self.live.cpu_percent("worker-"),
+            inbox,
+            workers,
+            observer,
+            t0_ns: 0,
+            phases: phase_spans(&context.trial.effective.phases, None),
+            live: LiveTally::default(),
+            done: BTreeSet::new(),
+            died: context.system.ended().into_keys().collect(),
+            deadline_ns: u64::MAX,
+            cut_short: None,
         })
     }
 
-    fn event(&mut self, at_ns: i64, kind: &str, subject: &str, detail: &str) -> Result<(), LabError> {
-        let event = store_event(self.context, Some(at_ns), kind, subject, detail)?;
-        self.record.events.push(event);
+    /// Hands the tasks over and waits for the barrier. What happens before T0 is an event without a place on the
+    /// trial's time line.
+    fn prepare(&mut self) -> Result<(), LabError> {
+        let secrets = self.context.secrets.of(&self.context.trial.effective);
+        for (worker, planned) in self.workers.iter_mut().zip(&self.context.trial.effective.workers) {
+            if !secrets.is_empty() {
+                worker.send_secrets(&secrets)?;
+            }
+            worker.send(&ToWorker::Prepare(Box::new(worker_task(self.context, planned))))?;
+        }
+        let mut waiting: BTreeSet<u16> = self.workers.iter().map(Worker::number).collect();
+        let end = Instant::now() + PREPARE_DEADLINE;
+        while let Some(&number) = waiting.first() {
+            match self.inbox.hear(end.saturating_duration_since(Instant::now())) {
+                Some(Heard::Worker(worker, WorkerNews::Message(FromWorker::Prepared))) => {
+                    waiting.remove(&worker);
+                }
+                Some(Heard::Worker(worker, WorkerNews::Message(FromWorker::Event(event)))) => {
+                    self.worker_event(worker, &event, None)?;
+                }
+                Some(Heard::Worker(worker, news)) => return Err(self.gone(worker, news)),
+                Some(Heard::Stop(stop)) => return Err(stop.into()),
+                Some(Heard::Probes(..) | Heard::Recent(_)) => {}
+                None => {
+                    return Err(LabError::WorkerNotPrepared { number, seconds: PREPARE_DEADLINE.as_secs() });
+                }
+            }
+        }
         Ok(())
     }
-}
 
-/// What the target allows to be produced.
-fn cap_bytes_per_s(case: &CasePlan) -> Option<u64> {
-    match &case.system {
-        SystemPlan::Attached(target) => target.caps.produce_bytes_per_s,
-        SystemPlan::Local(_) => None,
+    /// Chooses T0, stores the trial's head, announces the measure phase and starts all workers.
+    fn start(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+        let context = self.context;
+        self.tell_dead(None, progress)?;
+        let case = &context.trial.effective;
+        // A warm-up of fixed length ends when it always would have. Told before the start, it cannot come too late.
+        let measure_start_ns = case.phases.measure_start_ns();
+        self.tell_workers(&ToWorker::Measure { start_ns: measure_start_ns })?;
+        self.t0_ns = monotonic_ns() + T0_AHEAD_NS;
+        self.tell_workers(&ToWorker::Start { t0_monotonic_ns: self.t0_ns })?;
+        context.store.trial_started(&TrialStart {
+            trial: context.trial.clone(),
+            session: context.session,
+            t0_unix_ns: unix_ns() + self.t0_ns.saturating_sub(monotonic_ns()),
+            t0_monotonic_ns: self.t0_ns,
+            streams: task::stream_infos(context.trial, context.topics),
+            cluster: context.system.facts(),
+            command_lines: context.system.command_lines(),
+        })?;
+        self.observer.load_starts(self.t0_ns);
+        self.measure_begins(measure_start_ns)
+    }
+
+    fn tell_workers(&mut self, message: &ToWorker) -> Result<(), LabError> {
+        self.workers.iter_mut().try_for_each(|worker| worker.send(message))
+    }
+
+    /// Keeps where the phases lie, now that the workers have been told: for the store, the observer and the deadline.
+    fn measure_begins(&mut self, start_ns: u64) -> Result<(), LabError> {
+        self.phases = phase_spans(&self.context.trial.effective.phases, Some(start_ns));
+        self.context.store.phases(self.context.trial.id, &self.phases)?;
+        self.observer.phases_end(self.phases.iter().map(|span| span.end_ns).collect());
+        let end_ns = self.phases.last().map_or(0, |span| span.end_ns);
+        self.deadline_ns = self.t0_ns.saturating_add(end_ns).saturating_add(OVERDUE_NS);
+        Ok(())
+    }
+
+    /// Until every worker has said its last word, or the time for it is over.
+    fn listen(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+        while self.done.len() < self.workers.len() {
+            let Some(heard) = self.inbox.hear(until(self.deadline_ns)) else {
+                if monotonic_ns() < self.deadline_ns {
+                    continue;
+                }
+                let late = self.workers.iter().map(Worker::number).find(|number| !self.done.contains(number));
+                let overdue = LabError::WorkerOverdue {
+                    number: late.unwrap_or_default(),
+                    seconds: OVERDUE_NS / SECOND_NS,
+                };
+                self.cut_short.get_or_insert(overdue);
+                return Ok(());
+            };
+            match heard {
+                Heard::Worker(worker, news) => self.hear_worker(worker, news)?,
+                Heard::Probes(read_ns, readings) => {
+                    self.context.store.probe(self.context.trial.id, readings)?;
+                    self.look_for_dead(progress)?;
+                    self.ask_for_recent(read_ns)?;
+                }
+                Heard::Recent(evidence) => {
+                    if let Some(live) = self.live_at(monotonic_ns(), &evidence) {
+                        progress(Progress::Live(Box::new(live)));
+                    }
+                }
+                Heard::Stop(stop) => self.stop(stop.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn hear_worker(&mut self, worker: u16, news: WorkerNews) -> Result<(), LabError> {
+        let (store, trial) = (self.context.store, self.context.trial.id);
+        match news {
+            WorkerNews::Message(ref message)
+                if !task::has_own_rows(&self.context.trial.effective.workers, worker, message) =>
+            {
+                let detail = "sent rows of a stream that is not its own".to_owned();
+                self.done.insert(worker);
+                self.stop(LabError::WorkerGone { number: worker, detail });
+            }
+            WorkerNews::Message(FromWorker::Sample(sample)) => store.sample(trial, *sample)?,
+            WorkerNews::Message(FromWorker::Event(event)) => {
+                self.worker_event(worker, &event, Some(event.at_ns))?;
+            }
+            WorkerNews::Message(FromWorker::Done(totals)) => {
+                store.totals(trial, totals)?;
+                self.done.insert(worker);
+            }
+            // Its last word has been heard: that it ends now is as it should be.
+            WorkerNews::Closed if self.done.contains(&worker) => {}
+            other => {
+                let reason = self.gone(worker, other);
+                self.done.insert(worker);
+                self.stop(reason);
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the workers to stop, once; the first reason counts.
+    fn stop(&mut self, reason: LabError) {
+        if self.cut_short.is_some() {
+            return;
+        }
+        self.cut_short = Some(reason);
+        self.deadline_ns = self.deadline_ns.min(monotonic_ns() + STOP_NS);
+        for worker in &mut self.workers {
+            // A worker that cannot be told has closed its socket: the next thing heard of it says so.
+            let _ = worker.send(&ToWorker::Stop);
+        }
+    }
+
+    /// A process of the system under test that has ended is an event at `at_ns`, or before T0 one without a place on
+    /// the time line, and the end of its log is kept.
+    fn tell_dead(&mut self, at_ns: Option<i64>, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+        let system = self.context.system;
+        let when = if at_ns.is_some() { "in the middle of the trial" } else { "before the load began" };
+        for (subject, how) in system.ended() {
+            if self.died.insert(subject.clone()) {
+                let detail = format!("{subject} ended {when}: {how}");
+                self.event(at_ns, EventKind::ProcessDied, &subject, &detail)?;
+                progress(Progress::Step(detail));
+                self.context.store.log(&subject.to_string(), &system.log_tail(&subject).join("\n"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells which processes have ended; the trial goes on while a broker is left.
+    fn look_for_dead(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+        self.tell_dead(Some(relative_ns(monotonic_ns(), self.t0_ns)), progress)?;
+        let system = self.context.system;
+        let brokers = system.processes().iter().filter(|process| is_broker(&process.subject)).count();
+        let died = self.died.iter().filter(|subject| is_broker(subject)).count();
+        if died > 0 && died == brokers {
+            self.stop(Stop::NoBrokerLeft.into());
+        }
+        Ok(())
+    }
+
+    /// Asks the store for the newest rows; the answer comes through the inbox.
+    fn ask_for_recent(&mut self, now_ns: u64) -> Result<(), LabError> {
+        let second = u32::try_from(now_ns.saturating_sub(self.t0_ns) / SECOND_NS).unwrap_or(u32::MAX);
+        let inbox = self.inbox.sender();
+        // An inbox that is full has better things to tell than progress, and must not hold up the store.
+        let reply = Box::new(move |evidence| drop(inbox.try_send(Heard::Recent(Box::new(evidence)))));
+        Ok(self.context.store.recent(self.context.trial.id, second.saturating_sub(2 + RECENT_S), reply)?)
+    }
+
+    /// The state to show: figures of the second before the one that just ended, whose rows are surely there; `None`
+    /// before there is such a second.
+    fn live_at(&mut self, now_ns: u64, recent: &TrialEvidence) -> Option<Live> {
+        let elapsed_ns = now_ns.saturating_sub(self.t0_ns);
+        let second = u32::try_from(elapsed_ns / SECOND_NS).ok()?.checked_sub(2)?;
+        Some(Live {
+            trial: self.context.trial.id,
+            of: self.context.of,
+            label: self.context.trial.label.clone(),
+            phase: phase_at(&self.phases, relative_ns(now_ns, self.t0_ns)),
+            elapsed_ns,
+            remaining_ns: left_ns(&self.phases, elapsed_ns) + self.context.later_ns,
+            figures: self.live.figures(recent, second),
+        })
+    }
+
+    /// Stores what is left to be stored: who ended since the last reading, the last readings, the workers' cost, why it
+    /// ended early.
+    fn close(mut self, progress: &mut dyn FnMut(Progress)) -> Result<Option<LabError>, LabError> {
+        // Not a reason to end the trial early any more, for it has ended.
+        self.tell_dead(Some(relative_ns(monotonic_ns(), self.t0_ns)), progress)?;
+        let Self { context, inbox, workers, observer, t0_ns, done, cut_short, .. } = self;
+        observer.finish();
+        while let Some(heard) = inbox.hear(Duration::ZERO) {
+            if let Heard::Probes(_, readings) = heard {
+                context.store.probe(context.trial.id, readings)?;
+            }
+        }
+        for worker in workers {
+            let (subject, log) = (subject_of(&worker), worker.log_path().to_owned());
+            // Only a worker that has said its last word is given time to end by itself.
+            let is_done = cut_short.is_none() || done.contains(&worker.number());
+            let end = worker.finish(!is_done);
+            let at_ns = relative_ns(monotonic_ns(), t0_ns);
+            context.store.probe(context.trial.id, cost(at_ns, &subject, &end))?;
+            if !end.success {
+                let detail = format!("{subject} ended with {}", end.status);
+                store_event(context, Some(at_ns), EventKind::WorkerEnded, &subject, &detail)?;
+                crate::logs::keep(context.store, context.private, &subject, &log)?;
+            }
+        }
+        if let Some(reason) = &cut_short {
+            let at_ns = relative_ns(monotonic_ns(), t0_ns);
+            store_event(context, Some(at_ns), EventKind::CutShort, &Subject::Kdyno, &reason.to_string())?;
+        }
+        Ok(cut_short)
+    }
+
+    /// Keeps what the workers wrote to their standard error.
+    fn keep_logs(&self) -> Result<(), LabError> {
+        for worker in &self.workers {
+            crate::logs::keep(
+                self.context.store,
+                self.context.private,
+                &subject_of(worker),
+                worker.log_path(),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// What it means that this was heard of a worker where something else was due.
+    fn gone(&mut self, number: u16, news: WorkerNews) -> LabError {
+        match self.workers.iter_mut().find(|worker| worker.number() == number) {
+            Some(worker) => worker.gone(news),
+            None => LabError::WorkerGone { number, detail: "is none of this trial".to_owned() },
+        }
+    }
+
+    fn worker_event(&self, worker: u16, event: &WorkerEvent, at_ns: Option<i64>) -> Result<(), LabError> {
+        let planned = self.context.trial.effective.workers.iter().find(|planned| planned.worker == worker);
+        let share = planned.and_then(|planned| planned.shares.get(usize::from(event.stream?)));
+        let subject = share.map_or(Subject::Worker(worker), |share| Subject::Item(share.item.clone()));
+        self.event(at_ns, event.kind, &subject, &event.detail)
+    }
+
+    fn event(
+        &self,
+        at_ns: Option<i64>,
+        kind: EventKind,
+        subject: &Subject,
+        detail: &str,
+    ) -> Result<(), LabError> {
+        store_event(self.context, at_ns, kind, subject, detail)
     }
 }
 
-/// Whether a subject is a broker.
-fn is_broker(subject: &str) -> bool {
-    subject.starts_with("broker-")
+fn worker_task(context: &TrialContext<'_>, planned: &WorkerPlan) -> WorkerTask {
+    let case = &context.trial.effective;
+    WorkerTask {
+        worker: planned.worker,
+        run_id: context.run_id,
+        bootstrap: context.system.bootstrap(),
+        client_id_prefix: context.system.prefix().to_owned(),
+        phases: case.phases,
+        tick_ns: TICK_NS,
+        streams: task::streams(context.trial, planned, context.topics),
+    }
+}
+
+/// A worker's processor time over its whole life: the tool's own cost.
+fn cost(at_ns: i64, subject: &Subject, end: &WorkerEnd) -> Vec<ProbeReading> {
+    let Some((user_s, system_s)) = end.cpu_s else { return Vec::new() };
+    let named = [(series::CPU_USER_S_AT_EXIT, user_s), (series::CPU_SYSTEM_S_AT_EXIT, system_s)];
+    let reading = |(series, value): (&str, f64)| ProbeReading {
+        at_ns,
+        subject: subject.clone(),
+        series: series.to_owned(),
+        value,
+    };
+    named.map(reading).to_vec()
 }
 
 fn store_event(
     context: &TrialContext<'_>,
     at_ns: Option<i64>,
-    kind: &str,
-    subject: &str,
+    kind: EventKind,
+    subject: &Subject,
     detail: &str,
-) -> Result<Event, LabError> {
-    let event = Event {
-        at_unix_ns: unix_ns(),
-        at_ns,
-        kind: kind.to_owned(),
-        subject: subject.to_owned(),
-        detail: context.private.hide(detail),
-    };
-    context.store.event(Some(context.trial), event.clone())?;
-    Ok(event)
+) -> Result<(), LabError> {
+    let detail = context.private.hide(detail);
+    let event = Event { at_unix_ns: unix_ns(), at_ns, kind, subject: subject.clone(), detail };
+    Ok(context.store.event(Some(context.trial.id), event)?)
 }
 
-/// The load item a stream belongs to; the worker itself when it is none's.
-fn item_name(case: &CasePlan, stream: Option<u16>) -> String {
-    stream
-        .and_then(|stream| case.load.keys().nth(usize::from(stream)))
-        .map_or_else(|| "worker-0".to_owned(), Clone::clone)
+fn subject_of(worker: &Worker) -> Subject {
+    Subject::Worker(worker.number())
 }
 
-/// The streams as the run file keeps them.
-pub(crate) fn stream_infos(case: &CasePlan, topics: &BTreeMap<String, String>) -> Vec<StreamInfo> {
-    streams(case, topics, None)
-        .into_iter()
-        .zip(case.load.values())
-        .map(|(stream, item)| {
-            let (role, value_bytes) = match &item.role {
-                Role::Produce(produce) => (SeriesRole::Produce, produce.value_bytes),
-                Role::Consume(_) => (SeriesRole::Consume, 0),
-            };
-            StreamInfo {
-                stream: stream.stream,
-                name: stream.name,
-                topic: stream.topic,
-                role,
-                clients: stream.clients_total,
-                value_bytes,
-            }
-        })
-        .collect()
+fn is_broker(subject: &Subject) -> bool {
+    matches!(subject, Subject::Broker(_))
 }

@@ -1,12 +1,16 @@
-//! One worker: a child process of this same program, driven over a socket pair that is its standard input.
+//! One worker: a child process, driven over a socket pair that is its standard input. What it says goes to an inbox.
 //!
 //! The child ends by itself when the socket closes, so that no worker outlives kdyno, however kdyno ends. It
 //! is put into a process group of its own: a Ctrl-C at the terminal reaches kdyno alone, which then stops
 //! the worker in an orderly way.
 
+use crate::clock::monotonic_ns;
 use crate::error::LabError;
-use kdyno_load::framing::{read_frame, write_frame};
-use kdyno_model::worker::{FromWorker, PROTOCOL_VERSION, ToWorker, WorkerTask};
+use crate::inbox::{Heard, WorkerNews};
+use kdyno_load::framing::{check_hello, read_frame, write_frame, write_secrets};
+use kdyno_model::secret::Secret;
+use kdyno_model::worker::{FromWorker, ToWorker};
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
@@ -14,13 +18,8 @@ use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::thread::JoinHandle;
+use std::sync::mpsc::SyncSender;
 use std::time::{Duration, Instant};
-
-/// Messages between the reading thread and the collector. A worker sends a few per stream and second, so
-/// this many means that the collector stands still; then the worker's socket fills up, not our memory.
-const MESSAGES_MAX: usize = 4096;
 
 /// How long a child may take to say hello: it only has to be started by the operating system.
 const HELLO_DEADLINE: Duration = Duration::from_secs(20);
@@ -34,44 +33,40 @@ const EXIT_DEADLINE: Duration = Duration::from_secs(10);
 /// How often a child's end is looked for.
 const EXIT_POLL: Duration = Duration::from_millis(2);
 
-/// What the collector hears from a worker.
-#[derive(Debug)]
-pub(crate) enum Heard {
-    /// A message.
-    Message(FromWorker),
-    /// The worker's end of the socket is closed: it has ended.
-    Closed,
-    /// What arrived is no message of ours; nothing further is read.
-    Broken(String),
-    /// Nothing within the time given.
-    Nothing,
-}
-
 /// How a worker ended and what it cost.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct WorkerEnd {
+pub struct WorkerEnd {
     /// What the operating system says of it, e.g. `exit status: 0`, `signal: 9 (SIGKILL)`.
-    pub(crate) status: String,
+    pub status: String,
     /// Whether it ended with 0.
-    pub(crate) success: bool,
+    pub success: bool,
     /// User and system time of the whole process, seconds; `None` when it could not be read.
-    pub(crate) cpu_s: Option<(f64, f64)>,
+    pub cpu_s: Option<(f64, f64)>,
 }
 
 /// A running worker.
-pub(crate) struct Worker {
+#[derive(Debug)]
+pub struct Worker {
     number: u16,
     child: Child,
     socket: UnixStream,
-    heard: Receiver<Heard>,
-    reader: Option<JoinHandle<()>>,
     log: PathBuf,
     ended: Option<WorkerEnd>,
 }
 
 impl Worker {
-    /// Starts `self_exe worker`; what it writes to its standard error goes to a file in `work_dir`.
-    pub(crate) fn spawn(self_exe: &Path, number: u16, work_dir: &Path) -> Result<Self, LabError> {
+    /// Starts `self_exe worker`, hears its hello and has everything that it says from then on sent to `inbox`. What it
+    /// writes to its standard error goes to a file in `work_dir`. It does not inherit the environment variables `hidden`.
+    ///
+    /// # Errors
+    /// The program does not start, greets in another version or by another clock, or does not greet in time.
+    pub fn spawn(
+        self_exe: &Path,
+        number: u16,
+        work_dir: &Path,
+        hidden: &[String],
+        inbox: SyncSender<Heard>,
+    ) -> Result<Self, LabError> {
         let failed = |what: &str, source: std::io::Error| LabError::WorkerStart {
             number,
             what: what.to_owned(),
@@ -81,8 +76,13 @@ impl Worker {
         let log_file = File::create(&log).map_err(|e| failed("open its log", e))?;
         let (ours, theirs) = UnixStream::pair().map_err(|e| failed("make a socket pair", e))?;
         ours.set_write_timeout(Some(WRITE_DEADLINE)).map_err(|e| failed("set a deadline", e))?;
-        let incoming = ours.try_clone().map_err(|e| failed("share the socket", e))?;
-        let child = Command::new(self_exe)
+        let mut incoming = ours.try_clone().map_err(|e| failed("share the socket", e))?;
+        let spawned_ns = monotonic_ns();
+        let mut command = Command::new(self_exe);
+        for variable in hidden {
+            command.env_remove(variable);
+        }
+        let child = command
             .arg("worker")
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::null())
@@ -90,97 +90,96 @@ impl Worker {
             .process_group(0)
             .spawn()
             .map_err(|e| failed("start the program again", e))?;
-        let (sender, heard) = sync_channel(MESSAGES_MAX);
-        let reader = std::thread::Builder::new()
+        // It holds the worker's end of the socket, which must close when the worker does.
+        drop(command);
+        let mut worker = Self { number, child, socket: ours, log, ended: None };
+        worker.hear_hello(&mut incoming, spawned_ns)?;
+        std::thread::Builder::new()
             .name(format!("worker-{number}-reader"))
-            .spawn(move || read_all(incoming, &sender))
-            .map_err(|e| failed("start a thread", e));
-        let mut worker = Self { number, child, socket: ours, heard, reader: None, log, ended: None };
-        worker.reader = Some(reader?);
-        worker.expect_hello()?;
+            .spawn(move || read_all(number, incoming, &inbox))
+            .map_err(|e| failed("start a thread", e))?;
         Ok(worker)
     }
 
+    /// Its number.
+    pub fn number(&self) -> u16 {
+        self.number
+    }
+
     /// Process id, for the probes.
-    pub(crate) fn pid(&self) -> u32 {
+    pub fn pid(&self) -> u32 {
         self.child.id()
     }
 
     /// Sends one message.
-    pub(crate) fn send(&mut self, message: &ToWorker) -> Result<(), LabError> {
-        write_frame(&mut self.socket, message).map_err(|e| LabError::WorkerGone {
-            number: self.number,
-            detail: format!("could not be written to: {e}"),
-        })
+    ///
+    /// # Errors
+    /// The worker's end is closed, or it does not read.
+    pub fn send(&mut self, message: &ToWorker) -> Result<(), LabError> {
+        let written = write_frame(&mut self.socket, message);
+        written.map_err(|e| self.not_written(&e))
     }
 
-    /// The next thing heard, waiting no longer than `wait`.
-    pub(crate) fn hear(&self, wait: Duration) -> Heard {
-        match self.heard.recv_timeout(wait) {
-            Ok(heard) => heard,
-            Err(RecvTimeoutError::Timeout) => Heard::Nothing,
-            Err(RecvTimeoutError::Disconnected) => Heard::Closed,
-        }
+    /// Sends the values of secrets by name; before its task, once.
+    ///
+    /// # Errors
+    /// As [`Worker::send`].
+    pub(crate) fn send_secrets(&mut self, secrets: &BTreeMap<&str, &Secret>) -> Result<(), LabError> {
+        let written = write_secrets(&mut self.socket, secrets);
+        written.map_err(|e| self.not_written(&e))
     }
 
-    /// Hands the task over and waits until every client is connected. Events on the way go to `event`;
-    /// `give_up` is asked ten times a second and ends the wait with the reason it gives.
-    pub(crate) fn prepare(
-        &mut self,
-        task: WorkerTask,
-        deadline: Duration,
-        give_up: &dyn Fn() -> Option<LabError>,
-        event: &mut dyn FnMut(kdyno_model::worker::WorkerEvent) -> Result<(), LabError>,
-    ) -> Result<(), LabError> {
-        self.send(&ToWorker::Prepare(Box::new(task)))?;
-        let end = Instant::now() + deadline;
-        while Instant::now() < end {
-            if let Some(reason) = give_up() {
-                return Err(reason);
-            }
-            match self.hear(Duration::from_millis(100)) {
-                Heard::Message(FromWorker::Prepared) => return Ok(()),
-                Heard::Message(FromWorker::Event(happened)) => event(happened)?,
-                Heard::Nothing => {}
-                other => return Err(self.gone(other)),
-            }
-        }
-        Err(LabError::WorkerNotPrepared { number: self.number, seconds: deadline.as_secs() })
+    fn not_written(&self, error: &std::io::Error) -> LabError {
+        LabError::WorkerGone { number: self.number, detail: format!("could not be written to: {error}") }
     }
 
-    /// Ends the worker (at once when it does not end by itself in time) and says what it cost.
-    pub(crate) fn finish(mut self, at_once: bool) -> WorkerEnd {
+    /// Ends the worker (at once, or when it does not end by itself in time) and says what it cost.
+    pub fn finish(mut self, at_once: bool) -> WorkerEnd {
         let deadline = if at_once { Duration::ZERO } else { EXIT_DEADLINE };
         self.reap(deadline)
     }
 
     /// The file with what the worker wrote to its standard error.
-    pub(crate) fn log_path(&self) -> &Path {
+    pub fn log_path(&self) -> &Path {
         &self.log
     }
 
     /// What it means that this was heard where something else was due.
-    pub(crate) fn gone(&mut self, heard: Heard) -> LabError {
-        let detail = match heard {
-            Heard::Message(FromWorker::Failed { message }) => {
+    pub fn gone(&mut self, news: WorkerNews) -> LabError {
+        let detail = match news {
+            WorkerNews::Message(FromWorker::Failed { message }) => {
                 return LabError::WorkerFailed { number: self.number, message };
             }
-            Heard::Message(_) => "sent a message out of turn".to_owned(),
-            Heard::Broken(why) => format!("sent bytes that are no message: {why}"),
-            Heard::Closed | Heard::Nothing => format!("ended ({})", self.reap(EXIT_DEADLINE).status),
+            WorkerNews::Message(_) => "sent a message out of turn".to_owned(),
+            WorkerNews::Broken(why) => format!("sent bytes that are no message: {why}"),
+            WorkerNews::Closed => format!("ended ({})", self.reap(EXIT_DEADLINE).status),
         };
         LabError::WorkerGone { number: self.number, detail }
     }
 
-    fn expect_hello(&mut self) -> Result<(), LabError> {
-        match self.hear(HELLO_DEADLINE) {
-            Heard::Message(FromWorker::Hello { protocol }) if protocol == PROTOCOL_VERSION => Ok(()),
-            Heard::Message(FromWorker::Hello { protocol }) => Err(LabError::WorkerGone {
-                number: self.number,
-                detail: format!("speaks protocol {protocol}, this kdyno speaks {PROTOCOL_VERSION}"),
-            }),
-            other => Err(self.gone(other)),
-        }
+    /// The first message. Its clock must be this host's: read between our own two readings.
+    fn hear_hello(&mut self, incoming: &mut UnixStream, spawned_ns: u64) -> Result<(), LabError> {
+        let set = |deadline| incoming.set_read_timeout(deadline);
+        let failed =
+            |source| LabError::WorkerStart { number: self.number, what: "set a deadline".to_owned(), source };
+        set(Some(HELLO_DEADLINE)).map_err(failed)?;
+        let heard = read_frame::<FromWorker>(&mut &*incoming);
+        let heard_ns = monotonic_ns();
+        set(None).map_err(failed)?;
+        let detail = match news(heard) {
+            WorkerNews::Message(hello) => match check_hello(&hello, spawned_ns, heard_ns) {
+                Ok(()) => return Ok(()),
+                Err(_) if !matches!(hello, FromWorker::Hello { .. }) => {
+                    return Err(self.gone(WorkerNews::Message(hello)));
+                }
+                Err(why) => why,
+            },
+            WorkerNews::Broken(why) if why.is_empty() => {
+                format!("said nothing within {} s", HELLO_DEADLINE.as_secs())
+            }
+            other => return Err(self.gone(other)),
+        };
+        Err(LabError::WorkerGone { number: self.number, detail })
     }
 
     fn reap(&mut self, deadline: Duration) -> WorkerEnd {
@@ -194,7 +193,7 @@ impl Worker {
             exited_within(pid, EXIT_DEADLINE);
         }
         // The child is a zombie now: its times are final and still there to be read.
-        let cpu_s = cpu_seconds(pid);
+        let cpu_s = kdyno_testbed::process::cpu_seconds(pid);
         let status = self.child.wait();
         let _ = self.socket.shutdown(Shutdown::Both);
         let end = WorkerEnd {
@@ -209,42 +208,38 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // All three fail only when there is nothing left to end.
+        // All three fail only when there is nothing left to end. The reading thread ends with the socket.
         let _ = self.child.kill();
         let _ = self.child.wait();
         let _ = self.socket.shutdown(Shutdown::Both);
-        // The reader may wait for room in the channel: take what it still has until it hangs up.
-        while self.heard.recv_timeout(EXIT_DEADLINE).is_ok() {}
-        if let Some(reader) = self.reader.take() {
-            let _ = reader.join();
-        }
     }
 }
 
-/// Reads messages until the socket closes; the last thing sent is `Closed` or `Broken`.
-fn read_all(mut socket: UnixStream, sender: &SyncSender<Heard>) {
+/// Passes messages on until the socket closes or the inbox is gone; the last news is `Closed` or `Broken`.
+fn read_all(number: u16, mut socket: UnixStream, inbox: &SyncSender<Heard>) {
     loop {
-        let heard = match read_frame::<FromWorker>(&mut socket) {
-            Ok(Some(message)) => Heard::Message(message),
-            Ok(None) => Heard::Closed,
-            // A worker that is killed in the middle of a message is gone, not broken.
-            Err(e) if is_end(&e) => Heard::Closed,
-            Err(e) => Heard::Broken(e.to_string()),
-        };
-        let last = !matches!(heard, Heard::Message(_));
-        if sender.send(heard).is_err() || last {
+        let news = news(read_frame::<FromWorker>(&mut socket));
+        let is_last = !matches!(news, WorkerNews::Message(_));
+        if inbox.send(Heard::Worker(number, news)).is_err() || is_last {
             return;
         }
     }
 }
 
-fn is_end(error: &std::io::Error) -> bool {
-    use std::io::ErrorKind::{ConnectionReset, UnexpectedEof};
-    matches!(error.kind(), UnexpectedEof | ConnectionReset)
+fn news(read: std::io::Result<Option<FromWorker>>) -> WorkerNews {
+    use std::io::ErrorKind::{ConnectionReset, TimedOut, UnexpectedEof, WouldBlock};
+    match read {
+        Ok(Some(message)) => WorkerNews::Message(message),
+        Ok(None) => WorkerNews::Closed,
+        // A worker that is killed in the middle of a message is gone, not broken.
+        Err(e) if matches!(e.kind(), UnexpectedEof | ConnectionReset) => WorkerNews::Closed,
+        Err(e) if matches!(e.kind(), TimedOut | WouldBlock) => WorkerNews::Broken(String::new()),
+        Err(e) => WorkerNews::Broken(e.to_string()),
+    }
 }
 
 /// Waits for a child's end without collecting it; whether it ended in time.
-fn exited_within(pid: u32, deadline: Duration) -> bool {
+pub(crate) fn exited_within(pid: u32, deadline: Duration) -> bool {
     use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
     let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
         return true;
@@ -263,49 +258,25 @@ fn exited_within(pid: u32, deadline: Duration) -> bool {
     }
 }
 
-/// User and system time of a child from its start to its end, seconds. Waits for the end, no longer than
-/// `deadline`, and leaves the child to be collected; `None` when there is no such child.
-pub fn finished_cpu_seconds(pid: u32, deadline: Duration) -> Option<(f64, f64)> {
-    exited_within(pid, deadline);
-    cpu_seconds(pid)
-}
-
-/// User and system seconds of a process, from `/proc/PID/stat`.
-fn cpu_seconds(pid: u32) -> Option<(f64, f64)> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    parse_cpu_seconds(&stat, rustix::param::clock_ticks_per_second())
-}
-
-/// Fields 14 and 15 of a stat line; the name in field 2 may itself hold blanks and brackets.
-fn parse_cpu_seconds(stat: &str, ticks_per_s: u64) -> Option<(f64, f64)> {
-    let mut fields = stat.rsplit_once(')')?.1.split_ascii_whitespace().skip(11);
-    let mut seconds = || Some(fields.next()?.parse::<u64>().ok()? as f64 / ticks_per_s as f64);
-    Some((seconds()?, seconds()?))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_are_read_behind_a_name_with_brackets() {
-        let stat = "17 (a (b) c) Z 1 17 17 0 -1 4 5 6 7 8 250 50 0 0 20 0 1 0 99";
-        assert_eq!(parse_cpu_seconds(stat, 100), Some((2.5, 0.5)));
-        assert_eq!(parse_cpu_seconds("17 (a", 100), None);
-        assert_eq!(parse_cpu_seconds("17 (a) Z 1", 100), None);
-    }
+    use crate::inbox::Inbox;
 
     #[test]
     fn a_program_that_is_no_worker_is_an_error_and_leaves_no_process() {
         let dir = tempfile::tempdir().expect("temp dir");
-        let error = Worker::spawn(Path::new("/bin/true"), 0, dir.path()).err().expect("no hello");
-        assert!(error.to_string().contains("worker 0"), "{error}");
+        let inbox = Inbox::default();
+        let error =
+            Worker::spawn(Path::new("/bin/true"), 0, dir.path(), &[], inbox.sender()).expect_err("no hello");
+        assert!(error.to_string().contains("worker 0 ended (exit status: 0)"), "{error}");
     }
 
     #[test]
     fn a_missing_program_is_an_error() {
         let dir = tempfile::tempdir().expect("temp dir");
-        let error = Worker::spawn(Path::new("/nonexistent/kdyno"), 0, dir.path()).err();
-        assert!(matches!(error, Some(LabError::WorkerStart { .. })));
+        let inbox = Inbox::default();
+        let error = Worker::spawn(Path::new("/nonexistent/kdyno"), 0, dir.path(), &[], inbox.sender());
+        assert!(matches!(error, Err(LabError::WorkerStart { .. })));
     }
 }

@@ -1,6 +1,6 @@
 //! One producing client: its schedule, its buffer, its connections.
 
-use crate::connections_io::LinksIo;
+use crate::connections_io::ConnectionsIo;
 use crate::net::Net;
 use crate::payload::Payloads;
 use crate::record_times::{Admission, RecordTimes};
@@ -8,24 +8,24 @@ use crate::recorder::{BatchInstants, Recorder};
 use crate::schedule::{NEVER, Schedule};
 use crate::stream::{Clock, Events, StreamContext};
 use crate::token_bucket::TokenBucket;
-use kdyno_kafka::broker_connections::{self, LinkState};
-use kdyno_kafka::messages::m00_produce;
-use kdyno_kafka::producer::{Batch, FollowUp, Outcome, Producer, ProducerConfig, RecordShape, Token};
+use kdyno_kafka::broker_connections::ConnectionsConfig;
+use kdyno_kafka::client::Client;
+use kdyno_kafka::producer::{Batch, Outcome, Producer, ProducerClient, ProducerConfig, RecordShape};
 use kdyno_model::plan::{Fill, ProducePlan, Rate};
 use kdyno_model::sample::ClientTotals;
 
 /// Reason of a record that found no room in the buffer within `max.block.ms`.
 pub const MAX_BLOCK: &str = "max-block";
 
-/// Least time between two looks for batches past `delivery.timeout.ms`, ns.
-const EXPIRE_NS: u64 = 100_000_000;
-
 /// One producing client.
 #[derive(Debug)]
 pub struct ProduceClient {
-    /// Its connections.
-    pub io: LinksIo<Token>,
-    core: Option<Core>,
+    kafka: ProducerClient<RecordTimes>,
+    io: ConnectionsIo,
+    /// What its records carry; none before [`Self::prepare`].
+    payloads: Option<Payloads>,
+    outcomes: Vec<(Batch<RecordTimes>, Outcome)>,
+    retries: u64,
     schedule: Option<Schedule>,
     /// While the buffer is full: the schedule's place of what came due. `schedule` itself then stands at the
     /// first record that waits, so a backlog takes no memory however long it grows.
@@ -42,28 +42,20 @@ pub struct ProduceClient {
     first_ns: Option<u64>,
     last_ns: u64,
     records: u64,
-    expired_ns: u64,
     /// Room came free, or a request left, in a closed loop: another turn is due at once.
     wants_turn: bool,
-}
-
-/// What exists once the leaders are known.
-#[derive(Debug)]
-struct Core {
-    producer: Producer<RecordTimes>,
-    payloads: Payloads,
-    outcomes: Vec<(Batch<RecordTimes>, Outcome)>,
-    retries: u64,
 }
 
 impl ProduceClient {
     /// A client that is not connected.
     pub fn new(index: u32, plan: &ProducePlan, context: &StreamContext) -> Self {
         let settings = &plan.client;
-        let config = broker_connections::ConnectionsConfig {
+        let config = ConnectionsConfig {
             client_id: context.client_id(context.task.client_first + index),
-            topic: context.task.topic.clone(),
+            topics: vec![context.task.topic.clone()],
             bootstrap: context.bootstrap.clone(),
+            needs: ProducerClient::<RecordTimes>::NEEDS,
+            sessions: None,
             request_timeout_ns: settings.request_timeout_ns,
             retry_backoff_ns: settings.retry_backoff_ns,
             metadata_max_age_ns: settings.metadata_max_age_ns,
@@ -71,8 +63,11 @@ impl ProduceClient {
             frame_bytes_max: 16 << 20,
         };
         Self {
-            io: LinksIo::new(config, index as usize, context.task.client_count as usize),
-            core: None,
+            kafka: ProducerClient::new(config),
+            io: ConnectionsIo::new(index, &context.task),
+            payloads: None,
+            outcomes: Vec::new(),
+            retries: 0,
             schedule: None,
             due: None,
             backlog: 0,
@@ -85,26 +80,29 @@ impl ProduceClient {
             first_ns: None,
             last_ns: 0,
             records: 0,
-            expired_ns: 0,
             wants_turn: false,
         }
     }
 
+    /// Its connections, and what is sent over them.
+    pub fn kafka(&self) -> &ProducerClient<RecordTimes> {
+        &self.kafka
+    }
+
     /// Makes the client ready to take records.
-    pub fn prepare(
-        &mut self,
-        config: ProducerConfig,
-        shape: RecordShape,
-        partitions: usize,
-        payloads: Payloads,
-    ) {
-        let producer = Producer::new(config, shape, partitions);
-        self.core = Some(Core { producer, payloads, outcomes: Vec::new(), retries: 0 });
+    pub fn prepare(&mut self, config: ProducerConfig, shape: RecordShape, payloads: Payloads) {
+        self.kafka.prepare(config, shape);
+        self.payloads = Some(payloads);
     }
 
     /// Open loop: the intended instants, relative to T0.
     pub fn set_schedule(&mut self, schedule: Schedule) {
         self.schedule = Some(schedule);
+    }
+
+    /// The measure phase begins so much later than T0, ns.
+    pub fn measure_begins(&mut self, start_ns: u64) {
+        self.schedule.iter_mut().chain(&mut self.due).for_each(|schedule| schedule.measure_begins(start_ns));
     }
 
     /// This client's share of a limit on the item's records.
@@ -121,20 +119,20 @@ impl ProduceClient {
 
     /// Whether nothing waits and nothing is in flight.
     pub fn is_idle(&self) -> bool {
-        self.backlog == 0 && self.core.as_ref().is_none_or(|core| core.producer.is_idle())
+        self.backlog == 0 && self.kafka.producer().is_none_or(Producer::is_idle)
     }
 
     /// Closed loop: takes as many records as there is room for.
     pub fn admit_at_once(&mut self, now_ns: u64, clock: Clock, recorder: &mut Recorder) {
         self.wants_turn = false;
-        let Some(core) = &mut self.core else { return };
+        let Some(producer) = self.kafka.producer_mut() else { return };
         let is_limited = now_ns >= clock.measure_ns;
         let limit = if is_limited { self.limit_left.unwrap_or(u64::MAX) } else { u64::MAX };
         if now_ns < clock.t0_ns || now_ns >= clock.load_end_ns || limit == 0 {
             return;
         }
-        let taken = core.producer.admit(limit, now_ns, |marks, count| {
-            marks.push_run(count, now_ns, Admission::AtOnce);
+        let taken = producer.admit(limit, now_ns, |times, count| {
+            times.push_run(count, now_ns, Admission::AtOnce);
         });
         if taken > 0 {
             self.first_ns.get_or_insert(now_ns);
@@ -150,8 +148,8 @@ impl ProduceClient {
     pub fn release_due(&mut self, now_ns: u64, clock: Clock, recorder: &mut Recorder) {
         self.wants_turn = false;
         while self.due.is_none() {
-            let Some(core) = &mut self.core else { return };
-            let room = core.producer.sure_room();
+            let Some(producer) = self.kafka.producer_mut() else { return };
+            let room = producer.sure_room();
             if room == 0 {
                 // From here on the schedule stays at the first record that waits.
                 self.due = self.schedule.clone();
@@ -171,7 +169,7 @@ impl ProduceClient {
                 return;
             }
             self.first_ns.get_or_insert(now_ns);
-            admit_scratch(core, &self.scratch, now_ns, Admission::OnTick);
+            admit_scratch(producer, &self.scratch, now_ns, Admission::OnTick);
         }
         if let Some(due) = &mut self.due {
             while let Some(t0) = next_due(due, now_ns, clock, &mut self.limit_left) {
@@ -186,7 +184,9 @@ impl ProduceClient {
     pub fn admit_backlog(&mut self, now_ns: u64, clock: Clock, recorder: &mut Recorder) {
         self.wants_turn = false;
         let (t0_ns, since_ns) = (clock.t0_ns, self.full_ns);
-        let (Some(core), Some(schedule)) = (&mut self.core, &mut self.schedule) else { return };
+        let (Some(producer), Some(schedule)) = (self.kafka.producer_mut(), &mut self.schedule) else {
+            return;
+        };
         if self.due.is_none() {
             return;
         }
@@ -196,7 +196,7 @@ impl ProduceClient {
             self.backlog -= 1;
         }
         while self.backlog > 0 {
-            let count = core.producer.sure_room().min(self.backlog);
+            let count = producer.sure_room().min(self.backlog);
             if count == 0 {
                 return;
             }
@@ -209,7 +209,7 @@ impl ProduceClient {
             }
             self.first_ns.get_or_insert(now_ns);
             self.backlog -= count;
-            admit_scratch(core, &self.scratch, now_ns, Admission::Blocked { since_ns });
+            admit_scratch(producer, &self.scratch, now_ns, Admission::Blocked { since_ns });
         }
         self.due = None;
     }
@@ -222,38 +222,20 @@ impl ProduceClient {
         (!is_over).then_some(at)
     }
 
-    /// A connection has something to say.
+    /// A connection has something to read, or takes writes again.
     pub fn on_ready(
         &mut self,
-        link: usize,
+        connection: usize,
         is_writable: bool,
         net: &mut dyn Net,
         recorder: Option<&mut Recorder>,
-        events: &mut Events,
     ) {
-        let Some(recorder) = recorder else {
-            self.io.on_ready(link, is_writable, net, events, |_, _, _, _| Ok(()));
-            return;
-        };
-        let Some(core) = &mut self.core else { return };
-        let version = produce_version(&self.io, link);
         let now_ns = net.now_ns();
-        let mut refresh = false;
-        self.io.on_ready(link, is_writable, net, events, |token, asked, frame, received_ns| {
-            let body = broker_connections::body(frame, m00_produce::API_KEY, version)?;
-            let FollowUp { refresh_metadata, batches } =
-                core.producer.on_reply(token, version, body, asked.written_ns, received_ns)?;
-            recorder.request(received_ns, batches, asked.bytes as u64);
-            refresh |= refresh_metadata;
-            Ok(())
-        });
-        if refresh {
-            self.io.links.want_metadata();
+        self.io.on_ready(&mut self.kafka, connection, is_writable, net);
+        self.kafka.retry_lost(now_ns);
+        if let Some(recorder) = recorder {
+            self.settle(net.now_ns(), recorder);
         }
-        for token in self.io.take_lost() {
-            core.producer.on_lost(token, now_ns);
-        }
-        self.settle(net.now_ns(), recorder);
     }
 
     /// Sends what is ready and allowed, keeps the connections up.
@@ -266,79 +248,68 @@ impl ProduceClient {
         recorder: Option<&mut Recorder>,
         events: &mut Events,
     ) {
-        self.io.keep_up(net, now_ns, events);
-        let (Some(core), Some(recorder)) = (&mut self.core, recorder) else {
-            self.io.flush_all(net, events);
-            return;
+        self.io.keep_up(&mut self.kafka, net, now_ns, events);
+        let (Some(payloads), Some(recorder)) = (&mut self.payloads, recorder) else {
+            return self.io.flush_all(self.kafka.connections_mut(), net);
         };
-        for token in self.io.take_lost() {
-            core.producer.on_lost(token, now_ns);
-        }
-        if now_ns >= self.expired_ns + EXPIRE_NS {
-            self.expired_ns = now_ns;
-            // What gave up has freed its room, which a closed loop fills at once.
-            self.wants_turn |= core.producer.expire(now_ns);
-        }
+        self.kafka.retry_lost(now_ns);
+        // What gave up has freed its room, which a closed loop fills at once.
+        self.wants_turn |= self.kafka.expire(now_ns);
         let mut has_sent = false;
-        for link in 0..self.io.links.links().len() {
-            if self.io.links.links()[link].state != LinkState::Up {
-                self.io.flush(link, net, events);
+        for connection in 0..self.kafka.connections().count() {
+            if !self.kafka.connections().is_up(connection) {
+                self.io.flush(self.kafka.connections_mut(), connection, net);
                 continue;
             }
-            let version = produce_version(&self.io, link);
             while token_bucket.opens_ns(now_ns) <= now_ns {
-                let (links, payloads) = (&mut self.io.links, &mut core.payloads);
-                let (connection, leads) = links.connection_and_leads(link);
-                let records =
-                    core.producer.send_ready(connection, version, now_ns, is_flushing, leads, payloads);
+                let records = self.kafka.send_ready(connection, now_ns, is_flushing, payloads);
                 if records == 0 {
                     break;
                 }
                 token_bucket.take(records * u64::from(self.value_bytes));
                 has_sent = true;
             }
-            self.io.flush(link, net, events);
-            while let Some(request) = self.io.links.link_mut(link).connection.take_unanswered() {
-                let broker_connections::RequestKind::User(token) = request.token else { continue };
-                let written_ns = request.written_ns.unwrap_or(now_ns);
-                let follow_up = core.producer.on_written(token, written_ns);
-                recorder.request(written_ns, follow_up.batches, request.bytes as u64);
-                self.wants_turn = self.schedule.is_none() || self.backlog > 0;
+            self.io.flush(self.kafka.connections_mut(), connection, net);
+            if self.kafka.finish_unanswered(connection) {
+                self.wants_turn |= self.schedule.is_none() || self.backlog > 0;
             }
         }
         self.wants_turn |= has_sent && self.fill_in_flight;
-        for token in self.io.take_lost() {
-            core.producer.on_lost(token, now_ns);
-        }
+        self.kafka.retry_lost(now_ns);
         self.settle(net.now_ns(), recorder);
     }
 
     /// Records the outcomes known by now.
     fn settle(&mut self, known_ns: u64, recorder: &mut Recorder) {
-        let Some(core) = &mut self.core else { return };
-        core.producer.take_outcomes(&mut core.outcomes);
-        for (mut batch, outcome) in core.outcomes.drain(..) {
+        for request in self.kafka.take_finished() {
+            recorder.request(request.at_ns, request.batches, request.bytes as u64);
+        }
+        let (Some(producer), Some(payloads)) = (self.kafka.producer_mut(), &mut self.payloads) else {
+            return;
+        };
+        producer.take_outcomes(&mut self.outcomes);
+        for (mut batch, outcome) in self.outcomes.drain(..) {
             match outcome {
                 Outcome::Acknowledged { written_ns, received_ns } => {
                     let sealed_ns = batch.sealed_ns.unwrap_or(written_ns);
                     let instants = BatchInstants { sealed_ns, written_ns, received_ns, known_ns };
-                    recorder.acknowledged(&batch.marks, instants, self.value_bytes);
+                    recorder.acknowledged(&batch.user_data, instants, self.value_bytes);
                     self.records += u64::from(batch.count);
                 }
                 Outcome::Failed { reason } => {
-                    for t0 in batch.marks.each_intended_ns() {
+                    for t0 in batch.user_data.each_intended_ns() {
                         recorder.failed(t0, 1, reason);
                     }
                 }
             }
             self.last_ns = known_ns;
-            batch.marks.clear();
-            core.producer.recycle(batch, &mut core.payloads);
+            batch.user_data.clear();
+            producer.recycle(batch, payloads);
         }
-        let retries = core.producer.retries();
-        if retries > core.retries {
-            recorder.retried(known_ns, retries - core.retries);
-            core.retries = retries;
+        let retries = producer.retries();
+        if retries > self.retries {
+            recorder.retried(known_ns, retries - self.retries);
+            self.retries = retries;
         }
     }
 
@@ -348,19 +319,8 @@ impl ProduceClient {
         if self.wants_turn {
             return Some(0);
         }
-        let io = self.io.next_deadline();
-        let producer = self.core.as_ref().and_then(|core| {
-            let in_flight_max = core.producer.config().in_flight_max as usize;
-            let cannot = |partition| match self.io.links.leader_link(partition) {
-                Some(link) => self.io.links.links()[link].connection.in_flight() >= in_flight_max,
-                None => true,
-            };
-            let ready = core.producer.next_ready(is_flushing, cannot).map(|at| at.max(opens_ns));
-            let expiry = core.producer.next_expiry().map(|at| at.max(self.expired_ns + EXPIRE_NS));
-            ready.into_iter().chain(expiry).min()
-        });
-        let blocked = (self.backlog > 0).then(|| self.expired_ns + EXPIRE_NS);
-        io.into_iter().chain(producer).chain(blocked).min()
+        let blocked = (self.backlog > 0).then(|| self.kafka.next_look_ns());
+        self.kafka.next_deadline(is_flushing, opens_ns).into_iter().chain(blocked).min()
     }
 
     /// Ends: what is open is unresolved.
@@ -371,8 +331,8 @@ impl ProduceClient {
                 schedule.advance();
             }
         }
-        for batch in self.core.into_iter().flat_map(|core| core.producer.into_unresolved()) {
-            for t0 in batch.marks.each_intended_ns() {
+        for batch in self.kafka.into_producer().into_iter().flat_map(Producer::into_unresolved) {
+            for t0 in batch.user_data.each_intended_ns() {
                 recorder.unresolved(t0, 1);
             }
         }
@@ -396,18 +356,18 @@ fn next_due(schedule: &mut Schedule, now_ns: u64, clock: Clock, limit_left: &mut
     Some(t0)
 }
 
-fn admit_scratch(core: &mut Core, intended_ns: &[u64], now_ns: u64, handed: Admission) {
+fn admit_scratch(
+    producer: &mut Producer<RecordTimes>,
+    intended_ns: &[u64],
+    now_ns: u64,
+    admission: Admission,
+) {
     let mut rest = intended_ns;
-    let taken = core.producer.admit(intended_ns.len() as u64, now_ns, |marks, count| {
+    let taken = producer.admit(intended_ns.len() as u64, now_ns, |times, count| {
         let (mine, others) = rest.split_at(count as usize);
         rest = others;
-        marks.push_run(count, now_ns, handed);
-        marks.intended_ns.extend_from_slice(mine);
+        times.push_run(count, now_ns, admission);
+        times.intended_ns.extend_from_slice(mine);
     });
     debug_assert_eq!(taken, intended_ns.len() as u64, "sure_room promised room for each of them");
-}
-
-fn produce_version(io: &LinksIo<Token>, link: usize) -> i16 {
-    let range = m00_produce::VERSION_MIN..=m00_produce::VERSION_MAX;
-    io.version(link, m00_produce::API_KEY, range).unwrap_or(m00_produce::VERSION_MIN)
 }

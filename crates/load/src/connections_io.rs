@@ -1,214 +1,208 @@
-//! Moves bytes between a client's links and the net.
+//! Moves bytes between a client's connections and the net, and tells the timeline what happened to them.
 
 use crate::net::{ConnectionId, Net};
 use crate::stream::Events;
-use kdyno_kafka::broker_connections::{BrokerConnections, ConnectionsConfig, LinkEvent, LinkState};
-use kdyno_kafka::connection::WRITE_SLICES_MAX;
-use kdyno_kafka::wire::WireError;
+use kdyno_kafka::broker_connections::{BrokerConnections, ConnectionEvent, ConnectionState};
+use kdyno_kafka::client::Client;
+use kdyno_kafka::connection::{ConnectionError, WRITE_SLICES_MAX};
+use kdyno_model::event::EventKind;
+use kdyno_model::worker::StreamTask;
 use std::io::{self, IoSlice};
-use std::ops::RangeInclusive;
 
-/// What is known of the request a reply belongs to.
-#[derive(Debug, Clone, Copy)]
-pub struct AskedFacts {
-    /// When its last byte was written, ns.
-    pub written_ns: u64,
-    /// Its size as written.
-    pub bytes: usize,
-}
-
-/// What is kept of a link's socket.
-#[derive(Debug, Clone, Copy, Default)]
-struct IoState {
-    /// It took no more at the last write.
-    is_blocked: bool,
-    /// It was told that the broker cannot be reached; each further attempt that fails is no news.
-    is_out_of_reach: bool,
-}
-
-/// A client's links with what is needed to move their bytes.
+/// The sockets of one client, by the numbers of its connections.
 #[derive(Debug)]
-pub struct LinksIo<T> {
-    /// The links.
-    pub links: BrokerConnections<T>,
+pub struct ConnectionsIo {
     client: usize,
     clients: usize,
-    /// Per link.
-    states: Vec<IoState>,
-    /// Requests whose connection is gone.
-    lost: Vec<T>,
+    /// The client's number among all of the load item's, on whichever worker they are.
+    number: u32,
+    /// Per connection: its socket took no more at the last write.
+    is_blocked: Vec<bool>,
 }
 
-impl<T> LinksIo<T> {
-    /// BrokerConnections of client `client` of `clients` on this stream.
-    pub fn new(config: ConnectionsConfig, client: usize, clients: usize) -> Self {
-        Self { links: BrokerConnections::new(config), client, clients, states: Vec::new(), lost: Vec::new() }
+impl ConnectionsIo {
+    /// Sockets of client `index` of those that this stream has.
+    pub fn new(index: u32, task: &StreamTask) -> Self {
+        Self {
+            client: index as usize,
+            clients: task.client_count as usize,
+            number: task.client_first + index,
+            is_blocked: Vec::new(),
+        }
     }
 
-    fn id(&self, link: usize) -> ConnectionId {
-        link * self.clients + self.client
-    }
-
-    /// Requests whose connection was lost, since the last call.
-    pub fn take_lost(&mut self) -> Vec<T> {
-        std::mem::take(&mut self.lost)
-    }
-
-    /// Negotiated version of an API on a link.
-    pub fn version(&self, link: usize, api_key: i16, range: RangeInclusive<i16>) -> Option<i16> {
-        self.links.links()[link].versions.negotiate(api_key, range).ok()
+    fn id(&self, connection: usize) -> ConnectionId {
+        connection * self.clients + self.client
     }
 
     /// Connects what is due, asks for metadata, gives up on what is late.
-    pub fn keep_up(&mut self, net: &mut dyn Net, now_ns: u64, events: &mut Events) {
-        while let Some(link) = self.links.to_connect(now_ns) {
-            let (host, port) = (self.links.links()[link].host.clone(), self.links.links()[link].port);
-            if let Err(error) = net.connect(self.id(link), &host, port) {
-                self.close(link, net, events, &error.to_string());
+    pub fn keep_up<C: Client>(
+        &mut self,
+        client: &mut C,
+        net: &mut dyn Net,
+        now_ns: u64,
+        events: &mut Events,
+    ) {
+        let connections = client.connections_mut();
+        while let Some(connection) = connections.to_connect(now_ns) {
+            let (host, port) = connections.address(connection);
+            if let Err(error) = net.connect(self.id(connection), host, port) {
+                self.close(connections, connection, net, error.into());
             }
         }
-        while let Some((link, error)) = self.links.timed_out(now_ns) {
-            self.close(link, net, events, &error.to_string());
+        while let Some((connection, error)) = connections.timed_out(now_ns) {
+            self.close(connections, connection, net, error);
         }
-        while let Some(link) = self.links.take_surplus() {
-            net.close(self.id(link));
+        while let Some(connection) = connections.take_surplus() {
+            net.close(self.id(connection));
         }
-        self.links.poll(now_ns);
-        for event in self.links.take_events() {
-            match event {
-                LinkEvent::LeaderMoved { partition, from, to } => events.push(
-                    now_ns,
-                    "leader-moved",
-                    format!("partition {partition} is led by broker {to} now, by {from} before"),
-                ),
-                LinkEvent::MetadataError { error } => {
-                    events.push(now_ns, "metadata-error", format!("asking for the leaders failed: {error}"));
-                }
+        connections.poll(now_ns);
+        for (at_ns, event) in connections.take_events() {
+            let (kind, detail) = self.told(event);
+            events.push(at_ns, kind, detail);
+        }
+    }
+
+    /// An event's kind and detail.
+    fn told(&self, event: ConnectionEvent) -> (EventKind, String) {
+        let client = self.number;
+        match event {
+            ConnectionEvent::Unreachable { key, why } => (
+                EventKind::Unreachable,
+                format!("client {client}: {key} cannot be reached, trying on: {why}"),
+            ),
+            ConnectionEvent::Disconnected { key, why } => {
+                (EventKind::Disconnected, format!("client {client}: the connection to {key} ended: {why}"))
+            }
+            ConnectionEvent::Refused { key, refusal } => {
+                (EventKind::Refused, format!("client {client}: {key} is not tried again: {refusal}"))
+            }
+            ConnectionEvent::LeaderMoved { partition, from, to, .. } => (
+                EventKind::LeaderMoved,
+                format!("partition {partition} is led by broker {to} now, by {from} before"),
+            ),
+            ConnectionEvent::MetadataError { error, .. } => {
+                (EventKind::MetadataError, format!("asking for the leaders failed: {error}"))
             }
         }
     }
 
-    /// Reads what is there and hands each of the user's replies to `each`: token, facts, frame, instant read.
-    pub fn on_ready(
+    /// Reads what is there; after each read the client takes in what it completes.
+    pub fn on_ready<C: Client>(
         &mut self,
-        link: usize,
+        client: &mut C,
+        connection: usize,
         is_writable: bool,
         net: &mut dyn Net,
-        events: &mut Events,
-        mut each: impl FnMut(T, AskedFacts, &[u8], u64) -> Result<(), WireError>,
     ) {
-        if link >= self.links.links().len() || !self.is_open(link, net, events) {
+        let connections = client.connections_mut();
+        if connection >= connections.count() || !self.is_open(connections, connection, net) {
             return;
         }
         if is_writable {
-            self.state(link).is_blocked = false;
+            *self.blocked(connection) = false;
         }
-        let id = self.id(link);
+        if let Err(error) = self.read(client, connection, net) {
+            self.close(client.connections_mut(), connection, net, error);
+        }
+    }
+
+    fn read<C: Client>(
+        &self,
+        client: &mut C,
+        connection: usize,
+        net: &mut dyn Net,
+    ) -> Result<(), ConnectionError> {
         loop {
-            let space = self.links.link_mut(link).connection.input_space();
-            match net.read(id, space) {
-                Ok(0) => return self.close(link, net, events, "the broker closed the connection"),
+            let queues = client.connections_mut().connection_mut(connection);
+            match net.read(self.id(connection), queues.input_space()) {
+                Ok(0) => return Err(ConnectionError::Closed),
                 Ok(bytes) => {
-                    self.links.link_mut(link).connection.advance_read(bytes);
-                    let now_ns = net.now_ns();
-                    let received = self.links.receive(link, now_ns, |token, written_ns, bytes, frame| {
-                        each(token, AskedFacts { written_ns, bytes }, frame, now_ns)
-                    });
-                    if let Err(error) = received {
-                        return self.close(link, net, events, &error.to_string());
-                    }
+                    queues.advance_read(bytes)?;
+                    client.receive(connection, net.now_ns())?;
                 }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return self.close(link, net, events, &error.to_string()),
+                Err(error) => return Err(error.into()),
             }
         }
     }
 
-    fn is_open(&mut self, link: usize, net: &mut dyn Net, events: &mut Events) -> bool {
-        match self.links.links()[link].state {
-            LinkState::Down { .. } => false,
-            LinkState::Handshake | LinkState::Up => true,
-            LinkState::Connecting { .. } => match net.finish_connect(self.id(link)) {
-                Ok(true) => {
-                    self.links.on_connected(link, net.now_ns());
-                    self.flush(link, net, events);
-                    true
-                }
-                Ok(false) => false,
-                Err(error) => {
-                    self.close(link, net, events, &error.to_string());
-                    false
-                }
-            },
+    fn is_open<T>(
+        &mut self,
+        connections: &mut BrokerConnections<T>,
+        connection: usize,
+        net: &mut dyn Net,
+    ) -> bool {
+        match connections.state(connection) {
+            ConnectionState::Down { .. } | ConnectionState::Refused => return false,
+            ConnectionState::Open => return true,
+            ConnectionState::Connecting { .. } => {}
+        }
+        let opened = match net.finish_connect(self.id(connection)) {
+            Ok(true) => connections.on_connected(connection, net.now_ns()),
+            Ok(false) => return false,
+            Err(error) => Err(error.into()),
+        };
+        match opened {
+            Ok(()) => self.flush(connections, connection, net),
+            Err(error) => self.close(connections, connection, net, error),
+        }
+        connections.state(connection) == ConnectionState::Open
+    }
+
+    /// Writes what is queued on every connection.
+    pub fn flush_all<T>(&mut self, connections: &mut BrokerConnections<T>, net: &mut dyn Net) {
+        for connection in 0..connections.count() {
+            self.flush(connections, connection, net);
         }
     }
 
-    /// Writes what is queued on every link.
-    pub fn flush_all(&mut self, net: &mut dyn Net, events: &mut Events) {
-        for link in 0..self.links.links().len() {
-            self.flush(link, net, events);
-        }
-    }
-
-    /// Writes what is queued on a link, as far as its socket takes it.
-    pub fn flush(&mut self, link: usize, net: &mut dyn Net, events: &mut Events) {
-        if self.state(link).is_blocked
-            || matches!(self.links.links()[link].state, LinkState::Down { .. } | LinkState::Connecting { .. })
-        {
+    /// Writes what is queued on a connection, as far as its socket takes it.
+    pub fn flush<T>(&mut self, connections: &mut BrokerConnections<T>, connection: usize, net: &mut dyn Net) {
+        if *self.blocked(connection) || connections.state(connection) != ConnectionState::Open {
             return;
         }
-        let id = self.id(link);
+        let id = self.id(connection);
+        let queues = connections.connection_mut(connection);
         loop {
-            let connection = &mut self.links.link_mut(link).connection;
             let mut slices = [IoSlice::new(&[]); WRITE_SLICES_MAX];
-            let count = connection.write_slices(&mut slices);
+            let count = queues.write_slices(&mut slices);
             if count == 0 {
                 return;
             }
             match net.write(id, &slices[..count]) {
                 Ok(bytes) => {
-                    if connection.advance_written(bytes) {
-                        connection.stamp_written(net.now_ns());
+                    if queues.advance_written(bytes) {
+                        queues.stamp_written(net.now_ns());
                     }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    self.state(link).is_blocked = true;
+                    *self.blocked(connection) = true;
                     return;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return self.close(link, net, events, &error.to_string()),
+                Err(error) => return self.close(connections, connection, net, error.into()),
             }
         }
     }
 
-    fn close(&mut self, link: usize, net: &mut dyn Net, events: &mut Events, why: &str) {
-        let now_ns = net.now_ns();
-        net.close(self.id(link));
-        let closed = &self.links.links()[link];
-        // Without its address: the names of a user's hosts are not for the run file.
-        let who = closed.broker.map_or_else(|| "a bootstrap broker".to_owned(), |id| format!("broker {id}"));
-        let is_out_of_reach = matches!(closed.state, LinkState::Down { .. } | LinkState::Connecting { .. });
-        let before = std::mem::replace(self.state(link), IoState { is_blocked: false, is_out_of_reach });
-        if is_out_of_reach && !before.is_out_of_reach {
-            let detail = format!("client {}: {who} cannot be reached, trying on: {why}", self.client);
-            events.push(now_ns, "unreachable", detail);
-        } else if !is_out_of_reach {
-            let detail = format!("client {}: the connection to {who} ended: {why}", self.client);
-            events.push(now_ns, "disconnected", detail);
-        }
-        self.lost.extend(self.links.on_closed(link, now_ns));
+    fn close<T>(
+        &mut self,
+        connections: &mut BrokerConnections<T>,
+        connection: usize,
+        net: &mut dyn Net,
+        error: ConnectionError,
+    ) {
+        net.close(self.id(connection));
+        *self.blocked(connection) = false;
+        connections.on_closed(connection, net.now_ns(), error);
     }
 
-    fn state(&mut self, link: usize) -> &mut IoState {
-        if self.states.len() <= link {
-            self.states.resize(link + 1, IoState::default());
+    fn blocked(&mut self, connection: usize) -> &mut bool {
+        if self.is_blocked.len() <= connection {
+            self.is_blocked.resize(connection + 1, false);
         }
-        &mut self.states[link]
-    }
-
-    /// When [`Self::keep_up`] has something to do.
-    pub fn next_deadline(&self) -> Option<u64> {
-        self.links.next_deadline()
+        &mut self.is_blocked[connection]
     }
 }

@@ -4,8 +4,9 @@
 //! are whole milliseconds.
 
 use crate::net::{Sockets, monotonic_ns};
-use crate::stream::{Clock, Stream, StreamError};
-use kdyno_model::sample::{Phase, StreamTotals};
+use crate::stream::{Stream, StreamError};
+use kdyno_model::plan::PhasesPlan;
+use kdyno_model::sample::StreamTotals;
 use kdyno_model::worker::FromWorker;
 use mio::unix::SourceFd;
 use mio::{Events, Interest, Poll, Token, Waker};
@@ -24,8 +25,8 @@ const WAKER: Token = Token(usize::MAX - 1);
 /// Longest sleep, for a look at the control channel; nothing is scheduled by it.
 const SLEEP_MAX: Duration = Duration::from_millis(500);
 
-/// After a stop: how long what is in flight may take to come home. Less than the lab waits before it ends a
-/// worker that does not end by itself, so that the account is handed in.
+/// After a stop: how long what is in flight may take to be answered. Less than the lab waits before it ends a
+/// worker that does not end by itself, so that the totals are handed in.
 const STOP_DRAIN_NS: u64 = 5_000_000_000;
 
 /// Events taken from the kernel at once.
@@ -34,8 +35,10 @@ const EVENTS_MAX: usize = 256;
 /// What a stream's thread is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Control {
-    /// T0, ns on CLOCK_MONOTONIC.
+    /// The load begins at this instant, T0, ns on CLOCK_MONOTONIC.
     Start(u64),
+    /// The measure phase begins so much later than T0, ns.
+    Measure(u64),
     /// No producer of this worker is left: nothing new will come, catch up and end.
     ProducersDone,
     /// End the load, bring home what is in flight, soon.
@@ -53,6 +56,14 @@ pub enum LoopError {
     /// The stream cannot run.
     #[error(transparent)]
     Stream(#[from] StreamError),
+    /// The thread stood still for so long that records were due before it read when the measure phase begins.
+    #[error(
+        "it learned {late_ms} ms too late that the measure phase begins, though it was announced in time"
+    )]
+    MeasureMissed {
+        /// From the phase's first instant to the thread's last turn before it learned of it, ms.
+        late_ms: u64,
+    },
     /// Told to end at once.
     #[error("the lab is gone")]
     Abandoned,
@@ -88,7 +99,7 @@ impl EventLoop {
         Ok((Self { poll, timer, armed_ns: 0, sockets }, waker))
     }
 
-    /// Runs a stream from its first connection to its last outcome. `prepared` is told when it can start.
+    /// Runs a stream from its first connection to its last outcome. `prepared` is called when it can start.
     ///
     /// # Errors
     /// When the stream cannot run, the operating system fails, or the control channel says so.
@@ -96,21 +107,25 @@ impl EventLoop {
         mut self,
         stream: &mut dyn Stream,
         control: &Receiver<Control>,
-        prepared: &SyncSender<FromWorker>,
+        prepared: impl Fn(),
         out: &SyncSender<FromWorker>,
     ) -> Result<StreamTotals, LoopError> {
-        let mut course = StreamState::Connecting;
+        let mut state = StreamState::Connecting;
         let mut events = Events::with_capacity(EVENTS_MAX);
+        let mut turned_ns = 0;
         loop {
-            course = course.apply(stream, control)?;
+            while let Some(command) = next_control(control)? {
+                state = state.apply(command, stream, turned_ns)?;
+            }
             let now_ns = monotonic_ns();
             stream.turn(&mut self.sockets);
-            hand_over(stream, course.t0_ns().unwrap_or(now_ns), out)?;
-            match course {
-                StreamState::Connecting if stream.is_connected() => {
+            turned_ns = monotonic_ns();
+            hand_over(stream, state.t0_ns().unwrap_or(now_ns), out)?;
+            match state {
+                StreamState::Connecting if stream.is_connected()? => {
                     stream.prepare()?;
-                    prepared.send(FromWorker::Prepared).map_err(|_| LoopError::Abandoned)?;
-                    course = StreamState::Prepared;
+                    prepared();
+                    state = StreamState::Prepared;
                 }
                 StreamState::Running { end_ns, t0_ns } if stream.is_done() || now_ns >= end_ns => {
                     let totals = stream.finish(now_ns);
@@ -119,13 +134,13 @@ impl EventLoop {
                 }
                 _ => {}
             }
-            let deadline_ns = stream.next_deadline().unwrap_or(u64::MAX).min(course.end_ns());
+            let deadline_ns = stream.next_deadline().unwrap_or(u64::MAX).min(state.end_ns());
             self.wait(deadline_ns, &mut events)?;
             let clients = stream.client_count().max(1);
             for event in &events {
                 if event.token().0 < WAKER.0 {
-                    let (client, link) = (event.token().0 % clients, event.token().0 / clients);
-                    stream.on_ready(client, link, event.is_writable(), &mut self.sockets);
+                    let (client, connection) = (event.token().0 % clients, event.token().0 / clients);
+                    stream.on_ready(client, connection, event.is_writable(), &mut self.sockets);
                 }
             }
         }
@@ -152,12 +167,25 @@ impl EventLoop {
     }
 }
 
+/// What the control channel says next, if anything.
+fn next_control(control: &Receiver<Control>) -> Result<Option<Control>, LoopError> {
+    match control.try_recv() {
+        Ok(Control::Abandon) | Err(TryRecvError::Disconnected) => Err(LoopError::Abandoned),
+        Ok(command) => Ok(Some(command)),
+        Err(TryRecvError::Empty) => Ok(None),
+    }
+}
+
 /// How far a stream's thread is.
 #[derive(Debug, Clone, Copy)]
 enum StreamState {
     Connecting,
     Prepared,
-    Running { t0_ns: u64, end_ns: u64 },
+    /// From the start on; the end is known once the measure phase is announced, or the load stopped.
+    Running {
+        t0_ns: u64,
+        end_ns: u64,
+    },
 }
 
 impl StreamState {
@@ -175,41 +203,41 @@ impl StreamState {
         }
     }
 
-    /// Does what the control channel says.
-    fn apply(self, stream: &mut dyn Stream, control: &Receiver<Control>) -> Result<Self, LoopError> {
-        match control.try_recv() {
-            Ok(Control::Start(t0_ns)) => {
-                let phases = &stream.context().phases;
-                let start_of =
-                    |phase| phases.iter().find(|span| span.phase == phase).map(|span| span.start_ns);
-                let measure_ns = t0_ns + start_of(Phase::Measure).unwrap_or(0);
-                let end_ns = t0_ns + phases.last().map_or(0, |span| span.end_ns);
-                let load_end_ns = start_of(Phase::Drain).map_or(end_ns, |start_ns| t0_ns + start_ns);
-                stream.start(Clock { t0_ns, measure_ns, load_end_ns });
-                Ok(Self::Running { t0_ns, end_ns })
+    /// Does what the stream was told; its last turn ended at `turned_ns`.
+    fn apply(self, command: Control, stream: &mut dyn Stream, turned_ns: u64) -> Result<Self, LoopError> {
+        let now_ns = monotonic_ns();
+        Ok(match (command, self) {
+            (Control::Start(t0_ns), _) => {
+                stream.start(t0_ns);
+                Self::Running { t0_ns, end_ns: u64::MAX }
             }
-            Ok(Control::ProducersDone) => {
-                stream.stop(monotonic_ns());
-                Ok(self)
+            (Control::Measure(start_ns), Self::Running { t0_ns, end_ns }) => {
+                let measure_ns = t0_ns.saturating_add(start_ns);
+                if turned_ns >= measure_ns {
+                    return Err(LoopError::MeasureMissed { late_ms: (turned_ns - measure_ns) / 1_000_000 });
+                }
+                let PhasesPlan { measure_ns: length_ns, drain_ns, .. } = stream.context().phases;
+                stream.measure_begins(start_ns);
+                let drained_ns = measure_ns.saturating_add(length_ns).saturating_add(drain_ns);
+                Self::Running { t0_ns, end_ns: end_ns.min(drained_ns) }
             }
-            Ok(Control::Stop) => {
-                let now_ns = monotonic_ns();
+            (Control::Stop, Self::Running { t0_ns, end_ns }) => {
                 stream.stop(now_ns);
-                Ok(match self {
-                    Self::Running { t0_ns, end_ns } => {
-                        Self::Running { t0_ns, end_ns: end_ns.min(now_ns + STOP_DRAIN_NS) }
-                    }
-                    other => other,
-                })
+                Self::Running { t0_ns, end_ns: end_ns.min(now_ns + STOP_DRAIN_NS) }
             }
-            Ok(Control::Abandon) | Err(TryRecvError::Disconnected) => Err(LoopError::Abandoned),
-            Err(TryRecvError::Empty) => Ok(self),
-        }
+            // A stream that has not started has nothing to bring home.
+            (Control::Stop, _) => Self::Running { t0_ns: now_ns, end_ns: now_ns },
+            (Control::ProducersDone, _) => {
+                stream.stop(now_ns);
+                self
+            }
+            (Control::Measure(_) | Control::Abandon, _) => self,
+        })
     }
 }
 
 /// Hands samples and events on. The channel is deep enough for minutes; a lab that does not read for longer
-/// makes this wait, which then shows as lag.
+/// makes this wait, which then shows as schedule delay.
 fn hand_over(stream: &mut dyn Stream, t0_ns: u64, out: &SyncSender<FromWorker>) -> Result<(), LoopError> {
     for sample in stream.take_samples() {
         out.send(FromWorker::Sample(Box::new(sample))).map_err(|_| LoopError::Abandoned)?;

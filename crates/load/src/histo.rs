@@ -109,7 +109,7 @@ impl Histo {
         self.sum_ns += other.sum_ns;
     }
 
-    /// Forgets everything.
+    /// Forgets everything, keeps the memory.
     pub fn clear(&mut self) {
         if !self.is_empty() {
             self.counts[self.low..=self.high].fill(0);

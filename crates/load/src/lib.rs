@@ -7,6 +7,8 @@
 //!
 //! Invariant: no clusters, no store, no tokio: plain threads, `mio` and a tick.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
 pub mod client;
 pub mod connections_io;
 pub mod consume;
@@ -16,6 +18,7 @@ pub mod histo;
 pub mod net;
 pub mod payload;
 pub mod produce;
+mod rate_profile;
 pub mod record_times;
 pub mod recorder;
 pub mod schedule;

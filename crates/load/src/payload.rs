@@ -7,11 +7,11 @@
 //! over all of it.
 
 use crate::record_times::RecordTimes;
-use crate::schedule::mix;
 use bytes::{Bytes, BytesMut};
 use kdyno_kafka::producer::{Bodies, RecordShape, Sealed};
 use kdyno_kafka::records::{self, BatchHeader, BodySum, Compression, CrcShift, HEADER_BYTES};
 use kdyno_model::plan::{POOL_BATCHES_MIN, POOL_BYTES_MAX};
+use kdyno_model::seed::mix;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use std::rc::Rc;
@@ -202,7 +202,7 @@ impl Payloads {
         partition: i32,
         first: u64,
         count: u32,
-        marks: &RecordTimes,
+        times: &RecordTimes,
     ) -> (Bytes, BodySum, bool) {
         let bytes = self.shape.body_bytes(count) as usize;
         if let Source::Pool { pool, next } = &mut self.source {
@@ -214,7 +214,7 @@ impl Payloads {
             };
         }
         let mut buffer = self.spare_buffer(count);
-        self.stamp(&mut buffer, partition, first, marks);
+        self.stamp(&mut buffer, partition, first, times);
         let body = buffer.freeze();
         if let Source::Unique { lent, .. } = &mut self.source {
             lent.push(body.clone());
@@ -242,13 +242,13 @@ impl Payloads {
     }
 
     /// Writes the trailers of the batch's records.
-    fn stamp(&self, buffer: &mut BytesMut, partition: i32, first: u64, marks: &RecordTimes) {
+    fn stamp(&self, buffer: &mut BytesMut, partition: i32, first: u64, times: &RecordTimes) {
         let Source::Unique { run_id, producer, .. } = &self.source else { return };
         let mut trailer = [0u8; TRAILER_BYTES as usize];
         trailer[0..8].copy_from_slice(&run_id.to_be_bytes());
         trailer[8..12].copy_from_slice(&producer.to_be_bytes());
         trailer[12..16].copy_from_slice(&partition.to_be_bytes());
-        let mut own = marks.intended_ns.as_slice();
+        let mut own = times.intended_ns.as_slice();
         let mut index = 0u32;
         let mut put = |intended_ns: u64| {
             // The value's end is one byte, the header count, before the record's.
@@ -258,8 +258,8 @@ impl Payloads {
             buffer[end - trailer.len()..end].copy_from_slice(&trailer);
             index += 1;
         };
-        for run in &marks.runs {
-            if run.handed == crate::record_times::Admission::AtOnce {
+        for run in &times.runs {
+            if run.admission == crate::record_times::Admission::AtOnce {
                 (0..run.count).for_each(|_| put(run.accepted_ns));
             } else {
                 let (mine, rest) = own.split_at(run.count as usize);
@@ -271,8 +271,8 @@ impl Payloads {
 }
 
 impl Bodies<RecordTimes> for Payloads {
-    fn seal(&mut self, partition: i32, first: u64, count: u32, marks: &RecordTimes) -> Sealed {
-        let (mut body, mut sum, is_compressed) = self.body(partition, first, count, marks);
+    fn seal(&mut self, partition: i32, first: u64, count: u32, times: &RecordTimes) -> Sealed {
+        let (mut body, mut sum, is_compressed) = self.body(partition, first, count, times);
         let mut compression = self.compression;
         if compression != Compression::None && !is_compressed {
             match compress(compression, &body) {
@@ -284,7 +284,7 @@ impl Bodies<RecordTimes> for Payloads {
                 Err(_) => compression = Compression::None,
             }
         }
-        let accepted_ns = marks.runs.first().map_or(0, |run| run.accepted_ns);
+        let accepted_ns = times.runs.first().map_or(0, |run| run.accepted_ns);
         let created_ms = self.wall_ns(accepted_ns) / 1_000_000;
         let mut header = [0; HEADER_BYTES];
         let fields = BatchHeader::plain(compression, count as i32, created_ms, created_ms);
@@ -310,16 +310,16 @@ mod tests {
     use crate::record_times::Admission;
     use proptest::prelude::*;
 
-    fn marks(count: u32) -> RecordTimes {
-        let mut marks = RecordTimes::default();
+    fn times(count: u32) -> RecordTimes {
+        let mut times = RecordTimes::default();
         let alone = count / 2;
-        marks.push_run(alone, 5_000_000, Admission::AtOnce);
+        times.push_run(alone, 5_000_000, Admission::AtOnce);
         for index in alone..count {
-            marks.push_run(1, 7_000_000, Admission::OnTick);
-            marks.intended_ns.push(6_000_000 + u64::from(index));
+            times.push_run(1, 7_000_000, Admission::OnTick);
+            times.intended_ns.push(6_000_000 + u64::from(index));
         }
-        marks.runs.retain(|run| run.count > 0);
-        marks
+        times.runs.retain(|run| run.count > 0);
+        times
     }
 
     fn open(sealed: &Sealed) -> Vec<Vec<u8>> {
@@ -341,7 +341,7 @@ mod tests {
             prop_assert_eq!(pool.blocks.len() as u64, POOL_BATCHES_MIN);
             let mut payloads = Payloads::pooled(shape, max, compression, 0, pool, 0);
             let count = ((f64::from(max) * part) as u32).max(1);
-            let values = open(&payloads.seal(0, 0, count, &marks(count)));
+            let values = open(&payloads.seal(0, 0, count, &times(count)));
             prop_assert_eq!(values.len(), count as usize);
             prop_assert!(values.iter().all(|v| v.len() == value as usize));
         }
@@ -352,9 +352,9 @@ mod tests {
             let compression = Compression::from_id(codec).unwrap();
             let mut payloads = Payloads::unique(shape, max, compression, 1_000, 0xfeed, 9);
             for (round, count) in [(0u64, max), (1, max.div_ceil(2)), (2, max)] {
-                let marks = marks(count);
-                let sealed = payloads.seal(4, round * 1000, count, &marks);
-                let expected: Vec<u64> = marks.each_intended_ns().collect();
+                let times = times(count);
+                let sealed = payloads.seal(4, round * 1000, count, &times);
+                let expected: Vec<u64> = times.each_intended_ns().collect();
                 let values = open(&sealed);
                 prop_assert_eq!(values.len(), expected.len());
                 for (index, (value, t0)) in values.iter().zip(expected).enumerate() {
@@ -372,9 +372,9 @@ mod tests {
     #[test]
     fn unique_buffers_are_used_again() {
         let mut payloads = Payloads::unique(RecordShape { value_bytes: 64 }, 10, Compression::None, 0, 1, 1);
-        let body = payloads.seal(0, 0, 6, &marks(6)).body;
+        let body = payloads.seal(0, 0, 6, &times(6)).body;
         let at = body.as_ptr();
         payloads.recycle(body);
-        assert_eq!(payloads.seal(0, 6, 8, &marks(8)).body.as_ptr(), at, "eight records fit where six were");
+        assert_eq!(payloads.seal(0, 6, 8, &times(8)).body.as_ptr(), at, "eight records fit where six were");
     }
 }

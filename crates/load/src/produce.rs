@@ -1,17 +1,18 @@
-//! A producing stream: schedules come due, clients take records, batches go out, outcomes come home.
+//! A producing stream: schedules come due, clients take records, batches go out, outcomes are known.
 
 use crate::client::ProduceClient;
 use crate::net::Net;
 use crate::payload::{Payloads, Pool, TRAILER_BYTES};
 use crate::recorder::Recorder;
-use crate::schedule::{Schedule, mix};
-use crate::stream::{Clock, Stream, StreamContext, StreamError};
+use crate::schedule::Schedule;
+use crate::stream::{self, Clock, Stream, StreamContext, StreamError};
 use crate::token_bucket::TokenBucket;
 use crate::wakeups::Wakeups;
 use kdyno_kafka::producer::{Partitioner, ProducerConfig, RecordShape};
 use kdyno_kafka::records::Compression;
 use kdyno_model::plan::{self, Fill, Payload, ProducePlan, Rate, VALUE_BYTES_MAX};
 use kdyno_model::sample::{ClientTotals, Sample, StreamTotals};
+use kdyno_model::seed::mix;
 use std::rc::Rc;
 
 /// Most partitions of a topic one stream sends to.
@@ -33,7 +34,7 @@ struct Turns {
 #[derive(Debug)]
 pub struct ProduceStream {
     clients: Vec<ProduceClient>,
-    /// When each client's next record comes due. Heeded once a tick.
+    /// When each client's next record comes due; looked at once a tick.
     due: Wakeups,
     /// When each client has something else to do: a batch has lingered, a reply came, a time-out is near.
     wakeups: Wakeups,
@@ -51,6 +52,8 @@ pub struct ProduceStream {
     woken_ns: u64,
     /// Whether T0 is past.
     has_begun: bool,
+    /// Whether the measure phase has begun: before it no client has sent all that it will.
+    is_measuring: bool,
     /// Whether the end of the load was reached, so that batches go out without lingering.
     is_flushing: bool,
 }
@@ -89,6 +92,7 @@ impl ProduceStream {
             released_ns: 0,
             woken_ns: 0,
             has_begun: false,
+            is_measuring: false,
             is_flushing: false,
         })
     }
@@ -140,10 +144,14 @@ impl ProduceStream {
         }
     }
 
-    /// Notes what the instant brings for all clients: the start, a tick, the end of the load.
+    /// Notes what the instant brings for all clients: the start, the measure phase, a tick, the end of the load.
     fn pass(&mut self, now_ns: u64, clock: Clock) {
         if !self.has_begun && now_ns >= clock.t0_ns {
             self.has_begun = true;
+            self.wakeups.all_now();
+        }
+        if !self.is_measuring && now_ns >= clock.measure_ns {
+            self.is_measuring = true;
             self.wakeups.all_now();
         }
         let is_over = now_ns >= clock.load_end_ns;
@@ -191,7 +199,7 @@ impl ProduceStream {
         self.wakeups.set(index, client.next_deadline(self.is_flushing, token_bucket.opens_ns(now_ns)));
         if let Some(clock) = self.clock {
             self.due.set(index, client.next_due(clock));
-            self.turns.note(index, client.is_exhausted());
+            self.turns.note(index, self.is_measuring && client.is_exhausted());
         }
     }
 }
@@ -209,14 +217,14 @@ impl Stream for ProduceStream {
         self.clients.len()
     }
 
-    fn is_connected(&self) -> bool {
-        self.clients.iter().all(|client| client.io.links.is_ready())
+    fn is_connected(&self) -> Result<bool, StreamError> {
+        stream::are_connected(self.clients.iter().map(ProduceClient::kafka), |_| true)
     }
 
     fn prepare(&mut self) -> Result<(), StreamError> {
         let shape = RecordShape { value_bytes: self.plan.value_bytes };
-        let partitions =
-            self.clients.iter().map(|client| client.io.links.partition_count()).max().unwrap_or(1);
+        let partitions = self.clients.iter().map(|client| client.kafka().partition_count()).max();
+        let partitions = partitions.unwrap_or(1);
         if partitions > PARTITIONS_MAX {
             return Err(StreamError::TooManyPartitions { partitions, most: PARTITIONS_MAX });
         }
@@ -227,20 +235,18 @@ impl Stream for ProduceStream {
         }
         for index in 0..self.clients.len() {
             let client = self.context.task.client_first + index as u32;
-            let (config, partitions) =
-                (self.producer_config(client), self.clients[index].io.links.partition_count());
-            let capacity = shape.capacity(config.batch_bytes);
-            let payloads = self.payloads(client, capacity);
-            self.clients[index].prepare(config, shape, partitions, payloads);
+            let config = self.producer_config(client);
+            let payloads = self.payloads(client, shape.capacity(config.batch_bytes));
+            self.clients[index].prepare(config, shape, payloads);
         }
         Ok(())
     }
 
-    fn start(&mut self, clock: Clock) {
+    fn start(&mut self, t0_ns: u64) {
         let task = &self.context.task;
+        let clock = Clock::new(t0_ns);
         self.clock = Some(clock);
-        self.recorder =
-            Some(Recorder::new(self.context.worker, task.stream, clock.t0_ns, self.context.phases.clone()));
+        self.recorder = Some(Recorder::new(self.context.id(), t0_ns, self.context.phases));
         for (index, client) in self.clients.iter_mut().enumerate() {
             let number = task.client_first + index as u32;
             if let Rate::Open { pieces, arrivals } = &self.plan.rate {
@@ -250,12 +256,21 @@ impl Stream for ProduceStream {
             }
             client.set_limit(self.plan.records_max, number, task.clients_total);
             self.due.set(index, client.next_due(clock));
-            self.turns.note(index, client.is_exhausted());
         }
         self.released_ns = 0;
     }
 
-    fn on_ready(&mut self, client: usize, link: usize, is_writable: bool, net: &mut dyn Net) {
+    fn measure_begins(&mut self, start_ns: u64) {
+        let (Some(clock), Some(recorder)) = (&mut self.clock, &mut self.recorder) else { return };
+        clock.measure_begins(start_ns, &self.context.phases);
+        recorder.measure_begins(start_ns);
+        for (index, client) in self.clients.iter_mut().enumerate() {
+            client.measure_begins(start_ns);
+            self.due.set(index, client.next_due(*clock));
+        }
+    }
+
+    fn on_ready(&mut self, client: usize, connection: usize, is_writable: bool, net: &mut dyn Net) {
         if client >= self.clients.len() {
             return;
         }
@@ -264,7 +279,7 @@ impl Stream for ProduceStream {
         if let Some(recorder) = &mut self.recorder {
             recorder.tick(net.now_ns());
         }
-        client.on_ready(link, is_writable, net, self.recorder.as_mut(), &mut self.context.events);
+        client.on_ready(connection, is_writable, net, self.recorder.as_mut());
     }
 
     fn turn(&mut self, net: &mut dyn Net) {
@@ -296,8 +311,9 @@ impl Stream for ProduceStream {
             at => at.max(self.woken_ns.saturating_add(tick_ns)),
         });
         let begin = self.clock.map(|clock| clock.t0_ns).filter(|_| !self.has_begun);
+        let measure = self.clock.map(|clock| clock.measure_ns).filter(|_| !self.is_measuring);
         let end = self.clock.map(|clock| clock.load_end_ns).filter(|_| !self.is_flushing);
-        woken.into_iter().chain(recorder).chain(due).chain(begin).chain(end).min()
+        woken.into_iter().chain(recorder).chain(due).chain(begin).chain(measure).chain(end).min()
     }
 
     fn is_done(&self) -> bool {
@@ -311,9 +327,10 @@ impl Stream for ProduceStream {
     }
 
     fn finish(&mut self, now_ns: u64) -> StreamTotals {
-        let stream = self.context.task.stream;
+        let id = self.context.id();
         let Some(mut recorder) = self.recorder.take() else {
-            return StreamTotals { stream, ..StreamTotals::default() };
+            let clients = vec![ClientTotals::default(); self.clients.len()];
+            return StreamTotals { id, clients, ..StreamTotals::default() };
         };
         recorder.tick(now_ns);
         let t0_ns = self.clock.map_or(now_ns, |clock| clock.t0_ns);
@@ -321,7 +338,7 @@ impl Stream for ProduceStream {
             self.clients.drain(..).map(|client| client.finish(t0_ns, &mut recorder)).collect();
         let counts = recorder.finish();
         self.recorder = Some(recorder);
-        StreamTotals { stream, counts, clients }
+        StreamTotals { id, counts, clients }
     }
 
     fn context(&mut self) -> &mut StreamContext {

@@ -12,12 +12,12 @@ pub struct RecordTimes {
 /// Records accepted at the same instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Run {
-    /// How many.
+    /// How many records.
     pub count: u32,
-    /// t2, ns.
+    /// t2: when the client accepted them, ns.
     pub accepted_ns: u64,
     /// Where their t0 and t1 lie.
-    pub handed: Admission,
+    pub admission: Admission,
 }
 
 /// When the records of a run were intended and handed to the client.
@@ -44,21 +44,21 @@ impl RecordTimes {
 
     /// Adds `count` records; joins the last run when it is of the same instant and kind.
     #[inline]
-    pub fn push_run(&mut self, count: u32, accepted_ns: u64, handed: Admission) {
+    pub fn push_run(&mut self, count: u32, accepted_ns: u64, admission: Admission) {
         if let Some(last) = self.runs.last_mut()
             && last.accepted_ns == accepted_ns
-            && last.handed == handed
+            && last.admission == admission
         {
             last.count += count;
             return;
         }
-        self.runs.push(Run { count, accepted_ns, handed });
+        self.runs.push(Run { count, accepted_ns, admission });
     }
 
     /// t0 of every record, in order.
     pub fn each_intended_ns(&self) -> impl Iterator<Item = u64> + '_ {
         let mut own = self.intended_ns.iter().copied();
-        self.runs.iter().flat_map(|run| (0..run.count).map(|_| *run)).map(move |run| match run.handed {
+        self.runs.iter().flat_map(|run| (0..run.count).map(|_| *run)).map(move |run| match run.admission {
             Admission::AtOnce => run.accepted_ns,
             _ => own.next().unwrap_or(run.accepted_ns),
         })

@@ -7,8 +7,9 @@
 use crate::histo::{self, Histo};
 use crate::record_times::{Admission, RecordTimes, Run};
 use hdrhistogram::Histogram;
-use kdyno_model::sample::{Counts, Grain, Phase, Sample, Timing};
-use kdyno_model::worker::PhaseSpan;
+use kdyno_model::plan::PhasesPlan;
+use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamId, Timing};
+use kdyno_model::worker::{PhaseSpan, phase_spans};
 use std::collections::BTreeMap;
 
 const NS_PER_S: u64 = 1_000_000_000;
@@ -20,13 +21,13 @@ const DIGITS_COARSE: u8 = 2;
 /// The instants of a batch that all its records share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BatchInstants {
-    /// t3, ns.
+    /// t3: when the batch was sealed, ns.
     pub sealed_ns: u64,
-    /// t4, ns.
+    /// t4: when the last byte of its request was written, ns.
     pub written_ns: u64,
-    /// t5, ns.
+    /// t5: when the response was read, ns.
     pub received_ns: u64,
-    /// t6, ns.
+    /// t6: when its outcome was known, ns.
     pub known_ns: u64,
 }
 
@@ -48,22 +49,23 @@ struct SecondSlot {
 struct FiveSlot {
     second: u32,
     phase: Phase,
-    timings: [Histo; 8],
+    timings: [Histo; Timing::COUNT],
 }
 
 /// Everything of one phase.
 #[derive(Debug)]
 struct PhaseSlot {
-    timings: [Histogram<u64>; 8],
-    sums_ns: [u128; 8],
+    timings: [Histogram<u64>; Timing::COUNT],
+    sums_ns: [u128; Timing::COUNT],
 }
 
 /// Records a stream.
 #[derive(Debug)]
 pub struct Recorder {
-    worker: u16,
-    stream: u16,
+    id: StreamId,
     t0_ns: u64,
+    lengths: PhasesPlan,
+    /// The phases' places as far as they are known; the last one holds what comes after it too.
     phases: Vec<PhaseSpan>,
     seconds: Vec<SecondSlot>,
     last_slot: usize,
@@ -81,13 +83,14 @@ const fn at(timing: Timing) -> usize {
 }
 
 impl Recorder {
-    /// A recorder for a stream whose T0 is the instant `t0_ns` of the caller's clock.
-    pub fn new(worker: u16, stream: u16, t0_ns: u64, phases: Vec<PhaseSpan>) -> Self {
+    /// A recorder for a stream whose T0 is the instant `t0_ns` of the caller's clock; everything belongs to the
+    /// warm-up until [`Self::measure_begins`].
+    pub fn new(id: StreamId, t0_ns: u64, lengths: PhasesPlan) -> Self {
         Self {
-            worker,
-            stream,
+            id,
             t0_ns,
-            phases,
+            lengths,
+            phases: phase_spans(&lengths, None),
             seconds: Vec::new(),
             last_slot: 0,
             fives: Vec::new(),
@@ -100,6 +103,12 @@ impl Recorder {
         }
     }
 
+    /// The measure phase begins at this whole second, ns from T0, of which nothing has been recorded yet: no slot
+    /// straddles it.
+    pub fn measure_begins(&mut self, start_ns: u64) {
+        self.phases = phase_spans(&self.lengths, Some(start_ns));
+    }
+
     /// Records whose intended instant is `intended_ns` came due.
     pub fn offered(&mut self, intended_ns: u64, records: u64) {
         self.slot(intended_ns).counts.offered += records;
@@ -110,7 +119,7 @@ impl Recorder {
         self.slot(intended_ns).counts.achieved += records;
     }
 
-    /// They failed.
+    /// They failed, for this reason.
     pub fn failed(&mut self, intended_ns: u64, records: u64, reason: &str) {
         let failed = &mut self.slot(intended_ns).counts.failed;
         match failed.get_mut(reason) {
@@ -147,10 +156,10 @@ impl Recorder {
     }
 
     /// A batch was acknowledged; each of its records has a value of `value_bytes`.
-    pub fn acknowledged(&mut self, marks: &RecordTimes, batch: BatchInstants, value_bytes: u32) {
-        let mut own = marks.intended_ns.as_slice();
-        for run in &marks.runs {
-            if run.handed == Admission::AtOnce {
+    pub fn acknowledged(&mut self, times: &RecordTimes, batch: BatchInstants, value_bytes: u32) {
+        let mut own = times.intended_ns.as_slice();
+        for run in &times.runs {
+            if run.admission == Admission::AtOnce {
                 self.group(run, run.accepted_ns, run.count, batch, value_bytes);
                 let response_ns = batch.known_ns - run.accepted_ns;
                 self.seconds[self.last_slot].response.record(response_ns, run.count);
@@ -174,7 +183,7 @@ impl Recorder {
         let timings = &mut self.fives[slot.five].timings;
         for &t0 in intended_ns {
             slot.response.record(known_ns - t0, 1);
-            match run.handed {
+            match run.admission {
                 Admission::Blocked { since_ns } => {
                     let handed_ns = t0.max(since_ns);
                     timings[at(Timing::ScheduleDelay)].record(handed_ns - t0, 1);
@@ -200,7 +209,7 @@ impl Recorder {
         timings[at(Timing::SendWait)].record(batch.written_ns - batch.sealed_ns, count);
         timings[at(Timing::Request)].record(batch.received_ns - batch.written_ns, count);
         timings[at(Timing::Callback)].record(batch.known_ns - batch.received_ns, count);
-        match run.handed {
+        match run.admission {
             Admission::AtOnce => {
                 timings[at(Timing::ScheduleDelay)].record(0, count);
                 timings[at(Timing::Block)].record(0, count);
@@ -232,8 +241,7 @@ impl Recorder {
         let since_ns = instant_ns.saturating_sub(self.t0_ns);
         let second = (since_ns / NS_PER_S) as u32;
         let span = self.phases.iter().find(|span| since_ns < span.end_ns).or(self.phases.last());
-        let span =
-            span.copied().unwrap_or(PhaseSpan { phase: Phase::Measure, start_ns: 0, end_ns: u64::MAX });
+        let span = *span.expect("phase_spans gives the warm-up or the drain at least");
         let is_past = since_ns >= span.end_ns;
         let start_ns = (u64::from(second) * NS_PER_S).max(if is_past { span.end_ns } else { span.start_ns });
         let end_ns = (u64::from(second + 1) * NS_PER_S).min(if is_past { u64::MAX } else { span.end_ns });
@@ -279,13 +287,15 @@ impl Recorder {
         std::mem::take(&mut self.out)
     }
 
-    /// Cuts everything that is left and gives the stream's account.
+    /// Cuts everything that is left and gives the stream's totals.
     pub fn finish(&mut self) -> Counts {
         self.flush_seconds();
         self.flush_fives();
         for (phase, slot) in std::mem::take(&mut self.totals_by_phase) {
-            let end = self.phases.iter().find(|span| span.phase == phase).map_or(0, |span| span.end_ns);
-            let mut sample = self.sample(Grain::Phase, phase, (end / NS_PER_S) as u32);
+            let end_ns = self.phases.iter().find(|span| span.phase == phase).map_or(0, |span| span.end_ns);
+            // A warm-up that nothing followed ends now.
+            let end_second = u32::try_from(end_ns / NS_PER_S).unwrap_or(self.written_second);
+            let mut sample = self.sample(Grain::Phase, phase, end_second);
             sample.written_second = sample.t0_second;
             for timing in Timing::ALL {
                 let histogram = &slot.timings[at(timing)];
@@ -294,18 +304,20 @@ impl Recorder {
                     sample.sums_ns.insert(timing, slot.sums_ns[at(timing)]);
                 }
             }
-            self.out.push(sample);
+            self.hand_out(sample);
         }
         self.totals.clone()
     }
 
-    fn sample(&mut self, grain: Grain, phase: Phase, t0_second: u32) -> Sample {
+    fn hand_out(&mut self, sample: Sample) {
+        self.out.push(Sample { sequence: self.sequence, ..sample });
         self.sequence += 1;
+    }
+
+    fn sample(&self, grain: Grain, phase: Phase, t0_second: u32) -> Sample {
         Sample {
-            worker: self.worker,
-            stream: self.stream,
-            // Streams number their samples apart: the stream is in the upper bits.
-            sequence: u64::from(self.stream) << 48 | (self.sequence - 1),
+            id: self.id,
+            sequence: 0,
             grain,
             phase,
             t0_second,
@@ -327,7 +339,7 @@ impl Recorder {
                 sample.sums_ns.insert(Timing::Response, slot.response.sum_ns());
                 self.fives[slot.five].timings[at(Timing::Response)].merge(&slot.response);
             }
-            self.out.push(sample);
+            self.hand_out(sample);
             slot.response.clear();
             self.spare.push(slot.response);
         }
@@ -350,7 +362,7 @@ impl Recorder {
                 }
             }
             if !sample.histograms.is_empty() {
-                self.out.push(sample);
+                self.hand_out(sample);
             }
             self.spare.extend(five.timings.into_iter().map(|mut histo| {
                 histo.clear();
@@ -364,6 +376,65 @@ impl Recorder {
 
 impl PhaseSlot {
     fn empty() -> Box<Self> {
-        Box::new(Self { timings: std::array::from_fn(|_| histo::empty(histo::DIGITS)), sums_ns: [0; 8] })
+        Box::new(Self {
+            timings: std::array::from_fn(|_| histo::empty(histo::DIGITS)),
+            sums_ns: [0; Timing::COUNT],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LENGTHS: PhasesPlan = PhasesPlan { warmup_ns: 0, measure_ns: 3 * NS_PER_S / 2, drain_ns: NS_PER_S };
+
+    /// Rows as (grain, phase, second, offered), after a record at each of these instants, ms.
+    fn rows(
+        mut recorder: Recorder,
+        before: &[u64],
+        start_ns: Option<u64>,
+        after: &[u64],
+    ) -> Vec<(Grain, Phase, u32, u64)> {
+        let offer = |recorder: &mut Recorder, instants: &[u64]| {
+            for at_ms in instants {
+                recorder.tick(at_ms * 1_000_000);
+                recorder.offered(at_ms * 1_000_000, 1);
+            }
+        };
+        offer(&mut recorder, before);
+        if let Some(start_ns) = start_ns {
+            recorder.measure_begins(start_ns);
+        }
+        offer(&mut recorder, after);
+        recorder.finish();
+        let samples = recorder.take_samples().into_iter();
+        samples.map(|row| (row.grain, row.phase, row.t0_second, row.counts.offered)).collect()
+    }
+
+    #[test]
+    fn rows_are_cut_where_the_phases_are() {
+        let recorder = Recorder::new(StreamId::default(), 0, LENGTHS);
+        let cut = rows(recorder, &[100, 1_900], Some(2 * NS_PER_S), &[1_950, 2_000, 3_499, 3_500, 9_000]);
+        let seconds = [
+            (Grain::Second, Phase::Warmup, 0, 1),
+            (Grain::Second, Phase::Warmup, 1, 2),
+            (Grain::Second, Phase::Measure, 2, 1),
+            (Grain::Second, Phase::Measure, 3, 1),
+            (Grain::Second, Phase::Drain, 3, 1),
+            (Grain::Second, Phase::Drain, 9, 1),
+        ];
+        let ends = [(Phase::Warmup, 2), (Phase::Measure, 3), (Phase::Drain, 4)];
+        let phases = ends.map(|(phase, second)| (Grain::Phase, phase, second, 0));
+        assert_eq!(cut, [seconds.as_slice(), &phases].concat());
+    }
+
+    /// A load that is stopped in its warm-up: the phase has no announced end.
+    #[test]
+    fn a_warm_up_that_nothing_follows_ends_with_the_stream() {
+        let recorder = Recorder::new(StreamId::default(), 0, LENGTHS);
+        let rows = rows(recorder, &[100, 7_200], None, &[]);
+        let last = rows.last().expect("rows");
+        assert_eq!((rows.len(), *last), (3, (Grain::Phase, Phase::Warmup, 7, 0)));
     }
 }

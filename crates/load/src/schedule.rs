@@ -1,31 +1,32 @@
 //! Schedules: pure functions from a record's index and a seed to its intended instant.
 //!
-//! The rate over time is a chain of linear pieces; Λ(t), its integral, is the number of records intended
-//! up to t. With constant arrivals the record with global index g is intended at Λ⁻¹(g); with Poisson
-//! arrivals at Λ⁻¹ of a sum of unit exponentials, which is an (inhomogeneous) Poisson process.
+//! The rate over time is a chain of linear pieces that begins with the measure phase; in the warm-up before it
+//! the first rate holds, without end until it is known when the measure phase begins. Λ(t), the rate's integral, is
+//! the number of records intended up to t. With constant arrivals the record with global index g is intended at
+//! Λ⁻¹(g); with Poisson arrivals at Λ⁻¹ of a sum of unit exponentials, which is an (inhomogeneous) Poisson process.
 //!
 //! ```text
-//!  rate                              Λ
-//!   │      ┌───────  to_per_s        │            ╱
-//!   │    ╱ │                         │         ╱
-//!   │  ╱   │                         │     ,╱
-//!   │╱     │                         │__,-'
-//!   └──────┴──────── t               └──────┴──────── t
-//!    piece 0  piece 1 (for ever)
+//!  rate                                     Λ
+//!   │             ┌───────  to_per_s        │                   ╱
+//!   │           ╱ │                         │                ╱
+//!   │         ╱   │                         │            ,╱
+//!   │───────╱     │                         │     __,,-'
+//!   │       │     │                         │_,-'
+//!   └───────┴─────┴──────── t               └───────┴─────┴──────── t
+//!    warm-up piece 0  piece 1 (for ever)
 //! ```
 //!
 //! Client k of n takes the records k, k+n, k+2n … of a constant schedule, and a stream of its own at a
 //! rate of λ/n of a Poisson one: the superposition of the clients is the load item's schedule.
 
+use crate::rate_profile::{NS_PER_S, Position, RateProfile};
 use kdyno_model::plan::{Arrivals, RatePiece};
+use kdyno_model::seed::mix;
 use rand::SeedableRng;
 use rand_distr::{Distribution, Exp1};
 use rand_pcg::Pcg64;
 
-/// Ends a schedule: no further record is intended.
-pub const NEVER: u64 = u64::MAX;
-
-const NS_PER_S: f64 = 1e9;
+pub use crate::rate_profile::NEVER;
 
 /// Rates are kept in millionths of a record per second, so that constant instants are exact integers.
 const RATE_SCALE: f64 = 1e6;
@@ -44,112 +45,9 @@ enum Law {
     Exact { step_ns: u64, step_rest: u64, rest: u64, divisor: u64 },
     /// Constant arrivals on several pieces: computed from the index, so nothing accumulates.
     Indexed { profile: RateProfile, index: u64, stride: u64 },
-    /// Poisson arrivals: the position moves on by an exponential share of Λ.
-    Poisson { profile: RateProfile, rng: Box<Pcg64>, at: Position },
-}
-
-/// A place on the profile: a piece, and the time since its start. The fraction of a nanosecond is kept, so
-/// gaps do not lose what rounding cuts off.
-#[derive(Debug, Clone, Copy)]
-struct Position {
-    piece: usize,
-    since_ns: u64,
-    fraction_ns: f64,
-}
-
-/// The profile of a rate over time.
-#[derive(Debug, Clone)]
-struct RateProfile {
-    pieces: Vec<Piece>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Piece {
-    start_ns: u64,
-    from_per_ns: f64,
-    /// Change of the rate per ns.
-    slope: f64,
-    /// Λ at the start of the piece.
-    area_before: f64,
-    /// Λ over the piece.
-    area: f64,
-}
-
-impl RateProfile {
-    fn new(pieces: &[RatePiece], share: f64) -> Self {
-        let mut profile = Vec::with_capacity(pieces.len() + 1);
-        let (mut start_ns, mut area_before) = (0u64, 0.0);
-        for (number, piece) in pieces.iter().enumerate() {
-            let is_last = number + 1 == pieces.len();
-            let from_per_ns = piece.from_per_s * share / NS_PER_S;
-            let to_per_ns = piece.to_per_s * share / NS_PER_S;
-            if is_last && piece.from_per_s == piece.to_per_s {
-                break;
-            }
-            let length = piece.length_ns as f64;
-            let area = (from_per_ns + to_per_ns) / 2.0 * length;
-            let slope = if piece.length_ns == 0 { 0.0 } else { (to_per_ns - from_per_ns) / length };
-            profile.push(Piece { start_ns, from_per_ns, slope, area_before, area });
-            start_ns += piece.length_ns;
-            area_before += area;
-        }
-        let from_per_ns = pieces.last().map_or(0.0, |piece| piece.to_per_s * share / NS_PER_S);
-        let area = if from_per_ns > 0.0 { f64::INFINITY } else { 0.0 };
-        profile.push(Piece { start_ns, from_per_ns, slope: 0.0, area_before, area });
-        Self { pieces: profile }
-    }
-
-    /// Λ⁻¹(area) in ns.
-    fn instant(&self, area: f64) -> u64 {
-        let piece = self.pieces.iter().find(|piece| area < piece.area_before + piece.area);
-        match piece {
-            Some(piece) => piece.start_ns + piece.time_for(0.0, area - piece.area_before) as u64,
-            None => NEVER,
-        }
-    }
-
-    /// Moves on by `area` of Λ; `None` at the end of a profile that ends with rate 0.
-    fn advance(&self, at: &mut Position, mut area: f64) -> Option<u64> {
-        loop {
-            let piece = &self.pieces[at.piece];
-            let since = at.since_ns as f64 + at.fraction_ns;
-            let left = piece.area - piece.area_until(since);
-            if area < left || left.is_nan() {
-                let gap_ns = piece.time_for(since, area) + at.fraction_ns;
-                let whole_ns = gap_ns as u64;
-                at.since_ns += whole_ns;
-                at.fraction_ns = gap_ns - whole_ns as f64;
-                return Some(piece.start_ns + at.since_ns);
-            }
-            if at.piece + 1 == self.pieces.len() {
-                return None;
-            }
-            area -= left;
-            *at = Position { piece: at.piece + 1, since_ns: 0, fraction_ns: 0.0 };
-        }
-    }
-}
-
-impl Piece {
-    /// Rate `since` ns after the piece's start.
-    fn rate(&self, since: f64) -> f64 {
-        self.from_per_ns + self.slope * since
-    }
-
-    /// Λ from the piece's start to `since`.
-    fn area_until(&self, since: f64) -> f64 {
-        if self.area.is_infinite() { 0.0 } else { (self.from_per_ns + self.slope / 2.0 * since) * since }
-    }
-
-    /// Time from `since` on in which `area` accrues: the root of s/2·x² + r·x = area, in the form that
-    /// loses no digits when the slope s is small.
-    fn time_for(&self, since: f64, area: f64) -> f64 {
-        let rate = self.rate(since);
-        if self.slope == 0.0 {
-            return area / rate;
-        }
-        2.0 * area / (rate + (rate * rate + 2.0 * self.slope * area).max(0.0).sqrt())
-    }
+    /// Poisson arrivals: the position moves on by an exponential share of Λ. `share` lies between `last`, the
+    /// record before, and `next`.
+    Poisson { profile: RateProfile, rng: Box<Pcg64>, last: Position, share: f64, next: Position },
 }
 
 impl Schedule {
@@ -167,17 +65,16 @@ impl Schedule {
                     stride: u64::from(clients),
                 },
             },
-            Arrivals::Poisson => Law::Poisson {
-                profile: RateProfile::new(pieces, 1.0 / f64::from(clients)),
-                rng: Box::new(Pcg64::seed_from_u64(mix(seed, u64::from(client)))),
-                at: Position { piece: 0, since_ns: 0, fraction_ns: 0.0 },
-            },
+            Arrivals::Poisson => {
+                let mut rng = Box::new(Pcg64::seed_from_u64(mix(seed, u64::from(client))));
+                let share = Exp1.sample(rng.as_mut());
+                let profile = RateProfile::new(pieces, 1.0 / f64::from(clients));
+                let start = Position::default();
+                Law::Poisson { profile, rng, last: start, share, next: start }
+            }
         };
         let mut schedule = Self { law, next_ns: 0 };
-        match &schedule.law {
-            Law::Indexed { profile, index, .. } => schedule.next_ns = profile.instant(*index as f64),
-            _ => schedule.advance(),
-        }
+        schedule.place();
         schedule
     }
 
@@ -199,9 +96,12 @@ impl Schedule {
         self.next_ns
     }
 
-    /// Goes on to the next record.
+    /// Goes on to the next record. After a last one, or while the rate is 0, it stays where it is.
     #[inline]
     pub fn advance(&mut self) {
+        if self.next_ns == NEVER {
+            return;
+        }
         match &mut self.law {
             Law::Exact { step_ns, step_rest, rest, divisor } => {
                 self.next_ns = self.next_ns.saturating_add(*step_ns);
@@ -211,24 +111,40 @@ impl Schedule {
                     self.next_ns += 1;
                 }
             }
-            Law::Indexed { profile, index, stride } => {
+            Law::Indexed { index, stride, .. } => {
                 *index += *stride;
-                self.next_ns = profile.instant(*index as f64);
+                self.place();
             }
-            Law::Poisson { profile, rng, at } => {
-                let unit: f64 = Exp1.sample(rng.as_mut());
-                self.next_ns = profile.advance(at, unit).unwrap_or(NEVER);
+            Law::Poisson { rng, last, share, next, .. } => {
+                (*last, *share) = (*next, Exp1.sample(rng.as_mut()));
+                self.place();
             }
         }
     }
-}
 
-/// Spreads a seed over streams (the finaliser of SplitMix64), so that neighbours share nothing.
-pub fn mix(seed: u64, stream: u64) -> u64 {
-    let mut z = seed.wrapping_add(stream.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    /// The measure phase begins at this instant, ns from T0, which no record taken from the schedule has reached. The
+    /// instants are then those of a schedule that was told so at once, to the last bit.
+    pub fn measure_begins(&mut self, start_ns: u64) {
+        let is_changed = match &mut self.law {
+            Law::Exact { .. } => false,
+            Law::Indexed { profile, .. } | Law::Poisson { profile, .. } => profile.measure_begins(start_ns),
+        };
+        if is_changed {
+            self.place();
+        }
+    }
+
+    /// Computes the next record's instant from its index, or from its distance to the one before.
+    fn place(&mut self) {
+        match &mut self.law {
+            Law::Exact { .. } => {}
+            Law::Indexed { profile, index, .. } => self.next_ns = profile.instant(*index as f64),
+            Law::Poisson { profile, last, share, next, .. } => {
+                *next = *last;
+                self.next_ns = profile.advance(next, *share).unwrap_or(NEVER);
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -318,6 +234,7 @@ mod tests {
             let mut total = [0u64; 3];
             for client in 0..4 {
                 let mut schedule = Schedule::new(&pieces, arrivals, client, 4, 7);
+                schedule.measure_begins(0);
                 while schedule.peek() < 25_000_000_000 {
                     let slot = match schedule.peek() {
                         0..10_000_000_000 => 0,
@@ -336,13 +253,14 @@ mod tests {
     }
 
     #[test]
-    fn a_course_that_ends_at_rate_zero_ends() {
+    fn a_profile_that_ends_at_rate_zero_ends() {
         let pieces = vec![
             RatePiece { from_per_s: 100.0, to_per_s: 100.0, length_ns: 1_000_000_000 },
             RatePiece { from_per_s: 0.0, to_per_s: 0.0, length_ns: 0 },
         ];
         for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
             let mut schedule = Schedule::new(&pieces, arrivals, 0, 1, 3);
+            schedule.measure_begins(0);
             let mut records = 0;
             while schedule.peek() != NEVER {
                 records += 1;
@@ -355,12 +273,95 @@ mod tests {
         }
     }
 
+    /// The instants before `end_ns` of a schedule that hears at `heard_ns` that the measure phase begins at
+    /// `start_ns`; until then nothing beyond `heard_ns` is taken.
+    fn heard(mut schedule: Schedule, heard_ns: u64, start_ns: u64, end_ns: u64) -> Vec<u64> {
+        let mut instants = Vec::new();
+        let mut take = |schedule: &mut Schedule, until_ns: u64| {
+            while schedule.peek() < until_ns {
+                instants.push(schedule.peek());
+                schedule.advance();
+            }
+        };
+        take(&mut schedule, heard_ns);
+        schedule.measure_begins(start_ns);
+        take(&mut schedule, end_ns);
+        instants
+    }
+
+    const S: u64 = 1_000_000_000;
+
+    #[test]
+    fn one_constant_rate_is_the_same_whenever_the_measure_phase_begins() {
+        for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
+            let schedule = Schedule::new(&constant(7.3), arrivals, 1, 3, 5);
+            let first = heard(schedule.clone(), 0, 0, 100 * S);
+            assert!(first.len() > 100, "{}", first.len());
+            assert_eq!(heard(schedule.clone(), 10 * S, 17 * S, 100 * S), first);
+            assert_eq!(heard(schedule, 100 * S, 1_000 * S, 100 * S), first, "nor without it");
+        }
+    }
+
+    /// The first rate holds until then, exactly as if it had been a piece of the profile.
+    #[test]
+    fn a_warm_up_holds_the_first_rate() {
+        let ramp = RatePiece { from_per_s: 100.0, to_per_s: 900.0, length_ns: 10 * S };
+        let warm_up = RatePiece { from_per_s: 100.0, to_per_s: 100.0, length_ns: 5 * S };
+        for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
+            let warmed = Schedule::new(&[ramp], arrivals, 2, 3, 9);
+            let written_out = Schedule::new(&[warm_up, ramp], arrivals, 2, 3, 9);
+            let instants = heard(warmed, 4 * S, 5 * S, 30 * S);
+            assert_eq!(instants, heard(written_out, 0, 0, 30 * S));
+            let in_warm_up = instants.iter().filter(|at| **at < 5 * S).count();
+            assert!(in_warm_up.abs_diff(500 / 3) < 60, "{in_warm_up}");
+        }
+    }
+
+    /// Slow rates: the record that is next lies far beyond the instant that is announced.
+    #[test]
+    fn a_next_record_beyond_the_warm_up_is_placed_anew() {
+        let pieces =
+            [0.01, 1_000.0].map(|per_s| RatePiece { from_per_s: per_s, to_per_s: per_s, length_ns: S });
+        let silence_first = [RatePiece { from_per_s: 0.0, to_per_s: 1_000.0, length_ns: 2 * S }];
+        for pieces in [pieces.as_slice(), silence_first.as_slice()] {
+            for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
+                let schedule = Schedule::new(pieces, arrivals, 1, 2, 4);
+                assert!(schedule.peek() > 10 * S, "{arrivals:?}: {}", schedule.peek());
+                let late = heard(schedule.clone(), 3 * S, 4 * S, 10 * S);
+                assert_eq!(late, heard(schedule, 0, 4 * S, 10 * S));
+                assert!(late.len() > 500 && late[0] >= 4 * S, "{arrivals:?}: {} records", late.len());
+            }
+        }
+    }
+
     proptest! {
+        #[test]
+        fn an_announcement_gives_the_same_instants_early_and_late(
+            rates in prop::collection::vec((0.0f64..300.0, 0.0f64..300.0, 0u64..3), 1..4),
+            start_s in 0u64..6,
+            heard_share in 0.0f64..=1.0,
+            clients in 1u32..4,
+            seed: u64,
+            poisson: bool,
+        ) {
+            let piece = |&(from_per_s, to_per_s, s): &(f64, f64, u64)| {
+                RatePiece { from_per_s, to_per_s, length_ns: s * S }
+            };
+            let pieces: Vec<RatePiece> = rates.iter().map(piece).collect();
+            let arrivals = if poisson { Arrivals::Poisson } else { Arrivals::Constant };
+            let schedule = Schedule::new(&pieces, arrivals, clients - 1, clients, seed);
+            let (start_ns, end_ns) = (start_s * S, (start_s + 8) * S);
+            let heard_ns = (start_ns as f64 * heard_share) as u64;
+            let planned = heard(schedule.clone(), 0, start_ns, end_ns);
+            prop_assert_eq!(heard(schedule, heard_ns, start_ns, end_ns), planned);
+        }
+
         #[test]
         fn instants_never_go_back(from in 0.0f64..1e6, to in 0.0f64..1e6, seed: u64, poisson: bool) {
             let pieces = [RatePiece { from_per_s: from, to_per_s: to, length_ns: 50_000_000 }];
             let arrivals = if poisson { Arrivals::Poisson } else { Arrivals::Constant };
             let mut schedule = Schedule::new(&pieces, arrivals, 0, 1, seed);
+            schedule.measure_begins(0);
             let mut last = 0;
             for _ in 0..1000 {
                 prop_assert!(schedule.peek() >= last);

@@ -1,8 +1,15 @@
 //! What every stream is to the event loop: something with connections, deadlines and an end.
 
 use crate::net::Net;
-use kdyno_model::sample::{Sample, StreamTotals};
-use kdyno_model::worker::{PhaseSpan, StreamTask, WorkerEvent};
+use kdyno_kafka::client::Client;
+use kdyno_kafka::connection::Refusal;
+use kdyno_model::event::EventKind;
+use kdyno_model::plan::PhasesPlan;
+use kdyno_model::sample::{Sample, StreamId, StreamTotals};
+use kdyno_model::secret::Secret;
+use kdyno_model::worker::{StreamTask, WorkerEvent};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use thiserror::Error;
 
 /// Most events of one stream that are kept: a flapping connection must not fill the run file.
@@ -11,52 +18,78 @@ const EVENTS_MAX: u32 = 10_000;
 /// Why a stream cannot run.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum StreamError {
-    /// No room for the trailer.
+    /// Unique values have no room for the trailer that makes them so.
     #[error("unique values need at least {least} bytes for their trailer, {value_bytes} were asked for")]
     ValueTooShort {
-        /// As planned.
+        /// Bytes of a value, as planned.
         value_bytes: u32,
-        /// The least.
+        /// Fewest bytes that hold a trailer.
         least: u32,
     },
-    /// Too large.
+    /// Values are larger than kdyno makes them.
     #[error("values of {value_bytes} bytes are above the limit of {most}")]
     ValueTooLong {
-        /// As planned.
+        /// Bytes of a value, as planned.
         value_bytes: u32,
-        /// The most.
+        /// Most bytes of a value.
         most: u32,
     },
-    /// Too many.
+    /// The topic has more partitions than a stream keeps apart.
     #[error("the topic has {partitions} partitions, one stream sends to {most} at most")]
     TooManyPartitions {
-        /// As found.
+        /// Partitions of the topic on the brokers.
         partitions: usize,
-        /// The most.
+        /// Most partitions of one stream.
         most: usize,
     },
     /// The pool cannot be built.
     #[error("the payload pool cannot be built: {0}")]
     Pool(String),
+    /// The cluster will never serve the clients.
+    #[error("the cluster refuses its clients: {0}")]
+    Refused(#[from] Refusal),
 }
 
-/// Where T0 and the end of the load lie on the stream's clock.
+/// Where the load's turning points lie on the stream's clock, as far as they are known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clock {
-    /// T0, ns.
+    /// T0: when the load begins, ns.
     pub t0_ns: u64,
-    /// First instant of the measure phase, ns.
+    /// First instant of the measure phase, ns; until it is announced `u64::MAX`.
     pub measure_ns: u64,
-    /// No record is intended from here on, ns.
+    /// No record is intended from here on, ns; until the measure phase is announced `u64::MAX`.
     pub load_end_ns: u64,
+}
+
+impl Clock {
+    /// A clock that knows T0 alone, ns: the warm-up has no end yet.
+    pub fn new(t0_ns: u64) -> Self {
+        Self { t0_ns, measure_ns: u64::MAX, load_end_ns: u64::MAX }
+    }
+
+    /// The measure phase begins `start_ns` after T0. A load that was stopped before stays so.
+    pub fn measure_begins(&mut self, start_ns: u64, lengths: &PhasesPlan) {
+        self.measure_ns = self.t0_ns.saturating_add(start_ns);
+        self.load_end_ns = self.load_end_ns.min(self.measure_ns.saturating_add(lengths.measure_ns));
+    }
+}
+
+/// The values of the plan's secrets by name, as the lab sent them; one copy for all streams of a worker.
+#[derive(Clone, Default)]
+pub struct Secrets(pub Arc<BTreeMap<String, Secret>>);
+
+impl std::fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
 }
 
 /// What a stream knows of its surroundings.
 #[derive(Debug, Clone)]
 pub struct StreamContext {
-    /// Worker number.
+    /// Number of the worker, from 0.
     pub worker: u16,
-    /// Run id for unique payloads.
+    /// Identifies the run in unique payloads.
     pub run_id: u64,
     /// Seed of the stream.
     pub seed: u64,
@@ -68,17 +101,24 @@ pub struct StreamContext {
     pub wall_offset_ns: i64,
     /// Least time between two releases of due records, ns.
     pub tick_ns: u64,
-    /// The phases.
-    pub phases: Vec<PhaseSpan>,
+    /// Lengths of the phases.
+    pub phases: PhasesPlan,
     /// Whether streams of this worker produce: consumers then go on until these have ended.
     pub has_producers: bool,
-    /// The stream's task.
+    /// What the lab wants of the stream.
     pub task: StreamTask,
+    /// What its clients may need to be let in.
+    pub secrets: Secrets,
     /// What happened, for the timeline.
     pub events: Events,
 }
 
 impl StreamContext {
+    /// Whose samples and totals are those of the stream.
+    pub fn id(&self) -> StreamId {
+        StreamId { worker: self.worker, stream: self.task.stream }
+    }
+
     /// `client.id` of the item's client `client`.
     pub fn client_id(&self, client: u32) -> String {
         format!("{}{}-{client}", self.client_id_prefix, self.task.name)
@@ -94,12 +134,12 @@ pub struct Events {
 
 impl Events {
     /// Notes an event at an instant of the stream's clock.
-    pub fn push(&mut self, now_ns: u64, kind: &str, detail: String) {
+    pub fn push(&mut self, now_ns: u64, kind: EventKind, detail: String) {
         self.count = self.count.saturating_add(1);
         let (kind, detail) = match self.count {
-            0..EVENTS_MAX => (kind.to_owned(), detail),
+            0..EVENTS_MAX => (kind, detail),
             EVENTS_MAX => {
-                ("events-dropped".to_owned(), format!("more than {EVENTS_MAX} events: the rest is dropped"))
+                (EventKind::EventsDropped, format!("more than {EVENTS_MAX} events: the rest is dropped"))
             }
             _ => return,
         };
@@ -118,33 +158,86 @@ impl Events {
     }
 }
 
-/// A load item's clients on this worker. Connections are numbered `link · client_count + client`.
+/// Whether all clients reach every leader and are ready as `is_ready` says.
+///
+/// # Errors
+/// When a client never will.
+pub(crate) fn are_connected<'a, C: Client + 'a>(
+    mut clients: impl Iterator<Item = &'a C>,
+    is_ready: impl Fn(&C) -> bool,
+) -> Result<bool, StreamError> {
+    let waiting = clients.find(|client| !(client.connections().is_ready() && is_ready(client)));
+    match waiting.and_then(|client| client.connections().refusal()) {
+        Some(refusal) => Err(refusal.clone().into()),
+        None => Ok(waiting.is_none()),
+    }
+}
+
+/// A load item's clients on this worker. Sockets are numbered `connection · client_count + client`.
 pub trait Stream {
-    /// Number of clients.
+    /// How many clients it has.
     fn client_count(&self) -> usize;
     /// Whether every client can send to, or fetch from, every leader.
-    fn is_connected(&self) -> bool;
+    ///
+    /// # Errors
+    /// When a client never will.
+    fn is_connected(&self) -> Result<bool, StreamError>;
     /// Builds what is needed before the start; called once, when connected.
     ///
     /// # Errors
     /// When the plan cannot be carried out.
     fn prepare(&mut self) -> Result<(), StreamError>;
-    /// The load begins at the clock's T0.
-    fn start(&mut self, clock: Clock);
+    /// The load begins at this instant, T0, ns; the warm-up lasts until [`Self::measure_begins`].
+    fn start(&mut self, t0_ns: u64);
+    /// The measure phase begins so much later than T0, ns, on a whole second that no turn has reached.
+    fn measure_begins(&mut self, start_ns: u64);
     /// A connection has something to read, or takes writes again (`is_writable`).
-    fn on_ready(&mut self, client: usize, link: usize, is_writable: bool, net: &mut dyn Net);
+    fn on_ready(&mut self, client: usize, connection: usize, is_writable: bool, net: &mut dyn Net);
     /// Does everything that is due.
     fn turn(&mut self, net: &mut dyn Net);
     /// When [`Self::turn`] is to be called next, ns; it may lie in the past.
     fn next_deadline(&self) -> Option<u64>;
     /// Whether the load is over and nothing is in flight.
     fn is_done(&self) -> bool;
-    /// Ends the load early.
+    /// Ends the load now, before the measure phase too; what is in flight is answered.
     fn stop(&mut self, now_ns: u64);
     /// Ends: what is still open is unresolved. Samples are to be taken once more after it.
     fn finish(&mut self, now_ns: u64) -> StreamTotals;
     /// Samples cut since the last call.
     fn take_samples(&mut self) -> Vec<Sample>;
-    /// Its surroundings.
+    /// What it knows of its surroundings.
     fn context(&mut self) -> &mut StreamContext;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kdyno_kafka::broker_connections::ConnectionsConfig;
+    use kdyno_kafka::connection::{ConnectionError, SessionError};
+    use kdyno_kafka::producer::ProducerClient;
+
+    #[test]
+    fn a_stream_waits_for_brokers_and_ends_where_it_is_refused() {
+        let mut client = ProducerClient::<()>::new(ConnectionsConfig {
+            client_id: "me".to_owned(),
+            topics: vec!["t".to_owned()],
+            bootstrap: vec![("broker".to_owned(), 9092)],
+            needs: ProducerClient::<()>::NEEDS,
+            sessions: None,
+            request_timeout_ns: 1,
+            retry_backoff_ns: 1,
+            metadata_max_age_ns: 1,
+            frame_bytes_max: 1,
+        });
+        let connected = |client: &_| are_connected([client].into_iter(), |_| true);
+        let refusal = Refusal::Session(SessionError::Refused("no".to_owned()));
+        for (error, expected) in [
+            (ConnectionError::Closed, Ok(false)),
+            (ConnectionError::Refused(refusal.clone()), Err(StreamError::Refused(refusal))),
+        ] {
+            let connection = client.connections_mut().to_connect(u64::MAX / 2).expect("one to try");
+            client.connections_mut().on_closed(connection, 0, error);
+            assert_eq!(connected(&client), expected);
+        }
+    }
 }

@@ -4,17 +4,19 @@
 
 use crate::consume::ConsumeStream;
 use crate::event_loop::{Control, EventLoop, LoopError};
-use crate::framing::{read_frame, write_frame};
+use crate::framing::{read_before_task, read_frame, write_frame};
 use crate::net::monotonic_ns;
 use crate::produce::ProduceStream;
-use crate::schedule::mix;
-use crate::stream::{Events, Stream, StreamContext, StreamError};
+use crate::stream::{Events, Secrets, Stream, StreamContext, StreamError};
 use kdyno_model::sample::StreamTotals;
-use kdyno_model::worker::{FromWorker, PROTOCOL_VERSION, StreamRole, StreamTask, ToWorker, WorkerTask};
+use kdyno_model::worker::{
+    BeforeTask, FromWorker, MEASURE_AHEAD_NS, PROTOCOL_VERSION, StreamRole, StreamTask, ToWorker, WorkerTask,
+};
 use mio::Waker;
 use std::io::{self, BufWriter};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::{self, JoinHandle};
 use thiserror::Error;
@@ -22,24 +24,37 @@ use thiserror::Error;
 /// Messages that may wait to be written to the lab: minutes of a hundred streams' samples.
 const MESSAGES_MAX: usize = 1 << 16;
 
+const NS_PER_S: u64 = 1_000_000_000;
+
 /// Why a worker ended without its task being done.
 #[derive(Debug, Error)]
 pub enum WorkerError {
     /// Talking to the lab failed.
     #[error("the connection to the lab failed: {0}")]
     Lab(#[from] io::Error),
-    /// The lab said something out of order.
-    #[error("the lab did not send a task")]
-    NoTask,
+    /// The lab closed the connection before the task was done.
+    #[error("the lab is gone")]
+    LabGone,
+    /// The lab said something out of turn; holds what.
+    #[error("the lab said {0}")]
+    OutOfTurn(&'static str),
+    /// The lab announced a measure phase that cannot begin like that.
+    #[error("the measure phase cannot begin at {start_ns} ns from T0: {reason}")]
+    Measure {
+        /// Where it was announced to begin, ns.
+        start_ns: u64,
+        /// One lowercase clause: why it cannot.
+        reason: String,
+    },
     /// An address of the task is no `host:port`.
     #[error("`{0}` is not a host and a port")]
     Address(String),
     /// A stream failed.
     #[error("stream {name}: {source}")]
     Stream {
-        /// The load item.
+        /// The load item of the stream.
         name: String,
-        /// Why.
+        /// What went wrong there.
         source: LoopError,
     },
     /// A thread died; a defect of kdyno.
@@ -54,14 +69,6 @@ struct Running {
     control: Sender<Control>,
     waker: Waker,
     thread: Option<JoinHandle<Result<StreamTotals, LoopError>>>,
-}
-
-impl Running {
-    fn tell(&self, control: Control) {
-        // A thread that has ended needs no telling.
-        let _ = self.control.send(control);
-        let _ = self.waker.wake();
-    }
 }
 
 /// Tells the main thread that a stream's thread has ended, also when it ended by a panic.
@@ -80,6 +87,9 @@ impl Drop for TellEnd {
 enum Incoming {
     Lab(ToWorker),
     LabGone,
+    LabFailed(io::Error),
+    /// One more stream can start.
+    Prepared,
     Ended(usize),
 }
 
@@ -91,11 +101,12 @@ pub fn main(fd: OwnedFd) -> Result<(), WorkerError> {
     let stream = UnixStream::from(fd);
     let mut reader = stream.try_clone()?;
     let mut writer = BufWriter::new(stream);
-    write_frame(&mut writer, &FromWorker::Hello { protocol: PROTOCOL_VERSION })?;
-    let Some(ToWorker::Prepare(task)) = read_frame(&mut reader)? else { return Err(WorkerError::NoTask) };
+    let hello = FromWorker::Hello { protocol: PROTOCOL_VERSION, monotonic_ns: monotonic_ns() };
+    write_frame(&mut writer, &hello)?;
+    let task = read_task(&mut reader);
     let (out, messages) = sync_channel(MESSAGES_MAX);
     let writing = thread::spawn(move || write_messages(&mut writer, &messages));
-    let result = run(*task, reader, &out);
+    let result = task.and_then(|(task, secrets)| run(&task, &secrets, reader, &out));
     let last = match &result {
         Ok(totals) => FromWorker::Done(totals.clone()),
         Err(error) => FromWorker::Failed { message: error.to_string() },
@@ -109,124 +120,242 @@ pub fn main(fd: OwnedFd) -> Result<(), WorkerError> {
     }
 }
 
+/// The task, and the secrets that came before it.
+fn read_task(reader: &mut UnixStream) -> Result<(WorkerTask, Secrets), WorkerError> {
+    let mut secrets = None;
+    loop {
+        match read_before_task(reader)? {
+            Some(BeforeTask::Prepare(task)) => {
+                return Ok((*task, Secrets(Arc::new(secrets.unwrap_or_default()))));
+            }
+            Some(BeforeTask::Secrets(_)) if secrets.is_some() => {
+                return Err(WorkerError::OutOfTurn("`secrets` twice"));
+            }
+            Some(BeforeTask::Secrets(values)) => secrets = Some(values),
+            None => return Err(WorkerError::LabGone),
+        }
+    }
+}
+
+/// Writes up to the last message that every worker ends with: a stream that was abandoned may hold the channel
+/// longer.
 fn write_messages(writer: &mut BufWriter<UnixStream>, messages: &Receiver<FromWorker>) -> io::Result<()> {
     while let Ok(message) = messages.recv() {
         write_frame(writer, &message)?;
+        if matches!(message, FromWorker::Done(_) | FromWorker::Failed { .. }) {
+            break;
+        }
     }
     Ok(())
 }
 
 /// Passes the lab's messages on, then its end.
 fn read_lab(mut reader: UnixStream, incoming: &Sender<Incoming>) {
-    while let Ok(Some(message)) = read_frame(&mut reader) {
-        if incoming.send(Incoming::Lab(message)).is_err() {
+    loop {
+        let (heard, is_last) = match read_frame(&mut reader) {
+            Ok(Some(message)) => (Incoming::Lab(message), false),
+            Ok(None) => (Incoming::LabGone, true),
+            Err(error) => (Incoming::LabFailed(error), true),
+        };
+        if incoming.send(heard).is_err() || is_last {
             return;
         }
     }
-    let _ = incoming.send(Incoming::LabGone);
 }
 
 fn run(
-    task: WorkerTask,
+    task: &WorkerTask,
+    secrets: &Secrets,
     reader: UnixStream,
     out: &SyncSender<FromWorker>,
 ) -> Result<Vec<StreamTotals>, WorkerError> {
+    if task.streams.is_empty() {
+        return Err(WorkerError::OutOfTurn("`prepare` with a task without streams"));
+    }
     let (incoming, messages) = channel();
     let for_lab = incoming.clone();
     thread::spawn(move || read_lab(reader, &for_lab));
-    let (prepared, all_prepared) = sync_channel(task.streams.len().max(1));
-    let mut streams = Vec::new();
-    for (index, stream) in task.streams.iter().enumerate() {
-        streams.push(spawn(&task, stream, index, incoming.clone(), prepared.clone(), out.clone())?);
+    let mut streams =
+        Streams { running: Vec::new(), prepared: 0, t0_ns: None, measure_ns: None, is_stopped: false };
+    let result = task
+        .streams
+        .iter()
+        .enumerate()
+        .try_for_each(|(index, stream)| {
+            streams.running.push(spawn(
+                context(task, secrets, stream)?,
+                index,
+                incoming.clone(),
+                out.clone(),
+            )?);
+            Ok(())
+        })
+        .and_then(|()| streams.supervise(&messages, out));
+    if result.is_err() {
+        streams.tell(Control::Abandon);
     }
-    let waiting = streams.len();
-    let for_prepared = out.clone();
-    thread::spawn(move || {
-        if (0..waiting).all(|_| all_prepared.recv().is_ok()) {
-            let _ = for_prepared.send(FromWorker::Prepared);
-        }
-    });
-    drop(prepared);
-    supervise(&mut streams, &messages)
+    result
 }
 
-/// Waits for the streams' end, doing what the lab says meanwhile.
-fn supervise(
-    streams: &mut [Running],
-    messages: &Receiver<Incoming>,
-) -> Result<Vec<StreamTotals>, WorkerError> {
-    let mut totals = Vec::new();
-    let mut producing = streams.iter().filter(|stream| stream.is_producing).count();
-    while totals.len() < streams.len() {
-        match messages.recv().unwrap_or(Incoming::LabGone) {
-            Incoming::Lab(ToWorker::Start { t0_monotonic_ns }) => {
-                streams.iter().for_each(|stream| stream.tell(Control::Start(t0_monotonic_ns)));
-            }
-            Incoming::Lab(ToWorker::Stop) => streams.iter().for_each(|stream| stream.tell(Control::Stop)),
-            Incoming::Lab(ToWorker::Prepare(_)) => return Err(WorkerError::NoTask),
-            Incoming::LabGone => streams.iter().for_each(|stream| stream.tell(Control::Abandon)),
-            Incoming::Ended(index) => {
-                let ended = &mut streams[index];
-                let name = ended.name.clone();
-                let was_producing = ended.is_producing;
-                let result = ended.thread.take().map(JoinHandle::join);
-                match result {
-                    Some(Ok(Ok(stream_totals))) => totals.push(stream_totals),
-                    Some(Ok(Err(source))) => {
-                        streams.iter().for_each(|stream| stream.tell(Control::Abandon));
-                        return Err(WorkerError::Stream { name, source });
-                    }
-                    _ => {
-                        streams.iter().for_each(|stream| stream.tell(Control::Abandon));
-                        return Err(WorkerError::Panicked(name));
-                    }
-                }
-                producing -= usize::from(was_producing);
-                if was_producing && producing == 0 {
-                    streams.iter().for_each(|stream| stream.tell(Control::ProducersDone));
-                }
-            }
-        }
-    }
-    totals.sort_by_key(|stream| stream.stream);
-    Ok(totals)
+/// The streams of a worker and what the lab has said to them.
+struct Streams {
+    running: Vec<Running>,
+    /// How many of them can start.
+    prepared: usize,
+    /// T0, ns, once it is given.
+    t0_ns: Option<u64>,
+    /// Start of the measure phase, ns from T0, once it is announced.
+    measure_ns: Option<u64>,
+    is_stopped: bool,
 }
 
-/// Starts a stream's thread. Its `Prepared` goes to `prepared`, everything else to `out`.
+impl Streams {
+    fn tell(&self, control: Control) {
+        for stream in &self.running {
+            // A thread that has ended needs no telling.
+            let _ = stream.control.send(control);
+            let _ = stream.waker.wake();
+        }
+    }
+
+    /// Waits for the streams' end, doing what the lab says meanwhile.
+    fn supervise(
+        &mut self,
+        messages: &Receiver<Incoming>,
+        out: &SyncSender<FromWorker>,
+    ) -> Result<Vec<StreamTotals>, WorkerError> {
+        let mut totals = Vec::new();
+        while totals.len() < self.running.len() {
+            match messages.recv().unwrap_or(Incoming::LabGone) {
+                Incoming::Lab(message) => self.apply(message)?,
+                Incoming::LabGone => return Err(WorkerError::LabGone),
+                Incoming::LabFailed(error) => return Err(WorkerError::Lab(error)),
+                Incoming::Prepared => {
+                    self.prepared += 1;
+                    if self.prepared == self.running.len() {
+                        // Whether the lab is gone is heard from its end of the socket.
+                        let _ = out.send(FromWorker::Prepared);
+                    }
+                }
+                Incoming::Ended(index) => totals.push(self.ended(index)?),
+            }
+        }
+        totals.sort_by_key(|totals| totals.id);
+        Ok(totals)
+    }
+
+    /// Does what the lab says. What comes after a stop does not matter any more.
+    fn apply(&mut self, message: ToWorker) -> Result<(), WorkerError> {
+        match message {
+            ToWorker::Prepare(_) => return Err(WorkerError::OutOfTurn("`prepare` twice")),
+            _ if self.is_stopped => {}
+            ToWorker::Start { .. } if self.prepared < self.running.len() => {
+                return Err(WorkerError::OutOfTurn("`start` before this worker was prepared"));
+            }
+            ToWorker::Start { .. } if self.t0_ns.is_some() => {
+                return Err(WorkerError::OutOfTurn("`start` twice"));
+            }
+            ToWorker::Start { t0_monotonic_ns } => {
+                self.t0_ns = Some(t0_monotonic_ns);
+                self.tell(Control::Start(t0_monotonic_ns));
+                if let Some(start_ns) = self.measure_ns {
+                    self.tell(Control::Measure(start_ns));
+                }
+            }
+            ToWorker::Measure { start_ns } => {
+                check_announcement(start_ns, self.measure_ns, self.t0_ns, monotonic_ns())
+                    .map_err(|reason| WorkerError::Measure { start_ns, reason })?;
+                self.measure_ns = Some(start_ns);
+                if self.t0_ns.is_some() {
+                    self.tell(Control::Measure(start_ns));
+                }
+            }
+            ToWorker::Stop => {
+                self.is_stopped = true;
+                self.tell(Control::Stop);
+            }
+        }
+        Ok(())
+    }
+
+    /// A stream's thread has ended: its totals.
+    fn ended(&mut self, index: usize) -> Result<StreamTotals, WorkerError> {
+        let ended = &mut self.running[index];
+        let name = ended.name.clone();
+        let totals = match ended.thread.take().map(JoinHandle::join) {
+            Some(Ok(result)) => result.map_err(|source| WorkerError::Stream { name, source })?,
+            _ => return Err(WorkerError::Panicked(name)),
+        };
+        let was_producing = ended.is_producing;
+        let is_left = |stream: &Running| stream.is_producing && stream.thread.is_some();
+        if was_producing && !self.running.iter().any(is_left) {
+            self.tell(Control::ProducersDone);
+        }
+        Ok(totals)
+    }
+}
+
+/// Whether the measure phase can begin at `start_ns` from T0: no schedule may have come near it.
+fn check_announcement(
+    start_ns: u64,
+    before_ns: Option<u64>,
+    t0_ns: Option<u64>,
+    now_ns: u64,
+) -> Result<(), String> {
+    if let Some(before_ns) = before_ns {
+        return Err(format!("it was announced before, for {before_ns} ns"));
+    }
+    if !start_ns.is_multiple_of(NS_PER_S) {
+        return Err("that is not on a whole second".to_owned());
+    }
+    // Before T0 nothing is due.
+    let Some(t0_ns) = t0_ns.filter(|t0_ns| *t0_ns <= now_ns) else { return Ok(()) };
+    let at_ns = t0_ns.saturating_add(start_ns);
+    let ms = |ns: u64| ns / 1_000_000;
+    match at_ns.checked_sub(now_ns) {
+        None => Err(format!("that was {} ms ago", ms(now_ns - at_ns))),
+        Some(ahead_ns) if ahead_ns < MEASURE_AHEAD_NS => {
+            Err(format!("that is {} ms ahead, and {} are needed", ms(ahead_ns), ms(MEASURE_AHEAD_NS)))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+/// Starts a stream's thread.
 fn spawn(
-    task: &WorkerTask,
-    stream: &StreamTask,
+    context: StreamContext,
     index: usize,
     incoming: Sender<Incoming>,
-    prepared: SyncSender<FromWorker>,
     out: SyncSender<FromWorker>,
 ) -> Result<Running, WorkerError> {
-    let name = stream.name.clone();
+    let name = context.task.name.clone();
     let failed = |source: LoopError| WorkerError::Stream { name: name.clone(), source };
     let (event_loop, waker) = EventLoop::new().map_err(failed)?;
-    let context = context(task, stream)?;
     let (control, orders) = channel();
-    let is_producing = matches!(stream.role, StreamRole::Produce(_));
+    let is_producing = matches!(context.task.role, StreamRole::Produce(_));
     let thread = thread::Builder::new()
-        .name(stream.name.clone())
+        .name(name.clone())
         .spawn(move || {
-            let _tells_its_end = TellEnd { incoming, index };
+            let ends = TellEnd { incoming, index };
+            let prepared = || {
+                let _ = ends.incoming.send(Incoming::Prepared);
+            };
             build(context)
                 .map_err(LoopError::from)
-                .and_then(|mut stream| event_loop.run(stream.as_mut(), &orders, &prepared, &out))
+                .and_then(|mut stream| event_loop.run(stream.as_mut(), &orders, prepared, &out))
         })
         .map_err(WorkerError::Lab)?;
-    Ok(Running { name: stream.name.clone(), is_producing, control, waker, thread: Some(thread) })
+    Ok(Running { name, is_producing, control, waker, thread: Some(thread) })
 }
 
 fn build(context: StreamContext) -> Result<Box<dyn Stream>, StreamError> {
     Ok(match context.task.role.clone() {
         StreamRole::Produce(plan) => Box::new(ProduceStream::new(plan, context)?),
-        StreamRole::Consume(plan) => Box::new(ConsumeStream::new(plan, context)),
+        StreamRole::Consume(plan) => Box::new(ConsumeStream::new(&plan, context)),
     })
 }
 
-fn context(task: &WorkerTask, stream: &StreamTask) -> Result<StreamContext, WorkerError> {
+fn context(task: &WorkerTask, secrets: &Secrets, stream: &StreamTask) -> Result<StreamContext, WorkerError> {
     let address = |text: &String| {
         let (host, port) = text.rsplit_once(':').ok_or_else(|| WorkerError::Address(text.clone()))?;
         let port = port.parse().map_err(|_| WorkerError::Address(text.clone()))?;
@@ -235,14 +364,15 @@ fn context(task: &WorkerTask, stream: &StreamTask) -> Result<StreamContext, Work
     Ok(StreamContext {
         worker: task.worker,
         run_id: task.run_id,
-        seed: mix(task.seed, u64::from(stream.stream)),
+        seed: stream.seed,
         bootstrap: task.bootstrap.iter().map(address).collect::<Result<_, WorkerError>>()?,
         client_id_prefix: task.client_id_prefix.clone(),
         wall_offset_ns: wall_ns() - monotonic_ns() as i64,
         tick_ns: task.tick_ns,
-        phases: task.phases.clone(),
+        phases: task.phases,
         has_producers: task.streams.iter().any(|stream| matches!(stream.role, StreamRole::Produce(_))),
         task: stream.clone(),
+        secrets: secrets.clone(),
         events: Events::default(),
     })
 }
@@ -250,4 +380,31 @@ fn context(task: &WorkerTask, stream: &StreamTask) -> Result<StreamContext, Work
 fn wall_ns() -> i64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
     now.tv_sec * 1_000_000_000 + now.tv_nsec
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_measure_phase_is_announced_once_in_time_and_on_a_whole_second() {
+        let (t0_ns, now_ns) = (100 * NS_PER_S, 103 * NS_PER_S);
+        let check = |start_s: f64| check_announcement((start_s * 1e9) as u64, None, Some(t0_ns), now_ns);
+        assert_eq!(check(4.0), Ok(()), "a second ahead");
+        assert_eq!(check(1e6), Ok(()));
+        let refused = |told: Result<(), String>, reason: &str| {
+            let told = told.expect_err("refused");
+            assert!(told.contains(reason), "{told}");
+        };
+        refused(check(4.5), "whole second");
+        refused(check(2.0), "1000 ms ago");
+        refused(check(3.0), "0 ms ahead, and 1000 are needed");
+        let later = check_announcement(4 * NS_PER_S, None, Some(t0_ns), now_ns + 1_000_000);
+        refused(later, "999 ms ahead");
+        refused(check_announcement(9 * NS_PER_S, Some(7), Some(t0_ns), now_ns), "before, for 7 ns");
+        // Nothing is due before T0, however near the start is.
+        assert_eq!(check_announcement(0, None, Some(t0_ns), t0_ns - 1), Ok(()));
+        assert_eq!(check_announcement(0, None, None, now_ns), Ok(()));
+        refused(check_announcement(0, None, Some(t0_ns), t0_ns), "0 ms ahead");
+    }
 }

@@ -6,8 +6,9 @@ use common::{Load, MS, SECOND, T0, TOPIC, simulate};
 use kdyno_kafka_server::fake_broker::{
     FakeCluster, FakeConfig, Hostile, Service, ServicePer, ServiceTime, Stored,
 };
-use kdyno_model::plan::{Arrivals, Fill, Payload};
+use kdyno_model::plan::{Arrivals, Fill, Payload, Rate, RatePiece};
 use kdyno_model::sample::{Grain, Phase, Timing};
+use std::collections::BTreeSet;
 
 const REQUEST_TIMED_OUT: i16 = 7;
 const MESSAGE_TOO_LARGE: i16 = 10;
@@ -225,4 +226,61 @@ fn a_limit_leaves_the_warm_up_to_all_clients() {
     assert_eq!(offered(Phase::Warmup), 100 * warmup_seconds, "all ten clients at 10 records/s");
     assert_eq!(offered(Phase::Measure), limit);
     assert!(outcome.ended_ns < T0 + 10 * SECOND, "nothing is left to wait for: {} ns", outcome.ended_ns);
+}
+
+/// The same, where the item's other clients, and with them all records of the limit, are on another worker.
+#[test]
+fn a_worker_without_a_record_of_the_limit_takes_part_in_the_warm_up() {
+    for load in [Load::open(100.0, Arrivals::Constant), Load::max(Fill::Buffer)] {
+        let mut load = load.seconds(60.0).with(|plan| {
+            (plan.records_max, plan.client.buffer_bytes) = (Some(3), 256 << 10);
+        });
+        (load.clients, load.clients_elsewhere, load.warmup_seconds, load.heard_seconds) = (5, 5, 4, 2);
+        let outcome = simulate(&load, FakeCluster::new(config(3, 6)));
+        outcome.assert_accounted();
+        let seconds = outcome.samples.iter().filter(|s| s.grain == Grain::Second && s.counts.offered > 0);
+        let seconds: BTreeSet<u32> = seconds.map(|sample| sample.t0_second).collect();
+        assert_eq!(seconds, BTreeSet::from([0, 1, 2, 3]), "all of the warm-up and nothing after it");
+        assert!(outcome.ended_ns < T0 + 10 * SECOND, "{} ns", outcome.ended_ns);
+    }
+}
+
+/// However long before it the measure phase is announced, the same load comes out, to the sample.
+#[test]
+fn an_announcement_changes_nothing_but_the_warm_up() {
+    let ramp = vec![
+        RatePiece { from_per_s: 40.0, to_per_s: 900.0, length_ns: 3 * SECOND },
+        RatePiece { from_per_s: 200.0, to_per_s: 200.0, length_ns: 0 },
+    ];
+    let slow = vec![
+        RatePiece { from_per_s: 0.1, to_per_s: 0.1, length_ns: SECOND },
+        RatePiece { from_per_s: 300.0, to_per_s: 300.0, length_ns: 0 },
+    ];
+    let constant = vec![RatePiece { from_per_s: 333.3, to_per_s: 333.3, length_ns: 0 }];
+    for pieces in [ramp, slow, constant] {
+        for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
+            let run = |heard_seconds, records_max| {
+                let mut load = Load::open(1.0, arrivals).seconds(16.0).with(|plan| {
+                    plan.rate = Rate::Open { pieces: pieces.clone(), arrivals };
+                    plan.records_max = records_max;
+                });
+                (load.clients, load.warmup_seconds, load.heard_seconds) = (3, 7, heard_seconds);
+                load.tick_ns = 200_000;
+                simulate(&load, FakeCluster::new(config(2, 4)))
+            };
+            for records_max in [None, Some(500), Some(1)] {
+                let planned = run(0, records_max);
+                planned.assert_accounted();
+                assert!(records_max.is_none_or(|limit| planned.counts().offered >= limit));
+                for heard_seconds in [1, 6] {
+                    let heard = run(heard_seconds, records_max);
+                    assert_eq!(
+                        heard.samples, planned.samples,
+                        "{pieces:?} {arrivals:?} at {heard_seconds} s"
+                    );
+                    assert_eq!(heard.ended_ns, planned.ended_ns);
+                }
+            }
+        }
+    }
 }

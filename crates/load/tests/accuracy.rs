@@ -5,9 +5,10 @@ mod common;
 use common::{Load, MS, Outcome, SECOND, T0, TOPIC, simulate};
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, ServicePer, ServiceTime};
 use kdyno_load::histo::{self, Histo};
-use kdyno_load::schedule::{Schedule, mix};
+use kdyno_load::schedule::Schedule;
 use kdyno_model::plan::{Arrivals, Rate, RatePiece};
 use kdyno_model::sample::Timing;
+use kdyno_model::seed::mix;
 use rand::{RngExt, SeedableRng};
 
 fn cluster(service: Service) -> FakeCluster {
@@ -210,7 +211,7 @@ fn injected_delays_come_back_as_their_quantiles() {
     }
 }
 
-/// Accuracy test 11: the stages sum to the response, so do service, lag and block, and the responses sum to the
+/// Accuracy test 11: the stages sum to the response, so do service, schedule delay and block, and the responses sum to the
 /// area under the number of records in flight, all in integers.
 #[test]
 fn stages_and_area_are_identities() {
@@ -256,7 +257,7 @@ fn area_in_flight(arrivals: &[u64], cluster: &mut FakeCluster) -> u128 {
     area as u128
 }
 
-/// Several clients together offer the item's rate, and one seed gives one course.
+/// Several clients together offer the item's rate, and one seed gives one outcome.
 #[test]
 fn clients_share_the_rate_and_a_seed_repeats() {
     let run = |seed| {

@@ -5,13 +5,11 @@ use kdyno_load::framing::{read_frame, write_frame};
 use kdyno_load::net::monotonic_ns;
 use kdyno_load::worker::{self, WorkerError};
 use kdyno_model::plan::{
-    Arrivals, Compression, ConsumePlan, Partitioner, Payload, ProducePlan, ProducerSettings, Rate, RatePiece,
-    StartOffset,
+    Arrivals, Compression, ConsumePlan, Partitioner, Payload, PhasesPlan, ProducePlan, ProducerSettings,
+    Rate, RatePiece, StartOffset,
 };
 use kdyno_model::sample::{Grain, Phase, Sample, StreamTotals};
-use kdyno_model::worker::{
-    FromWorker, PROTOCOL_VERSION, PhaseSpan, StreamRole, StreamTask, ToWorker, WorkerTask,
-};
+use kdyno_model::worker::{FromWorker, StreamRole, StreamTask, ToWorker, WorkerTask};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::thread::JoinHandle;
@@ -66,6 +64,7 @@ fn stream(stream: u16, clients: u32, role: StreamRole) -> StreamTask {
     StreamTask {
         stream,
         name: format!("item-{stream}"),
+        seed: u64::from(stream),
         topic: "t".to_owned(),
         client_first: 0,
         client_count: clients,
@@ -76,17 +75,12 @@ fn stream(stream: u16, clients: u32, role: StreamRole) -> StreamTask {
 }
 
 fn task(bootstrap: Vec<String>, streams: Vec<StreamTask>) -> WorkerTask {
-    let phases = [(Phase::Warmup, 0, 1), (Phase::Measure, 1, 3), (Phase::Drain, 3, 33)];
     WorkerTask {
         worker: 0,
         run_id: 1,
-        seed: 1,
         bootstrap,
         client_id_prefix: "test-".to_owned(),
-        phases: phases
-            .into_iter()
-            .map(|(phase, start, end)| PhaseSpan { phase, start_ns: start * SECOND, end_ns: end * SECOND })
-            .collect(),
+        phases: PhasesPlan { warmup_ns: SECOND, measure_ns: 2 * SECOND, drain_ns: 30 * SECOND },
         tick_ns: 200_000,
         streams,
     }
@@ -99,14 +93,13 @@ struct Lab {
 }
 
 impl Lab {
-    fn start(task: WorkerTask) -> Self {
+    fn prepare(task: WorkerTask) -> Self {
         let (socket, theirs) = UnixStream::pair().expect("a socket pair");
         socket.set_read_timeout(Some(PATIENCE)).expect("a deadline");
         let worker = std::thread::spawn(move || worker::main(OwnedFd::from(theirs)));
         let mut lab = Self { socket, worker };
-        let hello = lab.read();
-        assert!(matches!(hello, FromWorker::Hello { protocol: PROTOCOL_VERSION }), "{hello:?}");
-        write_frame(&mut lab.socket, &ToWorker::Prepare(Box::new(task))).expect("written");
+        assert!(matches!(lab.read(), FromWorker::Hello { .. }));
+        lab.say(&ToWorker::Prepare(Box::new(task)));
         lab
     }
 
@@ -114,7 +107,7 @@ impl Lab {
         read_frame(&mut self.socket).expect("a message in time").expect("a message before the end")
     }
 
-    fn begin(&mut self) {
+    fn expect_prepared(&mut self) {
         loop {
             match self.read() {
                 FromWorker::Prepared => break,
@@ -122,8 +115,30 @@ impl Lab {
                 other => panic!("expected to be prepared: {other:?}"),
             }
         }
-        let start = ToWorker::Start { t0_monotonic_ns: monotonic_ns() + 50 * MS };
-        write_frame(&mut self.socket, &start).expect("written");
+    }
+
+    fn say(&mut self, message: &ToWorker) {
+        write_frame(&mut self.socket, message).expect("written");
+    }
+
+    /// Starts the load and says when the measure phase begins, if that is known.
+    fn start(&mut self, measure_ns: Option<u64>) {
+        self.expect_prepared();
+        // Before the start, so that no warm-up is too short for a busy machine.
+        if let Some(start_ns) = measure_ns {
+            self.say(&ToWorker::Measure { start_ns });
+        }
+        self.say(&ToWorker::Start { t0_monotonic_ns: monotonic_ns() + 50 * MS });
+    }
+
+    fn expect_failed(&mut self) -> String {
+        loop {
+            match self.read() {
+                FromWorker::Failed { message } => return message,
+                FromWorker::Event(_) => {}
+                other => panic!("expected a refusal: {other:?}"),
+            }
+        }
     }
 
     fn finish(mut self) -> (Vec<Sample>, Vec<StreamTotals>) {
@@ -151,8 +166,8 @@ fn cluster() -> FakeCluster {
 fn what_is_produced_is_acknowledged_and_fetched() {
     let server = tcp::spawn(cluster()).expect("a fake cluster");
     let streams = vec![stream(0, 2, produce(100)), stream(1, 4, consume())];
-    let mut lab = Lab::start(task(server.bootstrap(), streams));
-    lab.begin();
+    let mut lab = Lab::prepare(task(server.bootstrap(), streams));
+    lab.start(Some(SECOND));
     let (samples, totals) = lab.finish();
     let (sent, fetched) = (&totals[0].counts, &totals[1].counts);
     assert_eq!(sent.offered, 15_000, "3 s at 5,000/s, whatever the machine does meanwhile");
@@ -162,15 +177,16 @@ fn what_is_produced_is_acknowledged_and_fetched() {
     let measured: u64 = samples
         .iter()
         .filter(|sample| {
-            sample.stream == 0 && sample.grain == Grain::Second && sample.phase == Phase::Measure
+            sample.id.stream == 0 && sample.grain == Grain::Second && sample.phase == Phase::Measure
         })
         .map(|sample| sample.counts.offered)
         .sum();
     assert_eq!(measured, 10_000, "a record belongs to the phase of its intended instant");
-    let mut sequences: Vec<u64> = samples.iter().map(|sample| sample.sequence).collect();
-    sequences.sort_unstable();
-    sequences.dedup();
-    assert_eq!(sequences.len(), samples.len(), "every sample has a number of its own");
+    for stream in [0, 1] {
+        let of_stream = samples.iter().filter(|sample| sample.id.stream == stream);
+        let sequences: Vec<u64> = of_stream.map(|sample| sample.sequence).collect();
+        assert!(sequences.iter().copied().eq(0..sequences.len() as u64), "{sequences:?}");
+    }
 }
 
 trait RecordsCheck {
@@ -188,16 +204,45 @@ impl RecordsCheck for kdyno_model::sample::Counts {
 }
 
 #[test]
-fn stop_ends_the_load_early_and_keeps_its_account() {
+fn stop_ends_the_load_early_and_keeps_its_totals() {
     let server = tcp::spawn(cluster()).expect("a fake cluster");
-    let mut lab = Lab::start(task(server.bootstrap(), vec![stream(0, 1, produce(64))]));
-    lab.begin();
+    let mut lab = Lab::prepare(task(server.bootstrap(), vec![stream(0, 1, produce(64))]));
+    lab.start(Some(SECOND));
     while !matches!(lab.read(), FromWorker::Sample(_)) {}
-    write_frame(&mut lab.socket, &ToWorker::Stop).expect("written");
+    lab.say(&ToWorker::Stop);
     let (_, totals) = lab.finish();
     let counts = &totals[0].counts;
     assert!((1..15_000).contains(&counts.offered), "{counts:?}");
     assert_eq!(counts.offered, counts.acknowledged);
+}
+
+/// The warm-up goes on until the lab says so, in the middle of it.
+#[test]
+fn the_measure_phase_begins_when_the_lab_says_so() {
+    let server = tcp::spawn(cluster()).expect("a fake cluster");
+    let mut lab = Lab::prepare(task(server.bootstrap(), vec![stream(0, 1, produce(64))]));
+    lab.start(None);
+    let is_of_second = |message: &FromWorker, second: u32| matches!(message, FromWorker::Sample(sample) if sample.grain == Grain::Second && sample.t0_second == second);
+    let mut samples = Vec::new();
+    while !samples.last().is_some_and(|message| is_of_second(message, 0)) {
+        samples.push(lab.read());
+    }
+    // Far enough ahead for a busy machine.
+    let start_s = 6;
+    lab.say(&ToWorker::Measure { start_ns: start_s * SECOND });
+    let (rest, totals) = lab.finish();
+    let told = samples.into_iter().filter_map(|message| match message {
+        FromWorker::Sample(sample) => Some(*sample),
+        _ => None,
+    });
+    let offered = |samples: &[Sample], phase| -> u64 {
+        let rows = samples.iter().filter(|sample| sample.grain == Grain::Second && sample.phase == phase);
+        rows.map(|sample| sample.counts.offered).sum()
+    };
+    let samples: Vec<Sample> = told.chain(rest).collect();
+    assert_eq!(offered(&samples, Phase::Warmup), start_s * 5_000);
+    assert_eq!(offered(&samples, Phase::Measure), 10_000, "two seconds of it, as planned");
+    assert_eq!(totals[0].counts.offered, 10_000 + start_s * 5_000);
 }
 
 /// A worker whose reader takes a tenth of a second for each record, of which `per_s` are produced in the first
@@ -216,11 +261,7 @@ fn behind(per_s: f64) -> (tcp::FakeServer, WorkerTask) {
         (plan.from, plan.partition_bytes_max) = (StartOffset::Earliest, 1);
     }
     let mut task = task(server.bootstrap(), vec![stream(0, 1, writers), stream(1, 1, readers)]);
-    let spans = [(Phase::Measure, 0, 1), (Phase::Drain, 1, 61)];
-    task.phases = spans
-        .into_iter()
-        .map(|(phase, start, end)| PhaseSpan { phase, start_ns: start * SECOND, end_ns: end * SECOND })
-        .collect();
+    task.phases = PhasesPlan { warmup_ns: 0, measure_ns: SECOND, drain_ns: 60 * SECOND };
     (server, task)
 }
 
@@ -228,8 +269,8 @@ fn behind(per_s: f64) -> (tcp::FakeServer, WorkerTask) {
 #[test]
 fn a_reader_that_is_behind_has_the_drain_to_catch_up() {
     let (_server, task) = behind(70.0);
-    let mut lab = Lab::start(task);
-    lab.begin();
+    let mut lab = Lab::prepare(task);
+    lab.start(Some(0));
     let (_, totals) = lab.finish();
     let (sent, fetched) = (&totals[0].counts, &totals[1].counts);
     assert_eq!((sent.offered, sent.acknowledged), (70, 70));
@@ -240,11 +281,11 @@ fn a_reader_that_is_behind_has_the_drain_to_catch_up() {
 #[test]
 fn a_stop_does_not_wait_for_a_reader_that_is_behind() {
     let (_server, task) = behind(300.0);
-    let mut lab = Lab::start(task);
-    lab.begin();
-    // Its account of the first second: by then the writers have ended or are about to.
-    while !matches!(lab.read(), FromWorker::Sample(sample) if sample.stream == 1) {}
-    write_frame(&mut lab.socket, &ToWorker::Stop).expect("written");
+    let mut lab = Lab::prepare(task);
+    lab.start(Some(0));
+    // What it counted in the first second: by then the writers have ended or are about to.
+    while !matches!(lab.read(), FromWorker::Sample(sample) if sample.id.stream == 1) {}
+    lab.say(&ToWorker::Stop);
     let stopped = Instant::now();
     let (_, totals) = lab.finish();
     let (sent, fetched) = (&totals[0].counts, &totals[1].counts);
@@ -255,11 +296,24 @@ fn a_stop_does_not_wait_for_a_reader_that_is_behind() {
 #[test]
 fn a_worker_whose_lab_is_gone_ends() {
     let server = tcp::spawn(cluster()).expect("a fake cluster");
-    let mut lab = Lab::start(task(server.bootstrap(), vec![stream(0, 1, produce(64))]));
-    lab.begin();
+    let mut lab = Lab::prepare(task(server.bootstrap(), vec![stream(0, 1, produce(64))]));
+    lab.start(Some(SECOND));
     drop(lab.socket);
     let result = lab.worker.join().expect("no panic");
     assert!(result.is_err(), "its task is not done");
+}
+
+/// Brokers that nobody reaches: a worker is not prepared, cannot be started, and can be stopped all the same.
+#[test]
+fn a_worker_that_is_not_prepared_is_stopped_but_not_started() {
+    let nowhere = || task(vec!["127.0.0.1:1".to_owned()], vec![stream(0, 1, produce(64))]);
+    let mut lab = Lab::prepare(nowhere());
+    lab.say(&ToWorker::Start { t0_monotonic_ns: monotonic_ns() });
+    assert!(lab.expect_failed().contains("before this worker was prepared"));
+    let mut lab = Lab::prepare(nowhere());
+    lab.say(&ToWorker::Stop);
+    let (samples, totals) = lab.finish();
+    assert_eq!((samples.len(), totals[0].counts.offered, totals[0].clients.len()), (0, 0, 1));
 }
 
 #[test]
@@ -269,14 +323,8 @@ fn a_task_that_cannot_be_done_is_refused_with_the_reason() {
         (server.bootstrap(), 31, "at least 32 bytes"),
         (vec!["nonsense".to_owned()], 64, "not a host and a port"),
     ] {
-        let mut lab = Lab::start(task(bootstrap, vec![stream(0, 1, produce(value_bytes))]));
-        let message = loop {
-            match lab.read() {
-                FromWorker::Failed { message } => break message,
-                FromWorker::Event(_) => {}
-                other => panic!("expected a refusal: {other:?}"),
-            }
-        };
+        let mut lab = Lab::prepare(task(bootstrap, vec![stream(0, 1, produce(value_bytes))]));
+        let message = lab.expect_failed();
         assert!(message.contains(reason), "{message}");
         assert!(lab.worker.join().expect("no panic").is_err());
     }

@@ -1,8 +1,10 @@
-//! What the numbers mean: values with their doubts, ready to be printed.
+//! What the numbers mean: values with their scope and their doubts, ready to be printed.
 
+use crate::event::Subject;
 use crate::metric::{Address, Unit};
-use crate::plan::TrialRef;
+use crate::trial::{Trial, TrialId};
 use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, IntoStaticStr};
 
 /// A number, or the reason why there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -10,23 +12,158 @@ use serde::{Deserialize, Serialize};
 pub enum Value {
     /// The number.
     Is(f64),
-    /// The quantile falls among records that never came home: the value is at least this.
+    /// The quantile falls among records that were never acknowledged: the value is at least this.
     AtLeast(f64),
     /// Nothing was counted, or the metric has no meaning here.
     None,
 }
 
-/// One value of one trial, in the measure phase.
+/// What a finding or a caveat speaks of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// One trial, in its measure phase.
+    Trial(TrialId),
+    /// All trials of a case, by its index in the plan.
+    Case(u32),
+    /// A pair of trials of a comparison.
+    Pair {
+        /// Index of the case.
+        case: u32,
+        /// Which pair, from 1.
+        pair: u32,
+    },
+    /// All pairs of a case.
+    Comparison {
+        /// Index of the case.
+        case: u32,
+    },
+    /// All trials of a search.
+    Search {
+        /// Index of the case.
+        case: u32,
+    },
+    /// A row of the published table, by its index: what a source says of itself.
+    PublishedRow(u32),
+    /// The whole run.
+    Run,
+}
+
+/// One number of one scope: the only form in which numbers reach a report.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Which trial.
-    pub trial: TrialRef,
-    /// Which number.
+    /// What it speaks of.
+    pub scope: Scope,
+    /// Which metric it is about.
     pub of: Address,
+    /// Whether it is the metric itself or something made of it.
+    pub quantity: Quantity,
     /// Its unit.
     pub unit: Unit,
-    /// Its value.
-    pub value: Value,
+    /// The number: of a trial its figure, of a case the median over its trials.
+    pub estimate: Value,
+    /// How many values it rests on: trials, for a case; 1 for a trial.
+    pub n: u32,
+    /// Smallest and largest of those values, where there are several.
+    pub range: Option<(Value, Value)>,
+    /// Where the true value lies, or why that cannot be told.
+    pub interval: Interval,
+    /// It rests on trials whose figures must not be used, because there are no others.
+    pub from_invalid: bool,
+}
+
+/// What a finding states of its metric.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumString,
+    IntoStaticStr,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum Quantity {
+    /// The metric's value.
+    Value,
+    /// Its ratio to the first row that has both our figure and the published one.
+    RatioToFirstRow,
+}
+
+/// An interval that holds the true value with a stated probability.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Interval {
+    /// From `low` to `high`.
+    Bounds {
+        /// Lower bound, in the finding's unit.
+        low: f64,
+        /// Upper bound.
+        high: f64,
+        /// Probability that intervals made so hold the true value, 0 to 1.
+        level: f64,
+        /// How it was made.
+        method: IntervalMethod,
+    },
+    /// The evidence cannot carry one.
+    NotResolvable(NotResolvable),
+}
+
+/// How an interval was made (docs/METHOD.md).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Display, EnumString, IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum IntervalMethod {
+    /// Two order statistics around the median over trials; its level is exact, from the binomial law.
+    OrderStatistics,
+}
+
+/// Why there is no interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NotResolvable {
+    /// A single trial says nothing about the next one.
+    OneTrial,
+    /// With fewer trials no interval of the wanted level exists.
+    TooFewTrials {
+        /// The least number of trials.
+        needed: u32,
+    },
+    /// A bound would fall on a value that is only known to be "at least" something.
+    Censored,
+    /// Nothing was counted.
+    NoValue,
+    /// No method for such a quantity is in this version.
+    NoMethod,
+}
+
+/// A caveat with what it concerns and what it does to its figures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScopedCaveat {
+    /// What it concerns.
+    pub scope: Scope,
+    /// Whether the figures may be used.
+    pub severity: Severity,
+    /// The doubt.
+    pub caveat: Caveat,
+}
+
+/// What came of a trial: all that a strategy may base its next choice on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TrialOutcome {
+    /// The trial.
+    pub trial: Trial,
+    /// Its numbers.
+    pub findings: Vec<Finding>,
+    /// The reasons to doubt them.
+    pub caveats: Vec<ScopedCaveat>,
 }
 
 /// A reason to doubt a trial. Stored with the run and shown before its figures.
@@ -57,11 +194,11 @@ pub enum Caveat {
         /// offered − (acknowledged + failed + unresolved).
         difference: i64,
     },
-    /// The counts of the stored rows do not add up to the stream's own account: samples were lost.
+    /// The counts of the stored rows do not add up to the stream's own totals: samples were lost.
     SamplesMissing {
         /// Load item.
         item: String,
-        /// Records by the account − records by the rows, over all outcomes.
+        /// Records by the totals − records by the rows, over all outcomes.
         records: i64,
     },
     /// Records failed.
@@ -95,7 +232,7 @@ pub enum Caveat {
         /// What it could use at most: event loop threads or processors, whichever are fewer.
         cores: u32,
     },
-    /// The load generator's own lag is more than a tenth of the response at p99.
+    /// The load generator's own schedule delay is more than a tenth of the response at p99.
     ScheduleDelayLarge {
         /// Load item.
         item: String,
@@ -151,13 +288,17 @@ pub enum Caveat {
     },
     /// The trial ended before its plan did.
     CutShort {
-        /// Why.
+        /// Why it ended, one lowercase sentence.
         reason: String,
+        /// Seconds that its figures cover.
+        measured_s: u32,
+        /// Seconds that were planned.
+        planned_s: u32,
     },
     /// A process of the system under test ended in the middle.
     ProcessDied {
-        /// Which, e.g. `broker-1`.
-        subject: String,
+        /// The process.
+        subject: Subject,
     },
     /// The brokers were given a setting that they do not know.
     UnknownSetting {
@@ -178,9 +319,24 @@ pub enum Caveat {
     },
 }
 
-/// Whether a trial's figures may be used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+/// Whether the figures that a caveat concerns may be used.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumString,
+    IntoStaticStr,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Severity {
     /// Good to know.
     Note,

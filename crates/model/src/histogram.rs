@@ -88,6 +88,33 @@ fn varint(bytes: &[u8]) -> Option<(u64, usize)> {
     None
 }
 
+/// For serde's `with`: histograms by what they time, as base64 text (RFC 4648 with padding).
+pub(crate) mod base64_map {
+    use crate::sample::Timing;
+    use base64::{Engine, engine::general_purpose::STANDARD};
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+    use std::collections::BTreeMap;
+
+    pub(crate) fn serialize<S: Serializer>(
+        histograms: &BTreeMap<Timing, Vec<u8>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer
+            .collect_map(histograms.iter().map(|(timing, v2_bytes)| (timing, STANDARD.encode(v2_bytes))))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<Timing, Vec<u8>>, D::Error> {
+        let texts = BTreeMap::<Timing, String>::deserialize(deserializer)?;
+        let decoded = texts.into_iter().map(|(timing, text)| Ok((timing, STANDARD.decode(text)?)));
+        decoded
+            .collect::<Result<_, base64::DecodeError>>()
+            .map_err(|error| D::Error::custom(format!("a histogram is not base64 text: {error}")))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

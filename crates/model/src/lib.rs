@@ -1,12 +1,16 @@
 //! The shared nouns and formats of kdyno, and nothing that acts on them.
 //!
-//! A reader follows one record through this crate in the order of the modules: a [`scenario`] asks a
+//! A reader follows one record through this crate in the order of the modules: a scenario asks a
 //! question, a [`plan`] makes every value explicit, a [`worker`] is handed its share, a [`sample`]
 //! carries what it saw, a [`metric`] names a number, a [`finding`] states it.
 //!
 //! Invariant: no socket, file, clock, environment or unseeded randomness here.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
 pub mod address;
+pub mod event;
+pub mod evidence;
 pub mod finding;
 pub mod histogram;
 pub mod managed;
@@ -14,7 +18,12 @@ pub mod metric;
 pub mod plan;
 pub mod run;
 pub mod sample;
+pub mod secret;
+pub mod seed;
 pub mod series;
+pub mod table;
+pub mod trial;
+pub mod units;
 pub mod version;
 pub mod words;
 pub mod worker;

@@ -3,6 +3,7 @@
 //! A metric address is `SUBJECT.METRIC`. The subject is a load item of the scenario, or one of `brokers`
 //! (all together), `broker-N` (one), `workers`, `host`. Every name is checked when the plan is made.
 
+use crate::sample::Timing;
 use serde::{Deserialize, Serialize};
 
 /// A checked metric address.
@@ -88,20 +89,25 @@ const fn metric(
     Metric { name, kinds, unit, meaning }
 }
 
-/// Every metric but the latency quantiles (see [`latency`]).
+/// Every metric but the latency quantiles (see [`Timing`] and [`QUANTILES`]).
 pub const ALL: &[Metric] = &[
     metric("clients", LOAD, Unit::Count, "clients of the load item"),
     metric("offered_per_s", SEND, Unit::RecordsPerS, "records whose intended instant lies in the window"),
     metric("achieved_per_s", SEND, Unit::RecordsPerS, "records the client accepted in the window"),
     metric("acked_per_s", SEND, Unit::RecordsPerS, "records acknowledged in the window"),
-    metric("acked_mib_per_s", SEND, Unit::MibPerS, "value bytes acknowledged in the window"),
+    metric(
+        "acked_mib_per_s",
+        SEND,
+        Unit::MibPerS,
+        "MiB of values acknowledged in the window; headers of records and batches not counted",
+    ),
     metric(
         "acked_per_s_sum_of_clients",
         SEND,
         Unit::RecordsPerS,
         "sum over clients of each one's whole-run average, the definition of Kafka's own tool",
     ),
-    metric("acked_mib_per_s_sum_of_clients", SEND, Unit::MibPerS, "the same in value bytes"),
+    metric("acked_mib_per_s_sum_of_clients", SEND, Unit::MibPerS, "the same in MiB of values"),
     metric("achieved_share", SEND, Unit::Ratio, "achieved divided by offered"),
     metric("target_reached", SEND, Unit::YesNo, "acknowledged at least 99.5 % of the offered rate"),
     metric("failed", SEND, Unit::Count, "records of the measure phase that failed"),
@@ -110,7 +116,12 @@ pub const ALL: &[Metric] = &[
     metric("bytes_per_request", LOAD, Unit::Bytes, "bytes per produce request, or per fetch response"),
     metric("response_over_service", SEND, Unit::Ratio, "mean response time divided by mean service time"),
     metric("fetched_per_s", READ, Unit::RecordsPerS, "records fetched in the window"),
-    metric("fetched_mib_per_s", READ, Unit::MibPerS, "record batch bytes fetched in the window"),
+    metric(
+        "fetched_mib_per_s",
+        READ,
+        Unit::MibPerS,
+        "MiB of record batches fetched in the window, headers included, compressed as they come",
+    ),
     metric("cpu_percent", PROCESS, Unit::PercentOfCore, "user and system time, percent of one core"),
     metric(
         "cpu_us_per_record",
@@ -126,18 +137,6 @@ pub const ALL: &[Metric] = &[
         "everything but idle and iowait, percent of one core",
     ),
     metric("steal_percent", &[Host], Unit::PercentOfCore, "time the hypervisor took, percent of one core"),
-];
-
-/// The timings a latency metric may be of (`TIMING.QUANTILE`).
-pub const TIMINGS: &[(&str, crate::sample::Timing)] = &[
-    ("response", crate::sample::Timing::Response),
-    ("service", crate::sample::Timing::Service),
-    ("schedule_delay", crate::sample::Timing::ScheduleDelay),
-    ("block", crate::sample::Timing::Block),
-    ("linger", crate::sample::Timing::Linger),
-    ("send_wait", crate::sample::Timing::SendWait),
-    ("request", crate::sample::Timing::Request),
-    ("callback", crate::sample::Timing::Callback),
 ];
 
 /// The quantiles a latency metric may be of, beside `mean` and `max`.
@@ -170,9 +169,9 @@ impl Address {
 }
 
 /// The timings a kind of subject has: only records that are produced have an intended instant to count from.
-fn timings(kind: SubjectKind) -> &'static [(&'static str, crate::sample::Timing)] {
+fn timings(kind: SubjectKind) -> &'static [Timing] {
     match kind {
-        Produce => TIMINGS,
+        Produce => &Timing::ALL,
         Consume | Broker | Worker | Host => &[],
     }
 }
@@ -189,7 +188,7 @@ pub fn find(kind: SubjectKind, name: &str) -> Option<MetricRef> {
         return Some(MetricRef { unit: metric.unit, meaning: metric.meaning.to_owned() });
     }
     let (timing, statistic) = name.split_once('.')?;
-    timings(kind).iter().find(|(known, _)| *known == timing)?;
+    timing.parse().ok().filter(|timing| timings(kind).contains(timing))?;
     statistics().find(|known| *known == statistic)?;
     Some(MetricRef { unit: Unit::Ns, meaning: format!("{statistic} of the {timing} time") })
 }
@@ -197,8 +196,7 @@ pub fn find(kind: SubjectKind, name: &str) -> Option<MetricRef> {
 /// The names of all metrics a kind of subject has.
 pub fn names(kind: SubjectKind) -> Vec<String> {
     let plain = ALL.iter().filter(|metric| metric.kinds.contains(&kind)).map(|metric| metric.name.to_owned());
-    let timed =
-        timings(kind).iter().flat_map(|(timing, _)| statistics().map(move |s| format!("{timing}.{s}")));
+    let timed = timings(kind).iter().flat_map(|timing| statistics().map(move |s| format!("{timing}.{s}")));
     plain.chain(timed).collect()
 }
 

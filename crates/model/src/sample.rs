@@ -7,12 +7,32 @@
 //! The instants of a record (docs/METHOD.md): t0 intended, t1 handed to the client, t2 accepted (buffer
 //! space found), t3 batch sealed, t4 last byte of the request written, t5 response read, t6 outcome known.
 
+use crate::event::Subject;
+use crate::histogram;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use strum::{Display, EnumCount, EnumString, IntoStaticStr, VariantArray};
 
 /// A phase of a trial. A record belongs to the phase of its t0.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    Display,
+    EnumString,
+    IntoStaticStr,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Phase {
     /// Connect, fetch metadata, build pools: before T0.
     Startup,
@@ -20,7 +40,7 @@ pub enum Phase {
     Warmup,
     /// The measured window.
     Measure,
-    /// No new records; what is in flight comes home.
+    /// No new records; what is in flight is answered.
     Drain,
 }
 
@@ -30,7 +50,7 @@ pub const LATENCY_NS_MIN: u64 = 1;
 pub const LATENCY_NS_MAX: u64 = 3_600_000_000_000;
 
 /// Which stretch of time a row's histograms cover.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Grain {
     /// One second: counts, and the response time at 2 digits.
@@ -42,15 +62,25 @@ pub enum Grain {
     Phase,
 }
 
-/// One row. Rows with the same (worker, stream, grain, phase, t0_second, written_second) add up; `sequence`
-/// tells repeats of the same row apart, so a sample that arrives twice counts once.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Sample {
-    /// Worker number.
+/// A stream: one load item on one worker. Rows and totals of two workers are kept apart.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+pub struct StreamId {
+    /// The worker's number, from 0.
     pub worker: u16,
-    /// Stream number within the trial.
+    /// Number of the stream on that worker, from 0.
     pub stream: u16,
-    /// Running number of this worker's samples, from 0.
+}
+
+/// One row. Rows with the same (stream, grain, phase, t0_second, written_second) add up; `sequence` tells
+/// repeats of the same row apart, so a sample that arrives twice counts once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sample {
+    /// Whose row it is.
+    pub id: StreamId,
+    /// Running number of this stream's samples, from 0.
     pub sequence: u64,
     /// What the histograms cover.
     pub grain: Grain,
@@ -61,16 +91,21 @@ pub struct Sample {
     /// Second in which the row was written, from T0.
     pub written_second: u32,
     /// Counts (only with [`Grain::Second`]).
+    #[serde(default, skip_serializing_if = "Counts::is_empty")]
     pub counts: Counts,
     /// Histograms, each as HdrHistogram V2 bytes (not deflated) of ns, range
-    /// [`LATENCY_NS_MIN`]..[`LATENCY_NS_MAX`]. Absent when empty.
+    /// [`LATENCY_NS_MIN`]..[`LATENCY_NS_MAX`]; in messages as base64 text. Absent when empty.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", with = "histogram::base64_map")]
+    #[schemars(with = "BTreeMap<Timing, String>")]
     pub histograms: BTreeMap<Timing, Vec<u8>>,
     /// Exact integer sums of ns beside the histograms, so that stages sum to the whole exactly.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub sums_ns: BTreeMap<Timing, u128>,
 }
 
-/// Everything that is counted. All fields add.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// Everything that is counted. All fields add; in messages those that are 0 may be left out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
 pub struct Counts {
     /// Records whose t0 lies in this second (offered). Written in that same second or later.
     pub offered: u64,
@@ -101,6 +136,11 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// Whether nothing was counted.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// Adds what another counted. Saturates, because a damaged file may hold anything.
     pub fn add(&mut self, more: &Counts) {
         let Counts {
@@ -143,8 +183,26 @@ impl Counts {
 }
 
 /// A span between two instants of a record; the stages sum exactly to the response.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    Display,
+    EnumString,
+    IntoStaticStr,
+    EnumCount,
+    VariantArray,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Timing {
     /// t6 − t0: the headline.
     Response,
@@ -164,34 +222,34 @@ pub enum Timing {
     Callback,
 }
 
+/// Response and service, the spans that are no stages.
+const TOTALS: usize = 2;
+
 impl Timing {
+    /// How many there are.
+    pub const COUNT: usize = <Self as EnumCount>::COUNT;
     /// All, in the order of a record's life, totals first.
-    pub const ALL: [Timing; 8] = [
-        Timing::Response,
-        Timing::Service,
-        Timing::ScheduleDelay,
-        Timing::Block,
-        Timing::Linger,
-        Timing::SendWait,
-        Timing::Request,
-        Timing::Callback,
-    ];
-    /// The stages: they sum to [`Timing::Response`].
-    pub const STAGES: [Timing; 6] = [
-        Timing::ScheduleDelay,
-        Timing::Block,
-        Timing::Linger,
-        Timing::SendWait,
-        Timing::Request,
-        Timing::Callback,
-    ];
+    pub const ALL: [Timing; Self::COUNT] = taken(0);
+    /// The stages, which are all but the first two: they sum to [`Timing::Response`].
+    pub const STAGES: [Timing; Self::COUNT - TOTALS] = taken(TOTALS);
 }
 
-/// A stream's account at its end, over all phases: `offered = acknowledged + failed + unresolved`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// So many timings, from the one at `first` on.
+const fn taken<const N: usize>(first: usize) -> [Timing; N] {
+    let mut all = [Timing::Response; N];
+    let mut at = 0;
+    while at < N {
+        all[at] = <Timing as VariantArray>::VARIANTS[first + at];
+        at += 1;
+    }
+    all
+}
+
+/// A stream's totals at its end, over all phases: `offered = acknowledged + failed + unresolved`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamTotals {
-    /// Stream number.
-    pub stream: u16,
+    /// Whose they are.
+    pub id: StreamId,
     /// All counts of the stream.
     pub counts: Counts,
     /// Per client of this worker, in order: acknowledged records and the span from its first record's t1
@@ -200,7 +258,7 @@ pub struct StreamTotals {
 }
 
 /// One client's whole run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientTotals {
     /// Records acknowledged (produce) or fetched (consume).
     pub records: u64,
@@ -211,11 +269,11 @@ pub struct ClientTotals {
 /// One reading of a resource or metric.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProbeReading {
-    /// When, ns from T0 (negative: before it).
+    /// ns from T0 (negative: before it).
     pub at_ns: i64,
-    /// Whose: `broker-0`, `controller-3000`, `zookeeper-0`, `worker-0`, `kdyno`, `host`.
-    pub subject: String,
-    /// What, with its unit: see [`series`].
+    /// The process, or the host.
+    pub subject: Subject,
+    /// Which resource, with its unit: see [`series`].
     pub series: String,
     /// The value. Names that end in `_total` only grow.
     pub value: f64,

@@ -1,20 +1,22 @@
-//! What the charts draw: one trial's course, second by second, ready merged.
+//! What the charts and the progress line draw: one trial's course, second by second, ready merged.
 //!
 //! Made by `analysis` from samples and probe readings, drawn by `report`. Latencies are [`Value`]s in ns,
 //! because a quantile that falls among failed or unresolved records is only known to be "at least".
 
+use crate::event::Subject;
 use crate::finding::Value;
-use crate::plan::TrialRef;
+use crate::plan::RoleKind;
 use crate::sample::Phase;
+use crate::trial::TrialId;
 use crate::worker::PhaseSpan;
 use serde::{Deserialize, Serialize};
 
 /// One trial's course.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialSeries {
-    /// Which trial.
-    pub trial: TrialRef,
-    /// The case's label, e.g. `brokers=3`; empty when there is one case.
+    /// Number of the trial.
+    pub trial: TrialId,
+    /// The trial in words, e.g. `brokers=3 #2`; empty when the plan has one.
     pub label: String,
     /// The trial's phases, in order, as planned.
     pub phases: Vec<PhaseSpan>,
@@ -24,23 +26,13 @@ pub struct TrialSeries {
     pub cpu: Vec<CpuSeries>,
 }
 
-/// What a load item's clients do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SeriesRole {
-    /// Send.
-    Produce,
-    /// Fetch.
-    Consume,
-}
-
 /// One load item's course.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StreamSeries {
     /// The load item's address in the scenario.
     pub name: String,
     /// What its clients do.
-    pub role: SeriesRole,
+    pub role: RoleKind,
     /// One point per second from T0, in order of time; a second without any row may be missing.
     pub seconds: Vec<SecondPoint>,
     /// Response time by quantile over the measure phase, in order of the quantile.
@@ -85,8 +77,8 @@ pub struct QuantilePoint {
 /// Processor time of one process, or of the host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CpuSeries {
-    /// `broker-0`, `controller-3000`, `zookeeper-0`, `worker-0`, `kdyno`, `host`.
-    pub subject: String,
+    /// The process, or the host.
+    pub subject: Subject,
     /// In order of time.
     pub points: Vec<CpuPoint>,
 }
@@ -98,4 +90,29 @@ pub struct CpuPoint {
     pub at_s: f64,
     /// User and system time (host: everything but idle and iowait), percent of one core.
     pub percent: f64,
+}
+
+/// One complete second of all load items together, for the progress line while a trial runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct LiveFigures {
+    /// Records whose intended instant lay in that second.
+    pub offered_per_s: u64,
+    /// Records the clients accepted in it.
+    pub achieved_per_s: u64,
+    /// Records acknowledged in it.
+    pub acknowledged_per_s: u64,
+    /// Records fetched in it; `None` without consumers.
+    pub fetched_per_s: Option<u64>,
+    /// Median of the response times written in it, ns; `None` when there were none.
+    pub response_ns_p50: Option<u64>,
+    /// 99th percentile of the same.
+    pub response_ns_p99: Option<u64>,
+    /// Records offered since T0 whose outcome is still open.
+    pub open_records: u64,
+    /// Records that failed since T0.
+    pub failed: u64,
+    /// Newest processor time of all brokers, percent of one core; `None` when none is probed.
+    pub brokers_cpu_percent: Option<f64>,
+    /// Newest processor time of all workers, the same way.
+    pub workers_cpu_percent: Option<f64>,
 }

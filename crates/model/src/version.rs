@@ -1,79 +1,259 @@
-//! Kafka versions as far as kdyno must tell them apart.
+//! Kafka's releases, and all that kdyno knows of their differences: which are supported and tested, which modes
+//! each has, which Java it runs on, what writes its log files.
 
 use crate::plan::Mode;
+use crate::words::quoted;
 
 /// The release that `newest` means: the newest one whose parts were all on Maven Central when this was
 /// written (4.4.0 was listed there, but `kafka-tools-api` 4.4.0 was not).
 pub const NEWEST: &str = "4.3.1";
+
+/// The releases that `make test-matrix` starts in every mode they have; docs/CLUSTERS.md has the table.
+pub const TESTED: &[&str] =
+    &["2.7.2", "2.8.1", "2.8.2", "3.0.2", "3.2.3", "3.5.2", "3.7.2", "3.9.2", "4.0.2", "4.1.2", NEWEST];
+
+/// The releases known when this list was made. A newer one is tried all the same.
+const KNOWN: &[&str] = &[
+    "2.7.0", "2.7.1", "2.7.2", "2.8.0", "2.8.1", "2.8.2", "3.0.0", "3.0.1", "3.0.2", "3.1.0", "3.1.1",
+    "3.1.2", "3.2.0", "3.2.1", "3.2.2", "3.2.3", "3.3.0", "3.3.1", "3.3.2", "3.4.0", "3.4.1", "3.5.0",
+    "3.5.1", "3.5.2", "3.6.0", "3.6.1", "3.6.2", "3.7.0", "3.7.1", "3.7.2", "3.8.0", "3.8.1", "3.9.0",
+    "3.9.1", "3.9.2", "4.0.0", "4.0.1", "4.0.2", "4.1.0", "4.1.1", "4.1.2", "4.2.0", "4.2.1", "4.3.0",
+    NEWEST,
+];
+
 /// The oldest release that is started.
-pub const OLDEST: Version = Version { major: 2, minor: 7 };
+const OLDEST: (u32, u32) = (2, 7);
 /// First release with a KRaft mode. Kafka declared it ready for production with 3.3.
-pub const KRAFT_FROM: Version = Version { major: 2, minor: 8 };
+const KRAFT_FROM: (u32, u32) = (2, 8);
 /// First release without ZooKeeper.
-pub const ZOOKEEPER_BEFORE: Version = Version { major: 4, minor: 0 };
+const ZOOKEEPER_BEFORE: (u32, u32) = (4, 0);
 
 /// The release whose KRaft replicas stop at once: a check added in it asks the metadata log's stream for bytes
 /// that it cannot count (`DataInputStreamReadable.remaining`). One combined broker reads no replica.
 const UNREADABLE_METADATA_LOG: &str = "2.8.2";
 
-/// Whether that release cannot run so many brokers in that mode although it has the mode.
-pub fn cannot_replicate_metadata(release: &str, mode: Mode, brokers: u32) -> bool {
-    let replicas = match mode {
-        Mode::Zookeeper { .. } => false,
-        Mode::KraftControllers { .. } => true,
-        Mode::KraftCombined => brokers > 1,
-    };
-    replicas && release == UNREADABLE_METADATA_LOG
-}
-
-/// What [`cannot_replicate_metadata`] means, and what to do.
-pub const LONE_KRAFT: (&str, &str) = (
-    "the KRaft mode of Kafka 2.8.2 works with a single combined broker only: its replicas cannot read the \
-     metadata log",
-    "use 2.8.1 or 3.x, or `mode: {zookeeper: 1}`",
-);
-
-/// Major and minor number: what defaults and modes depend on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+/// A Kafka version, e.g. `4.1.1`.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Version {
     /// First number.
     pub major: u32,
     /// Second number.
     pub minor: u32,
+    /// Third number.
+    pub patch: u32,
+    /// As written; only here does a suffix such as `-SNAPSHOT` show.
+    pub text: String,
+}
+
+/// What writes a broker's log files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogBackend {
+    /// log4j 1.2 or reload4j: `log4j.properties`.
+    Log4j1,
+    /// log4j 2: `log4j2.yaml`.
+    Log4j2,
+}
+
+/// A release that does not exist, is not supported, or cannot be what a plan asks of it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct VersionError {
+    /// One sentence that says what is wrong.
+    pub message: String,
+    /// What to do instead.
+    pub hint: String,
+    /// What of the cluster would have to change.
+    pub cause: Cause,
+}
+
+/// What of a cluster does not go with the rest of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The release.
+    Release,
+    /// How its metadata is kept.
+    Mode,
+    /// The number of brokers.
+    Brokers,
 }
 
 impl Version {
-    /// Reads `4.1` or `4.1.1`.
-    pub fn parse(text: &str) -> Option<Self> {
-        let parts: Vec<&str> = text.split('.').collect();
-        if !(2..=3).contains(&parts.len()) {
-            return None;
+    /// Reads `3.7.2`, `4.1.0-SNAPSHOT` or the word `newest`.
+    ///
+    /// # Errors
+    /// Not of that form, or older than the oldest release that is started.
+    pub fn parse(text: &str) -> Result<Self, VersionError> {
+        let text = if text == "newest" { NEWEST } else { text };
+        let wrong = |message, hint| VersionError { message, hint, cause: Cause::Release };
+        let version = Self::numbers(text).ok_or_else(|| {
+            let hint = format!("a release has three numbers, e.g. `{}`, or is `newest`", nearest(text));
+            wrong(format!("{} is not a Kafka version", quoted(text)), hint)
+        })?;
+        if (version.major, version.minor) < OLDEST {
+            let (major, minor) = OLDEST;
+            let message = format!("Kafka {text} is too old: {major}.{minor} is the oldest that is started");
+            return Err(wrong(message, format!("nearest known: `{}`", nearest(text))));
         }
-        let numbers: Option<Vec<u32>> = parts.iter().map(|part| number(part)).collect();
-        let numbers = numbers?;
-        Some(Self { major: numbers[0], minor: numbers[1] })
+        Ok(version)
+    }
+
+    /// Reads `4.1` or `4.1.1`: a version whose client defaults are wanted.
+    ///
+    /// # Errors
+    /// Not of that form, or outside of what is known.
+    pub fn of_client(text: &str) -> Result<Self, VersionError> {
+        let newest = Self::newest();
+        let version = Self::numbers(text).or_else(|| Self::numbers(&format!("{text}.0")));
+        let known = OLDEST..=(newest.major, newest.minor);
+        version.filter(|version| known.contains(&(version.major, version.minor))).ok_or_else(|| {
+            let (major, minor) = OLDEST;
+            VersionError {
+                message: format!("{} is not a Kafka version whose defaults are known", quoted(text)),
+                hint: format!("from {major}.{minor} to {}, e.g. `\"4.1\"`", newest.line()),
+                cause: Cause::Release,
+            }
+        })
     }
 
     /// The version of [`NEWEST`].
     pub fn newest() -> Self {
-        Self::parse(NEWEST).unwrap_or(ZOOKEEPER_BEFORE)
+        Self::numbers(NEWEST).unwrap_or(Self { major: 4, minor: 0, patch: 0, text: NEWEST.to_owned() })
+    }
+
+    fn numbers(text: &str) -> Option<Self> {
+        let plain = text.split_once('-').map_or(text, |(numbers, _)| numbers);
+        let number = |part: &str| {
+            let digits = (1..=3).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit());
+            if digits { part.parse::<u32>().ok() } else { None }
+        };
+        let mut parts = plain.split('.').map(number);
+        let (major, minor, patch) = (parts.next()??, parts.next()??, parts.next()??);
+        parts.next().is_none().then(|| Self { major, minor, patch, text: text.to_owned() })
+    }
+
+    /// Major and minor number, e.g. `4.1`: modes and defaults are the same in all of its releases.
+    pub fn line(&self) -> String {
+        format!("{}.{}", self.major, self.minor)
+    }
+
+    /// Whether this release is at least that one.
+    #[must_use]
+    pub fn at_least(&self, major: u32, minor: u32) -> bool {
+        (self.major, self.minor) >= (major, minor)
+    }
+
+    /// Oldest and newest Java major version that a broker of this release runs on. The upper bound of 2.x and
+    /// 3.x comes from the Security Manager, whose calls fail from Java 24 on; newer Javas than those listed are
+    /// accepted for 4.x.
+    #[must_use]
+    pub fn java_range(&self) -> (u32, u32) {
+        if self.at_least(4, 0) { (17, u32::MAX) } else { (8, 23) }
+    }
+
+    /// What writes its log files.
+    #[must_use]
+    pub fn log_backend(&self) -> LogBackend {
+        if self.at_least(4, 0) { LogBackend::Log4j2 } else { LogBackend::Log4j1 }
+    }
+
+    /// Whether a KRaft controller needs the features that `kafka-storage format` writes (`bootstrap.checkpoint`).
+    #[must_use]
+    pub fn has_bootstrap_features(&self) -> bool {
+        self.at_least(3, 3)
+    }
+
+    /// Whether `meta.properties` carries a `directory.id`.
+    #[must_use]
+    pub fn has_directory_ids(&self) -> bool {
+        self.at_least(3, 7)
+    }
+
+    /// Whether this release can run in that mode with that many brokers.
+    ///
+    /// # Errors
+    /// ZooKeeper with 4.x, KRaft before 2.8 or with replicas in 2.8.2, or a number of ZooKeeper nodes or
+    /// controllers that is not offered.
+    pub fn check_mode(&self, mode: Mode, brokers: u32) -> Result<(), VersionError> {
+        let wrong =
+            |cause, message: String, hint: &str| Err(VersionError { message, hint: hint.to_owned(), cause });
+        let (line, own) = (self.line(), (self.major, self.minor));
+        check_nodes(mode)?;
+        match mode {
+            Mode::Zookeeper { .. } if own >= ZOOKEEPER_BEFORE => wrong(
+                Cause::Mode,
+                format!(
+                    "Kafka {line} has no ZooKeeper mode; {}.{} removed it",
+                    ZOOKEEPER_BEFORE.0, ZOOKEEPER_BEFORE.1
+                ),
+                "use `mode: kraft`, or a release before 4.0",
+            ),
+            Mode::KraftCombined | Mode::KraftControllers { .. } if own < KRAFT_FROM => wrong(
+                Cause::Mode,
+                format!("Kafka {line} has no KRaft mode; it came with {}.{}", KRAFT_FROM.0, KRAFT_FROM.1),
+                "use `mode: {zookeeper: 1}`, or a release from 2.8 on",
+            ),
+            Mode::KraftControllers { .. } | Mode::KraftCombined
+                if self.cannot_replicate_metadata(mode, brokers) =>
+            {
+                let cause = if mode == Mode::KraftCombined { Cause::Brokers } else { Cause::Mode };
+                wrong(
+                    cause,
+                    format!(
+                        "the KRaft mode of Kafka {} works with a single combined broker only: its replicas cannot \
+                         read the metadata log",
+                        self.text
+                    ),
+                    "use 2.8.1 or 3.x, or `mode: {zookeeper: 1}`",
+                )
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn cannot_replicate_metadata(&self, mode: Mode, brokers: u32) -> bool {
+        self.text == UNREADABLE_METADATA_LOG && (mode != Mode::KraftCombined || brokers > 1)
     }
 }
 
-impl std::fmt::Display for Version {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}.{}", self.major, self.minor)
+/// Whether so many nodes besides the brokers are offered, in whichever release.
+///
+/// # Errors
+/// A number of ZooKeeper nodes or controllers that is not offered.
+pub fn check_nodes(mode: Mode) -> Result<(), VersionError> {
+    let wrong = |message: &str, hint: &str| {
+        Err(VersionError { message: message.to_owned(), hint: hint.to_owned(), cause: Cause::Mode })
+    };
+    match mode {
+        Mode::Zookeeper { nodes: 2 } => {
+            wrong("two ZooKeeper nodes carry no failure that one does not", "use 1 or 3 nodes")
+        }
+        Mode::Zookeeper { nodes } if nodes != 1 && nodes != 3 => {
+            wrong("so many ZooKeeper nodes are not offered", "use 1 or 3 nodes")
+        }
+        Mode::KraftControllers { controllers: 0 } => {
+            wrong("a KRaft cluster needs at least one controller", "use 1 or 3 controllers")
+        }
+        _ => Ok(()),
     }
 }
 
-/// A release as Maven names it: three numbers.
-pub fn is_release(text: &str) -> bool {
-    text.split('.').count() == 3 && Version::parse(text).is_some()
-}
-
-fn number(text: &str) -> Option<u32> {
-    let plain = (1..=3).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
-    if plain { text.parse().ok() } else { None }
+/// The known release that looks most like `text`.
+#[must_use]
+pub fn nearest(text: &str) -> &'static str {
+    let numbers = |text: &str| Version::numbers(text).map(|v| (v.major, v.minor, v.patch));
+    if let Some((major, minor, patch)) = numbers(text) {
+        let distance = |known: &str| {
+            let (a, b, c) = numbers(known).unwrap_or((0, 0, 0));
+            (a.abs_diff(major), b.abs_diff(minor), c.abs_diff(patch))
+        };
+        if numbers(NEWEST) < Some((major, minor, patch)) {
+            return NEWEST;
+        }
+        return KNOWN.iter().rev().min_by_key(|known| distance(known)).unwrap_or(&NEWEST);
+    }
+    // Hostile text must not cost time.
+    let text: String = text.chars().take(20).collect();
+    KNOWN.iter().rev().min_by_key(|known| strsim::levenshtein(known, &text)).unwrap_or(&NEWEST)
 }
 
 #[cfg(test)]
@@ -81,22 +261,50 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_release_runs_a_lone_kraft_broker_only() {
-        let cannot = |release, mode, brokers| cannot_replicate_metadata(release, mode, brokers);
-        assert!(cannot("2.8.2", Mode::KraftCombined, 2));
-        assert!(cannot("2.8.2", Mode::KraftControllers { controllers: 1 }, 1));
-        assert!(!cannot("2.8.2", Mode::KraftCombined, 1));
-        assert!(!cannot("2.8.2", Mode::Zookeeper { nodes: 1 }, 3));
-        assert!(!cannot("2.8.1", Mode::KraftCombined, 3));
+    fn every_listed_release_parses() {
+        for text in KNOWN.iter().chain(TESTED) {
+            assert_eq!(Version::parse(text).expect("listed").text, *text);
+            assert_eq!(nearest(text), *text);
+        }
+        assert_eq!(Version::parse("newest").expect("newest"), Version::newest());
     }
 
     #[test]
-    fn versions_order_as_numbers() {
-        assert!(Version::parse("3.10.0") > Version::parse("3.9.1"));
-        assert_eq!(Version::parse("4.1"), Version::parse("4.1.1"));
-        for text in ["4", "4.", "4.x", "4.1.1.1", "", "-1.2", "4.1-rc0"] {
-            assert_eq!(Version::parse(text), None, "{text}");
+    fn rubbish_and_old_releases_are_refused_with_the_nearest_known() {
+        for text in ["4", "4.1", "4.x.1", "4.1.1.1", "", "-1.2.3", "4.+1.1", "4.1.1000"] {
+            assert!(Version::parse(text).is_err(), "{text}");
         }
-        assert!(is_release(NEWEST) && !is_release("4.1"));
+        let error = Version::parse("3.72").expect_err("no such form");
+        assert!(error.hint.contains("`3.7.2`"), "{error:?}");
+        assert!(Version::parse("2.4.1").expect_err("too old").message.contains("too old"));
+        assert_eq!((nearest("3.7.9"), nearest("9.0.0")), ("3.7.2", NEWEST));
+    }
+
+    #[test]
+    fn defaults_are_of_a_version_with_two_numbers_or_three() {
+        let line = |text| Version::of_client(text).map(|version| version.line());
+        assert_eq!((line("4.1"), line("3.9.1")), (Ok("4.1".to_owned()), Ok("3.9".to_owned())));
+        for text in ["2.6", "9.9", "4", "four"] {
+            assert!(line(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn modes_follow_the_release() {
+        let fits = |text, mode, brokers| {
+            Version::parse(text).expect("version").check_mode(mode, brokers).map_err(|error| error.cause)
+        };
+        let controllers = |controllers| Mode::KraftControllers { controllers };
+        let zookeeper = |nodes| Mode::Zookeeper { nodes };
+        assert_eq!(fits("4.0.0", zookeeper(1), 1), Err(Cause::Mode));
+        assert_eq!(fits("3.9.1", zookeeper(3), 1), Ok(()));
+        assert_eq!(fits("3.9.1", zookeeper(2), 1), Err(Cause::Mode));
+        assert_eq!(fits("2.7.2", Mode::KraftCombined, 1), Err(Cause::Mode));
+        assert_eq!(fits("2.8.1", controllers(3), 1), Ok(()));
+        assert_eq!(fits("2.8.2", controllers(1), 1), Err(Cause::Mode));
+        assert_eq!(fits("2.8.2", Mode::KraftCombined, 1), Ok(()));
+        assert_eq!(fits("2.8.2", Mode::KraftCombined, 2), Err(Cause::Brokers));
+        assert_eq!(fits("2.8.2", zookeeper(1), 3), Ok(()));
+        assert_eq!(fits("4.1.1", controllers(0), 1), Err(Cause::Mode));
     }
 }

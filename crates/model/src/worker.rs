@@ -1,22 +1,74 @@
 //! What the lab and a worker process say to each other.
 //!
-//! Messages travel as `postcard` bytes behind a 4-byte big-endian length, over a socket pair. Each side
-//! refuses a frame above [`FRAME_BYTES_MAX`]. All times are ns; those named `_ns` without further word
-//! are relative to T0, the instant at which every stream starts, which [`ToWorker::Start`] gives on the
-//! host's monotonic clock.
+//! Messages travel as JSON behind a 4-byte big-endian length, over a socket that a worker finds as its
+//! descriptor 0; any language can speak them ([`json_schema`], `docs/reference/worker.schema.json`). Each side
+//! refuses a frame above [`FRAME_BYTES_MAX`]. All times are ns; those named `_ns` without further word are relative
+//! to T0, the instant at which every stream starts, which [`ToWorker::Start`] gives on the host's CLOCK_MONOTONIC.
+//!
+//! ```text
+//! worker                                lab
+//!   hello ─────────────────────────────▶      refuses another protocol, or another clock
+//!         ◀───────────────────────────── (secrets) prepare
+//!   (event …) prepared ────────────────▶
+//!         ◀───────────────────────────── start, measure; or, when the warm-up ends by evidence,
+//!   sample … event … ──────────────────▶ measure later, at least 1 s ahead
+//!         ◀───────────────────────────── (stop)
+//!   sample … done ─────────────────────▶      the worker exits with 0
+//! ```
+//! Whatever goes wrong the worker says `failed`, if it still can, and exits with another code. The end of the
+//! socket ends it.
 
-use crate::plan::{ConsumePlan, ProducePlan};
+use crate::event::EventKind;
+use crate::plan::{ConsumePlan, PhasesPlan, ProducePlan, RoleKind};
 use crate::sample::{Phase, Sample, StreamTotals};
+use crate::secret::{Secret, values_by_name};
+use schemars::{JsonSchema, generate::SchemaSettings};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// Version of these messages; a worker of another version is refused.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;
+
+/// How long before it begins the measure phase is announced at the latest, ns: schedules must not have passed
+/// that instant yet.
+pub const MEASURE_AHEAD_NS: u64 = 1_000_000_000;
 
 /// Largest frame either side accepts: a second's samples of a thousand streams stay far below it.
 pub const FRAME_BYTES_MAX: u32 = 64 << 20;
 
+/// JSON Schema of the messages: those to a worker and those from it.
+pub fn json_schema() -> serde_json::Value {
+    let mut generator = SchemaSettings::draft2020_12().into_generator();
+    let directions = [
+        generator.subschema_for::<BeforeTask>(),
+        generator.subschema_for::<ToWorker>(),
+        generator.subschema_for::<FromWorker>(),
+    ];
+    serde_json::json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "kdyno worker messages",
+        "description": "One message of the lab (BeforeTask, then ToWorker) or of a worker (FromWorker). On the \
+            socket four bytes of length, big-endian, come before each. Integers may take 64 bits, those of sums_ns 128.",
+        "anyOf": directions,
+        "$defs": generator.take_definitions(true),
+    })
+}
+
+/// From the lab to a worker, up to its task. What a worker reads: the lab writes values by one function of their own
+/// (`kdyno_load::framing::write_secrets`), for they cannot be serialised.
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BeforeTask {
+    /// The values of all secrets by name, where the plan has any; once. A worker keeps them in memory alone and repeats
+    /// none of them.
+    Secrets(#[serde(deserialize_with = "values_by_name")] BTreeMap<String, Secret>),
+    /// As [`ToWorker::Prepare`].
+    Prepare(Box<WorkerTask>),
+}
+
 /// From the lab to a worker.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum ToWorker {
     /// Connect, fetch metadata, build pools; answer [`FromWorker::Prepared`].
     Prepare(Box<WorkerTask>),
@@ -25,21 +77,31 @@ pub enum ToWorker {
         /// T0, ns on CLOCK_MONOTONIC.
         t0_monotonic_ns: u64,
     },
+    /// The measure phase begins here, and the load ends so much later as the task says. Once: before T0, or
+    /// at least [`MEASURE_AHEAD_NS`] before the instant it names; until then the warm-up goes on at the first
+    /// rate.
+    Measure {
+        /// A whole second from T0, ns.
+        start_ns: u64,
+    },
     /// Admit nothing further, drain, report, end.
     Stop,
 }
 
 /// From a worker to the lab.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum FromWorker {
-    /// First message.
+    /// The first message of every worker.
     Hello {
         /// [`PROTOCOL_VERSION`] of the worker.
         protocol: u32,
+        /// The worker's reading of CLOCK_MONOTONIC at that moment, ns: the lab refuses one whose clock is another.
+        monotonic_ns: u64,
     },
     /// Every client is connected and knows its leaders.
     Prepared,
-    /// Something counted.
+    /// What was counted and timed in a second, in five, or in a phase.
     Sample(Box<Sample>),
     /// Something that happened, for the run's timeline.
     Event(WorkerEvent),
@@ -53,45 +115,63 @@ pub enum FromWorker {
 }
 
 /// A worker's share of one trial.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkerTask {
     /// This worker's number, from 0.
     pub worker: u16,
     /// Identifies the run in unique payloads.
     pub run_id: u64,
-    /// Seed of this trial.
-    pub seed: u64,
     /// `host:port` to ask first.
     pub bootstrap: Vec<String>,
     /// Prefix of client ids.
     pub client_id_prefix: String,
-    /// The phases, in order, gapless from 0. The last is the drain; its end is the latest instant at which
-    /// a worker gives up on what is in flight.
-    pub phases: Vec<PhaseSpan>,
+    /// Lengths of the phases; [`ToWorker::Measure`] says when the second one begins. At the end of the drain a
+    /// worker gives up on what is in flight.
+    pub phases: PhasesPlan,
     /// How far apart the event loop's releases of due records are, ns (see docs/METHOD.md, tick).
     pub tick_ns: u64,
-    /// The streams.
+    /// The load items of which clients are on this worker.
     pub streams: Vec<StreamTask>,
 }
 
 /// One phase's place on the time line, ns from T0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseSpan {
-    /// Which.
+    /// The phase that lies there.
     pub phase: Phase,
-    /// First instant.
+    /// First instant of the phase.
     pub start_ns: u64,
     /// First instant after it.
     pub end_ns: u64,
 }
 
+/// The phases' places once it is known when the measure phase begins: gapless from T0, a warm-up without length
+/// left out. Before that the warm-up has no end.
+pub fn phase_spans(lengths: &PhasesPlan, measure_start_ns: Option<u64>) -> Vec<PhaseSpan> {
+    let Some(measure_ns) = measure_start_ns else {
+        return vec![PhaseSpan { phase: Phase::Warmup, start_ns: 0, end_ns: u64::MAX }];
+    };
+    let load_end_ns = measure_ns.saturating_add(lengths.measure_ns);
+    let ends = [
+        (Phase::Warmup, 0, measure_ns),
+        (Phase::Measure, measure_ns, load_end_ns),
+        (Phase::Drain, load_end_ns, load_end_ns.saturating_add(lengths.drain_ns)),
+    ];
+    ends.into_iter()
+        .filter(|(phase, start_ns, end_ns)| start_ns < end_ns || *phase == Phase::Drain)
+        .map(|(phase, start_ns, end_ns)| PhaseSpan { phase, start_ns, end_ns })
+        .collect()
+}
+
 /// One stream: one load item on one worker.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamTask {
-    /// Number of the stream within the trial, from 0.
+    /// Number of the stream on this worker, from 0.
     pub stream: u16,
     /// The load item's address.
     pub name: String,
+    /// Seed of the load item in this trial: the same on every worker, which has other clients of it.
+    pub seed: u64,
     /// The real topic name.
     pub topic: String,
     /// First of this worker's clients among all of the item's.
@@ -108,23 +188,43 @@ pub struct StreamTask {
 }
 
 /// What a stream does.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
 pub enum StreamRole {
-    /// Send.
+    /// Sends records.
     Produce(ProducePlan),
-    /// Fetch.
+    /// Fetches records.
     Consume(ConsumePlan),
 }
 
+impl StreamRole {
+    /// What the stream does, by name alone.
+    pub fn kind(&self) -> RoleKind {
+        match self {
+            Self::Produce(_) => RoleKind::Produce,
+            Self::Consume(_) => RoleKind::Consume,
+        }
+    }
+
+    /// Bytes of each record's value; 0 for a consumer.
+    pub fn value_bytes(&self) -> u32 {
+        match self {
+            Self::Produce(plan) => plan.value_bytes,
+            Self::Consume(_) => 0,
+        }
+    }
+}
+
 /// Something that happened in a worker.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct WorkerEvent {
-    /// When, ns from T0 (negative: before it).
+    /// ns from T0 (negative: before it).
     pub at_ns: i64,
     /// The stream concerned.
     pub stream: Option<u16>,
-    /// What, e.g. `disconnected`, `leader-moved`, `request-timeout`.
-    pub kind: String,
+    /// What kind of event.
+    pub kind: EventKind,
     /// One lowercase sentence.
     pub detail: String,
 }

@@ -3,7 +3,7 @@
 use crate::{Choices, PlanError, set_overrides};
 use kdyno_model::plan::ParamValue;
 use kdyno_scenario::Scenario;
-use kdyno_scenario::file::{CasesFile, ProfileFile, RowFile};
+use kdyno_scenario::file::{CasesFile, ProfileFile, RowFile, ScenarioFile};
 use kdyno_scenario::input::{InputError, known_hint, quoted};
 use kdyno_scenario::values::{Values, unknown_param};
 use kdyno_scenario::yaml::Typed;
@@ -63,6 +63,9 @@ pub(crate) fn choose(scenario: &Scenario, choices: &Choices) -> Result<Chosen, P
         if !cases.iter().any(|known| known.params == case.params) {
             cases.push(case);
         }
+    }
+    if choices.target.is_none() {
+        check_cases_differ(typed, &cases, cases_file)?;
     }
     let varying = varying(&cases, cases_file, &set);
     for case in &mut cases {
@@ -177,14 +180,47 @@ pub(crate) fn param_value(text: &str, quoted: bool) -> ParamValue {
 
 /// The params named by `cases` and `vary`, in the order in which they first stand there, that differ.
 fn varying(cases: &[Case], file: &CasesFile, set: &[(String, Typed)]) -> Vec<String> {
-    let rows = file.rows.iter().flatten().flat_map(|row| row.values.iter().map(|(name, _)| &name.text));
-    let lists = file.vary.iter().flatten().map(|(name, _)| &name.text);
     let mut found: Vec<String> = Vec::new();
-    for name in rows.chain(lists) {
+    for name in file.names().map(|name| &name.text) {
         let differs = cases.iter().any(|case| case.params.get(name) != cases[0].params.get(name));
         if differs && !found.contains(name) && !set.iter().any(|(set_overrides, _)| set_overrides == name) {
             found.push(name.clone());
         }
     }
     found
+}
+
+/// Refuses cases of a local system that differ in nothing but params that are used nowhere: their author expects a
+/// difference, and would take the noise between equal runs for it.
+fn check_cases_differ(file: &ScenarioFile, cases: &[Case], chosen: &CasesFile) -> Result<(), PlanError> {
+    let used = file.params_in(file.values());
+    // The values that a case uses, and the first case that has them.
+    let mut known: BTreeMap<Vec<String>, usize> = BTreeMap::new();
+    for (index, case) in cases.iter().enumerate() {
+        let of_use = case.params.iter().filter(|(name, _)| used.contains(*name));
+        let Some(first) = known.insert(of_use.map(|(_, value)| value.to_string()).collect(), index) else {
+            continue;
+        };
+        let differs = |name: &&Typed| {
+            !used.contains(&name.text) && cases[first].params.get(&name.text) != case.params.get(&name.text)
+        };
+        let Some(name) = chosen.names().find(differs) else { continue };
+        let message =
+            format!("cases {} and {} do the same; `{}` is used nowhere", first + 1, index + 1, name.text);
+        let hint = place_for(&name.text, file);
+        let hint = hint.unwrap_or_else(|| format!("insert it with `${}` where it belongs", name.text));
+        return Err(InputError::at(name.place, message).hint(hint));
+    }
+    Ok(())
+}
+
+/// The key under which a param was probably meant to be inserted.
+pub(crate) fn place_for(name: &str, file: &ScenarioFile) -> Option<String> {
+    let values = file.values();
+    let literal = |typed: &Typed| !typed.text.contains('$') && !typed.text.trim_start().starts_with('=');
+    let spelt = values.iter().find(|(_, typed)| typed.text == name);
+    let alike =
+        |key: &str| key == name || key.split('.').next() == Some(name) || key.replace('.', "_") == name;
+    let (key, _) = spelt.or_else(|| values.iter().find(|(key, typed)| alike(key) && literal(typed)))?;
+    Some(format!("did you mean `{key}: ${name}`?"))
 }

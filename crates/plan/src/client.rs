@@ -3,11 +3,12 @@
 use crate::PlanError;
 use crate::reader::Reader;
 use kdyno_model::plan::{Compression, ConsumePlan, Partitioner, ProducerSettings, StartOffset};
-use kdyno_model::version::{OLDEST, Version};
+use kdyno_model::units::size;
+use kdyno_model::version::Version;
 use kdyno_scenario::client::{
     ROUND_ROBIN, Setting, SettingKind, Side, consumer_defaults, find, number, producer_defaults,
 };
-use kdyno_scenario::input::{InputError, known_hint, quoted};
+use kdyno_scenario::input::{InputError, not_allowed};
 use kdyno_scenario::yaml::Typed;
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -53,8 +54,9 @@ fn one<'a>(
             return Err(InputError::later(typed.place, what, "leave it out: the producer is not idempotent"));
         }
         if !words.contains(&text.as_str()) {
-            let message = format!("`{}`: {} is not one of its words", setting.name, quoted(&text));
-            return Err(reader.wrong(typed, message).hint(known_hint(&text, words.iter().copied())));
+            let (message, hint) = not_allowed(&text, words);
+            let message = format!("`{}`: {message}", setting.name);
+            return Err(reader.wrong(typed, message).maybe_hint(hint));
         }
         return Ok(Given { name: setting.name, number: 0, word: text, typed });
     }
@@ -64,22 +66,14 @@ fn one<'a>(
 }
 
 fn defaults(reader: &Reader<'_>, typed: &Typed, text: &str) -> Result<Version, PlanError> {
-    let newest = Version::newest();
-    match Version::parse(text) {
-        Some(version) if (OLDEST..=newest).contains(&version) => Ok(version),
-        _ => Err(reader
-            .wrong(
-                typed,
-                format!("`defaults`: {} is not a Kafka version whose defaults are known", quoted(text)),
-            )
-            .hint(format!("from {OLDEST} to {newest}, e.g. `\"4.1\"`"))),
-    }
+    Version::of_client(text)
+        .map_err(|error| reader.wrong(typed, format!("`defaults`: {}", error.message)).hint(error.hint))
 }
 
 /// A producer's settings.
 pub(crate) fn producer(reader: &Reader<'_>, typed: &[(Typed, Typed)]) -> Result<ProducerSettings, PlanError> {
     let (version, given) = read(reader, Side::Produce, typed)?;
-    let mut settings = producer_defaults(version);
+    let mut settings = producer_defaults(&version);
     let mut delivery = None;
     for given in &given {
         let ns = given.number.saturating_mul(NS_PER_MS);
@@ -116,8 +110,9 @@ pub(crate) fn producer(reader: &Reader<'_>, typed: &[(Typed, Typed)]) -> Result<
     if u64::from(settings.batch_bytes) > settings.buffer_bytes {
         let typed = given.iter().find(|given| matches!(given.name, "batch.size" | "buffer.memory"));
         let message = format!(
-            "a batch of `batch.size` ({} bytes) does not fit into `buffer.memory` ({} bytes)",
-            settings.batch_bytes, settings.buffer_bytes
+            "a batch of `batch.size` ({}) does not fit into `buffer.memory` ({})",
+            size(settings.batch_bytes.into()),
+            size(settings.buffer_bytes)
         );
         return Err(match typed {
             Some(given) => reader.wrong(given.typed, message),

@@ -1,6 +1,9 @@
 //! How long a plan takes and how much it writes, before it runs.
 
-use kdyno_model::plan::{CasePlan, Isolation, Mode, Plan, ProducePlan, Rate, RatePiece, Role, SystemPlan};
+use crate::strategy::upcoming;
+use kdyno_model::plan::{
+    CasePlan, Estimate, Isolation, Mode, Plan, ProducePlan, Rate, RatePiece, Role, SystemPlan,
+};
 
 /// Around each trial: the noise probe (1 s), topics made and removed, clients connected, the outcome of
 /// what is in flight.
@@ -12,25 +15,35 @@ const PROCESS_S: f64 = 1.5;
 /// What a record adds to its value on disk, about.
 const RECORD_BYTES_EXTRA: f64 = 12.0;
 
-/// Expected length of the run, seconds. An estimate for people: starts are typical, drains short, and a
-/// window by records is taken at its upper bound only when the rate does not end it sooner.
-pub fn expected_seconds(plan: &Plan) -> f64 {
-    let mut seconds = trials_seconds(plan);
+/// What running the plan takes. Starts of clusters are typical ones, each trial has one short drain, and a window by
+/// records is taken at its upper bound only when no rate ends it sooner.
+pub fn estimate(plan: &Plan) -> Estimate {
+    let mut load_ns = 0_u64;
+    let mut extra_s = 0.0;
     let mut before: Option<&SystemPlan> = None;
-    for trial in &plan.order {
-        let Some(case) = plan.cases.get(trial.case as usize) else { continue };
+    for case in trials(plan) {
         if plan.isolation == Isolation::Cluster || before != Some(&case.system) {
-            seconds += cluster_seconds(&case.system);
+            extra_s += cluster_seconds(&case.system);
         }
         before = Some(&case.system);
+        load_ns = load_ns.saturating_add(trial_ns(case));
+        extra_s += TRIAL_EXTRA_S;
     }
-    seconds
+    Estimate {
+        expected_ns: load_ns.saturating_add((extra_s * 1e9) as u64),
+        load_ns,
+        disk_bytes: over_trials(plan, bytes_to_write_of_trial),
+    }
 }
 
-/// The same without starting clusters: what the loads themselves take.
-pub fn trials_seconds(plan: &Plan) -> f64 {
-    let cases = plan.order.iter().filter_map(|trial| plan.cases.get(trial.case as usize));
-    cases.map(|case| trial_ns(case) as f64 / 1e9 + TRIAL_EXTRA_S).sum()
+/// How long the loads of all trials after the first `done` take, ns, as far as these are known.
+pub fn load_ns_after(plan: &Plan, done: usize) -> u64 {
+    upcoming(plan, done).map(trial_ns).fold(0, u64::saturating_add)
+}
+
+/// The case of each trial, in the order in which they run.
+fn trials(plan: &Plan) -> impl Iterator<Item = &CasePlan> {
+    upcoming(plan, 0)
 }
 
 fn cluster_seconds(system: &SystemPlan) -> f64 {
@@ -53,7 +66,7 @@ fn trial_ns(case: &CasePlan) -> u64 {
         }
         _ => phases.measure_ns,
     });
-    phases.warmup_ns + ends.max().unwrap_or(phases.measure_ns).min(phases.measure_ns)
+    phases.measure_start_ns() + ends.max().unwrap_or(phases.measure_ns).min(phases.measure_ns)
 }
 
 fn producers(case: &CasePlan) -> impl Iterator<Item = (&ProducePlan, u32)> {
@@ -65,7 +78,7 @@ fn producers(case: &CasePlan) -> impl Iterator<Item = (&ProducePlan, u32)> {
     })
 }
 
-/// Records scheduled from the start of the load to `until_ns`.
+/// Records scheduled from the start of the measure phase to `until_ns` after it.
 fn scheduled(pieces: &[RatePiece], until_ns: u64) -> f64 {
     let mut left_ns = until_ns as f64;
     let mut records = 0.0;
@@ -87,11 +100,12 @@ fn scheduled(pieces: &[RatePiece], until_ns: u64) -> f64 {
 
 /// Records an item sends at most in one trial; `None`: as many as the cluster takes.
 fn records(produce: &ProducePlan, case: &CasePlan) -> Option<f64> {
-    let (warmup_ns, measure_ns) = (case.phases.warmup_ns, case.phases.measure_ns);
+    let (warmup_ns, measure_ns) = (case.phases.measure_start_ns(), case.phases.measure_ns);
     match (&produce.rate, produce.records_max) {
         (Rate::Open { pieces, .. }, limit) => {
-            let warm = scheduled(pieces, warmup_ns);
-            let measured = scheduled(pieces, warmup_ns + measure_ns) - warm;
+            // Until the measure phase begins the first rate holds.
+            let warm = pieces.first().map_or(0.0, |piece| piece.from_per_s) * warmup_ns as f64 / 1e9;
+            let measured = scheduled(pieces, measure_ns);
             Some(warm + limit.map_or(measured, |limit| measured.min(limit as f64)))
         }
         (Rate::Max { .. }, Some(limit)) if warmup_ns == 0 => Some(limit as f64),
@@ -108,12 +122,6 @@ pub fn bytes_to_write_of_trial(case: &CasePlan) -> Option<u64> {
     bytes.sum::<Option<f64>>().map(|bytes| bytes.ceil() as u64)
 }
 
-/// Bytes the whole run writes to the brokers' disks, replicas included; `None` when `rate: max` leaves it
-/// open. Topics are removed after their trial unless `isolation: none` keeps them.
-pub fn bytes_to_write(plan: &Plan) -> Option<u64> {
-    over_trials(plan, bytes_to_write_of_trial)
-}
-
 /// Value bytes the clients send over the whole run; `None` when `rate: max` leaves it open. Above a stated
 /// volume the program asks before it loads a target.
 pub fn volume_bytes(plan: &Plan) -> Option<u64> {
@@ -126,9 +134,7 @@ pub fn volume_bytes(plan: &Plan) -> Option<u64> {
 }
 
 fn over_trials(plan: &Plan, of: impl Fn(&CasePlan) -> Option<u64>) -> Option<u64> {
-    let each: Vec<Option<u64>> = plan.cases.iter().map(of).collect();
-    let trials = plan.order.iter().map(|trial| each.get(trial.case as usize).copied().unwrap_or(Some(0)));
-    trials.sum()
+    trials(plan).map(of).sum()
 }
 
 #[cfg(test)]

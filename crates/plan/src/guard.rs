@@ -1,8 +1,10 @@
 //! What a target allows: a plan above one of its caps is refused before anything is sent.
 
 use crate::PlanError;
-use crate::estimate::{bytes_to_write, expected_seconds};
+use crate::estimate::estimate;
+use crate::strategy::upcoming;
 use kdyno_model::plan::{AttachedPlan, CasePlan, Plan, Role};
+use kdyno_model::units::{bytes as shown, duration};
 use kdyno_scenario::input::InputError;
 
 /// Permission for a closed loop.
@@ -14,7 +16,8 @@ pub(crate) fn check(plan: &Plan, target: &AttachedPlan) -> Result<(), PlanError>
         connections(case, target)?;
     }
     let caps = &target.caps;
-    let trials = plan.order.iter().filter_map(|trial| plan.cases.get(trial.case as usize));
+    let estimate = estimate(plan);
+    let trials = upcoming(plan, 0);
     let partitions: u64 =
         trials.flat_map(|case| case.topics.values()).map(|topic| u64::from(topic.partitions)).sum();
     if let Some(cap) = caps.partitions.filter(|cap| partitions > u64::from(*cap)) {
@@ -22,23 +25,27 @@ pub(crate) fn check(plan: &Plan, target: &AttachedPlan) -> Result<(), PlanError>
         return Err(refused(target, message).hint("fewer cases, repeats or partitions"));
     }
     if let Some(cap) = caps.disk_bytes {
-        match bytes_to_write(plan) {
+        match estimate.disk_bytes {
             None => {
                 let message =
                     "what `rate: max` writes is not known before, so the target's cap on `disk` cannot hold";
                 return Err(refused(target, message.to_owned()).hint("give a rate"));
             }
             Some(bytes) if bytes > cap => {
-                let message = format!("the run writes about {bytes} bytes; the target's cap is {cap}");
+                let message = format!(
+                    "the run writes about {}; the target's cap is {}",
+                    shown(bytes as f64),
+                    shown(cap as f64)
+                );
                 return Err(refused(target, message).hint("a lower rate or shorter phases"));
             }
             Some(_) => {}
         }
     }
-    let seconds = expected_seconds(plan);
-    if let Some(cap) = caps.time_ns.filter(|cap| seconds * 1e9 > *cap as f64) {
+    let expected_ns = estimate.expected_ns;
+    if let Some(cap) = caps.time_ns.filter(|cap| expected_ns > *cap) {
         let message =
-            format!("the run takes about {seconds:.0} s; the target's cap is {:.0} s", cap as f64 / 1e9);
+            format!("the run takes about {}; the target's cap is {}", duration(expected_ns), duration(cap));
         return Err(refused(target, message).hint("shorter phases, fewer cases or repeats"));
     }
     Ok(())
@@ -70,8 +77,11 @@ fn rates(case: &CasePlan, target: &AttachedPlan) -> Result<(), PlanError> {
     }
     match target.caps.produce_bytes_per_s {
         Some(cap) if bytes_per_s > cap as f64 => {
-            let message =
-                format!("the load produces up to {bytes_per_s:.0} bytes/s; the target's cap is {cap}");
+            let message = format!(
+                "the load produces up to {}/s; the target's cap is {}/s",
+                shown(bytes_per_s),
+                shown(cap as f64)
+            );
             Err(refused(target, message).hint("a lower rate or smaller values"))
         }
         _ => Ok(()),

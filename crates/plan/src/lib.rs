@@ -2,52 +2,41 @@
 //!
 //! [`plan`] chooses a profile, lays params over each other, makes the cases, resolves every value of each
 //! case, checks what only shows together (replicas against brokers, a rate against a target's caps) and
-//! draws the order of the trials. After it nothing fills a default.
+//! draws the order of the trials. After it nothing fills a default. [`next`] then names one trial after the other.
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
 mod cases;
+mod choices;
 mod client;
-mod describe;
 mod estimate;
 mod guard;
 mod kafka;
 mod load;
-mod order;
 mod reader;
-mod replaced;
+mod remarks;
 mod set_overrides;
 mod show;
+mod strategy;
 mod system;
 
-pub use describe::describe;
-pub use estimate::{bytes_to_write, bytes_to_write_of_trial, expected_seconds, trials_seconds, volume_bytes};
-pub use replaced::{Replaced, replaced};
+pub use choices::{Choices, PlanError};
+pub use estimate::{bytes_to_write_of_trial, estimate, load_ns_after, volume_bytes};
+pub use remarks::{Note, remarks};
+pub use strategy::{Next, next, upcoming};
 
 use kdyno_model::plan::{CasePlan, Isolation, Plan, SystemPlan};
+use kdyno_model::secret::SecretRef;
 use kdyno_scenario::Scenario;
-use kdyno_scenario::input::InputError;
+use kdyno_scenario::input::{InputError, quoted};
 use kdyno_scenario::target::Target;
 use reader::Reader;
-
-/// The one error of planning; it names file, line and column, or the option, and what is allowed.
-pub type PlanError = InputError;
+use std::collections::BTreeMap;
 
 /// Most trials of one plan.
 const TRIALS_MAX: u64 = 10_000;
 /// Most trials per case.
 const REPEAT_MAX: u64 = 1_000;
-
-/// What the user chose beside the scenario.
-#[derive(Debug, Clone, Default)]
-pub struct Choices {
-    /// Profile by name; none takes `laptop` where there is one (with a target `attached` before it).
-    pub profile: Option<String>,
-    /// Params set by hand, in order.
-    pub set: Vec<(String, String)>,
-    /// Seed; none derives one from the scenario's id, so that planning stays a pure function.
-    pub seed: Option<u64>,
-    /// The existing cluster to use instead of a local one.
-    pub target: Option<Target>,
-}
 
 /// Makes the plan.
 ///
@@ -55,8 +44,9 @@ pub struct Choices {
 /// The first thing that is wrong or impossible, with its place and what is allowed. What a value set by hand
 /// has brought about is named by its option.
 pub fn plan(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
+    let file = scenario.file_name();
     make(scenario, choices).map_err(|error| {
-        set_overrides::attribute_error(error, scenario, choices).in_file(scenario.file_name())
+        set_overrides::attribute_error(error, file, choices, |fewer| make(scenario, fewer)).in_file(file)
     })
 }
 
@@ -79,8 +69,32 @@ pub fn retarget(plan: &mut Plan, target: &Target) -> Result<(), PlanError> {
             return Err(InputError::whole(message));
         }
         attached.clone_from(wanted);
+        // Those that count are the target's, and a target names none.
+        case.secrets.clear();
     }
     guard::check(plan, wanted)
+}
+
+/// Refuses a stored plan that would have a file read or a program started: a run file may come from anybody, and only
+/// what a user wrote or chose may name such things.
+///
+/// # Errors
+/// A secret comes from outside the run.
+pub fn check_stored(plan: &Plan) -> Result<(), PlanError> {
+    let mut secrets = plan.cases.iter().flat_map(|case| &case.secrets);
+    match secrets.find(|(_, reference)| **reference != SecretRef::Made) {
+        Some((name, reference)) => {
+            let kind = match reference {
+                SecretRef::Env(_) => "an environment variable",
+                SecretRef::File(_) => "a file",
+                SecretRef::Exec(_) | SecretRef::Made => "a command",
+            };
+            let message = format!("the stored plan takes secret {} from {kind}", quoted(name));
+            Err(InputError::whole(message)
+                .hint("run the scenario again: such references of a run file are not followed"))
+        }
+        None => Ok(()),
+    }
 }
 
 fn make(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
@@ -110,14 +124,14 @@ fn make(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
         )
         .hint("use `isolation: topic` with a target"));
     }
-    let seed = choices.seed.unwrap_or_else(|| order::seed_of(scenario.id()));
+    let seed = choices.seed.unwrap_or_else(|| strategy::seed_of(scenario.id()));
     let plan = Plan {
         scenario: scenario.id().to_owned(),
         question: scenario.question().to_owned(),
         profile: chosen.profile.clone(),
         changed: chosen.changed.clone(),
         seed,
-        order: order::order(&cases, u32::try_from(repeat).unwrap_or(u32::MAX), isolation, seed),
+        strategy: strategy::list(&cases, u32::try_from(repeat).unwrap_or(u32::MAX), isolation, seed),
         isolation,
         show: show::show(scenario, &chosen, &cases)?,
         published: show::published(scenario, &chosen)?,
@@ -153,7 +167,9 @@ fn case_plan(reader: &Reader<'_>, target: Option<&Target>) -> Result<CasePlan, P
         params: reader.case.params.clone(),
         system,
         topics,
+        workers: load::workers(&load),
         load,
         phases,
+        secrets: BTreeMap::new(),
     })
 }

@@ -6,8 +6,10 @@ use crate::reader::Reader;
 use crate::system::MIN_INSYNC;
 use kdyno_model::plan::{
     Arrivals, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Payload, PhasesPlan, ProducePlan,
-    ProducerSettings, Rate, RatePiece, Role, StartOffset, SystemPlan, TopicPlan, VALUE_BYTES_MAX,
+    ProducerSettings, Rate, RatePiece, Role, StartOffset, SystemPlan, TopicPlan, VALUE_BYTES_MAX, WorkerPlan,
+    WorkerShare,
 };
+use kdyno_model::units::size;
 use kdyno_scenario::file::{LoadFile, MeasureFile, PayloadFile, ProduceFile, RateFile, RoleFile};
 use kdyno_scenario::input::quoted;
 use kdyno_scenario::units::{self, Dimension};
@@ -142,7 +144,15 @@ fn value_fits(
     match limits.iter().find(|(_, limit)| record > *limit) {
         None => Ok(()),
         Some((what, limit)) => Err(reader
-            .wrong(typed, format!("a record of {value_bytes} bytes needs up to {record}; {what} is {limit}"))
+            .wrong(
+                typed,
+                format!(
+                    "a value of {} needs up to {} with its record's overhead; {what} is {}",
+                    size(value_bytes),
+                    size(record),
+                    size(*limit)
+                ),
+            )
             .hint("make the value smaller or raise that limit")),
     }
 }
@@ -195,8 +205,10 @@ fn payload(
     let needed = batches * batch_bytes;
     if needed > POOL_BYTES_MAX {
         let message = format!(
-            "a pool of {batches} batches of up to {batch_bytes} bytes each takes up to {needed} bytes; at most \
-             {POOL_BYTES_MAX} are allowed"
+            "a pool of {batches} batches of up to {} each takes up to {}; at most {} are allowed",
+            size(batch_bytes),
+            size(needed),
+            size(POOL_BYTES_MAX)
         );
         let hint = match batches {
             POOL_BATCHES_MIN => "lower `batch.size` or the value's size, or write `payload: unique`",
@@ -302,6 +314,16 @@ fn closed(reader: &Reader<'_>, typed: &ProduceFile) -> Result<Rate, PlanError> {
         },
     };
     Ok(Rate::Max { fill })
+}
+
+/// One worker that has every client of every item.
+pub(crate) fn workers(load: &BTreeMap<String, LoadPlan>) -> Vec<WorkerPlan> {
+    let share = |(item, plan): (&String, &LoadPlan)| WorkerShare {
+        item: item.clone(),
+        client_first: 0,
+        client_count: plan.clients,
+    };
+    vec![WorkerPlan { worker: 0, shares: load.iter().map(share).collect() }]
 }
 
 /// The `phases` section.

@@ -3,7 +3,7 @@
 use crate::PlanError;
 use crate::cases::Case;
 use kdyno_scenario::Scenario;
-use kdyno_scenario::input::{InputError, known_hint, quoted};
+use kdyno_scenario::input::{InputError, not_allowed, quoted};
 use kdyno_scenario::units::{self, Dimension};
 use kdyno_scenario::yaml::Typed;
 use std::ops::RangeInclusive;
@@ -91,8 +91,8 @@ impl<'a> Reader<'a> {
         if words.contains(&text.as_str()) {
             return Ok(text);
         }
-        let hint = known_hint(&text, words.iter().copied());
-        Err(self.bad(typed, &text, what, &format!("{} is not one of its words", quoted(&text))).hint(hint))
+        let (message, hint) = not_allowed(&text, words);
+        Err(self.bad(typed, &text, what, &message).maybe_hint(hint))
     }
 
     /// Only one word is acted on yet.

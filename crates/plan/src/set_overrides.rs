@@ -1,7 +1,7 @@
 //! Whose doing a refusal is: a value set by hand is named by its option, not by the place that uses it.
 
-use crate::{Choices, PlanError, make};
-use kdyno_scenario::Scenario;
+use crate::{Choices, PlanError};
+use kdyno_model::plan::Plan;
 use kdyno_scenario::input::{Place, quoted};
 
 /// Where a value set by hand stands: nowhere in the scenario. Lines of a text count from 1.
@@ -13,14 +13,19 @@ pub(crate) fn option(name: &str, value: &str) -> String {
 }
 
 /// The error under the name of the `--set` options without which it would not have come up, and the place
-/// in the scenario behind it. Planning is pure and quick, so it is done again without each of them.
-pub(crate) fn attribute_error(error: PlanError, scenario: &Scenario, choices: &Choices) -> PlanError {
+/// in the scenario behind it. Planning is pure and quick, so it is done again (`make`) without each of them.
+pub(crate) fn attribute_error(
+    error: PlanError,
+    scenario_file: &str,
+    choices: &Choices,
+    make: impl Fn(&Choices) -> Result<Plan, PlanError>,
+) -> PlanError {
     if choices.set.is_empty() || !error.file.is_empty() {
         return error;
     }
     let remains_with = |kept: &[usize]| {
         let set = kept.iter().map(|at| choices.set[*at].clone()).collect();
-        let outcome = make(scenario, &Choices { set, ..choices.clone() });
+        let outcome = make(&Choices { set, ..choices.clone() });
         outcome.is_err_and(|other| same(&other, &error))
     };
     if remains_with(&[]) {
@@ -30,8 +35,7 @@ pub(crate) fn attribute_error(error: PlanError, scenario: &Scenario, choices: &C
     let options = named.iter().map(|at| &choices.set[*at]).map(|(name, value)| option(name, value));
     let options: Vec<String> = options.collect();
     let place = error.place.filter(|place| *place != NOWHERE);
-    let used =
-        place.map(|place| format!(" (used at {}:{}:{})", scenario.file_name(), place.line, place.column));
+    let used = place.map(|place| format!(" (used at {scenario_file}:{}:{})", place.line, place.column));
     PlanError {
         file: options.join(" with "),
         place: None,

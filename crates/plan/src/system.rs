@@ -4,9 +4,7 @@ use crate::PlanError;
 use crate::kafka::{Owner, settings};
 use crate::reader::Reader;
 use kdyno_model::plan::{ClusterPlan, KafkaSource, Mode, Storage, SystemPlan, TopicPlan};
-use kdyno_model::version::{
-    KRAFT_FROM, LONE_KRAFT, NEWEST, OLDEST, Version, ZOOKEEPER_BEFORE, cannot_replicate_metadata, is_release,
-};
+use kdyno_model::version::{Cause, NEWEST, Version, VersionError, check_nodes};
 use kdyno_scenario::file::{KafkaFile, ModeFile, StorageFile};
 use kdyno_scenario::input::quoted;
 use std::collections::BTreeMap;
@@ -35,17 +33,22 @@ pub(crate) fn cluster(reader: &Reader<'_>) -> Result<ClusterPlan, PlanError> {
         "run the cases without a proxy; published rows with one print \"not tested\"",
     )?;
     let (kafka, version) = kafka(reader, &typed.kafka)?;
-    let mode = mode(reader, &typed.mode, version)?;
+    let mode = mode(reader, &typed.mode)?;
     let brokers = reader.small(&typed.brokers, "brokers", 1..=BROKERS_MAX)?;
-    if let KafkaSource::Release(release) = &kafka
-        && cannot_replicate_metadata(release, mode, brokers)
-    {
-        let cause = match &typed.mode {
-            ModeFile::Controllers(controllers) => controllers,
-            ModeFile::Kraft(_) | ModeFile::Zookeeper(_) => &typed.brokers,
+    let fits = match &version {
+        Some(version) => version.check_mode(mode, brokers),
+        // That of a folder is known once the testbed has looked into it.
+        None => check_nodes(mode),
+    };
+    fits.map_err(|VersionError { message, hint, cause }| {
+        let place = match cause {
+            Cause::Brokers => &typed.brokers,
+            Cause::Release | Cause::Mode => match &typed.mode {
+                ModeFile::Kraft(mode) | ModeFile::Controllers(mode) | ModeFile::Zookeeper(mode) => mode,
+            },
         };
-        return Err(reader.wrong(cause, LONE_KRAFT.0).hint(LONE_KRAFT.1));
-    }
+        reader.wrong(place, message).hint(hint)
+    })?;
     let cpus = typed.pin.iter().map(|list| {
         list.iter().map(|cpu| reader.small(cpu, "pin", 0..=CPU_MAX)).collect::<Result<Vec<u32>, _>>()
     });
@@ -74,60 +77,30 @@ fn kafka(reader: &Reader<'_>, typed: &KafkaFile) -> Result<(KafkaSource, Option<
         KafkaFile::Release(release) => release,
     };
     let text = reader.filled(release, "kafka")?;
-    let text = if text == "newest" { NEWEST.to_owned() } else { text };
-    let Some(version) = Version::parse(&text).filter(|_| is_release(&text)) else {
+    let version = Version::parse(&text).map_err(|error| {
+        let hint = format!("{}; or `{{home: DIR}}`, `{{source: DIR}}`", error.hint);
+        reader.wrong(release, format!("`kafka`: {}", error.message)).hint(hint)
+    })?;
+    if version.text.contains('-') {
+        let message = format!("`kafka`: {} is not a release", quoted(&text));
         return Err(reader
-            .wrong(release, format!("`kafka`: {} is not a release", quoted(&text)))
-            .hint(format!("a release has three numbers, e.g. `{NEWEST}`; or `newest`, `{{home: DIR}}`, `{{source: DIR}}`")));
-    };
-    if version < OLDEST {
-        return Err(reader
-            .wrong(
-                release,
-                format!("`kafka`: {text} is older than {OLDEST}, the oldest release that is started"),
-            )
-            .hint("use a later release, or `{home: DIR}`"));
+            .wrong(release, message)
+            .hint(format!("write e.g. `{NEWEST}`, or `{{home: DIR}}`, `{{source: DIR}}` for a build")));
     }
-    Ok((KafkaSource::Release(text), Some(version)))
+    Ok((KafkaSource::Release(version.text.clone()), Some(version)))
 }
 
-fn mode(reader: &Reader<'_>, typed: &ModeFile, version: Option<Version>) -> Result<Mode, PlanError> {
-    let kraft = |typed| match version {
-        Some(version) if version < KRAFT_FROM => Err(reader
-            .wrong(typed, format!("Kafka {version} has no KRaft mode; it came with {KRAFT_FROM}"))
-            .hint("write `mode: {zookeeper: 1}`")),
-        _ => Ok(()),
-    };
-    match typed {
+fn mode(reader: &Reader<'_>, typed: &ModeFile) -> Result<Mode, PlanError> {
+    Ok(match typed {
         ModeFile::Kraft(typed) => {
             reader.word(typed, "mode", &["kraft"])?;
-            kraft(typed)?;
-            Ok(Mode::KraftCombined)
+            Mode::KraftCombined
         }
         ModeFile::Controllers(typed) => {
-            kraft(typed)?;
-            Ok(Mode::KraftControllers {
-                controllers: reader.small(typed, "controllers", 1..=CONTROLLERS_MAX)?,
-            })
+            Mode::KraftControllers { controllers: reader.small(typed, "controllers", 1..=CONTROLLERS_MAX)? }
         }
-        ModeFile::Zookeeper(typed) => {
-            let nodes = reader.small(typed, "zookeeper", 1..=3)?;
-            if nodes == 2 {
-                return Err(reader
-                    .wrong(typed, "two ZooKeeper nodes carry no failure that one does not")
-                    .hint("1 or 3"));
-            }
-            match version {
-                Some(version) if version >= ZOOKEEPER_BEFORE => Err(reader
-                    .wrong(
-                        typed,
-                        format!("Kafka {version} has no ZooKeeper mode; {ZOOKEEPER_BEFORE} removed it"),
-                    )
-                    .hint("write `mode: kraft`, or use a release before 4.0")),
-                _ => Ok(Mode::Zookeeper { nodes }),
-            }
-        }
-    }
+        ModeFile::Zookeeper(typed) => Mode::Zookeeper { nodes: reader.small(typed, "zookeeper", 1..=3)? },
+    })
 }
 
 fn storage(reader: &Reader<'_>, typed: &StorageFile) -> Result<Storage, PlanError> {

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
 use kdyno_model::plan::{ParamValue, Plan, Rate, Role, SystemPlan};
-use kdyno_plan::{Choices, describe, expected_seconds, plan};
+use kdyno_plan::{Choices, estimate, plan, remarks};
 use kdyno_scenario::Scenario;
 use std::path::{Path, PathBuf};
 
@@ -40,8 +40,8 @@ fn every_scenario_plans_in_every_profile() {
         for profile in scenario.profiles() {
             let choices = Choices { profile: Some(profile.to_owned()), ..Choices::default() };
             let plan = plan(&scenario, &choices).unwrap_or_else(|error| panic!("{profile}: {error}"));
-            assert_eq!(plan.order.len(), plan.cases.len());
-            assert!(!describe(&plan).is_empty());
+            assert_eq!(plan.strategy.trials_planned(), u32::try_from(plan.cases.len()).ok());
+            assert_eq!(remarks(&scenario, &choices, &plan), Ok(vec![]), "{}: {profile}", scenario.id());
             let json = serde_json::to_string(&plan).unwrap();
             let back: Plan = serde_json::from_str(&json).unwrap();
             assert_eq!(back, plan, "the plan does not survive the run file");
@@ -55,8 +55,9 @@ fn laptop_profiles_are_short() {
         let scenario = read(&path);
         let plan = plan(&scenario, &Choices::default()).unwrap();
         assert_eq!(plan.profile, "laptop", "{}", scenario.id());
-        let most = if scenario.id() == "first-light" { 120.0 } else { 300.0 };
-        assert!(expected_seconds(&plan) < most, "{}: {} s", scenario.id(), expected_seconds(&plan));
+        let most_s = if scenario.id() == "first-light" { 120 } else { 300 };
+        let expected_s = estimate(&plan).expected_ns / 1_000_000_000;
+        assert!(expected_s < most_s, "{}: {expected_s} s", scenario.id());
     }
 }
 

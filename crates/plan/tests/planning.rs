@@ -2,10 +2,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
-use kdyno_model::plan::{
-    Arrivals, Fill, Isolation, Payload, Plan, Rate, RatePiece, Role, SystemPlan, TrialRef,
-};
-use kdyno_plan::{Choices, bytes_to_write, expected_seconds, plan, replaced, volume_bytes};
+use kdyno_model::finding::TrialOutcome;
+use kdyno_model::plan::{Arrivals, Fill, Isolation, Payload, Plan, Rate, RatePiece, Role, SystemPlan};
+use kdyno_model::secret::SecretRef;
+use kdyno_model::trial::{Trial, TrialId, TrialReason};
+use kdyno_plan::{Choices, Next, Note, check_stored, estimate, next, plan, remarks, retarget, volume_bytes};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::target::TargetFile;
 
@@ -106,17 +107,41 @@ fn of_several_set_values_those_that_brought_the_mistake_about_are_named() {
     assert!(error.starts_with("s.yaml:15:31: `measure`"), "{error}");
 }
 
+/// All trials that the plan's strategy names, each told the outcomes of those before it.
+fn trials(plan: &Plan) -> Vec<Trial> {
+    let mut outcomes = Vec::new();
+    while let Next::Trial(trial) = next(plan, &outcomes) {
+        outcomes.push(TrialOutcome { trial: *trial, findings: Vec::new(), caveats: Vec::new() });
+    }
+    outcomes.into_iter().map(|outcome| outcome.trial).collect()
+}
+
+#[test]
+fn a_trial_tells_all_that_it_runs() {
+    let text = BASE.replace("measure: 10s}", "measure: 10s}\nrepeat: 2");
+    let plan = choose(&text, &profile("own")).unwrap();
+    let trials = trials(&plan);
+    for (number, trial) in (1..).zip(&trials) {
+        assert_eq!((trial.id, &trial.effective), (TrialId(number), &plan.cases[trial.case as usize]));
+        assert_eq!(trial.label, format!("{} #{}", trial.effective.label, trial.repeat));
+        assert_eq!(trial.reason, TrialReason::Listed { of: 8 });
+    }
+    let seeds: std::collections::BTreeSet<u64> = trials.iter().map(|trial| trial.seed).collect();
+    assert_eq!((trials.len(), seeds.len()), (8, 8));
+}
+
 #[test]
 fn order_is_a_function_of_the_seed_and_keeps_systems_together() {
     let text = BASE.replace("measure: 10s}", "measure: 10s}\nrepeat: 5");
     let own = |seed| choose(&text, &Choices { seed: Some(seed), ..profile("own") }).unwrap();
     let (one, same, other) = (own(1), own(1), own(2));
-    assert_eq!(one.order, same.order);
-    assert_ne!(one.order, other.order);
-    assert_eq!(one.order.len(), 20);
-    for repeat in 0..5 {
-        let trials: Vec<&TrialRef> = one.order.iter().filter(|trial| trial.repeat == repeat).collect();
-        let mut cases: Vec<u32> = trials.iter().map(|trial| trial.case).collect();
+    assert_eq!(trials(&one), trials(&same));
+    assert_ne!(trials(&one), trials(&other));
+    assert_eq!(trials(&one).len(), 20);
+    for repeat in 1..=5 {
+        let all = trials(&one);
+        let mut cases: Vec<u32> =
+            all.iter().filter(|trial| trial.repeat == repeat).map(|trial| trial.case).collect();
         let system = |case: u32| &one.cases[case as usize].system;
         let changes = cases.windows(2).filter(|pair| system(pair[0]) != system(pair[1])).count();
         assert_eq!(changes, 1, "two systems, each once: {cases:?}");
@@ -194,10 +219,14 @@ fn estimates_add_up() {
     let plan = made(BASE);
     // 15 s at 1000/s in two cases of 1 KiB and 2 KiB.
     assert_eq!(volume_bytes(&plan), Some(15_000 * (1024 + 2048)));
-    assert_eq!(bytes_to_write(&plan), Some(15_000 * (1024 + 2048 + 24)));
-    assert!(expected_seconds(&plan) > 30.0 && expected_seconds(&plan) < 60.0);
+    let told = estimate(&plan);
+    assert_eq!(told.disk_bytes, Some(15_000 * (1024 + 2048 + 24)));
+    assert_eq!(told.load_ns, 30_000_000_000);
+    assert!((30_000_000_000..60_000_000_000).contains(&told.expected_ns), "{told:?}");
+    // A drain may take two minutes here, the delivery timeout; none is expected to.
+    assert_eq!(plan.cases[0].phases.drain_ns, 120_000_000_000);
     let open = choose(BASE, &set(&[("rate", "max")])).unwrap();
-    assert_eq!((bytes_to_write(&open), volume_bytes(&open)), (None, None));
+    assert_eq!((estimate(&open).disk_bytes, volume_bytes(&open)), (None, None));
 }
 
 #[test]
@@ -205,10 +234,10 @@ fn a_pool_is_planned_only_as_large_as_it_can_be_built() {
     let pooled = |what: &str| choose(&BASE.replace("value: $size", what), &Choices::default());
     assert!(pooled("value: $size, payload: pooled, client: {batch.size: 16MiB}").is_ok());
     let error = pooled("value: $size, payload: pooled, client: {batch.size: 17MiB}").unwrap_err();
-    assert!(error.contains("64 batches of up to 17825792 bytes each"), "{error}");
+    assert!(error.contains("64 batches of up to 17 MiB each"), "{error}");
     assert!(pooled("value: $size, payload: {pooled: 1GiB}, client: {batch.size: 16KiB}").is_ok());
     let error = pooled("value: $size, payload: {pooled: 1GiB}, client: {batch.size: 100000B}").unwrap_err();
-    assert!(error.contains("10738 batches of up to 100000 bytes"), "{error}");
+    assert!(error.contains("10738 batches of up to 100,000 B"), "{error}");
 }
 
 const TARGET: &str = "\
@@ -231,7 +260,7 @@ fn a_target_replaces_the_system_and_its_caps_hold() {
     let refused = |caps: &str, pairs: &[(&str, &str)]| {
         attached(&format!("guard: {{caps: {{{caps}}}}}\n"), pairs).unwrap_err()
     };
-    assert!(refused("produce: 1MiB/s", &[]).contains("up to 2048000 bytes/s"));
+    assert!(refused("produce: 1MiB/s", &[]).contains("up to 1.95 MiB/s"));
     assert!(refused("partitions: 3", &[]).contains("makes 4 partitions"));
     assert!(refused("connections: 1", &[]).contains("has 2 clients"));
     assert!(refused("disk: 1MiB", &[]).contains("writes about"));
@@ -245,31 +274,96 @@ fn a_target_replaces_the_system_and_its_caps_hold() {
     assert!(allowed("disk: 1GiB").unwrap_err().contains("cannot hold"));
 }
 
-/// The params that a target leaves without effect in `system`.
-fn without_effect(text: &str, pairs: &[(&str, &str)]) -> Option<Vec<String>> {
+/// What is told with a target: whether it replaces `system`, and the warnings.
+fn told_with_target(text: &str, pairs: &[(&str, &str)]) -> (usize, String) {
     let target = TargetFile::parse(TARGET, "t.yaml").unwrap().resolve(None).unwrap();
     let scenario = Scenario::parse(text, "s.yaml").unwrap();
-    let plan = plan(&scenario, &Choices { target: Some(target), ..set(pairs) }).unwrap();
-    replaced(&scenario, &plan).map(|replaced| replaced.params)
+    let choices = Choices { target: Some(target), ..set(pairs) };
+    let plan = plan(&scenario, &choices).unwrap();
+    let notes = remarks(&scenario, &choices, &plan).unwrap();
+    let facts = notes.iter().filter(|note| matches!(note, Note::Fact(_))).count();
+    let warnings = notes.iter().filter_map(|note| match note {
+        Note::Warning(text) => Some(text.split('`').nth(1).unwrap()),
+        Note::Fact(_) => None,
+    });
+    (facts, warnings.collect::<Vec<_>>().join(" "))
 }
 
 #[test]
 fn params_that_a_target_leaves_without_effect_are_named() {
-    let none: Option<Vec<String>> = Some(vec![]);
+    let told = |text: &str, pairs: &[(&str, &str)]| told_with_target(text, pairs);
     // `size` varies, but `system` knows nothing of it.
-    assert_eq!(without_effect(BASE, &[]), none);
-    assert_eq!(without_effect(BASE, &[("brokers", "2")]), Some(vec!["brokers".to_owned()]));
+    assert_eq!(told(BASE, &[]), (1, String::new()));
+    assert_eq!(told(BASE, &[("brokers", "2")]), (1, "brokers".to_owned()));
     let swept =
         BASE.replace("cases: [{size: 1KiB}, {size: 2KiB}]", "vary: {brokers: [1, 3], size: [100B, 200B]}");
-    assert_eq!(without_effect(&swept, &[]), Some(vec!["brokers".to_owned()]));
+    assert_eq!(told(&swept, &[]), (1, "brokers".to_owned()));
     // By way of another param, which varies with it.
     let swept = swept.replace("params: {", "params: {m: = brokers, ");
     let swept = swept.replace("system: {brokers: $brokers}", "system: {brokers: $m}");
-    assert_eq!(without_effect(&swept, &[]), Some(vec!["brokers".to_owned(), "m".to_owned()]));
-    assert_eq!(
-        without_effect(&swept.replace("system: {brokers: $m}\n", ""), &[]),
-        None,
-        "nothing to replace"
+    assert_eq!(told(&swept, &[]), (1, "brokers m".to_owned()));
+    let without = swept.replace("system: {brokers: $m}\n", "");
+    assert_eq!(told(&without, &[]), (0, "m".to_owned()), "nothing to replace, and `m` is used nowhere");
+}
+
+#[test]
+fn cases_that_do_the_same_are_refused() {
+    let text = BASE.replace("params: {", "params: {batch: 16KiB, ");
+    let vary = "vary: {batch: [16KiB, 64KiB]}";
+    let swept = text.replace("cases: [{size: 1KiB}, {size: 2KiB}]", vary);
+    let refused = |text: &str| {
+        let scenario = Scenario::parse(text, "s.yaml").unwrap();
+        plan(&scenario, &Choices::default()).unwrap_err()
+    };
+    let error = refused(&swept);
+    assert_eq!(error.to_string(), "s.yaml:9:8: cases 1 and 2 do the same; `batch` is used nowhere");
+    assert_eq!(error.hint.as_deref(), Some("insert it with `$batch` where it belongs"));
+    let literal = swept.replace("value: $size", "value: $size, client: {batch.size: 16KiB}");
+    assert_eq!(refused(&literal).hint.as_deref(), Some("did you mean `batch.size: $batch`?"));
+    let forgotten = swept.replace("value: $size", "value: $size, client: {batch.size: batch}");
+    assert_eq!(refused(&forgotten).hint.as_deref(), Some("did you mean `batch.size: $batch`?"));
+    // Cases 1 and 2 differ, 1 and 3 do not.
+    let third = text.replace(
+        "cases: [{size: 1KiB}, {size: 2KiB}]",
+        "cases: [{size: 1KiB}, {size: 2KiB}, {size: 1KiB, batch: 64KiB}]",
     );
-    assert_eq!(replaced(&Scenario::parse(BASE, "s.yaml").unwrap(), &made(BASE)), None, "no target");
+    assert!(refused(&third).message.starts_with("cases 1 and 3 do the same"), "{}", refused(&third));
+
+    // A name beside values that differ is a label, and one value in two spellings compares a thing with itself.
+    let named =
+        text.replace("[{size: 1KiB}, {size: 2KiB}]", "[{size: 1KiB, batch: s}, {size: 2KiB, batch: l}]");
+    assert_eq!(labels(&made(&named)), ["size=1KiB, batch=s", "size=2KiB, batch=l"]);
+    let same = BASE.replace("[{size: 1KiB}, {size: 2KiB}]", "[{size: 1KiB}, {size: 1024B}]");
+    assert_eq!(made(&same).cases.len(), 2);
+    // With a target the params of its system are labels.
+    let target = TargetFile::parse(TARGET, "t.yaml").unwrap().resolve(None).unwrap();
+    assert_eq!(
+        choose(&swept, &Choices { target: Some(target), ..Choices::default() }).unwrap().cases.len(),
+        2
+    );
+}
+
+#[test]
+fn references_to_secrets_in_a_stored_plan_are_not_followed() {
+    let with = |reference: SecretRef| {
+        let mut plan = made(BASE);
+        plan.cases[1].secrets.insert("pw".to_owned(), reference);
+        plan
+    };
+    assert_eq!(check_stored(&made(BASE)), Ok(()));
+    assert_eq!(check_stored(&with(SecretRef::Made)), Ok(()));
+    for (reference, named) in [
+        (SecretRef::Env("HOME".to_owned()), "an environment variable"),
+        (SecretRef::File("/etc/shadow".into()), "a file"),
+        (SecretRef::Exec(vec!["rm".to_owned()]), "a command"),
+    ] {
+        let told = check_stored(&with(reference)).unwrap_err().to_string();
+        assert!(told.contains(&format!("takes secret `pw` from {named}")), "{told}");
+    }
+    // Those of a run on a target are the target's own, and it names none.
+    let target = TargetFile::parse(TARGET, "t.yaml").unwrap().resolve(None).unwrap();
+    let mut stored = choose(BASE, &Choices { target: Some(target.clone()), ..Choices::default() }).unwrap();
+    stored.cases[0].secrets.insert("pw".to_owned(), SecretRef::Exec(vec!["rm".to_owned()]));
+    retarget(&mut stored, &target).unwrap();
+    assert!(stored.cases.iter().all(|case| case.secrets.is_empty()));
 }

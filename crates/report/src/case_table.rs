@@ -1,13 +1,16 @@
 //! The table a scenario asks for: one row per case, ours beside what was published.
 //!
-//! Absolute figures of two machines say little about each other, so beside them stands each figure
-//! relative to the first row that has both: the *shape*. A published row that this run does not test
-//! keeps its place and says "not tested".
+//! Absolute figures of two machines say little about each other, so beside them stands each figure's ratio to the
+//! first row that has both ours and theirs. A published row that this run did not test keeps its place and says
+//! "not tested"; a case that was not reached has no row.
 
-use crate::figures::{Figures, Summary};
+use crate::figures::Figures;
+use crate::input::{ReportInput, is_cut_short};
 use crate::units;
+use kdyno_model::finding::{Finding, Quantity, Scope, Value};
 use kdyno_model::metric::{Address, Unit};
-use kdyno_model::plan::{CasePlan, ParamValue, Plan, Published, PublishedRow};
+use kdyno_model::plan::{ParamValue, Plan, PublishedRow};
+use kdyno_model::table::TableRow;
 use std::collections::BTreeMap;
 
 /// What is printed for our figure of a published row that no case of this run tests.
@@ -17,54 +20,88 @@ pub const NOT_GIVEN: &str = "not given";
 
 /// The table, ready for any printer.
 #[derive(Debug, PartialEq)]
-pub struct CaseTable {
+pub struct CaseTable<'a> {
     /// Parameters that head each row.
     pub params: Vec<String>,
     /// The figures, in the order of the scenario.
     pub columns: Vec<Column>,
     /// The rows; where something is published in its order.
-    pub rows: Vec<Row>,
+    pub rows: Vec<Row<'a>>,
     /// Whether any figure is a median over several repeats.
     pub repeated: bool,
 }
 
-/// One figure's column.
+/// What one column of the table holds, in every row.
 #[derive(Debug, PartialEq)]
 pub struct Column {
-    /// Which number.
+    /// The metric, and whose it is.
     pub of: Address,
-    /// In which unit.
+    /// Unit of ours and theirs.
     pub unit: Unit,
     /// Whether the source gives it for at least one row.
     pub published: bool,
-    /// Whether at least two rows have both figures, so that shapes can be compared.
-    pub shaped: bool,
+    /// Whether there are ratios to the first row.
+    pub ratios: bool,
 }
 
 /// One case, or one published row that is not tested.
 #[derive(Debug, PartialEq)]
-pub struct Row {
-    /// Index into the plan's cases; `None`: not tested here.
-    pub case: Option<u32>,
+pub struct Row<'a> {
     /// Printed values of [`CaseTable::params`].
     pub params: Vec<String>,
     /// One cell per column.
-    pub cells: Vec<Cell>,
-    /// Every trial behind the row is invalid.
+    pub cells: Vec<Cell<'a>>,
+    /// The figures rest on trials whose figures must not be used.
     pub invalid: bool,
+    /// A trial behind the row ended before its plan did.
+    pub cut_short: bool,
 }
 
 /// Ours and theirs for one row and column.
 #[derive(Debug, PartialEq)]
-pub struct Cell {
+pub struct Cell<'a> {
     /// Ours over the repeats; `None`: not tested.
-    pub ours: Option<Summary>,
-    /// Theirs.
+    pub ours: Option<Ours<'a>>,
+    /// The published figure, where the source has one.
     pub published: PublishedFigure,
     /// Ours ÷ ours of the first row that has both.
-    pub shape_ours: Option<f64>,
+    pub ratio_ours: Option<&'a Finding>,
     /// Theirs ÷ theirs of the same row.
-    pub shape_published: Option<f64>,
+    pub ratio_published: Option<&'a Finding>,
+}
+
+/// Our figure of a case.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ours<'a> {
+    /// What was found; `None`: nothing that counts.
+    pub finding: Option<&'a Finding>,
+    /// Repeats planned, where that is known beforehand.
+    pub planned: Option<u32>,
+}
+
+impl Ours<'_> {
+    /// As printed: the median over the trials that count.
+    pub fn text(&self) -> String {
+        self.finding.map_or_else(|| units::NOTHING.to_owned(), |one| units::value(one.estimate, one.unit))
+    }
+
+    /// The range over the trials that count, and how many those are when some are missing.
+    pub fn range_text(&self) -> String {
+        let missing = self.missing().map_or_else(String::new, |(n, of)| format!(" ({n} of {of})"));
+        let Some(one) = self.finding.filter(|one| !matches!(one.estimate, Value::None)) else {
+            return missing.trim().to_owned();
+        };
+        let (min, max) = one.range.unwrap_or((one.estimate, one.estimate));
+        let (min, max) = (units::value(min, one.unit), units::value(max, one.unit));
+        if min == max { format!("{min}{missing}") } else { format!("{min} – {max}{missing}") }
+    }
+
+    /// How many trials count and how many were planned, where those are more.
+    pub fn missing(&self) -> Option<(u32, u32)> {
+        let counted = self.finding.map_or(0, |one| one.n);
+        // Of a metric that no trial has, such as the processor time of brokers elsewhere, none is missing.
+        self.planned.filter(|planned| (1..*planned).contains(&counted)).map(|planned| (counted, planned))
+    }
 }
 
 /// A published figure or why there is none.
@@ -79,8 +116,7 @@ pub enum PublishedFigure {
 }
 
 impl PublishedFigure {
-    /// As printed.
-    #[must_use]
+    /// The figure as printed, or why there is none.
     pub fn text(self, unit: Unit) -> String {
         match self {
             Self::Is(number) => units::number(number, unit),
@@ -88,23 +124,25 @@ impl PublishedFigure {
             Self::None => units::NOTHING.to_owned(),
         }
     }
+}
 
-    fn number(self) -> Option<f64> {
-        if let Self::Is(number) = self { Some(number) } else { None }
+/// A ratio as printed, e.g. `×1.98`.
+pub fn ratio_text(ratio: Option<&Finding>) -> String {
+    match ratio.map(|one| one.estimate) {
+        Some(Value::Is(number)) => format!("×{}", units::significant(number)),
+        _ => units::NOTHING.to_owned(),
     }
 }
 
 /// Lays out the table a plan asks for.
-#[must_use]
-pub fn case_table(plan: &Plan, figures: &Figures<'_>) -> CaseTable {
+pub fn case_table<'a>(input: &ReportInput<'a>, figures: &Figures<'a>) -> CaseTable<'a> {
+    let plan = input.plan();
     let params = row_params(plan);
-    let mut columns = columns(plan);
-    let mut rows = rows(plan, figures, &params, &columns);
-    for (index, column) in columns.iter_mut().enumerate() {
-        column.shaped = column.unit != Unit::YesNo && add_shapes(&mut rows, index);
-    }
-    let repeated =
-        rows.iter().flat_map(|row| &row.cells).any(|cell| cell.ours.is_some_and(|s| s.planned > 1));
+    let columns = columns(input);
+    let rows = rows(input, figures, &params, &columns);
+    let counts_several =
+        |ours: Ours<'_>| ours.planned.is_some_and(|of| of > 1) || ours.finding.is_some_and(|one| one.n > 1);
+    let repeated = rows.iter().flat_map(|row| &row.cells).filter_map(|cell| cell.ours).any(counts_several);
     CaseTable { params, columns, rows, repeated }
 }
 
@@ -120,89 +158,80 @@ fn row_params(plan: &Plan) -> Vec<String> {
 }
 
 /// The columns `show` names, then what is published beyond them.
-fn columns(plan: &Plan) -> Vec<Column> {
-    let published = |of: &Address| {
-        let name = of.to_string();
-        plan.published.iter().flat_map(|p| &p.rows).any(|row| row.values.contains_key(&name))
-    };
+fn columns(input: &ReportInput<'_>) -> Vec<Column> {
+    let plan = input.plan();
+    let published_names =
+        || plan.published.iter().flat_map(|published| &published.rows).flat_map(|row| row.values.keys());
     let mut addresses = plan.show.columns.clone();
-    for name in plan.published.iter().flat_map(|p| &p.rows).flat_map(|row| row.values.keys()) {
-        let Some((subject, metric)) = name.split_once('.') else { continue };
-        let address = Address { subject: subject.to_owned(), metric: metric.to_owned() };
+    for address in published_names().filter_map(|name| Address::parse(name)) {
         if !addresses.contains(&address) {
             addresses.push(address);
         }
     }
     let column = |of: Address| Column {
         unit: units::of_metric(&of.metric),
-        published: published(&of),
-        shaped: false,
+        published: published_names().any(|name| *name == of.to_string()),
+        ratios: input.findings.iter().any(|one| one.quantity == Quantity::RatioToFirstRow && one.of == of),
         of,
     };
     addresses.into_iter().map(column).collect()
 }
 
-fn rows(plan: &Plan, figures: &Figures<'_>, params: &[String], columns: &[Column]) -> Vec<Row> {
-    let matched: Vec<Option<usize>> = plan
-        .cases
-        .iter()
-        .map(|case| plan.published.as_ref().and_then(|published| published_row_of(published, case)))
-        .collect();
-    let tested = |index: usize, theirs: Option<&PublishedRow>| {
-        let case = &plan.cases[index];
-        let number = u32::try_from(index).unwrap_or(u32::MAX);
-        let cells = columns.iter().map(|column| Cell {
-            ours: Some(figures.over_repeats(number, &column.of)),
-            published: published_figure(theirs, &column.of),
-            shape_ours: None,
-            shape_published: None,
+fn rows<'a>(
+    input: &ReportInput<'a>,
+    figures: &Figures<'a>,
+    params: &[String],
+    columns: &[Column],
+) -> Vec<Row<'a>> {
+    let plan = input.plan();
+    let trials_of =
+        |case: u32| input.trials.iter().map(|start| &start.trial).filter(move |trial| trial.case == case);
+    let is_reached =
+        |place: &TableRow| place.case.is_some_and(|case| trials_of(case).any(|trial| figures.has(trial.id)));
+    let places = plan.table_rows();
+    let mut rows: Vec<Row<'_>> = Vec::new();
+    let mut told = None;
+    for place in &places {
+        let theirs = plan.published.as_ref().zip(place.published);
+        let theirs = theirs.and_then(|(published, row)| published.rows.get(row as usize));
+        // A published row is there once without ours when none of its cases was reached.
+        let is_open = || !places.iter().any(|one| one.published == place.published && is_reached(one));
+        let case = place.case.filter(|_| is_reached(place));
+        let params_of = match (case.and_then(|case| plan.cases.get(case as usize)), theirs) {
+            (Some(case), _) => &case.params,
+            (None, Some(theirs)) if told != place.published && is_open() => &theirs.params,
+            (None, _) => continue,
+        };
+        told = place.published;
+        let cell = |column: &Column| cell(input, figures, case, place.published.zip(theirs), column);
+        let cells: Vec<Cell<'_>> = columns.iter().map(cell).collect();
+        rows.push(Row {
+            params: print_params(params, params_of),
+            invalid: cells.iter().filter_map(|cell| cell.ours?.finding).any(|one| one.from_invalid),
+            cells,
+            cut_short: case.is_some_and(|case| trials_of(case).any(|one| is_cut_short(one, input.caveats))),
         });
-        let trials = figures.trials(number);
-        Row {
-            case: Some(number),
-            params: print_params(params, &case.params),
-            cells: cells.collect(),
-            invalid: !trials.is_empty() && trials.iter().all(|trial| figures.is_invalid(*trial)),
-        }
-    };
-    let unmatched = (0..plan.cases.len()).filter(|index| matched[*index].is_none());
-    let mut rows: Vec<Row> = unmatched.map(|index| tested(index, None)).collect();
-    for (place, theirs) in plan.published.iter().flat_map(|p| &p.rows).enumerate() {
-        let before = rows.len();
-        rows.extend(
-            (0..plan.cases.len())
-                .filter(|index| matched[*index] == Some(place))
-                .map(|index| tested(index, Some(theirs))),
-        );
-        if rows.len() == before {
-            rows.push(untested(theirs, params, columns));
-        }
     }
     rows
 }
 
-fn untested(theirs: &PublishedRow, params: &[String], columns: &[Column]) -> Row {
-    let cells = columns.iter().map(|column| Cell {
-        ours: None,
-        published: published_figure(Some(theirs), &column.of),
-        shape_ours: None,
-        shape_published: None,
-    });
-    Row { case: None, params: print_params(params, &theirs.params), cells: cells.collect(), invalid: false }
-}
-
-/// The published row whose parameters all agree with the case; of several the one that says most.
-fn published_row_of(published: &Published, case: &CasePlan) -> Option<usize> {
-    let agrees = |row: &PublishedRow| {
-        row.params.iter().all(|(name, value)| case.params.get(name).is_some_and(|ours| same(ours, value)))
-    };
-    let agreeing = published.rows.iter().enumerate().filter(|(_, row)| agrees(row));
-    agreeing.rev().max_by_key(|(_, row)| row.params.len()).map(|(index, _)| index)
-}
-
-/// Parameters agree when they are printed alike: `3` is `3` whether it was typed as number or text.
-fn same(a: &ParamValue, b: &ParamValue) -> bool {
-    a == b || a.to_string() == b.to_string()
+fn cell<'a>(
+    input: &ReportInput<'a>,
+    figures: &Figures<'a>,
+    case: Option<u32>,
+    theirs: Option<(u32, &PublishedRow)>,
+    column: &Column,
+) -> Cell<'a> {
+    let ratio = |scope: Option<Scope>| figures.get(scope?, Quantity::RatioToFirstRow, &column.of);
+    Cell {
+        ours: case.map(|case| Ours {
+            finding: figures.get(Scope::Case(case), Quantity::Value, &column.of),
+            planned: input.plan().repeats_planned(case),
+        }),
+        published: published_figure(theirs.map(|(_, row)| row), &column.of),
+        ratio_ours: ratio(case.map(Scope::Case)),
+        ratio_published: ratio(theirs.map(|(row, _)| Scope::PublishedRow(row))),
+    }
 }
 
 fn print_params(names: &[String], values: &BTreeMap<String, ParamValue>) -> Vec<String> {
@@ -216,24 +245,4 @@ fn published_figure(row: Option<&PublishedRow>, of: &Address) -> PublishedFigure
         Some(None) => PublishedFigure::NotGiven,
         None => PublishedFigure::None,
     }
-}
-
-/// Sets each figure of a column relative to the first row with both; says whether two rows have both.
-fn add_shapes(rows: &mut [Row], column: usize) -> bool {
-    let both = |row: &Row| {
-        let cell = &row.cells[column];
-        let ours = cell.ours.as_ref().and_then(Summary::usable)?;
-        let theirs = cell.published.number()?;
-        (ours != 0.0 && theirs != 0.0).then_some((ours, theirs))
-    };
-    let Some((base_ours, base_theirs)) = rows.iter().find_map(both) else { return false };
-    if rows.iter().filter_map(both).count() < 2 {
-        return false;
-    }
-    for row in rows {
-        let cell = &mut row.cells[column];
-        cell.shape_ours = cell.ours.as_ref().and_then(Summary::usable).map(|ours| ours / base_ours);
-        cell.shape_published = cell.published.number().map(|theirs| theirs / base_theirs);
-    }
-    true
 }

@@ -1,159 +1,364 @@
-//! Caveats in words: what is doubtful, in which cases, and what to do about it.
+//! Caveats in words: what is doubtful, in which trials, and what to do about it.
 //!
-//! The same doubt over many trials is told once, with the range of its figure and the trials it concerns.
+//! The same caveat of many trials is told once, with the range of its figures and the trials it concerns. All that
+//! this crate knows of a kind of caveat stands in [`describe`]; its name is the run file's.
 
-use crate::figures::{case_label, trial_label};
-use crate::input::TrialCaveat;
+use crate::figures::covers;
+use crate::input::{ReportInput, trial_name};
 use crate::units;
-use kdyno_model::finding::{Caveat, Severity};
+use kdyno_model::finding::{Caveat, Scope, ScopedCaveat, Severity};
 use kdyno_model::metric::Unit;
-use kdyno_model::plan::{Plan, TrialRef};
-use std::collections::{BTreeMap, BTreeSet};
+use kdyno_model::trial::Trial;
+use std::cmp::Reverse;
+use std::mem::discriminant;
 
-/// One doubt, told once.
+/// One caveat, told once for all trials it concerns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Worded {
-    /// How heavy it is.
+    /// Whether the figures may be used.
     pub severity: Severity,
     /// What is doubtful: a sentence that starts with a lower-case word and has no full stop.
-    pub what: String,
+    pub sentence: String,
     /// What to do about it; empty when there is nothing to do.
-    pub advice: String,
-    /// The trials concerned, e.g. `all trials` or `brokers=3 #2; brokers=6`.
+    pub remedy: &'static str,
+    /// The trials concerned, e.g. `all trials` or `trial 3 (brokers=3 #2); brokers=6`; empty when there is one.
     pub concerns: String,
 }
 
-/// A severity as the reader sees it.
-#[must_use]
-pub fn severity_name(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Note => "note",
-        Severity::Warning => "caveat",
-        Severity::Invalid => "invalid",
+/// Groups and words a run's caveats, the most severe first.
+pub fn worded(input: &ReportInput<'_>) -> Vec<Worded> {
+    let mut groups: Vec<Vec<&ScopedCaveat>> = Vec::new();
+    for caveat in input.caveats {
+        match groups.iter_mut().find(|group| group.first().is_some_and(|first| is_same(first, caveat))) {
+            Some(group) => group.push(caveat),
+            None => groups.push(vec![caveat]),
+        }
     }
+    let mut worded: Vec<(Reverse<Severity>, About, Worded)> = Vec::new();
+    for group in groups {
+        let caveats: Vec<&Caveat> = group.iter().map(|one| &one.caveat).collect();
+        let (Some(first), Some(of_all)) = (group.first(), describe_all(&caveats)) else { continue };
+        let scopes: Vec<Scope> = group.iter().map(|one| one.scope).collect();
+        let concerns = concerns(input, &scopes);
+        let Described { about, sentence, remedy, .. } = of_all;
+        let told = Worded { severity: first.severity, sentence, remedy, concerns };
+        worded.push((Reverse(first.severity), about, told));
+    }
+    worded.sort_by_key(|(severity, about, _)| (*severity, *about));
+    worded.into_iter().map(|(_, _, worded)| worded).collect()
 }
 
-/// Groups and words a run's caveats, the heaviest first.
-#[must_use]
-pub fn worded(plan: &Plan, caveats: &[TrialCaveat]) -> Vec<Worded> {
-    let mut groups: BTreeMap<(std::cmp::Reverse<Severity>, u8, String), Vec<&TrialCaveat>> = BTreeMap::new();
-    for caveat in caveats {
-        let (kind, of) = group_of(&caveat.2);
-        groups.entry((std::cmp::Reverse(caveat.1), kind, of)).or_default().push(caveat);
-    }
-    let word_group =
-        |((severity, _, _), group): ((std::cmp::Reverse<Severity>, u8, String), Vec<&TrialCaveat>)| {
-            let members: Vec<&Caveat> = group.iter().map(|(_, _, caveat)| caveat).collect();
-            let (what, advice) = words(&members);
-            let trials: BTreeSet<TrialRef> = group.iter().map(|(trial, _, _)| *trial).collect();
-            Worded { severity: severity.0, what, advice, concerns: concerns(plan, &trials) }
-        };
-    groups.into_iter().map(word_group).collect()
+/// The sentence of one caveat alone, for a line about its trial.
+pub fn sentence(caveat: &Caveat) -> String {
+    describe_all(&[caveat]).map_or_else(String::new, |described| described.sentence)
 }
 
-/// One caveat alone, for a line about its trial.
-#[must_use]
-pub fn single(caveat: &Caveat) -> String {
-    words(&[caveat]).0
+/// What to do about a caveat; empty when there is nothing to do.
+pub fn remedy(caveat: &Caveat) -> &'static str {
+    describe(caveat, &[]).remedy
 }
 
-/// A caveat's kind, as in the run file.
-#[must_use]
-pub fn kind(caveat: &Caveat) -> &'static str {
-    match caveat {
-        Caveat::OfferedNotAchieved { .. } => "offered-not-achieved",
-        Caveat::QueueAtStart { .. } => "queue-at-start",
-        Caveat::AccountingBroken { .. } => "accounting-broken",
-        Caveat::SamplesMissing { .. } => "samples-missing",
-        Caveat::Failures { .. } => "failures",
-        Caveat::Unresolved { .. } => "unresolved",
-        Caveat::ThreadBusy { .. } => "thread-busy",
-        Caveat::WorkerBusy { .. } => "worker-busy",
-        Caveat::HostShared { .. } => "host-shared",
-        Caveat::FetchErrors { .. } => "fetch-errors",
-        Caveat::RecordsSkipped { .. } => "records-skipped",
-        Caveat::ScheduleDelayLarge { .. } => "lag-large",
-        Caveat::SharedProcessors { .. } => "shared-processors",
-        Caveat::Steal { .. } => "steal",
-        Caveat::OtherLoad { .. } => "other-load",
-        Caveat::MemoryStorage => "memory-storage",
-        Caveat::ClosedLoop { .. } => "closed-loop",
-        Caveat::CutShort { .. } => "cut-short",
-        Caveat::ProcessDied { .. } => "process-died",
-        Caveat::UnknownSetting { .. } => "unknown-setting",
-        Caveat::PooledCompression { .. } => "pooled-compression",
-        Caveat::AssignedNotGroup { .. } => "assigned-not-group",
-    }
+/// Whether two caveats say the same of different trials.
+fn is_same(a: &ScopedCaveat, b: &ScopedCaveat) -> bool {
+    let kinds = discriminant(&a.caveat) == discriminant(&b.caveat);
+    kinds && a.severity == b.severity && describe(&a.caveat, &[]).of == describe(&b.caveat, &[]).of
 }
 
 /// Which trials, in as few words as are exact.
-fn concerns(plan: &Plan, trials: &BTreeSet<TrialRef>) -> String {
-    let all: BTreeSet<TrialRef> = plan.order.iter().copied().collect();
-    if all.len() == 1 {
+fn concerns(input: &ReportInput<'_>, scopes: &[Scope]) -> String {
+    let is_concerned = |trial: &&Trial| scopes.iter().any(|scope| covers(*scope, trial));
+    let all: Vec<&Trial> = input.trials.iter().map(|start| &start.trial).collect();
+    let concerned: Vec<&Trial> = all.iter().copied().filter(is_concerned).collect();
+    if all.len() <= 1 {
         return String::new();
     }
-    if *trials == all {
+    if concerned.len() == all.len() {
         return "all trials".to_owned();
     }
-    let mut parts = Vec::new();
-    let cases: BTreeSet<u32> = trials.iter().map(|trial| trial.case).collect();
-    for case in cases {
-        let ours: Vec<TrialRef> = trials.iter().copied().filter(|trial| trial.case == case).collect();
-        let planned = all.iter().filter(|trial| trial.case == case).count();
-        match (plan.cases.get(case as usize), ours.as_slice()) {
-            (Some(of), _) if ours.len() == planned => parts.push(case_label(of).to_owned()),
-            (_, [only]) => parts.push(trial_label(plan, *only)),
-            (Some(of), _) => {
-                let repeats: Vec<String> = ours.iter().map(|t| (t.repeat + 1).to_string()).collect();
-                parts.push(format!("{} #{}", case_label(of), repeats.join(" #")));
-            }
-            (None, _) => parts.push("an unknown case".to_owned()),
+    let mut parts: Vec<String> = Vec::new();
+    for trial in &concerned {
+        let of_case = |trials: &[&Trial]| trials.iter().filter(|other| other.case == trial.case).count();
+        let label = input.plan().cases.get(trial.case as usize).map_or("", |case| &case.label);
+        let whole = !label.is_empty() && of_case(&concerned) == of_case(&all);
+        let part = if whole { label.to_owned() } else { trial_name(trial) };
+        if !parts.contains(&part) {
+            parts.push(part);
         }
     }
     parts.join("; ")
 }
 
-/// What makes two caveats the same doubt: their kind (also their place among equals) and what they are of.
-fn group_of(caveat: &Caveat) -> (u8, String) {
+/// What a caveat is about; also the order in which caveats of one severity are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum About {
+    /// A defect of kdyno's own.
+    Accounting,
+    /// The trial did not go as planned.
+    Trial,
+    /// Records and how they fared.
+    Records,
+    /// Whether the load generator is what was measured.
+    Generator,
+    /// Who else had the processors.
+    Host,
+    /// What the plan itself brings with it.
+    Plan,
+}
+
+/// All that reports say of one caveat, or of several that say the same of different trials.
+struct Described {
+    about: About,
+    /// Load item, process or setting it is of: caveats of one kind and of the same are told together.
+    of: String,
+    /// Its numbers, which may differ from trial to trial.
+    numbers: Vec<f64>,
+    sentence: String,
+    remedy: &'static str,
+}
+
+/// Smallest and largest of a number over several caveats.
+type Range = (f64, f64);
+
+/// Words several caveats that are the same, each number as its range.
+fn describe_all(group: &[&Caveat]) -> Option<Described> {
+    let numbers: Vec<Vec<f64>> = group.iter().map(|caveat| describe(caveat, &[]).numbers).collect();
+    let range = |index: usize| {
+        let each = numbers.iter().filter_map(|of_one| of_one.get(index).copied());
+        each.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), one| (low.min(one), high.max(one)))
+    };
+    let ranges: Vec<Range> = (0..numbers.first()?.len()).map(range).collect();
+    group.first().map(|first| describe(first, &ranges))
+}
+
+/// Everything said of each kind of caveat. `ranges` gives the ranges of its numbers for the sentence.
+#[expect(
+    clippy::too_many_lines,
+    reason = "a table: one entry per caveat, so that a new one touches one place"
+)]
+fn describe(caveat: &Caveat, ranges: &[Range]) -> Described {
+    let over = |index: usize, print: fn(f64) -> String| {
+        ranges.get(index).map_or_else(String::new, |range| range_text(*range, print))
+    };
+    let told = |about, of: &str, numbers: &[f64], sentence: String, remedy| Described {
+        about,
+        of: of.to_owned(),
+        numbers: numbers.to_vec(),
+        sentence,
+        remedy,
+    };
+    let (count, percent) = (|index| over(index, units::count), |index| over(index, percent));
+    let cpu = |index| over(index, percent_of_core);
     match caveat {
-        Caveat::AccountingBroken { item, .. } => (0, item.clone()),
-        Caveat::SamplesMissing { item, .. } => (1, item.clone()),
-        Caveat::ProcessDied { subject } => (2, subject.clone()),
-        Caveat::CutShort { reason } => (3, reason.clone()),
-        Caveat::UnknownSetting { setting, .. } => (4, setting.clone()),
-        Caveat::OfferedNotAchieved { item, .. } => (5, item.clone()),
-        Caveat::QueueAtStart { item, .. } => (6, item.clone()),
-        Caveat::Failures { item, reason, .. } => (7, format!("{item} {reason}")),
-        Caveat::Unresolved { item, .. } => (8, item.clone()),
-        Caveat::FetchErrors { item, .. } => (9, item.clone()),
-        Caveat::RecordsSkipped { item, .. } => (10, item.clone()),
-        Caveat::ThreadBusy { thread, .. } => (11, thread.clone()),
-        Caveat::WorkerBusy { .. } => (12, String::new()),
-        Caveat::ScheduleDelayLarge { item, .. } => (13, item.clone()),
-        Caveat::HostShared { detail } => (14, detail.clone()),
-        Caveat::Steal { .. } => (15, String::new()),
-        Caveat::OtherLoad { .. } => (16, String::new()),
-        Caveat::SharedProcessors { .. } => (17, String::new()),
-        Caveat::ClosedLoop { item } => (18, item.clone()),
-        Caveat::MemoryStorage => (19, String::new()),
-        Caveat::PooledCompression { item } => (20, item.clone()),
-        Caveat::AssignedNotGroup { item } => (21, item.clone()),
+        Caveat::AccountingBroken { item, difference } => told(
+            About::Accounting,
+            item,
+            &[*difference as f64],
+            format!(
+                "{item}: offered records differ from acknowledged + failed + unresolved by {}: a defect of kdyno",
+                count(0)
+            ),
+            REPORT_IT,
+        ),
+        Caveat::SamplesMissing { item, records } => told(
+            About::Accounting,
+            item,
+            &[*records as f64],
+            format!(
+                "{item}: the stored rows and the stream's own totals differ by {} records: samples were lost",
+                count(0)
+            ),
+            REPORT_IT,
+        ),
+        Caveat::ProcessDied { subject } => told(
+            About::Trial,
+            &subject.to_string(),
+            &[],
+            format!("{subject} ended during the trial"),
+            "see the events and the excerpt of its log in the run file",
+        ),
+        Caveat::CutShort { reason, measured_s, planned_s } => told(
+            About::Trial,
+            reason,
+            &[f64::from(*measured_s)],
+            format!(
+                "the trial ended before its plan did: {reason}; its figures cover {} of {planned_s} s",
+                count(0)
+            ),
+            "the figures cover the time that ran; repeat the trial for the whole",
+        ),
+        Caveat::UnknownSetting { setting, detail } => told(
+            About::Trial,
+            setting,
+            &[],
+            detail.clone(),
+            "correct its name in `system.config`; a setting of a plugin may stay as it is",
+        ),
+        Caveat::OfferedNotAchieved { item, share } => told(
+            About::Records,
+            item,
+            &[*share],
+            format!(
+                "{item}: only {} of the offered records were accepted and acknowledged in the window, below 99.5 %: \
+                 latencies grow with the length of the trial and must not be used",
+                percent(0)
+            ),
+            "offer less, use more clients, or ask for `rate: max` when the maximum is the question",
+        ),
+        Caveat::QueueAtStart { item, seconds, .. } => told(
+            About::Records,
+            item,
+            &[*seconds * 1e9],
+            format!(
+                "{item}: the window began with {} of the load still waiting from the warm-up: latencies hold that \
+                 queue and must not be used",
+                over(0, units::nanoseconds)
+            ),
+            "lengthen phases.warmup until fresh brokers keep up, or lower the rate",
+        ),
+        Caveat::Failures { item, reason, records } => told(
+            About::Records,
+            &format!("{item} {reason}"),
+            &[*records as f64],
+            format!("{item}: {} records failed with {reason}", count(0)),
+            match reason.as_str() {
+                "max-block" => {
+                    "the cluster took less than was offered for longer than max.block.ms: lower the rate"
+                }
+                "delivery-timeout" => {
+                    "no answer within delivery.timeout.ms: lower the rate or look at the brokers' logs"
+                }
+                _ => SEE_EVENTS,
+            },
+        ),
+        Caveat::Unresolved { item, records } => told(
+            About::Records,
+            item,
+            &[*records as f64],
+            format!(
+                "{item}: the outcome of {} records was still open when the drain ended; they lie above every quantile",
+                count(0)
+            ),
+            "offer less, lengthen `phases.drain`, or look for a broker that stopped answering",
+        ),
+        Caveat::FetchErrors { item, events, first } => told(
+            About::Records,
+            item,
+            &[*events as f64],
+            format!("{item}: fetching met errors, told in {} events; the first: {first}", count(0)),
+            SEE_EVENTS,
+        ),
+        Caveat::RecordsSkipped { item, events, first } => told(
+            About::Records,
+            item,
+            &[*events as f64],
+            format!(
+                "{item}: records were gone before they were fetched, told in {} events; the first: {first}",
+                count(0)
+            ),
+            "keep records longer (`retention.ms` and `retention.bytes` of the topic), or read faster",
+        ),
+        Caveat::ThreadBusy { thread, cpu_percent } => told(
+            About::Generator,
+            thread,
+            &[*cpu_percent],
+            format!("the load generator's thread {thread} used {}: it may be the limit itself", cpu(0)),
+            LESS_WORK,
+        ),
+        Caveat::WorkerBusy { cpu_percent, cores } => told(
+            About::Generator,
+            "",
+            &[*cpu_percent],
+            format!(
+                "the load generator used {}, and it could use {cores} cores at most: it may be the limit itself",
+                cpu(0)
+            ),
+            LESS_WORK,
+        ),
+        Caveat::ScheduleDelayLarge { item, schedule_delay_ns_p99, response_ns_p99 } => told(
+            About::Generator,
+            item,
+            &[*schedule_delay_ns_p99 as f64, *response_ns_p99 as f64],
+            format!(
+                "{item}: the load generator itself was late by {} at p99, more than a tenth of the response time of {}",
+                over(0, units::nanoseconds),
+                over(1, units::nanoseconds)
+            ),
+            "read the latencies as upper bounds, or lower the rate until the schedule delay is small",
+        ),
+        Caveat::HostShared { detail } => told(
+            About::Host,
+            detail,
+            &[],
+            format!("another measured run used this host at the same time: {detail}"),
+            "run one at a time, and repeat",
+        ),
+        Caveat::Steal { share } => told(
+            About::Host,
+            "",
+            &[*share],
+            format!("the hypervisor took {} of the processor time", percent(0)),
+            "repeat on a quieter host, and compare only trials that ran close together",
+        ),
+        Caveat::OtherLoad { cpu_percent } => told(
+            About::Host,
+            "",
+            &[*cpu_percent],
+            format!("programs that are not part of the run used {}", cpu(0)),
+            "end them, or run where nothing else does, and repeat",
+        ),
+        Caveat::SharedProcessors { processors } => told(
+            About::Host,
+            "",
+            &[],
+            format!(
+                "brokers and load generator share the same {processors} processors, so each takes time from the other"
+            ),
+            "compare cases of this run with each other; for absolute figures attach to a cluster on other machines",
+        ),
+        Caveat::ClosedLoop { item } => told(
+            About::Plan,
+            item,
+            &[],
+            format!(
+                "{item}: at the maximum rate a latency is the time to fill and empty the client's own buffer, not the \
+                 cluster's"
+            ),
+            "for latencies offer a fixed rate below the maximum",
+        ),
+        Caveat::MemoryStorage => told(
+            About::Plan,
+            "",
+            &[],
+            "the brokers' logs lay in memory-backed storage, so no disk was measured".to_owned(),
+            "put the logs on a disk (`storage: disk`) when the disk is part of the question",
+        ),
+        Caveat::PooledCompression { item } => told(
+            About::Plan,
+            item,
+            &[],
+            format!("{item}: payloads from a pool compress differently from real ones"),
+            "use unique payloads when the compression ratio matters",
+        ),
+        Caveat::AssignedNotGroup { item } => told(
+            About::Plan,
+            item,
+            &[],
+            format!(
+                "{item}: partitions were assigned by kdyno, not by a consumer group, so no rebalance or group \
+                 coordination was measured"
+            ),
+            "",
+        ),
     }
 }
 
-/// Smallest and largest of a group's figures, as one or two printed numbers.
-fn range(
-    group: &[&Caveat],
-    figure: impl Fn(&Caveat) -> Option<f64>,
-    print: impl Fn(f64) -> String,
-) -> String {
-    let figures: Vec<f64> = group.iter().filter_map(|caveat| figure(caveat)).collect();
-    let min = figures.iter().copied().fold(f64::INFINITY, f64::min);
-    let max = figures.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    if figures.is_empty() {
-        return units::NOTHING.to_owned();
-    }
-    let (low, high) = (print(min), print(max));
+const REPORT_IT: &str = "do not use these figures; please report it with the run file";
+const SEE_EVENTS: &str = "the run's events and the brokers' logs say when and why";
+const LESS_WORK: &str =
+    "use fewer clients or larger batches, pooled payloads, or a machine of its own for the load";
+
+fn range_text((low, high): Range, print: fn(f64) -> String) -> String {
+    let (low, high) = (print(low), print(high));
     if low == high { low } else { format!("{low} to {high}") }
 }
 
@@ -161,227 +366,53 @@ fn percent(share: f64) -> String {
     format!("{} %", units::significant(share * 100.0))
 }
 
-/// The sentence and the advice. The group is of one kind and has at least one member.
-fn words(group: &[&Caveat]) -> (String, String) {
-    let Some(first) = group.first() else { return (String::new(), String::new()) };
-    let what = what(first, group);
-    (what, advice(first).to_owned())
-}
-
-fn what(first: &Caveat, group: &[&Caveat]) -> String {
-    let over = |print: fn(f64) -> String| range(group, figure, print);
-    match first {
-        Caveat::OfferedNotAchieved { item, .. } => {
-            format!(
-                "{item}: only {} of the offered records were accepted and acknowledged in the window, below 99.5 %: \
-                 latencies grow with the length of the trial and must not be used",
-                over(percent)
-            )
-        }
-        Caveat::QueueAtStart { item, .. } => format!(
-            "{item}: the window began with {} of the load still waiting from the warm-up: latencies hold that queue \
-             and must not be used",
-            over(|seconds| units::nanoseconds(seconds * 1e9))
-        ),
-        Caveat::AccountingBroken { item, .. } => format!(
-            "{item}: offered records differ from acknowledged + failed + unresolved by {}: a defect of kdyno",
-            over(units::count)
-        ),
-        Caveat::SamplesMissing { item, .. } => format!(
-            "{item}: the stored rows and the stream's own account differ by {} records: samples were lost",
-            over(units::count)
-        ),
-        Caveat::Failures { item, reason, .. } => {
-            format!("{item}: {} records failed with {reason}", over(units::count))
-        }
-        Caveat::Unresolved { item, .. } => format!(
-            "{item}: the outcome of {} records was still open when the drain ended; they lie above every quantile",
-            over(units::count)
-        ),
-        Caveat::ScheduleDelayLarge { item, .. } => what_lag(item, group),
-        Caveat::ThreadBusy { thread, .. } => format!(
-            "the load generator's thread {thread} used {} of a core: it may be the limit itself",
-            over(percent_of_core)
-        ),
-        Caveat::WorkerBusy { cores, .. } => format!(
-            "the load generator used {} of a core, of {cores} that it could use at most: it may be the limit itself",
-            over(percent_of_core)
-        ),
-        Caveat::FetchErrors { item, first, .. } => {
-            format!("{item}: fetching met errors, told in {} events; the first: {first}", over(units::count))
-        }
-        Caveat::RecordsSkipped { item, first, .. } => format!(
-            "{item}: records were gone before they were fetched, told in {} events; the first: {first}",
-            over(units::count)
-        ),
-        Caveat::Steal { .. } => format!("the hypervisor took {} of the processor time", over(percent)),
-        Caveat::OtherLoad { .. } => {
-            format!("programs that are not part of the run used {} of a core", over(percent_of_core))
-        }
-        _ => what_plain(first),
-    }
-}
-
-/// The one figure of a caveat that varies between trials.
-fn figure(caveat: &Caveat) -> Option<f64> {
-    match caveat {
-        Caveat::OfferedNotAchieved { share, .. } | Caveat::Steal { share } => Some(*share),
-        Caveat::QueueAtStart { seconds, .. } => Some(*seconds),
-        Caveat::AccountingBroken { difference, .. } => Some(*difference as f64),
-        Caveat::SamplesMissing { records, .. } => Some(*records as f64),
-        Caveat::Failures { records, .. } | Caveat::Unresolved { records, .. } => Some(*records as f64),
-        Caveat::FetchErrors { events, .. } | Caveat::RecordsSkipped { events, .. } => Some(*events as f64),
-        Caveat::ThreadBusy { cpu_percent, .. }
-        | Caveat::WorkerBusy { cpu_percent, .. }
-        | Caveat::OtherLoad { cpu_percent } => Some(*cpu_percent),
-        _ => None,
-    }
-}
-
 fn percent_of_core(value: f64) -> String {
     units::number(value, Unit::PercentOfCore)
-}
-
-fn what_lag(item: &str, group: &[&Caveat]) -> String {
-    let of = |response: bool| {
-        range(
-            group,
-            |c| match c {
-                Caveat::ScheduleDelayLarge { schedule_delay_ns_p99, response_ns_p99, .. } => {
-                    Some(if response { *response_ns_p99 } else { *schedule_delay_ns_p99 } as f64)
-                }
-                _ => None,
-            },
-            units::nanoseconds,
-        )
-    };
-    format!(
-        "{item}: the load generator itself was late by {} at p99, more than a tenth of the response time of {}",
-        of(false),
-        of(true)
-    )
-}
-
-/// The kinds without a figure that varies.
-fn what_plain(caveat: &Caveat) -> String {
-    match caveat {
-        Caveat::SharedProcessors { processors } => format!(
-            "brokers and load generator share the same {processors} processors, so each takes time from the other"
-        ),
-        Caveat::MemoryStorage => {
-            "the brokers' logs lay in memory-backed storage, so no disk was measured".to_owned()
-        }
-        Caveat::ClosedLoop { item } => format!(
-            "{item}: at the maximum rate a latency is the time to fill and empty the client's own buffer, not the \
-             cluster's"
-        ),
-        Caveat::CutShort { reason } => format!("the trial ended before its plan did: {reason}"),
-        Caveat::ProcessDied { subject } => format!("{subject} ended in the middle of the trial"),
-        Caveat::UnknownSetting { detail, .. } => detail.clone(),
-        Caveat::HostShared { detail } => {
-            format!("another measured run used this host at the same time: {detail}")
-        }
-        Caveat::PooledCompression { item } => {
-            format!("{item}: payloads from a pool compress differently from real ones")
-        }
-        Caveat::AssignedNotGroup { item } => format!(
-            "{item}: partitions were assigned by kdyno, not by a consumer group, so no rebalance or group \
-             coordination was measured"
-        ),
-        Caveat::OfferedNotAchieved { .. }
-        | Caveat::QueueAtStart { .. }
-        | Caveat::AccountingBroken { .. }
-        | Caveat::SamplesMissing { .. }
-        | Caveat::Failures { .. }
-        | Caveat::Unresolved { .. }
-        | Caveat::FetchErrors { .. }
-        | Caveat::RecordsSkipped { .. }
-        | Caveat::ThreadBusy { .. }
-        | Caveat::WorkerBusy { .. }
-        | Caveat::ScheduleDelayLarge { .. }
-        | Caveat::OtherLoad { .. }
-        | Caveat::Steal { .. } => String::new(),
-    }
-}
-
-/// What the reader can do about it.
-fn advice(caveat: &Caveat) -> &'static str {
-    match caveat {
-        Caveat::OfferedNotAchieved { .. } => {
-            "offer less, use more clients, or ask for `rate: max` when the maximum is the question"
-        }
-        Caveat::QueueAtStart { .. } => {
-            "lengthen phases.warmup until fresh brokers keep up, or lower the rate"
-        }
-        Caveat::AccountingBroken { .. } | Caveat::SamplesMissing { .. } => {
-            "do not use these figures; please report it with the run file"
-        }
-        Caveat::Failures { reason, .. } => match reason.as_str() {
-            "max-block" => {
-                "the cluster took less than was offered for longer than max.block.ms: lower the rate"
-            }
-            "delivery-timeout" => {
-                "no answer within delivery.timeout.ms: lower the rate or look at the brokers' logs"
-            }
-            _ => "the run's events and the brokers' logs say when and why",
-        },
-        Caveat::Unresolved { .. } => {
-            "offer less, lengthen `phases.drain`, or look for a broker that stopped answering"
-        }
-        Caveat::FetchErrors { .. } => "the run's events and the brokers' logs say when and why",
-        Caveat::RecordsSkipped { .. } => {
-            "keep records longer (`retention.ms` and `retention.bytes` of the topic), or read faster"
-        }
-        Caveat::HostShared { .. } => "run one at a time, and repeat",
-        Caveat::ThreadBusy { .. } | Caveat::WorkerBusy { .. } => {
-            "use fewer clients or larger batches, pooled payloads, or a machine of its own for the load"
-        }
-        Caveat::ScheduleDelayLarge { .. } => {
-            "read the latencies as upper bounds, or lower the rate until the lag is small"
-        }
-        Caveat::SharedProcessors { .. } => {
-            "compare cases of this run with each other; for absolute figures attach to a cluster on other machines"
-        }
-        Caveat::Steal { .. } => "repeat on a quieter host, and compare only trials that ran close together",
-        Caveat::OtherLoad { .. } => "end them, or run where nothing else does, and repeat",
-        Caveat::MemoryStorage => {
-            "put the logs on a disk (`storage: disk`) when the disk is part of the question"
-        }
-        Caveat::ClosedLoop { .. } => "for latencies offer a fixed rate below the maximum",
-        Caveat::CutShort { .. } => "the figures cover the time that ran; repeat the trial for the whole",
-        Caveat::UnknownSetting { .. } => {
-            "correct its name in `system.config`; a setting of a plugin may stay as it is"
-        }
-        Caveat::ProcessDied { .. } => "see the events and the excerpt of its log in the run file",
-        Caveat::PooledCompression { .. } => "use unique payloads when the compression ratio matters",
-        Caveat::AssignedNotGroup { .. } => "",
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_group_states_the_range_of_its_figures() {
-        let a = Caveat::OfferedNotAchieved { item: "writers".to_owned(), share: 0.9 };
-        let b = Caveat::OfferedNotAchieved { item: "writers".to_owned(), share: 0.95 };
-        let (what, advice) = words(&[&a, &b]);
-        assert!(what.contains("90.0 % to 95.0 %"), "{what}");
-        assert!(what.contains("latencies grow") && what.contains("must not be used"), "{what}");
-        assert!(advice.contains("offer less"), "{advice}");
+    fn told(group: &[&Caveat]) -> (String, &'static str) {
+        let described = describe_all(group).expect("a group has a member");
+        (described.sentence, described.remedy)
+    }
+
+    fn of(caveat: &Caveat) -> String {
+        describe(caveat, &[]).of
     }
 
     #[test]
-    fn doubts_of_two_kinds_about_one_item_stay_apart() {
+    fn a_group_states_the_range_of_its_numbers() {
+        let a = Caveat::OfferedNotAchieved { item: "writers".to_owned(), share: 0.9 };
+        let b = Caveat::OfferedNotAchieved { item: "writers".to_owned(), share: 0.95 };
+        let (sentence, remedy) = told(&[&a, &b]);
+        assert!(sentence.contains("90.0 % to 95.0 %"), "{sentence}");
+        assert!(sentence.contains("latencies grow") && sentence.contains("must not be used"), "{sentence}");
+        assert!(remedy.contains("offer less"), "{remedy}");
+    }
+
+    #[test]
+    fn two_numbers_of_one_caveat_have_each_its_range() {
+        let late = |schedule_delay_ns_p99, response_ns_p99| Caveat::ScheduleDelayLarge {
+            item: "writers".to_owned(),
+            schedule_delay_ns_p99,
+            response_ns_p99,
+        };
+        let (sentence, _) = told(&[&late(2_000_000, 5_000_000), &late(1_000_000, 5_000_000)]);
+        let expected = "late by 1.00 ms to 2.00 ms at p99, more than a tenth of the response time of 5.00 ms";
+        assert!(sentence.ends_with(expected), "{sentence}");
+    }
+
+    #[test]
+    fn caveats_of_two_kinds_about_one_item_stay_apart() {
         let item = || "writers".to_owned();
-        let trials = [
-            Caveat::OfferedNotAchieved { item: item(), share: 0.9 },
-            Caveat::QueueAtStart { item: item(), records: 30, seconds: 3.0 },
-        ];
-        assert_ne!(group_of(&trials[0]), group_of(&trials[1]));
-        let (what, _) = words(&[&trials[1]]);
-        assert!(what.contains("3.00 s of the load"), "{what}");
+        let scoped = |caveat| ScopedCaveat { scope: Scope::Run, severity: Severity::Warning, caveat };
+        let carried = scoped(Caveat::OfferedNotAchieved { item: item(), share: 0.9 });
+        let queue = scoped(Caveat::QueueAtStart { item: item(), records: 30, seconds: 3.0 });
+        assert!(!is_same(&carried, &queue) && is_same(&queue, &queue));
+        assert!(sentence(&queue.caveat).contains("3.00 s of the load"));
     }
 
     #[test]
@@ -391,10 +422,10 @@ mod tests {
             detail: format!("the brokers know no setting `{name}`"),
         };
         let (thread, hour) = (caveat("num.io.thread"), caveat("log.retention.hour"));
-        assert_ne!(group_of(&thread), group_of(&hour));
-        let (what, advice) = words(&[&thread, &thread]);
-        assert_eq!(what, "the brokers know no setting `num.io.thread`");
-        assert!(advice.contains("`system.config`"), "{advice}");
+        assert_ne!(of(&thread), of(&hour));
+        let (sentence, remedy) = told(&[&thread, &thread]);
+        assert_eq!(sentence, "the brokers know no setting `num.io.thread`");
+        assert!(remedy.contains("`system.config`"), "{remedy}");
     }
 
     #[test]
@@ -404,9 +435,9 @@ mod tests {
             events,
             first: "client 0: partition 3: fetching failed: NOT_LEADER_OR_FOLLOWER".to_owned(),
         };
-        let (what, _) = words(&[&caveat(2), &caveat(7)]);
+        let (sentence, _) = told(&[&caveat(2), &caveat(7)]);
         assert_eq!(
-            what,
+            sentence,
             "readers: fetching met errors, told in 2 to 7 events; the first: client 0: partition 3: fetching \
              failed: NOT_LEADER_OR_FOLLOWER"
         );
@@ -416,12 +447,12 @@ mod tests {
     fn another_run_on_the_host_is_told() {
         let shared = Caveat::HostShared { detail: "run 12 of first-light".to_owned() };
         let told = "another measured run used this host at the same time: run 12 of first-light";
-        assert_eq!(single(&shared), told);
+        assert_eq!(sentence(&shared), told);
     }
 
     #[test]
-    fn a_lone_figure_is_not_a_range() {
+    fn a_lone_number_is_not_a_range() {
         let steal = Caveat::Steal { share: 0.031 };
-        assert_eq!(single(&steal), "the hypervisor took 3.10 % of the processor time");
+        assert_eq!(sentence(&steal), "the hypervisor took 3.10 % of the processor time");
     }
 }

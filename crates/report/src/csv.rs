@@ -1,46 +1,89 @@
 //! Findings and series as comma-separated values (RFC 4180), one fact per row, units in the names.
 
-use crate::figures::trial_label;
-use crate::units;
-use kdyno_model::finding::{Finding, Value};
+use crate::input::ReportInput;
+use crate::names::{ScopeParts, bounded, name_of};
+use kdyno_model::finding::{Finding, Interval, Scope, Value};
 use kdyno_model::metric::{self, Unit};
-use kdyno_model::plan::Plan;
-use kdyno_model::sample::Phase;
+use kdyno_model::plan::{ParamValue, Plan};
 use kdyno_model::series::{SecondPoint, TrialSeries};
+use kdyno_model::trial::{Trial, TrialId};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A column: its name and what it holds.
 type Column = (&'static str, &'static str);
 
+const RUN_ID: Column = ("run_id", "the run, 16 hexadecimal digits");
+const TRIAL: Column = ("trial", "number of the trial, from 1 in the order in which the trials ran");
 const CASE: Column = ("case", "place of the case in the plan, from 0");
-const REPEAT: Column = ("repeat", "which repeat of the case, from 0");
+const REPEAT: Column = ("repeat", "which repeat of the case, from 1");
+const LABEL: Column = (
+    "label",
+    "in words, as in tables: the case's label and, of a trial of several repeats, `#` and which; empty when the plan \
+     has one trial",
+);
+/// Stands for one column per parameter of the plan.
+const PARAMS: Column =
+    ("param.NAME", "one column for each parameter of the plan: its value in the trial or case");
 const VALUE: Column =
     ("value", "the figure, a decimal number with a point and no unit; empty where there is none");
 const AT_LEAST: Column = (
     "at_least",
-    "`true`: the true figure is the value or more, because a quantile fell among records that never came home; \
+    "`true`: the true figure is the value or more, because a quantile fell among records that were never acknowledged; \
      else `false`",
 );
 
-const FINDINGS: [Column; 8] = [
+const FINDINGS_BEFORE: [Column; 7] = [
+    RUN_ID,
+    (
+        "scope",
+        "what the row speaks of: `trial` (its measure phase), `case` (the median over its trials), `published_row` \
+         (what a source says of itself), or `pair`, `comparison`, `search`, `run`",
+    ),
+    TRIAL,
     CASE,
     REPEAT,
-    (
-        "trial",
-        "the trial in words, as in tables: the case's label and, of several repeats, `#` and which, from 1",
-    ),
+    ("published_row", "place of the published row in the plan, from 0"),
+    LABEL,
+];
+
+const FINDINGS_AFTER: [Column; 16] = [
     (
         "subject",
         "whose figure: a load item by its name, `brokers` (all together), `broker-0` …, `workers` or `host`",
     ),
     ("metric", "which figure, see [Metrics](scenario.md#metrics)"),
+    (
+        "quantity",
+        "`value`, or `ratio_to_first_row`: the value divided by that of the first row that has both ours and a \
+         published one",
+    ),
     ("unit", "the value's unit, see below"),
     VALUE,
     AT_LEAST,
+    ("n", "how many values it rests on"),
+    ("min", "the smallest of them; empty where there is one"),
+    ("min_at_least", "as `at_least`, of `min`"),
+    ("max", "the largest of them; empty where there is one"),
+    ("max_at_least", "as `at_least`, of `max`"),
+    (
+        "interval_low",
+        "lower bound of an interval that holds the true value; empty where the evidence carries none",
+    ),
+    ("interval_high", "upper bound of the same"),
+    ("interval_level", "probability that intervals made so hold the true value, 0 to 1"),
+    (
+        "not_resolvable",
+        "why there is no interval: `one_trial`, `too_few_trials`, `censored`, `no_value`, `no_method`",
+    ),
+    (
+        "from_invalid",
+        "`true`: it rests on trials whose figures must not be used, because there are no others",
+    ),
 ];
 
-const SERIES: [Column; 8] = [
-    CASE,
-    REPEAT,
+const SERIES_BEFORE: [Column; 5] = [RUN_ID, TRIAL, CASE, REPEAT, LABEL];
+
+const SERIES_AFTER: [Column; 6] = [
     (
         "subject",
         "whose figure: a load item by its name, a process (`broker-0`, `controller-3000`, `zookeeper-0`, `worker-0`, \
@@ -87,79 +130,168 @@ const CPU: Column = (
     "processor time of a process, user and system; of the host everything but idle and iowait; percent of one core",
 );
 
-/// Every finding, one per row. An absent value is empty.
-#[must_use]
-pub fn findings(plan: &Plan, findings: &[Finding]) -> String {
-    let mut out = row(FINDINGS.map(|(name, _)| name));
-    for finding in findings {
-        let (value, at_least) = number(finding.value);
-        out.push_str(&row([
-            &finding.trial.case.to_string(),
-            &finding.trial.repeat.to_string(),
-            &trial_label(plan, finding.trial),
-            &finding.of.subject,
-            &finding.of.metric,
-            units::key(finding.unit),
-            &value,
-            at_least,
-        ]));
+/// Every finding, one per row. What a row has no value for is empty.
+pub fn findings(input: &ReportInput<'_>) -> String {
+    let params = params(input);
+    let mut out = head(&FINDINGS_BEFORE, &params, &FINDINGS_AFTER);
+    for finding in input.findings {
+        let whose = Whose::of(finding.scope, input);
+        let scope = ScopeParts::of(finding.scope);
+        let row_number = text(scope.published_row);
+        let before =
+            [run_id(input), scope.kind, text(whose.trial), text(whose.case), text(whose.repeat), row_number];
+        let after = figures(finding);
+        out.push_str(&row(before.into_iter().chain(whose.labelled(&params)).chain(after)));
     }
     out
 }
 
 /// Every second of every stream, then every reading of processor time, in one long table.
-#[must_use]
-pub fn series(trials: &[TrialSeries]) -> String {
-    let mut out = row(SERIES.map(|(name, _)| name));
-    for trial in trials {
-        let case = trial.trial.case.to_string();
-        let repeat = trial.trial.repeat.to_string();
-        let mut push = |subject: &str, name: &str, phase: &str, at_s: &str, value: Value| {
+pub fn series(input: &ReportInput<'_>) -> String {
+    let params = params(input);
+    let mut out = head(&SERIES_BEFORE, &params, &SERIES_AFTER);
+    for series in input.series {
+        let whose = Whose::of(Scope::Trial(series.trial), input);
+        let before = [run_id(input), text(whose.trial), text(whose.case), text(whose.repeat)];
+        let before: Vec<String> = before.into_iter().chain(whose.labelled(&params)).collect();
+        points(series, &mut |subject, name, phase, at_s, value| {
             let (value, at_least) = number(value);
-            out.push_str(&row([&case, &repeat, subject, name, phase, at_s, &value, at_least]));
-        };
-        for stream in &trial.streams {
-            for point in &stream.seconds {
-                let at_s = point.second.to_string();
-                for (name, _, count) in COUNTS {
-                    let value = Value::Is(count(point) as f64);
-                    push(&stream.name, name, phase(point.phase), &at_s, value);
-                }
-                for (name, _, time) in TIMES {
-                    push(&stream.name, name, phase(point.phase), &at_s, time(point));
-                }
-            }
-        }
-        for cpu in &trial.cpu {
-            for point in &cpu.points {
-                push(&cpu.subject, CPU.0, "", &point.at_s.to_string(), Value::Is(point.percent));
-            }
-        }
+            let after = [subject, name, phase, at_s, &value, &at_least].map(str::to_owned);
+            out.push_str(&row(before.iter().cloned().chain(after)));
+        });
     }
     out
 }
 
+/// Hands every point of a trial to `push`: subject, series, phase, seconds from T0, value.
+fn points(series: &TrialSeries, push: &mut dyn FnMut(&str, &str, &str, &str, Value)) {
+    for stream in &series.streams {
+        for point in &stream.seconds {
+            let at_s = point.second.to_string();
+            for (name, _, count) in COUNTS {
+                push(&stream.name, name, point.phase.into(), &at_s, Value::Is(count(point) as f64));
+            }
+            for (name, _, time) in TIMES {
+                push(&stream.name, name, point.phase.into(), &at_s, time(point));
+            }
+        }
+    }
+    for cpu in &series.cpu {
+        for point in &cpu.points {
+            push(&cpu.subject.to_string(), CPU.0, "", &point.at_s.to_string(), Value::Is(point.percent));
+        }
+    }
+}
+
+/// The trial, case or published row that a row of the file speaks of.
+#[derive(Default)]
+struct Whose<'a> {
+    trial: Option<TrialId>,
+    case: Option<u32>,
+    repeat: Option<u32>,
+    label: &'a str,
+    params: Option<&'a BTreeMap<String, ParamValue>>,
+}
+
+impl<'a> Whose<'a> {
+    fn of(scope: Scope, input: &ReportInput<'a>) -> Self {
+        let ScopeParts { trial, case, published_row, .. } = ScopeParts::of(scope);
+        let plan: &Plan = input.plan();
+        if let Some(Trial { id, case, repeat, label, effective, .. }) = trial.and_then(|id| input.trial(id)) {
+            let (case, repeat) = (Some(*case), Some(*repeat));
+            return Self { trial: Some(*id), case, repeat, label, params: Some(&effective.params) };
+        }
+        if let Some(number) = case {
+            let of_plan = plan.cases.get(number as usize);
+            let label = of_plan.map_or("", |of| of.label.as_str());
+            return Self { case, label, params: of_plan.map(|of| &of.params), ..Self::default() };
+        }
+        let published = published_row.zip(plan.published.as_ref());
+        let theirs = published.and_then(|(number, published)| published.rows.get(number as usize));
+        Self { trial, params: theirs.map(|row| &row.params), ..Self::default() }
+    }
+
+    /// Its label and the value of each parameter.
+    fn labelled(&self, names: &[String]) -> Vec<String> {
+        let value = |name| self.params.and_then(|params| params.get(name)).map(ToString::to_string);
+        let values = names.iter().map(|name| value(name).unwrap_or_default());
+        std::iter::once(self.label.to_owned()).chain(values).collect()
+    }
+}
+
+fn figures(finding: &Finding) -> [String; 16] {
+    let (value, at_least) = number(finding.estimate);
+    let bound = |end: Option<Value>| end.map_or_else(|| (String::new(), String::new()), number);
+    let (min, min_at_least) = bound(finding.range.map(|(min, _)| min));
+    let (max, max_at_least) = bound(finding.range.map(|(_, max)| max));
+    let (interval, reason) = match finding.interval {
+        Interval::Bounds { low, high, level, .. } => {
+            ([low, high, level].map(|one| number(Value::Is(one)).0), String::new())
+        }
+        Interval::NotResolvable(reason) => (Default::default(), name_of(&reason)),
+    };
+    let [low, high, level] = interval;
+    [
+        finding.of.subject.clone(),
+        finding.of.metric.clone(),
+        finding.quantity.to_string(),
+        name_of(&finding.unit),
+        value,
+        at_least,
+        finding.n.to_string(),
+        min,
+        min_at_least,
+        max,
+        max_at_least,
+        low,
+        high,
+        level,
+        reason,
+        finding.from_invalid.to_string(),
+    ]
+}
+
+fn run_id(input: &ReportInput<'_>) -> String {
+    format!("{:016x}", input.header.run_id)
+}
+
+fn text<T: ToString>(value: Option<T>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+/// The names of all parameters of the plan.
+fn params(input: &ReportInput<'_>) -> Vec<String> {
+    let names: BTreeSet<&String> = input.plan().cases.iter().flat_map(|case| case.params.keys()).collect();
+    names.into_iter().cloned().collect()
+}
+
+fn head(before: &[Column], params: &[String], after: &[Column]) -> String {
+    let names = |columns: &[Column]| columns.iter().map(|(name, _)| (*name).to_owned()).collect::<Vec<_>>();
+    let params = params.iter().map(|name| format!("param.{name}"));
+    row(names(before).into_iter().chain(params).chain(names(after)))
+}
+
 /// What the columns, units and series mean, as Markdown.
-#[must_use]
 pub fn reference() -> String {
     let counts = COUNTS.map(|(name, meaning, _)| (name, meaning));
     let times = TIMES.map(|(name, meaning, _)| (name, meaning));
-    let mut units: Vec<(&str, &str)> = Vec::new();
+    let mut units: Vec<(String, &str)> = Vec::new();
     for unit in metric::ALL.iter().map(|known| known.unit).chain([Unit::Ns]) {
-        let line = (units::key(unit), unit.described());
+        let line = (name_of(&unit), unit.described());
         if !units.contains(&line) {
             units.push(line);
         }
     }
     [
         HEAD,
-        "## csv\n\n`kdyno export RUN --format csv`: one figure of one trial's measure phase per row.\n\n",
-        &table("column", &FINDINGS),
-        &table("unit", &units),
-        "## series-csv\n\n`kdyno export RUN --format series-csv`: the course of each trial, one figure of one second \
-         per row.\nFirst every load item, then processor time.\n\n",
-        &table("column", &SERIES),
-        &table("series", &[&counts[..], &times, &[CPU]].concat()),
+        "## csv\n\n`kdyno export RUN --format csv`: one finding per row: a figure of a trial's measure phase, the \
+         median over\na case's trials, a ratio.\n\n",
+        &table("column", [&FINDINGS_BEFORE[..], &[PARAMS], &FINDINGS_AFTER].concat()),
+        &table("unit", units),
+        "## series-csv\n\n`kdyno export RUN --format series-csv`: each trial over time, one figure of one second per \
+         row.\nFirst every load item, then processor time.\n\n",
+        &table("column", [&SERIES_BEFORE[..], &[PARAMS], &SERIES_AFTER].concat()),
+        &table("series", [&counts[..], &times, &[CPU]].concat()),
     ]
     .concat()
     .trim_end()
@@ -178,7 +310,7 @@ fields with a comma, quote or line end in double quotes; UTF-8.
 
 ";
 
-fn table(head: &str, lines: &[(&str, &str)]) -> String {
+fn table<Name: std::fmt::Display>(head: &str, lines: Vec<(Name, &str)>) -> String {
     let mut text = format!("| {head} | meaning |\n|---|---|\n");
     for (name, meaning) in lines {
         text.push_str(&format!("| `{name}` | {meaning} |\n"));
@@ -186,35 +318,18 @@ fn table(head: &str, lines: &[(&str, &str)]) -> String {
     text + "\n"
 }
 
-fn phase(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Startup => "startup",
-        Phase::Warmup => "warmup",
-        Phase::Measure => "measure",
-        Phase::Drain => "drain",
-    }
+fn number(value: Value) -> (String, String) {
+    let (number, at_least) = bounded(value);
+    (text(number), at_least.to_string())
 }
 
-fn number(value: Value) -> (String, &'static str) {
-    match value {
-        Value::Is(number) if number.is_finite() => (number.to_string(), "false"),
-        Value::AtLeast(number) if number.is_finite() => (number.to_string(), "true"),
-        _ => (String::new(), "false"),
-    }
+fn row(fields: impl IntoIterator<Item = String>) -> String {
+    let fields: Vec<String> = fields.into_iter().map(quoted).collect();
+    fields.join(",") + "\r\n"
 }
 
-fn row<const N: usize>(fields: [&str; N]) -> String {
-    let mut line = fields.map(quoted).join(",");
-    line.push_str("\r\n");
-    line
-}
-
-fn quoted(field: &str) -> String {
-    if field.contains([',', '"', '\r', '\n']) {
-        format!("\"{}\"", field.replace('"', "\"\""))
-    } else {
-        field.to_owned()
-    }
+fn quoted(field: String) -> String {
+    if field.contains([',', '"', '\r', '\n']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field }
 }
 
 #[cfg(test)]
@@ -224,7 +339,7 @@ mod tests {
     #[test]
     fn fields_that_need_it_are_quoted() {
         assert_eq!(
-            row(["a", "b,c", "say \"hi\"", "two\nlines"]),
+            row(["a", "b,c", "say \"hi\"", "two\nlines"].map(str::to_owned)),
             "a,\"b,c\",\"say \"\"hi\"\"\",\"two\nlines\"\r\n"
         );
     }

@@ -1,6 +1,6 @@
 //! Text in columns, wrapped into blocks where the terminal is too narrow.
 
-/// How text is set.
+/// How wide text is set, and whether in colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TextOptions {
     /// Columns of the terminal; narrower than [`WIDTH_MIN`] is treated as that.
@@ -11,7 +11,7 @@ pub struct TextOptions {
 
 /// Narrowest width that is set; below it lines overflow.
 pub const WIDTH_MIN: usize = 60;
-/// Spaces between columns.
+/// Spaces between two columns of a grid.
 const GAP: usize = 2;
 /// A cell is cut above this, so that one long name does not push everything off the screen.
 const CELL_MAX: usize = 40;
@@ -19,28 +19,26 @@ const CELL_MAX: usize = 40;
 /// Emphasis of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tone {
-    /// As it comes.
+    /// Neither emphasised nor subdued.
     #[default]
     Plain,
-    /// Heads.
+    /// Heads of tables and sections.
     Strong,
-    /// Not ours, or secondary.
+    /// Published figures, ranges and notes: beside what was measured here.
     Faint,
-    /// A reason to doubt.
+    /// A warning, or a run that did not end as planned.
     Warn,
-    /// Must not be used.
+    /// Figures that must not be used.
     Bad,
 }
 
 impl TextOptions {
     /// The width that is set.
-    #[must_use]
     pub fn columns(&self) -> usize {
         self.width.max(WIDTH_MIN)
     }
 
     /// Text in a tone, if colours are wanted.
-    #[must_use]
     pub fn paint(&self, text: &str, tone: Tone) -> String {
         let text = clean(text);
         let code = match tone {
@@ -59,9 +57,9 @@ impl TextOptions {
 pub struct GridColumn {
     /// Head lines, top first.
     pub head: Vec<String>,
-    /// One cell per row.
+    /// One cell per row of the grid, from the top.
     pub cells: Vec<String>,
-    /// Tone of the cells.
+    /// Tone of the cells; heads are always strong.
     pub tone: Tone,
     /// Numbers stand at the right edge.
     pub right: bool,
@@ -70,15 +68,13 @@ pub struct GridColumn {
 }
 
 impl GridColumn {
-    /// A column of words.
-    #[must_use]
+    /// A column of words, which stand at the left edge.
     pub fn words(head: &[&str], cells: Vec<String>) -> Self {
         let head = head.iter().map(|line| (*line).to_owned()).collect();
         Self { head, cells, ..Self::default() }
     }
 
-    /// A column of numbers.
-    #[must_use]
+    /// A column of numbers, which stand at the right edge.
     pub fn numbers(head: &[&str], cells: Vec<String>) -> Self {
         Self { right: true, ..Self::words(head, cells) }
     }
@@ -97,7 +93,6 @@ impl GridColumn {
 
 /// Sets columns beside each other. `fixed` columns head every block; the others flow into as many blocks
 /// as the width asks for, joined ones staying together as long as they fit.
-#[must_use]
 pub fn grid(fixed: &[GridColumn], flowing: &[GridColumn], options: &TextOptions) -> String {
     let room = options.columns();
     let fixed_width: usize = fixed.iter().map(|column| column.width() + GAP).sum();
@@ -182,7 +177,6 @@ fn set(columns: &[&GridColumn], options: &TextOptions) -> String {
 }
 
 /// Breaks a paragraph at spaces; later lines are indented. A word longer than the line stands alone.
-#[must_use]
 pub fn wrap(text: &str, columns: usize, indent: usize) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
@@ -204,13 +198,11 @@ pub fn wrap(text: &str, columns: usize, indent: usize) -> String {
 }
 
 /// Columns a text takes. All that kdyno prints itself is one column per character.
-#[must_use]
 pub fn width(text: &str) -> usize {
     text.chars().count()
 }
 
 /// Cuts a text and says so with an ellipsis.
-#[must_use]
 pub fn shorten(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -220,7 +212,6 @@ pub fn shorten(text: &str, columns: usize) -> String {
 }
 
 /// Replaces control characters, so that text from outside cannot move the cursor or colour the screen.
-#[must_use]
 pub fn clean(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

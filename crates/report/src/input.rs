@@ -1,39 +1,91 @@
 //! What a report is made of: everything is handed in, nothing is looked up.
 
-use kdyno_model::finding::{Caveat, Finding, Severity};
-use kdyno_model::plan::{Plan, TrialRef};
-use kdyno_model::run::{Event, RunEnd, RunHeader, TrialStart};
+use crate::figures::{Figures, covers};
+use kdyno_model::event::Event;
+use kdyno_model::finding::{Caveat, Finding, ScopedCaveat};
+use kdyno_model::plan::Plan;
+use kdyno_model::run::{RunHeader, RunStatus, Session, SessionEnd, TrialStart};
 use kdyno_model::sample::NoiseReading;
 use kdyno_model::series::TrialSeries;
-
-/// A caveat with the trial it concerns and what it does to the trial's figures.
-pub type TrialCaveat = (TrialRef, Severity, Caveat);
+use kdyno_model::trial::{Trial, TrialId};
 
 /// One run's evidence, already turned into findings and series.
 #[derive(Debug, Clone, Copy)]
 pub struct ReportInput<'a> {
     /// What was known before the first trial, with the plan.
     pub header: &'a RunHeader,
-    /// How the run ended; `None` when it was cut off.
-    pub end: Option<&'a RunEnd>,
-    /// The trials that were started, in the order of execution.
+    /// The run's sessions in order, each with how it ended; `None` while it goes on, and when it was cut off.
+    pub sessions: &'a [(Session, Option<SessionEnd>)],
+    /// The trials that were started, in the order in which they ran.
     pub trials: &'a [TrialStart],
     /// Events of the run, each with its trial.
-    pub events: &'a [(Option<TrialRef>, Event)],
+    pub events: &'a [(Option<TrialId>, Event)],
     /// What the noise probe showed before a trial.
-    pub noise: &'a [(TrialRef, NoiseReading)],
-    /// Every number that may be stated.
+    pub noise: &'a [(TrialId, NoiseReading)],
+    /// Every number that may be stated, of trials, cases and published rows.
     pub findings: &'a [Finding],
     /// Every reason to doubt one.
-    pub caveats: &'a [TrialCaveat],
-    /// The course of each trial, for the charts.
+    pub caveats: &'a [ScopedCaveat],
+    /// Rates, latencies and processor time of each trial over time, for the charts.
     pub series: &'a [TrialSeries],
 }
 
-impl ReportInput<'_> {
+impl<'a> ReportInput<'a> {
     /// The plan that was executed.
-    #[must_use]
-    pub fn plan(&self) -> &Plan {
+    pub(crate) fn plan(&self) -> &'a Plan {
         &self.header.plan
     }
+
+    /// A trial that was started.
+    pub(crate) fn trial(&self, id: TrialId) -> Option<&'a Trial> {
+        self.trials.iter().map(|start| &start.trial).find(|trial| trial.id == id)
+    }
+
+    /// A trial by its number and, where there are several, its label: `trial 3 (brokers=6 #2)`.
+    pub(crate) fn name(&self, id: TrialId) -> String {
+        self.trial(id).map_or_else(|| format!("trial {id}"), trial_name)
+    }
+
+    /// How the last session ended; `None` while it goes on, and when it was cut off.
+    pub(crate) fn end(&self) -> Option<&'a SessionEnd> {
+        self.sessions.last().and_then(|(_, end)| end.as_ref())
+    }
+
+    /// Trials that have figures of their whole measure phase.
+    pub(crate) fn complete(&self, figures: &Figures<'_>) -> usize {
+        let is_whole = |trial: &Trial| figures.has(trial.id) && !is_cut_short(trial, self.caveats);
+        self.trials.iter().filter(|start| is_whole(&start.trial)).count()
+    }
+
+    /// How far the run came, e.g. `interrupted; 1 of 8 trials complete`; `None` when it ran as planned.
+    pub(crate) fn outcome(&self, figures: &Figures<'_>) -> Option<String> {
+        let complete = self.complete(figures);
+        let planned = self.plan().strategy.trials_planned();
+        let trials = planned.map_or_else(
+            || format!("{complete} trials complete"),
+            |planned| format!("{complete} of {planned} trials complete"),
+        );
+        match self.end() {
+            None => Some(format!("no end is stored: the run goes on or was cut off; {trials}")),
+            Some(end) if end.status == RunStatus::Failed => {
+                Some(format!("{}; {trials}: {}", end.status, end.detail))
+            }
+            Some(end) if end.status == RunStatus::Interrupted => Some(format!("{}; {trials}", end.status)),
+            Some(_) => planned.filter(|planned| complete < *planned as usize).map(|_| trials),
+        }
+    }
+}
+
+/// A trial by its number and, where there are several, its label: `trial 3 (brokers=6 #2)`.
+pub(crate) fn trial_name(trial: &Trial) -> String {
+    if trial.label.is_empty() {
+        format!("trial {}", trial.id)
+    } else {
+        format!("trial {} ({})", trial.id, trial.label)
+    }
+}
+
+/// Whether a trial's figures cover less than its planned measure phase.
+pub(crate) fn is_cut_short(trial: &Trial, caveats: &[ScopedCaveat]) -> bool {
+    caveats.iter().any(|one| matches!(one.caveat, Caveat::CutShort { .. }) && covers(one.scope, trial))
 }

@@ -4,17 +4,20 @@
 //! from a finding, a series or the plan that is handed in; caveats stand before the figures they concern;
 //! published figures are always labelled as published.
 
-pub mod case_table;
-pub mod caveats;
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
+mod case_table;
+mod caveats;
 pub mod csv;
-pub mod figures;
+mod figures;
 mod grid;
 pub mod hlog;
 pub mod html;
-pub mod input;
+mod input;
 pub mod json;
+mod names;
 pub mod terminal;
-pub mod trials;
+mod trials;
 pub mod units;
 
-pub use input::{ReportInput, TrialCaveat};
+pub use input::ReportInput;

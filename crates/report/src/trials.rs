@@ -1,19 +1,20 @@
 //! The figures shown for every trial, whatever the scenario: rates with their cost, latencies, outcomes.
 
-use crate::figures::{Figures, trial_label};
-use crate::input::TrialCaveat;
+use crate::figures::{Figures, covers};
+use crate::input::{ReportInput, is_cut_short};
 use crate::units;
-use kdyno_model::finding::Caveat;
-use kdyno_model::plan::{LoadPlan, Plan, Role, TrialRef};
+use kdyno_model::finding::{Caveat, ScopedCaveat};
+use kdyno_model::plan::{LoadPlan, Role, RoleKind};
+use kdyno_model::trial::Trial;
 
 /// One figure of a trial's stream.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown {
-    /// Head lines.
+    /// Lines above the column, top first.
     pub head: [&'static str; 2],
     /// `None`: the stream itself; otherwise `brokers` or `workers`.
     pub subject: Option<&'static str>,
-    /// Metric name.
+    /// Name of the metric after its subject.
     pub metric: &'static str,
 }
 
@@ -36,7 +37,7 @@ pub const PRODUCE_RATES: &[Shown] = &[
     own("bytes per", "request", "bytes_per_request"),
 ];
 
-/// A producer's latencies.
+/// A producer's latencies: the headline first, then what a blocking client would print.
 pub const PRODUCE_LATENCIES: &[Shown] = &[
     own("response", "p50", "response.p50"),
     own("response", "p99", "response.p99"),
@@ -53,73 +54,93 @@ pub const PRODUCE_OUTCOMES: &[Shown] = &[own("", "failed", "failed"), own("", "u
 
 /// A consumer's rates, and beside them what they cost.
 pub const CONSUME_RATES: &[Shown] = &[
-    own("", "fetched", "fetched_per_s"),
-    own("", "fetched", "fetched_mib_per_s"),
+    own("records", "fetched", "fetched_per_s"),
+    own("batch bytes", "fetched", "fetched_mib_per_s"),
     of("brokers", "broker CPU", "per record", "cpu_us_per_record"),
     of("workers", "worker CPU", "per record", "cpu_us_per_record"),
     own("records", "per batch", "records_per_batch"),
     own("bytes per", "request", "bytes_per_request"),
 ];
 
+/// The tables of every trial's figures: title, whose streams, columns, whether the reasons of failures follow.
+pub const TABLES: [(&str, RoleKind, &[Shown], bool); 4] = [
+    ("Produce: rates and what they cost", RoleKind::Produce, PRODUCE_RATES, false),
+    ("Produce: latency", RoleKind::Produce, PRODUCE_LATENCIES, false),
+    ("Produce: records that were not acknowledged", RoleKind::Produce, PRODUCE_OUTCOMES, true),
+    ("Consume: rates and what they cost", RoleKind::Consume, CONSUME_RATES, false),
+];
+
+/// Said under the tables when a stream asks for no acknowledgement.
+pub const UNANSWERED_NOTE: &str =
+    "With acks=0 nobody answers: acknowledged then means written to the socket.";
+
+/// How a row is marked of which the figures must not be used, or cover less than was planned.
+pub fn mark(invalid: bool, cut_short: bool) -> &'static str {
+    match (invalid, cut_short) {
+        (true, _) => "!",
+        (false, true) => "*",
+        (false, false) => "",
+    }
+}
+
+/// What the mark of an invalid row means.
+pub const INVALID_NOTE: &str = "! invalid: these figures must not be used.";
+/// What the mark of a row that was cut short means.
+pub const CUT_SHORT_NOTE: &str =
+    "* cut short: these figures cover only the part of the measure phase that ran.";
+
 /// One stream of one trial.
 #[derive(Debug, Clone)]
 pub struct StreamRow<'a> {
-    /// Which trial.
-    pub trial: TrialRef,
-    /// Its label.
-    pub label: String,
+    /// The trial that the stream ran in.
+    pub trial: &'a Trial,
+    /// Its figures must not be used.
+    pub invalid: bool,
+    /// It ended before its plan did.
+    pub cut_short: bool,
     /// The load item's address.
     pub stream: &'a str,
-    /// What it does.
+    /// What its clients do, with every setting.
     pub load: &'a LoadPlan,
 }
 
 impl StreamRow<'_> {
-    /// Whether it sends.
-    #[must_use]
-    pub fn produces(&self) -> bool {
-        matches!(self.load.role, Role::Produce(_))
-    }
-
     /// Whether nobody answers it (`acks=0`), so that acknowledged means written to the socket.
-    #[must_use]
     pub fn unanswered(&self) -> bool {
         matches!(&self.load.role, Role::Produce(produce) if produce.client.acks == 0)
     }
 
-    /// One figure, printed.
-    #[must_use]
+    /// One of the stream's figures as printed.
     pub fn text(&self, figures: &Figures<'_>, shown: &Shown) -> String {
-        figures.text(self.trial, shown.subject.unwrap_or(self.stream), shown.metric)
+        figures.text(self.trial.id, shown.subject.unwrap_or(self.stream), shown.metric)
     }
 
     /// Failed records by reason, e.g. `MESSAGE_TOO_LARGE 12`; empty when none failed.
-    #[must_use]
-    pub fn failures(&self, caveats: &[TrialCaveat]) -> String {
-        let reasons =
-            caveats.iter().filter(|(trial, _, _)| *trial == self.trial).filter_map(|(_, _, caveat)| {
-                match caveat {
-                    Caveat::Failures { item, reason, records } if item == self.stream => {
-                        Some(format!("{reason} {}", units::count(*records as f64)))
-                    }
-                    _ => None,
-                }
-            });
+    pub fn failures(&self, caveats: &[ScopedCaveat]) -> String {
+        let ours = caveats.iter().filter(|one| covers(one.scope, self.trial));
+        let reasons = ours.filter_map(|one| match &one.caveat {
+            Caveat::Failures { item, reason, records } if item == self.stream => {
+                Some(format!("{reason} {}", units::count(*records as f64)))
+            }
+            _ => None,
+        });
         reasons.collect::<Vec<_>>().join(", ")
     }
 }
 
-/// Every stream of every trial of which something was found out, by case and repeat.
-#[must_use]
-pub fn stream_rows<'a>(plan: &'a Plan, figures: &Figures<'_>) -> Vec<StreamRow<'a>> {
-    let mut trials = plan.order.clone();
-    trials.sort();
-    let mut rows = Vec::new();
-    for trial in trials.into_iter().filter(|trial| figures.has(*trial)) {
-        let Some(case) = plan.cases.get(trial.case as usize) else { continue };
-        for (stream, load) in &case.load {
-            rows.push(StreamRow { trial, label: trial_label(plan, trial), stream, load });
-        }
-    }
-    rows
+/// Every stream of every trial of which something was found out, in the order in which the trials ran.
+pub fn stream_rows<'a>(input: &ReportInput<'a>, figures: &Figures<'_>) -> Vec<StreamRow<'a>> {
+    let measured = input.trials.iter().map(|start| &start.trial).filter(|trial| figures.has(trial.id));
+    measured.flat_map(|trial| streams(trial, figures, input.caveats)).collect()
+}
+
+/// Every stream of one trial.
+pub(crate) fn streams<'a>(
+    trial: &'a Trial,
+    figures: &Figures<'_>,
+    caveats: &[ScopedCaveat],
+) -> impl Iterator<Item = StreamRow<'a>> + use<'a> {
+    let (invalid, cut_short) = (figures.is_invalid(trial), is_cut_short(trial, caveats));
+    let streams = trial.effective.load.iter();
+    streams.map(move |(stream, load)| StreamRow { trial, invalid, cut_short, stream, load })
 }

@@ -1,16 +1,15 @@
 //! Checks a typed scenario as far as that is possible without param values: names, references, metrics.
 
 use super::client::{self, Side};
-use super::file::{
-    CasesFile, KafkaFile, LoadFile, MeasureFile, ModeFile, PayloadFile, RateFile, RoleFile, RowFile,
-    ScenarioFile, StorageFile, SystemFile,
-};
+use super::file::{CasesFile, LoadFile, RoleFile, RowFile, ScenarioFile};
 use super::values::{Values, references, unknown_param};
-use crate::input::{InputError, known_hint, listed, nearest, quoted};
+use crate::input::{InputError, known_hint, listed, meant, quoted};
+use crate::synonyms;
 use crate::units::{self, Dimension};
 use crate::yaml::Typed;
-use crate::{CheckedPublished, CheckedRow};
 use kdyno_model::metric::{self, Address, SubjectKind, Unit};
+use kdyno_model::sample::Timing;
+use std::collections::BTreeMap;
 
 /// Longest name of a topic in Kafka, less what kdyno adds to it.
 const TOPIC_CHARS_MAX: usize = 100;
@@ -19,11 +18,27 @@ const NAME_CHARS_MAX: usize = 50;
 /// Words that metric addresses use for other subjects.
 const RESERVED_ITEMS: &[&str] = &["brokers", "workers", "host", "kdyno"];
 
+/// Published rows with their names resolved.
+#[derive(Debug, Clone)]
+pub struct CheckedPublished {
+    /// The rows, in order.
+    pub rows: Vec<CheckedRow>,
+}
+
+/// One published row.
+#[derive(Debug, Clone, Default)]
+pub struct CheckedRow {
+    /// Params that select the case.
+    pub params: Vec<(String, Typed)>,
+    /// Printed metric address to figure; `None`: not given.
+    pub values: BTreeMap<String, Option<f64>>,
+}
+
 /// All checks; gives the columns and the published rows with their names resolved.
 pub(crate) fn check(file: &ScenarioFile) -> Result<(Vec<Address>, Option<CheckedPublished>), InputError> {
     head(file)?;
     params(file)?;
-    for typed in file.values() {
+    for (_, typed) in file.values() {
         refer(typed, file)?;
     }
     names(file)?;
@@ -202,12 +217,26 @@ fn resolve_metric(typed: &Typed, file: &ScenarioFile) -> Result<(Address, Unit),
     }
     let names = metric::names(kind);
     let known = || names.iter().map(String::as_str);
-    let hint = match nearest(&address.metric, known()) {
+    let hint = match meant_metric(&address.metric, &names) {
         Some(name) => format!("did you mean `{}.{name}`?", address.subject),
         None => format!("metrics of `{}`: {}", address.subject, listed(known())),
     };
     let message = format!("{} is not a metric of `{}`", quoted(&address.metric), address.subject);
     Err(InputError::at(typed.place, message).hint(hint))
+}
+
+/// The metric that was meant: by what it is called here, also before the dot of `TIMING.QUANTILE` alone; else by
+/// what looks like it.
+fn meant_metric(typed: &str, names: &[String]) -> Option<String> {
+    let known = || names.iter().map(String::as_str);
+    let (timing, quantile) = typed.split_once('.').unwrap_or((typed, "p50"));
+    let timings = Timing::ALL.iter().map(|timing| timing.into());
+    let timed = synonyms::meant(timing, timings).map(|timing| format!("{timing}.{quantile}"));
+    let quantiles = metric::QUANTILES.iter().map(|(name, _)| *name);
+    let bare = quantiles.chain(["mean", "max"]).find(|name| *name == typed);
+    let response = bare.map(|name| format!("response.{name}"));
+    let alike = || meant(typed, known()).map(str::to_owned);
+    timed.or(response).filter(|name| names.contains(name)).or_else(alike)
 }
 
 fn published(file: &ScenarioFile) -> Result<Option<CheckedPublished>, InputError> {
@@ -253,68 +282,4 @@ fn figure(text: &str, unit: Unit) -> Result<Option<f64>, String> {
         _ => Dimension::Plain,
     };
     units::parse_as(text, dimension).map(Some)
-}
-
-impl SystemFile {
-    /// Every value of the section into which params may be inserted.
-    pub fn values(&self) -> Vec<&Typed> {
-        let mut found = vec![&self.brokers, &self.heap, &self.proxy];
-        match &self.kafka {
-            KafkaFile::Release(typed) | KafkaFile::Home(typed) | KafkaFile::Source(typed) => {
-                found.push(typed)
-            }
-        }
-        match &self.mode {
-            ModeFile::Kraft(typed) | ModeFile::Controllers(typed) | ModeFile::Zookeeper(typed) => {
-                found.push(typed)
-            }
-        }
-        match &self.storage {
-            StorageFile::Word(typed) => found.push(typed),
-            StorageFile::Dirs(dirs) => found.extend(dirs),
-        }
-        found.extend(self.pin.iter().flatten().chain(&self.jvm).chain(&self.racks));
-        found.extend(self.config.iter().map(|(_, value)| value));
-        found
-    }
-}
-
-impl ScenarioFile {
-    /// Every value into which params may be inserted, params and published rows aside.
-    pub fn values(&self) -> Vec<&Typed> {
-        let mut found = self.system.values();
-        found.extend([&self.repeat, &self.isolation]);
-        for (_, topic) in &self.topics {
-            found.extend([&topic.partitions, &topic.replicas]);
-            found.extend(topic.config.iter().map(|(_, value)| value));
-        }
-        for (_, item) in &self.load {
-            load_values(item, &mut found);
-        }
-        found.extend([&self.phases.warmup, &self.phases.drain]);
-        match &self.phases.measure {
-            MeasureFile::Time(typed) => found.push(typed),
-            MeasureFile::Records { records, within } => found.extend([records, within]),
-        }
-        found
-    }
-}
-
-fn load_values<'f>(item: &'f LoadFile, found: &mut Vec<&'f Typed>) {
-    found.extend([&item.topic, &item.clients, &item.zone]);
-    found.extend(item.client.iter().map(|(_, value)| value));
-    let produce = match &item.role {
-        RoleFile::Consume { from } => return found.push(from),
-        RoleFile::Produce(produce) => produce,
-    };
-    found.push(&produce.value);
-    found.extend(produce.fill.iter().chain(&produce.arrivals));
-    match &produce.rate {
-        RateFile::Plain(typed) => found.push(typed),
-        RateFile::Ramp { from, to, over } => found.extend([from, to, over]),
-        RateFile::Steps(_, steps) => found.extend(steps.iter().flat_map(|(rate, length)| [rate, length])),
-    }
-    match &produce.payload {
-        PayloadFile::Word(typed) | PayloadFile::Pooled(typed) => found.push(typed),
-    }
 }

@@ -1,7 +1,7 @@
 //! Settings of clients under the Java client's names: which are known, in what unit, and their defaults by
 //! Kafka version.
 
-use crate::input::{InputError, known_hint, quoted};
+use crate::input::{InputError, listed, meant, quoted};
 use crate::units::{self, Dimension};
 use crate::yaml::Typed;
 use kdyno_model::plan::{Compression, ConsumePlan, Partitioner, ProducerSettings, StartOffset};
@@ -137,6 +137,28 @@ pub const OTHERS: &[(&str, &str)] = &[
     ("security.providers", ONLY_PLAINTEXT),
 ];
 
+const IN_TOPIC: &str = "put it into `config` of the topic";
+const IN_BROKERS: &str = "put it into `config` of the `system`";
+
+/// Settings of others than clients that are often meant together with theirs: whose they are, and what to do.
+const ELSEWHERE: &[(&str, &str, &str)] = &[
+    ("min.insync.replicas", "topics", IN_TOPIC),
+    ("retention.ms", "topics", IN_TOPIC),
+    ("retention.bytes", "topics", IN_TOPIC),
+    ("segment.bytes", "topics", IN_TOPIC),
+    ("cleanup.policy", "topics", IN_TOPIC),
+    ("max.message.bytes", "topics", IN_TOPIC),
+    ("message.max.bytes", "brokers", IN_BROKERS),
+    ("replication.factor", "topics", "write `replicas` of the topic"),
+    ("num.partitions", "brokers", "write `partitions` of the topic"),
+    ("num.io.threads", "brokers", IN_BROKERS),
+    ("num.network.threads", "brokers", IN_BROKERS),
+    ("num.replica.fetchers", "brokers", IN_BROKERS),
+    ("log.segment.bytes", "brokers", IN_BROKERS),
+    ("log.retention.ms", "brokers", IN_BROKERS),
+    ("log.flush.interval.messages", "brokers", IN_BROKERS),
+];
+
 /// Whose settings are meant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
@@ -147,6 +169,13 @@ pub enum Side {
 }
 
 impl Side {
+    fn other(self) -> Self {
+        match self {
+            Self::Produce => Self::Consume,
+            Self::Consume => Self::Produce,
+        }
+    }
+
     /// The settings of this side.
     pub fn settings(self) -> &'static [Setting] {
         match self {
@@ -164,21 +193,69 @@ pub fn find(side: Side, name: &Typed) -> Result<&'static Setting, InputError> {
     if let Some(setting) = side.settings().iter().find(|setting| setting.name == name.text) {
         return Ok(setting);
     }
-    if let Some((_, reason)) = OTHERS.iter().find(|(known, _)| *known == name.text) {
-        return Err(InputError::later(name.place, &format!("client setting `{}`", name.text), reason));
-    }
     if name.text.starts_with("ssl.") || name.text.starts_with("sasl.") {
         let what = format!("client setting {}", quoted(&name.text));
         return Err(InputError::later(name.place, &what, ONLY_PLAINTEXT));
     }
-    let other = if side == Side::Produce { Side::Consume } else { Side::Produce };
-    if other.settings().iter().any(|setting| setting.name == name.text) {
-        let whose = if side == Side::Produce { "consumers" } else { "producers" };
-        return Err(InputError::at(name.place, format!("`{}` is a setting of {whose}", name.text)));
+    if let Some(what) = not_acted_on(side, &name.text) {
+        return Err(match what {
+            NotActedOn::Later(reason) => {
+                InputError::later(name.place, &format!("client setting `{}`", name.text), reason)
+            }
+            NotActedOn::Elsewhere(whose, hint) => {
+                InputError::at(name.place, format!("`{}` is a setting of {whose}", name.text)).hint(hint)
+            }
+        });
     }
-    let names: Vec<&str> = side.settings().iter().map(|setting| setting.name).collect();
+    let own = side.settings().iter().map(|setting| setting.name);
+    let others = OTHERS.iter().map(|(known, _)| *known).chain(ELSEWHERE.iter().map(|(known, ..)| *known));
+    // Of all that Kafka knows: the nearest of those that are acted on alone may mean something else.
+    let hint = match meant(
+        &name.text,
+        own.clone().chain(side.other().settings().iter().map(|s| s.name)).chain(others),
+    ) {
+        Some(near) => match not_acted_on(side, near) {
+            None => format!("did you mean `{near}`?"),
+            Some(NotActedOn::Later(reason)) => {
+                format!("Kafka knows `{near}`, which is not in this version yet: {reason}")
+            }
+            Some(NotActedOn::Elsewhere(whose, hint)) => {
+                format!("Kafka knows `{near}`, a setting of {whose}: {hint}")
+            }
+        },
+        None => format!("allowed here: {}", listed(own)),
+    };
     Err(InputError::at(name.place, format!("{} is not a known client setting", quoted(&name.text)))
-        .hint(known_hint(&name.text, names)))
+        .hint(hint))
+}
+
+/// Why a setting that Kafka knows cannot stand there.
+enum NotActedOn {
+    /// For this reason.
+    Later(&'static str),
+    /// It is a setting of these, and what to do.
+    Elsewhere(&'static str, &'static str),
+}
+
+fn not_acted_on(side: Side, name: &str) -> Option<NotActedOn> {
+    if side.settings().iter().any(|setting| setting.name == name) {
+        return None;
+    }
+    if side.other().settings().iter().any(|setting| setting.name == name) {
+        return Some(match side {
+            Side::Produce => {
+                NotActedOn::Elsewhere("consumers", "put it into `client` of an item that consumes")
+            }
+            Side::Consume => {
+                NotActedOn::Elsewhere("producers", "put it into `client` of an item that produces")
+            }
+        });
+    }
+    let later = OTHERS.iter().find(|(known, _)| *known == name).map(|(_, reason)| NotActedOn::Later(reason));
+    later.or_else(|| {
+        let (_, whose, hint) = ELSEWHERE.iter().find(|(known, ..)| *known == name)?;
+        Some(NotActedOn::Elsewhere(whose, hint))
+    })
 }
 
 /// A numeric setting's value in its base unit: bytes, milliseconds or a number.
@@ -219,15 +296,13 @@ const fn ms(n: u64) -> u64 {
 }
 
 /// A producer's settings when nothing is typed.
-pub fn producer_defaults(version: Version) -> ProducerSettings {
-    let from_3_0 = version >= Version { major: 3, minor: 0 };
-    // KIP-1030 raised the default with 4.0.
-    let from_4_0 = version >= Version { major: 4, minor: 0 };
+pub fn producer_defaults(version: &Version) -> ProducerSettings {
     ProducerSettings {
-        defaults: version.to_string(),
-        acks: if from_3_0 { -1 } else { 1 },
+        defaults: version.line(),
+        acks: if version.at_least(3, 0) { -1 } else { 1 },
         batch_bytes: 16_384,
-        linger_ns: if from_4_0 { ms(5) } else { 0 },
+        // KIP-1030 raised the default with 4.0.
+        linger_ns: if version.at_least(4, 0) { ms(5) } else { 0 },
         buffer_bytes: 32 * MIB,
         request_bytes_max: 1 << 20,
         in_flight_max: 5,
@@ -260,7 +335,7 @@ mod tests {
 
     #[test]
     fn defaults_follow_the_version() {
-        let settings = |text: &str| producer_defaults(Version::parse(text).unwrap());
+        let settings = |text: &str| producer_defaults(&Version::of_client(text).unwrap());
         assert_eq!((settings("2.8").acks, settings("3.0").acks), (1, -1));
         assert_eq!((settings("3.9").linger_ns, settings("4.0").linger_ns), (0, 5_000_000));
     }

@@ -26,6 +26,14 @@ pub struct CasesFile {
     pub vary: Option<VaryFile>,
 }
 
+impl CasesFile {
+    /// The params that may differ between the cases, as they stand there.
+    pub fn names(&self) -> impl Iterator<Item = &Typed> {
+        let rows = self.rows.iter().flatten().flat_map(|row| row.values.iter().map(|(name, _)| name));
+        rows.chain(self.vary.iter().flatten().map(|(name, _)| name))
+    }
+}
+
 /// A profile.
 #[derive(Debug, Clone)]
 pub struct ProfileFile {

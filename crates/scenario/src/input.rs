@@ -1,5 +1,6 @@
 //! What is wrong with a text somebody wrote, where, and what would be right.
 
+use crate::synonyms;
 pub use kdyno_model::words::{listed, nearest, quoted};
 
 /// A place in a text, both from 1; columns count characters.
@@ -81,13 +82,24 @@ impl std::fmt::Display for InputError {
 
 impl std::error::Error for InputError {}
 
-/// A hint that names the nearest of the known names, or all of them when none is near.
+/// The known name that a word stands for: what it is called here, or what looks most like it.
+pub(crate) fn meant<'a>(word: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    synonyms::meant(word, known.clone()).or_else(|| nearest(word, known))
+}
+
+/// A hint that names the known name that was meant, or all of them when none is near.
 pub fn known_hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str> + Clone) -> String {
-    match nearest(word, known.clone()) {
+    match meant(word, known.clone()) {
         Some(name) => format!("did you mean `{name}`?"),
         None => match listed(known) {
             list if list.is_empty() => "there are none here".to_owned(),
             list => format!("allowed here: {list}"),
         },
     }
+}
+
+/// What is wrong with a word that is none of those allowed, which are listed; and a hint when one is near.
+pub fn not_allowed(word: &str, allowed: &[&str]) -> (String, Option<String>) {
+    let message = format!("{} is none of {}", quoted(word), listed(allowed.iter().copied()));
+    (message, meant(word, allowed.iter().copied()).map(|name| format!("did you mean `{name}`?")))
 }

@@ -4,27 +4,30 @@
 //! [plan](kdyno_model::plan) with every value explicit, which the plan crate makes once params are chosen.
 //! The keys stand in tables ([`keys`]) from which the reader, the reference and the JSON Schema come.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
 mod check;
 pub mod client;
 pub mod expr;
 pub mod file;
 pub mod input;
 pub mod keys;
+mod layout;
 mod reference;
+mod synonyms;
 pub mod target;
 pub mod units;
+pub mod uses;
 pub mod values;
 pub(crate) mod walk;
 pub mod yaml;
 
-pub use check::unknown_topic;
+pub use check::{CheckedPublished, CheckedRow, unknown_topic};
 pub use file::ScenarioFile;
 pub use reference::{json_schema, reference, target_json_schema};
 
 use crate::input::InputError;
-use crate::yaml::Typed;
 use kdyno_model::metric::Address;
-use std::collections::BTreeMap;
 
 /// A scenario whose keys, names and references are right.
 #[derive(Debug, Clone)]
@@ -33,22 +36,6 @@ pub struct Scenario {
     typed: ScenarioFile,
     columns: Vec<Address>,
     published: Option<CheckedPublished>,
-}
-
-/// Published rows with their names resolved.
-#[derive(Debug, Clone)]
-pub struct CheckedPublished {
-    /// The rows, in order.
-    pub rows: Vec<CheckedRow>,
-}
-
-/// One published row.
-#[derive(Debug, Clone, Default)]
-pub struct CheckedRow {
-    /// Params that select the case.
-    pub params: Vec<(String, Typed)>,
-    /// Printed metric address to figure; `None`: not given.
-    pub values: BTreeMap<String, Option<f64>>,
 }
 
 impl Scenario {

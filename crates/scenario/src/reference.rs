@@ -3,6 +3,7 @@
 use super::client::{CONSUMER, OTHERS, PRODUCER, Setting, SettingKind};
 use super::keys::{self, Key, Kind, Section};
 use kdyno_model::metric;
+use kdyno_model::sample::Timing;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -140,8 +141,8 @@ pub fn reference() -> String {
 const HEAD: &str = "\
 # The scenario file
 
-This page is made from the tables that the reader of scenarios itself uses (`cargo test -p kdyno-model` fails
-when it differs; `UPDATE_REFERENCE=1 cargo test -p kdyno-model` writes it). The JSON Schemas beside it are for
+This page is made from the tables that the reader of scenarios itself uses (`cargo test -p kdyno-scenario` fails
+when it differs; `UPDATE_REFERENCE=1 cargo test -p kdyno-scenario` writes it). The JSON Schemas beside it are for
 editors.
 
 Everything is strict: an unknown key, a wrong unit, a name that does not resolve is an error with file, line,
@@ -228,7 +229,7 @@ fn metrics_text(text: &mut String) {
         let _ =
             writeln!(text, "| `{}` | {kinds} | {} | {} |", known.name, known.unit.described(), known.meaning);
     }
-    let timings = crate::input::listed(metric::TIMINGS.iter().map(|(name, _)| *name));
+    let timings = crate::input::listed(Timing::ALL.iter().map(|timing| timing.into()));
     let quantiles = crate::input::listed(metric::QUANTILES.iter().map(|(name, _)| *name));
     let _ = write!(
         text,

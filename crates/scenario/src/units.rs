@@ -3,6 +3,7 @@
 //! KB, MB, GB are powers of ten and KiB, MiB, GiB powers of two. A quantity is held as a number in its
 //! base unit (bytes, nanoseconds, per second), exact up to 2^53.
 
+use kdyno_model::units::{exact_bytes, exact_duration};
 use std::fmt;
 
 /// Largest whole number that an `f64` holds exactly.
@@ -60,23 +61,11 @@ impl fmt::Display for Quantity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.dimension {
             Dimension::Plain => write!(f, "{}", self.value),
-            Dimension::Bytes => f.write_str(&scaled(self.value, BYTES_SHOWN)),
-            Dimension::Ns => f.write_str(&scaled(self.value, NS_SHOWN)),
+            Dimension::Bytes => f.write_str(&exact_bytes(self.value)),
+            Dimension::Ns => f.write_str(&exact_duration(self.value)),
             Dimension::PerS => write!(f, "{}/s", self.value),
         }
     }
-}
-
-const BYTES_SHOWN: &[(&str, f64)] =
-    &[("GiB", 1_073_741_824.0), ("MiB", 1_048_576.0), ("KiB", 1024.0), ("B", 1.0)];
-const NS_SHOWN: &[(&str, f64)] = &[("s", 1e9), ("ms", 1e6), ("us", 1e3), ("ns", 1.0)];
-
-/// The number in the largest unit in which it is whole.
-fn scaled(value: f64, units: &[(&str, f64)]) -> String {
-    let whole = |scale: f64| value.abs() >= scale && value % scale == 0.0;
-    let (unit, scale) =
-        units.iter().find(|(_, scale)| whole(*scale)).or(units.last()).copied().unwrap_or(("", 1.0));
-    format!("{}{unit}", value / scale)
 }
 
 /// Units by spelling: what they count and how many base units one is.

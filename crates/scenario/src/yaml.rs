@@ -5,7 +5,9 @@
 //! Scalars stay text: what a value means is decided by the key it stands under.
 
 use crate::input::{InputError, Place, quoted};
+use crate::layout;
 use granit_parser::{Event, Marker, Parser, ScalarStyle};
+use kdyno_model::units::size;
 
 /// Largest text that is read, bytes: the bundled scenarios are below 8 KiB.
 pub const TEXT_BYTES_MAX: usize = 1 << 20;
@@ -87,7 +89,11 @@ pub fn decode<'a>(bytes: &'a [u8], file: &str) -> Result<&'a str, InputError> {
 }
 
 fn too_large(bytes: usize) -> InputError {
-    InputError::whole(format!("the file has {bytes} bytes; at most {TEXT_BYTES_MAX} are read"))
+    InputError::whole(format!(
+        "the file has {}; at most {} are read",
+        size(bytes as u64),
+        size(TEXT_BYTES_MAX as u64)
+    ))
 }
 
 fn place(line: usize, column: usize) -> Place {
@@ -115,26 +121,32 @@ pub fn parse(text: &str) -> Result<Node, InputError> {
     options.block_nesting_limit = DEPTH_MAX;
     let mut tree = Tree::default();
     for event in Parser::new_from_str_with_options(text, options) {
-        let (event, span) = event.map_err(|error| {
-            let info = error.info();
-            let hint = syntax_hint(&info);
-            InputError::at(at(error.marker()), format!("the file is not valid YAML: {info}")).hint(hint)
-        })?;
+        let (event, span) = event.map_err(|error| syntax_error(text, at(error.marker()), &error.info()))?;
         let there = !span.is_empty();
         tree.take(event, at(&span.start), there)?;
     }
     tree.root.ok_or_else(|| InputError::whole("the file is empty").hint("see `kdyno scenarios` for examples"))
 }
 
-fn syntax_hint(info: &str) -> &'static str {
-    if info.contains("tab") {
-        "indent with spaces"
-    } else if info.contains("bracket") || info.contains("flow") {
-        "each `[` and `{` needs its `]` and `}`"
+/// What is wrong where the parser could not go on, or in a line before that which it let pass.
+fn syntax_error(text: &str, place: Place, info: &str) -> InputError {
+    let line = text.lines().nth(place.line.saturating_sub(1) as usize).unwrap_or_default();
+    let two_colons = line.matches(": ").count() > 1 && !line.contains('{');
+    let here = |hint: &str| InputError::at(place, info).hint(hint);
+    let error = if info.contains("tab") {
+        here("indent with spaces")
+    } else if info.contains("mismatched bracket") || info.contains("nesting") {
+        here("each `[` and `{` needs its `]` and `}`")
+    } else if two_colons {
+        here(NEEDS_QUOTES)
     } else {
-        "a value that holds `: `, ` #`, `{`, `[` or starts with `*`, `&`, `!`, `%` needs quotes"
-    }
+        layout::mistake(text, place.line as usize).unwrap_or_else(|| here(NEEDS_QUOTES))
+    };
+    InputError { message: format!("the file is not valid YAML: {}", error.message), ..error }
 }
+
+const NEEDS_QUOTES: &str =
+    "a value that holds `: `, ` #`, `{`, `[` or starts with `*`, `&`, `!`, `%` needs quotes";
 
 /// A collection under construction.
 enum Open {

@@ -64,7 +64,7 @@ fn bombs_are_refused() {
     assert!(error(&"[".repeat(100_000)).contains("not valid YAML"));
     assert!(error(&"- ".repeat(100_000)).contains("not valid YAML"));
     assert!(error(&format!("kdyno: [{}]", "x,".repeat(60_000))).contains("more than 50000 values"));
-    assert!(error(&" ".repeat(2 << 20)).contains("at most 1048576 are read"));
+    assert!(error(&" ".repeat(2 << 20)).contains("at most 1 MiB are read"));
     assert!(error("").contains("is empty"));
     assert!(error("# nothing\n").contains("is empty"));
     assert!(error("kdyno: 1\n---\nkdyno: 1\n").contains("second YAML document"));

@@ -1,5 +1,5 @@
 //! The committed reference and JSON Schemas are those that the tables give.
-//! `UPDATE_REFERENCE=1 cargo test -p kdyno-model` writes them.
+//! `UPDATE_REFERENCE=1 cargo test -p kdyno-scenario` writes them.
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 

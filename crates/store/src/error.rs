@@ -1,5 +1,6 @@
 //! What can go wrong with a run file, said so that the reader knows which file and what to do.
 
+use kdyno_model::trial::TrialId;
 use std::path::{Path, PathBuf};
 
 /// A failure to write or read a run file. Cloneable, because the writer repeats its failure at every
@@ -42,6 +43,15 @@ pub enum StoreError {
         /// How that shows.
         reason: String,
     },
+    /// Written before the first release, in a format that is no longer read.
+    #[error(
+        "the run file {} has format 1; kdyno at commit {} reads it",
+        path.display(), crate::schema::FORMAT_1_READ_BY
+    )]
+    OldFormat {
+        /// The run file.
+        path: PathBuf,
+    },
     /// Written by a later kdyno.
     #[error(
         "the run file {} has format {found}, and this kdyno reads formats up to {known}",
@@ -62,6 +72,30 @@ pub enum StoreError {
         path: PathBuf,
         /// Where and how.
         reason: String,
+    },
+    /// Somebody else is writing or reading the file.
+    #[error("the run file {} is in use by another process", path.display())]
+    InUse {
+        /// The run file.
+        path: PathBuf,
+    },
+    /// A session does not follow the last one of its file.
+    #[error("session {number} cannot begin in the run file {}, whose last session is {last}", path.display())]
+    SessionNumber {
+        /// The run file.
+        path: PathBuf,
+        /// Number of the last session; 0: there is none.
+        last: u32,
+        /// Number of the session that was to begin.
+        number: u32,
+    },
+    /// A trial that never started.
+    #[error("the run file {} has no trial {trial}", path.display())]
+    NoTrial {
+        /// The run file.
+        path: PathBuf,
+        /// The trial.
+        trial: TrialId,
     },
     /// More is stored than may be held in memory at once.
     #[error("the run file {} holds more than {limit_bytes} bytes of {what} in one trial", path.display())]
@@ -87,7 +121,14 @@ impl StoreError {
             Self::Damaged { .. } => {
                 Some("`sqlite3 FILE .recover` can often save the rows that are still whole")
             }
-            Self::Write { .. } | Self::Read { .. } | Self::NotARunFile { .. } | Self::TooMuch { .. } => None,
+            Self::OldFormat { .. } => Some("check out and build that commit to read it"),
+            Self::InUse { .. } => Some("wait until the run ends"),
+            Self::SessionNumber { .. } => Some("another kdyno has resumed this run meanwhile"),
+            Self::Write { .. }
+            | Self::Read { .. }
+            | Self::NotARunFile { .. }
+            | Self::NoTrial { .. }
+            | Self::TooMuch { .. } => None,
         }
     }
 

@@ -1,12 +1,18 @@
 //! Writes and reads run files; alone knows their format.
 //!
 //! A run is one SQLite file. [`RunWriter`] appends to it from a thread of its own while the run lasts:
-//! the head first, samples and readings as they come, findings and the end last. [`RunFile`] reads it,
-//! also after the writer was killed. What the file holds and how it may change stands in [`schema`].
+//! the head and the session first, samples and readings as they come, findings and the session's end last; it
+//! also yields the evidence of a trial while the run goes on. [`RunFile`] reads the file, also after the writer
+//! was killed. What the file holds and how it may change stands in [`schema`].
 //!
-//! Invariant: nothing here interprets a number; rows are kept as they came.
+//! Invariants: nothing here interprets a number, rows are kept as they came; the address of an attached cluster
+//! is never written, wherever it stands in a plan.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
+mod columns;
 mod error;
+mod evidence;
 mod fold;
 mod list;
 mod opening;
@@ -16,9 +22,9 @@ mod reserve;
 mod rows;
 pub mod schema;
 mod writer;
+mod writing;
 
 pub use error::StoreError;
-pub use kdyno_model::run::{Event, RunEnd, RunHeader, RunStatus, StreamInfo, TrialStart};
 pub use list::{RunList, RunSummary, list};
 pub use reader::RunFile;
 pub use writer::RunWriter;

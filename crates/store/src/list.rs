@@ -2,7 +2,8 @@
 
 use crate::error::StoreError;
 use crate::reader::RunFile;
-use kdyno_model::run::RunEnd;
+use kdyno_model::run::SessionEnd;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Ending of a run file's name.
@@ -17,18 +18,24 @@ pub struct RunSummary {
     pub bytes: u64,
     /// Identifies the run; printed as 16 hexadecimal digits.
     pub run_id: u64,
-    /// When it began.
+    /// When its first session began.
     pub started_unix_ns: u64,
     /// Scenario id.
     pub scenario: String,
     /// Profile in force.
     pub profile: String,
-    /// Trials of the plan.
-    pub trials_planned: u32,
+    /// The attached cluster's target; `None`: clusters of kdyno's own.
+    pub target: Option<String>,
+    /// Parameters that `--set` changed: name to printed value.
+    pub changed: BTreeMap<String, String>,
+    /// Trials of the plan; `None`: not known beforehand.
+    pub trials_planned: Option<u32>,
     /// Trials that were started.
     pub trials_started: u32,
-    /// How it ended; `None`: cut off, or still going on (see `live`).
-    pub end: Option<RunEnd>,
+    /// Its sessions; more than one: it was resumed.
+    pub sessions: u32,
+    /// How the last session ended; `None`: cut off, or still going on (see `live`).
+    pub end: Option<SessionEnd>,
     /// Whether it has no end and somebody else has the file open: the run goes on.
     pub live: bool,
 }
@@ -70,16 +77,23 @@ pub fn list(folder: &Path) -> Result<RunList, StoreError> {
 fn summary(path: &Path) -> Result<RunSummary, StoreError> {
     let file = RunFile::open(path)?;
     let line = file.line()?;
-    let end = file.end()?;
+    let mut sessions = file.sessions()?;
+    let started_unix_ns = sessions.first().map(|(first, _)| first.started_unix_ns);
+    let started_unix_ns = started_unix_ns.ok_or_else(|| StoreError::damaged(path, "it has no session"))?;
+    let count = u32::try_from(sessions.len()).unwrap_or(u32::MAX);
+    let end = sessions.pop().and_then(|(_, end)| end);
     Ok(RunSummary {
         path: path.to_path_buf(),
         bytes: std::fs::metadata(path).map_or(0, |found| found.len()),
         run_id: line.run_id,
-        started_unix_ns: line.started_unix_ns,
+        started_unix_ns,
         scenario: line.scenario,
         profile: line.profile,
+        target: line.target,
+        changed: line.changed,
         trials_planned: line.trials_planned,
         trials_started: line.trials_started,
+        sessions: count,
         live: end.is_none() && file.is_live(),
         end,
     })

@@ -73,6 +73,7 @@ fn check_marks(path: &Path) -> Result<Head, StoreError> {
     }
     match number_at(USER_VERSION_AT) {
         0 => Err(StoreError::damaged(path, "it has no format version")),
+        1 => Err(StoreError::OldFormat { path: path.to_path_buf() }),
         found if found > schema::FORMAT_VERSION => {
             Err(StoreError::NewerFormat { path: path.to_path_buf(), found, known: schema::FORMAT_VERSION })
         }
@@ -118,7 +119,7 @@ fn can_read(connection: &Connection) -> bool {
 }
 
 /// Opens a connection that executes nothing of the file's own schema.
-fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
+pub(crate) fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, StoreError> {
     let open = || -> rusqlite::Result<Connection> {
         let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
         connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX)?;

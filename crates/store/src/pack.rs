@@ -7,7 +7,8 @@
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
-use kdyno_model::sample::{ClientTotals, Counts, ProbeReading, Sample, StreamTotals, Timing};
+use kdyno_model::event::Subject;
+use kdyno_model::sample::{ClientTotals, Counts, ProbeReading, Sample, StreamId, StreamTotals, Timing};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -85,7 +86,8 @@ struct PackedTotals {
 #[derive(Serialize, Deserialize)]
 struct PackedReadings {
     at_ns: i64,
-    subject: String,
+    /// Its stored text.
+    subject: Subject,
     values: Vec<(String, f64)>,
 }
 
@@ -126,11 +128,11 @@ pub(crate) fn pack_totals(totals: &StreamTotals) -> Result<Vec<u8>, PackError> {
     pack(&PackedTotals { counts: counts_in(&totals.counts), clients })
 }
 
-pub(crate) fn unpack_totals(stream: u16, blob: &[u8]) -> Result<StreamTotals, PackError> {
+pub(crate) fn unpack_totals(id: StreamId, blob: &[u8]) -> Result<StreamTotals, PackError> {
     let packed: PackedTotals = unpack(blob)?;
     let clients =
         packed.clients.into_iter().map(|(records, span_ns)| ClientTotals { records, span_ns }).collect();
-    Ok(StreamTotals { stream, counts: counts_out(packed.counts), clients })
+    Ok(StreamTotals { id, counts: counts_out(packed.counts), clients })
 }
 
 pub(crate) fn pack_readings(readings: &[ProbeReading]) -> Result<Vec<u8>, PackError> {

@@ -1,18 +1,26 @@
-//! One function per kind of row: how a value is laid into its table.
+//! One function per kind of row: how a value is written into its table.
 
+use crate::columns::{self, name_of};
 use crate::pack;
-use kdyno_model::finding::{Caveat, Finding, Severity, Value};
-use kdyno_model::plan::TrialRef;
-use kdyno_model::run::{Event, RunEnd, RunHeader, RunStatus, TrialStart};
-use kdyno_model::sample::{Grain, NoiseReading, Phase, ProbeReading, Sample, StreamTotals};
-use kdyno_model::series::SeriesRole;
+use kdyno_model::event::Event;
+use kdyno_model::finding::{Finding, Interval, NotResolvable, Scope, ScopedCaveat};
+use kdyno_model::plan::{CasePlan, SystemPlan};
+use kdyno_model::run::{RunHeader, Session, SessionEnd, TrialStart};
+use kdyno_model::sample::{NoiseReading, ProbeReading, Sample, StreamTotals};
+use kdyno_model::secret::SecretRef;
+use kdyno_model::trial::TrialId;
+use kdyno_model::worker::PhaseSpan;
 use rusqlite::{Connection, params};
+use serde_json::to_string;
 use std::collections::BTreeSet;
 
 /// Longest text of one event or log row; of longer ones the end is kept, where errors stand.
 pub(crate) const TEXT_BYTES_MAX: usize = 64 << 10;
 
-/// A row that could not be laid: by SQLite, or because it cannot be encoded.
+/// Stands for what is told and never stored (see [`redact`]).
+const REDACTED: &str = "redacted";
+
+/// A row that could not be written: by SQLite, because it cannot be encoded, or because it does not fit.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RowError {
     #[error(transparent)]
@@ -21,106 +29,101 @@ pub(crate) enum RowError {
     Pack(#[from] pack::PackError),
     #[error("could not encode a value as JSON: {0}")]
     Json(#[from] serde_json::Error),
+    #[error("session {number} does not follow session {last}")]
+    SessionNumber { last: u32, number: u32 },
 }
 
 type Result = std::result::Result<(), RowError>;
 
-/// A trial's key in every table.
-pub(crate) fn trial_key(trial: TrialRef) -> i64 {
-    (i64::from(trial.case) << 32) | i64::from(trial.repeat)
-}
-
-/// The reverse of [`trial_key`]; `None` for what it cannot have made.
-pub(crate) fn trial_of(key: i64) -> Option<TrialRef> {
-    let case = u32::try_from(key >> 32).ok()?;
-    let repeat = u32::try_from(key & 0xffff_ffff).ok()?;
-    Some(TrialRef { case, repeat })
-}
-
-pub(crate) fn grain_code(grain: Grain) -> i64 {
-    match grain {
-        Grain::Second => 0,
-        Grain::FiveSeconds => 1,
-        Grain::Phase => 2,
-    }
-}
-
-pub(crate) fn phase_code(phase: Phase) -> i64 {
-    match phase {
-        Phase::Startup => 0,
-        Phase::Warmup => 1,
-        Phase::Measure => 2,
-        Phase::Drain => 3,
-    }
-}
-
-pub(crate) fn role_name(role: SeriesRole) -> &'static str {
-    match role {
-        SeriesRole::Produce => "produce",
-        SeriesRole::Consume => "consume",
-    }
-}
-
-pub(crate) fn severity_name(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Note => "note",
-        Severity::Warning => "caveat",
-        Severity::Invalid => "invalid",
-    }
-}
-
-pub(crate) fn status_name(status: RunStatus) -> &'static str {
-    match status {
-        RunStatus::Completed => "completed",
-        RunStatus::Interrupted => "interrupted",
-        RunStatus::Failed => "failed",
-    }
-}
-
 pub(crate) fn header(connection: &Connection, header: &RunHeader) -> Result {
+    let mut plan = header.plan.clone();
+    plan.cases.iter_mut().for_each(redact);
+    let target = plan.cases.iter().find_map(|case| match &case.system {
+        SystemPlan::Attached(attached) => Some(&attached.target),
+        SystemPlan::Local(_) => None,
+    });
     connection.execute(
-        "INSERT INTO run VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+        "INSERT INTO run VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
         params![
             format!("{:016x}", header.run_id),
-            header.kdyno_version,
-            header.started_unix_ns.cast_signed(),
-            header.plan.scenario,
-            header.plan.profile,
-            header.plan.order.len().cast_signed(),
+            plan.scenario,
+            plan.profile,
+            target,
+            to_string(&plan.changed)?,
+            plan.strategy.trials_planned(),
             header.scenario_path,
             header.scenario_text,
-            serde_json::to_string(&header.plan)?,
-            serde_json::to_string(&header.host_facts)?,
-            serde_json::to_string(&header.command_line)?,
-            header.git_head,
+            to_string(&plan)?,
         ],
     )?;
     Ok(())
 }
 
-pub(crate) fn trial_start(connection: &Connection, start: &TrialStart) -> Result {
-    let key = trial_key(start.trial);
+/// A session begins; its number must follow that of the last one.
+pub(crate) fn session(connection: &Connection, session: &Session) -> Result {
+    let last: u32 =
+        connection.query_row("SELECT coalesce(max(session), 0) FROM session", [], |row| row.get(0))?;
+    if last.checked_add(1) != Some(session.number) {
+        return Err(RowError::SessionNumber { last, number: session.number });
+    }
     connection.execute(
-        "INSERT INTO trial VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        "INSERT INTO session VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, NULL, NULL, NULL)",
         params![
-            key,
-            start.number,
+            session.number,
+            session.started_unix_ns.cast_signed(),
+            session.kdyno_version,
+            session.git_head,
+            to_string(&session.command_line)?,
+            session.boot_id,
+            session.processors,
+            to_string(&session.host_facts)?,
+        ],
+    )?;
+    Ok(())
+}
+
+pub(crate) fn session_end(connection: &Connection, session: u32, end: &SessionEnd) -> Result {
+    connection.execute(
+        "UPDATE session SET status = ?2, detail = ?3, ended_unix_ns = ?4 WHERE session = ?1",
+        params![session, name_of(&end.status)?, tail(&end.detail), end.ended_unix_ns.cast_signed()],
+    )?;
+    Ok(())
+}
+
+pub(crate) fn trial_start(connection: &Connection, start: &TrialStart) -> Result {
+    let trial = &start.trial;
+    let mut effective = trial.effective.clone();
+    redact(&mut effective);
+    connection.execute(
+        "INSERT INTO trial VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+        params![
+            trial.id.0,
+            start.session,
+            trial.case,
+            trial.variant,
+            trial.pair.map(|place| place.pair),
+            trial.pair.map(|place| place.place),
+            trial.repeat,
+            trial.label,
+            to_string(&trial.reason)?,
+            trial.seed.cast_signed(),
+            to_string(&effective)?,
             start.t0_unix_ns.cast_signed(),
             start.t0_monotonic_ns.cast_signed(),
-            serde_json::to_string(&start.phases)?,
-            serde_json::to_string(&start.cluster)?,
-            serde_json::to_string(&start.command_lines)?,
+            to_string(&start.cluster)?,
+            to_string(&start.command_lines)?,
         ],
     )?;
     for stream in &start.streams {
         connection.execute(
-            "INSERT INTO stream VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "INSERT INTO stream VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
             params![
-                key,
-                stream.stream,
+                trial.id.0,
+                stream.id.worker,
+                stream.id.stream,
                 stream.name,
                 stream.topic,
-                role_name(stream.role),
+                name_of(&stream.role)?,
                 stream.clients,
                 stream.value_bytes,
             ],
@@ -129,70 +132,82 @@ pub(crate) fn trial_start(connection: &Connection, start: &TrialStart) -> Result
     Ok(())
 }
 
+/// The phases of a trial; what was stored of them before is replaced.
+pub(crate) fn phases(connection: &Connection, trial: TrialId, spans: &[PhaseSpan]) -> Result {
+    connection.execute("DELETE FROM phase WHERE trial = ?1", [trial.0])?;
+    for span in spans {
+        let end_ns = (span.end_ns != u64::MAX).then_some(span.end_ns.cast_signed());
+        connection.execute(
+            "INSERT INTO phase VALUES (?1, ?2, ?3, ?4)",
+            params![trial.0, name_of(&span.phase)?, span.start_ns.cast_signed(), end_ns],
+        )?;
+    }
+    Ok(())
+}
+
 /// A sample that is there already is left alone: what arrives twice counts once.
-pub(crate) fn sample(connection: &Connection, trial: TrialRef, sample: &Sample) -> Result {
-    let packed = pack::pack_sample(sample)?;
+pub(crate) fn sample(connection: &Connection, trial: TrialId, sample: &Sample) -> Result {
     connection
         .prepare_cached("INSERT OR IGNORE INTO sample VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)")?
         .execute(params![
-            trial_key(trial),
-            sample.worker,
+            trial.0,
+            sample.id.worker,
+            sample.id.stream,
             sample.sequence.cast_signed(),
-            sample.stream,
-            grain_code(sample.grain),
-            phase_code(sample.phase),
+            name_of(&sample.grain)?,
+            name_of(&sample.phase)?,
             sample.t0_second,
             sample.written_second,
-            packed,
+            pack::pack_sample(sample)?,
         ])?;
     Ok(())
 }
 
-pub(crate) fn probe(connection: &Connection, trial: TrialRef, readings: &[ProbeReading]) -> Result {
+pub(crate) fn probe(connection: &Connection, trial: TrialId, readings: &[ProbeReading]) -> Result {
     let Some(first) = readings.first() else { return Ok(()) };
-    let packed = pack::pack_readings(readings)?;
     connection.prepare_cached("INSERT INTO probe VALUES (?1, ?2, ?3)")?.execute(params![
-        trial_key(trial),
+        trial.0,
         first.at_ns,
-        packed
+        pack::pack_readings(readings)?
     ])?;
     Ok(())
 }
 
-pub(crate) fn event(connection: &Connection, trial: Option<TrialRef>, event: &Event) -> Result {
+pub(crate) fn event(connection: &Connection, trial: Option<TrialId>, event: &Event) -> Result {
     connection.prepare_cached("INSERT INTO event VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?.execute(params![
-        trial.map(trial_key),
+        trial.map(|trial| trial.0),
         event.at_unix_ns.cast_signed(),
         event.at_ns,
-        tail(&event.kind),
-        tail(&event.subject),
+        name_of(&event.kind)?,
+        name_of(&event.subject)?,
         tail(&event.detail),
     ])?;
     Ok(())
 }
 
-pub(crate) fn noise(connection: &Connection, trial: TrialRef, reading: &NoiseReading) -> Result {
+pub(crate) fn noise(connection: &Connection, trial: TrialId, reading: &NoiseReading) -> Result {
     connection.execute(
         "INSERT INTO noise VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         params![
-            trial_key(trial),
-            finite(reading.spin_per_us),
-            finite(reading.spin_worst_ratio),
+            trial.0,
+            known(reading.spin_per_us),
+            known(reading.spin_worst_ratio),
             reading.sleep_late_ns_p50.cast_signed(),
             reading.sleep_late_ns_p99.cast_signed(),
             reading.loopback_ns_p50.cast_signed(),
             reading.loopback_ns_p99.cast_signed(),
-            finite(reading.steal_share),
+            known(reading.steal_share),
         ],
     )?;
     Ok(())
 }
 
-pub(crate) fn totals(connection: &Connection, trial: TrialRef, totals: &[StreamTotals]) -> Result {
+/// A stream's later totals replace its earlier ones.
+pub(crate) fn totals(connection: &Connection, trial: TrialId, totals: &[StreamTotals]) -> Result {
     for stream in totals {
         connection.execute(
-            "INSERT OR REPLACE INTO totals VALUES (?1, ?2, ?3)",
-            params![trial_key(trial), stream.stream, pack::pack_totals(stream)?],
+            "INSERT OR REPLACE INTO totals VALUES (?1, ?2, ?3, ?4)",
+            params![trial.0, stream.id.worker, stream.id.stream, pack::pack_totals(stream)?],
         )?;
     }
     Ok(())
@@ -203,60 +218,87 @@ pub(crate) fn log(connection: &Connection, subject: &str, excerpt: &str) -> Resu
     Ok(())
 }
 
-/// Findings and caveats of the trials named in them; what was stored for those trials before is replaced.
-pub(crate) fn findings(
-    connection: &Connection,
-    findings: &[Finding],
-    caveats: &[(TrialRef, Severity, Caveat)],
-) -> Result {
-    let trials: BTreeSet<i64> = findings
+/// Findings and caveats of the scopes named in them; what was stored for those scopes before is replaced.
+pub(crate) fn findings(connection: &Connection, findings: &[Finding], caveats: &[ScopedCaveat]) -> Result {
+    let scopes: BTreeSet<Scope> = findings
         .iter()
-        .map(|finding| trial_key(finding.trial))
-        .chain(caveats.iter().map(|(trial, ..)| trial_key(*trial)))
+        .map(|finding| finding.scope)
+        .chain(caveats.iter().map(|caveat| caveat.scope))
         .collect();
-    for trial in trials {
-        connection.execute("DELETE FROM finding WHERE trial = ?1", [trial])?;
-        connection.execute("DELETE FROM caveat WHERE trial = ?1", [trial])?;
+    for scope in scopes {
+        let (kind, id, pair) = columns::scope_columns(scope)?;
+        for table in ["finding", "caveat"] {
+            connection
+                .prepare_cached(&format!(
+                    "DELETE FROM {table} WHERE scope = ?1 AND scope_id IS ?2 AND scope_pair IS ?3"
+                ))?
+                .execute(params![kind, id, pair])?;
+        }
     }
-    let mut insert = connection.prepare_cached("INSERT INTO finding VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?;
-    for finding in findings {
-        let (kind, value) = match finding.value {
-            Value::Is(value) if !value.is_nan() => ("is", Some(value)),
-            Value::AtLeast(value) if !value.is_nan() => ("at-least", Some(value)),
-            Value::Is(_) | Value::AtLeast(_) | Value::None => ("none", None),
-        };
-        insert.execute(params![
-            trial_key(finding.trial),
-            finding.of.subject,
-            finding.of.metric,
-            unit_name(finding.unit)?,
+    findings.iter().try_for_each(|row| finding(connection, row))?;
+    for row in caveats {
+        let (kind, id, pair) = columns::scope_columns(row.scope)?;
+        connection.prepare_cached("INSERT INTO caveat VALUES (?1, ?2, ?3, ?4, ?5)")?.execute(params![
             kind,
-            value,
+            id,
+            pair,
+            name_of(&row.severity)?,
+            to_string(&row.caveat)?
         ])?;
     }
-    for (trial, severity, caveat) in caveats {
-        connection.execute(
-            "INSERT INTO caveat VALUES (?1, ?2, ?3)",
-            params![trial_key(*trial), severity_name(*severity), serde_json::to_string(caveat)?],
-        )?;
+    Ok(())
+}
+
+fn finding(connection: &Connection, finding: &Finding) -> Result {
+    let (kind, id, pair) = columns::scope_columns(finding.scope)?;
+    let (estimate, at_least) = columns::value_columns(finding.estimate);
+    let range = finding.range.map(|(low, high)| (columns::finite(low), columns::finite(high)));
+    let interval = match finding.interval {
+        // As with a single value: what is not finite is none.
+        Interval::Bounds { low, high, .. } if !(low.is_finite() && high.is_finite()) => {
+            Interval::NotResolvable(NotResolvable::NoValue)
+        }
+        other => other,
+    };
+    connection
+        .prepare_cached(
+            "INSERT INTO finding VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+        )?
+        .execute(params![
+            kind,
+            id,
+            pair,
+            finding.of.subject,
+            finding.of.metric,
+            name_of(&finding.quantity)?,
+            name_of(&finding.unit)?,
+            estimate,
+            at_least,
+            finding.n,
+            range.map(|range| to_string(&range)).transpose()?,
+            to_string(&interval)?,
+            finding.from_invalid,
+        ])?;
+    Ok(())
+}
+
+/// Takes what is private out of a case: the addresses of an attached cluster, and the paths and commands that give
+/// secrets.
+fn redact(case: &mut CasePlan) {
+    if let SystemPlan::Attached(attached) = &mut case.system {
+        attached.bootstrap = vec![REDACTED.to_owned()];
     }
-    Ok(())
-}
-
-pub(crate) fn run_end(connection: &Connection, end: &RunEnd) -> Result {
-    connection.execute(
-        "INSERT OR REPLACE INTO run_end VALUES (1, ?1, ?2, ?3, ?4)",
-        params![status_name(end.status), end.exit_code, tail(&end.detail), end.ended_unix_ns.cast_signed()],
-    )?;
-    Ok(())
-}
-
-fn unit_name(unit: kdyno_model::metric::Unit) -> std::result::Result<String, serde_json::Error> {
-    Ok(serde_json::to_value(unit)?.as_str().unwrap_or_default().to_owned())
+    for reference in case.secrets.values_mut() {
+        match reference {
+            SecretRef::File(path) => *path = REDACTED.into(),
+            SecretRef::Exec(command) => *command = vec![REDACTED.to_owned()],
+            SecretRef::Env(_) | SecretRef::Made => {}
+        }
+    }
 }
 
 /// SQLite has no NaN in a column that must have a value; an unknown reading becomes 0.
-fn finite(value: f64) -> f64 {
+fn known(value: f64) -> f64 {
     if value.is_nan() { 0.0 } else { value }
 }
 
@@ -270,15 +312,6 @@ fn tail(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn trial_keys_come_back() {
-        for trial in [(0, 0), (1, 2), (u32::MAX >> 1, u32::MAX)] {
-            let trial = TrialRef { case: trial.0, repeat: trial.1 };
-            assert_eq!(trial_of(trial_key(trial)), Some(trial));
-        }
-        assert_eq!(trial_of(-1), None);
-    }
 
     #[test]
     fn of_a_long_text_the_end_is_kept_at_a_character() {

@@ -1,74 +1,114 @@
 //! The tables of a run file, its marks and its versions.
 //!
-//! Rules for changes: a table, a column with a default, or a new packed form may be added with a new
-//! [`FORMAT_VERSION`] and a line in its changelog; the meaning of what is stored never changes; a fixture
-//! of every version stays under `tests/fixtures` and is read by a test.
+//! Rules for changes: from version 2 on a table, a column with a default, or a new packed form may be added with
+//! a new [`FORMAT_VERSION`] and a line in its changelog; the meaning and the names of what is stored never
+//! change; a fixture of every version stays under `tests/fixtures` and is read by a test.
 
 /// Marks a SQLite file as a run file (`PRAGMA application_id`): "kdyn".
 pub const APPLICATION_ID: u32 = 0x6b64_796e;
 
 /// Version of the format (`PRAGMA user_version`).
 ///
-/// - 1: the first.
-pub const FORMAT_VERSION: u32 = 1;
+/// - 1: never released; see [`FORMAT_1_READ_BY`].
+/// - 2: trials as values, sessions, findings with a scope, workers kept apart.
+pub const FORMAT_VERSION: u32 = 2;
 
-/// Every table. A trial is keyed by `case × 2³² + repeat`. Integers that stand for names:
-/// `grain` 0 second, 1 five seconds, 2 phase; `phase` 0 startup, 1 warmup, 2 measure, 3 drain.
-/// `packed` columns are explained in `pack.rs`. Unsigned 64-bit values are stored bit by bit as signed ones.
+/// The commit of kdyno that reads format 1.
+pub const FORMAT_1_READ_BY: &str = "0b7829f";
+
+/// Every table, with the comments that a reader of the file sees as well (`sqlite3 FILE .schema`).
+///
+/// Enums stand under their names. `packed` columns are explained in `pack.rs`. Unsigned 64-bit values are stored
+/// bit by bit as signed ones.
 pub(crate) const TABLES: &str = "
 CREATE TABLE run (
     only INTEGER PRIMARY KEY CHECK (only = 1),
     run_id TEXT NOT NULL,
-    kdyno_version TEXT NOT NULL,
-    started_unix_ns INTEGER NOT NULL,
     scenario TEXT NOT NULL,
     profile TEXT NOT NULL,
-    trials_planned INTEGER NOT NULL,
+    target TEXT, -- NULL: clusters of kdyno's own
+    changed_json TEXT NOT NULL, -- params that --set changed
+    trials_planned INTEGER, -- NULL: not known beforehand
     scenario_path TEXT NOT NULL,
     scenario_text TEXT NOT NULL,
-    plan_json TEXT NOT NULL,
-    host_facts_json TEXT NOT NULL,
+    plan_json TEXT NOT NULL
+) STRICT;
+CREATE TABLE session (
+    session INTEGER PRIMARY KEY, -- from 1
+    started_unix_ns INTEGER NOT NULL,
+    kdyno_version TEXT NOT NULL,
+    git_head TEXT,
     command_line_json TEXT NOT NULL,
-    git_head TEXT
+    boot_id TEXT NOT NULL,
+    processors INTEGER NOT NULL,
+    host_facts_json TEXT NOT NULL,
+    status TEXT, -- from here on NULL: goes on, or was cut off
+    detail TEXT,
+    ended_unix_ns INTEGER
 ) STRICT;
 CREATE TABLE trial (
-    trial INTEGER PRIMARY KEY,
-    number INTEGER NOT NULL,
+    trial INTEGER PRIMARY KEY, -- from 1, in order of running
+    session INTEGER NOT NULL,
+    case_index INTEGER NOT NULL,
+    variant TEXT,
+    pair INTEGER,
+    place INTEGER,
+    repeat INTEGER NOT NULL,
+    label TEXT NOT NULL,
+    reason_json TEXT NOT NULL,
+    seed INTEGER NOT NULL,
+    effective_json TEXT NOT NULL, -- the case as this trial ran it
     t0_unix_ns INTEGER NOT NULL,
     t0_monotonic_ns INTEGER NOT NULL,
-    phases_json TEXT NOT NULL,
     cluster_json TEXT NOT NULL,
     command_lines_json TEXT NOT NULL
 ) STRICT;
+CREATE TABLE phase (
+    trial INTEGER NOT NULL,
+    phase TEXT NOT NULL,
+    start_ns INTEGER NOT NULL,
+    end_ns INTEGER, -- NULL: not known yet
+    PRIMARY KEY (trial, phase)
+) STRICT;
 CREATE TABLE stream (
     trial INTEGER NOT NULL,
+    worker INTEGER NOT NULL,
     stream INTEGER NOT NULL,
     name TEXT NOT NULL,
     topic TEXT NOT NULL,
     role TEXT NOT NULL,
     clients INTEGER NOT NULL,
     value_bytes INTEGER NOT NULL,
-    PRIMARY KEY (trial, stream)
+    PRIMARY KEY (trial, worker, stream)
 ) STRICT;
 CREATE TABLE sample (
     trial INTEGER NOT NULL,
     worker INTEGER NOT NULL,
-    sequence INTEGER NOT NULL,
     stream INTEGER NOT NULL,
-    grain INTEGER NOT NULL,
-    phase INTEGER NOT NULL,
+    sequence INTEGER NOT NULL,
+    grain TEXT NOT NULL,
+    phase TEXT NOT NULL,
     t0_second INTEGER NOT NULL,
     written_second INTEGER NOT NULL,
     packed BLOB NOT NULL,
-    UNIQUE (trial, worker, sequence)
+    UNIQUE (trial, worker, stream, sequence)
+) STRICT;
+CREATE INDEX sample_written ON sample (trial, written_second);
+CREATE TABLE totals (
+    trial INTEGER NOT NULL,
+    worker INTEGER NOT NULL,
+    stream INTEGER NOT NULL,
+    packed BLOB NOT NULL,
+    PRIMARY KEY (trial, worker, stream)
 ) STRICT;
 CREATE TABLE probe (
     trial INTEGER NOT NULL,
-    at_ns INTEGER NOT NULL,
+    at_ns INTEGER NOT NULL, -- of the first reading
     packed BLOB NOT NULL
 ) STRICT;
+CREATE INDEX probe_at ON probe (trial, at_ns);
 CREATE TABLE event (
-    trial INTEGER,
+    trial INTEGER, -- NULL: outside of trials
     at_unix_ns INTEGER NOT NULL,
     at_ns INTEGER,
     kind TEXT NOT NULL,
@@ -85,40 +125,38 @@ CREATE TABLE noise (
     loopback_ns_p99 INTEGER NOT NULL,
     steal_share REAL NOT NULL
 ) STRICT;
-CREATE TABLE totals (
-    trial INTEGER NOT NULL,
-    stream INTEGER NOT NULL,
-    packed BLOB NOT NULL,
-    PRIMARY KEY (trial, stream)
-) STRICT;
 CREATE TABLE log (
     subject TEXT NOT NULL,
     excerpt TEXT NOT NULL
 ) STRICT;
 CREATE TABLE finding (
-    trial INTEGER NOT NULL,
+    scope TEXT NOT NULL,
+    scope_id INTEGER, -- the trial, the case or the published row; NULL: the run
+    scope_pair INTEGER,
     subject TEXT NOT NULL,
     metric TEXT NOT NULL,
+    quantity TEXT NOT NULL,
     unit TEXT NOT NULL,
-    value_kind TEXT NOT NULL,
-    value REAL
+    estimate REAL, -- NULL: no value
+    at_least INTEGER NOT NULL, -- 1: the true value is the estimate or more
+    n INTEGER NOT NULL,
+    range_json TEXT,
+    interval_json TEXT NOT NULL,
+    from_invalid INTEGER NOT NULL
 ) STRICT;
+CREATE INDEX finding_scope ON finding (scope, scope_id, scope_pair);
 CREATE TABLE caveat (
-    trial INTEGER NOT NULL,
+    scope TEXT NOT NULL,
+    scope_id INTEGER, -- as in finding
+    scope_pair INTEGER,
     severity TEXT NOT NULL,
     caveat_json TEXT NOT NULL
 ) STRICT;
-CREATE TABLE run_end (
-    only INTEGER PRIMARY KEY CHECK (only = 1),
-    status TEXT NOT NULL,
-    exit_code INTEGER NOT NULL,
-    detail TEXT NOT NULL,
-    ended_unix_ns INTEGER NOT NULL
-) STRICT;
+CREATE INDEX caveat_scope ON caveat (scope, scope_id, scope_pair);
 ";
 
 /// Names of the tables, as a reader expects them.
-pub(crate) const TABLE_NAMES: [&str; 12] = [
-    "run", "trial", "stream", "sample", "probe", "event", "noise", "totals", "log", "finding", "caveat",
-    "run_end",
+pub(crate) const TABLE_NAMES: [&str; 13] = [
+    "run", "session", "trial", "phase", "stream", "sample", "totals", "probe", "event", "noise", "log",
+    "finding", "caveat",
 ];

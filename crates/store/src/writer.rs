@@ -1,40 +1,29 @@
-//! Appends to a run file while the run lasts, from a thread of its own.
-//!
-//! What a crash costs: rows are committed at least every [`COMMIT_INTERVAL`], into the WAL, by plain
-//! writes. After a kill of the process the WAL is whole up to the last commit, so at most that interval
-//! is lost. `synchronous=NORMAL` syncs only at checkpoints: a power failure may also lose the commits
-//! since the last checkpoint (a few MB of rows), never the file.
-//!
-//! What a failed write costs: the failure is remembered and every later call returns it; [`RunWriter::finish`]
-//! gives the reserve back, writes the end record with it, and returns the failure.
+//! The calls by which a run hands its evidence over while it lasts. The writing is done by a thread of its own
+//! (`writing.rs`).
 
 use crate::error::StoreError;
-use crate::rows::{self, RowError};
-use crate::{fold, reserve, schema};
-use kdyno_model::finding::{Caveat, Finding, Severity};
-use kdyno_model::plan::TrialRef;
-use kdyno_model::run::{Event, RunEnd, RunHeader, TrialStart};
+use crate::reader::RunFile;
+use crate::writing::{self, Failure, Message, Row, Writing};
+use crate::{fold, opening, reserve};
+use kdyno_model::event::Event;
+use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::finding::{Finding, ScopedCaveat};
+use kdyno_model::run::{RunHeader, Session, SessionEnd, TrialStart};
 use kdyno_model::sample::{NoiseReading, ProbeReading, Sample, StreamTotals};
+use kdyno_model::trial::TrialId;
+use kdyno_model::worker::PhaseSpan;
 use rusqlite::{Connection, OpenFlags};
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::PoisonError;
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
 
 /// Messages that may wait for the writer. At some ten rows per second and stream this is minutes of a
 /// stuck disk for a small run; a full queue makes the caller wait rather than grow.
 const QUEUE_MAX: usize = 1024;
 
-/// Longest time a row waits for its commit: half of the second that a kill may cost.
-const COMMIT_INTERVAL: Duration = Duration::from_millis(500);
-
-/// Messages in one transaction at most: about 1 MB of rows. SQLite keeps that in its cache; what had spilled
-/// into the WAL it would give up by itself on a full disk.
-const COMMIT_MESSAGES_MAX: u32 = 256;
-
-/// Writes one run file. Every call but [`RunWriter::create`] only queues; a failure shows at the next call.
-/// Dropping it without [`RunWriter::finish`] leaves a whole file without an end record.
+/// Writes one run file. Every call but those that start it and [`RunWriter::evidence`] only queues; a failure
+/// shows at the next call. Dropping it without [`RunWriter::finish`] leaves a whole file whose session has no end.
 #[derive(Debug)]
 pub struct RunWriter {
     path: PathBuf,
@@ -43,51 +32,52 @@ pub struct RunWriter {
     failure: Failure,
 }
 
-/// The first failure of the writer thread.
-type Failure = Arc<Mutex<Option<StoreError>>>;
-
-enum Message {
-    TrialStarted(Box<TrialStart>),
-    Sample(TrialRef, Box<Sample>),
-    Probe(TrialRef, Vec<ProbeReading>),
-    Event(Option<TrialRef>, Box<Event>),
-    Noise(TrialRef, Box<NoiseReading>),
-    Totals(TrialRef, Vec<StreamTotals>),
-    Log(String, String),
-    Findings(Vec<Finding>, Vec<(TrialRef, Severity, Caveat)>),
-    End(Box<RunEnd>),
-}
-
 impl RunWriter {
-    /// Makes the run file, which must not exist, with its head, and starts the writer.
+    /// Makes the run file, which must not exist, with its head and its first session, and starts the writer.
     ///
-    /// Fails when the path is taken, the folder is missing or not writable, or there is no space for the
-    /// reserve; then nothing is left behind.
-    pub fn create(path: &Path, header: &RunHeader) -> Result<Self, StoreError> {
+    /// # Errors
+    /// When the path is taken, the folder is missing or not writable, or there is no space for the reserve; then
+    /// nothing is left behind.
+    pub fn create(path: &Path, header: &RunHeader, session: &Session) -> Result<Self, StoreError> {
         // Only this makes sure that no existing run is touched: SQLite itself would open it.
         std::fs::OpenOptions::new()
             .write(true)
             .create_new(true)
             .open(path)
             .map_err(|error| StoreError::write_io(path, &error))?;
-        match Self::start(path, header) {
-            Ok(writer) => Ok(writer),
-            Err(error) => {
-                for suffix in ["", "-wal", "-shm", "-journal", "-reserve"] {
-                    // Best effort: the error that is returned matters more than a leftover.
-                    let _ = std::fs::remove_file(reserve::beside(path, suffix));
-                }
-                Err(error)
+        let made = writing::prepare(path, header, session)
+            .and_then(|connection| Self::start(path, connection, session.number));
+        made.inspect_err(|_| {
+            for suffix in ["", "-wal", "-shm", "-journal", "-reserve"] {
+                // Best effort: the error that is returned matters more than a leftover.
+                let _ = std::fs::remove_file(reserve::beside(path, suffix));
             }
-        }
+        })
     }
 
-    fn start(path: &Path, header: &RunHeader) -> Result<Self, StoreError> {
-        reserve::take(path, reserve::RESERVE_BYTES).map_err(|error| StoreError::write_io(path, &error))?;
-        let connection = prepare(path, header).map_err(|error| write_error(path, error))?;
+    /// Appends a session to a run file that nobody else has open. Everything in it stays; a session that was cut
+    /// off stays without an end.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written, is in use, or the session's number does not follow the last one:
+    /// then another process was faster. The file is left as it was.
+    pub fn resume(path: &Path, session: &Session) -> Result<Self, StoreError> {
+        if RunFile::open(path)?.is_live() {
+            return Err(StoreError::InUse { path: path.to_path_buf() });
+        }
+        let connection = opening::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+        if let Err(error) = writing::append_session(path, &connection, session) {
+            // Gives the reserve back as well, unless it belongs to another process that was faster.
+            fold::fold_left_over(&connection, path);
+            return Err(error);
+        }
+        Self::start(path, connection, session.number)
+    }
+
+    fn start(path: &Path, connection: Connection, session: u32) -> Result<Self, StoreError> {
         let (queue, messages) = sync_channel(QUEUE_MAX);
         let failure = Failure::default();
-        let state = Writing { path: path.to_path_buf(), connection, failure: Arc::clone(&failure) };
+        let state = Writing::new(path, connection, session, &failure);
         let thread = std::thread::Builder::new()
             .name("run-writer".to_owned())
             .spawn(move || state.run(&messages))
@@ -100,48 +90,73 @@ impl RunWriter {
         &self.path
     }
 
-    /// A trial's load starts. Each trial once, before anything else of it.
+    /// A trial's load starts. Each trial once; from then on its evidence can be read.
     pub fn trial_started(&self, start: &TrialStart) -> Result<(), StoreError> {
-        self.send(Message::TrialStarted(Box::new(start.clone())))
+        self.write(Row::TrialStarted(Box::new(start.clone())))
     }
 
-    /// One row of counts and histograms. The same (worker, sequence) of a trial counts once.
-    pub fn sample(&self, trial: TrialRef, sample: Sample) -> Result<(), StoreError> {
-        self.send(Message::Sample(trial, Box::new(sample)))
+    /// Where the trial's phases lie; replaces what was said of them before.
+    pub fn phases(&self, trial: TrialId, spans: &[PhaseSpan]) -> Result<(), StoreError> {
+        self.write(Row::Phases(trial, spans.to_vec()))
+    }
+
+    /// One row of counts and histograms. The same (worker, stream, sequence) of a trial counts once.
+    pub fn sample(&self, trial: TrialId, sample: Sample) -> Result<(), StoreError> {
+        self.write(Row::Sample(trial, Box::new(sample)))
     }
 
     /// The readings of one round of probes.
-    pub fn probe(&self, trial: TrialRef, readings: Vec<ProbeReading>) -> Result<(), StoreError> {
-        self.send(Message::Probe(trial, readings))
+    pub fn probe(&self, trial: TrialId, readings: Vec<ProbeReading>) -> Result<(), StoreError> {
+        self.write(Row::Probe(trial, readings))
     }
 
     /// Something happened, in a trial or outside of any.
-    pub fn event(&self, trial: Option<TrialRef>, event: Event) -> Result<(), StoreError> {
-        self.send(Message::Event(trial, Box::new(event)))
+    pub fn event(&self, trial: Option<TrialId>, event: Event) -> Result<(), StoreError> {
+        self.write(Row::Event(trial, Box::new(event)))
     }
 
     /// The noise probe before a trial.
-    pub fn noise(&self, trial: TrialRef, reading: NoiseReading) -> Result<(), StoreError> {
-        self.send(Message::Noise(trial, Box::new(reading)))
+    pub fn noise(&self, trial: TrialId, reading: NoiseReading) -> Result<(), StoreError> {
+        self.write(Row::Noise(trial, Box::new(reading)))
     }
 
-    /// The accounts of streams that ended; a stream's later account replaces an earlier one.
-    pub fn totals(&self, trial: TrialRef, totals: Vec<StreamTotals>) -> Result<(), StoreError> {
-        self.send(Message::Totals(trial, totals))
+    /// The totals of streams that ended; a stream's later totals replace its earlier ones.
+    pub fn totals(&self, trial: TrialId, totals: Vec<StreamTotals>) -> Result<(), StoreError> {
+        self.write(Row::Totals(trial, totals))
     }
 
     /// The end of a log of something that went wrong. Of a text above 64 KiB the end is kept.
     pub fn log(&self, subject: &str, excerpt: &str) -> Result<(), StoreError> {
-        self.send(Message::Log(subject.to_owned(), excerpt.to_owned()))
+        self.write(Row::Log(subject.to_owned(), excerpt.to_owned()))
     }
 
-    /// What the numbers of one or more trials mean; replaces what was stored for those trials.
-    pub fn findings(
+    /// What the numbers mean; replaces what was stored for the scopes that are named here.
+    pub fn findings(&self, findings: &[Finding], caveats: &[ScopedCaveat]) -> Result<(), StoreError> {
+        self.write(Row::Findings(findings.to_vec(), caveats.to_vec()))
+    }
+
+    /// Everything that was handed in of a trial before this call, once it is committed.
+    ///
+    /// # Errors
+    /// When the trial has not started, or a write has failed.
+    pub fn evidence(&self, trial: TrialId) -> Result<TrialEvidence, StoreError> {
+        let (reply, answer) = sync_channel(1);
+        self.send(Message::Evidence(trial, reply))?;
+        answer.recv().unwrap_or_else(|_| Err(self.failure().unwrap_or_else(|| self.gone())))
+    }
+
+    /// The newest part of a trial, for display: the rows of one second that were written from that second on, and
+    /// the readings of that time; neither totals nor events nor noise.
+    ///
+    /// `reply` is called by the writer's thread, so it must only hand on. It is dropped uncalled when the trial has
+    /// not started or a write has failed.
+    pub fn recent(
         &self,
-        findings: &[Finding],
-        caveats: &[(TrialRef, Severity, Caveat)],
+        trial: TrialId,
+        from_written_second: u32,
+        reply: Box<dyn FnOnce(TrialEvidence) + Send>,
     ) -> Result<(), StoreError> {
-        self.send(Message::Findings(findings.to_vec(), caveats.to_vec()))
+        self.send(Message::Recent(trial, from_written_second, reply))
     }
 
     /// The failure that every call returns from now on, if there was one.
@@ -149,16 +164,21 @@ impl RunWriter {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Writes the end record, folds everything into the one file and closes it.
+    /// Writes the session's end, folds everything into the one file and closes it.
     ///
-    /// After a failure the end record is still written, with the space held back for it; the failure is
-    /// returned all the same.
-    pub fn finish(mut self, end: RunEnd) -> Result<(), StoreError> {
+    /// # Errors
+    /// After a failure the end is still written, with the space held back for it; the failure is returned all the
+    /// same.
+    pub fn finish(mut self, end: SessionEnd) -> Result<(), StoreError> {
         if let Some(queue) = &self.queue {
             // A thread that is gone has left its failure or has panicked; `close` tells.
             let _ = queue.send(Message::End(Box::new(end)));
         }
         self.close()
+    }
+
+    fn write(&self, row: Row) -> Result<(), StoreError> {
+        self.send(Message::Write(row))
     }
 
     fn send(&self, message: Message) -> Result<(), StoreError> {
@@ -190,150 +210,5 @@ impl Drop for RunWriter {
     fn drop(&mut self) {
         // The failure has been returned by a call already, or the caller is past caring.
         let _ = self.close();
-    }
-}
-
-/// Makes the tables and the head in rollback mode, so that they stand in the main file, then turns to WAL.
-fn prepare(path: &Path, header: &RunHeader) -> Result<Connection, RowError> {
-    let connection = Connection::open_with_flags(
-        path,
-        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX,
-    )?;
-    connection.pragma_update(None, "application_id", schema::APPLICATION_ID)?;
-    connection.pragma_update(None, "user_version", schema::FORMAT_VERSION)?;
-    connection.execute_batch("BEGIN IMMEDIATE")?;
-    connection.execute_batch(schema::TABLES)?;
-    rows::header(&connection, header)?;
-    connection.execute_batch("COMMIT")?;
-    connection.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
-    connection.pragma_update(None, "synchronous", "NORMAL")?;
-    // Only what uses the WAL holds the file: until the first row, a reader would take it for one that was left over.
-    connection.query_row("SELECT count(*) FROM run", [], |_| Ok(()))?;
-    Ok(connection)
-}
-
-/// The open transaction.
-struct Transaction {
-    commit_at: Instant,
-    messages: u32,
-}
-
-impl Transaction {
-    fn now() -> Self {
-        Self { commit_at: Instant::now() + COMMIT_INTERVAL, messages: 0 }
-    }
-
-    fn is_due(&self) -> bool {
-        self.messages >= COMMIT_MESSAGES_MAX || self.commit_at <= Instant::now()
-    }
-}
-
-/// The writer thread's side.
-struct Writing {
-    path: PathBuf,
-    connection: Connection,
-    failure: Failure,
-}
-
-impl Writing {
-    fn run(self, messages: &Receiver<Message>) {
-        let mut open: Option<Transaction> = None;
-        let mut end = None;
-        loop {
-            let message = match &open {
-                None => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
-                Some(open) => messages.recv_timeout(open.commit_at.saturating_duration_since(Instant::now())),
-            };
-            match message {
-                Ok(Message::End(record)) => end = Some(record),
-                Ok(message) => self.write(&message, &mut open),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-            // Also looked at after each message: a steady stream of them must not put off the commit.
-            if open.as_ref().is_some_and(Transaction::is_due) {
-                self.commit(&mut open);
-            }
-        }
-        self.commit(&mut open);
-        self.end(end.as_deref());
-    }
-
-    /// Lays one message's rows; opens the transaction when none is open. Nothing is written after a failure.
-    fn write(&self, message: &Message, open: &mut Option<Transaction>) {
-        if self.has_failed() {
-            return;
-        }
-        let begun = match open {
-            Some(_) => Ok(()),
-            None => self.connection.execute_batch("BEGIN IMMEDIATE").map_err(RowError::from),
-        };
-        let transaction = open.get_or_insert_with(Transaction::now);
-        transaction.messages += 1;
-        if let Err(error) = begun.and_then(|()| self.lay(message)) {
-            self.fail(error);
-            *open = None;
-        }
-    }
-
-    fn lay(&self, message: &Message) -> Result<(), RowError> {
-        let connection = &self.connection;
-        match message {
-            Message::TrialStarted(start) => rows::trial_start(connection, start),
-            Message::Sample(trial, sample) => rows::sample(connection, *trial, sample),
-            Message::Probe(trial, readings) => rows::probe(connection, *trial, readings),
-            Message::Event(trial, event) => rows::event(connection, *trial, event),
-            Message::Noise(trial, reading) => rows::noise(connection, *trial, reading),
-            Message::Totals(trial, totals) => rows::totals(connection, *trial, totals),
-            Message::Log(subject, excerpt) => rows::log(connection, subject, excerpt),
-            Message::Findings(findings, caveats) => rows::findings(connection, findings, caveats),
-            Message::End(end) => rows::run_end(connection, end),
-        }
-    }
-
-    fn commit(&self, open: &mut Option<Transaction>) {
-        if open.take().is_some()
-            && let Err(error) = self.connection.execute_batch("COMMIT")
-        {
-            self.fail(error.into());
-        }
-    }
-
-    /// Makes the best of a failure, then lets the callers know: the open transaction's rows are saved with
-    /// the reserve's space if SQLite has not given them up already, and some is held back again for the end.
-    /// That none of this can succeed changes nothing: the first failure is the one to report.
-    fn fail(&self, error: RowError) {
-        let _ = reserve::give_back(&self.path);
-        if !self.connection.is_autocommit() && self.connection.execute_batch("COMMIT").is_err() {
-            let _ = self.connection.execute_batch("ROLLBACK");
-        }
-        let _ = self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-        let _ = reserve::take(&self.path, reserve::RESERVE_AFTER_FAILURE_BYTES);
-        let failure = write_error(&self.path, error);
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
-    }
-
-    fn has_failed(&self) -> bool {
-        self.failure.lock().unwrap_or_else(PoisonError::into_inner).is_some()
-    }
-
-    /// Gives the reserve back, writes the end record, folds the WAL and closes.
-    fn end(self, end: Option<&RunEnd>) {
-        let given_back =
-            reserve::give_back(&self.path).map_err(|error| StoreError::write_io(&self.path, &error));
-        let written = end
-            .map_or(Ok(()), |end| rows::run_end(&self.connection, end))
-            .map_err(|error| write_error(&self.path, error));
-        let folded = fold::fold_own(&self.connection).map_err(|error| StoreError::write(&self.path, &error));
-        if let Err(error) = given_back.and(written).and(folded) {
-            self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-        }
-    }
-}
-
-fn write_error(path: &Path, error: RowError) -> StoreError {
-    match error {
-        RowError::Sql(error) => StoreError::write(path, &error),
-        other => StoreError::Write { path: path.to_path_buf(), reason: other.to_string() },
     }
 }

@@ -5,58 +5,20 @@
 
 mod common;
 
-use common::{TRIAL, header, sample};
+use common::child::{CHILD, DEADLINE, Killed, child, folder_of_child, wait_for};
+use common::{STREAMS, TRIAL, header, sample, session};
 use kdyno_store::{RunFile, RunWriter, StoreError};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
-/// Tells a copy of this test program which part of a child to play, and where.
-const CHILD: &str = "KDYNO_STORE_TEST_CHILD";
-
-/// Generous: the machine may be busy with other builds.
-const DEADLINE: Duration = Duration::from_secs(60);
-
-/// A copy of this test program that runs only `part`.
-fn child(part: &str, folder: &Path) -> Command {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", part, "--nocapture"]).env(CHILD, folder).stdout(Stdio::null());
-    command
-}
-
-/// The folder given by [`child`]; `None` when this is the test program itself.
-fn folder_of_child() -> Option<PathBuf> {
-    std::env::var_os(CHILD).map(PathBuf::from)
-}
-
-/// Ends the child whatever happens to the test.
-struct Killed(Child);
-
-impl Drop for Killed {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let until = Instant::now() + DEADLINE;
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(Instant::now() < until, "{what} did not happen");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
 
 /// The part of a child: writes without ever ending.
 #[test]
 fn child_writes_for_ever() {
     let Some(folder) = folder_of_child() else { return };
-    let writer = RunWriter::create(&folder.join("run.kdyno"), &header()).unwrap();
-    common::write_run(&writer).unwrap();
-    for sequence in 3.. {
+    let writer = RunWriter::create(&folder.join("run.kdyno"), &header(), &session(1)).unwrap();
+    common::write_session(&writer).unwrap();
+    for sequence in 5.. {
         writer.sample(TRIAL, sample(sequence)).unwrap();
         std::thread::sleep(Duration::from_millis(2));
     }
@@ -70,11 +32,11 @@ fn a_run_can_be_read_while_it_is_written_and_after_its_writer_was_killed() {
     // Opening it again and again is also what folds a file that nobody holds: the writer must not mind.
     let seen_live = wait_for("the child's commits", || {
         let file = RunFile::open(&path).ok()?;
-        let count = file.samples(TRIAL).ok()?.len();
-        (count > 300).then(|| (count, file.is_live(), file.end().unwrap()))
+        let count = file.evidence(TRIAL).ok()?.samples.len();
+        (count > 300).then(|| (count, file.is_live(), file.sessions().unwrap()))
     });
     assert!(seen_live.1, "somebody else has it open");
-    assert_eq!(seen_live.2, None);
+    assert_eq!(seen_live.2, [(session(1), None)]);
     assert!(kdyno_store::list(folder.path()).unwrap().runs[0].live);
     killed.0.kill().unwrap();
     killed.0.wait().unwrap();
@@ -82,10 +44,11 @@ fn a_run_can_be_read_while_it_is_written_and_after_its_writer_was_killed() {
     let file = RunFile::open(&path).unwrap();
     assert!(!file.is_live());
     assert_eq!(file.header().unwrap(), header());
-    let samples = file.samples(TRIAL).unwrap();
+    let samples = file.evidence(TRIAL).unwrap().samples;
     assert!(samples.len() >= seen_live.0, "{} after {}", samples.len(), seen_live.0);
-    assert!(samples.iter().zip(0..).all(|(found, sequence)| *found == sample(sequence)), "a gap");
-    assert_eq!(file.end().unwrap(), None);
+    let first_worker = samples.iter().filter(|row| row.id == STREAMS[0]);
+    assert!(first_worker.zip(0..).all(|(found, sequence)| found.sequence == sequence), "a gap");
+    assert_eq!(file.sessions().unwrap(), [(session(1), None)]);
     drop(file);
     let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(left, ["run.kdyno"], "the WAL is folded and the reserve given back");
@@ -95,8 +58,8 @@ fn a_run_can_be_read_while_it_is_written_and_after_its_writer_was_killed() {
 fn a_left_over_wal_is_read_even_where_it_cannot_be_folded() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.kdyno");
-    let writer = RunWriter::create(&path, &header()).unwrap();
-    common::write_run(&writer).unwrap();
+    let writer = RunWriter::create(&path, &header(), &session(1)).unwrap();
+    common::write_session(&writer).unwrap();
     let copy = tempfile::tempdir().unwrap();
     // A copy of the three files of a living run is what a kill leaves behind.
     wait_for("the first commit", || {
@@ -109,15 +72,15 @@ fn a_left_over_wal_is_read_even_where_it_cannot_be_folded() {
     }
     writer.finish(common::end()).unwrap();
     let copied = RunFile::open(&copy.path().join("run.kdyno")).unwrap();
-    assert_eq!(copied.samples(TRIAL).unwrap().len(), 3);
-    assert_eq!(copied.end().unwrap(), None);
+    common::assert_session(&copied).unwrap();
+    assert_eq!(copied.sessions().unwrap(), [(session(1), None)]);
 }
 
 #[test]
 fn a_failed_write_is_returned_by_every_later_call_and_the_end_is_still_written() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.kdyno");
-    let writer = RunWriter::create(&path, &header()).unwrap();
+    let writer = RunWriter::create(&path, &header(), &session(1)).unwrap();
     writer.trial_started(&common::trial_start()).unwrap();
     writer.sample(TRIAL, sample(0)).unwrap();
     // A foreign hand in the file makes the next sample fail, as a broken disk would.
@@ -135,11 +98,12 @@ fn a_failed_write_is_returned_by_every_later_call_and_the_end_is_still_written()
     assert!(matches!(error, StoreError::Write { .. }), "{error}");
     assert!(error.to_string().contains("broken") && error.to_string().contains("run.kdyno"), "{error}");
     assert_eq!(writer.log("a", "b").unwrap_err(), error);
+    assert_eq!(writer.evidence(TRIAL).unwrap_err(), error);
     assert_eq!(writer.failure(), Some(error.clone()));
     assert_eq!(writer.finish(common::end()).unwrap_err(), error);
     let file = RunFile::open(&path).unwrap();
-    assert_eq!(file.samples(TRIAL).unwrap(), [sample(0)]);
-    assert_eq!(file.end().unwrap(), Some(common::end()));
+    assert_eq!(file.evidence(TRIAL).unwrap().samples, [sample(0)]);
+    assert_eq!(file.sessions().unwrap(), [(session(1), Some(common::end()))]);
 }
 
 /// The part of a child, on a disk of its own of 20 MiB: writes until it is full, then ends.
@@ -147,7 +111,7 @@ fn a_failed_write_is_returned_by_every_later_call_and_the_end_is_still_written()
 fn child_fills_the_disk() {
     let Some(folder) = folder_of_child() else { return };
     let path = folder.join("run.kdyno");
-    let writer = RunWriter::create(&path, &header()).unwrap();
+    let writer = RunWriter::create(&path, &header(), &session(1)).unwrap();
     writer.trial_started(&common::trial_start()).unwrap();
     let mut random = 1u64;
     let error = (0..)
@@ -169,8 +133,8 @@ fn child_fills_the_disk() {
     while std::io::Write::write_all(&mut rest, &[1; 4096]).is_ok() {}
     assert_eq!(writer.finish(common::end()).unwrap_err(), error);
     let file = RunFile::open(&path).unwrap();
-    assert_eq!(file.end().unwrap(), Some(common::end()));
-    let samples = file.samples(TRIAL).unwrap();
+    assert_eq!(file.sessions().unwrap(), [(session(1), Some(common::end()))]);
+    let samples = file.evidence(TRIAL).unwrap().samples;
     assert!(samples.len() > 1000, "only {} rows were kept", samples.len());
     assert!(samples.iter().zip(0..).all(|(found, sequence)| found.sequence == sequence), "a gap");
     let left: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name()).collect();
@@ -226,7 +190,7 @@ fn child_reads_from_a_read_only_disk() {
     let Some(folder) = folder_of_child() else { return };
     assert!(std::fs::write(folder.join("test"), "").is_err(), "the disk can be written");
     let with_wal = RunFile::open(&folder.join("run.kdyno")).unwrap();
-    assert_eq!(with_wal.samples(TRIAL).unwrap().len(), 3);
+    common::assert_session(&with_wal).unwrap();
     let without = RunFile::open(&folder.join("alone.kdyno")).unwrap();
     assert_eq!(without.header().unwrap(), header());
     std::fs::write(folder.join("../passed"), "").unwrap();
@@ -236,10 +200,10 @@ fn child_reads_from_a_read_only_disk() {
 fn what_a_killed_writer_left_is_read_from_a_read_only_disk() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.kdyno");
-    let writer = RunWriter::create(&path, &header()).unwrap();
+    let writer = RunWriter::create(&path, &header(), &session(1)).unwrap();
     // Before any row there is no WAL yet, and the file says that it may have one.
     std::fs::copy(&path, folder.path().join("alone.kdyno")).unwrap();
-    common::write_run(&writer).unwrap();
+    common::write_session(&writer).unwrap();
     wait_for("the commit", || RunFile::open(&path).ok().filter(|file| !file.caveats().unwrap().is_empty()));
     on_a_small_disk(
         "child_reads_from_a_read_only_disk",

@@ -4,7 +4,6 @@
 
 mod common;
 
-use common::{TRIAL, header};
 use kdyno_store::{RunFile, RunWriter, StoreError, schema};
 use proptest::prelude::*;
 use std::path::{Path, PathBuf};
@@ -16,9 +15,7 @@ fn whole_run() -> &'static [u8] {
     BYTES.get_or_init(|| {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.kdyno");
-        let writer = RunWriter::create(&path, &header()).unwrap();
-        common::write_run(&writer).unwrap();
-        writer.finish(common::end()).unwrap();
+        common::write_run(&path).unwrap();
         std::fs::read(&path).unwrap()
     })
 }
@@ -38,16 +35,14 @@ fn open_error(bytes: &[u8]) -> StoreError {
 fn read_all(path: &Path) -> Result<(), StoreError> {
     let file = RunFile::open(path)?;
     file.header()?;
-    file.trials()?;
-    file.samples(TRIAL)?;
-    file.probes(TRIAL)?;
+    file.sessions()?;
+    for start in file.trials()? {
+        file.evidence(start.trial.id)?;
+    }
     file.events()?;
-    file.noise(TRIAL)?;
-    file.totals(TRIAL)?;
     file.logs()?;
     file.findings()?;
-    file.caveats()?;
-    file.end().map(|_| ())
+    file.caveats().map(|_| ())
 }
 
 /// The whole run after some SQL of a stranger.
@@ -97,15 +92,24 @@ fn a_contradiction_names_its_table() {
         ("DELETE FROM run", "it has no head"),
         ("UPDATE run SET run_id = 'zz'", "table run, row 1: a run id is no hexadecimal number"),
         ("UPDATE run SET plan_json = '{'", "table run, row 1: EOF"),
-        ("UPDATE stream SET role = 'sing'", "table stream, row 1: unknown name \"sing\""),
-        ("UPDATE sample SET grain = 9 WHERE sequence = 1", "table sample, row 2: unknown code 9"),
-        ("UPDATE sample SET worker = 70000", "table sample"),
+        (
+            "UPDATE stream SET role = 'sing'",
+            "table stream, row 1: unknown variant `sing`, expected `produce` or",
+        ),
+        ("UPDATE sample SET grain = 'day' WHERE sequence = 1", "table sample, row 2: unknown variant `day`"),
+        ("UPDATE sample SET worker = 70000 WHERE rowid = 1", "table sample"),
         ("UPDATE sample SET packed = x'00'", "table sample, row 1: a packed column is cut off"),
         ("UPDATE sample SET packed = x'0700000000'", "unknown form 7"),
         ("UPDATE sample SET packed = x'01ffffffff00'", "claims 4294967295 bytes"),
         ("UPDATE sample SET packed = x'010000ffff0300'", "another length than it claims"),
-        ("UPDATE finding SET value = NULL", "a finding's value contradicts its kind"),
-        ("UPDATE event SET trial = -1", "a trial's key is out of range"),
+        ("UPDATE finding SET estimate = NULL", "a finding's value contradicts its kind"),
+        ("UPDATE finding SET scope = 'case'", "a scope's numbers contradict its kind"),
+        ("UPDATE finding SET scope = 'life'", "table finding, row 1: unknown variant `life`"),
+        ("UPDATE event SET trial = -1", "table event"),
+        ("UPDATE event SET subject = 'the cat'", "`the cat` is no subject"),
+        ("UPDATE trial SET place = NULL", "a trial has half a place in a pair"),
+        ("UPDATE trial SET session = 7", "the session of trial 1 is missing"),
+        ("UPDATE session SET detail = NULL", "table session"),
         ("UPDATE caveat SET caveat_json = '{\"kind\":\"gossip\"}'", "unknown variant `gossip`"),
     ] {
         let said = said(sql);
@@ -122,6 +126,16 @@ fn nothing_of_a_foreign_schema_is_executed() {
          SELECT NULL AS trial, x AS at_unix_ns, NULL AS at_ns, 'k' AS kind, 's' AS subject, 'd' AS detail FROM n",
     );
     assert!(open_error(&bytes).to_string().contains("the table event is missing"));
+}
+
+#[test]
+fn resuming_executes_nothing_of_a_foreign_schema() {
+    let bytes =
+        after("CREATE TRIGGER wipe AFTER INSERT ON session BEGIN DELETE FROM trial; DELETE FROM sample; END");
+    with_file(&bytes, |path| {
+        RunWriter::resume(path, &common::session(3)).unwrap().finish(common::end()).unwrap();
+        assert_eq!(RunFile::open(path).unwrap().evidence(common::TRIAL).unwrap(), common::evidence());
+    });
 }
 
 #[test]
@@ -190,7 +204,7 @@ fn left_over() -> &'static (Vec<u8>, Vec<u8>) {
         with_file(whole_run(), |path| {
             let connection = rusqlite::Connection::open(path).unwrap();
             connection
-                .execute_batch("PRAGMA journal_mode = WAL; UPDATE log SET subject = 'x'; DELETE FROM run_end")
+                .execute_batch("PRAGMA journal_mode = WAL; UPDATE log SET subject = 'x'; UPDATE session SET status = NULL")
                 .unwrap();
             let read = |path: &Path| std::fs::read(path).unwrap();
             (read(path), read(&path.with_extension("kdyno-wal")))

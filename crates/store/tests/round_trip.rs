@@ -1,15 +1,20 @@
-//! What is written comes back, and a finished run is one file.
+//! What is written comes back, also while the run goes on, and a finished run is one file.
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
 mod common;
 
-use common::{TRIAL, header, sample, trial_start};
-use kdyno_model::finding::Value;
-use kdyno_model::plan::TrialRef;
-use kdyno_model::sample::ProbeReading;
+use common::{LATER_TRIAL, STREAMS, TRIAL, header, sample, session, trial_start};
+use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::finding::{Interval, IntervalMethod, NotResolvable, Scope, Value};
+use kdyno_model::metric::Unit;
+use kdyno_model::plan::{AttachedPlan, Caps, SystemPlan};
+use kdyno_model::run::TrialStart;
+use kdyno_model::secret::SecretRef;
+use kdyno_model::trial::TrialId;
 use kdyno_store::{RunFile, RunWriter, StoreError};
 use std::path::Path;
+use std::sync::mpsc::channel;
 
 fn names(folder: &Path) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(folder)
@@ -20,72 +25,185 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Everything that [`common::write_run`] writes.
-fn assert_whole(file: &RunFile) {
-    assert_eq!(file.header().unwrap(), header());
-    assert_eq!(file.trials().unwrap(), [trial_start()]);
-    assert_eq!(file.samples(TRIAL).unwrap(), [sample(0), sample(1), sample(2)]);
-    let probes: Vec<ProbeReading> = (0..3).flat_map(common::readings).collect();
-    assert_eq!(file.probes(TRIAL).unwrap(), probes);
-    let events = file.events().unwrap();
-    assert_eq!(events[0], (Some(TRIAL), common::event("it was killed")));
-    assert_eq!((events[1].0, events[1].1.at_ns), (None, None));
-    assert_eq!(file.noise(TRIAL).unwrap(), [common::noise()]);
-    assert_eq!(file.totals(TRIAL).unwrap(), [common::totals()]);
-    assert_eq!(file.logs().unwrap(), [("broker-0".to_owned(), "java.lang.OutOfMemoryError".to_owned())]);
-    assert_eq!(file.findings().unwrap(), common::findings());
-    assert_eq!(file.caveats().unwrap(), common::caveats());
-}
-
 #[test]
 fn a_finished_run_comes_back_from_one_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run #1?%.kdyno");
-    let writer = RunWriter::create(&path, &header()).unwrap();
-    common::write_run(&writer).unwrap();
-    writer.finish(common::end()).unwrap();
+    common::write_run(&path).unwrap();
     assert_eq!(names(folder.path()), ["run #1?%.kdyno"]);
     let before = std::fs::read(&path).unwrap();
     let file = RunFile::open(&path).unwrap();
-    assert_whole(&file);
-    assert_eq!(file.end().unwrap(), Some(common::end()));
+    common::assert_run(&file).unwrap();
     assert!(!file.is_live());
     drop(file);
     assert_eq!(std::fs::read(&path).unwrap(), before, "reading must not change a finished run");
 }
 
 #[test]
+fn evidence_is_the_same_while_the_run_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.kdyno");
+    let writer = RunWriter::create(&path, &header(), &session(1)).unwrap();
+    let early = StoreError::NoTrial { path: path.clone(), trial: TRIAL };
+    assert_eq!(writer.evidence(TRIAL).unwrap_err(), early);
+    common::write_session(&writer).unwrap();
+    assert_eq!(writer.evidence(TRIAL).unwrap(), common::evidence());
+    // Committed: somebody else sees it as well.
+    assert_eq!(RunFile::open(&path).unwrap().evidence(TRIAL).unwrap(), common::evidence());
+    writer.finish(common::end()).unwrap();
+    assert_eq!(RunFile::open(&path).unwrap().evidence(TRIAL).unwrap(), common::evidence());
+}
+
+fn recent(writer: &RunWriter, trial: TrialId, from_second: u32) -> Option<TrialEvidence> {
+    let (reply, answer) = channel();
+    writer.recent(trial, from_second, Box::new(move |found| reply.send(found).unwrap())).unwrap();
+    answer.recv().ok()
+}
+
+#[test]
+fn recent_rows_are_those_of_one_second_from_a_second_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let writer = RunWriter::create(&folder.path().join("run.kdyno"), &header(), &session(1)).unwrap();
+    assert_eq!(recent(&writer, TRIAL, 0), None, "it has not started");
+    common::write_session(&writer).unwrap();
+    let found = recent(&writer, TRIAL, 2).unwrap();
+    let mut rows: Vec<_> = found.samples.iter().map(|row| (row.id, row.written_second)).collect();
+    rows.sort_unstable();
+    let wanted = STREAMS.map(|stream| [(stream, 2), (stream, 3)]).concat();
+    assert_eq!(rows, wanted, "not the whole phase's, which were written in second 4");
+    assert_eq!(found.probes, common::readings(2));
+    assert_eq!((found.start, found.session), (trial_start(), session(1)));
+    assert_eq!(found.phases, common::phases());
+    assert!(found.totals.is_empty() && found.events.is_empty() && found.noise.is_empty());
+}
+
+#[test]
+fn the_phases_are_those_that_were_said_last() {
+    let folder = tempfile::tempdir().unwrap();
+    let writer = RunWriter::create(&folder.path().join("run.kdyno"), &header(), &session(1)).unwrap();
+    writer.trial_started(&trial_start()).unwrap();
+    for spans in [common::warmup_without_end(), common::phases(), Vec::new()] {
+        writer.phases(TRIAL, &spans).unwrap();
+        assert_eq!(writer.evidence(TRIAL).unwrap().phases, spans);
+    }
+}
+
+#[test]
 fn a_sample_that_arrives_twice_counts_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.kdyno");
-    let writer = RunWriter::create(&path, &header()).unwrap();
+    let writer = RunWriter::create(&path, &header(), &session(1)).unwrap();
     writer.trial_started(&trial_start()).unwrap();
     for sequence in [0, 1, 0, 1, 2] {
         writer.sample(TRIAL, sample(sequence)).unwrap();
     }
-    let other = TrialRef { case: 0, repeat: 1 };
-    writer.sample(other, sample(0)).unwrap();
-    writer.finish(common::end()).unwrap();
-    let file = RunFile::open(&path).unwrap();
-    assert_eq!(file.samples(TRIAL).unwrap(), [sample(0), sample(1), sample(2)]);
-    assert_eq!(file.samples(other).unwrap(), [sample(0)]);
+    writer.trial_started(&TrialStart { session: 1, ..common::later_trial() }).unwrap();
+    writer.sample(LATER_TRIAL, sample(0)).unwrap();
+    assert_eq!(writer.evidence(TRIAL).unwrap().samples, [sample(0), sample(1), sample(2)]);
+    assert_eq!(writer.evidence(LATER_TRIAL).unwrap().samples, [sample(0)]);
 }
 
 #[test]
-fn later_findings_of_a_trial_replace_earlier_ones() {
+fn a_second_worker_overwrites_nothing_of_the_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let writer = RunWriter::create(&folder.path().join("run.kdyno"), &header(), &session(1)).unwrap();
+    writer.trial_started(&trial_start()).unwrap();
+    // Same stream number, same sequence number, same trial.
+    for stream in STREAMS {
+        writer.sample(TRIAL, common::sample_of(stream, 0)).unwrap();
+    }
+    for totals in common::totals() {
+        writer.totals(TRIAL, vec![totals]).unwrap();
+    }
+    let found = writer.evidence(TRIAL).unwrap();
+    assert_eq!(found.samples, STREAMS.map(|stream| common::sample_of(stream, 0)));
+    assert_eq!(found.totals, common::totals());
+    assert_ne!(found.totals[0].clients, found.totals[1].clients);
+}
+
+#[test]
+fn later_findings_replace_earlier_ones_of_their_scope_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.kdyno");
-    let writer = RunWriter::create(&path, &header()).unwrap();
+    let writer = RunWriter::create(&path, &header(), &session(1)).unwrap();
     writer.findings(&common::findings(), &common::caveats()).unwrap();
-    let mut corrected = common::findings();
-    corrected.truncate(1);
-    corrected[0].value = Value::Is(f64::NAN);
+    let scopes = [Scope::Trial(TRIAL), Scope::Pair { case: 0, pair: 1 }, Scope::Run];
+    let corrected =
+        scopes.map(|scope| common::finding(scope, "acked_per_s", Unit::RecordsPerS, Value::Is(1.0)));
     writer.findings(&corrected, &[]).unwrap();
     writer.finish(common::end()).unwrap();
     let file = RunFile::open(&path).unwrap();
-    corrected[0].value = Value::None;
-    assert_eq!(file.findings().unwrap(), corrected);
-    assert_eq!(file.caveats().unwrap(), []);
+    let others = common::findings().into_iter().filter(|finding| !scopes.contains(&finding.scope));
+    assert_eq!(file.findings().unwrap(), others.chain(corrected).collect::<Vec<_>>());
+    assert_eq!(file.caveats().unwrap(), [], "all of them were of the trial and the run");
+}
+
+#[test]
+fn a_number_that_is_none_comes_back_as_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.kdyno");
+    let writer = RunWriter::create(&path, &header(), &session(1)).unwrap();
+    let mut finding = common::finding(Scope::Case(0), "x", Unit::Ratio, Value::Is(f64::NAN));
+    finding.range = Some((Value::Is(f64::NEG_INFINITY), Value::AtLeast(2.0)));
+    let method = IntervalMethod::OrderStatistics;
+    finding.interval = Interval::Bounds { low: 0.0, high: f64::INFINITY, level: 0.95, method };
+    writer.findings(&[finding.clone()], &[]).unwrap();
+    writer.finish(common::end()).unwrap();
+    finding.estimate = Value::None;
+    finding.range = Some((Value::None, Value::AtLeast(2.0)));
+    finding.interval = Interval::NotResolvable(NotResolvable::NoValue);
+    assert_eq!(RunFile::open(&path).unwrap().findings().unwrap(), [finding]);
+}
+
+/// A plan on an attached cluster.
+fn attached() -> SystemPlan {
+    SystemPlan::Attached(AttachedPlan {
+        target: "staging".into(),
+        bootstrap: vec!["b1.corp.example:9092".into()],
+        cluster_id: "abc".into(),
+        prefix: "kdyno-".into(),
+        caps: Caps {
+            produce_bytes_per_s: None,
+            connections: None,
+            partitions: None,
+            disk_bytes: None,
+            time_ns: None,
+        },
+        allow: Vec::new(),
+        facts: Default::default(),
+    })
+}
+
+#[test]
+fn addresses_of_an_attached_cluster_and_places_of_secrets_are_never_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.kdyno");
+    let mut header = header();
+    header.plan.cases[0].system = attached();
+    let mut start = trial_start();
+    start.trial.effective.system = attached();
+    start.trial.effective.secrets = [
+        ("pw".to_owned(), SecretRef::File("secrets/b1.corp/pw".into())),
+        ("key".to_owned(), SecretRef::Exec(vec!["pass".to_owned(), "b1.corp".to_owned()])),
+        ("made".to_owned(), SecretRef::Made),
+    ]
+    .into();
+    header.plan.cases[0].secrets = start.trial.effective.secrets.clone();
+    let writer = RunWriter::create(&path, &header, &session(1)).unwrap();
+    writer.trial_started(&start).unwrap();
+    let effective = writer.evidence(TRIAL).unwrap().start.trial.effective;
+    assert_eq!(effective.secrets["made"], SecretRef::Made);
+    assert_eq!(effective.secrets["pw"], SecretRef::File("redacted".into()));
+    let SystemPlan::Attached(kept) = effective.system else {
+        panic!("another system");
+    };
+    assert_eq!((kept.target.as_str(), kept.bootstrap), ("staging", vec!["redacted".to_owned()]));
+    for name in ["run.kdyno", "run.kdyno-wal"] {
+        let bytes = std::fs::read(folder.path().join(name)).unwrap();
+        assert!(!bytes.windows(7).any(|window| window == b"b1.corp"), "{name}");
+    }
+    drop(writer);
+    assert_eq!(kdyno_store::list(folder.path()).unwrap().runs[0].target.as_deref(), Some("staging"));
 }
 
 #[test]
@@ -93,7 +211,7 @@ fn an_existing_file_is_never_touched() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.kdyno");
     std::fs::write(&path, "mine").unwrap();
-    let error = RunWriter::create(&path, &header()).unwrap_err();
+    let error = RunWriter::create(&path, &header(), &session(1)).unwrap_err();
     assert!(matches!(error, StoreError::Exists { .. }), "{error}");
     assert_eq!(std::fs::read(&path).unwrap(), b"mine");
 }
@@ -101,32 +219,46 @@ fn an_existing_file_is_never_touched() {
 #[test]
 fn a_missing_folder_is_named() {
     let folder = tempfile::tempdir().unwrap();
-    let error = RunWriter::create(&folder.path().join("none/run.kdyno"), &header()).unwrap_err();
+    let path = folder.path().join("none/run.kdyno");
+    let error = RunWriter::create(&path, &header(), &session(1)).unwrap_err();
     assert!(error.to_string().contains("none/run.kdyno"), "{error}");
     assert!(matches!(error, StoreError::Write { .. }));
+}
+
+#[test]
+fn a_run_that_cannot_begin_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.kdyno");
+    let error = RunWriter::create(&path, &header(), &session(2)).unwrap_err();
+    assert_eq!(error, StoreError::SessionNumber { path, last: 0, number: 2 });
+    assert_eq!(names(folder.path()), [""; 0]);
 }
 
 #[test]
 fn a_writer_that_is_dropped_leaves_a_whole_file_without_an_end() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.kdyno");
-    let writer = RunWriter::create(&path, &header()).unwrap();
-    common::write_run(&writer).unwrap();
+    let writer = RunWriter::create(&path, &header(), &session(1)).unwrap();
+    common::write_session(&writer).unwrap();
     drop(writer);
     assert_eq!(names(folder.path()), ["run.kdyno"]);
     let file = RunFile::open(&path).unwrap();
-    assert_whole(&file);
-    assert_eq!(file.end().unwrap(), None);
+    common::assert_session(&file).unwrap();
+    assert_eq!(file.sessions().unwrap(), [(session(1), None)]);
 }
 
 #[test]
 fn a_run_is_live_from_its_head_on() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new.kdyno");
-    let writer = RunWriter::create(&path, &header()).unwrap();
+    let writer = RunWriter::create(&path, &header(), &session(1)).unwrap();
     for _ in 0..2 {
         assert!(kdyno_store::list(folder.path()).unwrap().runs[0].live, "nothing but the head is there yet");
     }
+    drop(writer);
+    assert!(!kdyno_store::list(folder.path()).unwrap().runs[0].live);
+    let writer = RunWriter::resume(&path, &session(2)).unwrap();
+    assert!(kdyno_store::list(folder.path()).unwrap().runs[0].live, "nothing but the session is there yet");
     drop(writer);
     assert!(!kdyno_store::list(folder.path()).unwrap().runs[0].live);
 }
@@ -136,11 +268,12 @@ fn a_folder_lists_its_runs_by_age_and_names_what_it_cannot_read() {
     let folder = tempfile::tempdir().unwrap();
     for (name, started_unix_ns) in [("b", 1), ("a", 2)] {
         let path = folder.path().join(format!("{name}.kdyno"));
-        let head = kdyno_store::RunHeader { started_unix_ns, ..header() };
-        let writer = RunWriter::create(&path, &head).unwrap();
+        let first = kdyno_model::run::Session { started_unix_ns, ..session(1) };
+        let writer = RunWriter::create(&path, &header(), &first).unwrap();
         writer.trial_started(&trial_start()).unwrap();
         if name == "a" {
-            writer.finish(common::end()).unwrap();
+            writer.finish(common::interrupted()).unwrap();
+            RunWriter::resume(&path, &session(2)).unwrap().finish(common::end()).unwrap();
         }
     }
     std::fs::write(folder.path().join("c.kdyno"), "nothing").unwrap();
@@ -148,11 +281,13 @@ fn a_folder_lists_its_runs_by_age_and_names_what_it_cannot_read() {
     let found = kdyno_store::list(folder.path()).unwrap();
     let stems: Vec<_> = found.runs.iter().map(|run| run.path.file_stem().unwrap().to_owned()).collect();
     assert_eq!(stems, ["b", "a"]);
-    assert_eq!(found.runs[0].end, None);
-    assert_eq!(found.runs[1].end, Some(common::end()));
-    assert_eq!((found.runs[1].trials_planned, found.runs[1].trials_started), (1, 1));
-    assert_eq!((found.runs[1].scenario.as_str(), found.runs[1].profile.as_str()), ("fixture", "laptop"));
-    assert_eq!(found.runs[1].run_id, header().run_id);
+    let [cut_off, resumed] = &found.runs[..] else { panic!("two runs") };
+    assert_eq!((cut_off.sessions, &cut_off.end), (1, &None));
+    assert_eq!((resumed.sessions, &resumed.end), (2, &Some(common::end())));
+    assert_eq!((resumed.started_unix_ns, resumed.trials_planned, resumed.trials_started), (2, Some(2), 1));
+    assert_eq!((resumed.scenario.as_str(), resumed.profile.as_str()), ("fixture", "laptop"));
+    assert_eq!((&resumed.target, &resumed.changed), (&None, &header().plan.changed));
+    assert_eq!(resumed.run_id, header().run_id);
     assert_eq!(found.unreadable.len(), 1);
     assert!(matches!(found.unreadable[0].1, StoreError::NotARunFile { .. }));
     assert!(kdyno_store::list(&folder.path().join("none")).unwrap().runs.is_empty());

@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{TRIAL, header};
+use common::{STREAMS, TRIAL, header, session};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 use kdyno_model::sample::{Counts, Grain, LATENCY_NS_MAX, LATENCY_NS_MIN, Phase, Sample, Timing};
@@ -53,8 +53,7 @@ impl Rows {
 
     fn row(&mut self, grain: Grain, second: u32, timings: &[Timing]) -> Sample {
         let mut row = Sample {
-            worker: 0,
-            stream: 0,
+            id: STREAMS[0],
             sequence: self.sequence,
             grain,
             phase: Phase::Measure,
@@ -84,9 +83,9 @@ fn stream_hour_bytes(sigma: f64) -> f64 {
     let path = folder.path().join("run.kdyno");
     let bytes = |path: &std::path::Path| std::fs::metadata(path).unwrap().len() as f64;
     let empty = folder.path().join("empty.kdyno");
-    RunWriter::create(&empty, &header()).unwrap().finish(common::end()).unwrap();
+    RunWriter::create(&empty, &header(), &session(1)).unwrap().finish(common::end()).unwrap();
 
-    let writer = RunWriter::create(&path, &header()).unwrap();
+    let writer = RunWriter::create(&path, &header(), &session(1)).unwrap();
     writer.trial_started(&common::trial_start()).unwrap();
     let mut rows = Rows { random: rand_pcg::Pcg64::seed_from_u64(7), sequence: 0, sigma };
     for second in 0..SECONDS {

@@ -4,7 +4,6 @@
 //! What a plan alone can tell (rates, bytes, time, partitions in all) is checked when it is made. Here comes what needs
 //! the cluster's answer. Nothing is written: connecting and metadata are all that is sent.
 
-use crate::clean;
 use crate::error::TestbedError;
 use kdyno_kafka::admin::{Admin, AdminError, ClusterInfo};
 use kdyno_model::address::PREFIX_CHARS_MAX;
@@ -18,6 +17,8 @@ use std::time::Duration;
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(15);
 /// Longest name of a topic in Kafka.
 const TOPIC_NAME_CHARACTERS_MAX: usize = 249;
+/// Digits of a run id in a topic's name.
+const RUN_ID_DIGITS: usize = 16;
 
 /// A cluster that answered with the right id.
 #[derive(Debug)]
@@ -39,7 +40,7 @@ impl Attached {
     pub fn check(plan: &AttachedPlan) -> Result<Self, TestbedError> {
         let (mut admin, cluster) = connect(plan)?;
         let topics = admin.topics(None).map_err(|e| failed(&plan.target, &e))?;
-        let ours = topics.iter().filter(|topic| clean::run_id_of(&plan.prefix, &topic.name).is_some());
+        let ours = topics.iter().filter(|topic| run_id_of(&plan.prefix, &topic.name).is_some());
         Ok(Self {
             target: plan.target.clone(),
             declared: plan.facts.clone(),
@@ -168,6 +169,17 @@ fn check_prefix(plan: &AttachedPlan) -> Result<(), TestbedError> {
     })
 }
 
+/// The run id in a topic's name of the form `PREFIX RUN-ID - NAME`; `None` for every other name. Only topics with a
+/// run id are ever deleted.
+#[must_use]
+pub fn run_id_of(prefix: &str, topic: &str) -> Option<u64> {
+    let (digits, rest) = topic.strip_prefix(prefix)?.split_at_checked(RUN_ID_DIGITS)?;
+    let ours = digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+        && rest.len() > 1
+        && rest.starts_with('-');
+    ours.then(|| u64::from_str_radix(digits, 16).ok()).flatten()
+}
+
 pub(crate) fn failed(target: &str, error: &AdminError) -> TestbedError {
     TestbedError::Attach { message: format!("target {target}: {error}"), hint: None }
 }
@@ -177,6 +189,7 @@ pub(crate) mod tests {
     use super::*;
     use kdyno_kafka::admin::BrokerInfo;
     use kdyno_model::plan::{Caps, PhasesPlan, TopicPlan};
+    use proptest::prelude::*;
 
     pub(crate) fn plan(prefix: &str) -> AttachedPlan {
         AttachedPlan {
@@ -224,6 +237,8 @@ pub(crate) mod tests {
             )]),
             load: BTreeMap::new(),
             phases: PhasesPlan { warmup_ns: 0, measure_ns: 1, drain_ns: 0 },
+            workers: Vec::new(),
+            secrets: BTreeMap::new(),
         }
     }
 
@@ -264,5 +279,34 @@ pub(crate) mod tests {
         assert!(!attached().facts().contains_key(cluster_fact::ON_THIS_HOST));
         let here = Attached { on_this_host: true, ..attached() };
         assert_eq!(here.facts()[cluster_fact::ON_THIS_HOST], "yes");
+    }
+
+    #[test]
+    fn only_names_with_prefix_and_run_id_are_ours() {
+        assert_eq!(run_id_of("kdyno-", "kdyno-00000000000000ab-perf-0"), Some(0xab));
+        for name in [
+            "kdyno-perf",
+            "kdyno-00000000000000AB-perf",
+            "kdyno-00000000000000ab",
+            "kdyno-00000000000000ab-",
+            "kdyno-00000000000000abc-perf",
+            "kdyno-0000000000000+ab-perf",
+            "xkdyno-00000000000000ab-perf",
+            "__consumer_offsets",
+        ] {
+            assert_eq!(run_id_of("kdyno-", name), None, "{name}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn names_made_by_runs_are_found_again(run: u64, name in "[a-zA-Z0-9._-]{1,30}") {
+            prop_assert_eq!(run_id_of("p-", &format!("p-{run:016x}-{name}")), Some(run));
+        }
+
+        #[test]
+        fn no_name_makes_it_panic(prefix in "\\PC{0,5}", name in "\\PC{0,40}") {
+            let _ = run_id_of(&prefix, &name);
+        }
     }
 }

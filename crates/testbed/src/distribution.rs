@@ -4,8 +4,8 @@ use crate::download;
 use crate::environment::Environment;
 use crate::error::TestbedError;
 use crate::java::{self, Java};
-use crate::version::{LogBackend, Version};
 use kdyno_model::plan::KafkaSource;
+use kdyno_model::version::{LogBackend, Version};
 use std::path::{Path, PathBuf};
 
 /// Kafka, ready to be launched.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 pub struct Environment {
     /// Downloaded Kafka releases live under here (`$XDG_CACHE_HOME/kdyno`).
     pub cache_dir: PathBuf,
-    /// Records of standing clusters live under here (`$XDG_STATE_HOME/kdyno`).
+    /// Records of running clusters live under here (`$XDG_STATE_HOME/kdyno`).
     pub state_dir: PathBuf,
     /// `JAVA_HOME`, when set.
     pub java_home: Option<PathBuf>,

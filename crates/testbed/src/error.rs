@@ -1,5 +1,6 @@
 //! What can go wrong with the system under test, one variant per thing a user can do about it.
 
+use kdyno_model::version::VersionError;
 use std::path::{Path, PathBuf};
 
 /// A failure of the testbed. The message says what failed, what was tried and why; [`Self::hint`] what to do.
@@ -80,7 +81,7 @@ pub enum TestbedError {
         /// What to do.
         hint: String,
     },
-    /// A standing cluster's record is missing, taken or unreadable.
+    /// A running cluster's record is missing, taken or unreadable.
     #[error("{message}")]
     Registry {
         /// What failed.
@@ -106,6 +107,12 @@ pub enum TestbedError {
         /// The system's reason.
         source: std::io::Error,
     },
+}
+
+impl From<VersionError> for TestbedError {
+    fn from(VersionError { message, hint, .. }: VersionError) -> Self {
+        Self::Version { message, hint }
+    }
 }
 
 impl TestbedError {

@@ -1,5 +1,6 @@
 //! Facts about the host that a reader of a result needs: processor, memory, kernel, disk, and what disturbs timing.
 
+use crate::error::TestbedError;
 use crate::probe::parse;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,10 +11,35 @@ pub fn processors() -> u32 {
     std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX))
 }
 
+/// The kernel's random id of this boot; empty where it has none.
+#[must_use]
+pub fn boot_id() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/random/boot_id")
+        .map(|id| id.trim().to_owned())
+        .unwrap_or_default()
+}
+
 /// Memory that programs could take without others being swapped out, bytes; `None` where the kernel does not say.
 #[must_use]
 pub fn memory_available_bytes() -> Option<u64> {
     parse::field(&parse::read("/proc/meminfo")?, "MemAvailable:").map(|kib| kib.saturating_mul(1024))
+}
+
+/// Bytes that an unprivileged program may still write below the folder, which need not exist yet.
+///
+/// # Errors
+/// No part of the path can be looked at.
+pub fn free_bytes(folder: &Path) -> Result<u64, TestbedError> {
+    let existing = existing(folder);
+    let stat =
+        rustix::fs::statvfs(existing).map_err(|e| TestbedError::io("cannot look at", existing, e.into()))?;
+    Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+/// The folder itself or the nearest one above it that is there.
+pub(crate) fn existing(folder: &Path) -> &Path {
+    let existing = folder.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
+    if existing.as_os_str().is_empty() { Path::new(".") } else { existing }
 }
 
 /// All facts; `folder` is where the brokers' logs will lie. A fact that this host does not tell is left out. No fact

@@ -2,7 +2,7 @@
 
 use crate::environment::{Environment, is_executable};
 use crate::error::TestbedError;
-use crate::version::Version;
+use kdyno_model::version::Version;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 

@@ -4,6 +4,8 @@
 //! The way of a local cluster: [`distribution`] finds Kafka and a Java for it, [`cluster`] lays it out and writes its
 //! files, [`guard`] owns its processes, [`registry`] keeps those that stand on their own.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
 pub mod attach;
 pub mod clean;
 pub mod cluster;
@@ -11,6 +13,7 @@ pub mod distribution;
 mod download;
 pub mod environment;
 pub mod error;
+mod folder;
 pub mod guard;
 pub mod host;
 pub mod java;
@@ -21,9 +24,9 @@ pub mod preflight;
 pub mod probe;
 pub mod process;
 pub mod registry;
+pub mod secret_file;
 mod storage_tool;
 mod tail;
-pub mod version;
 
 pub use cluster::{LocalCluster, StartOptions};
 pub use environment::Environment;

@@ -3,29 +3,13 @@
 use crate::cluster::Retention;
 use crate::environment::Environment;
 use crate::error::TestbedError;
+use crate::host::{existing, free_bytes};
 use kdyno_model::plan::{ClusterPlan, Mode, Storage};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Left free on every disk: a file system that is nearly full slows down before it fails.
 const RESERVE_BYTES: u64 = 1 << 30;
-
-/// Bytes that an unprivileged program may still write below the folder, which need not exist yet.
-///
-/// # Errors
-/// No part of the path can be looked at.
-pub fn free_bytes(folder: &Path) -> Result<u64, TestbedError> {
-    let existing = existing(folder);
-    let stat =
-        rustix::fs::statvfs(existing).map_err(|e| TestbedError::io("cannot look at", existing, e.into()))?;
-    Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
-}
-
-/// The folder itself or the nearest one above it that is there.
-fn existing(folder: &Path) -> &Path {
-    let existing = folder.ancestors().find(|path| path.exists()).unwrap_or(Path::new("."));
-    if existing.as_os_str().is_empty() { Path::new(".") } else { existing }
-}
 
 /// Checks that files can be made in the folder, or it can be made itself. Makes nothing.
 ///
@@ -59,15 +43,20 @@ pub fn heap_bytes(cluster: &ClusterPlan) -> u64 {
     cluster.heap_bytes.saturating_mul(processes)
 }
 
+/// A size in words.
+fn shown(bytes: u64) -> String {
+    kdyno_model::units::bytes(bytes as f64)
+}
+
 /// Says that heaps of `heap_bytes` do not fit into `available_bytes` of memory; `None` when they do.
 #[must_use]
 pub fn memory_doubt(heap_bytes: u64, available_bytes: u64) -> Option<String> {
     (heap_bytes > available_bytes).then(|| {
         format!(
-            "the heaps of all brokers are {} MB, but this host has {} MB of memory free: brokers may fail to start \
+            "the heaps of all brokers are {}, but this host has {} of memory free: brokers may fail to start \
              or be swapped out; lower `limits.heap` or the number of brokers",
-            heap_bytes / 1_000_000,
-            available_bytes / 1_000_000
+            shown(heap_bytes),
+            shown(available_bytes)
         )
     })
 }
@@ -93,11 +82,11 @@ pub fn check_room(folders: &[PathBuf], write_bytes: u64) -> Result<(), TestbedEr
         if each.saturating_add(RESERVE_BYTES) > free {
             return Err(TestbedError::Disk {
                 message: format!(
-                    "the run would write {} MB to {}, which has {} MB free ({} MB stay reserved)",
-                    each / 1_000_000,
+                    "the run would write {} to {}, which has {} free ({} stay reserved)",
+                    shown(each),
                     folder.display(),
-                    free / 1_000_000,
-                    RESERVE_BYTES / 1_000_000
+                    shown(free),
+                    shown(RESERVE_BYTES)
                 ),
                 hint:
                     "shorten the run, lower the rate or the replicas, or let the logs lie elsewhere (storage)"
@@ -134,13 +123,13 @@ pub fn check_retained(folders: &[PathBuf], partition_replicas: u64, bytes: u64) 
         if each.saturating_add(RESERVE_BYTES) > free {
             return Err(TestbedError::Disk {
                 message: format!(
-                    "with the least retention {partition_replicas} replicas of partitions take up to {} MB each, so \
-                     {} MB may come to lie in {}, which has {} MB free ({} MB stay reserved)",
-                    bytes / partition_replicas.max(1) / 1_000_000,
-                    each / 1_000_000,
+                    "with the least retention {partition_replicas} replicas of partitions take up to {} each, so \
+                     {} may come to lie in {}, which has {} free ({} stay reserved)",
+                    shown(bytes / partition_replicas.max(1)),
+                    shown(each),
                     folder.display(),
-                    free / 1_000_000,
-                    RESERVE_BYTES / 1_000_000,
+                    shown(free),
+                    shown(RESERVE_BYTES),
                 ),
                 hint: "use fewer partitions or replicas, set `log.retention.bytes` lower, or let the logs lie elsewhere"
                     .to_string(),
@@ -186,8 +175,9 @@ mod tests {
         assert_eq!(least_replica_bytes(&cluster, &topic), 80 << 20);
         let replicas = free_bytes(temp.path()).expect("free") / (80 << 20) + 1;
         let error = check_retained(&folders, replicas, replicas * (80 << 20)).expect_err("too many");
-        let words =
-            format!("with the least retention {replicas} replicas of partitions take up to 83 MB each, so ");
+        let words = format!(
+            "with the least retention {replicas} replicas of partitions take up to 80.0 MiB each, so "
+        );
         assert!(error.to_string().starts_with(&words), "{error}");
         assert!(check_retained(&folders, 1, 0).is_ok(), "these tests need more than the reserve");
         cluster.config.insert("log.retention.bytes".into(), "1048576".into());
@@ -207,9 +197,9 @@ mod tests {
         assert_eq!(heap_bytes(&cluster), 3_000_000_000);
         cluster.mode = Mode::KraftControllers { controllers: 2 };
         assert_eq!(heap_bytes(&cluster), 5_000_000_000);
-        assert_eq!(memory_doubt(5_000_000_000, 5_000_000_000), None);
-        let doubt = memory_doubt(5_000_000_000, 4_999_000_000).expect("too large");
-        assert!(doubt.contains("5000 MB") && doubt.contains("4999 MB"), "{doubt}");
+        assert_eq!(memory_doubt(5 << 30, 5 << 30), None);
+        let doubt = memory_doubt(5 << 30, 5000 << 20).expect("too large");
+        assert!(doubt.contains("5.00 GiB") && doubt.contains("4.88 GiB"), "{doubt}");
     }
 
     #[test]
@@ -218,7 +208,7 @@ mod tests {
         let folders = [temp.path().join("not/yet/there")];
         assert!(free_bytes(&folders[0]).expect("free") > 0);
         let error = check_room(&folders, u64::MAX).expect_err("no disk is that large");
-        assert!(error.to_string().contains("18446744073709 MB"), "{error}");
-        assert!(error.to_string().contains("MB free"), "{error}");
+        assert!(error.to_string().contains("16,777,216 TiB"), "{error}");
+        assert!(error.to_string().contains(" free ("), "{error}");
     }
 }

@@ -1,12 +1,14 @@
 //! Names a process so that its number cannot be mistaken for a later process's.
 
+use kdyno_model::event::Subject;
+use procfs::process::{Process, Stat};
 use serde::{Deserialize, Serialize};
 
 /// A process of the system under test.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessRef {
-    /// `broker-0`, `controller-3000`, `zookeeper-0`, `worker-0`, `kdyno`.
-    pub subject: String,
+    /// What it is.
+    pub subject: Subject,
     /// Its number.
     pub pid: u32,
 }
@@ -24,7 +26,7 @@ impl ProcessId {
     /// The process that has this number now; `None` when there is none.
     #[must_use]
     pub fn of(pid: u32) -> Option<Self> {
-        stat_field(pid, START_TICKS).map(|start_ticks| Self { pid, start_ticks })
+        stat(pid).map(|stat| Self { pid, start_ticks: stat.starttime })
     }
 
     /// This very process, which is surely there.
@@ -37,26 +39,31 @@ impl ProcessId {
     /// Whether it still runs (a zombie does not).
     #[must_use]
     pub fn is_alive(&self) -> bool {
-        Self::of(self.pid) == Some(*self) && !matches!(state(self.pid), None | Some('Z' | 'X'))
+        stat(self.pid)
+            .is_some_and(|stat| stat.starttime == self.start_ticks && !matches!(stat.state, 'Z' | 'X'))
     }
 }
 
-/// Fields of `/proc/PID/stat` after the program's name, counted from 0 (proc(5) counts from 1, name included:
-/// start time is its 22nd).
-const START_TICKS: usize = 19;
-
-/// The stat line after the name in parentheses, which may itself hold spaces and parentheses.
-fn stat(pid: u32) -> Option<String> {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    text.rsplit_once(')').map(|(_, rest)| rest.trim_start().to_string())
+/// User and system time of a process so far, seconds; those of a child that ended are final until it is collected.
+/// `None` when there is no such process.
+#[must_use]
+pub fn cpu_seconds(pid: u32) -> Option<(f64, f64)> {
+    stat(pid).map(|stat| seconds(&stat))
 }
 
-fn stat_field(pid: u32, index: usize) -> Option<u64> {
-    stat(pid)?.split_ascii_whitespace().nth(index)?.parse().ok()
+/// User and system time in the line of a process or a thread, seconds.
+pub(crate) fn seconds(stat: &Stat) -> (f64, f64) {
+    let ticks_per_s = procfs::ticks_per_second() as f64;
+    (stat.utime as f64 / ticks_per_s, stat.stime as f64 / ticks_per_s)
 }
 
-fn state(pid: u32) -> Option<char> {
-    stat(pid)?.chars().next()
+/// A process's folder in `/proc`; `None` when it is gone.
+pub(crate) fn of_pid(pid: u32) -> Option<Process> {
+    Process::new(i32::try_from(pid).ok()?).ok()
+}
+
+fn stat(pid: u32) -> Option<Stat> {
+    of_pid(pid)?.stat().ok()
 }
 
 #[cfg(test)]
@@ -74,8 +81,10 @@ mod tests {
             !ProcessId { start_ticks: id.start_ticks + 1, ..id }.is_alive(),
             "another start time is another process"
         );
+        assert!(cpu_seconds(child.id()).is_some_and(|(user, system)| user + system < 60.0));
         child.kill().expect("kill");
         child.wait().expect("wait");
         assert!(!id.is_alive());
+        assert_eq!(cpu_seconds(child.id()), None);
     }
 }

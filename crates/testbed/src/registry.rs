@@ -4,10 +4,11 @@
 //! no tidying to be right; stale ones are removed when they are met.
 
 use crate::cluster::{LocalCluster, StartOptions};
-use crate::download::create_folder;
 use crate::environment::Environment;
 use crate::error::TestbedError;
+use crate::folder::create_folder;
 use crate::process::{ProcessId, ProcessRef};
+use kdyno_model::event::Subject;
 use kdyno_model::plan::ClusterPlan;
 use rustix::process::{Pid, PidfdFlags, Signal};
 use serde::{Deserialize, Serialize};
@@ -16,16 +17,16 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// Longest name of a standing cluster; it becomes a file name.
+/// Longest name of a running cluster; it becomes a file name.
 const NAME_CHARACTERS_MAX: usize = 64;
 /// How long a guard may take to end its brokers when asked: twice the grace, and some.
 const DOWN_TIME_MAX: Duration = Duration::from_secs(30);
 /// Between looks for its end.
 const POLL: Duration = Duration::from_millis(20);
 
-/// A standing cluster.
+/// A running cluster.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Standing {
+pub struct RunningCluster {
     /// Its name.
     pub name: String,
     /// `host:port` of each broker.
@@ -37,17 +38,17 @@ pub struct Standing {
     /// Its processes.
     pub processes: Vec<ProcessRef>,
     /// Command lines of its processes.
-    pub command_lines: BTreeMap<String, Vec<String>>,
+    pub command_lines: BTreeMap<Subject, Vec<String>>,
     /// Its guard.
     pub guard: ProcessId,
     /// Its folder, removed with it.
     pub work_dir: PathBuf,
 }
 
-impl Standing {
-    /// Processes that are no longer there although the cluster stands.
+impl RunningCluster {
+    /// Processes that are no longer there although the cluster was not ended.
     #[must_use]
-    pub fn dead(&self) -> Vec<String> {
+    pub fn dead(&self) -> Vec<Subject> {
         let dead = |process: &&ProcessRef| ProcessId::of(process.pid).is_none();
         self.processes.iter().filter(dead).map(|process| process.subject.clone()).collect()
     }
@@ -76,7 +77,7 @@ fn paths(environment: &Environment, name: &str) -> Result<Paths, TestbedError> {
     Ok(Paths { record: file("json"), stop: file("stop"), lock: file("lock"), work: folder.join(name) })
 }
 
-/// The folder in which a standing cluster of that name lives, for the options of [`up`].
+/// The folder in which a running cluster of that name lives, for the options of [`up`].
 ///
 /// # Errors
 /// The name does not fit a file.
@@ -87,18 +88,18 @@ pub fn work_dir(environment: &Environment, name: &str) -> Result<PathBuf, Testbe
 /// Starts a cluster that outlives this process. Work folder, name and stop file of the options are set here.
 ///
 /// # Errors
-/// The name is taken by a cluster that stands, or the cluster does not start.
-pub fn up(name: &str, plan: &ClusterPlan, options: StartOptions<'_>) -> Result<Standing, TestbedError> {
+/// The name is taken by a cluster that is running, or the cluster does not start.
+pub fn up(name: &str, plan: &ClusterPlan, options: StartOptions<'_>) -> Result<RunningCluster, TestbedError> {
     let environment = options.environment;
     let paths = paths(environment, name)?;
     create_folder(&environment.state_dir.join("clusters"))?;
     let lock = File::create(&paths.lock).map_err(|e| TestbedError::io("cannot create", &paths.lock, e))?;
     lock.lock().map_err(|e| TestbedError::io("cannot lock", &paths.lock, e))?;
-    if let Some(standing) = read(&paths.record).filter(|standing| standing.guard.is_alive()) {
+    if let Some(running) = read(&paths.record).filter(|running| running.guard.is_alive()) {
         return Err(TestbedError::Registry {
-            message: format!("a cluster named {name} stands already, at {}", standing.bootstrap.join(",")),
+            message: format!("a cluster named {name} is running already, at {}", running.bootstrap.join(",")),
             hint: Some(format!(
-                "end it with `kdyno cluster down {name}`; `kdyno cluster up --name` starts another beside it"
+                "end it with `kdyno cluster down {name}`; `kdyno cluster up OTHER-NAME` starts another beside it"
             )),
         });
     }
@@ -118,7 +119,7 @@ pub fn up(name: &str, plan: &ClusterPlan, options: StartOptions<'_>) -> Result<S
         .guard_id()
         .ok_or_else(|| TestbedError::Guard("it ended as soon as the cluster was ready".to_string()))?;
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let standing = Standing {
+    let running = RunningCluster {
         name: name.to_string(),
         bootstrap: cluster.bootstrap(),
         facts: cluster.facts(),
@@ -128,17 +129,17 @@ pub fn up(name: &str, plan: &ClusterPlan, options: StartOptions<'_>) -> Result<S
         guard,
         work_dir: paths.work.clone(),
     };
-    let text = serde_json::to_string_pretty(&standing).map_err(|e| TestbedError::Guard(e.to_string()))?;
+    let text = serde_json::to_string_pretty(&running).map_err(|e| TestbedError::Guard(e.to_string()))?;
     std::fs::write(&paths.record, text).map_err(|e| TestbedError::io("cannot write", &paths.record, e))?;
     cluster.detach()?;
-    Ok(standing)
+    Ok(running)
 }
 
 /// All clusters that stand, by name. Records of those that do not are removed.
 ///
 /// # Errors
 /// The state folder cannot be read.
-pub fn list(environment: &Environment) -> Result<Vec<Standing>, TestbedError> {
+pub fn list(environment: &Environment) -> Result<Vec<RunningCluster>, TestbedError> {
     let folder = environment.state_dir.join("clusters");
     let entries = match folder.read_dir() {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -146,12 +147,12 @@ pub fn list(environment: &Environment) -> Result<Vec<Standing>, TestbedError> {
     };
     let mut list = Vec::new();
     for path in entries.filter_map(|entry| entry.ok().map(|entry| entry.path())) {
-        let Some(standing) = path.extension().filter(|end| *end == "json").and_then(|_| read(&path)) else {
+        let Some(running) = path.extension().filter(|end| *end == "json").and_then(|_| read(&path)) else {
             continue;
         };
-        if standing.guard.is_alive() {
-            list.push(standing);
-        } else if let Ok(paths) = paths(environment, &standing.name) {
+        if running.guard.is_alive() {
+            list.push(running);
+        } else if let Ok(paths) = paths(environment, &running.name) {
             forget(&paths);
         }
     }
@@ -159,38 +160,38 @@ pub fn list(environment: &Environment) -> Result<Vec<Standing>, TestbedError> {
     Ok(list)
 }
 
-/// The standing cluster of that name.
+/// The running cluster of that name.
 ///
 /// # Errors
 /// There is none; the message lists those there are.
-pub fn find(environment: &Environment, name: &str) -> Result<Standing, TestbedError> {
+pub fn find(environment: &Environment, name: &str) -> Result<RunningCluster, TestbedError> {
     let paths = paths(environment, name)?;
-    if let Some(standing) = read(&paths.record).filter(|standing| standing.guard.is_alive()) {
-        return Ok(standing);
+    if let Some(running) = read(&paths.record).filter(|running| running.guard.is_alive()) {
+        return Ok(running);
     }
-    let names: Vec<String> = list(environment)?.into_iter().map(|standing| standing.name).collect();
+    let names: Vec<String> = list(environment)?.into_iter().map(|running| running.name).collect();
     let hint = if names.is_empty() {
-        "none stands".to_string()
+        "none is running".to_string()
     } else {
         format!("these stand: {}", names.join(", "))
     };
-    Err(TestbedError::Registry { message: format!("no cluster named {name} stands"), hint: Some(hint) })
+    Err(TestbedError::Registry { message: format!("no cluster named {name} is running"), hint: Some(hint) })
 }
 
-/// Ends the standing cluster of that name and removes its data.
+/// Ends the running cluster of that name and removes its data.
 ///
 /// # Errors
 /// There is none, or it cannot be told.
 pub fn down(environment: &Environment, name: &str) -> Result<(), TestbedError> {
-    let standing = find(environment, name)?;
+    let running = find(environment, name)?;
     let paths = paths(environment, name)?;
     std::fs::write(&paths.stop, b"").map_err(|e| TestbedError::io("cannot write", &paths.stop, e))?;
     let deadline = Instant::now() + DOWN_TIME_MAX;
-    while standing.guard.is_alive() && Instant::now() < deadline {
+    while running.guard.is_alive() && Instant::now() < deadline {
         std::thread::sleep(POLL);
     }
-    if standing.guard.is_alive() {
-        kill(standing.guard);
+    if running.guard.is_alive() {
+        kill(running.guard);
     }
     forget(&paths);
     Ok(())
@@ -206,7 +207,7 @@ fn kill(guard: ProcessId) {
     }
 }
 
-fn read(record: &Path) -> Option<Standing> {
+fn read(record: &Path) -> Option<RunningCluster> {
     serde_json::from_str(&std::fs::read_to_string(record).ok()?).ok()
 }
 
@@ -222,8 +223,8 @@ fn forget(paths: &Paths) {
 mod tests {
     use super::*;
 
-    fn record(environment: &Environment, name: &str, guard: ProcessId) -> Standing {
-        let standing = Standing {
+    fn record(environment: &Environment, name: &str, guard: ProcessId) -> RunningCluster {
+        let running = RunningCluster {
             name: name.to_string(),
             bootstrap: vec!["127.0.0.1:1".to_string()],
             facts: BTreeMap::new(),
@@ -233,10 +234,10 @@ mod tests {
             guard,
             work_dir: work_dir(environment, name).expect("name"),
         };
-        std::fs::create_dir_all(&standing.work_dir).expect("folder");
-        let text = serde_json::to_string(&standing).expect("json");
+        std::fs::create_dir_all(&running.work_dir).expect("folder");
+        let text = serde_json::to_string(&running).expect("json");
         std::fs::write(paths(environment, name).expect("name").record, text).expect("record");
-        standing
+        running
     }
 
     #[test]

@@ -3,10 +3,10 @@
 //! The file it writes (`bootstrap.checkpoint`) holds no node or cluster id, so one copy per release serves every
 //! controller of every cluster, and no broker start waits for a second JVM. `meta.properties` we write ourselves.
 
-use crate::download::{create_folder, remove_folder};
 use crate::error::TestbedError;
+use crate::folder::{create_folder, remove_folder};
 use crate::java::Java;
-use crate::version::Version;
+use kdyno_model::version::Version;
 use std::path::Path;
 use std::process::{Command, Stdio};
 

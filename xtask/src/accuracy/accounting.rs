@@ -3,10 +3,10 @@
 
 use std::process::Command;
 
-use super::Row;
-use crate::bench::Bench;
+use super::row::Row;
 use crate::bench::load::Load;
 use crate::bench::process::{Background, words};
+use crate::bench::setup::Setup;
 
 const RATE_PER_S: u64 = 5_000;
 const SECONDS: u32 = 20;
@@ -15,7 +15,7 @@ const REQUEST_TIMEOUT_MS: &str = "300";
 const DELIVERY_TIMEOUT_MS: &str = "400";
 
 /// The test.
-pub fn run(bench: &Bench) -> anyhow::Result<Vec<Row>> {
+pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
     let load = |bootstrap: &str| {
         let further =
             ["--request-timeout-ms", REQUEST_TIMEOUT_MS, "--delivery-timeout-ms", DELIVERY_TIMEOUT_MS];

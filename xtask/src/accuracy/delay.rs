@@ -6,10 +6,10 @@ use std::process::Command;
 use anyhow::Context;
 use serde_json::Value;
 
-use super::{Row, times};
-use crate::bench::Bench;
+use super::row::{Row, times};
 use crate::bench::load::Load;
 use crate::bench::process::{Background, measured, words};
+use crate::bench::setup::Setup;
 
 const DELAYS_US: [u64; 4] = [200, 1_000, 10_000, 100_000];
 const RATE_PER_S: u32 = 200;
@@ -18,7 +18,7 @@ const SECONDS: u32 = 15;
 const IN_FLIGHT: u32 = 100;
 
 /// The test.
-pub fn run(bench: &Bench) -> anyhow::Result<Vec<Row>> {
+pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
     println!("  {}", words(fake(bench, 200).arg("&")));
     println!("  {}", words(&load("127.0.0.1:PORT").command(bench)));
     println!("  beside: {}", words(echo(bench, 200).arg("&")));
@@ -64,19 +64,19 @@ fn load(bootstrap: &str) -> Load {
     }
 }
 
-fn fake(bench: &Bench, delay_us: u64) -> Command {
+fn fake(bench: &Setup, delay_us: u64) -> Command {
     let mut command = Command::new(&bench.kdyno);
     command.args(["fake-broker", "--delay-us", &delay_us.to_string()]);
     command
 }
 
-fn echo(bench: &Bench, delay_us: u64) -> Command {
+fn echo(bench: &Setup, delay_us: u64) -> Command {
     let mut command = Command::new(&bench.xtask);
     command.args(["accuracy-echo", "--delay-us", &delay_us.to_string()]);
     command
 }
 
-fn bare(bench: &Bench, to: &str) -> Command {
+fn bare(bench: &Setup, to: &str) -> Command {
     let mut command = Command::new(&bench.xtask);
     command.args(["accuracy-bare", "--to", to, "--rate", &RATE_PER_S.to_string()]);
     command.args(["--seconds", &SECONDS.to_string()]);

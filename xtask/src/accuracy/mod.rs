@@ -8,34 +8,23 @@ mod accounting;
 mod delay;
 pub mod echo;
 mod poisson;
+mod row;
 mod stall;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 
+use self::row::{Row, times};
+
+use crate::bench::constant;
+use crate::bench::setup::{Options, Setup, load_average, machine};
 use crate::bench::stats::Table;
-use crate::bench::{Bench, Options, constant, load_average, machine};
 
 /// Length of the loads whose lag is set beside the sleep loop.
 const LAG_SECONDS: u32 = 15;
 
-/// One line of the table.
-struct Row {
-    test: String,
-    figure: String,
-    truth: String,
-    kdyno: String,
-    says: String,
-}
-
-impl Row {
-    fn new(test: &str, figure: &str, truth: String, kdyno: String, says: String) -> Row {
-        Row { test: test.to_owned(), figure: figure.to_owned(), truth, kdyno, says }
-    }
-}
-
-type Run = fn(&Bench) -> anyhow::Result<Vec<Row>>;
+type Run = fn(&Setup) -> anyhow::Result<Vec<Row>>;
 
 /// Number, what it is about, how to run it.
 const TESTS: [(&str, &str, Run); 5] = [
@@ -52,7 +41,7 @@ pub fn run(root: &Path, numbers: &[String], kdyno: Option<PathBuf>) -> anyhow::R
         let known: Vec<&str> = TESTS.iter().map(|(number, ..)| *number).collect();
         bail!("no accuracy test on real clocks has the number {unknown}\nhint: {}", known.join(", "));
     }
-    let bench = Bench::new(root, Options { quick: false, rounds: 1 }, kdyno)?;
+    let bench = Setup::new(root, Options { quick: false, rounds: 1 }, kdyno)?;
     println!("{}", machine());
     let mut table = Table::new(&["test: figure", "truth or bare loop", "kdyno", "difference"]);
     let mut failed = Vec::new();
@@ -79,7 +68,7 @@ pub fn run(root: &Path, numbers: &[String], kdyno: Option<PathBuf>) -> anyhow::R
 }
 
 /// The benchmark `constant`, once, in this table's form.
-fn lag(bench: &Bench) -> anyhow::Result<Vec<Row>> {
+fn lag(bench: &Setup) -> anyhow::Result<Vec<Row>> {
     constant::describe(bench, LAG_SECONDS);
     let (mut bare, mut null) = (constant::Figures::default(), constant::Figures::default());
     constant::null_round(bench, LAG_SECONDS, &mut bare, &mut null)?;
@@ -96,14 +85,4 @@ fn lag(bench: &Bench) -> anyhow::Result<Vec<Row>> {
         row("share of a core", bare.cpu_share.median(), null.cpu_share.median(), 3),
         Row::new(&test, "records", due.clone(), if null.wrong.is_empty() { due } else { "–".into() }, wrong),
     ])
-}
-
-/// One figure as a multiple of another.
-fn times(one: f64, other: f64) -> String {
-    format!("{:.2} ×", one / other)
-}
-
-/// One figure's distance from another, in percent of the other.
-fn percent(one: f64, other: f64) -> String {
-    format!("{:+.1} %", (one / other - 1.0) * 100.0)
 }

@@ -4,11 +4,11 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::Row;
-use crate::bench::Bench;
+use super::row::Row;
 use crate::bench::load::Load;
 use crate::bench::process::words;
 use crate::bench::sender::null_broker;
+use crate::bench::setup::Setup;
 
 const RATE_PER_S: u32 = 5_000;
 const SECONDS: u32 = 40;
@@ -16,7 +16,7 @@ const TICK_US: f64 = 200.0;
 const SECONDS_PER_DAY: u64 = 86_400;
 
 /// The test.
-pub fn run(bench: &Bench) -> anyhow::Result<Vec<Row>> {
+pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
     // The seed is the date, so that no seed is ever chosen for its result.
     let day = SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs() / SECONDS_PER_DAY;
     let load = |bootstrap: &str| Load {

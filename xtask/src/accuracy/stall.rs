@@ -11,11 +11,11 @@ use std::process::{Child, Stdio};
 use anyhow::{Context, bail, ensure};
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::{Row, percent};
-use crate::bench::Bench;
+use super::row::{Row, percent};
 use crate::bench::broker::Broker;
 use crate::bench::load::{Load, Outcome};
 use crate::bench::process::{tail, words};
+use crate::bench::setup::Setup;
 use crate::bench::sleeper::{now_ns, sleep_until};
 use crate::bench::stats::thousands;
 
@@ -34,7 +34,7 @@ const QUANTILE: f64 = 0.95;
 const CATCHES_UP: f64 = 1.05;
 
 /// The test.
-pub fn run(bench: &Bench) -> anyhow::Result<Vec<Row>> {
+pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
     let broker = Broker::start(bench, "stall")?;
     let capacity_per_s = capacity(bench, &broker)?;
     let rate_per_s = RATES_PER_S.into_iter().find(|rate| *rate <= SHARE_MAX * capacity_per_s);
@@ -62,7 +62,7 @@ fn base(broker: &Broker, topic: &str) -> Load {
 }
 
 /// Records per second at most, which warms the broker as well.
-fn capacity(bench: &Bench, broker: &Broker) -> anyhow::Result<f64> {
+fn capacity(bench: &Setup, broker: &Broker) -> anyhow::Result<f64> {
     let topic = broker.topic("capacity", PARTITIONS)?;
     let load = base(broker, &topic);
     println!("  {}", words(&load.command(bench)));
@@ -79,7 +79,7 @@ struct Stalled {
     end_s: f64,
 }
 
-fn stalled(bench: &Bench, load: &Load, broker: &Broker, rest_s: f64) -> anyhow::Result<Stalled> {
+fn stalled(bench: &Setup, load: &Load, broker: &Broker, rest_s: f64) -> anyhow::Result<Stalled> {
     let mut running = Running::start(bench, load)?;
     let t0_ns = running.t0_ns()?;
     let middle_s = f64::from(WARMUP_SECONDS) + f64::from(SECONDS) / 2.0;
@@ -186,7 +186,7 @@ struct Running {
 }
 
 impl Running {
-    fn start(bench: &Bench, load: &Load) -> anyhow::Result<Running> {
+    fn start(bench: &Setup, load: &Load) -> anyhow::Result<Running> {
         let mut command = load.command(bench);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().with_context(|| format!("cannot start {}", words(&command)))?;

@@ -7,8 +7,8 @@ use std::time::Instant;
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use super::Bench;
 use super::process::{cpu_so_far_s, measured, words};
+use super::setup::Setup;
 
 /// Kept of each partition, so that a long run cannot fill the disk.
 const RETENTION_BYTES: u64 = 1 << 30;
@@ -28,12 +28,12 @@ pub struct Broker {
 
 impl Broker {
     /// Starts one broker.
-    pub fn start(bench: &Bench, purpose: &str) -> anyhow::Result<Broker> {
+    pub fn start(bench: &Setup, purpose: &str) -> anyhow::Result<Broker> {
         Broker::start_many(bench, purpose, 1)
     }
 
     /// Starts a cluster of so many brokers; figures of a process are those of the first one.
-    pub fn start_many(bench: &Bench, purpose: &str, brokers: u32) -> anyhow::Result<Broker> {
+    pub fn start_many(bench: &Setup, purpose: &str, brokers: u32) -> anyhow::Result<Broker> {
         remove_left_overs(bench)?;
         let name = format!("bench-{purpose}-{}", std::process::id());
         let mut up = Command::new(&bench.kdyno);
@@ -147,7 +147,7 @@ fn standing(kdyno: &Path) -> anyhow::Result<Vec<Value>> {
 }
 
 /// Ends clusters of benchmarks that were interrupted: their names end with the process they served.
-fn remove_left_overs(bench: &Bench) -> anyhow::Result<()> {
+fn remove_left_overs(bench: &Setup) -> anyhow::Result<()> {
     for cluster in standing(&bench.kdyno)? {
         let name = cluster["name"].as_str().unwrap_or_default();
         let owner = name.strip_prefix("bench-").and_then(|rest| rest.rsplit('-').next()?.parse::<u32>().ok());

@@ -6,14 +6,15 @@
 
 use std::process::Command;
 
-use anyhow::Context;
+use anyhow::{Context, ensure};
 use serde_json::Value;
 
-use super::Bench;
 use super::broker::Broker;
 use super::load::{Load, Outcome};
+use super::measurement::{Figure, Measurement};
 use super::process::{beside, measured, words};
 use super::sender::null_broker;
+use super::setup::Setup;
 use super::stats::{Series, Table};
 
 /// Records per second.
@@ -67,9 +68,30 @@ impl Figures {
     }
 }
 
+fn seconds(bench: &Setup) -> u32 {
+    if bench.options.quick { 3 } else { 30 }
+}
+
+/// The schedule against the null broker of this setup; counts that are not exact are an error.
+pub fn measurements(bench: &Setup) -> anyhow::Result<Vec<Measurement<'_>>> {
+    let run = move |side: &Setup| {
+        let broker = null_broker(bench, 6)?;
+        let load = load(&broker.first_line, "bench", seconds(bench));
+        let mut figures = Figures::default();
+        figures.add(&load.run(side)?, &load)?;
+        ensure!(figures.wrong.is_empty(), "{}", figures.wrong.join("; "));
+        Ok(vec![
+            Figure::cost("schedule delay p50, µs", figures.p50_us.median()),
+            Figure::cost("schedule delay p99, µs", figures.p99_us.median()),
+            Figure::cost("share of a core", figures.cpu_share.median()),
+        ])
+    };
+    Ok(vec![Measurement { name: format!("constant, {RATE_PER_S}/s"), run: Box::new(run) }])
+}
+
 /// The benchmark.
-pub fn run(bench: &Bench) -> anyhow::Result<()> {
-    let seconds = if bench.options.quick { 3 } else { 30 };
+pub fn run(bench: &Setup) -> anyhow::Result<()> {
+    let seconds = seconds(bench);
     describe(bench, seconds);
     let real = Broker::start(bench, "constant").map_err(|error| println!("  no real broker: {error:#}")).ok();
     let (mut bare, mut null) = (Figures::default(), Figures::default());
@@ -126,13 +148,13 @@ fn share(series: &Series) -> String {
 }
 
 /// Prints the commands of both sides.
-pub fn describe(bench: &Bench, seconds: u32) {
+pub fn describe(bench: &Setup, seconds: u32) {
     println!("  each: {}", words(&load("127.0.0.1:PORT", "bench", seconds).command(bench)));
     println!("  beside: {}", words(&sleep_loop(bench, seconds)));
 }
 
 /// The sleep loop, then kdyno against the null broker.
-pub fn null_round(bench: &Bench, seconds: u32, bare: &mut Figures, null: &mut Figures) -> anyhow::Result<()> {
+pub fn null_round(bench: &Setup, seconds: u32, bare: &mut Figures, null: &mut Figures) -> anyhow::Result<()> {
     let finished = measured(&mut sleep_loop(bench, seconds))?;
     bare.add_sleeper(&finished.stdout, finished.cpu_s / finished.wall_s)?;
     let broker = null_broker(bench, 6)?;
@@ -144,7 +166,7 @@ fn load(bootstrap: &str, topic: &str, seconds: u32) -> Load {
     Load { rate: RATE_PER_S.to_string(), unique: true, ..Load::at_max(bootstrap, topic, seconds) }
 }
 
-fn sleep_loop(bench: &Bench, seconds: u32) -> Command {
+fn sleep_loop(bench: &Setup, seconds: u32) -> Command {
     let mut command = Command::new(&bench.xtask);
     command.args(["bench-sleep", "--tick-us", &TICK_US.to_string(), "--rate", &RATE_PER_S.to_string()]);
     command.args(["--seconds", &seconds.to_string()]);

@@ -7,8 +7,8 @@ use std::time::Duration;
 use anyhow::Context;
 
 use super::process::{Background, measured, words};
+use super::setup::{Options, Setup};
 use super::stats::{Series, Table};
-use super::{Bench, Options};
 
 /// Slice sizes tried.
 pub const SLICES_BYTES: [usize; 5] = [16 * 1024, 32 * 1024, 64 * 1024, 112 * 1024, 256 * 1024];
@@ -24,7 +24,7 @@ pub struct Floor {
 
 impl Floor {
     /// Measures every slice once.
-    pub fn round(&mut self, bench: &Bench) -> anyhow::Result<()> {
+    pub fn round(&mut self, bench: &Setup) -> anyhow::Result<()> {
         for (series, slice) in self.series.iter_mut().zip(SLICES_BYTES) {
             series.push(cpu_s_per_gb(bench, slice, POOL_BYTES)?);
         }
@@ -40,7 +40,7 @@ impl Floor {
     }
 
     /// CPU seconds per GB of the best slice, measured now: a neighbour for a run of the worker.
-    pub fn again(&self, bench: &Bench) -> anyhow::Result<f64> {
+    pub fn again(&self, bench: &Setup) -> anyhow::Result<f64> {
         cpu_s_per_gb(bench, self.best().0, POOL_BYTES)
     }
 
@@ -60,14 +60,14 @@ impl Floor {
 }
 
 /// Runs one sink and one writer.
-fn cpu_s_per_gb(bench: &Bench, slice_bytes: usize, pool_bytes: usize) -> anyhow::Result<f64> {
+fn cpu_s_per_gb(bench: &Setup, slice_bytes: usize, pool_bytes: usize) -> anyhow::Result<f64> {
     let sink = Background::start(Command::new(&bench.xtask).arg("bench-sink"))?;
     let finished = measured(&mut writer(bench, &sink.first_line, slice_bytes, pool_bytes))?;
     let written: f64 = finished.stdout.trim().parse().context("the writer prints its bytes")?;
     Ok(finished.cpu_s / (written / 1e9))
 }
 
-fn writer(bench: &Bench, to: &str, slice_bytes: usize, pool_bytes: usize) -> Command {
+fn writer(bench: &Setup, to: &str, slice_bytes: usize, pool_bytes: usize) -> Command {
     let mut command = Command::new(&bench.xtask);
     command.arg("bench-write").args(["--to", to]);
     command.args(["--slice", &slice_bytes.to_string(), "--pool", &pool_bytes.to_string()]);
@@ -80,7 +80,7 @@ fn length(options: &Options) -> Duration {
 }
 
 /// The benchmark by itself.
-pub fn run(bench: &Bench) -> anyhow::Result<()> {
+pub fn run(bench: &Setup) -> anyhow::Result<()> {
     println!("  each: {}", words(&writer(bench, "127.0.0.1:PORT", 32 * 1024, POOL_BYTES)));
     let mut floor = Floor::default();
     let mut hot = Series::default();

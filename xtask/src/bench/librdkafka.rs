@@ -7,8 +7,8 @@ use std::process::Command;
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
-use super::Bench;
 use super::process::measured;
+use super::setup::Setup;
 
 /// One exact version, so that figures of two days mean the same peer.
 const CRATE: &str = "=4.10.0";
@@ -25,7 +25,7 @@ const CONFIGURE: [&str; 7] = [
 ];
 
 /// The built program; builds it the first time (about a minute).
-pub fn program(bench: &Bench) -> anyhow::Result<PathBuf> {
+pub fn program(bench: &Setup) -> anyhow::Result<PathBuf> {
     let folder = bench.folder.join("librdkafka");
     let program = folder.join("examples/rdkafka_performance");
     if program.exists() {
@@ -55,7 +55,7 @@ fn make(folder: &Path) -> Command {
 }
 
 /// Where Cargo has unpacked the crate: a throwaway manifest makes it fetch it.
-fn source(bench: &Bench) -> anyhow::Result<PathBuf> {
+fn source(bench: &Setup) -> anyhow::Result<PathBuf> {
     let folder = bench.folder.join("librdkafka-fetch");
     std::fs::create_dir_all(folder.join("src"))?;
     std::fs::write(folder.join("src/lib.rs"), "")?;

@@ -5,8 +5,8 @@ use std::process::Command;
 use anyhow::Context;
 use serde_json::Value;
 
-use super::Bench;
 use super::process::{measured, words};
+use super::setup::Setup;
 
 /// Longer than any load; bounds what is made of a printed second.
 const SECONDS_MAX: usize = 10_000;
@@ -54,7 +54,7 @@ impl Load {
     }
 
     /// The command line; `acks=1` throughout.
-    pub fn command(&self, bench: &Bench) -> Command {
+    pub fn command(&self, bench: &Setup) -> Command {
         let mut command = Command::new(&bench.kdyno);
         command.args(["bench-load", "--bootstrap", &self.bootstrap, "--topic", &self.topic]);
         command.args(["--rate", &self.rate]);
@@ -71,7 +71,7 @@ impl Load {
     }
 
     /// Runs it to its end.
-    pub fn run(&self, bench: &Bench) -> anyhow::Result<Outcome> {
+    pub fn run(&self, bench: &Setup) -> anyhow::Result<Outcome> {
         let mut command = self.command(bench);
         let finished = measured(&mut command)?;
         let outcome = Outcome::parse(&finished.stdout).with_context(|| words(&command))?;
@@ -91,7 +91,11 @@ pub struct Outcome {
 impl Outcome {
     /// Reads the one JSON document on standard output.
     pub fn parse(stdout: &str) -> anyhow::Result<Outcome> {
-        let value: Value = serde_json::from_str(stdout.trim()).context("bench-load printed no JSON")?;
+        let mut value: Value = serde_json::from_str(stdout.trim()).context("bench-load printed no JSON")?;
+        // Programs of earlier commits call it so.
+        if let Some(delay) = value.get("lag_ns").cloned() {
+            value["schedule_delay_ns"] = delay;
+        }
         let outcome = Outcome { printed: value, cpu_s: f64::NAN };
         for name in ["acknowledged", "seconds", "acked_per_s"] {
             outcome.number(name)?;
@@ -146,6 +150,8 @@ mod tests {
         let text = r#"{"acknowledged": 2000000, "seconds": 2.0, "acked_per_s": 1e6,
                        "schedule_delay_ns": {"p50": 100, "p99": 900}}"#;
         let outcome = Outcome { cpu_s: 0.5, ..Outcome::parse(text).expect("a good document") };
+        let earlier = Outcome::parse(&text.replace("schedule_delay_ns", "lag_ns")).expect("an earlier one");
+        assert!((earlier.number("schedule_delay_ns.p99").expect("by its old name") - 900.0).abs() < 1e-9);
         assert!((outcome.cpu_us_per_record() - 0.25).abs() < 1e-12);
         assert!((outcome.number("schedule_delay_ns.p99").expect("present") - 900.0).abs() < 1e-9);
         assert!(outcome.number("response_ns.p99").is_err());

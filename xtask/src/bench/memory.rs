@@ -5,10 +5,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
 
-use super::Bench;
 use super::load::{Load, Outcome};
 use super::process::{children_of, resident_bytes, tail, words};
 use super::sender::null_broker;
+use super::setup::Setup;
 use super::stats::Table;
 
 const MAX_BYTES: f64 = 100e6;
@@ -17,7 +17,7 @@ const MAX_BYTES: f64 = 100e6;
 const PERIOD: Duration = Duration::from_secs(1);
 
 /// The benchmark: ten minutes of unique payloads for growth, then the pool's memory on top.
-pub fn run(bench: &Bench) -> anyhow::Result<()> {
+pub fn run(bench: &Setup) -> anyhow::Result<()> {
     let minutes = if bench.options.quick { 1 } else { 10 };
     let highest = one(bench, true, minutes)?.max(one(bench, false, 1)?);
     let mark = if highest as f64 <= MAX_BYTES { "" } else { " ✗" };
@@ -26,7 +26,7 @@ pub fn run(bench: &Bench) -> anyhow::Result<()> {
 }
 
 /// One load, printed minute by minute; returns the highest figure in bytes.
-fn one(bench: &Bench, unique: bool, minutes: u32) -> anyhow::Result<u64> {
+fn one(bench: &Setup, unique: bool, minutes: u32) -> anyhow::Result<u64> {
     let broker = null_broker(bench, 6)?;
     let load = Load { unique, ..Load::at_max(&broker.first_line, "bench", minutes * 60) };
     let mut command = load.command(bench);

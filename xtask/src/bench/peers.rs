@@ -1,17 +1,19 @@
 //! `peers`: kdyno, librdkafka's tool and Kafka's own against one real broker, alternated: same
 //! records, partitions, batch, linger and acks, each on a fresh topic.
 
+use std::cell::Cell;
 use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 
-use super::Bench;
 use super::broker::Broker;
 use super::librdkafka;
 use super::load::Load;
+use super::measurement::{Figure, Measurement};
 use super::process::{measured, words};
+use super::setup::Setup;
 use super::stats::{Series, Table, thousands};
 
 const PARTITIONS: u32 = 6;
@@ -64,13 +66,13 @@ struct Figures {
 }
 
 struct Contest<'a> {
-    bench: &'a Bench,
+    bench: &'a Setup,
     broker: Broker,
     librdkafka: Option<PathBuf>,
 }
 
 /// The benchmark.
-pub fn run(bench: &Bench) -> anyhow::Result<()> {
+pub fn run(bench: &Setup) -> anyhow::Result<()> {
     let librdkafka = librdkafka::program(bench);
     let librdkafka = librdkafka.map_err(|error| println!("  librdkafka could not be built: {error:#}")).ok();
     let contest = Contest { bench, broker: Broker::start(bench, "peers")?, librdkafka };
@@ -102,6 +104,24 @@ pub fn run(bench: &Bench) -> anyhow::Result<()> {
         "  at least: 1.2 × librdkafka's reported rate, 2.2 × Kafka's; records per batch counted in the log"
     );
     if out[0] { bail!("kdyno itself did not finish") } else { Ok(()) }
+}
+
+/// The same load on a real broker of this setup's, each time on a fresh topic.
+pub fn measurements(bench: &Setup) -> anyhow::Result<Vec<Measurement<'_>>> {
+    let contest = Contest { bench, broker: Broker::start(bench, "peers")?, librdkafka: None };
+    // The first client meets a broker whose code is not compiled yet.
+    contest.shot(Client::Kdyno, bench, "bench-unmeasured")?;
+    let shots = Cell::new(0);
+    let run = move |side: &Setup| {
+        shots.set(shots.get() + 1);
+        let (shot, broker_cpu_s, _) = contest.shot(Client::Kdyno, side, &format!("bench-{}", shots.get()))?;
+        Ok(vec![
+            Figure::rate("records/s", shot.per_s),
+            Figure::cost("client µs/record", shot.client_cpu_s * 1e6 / shot.records),
+            Figure::cost("broker µs/record", broker_cpu_s * 1e6 / shot.records),
+        ])
+    };
+    Ok(vec![Measurement { name: "peers, one real broker".to_owned(), run: Box::new(run) }])
 }
 
 fn table(clients: &[Client], figures: &[Figures]) -> Table {
@@ -137,25 +157,32 @@ fn table(clients: &[Client], figures: &[Figures]) -> Table {
 }
 
 impl Contest<'_> {
-    /// One client on one fresh topic.
+    /// One client's figures on one fresh topic.
     fn turn(&self, client: Client, round: usize, figures: &mut Figures) -> anyhow::Result<()> {
-        let topic = self.broker.topic(&format!("bench-{client:?}-{round}").to_lowercase(), PARTITIONS)?;
+        let topic = format!("bench-{client:?}-{round}").to_lowercase();
+        let (shot, broker_cpu_s, batch) = self.shot(client, self.bench, &topic)?;
+        figures.batch.push(batch);
+        figures.per_s.push(shot.per_s);
+        figures.client_us.push(shot.client_cpu_s * 1e6 / shot.records);
+        figures.broker_us.push(broker_cpu_s * 1e6 / shot.records);
+        Ok(())
+    }
+
+    /// One client, kdyno that of `side`, on a topic of this name; with the broker's CPU, s, and records per batch.
+    fn shot(&self, client: Client, side: &Setup, topic: &str) -> anyhow::Result<(Shot, f64, f64)> {
+        let topic = self.broker.topic(topic, PARTITIONS)?;
         std::thread::sleep(SETTLE);
         let before = self.broker.cpu_s()?;
         let shot = match client {
-            Client::Kdyno => self.kdyno(&topic),
+            Client::Kdyno => self.kdyno(side, &topic),
             Client::Librdkafka => self.librdkafka(&topic),
             Client::Java => self.java(&topic),
         }?;
         let broker_cpu_s = self.broker.cpu_s()? - before;
         let batch = self.broker.records_per_batch(&topic)?;
-        figures.batch.push(batch);
-        figures.per_s.push(shot.per_s);
-        figures.client_us.push(shot.client_cpu_s * 1e6 / shot.records);
-        figures.broker_us.push(broker_cpu_s * 1e6 / shot.records);
         self.broker.delete_topic(&topic)?;
         std::thread::sleep(SETTLE);
-        Ok(())
+        Ok((shot, broker_cpu_s, batch))
     }
 
     /// The same for all: each is busy for seconds even where it is fastest.
@@ -168,8 +195,8 @@ impl Contest<'_> {
         Load { unique: true, records: Some(self.records()), ..load }
     }
 
-    fn kdyno(&self, topic: &str) -> anyhow::Result<Shot> {
-        let outcome = self.load(topic).run(self.bench)?;
+    fn kdyno(&self, side: &Setup, topic: &str) -> anyhow::Result<Shot> {
+        let outcome = self.load(topic).run(side)?;
         let lost = outcome.number("failed")? + outcome.number("unresolved")?;
         ensure!(lost < 0.5, "{lost} records failed or stayed unresolved");
         let records = outcome.number("acknowledged")?;

@@ -1,12 +1,12 @@
 //! Child processes of a benchmark: what they cost, and that none is left behind.
 
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
 use nix::sys::resource::{UsageWho, getrusage};
+use procfs::process::Process;
 
 /// One finished process.
 pub struct Finished {
@@ -121,33 +121,29 @@ pub fn beside<T>(
 
 /// User plus system of a running process so far, in seconds (the kernel counts in ticks of 10 ms).
 pub fn cpu_so_far_s(pid: u32) -> anyhow::Result<f64> {
-    const TICKS_PER_S: f64 = 100.0;
     let stat =
-        std::fs::read_to_string(format!("/proc/{pid}/stat")).with_context(|| format!("process {pid}"))?;
-    let after_name = stat.rsplit_once(')').context("a stat line without a name")?.1;
-    let fields: Vec<&str> = after_name.split_whitespace().collect();
-    let ticks = |index: usize| fields.get(index).and_then(|field| field.parse::<f64>().ok());
-    let (user, system) = (ticks(11).context("no utime")?, ticks(12).context("no stime")?);
-    Ok((user + system) / TICKS_PER_S)
+        running(pid).and_then(|process| process.stat().ok()).with_context(|| format!("process {pid}"))?;
+    Ok((stat.utime + stat.stime) as f64 / procfs::ticks_per_second() as f64)
 }
 
 /// Resident memory of a running process in bytes; `None` once it has ended.
 pub fn resident_bytes(pid: u32) -> Option<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    Some(line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()? * 1024)
+    Some(running(pid)?.status().ok()?.vmrss? * 1024)
 }
 
 /// The direct children of a process.
 pub fn children_of(pid: u32) -> Vec<u32> {
-    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
-    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let all = procfs::process::all_processes().into_iter().flatten().flatten();
+    let pids = all.filter_map(|process| u32::try_from(process.pid()).ok());
     pids.filter(|child| parent_of(*child) == Some(pid)).collect()
 }
 
 fn parent_of(pid: u32) -> Option<u32> {
-    let stat = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
-    stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    u32::try_from(running(pid)?.stat().ok()?.ppid).ok()
+}
+
+fn running(pid: u32) -> Option<Process> {
+    Process::new(i32::try_from(pid).ok()?).ok()
 }
 
 #[cfg(test)]

@@ -4,10 +4,11 @@
 
 use std::process::Command;
 
-use super::Bench;
 use super::floor::Floor;
 use super::load::Load;
+use super::measurement::{Figure, Measurement};
 use super::process::{Background, words};
+use super::setup::Setup;
 use super::stats::{Series, Table, thousands};
 
 /// One row: what is sent, and the ratio to the floor that it must not exceed.
@@ -19,7 +20,7 @@ struct Config {
     ratio_max: f64,
 }
 
-const CONFIGS: [Config; 5] = [
+static CONFIGS: [Config; 5] = [
     Config {
         name: "128 B pooled, 112 000 B",
         value_bytes: 128,
@@ -58,9 +59,35 @@ const CONFIGS: [Config; 5] = [
 ];
 
 /// The null broker as a process of its own.
-pub fn null_broker(bench: &Bench, partitions: u32) -> anyhow::Result<Background> {
+pub fn null_broker(bench: &Setup, partitions: u32) -> anyhow::Result<Background> {
     let mut command = Command::new(&bench.kdyno);
     Background::start(command.args(["null-broker", "--port", "0", "--partitions", &partitions.to_string()]))
+}
+
+fn load(bench: &Setup, config: &Config, bootstrap: &str) -> Load {
+    let seconds = if bench.options.quick { 3 } else { 30 };
+    Load {
+        value_bytes: config.value_bytes,
+        unique: config.unique,
+        batch_bytes: config.batch_bytes,
+        ..Load::at_max(bootstrap, "bench", seconds)
+    }
+}
+
+/// Each configuration against the null broker of this setup.
+pub fn measurements(bench: &Setup) -> anyhow::Result<Vec<Measurement<'_>>> {
+    let measurement = |config: &'static Config| Measurement {
+        name: format!("sender, {}", config.name),
+        run: Box::new(move |side| {
+            let broker = null_broker(bench, 6)?;
+            let outcome = load(bench, config, &broker.first_line).run(side)?;
+            Ok(vec![
+                Figure::cost("µs CPU per record", outcome.cpu_us_per_record()),
+                Figure::rate("acknowledged/s", outcome.number("acked_per_s")?),
+            ])
+        }),
+    };
+    Ok(CONFIGS.iter().map(measurement).collect())
 }
 
 /// Figures of one configuration over the rounds.
@@ -74,15 +101,8 @@ struct Figures {
 }
 
 /// The benchmark.
-pub fn run(bench: &Bench) -> anyhow::Result<()> {
-    let seconds = if bench.options.quick { 3 } else { 30 };
-    let load = |config: &Config, bootstrap: &str| Load {
-        value_bytes: config.value_bytes,
-        unique: config.unique,
-        batch_bytes: config.batch_bytes,
-        ..Load::at_max(bootstrap, "bench", seconds)
-    };
-    println!("  each: {}", words(&load(&CONFIGS[0], "127.0.0.1:PORT").command(bench)));
+pub fn run(bench: &Setup) -> anyhow::Result<()> {
+    println!("  each: {}", words(&load(bench, &CONFIGS[0], "127.0.0.1:PORT").command(bench)));
     let mut floor = Floor::default();
     let mut figures: [Figures; CONFIGS.len()] = Default::default();
     for _ in 0..bench.options.rounds {
@@ -90,7 +110,7 @@ pub fn run(bench: &Bench) -> anyhow::Result<()> {
         for (config, figures) in CONFIGS.iter().zip(&mut figures) {
             let before = floor.again(bench)?;
             let broker = null_broker(bench, 6)?;
-            let outcome = load(config, &broker.first_line).run(bench)?;
+            let outcome = load(bench, config, &broker.first_line).run(bench)?;
             drop(broker);
             let neighbours = (before + floor.again(bench)?) / 2.0;
             figures.rate.push(outcome.number("acked_per_s")?);

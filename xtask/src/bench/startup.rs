@@ -2,16 +2,16 @@
 
 use std::process::Command;
 
-use super::Bench;
 use super::broker::Broker;
 use super::process::{measured, words};
+use super::setup::Setup;
 use super::stats::{Series, Table};
 
 /// One process start is short and noisy; this many give a median worth printing.
 const HELP_STARTS: usize = 50;
 
 /// The benchmark.
-pub fn run(bench: &Bench) -> anyhow::Result<()> {
+pub fn run(bench: &Setup) -> anyhow::Result<()> {
     let mut help = Command::new(&bench.kdyno);
     help.arg("--help");
     println!("  {}", words(&help));

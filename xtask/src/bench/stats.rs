@@ -12,6 +12,11 @@ impl Series {
         self.0.push(value);
     }
 
+    /// Rounds measured.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Whether nothing was measured.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -37,6 +42,11 @@ impl Series {
     pub fn range(&self) -> (f64, f64) {
         let lowest = self.0.iter().copied().fold(f64::INFINITY, f64::min);
         (lowest, self.0.iter().copied().fold(f64::NEG_INFINITY, f64::max))
+    }
+
+    /// Every figure in the order of the rounds.
+    pub fn each(&self, decimals: usize) -> String {
+        self.0.iter().map(|value| format!("{value:.decimals$}")).collect::<Vec<_>>().join(" ")
     }
 
     /// `median (lowest–highest)` with so many decimals.

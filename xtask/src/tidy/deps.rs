@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, bail};
 use serde_json::Value;
 
-use super::Problem;
+use super::problem::Problem;
 use super::rules::{CRATES, CrateRule, PROGRAM_CRATES, WORLD_CRATES};
 
 /// Normal and build dependencies of one workspace member.

@@ -1,64 +1,36 @@
-//! `cargo xtask tidy`: the rules that neither the compiler nor clippy can keep.
+//! `cargo xtask tidy`: the rules that neither the compiler nor clippy can keep, and what clippy keeps them by.
 
+mod circles;
 mod deps;
-mod docs;
-mod mask;
+mod generated;
+mod problem;
 mod published;
 mod rules;
-mod source;
+mod shape;
 mod text;
 
-use std::fmt;
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, bail};
 
-use self::source::SourceFile;
+use self::problem::SourceFile;
 
-/// One broken rule.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Problem {
-    /// File, relative to the workspace root.
-    pub path: String,
-    /// Line, from 1.
-    pub line: usize,
-    /// What is wrong.
-    pub what: String,
-    /// What to do instead.
-    pub instead: String,
-}
-
-impl Problem {
-    fn new(file: &SourceFile, line: usize, what: String, instead: &str) -> Problem {
-        Problem { path: file.path.clone(), line, what, instead: instead.to_owned() }
-    }
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}; {}", self.path, self.line, self.what, self.instead)
-    }
-}
-
-/// Checks the tree below `root`; with `write`, refreshes generated documentation first.
+/// Checks the tree below `root`; with `write`, refreshes what is generated first.
 pub fn run(root: &Path, write: bool) -> anyhow::Result<()> {
     if write {
-        let page = root.join(docs::PAGE);
-        let text = std::fs::read_to_string(&page).with_context(|| format!("cannot read {}", docs::PAGE))?;
-        let fresh =
-            docs::rewrite(&text).with_context(|| format!("{} has no never-rules markers", docs::PAGE))?;
-        if fresh != text {
-            std::fs::write(&page, fresh)?;
-            println!("tidy: wrote {}", docs::PAGE);
+        for (path, fresh) in generated::stale(&tracked(root)?) {
+            std::fs::write(root.join(&path), fresh).with_context(|| format!("cannot write {path}"))?;
+            println!("tidy: wrote {path}");
         }
     }
     let files = tracked(root)?;
     let mut problems = deps::check(root, &deps::read(root)?);
-    problems.extend(source::check(&files));
+    problems.extend(shape::check(&files));
+    problems.extend(circles::check(&files));
     problems.extend(text::check(&files));
     problems.extend(published::check(&files));
-    problems.extend(docs::check(&files));
+    problems.extend(generated::check(&files));
     problems.sort();
     problems.dedup();
     for problem in &problems {

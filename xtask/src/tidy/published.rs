@@ -3,8 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Problem;
-use super::source::SourceFile;
+use super::problem::{Problem, SourceFile};
 
 /// Smaller or rounder numbers turn up everywhere by chance: digits before the point, and digits
 /// without the zeros at either end.

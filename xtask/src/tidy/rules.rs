@@ -1,5 +1,5 @@
-//! The one table of what must never be: which crate may use what. The same rows guard the build
-//! and are printed into docs/ARCHITECTURE.md.
+//! The one table of what must never be: which crate may use what. The same rows guard the build,
+//! become each crate's `clippy.toml` and are printed into docs/ARCHITECTURE.md.
 
 /// One row of the never-rules: a crate, what it may use, what it must not touch.
 pub struct CrateRule {
@@ -44,7 +44,7 @@ pub const CRATES: &[CrateRule] = &[
         pure: false,
         no_tokio: true,
         program: false,
-        never: "be mistaken for a measured cluster: only `null-broker` and tests use it",
+        never: "be mistaken for a measured cluster: only `null-broker`, the benchmarks and tests use it",
     },
     CrateRule {
         place: "load",
@@ -155,40 +155,129 @@ pub const WORLD_CRATES: &[&str] = &[
 /// External crates that only a program needs: arguments, signals, terminals.
 pub const PROGRAM_CRATES: &[&str] = &["clap", "clap_complete", "ctrlc", "signal-hook", "dotenvy"];
 
-/// Paths that pure code must not name, and what to do instead.
-pub const IMPURE_PATHS: &[(&str, &str)] = &[
-    ("std::net", "take the bytes as an argument"),
-    ("std::fs", "take the text or bytes as an argument"),
-    ("std::env", "take the value as an argument; only crates/kdyno reads the environment"),
-    ("std::process", "leave processes to testbed and lab"),
-    ("std::thread", "leave threads to the caller"),
-    ("std::os", "leave the operating system to testbed and load"),
-    ("std::io::stdin", "take the text as an argument"),
-    ("std::io::stdout", "return the text; only crates/kdyno prints"),
-    ("std::io::stderr", "return the text; only crates/kdyno prints"),
-    ("std::time::SystemTime", "take the instant as an argument, in nanoseconds"),
-    ("std::time::Instant", "take the instant as an argument, in nanoseconds"),
-    ("SystemTime::now", "take the instant as an argument, in nanoseconds"),
-    ("Instant::now", "take the instant as an argument, in nanoseconds"),
-    ("Timestamp::now", "take the instant as an argument, in nanoseconds"),
-    ("Zoned::now", "take the instant as an argument, in nanoseconds"),
-    ("thread_rng", "seed a generator from the plan"),
-    ("rand::rng", "seed a generator from the plan"),
-    ("rand::random", "seed a generator from the plan"),
-    ("RandomState", "iteration order must not vary: use BTreeMap or BTreeSet"),
-    ("std::collections::HashMap", "iteration order must not vary: use BTreeMap"),
-    ("std::collections::HashSet", "iteration order must not vary: use BTreeSet"),
+/// Functions or types that a crate must not use, and what to do instead. Clippy knows them by the crate's own
+/// `clippy.toml`, which is made from these rows.
+pub struct Forbidden {
+    /// Whole paths, as clippy resolves them.
+    pub paths: &'static [&'static str],
+    /// What to do instead.
+    pub instead: &'static str,
+}
+
+/// Functions that only the program may call. That only it prints and exits, lints without a list see to.
+pub const PROGRAM_METHODS: &[Forbidden] = &[Forbidden {
+    paths: &[
+        "std::env::args",
+        "std::env::args_os",
+        "std::env::current_dir",
+        "std::env::current_exe",
+        "std::env::home_dir",
+        "std::env::remove_var",
+        "std::env::set_current_dir",
+        "std::env::set_var",
+        "std::env::temp_dir",
+        "std::env::var",
+        "std::env::var_os",
+        "std::env::vars",
+        "std::env::vars_os",
+    ],
+    instead: "take the value as an argument; only crates/kdyno reads the environment",
+}];
+
+/// Functions that pure code must not call.
+pub const IMPURE_METHODS: &[Forbidden] = &[
+    Forbidden { paths: &["std::net::ToSocketAddrs::to_socket_addrs"], instead: "look no name up" },
+    Forbidden {
+        paths: &["jiff::Timestamp::now", "jiff::Zoned::now"],
+        instead: "take the instant as an argument, in nanoseconds",
+    },
+    Forbidden {
+        paths: &[
+            "std::fs::canonicalize",
+            "std::fs::copy",
+            "std::fs::create_dir",
+            "std::fs::create_dir_all",
+            "std::fs::exists",
+            "std::fs::hard_link",
+            "std::fs::metadata",
+            "std::fs::read",
+            "std::fs::read_dir",
+            "std::fs::read_link",
+            "std::fs::read_to_string",
+            "std::fs::remove_dir",
+            "std::fs::remove_dir_all",
+            "std::fs::remove_file",
+            "std::fs::rename",
+            "std::fs::set_permissions",
+            "std::fs::symlink_metadata",
+            "std::fs::write",
+            "std::path::Path::canonicalize",
+            "std::path::Path::exists",
+            "std::path::Path::is_dir",
+            "std::path::Path::is_file",
+            "std::path::Path::is_symlink",
+            "std::path::Path::metadata",
+            "std::path::Path::read_dir",
+            "std::path::Path::read_link",
+            "std::path::Path::symlink_metadata",
+            "std::path::Path::try_exists",
+        ],
+        instead: "take the text or bytes as an argument",
+    },
+    Forbidden {
+        paths: &["std::io::stdin", "std::io::stdout", "std::io::stderr"],
+        instead: "take and return the text; only crates/kdyno prints",
+    },
+    Forbidden {
+        paths: &["std::process::abort", "std::process::exit", "std::process::id"],
+        instead: "return an error; leave processes to testbed and lab",
+    },
+    Forbidden {
+        paths: &[
+            "std::thread::available_parallelism",
+            "std::thread::current",
+            "std::thread::park",
+            "std::thread::scope",
+            "std::thread::sleep",
+            "std::thread::spawn",
+        ],
+        instead: "leave threads to the caller",
+    },
 ];
 
-/// Paths that only the program may name.
-pub const PROGRAM_PATHS: &[(&str, &str)] = &[
-    ("println!", "return the text; only crates/kdyno prints"),
-    ("print!", "return the text; only crates/kdyno prints"),
-    ("eprintln!", "return an error or report progress; only crates/kdyno prints"),
-    ("eprint!", "return an error or report progress; only crates/kdyno prints"),
-    ("std::process::exit", "return an error; only crates/kdyno exits"),
-    ("process::exit", "return an error; only crates/kdyno exits"),
-    ("std::env", "take the value as an argument; only crates/kdyno reads the environment"),
+/// Types that pure code must not name.
+pub const IMPURE_TYPES: &[Forbidden] = &[
+    Forbidden {
+        paths: &[
+            "std::net::TcpListener",
+            "std::net::TcpStream",
+            "std::net::UdpSocket",
+            "std::os::unix::net::UnixDatagram",
+            "std::os::unix::net::UnixListener",
+            "std::os::unix::net::UnixStream",
+        ],
+        instead: "take the bytes as an argument",
+    },
+    Forbidden {
+        paths: &["std::fs::DirBuilder", "std::fs::File", "std::fs::OpenOptions", "std::os::fd::OwnedFd"],
+        instead: "take the text or bytes as an argument",
+    },
+    Forbidden {
+        paths: &["std::process::Child", "std::process::Command"],
+        instead: "leave processes to testbed and lab",
+    },
+    Forbidden {
+        paths: &["std::thread::Builder", "std::thread::JoinHandle"],
+        instead: "leave threads to the caller",
+    },
+    Forbidden {
+        paths: &["std::time::Instant", "std::time::SystemTime"],
+        instead: "take the instant as an argument, in nanoseconds",
+    },
+    Forbidden {
+        paths: &["std::collections::HashMap", "std::collections::HashSet", "std::hash::RandomState"],
+        instead: "iteration order must not vary: use BTreeMap or BTreeSet",
+    },
 ];
 
 /// The table as Markdown, exactly as it stands between the markers in docs/ARCHITECTURE.md.

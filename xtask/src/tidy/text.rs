@@ -1,7 +1,6 @@
-//! Rules on every tracked text file: unfinished work, machine paths, registry hosts.
+//! Rules on every tracked text file: unfinished work, somebody's home folder, registry hosts.
 
-use super::Problem;
-use super::source::SourceFile;
+use super::problem::{Problem, SourceFile};
 
 /// This file spells out what it forbids; the lock file names registries by its nature.
 const EXEMPT: &[&str] = &["xtask/src/tidy/text.rs", "Cargo.lock"];
@@ -9,8 +8,8 @@ const EXEMPT: &[&str] = &["xtask/src/tidy/text.rs", "Cargo.lock"];
 /// Marks of unfinished work, as whole words.
 const UNFINISHED: &[&str] = &["TODO", "FIXME", "XXX", "HACK"];
 
-/// Folders of one machine; a trailing `/` asks for a name after it.
-const MACHINE_PATHS: &[&str] = &["/work/", "/root/", "/home/", "/Users/"];
+/// What home folders begin with; a name follows.
+const HOME_FOLDERS: &[&str] = &["/root/", "/home/", "/Users/"];
 
 /// Hosts that packages come from. Tools know where to look; the tree need not.
 const REGISTRY_HOSTS: &[&str] = &[
@@ -41,9 +40,9 @@ fn check_line(line: &str) -> Option<(String, &'static str)> {
     if let Some(mark) = UNFINISHED.iter().find(|mark| whole_word(line, mark)) {
         return Some((format!("{mark} in the tree"), "finish it, or open an issue and leave no mark"));
     }
-    if let Some(path) = MACHINE_PATHS.iter().find(|path| machine_path(line, path)) {
+    if let Some(path) = HOME_FOLDERS.iter().find(|path| is_home_folder(line, path)) {
         return Some((
-            format!("a path of one machine ({path}…)"),
+            format!("somebody's home folder ({path}…)"),
             "use a relative path or a temporary folder",
         ));
     }
@@ -55,8 +54,8 @@ fn whole_word(line: &str, word: &str) -> bool {
     line.split(|c: char| !c.is_alphanumeric() && c != '_').any(|part| part == word)
 }
 
-/// An absolute path below `folder`, not the tail of a longer path such as `crates/work/`.
-fn machine_path(line: &str, folder: &str) -> bool {
+/// An absolute path below `folder`, not the tail of a longer path such as `srv/home/`.
+fn is_home_folder(line: &str, folder: &str) -> bool {
     line.match_indices(folder).any(|(start, _)| {
         let before = line[..start].chars().next_back();
         let after = line[start + folder.len()..].chars().next();
@@ -74,7 +73,7 @@ mod tests {
         for bad in [
             "// TODO: later",
             "# FIXME",
-            "cd /work/main",
+            "cd /Users/ann/kdyno",
             "log.dirs=/home/ann/kafka",
             "'/root/.m2/settings.xml'",
             "https://static.crates.io/x",
@@ -89,11 +88,11 @@ mod tests {
         for good in [
             "TODOS and mastodon",
             "$HOME/.cache",
-            "target/work/x",
-            "${dir}/work/x",
+            "target/home/x",
+            "${dir}/home/x",
             "https://example.com/home/x",
             "a /home/ folder",
-            "share of /work",
+            "the folder /root",
         ] {
             assert_eq!(check_line(good), None, "{good}");
         }

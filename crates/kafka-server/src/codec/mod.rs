@@ -1,8 +1,8 @@
 //! The broker's side of the protocol: decodes requests, encodes responses. Shared by the null broker and
 //! the fake broker, and by nothing else.
 //!
-//! Requests come from anyone, so everything is read by the bounded [`Reader`](kdyno_kafka::wire::Reader); decoded
-//! requests borrow from their frame. Only the versions that [`Api::versions`] names are spoken; a request
+//! Requests come from anyone, so everything is read by the bounded [`Reader`](kdyno_kafka::wire::Reader): the
+//! small ones as the messages of `kdyno_kafka`, Produce and Fetch here, borrowed from their frame. Only the versions that [`Api::versions`] names are spoken; a request
 //! in another one is an error, except for `ApiVersions`, which is then answered in version 0 as brokers do.
 
 pub(crate) mod batch;
@@ -10,9 +10,9 @@ pub(crate) mod fetch;
 #[cfg(test)]
 pub(crate) mod oracle;
 pub(crate) mod produce;
-pub(crate) mod requests;
 pub(crate) mod responses;
 
+use kdyno_kafka::messages;
 use kdyno_kafka::wire::{Reader, Result, WireError, Writer};
 
 /// Longest topic name Kafka allows.
@@ -75,22 +75,27 @@ impl Api {
         Self::DescribeConfigs,
     ];
 
-    /// The number in the request header.
-    pub fn key(self) -> i16 {
+    /// The same API as our client knows it.
+    fn of_client(self) -> messages::Api {
         match self {
-            Self::Produce => 0,
-            Self::Fetch => 1,
-            Self::ListOffsets => 2,
-            Self::Metadata => 3,
-            Self::ApiVersions => 18,
-            Self::CreateTopics => 19,
-            Self::DeleteTopics => 20,
-            Self::InitProducerId => 22,
-            Self::DescribeConfigs => 32,
+            Self::Produce => messages::m00_produce::API,
+            Self::Fetch => messages::m01_fetch::API,
+            Self::ListOffsets => messages::m02_list_offsets::API,
+            Self::Metadata => messages::m03_metadata::API,
+            Self::ApiVersions => messages::m18_api_versions::API,
+            Self::CreateTopics => messages::m19_create_topics::API,
+            Self::DeleteTopics => messages::m20_delete_topics::API,
+            Self::InitProducerId => messages::m22_init_producer_id::API,
+            Self::DescribeConfigs => messages::m32_describe_configs::API,
         }
     }
 
-    /// First and last version spoken.
+    /// The number in the request header.
+    pub fn key(self) -> i16 {
+        self.of_client().key
+    }
+
+    /// First and last version spoken; some lower ones than those of our own client, for other clients.
     pub fn versions(self) -> (i16, i16) {
         match self {
             Self::Produce => (3, 9),
@@ -102,19 +107,6 @@ impl Api {
             Self::DeleteTopics => (1, 4),
             Self::InitProducerId => (0, 4),
             Self::DescribeConfigs => (1, 4),
-        }
-    }
-
-    /// First version with compact fields and tags.
-    fn flexible_from(self) -> i16 {
-        match self {
-            Self::Produce | Self::Metadata => 9,
-            Self::Fetch => 12,
-            Self::ListOffsets => 6,
-            Self::ApiVersions => 3,
-            Self::CreateTopics => 5,
-            Self::DeleteTopics | Self::DescribeConfigs => 4,
-            Self::InitProducerId => 2,
         }
     }
 
@@ -153,7 +145,7 @@ impl RequestHead {
                 _ => Err(WireError::Invalid("request in a version that is not spoken here")),
             };
         }
-        let flexible = version >= api.flexible_from();
+        let flexible = api.of_client().is_flexible(version);
         // The client id stays a classic string in the flexible header too.
         reader.nullable_string(false)?;
         reader.skip_tags(flexible)?;
@@ -189,11 +181,6 @@ pub(crate) fn raw_count(reader: &mut Reader<'_>, compact: bool) -> Result<Option
             .map(Some)
             .map_err(|_| WireError::Length { what: "array", length: count.into() }),
     }
-}
-
-/// True when the next array is null rather than empty; reads nothing.
-pub(crate) fn next_array_is_null(reader: &Reader<'_>, compact: bool) -> Result<bool> {
-    Ok(raw_count(&mut reader.clone(), compact)?.is_none())
 }
 
 /// A topic's name, with Kafka's bound on its length.

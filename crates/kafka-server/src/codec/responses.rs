@@ -1,7 +1,16 @@
-//! The small responses, appended to a buffer as whole frames.
+//! Responses to the small requests: what both brokers say in the same way.
 
 use super::{Api, RequestHead, begin_frame, code, end_frame};
-use kdyno_kafka::wire::Writer;
+use kdyno_kafka::errors::ErrorCode;
+use kdyno_kafka::messages::{
+    Message, m02_list_offsets, m03_metadata, m18_api_versions, m19_create_topics, m20_delete_topics,
+    m22_init_producer_id, m32_describe_configs,
+};
+use kdyno_kafka::wire::{Result, WireError};
+
+/// Topics and partitions of one metadata response at most, since a request may name a topic many times: about
+/// 50 MB of them are held while it is written.
+const METADATA_ENTRIES_MAX: usize = 1 << 18;
 
 /// A broker as metadata names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,217 +20,172 @@ pub(crate) struct BrokerView {
     pub port: u16,
 }
 
-/// A partition as metadata describes it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct PartitionView {
-    pub index: i32,
-    pub error: i16,
-    /// -1: none.
-    pub leader: i32,
-    pub leader_epoch: i32,
-    pub replicas: Vec<i32>,
-}
-
-/// A topic as metadata describes it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct TopicView<'a> {
-    pub name: &'a str,
-    pub error: i16,
-    pub partitions: Vec<PartitionView>,
-}
-
-/// ApiVersions: everything that [`Api`] speaks.
-pub(crate) fn api_versions(out: &mut Vec<u8>, head: &RequestHead) {
+/// Appends a whole frame.
+pub(crate) fn respond(out: &mut Vec<u8>, head: &RequestHead, response: &impl Message) {
     let start = begin_frame(out, head);
-    out.put_i16(if head.unsupported { code::UNSUPPORTED_VERSION } else { code::NONE });
-    out.put_array_length(Api::ALL.len(), head.flexible);
-    for api in Api::ALL {
-        let (first, last) = api.versions();
-        out.put_i16(api.key());
-        out.put_i16(first);
-        out.put_i16(last);
-        out.put_no_tags(head.flexible);
-    }
-    if head.version >= 1 {
-        out.put_i32(0); // throttle time
-    }
-    out.put_no_tags(head.flexible);
+    response.encode(head.version, out);
     end_frame(out, start);
 }
 
-/// Begins metadata: everything before the topics. Then [`metadata_topic`] for each, then [`end_metadata`].
-pub(crate) fn begin_metadata(
-    out: &mut Vec<u8>,
-    head: &RequestHead,
+/// Everything that [`Api`] speaks.
+pub(crate) fn api_versions(head: &RequestHead) -> m18_api_versions::Response {
+    let range = |api: Api| {
+        let (min_version, max_version) = api.versions();
+        m18_api_versions::ApiVersion { api_key: api.key(), min_version, max_version }
+    };
+    m18_api_versions::Response {
+        error_code: ErrorCode(if head.unsupported { code::UNSUPPORTED_VERSION } else { code::NONE }),
+        api_keys: Api::ALL.map(range).to_vec(),
+        ..Default::default()
+    }
+}
+
+/// The topics asked for, or all of `names`; `describe` tells a topic's error and partitions.
+pub(crate) fn metadata<'a>(
+    request: m03_metadata::Request,
+    version: i16,
+    names: impl Iterator<Item = &'a str>,
+    describe: impl Fn(&str) -> (i16, Vec<m03_metadata::MetadataResponsePartition>),
+) -> Result<Vec<m03_metadata::MetadataResponseTopic>> {
+    // Before version 1, which brought null, an empty list asked for all.
+    let wanted = request.topics.filter(|topics| version > 0 || !topics.is_empty());
+    let names: Vec<_> = match wanted {
+        Some(topics) => topics.into_iter().map(|topic| topic.name.unwrap_or_default()).collect(),
+        None => names.map(str::to_owned).collect(),
+    };
+    let mut entries = names.len();
+    let mut topics = Vec::with_capacity(entries);
+    for name in names {
+        let (error, partitions) = describe(&name);
+        entries += partitions.len();
+        if entries > METADATA_ENTRIES_MAX {
+            return Err(WireError::Invalid("metadata of so many topics is too long for one response"));
+        }
+        topics.push(m03_metadata::MetadataResponseTopic {
+            error_code: ErrorCode(error),
+            name: Some(name),
+            partitions,
+            ..Default::default()
+        });
+    }
+    Ok(topics)
+}
+
+/// A partition of metadata; all of its replicas are in sync.
+pub(crate) fn metadata_partition(
+    index: i32,
+    leader: Option<i32>,
+    leader_epoch: i32,
+    replicas: Vec<i32>,
+) -> m03_metadata::MetadataResponsePartition {
+    m03_metadata::MetadataResponsePartition {
+        error_code: ErrorCode(if leader.is_some() { code::NONE } else { code::LEADER_NOT_AVAILABLE }),
+        partition_index: index,
+        leader_id: leader.unwrap_or(-1),
+        leader_epoch,
+        isr_nodes: replicas.clone(),
+        replica_nodes: replicas,
+        ..Default::default()
+    }
+}
+
+/// Metadata of these brokers.
+pub(crate) fn cluster<'a>(
     cluster_id: &str,
-    controller: i32,
-    brokers: &[BrokerView],
-    topics: usize,
-) -> usize {
-    let (version, flexible) = (head.version, head.flexible);
-    let start = begin_frame(out, head);
-    if version >= 3 {
-        out.put_i32(0); // throttle time
+    controller_id: i32,
+    brokers: impl Iterator<Item = &'a BrokerView>,
+    topics: Vec<m03_metadata::MetadataResponseTopic>,
+) -> m03_metadata::Response {
+    let broker = |broker: &BrokerView| m03_metadata::MetadataResponseBroker {
+        node_id: broker.id,
+        host: broker.host.clone(),
+        port: broker.port.into(),
+        ..Default::default()
+    };
+    m03_metadata::Response {
+        brokers: brokers.map(broker).collect(),
+        cluster_id: Some(cluster_id.to_owned()),
+        controller_id,
+        topics,
+        ..Default::default()
     }
-    out.put_array_length(brokers.len(), flexible);
-    for broker in brokers {
-        out.put_i32(broker.id);
-        out.put_string(&broker.host, flexible);
-        out.put_i32(broker.port.into());
-        if version >= 1 {
-            out.put_nullable_string(None, flexible); // rack
-        }
-        out.put_no_tags(flexible);
-    }
-    if version >= 2 {
-        out.put_nullable_string(Some(cluster_id), flexible);
-    }
-    if version >= 1 {
-        out.put_i32(controller);
-    }
-    out.put_array_length(topics, flexible);
-    start
 }
 
-/// One topic of metadata.
-pub(crate) fn metadata_topic(out: &mut Vec<u8>, head: &RequestHead, topic: &TopicView<'_>) {
-    let (version, flexible) = (head.version, head.flexible);
-    out.put_i16(topic.error);
-    out.put_string(topic.name, flexible);
-    if version >= 1 {
-        out.put_bool(false); // internal
-    }
-    out.put_array_length(topic.partitions.len(), flexible);
-    for partition in &topic.partitions {
-        out.put_i16(partition.error);
-        out.put_i32(partition.index);
-        out.put_i32(partition.leader);
-        if version >= 7 {
-            out.put_i32(partition.leader_epoch);
-        }
-        // Replicas, then those in sync: here all are.
-        for _ in 0..2 {
-            out.put_array_length(partition.replicas.len(), flexible);
-            for replica in &partition.replicas {
-                out.put_i32(*replica);
+/// `find` tells error and offset of a topic's partition at a timestamp: -1 latest, -2 earliest.
+pub(crate) fn list_offsets(
+    request: m02_list_offsets::Request,
+    find: impl Fn(&str, i32, i64) -> (i16, i64),
+) -> m02_list_offsets::Response {
+    let topic = |topic: m02_list_offsets::ListOffsetsTopic| {
+        let partition = |wanted: &m02_list_offsets::ListOffsetsPartition| {
+            let (error, offset) = find(&topic.name, wanted.partition_index, wanted.timestamp);
+            m02_list_offsets::ListOffsetsPartitionResponse {
+                partition_index: wanted.partition_index,
+                error_code: ErrorCode(error),
+                offset,
+                ..Default::default()
             }
+        };
+        let partitions = topic.partitions.iter().map(partition).collect();
+        m02_list_offsets::ListOffsetsTopicResponse { name: topic.name, partitions }
+    };
+    let topics = request.topics.into_iter().map(topic).collect();
+    m02_list_offsets::Response { topics, ..Default::default() }
+}
+
+/// `create` makes a topic, or only checks it, and tells its error, partitions and replicas.
+pub(crate) fn create_topics(
+    request: m19_create_topics::Request,
+    mut create: impl FnMut(&m19_create_topics::CreatableTopic, bool) -> (i16, i32, i16),
+) -> m19_create_topics::Response {
+    let topic = |topic: m19_create_topics::CreatableTopic| {
+        let (error, partitions, replicas) = create(&topic, request.validate_only);
+        let is_made = error == code::NONE;
+        m19_create_topics::CreatableTopicResult {
+            name: topic.name,
+            error_code: ErrorCode(error),
+            error_message: None,
+            num_partitions: if is_made { partitions } else { -1 },
+            replication_factor: if is_made { replicas } else { -1 },
+            ..Default::default()
         }
-        if version >= 5 {
-            out.put_array_length(0, flexible); // offline replicas
+    };
+    let topics = request.topics.into_iter().map(topic).collect();
+    m19_create_topics::Response { topics, ..Default::default() }
+}
+
+/// `delete` says whether there was such a topic.
+pub(crate) fn delete_topics(
+    request: m20_delete_topics::Request,
+    mut delete: impl FnMut(&str) -> bool,
+) -> m20_delete_topics::Response {
+    let topic = |name: String| {
+        let error = if delete(&name) { code::NONE } else { code::UNKNOWN_TOPIC_OR_PARTITION };
+        m20_delete_topics::DeletableTopicResult {
+            name: Some(name),
+            error_code: ErrorCode(error),
+            ..Default::default()
         }
-        out.put_no_tags(flexible);
-    }
-    if version >= 8 {
-        out.put_i32(i32::MIN); // authorized operations: not asked for
-    }
-    out.put_no_tags(flexible);
+    };
+    let responses = request.topic_names.into_iter().map(topic).collect();
+    m20_delete_topics::Response { responses, ..Default::default() }
 }
 
-/// Ends metadata begun at `start`.
-pub(crate) fn end_metadata(out: &mut Vec<u8>, head: &RequestHead, start: usize) {
-    if head.version >= 8 {
-        out.put_i32(i32::MIN); // authorized operations: not asked for
-    }
-    out.put_no_tags(head.flexible);
-    end_frame(out, start);
-}
-
-/// Index, error and offset of a partition.
-pub(crate) type OffsetFound = (i32, i16, i64);
-
-/// ListOffsets.
-pub(crate) fn list_offsets(out: &mut Vec<u8>, head: &RequestHead, topics: &[(&str, Vec<OffsetFound>)]) {
-    let start = begin_frame(out, head);
-    if head.version >= 2 {
-        out.put_i32(0); // throttle time
-    }
-    out.put_array_length(topics.len(), head.flexible);
-    for (name, partitions) in topics {
-        out.put_string(name, head.flexible);
-        out.put_array_length(partitions.len(), head.flexible);
-        for (index, error, offset) in partitions {
-            out.put_i32(*index);
-            out.put_i16(*error);
-            out.put_i64(-1); // timestamp
-            out.put_i64(*offset);
-            if head.version >= 4 {
-                out.put_i32(-1); // leader epoch
-            }
-            out.put_no_tags(head.flexible);
+/// Every resource exists and has no settings of its own.
+pub(crate) fn describe_configs(request: m32_describe_configs::Request) -> m32_describe_configs::Response {
+    let result = |resource: m32_describe_configs::DescribeConfigsResource| {
+        m32_describe_configs::DescribeConfigsResult {
+            error_message: None,
+            resource_type: resource.resource_type,
+            resource_name: resource.resource_name,
+            ..Default::default()
         }
-        out.put_no_tags(head.flexible);
-    }
-    out.put_no_tags(head.flexible);
-    end_frame(out, start);
+    };
+    let results = request.resources.into_iter().map(result).collect();
+    m32_describe_configs::Response { results, ..Default::default() }
 }
 
-/// A topic that was to be created.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Created<'a> {
-    pub name: &'a str,
-    pub error: i16,
-    pub partitions: i32,
-    pub replicas: i16,
-}
-
-/// CreateTopics.
-pub(crate) fn create_topics(out: &mut Vec<u8>, head: &RequestHead, topics: &[Created<'_>]) {
-    let start = begin_frame(out, head);
-    out.put_i32(0); // throttle time
-    out.put_array_length(topics.len(), head.flexible);
-    for topic in topics {
-        out.put_string(topic.name, head.flexible);
-        out.put_i16(topic.error);
-        out.put_nullable_string(None, head.flexible);
-        if head.version >= 5 {
-            out.put_i32(if topic.error == 0 { topic.partitions } else { -1 });
-            out.put_i16(if topic.error == 0 { topic.replicas } else { -1 });
-            out.put_array_length(0, true); // configuration
-        }
-        out.put_no_tags(head.flexible);
-    }
-    out.put_no_tags(head.flexible);
-    end_frame(out, start);
-}
-
-/// DeleteTopics: name and error of each.
-pub(crate) fn delete_topics(out: &mut Vec<u8>, head: &RequestHead, topics: &[(&str, i16)]) {
-    let start = begin_frame(out, head);
-    out.put_i32(0); // throttle time
-    out.put_array_length(topics.len(), head.flexible);
-    for (name, error) in topics {
-        out.put_string(name, head.flexible);
-        out.put_i16(*error);
-        out.put_no_tags(head.flexible);
-    }
-    out.put_no_tags(head.flexible);
-    end_frame(out, start);
-}
-
-/// DescribeConfigs: every resource exists and has no settings of its own.
-pub(crate) fn describe_configs(out: &mut Vec<u8>, head: &RequestHead, resources: &[(i8, &str)]) {
-    let start = begin_frame(out, head);
-    out.put_i32(0); // throttle time
-    out.put_array_length(resources.len(), head.flexible);
-    for (kind, name) in resources {
-        out.put_i16(code::NONE);
-        out.put_nullable_string(None, head.flexible);
-        out.put_i8(*kind);
-        out.put_string(name, head.flexible);
-        out.put_array_length(0, head.flexible);
-        out.put_no_tags(head.flexible);
-    }
-    out.put_no_tags(head.flexible);
-    end_frame(out, start);
-}
-
-/// InitProducerId.
-pub(crate) fn init_producer_id(out: &mut Vec<u8>, head: &RequestHead, producer_id: i64) {
-    let start = begin_frame(out, head);
-    out.put_i32(0); // throttle time
-    out.put_i16(code::NONE);
-    out.put_i64(producer_id);
-    out.put_i16(0); // epoch
-    out.put_no_tags(head.flexible);
-    end_frame(out, start);
+/// A producer id of its own for everyone who asks.
+pub(crate) fn init_producer_id(producer_id: i64) -> m22_init_producer_id::Response {
+    m22_init_producer_id::Response { producer_id, producer_epoch: 0, ..Default::default() }
 }

@@ -1,7 +1,8 @@
 //! What a script does to the fake cluster as a whole.
 
-use super::cluster::{Broker, ConnId, FakeCluster, Output};
-use super::script::Action;
+use super::cluster::{Broker, FakeCluster, Output};
+use super::connection::ConnId;
+use super::plan::Action;
 use super::server::Server;
 use crate::codec::responses::BrokerView;
 use crate::codec::{Api, RequestHead};

@@ -1,11 +1,10 @@
 //! The cluster: connections, the order of events, and what happens to produce requests.
 
 use super::FakeConfig;
-use super::connection::{Answer, Connection, Slot};
-use super::fetch::WaitingFetch;
+use super::connection::{Answer, ConnId, Connection, Slot};
 use super::log::{PartitionLog, StoredBatch, StoredPartition};
-use super::produce::Produce;
-use super::script::{Plan, Script};
+use super::plan::Plan;
+use super::requests::{Control, Produce, TimerKey, WaitingFetch};
 use super::server::Server;
 use crate::codec::responses::BrokerView;
 use crate::codec::{Api, RequestHead};
@@ -16,10 +15,6 @@ use std::collections::BTreeMap;
 
 /// Replicas of the topics that a configuration names, where there are so many brokers.
 const REPLICAS: usize = 3;
-
-/// A connection to one broker of a fake cluster; never used again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ConnId(pub(super) u64);
 
 /// What the cluster does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,19 +68,6 @@ pub struct FakeCounts {
     /// Records whose successful answer has left.
     pub acknowledged_records: u64,
 }
-
-/// Another request, until it is looked at.
-#[derive(Debug)]
-pub(super) struct Control {
-    pub conn: ConnId,
-    pub slot: Slot,
-    pub head: RequestHead,
-    pub frame: Vec<u8>,
-    pub body_at: usize,
-}
-
-/// Instant of a timer, and a number that tells it from others.
-pub(super) type TimerKey = (u64, u64);
 
 /// What happens at an instant of its own.
 #[derive(Debug)]
@@ -149,11 +131,6 @@ impl FakeCluster {
             cluster.topics.insert(name, logs);
         }
         cluster
-    }
-
-    /// Adds to what is going to go wrong.
-    pub fn script(&mut self) -> Script<'_> {
-        Script::new(self)
     }
 
     /// Brokers that are there.
@@ -258,10 +235,6 @@ impl FakeCluster {
     /// Bytes of a connection's requests that are not answered yet.
     pub fn held_bytes(&self, conn: ConnId) -> usize {
         self.connections.get(&conn).map_or(0, Connection::held_bytes)
-    }
-
-    pub(super) fn plan_mut(&mut self) -> &mut Plan {
-        &mut self.plan
     }
 
     pub(super) fn partition(&self, topic: &str, partition: i32) -> Option<&PartitionLog> {

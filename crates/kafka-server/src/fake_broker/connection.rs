@@ -3,6 +3,10 @@
 use kdyno_kafka::wire::{FRAME_BYTES_MAX, Result, WireError};
 use std::collections::VecDeque;
 
+/// A connection to one broker of a fake cluster; never used again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnId(pub(super) u64);
+
 /// An answer's place in the order of its connection.
 pub(super) type Slot = u64;
 

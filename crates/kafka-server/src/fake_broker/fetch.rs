@@ -1,26 +1,14 @@
 //! Fetches: answered when there is enough, something is wrong, or the client's wait is over.
 
-use super::cluster::{ConnId, FakeCluster, Timer, TimerKey};
-use super::connection::Slot;
+use super::cluster::{FakeCluster, Timer};
+use super::connection::{ConnId, Slot};
 use super::log::StoredBatch;
+use super::requests::WaitingFetch;
 use crate::codec::fetch::{FetchOutcome, FetchPartition, FetchRequest, FetchResponse};
 use crate::codec::{RequestHead, code};
 
 /// Largest response, whatever the client asks for.
 const RESPONSE_BYTES_MAX: usize = 64 << 20;
-
-/// A fetch that has not been answered.
-#[derive(Debug)]
-pub(super) struct WaitingFetch {
-    pub conn: ConnId,
-    slot: Slot,
-    head: RequestHead,
-    bytes_min: usize,
-    bytes_max: usize,
-    topics: Vec<(String, Vec<FetchPartition>)>,
-    /// The end of the client's wait.
-    pub deadline: Option<TimerKey>,
-}
 
 impl FakeCluster {
     /// Answers at once or waits.

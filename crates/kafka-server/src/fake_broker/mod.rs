@@ -15,7 +15,9 @@ mod cluster;
 mod connection;
 mod fetch;
 mod log;
+mod plan;
 mod produce;
+mod requests;
 mod script;
 mod server;
 mod service;
@@ -26,9 +28,11 @@ mod tests;
 #[cfg(test)]
 mod tests_script;
 
-pub use cluster::{ConnId, FakeCluster, FakeCounts, Output, RequestTrace};
+pub use cluster::{FakeCluster, FakeCounts, Output, RequestTrace};
+pub use connection::ConnId;
 pub use log::{StoredBatch, StoredPartition};
-pub use script::{Hostile, Script, Step, Stored};
+pub use plan::{Hostile, Stored};
+pub use script::{Script, Step};
 pub use service::{Service, ServicePer, ServiceTime};
 
 use std::collections::BTreeMap;

@@ -1,29 +1,15 @@
 //! Produce requests in the fake cluster: their fate on arrival, what is stored and answered at completion.
 
-use super::cluster::{ConnId, FakeCluster, RequestTrace};
-use super::connection::{Answer, Slot};
+use super::cluster::{FakeCluster, RequestTrace};
+use super::connection::{Answer, ConnId};
 use super::log;
-use super::script::{Action, Fate, Hostile, Stored};
+use super::plan::{Action, Fate, Hostile, Stored};
+use super::requests::Produce;
 use super::server::Job;
 use crate::codec::produce::{ProduceRequest, ProduceResponse};
 use crate::codec::{RequestHead, begin_frame, code, end_frame};
 use kdyno_kafka::wire::{Reader, Result, Writer};
 use rand::{Rng, RngExt};
-
-/// A produce request on its way through a server.
-#[derive(Debug)]
-pub(super) struct Produce {
-    conn: ConnId,
-    slot: Slot,
-    number: u64,
-    head: RequestHead,
-    /// The whole frame but its length, and where the body begins.
-    frame: Vec<u8>,
-    body_at: usize,
-    /// Records of each partition's set in order; `None` where it is spoilt.
-    sets: Vec<Option<u64>>,
-    fate: Fate,
-}
 
 impl FakeCluster {
     /// A produce request came in: its place in the script is decided and it joins its broker's queue.

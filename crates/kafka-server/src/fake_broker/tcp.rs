@@ -1,7 +1,8 @@
 //! A fake cluster behind real loopback sockets, driven by the real clock on a thread of its own: for tests
 //! of real event loops and of whole programs.
 
-use super::cluster::{ConnId, FakeCluster, Output};
+use super::cluster::{FakeCluster, Output};
+use super::connection::ConnId;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};

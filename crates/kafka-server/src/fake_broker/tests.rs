@@ -1,6 +1,7 @@
 //! The fake cluster as a cluster: queueing theory as the oracle for times, an independent codec for bytes.
 
-use super::cluster::{ConnId, FakeCluster, Output};
+use super::cluster::{FakeCluster, Output};
+use super::connection::ConnId;
 use super::{FakeConfig, Service, ServicePer, ServiceTime, tcp};
 use crate::codec::batch::prebuilt;
 use crate::codec::code;

@@ -1,13 +1,17 @@
 //! Answers to everything but produce requests.
 
+use super::options::{FetchAnswer, NullBrokerOptions, NullBrokerStats};
 use super::topics::{PARTITIONS_MAX, Topics};
-use super::{FetchAnswer, NullBrokerOptions, NullBrokerStats};
 use crate::codec::fetch::{FetchOutcome, FetchRequest, FetchResponse};
-use crate::codec::responses::{self, BrokerView, Created, PartitionView, TopicView};
-use crate::codec::{Api, RequestHead, batch, code, requests};
+use crate::codec::responses::{self, BrokerView, respond};
+use crate::codec::{Api, RequestHead, TOPIC_NAME_BYTES_MAX, batch, code};
+use kdyno_kafka::messages::{
+    EARLIEST_TIMESTAMP, Message as _, m02_list_offsets, m03_metadata, m18_api_versions, m19_create_topics,
+    m20_delete_topics, m22_init_producer_id, m32_describe_configs,
+};
 use kdyno_kafka::wire::{Reader, Result, WireError};
 
-/// Longest response: what one request may make the broker hold. Metadata of 100,000 partitions is 3 MB.
+/// Longest fetch response: what one request may make the broker hold.
 const RESPONSE_BYTES_MAX: usize = 32 << 20;
 
 /// Longest time an empty fetch is held back, whatever the client asks for.
@@ -18,9 +22,6 @@ const BROKER_ID: i32 = 0;
 
 /// Cluster id in metadata.
 const CLUSTER_ID: &str = "kdyno-null-broker";
-
-/// `timestamp` that asks for the first offset.
-const EARLIEST: i64 = -2;
 
 /// What all connections share.
 #[derive(Debug)]
@@ -68,35 +69,52 @@ pub(super) fn answer(
     broker: &mut Broker,
     out: &mut Vec<u8>,
 ) -> Result<Answered> {
-    let reader = Reader::new(body);
-    let (version, flexible) = (head.version, head.flexible);
+    let version = head.version;
     match head.api {
         Api::ApiVersions => {
             if !head.unsupported {
-                requests::api_versions(reader, version)?;
+                m18_api_versions::Request::decode(body, version)?;
             }
-            responses::api_versions(out, head);
+            respond(out, head, &responses::api_versions(head));
         }
-        Api::Metadata => metadata(head, requests::metadata(reader, version, flexible)?, broker, out)?,
-        Api::ListOffsets => list_offsets(head, reader, broker, out)?,
-        Api::Fetch => return fetch(head, &FetchRequest::decode(reader, version, flexible)?, broker, out),
-        Api::CreateTopics => create_topics(head, reader, broker, out)?,
-        Api::DeleteTopics => {
-            let names = requests::delete_topics(reader, flexible)?;
-            let outcome = |name| match broker.topics.delete(name) {
-                true => (name, code::NONE),
-                false => (name, code::UNKNOWN_TOPIC_OR_PARTITION),
+        Api::Metadata => {
+            let request = m03_metadata::Request::decode(body, version)?;
+            let topics = responses::metadata(request, version, broker.topics.names(), |name| {
+                describe(&broker.topics, name)
+            })?;
+            let brokers = std::iter::once(&broker.address);
+            respond(out, head, &responses::cluster(CLUSTER_ID, BROKER_ID, brokers, topics));
+        }
+        Api::ListOffsets => {
+            let request = m02_list_offsets::Request::decode(body, version)?;
+            let find = |name: &str, index, timestamp| match broker.topics.next_offset(name, index) {
+                Some(_) if timestamp == EARLIEST_TIMESTAMP => (code::NONE, 0),
+                Some(latest) => (code::NONE, latest),
+                None => (code::UNKNOWN_TOPIC_OR_PARTITION, -1),
             };
-            let outcomes: Vec<_> = names.into_iter().map(outcome).collect();
-            responses::delete_topics(out, head, &outcomes);
+            respond(out, head, &responses::list_offsets(request, find));
+        }
+        Api::Fetch => {
+            let request = FetchRequest::decode(Reader::new(body), version, head.flexible)?;
+            return fetch(head, &request, broker, out);
+        }
+        Api::CreateTopics => {
+            let request = m19_create_topics::Request::decode(body, version)?;
+            let create = |topic: &_, check_only| create_topic(&mut broker.topics, topic, check_only);
+            respond(out, head, &responses::create_topics(request, create));
+        }
+        Api::DeleteTopics => {
+            let request = m20_delete_topics::Request::decode(body, version)?;
+            let delete = |name: &str| broker.topics.delete(name);
+            respond(out, head, &responses::delete_topics(request, delete));
         }
         Api::DescribeConfigs => {
-            let resources = requests::describe_configs(reader, version, flexible)?;
-            responses::describe_configs(out, head, &resources);
+            let request = m32_describe_configs::Request::decode(body, version)?;
+            respond(out, head, &responses::describe_configs(request));
         }
         Api::InitProducerId => {
-            requests::init_producer_id(reader, version, flexible)?;
-            responses::init_producer_id(out, head, broker.next_producer_id);
+            m22_init_producer_id::Request::decode(body, version)?;
+            respond(out, head, &responses::init_producer_id(broker.next_producer_id));
             broker.next_producer_id += 1;
         }
         Api::Produce => return Err(WireError::Invalid("produce requests are not collected")),
@@ -104,85 +122,49 @@ pub(super) fn answer(
     Ok(Answered::Now)
 }
 
-fn metadata(head: &RequestHead, wanted: Option<Vec<&str>>, broker: &Broker, out: &mut Vec<u8>) -> Result<()> {
-    let names = wanted.unwrap_or_else(|| broker.topics.names().collect());
-    let brokers = std::slice::from_ref(&broker.address);
-    let response_start = out.len();
-    let start = responses::begin_metadata(out, head, CLUSTER_ID, BROKER_ID, brokers, names.len());
-    for name in names {
-        let error = match () {
-            () if !is_topic_name(name) => code::INVALID_TOPIC,
-            () if broker.topics.is_deleted(name) => code::UNKNOWN_TOPIC_OR_PARTITION,
-            () => code::NONE,
-        };
-        let partitions = if error == code::NONE { broker.topics.partitions(name) } else { 0 };
-        let view =
-            TopicView { name, error, partitions: (0..partitions as i32).map(partition_view).collect() };
-        responses::metadata_topic(out, head, &view);
-        if out.len() - response_start > RESPONSE_BYTES_MAX {
-            return Err(WireError::Invalid("metadata of so many topics is too long for one response"));
-        }
+fn describe(topics: &Topics, name: &str) -> (i16, Vec<m03_metadata::MetadataResponsePartition>) {
+    if !is_topic_name(name) {
+        return (code::INVALID_TOPIC, Vec::new());
     }
-    responses::end_metadata(out, head, start);
-    Ok(())
-}
-
-fn partition_view(index: i32) -> PartitionView {
-    PartitionView { index, error: code::NONE, leader: BROKER_ID, leader_epoch: 0, replicas: vec![BROKER_ID] }
+    if topics.is_deleted(name) {
+        return (code::UNKNOWN_TOPIC_OR_PARTITION, Vec::new());
+    }
+    let partition = |index| responses::metadata_partition(index, Some(BROKER_ID), 0, vec![BROKER_ID]);
+    (code::NONE, (0..topics.partitions(name) as i32).map(partition).collect())
 }
 
 /// Kafka's rule for the names of topics.
 fn is_topic_name(name: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
-    !name.is_empty() && name != "." && name != ".." && name.bytes().all(allowed)
+    let is_short = (1..=TOPIC_NAME_BYTES_MAX).contains(&name.len());
+    is_short && name != "." && name != ".." && name.bytes().all(allowed)
 }
 
-fn list_offsets(head: &RequestHead, reader: Reader<'_>, broker: &Broker, out: &mut Vec<u8>) -> Result<()> {
-    let wanted = requests::list_offsets(reader, head.version, head.flexible)?;
-    let mut found = Vec::with_capacity(wanted.len());
-    for (name, partitions) in wanted {
-        let offset = |(index, timestamp)| match broker.topics.next_offset(name, index) {
-            Some(_) if timestamp == EARLIEST => (index, code::NONE, 0),
-            Some(latest) => (index, code::NONE, latest),
-            None => (index, code::UNKNOWN_TOPIC_OR_PARTITION, -1),
-        };
-        found.push((name, partitions.into_iter().map(offset).collect()));
-    }
-    responses::list_offsets(out, head, &found);
-    Ok(())
-}
-
-fn create_topics(
-    head: &RequestHead,
-    reader: Reader<'_>,
-    broker: &mut Broker,
-    out: &mut Vec<u8>,
-) -> Result<()> {
-    let (wanted, check_only) = requests::create_topics(reader, head.flexible)?;
-    let mut created = Vec::with_capacity(wanted.len());
-    for topic in wanted {
-        let partitions = match topic.partitions {
-            -1 if topic.assigned > 0 => i32::try_from(topic.assigned).unwrap_or(0),
-            -1 => broker.topics.partitions(topic.name) as i32,
-            given => given,
-        };
-        let error = if !is_topic_name(topic.name) {
-            code::INVALID_TOPIC
-        } else if !(1..=PARTITIONS_MAX as i32).contains(&partitions) {
-            code::INVALID_PARTITIONS
-        } else if !matches!(topic.replicas, -1 | 1) {
-            code::INVALID_REPLICATION_FACTOR
-        } else if broker.topics.id(topic.name).is_some() {
-            code::TOPIC_ALREADY_EXISTS
-        } else if !check_only && broker.topics.create(topic.name, partitions as u32).is_none() {
-            code::POLICY_VIOLATION
-        } else {
-            code::NONE
-        };
-        created.push(Created { name: topic.name, error, partitions, replicas: 1 });
-    }
-    responses::create_topics(out, head, &created);
-    Ok(())
+fn create_topic(
+    topics: &mut Topics,
+    topic: &m19_create_topics::CreatableTopic,
+    check_only: bool,
+) -> (i16, i32, i16) {
+    let name = topic.name.as_str();
+    let partitions = match topic.num_partitions {
+        -1 if !topic.assignments.is_empty() => i32::try_from(topic.assignments.len()).unwrap_or(0),
+        -1 => topics.partitions(name) as i32,
+        given => given,
+    };
+    let error = if !is_topic_name(name) {
+        code::INVALID_TOPIC
+    } else if !(1..=PARTITIONS_MAX as i32).contains(&partitions) {
+        code::INVALID_PARTITIONS
+    } else if !matches!(topic.replication_factor, -1 | 1) {
+        code::INVALID_REPLICATION_FACTOR
+    } else if topics.id(name).is_some() {
+        code::TOPIC_ALREADY_EXISTS
+    } else if !check_only && topics.create(name, partitions as u32).is_none() {
+        code::POLICY_VIOLATION
+    } else {
+        code::NONE
+    };
+    (error, partitions, 1)
 }
 
 /// Answers with the prebuilt batch for every partition, as far as the asked size allows: the first one

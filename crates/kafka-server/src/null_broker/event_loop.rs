@@ -2,7 +2,7 @@
 
 use super::answer::Broker;
 use super::connection::{BUFFER_BYTES, Connection, Turn};
-use super::{NullBrokerOptions, NullBrokerStats};
+use super::options::{NullBrokerOptions, NullBrokerStats};
 use mio::net::TcpListener;
 use mio::{Events, Interest, Poll, Token};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};

@@ -1,5 +1,6 @@
 //! What can go wrong between the admin client and brokers.
 
+use crate::connection::SessionError;
 use crate::errors::ErrorCode;
 use crate::messages::VersionError;
 use crate::wire::WireError;
@@ -60,6 +61,14 @@ pub enum AdminError {
         api: &'static str,
         /// Time there was.
         limit: Duration,
+    },
+    /// No session with the broker.
+    #[error("broker {address}: {source}")]
+    Session {
+        /// Address of the broker.
+        address: String,
+        /// Why not.
+        source: SessionError,
     },
     /// Broker and we have no version of a request in common.
     #[error("broker {address}: {source}")]
@@ -161,6 +170,7 @@ impl AdminError {
             | Self::UnknownBroker { .. }
             | Self::NoOffset { .. } => true,
             Self::Broker { code, .. } => code.is_retriable(),
+            Self::Session { source, .. } => matches!(source, SessionError::Broken(_)),
             _ => false,
         }
     }
@@ -176,7 +186,7 @@ impl AdminError {
     /// Whether the request may have been carried out although no answer says so.
     pub(super) fn is_ambiguous(&self) -> bool {
         match self {
-            Self::Io { .. } | Self::Closed { .. } | Self::Timeout { .. } => true,
+            Self::Io { .. } | Self::Closed { .. } | Self::Timeout { .. } | Self::Session { .. } => true,
             Self::Broker { code, .. } => *code == ErrorCode::REQUEST_TIMED_OUT,
             _ => false,
         }

@@ -1,23 +1,29 @@
 //! A small blocking client for what is done around a load: look at a cluster, create and delete topics,
-//! read offsets and settings. The one place in this crate that opens connections.
+//! read offsets and settings. The one place in this crate that opens sockets; what is said over them is a
+//! [`Connection`](crate::connection::Connection)'s, as everywhere.
 //!
 //! Every public call ends within the time given to [`Admin::connect`], retries included. It retries what the
 //! brokers call retriable, and broken connections; requests for the controller go to the broker that is it.
 
+mod address;
+mod broker;
 mod error;
-mod link;
 mod types;
 
+pub use crate::consumer::OffsetAt;
 pub use error::{AdminError, Result};
-pub use types::{BrokerInfo, ClusterInfo, ConfigOf, OffsetAt, PartitionInfo, SettingInfo, TopicInfo};
+pub use types::{BrokerInfo, ClusterInfo, ConfigOf, PartitionInfo, SettingInfo, TopicInfo};
 
+use crate::connection::SessionFactory;
 use crate::errors::ErrorCode;
 use crate::messages::{
-    api_name, m02_list_offsets, m03_metadata, m19_create_topics, m20_delete_topics, m32_describe_configs,
+    self, Api, m02_list_offsets, m03_metadata, m19_create_topics, m20_delete_topics, m32_describe_configs,
 };
 use crate::wire::WireError;
-use link::{Address, Call, Deadline, Link};
+use address::{Address, Deadline};
+use broker::Broker;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -34,33 +40,35 @@ const TEXT_BYTES_MAX: usize = i16::MAX as usize;
 pub struct Admin {
     bootstrap: Vec<Address>,
     client_id: String,
+    sessions: Option<Arc<dyn SessionFactory>>,
     timeout: Duration,
-    /// Open connections; one that failed is dropped.
-    links: Vec<Link>,
+    /// Connections that are up; when one fails all are dropped.
+    connections: Vec<Broker>,
     /// Where the brokers of the last metadata listen.
     known: BTreeMap<i32, Address>,
     controller_id: i32,
 }
 
-/// A request with the constants of its file.
-macro_rules! call {
-    ($api:ident, $request:expr) => {
-        Call {
-            api_key: $api::API_KEY,
-            versions: $api::VERSION_MIN..=$api::VERSION_MAX,
-            flexible_from: $api::FLEXIBLE_FROM,
-            encode: &|version, out| $api::encode($request, version, out),
-        }
-    };
-}
-
 impl Admin {
-    /// Connects to the first of the bootstrap addresses that answers. `timeout` bounds this and every later
-    /// call, retries included.
+    /// Connects to the first of the bootstrap addresses that answers, without a session. `timeout` bounds this
+    /// and every later call, retries included.
     ///
     /// # Errors
     /// When no address leads to a broker; the error tells why for each.
     pub fn connect(bootstrap: &[String], client_id: &str, timeout: Duration) -> Result<Self> {
+        Self::connect_in(None, bootstrap, client_id, timeout)
+    }
+
+    /// As [`Self::connect`], with every connection in a session of `sessions`.
+    ///
+    /// # Errors
+    /// As [`Self::connect`].
+    pub fn connect_in(
+        sessions: Option<Arc<dyn SessionFactory>>,
+        bootstrap: &[String],
+        client_id: &str,
+        timeout: Duration,
+    ) -> Result<Self> {
         let bootstrap: Vec<_> = bootstrap.iter().map(|text| Address::parse(text)).collect::<Result<_>>()?;
         if bootstrap.is_empty() {
             return Err(AdminError::NoAddress);
@@ -69,8 +77,9 @@ impl Admin {
         let mut admin = Self {
             bootstrap,
             client_id: client_id.to_owned(),
+            sessions,
             timeout,
-            links: Vec::new(),
+            connections: Vec::new(),
             known: BTreeMap::new(),
             controller_id: -1,
         };
@@ -84,8 +93,12 @@ impl Admin {
     /// When no broker answers in time.
     pub fn cluster(&mut self) -> Result<ClusterInfo> {
         let reply = self.retry(Self::refresh)?;
-        let broker =
-            |b: m03_metadata::Broker| BrokerInfo { id: b.id, host: b.host, port: b.port, rack: b.rack };
+        let broker = |b: m03_metadata::MetadataResponseBroker| BrokerInfo {
+            id: b.node_id,
+            host: b.host,
+            port: b.port,
+            rack: b.rack,
+        };
         let mut brokers: Vec<_> = reply.brokers.into_iter().map(broker).collect();
         brokers.sort_by_key(|broker| broker.id);
         Ok(ClusterInfo { cluster_id: reply.cluster_id, controller_id: reply.controller_id, brokers })
@@ -123,21 +136,18 @@ impl Admin {
             checked_text("setting", key)?;
             checked_text("value of a setting", value)?;
         }
-        let config: Vec<_> = config.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
         let deadline = Deadline::after(self.timeout);
         let mut repeated = false;
         self.retry_until(deadline, |admin, deadline| {
             let timeout_ms = millis(deadline.left() / 2);
             let request =
-                m19_create_topics::Request { name, partitions, replicas, config: &config, timeout_ms };
-            let call = call!(m19_create_topics, &request);
-            let link = admin.controller(deadline)?;
-            let mut done =
-                link.call(&call, deadline, m19_create_topics::Response::decode).and_then(|reply| {
-                    let topics =
-                        reply.topics.iter().map(|t| (t.name.as_str(), t.error, t.message.as_deref()));
-                    check_outcome(link, m19_create_topics::API_KEY, name, topics)
-                });
+                m19_create_topics::Request::of_topic(name, partitions, replicas, config, timeout_ms);
+            let controller = admin.controller(deadline)?;
+            let mut done = controller.call(&request, deadline).and_then(|reply| {
+                let topics = reply.topics.iter();
+                let topics = topics.map(|t| (t.name.as_str(), t.error_code, t.error_message.as_deref()));
+                check_outcome(controller, &m19_create_topics::API, name, topics)
+            });
             if repeated && error_code(&done) == Some(ErrorCode::TOPIC_ALREADY_EXISTS) {
                 done = Ok(()); // by an earlier try that was not answered
             }
@@ -162,7 +172,7 @@ impl Admin {
             self.delete_topic(name, deadline)?;
         }
         self.settle(names, "deleted", deadline, &|topic| {
-            let known = topic.error != ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
+            let known = topic.error_code != ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
             known.then(|| "it is still known to".to_owned())
         })
     }
@@ -171,15 +181,14 @@ impl Admin {
         let mut repeated = false;
         self.retry_until(deadline, |admin, deadline| {
             let timeout_ms = millis(deadline.left() / 2);
-            let request = m20_delete_topics::Request { names: &[name], timeout_ms };
-            let call = call!(m20_delete_topics, &request);
-            let link = admin.controller(deadline)?;
-            let mut done =
-                link.call(&call, deadline, m20_delete_topics::Response::decode).and_then(|reply| {
-                    let topics =
-                        reply.topics.iter().map(|t| (t.name.as_str(), t.error, t.message.as_deref()));
-                    check_outcome(link, m20_delete_topics::API_KEY, name, topics)
+            let request = m20_delete_topics::Request::of_topics(&[name], timeout_ms);
+            let controller = admin.controller(deadline)?;
+            let mut done = controller.call(&request, deadline).and_then(|reply| {
+                let topics = reply.responses.iter().map(|t| {
+                    (t.name.as_deref().unwrap_or_default(), t.error_code, t.error_message.as_deref())
                 });
+                check_outcome(controller, &m20_delete_topics::API, name, topics)
+            });
             if repeated && error_code(&done) == Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION) {
                 done = Ok(()); // by an earlier try that was not answered
             }
@@ -203,33 +212,29 @@ impl Admin {
         at: OffsetAt,
         deadline: Deadline,
     ) -> Result<BTreeMap<i32, i64>> {
-        let api_key = m02_list_offsets::API_KEY;
+        let api = &m02_list_offsets::API;
         let reply = self.metadata(None, Some(&[topic]), deadline)?;
-        let asked = self.link(None, deadline)?;
+        let asked = self.broker(None, deadline)?;
         let mut leaders: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
         for found in &reply.topics {
-            asked.check(m03_metadata::API_KEY, &format!(" of topic {topic:?}"), found.error, None)?;
+            asked.check(&m03_metadata::API, &format!(" of topic {topic:?}"), found.error_code, None)?;
             for partition in &found.partitions {
-                if partition.leader < 0 {
-                    let subject = format!(" of {topic}-{}", partition.id);
-                    asked.check(api_key, &subject, ErrorCode::LEADER_NOT_AVAILABLE, None)?;
+                if partition.leader_id < 0 {
+                    let subject = format!(" of {topic}-{}", partition.partition_index);
+                    asked.check(api, &subject, ErrorCode::LEADER_NOT_AVAILABLE, None)?;
                 }
-                leaders.entry(partition.leader).or_default().push(partition.id);
+                leaders.entry(partition.leader_id).or_default().push(partition.partition_index);
             }
         }
-        let timestamp_ms = match at {
-            OffsetAt::Earliest => m02_list_offsets::EARLIEST,
-            OffsetAt::Latest => m02_list_offsets::LATEST,
-        };
         let mut offsets = BTreeMap::new();
         for (leader, partitions) in &leaders {
-            let request = m02_list_offsets::Request { topic, partitions, timestamp_ms };
-            let call = call!(m02_list_offsets, &request);
-            let link = self.link(Some(*leader), deadline)?;
-            let reply = link.call(&call, deadline, m02_list_offsets::Response::decode)?;
+            let request = m02_list_offsets::Request::of_topic(topic, partitions, at.timestamp());
+            let broker = self.broker(Some(*leader), deadline)?;
+            let reply = broker.call(&request, deadline)?;
             for found in reply.topics.iter().flat_map(|topic| &topic.partitions) {
-                link.check(api_key, &format!(" of {topic}-{}", found.id), found.error, None)?;
-                offsets.insert(found.id, found.offset);
+                let partition = found.partition_index;
+                broker.check(api, &format!(" of {topic}-{partition}"), found.error_code, None)?;
+                offsets.insert(partition, found.offset);
             }
         }
         match leaders.values().flatten().find(|partition| !offsets.contains_key(partition)) {
@@ -244,20 +249,19 @@ impl Admin {
     /// When there is no such topic or broker, or no answer in time.
     pub fn describe_configs(&mut self, of: ConfigOf<'_>) -> Result<BTreeMap<String, SettingInfo>> {
         let (resource_type, node, name) = match of {
-            ConfigOf::Topic(name) => (m32_describe_configs::TOPIC, None, name.to_owned()),
-            ConfigOf::Broker(id) => (m32_describe_configs::BROKER, Some(id), id.to_string()),
+            ConfigOf::Topic(name) => (messages::RESOURCE_TYPE_TOPIC, None, name.to_owned()),
+            ConfigOf::Broker(id) => (messages::RESOURCE_TYPE_BROKER, Some(id), id.to_string()),
         };
         checked_text("topic name", &name)?;
         self.retry(|admin, deadline| {
-            let request = m32_describe_configs::Request { resource_type, resource_name: &name };
-            let call = call!(m32_describe_configs, &request);
-            let link = admin.link(node, deadline)?;
-            let reply = link.call(&call, deadline, m32_describe_configs::Response::decode)?;
+            let request = m32_describe_configs::Request::of_resource(resource_type, &name);
+            let broker = admin.broker(node, deadline)?;
+            let reply = broker.call(&request, deadline)?;
             let mut settings = BTreeMap::new();
-            for resource in reply.resources {
-                let (subject, message) = (format!(" of {name:?}"), resource.message.as_deref());
-                link.check(m32_describe_configs::API_KEY, &subject, resource.error, message)?;
-                settings.extend(resource.settings.into_iter().map(setting_info));
+            for result in reply.results {
+                let (subject, message) = (format!(" of {name:?}"), result.error_message.as_deref());
+                broker.check(&m32_describe_configs::API, &subject, result.error_code, message)?;
+                settings.extend(result.configs.into_iter().map(setting_info));
             }
             Ok(settings)
         })
@@ -284,7 +288,7 @@ impl Admin {
                 Err(error) => error,
             };
             if error.code().is_none() {
-                self.links.clear(); // whichever it was, it is not worth telling apart
+                self.connections.clear(); // whichever it was, it is not worth telling apart
             }
             let believed = error.is_unknown() && started.elapsed() > UNKNOWN_GRACE;
             if !error.is_retriable() || believed || deadline.left() <= BACKOFF {
@@ -309,13 +313,11 @@ impl Admin {
         topics: Option<&[&str]>,
         deadline: Deadline,
     ) -> Result<m03_metadata::Response> {
-        let request = m03_metadata::Request { topics, create_missing: false };
-        let call = call!(m03_metadata, &request);
-        let reply = self.link(node, deadline)?.call(&call, deadline, m03_metadata::Response::decode)?;
+        let reply = self.broker(node, deadline)?.call(&m03_metadata::Request::of_topics(topics), deadline)?;
         self.known = reply
             .brokers
             .iter()
-            .map(|broker| Ok((broker.id, Address::new(&broker.host, broker.port)?)))
+            .map(|broker| Ok((broker.node_id, Address::new(&broker.host, broker.port)?)))
             .collect::<Result<_>>()?;
         self.controller_id = reply.controller_id;
         Ok(reply)
@@ -327,18 +329,18 @@ impl Admin {
     }
 
     /// A connection to the controller.
-    fn controller(&mut self, deadline: Deadline) -> Result<&mut Link> {
+    fn controller(&mut self, deadline: Deadline) -> Result<&mut Broker> {
         if self.controller_id < 0 {
             self.refresh(deadline)?;
         }
         match self.controller_id {
             -1 => Err(AdminError::NoController),
-            id => self.link(Some(id), deadline),
+            id => self.broker(Some(id), deadline),
         }
     }
 
     /// A connection to a given broker, or to any.
-    fn link(&mut self, node: Option<i32>, deadline: Deadline) -> Result<&mut Link> {
+    fn broker(&mut self, node: Option<i32>, deadline: Deadline) -> Result<&mut Broker> {
         let addresses: Vec<Address> = match node {
             None => self.bootstrap.iter().chain(self.known.values()).cloned().collect(),
             Some(id) => match self.known.get(&id) {
@@ -349,16 +351,15 @@ impl Admin {
                 }
             },
         };
-        if let Some(open) = self.links.iter().position(|link| addresses.contains(&link.address)) {
-            return Ok(&mut self.links[open]);
+        let open = self.connections.iter().position(|broker| addresses.contains(&broker.address));
+        if let Some(open) = open {
+            return Ok(&mut self.connections[open]);
         }
         let mut errors = Vec::new();
         for (tried, address) in addresses.iter().enumerate() {
-            match Link::open(address, &self.client_id, deadline.share(addresses.len() - tried)) {
-                Ok(link) => {
-                    self.links.push(link);
-                    return Ok(self.links.last_mut().expect("one was pushed"));
-                }
+            let share = deadline.share(addresses.len() - tried);
+            match Broker::open(address, &self.client_id, self.sessions.as_deref(), share) {
+                Ok(broker) => return Ok(self.connections.push_mut(broker)),
                 Err(error) => errors.push(error),
             }
         }
@@ -372,20 +373,20 @@ impl Admin {
         names: &[&str],
         done: &'static str,
         deadline: Deadline,
-        lack: &dyn Fn(&m03_metadata::Topic) -> Option<String>,
+        lack: &dyn Fn(&m03_metadata::MetadataResponseTopic) -> Option<String>,
     ) -> Result<()> {
         let brokers = self.retry_until(deadline, Self::refresh)?.brokers;
         for broker in brokers {
             let mut unsettled = None;
             loop {
                 let reply = self.retry_until(deadline, |admin, deadline| {
-                    admin.metadata(Some(broker.id), Some(names), deadline)
+                    admin.metadata(Some(broker.node_id), Some(names), deadline)
                 });
                 let reply = reply.map_err(|error| unsettled.take().unwrap_or(error))?;
                 let lacking = reply.topics.iter().find_map(|topic| Some((topic.name.clone(), lack(topic)?)));
                 let Some((topic, lack)) = lacking else { break };
                 let (topic, limit) = (topic.unwrap_or_default(), deadline.limit);
-                let lack = format!("{lack} broker {}", broker.id);
+                let lack = format!("{lack} broker {}", broker.node_id);
                 let error = AdminError::Unsettled { topic, done, limit, lack };
                 if deadline.left() <= BACKOFF {
                     return Err(error);
@@ -399,53 +400,56 @@ impl Admin {
 }
 
 /// What a new topic still lacks.
-fn lack_of_new(topic: &m03_metadata::Topic, partitions: usize) -> Option<String> {
-    if topic.error.is_error() {
-        return Some(format!("it is {} for", topic.error));
+fn lack_of_new(topic: &m03_metadata::MetadataResponseTopic, partitions: usize) -> Option<String> {
+    if topic.error_code.is_error() {
+        return Some(format!("it is {} for", topic.error_code));
     }
     if topic.partitions.len() < partitions {
         return Some(format!("{} of {partitions} partitions are known to", topic.partitions.len()));
     }
-    let waiting = |p: &&m03_metadata::Partition| p.leader < 0 || p.isr.len() < p.replicas.len();
+    let waiting = |p: &&m03_metadata::MetadataResponsePartition| {
+        p.leader_id < 0 || p.isr_nodes.len() < p.replica_nodes.len()
+    };
     topic.partitions.iter().find(waiting).map(|p| {
-        let (isr, replicas) = (p.isr.len(), p.replicas.len());
-        format!("partition {} has leader {} and {isr} of {replicas} replicas in sync, says", p.id, p.leader)
+        let (partition, leader) = (p.partition_index, p.leader_id);
+        let (isr, replicas) = (p.isr_nodes.len(), p.replica_nodes.len());
+        format!("partition {partition} has leader {leader} and {isr} of {replicas} replicas in sync, says")
     })
 }
 
 /// Checks what became of the one topic of a request; a reply that does not name it is an error.
 fn check_outcome<'r>(
-    link: &Link,
-    api_key: i16,
+    broker: &Broker,
+    api: &Api,
     name: &str,
     mut outcomes: impl Iterator<Item = (&'r str, ErrorCode, Option<&'r str>)>,
 ) -> Result<()> {
     match outcomes.find(|outcome| outcome.0 == name) {
-        Some((_, code, message)) => link.check(api_key, &format!(" of topic {name:?}"), code, message),
+        Some((_, code, message)) => broker.check(api, &format!(" of topic {name:?}"), code, message),
         None => Err(AdminError::Wire {
-            address: link.address.to_string(),
-            api: api_name(api_key),
+            address: broker.address.to_string(),
+            api: api.name,
             source: WireError::Invalid("the topic of the request is missing in the reply"),
         }),
     }
 }
 
-fn topic_info(topic: m03_metadata::Topic) -> TopicInfo {
-    let partition = |p: m03_metadata::Partition| PartitionInfo {
-        id: p.id,
-        leader: p.leader,
-        replicas: p.replicas,
-        isr: p.isr,
-        error: p.error,
+fn topic_info(topic: m03_metadata::MetadataResponseTopic) -> TopicInfo {
+    let partition = |p: m03_metadata::MetadataResponsePartition| PartitionInfo {
+        id: p.partition_index,
+        leader: p.leader_id,
+        replicas: p.replica_nodes,
+        isr: p.isr_nodes,
+        error: p.error_code,
     };
     let mut partitions: Vec<_> = topic.partitions.into_iter().map(partition).collect();
     partitions.sort_by_key(|partition| partition.id);
     let name = topic.name.unwrap_or_default();
-    TopicInfo { name, error: topic.error, internal: topic.internal, partitions }
+    TopicInfo { name, error: topic.error_code, internal: topic.is_internal, partitions }
 }
 
-fn setting_info(setting: m32_describe_configs::Setting) -> (String, SettingInfo) {
-    let known = setting.value_type != Some(m32_describe_configs::UNKNOWN);
+fn setting_info(setting: m32_describe_configs::DescribeConfigsResourceResult) -> (String, SettingInfo) {
+    let known = setting.config_type != messages::CONFIG_TYPE_UNKNOWN;
     (setting.name, SettingInfo { value: setting.value, known })
 }
 

@@ -54,15 +54,6 @@ pub struct PartitionInfo {
     pub error: ErrorCode,
 }
 
-/// Which offset of a partition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OffsetAt {
-    /// Of the first record.
-    Earliest,
-    /// After the last record that all in-sync replicas have.
-    Latest,
-}
-
 /// A setting in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettingInfo {

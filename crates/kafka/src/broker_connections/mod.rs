@@ -1,397 +1,326 @@
-//! The connections of one client to the brokers of one topic: greeting, leaders, reconnecting. No sockets:
+//! The connections of one client to the brokers of its topics: leaders, coordinators, reconnecting. No sockets:
 //! the caller opens and closes what this asks for, and tells what happened.
 //!
-//! A link greets with ApiVersions; the first one that is up is asked for the topic's metadata; then every
-//! broker that leads a partition gets a link. A lost connection, an error that says so, or age asks for the
-//! metadata again.
+//! The first connection that is up is asked for the topics' metadata; then every broker that leads a partition
+//! gets a connection. A lost connection, an error that says so, or age asks for the metadata again. What no
+//! further attempt can cure is a [`Refusal`]: it is kept, and not tried again.
 
+mod metadata;
+mod refresh;
 mod types;
 
-pub use types::{ConnectionsConfig, Link, LinkError, LinkEvent, LinkState, RequestKind};
+pub use types::{ConnectionEvent, ConnectionKey, ConnectionState, ConnectionsConfig, Purpose, RequestKind};
 
-use crate::connection::Connection;
-use crate::errors::ErrorCode;
-use crate::messages::{self, VersionMap, m03_metadata, m18_api_versions};
-use crate::wire::{Reader, WireError};
+use crate::connection::{Answered, Connection, ConnectionError, Refusal};
+use crate::messages::{Request as _, m03_metadata};
+use crate::wire::WireError;
+use metadata::Metadata;
+use std::sync::Arc;
+use types::BrokerConnection;
 
 /// First pause before connecting again; doubles up to [`RECONNECT_NS_MAX`] (`reconnect.backoff.ms`).
 const RECONNECT_NS_MIN: u64 = 50_000_000;
 /// `reconnect.backoff.max.ms`.
 const RECONNECT_NS_MAX: u64 = 1_000_000_000;
-/// Most brokers a client keeps links to; a reply that names more is not believed.
-const LINKS_MAX: usize = 4096;
 
-/// The links of one client.
+/// The connections of one client, numbered from 0 in the order in which they were first wanted.
 #[derive(Debug)]
 pub struct BrokerConnections<T> {
     config: ConnectionsConfig,
-    links: Vec<Link<T>>,
-    /// Leader of each partition, −1: none known. Empty until metadata came.
-    leaders: Vec<i32>,
-    /// Link of each partition's leader.
-    leader_links: Vec<Option<usize>>,
-    metadata_wanted: bool,
-    metadata_asked: bool,
-    metadata_at_ns: Option<u64>,
-    metadata_next_ns: u64,
-    next_asked: usize,
-    events: Vec<LinkEvent>,
+    client_id: Arc<str>,
+    connections: Vec<BrokerConnection<T>>,
+    metadata: Metadata,
+    /// The client's requests whose connection was lost, each with that connection.
+    lost: Vec<(usize, T)>,
+    events: Vec<(u64, ConnectionEvent)>,
+    /// A topic that the cluster does not describe to us.
+    topic_refusal: Option<Refusal>,
 }
 
+/// What there is, and what it is good for.
 impl<T> BrokerConnections<T> {
-    /// BrokerConnections that know only the bootstrap addresses.
+    /// Connections that know only the bootstrap addresses.
     pub fn new(config: ConnectionsConfig) -> Self {
-        let mut links = Self {
-            links: Vec::new(),
-            leaders: Vec::new(),
-            leader_links: Vec::new(),
-            metadata_wanted: true,
-            metadata_asked: false,
-            metadata_at_ns: None,
-            metadata_next_ns: 0,
-            next_asked: 0,
+        let mut connections = Self {
+            client_id: config.client_id.as_str().into(),
+            connections: Vec::new(),
+            metadata: Metadata::new(&config.topics),
+            lost: Vec::new(),
             events: Vec::new(),
+            topic_refusal: None,
             config,
         };
-        for (host, port) in links.config.bootstrap.clone() {
-            links.add(None, host, port);
+        for (place, (host, port)) in connections.config.bootstrap.clone().into_iter().enumerate() {
+            connections.add(ConnectionKey::Bootstrap(place), host, port);
         }
-        links
+        connections
     }
 
-    fn add(&mut self, broker: Option<i32>, host: String, port: u16) -> usize {
-        self.links.push(Link {
-            broker,
+    fn add(&mut self, key: ConnectionKey, host: String, port: u16) -> usize {
+        let (needs, frame_bytes_max) = (self.config.needs, self.config.frame_bytes_max);
+        self.connections.push(BrokerConnection {
+            key,
             host,
             port,
-            state: LinkState::Down { retry_ns: 0 },
-            connection: Connection::new(self.config.frame_bytes_max),
-            versions: VersionMap::default(),
+            state: ConnectionState::Down { retry_ns: 0 },
+            connection: Connection::new(Arc::clone(&self.client_id), needs, frame_bytes_max),
             failures: 0,
-            is_wanted: broker.is_none(),
+            is_told_unreachable: false,
+            refusal: None,
         });
-        self.links.len() - 1
+        self.connections.len() - 1
     }
 
-    /// The links, by number.
-    pub fn links(&self) -> &[Link<T>] {
-        &self.links
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.connections.len()
     }
 
-    /// One link.
-    pub fn link_mut(&mut self, link: usize) -> &mut Link<T> {
-        &mut self.links[link]
+    /// Which one it is.
+    pub fn key(&self, connection: usize) -> ConnectionKey {
+        self.connections[connection].key
     }
 
-    /// The topic's partitions, 0 until metadata came.
-    pub fn partition_count(&self) -> usize {
-        self.leaders.len()
+    /// Where it leads: host and port.
+    pub fn address(&self, connection: usize) -> (&str, u16) {
+        let connection = &self.connections[connection];
+        (&connection.host, connection.port)
     }
 
-    /// The usable link to a partition's leader.
-    pub fn leader_link(&self, partition: usize) -> Option<usize> {
-        let link = (*self.leader_links.get(partition)?)?;
-        (self.links[link].state == LinkState::Up).then_some(link)
+    /// How far it is.
+    pub fn state(&self, connection: usize) -> ConnectionState {
+        self.connections[connection].state
     }
 
+    /// Its queues, to move its bytes.
+    pub fn connection_mut(&mut self, connection: usize) -> &mut Connection<RequestKind<T>> {
+        &mut self.connections[connection].connection
+    }
+
+    /// Whether requests can be sent over it.
+    pub fn is_up(&self, connection: usize) -> bool {
+        self.connections[connection].connection.is_up()
+    }
+
+    /// Requests in flight on it.
+    pub fn in_flight(&self, connection: usize) -> usize {
+        self.connections[connection].connection.in_flight()
+    }
+
+    /// The connection of a broker for a purpose; it is wanted from now on. `None` while metadata names no such
+    /// broker.
+    pub fn wanted(&mut self, broker: i32, purpose: Purpose) -> Option<usize> {
+        let key = ConnectionKey::Broker(broker, purpose);
+        if let Some(known) = self.connections.iter().position(|connection| connection.key == key) {
+            return Some(known);
+        }
+        let (host, port) = self.metadata.address(broker)?;
+        let (host, port) = (host.to_owned(), port);
+        Some(self.add(key, host, port))
+    }
+
+    /// Partitions of the topic with this place in the settings, 0 until metadata came.
+    pub fn partition_count(&self, topic: usize) -> usize {
+        self.metadata.leaders(topic).len()
+    }
+
+    /// The connection to a partition's leader, if it is up.
+    pub fn leader(&self, topic: usize, partition: usize) -> Option<usize> {
+        let connection = self.metadata.leaders(topic).get(partition)?.connection?;
+        self.is_up(connection).then_some(connection)
+    }
+
+    /// A connection's queues, and which partitions of a topic its broker leads.
+    pub fn connection_and_leads(
+        &mut self,
+        connection: usize,
+        topic: usize,
+    ) -> (&mut Connection<RequestKind<T>>, impl Fn(usize) -> bool) {
+        let leaders = self.metadata.leaders(topic);
+        let leads = move |partition: usize| {
+            leaders.get(partition).is_some_and(|leader| leader.connection == Some(connection))
+        };
+        (&mut self.connections[connection].connection, leads)
+    }
+
+    /// Whether every partition of every topic has a leader to which a connection is up.
+    pub fn is_ready(&self) -> bool {
+        (0..self.config.topics.len()).all(|topic| {
+            let count = self.partition_count(topic);
+            count > 0 && (0..count).all(|partition| self.leader(topic, partition).is_some())
+        })
+    }
+
+    /// Why this client will never be ready: a topic or a broker that it needs refuses it, or each bootstrap
+    /// address does.
+    pub fn refusal(&self) -> Option<&Refusal> {
+        let mut brokers = self.connections.iter().filter(|connection| !connection.is_bootstrap());
+        let is_refused_everywhere = self.connections.iter().all(|connection| connection.refusal.is_some());
+        let anywhere = self.connections.first().filter(|_| is_refused_everywhere);
+        let refusing = brokers.find_map(|connection| connection.refusal.as_ref());
+        let refusal = self.topic_refusal.as_ref().or(refusing);
+        refusal.or_else(|| anywhere.and_then(|connection| connection.refusal.as_ref()))
+    }
+
+    /// Asks for the leaders again, soon.
+    pub fn want_metadata(&mut self) {
+        self.metadata.is_wanted = true;
+    }
+
+    /// Takes what happened since the last call, each with its instant, ns.
+    pub fn take_events(&mut self) -> Vec<(u64, ConnectionEvent)> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// Takes the client's requests whose connection was lost since the last call, each with that connection.
+    pub fn take_lost(&mut self) -> Vec<(usize, T)> {
+        std::mem::take(&mut self.lost)
+    }
+}
+
+/// What the caller does, and what it tells.
+impl<T> BrokerConnections<T> {
     /// Whether there is somebody to ask, or soon will be: a broker that is up, or one bootstrap address at
     /// least half way. So a client has one connection more than there are brokers, and that only at first.
     fn has_help(&self) -> bool {
-        self.links.iter().any(|link| match link.broker {
-            Some(_) => link.state == LinkState::Up,
-            None => !matches!(link.state, LinkState::Down { .. }),
+        self.connections.iter().any(|connection| match connection.state {
+            ConnectionState::Down { .. } | ConnectionState::Refused => false,
+            _ => connection.is_bootstrap() || connection.connection.is_up(),
         })
+    }
+
+    /// A connection to make now, which then counts as connecting.
+    pub fn to_connect(&mut self, now_ns: u64) -> Option<usize> {
+        let has_help = self.has_help();
+        let found = self.connections.iter().position(|connection| {
+            let is_due = matches!(connection.state, ConnectionState::Down { retry_ns } if retry_ns <= now_ns);
+            is_due && connection.is_needed(has_help)
+        })?;
+        self.connections[found].state = ConnectionState::Connecting { since_ns: now_ns };
+        Some(found)
+    }
+
+    /// The socket of a connection is connected: begins its session and its handshake.
+    ///
+    /// # Errors
+    /// When there can be no session with its host; the connection must then be closed.
+    pub fn on_connected(&mut self, connection: usize, now_ns: u64) -> Result<(), ConnectionError> {
+        let opened = &mut self.connections[connection];
+        let session =
+            self.config.sessions.as_ref().map(|sessions| sessions.open(&opened.host)).transpose()?;
+        opened.state = ConnectionState::Open;
+        opened.connection.open(session, now_ns);
+        Ok(())
+    }
+
+    /// A connection is gone, or could not be made. What was asked over it and not answered is lost.
+    pub fn on_closed(&mut self, connection: usize, now_ns: u64, error: ConnectionError) {
+        let closed = &mut self.connections[connection];
+        let key = closed.key;
+        let was_open = matches!(closed.state, ConnectionState::Open);
+        closed.failures = if closed.connection.is_up() { 0 } else { closed.failures + 1 };
+        let pause_ns = (RECONNECT_NS_MIN << closed.failures.min(10)).min(RECONNECT_NS_MAX);
+        closed.state = ConnectionState::Down { retry_ns: now_ns + pause_ns };
+        let was_told = std::mem::replace(&mut closed.is_told_unreachable, !was_open);
+        for request in closed.connection.close() {
+            match request {
+                RequestKind::Client(token) => self.lost.push((connection, token)),
+                RequestKind::Metadata => self.metadata.is_asked = false,
+            }
+        }
+        self.metadata.is_wanted = true;
+        let event = match error {
+            ConnectionError::Refused(refusal) => {
+                closed.state = ConnectionState::Refused;
+                closed.refusal = Some(refusal.clone());
+                ConnectionEvent::Refused { key, refusal }
+            }
+            error if was_open => ConnectionEvent::Disconnected { key, why: error.to_string() },
+            _ if was_told => return,
+            error => ConnectionEvent::Unreachable { key, why: error.to_string() },
+        };
+        self.events.push((now_ns, event));
     }
 
     /// A bootstrap connection that is no longer needed, since every leader can be reached; it then counts as
     /// closed, and the caller closes its socket.
     pub fn take_surplus(&mut self) -> Option<usize> {
-        let idle = |link: &Link<T>| {
-            link.broker.is_none() && link.state == LinkState::Up && link.connection.in_flight() == 0
+        let is_idle = |connection: &BrokerConnection<T>| {
+            let queues = &connection.connection;
+            connection.is_bootstrap() && queues.is_up() && queues.in_flight() == 0
         };
-        let link = self.links.iter().position(idle).filter(|_| self.is_ready())?;
-        self.links[link].state = LinkState::Down { retry_ns: 0 };
-        self.links[link].connection.close();
-        Some(link)
+        let surplus = self.connections.iter().position(is_idle).filter(|_| self.is_ready())?;
+        self.connections[surplus].state = ConnectionState::Down { retry_ns: 0 };
+        // Nothing is in flight, so nothing is lost.
+        drop(self.connections[surplus].connection.close());
+        Some(surplus)
     }
 
-    /// A link's connection, and which partitions its broker leads.
-    pub fn connection_and_leads(
-        &mut self,
-        link: usize,
-    ) -> (&mut Connection<RequestKind<T>>, impl Fn(usize) -> bool) {
-        let leader_links = &self.leader_links;
-        let leads = move |partition: usize| leader_links.get(partition) == Some(&Some(link));
-        (&mut self.links[link].connection, leads)
+    /// Takes the connection's first request in flight if it is written and no response will come.
+    pub fn take_unanswered(&mut self, connection: usize) -> Option<Answered<T>> {
+        self.connections[connection].connection.take_unanswered()?.of_client()
     }
 
-    /// Whether every partition has a leader to which a link is up.
-    pub fn is_ready(&self) -> bool {
-        !self.leaders.is_empty() && (0..self.leaders.len()).all(|p| self.leader_link(p).is_some())
-    }
-
-    /// Asks for the leaders again, soon.
-    pub fn want_metadata(&mut self) {
-        self.metadata_wanted = true;
-    }
-
-    /// Takes what happened since the last call.
-    pub fn take_events(&mut self) -> Vec<LinkEvent> {
-        std::mem::take(&mut self.events)
-    }
-
-    /// A link to connect now, which then counts as connecting.
-    pub fn to_connect(&mut self, now_ns: u64) -> Option<usize> {
-        let has_help = self.has_help();
-        let link = self.links.iter().position(|link| {
-            let is_due = matches!(link.state, LinkState::Down { retry_ns } if retry_ns <= now_ns);
-            is_due && link.is_needed(has_help)
-        })?;
-        self.links[link].state = LinkState::Connecting { since_ns: now_ns };
-        Some(link)
-    }
-
-    /// The socket of a link is connected: greets.
-    pub fn on_connected(&mut self, link: usize, now_ns: u64) {
-        self.links[link].state = LinkState::Handshake;
-        self.greet(link, m18_api_versions::VERSION_MAX, now_ns);
-    }
-
-    fn greet(&mut self, link: usize, version: i16, now_ns: u64) {
-        let request =
-            m18_api_versions::Request { software_name: "kdyno", software_version: env!("CARGO_PKG_VERSION") };
-        self.ask(
-            link,
-            RequestKind::ApiVersions { version },
-            now_ns,
-            m18_api_versions::API_KEY,
-            version,
-            |out| {
-                m18_api_versions::encode(&request, version, out);
-            },
-        );
-    }
-
-    /// Sends a request of which the body is appended by `body`.
-    pub fn ask(
-        &mut self,
-        link: usize,
-        asked: RequestKind<T>,
-        now_ns: u64,
-        api_key: i16,
-        version: i16,
-        body: impl FnOnce(&mut Vec<u8>),
-    ) {
-        let client_id = &self.config.client_id;
-        let flexible = is_flexible(api_key, version);
-        self.links[link].connection.send(asked, true, now_ns, |correlation_id, out| {
-            let mut frame = Vec::new();
-            messages::write_frame(&mut frame, |frame| {
-                messages::request_header(frame, api_key, version, flexible, correlation_id, client_id);
-                body(frame);
-            });
-            let bytes = frame.len();
-            out.push_back(frame.into());
-            bytes
-        });
-    }
-
-    /// The connection of a link is gone, or could not be made. Returns what was asked and not answered.
-    pub fn on_closed(&mut self, link: usize, now_ns: u64) -> Vec<T> {
-        let was_up = self.links[link].state == LinkState::Up;
-        let closed = &mut self.links[link];
-        closed.failures = if was_up { 0 } else { closed.failures + 1 };
-        let pause_ns = (RECONNECT_NS_MIN << closed.failures.min(10)).min(RECONNECT_NS_MAX);
-        closed.state = LinkState::Down { retry_ns: now_ns + pause_ns };
-        let mut lost = Vec::new();
-        for request in closed.connection.close() {
-            match request.token {
-                RequestKind::User(token) => lost.push(token),
-                RequestKind::Metadata { .. } => self.metadata_asked = false,
-                RequestKind::ApiVersions { .. } => {}
-            }
-        }
-        self.metadata_wanted = true;
-        lost
-    }
-
-    /// Takes in all complete replies of a link; `each` gets the user's: token, written
-    /// instant, size of the request, frame.
+    /// Takes in all complete responses that were read at `now_ns`; `each` gets the client's,
+    /// as bodies.
     ///
     /// # Errors
-    /// When the link must be closed.
+    /// When the connection must be closed.
     pub fn receive(
         &mut self,
-        link: usize,
+        connection: usize,
         now_ns: u64,
-        mut each: impl FnMut(T, u64, usize, &[u8]) -> Result<(), WireError>,
-    ) -> Result<(), LinkError> {
-        loop {
-            let Some(reply) = self.links[link].connection.next_reply()? else { return Ok(()) };
-            let written_ns = reply.request.written_ns.unwrap_or(now_ns);
-            match reply.request.token {
-                RequestKind::User(token) => each(token, written_ns, reply.request.bytes, reply.frame)?,
-                RequestKind::ApiVersions { version } => {
-                    let body = body(reply.frame, m18_api_versions::API_KEY, version)?;
-                    let response = m18_api_versions::Response::decode(body, version)?;
-                    self.on_greeted(link, &response, version, now_ns)?;
-                }
-                RequestKind::Metadata { version } => {
-                    let body = body(reply.frame, m03_metadata::API_KEY, version)?;
-                    let response = m03_metadata::Response::decode(body, version)?;
-                    self.on_metadata(response, now_ns);
+        mut each: impl FnMut(Answered<T>, &[u8]) -> Result<(), WireError>,
+    ) -> Result<(), ConnectionError> {
+        let mut metadata = None;
+        let result = self.connections[connection].connection.receive(now_ns, |answered, body| {
+            let version = answered.version;
+            match answered.of_client() {
+                Some(answered) => each(answered, body),
+                None => {
+                    metadata = Some(m03_metadata::Request::decode_response(body, version)?);
+                    Ok(())
                 }
             }
-        }
-    }
-
-    fn on_greeted(
-        &mut self,
-        link: usize,
-        response: &m18_api_versions::Response,
-        version: i16,
-        now_ns: u64,
-    ) -> Result<(), LinkError> {
-        match response.error {
-            ErrorCode::NONE => {}
-            ErrorCode::UNSUPPORTED_VERSION if version > 0 => {
-                self.greet(link, 0, now_ns);
-                return Ok(());
-            }
-            error => return Err(LinkError::Refused(error.name())),
-        }
-        let greeted = &mut self.links[link];
-        greeted.versions = VersionMap::new(response);
-        greeted
-            .versions
-            .negotiate(m03_metadata::API_KEY, m03_metadata::VERSION_MIN..=m03_metadata::VERSION_MAX)?;
-        greeted.failures = 0;
-        greeted.state = LinkState::Up;
-        Ok(())
-    }
-
-    fn on_metadata(&mut self, response: m03_metadata::Response, now_ns: u64) {
-        self.metadata_asked = false;
-        let topic = response.topics.iter().find(|topic| topic.name.as_deref() == Some(&self.config.topic));
-        let error = topic.map_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, |topic| topic.error);
-        let Some(topic) = topic.filter(|_| error == ErrorCode::NONE) else {
-            self.events.push(LinkEvent::MetadataError { error: error.name() });
-            return;
-        };
-        for broker in &response.brokers {
-            let known = self.links.iter().position(|link| link.broker == Some(broker.id));
-            match known {
-                Some(link) => {
-                    let link = &mut self.links[link];
-                    if link.host != broker.host || i32::from(link.port) != broker.port {
-                        // Used at the next connect: an open connection to the old address ends by itself.
-                        (link.host, link.port) = (broker.host.clone(), broker.port as u16);
-                    }
-                }
-                None if self.links.len() < LINKS_MAX => {
-                    self.add(Some(broker.id), broker.host.clone(), broker.port as u16);
-                }
-                None => {}
-            }
-        }
-        let count = topic.partitions.len().max(self.leaders.len());
-        self.leaders.resize(count, -1);
-        self.leader_links.resize(count, None);
-        let mut is_complete = true;
-        for partition in &topic.partitions {
-            let Some(slot) = usize::try_from(partition.id).ok().filter(|&id| id < count) else { continue };
-            let (from, to) = (self.leaders[slot], partition.leader);
-            if from != to && self.metadata_at_ns.is_some() {
-                self.events.push(LinkEvent::LeaderMoved { partition: partition.id, from, to });
-            }
-            self.leaders[slot] = to;
-            self.leader_links[slot] = self.links.iter().position(|link| link.broker == Some(to) && to >= 0);
-            is_complete &= to >= 0;
-        }
-        for link in self.leader_links.iter().flatten() {
-            self.links[*link].is_wanted = true;
-        }
-        self.metadata_at_ns = Some(now_ns);
-        self.metadata_wanted = !is_complete;
-    }
-
-    /// Asks for metadata when it is time, over any link that is up.
-    pub fn poll(&mut self, now_ns: u64) {
-        if self.metadata_at_ns.is_some_and(|at| at + self.config.metadata_max_age_ns <= now_ns) {
-            self.metadata_wanted = true;
-        }
-        if !self.metadata_wanted || self.metadata_asked || now_ns < self.metadata_next_ns {
-            return;
-        }
-        let count = self.links.len();
-        let up = (0..count).map(|step| (self.next_asked + step) % count);
-        let Some(link) = up.into_iter().find(|&link| self.links[link].state == LinkState::Up) else { return };
-        let range = m03_metadata::VERSION_MIN..=m03_metadata::VERSION_MAX;
-        let Ok(version) = self.links[link].versions.negotiate(m03_metadata::API_KEY, range) else { return };
-        let topic = self.config.topic.clone();
-        self.ask(link, RequestKind::Metadata { version }, now_ns, m03_metadata::API_KEY, version, |out| {
-            let topics = [topic.as_str()];
-            m03_metadata::encode(
-                &m03_metadata::Request { topics: Some(&topics), create_missing: false },
-                version,
-                out,
-            );
         });
-        self.next_asked = (link + 1) % count;
-        self.metadata_asked = true;
-        self.metadata_next_ns = now_ns + self.config.retry_backoff_ns;
+        if let Some(response) = metadata {
+            self.on_metadata(connection, response, now_ns);
+        }
+        result
     }
 
-    /// A link that has waited too long for an answer, or for its socket.
-    pub fn timed_out(&self, now_ns: u64) -> Option<(usize, LinkError)> {
-        let limit_ns = self.config.request_timeout_ns;
-        let late = self.links.iter().position(|link| match link.state {
-            LinkState::Down { .. } => false,
-            LinkState::Connecting { since_ns } => since_ns + limit_ns <= now_ns,
-            _ => link.connection.oldest_sent_ns().is_some_and(|sent| sent + limit_ns <= now_ns),
+    /// A connection that has waited too long for a response, or for its socket; it must be closed.
+    pub fn timed_out(&self, now_ns: u64) -> Option<(usize, ConnectionError)> {
+        let late = self.connections.iter().position(|connection| {
+            connection.gives_up_ns(self.config.request_timeout_ns).is_some_and(|at| at <= now_ns)
         })?;
-        Some((late, LinkError::TimedOut(limit_ns / 1_000_000)))
+        Some((late, ConnectionError::TimedOut(self.config.request_timeout_ns / 1_000_000)))
     }
 
     /// When something is due by time alone: connecting, asking, giving up.
     pub fn next_deadline(&self) -> Option<u64> {
-        let limit_ns = self.config.request_timeout_ns;
         let has_help = self.has_help();
-        let links = self.links.iter().filter_map(|link| match link.state {
-            LinkState::Down { retry_ns } => link.is_needed(has_help).then_some(retry_ns),
-            LinkState::Connecting { since_ns } => Some(since_ns + limit_ns),
-            _ => link.connection.oldest_sent_ns().map(|sent| sent + limit_ns),
+        let connections = self.connections.iter().filter_map(|connection| match connection.state {
+            ConnectionState::Down { retry_ns } => connection.is_needed(has_help).then_some(retry_ns),
+            _ => connection.gives_up_ns(self.config.request_timeout_ns),
         });
-        let is_up = self.links.iter().any(|link| link.state == LinkState::Up);
-        let metadata = match (self.metadata_wanted, self.metadata_asked, self.metadata_at_ns) {
-            (true, false, _) if is_up => Some(self.metadata_next_ns),
-            (false, _, Some(at)) => Some(at + self.config.metadata_max_age_ns),
-            _ => None,
-        };
-        links.chain(metadata).min()
+        let is_any_up = self.connections.iter().any(|connection| connection.connection.is_up());
+        let metadata = self.metadata.next_ns(is_any_up, self.config.metadata_max_age_ns);
+        connections.chain(metadata).min()
     }
 }
 
-/// A reply's body: the frame without its header.
-///
-/// # Errors
-/// When the frame is shorter than a header.
-pub fn body(frame: &[u8], api_key: i16, version: i16) -> Result<&[u8], WireError> {
-    let mut reader = Reader::new(frame);
-    messages::response_header(&mut reader, api_key, is_flexible(api_key, version))?;
-    reader.take(reader.remaining())
+impl<T> BrokerConnection<T> {
+    /// When its patience ends.
+    fn gives_up_ns(&self, timeout_ns: u64) -> Option<u64> {
+        let since_ns = match self.state {
+            ConnectionState::Down { .. } | ConnectionState::Refused => None,
+            ConnectionState::Connecting { since_ns } => Some(since_ns),
+            ConnectionState::Open => self.connection.oldest_sent_ns(),
+        };
+        since_ns.map(|since_ns| since_ns + timeout_ns)
+    }
 }
 
-/// Whether a request's version has compact encodings, for the APIs a client uses.
-fn is_flexible(api_key: i16, version: i16) -> bool {
-    use crate::messages::{m00_produce, m01_fetch, m02_list_offsets};
-    let from = match api_key {
-        m00_produce::API_KEY => m00_produce::FLEXIBLE_FROM,
-        m01_fetch::API_KEY => m01_fetch::FLEXIBLE_FROM,
-        m02_list_offsets::API_KEY => m02_list_offsets::FLEXIBLE_FROM,
-        m03_metadata::API_KEY => m03_metadata::FLEXIBLE_FROM,
-        m18_api_versions::API_KEY => m18_api_versions::FLEXIBLE_FROM,
-        _ => i16::MAX,
-    };
-    version >= from
-}
+#[cfg(test)]
+mod tests;

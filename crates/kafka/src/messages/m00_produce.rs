@@ -5,18 +5,13 @@
 //! arena, bodies are shared. With acks=0 the broker sends no reply.
 //! Format: <https://kafka.apache.org/protocol#The_Messages_Produce>.
 
+use super::Api;
 use crate::records::HEADER_BYTES;
 use crate::wire::{Reader, Result, Writer};
 use bytes::{Bytes, BytesMut};
 
-/// API key.
-pub const API_KEY: i16 = 0;
-/// Oldest version spoken.
-pub const VERSION_MIN: i16 = 3;
-/// Newest version spoken.
-pub const VERSION_MAX: i16 = 9;
-/// First version with compact encodings and tags.
-pub const FLEXIBLE_FROM: i16 = 9;
+/// Key, name and versions.
+pub const API: Api = Api { key: 0, name: "Produce", version_min: 3, version_max: 9, flexible_from: 9 };
 
 /// What a request says once.
 #[derive(Debug, Clone, Copy)]
@@ -59,10 +54,10 @@ pub fn encode(
     arena: &mut BytesMut,
     out: &mut impl Extend<Bytes>,
 ) -> usize {
-    let flexible = head.version >= FLEXIBLE_FROM;
+    let flexible = API.is_flexible(head.version);
     let mut small = Vec::with_capacity(128 + head.topic.len() + head.client_id.len());
     super::write_frame(&mut small, |small| {
-        super::request_header(small, API_KEY, head.version, flexible, head.correlation_id, head.client_id);
+        super::request_header(small, API.key, head.version, flexible, head.correlation_id, head.client_id);
         small.put_nullable_string(None, flexible); // transactional id
         small.put_i16(head.acks);
         small.put_i32(head.timeout_ms);
@@ -121,7 +116,7 @@ pub struct PartitionReply {
 /// # Errors
 /// When the bytes are not such a reply; outcomes handed over before that stand.
 pub fn decode(bytes: &[u8], version: i16, mut each: impl FnMut(PartitionReply)) -> Result<i32> {
-    let flexible = version >= FLEXIBLE_FROM;
+    let flexible = API.is_flexible(version);
     let mut reader = Reader::new(bytes);
     for _ in 0..reader.array_length(flexible, 3)? {
         reader.string(flexible)?;

@@ -4,16 +4,11 @@
 //! Sent without a fetch session (session id 0, epoch −1: a full fetch each time), without rack.
 //! Format: <https://kafka.apache.org/protocol#The_Messages_Fetch>.
 
+use super::Api;
 use crate::wire::{Reader, Result, Writer};
 
-/// API key.
-pub const API_KEY: i16 = 1;
-/// Oldest version spoken.
-pub const VERSION_MIN: i16 = 4;
-/// Newest version spoken.
-pub const VERSION_MAX: i16 = 12;
-/// First version with compact encodings and tags.
-pub const FLEXIBLE_FROM: i16 = 12;
+/// Key, name and versions.
+pub const API: Api = Api { key: 1, name: "Fetch", version_min: 4, version_max: 12, flexible_from: 12 };
 
 /// What to fetch.
 #[derive(Debug, Clone)]
@@ -34,7 +29,7 @@ pub struct Request<'a> {
 
 /// Appends the request's body.
 pub fn encode(request: &Request<'_>, version: i16, out: &mut Vec<u8>) {
-    let flexible = version >= FLEXIBLE_FROM;
+    let flexible = API.is_flexible(version);
     out.put_i32(-1); // replica id: a consumer
     out.put_i32(request.wait_ms);
     out.put_i32(request.bytes_min);
@@ -90,7 +85,7 @@ pub struct PartitionReply<'a> {
 /// # Errors
 /// When the bytes are not such a reply; answers handed over before that stand.
 pub fn decode<'a>(bytes: &'a [u8], version: i16, mut each: impl FnMut(PartitionReply<'a>)) -> Result<i16> {
-    let flexible = version >= FLEXIBLE_FROM;
+    let flexible = API.is_flexible(version);
     let mut reader = Reader::new(bytes);
     reader.i32()?; // throttle time
     let mut error = 0;

@@ -1,8 +1,10 @@
 //! Which version of each API to speak with one broker.
 
-use super::m18_api_versions::{ApiRange, Response};
+use super::m18_api_versions::{ApiVersion, Response};
+use super::{Api, Message, generated, m00_produce, m01_fetch};
+use crate::errors::ErrorCode;
+use crate::wire::Result as WireResult;
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 use thiserror::Error;
 
 /// No version of an API is spoken by both sides.
@@ -45,17 +47,17 @@ pub struct VersionMap {
 impl VersionMap {
     /// From the reply of a broker.
     pub fn new(reply: &Response) -> Self {
-        let range = |api: &ApiRange| (api.api_key, (api.version_min, api.version_max));
-        Self { ranges: reply.apis.iter().map(range).collect() }
+        let range = |api: &ApiVersion| (api.api_key, (api.min_version, api.max_version));
+        Self { ranges: reply.api_keys.iter().map(range).collect() }
     }
 
-    /// The highest version of an API that lies in the broker's range and in `ours`.
+    /// The highest version of an API that both the broker and we speak.
     ///
     /// # Errors
     /// When there is none.
-    pub fn negotiate(&self, api_key: i16, ours: RangeInclusive<i16>) -> Result<i16, VersionError> {
-        let (api, min, max) = (api_name(api_key), *ours.start(), *ours.end());
-        let Some(&(broker_min, broker_max)) = self.ranges.get(&api_key) else {
+    pub fn negotiate(&self, api: &Api) -> Result<i16, VersionError> {
+        let Api { key, name: api, version_min: min, version_max: max, .. } = *api;
+        let Some(&(broker_min, broker_max)) = self.ranges.get(&key) else {
             return Err(VersionError::Unknown { api, min, max });
         };
         let version = broker_max.min(max);
@@ -66,48 +68,64 @@ impl VersionMap {
     }
 }
 
-/// Name of an API we know, for messages.
+/// Name of an API, for messages to the user.
 pub fn api_name(api_key: i16) -> &'static str {
-    match api_key {
-        0 => "Produce",
-        1 => "Fetch",
-        2 => "ListOffsets",
-        3 => "Metadata",
-        18 => "ApiVersions",
-        19 => "CreateTopics",
-        20 => "DeleteTopics",
-        22 => "InitProducerId",
-        32 => "DescribeConfigs",
-        _ => "an API unknown to us",
+    let mut known = [m00_produce::API, m01_fetch::API].into_iter().chain(generated::APIS);
+    known.find(|api| api.key == api_key).map_or("an API unknown to us", |api| api.name)
+}
+
+/// Reads an ApiVersions response. A broker that does not know the version asked for answers in the form of
+/// version 0 with `UNSUPPORTED_VERSION` and, since 2.4, with the range of ApiVersions it speaks: ask again with
+/// version 0.
+/// [KIP-511](https://cwiki.apache.org/confluence/display/KAFKA/KIP-511%3A+Collect+and+Expose+Client%27s+Name+and+Version+in+the+Brokers).
+pub(crate) fn read_api_versions(bytes: &[u8], version: i16) -> WireResult<Response> {
+    let refused = bytes.get(..2) == Some(&ErrorCode::UNSUPPORTED_VERSION.0.to_be_bytes());
+    if refused && bytes.len() == 2 {
+        // Brokers before 2.4 refuse with the error alone.
+        return Ok(Response { error_code: ErrorCode::UNSUPPORTED_VERSION, ..Response::default() });
     }
+    Response::decode(bytes, if refused { 0 } else { version })
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::Request as _;
+    use super::super::m18_api_versions::Request;
     use super::*;
 
-    fn map(api_key: i16, version_min: i16, version_max: i16) -> VersionMap {
-        let apis = vec![ApiRange { api_key, version_min, version_max }];
-        VersionMap::new(&Response { error: 0.into(), apis })
+    const API: Api = Api { key: 3, name: "Metadata", version_min: 4, version_max: 12, flexible_from: 9 };
+
+    fn map(api_key: i16, min_version: i16, max_version: i16) -> VersionMap {
+        let api_keys = vec![ApiVersion { api_key, min_version, max_version }];
+        VersionMap::new(&Response { api_keys, ..Response::default() })
     }
 
     #[test]
     fn the_highest_common_version_is_chosen() {
-        assert_eq!(map(3, 0, 9).negotiate(3, 4..=12), Ok(9));
-        assert_eq!(map(3, 0, 13).negotiate(3, 4..=12), Ok(12));
-        assert_eq!(map(3, 4, 4).negotiate(3, 4..=4), Ok(4));
+        assert_eq!(map(3, 0, 9).negotiate(&API), Ok(9));
+        assert_eq!(map(3, 0, 13).negotiate(&API), Ok(12));
+        assert_eq!(map(3, 4, 4).negotiate(&API), Ok(4));
     }
 
     #[test]
     fn without_a_common_version_the_error_names_both_ranges() {
-        let error = map(3, 0, 3).negotiate(3, 4..=12).unwrap_err();
+        let error = map(3, 0, 3).negotiate(&API).unwrap_err();
         assert_eq!(
             error.to_string(),
             "no common version of Metadata: the broker speaks 0 to 3, we speak 4 to 12"
         );
-        assert!(map(3, 13, 14).negotiate(3, 4..=12).is_err());
-        assert!(map(3, 9, 5).negotiate(3, 4..=12).is_err(), "an inverted range offers nothing");
-        let error = map(3, 0, 3).negotiate(0, 3..=9).unwrap_err();
+        assert!(map(3, 13, 14).negotiate(&API).is_err());
+        assert!(map(3, 9, 5).negotiate(&API).is_err(), "an inverted range offers nothing");
+        let error = map(3, 0, 3).negotiate(&m00_produce::API).unwrap_err();
         assert_eq!(error.to_string(), "the broker does not offer Produce, of which versions 3 to 9 would do");
+    }
+
+    #[test]
+    fn a_refusal_of_api_versions_is_read_in_the_form_of_version_0() {
+        let bytes = [0, 35, 0, 0, 0, 1, 0, 18, 0, 0, 0, 3];
+        let reply = Request::decode_response(&bytes, 3).unwrap();
+        assert_eq!(reply.error_code, ErrorCode::UNSUPPORTED_VERSION);
+        assert_eq!(reply.api_keys, [ApiVersion { api_key: 18, min_version: 0, max_version: 3 }]);
+        assert_eq!(Request::decode_response(&[0, 35], 3).unwrap().api_keys, []);
     }
 }

@@ -1,57 +1,13 @@
 //! Records waiting to be sent: one queue of batches per partition, one buffer for all.
 
+use super::batch::Batch;
 use super::{Partitioner, Producer};
-use bytes::Bytes;
 use rand::RngExt;
-use std::collections::VecDeque;
-
-/// Records of one partition that travel together.
-#[derive(Debug)]
-pub struct Batch<M> {
-    /// Partition.
-    pub partition: i32,
-    /// Sequence of the first record within (producer, partition), from 0.
-    pub first: u64,
-    /// Number of records, at least 1.
-    pub count: u32,
-    /// When the first record was accepted, ns.
-    pub created_ns: u64,
-    /// When it was sealed for its first sending (t3), ns.
-    pub sealed_ns: Option<u64>,
-    /// What the caller keeps with the records.
-    pub marks: M,
-    pub(super) sealed: Option<Sealed>,
-    pub(super) attempts: u32,
-    pub(super) not_before_ns: u64,
-}
-
-/// A sealed batch's bytes.
-#[derive(Debug, Clone)]
-pub struct Sealed {
-    /// The batch header, checksum included.
-    pub header: [u8; crate::records::HEADER_BYTES],
-    /// The records.
-    pub body: Bytes,
-}
-
-#[derive(Debug)]
-pub(super) struct PartitionQueue<M> {
-    /// Oldest first. Only the last may be open, that is take further records.
-    pub(super) batches: VecDeque<Batch<M>>,
-    /// Sequence of the next record.
-    next: u64,
-}
-
-impl<M> Default for PartitionQueue<M> {
-    fn default() -> Self {
-        Self { batches: VecDeque::new(), next: 0 }
-    }
-}
 
 impl<M: Default> Producer<M> {
-    /// Takes up to `limit` records at `now_ns` and returns how many found room. `mark` is called for each
+    /// Takes up to `limit` records at `now_ns` and returns how many found room. `each_run` is called for each
     /// run of records that join one batch, in order.
-    pub fn admit(&mut self, limit: u64, now_ns: u64, mut mark: impl FnMut(&mut M, u32)) -> u64 {
+    pub fn admit(&mut self, limit: u64, now_ns: u64, mut each_run: impl FnMut(&mut M, u32)) -> u64 {
         let mut left = limit;
         while left > 0 {
             if self.sticky_left_bytes <= 0 {
@@ -71,7 +27,7 @@ impl<M: Default> Producer<M> {
                 self.sticky_left_bytes = 0;
             }
             queue.next += u64::from(take);
-            mark(&mut batch.marks, take);
+            each_run(&mut batch.user_data, take);
             left -= u64::from(take);
         }
         limit - left
@@ -101,7 +57,7 @@ impl<M: Default> Producer<M> {
             count: 0,
             created_ns: now_ns,
             sealed_ns: None,
-            marks: self.free_marks.pop().unwrap_or_default(),
+            user_data: self.free_user_data.pop().unwrap_or_default(),
             sealed: None,
             attempts: 0,
             not_before_ns: 0,

@@ -2,26 +2,28 @@
 //! goes into a request, what is tried again. Semantics follow the Java client; docs/METHOD.md lists where
 //! they differ.
 //!
-//! A record is an index, not a struct: a batch holds how many records it has, and marks of type `M` that
+//! A record is an index, not a struct: a batch holds how many records it has, and data of type `M` that
 //! the caller keeps with them (intended instants, say). Bodies are built by the caller's [`Bodies`] when a
-//! batch is sealed, so what waits in the buffer takes no memory but its marks.
+//! batch is sealed, so what waits in the buffer takes no memory but that.
 
 mod accumulator;
+mod batch;
+mod client;
 mod non_empty;
 mod sender;
 mod shape;
 
-pub use accumulator::{Batch, Sealed};
-pub use sender::{DELIVERY_TIMEOUT, FollowUp, Outcome, Token};
+pub use batch::{Batch, Outcome, Sealed};
+pub use client::{FinishedRequest, ProducerClient};
+pub use sender::{DELIVERY_TIMEOUT, FollowUp, Token};
 pub use shape::RecordShape;
 
 use crate::messages::m00_produce;
-use accumulator::PartitionQueue;
+use batch::PartitionQueue;
 use bytes::{Bytes, BytesMut};
 use non_empty::NonEmptyPartitions;
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
-use sender::InFlight;
 
 /// Which partition a record without a key goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,7 +70,7 @@ pub struct ProducerConfig {
 /// Builds the bodies of batches.
 pub trait Bodies<M> {
     /// The records of a batch whose first has sequence `first` within (producer, partition).
-    fn seal(&mut self, partition: i32, first: u64, count: u32, marks: &M) -> Sealed;
+    fn seal(&mut self, partition: i32, first: u64, count: u32, user_data: &M) -> Sealed;
     /// Takes back a body that is no longer needed.
     fn recycle(&mut self, body: Bytes);
 }
@@ -89,10 +91,11 @@ pub struct Producer<M> {
     sticky: usize,
     sticky_left_bytes: i64,
     rng: Pcg64,
-    in_flight: Vec<Option<InFlight<M>>>,
+    /// The batches of each request in flight, by its token.
+    in_flight: Vec<Option<Vec<Batch<M>>>>,
     free_tokens: Vec<usize>,
     outcomes: Vec<(Batch<M>, Outcome)>,
-    free_marks: Vec<M>,
+    free_user_data: Vec<M>,
     arena: BytesMut,
     staged: Vec<m00_produce::PartitionBatch>,
     staged_batches: Vec<Batch<M>>,
@@ -118,7 +121,7 @@ impl<M: Default> Producer<M> {
             in_flight: Vec::new(),
             free_tokens: Vec::new(),
             outcomes: Vec::new(),
-            free_marks: Vec::new(),
+            free_user_data: Vec::new(),
             arena: BytesMut::with_capacity(64 << 10),
             staged: Vec::new(),
             staged_batches: Vec::new(),
@@ -151,12 +154,12 @@ impl<M: Default> Producer<M> {
         if let Some(sealed) = batch.sealed {
             bodies.recycle(sealed.body);
         }
-        self.free_marks.push(batch.marks);
+        self.free_user_data.push(batch.user_data);
     }
 
     /// Every batch that is still here, in no order: what is unresolved when the drain has ended.
     pub fn into_unresolved(self) -> impl Iterator<Item = Batch<M>> {
-        let in_flight = self.in_flight.into_iter().flatten().flat_map(|request| request.batches);
+        let in_flight = self.in_flight.into_iter().flatten().flatten();
         in_flight.chain(self.partitions.into_iter().flat_map(|partition| partition.batches))
     }
 

@@ -1,6 +1,6 @@
 //! From waiting batches to requests, from replies to outcomes.
 
-use super::{Batch, Bodies, Producer};
+use super::{Batch, Bodies, Outcome, Producer};
 use crate::connection::Connection;
 use crate::errors::ErrorCode;
 use crate::messages::m00_produce::{self, Head, PartitionBatch};
@@ -10,30 +10,8 @@ use crate::wire::WireError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Token(usize);
 
-/// What became of a batch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// The broker has it (acks=0: the socket has it).
-    Acknowledged {
-        /// When the request's last byte was written (t4), ns.
-        written_ns: u64,
-        /// When the reply was read (t5; acks=0: t4), ns.
-        received_ns: u64,
-    },
-    /// It will not be tried again.
-    Failed {
-        /// Kafka's error name, or `delivery-timeout`.
-        reason: &'static str,
-    },
-}
-
 /// Reason of a batch that was not acknowledged within `delivery.timeout.ms`.
 pub const DELIVERY_TIMEOUT: &str = "delivery-timeout";
-
-#[derive(Debug)]
-pub(super) struct InFlight<M> {
-    pub(super) batches: Vec<Batch<M>>,
-}
 
 /// What a reply, or a lost connection, asks of the caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -66,7 +44,9 @@ impl<M: Default> Producer<M> {
         let records = self.staged_batches.iter().map(|batch| u64::from(batch.count)).sum();
         let token = self.track();
         let (config, arena, staged) = (&self.config, &mut self.arena, &self.staged);
-        connection.send(T::from(token), config.acks != 0, now_ns, |correlation_id, out| {
+        let is_answered = config.acks != 0;
+        let api = (m00_produce::API, version);
+        connection.send(T::from(token), api, is_answered, now_ns, |correlation_id, out| {
             let head = Head {
                 version,
                 correlation_id,
@@ -110,7 +90,7 @@ impl<M: Default> Producer<M> {
             batch.attempts += 1;
             let sealed = match batch.sealed.take() {
                 Some(sealed) => sealed,
-                None => bodies.seal(batch.partition, batch.first, batch.count, &batch.marks),
+                None => bodies.seal(batch.partition, batch.first, batch.count, &batch.user_data),
             };
             self.staged.push(PartitionBatch {
                 partition: batch.partition,
@@ -131,7 +111,7 @@ impl<M: Default> Producer<M> {
 
     fn track(&mut self) -> Token {
         let batches = std::mem::take(&mut self.staged_batches);
-        let request = Some(InFlight { batches });
+        let request = Some(batches);
         match self.free_tokens.pop() {
             Some(token) => {
                 self.in_flight[token] = request;
@@ -146,7 +126,7 @@ impl<M: Default> Producer<M> {
 
     fn untrack(&mut self, token: Token) -> Vec<Batch<M>> {
         self.free_tokens.push(token.0);
-        self.in_flight[token.0].take().map_or_else(Vec::new, |request| request.batches)
+        self.in_flight[token.0].take().unwrap_or_default()
     }
 
     /// Takes in a reply's body.
@@ -249,8 +229,8 @@ impl<M: Default> Producer<M> {
                 expired.extend(batches.pop_front());
             }
         }
-        for request in self.in_flight.iter_mut().flatten() {
-            expired.extend(request.batches.extract_if(.., |batch| batch.created_ns + timeout_ns <= now_ns));
+        for batches in self.in_flight.iter_mut().flatten() {
+            expired.extend(batches.extract_if(.., |batch| batch.created_ns + timeout_ns <= now_ns));
         }
         let is_any = !expired.is_empty();
         for batch in expired {
@@ -270,7 +250,7 @@ impl<M: Default> Producer<M> {
     /// The next instant at which [`Self::expire`] has something to do.
     pub fn next_expiry(&self) -> Option<u64> {
         let waiting = self.waiting.iter().filter_map(|partition| self.partitions[partition].batches.front());
-        let flying = self.in_flight.iter().flatten().flat_map(|request| &request.batches);
+        let flying = self.in_flight.iter().flatten().flatten();
         waiting.chain(flying).map(|batch| batch.created_ns + self.config.delivery_timeout_ns).min()
     }
 }

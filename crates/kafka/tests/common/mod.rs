@@ -62,24 +62,6 @@ impl Material {
         self.text.as_deref().map(text)
     }
 
-    pub fn api_versions(&self, version: i16) -> Vec<u8> {
-        use theirs::api_versions_response::{ApiVersion, SupportedFeatureKey};
-        let keys = self.ids.iter().map(|id| {
-            ApiVersion::default()
-                .with_api_key(*id as i16)
-                .with_min_version(self.error)
-                .with_max_version((*id >> 16) as i16)
-        });
-        // Features are tagged fields, which a reader of ours skips.
-        let features = self.names.iter().map(|name| SupportedFeatureKey::default().with_name(text(name)));
-        let mut reply =
-            theirs::ApiVersionsResponse::default().with_error_code(self.error).with_api_keys(keys.collect());
-        if version >= 3 {
-            reply = reply.with_supported_features(features.collect());
-        }
-        encoded(&reply, version)
-    }
-
     pub fn metadata(&self, version: i16) -> Vec<u8> {
         use theirs::metadata_response as reply;
         let brokers = self.names.iter().map(|name| {
@@ -174,79 +156,5 @@ impl Material {
             .with_error_code(if version >= 7 { self.error } else { 0 })
             .with_responses(topics.collect());
         encoded(&message, version)
-    }
-
-    pub fn list_offsets(&self, version: i16) -> Vec<u8> {
-        use theirs::list_offsets_response as reply;
-        let partitions = self.ids.iter().map(|id| {
-            reply::ListOffsetsPartitionResponse::default()
-                .with_partition_index(*id)
-                .with_error_code(self.error)
-                .with_timestamp(self.long)
-                .with_offset(self.long)
-                .with_leader_epoch(if version >= 4 { self.number } else { -1 })
-        });
-        let topics = self.names.iter().map(|name| {
-            reply::ListOffsetsTopicResponse::default()
-                .with_name(topic_name(name))
-                .with_partitions(partitions.clone().collect())
-        });
-        encoded(&theirs::ListOffsetsResponse::default().with_topics(topics.collect()), version)
-    }
-
-    pub fn create_topics(&self, version: i16) -> Vec<u8> {
-        use theirs::create_topics_response as reply;
-        let configs = self.names.iter().map(|name| {
-            reply::CreatableTopicConfigs::default().with_name(text(name)).with_value(self.optional_text())
-        });
-        let topics = self.names.iter().map(|name| {
-            let topic = reply::CreatableTopicResult::default()
-                .with_name(topic_name(name))
-                .with_error_code(self.error)
-                .with_error_message(self.optional_text());
-            if version < 5 {
-                return topic;
-            }
-            topic
-                .with_topic_config_error_code(self.error)
-                .with_configs(self.flag.then(|| configs.clone().collect()))
-        });
-        encoded(&theirs::CreateTopicsResponse::default().with_topics(topics.collect()), version)
-    }
-
-    pub fn delete_topics(&self, version: i16) -> Vec<u8> {
-        use theirs::delete_topics_response as reply;
-        let topics = self.names.iter().map(|name| {
-            reply::DeletableTopicResult::default()
-                .with_name(Some(topic_name(name)))
-                .with_error_code(self.error)
-                .with_error_message(if version >= 5 { self.optional_text() } else { None })
-        });
-        encoded(&theirs::DeleteTopicsResponse::default().with_responses(topics.collect()), version)
-    }
-
-    pub fn describe_configs(&self, version: i16) -> Vec<u8> {
-        use theirs::describe_configs_response as reply;
-        let synonyms = self
-            .names
-            .iter()
-            .map(|name| reply::DescribeConfigsSynonym::default().with_name(text(name)).with_source(4));
-        let configs = self.names.iter().map(|name| {
-            reply::DescribeConfigsResourceResult::default()
-                .with_name(text(name))
-                .with_value(self.optional_text())
-                .with_config_source(self.error as i8)
-                .with_is_sensitive(self.flag)
-                .with_config_type(if version >= 3 { self.number as i8 } else { 0 })
-                .with_synonyms(synonyms.clone().collect())
-                .with_documentation(if version >= 3 { self.optional_text() } else { None })
-        });
-        let result = reply::DescribeConfigsResult::default()
-            .with_error_code(self.error)
-            .with_error_message(self.optional_text())
-            .with_resource_type(2)
-            .with_resource_name(text(self.names.first().map_or("", String::as_str)))
-            .with_configs(configs.collect());
-        encoded(&theirs::DescribeConfigsResponse::default().with_results(vec![result]), version)
     }
 }

@@ -1,4 +1,4 @@
-//! `kdyno bench-load` (hidden): one produce stream in a worker process, without a lab, a cluster or a store.
+//! `kdyno bench-load` (hidden): one produce stream in a worker process, by the lab's means, without a cluster and a store.
 //!
 //! For `make bench` and `make accuracy`: the worker is the one every run uses, spawned in the same way, so that what is measured
 //! is what a run costs. Prints one JSON document.
@@ -8,20 +8,20 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
-use kdyno_load::framing::{read_frame, write_frame};
-use kdyno_load::net::monotonic_ns;
+use kdyno_lab::clock::monotonic_ns;
+use kdyno_lab::inbox::{Heard, Inbox, WorkerNews};
+use kdyno_lab::worker::Worker;
+use kdyno_model::event::Subject;
 use kdyno_model::plan::{
-    Arrivals, Compression, Fill, Partitioner, Payload, ProducePlan, ProducerSettings, Rate, RatePiece,
+    Arrivals, Compression, Fill, Partitioner, Payload, PhasesPlan, ProducePlan, ProducerSettings, Rate,
+    RatePiece,
 };
 use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamTotals, Timing, series};
-use kdyno_model::worker::{FromWorker, PhaseSpan, StreamRole, StreamTask, ToWorker, WorkerTask};
+use kdyno_model::worker::{FromWorker, StreamRole, StreamTask, ToWorker, WorkerTask};
 use kdyno_testbed::probe::Sampler;
 use kdyno_testbed::process::ProcessRef;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::os::fd::OwnedFd;
-use std::os::unix::net::UnixStream;
-use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 const NS_PER_S: u64 = 1_000_000_000;
@@ -34,51 +34,45 @@ const SILENCE_MAX: Duration = Duration::from_secs(60);
 
 /// Runs one worker and prints what it did and cost.
 pub(crate) fn bench_load(args: &BenchLoadArgs) -> Outcome {
-    let (ours, theirs) = UnixStream::pair().map_err(Failure::tool)?;
-    ours.set_read_timeout(Some(SILENCE_MAX)).map_err(Failure::tool)?;
     let program = std::env::current_exe().map_err(Failure::tool)?;
-    let mut child = Command::new(program)
-        .arg("worker")
-        .stdin(Stdio::from(OwnedFd::from(theirs)))
-        .stdout(Stdio::null())
-        .spawn()
-        .map_err(Failure::tool)?;
-    let result = drive(ours, &child, args);
-    if result.is_err() {
-        let _ = child.kill();
-    }
-    let _ = child.wait();
-    out::data(&format!("{}\n", result?))?;
+    let log_dir = tempfile::tempdir().map_err(Failure::tool)?;
+    let inbox = Inbox::default();
+    let mut worker = Worker::spawn(&program, 0, log_dir.path(), &[], inbox.sender())?;
+    let (totals, seen) = drive(&mut worker, &inbox, args)?;
+    let end = worker.finish(false);
+    let cpu_s = end.cpu_s.ok_or_else(|| Failure::tool("the worker's processor time is not known"))?;
+    out::data(&format!("{}\n", report(args, &totals, &seen, cpu_s)))?;
     Ok(Exit::Done)
 }
 
-/// Talks to the worker from its hello to its last word.
-fn drive(mut socket: UnixStream, child: &Child, args: &BenchLoadArgs) -> Result<Value, Failure> {
+/// Talks to the worker from its task to its last word.
+fn drive(worker: &mut Worker, inbox: &Inbox, args: &BenchLoadArgs) -> Result<(StreamTotals, Seen), Failure> {
     let mut seen = Seen::default();
-    write_frame(&mut socket, &ToWorker::Prepare(Box::new(task(args, rate(args)?)))).map_err(Failure::tool)?;
+    worker.send(&ToWorker::Prepare(Box::new(task(args, rate(args)?))))?;
     loop {
-        let message = read_frame(&mut socket).map_err(Failure::tool)?;
-        match message.ok_or_else(|| Failure::tool("the worker ended without a word".to_owned()))? {
-            FromWorker::Hello { .. } => {}
-            FromWorker::Prepared => {
+        let Some(Heard::Worker(_, news)) = inbox.hear(SILENCE_MAX) else {
+            return Err(Failure::tool(format!("the worker said nothing for {} s", SILENCE_MAX.as_secs())));
+        };
+        match news {
+            WorkerNews::Message(FromWorker::Prepared) => {
+                worker.send(&ToWorker::Measure { start_ns: args.warmup_seconds * NS_PER_S })?;
                 let t0_monotonic_ns = monotonic_ns() + LEAD_NS;
                 // For whoever disturbs the broker at an instant of this load.
                 out::note(&format!("t0_monotonic_ns: {t0_monotonic_ns}"));
                 seen.t0_monotonic_ns = t0_monotonic_ns;
-                write_frame(&mut socket, &ToWorker::Start { t0_monotonic_ns }).map_err(Failure::tool)?;
+                worker.send(&ToWorker::Start { t0_monotonic_ns })?;
             }
-            FromWorker::Sample(sample) => {
-                seen.rss_bytes_max = seen.rss_bytes_max.max(rss_bytes(child.id()));
+            WorkerNews::Message(FromWorker::Sample(sample)) => {
+                seen.rss_bytes_max = seen.rss_bytes_max.max(rss_bytes(worker.pid()));
                 seen.take(&sample);
             }
-            FromWorker::Event(event) => out::note(&format!("{}: {}", event.kind, event.detail)),
-            FromWorker::Failed { message } => return Err(Failure::tool(message)),
-            FromWorker::Done(totals) => {
-                let cpu_s = kdyno_lab::finished_cpu_seconds(child.id(), SILENCE_MAX);
-                let cpu_s = cpu_s.ok_or_else(|| Failure::tool("the worker's processor time is not known"))?;
-                let totals = totals.into_iter().next().unwrap_or_default();
-                return Ok(report(args, &totals, &seen, cpu_s));
+            WorkerNews::Message(FromWorker::Event(event)) => {
+                out::note(&format!("{}: {}", event.kind, event.detail));
             }
+            WorkerNews::Message(FromWorker::Done(totals)) => {
+                return Ok((totals.into_iter().next().unwrap_or_default(), seen));
+            }
+            other => return Err(worker.gone(other).into()),
         }
     }
 }
@@ -178,27 +172,21 @@ fn report(args: &BenchLoadArgs, totals: &StreamTotals, seen: &Seen, cpu_s: (f64,
 }
 
 fn task(args: &BenchLoadArgs, rate: Rate) -> WorkerTask {
-    let load_ns = args.warmup_seconds * NS_PER_S + args.seconds * NS_PER_S;
-    let spans = [
-        (Phase::Warmup, 0, args.warmup_seconds * NS_PER_S),
-        (Phase::Measure, args.warmup_seconds * NS_PER_S, load_ns),
-        (Phase::Drain, load_ns, load_ns + DRAIN_NS),
-    ];
     WorkerTask {
         worker: 0,
         run_id: 0xbe9c,
-        seed: args.seed,
         bootstrap: vec![args.bootstrap.clone()],
         client_id_prefix: "kdyno-bench-".to_owned(),
-        phases: spans
-            .into_iter()
-            .filter(|(_, start_ns, end_ns)| start_ns < end_ns)
-            .map(|(phase, start_ns, end_ns)| PhaseSpan { phase, start_ns, end_ns })
-            .collect(),
+        phases: PhasesPlan {
+            warmup_ns: args.warmup_seconds * NS_PER_S,
+            measure_ns: args.seconds * NS_PER_S,
+            drain_ns: DRAIN_NS,
+        },
         tick_ns: args.tick_us * 1000,
         streams: vec![StreamTask {
             stream: 0,
             name: "writers".to_owned(),
+            seed: kdyno_model::seed::mix(args.seed, 0),
             topic: args.topic.clone(),
             client_first: 0,
             client_count: args.clients,
@@ -209,16 +197,19 @@ fn task(args: &BenchLoadArgs, rate: Rate) -> WorkerTask {
     }
 }
 
-/// `max`, `lean` or a number.
+/// `max`, `in-flight` or a number.
 fn rate(args: &BenchLoadArgs) -> Result<Rate, Failure> {
     match args.rate.as_str() {
         "max" => Ok(Rate::Max { fill: Fill::Buffer }),
-        "lean" => Ok(Rate::Max { fill: Fill::InFlight }),
+        "in-flight" => Ok(Rate::Max { fill: Fill::InFlight }),
         number => {
-            let per_s: f64 =
-                number.parse().ok().filter(|per_s: &f64| per_s.is_finite() && *per_s > 0.0).ok_or_else(
-                    || Failure::usage(format!("--rate {number}: expected max, lean or records per second")),
-                )?;
+            let per_s: f64 = number
+                .parse()
+                .ok()
+                .filter(|per_s: &f64| per_s.is_finite() && *per_s > 0.0)
+                .ok_or_else(|| {
+                    Failure::usage(format!("--rate {number}: expected max, in-flight or records per second"))
+                })?;
             let arrivals = if args.arrivals == "constant" { Arrivals::Constant } else { Arrivals::Poisson };
             let pieces = vec![RatePiece { from_per_s: per_s, to_per_s: per_s, length_ns: 0 }];
             Ok(Rate::Open { pieces, arrivals })
@@ -255,7 +246,7 @@ fn produce(args: &BenchLoadArgs, rate: Rate) -> ProducePlan {
 
 /// Resident memory of a process, bytes; 0 when it is gone.
 fn rss_bytes(pid: u32) -> u64 {
-    let mut sampler = Sampler::new(vec![ProcessRef { subject: "worker".to_owned(), pid }], false);
+    let mut sampler = Sampler::new(vec![ProcessRef { subject: Subject::Worker(0), pid }], false);
     let readings = sampler.sample(0);
     let rss = readings.iter().find(|reading| reading.series == series::MEMORY_RSS_BYTES);
     rss.map_or(0, |reading| reading.value as u64)

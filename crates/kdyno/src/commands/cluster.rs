@@ -7,15 +7,12 @@ use crate::{moment, out};
 use kdyno_model::plan::{ClusterPlan, KafkaSource, Storage};
 use kdyno_scenario::units::{self, Dimension};
 use kdyno_testbed::cluster::{PARTITION_REPLICAS_DEFAULT, StartOptions};
-use kdyno_testbed::registry::{self, Standing};
+use kdyno_testbed::registry::{self, RunningCluster};
 use kdyno_testbed::{TestbedError, distribution, preflight};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// Kafka version of a cluster whose version is not named.
-pub(crate) const DEFAULT_KAFKA: &str = kdyno_testbed::version::NEWEST;
-
-/// Starts a cluster and leaves it standing.
+/// Starts a cluster and leaves it running.
 pub(crate) fn up(args: &ClusterUpArgs) -> Outcome {
     let plan = plan(args)?;
     stand(&args.name, &plan, PARTITION_REPLICAS_DEFAULT, &Environment::read()?)
@@ -51,36 +48,36 @@ pub(crate) fn stand(
         ..StartOptions::new(&environment.testbed, environment.self_exe.clone(), folder, name, &tell)
     };
     out::note(&format!("starting {name} …"));
-    let standing = registry::up(name, plan, options)?;
-    let seconds = standing.facts.get("ready_ms").and_then(|ms| ms.parse::<f64>().ok()).map(|ms| ms / 1000.0);
+    let running = registry::up(name, plan, options)?;
+    let seconds = running.facts.get("ready_ms").and_then(|ms| ms.parse::<f64>().ok()).map(|ms| ms / 1000.0);
     let after = seconds.map(|seconds| format!(" after {seconds:.1} s")).unwrap_or_default();
-    out::note(&format!("{name} stands{after}; `kdyno cluster down {name}` ends it and removes its data"));
+    out::note(&format!("{name} is running{after}; `kdyno cluster down {name}` ends it and removes its data"));
     out::note(&format!(
         "`kdyno cluster target {name}` prints a target file, with which `kdyno run` measures it"
     ));
-    out::data(&format!("{}\n", standing.bootstrap.join(",")))?;
+    out::data(&format!("{}\n", running.bootstrap.join(",")))?;
     Ok(Exit::Done)
 }
 
-/// Lists what stands.
+/// Lists what is running.
 pub(crate) fn list(args: &ClusterListArgs) -> Outcome {
-    let standing = registry::list(&Environment::read()?.testbed)?;
+    let running = registry::list(&Environment::read()?.testbed)?;
     if args.json {
-        let list = serde_json::to_value(&standing)
+        let list = serde_json::to_value(&running)
             .map_err(|e| Failure::tool(format!("could not write the list as JSON: {e}")))?;
         out::json(&list)?;
-    } else if standing.is_empty() {
-        out::note("no cluster stands");
+    } else if running.is_empty() {
+        out::note("no cluster is running");
     } else {
-        out::data(&standing.iter().map(line).collect::<String>())?;
+        out::data(&running.iter().map(line).collect::<String>())?;
     }
     Ok(Exit::Done)
 }
 
-/// Prints what `kdyno run --target` needs to measure a standing cluster.
+/// Prints what `kdyno run --target` needs to measure a running cluster.
 pub(crate) fn target(args: &ClusterTargetArgs) -> Outcome {
-    let standing = registry::find(&Environment::read()?.testbed, &args.name)?;
-    out::data(&target_text(&standing))?;
+    let running = registry::find(&Environment::read()?.testbed, &args.name)?;
+    out::data(&target_text(&running))?;
     Ok(Exit::Done)
 }
 
@@ -88,7 +85,7 @@ pub(crate) fn target(args: &ClusterTargetArgs) -> Outcome {
 pub(crate) fn down(args: &ClusterDownArgs) -> Outcome {
     let environment = Environment::read()?.testbed;
     let names = match args.all {
-        true => registry::list(&environment)?.into_iter().map(|standing| standing.name).collect(),
+        true => registry::list(&environment)?.into_iter().map(|running| running.name).collect(),
         false => vec![args.name.clone()],
     };
     for name in names {
@@ -98,30 +95,34 @@ pub(crate) fn down(args: &ClusterDownArgs) -> Outcome {
     Ok(Exit::Done)
 }
 
-/// A target file for a standing cluster. It is the user's own, so nothing is capped and `rate: max` is allowed.
-fn target_text(standing: &Standing) -> String {
+/// A target file for a running cluster. It is the user's own, so nothing is capped and `rate: max` is allowed.
+fn target_text(running: &RunningCluster) -> String {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
-    let addresses: Vec<String> = standing.bootstrap.iter().map(|address| quoted(address)).collect();
+    let addresses: Vec<String> = running.bootstrap.iter().map(|address| quoted(address)).collect();
     format!(
         "kdyno: 1\ntarget: {}\ncluster_id: {}\nclient: {{bootstrap: [{}]}}\nguard: {{prefix: kdyno-, allow: [rate-max]}}\n",
-        quoted(&standing.name),
-        quoted(standing.facts.get("cluster_id").map_or("?", String::as_str)),
+        quoted(&running.name),
+        quoted(running.facts.get("cluster_id").map_or("?", String::as_str)),
         addresses.join(", "),
     )
 }
 
-fn line(standing: &Standing) -> String {
-    let fact = |name: &str| standing.facts.get(name).map_or("?", String::as_str);
-    let dead = standing.dead();
-    let dead = if dead.is_empty() { String::new() } else { format!("  ended: {}", dead.join(", ")) };
+fn line(running: &RunningCluster) -> String {
+    let fact = |name: &str| running.facts.get(name).map_or("?", String::as_str);
+    let dead = running.dead();
+    let dead = if dead.is_empty() {
+        String::new()
+    } else {
+        format!("  ended: {}", dead.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
+    };
     format!(
         "{}  Kafka {}  {}  brokers {}  since {}  {}  cluster id {}{dead}\n",
-        standing.name,
+        running.name,
         fact("kafka"),
         fact("mode"),
         fact("brokers"),
-        moment::readable(standing.since_unix_ns),
-        standing.bootstrap.join(","),
+        moment::readable(running.since_unix_ns),
+        running.bootstrap.join(","),
         fact("cluster_id"),
     )
 }
@@ -165,7 +166,7 @@ mod tests {
 
     #[test]
     fn what_is_printed_is_a_target_file() {
-        let standing = Standing {
+        let running = RunningCluster {
             name: "007".to_owned(),
             bootstrap: vec!["127.0.0.1:9092".to_owned(), "127.0.0.1:9093".to_owned()],
             facts: BTreeMap::from([("cluster_id".to_owned(), "-Bx_1".to_owned())]),
@@ -175,10 +176,10 @@ mod tests {
             guard: ProcessId::current(),
             work_dir: PathBuf::new(),
         };
-        let file = TargetFile::parse(&target_text(&standing), "printed").expect("a target file");
+        let file = TargetFile::parse(&target_text(&running), "printed").expect("a target file");
         let target = file.resolve(None).expect("a target").attached;
         assert_eq!((target.target.as_str(), target.cluster_id.as_str()), ("007", "-Bx_1"));
-        assert_eq!(target.bootstrap, standing.bootstrap);
+        assert_eq!(target.bootstrap, running.bootstrap);
         assert_eq!(target.allow, ["rate-max"]);
     }
 }

@@ -4,6 +4,7 @@ use crate::cli::{ExportArgs, ExportFormat};
 use crate::evidence::{Evidence, find_run};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
+use kdyno_model::trial::TrialId;
 use kdyno_store::RunFile;
 use std::path::Path;
 
@@ -24,21 +25,18 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome {
 fn of_evidence(evidence: &Evidence, format: ExportFormat) -> String {
     let input = evidence.input();
     match format {
-        ExportFormat::Csv => kdyno_report::csv::findings(input.plan(), input.findings),
-        ExportFormat::SeriesCsv => kdyno_report::csv::series(input.series),
+        ExportFormat::Csv => kdyno_report::csv::findings(&input),
+        ExportFormat::SeriesCsv => kdyno_report::csv::series(&input),
         ExportFormat::Json | ExportFormat::Hlog => format!("{:#}\n", kdyno_report::json::run(&input)),
     }
 }
 
-/// The response times of one trial, counted from 1 in the order of execution.
+/// The response times of one trial, by its number.
 fn response_log(path: &Path, number: u32) -> Result<String, Failure> {
     let file = RunFile::open(path)?;
     let trials = file.trials()?;
-    let start = trials.iter().find(|start| start.number + 1 == number).ok_or_else(|| {
+    let start = trials.iter().find(|start| start.trial.id == TrialId(number)).ok_or_else(|| {
         Failure::usage(format!("there is no trial {number}: {} were started", trials.len()))
     })?;
-    let streams = start.streams.iter().map(|stream| (stream.stream, stream.name.clone())).collect();
-    let samples = file.samples(start.trial)?;
-    let version = file.header()?.kdyno_version;
-    kdyno_report::hlog::response_log(&streams, &samples, start.t0_unix_ns, &version).map_err(Failure::tool)
+    kdyno_report::hlog::response_log(&file.evidence(start.trial.id)?).map_err(Failure::tool)
 }

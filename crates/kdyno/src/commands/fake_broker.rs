@@ -4,9 +4,9 @@
 //! go wrong, is what the printed figures are compared with.
 
 use super::descriptors;
+use crate::cli::FakeBrokerArgs;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{out, signals};
-use clap::Args;
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, Stored, tcp};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -17,27 +17,6 @@ const LOOK: Duration = Duration::from_millis(100);
 const MESSAGE_TOO_LARGE: i16 = 10;
 /// `REQUEST_TIMED_OUT`, which clients do retry.
 const REQUEST_TIMED_OUT: i16 = 7;
-
-/// What the fake cluster is.
-#[derive(Debug, Args)]
-pub(crate) struct FakeBrokerArgs {
-    /// Its only topic
-    #[arg(long, default_value = "bench")]
-    pub(crate) topic: String,
-    /// Partitions of the topic
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub(crate) partitions: u32,
-    /// Brokers, each on a free port of 127.0.0.1
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub(crate) brokers: u32,
-    /// From a produce request's arrival to its answer, microseconds
-    #[arg(long, default_value_t = 0)]
-    pub(crate) delay_us: u64,
-    /// Of the produce requests drop 1 %, fail 1 % for good, never answer 0.1 % that were stored, answer 0.1 %
-    /// that were stored with an error, and close the connection of 0.4 %
-    #[arg(long)]
-    pub(crate) faulty: bool,
-}
 
 /// Serves until it is interrupted. Prints the address of its first broker first.
 pub(crate) fn fake_broker(args: &FakeBrokerArgs) -> Outcome {

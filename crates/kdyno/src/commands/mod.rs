@@ -2,7 +2,7 @@
 
 mod bench_load;
 mod clean;
-pub(crate) mod cluster;
+mod cluster;
 mod completions;
 mod descriptors;
 mod export;
@@ -18,27 +18,26 @@ mod runs;
 mod scenarios;
 mod schema;
 mod show;
-mod standing;
+mod up;
 
 use crate::cli::{ClusterCommand, Command};
+use crate::execution::execute;
 use crate::failure::Outcome;
-
-pub(crate) use fake_broker::FakeBrokerArgs;
-pub(crate) use report::write as write_report;
 
 /// Does what was asked for.
 pub(crate) fn dispatch(command: Command) -> Outcome {
     match command {
-        Command::Run(args) => run::run(&args),
-        Command::Quick(args) => quick::quick(&args),
-        Command::Rerun(args) => rerun::rerun(&args),
+        Command::Run(args) if args.dry_run => run::dry_run(&run::plan(&args)?, &args.execution),
+        Command::Run(args) => execute(run::plan(&args)?, &args.execution),
+        Command::Quick(args) => execute(quick::plan(&args)?, &args.execution),
+        Command::Rerun(args) => execute(rerun::plan(&args)?, &args.execution),
         Command::Scenarios(args) => scenarios::scenarios(&args),
         Command::Runs(args) => runs::runs(&args),
         Command::Show(args) => show::show(&args),
         Command::Export(args) => export::export(&args),
         Command::Report(args) => report::report(&args),
-        Command::Up(args) => standing::up(&args),
-        Command::Down(args) => standing::down(&args),
+        Command::Up(args) => up::up(&args),
+        Command::Down(args) => up::down(&args),
         Command::Cluster(ClusterCommand::Up(args)) => cluster::up(&args),
         Command::Cluster(ClusterCommand::List(args)) => cluster::list(&args),
         Command::Cluster(ClusterCommand::Target(args)) => cluster::target(&args),

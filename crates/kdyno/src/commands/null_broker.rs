@@ -5,6 +5,7 @@ use crate::cli::NullBrokerArgs;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{out, signals};
 use kdyno_kafka_server::null_broker::{NullBrokerOptions, NullBrokerStats, serve};
+use kdyno_model::units::bytes;
 use std::net::{Ipv4Addr, TcpListener};
 
 /// Serves until it is interrupted. Prints its address first, for scripts that let it take a free port.
@@ -28,11 +29,11 @@ pub(crate) fn null_broker(args: &NullBrokerArgs) -> Outcome {
 fn summary(stats: &NullBrokerStats) -> String {
     let last = stats.last_error.as_ref().map(|error| format!(", the last: {error}")).unwrap_or_default();
     format!(
-        "{} connections, {} requests, {} records in {} bytes taken, {} records given, {} errors{last}",
+        "{} connections, {} requests, {} records in {} taken, {} records given, {} errors{last}",
         stats.connections,
         stats.requests,
         stats.records,
-        stats.received_bytes,
+        bytes(stats.received_bytes as f64),
         stats.fetched_records,
         stats.errors,
     )

@@ -4,9 +4,8 @@
 //! of its own, one producer at a modest constant rate, limits that protect the cluster.
 
 use crate::cli::QuickArgs;
-use crate::environment::Environment;
-use crate::execution::{self, Planned, random_u64};
-use crate::failure::{Failure, Outcome};
+use crate::execution::{Planned, random_u64};
+use crate::failure::Failure;
 use kdyno_kafka::admin::Admin;
 use kdyno_model::address::is_address;
 use kdyno_model::plan::{AttachedPlan, Caps};
@@ -36,23 +35,21 @@ const PREFIX: &str = "kdyno-";
 /// Replicas unless another number is asked for, where there are that many brokers.
 const REPLICAS: u32 = 3;
 
-/// Looks at the cluster, writes the scenario, runs it.
-pub(crate) fn quick(args: &QuickArgs) -> Outcome {
+/// Looks at the cluster, writes the scenario, plans it.
+pub(crate) fn plan(args: &QuickArgs) -> Result<Planned, Failure> {
     check(args)?;
-    let environment = Environment::read()?;
     let (target, brokers) = look(&args.bootstrap_server)?;
     let text = scenario_text(args, args.replicas.unwrap_or(REPLICAS.min(brokers)));
     let scenario = Scenario::parse(&text, "quick")?;
     let choices = Choices { profile: None, set: Vec::new(), seed: Some(random_u64()), target: Some(target) };
     let plan = kdyno_plan::plan(&scenario, &choices)?;
-    let planned = Planned {
+    Ok(Planned {
         plan,
         scenario_text: text,
         scenario_path: "quick".to_owned(),
         target_file: None,
         remarks: Vec::new(),
-    };
-    execution::execute(planned, &environment, &args.execution)
+    })
 }
 
 /// Longest measured window: a quick look is no endurance test.

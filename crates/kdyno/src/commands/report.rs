@@ -2,21 +2,15 @@
 
 use crate::cli::ReportArgs;
 use crate::evidence::{Evidence, find_run};
-use crate::failure::{Exit, Failure, Outcome};
+use crate::failure::{Exit, Outcome};
 use crate::out;
-use std::path::Path;
 
 /// Writes the report and says where.
 pub(crate) fn report(args: &ReportArgs) -> Outcome {
     let path = find_run(&args.run.run, args.run.dir.as_deref())?;
     let evidence = Evidence::read(&path)?;
     let target = args.out.clone().unwrap_or_else(|| path.with_extension("html"));
-    write(&evidence, &target)?;
+    out::file(&target, &kdyno_report::html::page(&evidence.input()))?;
     out::data(&format!("{}\n", target.display()))?;
     Ok(Exit::Done)
-}
-
-/// Writes the HTML report of a run.
-pub(crate) fn write(evidence: &Evidence, target: &Path) -> Result<(), Failure> {
-    out::file(target, &kdyno_report::html::page(&evidence.input()))
 }

@@ -2,25 +2,23 @@
 
 use crate::cli::RerunArgs;
 use crate::commands::run::read_target;
-use crate::environment::Environment;
 use crate::evidence::find_run;
-use crate::execution::{self, Planned};
-use crate::failure::{Failure, Outcome};
+use crate::execution::Planned;
+use crate::failure::Failure;
 use kdyno_model::plan::{Plan, SystemPlan};
 use kdyno_store::RunFile;
 
 /// Takes the plan, its seed included, from the run file.
-pub(crate) fn rerun(args: &RerunArgs) -> Outcome {
+pub(crate) fn plan(args: &RerunArgs) -> Result<Planned, Failure> {
     let path = find_run(&args.run.run, args.run.dir.as_deref())?;
     let header = RunFile::open(&path)?.header()?;
-    let planned = Planned {
+    Ok(Planned {
         plan: with_target(header.plan, args)?,
         scenario_text: header.scenario_text,
         scenario_path: header.scenario_path,
         target_file: args.target.clone(),
         remarks: Vec::new(),
-    };
-    execution::execute(planned, &Environment::read()?, &args.execution)
+    })
 }
 
 /// The stored plan; one of an attached cluster with the addresses that the run file does not keep.
@@ -34,7 +32,7 @@ fn with_target(mut plan: Plan, args: &RerunArgs) -> Result<Plan, Failure> {
             )
             .hint("name its target file again with --target"));
         }
-        None => {}
+        None => kdyno_plan::check_stored(&plan)?,
     }
     Ok(plan)
 }

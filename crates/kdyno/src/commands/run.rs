@@ -2,12 +2,12 @@
 
 use crate::cli::{ExecutionArgs, RunArgs, ScenarioArgs};
 use crate::environment::{Environment, runs_dir};
-use crate::execution::{self, Planned, random_u64};
+use crate::execution::{Planned, random_u64};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::progress::text_options;
 use crate::{out, scenario_source};
-use kdyno_lab::Note;
-use kdyno_plan::{Choices, Replaced};
+use kdyno_plan::{Choices, Note};
+use kdyno_report::terminal::{PlanDetail, plan_text};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
 use kdyno_scenario::target::{Target, TargetFile};
@@ -15,19 +15,16 @@ use std::io::IsTerminal;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Plans the scenario, then executes the plan or prints it.
-pub(crate) fn run(args: &RunArgs) -> Outcome {
+/// Plans the scenario for the system or the target that it is to be measured on.
+pub(crate) fn plan(args: &RunArgs) -> Result<Planned, Failure> {
     let target = args.target.as_deref().map(read_target).transpose()?;
-    let mut planned = plan(&args.scenario, args.seed, target)?;
+    let mut planned = plan_scenario(&args.scenario, args.seed, target)?;
     planned.target_file.clone_from(&args.target);
-    if args.dry_run {
-        return dry_run(&planned, &args.execution);
-    }
-    execution::execute(planned, &Environment::read()?, &args.execution)
+    Ok(planned)
 }
 
 /// Scenario text → scenario → plan.
-pub(crate) fn plan(
+pub(crate) fn plan_scenario(
     args: &ScenarioArgs,
     seed: Option<u64>,
     target: Option<Target>,
@@ -42,20 +39,8 @@ pub(crate) fn plan(
     };
     let plan = kdyno_plan::plan(&scenario, &choices)?;
     let scenario_text = String::from_utf8_lossy(&source.bytes).into_owned();
-    let remarks = kdyno_plan::replaced(&scenario, &plan).map(in_place_of_system).unwrap_or_default();
+    let remarks = kdyno_plan::remarks(&scenario, &choices, &plan)?;
     Ok(Planned { plan, scenario_text, scenario_path: source.name, target_file: None, remarks })
-}
-
-/// Says that a scenario's `system` is not used, and which params mean less than their author may think.
-fn in_place_of_system(replaced: Replaced) -> Vec<Note> {
-    let target = replaced.target;
-    let fact = format!("target {target} takes the place of the scenario's `system`, which is not used");
-    let doubt = |name: String| {
-        Note::Warning(format!(
-            "param `{name}` is used in `system`, whose place target {target} takes: there it has no effect"
-        ))
-    };
-    std::iter::once(Note::Fact(fact)).chain(replaced.params.into_iter().map(doubt)).collect()
 }
 
 /// Reads a target file, and the properties file it names.
@@ -91,7 +76,7 @@ fn text_of(path: &Path, what: &str) -> Result<String, Failure> {
 }
 
 /// The plan, and what the run's preflight would find here; as JSON the plan alone, with the warnings beside it.
-fn dry_run(planned: &Planned, args: &ExecutionArgs) -> Outcome {
+pub(crate) fn dry_run(planned: &Planned, args: &ExecutionArgs) -> Outcome {
     let plan = &planned.plan;
     let folder = runs_dir(args.out.as_deref())?;
     let remarks = match Environment::read() {
@@ -115,9 +100,9 @@ fn dry_run(planned: &Planned, args: &ExecutionArgs) -> Outcome {
         }
     } else {
         let options = text_options(std::io::stdout().is_terminal());
-        let mut text = kdyno_report::terminal::plan_text(plan, &options);
+        let mut text = plan_text(plan, &kdyno_plan::estimate(plan), PlanDetail::Full, &options);
         if !planned.remarks.is_empty() {
-            text += &format!("\nInstead of the scenario's system\n{}", lines(&planned.remarks));
+            text += &format!("\nAbout the scenario\n{}", lines(&planned.remarks));
         }
         text += &format!("\nOn this host\n{}", lines(&remarks));
         out::data(&text)?;

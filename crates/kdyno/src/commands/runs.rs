@@ -4,7 +4,6 @@ use crate::cli::RunsArgs;
 use crate::environment::runs_dir;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{moment, out};
-use kdyno_model::run::RunStatus;
 use kdyno_store::{RunList, RunSummary};
 
 /// Lists the run files of a folder, oldest first.
@@ -29,12 +28,12 @@ pub(crate) fn runs(args: &RunsArgs) -> Outcome {
 }
 
 fn table(runs: &[RunSummary]) -> String {
-    let rows: Vec<[String; 6]> = runs.iter().map(cells).collect();
-    let head = ["started", "scenario", "profile", "trials", "ended", "file"].map(str::to_owned);
+    let rows: Vec<[String; 7]> = runs.iter().map(cells).collect();
+    let head = ["started", "scenario", "profile", "on, changed", "begun", "ended", "file"].map(str::to_owned);
     let width =
         |column: usize| rows.iter().chain([&head]).map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..head.len()).map(width).collect();
-    let line = |row: &[String; 6]| {
+    let line = |row: &[String; 7]| {
         let cells: Vec<String> =
             row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
         format!("{}\n", cells.join("  ").trim_end())
@@ -42,24 +41,34 @@ fn table(runs: &[RunSummary]) -> String {
     [&head].into_iter().chain(&rows).map(line).collect()
 }
 
-fn cells(run: &RunSummary) -> [String; 6] {
+fn cells(run: &RunSummary) -> [String; 7] {
     [
         moment::readable(run.started_unix_ns),
         run.scenario.clone(),
         run.profile.clone(),
-        format!("{}/{}", run.trials_started, run.trials_planned),
-        status(run).to_owned(),
+        differs(run),
+        match run.trials_planned {
+            Some(planned) => format!("{}/{planned}", run.trials_started),
+            None => run.trials_started.to_string(),
+        },
+        status(run),
         run.path.file_name().unwrap_or_default().to_string_lossy().into_owned(),
     ]
 }
 
-fn status(run: &RunSummary) -> &'static str {
-    match run.end.as_ref().map(|end| end.status) {
-        Some(RunStatus::Completed) => "completed",
-        Some(RunStatus::Interrupted) => "interrupted",
-        Some(RunStatus::Failed) => "failed",
-        None if run.live => "running",
-        None => "cut off",
+/// What tells it from other runs of its scenario: the target it was on, the params that `--set` changed.
+fn differs(run: &RunSummary) -> String {
+    let target = run.target.iter().map(|target| format!("target {target}"));
+    let changed = run.changed.iter().map(|(name, value)| format!("{name}={value}"));
+    let all: Vec<String> = target.chain(changed).collect();
+    if all.is_empty() { "–".to_owned() } else { all.join(", ") }
+}
+
+fn status(run: &RunSummary) -> String {
+    match &run.end {
+        Some(end) => end.status.to_string(),
+        None if run.live => "running".to_owned(),
+        None => "cut off".to_owned(),
     }
 }
 
@@ -71,9 +80,13 @@ fn as_json(run: &RunSummary) -> serde_json::Value {
         "started_unix_ns": run.started_unix_ns,
         "scenario": run.scenario,
         "profile": run.profile,
+        "target": run.target,
+        "changed": run.changed,
+        "sessions": run.sessions,
         "trials_planned": run.trials_planned,
         "trials_started": run.trials_started,
         "status": status(run),
-        "end": run.end,
+        "detail": run.end.as_ref().map(|end| &end.detail),
+        "ended_unix_ns": run.end.as_ref().map(|end| end.ended_unix_ns),
     })
 }

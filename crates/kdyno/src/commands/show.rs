@@ -21,12 +21,7 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
         out::json(&kdyno_report::json::run(&input))?;
     } else {
         let options = text_options(std::io::stdout().is_terminal());
-        out::data(&kdyno_report::terminal::run_table(input.plan(), input.findings, input.caveats, &options))?;
-        match evidence.end() {
-            Some(end) if !end.detail.is_empty() => out::note(&format!("the run ended early: {}", end.detail)),
-            Some(_) => {}
-            None => out::note("the run was cut off: this is what was kept"),
-        }
+        out::data(&kdyno_report::terminal::run_table(&input, &options))?;
     }
     Ok(Exit::Done)
 }

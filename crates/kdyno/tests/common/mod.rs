@@ -49,7 +49,7 @@ impl Place {
         path
     }
 
-    /// A kdyno in this folder. Downloads are kept where the user keeps them; records of standing clusters
+    /// A kdyno in this folder. Downloads are kept where the user keeps them; records of running clusters
     /// and locks are this test's own.
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_kdyno"));

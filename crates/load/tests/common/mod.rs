@@ -7,13 +7,13 @@ use kdyno_kafka_server::fake_broker::{ConnId, FakeCluster, Output};
 use kdyno_load::consume::ConsumeStream;
 use kdyno_load::net::{ConnectionId, Net};
 use kdyno_load::produce::ProduceStream;
-use kdyno_load::stream::{Clock, Events, Stream, StreamContext};
+use kdyno_load::stream::{Events, Stream, StreamContext};
 use kdyno_model::plan::{
-    Arrivals, Compression, ConsumePlan, Fill, Partitioner, Payload, ProducePlan, ProducerSettings, Rate,
-    RatePiece, StartOffset,
+    Arrivals, Compression, ConsumePlan, Fill, Partitioner, Payload, PhasesPlan, ProducePlan,
+    ProducerSettings, Rate, RatePiece, StartOffset,
 };
 use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamTotals, Timing};
-use kdyno_model::worker::{PhaseSpan, StreamRole, StreamTask};
+use kdyno_model::worker::{StreamRole, StreamTask};
 use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{self, IoSlice};
@@ -143,9 +143,13 @@ impl Net for SimNet {
 pub struct Load {
     pub plan: ProducePlan,
     pub clients: u32,
+    /// Clients of the same load item on another worker, which come before these.
+    pub clients_elsewhere: u32,
     /// The load's, warm-up included.
     pub seconds: f64,
     pub warmup_seconds: u64,
+    /// When it hears that the measure phase begins, seconds from T0.
+    pub heard_seconds: u64,
     pub drain_seconds: u64,
     pub tick_ns: u64,
     pub seed: u64,
@@ -184,8 +188,10 @@ impl Load {
         Self {
             plan,
             clients: 1,
+            clients_elsewhere: 0,
             seconds: 10.0,
             warmup_seconds: 0,
+            heard_seconds: 0,
             drain_seconds: 200,
             tick_ns: 0,
             seed: 1,
@@ -261,17 +267,15 @@ impl Outcome {
 pub fn simulate(load: &Load, cluster: FakeCluster) -> Outcome {
     let load_ns = (load.seconds * SECOND as f64) as u64;
     let warmup_ns = load.warmup_seconds * SECOND;
-    let spans = [
-        (Phase::Warmup, 0, warmup_ns),
-        (Phase::Measure, warmup_ns, load_ns),
-        (Phase::Drain, load_ns, load_ns + load.drain_seconds * SECOND),
-    ];
-    let mut context = context("writers", StreamRole::Produce(load.plan.clone()), &spans, &cluster);
+    let drain_ns = load.drain_seconds * SECOND;
+    let phases = PhasesPlan { warmup_ns, measure_ns: load_ns - warmup_ns, drain_ns };
+    let mut context = context("writers", StreamRole::Produce(load.plan.clone()), phases, &cluster);
     (context.tick_ns, context.seed) = (load.tick_ns, load.seed);
-    (context.task.client_count, context.task.clients_total) = (load.clients, load.clients);
+    (context.task.client_first, context.task.client_count) = (load.clients_elsewhere, load.clients);
+    context.task.clients_total = load.clients_elsewhere + load.clients;
     context.task.bytes_per_s_max = load.bytes_per_s_max;
     let stream = ProduceStream::new(load.plan.clone(), context).expect("a plan that can run");
-    drive(stream, cluster, 0)
+    drive(stream, cluster, 0, load.heard_seconds * SECOND)
 }
 
 /// Fetching clients, in the words of the tests.
@@ -306,25 +310,17 @@ impl Fetching {
 
 /// Fetches from a cluster as it is at the instant `begin_ns`; T0 is a second later.
 pub fn fetch(fetching: &Fetching, cluster: FakeCluster, begin_ns: u64) -> Outcome {
-    let load_ns = fetching.seconds * SECOND;
-    let spans =
-        [(Phase::Measure, 0, load_ns), (Phase::Drain, load_ns, load_ns + fetching.drain_seconds * SECOND)];
+    let (measure_ns, drain_ns) = (fetching.seconds * SECOND, fetching.drain_seconds * SECOND);
+    let phases = PhasesPlan { warmup_ns: 0, measure_ns, drain_ns };
     let role = StreamRole::Consume(fetching.plan.clone());
-    let mut context = context("readers", role, &spans, &cluster);
+    let mut context = context("readers", role, phases, &cluster);
     context.has_producers = false;
     (context.task.client_count, context.task.clients_total) = (fetching.clients, fetching.clients);
-    drive(ConsumeStream::new(fetching.plan.clone(), context), cluster, begin_ns)
+    drive(ConsumeStream::new(&fetching.plan, context), cluster, begin_ns, 0)
 }
 
-/// What a stream of one client is told. Phases that have no length are left out.
-fn context(
-    name: &str,
-    role: StreamRole,
-    spans: &[(Phase, u64, u64)],
-    cluster: &FakeCluster,
-) -> StreamContext {
-    let phases = spans.iter().filter(|(_, start_ns, end_ns)| start_ns < end_ns);
-    let phases = phases.map(|&(phase, start_ns, end_ns)| PhaseSpan { phase, start_ns, end_ns });
+/// What a stream of one client is told.
+fn context(name: &str, role: StreamRole, phases: PhasesPlan, cluster: &FakeCluster) -> StreamContext {
     StreamContext {
         worker: 0,
         run_id: 7,
@@ -333,11 +329,12 @@ fn context(
         client_id_prefix: "test-".to_owned(),
         wall_offset_ns: 0,
         tick_ns: 0,
-        phases: phases.collect(),
+        phases,
         has_producers: true,
         task: StreamTask {
             stream: 0,
             name: name.to_owned(),
+            seed: 1,
             topic: TOPIC.to_owned(),
             client_first: 0,
             client_count: 1,
@@ -345,24 +342,28 @@ fn context(
             bytes_per_s_max: None,
             role,
         },
+        secrets: Default::default(),
         events: Events::default(),
     }
 }
 
-/// Runs a stream from connecting at `begin_ns`, through T0 a second later, to its end or that of its phases.
-fn drive(mut stream: impl Stream, cluster: FakeCluster, begin_ns: u64) -> Outcome {
+/// Runs a stream from connecting at `begin_ns`, through T0 a second later, to its end or that of its phases. It
+/// hears `heard_ns` after T0 that the measure phase begins.
+fn drive(mut stream: impl Stream, cluster: FakeCluster, begin_ns: u64, heard_ns: u64) -> Outcome {
     let mut net = SimNet { now_ns: begin_ns, cluster, links: BTreeMap::new() };
     let t0_ns = begin_ns + SECOND;
-    run_until(&mut stream, &mut net, t0_ns, |stream| stream.is_connected());
-    assert!(stream.is_connected(), "connected within a second");
+    run_until(&mut stream, &mut net, t0_ns, |stream| stream.is_connected() == Ok(true));
+    assert_eq!(stream.is_connected(), Ok(true), "connected within a second");
     stream.prepare().expect("prepared");
     net.now_ns = t0_ns;
-    let phases = stream.context().phases.clone();
-    let start_of = |phase| phases.iter().find(|span| span.phase == phase).map(|span| t0_ns + span.start_ns);
-    let end_ns = t0_ns + phases.last().map_or(0, |span| span.end_ns);
-    let measure_ns = start_of(Phase::Measure).unwrap_or(t0_ns);
-    let load_end_ns = start_of(Phase::Drain).unwrap_or(end_ns);
-    stream.start(Clock { t0_ns, measure_ns, load_end_ns });
+    let phases = stream.context().phases;
+    stream.start(t0_ns);
+    if heard_ns > 0 {
+        run_until(&mut stream, &mut net, t0_ns + heard_ns, |_| false);
+        assert!(!stream.is_done(), "a warm-up has no end of its own");
+    }
+    stream.measure_begins(phases.warmup_ns);
+    let end_ns = t0_ns + phases.warmup_ns + phases.measure_ns + phases.drain_ns;
     run_until(&mut stream, &mut net, end_ns, |stream| stream.is_done());
     let totals = stream.finish(net.now_ns);
     let samples = stream.take_samples();

@@ -23,7 +23,7 @@ const BOTTOM: f64 = 206.0;
 /// What stands on the horizontal axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Horizontal {
-    /// Seconds from T0.
+    /// Seconds from the start of the load, T0.
     Seconds,
     /// Quantiles, as −log₁₀(1 − q): each tick has one nine more.
     Nines,
@@ -32,29 +32,29 @@ pub enum Horizontal {
 /// What stands on the vertical axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Vertical {
-    /// Numbers from zero on.
+    /// Rates and percentages: linear from zero on.
     FromZero,
-    /// Nanoseconds, logarithmic.
+    /// Latencies in nanoseconds on a logarithmic axis.
     LogNs,
 }
 
-/// One point.
+/// One point of a line, in the units of the axes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
-    /// On the horizontal axis.
+    /// Place on the horizontal axis.
     pub x: f64,
-    /// On the vertical axis; `None` breaks the line.
+    /// Place on the vertical axis; `None` breaks the line.
     pub y: Option<f64>,
     /// The true value lies there or above.
     pub at_least: bool,
 }
 
-/// One line.
+/// One line of a chart with its name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
-    /// As in the legend.
+    /// Name in the legend.
     pub name: String,
-    /// From left to right.
+    /// The points from left to right.
     pub points: Vec<Point>,
     /// Points further apart than this are not joined.
     pub gap: Option<f64>,
@@ -63,22 +63,22 @@ pub struct Line {
 /// A stretch of time with a name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Band {
-    /// As printed.
+    /// Name as printed above it.
     pub name: &'static str,
-    /// Where it starts.
+    /// Left edge, in the horizontal axis' unit.
     pub from: f64,
-    /// Where it ends.
+    /// Right edge, in the horizontal axis' unit.
     pub to: f64,
     /// Shaded: not part of the measurement.
     pub shaded: bool,
 }
 
-/// A chart.
+/// A chart of lines over one horizontal and one vertical axis.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chart {
-    /// Unique on the page.
+    /// Id of the element, unique on the page.
     pub id: String,
-    /// Above the chart.
+    /// Title above the chart.
     pub title: String,
     /// Under the horizontal axis, with the unit.
     pub x_label: &'static str,
@@ -88,21 +88,19 @@ pub struct Chart {
     pub x: Horizontal,
     /// What stands on the vertical axis.
     pub y: Vertical,
-    /// The lines.
+    /// The lines, in the order of the legend.
     pub lines: Vec<Line>,
     /// Stretches of time behind them.
     pub bands: Vec<Band>,
 }
 
 /// Where a quantile stands on an axis of nines; `None` for 1, which has no place.
-#[must_use]
 pub fn nines(quantile: f64) -> Option<f64> {
     let place = -(1.0 - quantile).log10();
     (place.is_finite() && place >= 0.0).then_some(place)
 }
 
 /// The chart with title and legend, or nothing when no line has a point.
-#[must_use]
 pub fn figure(chart: &Chart) -> Markup {
     let lines: Vec<Line> = chart.lines.iter().map(drawable).filter(|line| !line.points.is_empty()).collect();
     if !lines.iter().any(|line| line.points.iter().any(|point| point.y.is_some())) {

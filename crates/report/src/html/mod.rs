@@ -2,29 +2,27 @@
 //!
 //! Every text from outside is escaped by the template; the page's own policy forbids loading anything.
 
-pub mod chart;
+mod chart;
 mod scale;
 mod tables;
 mod trial;
 
 use crate::case_table::case_table;
 use crate::caveats;
-use crate::figures::{Figures, trial_label};
-use crate::input::ReportInput;
-use crate::json::status_name;
+use crate::figures::Figures;
+use crate::input::{ReportInput, trial_name};
 use crate::terminal::first_line;
 use crate::units;
-use kdyno_model::run::{RunStatus, TrialStart};
+use kdyno_model::run::TrialStart;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// Trials whose charts are unfolded from the start; of longer runs only the first is.
 const UNFOLDED_MAX: usize = 6;
 
-/// The whole page.
-#[must_use]
+/// The whole page as text, ready to be written to a file.
 pub fn page(input: &ReportInput<'_>) -> String {
     let plan = input.plan();
-    let figures = Figures::new(plan, input.findings, input.caveats);
+    let figures = Figures::new(input.findings, input.caveats);
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -36,14 +34,14 @@ pub fn page(input: &ReportInput<'_>) -> String {
                 style { (PreEscaped(include_str!("style.css"))) }
             }
             body {
-                (head(input))
+                (head(input, &figures))
                 main {
-                    (tables::doubts(&caveats::worded(plan, input.caveats)))
-                    (tables::cases(&case_table(plan, &figures), plan.published.as_ref()))
+                    (tables::caveats(&caveats::worded(input)))
+                    (tables::cases(&case_table(input, &figures), plan.published.as_ref()))
                     (tables::trials(input, &figures))
-                    (courses(input))
+                    (over_time(input))
                     (tables::events(input))
-                    (circumstances(input))
+                    (environment(input))
                     (reading())
                 }
             }
@@ -52,43 +50,37 @@ pub fn page(input: &ReportInput<'_>) -> String {
     .into_string()
 }
 
-fn head(input: &ReportInput<'_>) -> Markup {
+fn head(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
     let plan = input.plan();
-    let missing = plan
-        .order
-        .iter()
-        .filter(|trial| !input.findings.iter().any(|finding| finding.trial == **trial))
-        .count();
+    let trials = input.trials.len();
     html! {
         header {
             p class="over" { (first_line(plan)) }
             h1 { (plan.question) }
             p class="meta" {
-                "Measured " (units::instant(input.header.started_unix_ns)) " with kdyno " (input.header.kdyno_version)
-                ", run " (format!("{:016x}", input.header.run_id)) ", seed " (plan.seed) ", "
-                (plan.order.len()) @if plan.order.len() == 1 { " trial" } @else { " trials" } ". "
-                @if missing > 0 { strong { (missing) " of them without figures. " } }
-                @match input.end {
-                    None => strong { "The run was cut off; what follows is what was kept." },
-                    Some(end) if end.status != RunStatus::Completed =>
-                        strong { "The run ended as " (status_name(end.status)) ": " (end.detail) "." },
-                    Some(_) => {},
+                @if let Some((first, _)) = input.sessions.first() {
+                    "Measured " (units::instant(first.started_unix_ns)) " with kdyno " (first.kdyno_version) ", "
                 }
+                "run " (format!("{:016x}", input.header.run_id)) ", seed " (plan.seed) ", "
+                (trials) @if trials == 1 { " trial" } @else { " trials" }
+                @if input.sessions.len() > 1 { " in " (input.sessions.len()) " sessions" }
+                "."
+                @if let Some(outcome) = input.outcome(figures) { " " strong { (outcome) "." } }
             }
         }
     }
 }
 
 /// The charts, trial by trial.
-fn courses(input: &ReportInput<'_>) -> Markup {
+fn over_time(input: &ReportInput<'_>) -> Markup {
     let unfold_all = input.series.len() <= UNFOLDED_MAX;
     html! {
         @if !input.series.is_empty() {
-            section aria-labelledby="courses" {
-                h2 id="courses" { "Course of each trial" }
+            section aria-labelledby="over-time" {
+                h2 id="over-time" { "Each trial over time" }
                 @for (index, series) in input.series.iter().enumerate() {
                     details open[unfold_all || index == 0] {
-                        summary { h3 { (trial_label(input.plan(), series.trial)) } }
+                        summary { h3 { (input.name(series.trial)) } }
                         (trial::charts(series))
                     }
                 }
@@ -98,13 +90,23 @@ fn courses(input: &ReportInput<'_>) -> Markup {
 }
 
 /// Host, systems under test, command lines, the scenario as typed.
-fn circumstances(input: &ReportInput<'_>) -> Markup {
+fn environment(input: &ReportInput<'_>) -> Markup {
     let header = input.header;
+    let several = input.sessions.len() > 1;
     html! {
-        section aria-labelledby="circumstances" {
-            h2 id="circumstances" { "Circumstances" }
-            h3 { "Host" }
-            (tables::facts(&header.host_facts))
+        section aria-labelledby="environment" {
+            h2 id="environment" { "Environment" }
+            @for (session, end) in input.sessions {
+                h3 { @if several { "Session " (session.number) ": host and kdyno" } @else { "Host and kdyno" } }
+                (tables::facts(&session.host_facts))
+                pre class="wrap" { (session.command_line.join(" ")) }
+                p class="meta" {
+                    "Began " (units::instant(session.started_unix_ns)) " with kdyno " (session.kdyno_version)
+                    @if let Some(git_head) = &session.git_head { " in a folder at commit " (git_head) }
+                    @if let Some(end) = end { "; " (end.status) " " (units::instant(end.ended_unix_ns)) }
+                    "."
+                }
+            }
             (tables::noise(input))
             @for (concerns, start) in systems(input) {
                 h3 { "System under test: " (concerns) }
@@ -119,9 +121,6 @@ fn circumstances(input: &ReportInput<'_>) -> Markup {
                     }
                 }
             }
-            h3 { "kdyno" }
-            pre class="wrap" { (header.command_line.join(" ")) }
-            @if let Some(git_head) = &header.git_head { p class="meta" { "Folder at commit " (git_head) "." } }
             details {
                 summary { "Scenario as typed (" (header.scenario_path) ")" }
                 pre { (header.scenario_text) }
@@ -134,20 +133,20 @@ fn circumstances(input: &ReportInput<'_>) -> Markup {
 fn systems<'a>(input: &ReportInput<'a>) -> Vec<(String, &'a TrialStart)> {
     let mut groups: Vec<(Vec<String>, &TrialStart)> = Vec::new();
     for start in input.trials {
-        let label = trial_label(input.plan(), start.trial);
+        let name = trial_name(&start.trial);
         let alike =
             |other: &TrialStart| other.cluster == start.cluster && other.command_lines == start.command_lines;
         match groups.iter_mut().find(|(_, other)| alike(other)) {
-            Some((labels, _)) => labels.push(label),
-            None => groups.push((vec![label], start)),
+            Some((names, _)) => names.push(name),
+            None => groups.push((vec![name], start)),
         }
     }
     let all = groups.len() == 1;
-    let name = |labels: Vec<String>| if all { "all trials".to_owned() } else { labels.join("; ") };
-    groups.into_iter().map(|(labels, start)| (name(labels), start)).collect()
+    let concerns = |names: Vec<String>| if all { "all trials".to_owned() } else { names.join("; ") };
+    groups.into_iter().map(|(names, start)| (concerns(names), start)).collect()
 }
 
-/// What the words mean.
+/// What the words of the tables and charts mean.
 fn reading() -> Markup {
     let words = [
         ("offered", "records whose intended instant lies in the measured window"),

@@ -8,7 +8,7 @@ pub struct Scale {
     log: bool,
     from: f64,
     to: f64,
-    /// Tick values, ascending.
+    /// Values that are marked on the axis, ascending.
     pub ticks: Vec<f64>,
 }
 
@@ -19,7 +19,6 @@ const DECADES_PLAIN: f64 = 2.5;
 
 impl Scale {
     /// A linear axis that holds all values and ends on ticks. `from` and `to` are places on the paper.
-    #[must_use]
     pub fn linear(values: impl Iterator<Item = f64>, from_zero: bool, from: f64, to: f64) -> Self {
         let (low, high) = range(values).unwrap_or((0.0, 1.0));
         let low = if from_zero { low.min(0.0) } else { low };
@@ -34,14 +33,12 @@ impl Scale {
     }
 
     /// A linear axis with exactly these ends and ticks.
-    #[must_use]
     pub fn fixed(min: f64, max: f64, ticks: Vec<f64>, from: f64, to: f64) -> Self {
         let max = if max > min { max } else { min + 1.0 };
         Self { min, max, log: false, from, to, ticks }
     }
 
     /// A logarithmic axis that holds all positive values and ends on ticks.
-    #[must_use]
     pub fn log(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Self {
         let (low, high) = range(values.filter(|value| *value > 0.0)).unwrap_or((1.0, 10.0));
         let (first, last) = (low.log10().floor(), high.log10().ceil());
@@ -63,7 +60,6 @@ impl Scale {
     }
 
     /// The place of a value; values outside of the axis lie on its end.
-    #[must_use]
     pub fn place(&self, value: f64) -> f64 {
         let warp = |value: f64| if self.log { value.max(f64::MIN_POSITIVE).log10() } else { value };
         let share = (warp(value) - warp(self.min)) / (warp(self.max) - warp(self.min));

@@ -1,15 +1,12 @@
 //! The tables of the page: caveats, the scenario's table, every trial's figures, facts.
 
-use crate::case_table::{CaseTable, Cell, Column};
-use crate::caveats::{Worded, severity_name};
-use crate::figures::{Figures, trial_label};
+use crate::case_table::{CaseTable, Cell, Column, ratio_text};
+use crate::caveats::Worded;
+use crate::figures::Figures;
 use crate::input::ReportInput;
 use crate::terminal::{ours_text, range_text, table_notes};
-use crate::trials::{
-    CONSUME_RATES, PRODUCE_LATENCIES, PRODUCE_OUTCOMES, PRODUCE_RATES, Shown, StreamRow, stream_rows,
-};
+use crate::trials::{CUT_SHORT_NOTE, Shown, StreamRow, TABLES, UNANSWERED_NOTE, stream_rows};
 use crate::units;
-use kdyno_model::metric::Unit;
 use kdyno_model::plan::Published;
 use maud::{Markup, html};
 use std::collections::BTreeMap;
@@ -22,20 +19,19 @@ fn scroll(name: &str, table: &Markup) -> Markup {
     html! { div class="scroll" role="region" aria-label=(name) tabindex="0" { (table) } }
 }
 
-/// The doubts, heaviest first.
-#[must_use]
-pub fn doubts(worded: &[Worded]) -> Markup {
+/// The caveats, the most severe first.
+pub fn caveats(worded: &[Worded]) -> Markup {
     html! {
         @if !worded.is_empty() {
             section aria-labelledby="read-first" {
                 h2 id="read-first" { "Read first" }
-                ul class="doubts" {
-                    @for doubt in worded {
-                        li class=(severity_name(doubt.severity)) {
-                            b { (severity_name(doubt.severity)) }
-                            (doubt.what) "."
-                            @if !doubt.concerns.is_empty() { " " span class="concerns" { "Concerns " (doubt.concerns) "." } }
-                            @if !doubt.advice.is_empty() { " " span class="advice" { "→ " (doubt.advice) "." } }
+                ul class="caveats" {
+                    @for caveat in worded {
+                        li class=(caveat.severity) {
+                            b { (caveat.severity) }
+                            (caveat.sentence) "."
+                            @if !caveat.concerns.is_empty() { " " span class="concerns" { "Concerns " (caveat.concerns) "." } }
+                            @if !caveat.remedy.is_empty() { " " span class="remedy" { "→ " (caveat.remedy) "." } }
                         }
                     }
                 }
@@ -44,9 +40,16 @@ pub fn doubts(worded: &[Worded]) -> Markup {
     }
 }
 
+/// Before the name of a row of which the figures must not be used, or cover less than was planned.
+fn mark(invalid: bool, cut_short: bool) -> Markup {
+    html! {
+        @if invalid { span class="mark" { "! invalid " } }
+        @else if cut_short { span class="mark" { "* cut short " } }
+    }
+}
+
 /// The scenario's table with the published figures beside ours.
-#[must_use]
-pub fn cases(table: &CaseTable, published: Option<&Published>) -> Markup {
+pub fn cases(table: &CaseTable<'_>, published: Option<&Published>) -> Markup {
     let spans: Vec<usize> = table.columns.iter().map(|column| parts(table, column).len()).collect();
     let plain = spans.iter().all(|span| *span == 1);
     let markup = html! {
@@ -71,7 +74,7 @@ pub fn cases(table: &CaseTable, published: Option<&Published>) -> Markup {
                     tr class=[row.invalid.then_some("invalid")] {
                         @for (index, value) in row.params.iter().enumerate() {
                             th scope="row" {
-                                @if row.invalid && index == 0 { span class="mark" { "! invalid " } }
+                                @if index == 0 { (mark(row.invalid, row.cut_short)) }
                                 (value)
                             }
                         }
@@ -100,17 +103,17 @@ enum Part {
     Here,
     Range,
     Published,
-    ShapeHere,
-    ShapePublished,
+    RatioHere,
+    RatioPublished,
 }
 
-fn parts(table: &CaseTable, column: &Column) -> Vec<Part> {
+fn parts(table: &CaseTable<'_>, column: &Column) -> Vec<Part> {
     let wanted = [
         (Part::Here, true),
         (Part::Range, table.repeated),
         (Part::Published, column.published),
-        (Part::ShapeHere, column.shaped),
-        (Part::ShapePublished, column.shaped),
+        (Part::RatioHere, column.ratios),
+        (Part::RatioPublished, column.ratios),
     ];
     wanted.into_iter().filter(|(_, wanted)| *wanted).map(|(part, _)| part).collect()
 }
@@ -121,58 +124,52 @@ impl Part {
             Self::Here => "measured here",
             Self::Range => "min – max",
             Self::Published => "published",
-            Self::ShapeHere => "shape here",
-            Self::ShapePublished => "shape published",
+            Self::RatioHere => "ratio to the first row, here",
+            Self::RatioPublished => "ratio to the first row, published",
         }
     }
 
     fn class(self) -> &'static str {
         match self {
-            Self::Here | Self::ShapeHere => "",
+            Self::Here | Self::RatioHere => "",
             Self::Range => "range",
-            Self::Published | Self::ShapePublished => "theirs",
+            Self::Published | Self::RatioPublished => "theirs",
         }
     }
 
-    fn text(self, cell: &Cell, column: &Column) -> String {
-        let shape = |number: Option<f64>| {
-            number.map_or_else(|| units::NOTHING.to_owned(), |n| format!("×{}", units::significant(n)))
-        };
+    fn text(self, cell: &Cell<'_>, column: &Column) -> String {
         match self {
-            Self::Here => ours_text(cell, column),
-            Self::Range => range_text(cell, column),
+            Self::Here => ours_text(cell),
+            Self::Range => range_text(cell),
             Self::Published => cell.published.text(column.unit),
-            Self::ShapeHere => shape(cell.shape_ours),
-            Self::ShapePublished => shape(cell.shape_published),
+            Self::RatioHere => ratio_text(cell.ratio_ours),
+            Self::RatioPublished => ratio_text(cell.ratio_published),
         }
     }
 }
 
-/// Every trial's figures.
-#[must_use]
+/// Every trial's figures, in the order in which the trials ran.
 pub fn trials(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
-    let rows = stream_rows(input.plan(), figures);
-    let (produce, consume): (Vec<&StreamRow<'_>>, Vec<&StreamRow<'_>>) =
-        rows.iter().partition(|row| row.produces());
-    let table = |title: &str, rows: &[&StreamRow<'_>], shown: &[Shown], reasons: bool| {
+    let all = stream_rows(input, figures);
+    let labelled = all.iter().any(|row| !row.trial.label.is_empty());
+    let table = |title: &str, rows: &[&StreamRow<'_>], shown: &[Shown], with_reasons: bool| {
         let markup = html! {
             table {
                 caption { (title) }
                 thead { tr {
-                    th class="words" scope="col" { "trial" }
+                    th scope="col" { "trial" }
+                    @if labelled { th class="words" scope="col" { "case" } }
                     th class="words" scope="col" { "stream" }
                     @for one in shown { th scope="col" { (one.head.join(" ").trim()) } }
-                    @if reasons { th class="words" scope="col" { "reasons" } }
+                    @if with_reasons { th class="words" scope="col" { "reasons" } }
                 } }
                 tbody { @for row in rows {
-                    tr class=[figures.is_invalid(row.trial).then_some("invalid")] {
-                        th scope="row" {
-                            @if figures.is_invalid(row.trial) { span class="mark" { "! invalid " } }
-                            (row.label)
-                        }
+                    tr class=[row.invalid.then_some("invalid")] {
+                        th scope="row" { (mark(row.invalid, row.cut_short)) (row.trial.id) }
+                        @if labelled { td class="words" { (row.trial.label) } }
                         td class="words" { (row.stream) }
                         @for one in shown { td { (row.text(figures, one)) } }
-                        @if reasons { td class="words" { (row.failures(input.caveats)) } }
+                        @if with_reasons { td class="words" { (row.failures(input.caveats)) } }
                     }
                 } }
             }
@@ -182,25 +179,27 @@ pub fn trials(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
     html! {
         section aria-labelledby="trials" {
             h2 id="trials" { "Every trial" }
-            (table("Produce: rates and what they cost", &produce, PRODUCE_RATES, false))
-            (table("Produce: latency", &produce, PRODUCE_LATENCIES, false))
-            (table("Produce: records that were not acknowledged", &produce, PRODUCE_OUTCOMES, true))
-            (table("Consume: rates and what they cost", &consume, CONSUME_RATES, false))
-            @if produce.iter().any(|row| row.unanswered()) {
-                p class="note" { "With acks=0 nobody answers: acknowledged then means written to the socket." }
+            @for (title, role, shown, with_reasons) in TABLES {
+                @let rows: Vec<&StreamRow<'_>> = all.iter().filter(|row| row.load.role.kind() == role).collect();
+                (table(title, &rows, shown, with_reasons))
             }
+            @if all.iter().any(|row| row.cut_short) { p class="note" { (CUT_SHORT_NOTE) } }
+            @if all.iter().any(StreamRow::unanswered) { p class="note" { (UNANSWERED_NOTE) } }
         }
     }
 }
 
-/// Names with values.
-#[must_use]
+/// Names with values; a size is told in the unit that reads best instead of in the bytes that its name says.
 pub fn facts(facts: &BTreeMap<String, String>) -> Markup {
+    let shown = |name: &str, value: &str| match (name.strip_suffix("_bytes"), value.parse::<u64>()) {
+        (Some(name), Ok(bytes)) => (name.to_owned(), units::bytes(bytes as f64)),
+        _ => (name.to_owned(), value.to_owned()),
+    };
+    let facts = facts.iter().map(|(name, value)| shown(name, value));
     html! { dl { @for (name, value) in facts { dt { (name) } dd { (value) } } } }
 }
 
 /// What the noise probe showed.
-#[must_use]
 pub fn noise(input: &ReportInput<'_>) -> Markup {
     let markup = html! {
         table {
@@ -211,22 +210,21 @@ pub fn noise(input: &ReportInput<'_>) -> Markup {
                     "loopback p50", "loopback p99", "stolen"] { th scope="col" { (head) } }
             } }
             tbody { @for (trial, noise) in input.noise { tr {
-                th scope="row" { (trial_label(input.plan(), *trial)) }
+                th scope="row" { (input.name(*trial)) }
                 td { (units::significant(noise.spin_per_us)) }
                 td { (units::ratio(noise.spin_worst_ratio)) }
                 td { (units::nanoseconds(noise.sleep_late_ns_p50 as f64)) }
                 td { (units::nanoseconds(noise.sleep_late_ns_p99 as f64)) }
                 td { (units::nanoseconds(noise.loopback_ns_p50 as f64)) }
                 td { (units::nanoseconds(noise.loopback_ns_p99 as f64)) }
-                td { (units::number(noise.steal_share * 100.0, Unit::PercentOfCore)) }
+                td { (format!("{} %", units::significant(noise.steal_share * 100.0))) }
             } } }
         }
     };
     html! { @if !input.noise.is_empty() { (scroll("Noise of the host", &markup)) } }
 }
 
-/// What happened when.
-#[must_use]
+/// What happened in the run, and when.
 pub fn events(input: &ReportInput<'_>) -> Markup {
     let markup = html! {
         table {
@@ -236,7 +234,7 @@ pub fn events(input: &ReportInput<'_>) -> Markup {
                 }
             } }
             tbody { @for (trial, event) in input.events.iter().take(EVENTS_MAX) { tr {
-                th scope="row" { (trial.map_or_else(|| "run".to_owned(), |trial| trial_label(input.plan(), trial))) }
+                th scope="row" { (trial.map_or_else(|| "run".to_owned(), |trial| input.name(trial))) }
                 td { (event.at_ns.map_or_else(|| units::NOTHING.to_owned(), |ns| format!("{:.3}", ns as f64 / 1e9))) }
                 td class="words" { (event.kind) }
                 td class="words" { (event.subject) }

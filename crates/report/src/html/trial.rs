@@ -1,10 +1,10 @@
 //! The charts of one trial: rate, latency and processor time over time, latency by percentile.
 
 use super::chart::{Band, Chart, Horizontal, Line, Point, Vertical, figure, nines};
-use crate::terminal::phase_name;
 use kdyno_model::finding::Value;
+use kdyno_model::plan::RoleKind;
 use kdyno_model::sample::Phase;
-use kdyno_model::series::{CpuSeries, SecondPoint, SeriesRole, StreamSeries, TrialSeries};
+use kdyno_model::series::{CpuSeries, SecondPoint, StreamSeries, TrialSeries};
 use maud::{Markup, html};
 
 /// Seconds without a row break a line: rows come once a second.
@@ -13,14 +13,13 @@ const SECOND_GAP: f64 = 1.5;
 const CPU_GAP: f64 = 5.0;
 
 /// All charts of a trial.
-#[must_use]
 pub fn charts(series: &TrialSeries) -> Markup {
-    let id = |what: &str| format!("t{}-{}-{what}", series.trial.case, series.trial.repeat);
+    let id = |what: &str| format!("trial-{}-{what}", series.trial);
     html! {
         div class="charts" {
             @for (index, stream) in series.streams.iter().enumerate() {
                 (figure(&rate(series, stream, id(&format!("rate-{index}")))))
-                @if stream.role == SeriesRole::Produce {
+                @if stream.role == RoleKind::Produce {
                     (figure(&latency(series, stream, id(&format!("latency-{index}")))))
                 }
             }
@@ -32,7 +31,7 @@ pub fn charts(series: &TrialSeries) -> Markup {
 
 fn bands(series: &TrialSeries) -> Vec<Band> {
     let band = |span: &kdyno_model::worker::PhaseSpan| Band {
-        name: phase_name(span.phase),
+        name: span.phase.into(),
         from: span.start_ns as f64 / 1e9,
         to: span.end_ns as f64 / 1e9,
         shaded: span.phase != Phase::Measure,
@@ -60,7 +59,7 @@ fn counts(stream: &StreamSeries, name: &str, count: fn(&SecondPoint) -> u64) -> 
 
 fn rate(series: &TrialSeries, stream: &StreamSeries, id: String) -> Chart {
     let lines = match stream.role {
-        SeriesRole::Produce => {
+        RoleKind::Produce => {
             let mut lines = vec![
                 counts(stream, "acknowledged", |second| second.acknowledged),
                 counts(stream, "offered", |second| second.offered),
@@ -73,7 +72,7 @@ fn rate(series: &TrialSeries, stream: &StreamSeries, id: String) -> Chart {
             }
             lines
         }
-        SeriesRole::Consume => vec![counts(stream, "fetched", |second| second.fetched)],
+        RoleKind::Consume => vec![counts(stream, "fetched", |second| second.fetched)],
     };
     Chart {
         id,
@@ -136,14 +135,14 @@ fn percentiles(series: &TrialSeries, id: String) -> Chart {
         y_label: "response time (log)",
         x: Horizontal::Nines,
         y: Vertical::LogNs,
-        lines: series.streams.iter().filter(|s| s.role == SeriesRole::Produce).map(line).collect(),
+        lines: series.streams.iter().filter(|s| s.role == RoleKind::Produce).map(line).collect(),
         bands: Vec::new(),
     }
 }
 
 fn cpu(series: &TrialSeries, id: String) -> Chart {
     let line = |cpu: &CpuSeries| Line {
-        name: cpu.subject.clone(),
+        name: cpu.subject.to_string(),
         points: cpu
             .points
             .iter()

@@ -2,49 +2,30 @@
 
 use crate::grid::{TextOptions, clean, shorten, width};
 use crate::units;
-use kdyno_model::finding::Value;
-use kdyno_model::metric::Unit;
 use kdyno_model::sample::Phase;
+use kdyno_model::series::LiveFigures;
+use kdyno_model::trial::TrialId;
 
-/// What is known at this moment.
+/// What is known of the running trial at this moment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LiveState {
     /// Since T0, ns; since the trial's preparation began while [`Phase::Startup`].
     pub elapsed_ns: u64,
-    /// Where the trial is.
+    /// Phase the trial is in.
     pub phase: Phase,
-    /// The trial's place in the order of execution, from 1.
-    pub trial: u32,
-    /// Trials planned.
-    pub trials: u32,
-    /// The case's label; may be empty.
+    /// The trial's number.
+    pub trial: TrialId,
+    /// How many trials are planned; `None` where that is decided on the way.
+    pub trials: Option<u32>,
+    /// The trial's label; empty when the plan has one trial.
     pub label: String,
-    /// Records offered in the last whole second.
-    pub offered_per_s: f64,
-    /// Records accepted in it.
-    pub achieved_per_s: f64,
-    /// Records acknowledged in it.
-    pub acknowledged_per_s: f64,
-    /// Records fetched in it; `None` without consumers.
-    pub fetched_per_s: Option<f64>,
-    /// Median response time of the last second, ns.
-    pub response_ns_p50: Value,
-    /// 99th percentile of the same.
-    pub response_ns_p99: Value,
-    /// Records offered whose outcome is still open: backlog, buffers and in flight.
-    pub open_records: u64,
-    /// Records failed so far in this trial.
-    pub failed: u64,
-    /// All brokers together, percent of one core.
-    pub broker_cpu_percent: Option<f64>,
-    /// All workers together, percent of one core.
-    pub worker_cpu_percent: Option<f64>,
+    /// What happened in the newest complete second.
+    pub figures: LiveFigures,
     /// Expected rest of the run, ns.
     pub remaining_ns: Option<u64>,
 }
 
 /// One line of at most the terminal's width. What does not fit is left out, the least important first.
-#[must_use]
 pub fn live_line(state: &LiveState, options: &TextOptions) -> String {
     const SEPARATOR: &str = " · ";
     let mut parts = parts(state);
@@ -62,49 +43,57 @@ pub fn live_line(state: &LiveState, options: &TextOptions) -> String {
 
 /// The pieces from left to right, each with its rank: 0 stays, the highest goes first.
 fn parts(state: &LiveState) -> Vec<(u8, String)> {
-    let mut out = vec![(0, format!("{}/{}", state.trial, state.trials))];
+    let of = state.trials.map_or_else(String::new, |trials| format!("/{trials}"));
+    let mut out = vec![(0, format!("{}{of}", state.trial))];
     if !state.label.is_empty() {
         out.push((4, shorten(&clean(&state.label), 24)));
     }
-    out.push((1, format!("{} {}", phase_name(state.phase), units::duration(state.elapsed_ns))));
+    out.push((1, format!("{} {}", state.phase, units::duration(state.elapsed_ns))));
     if state.phase == Phase::Startup {
         return out;
     }
-    // A maximum rate offers what it achieves: saying it once is enough.
-    let rate = units::count(state.acknowledged_per_s.round());
-    if (state.offered_per_s - state.acknowledged_per_s).abs() < 0.005 * state.offered_per_s {
-        out.push((0, format!("{rate}/s")));
+    let LiveFigures {
+        offered_per_s,
+        achieved_per_s,
+        acknowledged_per_s,
+        fetched_per_s,
+        response_ns_p50,
+        response_ns_p99,
+        open_records,
+        failed,
+        brokers_cpu_percent,
+        workers_cpu_percent,
+    } = state.figures;
+    let count = |number: u64| units::count(number as f64);
+    let time =
+        |ns: Option<u64>| ns.map_or_else(|| units::NOTHING.to_owned(), |ns| units::nanoseconds(ns as f64));
+    // What is nearly all of the offered rate is not said beside it.
+    let differs = |rate: u64| rate.abs_diff(offered_per_s) as f64 >= 0.005 * offered_per_s as f64;
+    if offered_per_s > 0 && !differs(acknowledged_per_s) {
+        out.push((0, format!("{}/s", count(acknowledged_per_s))));
     } else {
-        let offered = units::count(state.offered_per_s.round());
-        out.push((0, format!("{rate} of {offered}/s")));
+        out.push((0, format!("{} of {}/s", count(acknowledged_per_s), count(offered_per_s))));
     }
-    if let Some(fetched) = state.fetched_per_s {
-        out.push((6, format!("fetched {}/s", units::count(fetched.round()))));
+    if let Some(fetched) = fetched_per_s {
+        out.push((6, format!("fetched {}/s", count(fetched))));
     }
-    if (state.achieved_per_s - state.offered_per_s).abs() >= 0.005 * state.offered_per_s {
-        out.push((8, format!("achieved {}/s", units::count(state.achieved_per_s.round()))));
+    if differs(achieved_per_s) {
+        out.push((8, format!("achieved {}/s", count(achieved_per_s))));
     }
-    out.push((0, format!("p99 {}", units::value(state.response_ns_p99, Unit::Ns))));
-    out.push((5, format!("p50 {}", units::value(state.response_ns_p50, Unit::Ns))));
-    out.push((7, format!("open {}", units::count(state.open_records as f64))));
-    if state.failed > 0 {
-        out.push((0, format!("failed {}", units::count(state.failed as f64))));
+    out.push((0, format!("p99 {}", time(response_ns_p99))));
+    out.push((5, format!("p50 {}", time(response_ns_p50))));
+    out.push((7, format!("open {}", count(open_records))));
+    if failed > 0 {
+        out.push((0, format!("failed {}", count(failed))));
     }
-    if let (Some(broker), Some(worker)) = (state.broker_cpu_percent, state.worker_cpu_percent) {
-        out.push((3, format!("brokers {:.0} % worker {:.0} % CPU", broker.max(0.0), worker.max(0.0))));
+    if let (Some(brokers), Some(workers)) = (brokers_cpu_percent, workers_cpu_percent) {
+        out.push((
+            3,
+            format!("brokers {:.0} workers {:.0} % of one core", brokers.max(0.0), workers.max(0.0)),
+        ));
     }
     if let Some(remaining) = state.remaining_ns {
         out.push((2, format!("{} left", units::duration(remaining))));
     }
     out
-}
-
-/// A phase as the reader sees it.
-pub(crate) fn phase_name(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Startup => "start-up",
-        Phase::Warmup => "warm-up",
-        Phase::Measure => "measure",
-        Phase::Drain => "drain",
-    }
 }

@@ -6,8 +6,7 @@ mod run_table;
 
 pub use crate::grid::TextOptions;
 pub use live::{LiveState, live_line};
-pub use plan_text::plan_text;
+pub use plan_text::{PlanDetail, plan_text};
 pub use run_table::{run_table, trial_summary};
 
-pub(crate) use live::phase_name;
 pub(crate) use run_table::{first_line, ours_text, range_text, table_notes};

@@ -1,38 +1,61 @@
-//! A plan in words, for `--dry-run`: what would be started, sent and measured, and for how long.
+//! A plan in words: what would be started, sent and measured, for how long. `--dry-run` prints all of it; before a run
+//! the short form leaves out what the run itself does not depend on being read.
 
-use crate::figures::case_label;
 use crate::grid::{TextOptions, Tone, wrap};
 use crate::terminal::first_line;
 use crate::units;
 use kdyno_model::plan::{
-    Arrivals, CasePlan, ClusterPlan, Compression, ConsumePlan, Fill, Isolation, KafkaSource, LoadPlan, Mode,
-    Partitioner, Payload, Plan, ProducePlan, ProducerSettings, Rate, Role, StartOffset, Storage, SystemPlan,
+    Arrivals, CasePlan, ClusterPlan, Compression, ConsumePlan, Estimate, Fill, Isolation, KafkaSource,
+    LoadPlan, Mode, Partitioner, Payload, Plan, ProducePlan, ProducerSettings, Rate, Role, StartOffset,
+    Storage, Strategy, SystemPlan,
 };
 use std::collections::BTreeMap;
 
-/// The whole plan. What all cases share is told once, with the first.
+/// Most trials whose order is told.
+const ORDER_SHOWN_MAX: usize = 40;
+
+/// How much of a plan is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlanDetail {
+    /// What is started and sent, for a run that begins.
+    Short,
+    /// Everything that was planned.
+    Full,
+}
+
+/// The plan. What several cases share is told once, with the first.
 #[must_use]
-pub fn plan_text(plan: &Plan, options: &TextOptions) -> String {
+pub fn plan_text(plan: &Plan, estimate: &Estimate, detail: PlanDetail, options: &TextOptions) -> String {
     let mut out = Lines { out: String::new(), options };
     out.head(&first_line(plan));
     out.out.push_str(&wrap(&plan.question, options.columns(), 0));
     out.blank();
-    out.line(0, &time_text(plan));
+    out.line(0, &time_text(plan, estimate));
+    out.line(0, &disk_text(estimate));
     out.line(0, &order_text(plan));
+    let full = detail == PlanDetail::Full;
     let mut told: BTreeMap<&str, (Vec<String>, &str)> = BTreeMap::new();
     for (index, case) in plan.cases.iter().enumerate() {
-        out.blank();
-        out.head(&format!("Case {} of {}: {}", index + 1, plan.cases.len(), case_label(case)));
+        if full {
+            out.blank();
+        }
+        if plan.cases.len() > 1 {
+            out.head(&format!("Case {} of {}: {}", index + 1, plan.cases.len(), case.label));
+        }
         let params: Vec<String> = case.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        if !params.is_empty() {
+        if full && !params.is_empty() {
             out.line(2, &format!("parameters  {}", params.join(" ")));
         }
-        for (part, lines) in case_parts(case) {
+        for (part, lines) in case_parts(case).into_iter().filter(|(part, _)| full || SHORT.contains(part)) {
             match told.get(part) {
-                Some((before, whose)) if *before == lines => out.line(2, &format!("{part}  as in {whose}")),
+                Some((before, whose)) if *before == lines => {
+                    if full {
+                        out.line(2, &format!("{part}  as in {whose}"));
+                    }
+                }
                 _ => {
                     out.part(part, &lines);
-                    told.insert(part, (lines, case_label(case)));
+                    told.insert(part, (lines, case.label.as_str()));
                 }
             }
         }
@@ -75,26 +98,29 @@ impl Lines<'_> {
     }
 }
 
-fn time_text(plan: &Plan) -> String {
-    let mut load_ns = 0u64;
-    let mut drain_ns = 0u64;
-    for phases in plan.order.iter().filter_map(|t| plan.cases.get(t.case as usize)).map(|case| case.phases) {
-        load_ns = load_ns.saturating_add(phases.warmup_ns).saturating_add(phases.measure_ns);
-        drain_ns = drain_ns.saturating_add(phases.drain_ns);
-    }
+/// The expected length. What a drain takes at most stands with the phases.
+fn time_text(plan: &Plan, estimate: &Estimate) -> String {
     let counted = plan
         .cases
         .iter()
         .flat_map(|case| case.load.values())
         .any(|load| matches!(&load.role, Role::Produce(produce) if produce.records_max.is_some()));
+    let trials = plan.strategy.trials_planned().map_or_else(String::new, |trials| plural(trials, "trial"));
     format!(
-        "time: {} trial{}, {}{} of load; draining adds {} at most, starting the system comes on top",
-        plan.order.len(),
-        if plan.order.len() == 1 { "" } else { "s" },
+        "time: about {}: {trials} with {}{} of load in all, starts and short drains",
+        units::duration(estimate.expected_ns),
         if counted { "at most " } else { "" },
-        units::duration(load_ns),
-        units::duration(drain_ns),
+        units::duration(estimate.load_ns),
     )
+}
+
+fn disk_text(estimate: &Estimate) -> String {
+    match estimate.disk_bytes {
+        Some(bytes) => {
+            format!("disk: {} written by the brokers, replicas included", units::bytes(bytes as f64))
+        }
+        None => "disk: as much as `rate: max` can, replicas included".to_owned(),
+    }
 }
 
 fn order_text(plan: &Plan) -> String {
@@ -103,10 +129,15 @@ fn order_text(plan: &Plan) -> String {
         Isolation::Topic => "fresh topics for each trial, the cluster stays while the system is the same",
         Isolation::None => "topics and cluster stay between trials",
     };
-    let order: Vec<String> =
-        plan.order.iter().map(|trial| format!("{}.{}", trial.case + 1, trial.repeat + 1)).collect();
-    format!("order (case.repeat), drawn from seed {}: {}; {isolation}", plan.seed, order.join(" "))
+    let Strategy::List(list) = &plan.strategy;
+    let shown = list.iter().take(ORDER_SHOWN_MAX);
+    let order: Vec<String> = shown.map(|trial| format!("{}.{}", trial.case + 1, trial.repeat)).collect();
+    let more = if list.len() > ORDER_SHOWN_MAX { " …" } else { "" };
+    format!("order (case.repeat), drawn from seed {}: {}{more}; {isolation}", plan.seed, order.join(" "))
 }
+
+/// The parts of a case that the short form tells.
+const SHORT: &[&str] = &["system", "load", "phases"];
 
 /// A case's parts, each with its lines.
 fn case_parts(case: &CasePlan) -> Vec<(&'static str, Vec<String>)> {
@@ -147,7 +178,7 @@ fn plural(count: u32, noun: &str) -> String {
 }
 
 fn settings(config: &BTreeMap<String, String>) -> String {
-    let settings: Vec<String> = config.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let settings: Vec<String> = config.iter().map(|(name, value)| units::setting(name, value)).collect();
     if settings.is_empty() { String::new() } else { format!(", {}", settings.join(" ")) }
 }
 
@@ -192,7 +223,7 @@ fn local_lines(cluster: &ClusterPlan) -> Vec<String> {
     let mut lines = vec![format!(
         "{kafka}, {}, {mode}, heap {} each, {storage}",
         plural(cluster.brokers, "broker"),
-        units::bytes(cluster.heap_bytes as f64)
+        units::size(cluster.heap_bytes)
     )];
     if !cluster.config.is_empty() {
         let text = settings(&cluster.config);
@@ -282,10 +313,10 @@ fn payload_text(produce: &ProducePlan) -> String {
     let how = match produce.payload {
         Payload::Unique => "each record built".to_owned(),
         Payload::Pooled { pool_bytes } => {
-            format!("from a pool of {}, encoded once", units::bytes(pool_bytes as f64))
+            format!("from a pool of {}, encoded once", units::size(pool_bytes))
         }
     };
-    format!("values of {} bytes, {how}", units::count(f64::from(produce.value_bytes)))
+    format!("values of {}, {how}", units::size(produce.value_bytes.into()))
 }
 
 fn producer_text(client: &ProducerSettings) -> String {
@@ -307,10 +338,10 @@ fn producer_text(client: &ProducerSettings) -> String {
          max.block.ms={} request.timeout.ms={} delivery.timeout.ms={} retry.backoff.ms={} \
          metadata.max.age.ms={}; partitioner {partitioner}",
         client.defaults,
-        client.batch_bytes,
+        size(client.batch_bytes),
         ms(client.linger_ns),
-        client.buffer_bytes,
-        client.request_bytes_max,
+        units::exact_bytes(client.buffer_bytes as f64),
+        size(client.request_bytes_max),
         client.in_flight_max,
         ms(client.max_block_ns),
         ms(client.request_timeout_ns),
@@ -328,13 +359,18 @@ fn consumer_text(consume: &ConsumePlan) -> String {
     format!(
         "begins at {from}; fetch.max.bytes={} max.partition.fetch.bytes={} fetch.min.bytes={} \
          fetch.max.wait.ms={} request.timeout.ms={} retry.backoff.ms={}",
-        consume.fetch_bytes_max,
-        consume.partition_bytes_max,
-        consume.fetch_bytes_min,
+        size(consume.fetch_bytes_max),
+        size(consume.partition_bytes_max),
+        size(consume.fetch_bytes_min),
         ms(consume.fetch_wait_ns),
         ms(consume.request_timeout_ns),
         ms(consume.retry_backoff_ns),
     )
+}
+
+/// A size as a scenario writes it.
+fn size(bytes: u32) -> String {
+    units::exact_bytes(f64::from(bytes))
 }
 
 /// Kafka's unit of time.

@@ -1,52 +1,43 @@
 //! The end of a run as text: one printer for every scenario.
 
-use crate::case_table::{CaseTable, Cell, Column, NOT_TESTED, Row, case_table};
-use crate::caveats::{self, Worded, severity_name};
-use crate::figures::{Figures, trial_label};
+use crate::case_table::{CaseTable, Cell, Column, NOT_TESTED, Row, case_table, ratio_text};
+use crate::caveats::{self, Worded};
+use crate::figures::{Figures, covers};
 use crate::grid::{GridColumn, TextOptions, Tone, grid, wrap};
-use crate::input::TrialCaveat;
+use crate::input::{ReportInput, trial_name};
 use crate::trials::{
-    CONSUME_RATES, PRODUCE_LATENCIES, PRODUCE_OUTCOMES, PRODUCE_RATES, Shown, StreamRow, stream_rows,
+    CUT_SHORT_NOTE, INVALID_NOTE, StreamRow, TABLES, UNANSWERED_NOTE, mark, stream_rows, streams,
 };
-use crate::units;
-use kdyno_model::finding::{Finding, Severity, Value};
-use kdyno_model::plan::{Plan, Published, TrialRef};
+use kdyno_model::finding::{Finding, ScopedCaveat, Severity};
+use kdyno_model::metric::{self, SubjectKind, Unit};
+use kdyno_model::plan::{Plan, Published, RoleKind};
+use kdyno_model::trial::Trial;
 
 /// The whole result: head, caveats, the scenario's table, every trial's figures.
-#[must_use]
-pub fn run_table(
-    plan: &Plan,
-    findings: &[Finding],
-    caveats: &[TrialCaveat],
-    options: &TextOptions,
-) -> String {
-    let figures = Figures::new(plan, findings, caveats);
-    let rows = stream_rows(plan, &figures);
+pub fn run_table(input: &ReportInput<'_>, options: &TextOptions) -> String {
+    let figures = Figures::new(input.findings, input.caveats);
     let parts = [
-        head(plan, options),
-        caveat_text(&caveats::worded(plan, caveats), options),
-        table_text(&case_table(plan, &figures), plan.published.as_ref(), options),
-        trials_text(plan, &figures, &rows, caveats, options),
-        not_run(plan, &figures),
+        head(input, &figures, options),
+        caveat_text(&caveats::worded(input), options),
+        table_text(&case_table(input, &figures), input.plan().published.as_ref(), options),
+        trials_text(input, &figures, options),
     ];
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// One line per stream for a trial that has just ended.
-#[must_use]
+/// One line per stream for a trial that has just ended, then its warnings.
 pub fn trial_summary(
-    plan: &Plan,
-    trial: TrialRef,
+    trial: &Trial,
     findings: &[Finding],
-    caveats: &[TrialCaveat],
+    caveats: &[ScopedCaveat],
     options: &TextOptions,
 ) -> String {
-    let figures = Figures::new(plan, findings, caveats);
+    let figures = Figures::new(findings, caveats);
     let mut out = String::new();
-    for row in stream_rows(plan, &figures).iter().filter(|row| row.trial == trial) {
-        let get = |metric| figures.text(trial, row.stream, metric);
-        let line = if row.produces() {
-            format!(
+    for row in streams(trial, &figures, caveats).filter(|_| figures.has(trial.id)) {
+        let get = |metric| figures.text(trial.id, row.stream, metric);
+        let line = match row.load.role.kind() {
+            RoleKind::Produce => format!(
                 "{}: {} {}, response p50 {} p99 {} max {}",
                 row.stream,
                 get("acked_per_s"),
@@ -54,17 +45,15 @@ pub fn trial_summary(
                 get("response.p50"),
                 get("response.p99"),
                 get("response.max")
-            )
-        } else {
-            format!("{}: {} fetched", row.stream, get("fetched_per_s"))
+            ),
+            RoleKind::Consume => format!("{}: {} fetched", row.stream, get("fetched_per_s")),
         };
-        out.push_str(&wrap(&format!("{}, {line}", trial_label(plan, trial)), options.columns(), 4));
+        out.push_str(&wrap(&format!("{}, {line}", trial_name(trial)), options.columns(), 4));
         out.push('\n');
     }
-    for (_, severity, caveat) in
-        caveats.iter().filter(|(of, severity, _)| *of == trial && *severity > Severity::Note)
-    {
-        let line = format!("    {}: {}", severity_name(*severity), caveats::single(caveat));
+    let warnings = caveats.iter().filter(|one| one.severity > Severity::Note && covers(one.scope, trial));
+    for one in warnings {
+        let line = format!("    {}: {}", one.severity, caveats::sentence(&one.caveat));
         let wrapped = wrap(&line, options.columns().saturating_sub(4), 4);
         out.push_str(&format!("    {wrapped}\n"));
     }
@@ -72,7 +61,6 @@ pub fn trial_summary(
 }
 
 /// The report's first line: scenario, profile, what was changed.
-#[must_use]
 pub(crate) fn first_line(plan: &Plan) -> String {
     let changed: Vec<String> = plan.changed.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let changed =
@@ -80,31 +68,36 @@ pub(crate) fn first_line(plan: &Plan) -> String {
     format!("{}, profile {}{changed}", plan.scenario, plan.profile)
 }
 
-fn head(plan: &Plan, options: &TextOptions) -> String {
-    let first = wrap(&first_line(plan), options.columns(), 4);
-    let first: Vec<String> = first.lines().map(|line| options.paint(line, Tone::Strong)).collect();
-    format!("{}\n{}\n", first.join("\n"), wrap(&plan.question, options.columns(), 0))
+fn head(input: &ReportInput<'_>, figures: &Figures<'_>, options: &TextOptions) -> String {
+    let first = wrap(&first_line(input.plan()), options.columns(), 4);
+    let mut lines: Vec<String> = first.lines().map(|line| options.paint(line, Tone::Strong)).collect();
+    lines.push(wrap(&input.plan().question, options.columns(), 0));
+    if let Some(outcome) = input.outcome(figures) {
+        let wrapped = wrap(&outcome, options.columns(), 4);
+        lines.extend(wrapped.lines().map(|line| options.paint(line, Tone::Warn)));
+    }
+    lines.join("\n") + "\n"
 }
 
-/// Caveats, before any figure.
+/// The caveats, which stand before any figure.
 fn caveat_text(worded: &[Worded], options: &TextOptions) -> String {
     const INDENT: usize = 9;
     if worded.is_empty() {
         return String::new();
     }
     let mut out = format!("{}\n", options.paint("Read first", Tone::Strong));
-    for doubt in worded {
-        let tone = match doubt.severity {
+    for caveat in worded {
+        let tone = match caveat.severity {
             Severity::Note => Tone::Faint,
             Severity::Warning => Tone::Warn,
             Severity::Invalid => Tone::Bad,
         };
         let concerns =
-            if doubt.concerns.is_empty() { String::new() } else { format!(" [{}]", doubt.concerns) };
-        let advice = if doubt.advice.is_empty() { String::new() } else { format!(" → {}", doubt.advice) };
-        let text = wrap(&format!("{}{concerns}{advice}", doubt.what), options.columns() - INDENT, 0);
+            if caveat.concerns.is_empty() { String::new() } else { format!(" [{}]", caveat.concerns) };
+        let remedy = if caveat.remedy.is_empty() { String::new() } else { format!(" → {}", caveat.remedy) };
+        let text = wrap(&format!("{}{concerns}{remedy}", caveat.sentence), options.columns() - INDENT, 0);
         for (index, line) in text.lines().enumerate() {
-            let name = if index == 0 { severity_name(doubt.severity) } else { "" };
+            let name = if index == 0 { caveat.severity.into() } else { "" };
             let name = format!("{name:<width$}", width = INDENT);
             out.push_str(&options.paint(&name, tone));
             out.push_str(line);
@@ -114,16 +107,13 @@ fn caveat_text(worded: &[Worded], options: &TextOptions) -> String {
     out
 }
 
-fn table_text(table: &CaseTable, published: Option<&Published>, options: &TextOptions) -> String {
+fn table_text(table: &CaseTable<'_>, published: Option<&Published>, options: &TextOptions) -> String {
     if table.columns.is_empty() || table.rows.is_empty() {
         return String::new();
     }
     let mut fixed: Vec<GridColumn> = Vec::new();
-    let invalid = table.rows.iter().any(|row| row.invalid);
-    if invalid {
-        let marks = table.rows.iter().map(|row| if row.invalid { "!" } else { "" }.to_owned());
-        fixed.push(GridColumn { tone: Tone::Bad, ..GridColumn::words(&[""], marks.collect()) });
-    }
+    let marks: Vec<&str> = table.rows.iter().map(|row| mark(row.invalid, row.cut_short)).collect();
+    fixed.extend(mark_column(&marks));
     for (index, name) in table.params.iter().enumerate() {
         let cells = table.rows.iter().map(|row| row.params[index].clone()).collect();
         fixed.push(GridColumn::words(&[name], cells));
@@ -142,33 +132,56 @@ fn table_text(table: &CaseTable, published: Option<&Published>, options: &TextOp
     out
 }
 
+/// Marks stand in a column of their own, which is there only with a mark in it.
+fn mark_column(marks: &[&str]) -> Option<GridColumn> {
+    let cells = marks.iter().map(ToString::to_string).collect();
+    let column = GridColumn { tone: Tone::Bad, ..GridColumn::words(&[""], cells) };
+    marks.iter().any(|mark| !mark.is_empty()).then_some(column)
+}
+
 /// What has to be said under the table.
-pub(crate) fn table_notes(table: &CaseTable, published: Option<&Published>) -> Vec<String> {
+pub(crate) fn table_notes(table: &CaseTable<'_>, published: Option<&Published>) -> Vec<String> {
     let mut notes = Vec::new();
     if table.repeated {
         notes.push("Figures are medians over the repeats.".to_owned());
     }
-    let short = |cell: &Cell| cell.ours.is_some_and(|s| s.counted > 0 && s.counted < s.planned);
-    if table.rows.iter().flat_map(|row| &row.cells).any(short) {
+    let missing = |cell: &Cell<'_>| cell.ours.is_some_and(|ours| ours.missing().is_some());
+    if table.rows.iter().flat_map(|row| &row.cells).any(missing) {
         notes.push(
             "Where it says 1 of 2, the other repeat is invalid or missing and does not count.".to_owned(),
         );
     }
     if table.rows.iter().any(|row| row.invalid) {
-        notes.push("! invalid: these figures must not be used.".to_owned());
+        notes.push(INVALID_NOTE.to_owned());
     }
+    if table.rows.iter().any(|row| row.cut_short) {
+        notes.push(CUT_SHORT_NOTE.to_owned());
+    }
+    notes.extend(bytes_note(table));
     if let Some(published) = published {
         notes.push(source_text(published));
-        if table.columns.iter().any(|column| column.shaped) {
-            notes.push(SHAPE_NOTE.to_owned());
+        if table.columns.iter().any(|column| column.ratios) {
+            notes.push(RATIO_NOTE.to_owned());
         }
     }
     notes
 }
 
-/// Why shapes are printed.
-const SHAPE_NOTE: &str = "Absolute figures of two machines are not comparable; a shape is the figure \
-    relative to the first row that has both.";
+/// Rates in bytes count different bytes for producers and consumers: which ones is said where both stand.
+fn bytes_note(table: &CaseTable<'_>) -> Option<String> {
+    let columns = table.columns.iter().filter(|column| column.unit == Unit::MibPerS);
+    let known = |column: &Column| metric::ALL.iter().find(|known| known.name == column.of.metric);
+    let mut shown: Vec<&metric::Metric> = columns.filter_map(known).collect();
+    shown.dedup_by_key(|known| known.name);
+    let has = |kind| shown.iter().any(|known| known.kinds.contains(&kind));
+    let meanings: Vec<String> =
+        shown.iter().map(|known| format!("{}: {}", known.name, known.meaning)).collect();
+    (has(SubjectKind::Produce) && has(SubjectKind::Consume)).then(|| meanings.join("; ") + ".")
+}
+
+/// Why ratios are printed.
+const RATIO_NOTE: &str = "Absolute figures of two machines are not comparable; beside them stands each figure's \
+    ratio to the first row that has both ours and the published one.";
 
 /// Where the published figures come from.
 fn source_text(published: &Published) -> String {
@@ -185,9 +198,14 @@ fn source_text(published: &Published) -> String {
     )
 }
 
-/// Ours, its range over repeats, theirs and the two shapes of one figure.
-fn figure_columns(table: &CaseTable, index: usize, column: &Column, beside: bool) -> Vec<GridColumn> {
-    let cells = |text: &dyn Fn(&Row, &Cell) -> String| -> Vec<String> {
+/// Ours, its range over repeats, theirs and the two ratios of one figure.
+fn figure_columns(
+    table: &CaseTable<'_>,
+    index: usize,
+    column: &Column,
+    is_published: bool,
+) -> Vec<GridColumn> {
+    let cells = |text: &dyn Fn(&Row<'_>, &Cell<'_>) -> String| -> Vec<String> {
         table.rows.iter().map(|row| text(row, &row.cells[index])).collect()
     };
     let mut name = vec![column.of.subject.clone()];
@@ -201,10 +219,10 @@ fn figure_columns(table: &CaseTable, index: usize, column: &Column, beside: bool
         right: true,
         joined,
     };
-    let ours = cells(&|_, cell| ours_text(cell, column));
-    let mut out = vec![numbers(head(beside.then_some("here")), ours, Tone::Plain, false)];
+    let ours = cells(&|_, cell| ours_text(cell));
+    let mut out = vec![numbers(head(is_published.then_some("here")), ours, Tone::Plain, false)];
     if table.repeated {
-        let range = cells(&|_, cell| range_text(cell, column));
+        let range = cells(&|_, cell| range_text(cell));
         let head = vec!["min – max".to_owned()];
         out.push(numbers(head, range, Tone::Faint, true));
     }
@@ -212,39 +230,24 @@ fn figure_columns(table: &CaseTable, index: usize, column: &Column, beside: bool
         let theirs = cells(&|_, cell| cell.published.text(column.unit));
         out.push(numbers(head(Some("published")), theirs, Tone::Faint, true));
     }
-    if column.shaped {
-        let shape = |number: Option<f64>| {
-            number.map_or_else(|| units::NOTHING.to_owned(), |n| format!("×{}", units::significant(n)))
-        };
-        let here = cells(&|_, cell| shape(cell.shape_ours));
-        out.push(numbers(vec!["shape".to_owned(), "here".to_owned()], here, Tone::Plain, true));
-        let theirs = cells(&|_, cell| shape(cell.shape_published));
-        out.push(numbers(vec!["shape".to_owned(), "published".to_owned()], theirs, Tone::Faint, true));
+    if column.ratios {
+        let head = |whose: &str| ["ratio to the", "first row", whose].map(str::to_owned).to_vec();
+        let here = cells(&|_, cell| ratio_text(cell.ratio_ours));
+        out.push(numbers(head("here"), here, Tone::Plain, true));
+        let theirs = cells(&|_, cell| ratio_text(cell.ratio_published));
+        out.push(numbers(head("published"), theirs, Tone::Faint, true));
     }
     out
 }
 
 /// Our figure as printed.
-pub(crate) fn ours_text(cell: &Cell, column: &Column) -> String {
-    match &cell.ours {
-        None => NOT_TESTED.to_owned(),
-        Some(summary) => units::value(summary.median, column.unit),
-    }
+pub(crate) fn ours_text(cell: &Cell<'_>) -> String {
+    cell.ours.map_or_else(|| NOT_TESTED.to_owned(), |ours| ours.text())
 }
 
-/// The range over repeats, and how many of them count when some are missing.
-pub(crate) fn range_text(cell: &Cell, column: &Column) -> String {
-    let Some(summary) = &cell.ours else { return String::new() };
-    let missing = if summary.counted < summary.planned {
-        format!(" ({} of {})", summary.counted, summary.planned)
-    } else {
-        String::new()
-    };
-    if summary.counted == 0 || matches!(summary.min, Value::None) {
-        return missing.trim().to_owned();
-    }
-    let (min, max) = (units::value(summary.min, column.unit), units::value(summary.max, column.unit));
-    if min == max { format!("{min}{missing}") } else { format!("{min} – {max}{missing}") }
+/// The range over repeats as printed; empty where nothing was tested.
+pub(crate) fn range_text(cell: &Cell<'_>) -> String {
+    cell.ours.map_or_else(String::new, |ours| ours.range_text())
 }
 
 /// Breaks a long metric name at its underscores, so that its column stays narrow.
@@ -261,70 +264,51 @@ fn split_name(metric: &str) -> Vec<String> {
     lines
 }
 
-fn trials_text(
-    plan: &Plan,
-    figures: &Figures<'_>,
-    rows: &[StreamRow<'_>],
-    caveats: &[TrialCaveat],
-    options: &TextOptions,
-) -> String {
-    let (produce, consume): (Vec<&StreamRow<'_>>, Vec<&StreamRow<'_>>) =
-        rows.iter().partition(|row| row.produces());
-    let one_trial = plan.order.len() == 1;
+fn trials_text(input: &ReportInput<'_>, figures: &Figures<'_>, options: &TextOptions) -> String {
+    let rows = stream_rows(input, figures);
     let mut out = String::new();
-    let mut block = |title: &str, rows: &[&StreamRow<'_>], shown: &[Shown], last: Option<GridColumn>| {
+    for (title, role, shown, with_reasons) in TABLES {
+        let rows: Vec<&StreamRow<'_>> = rows.iter().filter(|row| row.load.role.kind() == role).collect();
         if rows.is_empty() {
-            return;
+            continue;
         }
+        let column = |text: &dyn Fn(&StreamRow<'_>) -> String| rows.iter().map(|row| text(row)).collect();
         let mut flowing: Vec<GridColumn> = shown
             .iter()
-            .map(|one| {
-                GridColumn::numbers(&one.head, rows.iter().map(|row| row.text(figures, one)).collect())
-            })
+            .map(|one| GridColumn::numbers(&one.head, column(&|row| row.text(figures, one))))
             .collect();
-        flowing.extend(last);
+        let reasons: Vec<String> = column(&|row| row.failures(input.caveats));
+        if with_reasons && reasons.iter().any(|text| !text.is_empty()) {
+            flowing.push(GridColumn::words(&["reasons"], reasons));
+        }
         if !out.is_empty() {
             out.push('\n');
         }
         out.push_str(&options.paint(title, Tone::Strong));
         out.push('\n');
-        out.push_str(&grid(&fixed_columns(figures, rows, one_trial), &flowing, options));
-    };
-    block("Produce: rates and what they cost", &produce, PRODUCE_RATES, None);
-    block("Produce: latency", &produce, PRODUCE_LATENCIES, None);
-    let reasons: Vec<String> = produce.iter().map(|row| row.failures(caveats)).collect();
-    let reasons =
-        reasons.iter().any(|text| !text.is_empty()).then(|| GridColumn::words(&["reasons"], reasons));
-    block("Produce: records that were not acknowledged", &produce, PRODUCE_OUTCOMES, reasons);
-    block("Consume: rates and what they cost", &consume, CONSUME_RATES, None);
-    if produce.iter().any(|row| row.unanswered()) {
-        let note = "With acks=0 nobody answers: acknowledged then means written to the socket.";
+        out.push_str(&grid(&fixed_columns(&rows), &flowing, options));
+    }
+    let notes = [
+        (rows.iter().any(|row| row.invalid), INVALID_NOTE),
+        (rows.iter().any(|row| row.cut_short && !row.invalid), CUT_SHORT_NOTE),
+        (rows.iter().any(StreamRow::unanswered), UNANSWERED_NOTE),
+    ];
+    for (_, note) in notes.iter().filter(|(wanted, _)| *wanted) {
         out.push_str(&wrap(note, options.columns(), 0));
         out.push('\n');
     }
     out
 }
 
-fn fixed_columns(figures: &Figures<'_>, rows: &[&StreamRow<'_>], one_trial: bool) -> Vec<GridColumn> {
-    let mut fixed = Vec::new();
-    if rows.iter().any(|row| figures.is_invalid(row.trial)) {
-        let marks = rows.iter().map(|row| if figures.is_invalid(row.trial) { "!" } else { "" }.to_owned());
-        fixed.push(GridColumn { tone: Tone::Bad, ..GridColumn::words(&[""], marks.collect()) });
+/// Which trial and stream a row is of; a plan with one trial needs no number.
+fn fixed_columns(rows: &[&StreamRow<'_>]) -> Vec<GridColumn> {
+    let marks: Vec<&str> = rows.iter().map(|row| mark(row.invalid, row.cut_short)).collect();
+    let mut fixed: Vec<GridColumn> = mark_column(&marks).into_iter().collect();
+    let column = |text: &dyn Fn(&StreamRow<'_>) -> String| rows.iter().map(|row| text(row)).collect();
+    if rows.iter().any(|row| !row.trial.label.is_empty()) {
+        fixed.push(GridColumn::numbers(&["trial"], column(&|row| row.trial.id.to_string())));
+        fixed.push(GridColumn::words(&["case"], column(&|row| row.trial.label.clone())));
     }
-    if !one_trial {
-        fixed.push(GridColumn::words(&["trial"], rows.iter().map(|row| row.label.clone()).collect()));
-    }
-    fixed.push(GridColumn::words(&["stream"], rows.iter().map(|row| row.stream.to_owned()).collect()));
+    fixed.push(GridColumn::words(&["stream"], column(&|row| row.stream.to_owned())));
     fixed
-}
-
-fn not_run(plan: &Plan, figures: &Figures<'_>) -> String {
-    let missing = plan.order.iter().filter(|trial| !figures.has(**trial)).count();
-    if missing == 0 {
-        return String::new();
-    }
-    format!(
-        "{missing} of {} trials have no figures: they did not run or did not get as far.\n",
-        plan.order.len()
-    )
 }

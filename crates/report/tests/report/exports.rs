@@ -1,7 +1,9 @@
 //! Documents that programs read.
 
-use crate::fixture::{finding, run, trial};
-use kdyno_model::finding::Value;
+use crate::fixture::{finding, run, run_of_texts};
+use kdyno_model::finding::{Scope, Value};
+use kdyno_model::trial::TrialId;
+use kdyno_report::html::page;
 use kdyno_report::{csv, json};
 use serde_json::Value as Json;
 
@@ -11,16 +13,21 @@ const COMMITTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/referen
 #[test]
 fn the_committed_schema_is_the_one_of_the_code() {
     let text = serde_json::to_string_pretty(&json::schema()).expect("a schema is JSON") + "\n";
-    let made = concat!(env!("CARGO_TARGET_TMPDIR"), "/run.schema.json");
-    std::fs::write(made, &text).expect("the test's own folder can be written");
-    let committed = std::fs::read_to_string(COMMITTED).unwrap_or_default();
-    assert!(committed == text, "docs/reference/run.schema.json is old: copy {made} over it");
+    is_committed(COMMITTED, &text);
+}
+
+/// Compares a committed page or schema with what the code makes; writes it when that is asked for.
+fn is_committed(path: &str, made: &str) {
+    if std::env::var_os("UPDATE_REFERENCE").is_some() {
+        std::fs::write(path, made).expect("the file can be written");
+    }
+    let committed = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(committed == made, "{path} is old; run with UPDATE_REFERENCE=1");
 }
 
 #[test]
-fn a_run_is_valid_by_the_committed_schema() {
-    let schema: Json =
-        serde_json::from_str(&std::fs::read_to_string(COMMITTED).expect("the schema")).expect("JSON");
+fn a_run_is_valid_by_the_schema() {
+    let schema = json::schema();
     let mut document = json::run(&run().input());
     assert_eq!(violation(&schema, &schema, &document, "$"), None);
 
@@ -35,20 +42,46 @@ fn a_run_is_valid_by_the_committed_schema() {
 #[test]
 fn a_run_as_json() {
     let mut run = run();
-    run.findings.truncate(14);
-    run.caveats.truncate(2);
+    run.findings
+        .retain(|one| ["offered_per_s", "acked_per_s", "response.max"].contains(&one.of.metric.as_str()));
+    run.caveats.drain(2..8);
+    for series in &mut run.series {
+        series.streams.iter_mut().for_each(|stream| stream.seconds.truncate(2));
+        series.cpu.truncate(1);
+        series.cpu[0].points.truncate(2);
+    }
     let mut document = json::run(&run.input());
     assert_eq!(document["plan"]["seed"], 42);
     document["plan"] = Json::from("as the model serialises it");
     insta::assert_snapshot!(serde_json::to_string_pretty(&document).expect("JSON"));
 }
 
+/// Texts stand for facts: each that the page tells must be in the document, and not only within its plan.
+#[test]
+fn every_text_on_the_page_is_in_the_document() {
+    let mut texts = 0;
+    let run = run_of_texts(|| {
+        texts += 1;
+        format!("text-{texts}-")
+    });
+    let page = page(&run.input());
+    let mut document = json::run(&run.input());
+    document["plan"] = Json::Null;
+    let document = document.to_string();
+    let on_page: Vec<String> =
+        (1..=texts).map(|number| format!("text-{number}-")).filter(|text| page.contains(text)).collect();
+    assert!(on_page.len() > 20, "{on_page:?}");
+    for text in on_page {
+        assert!(document.contains(&text), "{text} is missing");
+    }
+}
+
 #[test]
 fn a_number_that_is_none_stays_none() {
     let mut run = run();
     run.findings = vec![
-        finding(trial(0, 0), "writers.acked_per_s", Value::Is(f64::NAN)),
-        finding(trial(0, 0), "writers.response.p99", Value::AtLeast(2e9)),
+        finding(Scope::Trial(TrialId(1)), "writers.acked_per_s", Value::Is(f64::NAN)),
+        finding(Scope::Trial(TrialId(1)), "writers.response.p99", Value::AtLeast(2e9)),
     ];
     let document = json::run(&run.input());
     assert_eq!(document["findings"][0]["value"], Json::Null);
@@ -61,26 +94,27 @@ fn a_number_that_is_none_stays_none() {
 #[test]
 fn the_committed_page_on_csv_is_the_one_of_the_code() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/csv.md");
-    if std::env::var_os("UPDATE_REFERENCE").is_some() {
-        std::fs::write(path, csv::reference()).expect("the page can be written");
-    }
-    let committed = std::fs::read_to_string(path).unwrap_or_default();
-    assert!(committed == csv::reference(), "docs/reference/csv.md is old; run with UPDATE_REFERENCE=1");
+    is_committed(path, &csv::reference());
 }
 
 #[test]
 fn the_page_on_csv_names_every_column_unit_and_series_there_is() {
     let (run, page) = (run(), csv::reference());
-    let findings = csv::findings(&run.header.plan, &run.findings);
-    let series = csv::series(&run.series);
+    let findings = csv::findings(&run.input());
+    let series = csv::series(&run.input());
     let column = |text: &str, number: usize| -> std::collections::BTreeSet<String> {
         let rows = text.split("\r\n").skip(1).filter(|line| !line.is_empty());
         rows.map(|line| line.split(',').nth(number).expect("a field").to_owned()).collect()
     };
     let heads = [&findings, &series].map(|text| text.lines().next().expect("a head").to_owned());
-    let columns = heads.iter().flat_map(|head| head.split(',')).map(str::to_owned);
+    let of_plan =
+        |name: &str| name.split_once('.').map_or(name.to_owned(), |(kind, _)| format!("{kind}.NAME"));
+    let columns = heads.iter().flat_map(|head| head.split(',')).map(of_plan);
     // The fixture's labels have no comma.
-    let all = columns.chain(column(&findings, 5)).chain(column(&series, 3));
+    let place =
+        |text: &str, name| text.lines().next().and_then(|head| head.split(',').position(|one| one == name));
+    let (unit, name) = (place(&findings, "unit").expect("units"), place(&series, "series").expect("series"));
+    let all = columns.chain(column(&findings, unit)).chain(column(&series, name));
     let names: Vec<String> = all.collect();
     assert!(names.iter().any(|name| name == "cpu_percent_of_core") && names.len() > 25, "{names:?}");
     for name in names {
@@ -91,18 +125,21 @@ fn the_page_on_csv_names_every_column_unit_and_series_there_is() {
 #[test]
 fn findings_as_csv() {
     let mut run = run();
-    run.findings.truncate(14);
-    insta::assert_snapshot!(csv::findings(&run.header.plan, &run.findings).replace("\r\n", "\n"));
+    run.findings.retain(|one| ["acked_per_s", "response.max"].contains(&one.of.metric.as_str()));
+    insta::assert_snapshot!(csv::findings(&run.input()).replace("\r\n", "\n"));
 }
 
 #[test]
 fn every_row_of_the_series_has_the_columns_of_the_head() {
     let run = run();
-    let text = csv::series(&run.series);
+    let text = csv::series(&run.input());
     let columns = |line: &str| line.split(',').count();
     let mut lines = text.split("\r\n").filter(|line| !line.is_empty());
     let head = lines.next().expect("a head");
-    assert_eq!(head, "case,repeat,subject,series,phase,at_s,value,at_least");
+    assert_eq!(
+        head,
+        "run_id,trial,case,repeat,label,param.brokers,param.proxy,subject,series,phase,at_s,value,at_least"
+    );
     let mut count = 0;
     for line in lines {
         assert_eq!(columns(line), columns(head), "{line}");
@@ -110,7 +147,9 @@ fn every_row_of_the_series_has_the_columns_of_the_head() {
     }
     // Two trials of two streams of 40 seconds with 8 series, and of 4 processes with 42 readings.
     assert_eq!(count, 2 * (2 * 40 * 8 + 4 * 42));
-    assert!(text.contains("0,0,writers,response_ns_p99,measure,20,1400000000,true"));
+    assert!(text.contains(
+        "0123456789abcdef,1,0,1,brokers=3 #1,3,none,writers,response_ns_p99,measure,20,1400000000,true"
+    ));
 }
 
 /// The first place where a document breaks the part of JSON Schema that our schema uses.

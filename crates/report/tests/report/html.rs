@@ -1,8 +1,6 @@
 //! The HTML page.
 
-use crate::fixture::{run, trial};
-use kdyno_model::finding::{Caveat, Severity};
-use kdyno_model::run::RunStatus;
+use crate::fixture::{run, run_of_texts};
 use kdyno_report::html::page;
 
 /// A page for the eye: `target/tmp/report.html` after the tests.
@@ -23,37 +21,7 @@ fn a_page_of_a_run() {
 #[test]
 fn every_text_from_outside_is_escaped() {
     const EVIL: &str = "<script>alert('x')</script>\"&";
-    let mut run = run();
-    let evil = || EVIL.to_owned();
-    run.header.scenario_text = evil();
-    run.header.scenario_path = evil();
-    run.header.kdyno_version = evil();
-    run.header.command_line = vec![evil()];
-    run.header.git_head = Some(evil());
-    run.header.host_facts.insert(evil(), evil());
-    let plan = &mut run.header.plan;
-    plan.scenario = evil();
-    plan.question = evil();
-    plan.profile = evil();
-    plan.changed.insert(evil(), evil());
-    plan.cases[0].label = evil();
-    plan.show.rows.push(evil());
-    plan.show.columns[0].subject = evil();
-    let published = plan.published.as_mut().expect("the fixture has one");
-    (published.title, published.date, published.hardware, published.definition) =
-        (evil(), evil(), evil(), evil());
-    published.rows[0].values.insert(format!("{EVIL}.response.p99"), Some(1.0));
-    run.end.status = RunStatus::Failed;
-    run.end.detail = evil();
-    run.trials[0].cluster.insert(evil(), evil());
-    run.trials[0].command_lines.insert(evil(), vec![evil()]);
-    let event = &mut run.events[0].1;
-    (event.kind, event.subject, event.detail) = (evil(), evil(), evil());
-    run.caveats.push((trial(0, 0), Severity::Warning, Caveat::ProcessDied { subject: evil() }));
-    run.caveats.push((trial(0, 0), Severity::Warning, Caveat::CutShort { reason: evil() }));
-    run.series[0].streams[1].name = evil();
-    run.series[0].cpu[0].subject = evil();
-
+    let run = run_of_texts(|| EVIL.to_owned());
     let html = page(&run.input());
     assert!(!html.contains("<script"), "a text was not escaped");
     assert!(!html.contains("\"&\""), "a text left its attribute");
@@ -79,12 +47,37 @@ fn caveats_stand_before_every_figure() {
 
 #[test]
 fn a_run_that_was_cut_off_says_so() {
-    let run = run();
-    let mut input = run.input();
-    input.end = None;
-    assert!(page(&input).contains("The run was cut off"));
-    input.findings = &[];
-    input.series = &[];
-    input.trials = &[];
-    assert!(page(&input).contains("4 of them without figures"));
+    let mut run = run();
+    run.sessions[0].1 = None;
+    assert!(page(&run.input()).contains("the run goes on or was cut off; 4 of 4 trials complete"));
+    (run.findings, run.series, run.trials) = (vec![], vec![], vec![]);
+    assert!(page(&run.input()).contains("0 of 4 trials complete"));
+}
+
+#[test]
+fn sizes_of_the_host_are_told_in_a_unit() {
+    let html = page(&run().input());
+    assert!(html.contains("<dt>memory</dt><dd>23.5 GiB</dd>"), "{html}");
+    assert!(!html.contains("25276510208"), "a raw size is on the page");
+}
+
+#[test]
+fn a_single_trial_has_no_label() {
+    let mut run = run();
+    run.only_one_trial();
+    let html = page(&run.input());
+    assert!(html.contains(">trial</th><th class=\"words\" scope=\"col\">stream</th>"), "{html}");
+    assert!(!html.contains("the case") && !html.contains("brokers=3"), "{html}");
+}
+
+#[test]
+fn each_session_has_its_host() {
+    let mut run = run();
+    let (mut second, end) = run.sessions[0].clone();
+    second.number = 2;
+    second.host_facts.insert("kernel".to_owned(), "6.99".to_owned());
+    run.sessions.push((second, end));
+    let html = page(&run.input());
+    assert!(html.contains("Session 2: host and kdyno") && html.contains("6.99"), "{html}");
+    assert!(html.contains("4 trials in 2 sessions"), "{html}");
 }

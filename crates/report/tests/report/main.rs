@@ -2,5 +2,6 @@
 
 mod exports;
 mod fixture;
+mod hlog;
 mod html;
 mod terminal;

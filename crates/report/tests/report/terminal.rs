@@ -1,24 +1,33 @@
 //! Reports as text.
 
-use crate::fixture::{finding, plan, run, trial};
-use kdyno_model::finding::{Caveat, Severity, Value};
-use kdyno_model::plan::{Plan, Role};
+use crate::fixture::{caveat, plan, run};
+use kdyno_model::finding::{Caveat, Scope, Severity, Value};
+use kdyno_model::metric::{self, Address};
+use kdyno_model::plan::{Estimate, Role};
+use kdyno_model::run::RunStatus;
 use kdyno_model::sample::Phase;
-use kdyno_report::terminal::{LiveState, TextOptions, live_line, plan_text, run_table, trial_summary};
+use kdyno_model::series::LiveFigures;
+use kdyno_model::trial::TrialId;
+use kdyno_report::terminal::{
+    LiveState, PlanDetail, TextOptions, live_line, plan_text, run_table, trial_summary,
+};
 
 const WIDE: TextOptions = TextOptions { width: 160, colour: false };
+/// Of the fixture's plan.
+const ESTIMATE: Estimate =
+    Estimate { expected_ns: 180_000_000_000, load_ns: 140_000_000_000, disk_bytes: Some(3_225_600_000) };
 const NARROW: TextOptions = TextOptions { width: 80, colour: false };
 
 #[test]
 fn a_run_at_160_columns() {
     let run = run();
-    insta::assert_snapshot!(run_table(&run.header.plan, &run.findings, &run.caveats, &WIDE));
+    insta::assert_snapshot!(run_table(&run.input(), &WIDE));
 }
 
 #[test]
 fn the_same_at_80_columns() {
     let run = run();
-    insta::assert_snapshot!(run_table(&run.header.plan, &run.findings, &run.caveats, &NARROW));
+    insta::assert_snapshot!(run_table(&run.input(), &NARROW));
 }
 
 #[test]
@@ -26,8 +35,9 @@ fn no_line_overflows_at_any_width() {
     let run = run();
     for width in 80..=200 {
         let options = TextOptions { width, colour: false };
-        let text = run_table(&run.header.plan, &run.findings, &run.caveats, &options)
-            + &plan_text(&run.header.plan, &options);
+        let text = run_table(&run.input(), &options)
+            + &plan_text(&run.header.plan, &ESTIMATE, PlanDetail::Full, &options)
+            + &plan_text(&run.header.plan, &ESTIMATE, PlanDetail::Short, &options);
         for line in text.lines() {
             assert!(line.chars().count() <= width, "at {width}: {line}");
         }
@@ -37,98 +47,163 @@ fn no_line_overflows_at_any_width() {
 #[test]
 fn caveats_stand_before_every_figure() {
     let run = run();
-    let text = run_table(&run.header.plan, &run.findings, &run.caveats, &WIDE);
+    let text = run_table(&run.input(), &WIDE);
     let caveat = text.find("below 99.5 %").expect("the caveat");
     let figure = text.find("/s").expect("a rate");
     assert!(caveat < figure, "{text}");
 }
 
-/// One trial without published figures: the shape of a first run.
-fn one_trial() -> Plan {
-    let mut plan = plan();
-    plan.cases.truncate(1);
-    plan.cases[0].label.clear();
-    plan.order = vec![trial(0, 0)];
-    plan.published = None;
-    plan.changed.clear();
-    plan
+#[test]
+fn one_case_has_neither_labels_nor_published_columns() {
+    let mut run = run();
+    run.only_one_trial();
+    let text = run_table(&run.input(), &NARROW);
+    assert!(!text.contains("the case"), "{text}");
+    insta::assert_snapshot!(text);
 }
 
 #[test]
-fn one_case_has_neither_labels_nor_published_columns() {
-    let plan = one_trial();
-    let findings: Vec<_> = run().findings.into_iter().filter(|f| f.trial == trial(0, 0)).collect();
-    let caveats = [(trial(0, 0), Severity::Warning, Caveat::SharedProcessors { processors: 2 })];
-    insta::assert_snapshot!(run_table(&plan, &findings, &caveats, &NARROW));
+fn an_interrupted_run_says_how_far_it_came() {
+    let mut run = run();
+    run.stop_after(2, RunStatus::Interrupted, "somebody asked it to stop");
+    let reason = "somebody asked it to stop".to_owned();
+    run.caveats.push(caveat(2, Severity::Warning, Caveat::CutShort { reason, measured_s: 7, planned_s: 60 }));
+    let text = run_table(&run.input(), &WIDE);
+    assert!(text.contains("\ninterrupted; 1 of 4 trials complete\n"), "{text}");
+    assert!(text.contains("\n*      2  brokers=6 #1") && text.contains("* cut short"), "{text}");
+}
+
+#[test]
+fn a_case_that_was_not_reached_has_no_row() {
+    let mut run = run();
+    run.header.plan.published = None;
+    run.stop_after(1, RunStatus::Failed, "broker-1 ended");
+    let text = run_table(&run.input(), &WIDE);
+    assert!(text.contains("failed; 1 of 4 trials complete: broker-1 ended"), "{text}");
+    assert!(!text.contains("of 2") && !text.contains("brokers=6"), "{text}");
+}
+
+#[test]
+fn a_trial_that_ended_in_its_warm_up_has_no_row() {
+    let mut run = run();
+    run.header.plan.published = None;
+    run.stop_after(2, RunStatus::Interrupted, "somebody asked it to stop");
+    let empty =
+        run.findings.iter_mut().filter(|one| matches!(one.scope, Scope::Trial(TrialId(2)) | Scope::Case(1)));
+    for one in empty.filter(|one| one.of.metric != "clients") {
+        one.estimate = Value::None;
+    }
+    let text = run_table(&run.input(), &WIDE);
+    assert!(text.contains("interrupted; 1 of 4 trials complete"), "{text}");
+    assert!(!text.contains("brokers=6 #1  ") && !text.contains("(0 of 2)"), "{text}");
 }
 
 #[test]
 fn a_run_without_any_finding_says_so() {
-    let text = run_table(&plan(), &[], &[], &WIDE);
-    assert!(text.contains("4 of 4 trials have no figures"), "{text}");
+    let mut run = run();
+    run.stop_after(0, RunStatus::Failed, "no broker came up");
+    let text = run_table(&run.input(), &WIDE);
+    assert!(text.contains("failed; 0 of 4 trials complete: no broker came up"), "{text}");
     assert!(!text.contains("Produce:"), "{text}");
 }
 
 #[test]
-fn an_invalid_repeat_does_not_count_when_another_is_valid() {
-    let plan = plan();
-    let findings = [
-        finding(trial(0, 0), "writers.acked_per_s", Value::Is(100.0)),
-        finding(trial(0, 1), "writers.acked_per_s", Value::Is(900.0)),
-    ];
-    let broken = Caveat::AccountingBroken { item: "writers".to_owned(), difference: 7 };
-    let text = run_table(&plan, &findings, &[(trial(0, 1), Severity::Invalid, broken)], &WIDE);
-    assert!(text.contains("100/s (1 of 2)"), "{text}");
-}
-
-#[test]
 fn without_answers_acknowledged_is_explained() {
-    let mut plan = one_trial();
-    if let Some(Role::Produce(produce)) = plan.cases[0].load.get_mut("writers").map(|load| &mut load.role) {
+    let mut run = run();
+    run.only_one_trial();
+    let load = &mut run.trials[0].trial.effective.load;
+    if let Some(Role::Produce(produce)) = load.get_mut("writers").map(|load| &mut load.role) {
         produce.client.acks = 0;
     }
-    let findings = [finding(trial(0, 0), "writers.acked_per_s", Value::Is(100.0))];
-    let text = run_table(&plan, &findings, &[], &WIDE);
+    let text = run_table(&run.input(), &WIDE);
     assert!(text.contains("acknowledged then means written to the socket"), "{text}");
 }
 
 #[test]
+fn bytes_of_values_and_of_batches_are_told_apart() {
+    let mut run = run();
+    run.header.plan.show.columns = ["writers.acked_mib_per_s", "readers.fetched_mib_per_s"]
+        .map(|name| Address::parse(name).unwrap())
+        .to_vec();
+    let text = run_table(&run.input(), &WIDE);
+    let told = |kind, name| format!("{name}: {}", metric::find(kind, name).expect("a metric").meaning);
+    let note = [
+        told(metric::SubjectKind::Produce, "acked_mib_per_s"),
+        told(metric::SubjectKind::Consume, "fetched_mib_per_s"),
+    ];
+    assert!(text.replace('\n', " ").contains(&note.join("; ")), "{text}");
+}
+
+#[test]
+fn what_is_said_of_a_case_or_of_the_run_concerns_its_trials() {
+    let mut run = run();
+    for (scope, concerned, marked) in [(Scope::Case(1), "[brokers=6]", 2), (Scope::Run, "[all trials]", 4)] {
+        run.caveats = vec![caveat(1, Severity::Invalid, Caveat::MemoryStorage)];
+        run.caveats[0].scope = scope;
+        let text = run_table(&run.input(), &WIDE);
+        assert!(text.contains(concerned), "{text}");
+        let latency = text.split("Produce: latency").nth(1).and_then(|rest| rest.split("\n\n").next());
+        assert_eq!(latency.map(|rows| rows.matches("\n!").count()), Some(marked), "{text}");
+    }
+}
+
+#[test]
 fn text_from_outside_cannot_control_the_terminal() {
-    let mut plan = one_trial();
-    plan.question = "a \x1b[2J question".to_owned();
-    plan.scenario = "evil\x1b]0;x\x07".to_owned();
-    let text = run_table(&plan, &[], &[], &TextOptions { width: 100, colour: false });
+    let mut run = run();
+    run.header.plan.question = "a \x1b[2J question".to_owned();
+    run.header.plan.scenario = "evil\x1b]0;x\x07".to_owned();
+    run.stop_after(2, RunStatus::Failed, "evil\x1b]0;x\x07");
+    run.trials[0].trial.label = "\x1b[2J".to_owned();
+    let text = run_table(&run.input(), &TextOptions { width: 100, colour: false });
     assert!(!text.contains('\x1b'), "{text:?}");
 }
 
 #[test]
 fn a_trial_that_has_just_ended() {
     let run = run();
-    insta::assert_snapshot!(trial_summary(&run.header.plan, trial(1, 0), &run.findings, &run.caveats, &WIDE));
+    insta::assert_snapshot!(trial_summary(&run.trials[1].trial, &run.findings, &run.caveats, &WIDE));
 }
 
 #[test]
 fn a_dry_run() {
-    insta::assert_snapshot!(plan_text(&plan(), &WIDE));
+    insta::assert_snapshot!(plan_text(&plan(), &ESTIMATE, PlanDetail::Full, &WIDE));
+}
+
+#[test]
+fn what_is_told_before_a_run_are_lines_of_the_dry_run() {
+    let short = plan_text(&plan(), &ESTIMATE, PlanDetail::Short, &WIDE);
+    let full = plan_text(&plan(), &ESTIMATE, PlanDetail::Full, &WIDE);
+    assert!(short.lines().all(|line| full.lines().any(|other| other == line)), "{short}");
+    insta::assert_snapshot!(short);
+}
+
+#[test]
+fn the_only_case_of_a_plan_has_no_heading() {
+    let mut run = run();
+    run.only_one_trial();
+    let text = plan_text(&run.header.plan, &ESTIMATE, PlanDetail::Full, &WIDE);
+    assert!(!text.contains("Case 1") && !text.contains("the case"), "{text}");
 }
 
 fn live() -> LiveState {
     LiveState {
         elapsed_ns: 23_000_000_000,
         phase: Phase::Measure,
-        trial: 2,
-        trials: 4,
+        trial: TrialId(2),
+        trials: Some(4),
         label: "brokers=6".to_owned(),
-        offered_per_s: 60_000.0,
-        achieved_per_s: 57_400.0,
-        acknowledged_per_s: 55_204.0,
-        fetched_per_s: Some(55_190.0),
-        response_ns_p50: Value::Is(6.1e6),
-        response_ns_p99: Value::AtLeast(1.4e9),
-        open_records: 8_412,
-        failed: 120,
-        broker_cpu_percent: Some(143.2),
-        worker_cpu_percent: Some(24.0),
+        figures: LiveFigures {
+            offered_per_s: 60_000,
+            achieved_per_s: 57_400,
+            acknowledged_per_s: 55_204,
+            fetched_per_s: Some(55_190),
+            response_ns_p50: Some(6_100_000),
+            response_ns_p99: Some(1_400_000_000),
+            open_records: 8_412,
+            failed: 120,
+            brokers_cpu_percent: Some(143.2),
+            workers_cpu_percent: Some(24.0),
+        },
         remaining_ns: Some(95_000_000_000),
     }
 }
@@ -145,5 +220,5 @@ fn the_live_line_leaves_out_what_does_not_fit() {
 #[test]
 fn the_live_line_of_a_start_states_no_rate() {
     let line = live_line(&LiveState { phase: Phase::Startup, ..live() }, &NARROW);
-    assert_eq!(line, "2/4 · brokers=6 · start-up 23 s");
+    assert_eq!(line, "2/4 · brokers=6 · startup 23 s");
 }

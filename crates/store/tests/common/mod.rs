@@ -1,166 +1,128 @@
-//! A small run to write: one case, one trial, a producing stream.
+//! A small run to write: one case, two sessions, two trials, a producing stream on each of two workers.
 
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
-use kdyno_model::finding::{Caveat, Finding, Severity, Value};
+pub mod child;
+mod plan;
+
+pub use plan::{case, header, other_case};
+
+use kdyno_model::event::{Event, EventKind, Subject};
+use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::finding::{
+    Caveat, Finding, Interval, IntervalMethod, NotResolvable, Quantity, Scope, ScopedCaveat, Severity, Value,
+};
 use kdyno_model::metric::{Address, Unit};
-use kdyno_model::plan::{
-    Arrivals, CasePlan, ClusterPlan, Compression, ConsumePlan, Isolation, KafkaSource, LoadPlan, Mode,
-    ParamValue, Partitioner, Payload, PhasesPlan, Plan, ProducePlan, ProducerSettings, Published,
-    PublishedRow, Rate, RatePiece, Role, Show, StartOffset, Storage, SystemPlan, TopicPlan, TrialRef,
-};
-use kdyno_model::run::{Event, RunEnd, RunHeader, RunStatus, StreamInfo, TrialStart};
+use kdyno_model::plan::RoleKind;
+use kdyno_model::run::{RunStatus, Session, SessionEnd, StreamInfo, TrialStart};
 use kdyno_model::sample::{
-    ClientTotals, Counts, Grain, NoiseReading, Phase, ProbeReading, Sample, StreamTotals, Timing, series,
+    ClientTotals, Counts, Grain, NoiseReading, Phase, ProbeReading, Sample, StreamId, StreamTotals, Timing,
+    series,
 };
-use kdyno_model::series::SeriesRole;
+use kdyno_model::trial::{PairPlace, Trial, TrialId, TrialReason};
 use kdyno_model::worker::PhaseSpan;
-use kdyno_store::{RunWriter, StoreError};
+use kdyno_store::{RunFile, RunWriter, StoreError};
 use std::collections::BTreeMap;
+use std::path::Path;
 
-pub const TRIAL: TrialRef = TrialRef { case: 0, repeat: 0 };
+pub const TRIAL: TrialId = TrialId(1);
+/// A trial of the second session.
+pub const LATER_TRIAL: TrialId = TrialId(2);
 
-pub fn header() -> RunHeader {
-    let cluster = ClusterPlan {
-        kafka: KafkaSource::Release("4.1.1".into()),
-        mode: Mode::KraftCombined,
-        brokers: 1,
-        heap_bytes: 512 << 20,
-        jvm_options: Vec::new(),
-        config: BTreeMap::from([("num.io.threads".into(), "8".into())]),
-        cpus: Vec::new(),
-        racks: Vec::new(),
-        storage: Storage::Disk,
-    };
-    let case = CasePlan {
-        label: String::new(),
-        params: BTreeMap::from([
-            ("brokers".into(), ParamValue::Int(1)),
-            ("share".into(), ParamValue::Float(0.5)),
-            ("size".into(), ParamValue::Text("128B".into())),
-        ]),
-        system: SystemPlan::Local(cluster),
-        topics: BTreeMap::from([(
-            "perf".into(),
-            TopicPlan { partitions: 2, replicas: 1, config: BTreeMap::new() },
-        )]),
-        load: BTreeMap::from([("readers".into(), readers()), ("writers".into(), writers())]),
-        phases: PhasesPlan { warmup_ns: 1_000_000_000, measure_ns: 3_000_000_000, drain_ns: 1_000_000_000 },
-    };
-    RunHeader {
-        run_id: 0xfeed_beef_0000_0001,
+/// The same stream number on two workers.
+pub const STREAMS: [StreamId; 2] = [StreamId { worker: 0, stream: 0 }, StreamId { worker: 1, stream: 0 }];
+
+pub fn session(number: u32) -> Session {
+    Session {
+        number,
+        started_unix_ns: 1_790_000_000_000_000_000 + 60_000_000_000 * u64::from(number - 1),
         kdyno_version: "0.1.0".into(),
-        started_unix_ns: 1_790_000_000_000_000_000,
-        scenario_text: "kdyno: 1\nid: fixture\n".into(),
-        scenario_path: "fixture".into(),
-        plan: Plan {
-            scenario: "fixture".into(),
-            question: "Does it come back?".into(),
-            profile: "laptop".into(),
-            changed: BTreeMap::new(),
-            seed: 7,
-            cases: vec![case],
-            order: vec![TRIAL],
-            isolation: Isolation::Topic,
-            show: Show {
-                rows: vec!["brokers".into()],
-                columns: vec![Address { subject: "writers".into(), metric: "acked_per_s".into() }],
-            },
-            published: Some(Published {
-                title: "A report".into(),
-                date: "2022".into(),
-                hardware: "brokers of 4 CPU".into(),
-                definition: String::new(),
-                rows: vec![PublishedRow {
-                    params: BTreeMap::from([("brokers".into(), ParamValue::Int(1))]),
-                    values: BTreeMap::from([("writers.acked_per_s".into(), Some(1.5))]),
-                }],
-            }),
-        },
-        host_facts: BTreeMap::from([("processors".into(), "2".into())]),
+        git_head: (number == 1).then(|| "0b7829f".into()),
         command_line: vec!["kdyno".into(), "run".into(), "fixture".into()],
-        git_head: None,
+        boot_id: "5f8c0a52".into(),
+        processors: 2,
+        host_facts: BTreeMap::from([("governor".into(), "performance".into())]),
     }
-}
-
-fn writers() -> LoadPlan {
-    let client = ProducerSettings {
-        defaults: "4.1".into(),
-        acks: -1,
-        batch_bytes: 16_384,
-        linger_ns: 5_000_000,
-        buffer_bytes: 32 << 20,
-        request_bytes_max: 1 << 20,
-        in_flight_max: 5,
-        compression: Compression::None,
-        max_block_ns: 60_000_000_000,
-        request_timeout_ns: 30_000_000_000,
-        delivery_timeout_ns: 120_000_000_000,
-        retry_backoff_ns: 100_000_000,
-        metadata_max_age_ns: 300_000_000_000,
-        partitioner: Partitioner::Sticky,
-    };
-    let piece = RatePiece { from_per_s: 1000.0, to_per_s: 1000.0, length_ns: 1_000_000_000 };
-    let role = Role::Produce(ProducePlan {
-        rate: Rate::Open { pieces: vec![piece], arrivals: Arrivals::Poisson },
-        value_bytes: 128,
-        payload: Payload::Pooled { pool_bytes: 8 << 20 },
-        records_max: None,
-        client,
-    });
-    LoadPlan { topic: "perf".into(), clients: 2, role }
-}
-
-fn readers() -> LoadPlan {
-    let role = Role::Consume(ConsumePlan {
-        from: StartOffset::Latest,
-        fetch_bytes_max: 52_428_800,
-        partition_bytes_max: 1 << 20,
-        fetch_bytes_min: 1,
-        fetch_wait_ns: 500_000_000,
-        request_timeout_ns: 30_000_000_000,
-        retry_backoff_ns: 100_000_000,
-    });
-    LoadPlan { topic: "perf".into(), clients: 1, role }
 }
 
 pub fn trial_start() -> TrialStart {
-    let s = 1_000_000_000;
+    let stream = |id| StreamInfo {
+        id,
+        name: "writers".into(),
+        topic: "kdyno-perf".into(),
+        role: RoleKind::Produce,
+        clients: 1,
+        value_bytes: 128,
+    };
+    let reader = StreamInfo {
+        name: "readers".into(),
+        role: RoleKind::Consume,
+        value_bytes: 0,
+        ..stream(StreamId { worker: 1, stream: 1 })
+    };
     TrialStart {
-        trial: TRIAL,
-        number: 0,
+        trial: Trial {
+            id: TRIAL,
+            case: 0,
+            variant: None,
+            pair: None,
+            repeat: 1,
+            label: "#1".into(),
+            reason: TrialReason::Listed { of: 2 },
+            seed: u64::MAX,
+            effective: case(),
+        },
+        session: 1,
         t0_unix_ns: 1_790_000_001_000_000_000,
         t0_monotonic_ns: 123_456,
-        phases: vec![
-            PhaseSpan { phase: Phase::Warmup, start_ns: 0, end_ns: s },
-            PhaseSpan { phase: Phase::Measure, start_ns: s, end_ns: 4 * s },
-            PhaseSpan { phase: Phase::Drain, start_ns: 4 * s, end_ns: 5 * s },
-        ],
-        streams: vec![StreamInfo {
-            stream: 0,
-            name: "writers".into(),
-            topic: "kdyno-perf".into(),
-            role: SeriesRole::Produce,
-            clients: 2,
-            value_bytes: 128,
-        }],
+        streams: STREAMS.map(stream).into_iter().chain([reader]).collect(),
         cluster: BTreeMap::from([("version".into(), "4.1.1".into())]),
-        command_lines: BTreeMap::from([("broker-0".into(), vec!["java".into(), "kafka.Kafka".into()])]),
+        command_lines: BTreeMap::from([(Subject::Broker(0), vec!["java".into(), "kafka.Kafka".into()])]),
     }
 }
 
+pub fn later_trial() -> TrialStart {
+    let mut start = trial_start();
+    start.session = 2;
+    start.trial.id = LATER_TRIAL;
+    start.trial.variant = Some("B".into());
+    start.trial.pair = Some(PairPlace { pair: 1, place: 2 });
+    start.trial.case = 1;
+    start.trial.effective = other_case();
+    start
+}
+
+/// Phases as a trial has them in the end.
+pub fn phases() -> Vec<PhaseSpan> {
+    let s = 1_000_000_000;
+    vec![
+        PhaseSpan { phase: Phase::Warmup, start_ns: 0, end_ns: s },
+        PhaseSpan { phase: Phase::Measure, start_ns: s, end_ns: 4 * s },
+        PhaseSpan { phase: Phase::Drain, start_ns: 4 * s, end_ns: 5 * s },
+    ]
+}
+
+/// Phases before it is known when the measure phase begins.
+pub fn warmup_without_end() -> Vec<PhaseSpan> {
+    vec![PhaseSpan { phase: Phase::Warmup, start_ns: 0, end_ns: u64::MAX }]
+}
+
+/// A row of the first worker.
 pub fn sample(sequence: u64) -> Sample {
+    sample_of(STREAMS[0], sequence)
+}
+
+pub fn sample_of(id: StreamId, sequence: u64) -> Sample {
     let second = u32::try_from(sequence).unwrap_or(u32::MAX);
     Sample {
-        worker: 0,
-        stream: 0,
+        id,
         sequence,
         grain: Grain::Second,
         phase: if second == 0 { Phase::Warmup } else { Phase::Measure },
         t0_second: second,
         written_second: second + 1,
         counts: Counts {
-            offered: 1000,
+            offered: 1000 + u64::from(id.worker),
             achieved: 1000,
             acknowledged: 990,
             acknowledged_bytes: 990 * 128,
@@ -175,17 +137,30 @@ pub fn sample(sequence: u64) -> Sample {
     }
 }
 
+/// A row of five seconds, with every timing.
+pub fn five_seconds(id: StreamId, sequence: u64) -> Sample {
+    let histogram = |timing| (timing, vec![7; 90]);
+    let histograms = Timing::ALL.map(histogram).into();
+    Sample { grain: Grain::FiveSeconds, histograms, phase: Phase::Drain, ..phase_row(id, sequence) }
+}
+
+/// A row of the whole measure phase.
+pub fn phase_row(id: StreamId, sequence: u64) -> Sample {
+    let row = sample_of(id, sequence);
+    Sample { grain: Grain::Phase, counts: Counts::default(), t0_second: 4, written_second: 4, ..row }
+}
+
 pub fn readings(second: i64) -> Vec<ProbeReading> {
-    let reading = |subject: &str, name: &str, value| ProbeReading {
+    let reading = |subject, name: &str, value| ProbeReading {
         at_ns: second * 1_000_000_000,
-        subject: subject.into(),
+        subject,
         series: name.into(),
         value,
     };
     vec![
-        reading("broker-0", series::CPU_USER_S_TOTAL, 0.5 * second as f64),
-        reading("broker-0", series::MEMORY_RSS_BYTES, 6e8),
-        reading("host", series::CPU_STEAL_S_TOTAL, 0.0),
+        reading(Subject::Broker(0), series::CPU_USER_S_TOTAL, 0.5 * second as f64),
+        reading(Subject::Broker(0), series::MEMORY_RSS_BYTES, 6e8),
+        reading(Subject::Host, series::CPU_STEAL_S_TOTAL, 0.0),
     ]
 }
 
@@ -193,10 +168,46 @@ pub fn event(detail: &str) -> Event {
     Event {
         at_unix_ns: 1_790_000_002_000_000_000,
         at_ns: Some(-5),
-        kind: "process-died".into(),
-        subject: "broker-0".into(),
+        kind: EventKind::ProcessDied,
+        subject: Subject::Item("writers".into()),
         detail: detail.into(),
     }
+}
+
+/// One of every kind, and of every subject.
+pub fn events() -> Vec<Event> {
+    let subjects = [
+        Subject::Broker(1),
+        Subject::Controller(3000),
+        Subject::Zookeeper(0),
+        Subject::Worker(1),
+        Subject::Brokers,
+        Subject::Kdyno,
+        Subject::Host,
+        Subject::Item("writers".into()),
+        Subject::Setting("log.dirs".into()),
+    ];
+    let kinds = [
+        EventKind::ProcessDied,
+        EventKind::WorkerEnded,
+        EventKind::CutShort,
+        EventKind::UnknownSetting,
+        EventKind::SettingsUnchecked,
+        EventKind::HostShared,
+        EventKind::Unreachable,
+        EventKind::Disconnected,
+        EventKind::MetadataError,
+        EventKind::LeaderMoved,
+        EventKind::FetchError,
+        EventKind::RecordsSkipped,
+        EventKind::EventsDropped,
+    ];
+    let all = kinds.into_iter().zip(subjects.into_iter().cycle());
+    all.map(|(kind, subject)| Event { kind, subject, ..event("it was so") }).collect()
+}
+
+pub fn event_outside() -> Event {
+    Event { at_ns: None, ..event("outside") }
 }
 
 pub fn noise() -> NoiseReading {
@@ -211,55 +222,197 @@ pub fn noise() -> NoiseReading {
     }
 }
 
-pub fn totals() -> StreamTotals {
-    StreamTotals {
-        stream: 0,
-        counts: Counts { offered: 3000, acknowledged: 2970, ..sample(0).counts },
-        clients: vec![ClientTotals { records: 1485, span_ns: 4_000_000_000 }; 2],
+pub fn totals() -> Vec<StreamTotals> {
+    let totals = |id| StreamTotals {
+        id,
+        counts: Counts { offered: 3000, acknowledged: 2970, ..sample_of(id, 0).counts },
+        clients: vec![ClientTotals { records: 1485 + u64::from(id.worker), span_ns: 4_000_000_000 }; 2],
+    };
+    STREAMS.map(totals).to_vec()
+}
+
+pub fn finding(scope: Scope, metric: &str, unit: Unit, estimate: Value) -> Finding {
+    Finding {
+        scope,
+        of: Address { subject: "writers".into(), metric: metric.into() },
+        quantity: Quantity::Value,
+        unit,
+        estimate,
+        n: 1,
+        range: None,
+        interval: Interval::NotResolvable(NotResolvable::OneTrial),
+        from_invalid: false,
     }
 }
 
+/// One of every scope, and of every unit.
 pub fn findings() -> Vec<Finding> {
-    let finding = |metric: &str, unit, value| Finding {
-        trial: TRIAL,
-        of: Address { subject: "writers".into(), metric: metric.into() },
-        unit,
-        value,
+    let of_trial = Scope::Trial(TRIAL);
+    let rate = |scope, value| finding(scope, "acked_per_s", Unit::RecordsPerS, value);
+    let none = |scope, unit, why| Finding {
+        interval: Interval::NotResolvable(why),
+        ..finding(scope, "clients", unit, Value::None)
     };
+    // A number of many digits, which must come back to the last one.
+    let third = 1000.0 / 3.0;
     vec![
-        finding("acked_per_s", Unit::RecordsPerS, Value::Is(990.0)),
-        finding("response.p99", Unit::Ns, Value::AtLeast(5e6)),
-        finding("fetched_per_s", Unit::RecordsPerS, Value::None),
+        rate(of_trial, Value::Is(third)),
+        finding(of_trial, "response.p99", Unit::Ns, Value::AtLeast(5e6)),
+        finding(of_trial, "fetched_per_s", Unit::RecordsPerS, Value::None),
+        Finding {
+            n: 2,
+            range: Some((Value::Is(third), Value::AtLeast(1e300))),
+            interval: Interval::Bounds {
+                low: third,
+                high: 5e-324,
+                level: 0.95,
+                method: IntervalMethod::OrderStatistics,
+            },
+            from_invalid: true,
+            ..rate(Scope::Case(0), Value::Is(0.1 + 0.2))
+        },
+        none(Scope::Pair { case: 0, pair: 1 }, Unit::Count, NotResolvable::NoMethod),
+        none(Scope::Comparison { case: 0 }, Unit::MibPerS, NotResolvable::TooFewTrials { needed: 6 }),
+        none(Scope::Search { case: 0 }, Unit::PercentOfCore, NotResolvable::Censored),
+        none(Scope::Case(1), Unit::CpuUsPerRecord, NotResolvable::NoValue),
+        none(Scope::Case(1), Unit::Bytes, NotResolvable::NoValue),
+        none(Scope::Case(1), Unit::YesNo, NotResolvable::NoValue),
+        Finding {
+            quantity: Quantity::RatioToFirstRow,
+            unit: Unit::Ratio,
+            ..rate(Scope::PublishedRow(0), Value::Is(1.0))
+        },
+        rate(Scope::Run, Value::None),
     ]
 }
 
-pub fn caveats() -> Vec<(TrialRef, Severity, Caveat)> {
-    vec![
-        (TRIAL, Severity::Invalid, Caveat::AccountingBroken { item: "writers".into(), difference: -1 }),
-        (TRIAL, Severity::Note, Caveat::ClosedLoop { item: "writers".into() }),
-    ]
+/// One of every kind.
+pub fn caveats() -> Vec<ScopedCaveat> {
+    let text = str::to_owned;
+    let item = || text("writers");
+    let third = 1.0 / 3.0;
+    let of_trial = [
+        Caveat::OfferedNotAchieved { item: item(), share: third },
+        Caveat::QueueAtStart { item: item(), records: 5, seconds: third },
+        Caveat::AccountingBroken { item: item(), difference: -1 },
+        Caveat::SamplesMissing { item: item(), records: -1 },
+        Caveat::Failures { item: item(), reason: text("delivery-timeout"), records: 1 },
+        Caveat::Unresolved { item: item(), records: 1 },
+        Caveat::ThreadBusy { thread: item(), cpu_percent: 80.0 },
+        Caveat::WorkerBusy { cpu_percent: third, cores: 2 },
+        Caveat::ScheduleDelayLarge { item: item(), schedule_delay_ns_p99: u64::MAX, response_ns_p99: 1 },
+        Caveat::SharedProcessors { processors: 2 },
+        Caveat::OtherLoad { cpu_percent: third },
+        Caveat::HostShared { detail: text("another run") },
+        Caveat::FetchErrors { item: item(), events: 1, first: text("it failed") },
+        Caveat::RecordsSkipped { item: item(), events: 1, first: text("they were gone") },
+        Caveat::MemoryStorage,
+        Caveat::ClosedLoop { item: item() },
+        Caveat::CutShort { reason: text("a broker died"), measured_s: 7, planned_s: 60 },
+        Caveat::ProcessDied { subject: Subject::Broker(0) },
+        Caveat::UnknownSetting { setting: text("log.dir"), detail: text("it is ignored") },
+        Caveat::PooledCompression { item: item() },
+        Caveat::AssignedNotGroup { item: item() },
+    ];
+    let severities = [Severity::Invalid, Severity::Note, Severity::Warning].into_iter().cycle();
+    let steal =
+        ScopedCaveat { scope: Scope::Run, severity: Severity::Note, caveat: Caveat::Steal { share: third } };
+    let of_trial = of_trial.into_iter().zip(severities).map(|(caveat, severity)| ScopedCaveat {
+        scope: Scope::Trial(TRIAL),
+        severity,
+        caveat,
+    });
+    of_trial.chain([steal]).collect()
 }
 
-pub fn end() -> RunEnd {
-    RunEnd {
+pub fn end() -> SessionEnd {
+    SessionEnd {
         status: RunStatus::Completed,
-        exit_code: 0,
         detail: String::new(),
+        ended_unix_ns: 1_790_000_090_000_000_000,
+    }
+}
+
+pub fn interrupted() -> SessionEnd {
+    SessionEnd {
+        status: RunStatus::Interrupted,
+        detail: "somebody asked it to stop".into(),
         ended_unix_ns: 1_790_000_009_000_000_000,
     }
 }
 
-/// Writes all that a run can hold but its end.
-pub fn write_run(writer: &RunWriter) -> Result<(), StoreError> {
+/// Writes all that a session can hold but its end.
+pub fn write_session(writer: &RunWriter) -> Result<(), StoreError> {
     writer.noise(TRIAL, noise())?;
     writer.trial_started(&trial_start())?;
+    writer.phases(TRIAL, &warmup_without_end())?;
     for second in 0..3 {
-        writer.sample(TRIAL, sample(second))?;
+        for stream in STREAMS {
+            writer.sample(TRIAL, sample_of(stream, second))?;
+        }
         writer.probe(TRIAL, readings(second.cast_signed()))?;
     }
-    writer.event(Some(TRIAL), event("it was killed"))?;
-    writer.event(None, Event { at_ns: None, ..event("outside") })?;
-    writer.totals(TRIAL, vec![totals()])?;
+    writer.phases(TRIAL, &phases())?;
+    for stream in STREAMS {
+        writer.sample(TRIAL, five_seconds(stream, 3))?;
+        writer.sample(TRIAL, phase_row(stream, 4))?;
+    }
+    for event in events() {
+        writer.event(Some(TRIAL), event)?;
+    }
+    writer.event(None, event_outside())?;
+    writer.totals(TRIAL, totals())?;
     writer.log("broker-0", "java.lang.OutOfMemoryError")?;
     writer.findings(&findings(), &caveats())
+}
+
+/// What [`write_session`] leaves of its trial.
+pub fn evidence() -> TrialEvidence {
+    let rows =
+        |id| (0..3).map(move |second| sample_of(id, second)).chain([five_seconds(id, 3), phase_row(id, 4)]);
+    TrialEvidence {
+        start: trial_start(),
+        session: session(1),
+        phases: phases(),
+        samples: STREAMS.into_iter().flat_map(rows).collect(),
+        probes: (0..3).flat_map(readings).collect(),
+        totals: totals(),
+        events: events(),
+        noise: vec![noise()],
+    }
+}
+
+/// A run that was interrupted, and resumed for one more trial.
+pub fn write_run(path: &Path) -> Result<(), StoreError> {
+    let writer = RunWriter::create(path, &header(), &session(1))?;
+    write_session(&writer)?;
+    writer.finish(interrupted())?;
+    let writer = RunWriter::resume(path, &session(2))?;
+    writer.trial_started(&later_trial())?;
+    writer.sample(LATER_TRIAL, sample(0))?;
+    writer.finish(end())
+}
+
+/// Everything that [`write_session`] writes.
+pub fn assert_session(file: &RunFile) -> Result<(), StoreError> {
+    assert_eq!(file.header()?, header());
+    assert_eq!(file.sessions()?[0].0, session(1));
+    assert_eq!(file.trials()?[0], trial_start());
+    assert_eq!(file.evidence(TRIAL)?, evidence());
+    let of_trial = events().into_iter().map(|event| (Some(TRIAL), event));
+    assert_eq!(file.events()?, of_trial.chain([(None, event_outside())]).collect::<Vec<_>>());
+    assert_eq!(file.logs()?, [("broker-0".to_owned(), "java.lang.OutOfMemoryError".to_owned())]);
+    assert_eq!(file.findings()?, findings());
+    assert_eq!(file.caveats()?, caveats());
+    Ok(())
+}
+
+/// Everything that [`write_run`] writes.
+pub fn assert_run(file: &RunFile) -> Result<(), StoreError> {
+    assert_session(file)?;
+    assert_eq!(file.sessions()?, [(session(1), Some(interrupted())), (session(2), Some(end()))]);
+    assert_eq!(file.trials()?, [trial_start(), later_trial()]);
+    let later = file.evidence(LATER_TRIAL)?;
+    assert_eq!((later.session, later.samples, later.phases), (session(2), vec![sample(0)], Vec::new()));
+    Ok(())
 }

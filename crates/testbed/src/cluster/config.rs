@@ -2,9 +2,9 @@
 
 use super::layout::{Layout, Node, NodeKind};
 use crate::error::TestbedError;
-use crate::version::Version;
 use kdyno_model::managed::instead_of;
 use kdyno_model::plan::ClusterPlan;
+use kdyno_model::version::Version;
 use std::collections::BTreeMap;
 
 /// Settings by name.

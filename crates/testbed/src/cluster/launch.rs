@@ -4,8 +4,10 @@
 //! (no one connects, and its threads are not free) and `CLASSPATH` or option variables of the user's shell, so that
 //! the command line kept with the run says all.
 
-use super::layout::{Node, NodeKind};
+use super::layout::{Layout, Node, NodeKind};
 use crate::distribution::Distribution;
+use crate::tail;
+use kdyno_model::event::Subject;
 use kdyno_model::plan::ClusterPlan;
 
 /// Performance flags of `kafka-run-class.sh`, in its order.
@@ -27,6 +29,8 @@ pub(super) const UNSET_VARIABLES: [&str; 4] =
 /// File names inside a node's folder.
 pub(super) const CONSOLE_FILE: &str = "console.log";
 pub(super) const LOGS_FOLDER: &str = "logs";
+/// Log lines kept with a failure.
+pub(super) const TAIL_LINES: usize = 40;
 
 /// The settings file's name.
 pub(super) fn config_file(kind: NodeKind) -> &'static str {
@@ -76,13 +80,24 @@ fn gc_log(java_major: u32, logs: &str, name: &str) -> Vec<String> {
     flags
 }
 
+/// What a process printed and logged last; the log repeats most of what is printed, so it is read only when the
+/// console has nothing.
+pub(super) fn tail(layout: &Layout, subject: &Subject, lines_max: usize) -> Vec<String> {
+    let Some(node) = layout.nodes.iter().find(|node| node.subject == *subject) else { return Vec::new() };
+    let console = tail::lines(&node.folder.join(CONSOLE_FILE), lines_max);
+    if console.is_empty() {
+        return tail::lines(&node.folder.join(LOGS_FOLDER).join("server.log"), lines_max);
+    }
+    console
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::layout::tests::{layout, plan};
     use super::*;
     use crate::java::Java;
-    use crate::version::{LogBackend, Version};
     use kdyno_model::plan::Mode;
+    use kdyno_model::version::{LogBackend, Version};
 
     fn line(java_major: u32, mode: Mode, index: usize) -> String {
         let mut plan = plan(mode, 1);

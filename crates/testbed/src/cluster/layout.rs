@@ -2,6 +2,7 @@
 
 use super::ports::HeldPorts;
 use crate::error::TestbedError;
+use kdyno_model::event::Subject;
 use kdyno_model::plan::{ClusterPlan, Mode, Storage};
 use std::path::{Path, PathBuf};
 
@@ -41,7 +42,7 @@ pub(crate) struct Node {
     /// Node id; ZooKeeper servers count from 0 here and from 1 in their own files.
     pub id: u32,
     /// `broker-0`, `controller-3000`, `zookeeper-0`.
-    pub subject: String,
+    pub subject: Subject,
     /// Its own folder: configuration, log files, console output.
     pub folder: PathBuf,
     /// Its data folders; the first also holds a KRaft node's metadata.
@@ -86,12 +87,12 @@ impl Layout {
         ports: &mut HeldPorts,
     ) -> Self {
         let mut nodes = Vec::new();
-        let mut add = |kind: NodeKind, id: u32, subject: String| {
+        let mut add = |kind: NodeKind, id: u32, subject: Subject| {
             let broker = kind.is_broker();
             nodes.push(Node {
                 kind,
                 id,
-                folder: places.work_dir.join(&subject),
+                folder: places.work_dir.join(subject.to_string()),
                 data: data_folders(plan, places, kind, &subject),
                 subject,
                 client_port: if kind == NodeKind::Controller { 0 } else { ports.next() },
@@ -103,16 +104,16 @@ impl Layout {
         };
         match plan.mode {
             Mode::Zookeeper { nodes } => {
-                (0..nodes).for_each(|i| add(NodeKind::Zookeeper, i, format!("zookeeper-{i}")));
+                (0..nodes).for_each(|i| add(NodeKind::Zookeeper, i, Subject::Zookeeper(i)));
             }
             Mode::KraftControllers { controllers } => (0..controllers)
                 .map(|i| CONTROLLER_ID_FIRST + i)
-                .for_each(|id| add(NodeKind::Controller, id, format!("controller-{id}"))),
+                .for_each(|id| add(NodeKind::Controller, id, Subject::Controller(id))),
             Mode::KraftCombined => {}
         }
         for id in 0..plan.brokers {
             let combined = plan.mode == Mode::KraftCombined && id < VOTERS_MAX;
-            add(if combined { NodeKind::Combined } else { NodeKind::Broker }, id, format!("broker-{id}"));
+            add(if combined { NodeKind::Combined } else { NodeKind::Broker }, id, Subject::Broker(id));
         }
         Self { nodes, cluster_id }
     }
@@ -154,12 +155,13 @@ fn nth_repeating<T: Clone>(list: &[T], index: u32) -> Option<T> {
 
 /// A broker's logs go where the plan says; controllers and ZooKeeper keep theirs in the run's folder, or in
 /// memory when the brokers do.
-fn data_folders(plan: &ClusterPlan, places: &Places<'_>, kind: NodeKind, subject: &str) -> Vec<PathBuf> {
-    let own = || vec![places.work_dir.join(subject).join("data")];
+fn data_folders(plan: &ClusterPlan, places: &Places<'_>, kind: NodeKind, subject: &Subject) -> Vec<PathBuf> {
+    let subject = subject.to_string();
+    let own = || vec![places.work_dir.join(&subject).join("data")];
     match (&plan.storage, places.memory_root) {
-        (Storage::Memory, Some(root)) => vec![root.join(subject)],
+        (Storage::Memory, Some(root)) => vec![root.join(&subject)],
         (Storage::Dirs(drives), _) if kind.is_broker() && !drives.is_empty() => {
-            drives.iter().map(|drive| drive.join(places.drive_folder).join(subject)).collect()
+            drives.iter().map(|drive| drive.join(places.drive_folder).join(&subject)).collect()
         }
         _ => own(),
     }
@@ -215,8 +217,8 @@ pub(crate) mod tests {
         Layout::new(plan, &places, "id".to_string(), &mut ports)
     }
 
-    fn subjects(layout: &Layout) -> Vec<&str> {
-        layout.nodes.iter().map(|node| node.subject.as_str()).collect()
+    fn subjects(layout: &Layout) -> Vec<String> {
+        layout.nodes.iter().map(|node| node.subject.to_string()).collect()
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The log configuration of a broker: the files, levels and pattern that Kafka's distribution has.
 
-use crate::version::LogBackend;
+use kdyno_model::version::LogBackend;
 use std::fmt::Write;
 
 /// Line format of Kafka's distribution.

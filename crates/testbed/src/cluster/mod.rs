@@ -14,16 +14,18 @@ pub use config::Retention;
 pub use unknown::UnknownSetting;
 
 use crate::distribution::{self, Distribution};
-use crate::download::{create_folder, remove_folder};
 use crate::environment::Environment;
 use crate::error::TestbedError;
+use crate::folder::{create_folder, remove_folder};
 use crate::guard::{Guard, ProcessSpec, Spec};
 use crate::leftovers;
 use crate::process::{ProcessId, ProcessRef};
-use crate::tail;
-use crate::version::Version;
+use kdyno_model::event::Subject;
 use kdyno_model::plan::{ClusterPlan, KafkaSource, Mode, Storage};
+use kdyno_model::version::Version;
+use launch::TAIL_LINES;
 use layout::{Layout, Node, NodeKind, Places};
+use ready::Failed;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -35,8 +37,6 @@ const START_ATTEMPTS_MAX: u32 = 3;
 pub const PARTITION_REPLICAS_DEFAULT: u64 = 64;
 /// Brokers count from here.
 const FIRST_BROKER: u32 = 0;
-/// Log lines kept with a failure.
-const TAIL_LINES: usize = 40;
 
 /// How a cluster is started.
 pub struct StartOptions<'a> {
@@ -58,7 +58,7 @@ pub struct StartOptions<'a> {
     pub grace: Duration,
     /// Replicas of partitions that the brokers will hold; they share half of what is free where the logs lie.
     pub partition_replicas: u64,
-    /// For a standing cluster: the cluster ends when this file appears.
+    /// For a running cluster: the cluster ends when this file appears.
     pub stop_file: Option<PathBuf>,
     /// Set from outside to give the start up.
     pub give_up: Option<&'a AtomicBool>,
@@ -94,7 +94,7 @@ impl<'a> StartOptions<'a> {
 pub struct LocalCluster {
     guard: Guard,
     layout: Layout,
-    command_lines: BTreeMap<String, Vec<String>>,
+    command_lines: BTreeMap<Subject, Vec<String>>,
     facts: BTreeMap<String, String>,
     /// Settings of the plan that the brokers do not know, or why nobody could look.
     unknown_settings: Result<Vec<UnknownSetting>, String>,
@@ -167,7 +167,7 @@ impl LocalCluster {
             remove,
             detached: false,
         };
-        ready::wait(&cluster, plan.brokers, started, options)?;
+        ready::wait(&cluster.guard, &cluster.layout, started, options.deadline, options.give_up)?;
         facts.insert("ready_ms".to_string(), started.elapsed().as_millis().to_string());
         cluster.facts = facts;
         cluster.unknown_settings = unknown::find(&cluster.bootstrap(), FIRST_BROKER, &plan.config);
@@ -188,7 +188,7 @@ impl LocalCluster {
 
     /// Program and arguments of every process, by subject.
     #[must_use]
-    pub fn command_lines(&self) -> BTreeMap<String, Vec<String>> {
+    pub fn command_lines(&self) -> BTreeMap<Subject, Vec<String>> {
         self.command_lines.clone()
     }
 
@@ -212,17 +212,17 @@ impl LocalCluster {
 
     /// Subjects of the processes that have ended by themselves.
     #[must_use]
-    pub fn dead(&self) -> Vec<String> {
+    pub fn dead(&self) -> Vec<Subject> {
         self.guard.ended().into_keys().collect()
     }
 
     /// The same with how each ended.
     #[must_use]
-    pub fn ended(&self) -> BTreeMap<String, String> {
+    pub fn ended(&self) -> BTreeMap<Subject, String> {
         self.guard.ended()
     }
 
-    /// The guard, for a standing cluster's record.
+    /// The guard, for a running cluster's record.
     #[must_use]
     pub fn guard_id(&self) -> Option<ProcessId> {
         self.guard.id()
@@ -230,13 +230,8 @@ impl LocalCluster {
 
     /// The last lines a process logged and printed, oldest first; bounded.
     #[must_use]
-    pub fn log_tail(&self, subject: &str) -> Vec<String> {
-        self.tail_of(subject, TAIL_LINES)
-    }
-
-    fn tail_of(&self, subject: &str, lines_max: usize) -> Vec<String> {
-        let node = self.layout.nodes.iter().find(|node| node.subject == subject);
-        node.map_or_else(Vec::new, |node| node_tail(node, lines_max))
+    pub fn log_tail(&self, subject: &Subject) -> Vec<String> {
+        launch::tail(&self.layout, subject, TAIL_LINES)
     }
 
     /// Ends every process and removes the data.
@@ -255,7 +250,7 @@ impl LocalCluster {
         self.remove.iter().try_for_each(|folder| remove_folder(folder))
     }
 
-    /// Leaves the cluster standing under its guard; [`StartOptions::stop_file`] is then the way to end it.
+    /// Leaves the cluster running under its guard; [`StartOptions::stop_file`] is then the way to end it.
     ///
     /// # Errors
     /// The guard cannot be told; the cluster then ends.
@@ -281,21 +276,9 @@ pub fn check(plan: &ClusterPlan) -> Result<(), TestbedError> {
     layout::check(plan)?;
     config::check_overrides(plan)?;
     match &plan.kafka {
-        KafkaSource::Release(text) => Version::parse(text)?.check_mode(plan.mode, plan.brokers),
+        KafkaSource::Release(text) => Ok(Version::parse(text)?.check_mode(plan.mode, plan.brokers)?),
         // Their version is known once they are looked at.
         KafkaSource::Home(_) | KafkaSource::Source(_) => Ok(()),
-    }
-}
-
-/// A failed attempt, and whether another one makes sense.
-pub(crate) struct Failed {
-    error: TestbedError,
-    port_clash: bool,
-}
-
-impl From<TestbedError> for Failed {
-    fn from(error: TestbedError) -> Self {
-        Self { error, port_clash: false }
     }
 }
 
@@ -324,7 +307,7 @@ fn write_files(
     layout: &Layout,
     retention: Retention,
     options: &StartOptions<'_>,
-) -> Result<BTreeMap<String, Vec<String>>, TestbedError> {
+) -> Result<BTreeMap<Subject, Vec<String>>, TestbedError> {
     let checkpoint = storage::checkpoint(plan, distribution, layout, &options.work_dir)?;
     let log_config = logging::config(distribution.log_backend);
     let mut command_lines = BTreeMap::new();
@@ -349,7 +332,7 @@ fn write_files(
 
 fn guard_spec(
     layout: &Layout,
-    command_lines: &BTreeMap<String, Vec<String>>,
+    command_lines: &BTreeMap<Subject, Vec<String>>,
     remove: &[PathBuf],
     options: &StartOptions<'_>,
 ) -> Spec {
@@ -408,14 +391,4 @@ fn facts(
         fact("cluster_id", layout.cluster_id.clone());
     }
     facts
-}
-
-/// What a node printed and logged last; the log repeats most of what is printed, so it is read only when the
-/// console has nothing.
-fn node_tail(node: &Node, lines_max: usize) -> Vec<String> {
-    let console = tail::lines(&node.folder.join(launch::CONSOLE_FILE), lines_max);
-    if console.is_empty() {
-        return tail::lines(&node.folder.join(launch::LOGS_FOLDER).join("server.log"), lines_max);
-    }
-    console
 }

@@ -1,10 +1,13 @@
 //! Waits until every broker answers and is registered, or says why that will not happen.
 
 use super::diagnose;
-use super::{Failed, LocalCluster, StartOptions, TAIL_LINES};
+use super::launch::{self, TAIL_LINES};
+use super::layout::Layout;
 use crate::error::TestbedError;
+use crate::guard::Guard;
 use kdyno_kafka::admin::Admin;
-use std::sync::atomic::Ordering;
+use kdyno_model::event::Subject;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Between two looks: small beside the seconds a JVM takes.
@@ -14,31 +17,45 @@ const CAUSE_LINES: usize = 400;
 /// Longest wait for one broker's answer: it has a connection within a millisecond once it listens.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(2);
 
-/// Waits until the options' deadline after `started`, or until it is given up from outside.
+/// A failed attempt, and whether another one makes sense.
+pub(super) struct Failed {
+    pub error: TestbedError,
+    pub port_clash: bool,
+}
+
+impl From<TestbedError> for Failed {
+    fn from(error: TestbedError) -> Self {
+        Self { error, port_clash: false }
+    }
+}
+
+/// Waits until all brokers of the layout answer, no longer than the deadline after `started`, or until it is given up
+/// from outside.
 pub(super) fn wait(
-    cluster: &LocalCluster,
-    brokers: u32,
+    guard: &Guard,
+    layout: &Layout,
     started: Instant,
-    options: &StartOptions<'_>,
+    deadline: Duration,
+    give_up: Option<&AtomicBool>,
 ) -> Result<(), Failed> {
-    let bootstrap = cluster.bootstrap();
+    let bootstrap = layout.bootstrap();
     let mut ready = 0;
     loop {
-        if let Some(failed) = dead(cluster) {
+        if let Some(failed) = dead(guard, layout) {
             return Err(failed);
         }
         // In order: one that answered stays so, or is found dead above.
         while let Some(address) = bootstrap.get(ready) {
-            if !answers(address, brokers) {
+            if !answers(address, bootstrap.len()) {
                 break;
             }
             ready += 1;
         }
         let Some(waiting_for) = bootstrap.get(ready) else { return Ok(()) };
-        if started.elapsed() > options.deadline {
-            return Err(timeout(cluster, ready, waiting_for, options.deadline).into());
+        if started.elapsed() > deadline {
+            return Err(timeout(layout, ready, waiting_for, deadline).into());
         }
-        if options.give_up.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+        if give_up.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
             return Err(TestbedError::GivenUp.into());
         }
         std::thread::sleep(POLL);
@@ -46,17 +63,17 @@ pub(super) fn wait(
 }
 
 /// Whether this broker answers metadata and knows all brokers of the cluster.
-fn answers(address: &str, brokers: u32) -> bool {
+fn answers(address: &str, brokers: usize) -> bool {
     let cluster = Admin::connect(&[address.to_string()], "kdyno-testbed", ANSWER_TIME_MAX)
         .and_then(|mut admin| admin.cluster());
-    cluster.is_ok_and(|cluster| cluster.brokers.len() == brokers as usize)
+    cluster.is_ok_and(|cluster| cluster.brokers.len() == brokers)
 }
 
 /// The failure of a process that has ended; one that lost its port first, because that is worth another try.
-fn dead(cluster: &LocalCluster) -> Option<Failed> {
-    let ended = cluster.ended();
+fn dead(guard: &Guard, layout: &Layout) -> Option<Failed> {
+    let ended = guard.ended();
     let mut failures = ended.iter().map(|(subject, status)| {
-        let lines = cluster.tail_of(subject, CAUSE_LINES);
+        let lines = launch::tail(layout, subject, CAUSE_LINES);
         let cause = diagnose::cause(&lines);
         let message = if lines.is_empty() {
             format!("{subject} ended while starting ({status})")
@@ -73,9 +90,9 @@ fn dead(cluster: &LocalCluster) -> Option<Failed> {
     if first.port_clash { Some(first) } else { failures.find(|failed| failed.port_clash).or(Some(first)) }
 }
 
-fn timeout(cluster: &LocalCluster, index: usize, address: &str, deadline: Duration) -> TestbedError {
-    let subject = format!("broker-{index}");
-    let log_tail = cluster.log_tail(&subject);
+fn timeout(layout: &Layout, index: usize, address: &str, deadline: Duration) -> TestbedError {
+    let subject = Subject::Broker(u32::try_from(index).unwrap_or(u32::MAX));
+    let log_tail = launch::tail(layout, &subject, TAIL_LINES);
     let last = log_tail
         .last()
         .map_or_else(|| "it logged nothing".to_string(), |line| format!("its last line: {line}"));

@@ -3,12 +3,12 @@
 use super::config::{self, Retention};
 use super::layout::{Layout, Node, NodeKind};
 use crate::distribution::Distribution;
-use crate::download::create_folder;
 use crate::error::TestbedError;
-use crate::preflight;
+use crate::folder::create_folder;
+use crate::host;
 use crate::storage_tool::{self, CHECKPOINT};
-use crate::version::Version;
 use kdyno_model::plan::{ClusterPlan, Mode};
+use kdyno_model::version::Version;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -94,10 +94,10 @@ fn meta_properties(layout: &Layout, node: &Node, version: &Version) -> Result<St
 }
 
 /// Retention that keeps all logs within half of what is free where they lie, as far as the least retention allows;
-/// [`preflight::check_retained`] looks at that before.
+/// [`crate::preflight::check_retained`] looks at that before.
 pub(super) fn retention(layout: &Layout, partition_replicas: u64) -> Retention {
     let folder = layout.brokers().next().and_then(|node| node.data.first());
-    let free = folder.and_then(|folder| preflight::free_bytes(folder).ok());
+    let free = folder.and_then(|folder| host::free_bytes(folder).ok());
     Retention::within(free.unwrap_or(0) / 2, partition_replicas)
 }
 

@@ -2,7 +2,7 @@
 
 use crate::environment::Environment;
 use crate::error::TestbedError;
-use crate::version::{self, Version};
+use kdyno_model::version::{self, Version};
 use std::ffi::OsString;
 use std::fs::File;
 use std::path::Path;

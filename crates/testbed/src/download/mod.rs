@@ -5,9 +5,10 @@ mod pom;
 
 use crate::environment::Environment;
 use crate::error::TestbedError;
+use crate::folder::{create_folder, remove_folder};
 use crate::java::Java;
 use crate::storage_tool;
-use crate::version::Version;
+use kdyno_model::version::Version;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -107,17 +108,4 @@ fn lock(path: &Path, progress: &dyn Fn(&str)) -> Result<File, TestbedError> {
         file.lock().map_err(|e| TestbedError::io("cannot lock", path, e))?;
     }
     Ok(file)
-}
-
-pub(crate) fn create_folder(path: &Path) -> Result<(), TestbedError> {
-    std::fs::create_dir_all(path).map_err(|e| TestbedError::io("cannot create folder", path, e))
-}
-
-pub(crate) fn remove_folder(path: &Path) -> Result<(), TestbedError> {
-    match std::fs::remove_dir_all(path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
-            Err(TestbedError::io("cannot remove folder", path, e))
-        }
-        _ => Ok(()),
-    }
 }

@@ -1,6 +1,6 @@
 //! The pom.xml that names a release's parts.
 
-use crate::version::{LogBackend, Version};
+use kdyno_model::version::{LogBackend, Version};
 use std::fmt::Write;
 
 /// An artifact: group, name, version.

@@ -3,6 +3,7 @@
 use super::{GUARD_COMMAND, Report, Spec, WORD_DETACH, WORD_STOP};
 use crate::error::TestbedError;
 use crate::process::{ProcessId, ProcessRef};
+use kdyno_model::event::Subject;
 use rustix::fd::OwnedFd;
 use rustix::process::{Pid, PidfdFlags, Signal};
 use std::collections::BTreeMap;
@@ -25,7 +26,7 @@ struct State {
     /// Handles that stay those processes' even when their numbers are given away again.
     handles: Vec<OwnedFd>,
     /// Why each ended process ended.
-    ended: BTreeMap<String, String>,
+    ended: BTreeMap<Subject, String>,
     ready: bool,
     guard_gone: bool,
 }
@@ -89,7 +90,7 @@ impl Guard {
     }
 
     /// Subjects that have ended, and how.
-    pub(crate) fn ended(&self) -> BTreeMap<String, String> {
+    pub(crate) fn ended(&self) -> BTreeMap<Subject, String> {
         lock(&self.state).ended.clone()
     }
 

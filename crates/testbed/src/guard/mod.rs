@@ -19,6 +19,7 @@ pub(crate) use client::Guard;
 pub use exec::exec_main;
 pub use server::main;
 
+use kdyno_model::event::Subject;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -42,14 +43,14 @@ pub(crate) struct Spec {
     pub remove: Vec<PathBuf>,
     /// Between SIGTERM and SIGKILL.
     pub grace_ms: u64,
-    /// When this file appears, the cluster ends (standing clusters, whose kdyno has left).
+    /// When this file appears, the cluster ends (running clusters, whose kdyno has left).
     pub stop_file: Option<PathBuf>,
 }
 
 /// One process.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ProcessSpec {
-    pub subject: String,
+    pub subject: Subject,
     /// Program and arguments.
     pub command_line: Vec<String>,
     pub unset_variables: Vec<String>,
@@ -67,11 +68,11 @@ pub(crate) struct ProcessSpec {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Report {
     /// A process was started.
-    Started { subject: String, pid: u32 },
+    Started { subject: Subject, pid: u32 },
     /// A process could not be started.
-    Failed { subject: String, why: String },
+    Failed { subject: Subject, why: String },
     /// A process ended.
-    Ended { subject: String, status: String },
+    Ended { subject: Subject, status: String },
     /// All have been started.
     Ready,
 }

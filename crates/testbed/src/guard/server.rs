@@ -4,6 +4,7 @@ use super::exec::ExecSpec;
 use super::{EXEC_COMMAND, ProcessSpec, Report, Spec, WORD_DETACH, WORD_STOP};
 use crate::error::TestbedError;
 use crate::leftovers;
+use kdyno_model::event::Subject;
 use rustix::process::{Pid, Signal};
 use std::fs::File;
 use std::io::{BufRead, Read, Write};
@@ -27,7 +28,7 @@ enum Word {
 }
 
 struct Running {
-    subject: String,
+    subject: Subject,
     end_order: u8,
     child: Child,
 }

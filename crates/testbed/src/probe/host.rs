@@ -1,12 +1,16 @@
 //! The whole machine's counters.
 
-use super::Value;
-use super::parse::{self, HostCpu};
+use super::parse;
 use kdyno_model::sample::series;
+use procfs::CurrentSI;
 use std::path::Path;
 
+/// A series name and its value.
+pub(super) type Value = (&'static str, f64);
+
 /// All host series that this machine has.
-pub(super) fn values(ticks_per_s: f64) -> Vec<Value> {
+pub(super) fn values() -> Vec<Value> {
+    let ticks_per_s = procfs::ticks_per_second() as f64;
     let mut values = Vec::new();
     if let Some(cpu) = cpu() {
         for (series, ticks) in [
@@ -31,30 +35,60 @@ pub(super) fn values(ticks_per_s: f64) -> Vec<Value> {
     values
 }
 
-/// Processor time of all processors together.
-pub(crate) fn cpu() -> Option<HostCpu> {
-    parse::host_cpu(&parse::read("/proc/stat")?)
+/// Processor time of all processors together, in ticks. Guest time is contained in user and nice.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct HostCpu {
+    pub user: u64,
+    pub system: u64,
+    pub idle: u64,
+    pub iowait: u64,
+    pub steal: u64,
 }
 
-/// Sums over whole drives: partitions and mapped devices (dm, md, loop) would count the same bytes again.
+impl HostCpu {
+    pub(crate) fn total(&self) -> u64 {
+        self.user + self.system + self.idle + self.iowait + self.steal
+    }
+}
+
+/// What `/proc/stat` says of all processors; `None` where the kernel does not say.
+pub(crate) fn cpu() -> Option<HostCpu> {
+    let cpu = procfs::KernelStats::current().ok()?.total;
+    let or_none = |ticks: Option<u64>| ticks.unwrap_or(0);
+    Some(HostCpu {
+        user: cpu.user + cpu.nice,
+        system: cpu.system + or_none(cpu.irq) + or_none(cpu.softirq),
+        idle: cpu.idle,
+        iowait: or_none(cpu.iowait),
+        steal: or_none(cpu.steal),
+    })
+}
+
+/// Bytes read and written, sums over whole drives: partitions and mapped devices (dm, md, loop) would count the
+/// same bytes again.
 fn disks() -> Option<(f64, f64)> {
-    let text = parse::read("/proc/diskstats")?;
-    Some(sum(text.lines().filter_map(parse::disk_line).filter(|(name, ..)| {
+    /// The unit of this file, whatever the device's own sectors are.
+    const SECTOR_BYTES: u64 = 512;
+    let is_whole = |name: &str| {
         let mapped = ["loop", "ram", "zram", "dm-", "md"].iter().any(|prefix| name.starts_with(prefix));
         !mapped && Path::new("/sys/block").join(name).exists()
-    })))
+    };
+    let drives = procfs::diskstats().ok()?.into_iter().filter(|drive| is_whole(&drive.name));
+    let bytes = |sectors: u64| sectors.saturating_mul(SECTOR_BYTES);
+    Some(sum(drives.map(|drive| (bytes(drive.sectors_read), bytes(drive.sectors_written)))))
 }
 
-/// Sums over interfaces other than loopback, those with hardware behind them where there are any (bridges and
-/// virtual pairs would count the same bytes again).
+/// Bytes received and sent, sums over interfaces other than loopback, those with hardware behind them where there
+/// are any (bridges and virtual pairs would count the same bytes again).
 fn network() -> Option<(f64, f64)> {
-    let text = parse::read("/proc/net/dev")?;
-    let all: Vec<_> = text.lines().filter_map(parse::net_line).filter(|(name, ..)| *name != "lo").collect();
+    let mut all = procfs::net::dev_status().ok()?;
+    all.remove("lo");
     let hardware = |name: &str| Path::new("/sys/class/net").join(name).join("device").exists();
-    let any = all.iter().any(|(name, ..)| hardware(name));
-    Some(sum(all.into_iter().filter(|(name, ..)| !any || hardware(name))))
+    let any = all.keys().any(|name| hardware(name));
+    let counted = all.values().filter(|device| !any || hardware(&device.name));
+    Some(sum(counted.map(|device| (device.recv_bytes, device.sent_bytes))))
 }
 
-fn sum<'a>(counters: impl Iterator<Item = (&'a str, u64, u64)>) -> (f64, f64) {
-    counters.fold((0.0, 0.0), |(a, b), (_, x, y)| (a + x as f64, b + y as f64))
+fn sum(counters: impl Iterator<Item = (u64, u64)>) -> (f64, f64) {
+    counters.fold((0.0, 0.0), |(a, b), (x, y)| (a + x as f64, b + y as f64))
 }

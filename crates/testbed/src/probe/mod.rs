@@ -1,34 +1,31 @@
 //! Samples what processes and the host use, from `/proc`.
 //!
-//! Every file is read whole into a bounded buffer and parsed leniently: a field that is missing gives no reading,
-//! a process that is gone is reported by [`Sampler::dead`], and nothing here panics or blocks.
+//! What the kernel does not tell gives no reading, a process that is gone is reported by [`Sampler::dead`], and nothing
+//! here panics or blocks.
 
 pub(crate) mod host;
 pub(crate) mod parse;
 
-use crate::process::{ProcessId, ProcessRef};
+use self::host::Value;
+use crate::process::{ProcessId, ProcessRef, of_pid, seconds};
+use kdyno_model::event::Subject;
 use kdyno_model::sample::{ProbeReading, series};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most threads that are read per process; a broker has about a hundred.
 const THREADS_MAX: usize = 4096;
 
-/// Subjects of which each thread's processor time is read: a load generator is at its limit when one of its
-/// threads is, however idle the others are.
-const WORKER_PREFIX: &str = "worker-";
-
 /// Reads all probes of a set of processes, and of the host.
 #[derive(Debug)]
 pub struct Sampler {
     watched: Vec<Watched>,
     include_host: bool,
-    dead: BTreeSet<String>,
-    ticks_per_s: f64,
+    dead: BTreeSet<Subject>,
 }
 
 #[derive(Debug)]
 struct Watched {
-    subject: String,
+    subject: Subject,
     id: ProcessId,
     switches: SwitchCount,
     /// A worker's threads by number.
@@ -54,12 +51,7 @@ impl Sampler {
     /// Watches these processes; one that is already gone is dead from the start.
     #[must_use]
     pub fn new(subjects: Vec<ProcessRef>, include_host: bool) -> Self {
-        let mut sampler = Self {
-            watched: Vec::new(),
-            include_host,
-            dead: BTreeSet::new(),
-            ticks_per_s: rustix::param::clock_ticks_per_second() as f64,
-        };
+        let mut sampler = Self { watched: Vec::new(), include_host, dead: BTreeSet::new() };
         subjects.into_iter().for_each(|subject| sampler.add(subject));
         sampler
     }
@@ -80,57 +72,58 @@ impl Sampler {
     /// Reads everything; all readings carry `at_ns`, the caller's time from T0.
     pub fn sample(&mut self, at_ns: i64) -> Vec<ProbeReading> {
         let mut readings = Vec::new();
-        let (ticks_per_s, dead) = (self.ticks_per_s, &mut self.dead);
+        let dead = &mut self.dead;
         self.watched.retain_mut(|watched| {
-            let values = if watched.id.is_alive() { process_values(watched, ticks_per_s) } else { None };
+            let values = if watched.id.is_alive() { process_values(watched) } else { None };
             let Some(values) = values else {
                 dead.insert(watched.subject.clone());
                 return false;
             };
             let of = |(series, value): (&str, f64)| reading(at_ns, &watched.subject, series, value);
             readings.extend(values.into_iter().map(of));
-            if watched.subject.starts_with(WORKER_PREFIX) {
-                let times = thread_times(watched.id.pid, &mut watched.threads, ticks_per_s);
+            // A load generator is at its limit when one of its threads is, however idle the others are.
+            if matches!(watched.subject, Subject::Worker(_)) {
+                let times = thread_times(watched.id.pid, &mut watched.threads);
                 readings.extend(times.iter().map(|(series, value)| of((series, *value))));
             }
             true
         });
         if self.include_host {
-            let values = host::values(self.ticks_per_s);
-            readings.extend(values.into_iter().map(|(series, value)| reading(at_ns, "host", series, value)));
+            let values = host::values();
+            readings.extend(
+                values.into_iter().map(|(series, value)| reading(at_ns, &Subject::Host, series, value)),
+            );
         }
         readings
     }
 
     /// Subjects whose process has ended.
     #[must_use]
-    pub fn dead(&self) -> Vec<String> {
+    pub fn dead(&self) -> Vec<Subject> {
         self.dead.iter().cloned().collect()
     }
 }
 
-fn reading(at_ns: i64, subject: &str, series: &str, value: f64) -> ProbeReading {
-    ProbeReading { at_ns, subject: subject.to_string(), series: series.to_string(), value }
+fn reading(at_ns: i64, subject: &Subject, series: &str, value: f64) -> ProbeReading {
+    ProbeReading { at_ns, subject: subject.clone(), series: series.to_string(), value }
 }
-
-/// A series name and its value.
-type Value = (&'static str, f64);
 
 /// `None` when the process is gone. Counters of `/proc/PID/io` are readable by the process's owner only and may be
 /// missing.
-fn process_values(watched: &mut Watched, ticks_per_s: f64) -> Option<Vec<Value>> {
-    let pid = watched.id.pid;
-    let stat = parse::process_stat(&parse::read(&format!("/proc/{pid}/stat"))?)?;
+fn process_values(watched: &mut Watched) -> Option<Vec<Value>> {
+    let process = of_pid(watched.id.pid)?;
+    let stat = process.stat().ok()?;
+    let (user_s, system_s) = seconds(&stat);
     let mut values = vec![
-        (series::CPU_USER_S_TOTAL, stat.user_ticks as f64 / ticks_per_s),
-        (series::CPU_SYSTEM_S_TOTAL, stat.system_ticks as f64 / ticks_per_s),
-        (series::MEMORY_RSS_BYTES, stat.rss_pages as f64 * rustix::param::page_size() as f64),
+        (series::CPU_USER_S_TOTAL, user_s),
+        (series::CPU_SYSTEM_S_TOTAL, system_s),
+        (series::MEMORY_RSS_BYTES, stat.rss as f64 * procfs::page_size() as f64),
     ];
-    if let Some(io) = parse::read(&format!("/proc/{pid}/io")) {
-        values.extend(parse::field(&io, "read_bytes:").map(|v| (series::DISK_READ_BYTES_TOTAL, v as f64)));
-        values.extend(parse::field(&io, "write_bytes:").map(|v| (series::DISK_WRITE_BYTES_TOTAL, v as f64)));
+    if let Ok(io) = process.io() {
+        values.push((series::DISK_READ_BYTES_TOTAL, io.read_bytes as f64));
+        values.push((series::DISK_WRITE_BYTES_TOTAL, io.write_bytes as f64));
     }
-    watched.switches.update(thread_switches(pid));
+    watched.switches.update(thread_switches(watched.id.pid));
     values.push((series::CONTEXT_SWITCHES_INVOLUNTARY_TOTAL, watched.switches.total as f64));
     Some(values)
 }
@@ -141,6 +134,7 @@ fn threads(pid: u32) -> impl Iterator<Item = u32> {
     tasks.take(THREADS_MAX).filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok())
 }
 
+/// One line of each thread's status is read, not all of it: brokers have hundreds of threads.
 fn thread_switches(pid: u32) -> BTreeMap<u32, u64> {
     let count = |thread: u32| {
         let status = parse::read(&format!("/proc/{pid}/task/{thread}/status"))?;
@@ -151,18 +145,18 @@ fn thread_switches(pid: u32) -> BTreeMap<u32, u64> {
 
 /// Processor time of each thread, s, under a series of its own. `names` keeps them: of two threads with one name
 /// the one that was there first has it alone, whatever order they are listed in later.
-fn thread_times(pid: u32, names: &mut BTreeMap<u32, Named>, ticks_per_s: f64) -> Vec<(String, f64)> {
+fn thread_times(pid: u32, names: &mut BTreeMap<u32, Named>) -> Vec<(String, f64)> {
+    let Some(process) = of_pid(pid) else { return Vec::new() };
     let time = |thread: u32| {
-        let text = parse::read(&format!("/proc/{pid}/task/{thread}/stat"))?;
-        let stat = parse::process_stat(&text)?;
-        let name = parse::process_name(&text)?;
+        let stat = process.task_from_tid(i32::try_from(thread).ok()?).ok()?.stat().ok()?;
+        let name = stat.comm.as_str();
         // A thread that has just begun still has the name of the one that made it.
         if names.get(&thread).is_none_or(|known| known.name != name) {
             let unique = unused(name, names);
             names.insert(thread, Named { name: name.to_owned(), unique });
         }
-        let seconds = (stat.user_ticks + stat.system_ticks) as f64 / ticks_per_s;
-        Some((format!("{}{}", series::THREAD_CPU_S_TOTAL_OF, names[&thread].unique), seconds))
+        let (user_s, system_s) = seconds(&stat);
+        Some((format!("{}{}", series::THREAD_CPU_S_TOTAL_OF, names[&thread].unique), user_s + system_s))
     };
     let mut all: Vec<u32> = threads(pid).collect();
     all.sort_unstable();
@@ -192,20 +186,20 @@ mod tests {
     use super::*;
     use std::process::Command;
 
-    fn value(readings: &[ProbeReading], subject: &str, series: &str) -> Option<f64> {
-        readings.iter().find(|r| r.subject == subject && r.series == series).map(|r| r.value)
+    fn value(readings: &[ProbeReading], subject: &Subject, series: &str) -> Option<f64> {
+        readings.iter().find(|r| r.subject == *subject && r.series == series).map(|r| r.value)
     }
 
     #[test]
     fn this_process_and_the_host_give_every_series() {
-        let me = ProcessRef { subject: "kdyno".to_string(), pid: std::process::id() };
+        let me = ProcessRef { subject: Subject::Kdyno, pid: std::process::id() };
         let mut sampler = Sampler::new(vec![me], true);
         let first = sampler.sample(-5);
         assert!(first.iter().all(|r| r.at_ns == -5 && r.value >= 0.0));
         for name in
             [series::CPU_USER_S_TOTAL, series::MEMORY_RSS_BYTES, series::CONTEXT_SWITCHES_INVOLUNTARY_TOTAL]
         {
-            assert!(value(&first, "kdyno", name).is_some(), "{name}");
+            assert!(value(&first, &Subject::Kdyno, name).is_some(), "{name}");
         }
         for name in [
             series::CPU_USER_S_TOTAL,
@@ -219,7 +213,7 @@ mod tests {
             series::NET_RECEIVE_BYTES_TOTAL,
             series::NET_TRANSMIT_BYTES_TOTAL,
         ] {
-            assert!(value(&first, "host", name).is_some(), "{name}");
+            assert!(value(&first, &Subject::Host, name).is_some(), "{name}");
         }
         let second = sampler.sample(5);
         for r in second.iter().filter(|r| r.series.ends_with("_total")) {
@@ -230,19 +224,20 @@ mod tests {
     #[test]
     fn a_spinning_processs_time_is_counted() {
         let mut child = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().expect("sh");
-        let mut sampler = Sampler::new(vec![ProcessRef { subject: "x".into(), pid: child.id() }], false);
+        let mut sampler =
+            Sampler::new(vec![ProcessRef { subject: Subject::Broker(7), pid: child.id() }], false);
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
         let mut cpu = 0.0;
         while cpu < 0.05 && std::time::Instant::now() < deadline {
             let readings = sampler.sample(0);
-            cpu = value(&readings, "x", series::CPU_USER_S_TOTAL).unwrap_or(0.0)
-                + value(&readings, "x", series::CPU_SYSTEM_S_TOTAL).unwrap_or(0.0);
+            cpu = value(&readings, &Subject::Broker(7), series::CPU_USER_S_TOTAL).unwrap_or(0.0)
+                + value(&readings, &Subject::Broker(7), series::CPU_SYSTEM_S_TOTAL).unwrap_or(0.0);
         }
         child.kill().expect("kill");
         child.wait().expect("wait");
         assert!(cpu >= 0.05, "no processor time seen");
         assert!(sampler.sample(1).is_empty());
-        assert_eq!(sampler.dead(), ["x"]);
+        assert_eq!(sampler.dead(), [Subject::Broker(7)]);
     }
 
     #[test]
@@ -260,8 +255,8 @@ mod tests {
             std::thread::Builder::new().name(name.to_string()).spawn(wait).expect("a thread")
         };
         let all = [spawn("writers", true), spawn("a name that is cut off", false), spawn("writers", false)];
-        let me = |subject: &str| ProcessRef { subject: subject.to_string(), pid: std::process::id() };
-        let mut sampler = Sampler::new(vec![me("worker-0"), me("broker-0")], false);
+        let me = |subject| ProcessRef { subject, pid: std::process::id() };
+        let mut sampler = Sampler::new(vec![me(Subject::Worker(0)), me(Subject::Broker(0))], false);
         let of = |thread: &str| format!("{}{thread}", series::THREAD_CPU_S_TOTAL_OF);
         let names = [of("writers"), of("writers#2"), of("a name that is ")];
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
@@ -273,13 +268,13 @@ mod tests {
         {
             std::thread::sleep(std::time::Duration::from_millis(5));
             readings = sampler.sample(0);
-            cpu = names.each_ref().map(|name| value(&readings, "worker-0", name));
+            cpu = names.each_ref().map(|name| value(&readings, &Subject::Worker(0), name));
         }
         IS_OVER.store(true, Ordering::Relaxed);
         all.into_iter().for_each(|thread| thread.join().expect("no panic"));
         let cpu = cpu.map(|seconds| seconds.expect("each thread has a series"));
         assert!(cpu[0].max(cpu[1]) >= 0.05 && cpu[0].min(cpu[1]) < 0.05 && cpu[2] < 0.05, "{cpu:?}");
-        assert_eq!(value(&readings, "broker-0", &names[0]), None, "only workers are read so");
+        assert_eq!(value(&readings, &Subject::Broker(0), &names[0]), None, "only workers are read so");
     }
 
     #[test]

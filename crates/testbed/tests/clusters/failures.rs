@@ -2,8 +2,8 @@
 
 use crate::scene::{Scene, ensure, environment, one_broker, plan, trial};
 use kdyno_model::plan::{ClusterPlan, KafkaSource, Mode};
-use kdyno_testbed::version::NEWEST;
-use kdyno_testbed::{LocalCluster, TestbedError, distribution, guard, java, version::Version};
+use kdyno_model::version::{NEWEST, Version};
+use kdyno_testbed::{LocalCluster, TestbedError, distribution, guard, java};
 use libtest_mimic::{Failed, Trial};
 use std::path::PathBuf;
 use std::process::Command;

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 /// Hidden word: hold a cluster until killed.
 pub const HOLD: &str = "hold";
-/// Hidden word: make a standing cluster and leave.
+/// Hidden word: make a running cluster and leave.
 pub const STAND: &str = "stand";
-/// Name of the standing cluster.
+/// Name of the running cluster.
 pub const STANDING: &str = "stood";
 /// A holder that its test forgot ends by itself.
 const HOLD_TIME_MAX: Duration = Duration::from_secs(300);
@@ -44,8 +44,8 @@ pub fn hold(folder: &Path) -> Result<(), String> {
 /// Makes a cluster that stays.
 pub fn stand(folder: &Path) -> Result<(), String> {
     let environment = environment(folder).map_err(|e| format!("{e:?}"))?;
-    let standing = registry::up(STANDING, &one_broker(), options(&environment, PathBuf::new()))
+    let running = registry::up(STANDING, &one_broker(), options(&environment, PathBuf::new()))
         .map_err(|e| e.to_string())?;
-    let text = serde_json::to_string(&standing).map_err(|e| e.to_string())?;
+    let text = serde_json::to_string(&running).map_err(|e| e.to_string())?;
     writeln!(std::io::stdout(), "{text}").map_err(|e| e.to_string())
 }

@@ -4,8 +4,8 @@
 use crate::scene::{PATIENCE, Scene, ensure, plan, tells_unknown_settings, with_odd_settings};
 use kdyno_kafka::admin::Admin;
 use kdyno_model::plan::{KafkaSource, Mode};
+use kdyno_model::version::{NEWEST, TESTED, Version};
 use kdyno_testbed::distribution;
-use kdyno_testbed::version::{NEWEST, TESTED, Version};
 use libtest_mimic::{Failed, Trial};
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -70,7 +70,8 @@ fn starts(version: &str, mode: Mode, brokers: u32) -> Result<BTreeMap<String, St
     distribution::prepare(&scene.environment, &KafkaSource::Release(version.to_string()), &|_| {})?;
     let cluster = scene.start(&with_odd_settings(plan(version, mode, brokers)))?;
     tells_unknown_settings(&cluster)?;
-    let subjects: Vec<String> = cluster.processes().into_iter().map(|process| process.subject).collect();
+    let subjects: Vec<String> =
+        cluster.processes().into_iter().map(|process| process.subject.to_string()).collect();
     let (word, nodes) = match mode {
         Mode::KraftCombined => ("controller-", 0),
         Mode::KraftControllers { controllers } => ("controller-", controllers),

@@ -1,7 +1,7 @@
 //! What the tests share: an environment with the user's cache and a throw-away rest, plans, waiting.
 
 use kdyno_model::plan::{ClusterPlan, KafkaSource, Mode, Storage};
-use kdyno_testbed::version::NEWEST;
+use kdyno_model::version::NEWEST;
 use kdyno_testbed::{Environment, LocalCluster, StartOptions, TestbedError};
 use libtest_mimic::{Failed, Trial};
 use std::path::{Path, PathBuf};

@@ -27,7 +27,7 @@ fn up_and_down() -> Result<(), Failed> {
     let down = Down(&scene);
     let made = Command::new(std::env::current_exe()?).arg(STAND).arg(scene.folder.path()).output()?;
     ensure(made.status.success(), String::from_utf8_lossy(&made.stderr))?;
-    let made: registry::Standing = serde_json::from_slice(&made.stdout)?;
+    let made: registry::RunningCluster = serde_json::from_slice(&made.stdout)?;
     let listed = registry::list(&scene.environment)?;
     ensure(listed == [made.clone()], format!("{listed:?}"))?;
     ensure(made.dead().is_empty(), "its processes run")?;
@@ -36,7 +36,7 @@ fn up_and_down() -> Result<(), Failed> {
 
     let again = registry::up(STANDING, &one_broker(), options(&scene.environment, PathBuf::new()));
     let error = again.err().ok_or("the name was given twice")?;
-    ensure(error.to_string().contains("stands already"), error.to_string())?;
+    ensure(error.to_string().contains("is running already"), error.to_string())?;
 
     let broker = ProcessId::of(made.processes[0].pid).ok_or("it runs")?;
     registry::down(&scene.environment, STANDING)?;

@@ -5,11 +5,12 @@ use crate::scene::{
 };
 use kdyno_kafka::admin::{Admin, OffsetAt};
 use kdyno_kafka::errors::ErrorCode;
+use kdyno_model::event::Subject;
 use kdyno_model::plan::{AttachedPlan, Caps, KafkaSource, Mode, Storage};
 use kdyno_model::sample::series;
+use kdyno_model::version::NEWEST;
 use kdyno_testbed::attach::Attached;
 use kdyno_testbed::probe::Sampler;
-use kdyno_testbed::version::NEWEST;
 use kdyno_testbed::{LocalCluster, ProcessId, clean, distribution};
 use libtest_mimic::{Failed, Trial};
 use rustix::process::{Pid, Signal};
@@ -41,7 +42,7 @@ fn one_combined_broker() -> Result<(), Failed> {
     ensure(refused.code() == Some(ErrorCode::INVALID_CONFIG), refused.to_string())?;
     ensure(refused.to_string().contains("retention.mss"), refused.to_string())?;
 
-    let line = cluster.command_lines()["broker-0"].join(" ");
+    let line = cluster.command_lines()[&Subject::Broker(0)].join(" ");
     let running = std::fs::read_to_string(format!("/proc/{}/cmdline", cluster.processes()[0].pid))?;
     ensure(
         running.trim_end_matches('\0').replace('\0', " ") == line,
@@ -54,14 +55,17 @@ fn one_combined_broker() -> Result<(), Failed> {
     ensure(value(series::CPU_USER_S_TOTAL) > 0.1, "a JVM's start takes processor time")?;
     ensure(value(series::MEMORY_RSS_BYTES) > 5e7, "a JVM holds memory")?;
 
-    ensure(!cluster.log_tail("broker-0").is_empty() && cluster.dead().is_empty(), "it runs and logs")?;
+    ensure(
+        !cluster.log_tail(&Subject::Broker(0)).is_empty() && cluster.dead().is_empty(),
+        "it runs and logs",
+    )?;
     kill(cluster.processes()[0].pid, Signal::KILL)?;
-    eventually("the killed broker is reported", || cluster.dead() == ["broker-0"])?;
+    eventually("the killed broker is reported", || cluster.dead() == [Subject::Broker(0)])?;
     eventually("the probe sees it too", || {
         sampler.sample(1);
-        sampler.dead() == ["broker-0"]
+        sampler.dead() == [Subject::Broker(0)]
     })?;
-    ensure(cluster.ended()["broker-0"].contains("signal: 9"), format!("{:?}", cluster.ended()))?;
+    ensure(cluster.ended()[&Subject::Broker(0)].contains("signal: 9"), format!("{:?}", cluster.ended()))?;
     cluster.stop()?;
     ensure(!scene.work_dir().exists(), "the folder is removed")
 }

@@ -1,0 +1,60 @@
+//! A trial's evidence with all that is made of its rows before anything is stated.
+
+use crate::error::AnalysisError;
+use crate::evidence::{self, Window};
+use crate::histogram::Distribution;
+use crate::latencies::measured_latencies;
+use crate::tally::ItemTally;
+use kdyno_model::event::Subject;
+use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::finding::Scope;
+use kdyno_model::plan::LoadPlan;
+use kdyno_model::sample::{ProbeReading, Timing};
+use std::collections::BTreeMap;
+
+/// A trial's evidence with all that was made of its rows.
+pub(crate) struct Trial<'a> {
+    pub(crate) evidence: &'a TrialEvidence,
+    pub(crate) window: Option<Window>,
+    pub(crate) items: Vec<Item<'a>>,
+}
+
+/// A load item with all that was made of its rows.
+pub(crate) struct Item<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) plan: &'a LoadPlan,
+    pub(crate) tally: ItemTally,
+    pub(crate) latencies: BTreeMap<Timing, Distribution>,
+}
+
+impl<'a> Trial<'a> {
+    pub(crate) fn new(evidence: &'a TrialEvidence) -> Result<Self, AnalysisError> {
+        let window = evidence::window(evidence);
+        let item = |(name, plan)| {
+            let tally = ItemTally::of(evidence, name, window);
+            let mut latencies = BTreeMap::new();
+            for timing in Timing::ALL {
+                latencies.insert(timing, measured_latencies(evidence, name, timing)?);
+            }
+            Ok(Item { name, plan, tally, latencies })
+        };
+        let items = evidence::items(evidence).map(item).collect::<Result<_, AnalysisError>>()?;
+        Ok(Self { evidence, window, items })
+    }
+
+    /// What its findings and caveats speak of.
+    pub(crate) fn scope(&self) -> Scope {
+        Scope::Trial(self.evidence.start.trial.id)
+    }
+
+    /// The workers that carried the load, whether they were probed or not.
+    pub(crate) fn workers(&self) -> Vec<Subject> {
+        let workers = &self.evidence.start.trial.effective.workers;
+        workers.iter().map(|plan| Subject::Worker(plan.worker)).collect()
+    }
+
+    /// Readings of processes and host.
+    pub(crate) fn probes(&self) -> &'a [ProbeReading] {
+        &self.evidence.probes
+    }
+}

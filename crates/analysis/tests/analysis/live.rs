@@ -1,0 +1,106 @@
+//! How a trial stands, from its newest rows.
+
+use crate::fixture::{S, Trial, WRITERS, histogram};
+use kdyno_analysis::live::Live;
+use kdyno_model::event::Subject;
+use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::plan::RoleKind;
+use kdyno_model::sample::{Counts, Grain, Phase, ProbeReading, Sample, StreamId, Timing, series};
+
+/// A trial that has written nothing yet.
+fn silent() -> TrialEvidence {
+    let mut trial = Trial::clean();
+    trial.samples.clear();
+    trial.probes.clear();
+    trial.start.streams.retain(|stream| stream.role == RoleKind::Produce);
+    trial.0
+}
+
+fn add(trial: &mut TrialEvidence, id: StreamId, t0: u32, written: u32, offered: u64, acknowledged: u64) {
+    trial.samples.push(Sample {
+        id,
+        sequence: trial.samples.iter().filter(|row| row.id == id).count() as u64,
+        grain: Grain::Second,
+        phase: Phase::Measure,
+        t0_second: t0,
+        written_second: written,
+        counts: Counts { offered, acknowledged, ..Counts::default() },
+        histograms: [].into(),
+        sums_ns: [].into(),
+    });
+}
+
+/// Only the rows that were written from a second on, as the store gives them.
+fn recent(trial: &TrialEvidence, from: u32) -> TrialEvidence {
+    let mut recent = trial.clone();
+    recent.samples.retain(|row| row.written_second >= from);
+    recent
+}
+
+#[test]
+fn offered_counts_by_the_intended_second_and_acknowledged_by_the_written_one() {
+    let mut trial = silent();
+    add(&mut trial, WRITERS, 1, 2, 30, 20);
+    add(&mut trial, WRITERS, 2, 2, 40, 35);
+    let second = Live::default().figures(&trial, 2);
+    assert_eq!((second.offered_per_s, second.acknowledged_per_s), (40, 55));
+    assert_eq!(second.open_records, 15);
+    assert_eq!(second.fetched_per_s, None);
+    assert_eq!(Live::default().figures(&trial, 1).offered_per_s, 30);
+    assert_eq!(Live::default().figures(&trial, 9).acknowledged_per_s, 0);
+}
+
+#[test]
+fn each_row_counts_once_among_the_open_records_however_often_it_is_seen() {
+    let other = StreamId { worker: 1, ..WRITERS };
+    let mut trial = silent();
+    let mut live = Live::default();
+    let mut open = Vec::new();
+    for second in 0..30 {
+        add(&mut trial, WRITERS, second, second, 10, 9);
+        // The other worker's rows come three seconds late; it numbers them as the first does.
+        if second >= 3 {
+            add(&mut trial, other, second - 3, second - 3, 100, 100);
+        }
+        if second == 20 {
+            trial.samples.last_mut().unwrap().counts.failed.insert("max-block".into(), 7);
+        }
+        let figures = live.figures(&recent(&trial, second.saturating_sub(5)), second);
+        open.push((figures.open_records, figures.failed));
+    }
+    assert_eq!((open[0], open[10]), ((1, 0), (11, 0)));
+    assert_eq!(open[29], (30 - 7, 7));
+}
+
+#[test]
+fn histograms_of_one_second_are_merged_and_garbage_is_left_out() {
+    let good = histogram(&[(1_000_000, 1)], 2);
+    let mut trial = silent();
+    for bytes in [good.clone(), vec![1, 2, 3], good] {
+        add(&mut trial, WRITERS, 1, 1, 1, 1);
+        trial.samples.last_mut().unwrap().histograms.insert(Timing::Response, bytes);
+    }
+    let p99 = Live::default().figures(&trial, 1).response_ns_p99.unwrap();
+    assert!((990_000..=1_010_000).contains(&p99), "{p99}");
+}
+
+#[test]
+fn processor_time_of_all_brokers_is_summed() {
+    let mut trial = silent();
+    assert_eq!(Live::default().figures(&trial, 2).brokers_cpu_percent, None);
+    for (subject, used_s) in [(Subject::Broker(0), 0.5), (Subject::Broker(1), 0.25), (Subject::Host, 1.0)] {
+        // In the first second ten times as much: only the newest is told.
+        for (second, times) in [(0, 0.0), (1, 10.0), (2, 11.0)] {
+            for name in [series::CPU_USER_S_TOTAL, series::CPU_SYSTEM_S_TOTAL] {
+                trial.probes.push(ProbeReading {
+                    at_ns: second * S.cast_signed(),
+                    subject: subject.clone(),
+                    series: name.into(),
+                    value: 0.5 * used_s * times,
+                });
+            }
+        }
+    }
+    assert_eq!(Live::default().figures(&trial, 2).brokers_cpu_percent, Some(75.0));
+    assert_eq!(Live::default().figures(&trial, 2).workers_cpu_percent, None);
+}

@@ -1,0 +1,12 @@
+//! Findings, caveats and series of made-up trials and runs whose truth is known.
+
+#![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
+
+mod attached;
+mod fixture;
+mod live;
+mod run;
+mod series;
+mod trial;
+mod window;
+mod workers;

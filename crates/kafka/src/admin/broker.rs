@@ -1,0 +1,160 @@
+//! A [`Connection`] to one broker over a blocking socket: a request, then its response, within a deadline.
+
+use super::address::{Address, Deadline, connect, timed_out};
+use super::error::{AdminError, Result};
+use crate::connection::{Connection, ConnectionError, Refusal, SessionFactory, WRITE_SLICES_MAX};
+use crate::errors::ErrorCode;
+use crate::messages::{Api, Request, m03_metadata, m18_api_versions};
+use crate::wire::{self, FRAME_BYTES_MAX};
+use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::net::TcpStream;
+use std::time::Instant;
+
+/// A connection that is up.
+#[derive(Debug)]
+pub(super) struct Broker {
+    pub(super) address: Address,
+    stream: TcpStream,
+    connection: Connection<()>,
+    opened: Instant,
+}
+
+impl Broker {
+    /// Connects, and waits for session and handshake.
+    pub(super) fn open(
+        address: &Address,
+        client_id: &str,
+        sessions: Option<&dyn SessionFactory>,
+        deadline: Deadline,
+    ) -> Result<Self> {
+        let stream = connect(address, deadline)?;
+        let connection = Connection::new(client_id.into(), &[m03_metadata::API], FRAME_BYTES_MAX);
+        let mut broker = Self { address: address.clone(), stream, connection, opened: Instant::now() };
+        let session = sessions.map(|sessions| sessions.open(&address.host)).transpose();
+        let session =
+            session.map_err(|error| broker.failure(&m18_api_versions::API, deadline, error.into()))?;
+        broker.connection.open(session, 0);
+        while !broker.connection.is_up() {
+            broker.exchange(&m18_api_versions::API, deadline, |_, _| Ok(()))?;
+        }
+        Ok(broker)
+    }
+
+    /// Sends a request in the newest version both ends speak and returns the response.
+    pub(super) fn call<R: Request>(&mut self, request: &R, deadline: Deadline) -> Result<R::Response> {
+        let now_ns = self.now_ns();
+        let asked = self.connection.ask((), request, now_ns);
+        asked.map_err(|source| AdminError::Version { address: self.address.to_string(), source })?;
+        loop {
+            let mut response = None;
+            self.exchange(&R::API, deadline, |version, body| {
+                response = Some(R::decode_response(body, version)?);
+                Ok(())
+            })?;
+            if let Some(response) = response {
+                return Ok(response);
+            }
+        }
+    }
+
+    /// Makes an error of an error code; `subject` is empty or ` of …`.
+    pub(super) fn check(
+        &self,
+        api: &Api,
+        subject: &str,
+        code: ErrorCode,
+        message: Option<&str>,
+    ) -> Result<()> {
+        code.check().map_err(|code| AdminError::Broker {
+            address: self.address.to_string(),
+            api: api.name,
+            subject: subject.to_owned(),
+            code,
+            message: message
+                .filter(|text| !text.is_empty())
+                .map(|text| format!(": {text}"))
+                .unwrap_or_default(),
+        })
+    }
+
+    /// Writes all there is to write, reads once, and hands the response to `each`, if it is complete.
+    fn exchange(
+        &mut self,
+        api: &Api,
+        deadline: Deadline,
+        each: impl FnMut(i16, &[u8]) -> wire::Result<()>,
+    ) -> Result<()> {
+        self.move_bytes(deadline, each).map_err(|error| self.failure(api, deadline, error))
+    }
+
+    fn move_bytes(
+        &mut self,
+        deadline: Deadline,
+        mut each: impl FnMut(i16, &[u8]) -> wire::Result<()>,
+    ) -> std::result::Result<(), ConnectionError> {
+        self.write_all(deadline)?;
+        self.stream.set_read_timeout(Some(deadline.wait()?))?;
+        let bytes = retry_interrupted(|| self.stream.read(self.connection.input_space()))?;
+        if bytes == 0 {
+            return Err(ConnectionError::Closed);
+        }
+        self.connection.advance_read(bytes)?;
+        self.connection.receive(self.now_ns(), |request, body| each(request.version, body))
+    }
+
+    fn write_all(&mut self, deadline: Deadline) -> io::Result<()> {
+        loop {
+            let mut slices = [IoSlice::new(&[]); WRITE_SLICES_MAX];
+            let count = self.connection.write_slices(&mut slices);
+            if count == 0 {
+                return Ok(());
+            }
+            self.stream.set_write_timeout(Some(deadline.wait()?))?;
+            let bytes = retry_interrupted(|| self.stream.write_vectored(&slices[..count]))?;
+            if bytes == 0 {
+                return Err(ErrorKind::WriteZero.into());
+            }
+            if self.connection.advance_written(bytes) {
+                self.connection.stamp_written(self.now_ns());
+            }
+        }
+    }
+
+    /// Since the connection was opened.
+    fn now_ns(&self) -> u64 {
+        self.opened.elapsed().as_nanos() as u64
+    }
+
+    fn failure(&self, api: &Api, deadline: Deadline, error: ConnectionError) -> AdminError {
+        let (address, api) = (self.address.to_string(), api.name);
+        match error {
+            ConnectionError::Wire(source) => AdminError::Wire { address, api, source },
+            ConnectionError::Refused(Refusal::Version(source)) => AdminError::Version { address, source },
+            ConnectionError::Handshake { api, error: code }
+            | ConnectionError::Refused(Refusal::Handshake { api, error: code }) => {
+                AdminError::Broker { address, api, subject: String::new(), code, message: String::new() }
+            }
+            ConnectionError::Session(source) | ConnectionError::Refused(Refusal::Session(source)) => {
+                AdminError::Session { address, source }
+            }
+            ConnectionError::Io(error) => match error.kind() {
+                ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => AdminError::Closed { address, api },
+                kind if timed_out(kind) => AdminError::Timeout { address, api, limit: deadline.limit },
+                _ => AdminError::Io { address, source: error },
+            },
+            // The last two are of a client with many connections, which keeps the time and the topics.
+            ConnectionError::Closed
+            | ConnectionError::TimedOut(_)
+            | ConnectionError::Refused(Refusal::Topic { .. }) => AdminError::Closed { address, api },
+        }
+    }
+}
+
+fn retry_interrupted(mut operation: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+    loop {
+        match operation() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            done => return done,
+        }
+    }
+}

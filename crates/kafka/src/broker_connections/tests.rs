@@ -1,0 +1,226 @@
+//! What the connections of a client ask for and conclude, response by response.
+
+use super::*;
+use crate::errors::ErrorCode;
+use crate::messages::{Api, Message, m00_produce, m18_api_versions, write_frame};
+use crate::wire::Writer;
+use std::io::IoSlice;
+
+const NEEDS: &[Api] = &[m03_metadata::API, m00_produce::API];
+/// The version of Metadata that the broker offers: without flexible fields.
+const METADATA_VERSION: i16 = 8;
+
+fn connections(topics: &[&str]) -> BrokerConnections<u32> {
+    BrokerConnections::new(ConnectionsConfig {
+        client_id: "me".to_owned(),
+        topics: topics.iter().map(ToString::to_string).collect(),
+        bootstrap: vec![("first".to_owned(), 9092)],
+        needs: NEEDS,
+        sessions: None,
+        request_timeout_ns: 1_000,
+        retry_backoff_ns: 10,
+        metadata_max_age_ns: 1_000_000,
+        frame_bytes_max: 1 << 20,
+    })
+}
+
+/// What waits to be written, which then counts as written.
+fn written(connections: &mut BrokerConnections<u32>, connection: usize) -> Vec<u8> {
+    let queues = connections.connection_mut(connection);
+    let mut slices = [IoSlice::new(&[]); crate::connection::WRITE_SLICES_MAX];
+    let count = queues.write_slices(&mut slices);
+    let bytes: Vec<u8> = slices[..count].iter().flat_map(|slice| slice.iter().copied()).collect();
+    if queues.advance_written(bytes.len()) {
+        queues.stamp_written(1);
+    }
+    bytes
+}
+
+/// The broker answers the request with this correlation id.
+fn answer(
+    connections: &mut BrokerConnections<u32>,
+    connection: usize,
+    correlation_id: i32,
+    response: &impl Message,
+    version: i16,
+) -> Result<(), ConnectionError> {
+    written(connections, connection);
+    let mut frame = Vec::new();
+    write_frame(&mut frame, |out| {
+        out.put_i32(correlation_id);
+        response.encode(version, out);
+    });
+    let queues = connections.connection_mut(connection);
+    queues.input_space()[..frame.len()].copy_from_slice(&frame);
+    queues.advance_read(frame.len())?;
+    connections.receive(connection, 1, |_, _| Ok(()))
+}
+
+fn versions(produce: (i16, i16)) -> m18_api_versions::Response {
+    let range = |api_key, (min_version, max_version)| m18_api_versions::ApiVersion {
+        api_key,
+        min_version,
+        max_version,
+    };
+    let api_keys = vec![range(3, (0, METADATA_VERSION)), range(0, produce)];
+    m18_api_versions::Response { api_keys, ..Default::default() }
+}
+
+/// Connects what is due, handshake included; returns which connections came up.
+fn come_up(connections: &mut BrokerConnections<u32>) -> Vec<usize> {
+    let mut up = Vec::new();
+    while let Some(connection) = connections.to_connect(0) {
+        connections.on_connected(connection, 0).unwrap();
+        answer(connections, connection, 0, &versions((0, 8)), 3).unwrap();
+        up.push(connection);
+    }
+    up
+}
+
+/// Brokers 1 and 2, and topics with the leaders of their partitions, or an error.
+fn metadata(topics: &[(&str, Result<&[i32], ErrorCode>)]) -> m03_metadata::Response {
+    let broker = |node_id| m03_metadata::MetadataResponseBroker {
+        node_id,
+        host: format!("broker-{node_id}"),
+        port: 9092,
+        ..Default::default()
+    };
+    let partition = |(leader_id, partition_index): (&i32, i32)| m03_metadata::MetadataResponsePartition {
+        partition_index,
+        leader_id: *leader_id,
+        ..Default::default()
+    };
+    let topic = |(name, leaders): &(&str, Result<&[i32], ErrorCode>)| m03_metadata::MetadataResponseTopic {
+        name: Some(name.to_string()),
+        error_code: leaders.err().unwrap_or(ErrorCode::NONE),
+        partitions: leaders.unwrap_or_default().iter().zip(0..).map(partition).collect(),
+        ..Default::default()
+    };
+    m03_metadata::Response {
+        brokers: vec![broker(1), broker(2)],
+        topics: topics.iter().map(topic).collect(),
+        ..Default::default()
+    }
+}
+
+#[test]
+fn the_leaders_of_several_topics_share_connections() {
+    let mut connections = connections(&["a", "b"]);
+    assert_eq!(come_up(&mut connections), [0]);
+    connections.poll(0);
+    let request = written(&mut connections, 0);
+    assert!(request.ends_with(&[0, 1, b'a', 0, 1, b'b', 0, 0, 0]), "{request:?}");
+    let leaders = metadata(&[("b", Ok(&[2])), ("a", Ok(&[1, 2]))]);
+    answer(&mut connections, 0, 1, &leaders, METADATA_VERSION).unwrap();
+    assert_eq!((connections.partition_count(0), connections.partition_count(1)), (2, 1));
+    assert!(!connections.is_ready());
+    assert_eq!(come_up(&mut connections), [1, 2]);
+    assert!(connections.is_ready());
+    let leaders = [(0, 0), (0, 1), (1, 0)].map(|(topic, partition)| connections.leader(topic, partition));
+    assert_eq!(leaders, [Some(1), Some(2), Some(2)]);
+    {
+        let (_, leads) = connections.connection_and_leads(2, 1);
+        assert!(leads(0) && !leads(1));
+    }
+    assert_eq!(connections.take_surplus(), Some(0), "nobody needs the bootstrap connection any more");
+}
+
+#[test]
+fn a_topic_that_lags_behind_does_not_hold_up_the_other_and_is_asked_for_again() {
+    let mut connections = connections(&["a", "b"]);
+    come_up(&mut connections);
+    connections.poll(0);
+    let error = ErrorCode::UNKNOWN_TOPIC_OR_PARTITION;
+    let half = metadata(&[("a", Ok(&[1])), ("b", Err(error))]);
+    answer(&mut connections, 0, 1, &half, METADATA_VERSION).unwrap();
+    come_up(&mut connections);
+    assert!(connections.leader(0, 0).is_some() && !connections.is_ready());
+    let told = ConnectionEvent::MetadataError { topic: "b".to_owned(), error };
+    assert_eq!(connections.take_events(), [(1, told)]);
+    assert_eq!((connections.refusal(), connections.next_deadline()), (None, Some(10)));
+}
+
+#[test]
+fn a_coordinator_has_a_connection_of_its_own() {
+    let mut connections = connections(&["a"]);
+    assert_eq!(connections.wanted(1, Purpose::Coordinator), None, "not known yet");
+    come_up(&mut connections);
+    connections.poll(0);
+    answer(&mut connections, 0, 1, &metadata(&[("a", Ok(&[1]))]), METADATA_VERSION).unwrap();
+    let coordinator = connections.wanted(1, Purpose::Coordinator).unwrap();
+    assert_eq!(connections.wanted(1, Purpose::Coordinator), Some(coordinator), "one, however often");
+    assert_eq!(come_up(&mut connections), [1, coordinator]);
+    assert_eq!(connections.leader(0, 0), Some(1));
+    assert_eq!(connections.key(coordinator), ConnectionKey::Broker(1, Purpose::Coordinator));
+    assert_eq!(connections.address(coordinator), connections.address(1));
+    connections.on_closed(coordinator, 1, ConnectionError::Closed);
+    assert!(connections.is_ready(), "records do not wait for a coordinator");
+}
+
+#[test]
+fn a_broker_without_a_common_version_is_not_tried_again() {
+    let mut connections = connections(&["a"]);
+    let connection = connections.to_connect(0).unwrap();
+    connections.on_connected(connection, 0).unwrap();
+    let error = answer(&mut connections, connection, 0, &versions((20, 21)), 3).unwrap_err();
+    connections.on_closed(connection, 1, error);
+    let refusal = connections.refusal().expect("a refusal").to_string();
+    assert_eq!(refusal, "no common version of Produce: the broker speaks 20 to 21, we speak 3 to 9");
+    assert_eq!((connections.to_connect(u64::MAX / 2), connections.next_deadline()), (None, None));
+    let events = connections.take_events();
+    assert!(matches!(&events[..], [(1, ConnectionEvent::Refused { .. })]), "{events:?}");
+}
+
+#[test]
+fn an_error_in_the_handshake_is_final_only_if_it_says_so() {
+    for (error, is_final) in [
+        (ErrorCode::SASL_AUTHENTICATION_FAILED, true),
+        (ErrorCode::CLUSTER_AUTHORIZATION_FAILED, true),
+        (ErrorCode::UNKNOWN_SERVER_ERROR, false),
+        (ErrorCode::REQUEST_TIMED_OUT, false),
+    ] {
+        let mut connections = connections(&["a"]);
+        let connection = connections.to_connect(0).unwrap();
+        connections.on_connected(connection, 0).unwrap();
+        let response = m18_api_versions::Response { error_code: error, ..Default::default() };
+        let failure = answer(&mut connections, connection, 0, &response, 3).unwrap_err();
+        connections.on_closed(connection, 1, failure);
+        assert_eq!(connections.refusal().is_some(), is_final, "{error}");
+        assert_eq!(connections.to_connect(u64::MAX / 2).is_none(), is_final, "{error}");
+    }
+}
+
+#[test]
+fn a_topic_that_is_not_ours_to_see_is_a_refusal_until_it_is() {
+    let mut connections = connections(&["a"]);
+    come_up(&mut connections);
+    connections.poll(0);
+    let denied = metadata(&[("a", Err(ErrorCode::TOPIC_AUTHORIZATION_FAILED))]);
+    answer(&mut connections, 0, 1, &denied, METADATA_VERSION).unwrap();
+    let told = "the broker answered Metadata of topic \"a\" with an error TOPIC_AUTHORIZATION_FAILED";
+    assert_eq!(connections.refusal().map(ToString::to_string).as_deref(), Some(told));
+    assert_eq!(connections.next_deadline(), Some(1_000_001), "not asked again before its age");
+    connections.poll(1_000_001);
+    answer(&mut connections, 0, 2, &metadata(&[("a", Ok(&[1]))]), METADATA_VERSION).unwrap();
+    assert_eq!(connections.refusal(), None);
+}
+
+#[test]
+fn a_lost_connection_gives_back_what_was_asked_and_asks_for_the_leaders() {
+    let mut connections = connections(&["a"]);
+    come_up(&mut connections);
+    connections.poll(0);
+    answer(&mut connections, 0, 1, &metadata(&[("a", Ok(&[1]))]), METADATA_VERSION).unwrap();
+    come_up(&mut connections);
+    let request = m03_metadata::Request::of_topics(None);
+    connections.connection_mut(1).ask(RequestKind::Client(7), &request, 5).unwrap();
+    assert!(connections.timed_out(1_004).is_none());
+    let (late, error) = connections.timed_out(1_005).expect("a connection that waited too long");
+    connections.on_closed(late, 1_005, error);
+    assert_eq!((late, connections.take_lost()), (1, vec![(1, 7)]));
+    let key = ConnectionKey::Broker(1, Purpose::Leader);
+    let why = "the broker did not answer within 0 ms".to_owned();
+    assert_eq!(connections.take_events(), [(1_005, ConnectionEvent::Disconnected { key, why })]);
+    connections.poll(1_005);
+    assert!(!written(&mut connections, 0).is_empty(), "metadata is asked for over the other one");
+}

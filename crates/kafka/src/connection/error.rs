@@ -1,0 +1,85 @@
+//! Why a connection ends, and which ends are for good.
+
+use super::SessionError;
+use crate::errors::ErrorCode;
+use crate::messages::VersionError;
+use crate::wire::WireError;
+use std::io;
+use thiserror::Error;
+
+/// Why a connection must be closed, or was.
+#[derive(Debug, Error)]
+pub enum ConnectionError {
+    /// The socket failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The broker closed the connection.
+    #[error("the broker closed the connection")]
+    Closed,
+    /// The peer does not speak the protocol.
+    #[error("the reply cannot be read: {0}")]
+    Wire(#[from] WireError),
+    /// The session broke.
+    #[error(transparent)]
+    Session(SessionError),
+    /// The broker answered a request of the handshake with an error that may pass.
+    #[error("the broker answered {api} with an error {error}")]
+    Handshake {
+        /// Name of the request.
+        api: &'static str,
+        /// The error.
+        error: ErrorCode,
+    },
+    /// No answer in time.
+    #[error("the broker did not answer within {0} ms")]
+    TimedOut(u64),
+    /// Connecting again cannot help.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+}
+
+/// What no further attempt can cure. It is told to the user instead of being tried for ever.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Refusal {
+    /// The broker lacks an API we need, or speaks no version of it that we speak.
+    #[error(transparent)]
+    Version(VersionError),
+    /// The two ends of the session do not accept each other.
+    #[error(transparent)]
+    Session(SessionError),
+    /// The broker refused a request of the handshake.
+    #[error("the broker answered {api} with an error {error}")]
+    Handshake {
+        /// Name of the request.
+        api: &'static str,
+        /// The error.
+        error: ErrorCode,
+    },
+    /// The cluster refused to describe a topic.
+    #[error("the broker answered Metadata of topic {topic:?} with an error {error}")]
+    Topic {
+        /// Name of the topic.
+        topic: String,
+        /// The error.
+        error: ErrorCode,
+    },
+}
+
+impl ConnectionError {
+    /// An error in the answer to a request of the handshake.
+    pub(super) fn handshake(api: &'static str, error: ErrorCode) -> Self {
+        if error.is_refusal() {
+            return Refusal::Handshake { api, error }.into();
+        }
+        Self::Handshake { api, error }
+    }
+}
+
+impl From<SessionError> for ConnectionError {
+    fn from(error: SessionError) -> Self {
+        match error {
+            SessionError::Refused(_) => Refusal::Session(error).into(),
+            SessionError::Broken(_) => Self::Session(error),
+        }
+    }
+}

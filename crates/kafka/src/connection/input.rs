@@ -1,0 +1,106 @@
+//! The bytes that were read and not yet taken as frames.
+
+use crate::messages::frame_length;
+use crate::wire::WireError;
+use std::ops::Range;
+
+/// First size of the buffer; it grows to the largest frame received.
+const INPUT_BYTES: usize = 16 << 10;
+
+/// A buffer of frames.
+#[derive(Debug)]
+pub(super) struct Input {
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+    frame_bytes_max: usize,
+}
+
+impl Input {
+    /// Empty; frames above `frame_bytes_max` are refused.
+    pub(super) fn new(frame_bytes_max: usize) -> Self {
+        Self { bytes: Vec::new(), start: 0, end: 0, frame_bytes_max }
+    }
+
+    pub(super) fn frame_bytes_max(&self) -> usize {
+        self.frame_bytes_max
+    }
+
+    /// Where to read into; never empty.
+    pub(super) fn space(&mut self) -> &mut [u8] {
+        if self.start == self.end {
+            (self.start, self.end) = (0, 0);
+        }
+        let pending = self.end - self.start;
+        let need = match self.pending_frame() {
+            Some(length) => (length + 4).max(INPUT_BYTES),
+            None => INPUT_BYTES,
+        };
+        if self.start > 0 && self.bytes.len() - self.start < need {
+            self.bytes.copy_within(self.start..self.end, 0);
+            (self.start, self.end) = (0, pending);
+        }
+        // A frame's claimed length is not trusted with memory at once: the buffer doubles as bytes come in.
+        let grown = need.min((pending * 2).max(INPUT_BYTES));
+        if self.bytes.len() < grown || self.end == self.bytes.len() {
+            self.bytes.resize(grown.max(self.end + INPUT_BYTES), 0);
+        }
+        &mut self.bytes[self.end..]
+    }
+
+    /// Notes that `bytes` were read into the space given.
+    pub(super) fn advance(&mut self, bytes: usize) {
+        self.end += bytes;
+    }
+
+    /// Adds bytes that were read elsewhere.
+    pub(super) fn push(&mut self, mut bytes: &[u8]) {
+        while !bytes.is_empty() {
+            let space = self.space();
+            let (now, later) = bytes.split_at(bytes.len().min(space.len()));
+            space[..now.len()].copy_from_slice(now);
+            self.advance(now.len());
+            bytes = later;
+        }
+    }
+
+    fn pending_frame(&self) -> Option<usize> {
+        let prefix = self.bytes.get(self.start..self.end)?.first_chunk::<4>()?;
+        frame_length(*prefix, self.frame_bytes_max).ok()
+    }
+
+    /// Takes the next complete frame, without its length; where it lies holds until the next call of
+    /// [`Self::space`].
+    ///
+    /// # Errors
+    /// When its length is impossible.
+    pub(super) fn next_frame(&mut self) -> Result<Option<Range<usize>>, WireError> {
+        let pending = &self.bytes[self.start..self.end];
+        let Some(prefix) = pending.first_chunk::<4>() else { return Ok(None) };
+        let length = frame_length(*prefix, self.frame_bytes_max)?;
+        if pending.len() < 4 + length {
+            return Ok(None);
+        }
+        let start = self.start + 4;
+        self.start = start + length;
+        Ok(Some(start..start + length))
+    }
+
+    /// The bytes of a frame that was taken.
+    pub(super) fn frame(&self, at: Range<usize>) -> &[u8] {
+        &self.bytes[at]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_claimed_length_takes_no_memory_before_its_bytes_come() {
+        let mut input = Input::new(100 << 20);
+        input.push(&(90i32 << 20).to_be_bytes());
+        input.space();
+        assert!(input.bytes.len() <= 2 * INPUT_BYTES);
+    }
+}

@@ -1,0 +1,351 @@
+//! One pipelined connection to a broker, without its socket: bytes and time in, bytes and responses out.
+//!
+//! Inside out: a [`session`] makes bytes of frames, or is left out and the frames are the bytes; the
+//! [`Handshake`] says what the broker speaks; then requests are written in order and answered in order
+//! (Kafka's rule), so a queue pairs responses with requests. A response whose correlation id is not the
+//! expected one poisons the connection. The load's clients and the admin client use the same connections;
+//! they differ in who moves the bytes.
+
+mod error;
+mod handshake;
+mod input;
+mod output;
+pub mod session;
+
+pub use error::{ConnectionError, Refusal};
+pub use handshake::Handshake;
+pub use output::{WRITE_BYTES_MAX, WRITE_SLICES_MAX};
+pub use session::{Session, SessionError, SessionFactory};
+
+use crate::messages::{
+    Api, Message as _, Request, VersionError, m18_api_versions, request_header, response_header, write_frame,
+};
+use crate::wire::{self, Reader, WireError};
+use bytes::Bytes;
+use input::Input;
+use output::{advance, gather};
+use session::SessionBytes;
+use std::collections::VecDeque;
+use std::io::IoSlice;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A request on its way or waiting for its response.
+#[derive(Debug)]
+struct InFlightRequest<T> {
+    /// What the caller said of it; `None`: the handshake's own.
+    token: Option<T>,
+    api: Api,
+    version: i16,
+    /// When it was handed over, ns.
+    sent_ns: u64,
+    /// When its last byte was written (t4), ns; `None` while some are left.
+    written_ns: Option<u64>,
+    /// Its size, length prefix included.
+    bytes: usize,
+    correlation_id: i32,
+    /// Bytes of frames that the connection had when this one was added.
+    ends_at: u64,
+    is_answered: bool,
+}
+
+/// A request that is answered, and where the response's frame lies in the input.
+type Response<T> = (InFlightRequest<T>, Range<usize>);
+
+/// The request that a response belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Answered<T> {
+    /// What the caller said of it.
+    pub token: T,
+    /// Its version, which is that of the response.
+    pub version: i16,
+    /// When its last byte was written (t4), ns.
+    pub written_ns: u64,
+    /// Its size, length prefix included.
+    pub bytes: usize,
+    /// Size of the response's frame, without its length; 0 when none comes.
+    pub response_bytes: usize,
+}
+
+/// One connection's session, handshake and queues.
+#[derive(Debug)]
+pub struct Connection<T> {
+    client_id: Arc<str>,
+    needs: &'static [Api],
+    handshake: Handshake,
+    session: Option<SessionBytes>,
+    /// Frames that are not written, or that the session has not taken.
+    outgoing: VecDeque<Bytes>,
+    /// Bytes of frames handed over, and written, since the connection began.
+    queued_total: u64,
+    written_total: u64,
+    in_flight: VecDeque<InFlightRequest<T>>,
+    /// How many of `in_flight`, from the front, are written completely.
+    written_count: usize,
+    next_correlation_id: i32,
+    input: Input,
+}
+
+/// From the first byte to the last.
+impl<T> Connection<T> {
+    /// A connection that is not open. Brokers must speak each API of `needs`; responses above
+    /// `frame_bytes_max` are refused.
+    pub fn new(client_id: Arc<str>, needs: &'static [Api], frame_bytes_max: usize) -> Self {
+        Self {
+            client_id,
+            needs,
+            handshake: Handshake::new(needs),
+            session: None,
+            outgoing: VecDeque::new(),
+            queued_total: 0,
+            written_total: 0,
+            in_flight: VecDeque::new(),
+            written_count: 0,
+            next_correlation_id: 0,
+            input: Input::new(frame_bytes_max),
+        }
+    }
+
+    /// The socket is connected: begins the session, if there is to be one, and the handshake.
+    pub fn open(&mut self, session: Option<Box<dyn Session>>, now_ns: u64) {
+        self.session = session.map(SessionBytes::new);
+        self.continue_handshake(now_ns);
+    }
+
+    fn continue_handshake(&mut self, now_ns: u64) {
+        if let Some(version) = self.handshake.next_version() {
+            let request = m18_api_versions::Request::of_this_client();
+            let body = |out: &mut Vec<u8>| request.encode(version, out);
+            self.ask_in(None, m18_api_versions::API, version, now_ns, body);
+        }
+    }
+
+    /// Whether the handshake is over, so that requests can be sent.
+    pub fn is_up(&self) -> bool {
+        self.handshake.is_over()
+    }
+
+    /// The newest version of an API that both ends speak.
+    ///
+    /// # Errors
+    /// When there is none. For the APIs that the connection was made for there is one, once it is up.
+    pub fn version(&self, api: &Api) -> Result<i16, VersionError> {
+        self.handshake.version(api)
+    }
+
+    /// Ends the connection: what was not answered, in order, goes back to the caller.
+    pub fn close(&mut self) -> impl Iterator<Item = T> + use<T> {
+        let next = Self::new(Arc::clone(&self.client_id), self.needs, self.input.frame_bytes_max());
+        let closed = std::mem::replace(self, next);
+        closed.in_flight.into_iter().filter_map(|request| request.token)
+    }
+}
+
+/// Requests and responses.
+impl<T> Connection<T> {
+    /// Sends a request in the newest version that both ends speak.
+    ///
+    /// # Errors
+    /// When they have none in common.
+    pub fn ask<R: Request>(&mut self, token: T, request: &R, now_ns: u64) -> Result<(), VersionError> {
+        self.ask_by_hand(token, R::API, now_ns, |version, out| request.encode(version, out))
+    }
+
+    /// As [`Self::ask`], for a request that has no type; `body` appends its body.
+    ///
+    /// # Errors
+    /// As [`Self::ask`].
+    pub fn ask_by_hand(
+        &mut self,
+        token: T,
+        api: Api,
+        now_ns: u64,
+        body: impl FnOnce(i16, &mut Vec<u8>),
+    ) -> Result<(), VersionError> {
+        let version = self.version(&api)?;
+        self.ask_in(Some(token), api, version, now_ns, |out| body(version, out));
+        Ok(())
+    }
+
+    fn ask_in(
+        &mut self,
+        token: Option<T>,
+        api: Api,
+        version: i16,
+        now_ns: u64,
+        body: impl FnOnce(&mut Vec<u8>),
+    ) {
+        let mut frame = Vec::new();
+        write_frame(&mut frame, |frame| {
+            let (flexible, correlation_id) = (api.is_flexible(version), self.next_correlation_id);
+            request_header(frame, api.key, version, flexible, correlation_id, &self.client_id);
+            body(frame);
+        });
+        let bytes = frame.len();
+        self.outgoing.push_back(frame.into());
+        self.sent(token, (api, version), true, now_ns, bytes);
+    }
+
+    /// Sends a frame that `encode` appends as segments, returning its size. `is_answered` is false for
+    /// requests the broker does not answer (Produce with acks=0).
+    pub fn send(
+        &mut self,
+        token: T,
+        (api, version): (Api, i16),
+        is_answered: bool,
+        now_ns: u64,
+        encode: impl FnOnce(i32, &mut VecDeque<Bytes>) -> usize,
+    ) {
+        let bytes = encode(self.next_correlation_id, &mut self.outgoing);
+        self.sent(Some(token), (api, version), is_answered, now_ns, bytes);
+    }
+
+    fn sent(
+        &mut self,
+        token: Option<T>,
+        (api, version): (Api, i16),
+        is_answered: bool,
+        now_ns: u64,
+        bytes: usize,
+    ) {
+        self.queued_total += bytes as u64;
+        self.in_flight.push_back(InFlightRequest {
+            token,
+            api,
+            version,
+            sent_ns: now_ns,
+            written_ns: None,
+            bytes,
+            correlation_id: self.next_correlation_id,
+            ends_at: self.queued_total,
+            is_answered,
+        });
+        self.next_correlation_id = self.next_correlation_id.wrapping_add(1) & i32::MAX;
+    }
+
+    /// Requests handed over and not answered (or, where no answer comes, not written).
+    pub fn in_flight(&self) -> usize {
+        self.in_flight.len()
+    }
+
+    /// When the longest waiting request was handed over.
+    pub fn oldest_sent_ns(&self) -> Option<u64> {
+        self.in_flight.front().map(|request| request.sent_ns)
+    }
+
+    /// Takes the front request if it is written and no response will come.
+    pub fn take_unanswered(&mut self) -> Option<Answered<T>> {
+        let front = self.in_flight.front()?;
+        if front.is_answered || self.written_count == 0 {
+            return None;
+        }
+        let InFlightRequest { token, version, written_ns, bytes, .. } = self.in_flight.pop_front()?;
+        self.written_count -= 1;
+        Some(Answered { token: token?, version, written_ns: written_ns?, bytes, response_bytes: 0 })
+    }
+
+    /// Takes in all complete responses that were read at `now_ns`: goes on with the handshake, and hands
+    /// those to the caller's requests to `each`, as bodies.
+    ///
+    /// # Errors
+    /// When the connection must be closed.
+    pub fn receive(
+        &mut self,
+        now_ns: u64,
+        mut each: impl FnMut(Answered<T>, &[u8]) -> Result<(), WireError>,
+    ) -> Result<(), ConnectionError> {
+        while let Some((request, frame)) = self.next_response()? {
+            let mut reader = Reader::new(self.input.frame(frame));
+            let response_bytes = reader.remaining();
+            let InFlightRequest { token, api, version, written_ns, bytes, .. } = request;
+            response_header(&mut reader, api.key, api.is_flexible(version))?;
+            let body = reader.take(reader.remaining())?;
+            let Some(token) = token else {
+                self.handshake.on_response(body)?;
+                self.continue_handshake(now_ns);
+                continue;
+            };
+            let written_ns = written_ns.unwrap_or(now_ns);
+            each(Answered { token, version, written_ns, bytes, response_bytes }, body)?;
+        }
+        Ok(())
+    }
+
+    /// The next complete response's request, and where its frame lies in the input.
+    fn next_response(&mut self) -> wire::Result<Option<Response<T>>> {
+        let Some(frame) = self.input.next_frame()? else { return Ok(None) };
+        let correlation_id = Reader::new(self.input.frame(frame.clone())).i32()?;
+        let is_expected = |request: &mut InFlightRequest<T>| {
+            request.correlation_id == correlation_id && request.is_answered && self.written_count > 0
+        };
+        let Some(request) = self.in_flight.pop_front_if(is_expected) else {
+            return Err(WireError::Invalid("a reply came that nothing was asked for"));
+        };
+        self.written_count -= 1;
+        Ok(Some((request, frame)))
+    }
+}
+
+/// Bytes on their way to and from the socket.
+impl<T> Connection<T> {
+    /// Fills `slices` with what to write next, at most [`WRITE_BYTES_MAX`] bytes, and says how many are set.
+    pub fn write_slices<'a>(&'a mut self, slices: &mut [IoSlice<'a>; WRITE_SLICES_MAX]) -> usize {
+        let Some(session) = &mut self.session else {
+            return gather(&self.outgoing, WRITE_BYTES_MAX, slices).0;
+        };
+        let in_flight = &self.in_flight;
+        let all = self.queued_total;
+        session.fill(&mut self.outgoing, |byte| {
+            in_flight.iter().map(|request| request.ends_at).find(|end| *end > byte).unwrap_or(all)
+        });
+        slices[0] = IoSlice::new(session.outgoing());
+        usize::from(!slices[0].is_empty())
+    }
+
+    /// Notes that `bytes` were written. True when that completed a request, whose instant is then to be given
+    /// with [`Self::stamp_written`].
+    pub fn advance_written(&mut self, bytes: usize) -> bool {
+        match &mut self.session {
+            Some(session) => self.written_total = session.advance_written(bytes),
+            None => {
+                self.written_total += bytes as u64;
+                advance(&mut self.outgoing, bytes);
+            }
+        }
+        self.in_flight.get(self.written_count).is_some_and(|request| request.ends_at <= self.written_total)
+    }
+
+    /// Sets the written instant of all requests that are complete and not stamped.
+    pub fn stamp_written(&mut self, now_ns: u64) {
+        while let Some(request) = self.in_flight.get_mut(self.written_count) {
+            if request.ends_at > self.written_total {
+                break;
+            }
+            request.written_ns = Some(now_ns);
+            self.written_count += 1;
+        }
+    }
+
+    /// Where to read into; never empty.
+    pub fn input_space(&mut self) -> &mut [u8] {
+        match &mut self.session {
+            Some(session) => session.input_space(),
+            None => self.input.space(),
+        }
+    }
+
+    /// Notes that `bytes` were read into the space given.
+    ///
+    /// # Errors
+    /// When the session cannot go on; the connection must then be closed.
+    pub fn advance_read(&mut self, bytes: usize) -> Result<(), SessionError> {
+        match &mut self.session {
+            Some(session) => self.input.push(session.receive(bytes)?),
+            None => self.input.advance(bytes),
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

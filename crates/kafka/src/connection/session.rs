@@ -1,0 +1,163 @@
+//! The session layer: what stands between the frames of a connection and the bytes of its socket.
+//!
+//! A plain connection has no session: its frames are the bytes. A session (TLS) has bytes of its own. It
+//! speaks before the first frame, may have something to send when no frame waits, and makes other bytes of
+//! a frame than went in. What a session and its [`Connection`](super::Connection) owe each other:
+//!
+//! - The connection gives every byte that was read to [`Session::receive`], in order, however they were cut.
+//!   What they carried comes out as plaintext, and frames are looked for only there.
+//! - While [`Session::is_handshaking`], frames wait in the connection. The timeout of the first request runs
+//!   from the moment the socket was connected, so it bounds the session's handshake as well.
+//! - Whenever bytes can be written the connection asks [`Session::wants_write`] first, so an answer of the
+//!   handshake, a new key or an alert leaves although no frame is pending. Whoever has read from a socket must
+//!   therefore offer to write to it as well before it sleeps.
+//! - [`Session::send`] gets bytes of one request at a time, never of two. A request is written, and its t4
+//!   is, when the last byte of the ciphertext of its last byte was written: not when the session took it.
+//! - Nothing is sent twice: a session ends with its socket, and the next connection opens another.
+//!
+//! The methods are those of rustls' buffered API: `read_tls`, `process_new_packets` and `reader` are
+//! `receive`, `writer` is `send`, `write_tls` is `write_to`. SASL is no session but part of the
+//! [`Handshake`](super::Handshake): its messages are requests, and frames follow them as before.
+
+use super::output::{WRITE_BYTES_MAX, WRITE_SLICES_MAX, advance, gather};
+use bytes::Bytes;
+use std::collections::VecDeque;
+use std::fmt;
+use std::io::IoSlice;
+use thiserror::Error;
+
+/// Bytes of ciphertext asked of a socket at once: a TLS record and a little more.
+const RECEIVE_BYTES: usize = 32 << 10;
+
+/// One end of a session over one socket.
+pub trait Session: fmt::Debug + Send {
+    /// Takes bytes of the peer and appends what they carried to `plaintext`.
+    ///
+    /// # Errors
+    /// When the session cannot go on; what it still [`wants to write`](Self::wants_write) is not sent then.
+    fn receive(&mut self, ciphertext: &[u8], plaintext: &mut Vec<u8>) -> Result<(), SessionError>;
+    /// Whether the two ends have not agreed yet, so that nothing can be sent.
+    fn is_handshaking(&self) -> bool;
+    /// Takes plaintext to send; only called when the handshake is over.
+    fn send(&mut self, plaintext: &[IoSlice<'_>]);
+    /// Whether there is ciphertext for [`Self::write_to`].
+    fn wants_write(&self) -> bool;
+    /// Appends all ciphertext that waits.
+    fn write_to(&mut self, ciphertext: &mut Vec<u8>);
+}
+
+/// Opens the sessions of a client, one per socket.
+pub trait SessionFactory: fmt::Debug + Send + Sync {
+    /// The client's end of a session with a host, before its first byte.
+    ///
+    /// # Errors
+    /// When there can be no session with that host.
+    fn open(&self, host: &str) -> Result<Box<dyn Session>, SessionError>;
+}
+
+/// Why a session cannot go on.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum SessionError {
+    /// The bytes are not what the session expects; another attempt may do better.
+    #[error("the session broke: {0}")]
+    Broken(String),
+    /// One end does not accept the other, a certificate for instance: another attempt ends in the same way.
+    #[error("no session is possible: {0}")]
+    Refused(String),
+}
+
+/// A session and its bytes on the way in and out.
+#[derive(Debug)]
+pub(super) struct SessionBytes {
+    session: Box<dyn Session>,
+    /// Where the socket is read into.
+    received: Vec<u8>,
+    plaintext: Vec<u8>,
+    /// Ciphertext to be written, from `start` on.
+    outgoing: Vec<u8>,
+    start: usize,
+    /// Since the session began: plaintext it took, ciphertext it made, and how much of that was written.
+    taken_total: u64,
+    made_total: u64,
+    written_total: u64,
+    /// Total of plaintext whose ciphertext is written.
+    plaintext_written: u64,
+    /// Totals of plaintext and of the ciphertext that carries it, for what is not written yet.
+    ends: VecDeque<(u64, u64)>,
+}
+
+impl SessionBytes {
+    pub(super) fn new(session: Box<dyn Session>) -> Self {
+        Self {
+            session,
+            received: Vec::new(),
+            plaintext: Vec::new(),
+            outgoing: Vec::new(),
+            start: 0,
+            taken_total: 0,
+            made_total: 0,
+            written_total: 0,
+            plaintext_written: 0,
+            ends: VecDeque::new(),
+        }
+    }
+
+    /// Makes ciphertext of what the session wants to say and of as many `frames` as one write takes.
+    /// `request_end` is the total of plaintext at which the request ends that a byte belongs to.
+    pub(super) fn fill(&mut self, frames: &mut VecDeque<Bytes>, request_end: impl Fn(u64) -> u64) {
+        self.outgoing.drain(..self.start);
+        self.start = 0;
+        self.collect();
+        while !self.session.is_handshaking() && self.outgoing.len() < WRITE_BYTES_MAX && !frames.is_empty() {
+            let left = request_end(self.taken_total) - self.taken_total;
+            let mut slices = [IoSlice::new(&[]); WRITE_SLICES_MAX];
+            let (count, bytes) = gather(frames, (left as usize).min(WRITE_BYTES_MAX), &mut slices);
+            self.session.send(&slices[..count]);
+            self.taken_total += bytes as u64;
+            advance(frames, bytes);
+            self.collect();
+            self.ends.push_back((self.taken_total, self.made_total));
+        }
+    }
+
+    fn collect(&mut self) {
+        if self.session.wants_write() {
+            let before = self.outgoing.len();
+            self.session.write_to(&mut self.outgoing);
+            self.made_total += (self.outgoing.len() - before) as u64;
+        }
+    }
+
+    /// What to write next.
+    pub(super) fn outgoing(&self) -> &[u8] {
+        let pending = &self.outgoing[self.start..];
+        &pending[..pending.len().min(WRITE_BYTES_MAX)]
+    }
+
+    /// Notes that `bytes` of ciphertext were written. Returns the total of plaintext that left with it.
+    pub(super) fn advance_written(&mut self, bytes: usize) -> u64 {
+        self.start += bytes;
+        self.written_total += bytes as u64;
+        while let Some(&(plaintext, ciphertext)) = self.ends.front() {
+            if ciphertext > self.written_total {
+                break;
+            }
+            self.plaintext_written = plaintext;
+            self.ends.pop_front();
+        }
+        self.plaintext_written
+    }
+
+    /// Where to read the socket into; never empty.
+    pub(super) fn input_space(&mut self) -> &mut [u8] {
+        self.received.resize(RECEIVE_BYTES, 0);
+        &mut self.received
+    }
+
+    /// Takes `bytes` that were read, and returns the plaintext of them.
+    pub(super) fn receive(&mut self, bytes: usize) -> Result<&[u8], SessionError> {
+        self.plaintext.clear();
+        self.session.receive(&self.received[..bytes], &mut self.plaintext)?;
+        Ok(&self.plaintext)
+    }
+}

@@ -1,0 +1,171 @@
+//! A producing client: a [`Producer`] and the connections to the leaders of its topic.
+
+use super::{Bodies, FollowUp, Producer, ProducerConfig, RecordShape, Token};
+use crate::broker_connections::{BrokerConnections, ConnectionsConfig};
+use crate::client::Client;
+use crate::connection::ConnectionError;
+use crate::messages::{Api, m00_produce, m03_metadata};
+
+/// Least time between two looks for batches past `delivery.timeout.ms`, ns.
+const EXPIRE_NS: u64 = 100_000_000;
+
+/// The topic's place among those of the connections: a producer has one.
+const TOPIC: usize = 0;
+
+/// A request that is over: answered, or with acks=0 written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FinishedRequest {
+    /// When, ns.
+    pub at_ns: u64,
+    /// Record batches it had.
+    pub batches: u32,
+    /// Its size, length prefix included.
+    pub bytes: usize,
+}
+
+/// A producing client. Before [`Self::prepare`] it only connects.
+#[derive(Debug)]
+pub struct ProducerClient<M> {
+    connections: BrokerConnections<Token>,
+    producer: Option<Producer<M>>,
+    finished: Vec<FinishedRequest>,
+    /// Last look for batches past `delivery.timeout.ms`, ns.
+    expired_ns: u64,
+}
+
+impl<M: Default> ProducerClient<M> {
+    /// What brokers must speak.
+    pub const NEEDS: &'static [Api] = &[m03_metadata::API, m00_produce::API];
+
+    /// A client that is not connected.
+    pub fn new(config: ConnectionsConfig) -> Self {
+        let connections = BrokerConnections::new(config);
+        Self { connections, producer: None, finished: Vec::new(), expired_ns: 0 }
+    }
+
+    /// Makes it ready to take records, for as many partitions as are known by now.
+    pub fn prepare(&mut self, config: ProducerConfig, shape: RecordShape) {
+        self.producer = Some(Producer::new(config, shape, self.partition_count()));
+    }
+
+    /// Partitions of its topic, 0 until metadata came.
+    pub fn partition_count(&self) -> usize {
+        self.connections.partition_count(TOPIC)
+    }
+
+    /// Its records; `None` before [`Self::prepare`].
+    pub fn producer(&self) -> Option<&Producer<M>> {
+        self.producer.as_ref()
+    }
+
+    /// Its records, to add to them and to take outcomes; `None` before [`Self::prepare`].
+    pub fn producer_mut(&mut self) -> Option<&mut Producer<M>> {
+        self.producer.as_mut()
+    }
+
+    /// Ends it.
+    pub fn into_producer(self) -> Option<Producer<M>> {
+        self.producer
+    }
+
+    /// Takes the requests that were finished since the last call.
+    pub fn take_finished(&mut self) -> impl Iterator<Item = FinishedRequest> {
+        self.finished.drain(..)
+    }
+
+    /// What was asked over connections that are gone is to be sent again.
+    pub fn retry_lost(&mut self, now_ns: u64) {
+        for (_, token) in self.connections.take_lost() {
+            if let Some(producer) = &mut self.producer {
+                producer.on_lost(token, now_ns);
+            }
+        }
+    }
+
+    /// Fails batches past `delivery.timeout.ms`, when it is time to look. Returns whether there were any.
+    pub fn expire(&mut self, now_ns: u64) -> bool {
+        let Some(producer) = self.producer.as_mut().filter(|_| now_ns >= self.expired_ns + EXPIRE_NS) else {
+            return false;
+        };
+        self.expired_ns = now_ns;
+        producer.expire(now_ns)
+    }
+
+    /// When [`Self::expire`] looks again, ns.
+    pub fn next_look_ns(&self) -> u64 {
+        self.expired_ns + EXPIRE_NS
+    }
+
+    /// Sends one request over a connection, if it is up, may take one, and a batch is ready. Returns how many
+    /// records were sent.
+    pub fn send_ready(
+        &mut self,
+        connection: usize,
+        now_ns: u64,
+        is_flushing: bool,
+        bodies: &mut impl Bodies<M>,
+    ) -> u64 {
+        let Some(producer) = &mut self.producer else { return 0 };
+        let (queues, leads) = self.connections.connection_and_leads(connection, TOPIC);
+        match queues.version(&m00_produce::API) {
+            Ok(version) => producer.send_ready(queues, version, now_ns, is_flushing, leads, bodies),
+            Err(_) => 0, // not up
+        }
+    }
+
+    /// After bytes of a connection were written: with acks=0 a request is over then. Returns whether any was.
+    pub fn finish_unanswered(&mut self, connection: usize) -> bool {
+        let Some(producer) = &mut self.producer else { return false };
+        let before = self.finished.len();
+        while let Some(written) = self.connections.take_unanswered(connection) {
+            let batches = producer.on_written(written.token, written.written_ns).batches;
+            self.finished.push(FinishedRequest { at_ns: written.written_ns, batches, bytes: written.bytes });
+        }
+        self.finished.len() > before
+    }
+
+    /// When it has something to do by time alone: connecting, sending, giving up. Nothing is sent before
+    /// `opens_ns`.
+    pub fn next_deadline(&self, is_flushing: bool, opens_ns: u64) -> Option<u64> {
+        let producer = self.producer.as_ref().and_then(|producer| {
+            let in_flight_max = producer.config().in_flight_max as usize;
+            let cannot = |partition| match self.connections.leader(TOPIC, partition) {
+                Some(connection) => self.connections.in_flight(connection) >= in_flight_max,
+                None => true,
+            };
+            let ready = producer.next_ready(is_flushing, cannot).map(|at| at.max(opens_ns));
+            let expiry = producer.next_expiry().map(|at| at.max(self.next_look_ns()));
+            ready.into_iter().chain(expiry).min()
+        });
+        self.connections.next_deadline().into_iter().chain(producer).min()
+    }
+}
+
+impl<M: Default> Client for ProducerClient<M> {
+    type Token = Token;
+
+    fn connections(&self) -> &BrokerConnections<Token> {
+        &self.connections
+    }
+
+    fn connections_mut(&mut self) -> &mut BrokerConnections<Token> {
+        &mut self.connections
+    }
+
+    fn receive(&mut self, connection: usize, now_ns: u64) -> Result<(), ConnectionError> {
+        let Self { connections, producer, finished, .. } = self;
+        let mut is_metadata_old = false;
+        let result = connections.receive(connection, now_ns, |request, body| {
+            let Some(producer) = producer else { return Ok(()) };
+            let FollowUp { refresh_metadata, batches } =
+                producer.on_reply(request.token, request.version, body, request.written_ns, now_ns)?;
+            finished.push(FinishedRequest { at_ns: now_ns, batches, bytes: request.bytes });
+            is_metadata_old |= refresh_metadata;
+            Ok(())
+        });
+        if is_metadata_old {
+            connections.want_metadata();
+        }
+        result
+    }
+}

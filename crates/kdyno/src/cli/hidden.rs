@@ -1,0 +1,97 @@
+//! Arguments of the commands that nobody types: benchmarks and kdyno itself do.
+
+use clap::Args;
+
+/// What `make bench` and `make accuracy` ask of a worker.
+#[derive(Debug, Args)]
+pub(crate) struct BenchLoadArgs {
+    /// Broker to ask first, HOST:PORT
+    #[arg(long)]
+    pub(crate) bootstrap: String,
+    /// Topic, which must exist
+    #[arg(long)]
+    pub(crate) topic: String,
+    /// Records per second, `max` (closed loop, buffer full) or `in-flight` (closed loop, requests in flight alone)
+    #[arg(long, default_value = "max")]
+    pub(crate) rate: String,
+    /// Law of the intended instants
+    #[arg(long, default_value = "constant", value_parser = ["constant", "poisson"])]
+    pub(crate) arrivals: String,
+    /// Bytes of a value
+    #[arg(long, default_value_t = 128)]
+    pub(crate) value: u32,
+    /// How values are made
+    #[arg(long, default_value = "unique", value_parser = ["unique", "pooled"])]
+    pub(crate) payload: String,
+    /// `batch.size`, bytes
+    #[arg(long, default_value_t = 16_384)]
+    pub(crate) batch: u32,
+    /// `linger.ms`
+    #[arg(long, default_value_t = 5)]
+    pub(crate) linger_ms: u64,
+    /// `acks`: 0, 1 or -1
+    #[arg(long, default_value_t = 1, allow_negative_numbers = true)]
+    pub(crate) acks: i16,
+    /// Clients
+    #[arg(long, default_value_t = 1)]
+    pub(crate) clients: u32,
+    /// Length of the measured window
+    #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3_600))]
+    pub(crate) seconds: u64,
+    /// Length of the warm-up
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=3_600))]
+    pub(crate) warmup_seconds: u64,
+    /// Most records of the measured window
+    #[arg(long)]
+    pub(crate) records: Option<u64>,
+    /// Distance of the releases of due records
+    #[arg(long, default_value_t = 200)]
+    pub(crate) tick_us: u64,
+    /// Seed of Poisson arrivals and of payloads
+    #[arg(long, default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// `max.in.flight.requests.per.connection`
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) in_flight: u32,
+    /// `request.timeout.ms`
+    #[arg(long, default_value_t = 30_000, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
+    pub(crate) request_timeout_ms: u64,
+    /// `delivery.timeout.ms`
+    #[arg(long, default_value_t = 120_000, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
+    pub(crate) delivery_timeout_ms: u64,
+}
+
+/// What the fake cluster is.
+#[derive(Debug, Args)]
+pub(crate) struct FakeBrokerArgs {
+    /// Its only topic
+    #[arg(long, default_value = "bench")]
+    pub(crate) topic: String,
+    /// Partitions of the topic
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) partitions: u32,
+    /// Brokers, each on a free port of 127.0.0.1
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub(crate) brokers: u32,
+    /// From a produce request's arrival to its answer, microseconds
+    #[arg(long, default_value_t = 0)]
+    pub(crate) delay_us: u64,
+    /// Of the produce requests drop 1 %, fail 1 % for good, never answer 0.1 % that were stored, answer 0.1 %
+    /// that were stored with an error, and close the connection of 0.4 %
+    #[arg(long)]
+    pub(crate) faulty: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GuardExecArgs {
+    /// What to become, as the guard writes it
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) spec: String,
+}
+
+/// Arguments that are not clap's business.
+#[derive(Debug, Args)]
+pub(crate) struct InnerArgs {
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+    pub(crate) rest: Vec<String>,
+}

@@ -1,0 +1,38 @@
+//! `kdyno up` and `kdyno down`: the system of a scenario, running without load.
+
+use crate::cli::ScenarioSystemArgs;
+use crate::commands::{cluster, run};
+use crate::environment::Environment;
+use crate::failure::{Exit, Failure, Outcome};
+use crate::out;
+use kdyno_model::plan::{SystemPlan, TopicPlan};
+use kdyno_testbed::cluster::PARTITION_REPLICAS_DEFAULT;
+use kdyno_testbed::registry;
+
+/// Starts the system of the scenario's first case alone, under the scenario's id.
+pub(crate) fn up(args: &ScenarioSystemArgs) -> Outcome {
+    let plan = run::plan_scenario(&args.scenario, None, None)?.plan;
+    match plan.cases.first().map(|case| (case, &case.system)) {
+        Some((case, SystemPlan::Local(system))) => {
+            if plan.cases.iter().any(|other| other.system != case.system) {
+                out::note(&format!(
+                    "the {} cases have different systems; only that of the first is started: {}",
+                    plan.cases.len(),
+                    case.label
+                ));
+            }
+            let replicas = |topic: &TopicPlan| u64::from(topic.partitions) * u64::from(topic.replicas);
+            let replicas = case.topics.values().map(replicas).sum::<u64>().max(PARTITION_REPLICAS_DEFAULT);
+            cluster::stand(&plan.scenario, system, replicas, &Environment::read()?)
+        }
+        _ => Err(Failure::usage(format!("the scenario {} has no system that can be started", plan.scenario))),
+    }
+}
+
+/// Ends it.
+pub(crate) fn down(args: &ScenarioSystemArgs) -> Outcome {
+    let name = run::plan_scenario(&args.scenario, None, None)?.plan.scenario;
+    registry::down(&Environment::read()?.testbed, &name)?;
+    out::note(&format!("{name} is down, its data removed"));
+    Ok(Exit::Done)
+}

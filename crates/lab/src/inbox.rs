@@ -1,0 +1,79 @@
+//! The one place where a trial hears of anything: workers, probes, the store's answers, a wish to stop.
+//!
+//! Every source has a thread that waits for it and sends here; the trial's own thread takes one thing after
+//! the other and never polls.
+
+use crate::limit::TimeCap;
+use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::sample::ProbeReading;
+use kdyno_model::worker::FromWorker;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
+
+/// What may wait here. A worker sends a few messages per stream and second, so this many mean that the lab
+/// stands still; then the workers' sockets fill up, not our memory.
+const MESSAGES_MAX: usize = 4096;
+
+/// Something that a trial hears.
+#[derive(Debug)]
+pub enum Heard {
+    /// From or of a worker, by its number.
+    Worker(u16, WorkerNews),
+    /// One round of probes, read at this instant of CLOCK_MONOTONIC, ns.
+    Probes(u64, Vec<ProbeReading>),
+    /// What the last seconds showed, for the progress line.
+    Recent(Box<TrialEvidence>),
+    /// The trial has to end before its plan does.
+    Stop(Stop),
+}
+
+/// What is heard of a worker.
+#[derive(Debug)]
+pub enum WorkerNews {
+    /// It sent a message.
+    Message(FromWorker),
+    /// Its end of the socket is closed: it has ended.
+    Closed,
+    /// What arrived is no message of ours; nothing further is read.
+    Broken(String),
+}
+
+/// Why a trial is ended before its plan does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop {
+    /// Somebody asked for it.
+    Asked,
+    /// There is nobody left to send to, and nobody will come back.
+    NoBrokerLeft,
+    /// The target allows no more time.
+    TimeCap(TimeCap),
+    /// The thread that looks for all of this, and reads the probes, has failed.
+    ObserverGone,
+}
+
+/// The receiving end.
+#[derive(Debug)]
+pub struct Inbox {
+    sender: SyncSender<Heard>,
+    heard: Receiver<Heard>,
+}
+
+impl Default for Inbox {
+    fn default() -> Self {
+        let (sender, heard) = sync_channel(MESSAGES_MAX);
+        Self { sender, heard }
+    }
+}
+
+impl Inbox {
+    /// For a source.
+    pub fn sender(&self) -> SyncSender<Heard> {
+        self.sender.clone()
+    }
+
+    /// The next thing, waiting no longer than `wait`; `None` when there was nothing in that time.
+    pub fn hear(&self, wait: Duration) -> Option<Heard> {
+        // Never disconnected: a sender lives as long as the inbox.
+        self.heard.recv_timeout(wait).ok()
+    }
+}

@@ -1,0 +1,269 @@
+//! From the references of a plan to the values of its secrets: resolved once for a run, gone at its end.
+
+use crate::error::LabError;
+use crate::worker::exited_within;
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use kdyno_model::plan::{CasePlan, Plan};
+use kdyno_model::secret::{SECRET_BYTES_MAX, Secret, SecretRef};
+use rustix::fs::OFlags;
+use rustix::process::{Pid, Signal, kill_process_group};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+/// How long a command may take to tell a secret: some ask a server for it.
+const COMMAND_DEADLINE: Duration = Duration::from_secs(30);
+
+/// Random bytes of a secret that is made for the run.
+const MADE_BYTES: usize = 32;
+
+/// Gives the value of an environment variable.
+type Variables<'a> = &'a dyn Fn(&str) -> Option<OsString>;
+
+/// Why there is no value: one lowercase clause about the reference, and what can be done.
+#[derive(Debug)]
+struct NoValue {
+    why: String,
+    hint: Option<String>,
+}
+
+impl From<String> for NoValue {
+    fn from(why: String) -> Self {
+        Self { why, hint: None }
+    }
+}
+
+/// The values of a run's secrets. By name and reference: cases may give one name to different ones.
+pub(crate) struct Secrets(BTreeMap<(String, SecretRef), Secret>);
+
+impl Secrets {
+    /// Resolves each reference of the plan.
+    ///
+    /// # Errors
+    /// One gives no value. The error names it, and nothing of what was read.
+    pub(crate) fn resolve(plan: &Plan, variables: Variables<'_>) -> Result<Self, LabError> {
+        let mut values = BTreeMap::new();
+        for (name, reference) in plan.cases.iter().flat_map(|case| &case.secrets) {
+            if let Entry::Vacant(entry) = values.entry((name.clone(), reference.clone())) {
+                let value = value_of(reference, variables).map_err(|NoValue { why, hint }| {
+                    LabError::Secret { name: name.clone(), reference: reference.clone(), why, hint }
+                })?;
+                entry.insert(value);
+            }
+        }
+        Ok(Self(values))
+    }
+
+    /// Those of a case, by name.
+    pub(crate) fn of(&self, case: &CasePlan) -> BTreeMap<&str, &Secret> {
+        let mine = |((name, reference), _): &(&(String, SecretRef), &Secret)| {
+            case.secrets.get(name).is_some_and(|wanted| wanted == reference)
+        };
+        self.0.iter().filter(mine).map(|((name, _), secret)| (name.as_str(), secret)).collect()
+    }
+
+    /// Environment variables that hold one: a process that is started from here must not inherit them.
+    pub(crate) fn variables(&self) -> Vec<String> {
+        let variable = |(_, reference): &(String, SecretRef)| match reference {
+            SecretRef::Env(name) => Some(name.clone()),
+            SecretRef::File(_) | SecretRef::Exec(_) | SecretRef::Made => None,
+        };
+        self.0.keys().filter_map(variable).collect()
+    }
+}
+
+fn value_of(reference: &SecretRef, variables: Variables<'_>) -> Result<Secret, NoValue> {
+    match reference {
+        SecretRef::Env(name) => {
+            let value = variables(name).ok_or_else(|| "is not set".to_owned())?;
+            checked(Secret::new(value.into_vec()))
+        }
+        SecretRef::File(path) => file(path),
+        SecretRef::Exec(command) => output(command, COMMAND_DEADLINE),
+        SecretRef::Made => made(),
+    }
+}
+
+fn checked(secret: Secret) -> Result<Secret, NoValue> {
+    match secret.expose().len() {
+        0 => Err("is empty".to_owned().into()),
+        1..=SECRET_BYTES_MAX => Ok(secret),
+        _ => Err(format!("has more than the {SECRET_BYTES_MAX} bytes of a secret").into()),
+    }
+}
+
+/// Reads no more than tells that it is too much, and leaves out a newline at the end.
+fn read_value(stream: impl Read) -> Result<Secret, NoValue> {
+    /// The longest newline, and a byte that is too many.
+    const MORE_BYTES: usize = 3;
+    // With all its room from the start: bytes that are moved would stay behind.
+    let mut bytes = Vec::with_capacity(SECRET_BYTES_MAX + MORE_BYTES);
+    stream
+        .take((SECRET_BYTES_MAX + MORE_BYTES) as u64)
+        .read_to_end(&mut bytes)
+        .map_err(|e| format!("could not be read: {e}"))?;
+    let newline = [&b"\r\n"[..], b"\n"].into_iter().find(|newline| bytes.ends_with(newline));
+    bytes.truncate(bytes.len() - newline.map_or(0, <[u8]>::len));
+    checked(Secret::new(bytes))
+}
+
+/// A file that its owner alone may read.
+fn file(path: &Path) -> Result<Secret, NoValue> {
+    const OTHERS: u32 = 0o077;
+    let failed = |e: std::io::Error| format!("could not be read: {e}");
+    // A pipe that nobody writes to is opened at once, and then refused.
+    let flags = OFlags::NONBLOCK.bits().cast_signed();
+    let file = File::options().read(true).custom_flags(flags).open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    if !metadata.is_file() {
+        return Err("is no regular file".to_owned().into());
+    }
+    let mode = metadata.permissions().mode() & 0o777;
+    if mode & OTHERS != 0 {
+        let why = format!("is open to other users (mode {mode:o})");
+        return Err(NoValue { why, hint: Some(format!("chmod 600 {}", path.display())) });
+    }
+    read_value(file)
+}
+
+/// What a command writes to its standard output. What it writes elsewhere is told to nobody: it may be the secret.
+fn output(command: &[String], deadline: Duration) -> Result<Secret, NoValue> {
+    let (program, arguments) = command.split_first().ok_or_else(|| "names no program".to_owned())?;
+    let end = Instant::now() + deadline;
+    let mut child = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .map_err(|e| format!("could not be started: {e}"))?;
+    let (tell, heard) = channel();
+    let stdout = child.stdout.take();
+    std::thread::spawn(move || tell.send(stdout.map_or(Err("has no output".to_owned().into()), read_value)));
+    let value = heard.recv_timeout(deadline);
+    // Too much was not read to its end: the command cannot write it all.
+    let has_value = matches!(value, Ok(Ok(_)));
+    let ended = exited_within(
+        child.id(),
+        if has_value { end.saturating_duration_since(Instant::now()) } else { Duration::ZERO },
+    );
+    // Whatever else it started. Fails only when there is nothing left to end.
+    let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
+    let status = child.wait().map_err(|e| format!("could not be waited for: {e}"))?;
+    match value {
+        Err(_) => Err(format!("did not end within {} s", deadline.as_secs()).into()),
+        Ok(Ok(_)) if !ended => Err(format!("did not end within {} s", deadline.as_secs()).into()),
+        Ok(Ok(_)) if !status.success() => Err(format!("ended with {status}").into()),
+        Ok(value) => value,
+    }
+}
+
+/// Random text that needs no quotes anywhere.
+fn made() -> Result<Secret, NoValue> {
+    let mut random = vec![0; MADE_BYTES];
+    let read = File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut random));
+    let random = Secret::new(random);
+    read.map_err(|e| format!("could not be made from /dev/urandom: {e}"))?;
+    Ok(Secret::new(URL_SAFE_NO_PAD.encode(random.expose()).into_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VALUE: &str = "hunter2";
+
+    fn told(result: Result<Secret, NoValue>) -> String {
+        let why = result.err().expect("no value").why;
+        assert!(!why.contains(VALUE), "the value is told: {why}");
+        why
+    }
+
+    fn text(result: Result<Secret, NoValue>) -> String {
+        let value = result.map_err(|none| none.why).expect("a value");
+        String::from_utf8(value.expose().to_vec()).expect("text")
+    }
+
+    fn sh(script: &str) -> Result<Secret, NoValue> {
+        output(&["sh", "-c", script].map(str::to_owned), COMMAND_DEADLINE)
+    }
+
+    #[test]
+    fn a_variable_is_looked_up_where_the_program_says() {
+        let variables = |name: &str| match name {
+            "PW" => Some(OsString::from(VALUE)),
+            "EMPTY" => Some(OsString::new()),
+            _ => None,
+        };
+        let value = |name: &str| value_of(&SecretRef::Env(name.to_owned()), &variables);
+        assert_eq!(text(value("PW")), VALUE);
+        assert_eq!(
+            (told(value("EMPTY")), told(value("PWD"))),
+            ("is empty".to_owned(), "is not set".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_file_must_be_its_owners_alone() {
+        let dir = tempfile::tempdir().expect("temp dir");
+        let path = dir.path().join("pw");
+        let written = |content: &[u8], mode| {
+            std::fs::write(&path, content).expect("written");
+            std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).expect("a mode");
+            file(&path)
+        };
+        assert_eq!(text(written(b"hunter2\n", 0o600)), VALUE);
+        assert_eq!(text(written(b" a\n\r\n", 0o400)), " a\n", "one newline at its end");
+        assert_eq!(
+            written(&[b'a'; SECRET_BYTES_MAX], 0o600).map(|s| s.expose().len()).ok(),
+            Some(SECRET_BYTES_MAX)
+        );
+        assert!(told(written(&[b'a'; SECRET_BYTES_MAX + 1], 0o600)).contains("65536 bytes"));
+        assert!(told(written(b"\n", 0o600)).contains("is empty"));
+        let open = written(VALUE.as_bytes(), 0o640).err().expect("open to a group");
+        assert_eq!(open.why, "is open to other users (mode 640)");
+        assert!(open.hint.is_some_and(|hint| hint.starts_with("chmod 600 ")));
+        assert_eq!(told(file(dir.path())), "is no regular file");
+        assert!(told(file(&dir.path().join("none"))).starts_with("could not be read"));
+    }
+
+    #[test]
+    fn a_commands_output_is_bounded_in_size_and_time_and_its_errors_are_not_repeated() {
+        assert_eq!(text(sh("echo hunter2")), VALUE);
+        assert_eq!(
+            text(output(&["echo", "$HOME;"].map(str::to_owned), COMMAND_DEADLINE)),
+            "$HOME;",
+            "no shell"
+        );
+        assert_eq!(told(sh("echo hunter2; echo hunter2 >&2; exit 3")), "ended with exit status: 3");
+        assert!(told(sh("exec yes hunter2")).contains("65536 bytes"));
+        assert_eq!(told(sh("true")), "is empty");
+        assert!(
+            told(output(&["/nonexistent".to_owned()], COMMAND_DEADLINE)).starts_with("could not be started")
+        );
+        assert_eq!(told(output(&[], COMMAND_DEADLINE)), "names no program");
+        let late =
+            |script: &str| told(output(&["sh", "-c", script].map(str::to_owned), Duration::from_millis(200)));
+        // One that says nothing, and one that goes on when it has said it.
+        for script in ["sleep 600", "echo hunter2; exec >&-; sleep 600"] {
+            assert_eq!(late(script), "did not end within 0 s");
+        }
+    }
+
+    #[test]
+    fn what_is_made_for_the_run_differs_each_time() {
+        let (one, other) = (text(made()), text(made()));
+        assert!(one.len() == 43 && one != other);
+        assert!(one.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c)), "no quotes");
+    }
+}

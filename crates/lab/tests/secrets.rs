@@ -1,0 +1,231 @@
+//! A whole run whose plan names secrets: the worker is told their values, and nothing else has them, neither the run
+//! file, nor a log, nor what the operating system shows of the worker. This one program is the test, the run that it
+//! looks into and the run's worker.
+
+use kdyno_kafka_server::null_broker::{NullBrokerOptions, serve};
+use kdyno_lab::{Progress, RunOptions, RunRequest, run};
+use kdyno_load::framing::read_before_task;
+use kdyno_model::secret::SecretRef;
+use kdyno_model::worker::BeforeTask;
+use kdyno_plan::Choices;
+use kdyno_scenario::Scenario;
+use kdyno_scenario::target::TargetFile;
+use libtest_mimic::{Arguments, Failed, Trial};
+use std::fs::Permissions;
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Name by which the null broker answers.
+const CLUSTER_ID: &str = "kdyno-null-broker";
+
+/// The variable that one secret is in.
+const VARIABLE: &str = "KDYNO_TEST_SECRET";
+
+/// What the values begin with, as text and as base64 text: to be found nowhere. Each goes on with its name.
+const MARKS: [&str; 2] = ["xyzzy-plugh-", "eHl6enktcGx1Z2gt"];
+
+/// Secrets whose values are known, in order.
+const KNOWN: [&str; 3] = ["by-command", "by-file", "by-variable"];
+
+const SCENARIO: &str = "\
+kdyno: 1
+id: small
+question: Does it work?
+topics:
+  perf: {partitions: 1, replicas: 1}
+load:
+  writers: {produce: perf, rate: 50/s, value: 100B}
+phases: {warmup: 1s, measure: 3s, drain: 5s}
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["worker"] => worker(),
+        ["--run", folder, address] => run_in(Path::new(folder), address),
+        _ => {
+            let whole = Trial::test("values_reach_the_worker_and_nothing_else", || -> Result<(), Failed> {
+                values_reach_the_worker_and_nothing_else();
+                Ok(())
+            });
+            return libtest_mimic::run(&Arguments::from_args(), vec![whole]).exit_code();
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn value(name: &str) -> String {
+    format!("{}{name}", MARKS[0])
+}
+
+fn values_reach_the_worker_and_nothing_else() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    // What is given lies beside the run's own folder, in which nothing may have a value.
+    let here = folder.path().join("here");
+    std::fs::create_dir(&here).expect("a folder");
+    for name in KNOWN {
+        let path = folder.path().join(name);
+        std::fs::write(&path, value(name)).expect("written");
+        std::fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("made private");
+    }
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    let address = listener.local_addr().expect("an address").to_string();
+    let stop = Arc::new(AtomicBool::new(false));
+    let stopped = stop.clone();
+    let broker = std::thread::spawn(move || serve(listener, NullBrokerOptions::default(), stopped));
+    let said = Command::new(std::env::current_exe().expect("a path of its own"))
+        .args(["--run", here.to_str().expect("a plain path"), &address])
+        .env(VARIABLE, value("by-variable"))
+        .current_dir(&here)
+        .output()
+        .expect("a program that starts");
+    stop.store(true, Ordering::Relaxed);
+    broker.join().expect("no panic").expect("a broker that serves");
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    let heard = std::fs::read_to_string(here.join("heard")).expect("what the worker heard");
+    assert_eq!(heard, "by-command by-file by-variable made:43", "all of them, before the task");
+    assert_without_marks(&said.stdout, "standard output");
+    assert_without_marks(&said.stderr, "standard error");
+    assert!(here.join("run.kdyno").exists());
+    assert_folder_without_marks(&here);
+}
+
+/// The run's process.
+fn run_in(here: &Path, address: &str) {
+    let mut looks = 0;
+    let mut look = |progress| {
+        if let Progress::Live(_) = progress {
+            assert_folder_without_marks(here);
+            for pid in children() {
+                for file in ["cmdline", "environ"] {
+                    let path = format!("/proc/{pid}/{file}");
+                    let bytes = std::fs::read(&path).expect("a worker that runs");
+                    assert!(!bytes.is_empty(), "{path} tells nothing");
+                    assert_without_marks(&bytes, &path);
+                    looks += 1;
+                }
+            }
+        }
+    };
+    let options = RunOptions {
+        run_file: here.join("run.kdyno"),
+        work_dir: here.join("work"),
+        self_exe: std::env::current_exe().expect("a path of its own"),
+        environment: kdyno_testbed::Environment::in_folder(here),
+        share: true,
+        stop: Arc::default(),
+        variables: &|name| std::env::var_os(name),
+        progress: &mut look,
+    };
+    let request = request(here, address);
+    let outcome = run(&request, options).expect("a run file");
+    assert!(outcome.failure.is_none(), "{:?}", outcome.failure);
+    assert!(looks >= 2, "nobody looked at the worker");
+}
+
+fn request(here: &Path, address: &str) -> RunRequest {
+    let target = format!(
+        "kdyno: 1\ntarget: null\ncluster_id: {CLUSTER_ID}\nclient: {{bootstrap: [\"{address}\"]}}\n\
+         guard: {{caps: {{produce: 1MiB/s}}}}\n"
+    );
+    let file = TargetFile::parse(&target, "target.yaml").expect("a target");
+    let target = file.resolve(None).expect("a target");
+    let scenario = Scenario::parse(SCENARIO, "small.yaml").expect("a scenario");
+    let choices = Choices { target: Some(target), ..Choices::default() };
+    let mut plan = kdyno_plan::plan(&scenario, &choices).expect("a plan");
+    let beside = |name: &str| here.parent().expect("a folder above").join(name);
+    let command = vec!["cat".to_owned(), beside("by-command").display().to_string()];
+    let references = [
+        ("by-command", SecretRef::Exec(command)),
+        ("by-file", SecretRef::File(beside("by-file"))),
+        ("by-variable", SecretRef::Env(VARIABLE.to_owned())),
+        ("made", SecretRef::Made),
+    ];
+    plan.cases[0].secrets = references.map(|(name, reference)| (name.to_owned(), reference)).into();
+    RunRequest {
+        plan,
+        scenario_text: SCENARIO.to_owned(),
+        scenario_path: "small.yaml".to_owned(),
+        command_line: Vec::new(),
+        git_head: None,
+        kdyno_version: "test".to_owned(),
+        run_id: 7,
+    }
+}
+
+/// The worker's process: kdyno's own worker, and before it somebody who notes the names of the secrets whose values
+/// are as they should be.
+fn worker() {
+    let lab = UnixStream::from(io::stdin().as_fd().try_clone_to_owned().expect("descriptor 0"));
+    let (inner, theirs) = UnixStream::pair().expect("a socket pair");
+    let (mut from_lab, mut to_worker) =
+        (lab.try_clone().expect("a copy"), inner.try_clone().expect("a copy"));
+    std::thread::spawn(move || {
+        let mut frame = vec![0; 4];
+        from_lab.read_exact(&mut frame).expect("a first message");
+        let bytes = u32::from_be_bytes(frame[..4].try_into().expect("four")) as usize;
+        frame.resize(4 + bytes, 0);
+        from_lab.read_exact(&mut frame[4..]).expect("a first message");
+        std::fs::write("heard", heard(&frame)).expect("written");
+        to_worker.write_all(&frame).expect("a worker that reads");
+        io::copy(&mut from_lab, &mut to_worker)
+    });
+    let (mut from_worker, mut to_lab) = (inner, lab);
+    let answers = std::thread::spawn(move || io::copy(&mut from_worker, &mut to_lab));
+    kdyno_load::worker::main(OwnedFd::from(theirs)).expect("a trial");
+    answers.join().expect("no panic").expect("a lab that reads");
+}
+
+/// Which secrets a message has with the right values.
+fn heard(mut frame: &[u8]) -> String {
+    let Ok(Some(BeforeTask::Secrets(values))) = read_before_task(&mut frame) else {
+        return "another message".to_owned();
+    };
+    let told = values.iter().map(|(name, secret)| match name.as_str() {
+        "made" => format!("made:{}", secret.expose().len()),
+        name if secret.expose() == value(name).as_bytes() => name.to_owned(),
+        name => format!("not {name}"),
+    });
+    told.collect::<Vec<_>>().join(" ")
+}
+
+/// Processes that this one has started.
+fn children() -> Vec<u32> {
+    let of_thread = |thread: io::Result<std::fs::DirEntry>| {
+        let path = thread.expect("a thread").path().join("children");
+        std::fs::read_to_string(path).unwrap_or_default()
+    };
+    let tasks = std::fs::read_dir("/proc/self/task").expect("threads");
+    let lists: Vec<String> = tasks.map(of_thread).collect();
+    lists.iter().flat_map(|list| list.split_whitespace()).map(|pid| pid.parse().expect("a number")).collect()
+}
+
+fn assert_folder_without_marks(folder: &Path) {
+    let mut folders: Vec<PathBuf> = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                // SQLite removes its own beside the run file as it pleases.
+                let bytes = std::fs::read(&path).unwrap_or_default();
+                assert_without_marks(&bytes, &path.display().to_string());
+            }
+        }
+    }
+}
+
+fn assert_without_marks(bytes: &[u8], what: &str) {
+    for mark in MARKS {
+        let is_there = bytes.windows(mark.len()).any(|window| window == mark.as_bytes());
+        assert!(!is_there, "a secret's value is in {what}");
+    }
+}

@@ -1,0 +1,201 @@
+//! What happened, when and to whom: kinds and subjects that analysis draws conclusions from.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::str::FromStr;
+use strum::{Display, EnumString, IntoStaticStr};
+
+/// Something that happened, for the run's time line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Event {
+    /// When, on the wall clock, ns since 1970.
+    pub at_unix_ns: u64,
+    /// When, ns from the trial's T0; `None` before it and outside of trials.
+    pub at_ns: Option<i64>,
+    /// What kind of event.
+    pub kind: EventKind,
+    /// Whom it concerns.
+    pub subject: Subject,
+    /// One lowercase sentence.
+    pub detail: String,
+}
+
+/// Kinds of events. Their names (`process-died`) stand in run files and documents.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    Display,
+    EnumString,
+    IntoStaticStr,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
+pub enum EventKind {
+    /// A process of the system under test ended in the middle of a trial.
+    ProcessDied,
+    /// A worker did not end as it should.
+    WorkerEnded,
+    /// The trial ended before its plan did; the detail says why.
+    CutShort,
+    /// The trial's brokers were given a setting that they do not know.
+    UnknownSetting,
+    /// The brokers could not be asked which of the settings they know; the detail says why.
+    SettingsUnchecked,
+    /// Another measured run used this host at the same time; the detail says which.
+    HostShared,
+    /// A broker could not be reached.
+    Unreachable,
+    /// A broker refused what no further attempt can change; it is not tried again.
+    Refused,
+    /// A broker closed a connection, or its replies made no sense.
+    Disconnected,
+    /// Asking for a topic's partitions and their leaders failed.
+    MetadataError,
+    /// Another broker leads a partition now.
+    LeaderMoved,
+    /// A partition could not be fetched from, or what was fetched is damaged.
+    FetchError,
+    /// Records were gone before they were fetched.
+    RecordsSkipped,
+    /// A stream had more events than are kept.
+    EventsDropped,
+}
+
+/// Whom an event or a probe's reading concerns.
+///
+/// Printed as users read it (`broker-1`, `writers`). Stored and sent as text that can be read back: a load item
+/// as `item:writers`, a setting as `setting:log.dirs`, everything else as printed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum Subject {
+    /// A broker, by its id.
+    Broker(u32),
+    /// A dedicated controller, by its id.
+    Controller(u32),
+    /// A ZooKeeper node, from 0.
+    Zookeeper(u32),
+    /// A worker, by its number from 0.
+    Worker(u16),
+    /// All brokers together.
+    Brokers,
+    /// The kdyno process that runs the lab.
+    Kdyno,
+    /// The machine.
+    Host,
+    /// A load item, by its address in the scenario.
+    Item(String),
+    /// A setting, by its Kafka name.
+    Setting(String),
+}
+
+const ITEM: &str = "item:";
+const SETTING: &str = "setting:";
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Broker(id) => write!(f, "broker-{id}"),
+            Self::Controller(id) => write!(f, "controller-{id}"),
+            Self::Zookeeper(id) => write!(f, "zookeeper-{id}"),
+            Self::Worker(id) => write!(f, "worker-{id}"),
+            Self::Brokers => f.write_str("brokers"),
+            Self::Kdyno => f.write_str("kdyno"),
+            Self::Host => f.write_str("host"),
+            Self::Item(name) | Self::Setting(name) => f.write_str(name),
+        }
+    }
+}
+
+impl From<Subject> for String {
+    fn from(subject: Subject) -> Self {
+        match &subject {
+            Subject::Item(name) => format!("{ITEM}{name}"),
+            Subject::Setting(name) => format!("{SETTING}{name}"),
+            _ => subject.to_string(),
+        }
+    }
+}
+
+/// A text that names no subject.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no subject of an event or a reading")]
+pub struct NoSubject(String);
+
+impl FromStr for Subject {
+    type Err = NoSubject;
+
+    fn from_str(text: &str) -> Result<Self, NoSubject> {
+        let unknown = || NoSubject(text.chars().take(100).collect());
+        if let Some(name) = text.strip_prefix(ITEM) {
+            return Ok(Self::Item(name.to_owned()));
+        }
+        if let Some(name) = text.strip_prefix(SETTING) {
+            return Ok(Self::Setting(name.to_owned()));
+        }
+        match text {
+            "brokers" => return Ok(Self::Brokers),
+            "kdyno" => return Ok(Self::Kdyno),
+            "host" => return Ok(Self::Host),
+            _ => {}
+        }
+        let (kind, id) = text.rsplit_once('-').ok_or_else(unknown)?;
+        let number = || id.parse().map_err(|_| unknown());
+        match kind {
+            "broker" => Ok(Self::Broker(number()?)),
+            "controller" => Ok(Self::Controller(number()?)),
+            "zookeeper" => Ok(Self::Zookeeper(number()?)),
+            "worker" => Ok(Self::Worker(id.parse().map_err(|_| unknown())?)),
+            _ => Err(unknown()),
+        }
+    }
+}
+
+impl TryFrom<String> for Subject {
+    type Error = NoSubject;
+
+    fn try_from(text: String) -> Result<Self, NoSubject> {
+        text.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn subjects_come_back_from_their_stored_text() {
+        for subject in [
+            Subject::Broker(1),
+            Subject::Controller(3000),
+            Subject::Zookeeper(0),
+            Subject::Worker(2),
+            Subject::Brokers,
+            Subject::Kdyno,
+            Subject::Host,
+            Subject::Item("broker-1".into()),
+            Subject::Setting("log.dirs".into()),
+        ] {
+            assert_eq!(String::from(subject.clone()).parse(), Ok(subject));
+        }
+        for text in ["", "broker-", "broker-x", "writers", "worker-70000", "zookeeper-0-1-x"] {
+            assert!(text.parse::<Subject>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn kinds_have_one_name_everywhere() {
+        assert_eq!(EventKind::ProcessDied.to_string(), "process-died");
+        assert_eq!("leader-moved".parse(), Ok(EventKind::LeaderMoved));
+        assert_eq!(serde_json::to_string(&EventKind::CutShort).unwrap(), "\"cut-short\"");
+    }
+}

@@ -1,0 +1,225 @@
+//! The load: what its clients do, how fast, and with which settings.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, IntoStaticStr};
+
+/// Largest value of a record, bytes: far above what a broker accepts by default, far below what breaks
+/// arithmetic.
+pub const VALUE_BYTES_MAX: u32 = 64 << 20;
+/// Fewest batches of a pool of payloads: a client sends this many different ones before one comes again.
+pub const POOL_BATCHES_MIN: u64 = 64;
+/// Largest pool of payloads, bytes: it lies in the worker's memory.
+pub const POOL_BYTES_MAX: u64 = 1 << 30;
+
+/// One load item.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadPlan {
+    /// Address of the topic in [`CasePlan::topics`](super::CasePlan::topics).
+    pub topic: String,
+    /// Number of clients, each with its own connections.
+    pub clients: u32,
+    /// What the clients do.
+    pub role: Role,
+}
+
+/// What a load item's clients do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Send records.
+    Produce(ProducePlan),
+    /// Fetch records; partition p goes to client p mod clients.
+    Consume(ConsumePlan),
+}
+
+/// What a load item's clients do, by name alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Display, EnumString, IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum RoleKind {
+    /// Send records.
+    Produce,
+    /// Fetch records.
+    Consume,
+}
+
+impl Role {
+    /// What the clients do, by name alone.
+    pub fn kind(&self) -> RoleKind {
+        match self {
+            Self::Produce(_) => RoleKind::Produce,
+            Self::Consume(_) => RoleKind::Consume,
+        }
+    }
+}
+
+/// How records are sent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ProducePlan {
+    /// The load item's total rate.
+    pub rate: Rate,
+    /// Bytes of each record's value.
+    pub value_bytes: u32,
+    /// How values are made.
+    pub payload: Payload,
+    /// Most records this item sends in the measure phase, all clients together; `None`: by time alone.
+    pub records_max: Option<u64>,
+    /// Client settings.
+    pub client: ProducerSettings,
+}
+
+/// The item's total rate, over all its clients.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Rate {
+    /// Closed loop: a record is admitted the instant buffer space frees.
+    Max {
+        /// How deep the client's buffer is filled.
+        fill: Fill,
+    },
+    /// Open loop: each record has an intended instant.
+    Open {
+        /// Rate over time, from the start of the measure phase; before it the first rate holds, and the last
+        /// piece goes on for ever.
+        pieces: Vec<RatePiece>,
+        /// Law of the instants.
+        arrivals: Arrivals,
+    },
+}
+
+impl Rate {
+    /// The highest rate that is scheduled, records per second; a closed loop has none.
+    pub fn peak_per_s(&self) -> Option<f64> {
+        let Self::Open { pieces, .. } = self else { return None };
+        Some(pieces.iter().map(|piece| piece.from_per_s.max(piece.to_per_s)).fold(0.0, f64::max))
+    }
+}
+
+/// How deep a closed loop fills the client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Fill {
+    /// Until `buffer.memory` is full, as the Java client behaves.
+    Buffer,
+    /// Only what can be sent at once: the requests in flight.
+    InFlight,
+}
+
+/// A stretch of the rate over time, linear between its ends.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RatePiece {
+    /// Rate at the start, records per second.
+    pub from_per_s: f64,
+    /// Rate at the end; equal to `from_per_s` for a constant stretch.
+    pub to_per_s: f64,
+    /// Length; the last piece's length is not used when it is constant.
+    pub length_ns: u64,
+}
+
+/// Law of the intended instants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrivals {
+    /// Exponential gaps.
+    Poisson,
+    /// Equal gaps.
+    Constant,
+}
+
+/// How values are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Payload {
+    /// Each record built; its last 32 bytes carry run, producer, sequence and intended time.
+    Unique,
+    /// Encoded once, sent again and again.
+    Pooled {
+        /// Least size of the pool over all partitions.
+        pool_bytes: u64,
+    },
+}
+
+/// Producer settings, with the Java client's names and meaning (docs/METHOD.md states the differences).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProducerSettings {
+    /// The Kafka version whose client defaults were filled in, e.g. `4.1`; for the report.
+    pub defaults: String,
+    /// `acks`: 0, 1 or -1 (all).
+    pub acks: i16,
+    /// `batch.size`, bytes.
+    pub batch_bytes: u32,
+    /// `linger.ms`, as ns.
+    pub linger_ns: u64,
+    /// `buffer.memory`, bytes, per client.
+    pub buffer_bytes: u64,
+    /// `max.request.size`, bytes.
+    pub request_bytes_max: u32,
+    /// `max.in.flight.requests.per.connection`.
+    pub in_flight_max: u32,
+    /// `compression.type`.
+    pub compression: Compression,
+    /// `max.block.ms`, as ns.
+    pub max_block_ns: u64,
+    /// `request.timeout.ms`, as ns.
+    pub request_timeout_ns: u64,
+    /// `delivery.timeout.ms`, as ns.
+    pub delivery_timeout_ns: u64,
+    /// `retry.backoff.ms`, as ns.
+    pub retry_backoff_ns: u64,
+    /// `metadata.max.age.ms`, as ns.
+    pub metadata_max_age_ns: u64,
+    /// Which partition a record without a key goes to.
+    pub partitioner: Partitioner,
+}
+
+/// Codec of record batches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub enum Compression {
+    None,
+    Gzip,
+    Snappy,
+    Lz4,
+    Zstd,
+}
+
+/// Which partition a record without a key goes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Partitioner {
+    /// One partition for about `batch.size` bytes, then another at random (Java's default).
+    Sticky,
+    /// One after the other.
+    RoundRobin,
+}
+
+/// How records are fetched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConsumePlan {
+    /// Where to begin.
+    pub from: StartOffset,
+    /// `fetch.max.bytes`.
+    pub fetch_bytes_max: u32,
+    /// `max.partition.fetch.bytes`.
+    pub partition_bytes_max: u32,
+    /// `fetch.min.bytes`.
+    pub fetch_bytes_min: u32,
+    /// `fetch.max.wait.ms`, as ns.
+    pub fetch_wait_ns: u64,
+    /// `request.timeout.ms`, as ns.
+    pub request_timeout_ns: u64,
+    /// `retry.backoff.ms`, as ns.
+    pub retry_backoff_ns: u64,
+}
+
+/// Where a consumer begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StartOffset {
+    /// The first record kept.
+    Earliest,
+    /// After the last record there.
+    Latest,
+}

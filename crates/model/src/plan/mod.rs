@@ -1,0 +1,219 @@
+//! The plan: everything explicit, seeded; nothing after planning fills a default.
+//!
+//! Times are nanoseconds, sizes bytes, rates records per second, all as plain numbers whose names
+//! carry the unit. The plan is stored in the run file as JSON, so every type here is serialisable.
+
+mod load;
+mod system;
+
+use crate::secret::SecretRef;
+pub use load::{
+    Arrivals, Compression, ConsumePlan, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Partitioner,
+    Payload, ProducePlan, ProducerSettings, Rate, RatePiece, Role, RoleKind, StartOffset, VALUE_BYTES_MAX,
+};
+pub use system::{AttachedPlan, Caps, ClusterPlan, KafkaSource, Mode, Storage, SystemPlan, TopicPlan};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One explicit, seeded experiment: what `kdyno run` executes and what the run file keeps.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Scenario id, e.g. `ibm-resilient`.
+    pub scenario: String,
+    /// The question the scenario asks, for the report's head.
+    pub question: String,
+    /// Name of the profile in force.
+    pub profile: String,
+    /// Parameters that `--set` changed from the profile's value: name to printed value.
+    pub changed: BTreeMap<String, String>,
+    /// Drives schedules, partition choice and the order of trials; printed.
+    pub seed: u64,
+    /// Every case, in the order of the scenario's table.
+    pub cases: Vec<CasePlan>,
+    /// How the trials are chosen.
+    pub strategy: Strategy,
+    /// What stays between trials.
+    pub isolation: Isolation,
+    /// The table to print.
+    pub show: Show,
+    /// Published figures to set beside ours.
+    pub published: Option<Published>,
+}
+
+impl Plan {
+    /// How many trials of a case its strategy will choose; `None` when that depends on what they show.
+    pub fn repeats_planned(&self, case: u32) -> Option<u32> {
+        let Strategy::List(listed) = &self.strategy;
+        let repeats = listed.iter().filter(|trial| trial.case == case).count();
+        Some(u32::try_from(repeats).unwrap_or(u32::MAX))
+    }
+}
+
+/// How the trials of a run are chosen, one after the other (`kdyno_plan::next`).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Strategy {
+    /// All are known beforehand: every case, as often as it is repeated, in an order drawn from the seed.
+    List(Vec<ListedTrial>),
+}
+
+impl Strategy {
+    /// How many trials it will choose; `None` when that depends on what they show.
+    pub fn trials_planned(&self) -> Option<u32> {
+        match self {
+            Self::List(listed) => Some(u32::try_from(listed.len()).unwrap_or(u32::MAX)),
+        }
+    }
+}
+
+/// A trial of [`Strategy::List`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ListedTrial {
+    /// Index into [`Plan::cases`].
+    pub case: u32,
+    /// Which repeat of the case, from 1.
+    pub repeat: u32,
+}
+
+/// What is made anew for each trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Isolation {
+    /// A fresh cluster for each trial.
+    Cluster,
+    /// Fresh topics for each trial; the cluster stays while the system is the same.
+    Topic,
+    /// Nothing: topics stay as well.
+    None,
+}
+
+/// One row of parameter values with all that follows from it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CasePlan {
+    /// The parameters that tell the cases apart, e.g. `brokers=3`; empty when there is one case.
+    pub label: String,
+    /// Every parameter's value.
+    pub params: BTreeMap<String, ParamValue>,
+    /// The system under test.
+    pub system: SystemPlan,
+    /// Topics by their address in the scenario.
+    pub topics: BTreeMap<String, TopicPlan>,
+    /// Load items by their address in the scenario.
+    pub load: BTreeMap<String, LoadPlan>,
+    /// Warm-up, measurement and drain.
+    pub phases: PhasesPlan,
+    /// The workers that carry the load, and which clients each of them has.
+    pub workers: Vec<WorkerPlan>,
+    /// What clients and brokers must know and nobody else may, by name: where the values come from.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub secrets: BTreeMap<String, SecretRef>,
+}
+
+/// One worker process and its share of the load.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerPlan {
+    /// The worker's number, from 0.
+    pub worker: u16,
+    /// Its clients: at most one entry for each load item.
+    pub shares: Vec<WorkerShare>,
+}
+
+/// The clients of one load item that run on one worker.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerShare {
+    /// The load item's address in [`CasePlan::load`].
+    pub item: String,
+    /// First of its clients among all of the item's.
+    pub client_first: u32,
+    /// How many they are, at least 1.
+    pub client_count: u32,
+}
+
+/// A parameter's value.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum ParamValue {
+    /// Whole number.
+    Int(i64),
+    /// Number with a fraction.
+    Float(f64),
+    /// Anything else, as typed: `128B`, `none`, `true`.
+    Text(String),
+}
+
+impl std::fmt::Display for ParamValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Int(value) => write!(f, "{value}"),
+            Self::Float(value) => write!(f, "{value}"),
+            Self::Text(value) => f.write_str(value),
+        }
+    }
+}
+
+/// Lengths of the phases.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PhasesPlan {
+    /// Load that is not reported. The measure phase begins on the first whole second after it.
+    pub warmup_ns: u64,
+    /// The measured window, which begins when the lab says so. With `records_max` on the load items this is its upper bound.
+    pub measure_ns: u64,
+    /// Longest wait for what is still in flight after the last intended record.
+    pub drain_ns: u64,
+}
+
+impl PhasesPlan {
+    /// When the measure phase begins after a warm-up of fixed length: the first whole second at or after its end, ns
+    /// from T0.
+    pub fn measure_start_ns(&self) -> u64 {
+        const SECOND_NS: u64 = 1_000_000_000;
+        self.warmup_ns.div_ceil(SECOND_NS) * SECOND_NS
+    }
+}
+
+/// The table to print: one row per case.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Show {
+    /// Parameters that head each row.
+    pub rows: Vec<String>,
+    /// Metric addresses, e.g. `writers.acked_per_s`.
+    pub columns: Vec<crate::metric::Address>,
+}
+
+/// Figures somebody published, beside which ours are set. Facts to compare shapes with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Published {
+    /// Title of the source.
+    pub title: String,
+    /// Its date, as written.
+    pub date: String,
+    /// The hardware it was measured on.
+    pub hardware: String,
+    /// How the source defines its figure, where that differs from ours.
+    pub definition: String,
+    /// Rows of the source's table.
+    pub rows: Vec<PublishedRow>,
+}
+
+/// One published row: the parameters that select it and its figures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PublishedRow {
+    /// Parameter values that select the case.
+    pub params: BTreeMap<String, ParamValue>,
+    /// Printed metric address to the published number (in the metric's unit); `None`: "not given".
+    pub values: BTreeMap<String, Option<f64>>,
+}
+
+/// What running a plan takes, reckoned before it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Estimate {
+    /// Whole length when each trial drains as soon as a healthy cluster does, ns.
+    pub expected_ns: u64,
+    /// The part of it under load: warm-ups and measured windows, ns.
+    pub load_ns: u64,
+    /// Bytes written to the brokers' disks, replicas included; `None` when `rate: max` leaves it open. Topics are
+    /// removed after their trial unless `isolation: none` keeps them.
+    pub disk_bytes: Option<u64>,
+}

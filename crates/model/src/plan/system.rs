@@ -1,0 +1,125 @@
+//! The system under test and its topics.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// The system under test: made for the run, or attached to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SystemPlan {
+    /// A cluster that kdyno starts and removes.
+    Local(ClusterPlan),
+    /// An existing cluster, reached by a target file.
+    Attached(AttachedPlan),
+}
+
+/// A local cluster of real Apache Kafka brokers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClusterPlan {
+    /// Where Kafka comes from.
+    pub kafka: KafkaSource,
+    /// How its metadata is kept.
+    pub mode: Mode,
+    /// Number of brokers, at least 1.
+    pub brokers: u32,
+    /// Heap of each broker (`-Xms` = `-Xmx`).
+    pub heap_bytes: u64,
+    /// Further JVM options of each broker, verbatim.
+    pub jvm_options: Vec<String>,
+    /// Broker settings in Kafka's names and units.
+    pub config: BTreeMap<String, String>,
+    /// Processors each broker is pinned to, by broker; empty: not pinned. A shorter list repeats.
+    pub cpus: Vec<Vec<u32>>,
+    /// Rack of each broker (`broker.rack`); empty: none. A shorter list repeats.
+    pub racks: Vec<String>,
+    /// Where the brokers' logs lie.
+    pub storage: Storage,
+}
+
+/// Where Kafka's jars come from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KafkaSource {
+    /// A released version, by Maven, e.g. `3.7.2`.
+    Release(String),
+    /// An unpacked distribution (has `libs/`).
+    Home(PathBuf),
+    /// A built Kafka checkout.
+    Source(PathBuf),
+}
+
+/// How the cluster keeps its metadata.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Each broker is a controller too (the first three at most vote).
+    KraftCombined,
+    /// Controllers of their own.
+    KraftControllers {
+        /// Number of dedicated controllers.
+        controllers: u32,
+    },
+    /// ZooKeeper, 2.x and 3.x only.
+    Zookeeper {
+        /// 1 or 3 nodes.
+        nodes: u32,
+    },
+}
+
+/// Where brokers keep their logs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Storage {
+    /// The run's folder on disk.
+    Disk,
+    /// Memory-backed storage; the report says so.
+    Memory,
+    /// One given folder per drive; each broker uses a sub-folder of every one.
+    Dirs(Vec<PathBuf>),
+}
+
+/// An existing cluster and what may be done to it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AttachedPlan {
+    /// Target name.
+    pub target: String,
+    /// `host:port` of the brokers to ask first.
+    pub bootstrap: Vec<String>,
+    /// The cluster id that must answer; otherwise nothing is sent.
+    pub cluster_id: String,
+    /// Prefix of every topic, client id and group of ours.
+    pub prefix: String,
+    /// Limits that are enforced.
+    pub caps: Caps,
+    /// Named permissions, e.g. `rate-max`.
+    pub allow: Vec<String>,
+    /// Facts the target file declares, printed as "declared".
+    pub facts: BTreeMap<String, String>,
+}
+
+/// Limits on what an attached cluster is given.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Caps {
+    /// Value bytes per second that may be produced.
+    pub produce_bytes_per_s: Option<u64>,
+    /// Connections at once.
+    pub connections: Option<u32>,
+    /// Partitions made.
+    pub partitions: Option<u32>,
+    /// Bytes written in all, replicas included.
+    pub disk_bytes: Option<u64>,
+    /// Time a run may take.
+    pub time_ns: Option<u64>,
+}
+
+/// A topic to make.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TopicPlan {
+    /// Number of partitions, at least 1.
+    pub partitions: u32,
+    /// Replication factor, at least 1.
+    pub replicas: u32,
+    /// Topic settings in Kafka's names and units.
+    pub config: BTreeMap<String, String>,
+}

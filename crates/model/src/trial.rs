@@ -1,0 +1,59 @@
+//! A trial as a value: which one it is, what it runs and why it was chosen.
+
+use crate::plan::CasePlan;
+use serde::{Deserialize, Serialize};
+
+/// A trial's number in its run, from 1, in the order in which the trials began: the key of all its evidence,
+/// and what is printed wherever a trial is named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct TrialId(pub u32);
+
+impl std::fmt::Display for TrialId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// One load at one setting on one cluster: everything explicit, ready to be executed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// Its number.
+    pub id: TrialId,
+    /// Index of its case in [`Plan::cases`](crate::plan::Plan::cases): the row of the table it belongs to.
+    pub case: u32,
+    /// Which side of a comparison it is, e.g. `A`; `None` outside of comparisons.
+    pub variant: Option<String>,
+    /// Its place in a pair of a comparison.
+    pub pair: Option<PairPlace>,
+    /// Which of the case's repeats, from 1.
+    pub repeat: u32,
+    /// In words, as tables print it: the case's label and, of several repeats, `#` and which. Empty when the
+    /// plan has one trial.
+    pub label: String,
+    /// Why it was chosen.
+    pub reason: TrialReason,
+    /// Seed of its schedules and of its choices of partitions.
+    pub seed: u64,
+    /// What it runs: the case as it stands, or as a strategy has changed it.
+    pub effective: CasePlan,
+}
+
+/// A trial's place in a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PairPlace {
+    /// Which pair of the case, from 1.
+    pub pair: u32,
+    /// Whether it runs first or second of the two: 1 or 2.
+    pub place: u8,
+}
+
+/// Why a strategy chose a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrialReason {
+    /// The plan lists its trials before the first one runs.
+    Listed {
+        /// How many trials the list has.
+        of: u32,
+    },
+}

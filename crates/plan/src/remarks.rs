@@ -1,0 +1,156 @@
+//! What a plan makes of a scenario and its author may not expect: a target in the place of `system`, params without
+//! effect, sizes that are easily meant otherwise.
+
+use crate::{Choices, PlanError, cases};
+use kdyno_model::plan::{Plan, SystemPlan};
+use kdyno_model::units::count;
+use kdyno_scenario::Scenario;
+use kdyno_scenario::file::ScenarioFile;
+use kdyno_scenario::input::quoted;
+use kdyno_scenario::units::{self, Dimension};
+use kdyno_scenario::values::Values;
+
+/// Below this a bare number of bytes is more likely a number of KiB, or of records.
+const BYTES_LIKELY_MIN: f64 = 1024.0;
+
+/// Something to know before a run, a lowercase sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Note {
+    /// What will be so.
+    Fact(String),
+    /// What would stop the run, spoil it, or be less than was meant.
+    Warning(String),
+}
+
+/// What to tell of a plan that was made of this scenario with these choices.
+///
+/// # Errors
+/// None once [`crate::plan`] has made the plan of the same: the params are laid over each other again.
+pub fn remarks(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Result<Vec<Note>, PlanError> {
+    let mut found = replaced(scenario, plan);
+    let file = scenario.typed();
+    let used = file.params_in(file.values());
+    for (name, _) in file.params.iter().filter(|(name, _)| !used.contains(&name.text)) {
+        let effect = if varies(&name.text, plan) { "it only labels the cases" } else { "it has no effect" };
+        let hint = cases::place_for(&name.text, file).map(|hint| format!("; {hint}")).unwrap_or_default();
+        found.push(Note::Warning(format!("param `{}` is used nowhere: {effect}{hint}", name.text)));
+    }
+    for case in &cases::choose(scenario, choices)?.cases {
+        for doubt in sizes(file, &case.values)? {
+            if !found.contains(&doubt) {
+                found.push(doubt);
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn varies(param: &str, plan: &Plan) -> bool {
+    let mut values = plan.cases.iter().map(|case| case.params.get(param));
+    let first = values.next();
+    values.any(|value| Some(value) != first)
+}
+
+/// That a target takes the place of `system`, and which params mean something only there: those that differ between
+/// the plan's cases or were set by hand.
+fn replaced(scenario: &Scenario, plan: &Plan) -> Vec<Note> {
+    let file = scenario.typed();
+    let Some(first) = plan.cases.first() else { return Vec::new() };
+    let SystemPlan::Attached(target) = &first.system else { return Vec::new() };
+    if !file.system.given {
+        return Vec::new();
+    }
+    let target = &target.target;
+    let meant = |name: &String| varies(name, plan) || plan.changed.contains_key(name);
+    let fact = format!("target {target} takes the place of the scenario's `system`, which is not used");
+    let without_effect = file.params_in(file.system.values()).into_iter().filter(meant).map(|name| {
+        Note::Warning(format!(
+            "param `{name}` is used in `system`, whose place target {target} takes: there it has no effect"
+        ))
+    });
+    std::iter::once(Note::Fact(fact)).chain(without_effect).collect()
+}
+
+/// Sizes in Kafka's settings that are numbers without a unit of size, and easily meant otherwise: there a number
+/// counts bytes, and `k` a thousand of them.
+fn sizes(file: &ScenarioFile, values: &Values) -> Result<Vec<Note>, PlanError> {
+    let mut found = Vec::new();
+    for (key, typed) in file.values() {
+        let is_size = matches!(key.rsplit_once('.'), Some((_, "bytes" | "size" | "memory")));
+        if !is_size {
+            continue;
+        }
+        let text = values.text(typed)?;
+        let Some(bytes) = units::parse(&text).filter(|quantity| quantity.dimension == Dimension::Plain)
+        else {
+            continue;
+        };
+        let from =
+            if text == typed.text { String::new() } else { format!(" (from {})", quoted(&typed.text)) };
+        let told = |meant: &str| {
+            Note::Warning(format!("`{key}`{from}: {} is {} bytes{meant}", quoted(&text), count(bytes.value)))
+        };
+        let binary = text.strip_suffix(['k', 'M', 'G']).zip(text.chars().last());
+        if let Some((number, unit)) = binary {
+            let unit = unit.to_ascii_uppercase();
+            let Some(meant) = units::parse(&format!("{number}{unit}iB")) else { continue };
+            found.push(told(&format!("; `{number}{unit}iB` is {}", count(meant.value))));
+        } else if (2.0..BYTES_LIKELY_MIN).contains(&bytes.value) && !key.ends_with(".min.bytes") {
+            found.push(told(&format!("; `{text}KiB` is {}", count(bytes.value * 1024.0))));
+        }
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scenario(params: &str, client: &str) -> Scenario {
+        let text = format!(
+            "kdyno: 1\nid: x\nquestion: why?\nparams: {{{params}}}\nvary: {{size: [1KiB, 2KiB]}}\ntopics: {{t: {{partitions: 1}}}}\n\
+             load: {{w: {{produce: t, rate: max, value: $size, client: {{{client}}}}}}}\nphases: {{measure: 1s}}\n"
+        );
+        Scenario::parse(&text, "x.yaml").expect("a scenario")
+    }
+
+    fn warnings(params: &str, client: &str, set: &[(&str, &str)]) -> Vec<String> {
+        let scenario = scenario(params, client);
+        let set = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let choices = Choices { set, ..Choices::default() };
+        let plan = crate::plan(&scenario, &choices).expect("a plan");
+        let notes = remarks(&scenario, &choices, &plan).expect("remarks");
+        let text = |note| match note {
+            Note::Fact(text) | Note::Warning(text) => text,
+        };
+        notes.into_iter().map(text).collect()
+    }
+
+    #[test]
+    fn sizes_that_are_easily_meant_otherwise_are_doubted_once() {
+        assert_eq!(
+            warnings("size: 1KiB", "batch.size: 16k", &[]),
+            ["`batch.size`: `16k` is 16,000 bytes; `16KiB` is 16,384"]
+        );
+        assert_eq!(
+            warnings("size: 1KiB, batch: 16KiB", "batch.size: $batch", &[("batch", "64")]),
+            ["`batch.size` (from `$batch`): `64` is 64 bytes; `64KiB` is 65,536"]
+        );
+        for clear in ["16KiB", "16KB", "16384", "0", "= 2*8KiB"] {
+            assert!(warnings("size: 1KiB", &format!("batch.size: {clear}"), &[]).is_empty(), "{clear}");
+        }
+        assert!(warnings("size: 1KiB", "linger.ms: 5", &[]).is_empty(), "a duration is no size");
+    }
+
+    #[test]
+    fn a_param_that_is_used_nowhere_is_doubted() {
+        assert_eq!(
+            warnings("size: 1KiB, batch: 16KiB, twice: = 2*batch", "batch.size: 16KiB", &[]),
+            [
+                "param `batch` is used nowhere: it has no effect; did you mean `batch.size: $batch`?",
+                "param `twice` is used nowhere: it has no effect",
+            ]
+        );
+        assert!(warnings("size: $s, s: 1KiB", "acks: all", &[]).is_empty(), "used by way of another param");
+    }
+}

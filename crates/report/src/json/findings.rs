@@ -1,0 +1,161 @@
+//! Findings and caveats with what they speak of.
+
+use crate::caveats;
+use crate::names::{ScopeParts, bounded, finite, name_of};
+use kdyno_model::finding::{Finding, Interval, NotResolvable, Scope, ScopedCaveat, Value};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// What a finding or a caveat speaks of. Fields that do not belong to the kind are null.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct ScopeDocument {
+    /// `trial` (its measure phase), `case` (over its trials), `pair`, `comparison`, `search`, `published_row` (what a
+    /// source says of itself) or `run`.
+    kind: String,
+    /// Number of the trial, from 1.
+    trial: Option<u32>,
+    /// Index of the case, from 0.
+    case: Option<u32>,
+    /// Which pair of the case, from 1.
+    pair: Option<u32>,
+    /// Index of the published row, from 0.
+    published_row: Option<u32>,
+}
+
+/// A number that may only be known to be "at least" something.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct NumberDocument {
+    /// The number; null when nothing was counted.
+    value: Option<f64>,
+    /// The true value is this or more.
+    at_least: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct FindingDocument {
+    /// What it speaks of.
+    scope: ScopeDocument,
+    /// A load item, `brokers`, `broker-N`, `workers` or `host`.
+    subject: String,
+    /// Metric name, e.g. `response.p99`.
+    metric: String,
+    /// `value`, or `ratio_to_first_row`: the value ÷ that of the first row that has both ours and a published one.
+    quantity: String,
+    /// Unit of the value, e.g. `ns`, `records_per_s`, `cpu_us_per_record`.
+    unit: String,
+    /// The number: of a trial its figure, of a case the median over its trials; null when nothing was counted.
+    value: Option<f64>,
+    /// The value is only known to be at least this, because the quantile falls among failed or unresolved
+    /// records.
+    at_least: bool,
+    /// How many values it rests on.
+    n: u32,
+    /// Smallest of them; null when there is one.
+    min: Option<NumberDocument>,
+    /// Largest of them; null when there is one.
+    max: Option<NumberDocument>,
+    /// Where the true value lies; null when that cannot be told.
+    interval: Option<IntervalDocument>,
+    /// Why there is no interval: `one_trial`, `too_few_trials`, `censored`, `no_value` or `no_method`; null when there
+    /// is one.
+    not_resolvable: Option<String>,
+    /// Trials needed for an interval, where there are too few.
+    trials_needed: Option<u32>,
+    /// It rests on trials whose figures must not be used, because there are no others.
+    from_invalid: bool,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct IntervalDocument {
+    /// Lower bound, in the finding's unit; null when it is no number.
+    low: Option<f64>,
+    /// Upper bound, in the finding's unit; null when it is no number.
+    high: Option<f64>,
+    /// Probability that intervals made so hold the true value, 0 to 1.
+    level: Option<f64>,
+    /// How it was made, e.g. `order_statistics`.
+    method: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct CaveatDocument {
+    /// What it concerns.
+    scope: ScopeDocument,
+    /// `note`, `warning` or `invalid` (the figures must not be used).
+    severity: String,
+    /// Which caveat, e.g. `shared-processors`.
+    kind: String,
+    /// What is doubtful, in words.
+    message: String,
+    /// What to do about it, in words; empty when there is nothing to do.
+    remedy: String,
+    /// Its own fields, as the run file keeps them: the load item, the numbers in the message.
+    details: serde_json::Map<String, serde_json::Value>,
+}
+
+pub(super) fn finding(finding: &Finding) -> FindingDocument {
+    let NumberDocument { value, at_least } = number(finding.estimate);
+    let (interval, not_resolvable) = match finding.interval {
+        Interval::Bounds { low, high, level, method } => {
+            let bounds = IntervalDocument {
+                low: finite(low),
+                high: finite(high),
+                level: finite(level),
+                method: method.to_string(),
+            };
+            (Some(bounds), None)
+        }
+        Interval::NotResolvable(reason) => (None, Some(reason)),
+    };
+    FindingDocument {
+        scope: scope(finding.scope),
+        subject: finding.of.subject.clone(),
+        metric: finding.of.metric.clone(),
+        quantity: finding.quantity.to_string(),
+        unit: name_of(&finding.unit),
+        value,
+        at_least,
+        n: finding.n,
+        min: finding.range.map(|(min, _)| number(min)),
+        max: finding.range.map(|(_, max)| number(max)),
+        interval,
+        not_resolvable: not_resolvable.map(|reason| name_of(&reason)),
+        trials_needed: match not_resolvable {
+            Some(NotResolvable::TooFewTrials { needed }) => Some(needed),
+            _ => None,
+        },
+        from_invalid: finding.from_invalid,
+    }
+}
+
+pub(super) fn caveat(one: &ScopedCaveat) -> CaveatDocument {
+    let mut details = match serde_json::to_value(&one.caveat) {
+        Ok(serde_json::Value::Object(fields)) => fields,
+        _ => serde_json::Map::new(),
+    };
+    // The kind is the tag under which the run file keeps the caveat.
+    let kind = details.remove("kind");
+    CaveatDocument {
+        scope: scope(one.scope),
+        severity: one.severity.to_string(),
+        kind: kind.as_ref().and_then(|kind| kind.as_str()).unwrap_or_default().to_owned(),
+        message: caveats::sentence(&one.caveat),
+        remedy: caveats::remedy(&one.caveat).to_owned(),
+        details,
+    }
+}
+
+fn scope(scope: Scope) -> ScopeDocument {
+    let ScopeParts { kind, trial, case, pair, published_row } = ScopeParts::of(scope);
+    ScopeDocument { kind, trial: trial.map(|id| id.0), case, pair, published_row }
+}
+
+fn number(value: Value) -> NumberDocument {
+    let (value, at_least) = bounded(value);
+    NumberDocument { value, at_least }
+}

@@ -1,0 +1,139 @@
+//! Each trial over time, a column per figure: the points of the page's charts.
+
+use crate::names::{bounded, finite};
+use kdyno_model::finding::Value;
+use kdyno_model::series::{CpuSeries, SecondPoint, StreamSeries, TrialSeries};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct SeriesDocument {
+    /// Number of the trial, from 1.
+    trial: u32,
+    /// The phases, in order, as they were announced.
+    phases: Vec<PhaseDocument>,
+    /// Every load item, all of its workers together.
+    items: Vec<ItemDocument>,
+    /// Processor time of every process that was probed, and of the host.
+    cpu: Vec<CpuDocument>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct PhaseDocument {
+    /// `warmup`, `measure` or `drain`.
+    phase: String,
+    /// First instant, ns from T0.
+    start_ns: u64,
+    /// First instant after it, ns from T0, of the drain the latest there may be; null when it was not announced.
+    end_ns: Option<u64>,
+}
+
+/// One load item second by second. All lists have one entry per second that has a row.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct ItemDocument {
+    /// The load item's address in the scenario.
+    item: String,
+    /// What its clients do: `produce` or `consume`.
+    role: String,
+    /// Whole seconds from T0.
+    second: Vec<u32>,
+    /// Records whose intended instant lies in the second.
+    offered: Vec<u64>,
+    /// Records the client accepted in the second.
+    achieved: Vec<u64>,
+    /// Records acknowledged in the second.
+    acknowledged: Vec<u64>,
+    /// Records fetched in the second.
+    fetched: Vec<u64>,
+    /// Records that failed in the second.
+    failed: Vec<u64>,
+    /// Median response time of the records due in the second.
+    response_p50: ResponseDocument,
+    /// 99th percentile of the same.
+    response_p99: ResponseDocument,
+    /// Largest of the same.
+    response_max: ResponseDocument,
+    /// Response time by quantile over the measure phase.
+    percentiles: PercentilesDocument,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct ResponseDocument {
+    /// Response time, ns; null when nothing was counted.
+    ns: Vec<Option<f64>>,
+    /// Whether the true value is this or more, because the quantile falls among failed or unresolved records.
+    at_least: Vec<bool>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct PercentilesDocument {
+    /// 0 to 1, in order.
+    quantile: Vec<Option<f64>>,
+    /// Response time at it.
+    response: ResponseDocument,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct CpuDocument {
+    /// The process, e.g. `broker-0`, or `host`.
+    subject: String,
+    /// Where each stretch ends, seconds from T0 (negative: before it).
+    at_s: Vec<Option<f64>>,
+    /// User and system time in the stretch (host: everything but idle and iowait), percent of one core.
+    percent_of_core: Vec<Option<f64>>,
+}
+
+pub(super) fn trial(series: &TrialSeries) -> SeriesDocument {
+    let phases = series.phases.iter().map(|span| PhaseDocument {
+        phase: span.phase.to_string(),
+        start_ns: span.start_ns,
+        end_ns: Some(span.end_ns).filter(|end_ns| *end_ns < u64::MAX),
+    });
+    SeriesDocument {
+        trial: series.trial.0,
+        phases: phases.collect(),
+        items: series.streams.iter().map(item).collect(),
+        cpu: series.cpu.iter().map(cpu).collect(),
+    }
+}
+
+fn item(stream: &StreamSeries) -> ItemDocument {
+    let counts = |count: fn(&SecondPoint) -> u64| stream.seconds.iter().map(count).collect();
+    let times = |time: fn(&SecondPoint) -> Value| response(stream.seconds.iter().map(time));
+    ItemDocument {
+        item: stream.name.clone(),
+        role: stream.role.to_string(),
+        second: stream.seconds.iter().map(|point| point.second).collect(),
+        offered: counts(|point| point.offered),
+        achieved: counts(|point| point.achieved),
+        acknowledged: counts(|point| point.acknowledged),
+        fetched: counts(|point| point.fetched),
+        failed: counts(|point| point.failed),
+        response_p50: times(|point| point.response_ns_p50),
+        response_p99: times(|point| point.response_ns_p99),
+        response_max: times(|point| point.response_ns_max),
+        percentiles: PercentilesDocument {
+            quantile: stream.percentiles.iter().map(|point| finite(point.quantile)).collect(),
+            response: response(stream.percentiles.iter().map(|point| point.response_ns)),
+        },
+    }
+}
+
+fn response(values: impl Iterator<Item = Value>) -> ResponseDocument {
+    let (ns, at_least) = values.map(bounded).unzip();
+    ResponseDocument { ns, at_least }
+}
+
+fn cpu(cpu: &CpuSeries) -> CpuDocument {
+    CpuDocument {
+        subject: cpu.subject.to_string(),
+        at_s: cpu.points.iter().map(|point| finite(point.at_s)).collect(),
+        percent_of_core: cpu.points.iter().map(|point| finite(point.percent)).collect(),
+    }
+}

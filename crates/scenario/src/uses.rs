@@ -1,0 +1,124 @@
+//! Every value of a scenario under its key, and the params that these values insert.
+
+use crate::file::{
+    CasesFile, KafkaFile, LoadFile, MeasureFile, ModeFile, PayloadFile, RateFile, RoleFile, ScenarioFile,
+    StorageFile, SystemFile,
+};
+use crate::values::references;
+use crate::yaml::Typed;
+use std::collections::BTreeSet;
+
+/// A key and the value under it, as typed or assumed.
+pub type Keyed<'f> = (&'f str, &'f Typed);
+
+impl SystemFile {
+    /// Every value of the section into which params may be inserted.
+    pub fn values(&self) -> Vec<Keyed<'_>> {
+        let mut found = vec![("brokers", &self.brokers), ("heap", &self.heap), ("proxy", &self.proxy)];
+        found.push(match &self.kafka {
+            KafkaFile::Release(typed) => ("kafka", typed),
+            KafkaFile::Home(typed) => ("home", typed),
+            KafkaFile::Source(typed) => ("source", typed),
+        });
+        found.push(match &self.mode {
+            ModeFile::Kraft(typed) => ("mode", typed),
+            ModeFile::Controllers(typed) => ("controllers", typed),
+            ModeFile::Zookeeper(typed) => ("zookeeper", typed),
+        });
+        match &self.storage {
+            StorageFile::Word(typed) => found.push(("storage", typed)),
+            StorageFile::Dirs(dirs) => found.extend(dirs.iter().map(|dir| ("storage", dir))),
+        }
+        found.extend(self.pin.iter().flatten().map(|cpu| ("pin", cpu)));
+        found.extend(self.jvm.iter().map(|option| ("jvm", option)));
+        found.extend(self.racks.iter().map(|rack| ("racks", rack)));
+        found.extend(settings(&self.config));
+        found
+    }
+}
+
+impl ScenarioFile {
+    /// Every value into which params may be inserted, params and published rows aside.
+    pub fn values(&self) -> Vec<Keyed<'_>> {
+        let mut found = self.system.values();
+        found.extend([("repeat", &self.repeat), ("isolation", &self.isolation)]);
+        for (_, topic) in &self.topics {
+            found.extend([("partitions", &topic.partitions), ("replicas", &topic.replicas)]);
+            found.extend(settings(&topic.config));
+        }
+        for (_, item) in &self.load {
+            load_values(item, &mut found);
+        }
+        found.extend([("warmup", &self.phases.warmup), ("drain", &self.phases.drain)]);
+        match &self.phases.measure {
+            MeasureFile::Time(typed) => found.push(("measure", typed)),
+            MeasureFile::Records { records, within } => {
+                found.extend([("records", records), ("within", within)]);
+            }
+        }
+        found
+    }
+
+    /// The params that these values insert, also by way of other params. A reference that cannot be read counts
+    /// as none: reading the scenario has refused it.
+    pub fn params_in<'f>(&'f self, values: impl IntoIterator<Item = Keyed<'f>>) -> BTreeSet<String> {
+        let given = self.param_values();
+        let names = |typed: &Typed| references(typed).unwrap_or_default();
+        let mut open: Vec<String> = values.into_iter().flat_map(|(_, typed)| names(typed)).collect();
+        let mut found = BTreeSet::new();
+        while let Some(name) = open.pop() {
+            if found.insert(name.clone()) {
+                let own = given.iter().filter(|(param, _)| *param == name);
+                open.extend(own.flat_map(|(_, value)| names(value)));
+            }
+        }
+        found
+    }
+
+    /// Every value that the scenario gives a param, in whichever profile or case.
+    fn param_values(&self) -> Vec<Keyed<'_>> {
+        let mut found: Vec<Keyed<'_>> = settings(&self.params).collect();
+        of_cases(&self.cases, &mut found);
+        for profile in &self.profiles {
+            found.extend(settings(&profile.params));
+            of_cases(&profile.cases, &mut found);
+        }
+        found
+    }
+}
+
+fn of_cases<'f>(cases: &'f CasesFile, found: &mut Vec<Keyed<'f>>) {
+    found.extend(cases.rows.iter().flatten().flat_map(|row| settings(&row.values)));
+    for (name, values) in cases.vary.iter().flatten() {
+        found.extend(values.iter().map(|value| (name.text.as_str(), value)));
+    }
+}
+
+fn settings(pairs: &[(Typed, Typed)]) -> impl Iterator<Item = Keyed<'_>> {
+    pairs.iter().map(|(name, value)| (name.text.as_str(), value))
+}
+
+fn load_values<'f>(item: &'f LoadFile, found: &mut Vec<Keyed<'f>>) {
+    found.extend([("clients", &item.clients), ("zone", &item.zone)]);
+    found.extend(settings(&item.client));
+    let produce = match &item.role {
+        RoleFile::Consume { from } => {
+            return found.extend([("consume", &item.topic), ("from", from)]);
+        }
+        RoleFile::Produce(produce) => produce,
+    };
+    found.extend([("produce", &item.topic), ("value", &produce.value)]);
+    found.extend(produce.fill.iter().map(|fill| ("fill", fill)));
+    found.extend(produce.arrivals.iter().map(|arrivals| ("arrivals", arrivals)));
+    match &produce.rate {
+        RateFile::Plain(typed) => found.push(("rate", typed)),
+        RateFile::Ramp { from, to, over } => found.extend([("from", from), ("to", to), ("over", over)]),
+        RateFile::Steps(_, steps) => {
+            found.extend(steps.iter().flat_map(|(rate, length)| [("rate", rate), ("for", length)]));
+        }
+    }
+    match &produce.payload {
+        PayloadFile::Word(typed) => found.push(("payload", typed)),
+        PayloadFile::Pooled(typed) => found.push(("pooled", typed)),
+    }
+}

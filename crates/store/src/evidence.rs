@@ -1,0 +1,178 @@
+//! The evidence of one trial, as analysis reads it: of a finished run and, by the writer's own connection, while the
+//! run goes on.
+
+use crate::columns::{self, Fault, blob, named, unsigned};
+use crate::error::StoreError;
+use crate::pack;
+use crate::reader::{RunFile, stream_id};
+use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::sample::{Grain, NoiseReading, ProbeReading, Sample, StreamTotals};
+use kdyno_model::trial::TrialId;
+use kdyno_model::worker::PhaseSpan;
+use rusqlite::{Row, ToSql};
+
+const SAMPLES: &str = "SELECT worker, stream, sequence, grain, phase, t0_second, written_second, packed \
+                       FROM sample WHERE trial = ?1 ORDER BY worker, stream, sequence";
+/// See [`RunFile::recent`]. Sorted by nothing, so that the index decides what is looked at.
+const RECENT_SAMPLES: &str = "SELECT worker, stream, sequence, grain, phase, t0_second, written_second, packed \
+     FROM sample WHERE trial = ?1 AND written_second >= ?2 AND grain = ?3";
+const PROBES: &str = "SELECT packed FROM probe WHERE trial = ?1 AND at_ns >= ?2 ORDER BY at_ns, rowid";
+
+impl RunFile {
+    /// Everything that is stored of a trial: samples by stream and sequence, readings by time, all else in the
+    /// order of arrival.
+    ///
+    /// # Errors
+    /// When the trial never started, or its rows are damaged or more than fit in memory.
+    pub fn evidence(&self, trial: TrialId) -> Result<TrialEvidence, StoreError> {
+        Ok(TrialEvidence {
+            samples: self.samples(SAMPLES, &[&trial.0])?,
+            probes: self.probes(trial, i64::MIN)?,
+            totals: self.totals(trial)?,
+            events: self.events_where("trial = ?1", [trial.0])?.into_iter().map(|(_, event)| event).collect(),
+            noise: self.noise(trial)?,
+            ..self.evidence_without_rows(trial)?
+        })
+    }
+
+    /// The newest part of a trial, for display while it runs: of the samples those of one second, written from
+    /// that second on; of the readings those from the start of that second on; neither totals nor events nor noise.
+    pub(crate) fn recent(
+        &self,
+        trial: TrialId,
+        from_written_second: u32,
+    ) -> Result<TrialEvidence, StoreError> {
+        let grain = columns::name_of(&Grain::Second).map_err(|error| StoreError::Read {
+            path: self.path().to_path_buf(),
+            reason: error.to_string(),
+        })?;
+        Ok(TrialEvidence {
+            samples: self.samples(RECENT_SAMPLES, &[&trial.0, &from_written_second, &grain])?,
+            probes: self.probes(trial, i64::from(from_written_second) * 1_000_000_000)?,
+            ..self.evidence_without_rows(trial)?
+        })
+    }
+
+    /// A trial's start, session and phases.
+    fn evidence_without_rows(&self, trial: TrialId) -> Result<TrialEvidence, StoreError> {
+        let start = self.trials_where("trial = ?1", [trial.0])?.pop();
+        let start = start.ok_or_else(|| StoreError::NoTrial { path: self.path().to_path_buf(), trial })?;
+        let session = self.sessions()?.into_iter().find(|(session, _)| session.number == start.session);
+        let (session, _) = session.ok_or_else(|| {
+            StoreError::damaged(self.path(), format!("the session of trial {trial} is missing"))
+        })?;
+        Ok(TrialEvidence {
+            phases: self.phases(trial)?,
+            start,
+            session,
+            samples: Vec::new(),
+            probes: Vec::new(),
+            totals: Vec::new(),
+            events: Vec::new(),
+            noise: Vec::new(),
+        })
+    }
+
+    fn phases(&self, trial: TrialId) -> Result<Vec<PhaseSpan>, StoreError> {
+        let sql = "SELECT phase, start_ns, end_ns FROM phase WHERE trial = ?1 ORDER BY rowid";
+        self.rows("phase", sql, [trial.0], |row| {
+            Ok(PhaseSpan {
+                phase: named(row, 0)?,
+                start_ns: unsigned(row, 1)?,
+                end_ns: row.get::<_, Option<i64>>(2)?.map_or(u64::MAX, i64::cast_unsigned),
+            })
+        })
+    }
+
+    fn samples(&self, sql: &str, params: &[&dyn ToSql]) -> Result<Vec<Sample>, StoreError> {
+        let mut samples = Vec::new();
+        let mut plain_bytes = 0;
+        self.visit("sample", sql, params, sample, &mut |sample| {
+            plain_bytes += held_bytes(&sample);
+            samples.push(sample);
+            self.within("samples", plain_bytes)
+        })?;
+        Ok(samples)
+    }
+
+    fn probes(&self, trial: TrialId, from_ns: i64) -> Result<Vec<ProbeReading>, StoreError> {
+        let mut readings: Vec<ProbeReading> = Vec::new();
+        let unpack = |row: &Row<'_>| Ok(pack::unpack_readings(blob(row, 0)?)?);
+        self.visit("probe", PROBES, (trial.0, from_ns), unpack, &mut |mut round: Vec<ProbeReading>| {
+            readings.append(&mut round);
+            self.within("readings", (readings.len() * size_of::<ProbeReading>()) as u64)
+        })?;
+        Ok(readings)
+    }
+
+    fn totals(&self, trial: TrialId) -> Result<Vec<StreamTotals>, StoreError> {
+        let sql = "SELECT worker, stream, packed FROM totals WHERE trial = ?1 ORDER BY worker, stream";
+        self.rows("totals", sql, [trial.0], |row| Ok(pack::unpack_totals(stream_id(row)?, blob(row, 2)?)?))
+    }
+
+    fn noise(&self, trial: TrialId) -> Result<Vec<NoiseReading>, StoreError> {
+        let sql = "SELECT spin_per_us, spin_worst_ratio, sleep_late_ns_p50, sleep_late_ns_p99, \
+                   loopback_ns_p50, loopback_ns_p99, steal_share FROM noise WHERE trial = ?1 ORDER BY rowid";
+        self.rows("noise", sql, [trial.0], |row| {
+            Ok(NoiseReading {
+                spin_per_us: row.get(0)?,
+                spin_worst_ratio: row.get(1)?,
+                sleep_late_ns_p50: unsigned(row, 2)?,
+                sleep_late_ns_p99: unsigned(row, 3)?,
+                loopback_ns_p50: unsigned(row, 4)?,
+                loopback_ns_p99: unsigned(row, 5)?,
+                steal_share: row.get(6)?,
+            })
+        })
+    }
+}
+
+fn sample(row: &Row<'_>) -> Result<Sample, Fault> {
+    let (counts, histograms, sums_ns) = pack::unpack_sample(blob(row, 7)?)?;
+    Ok(Sample {
+        id: stream_id(row)?,
+        sequence: unsigned(row, 2)?,
+        grain: named(row, 3)?,
+        phase: named(row, 4)?,
+        t0_second: row.get(5)?,
+        written_second: row.get(6)?,
+        counts,
+        histograms,
+        sums_ns,
+    })
+}
+
+/// About the memory that a sample takes.
+fn held_bytes(sample: &Sample) -> u64 {
+    let histograms: usize = sample.histograms.values().map(|bytes| bytes.len() + 64).sum();
+    (size_of::<Sample>() + histograms + 64 * sample.sums_ns.len()) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema;
+    use rusqlite::Connection;
+
+    /// How SQLite would go about a query, in its own words.
+    fn ways(sql: &str) -> Vec<String> {
+        let connection = Connection::open_in_memory().expect("in memory");
+        connection.execute_batch(schema::TABLES).expect("valid tables");
+        let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).expect("valid SQL");
+        let ways = statement.raw_query().mapped(|row| row.get(3)).collect::<Result<_, _>>();
+        ways.expect("an explanation")
+    }
+
+    #[test]
+    fn the_newest_rows_of_a_long_trial_are_found_without_looking_at_the_others() {
+        let samples = "SEARCH sample USING INDEX sample_written (trial=? AND written_second>?)";
+        assert_eq!(ways(RECENT_SAMPLES), [samples]);
+        assert_eq!(ways(PROBES), ["SEARCH probe USING INDEX probe_at (trial=? AND at_ns>?)"]);
+    }
+
+    #[test]
+    fn the_samples_of_a_trial_need_no_sorting() {
+        let key = "SEARCH sample USING INDEX sqlite_autoindex_sample_1 (trial=?)";
+        assert_eq!(ways(SAMPLES), [key]);
+    }
+}

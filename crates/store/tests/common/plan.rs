@@ -1,0 +1,142 @@
+//! The head of the small run: its scenario and its plan of two cases.
+
+use kdyno_model::metric::Address;
+use kdyno_model::plan::{
+    Arrivals, CasePlan, ClusterPlan, Compression, ConsumePlan, Fill, Isolation, KafkaSource, ListedTrial,
+    LoadPlan, Mode, ParamValue, Partitioner, Payload, PhasesPlan, Plan, ProducePlan, ProducerSettings,
+    Published, PublishedRow, Rate, RatePiece, Role, Show, StartOffset, Storage, Strategy, SystemPlan,
+    TopicPlan, WorkerPlan, WorkerShare,
+};
+use kdyno_model::run::RunHeader;
+use std::collections::BTreeMap;
+
+pub fn header() -> RunHeader {
+    RunHeader {
+        run_id: 0xfeed_beef_0000_0001,
+        scenario_text: "kdyno: 1\nid: fixture\n".into(),
+        scenario_path: "fixture".into(),
+        plan: Plan {
+            scenario: "fixture".into(),
+            question: "Does it come back?".into(),
+            profile: "laptop".into(),
+            changed: BTreeMap::from([("size".into(), "128B".into())]),
+            seed: 7,
+            cases: vec![case(), other_case()],
+            strategy: Strategy::List((0..2).map(|case| ListedTrial { case, repeat: 1 }).collect()),
+            isolation: Isolation::Topic,
+            show: Show {
+                rows: vec!["brokers".into()],
+                columns: vec![Address { subject: "writers".into(), metric: "acked_per_s".into() }],
+            },
+            published: Some(Published {
+                title: "A report".into(),
+                date: "2022".into(),
+                hardware: "brokers of 4 CPU".into(),
+                definition: String::new(),
+                rows: vec![PublishedRow {
+                    params: BTreeMap::from([("brokers".into(), ParamValue::Int(1))]),
+                    values: BTreeMap::from([("writers.acked_per_s".into(), Some(1.5))]),
+                }],
+            }),
+        },
+    }
+}
+
+/// The first case with the plan's other words in place of its own.
+pub fn other_case() -> CasePlan {
+    let mut case = case();
+    case.label = "brokers=3".into();
+    case.params.insert("brokers".into(), ParamValue::Int(3));
+    let SystemPlan::Local(cluster) = &mut case.system else { return case };
+    cluster.kafka = KafkaSource::Home("/opt/kafka".into());
+    cluster.mode = Mode::KraftControllers { controllers: 3 };
+    cluster.storage = Storage::Memory;
+    for item in case.load.values_mut() {
+        match &mut item.role {
+            Role::Consume(plan) => plan.from = StartOffset::Earliest,
+            Role::Produce(plan) => {
+                plan.rate = Rate::Max { fill: Fill::InFlight };
+                plan.payload = Payload::Unique;
+                plan.records_max = Some(1 << 40);
+                plan.client.compression = Compression::Zstd;
+                plan.client.partitioner = Partitioner::RoundRobin;
+            }
+        }
+    }
+    case
+}
+
+pub fn case() -> CasePlan {
+    let cluster = ClusterPlan {
+        kafka: KafkaSource::Release("4.1.1".into()),
+        mode: Mode::KraftCombined,
+        brokers: 1,
+        heap_bytes: 512 << 20,
+        jvm_options: Vec::new(),
+        config: BTreeMap::from([("num.io.threads".into(), "8".into())]),
+        cpus: Vec::new(),
+        racks: Vec::new(),
+        storage: Storage::Disk,
+    };
+    let share = |client_first| WorkerShare { item: "writers".into(), client_first, client_count: 1 };
+    CasePlan {
+        label: String::new(),
+        params: BTreeMap::from([
+            ("brokers".into(), ParamValue::Int(1)),
+            ("share".into(), ParamValue::Float(0.5)),
+            ("size".into(), ParamValue::Text("128B".into())),
+        ]),
+        system: SystemPlan::Local(cluster),
+        topics: BTreeMap::from([(
+            "perf".into(),
+            TopicPlan { partitions: 2, replicas: 1, config: BTreeMap::new() },
+        )]),
+        load: BTreeMap::from([("readers".into(), readers()), ("writers".into(), writers())]),
+        phases: PhasesPlan { warmup_ns: 1_000_000_000, measure_ns: 3_000_000_000, drain_ns: 1_000_000_000 },
+        workers: (0..2u16)
+            .map(|worker| WorkerPlan { worker, shares: vec![share(u32::from(worker))] })
+            .collect(),
+        secrets: BTreeMap::new(),
+    }
+}
+
+fn writers() -> LoadPlan {
+    let client = ProducerSettings {
+        defaults: "4.1".into(),
+        acks: -1,
+        batch_bytes: 16_384,
+        linger_ns: 5_000_000,
+        buffer_bytes: 32 << 20,
+        request_bytes_max: 1 << 20,
+        in_flight_max: 5,
+        compression: Compression::None,
+        max_block_ns: 60_000_000_000,
+        request_timeout_ns: 30_000_000_000,
+        delivery_timeout_ns: 120_000_000_000,
+        retry_backoff_ns: 100_000_000,
+        metadata_max_age_ns: 300_000_000_000,
+        partitioner: Partitioner::Sticky,
+    };
+    let piece = RatePiece { from_per_s: 1000.0, to_per_s: 1000.0, length_ns: 1_000_000_000 };
+    let role = Role::Produce(ProducePlan {
+        rate: Rate::Open { pieces: vec![piece], arrivals: Arrivals::Poisson },
+        value_bytes: 128,
+        payload: Payload::Pooled { pool_bytes: 8 << 20 },
+        records_max: None,
+        client,
+    });
+    LoadPlan { topic: "perf".into(), clients: 2, role }
+}
+
+fn readers() -> LoadPlan {
+    let role = Role::Consume(ConsumePlan {
+        from: StartOffset::Latest,
+        fetch_bytes_max: 52_428_800,
+        partition_bytes_max: 1 << 20,
+        fetch_bytes_min: 1,
+        fetch_wait_ns: 500_000_000,
+        request_timeout_ns: 30_000_000_000,
+        retry_backoff_ns: 100_000_000,
+    });
+    LoadPlan { topic: "perf".into(), clients: 1, role }
+}

@@ -1,0 +1,125 @@
+//! A run that was interrupted goes on in its file, in a session of its own.
+
+#![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
+
+mod common;
+
+use common::child::{Killed, child, folder_of_child, wait_for};
+use common::{STREAMS, TRIAL, header, sample, session};
+use kdyno_model::run::{Session, SessionEnd, TrialStart};
+use kdyno_model::trial::TrialId;
+use kdyno_store::{RunFile, RunWriter, StoreError};
+use std::path::Path;
+
+/// The part of a child: writes the session after the last one and one trial in it, without ever ending.
+#[test]
+fn child_writes_a_session() {
+    let Some(folder) = folder_of_child() else { return };
+    let path = folder.join("run.kdyno");
+    let number = RunFile::open(&path).map_or(0, |file| file.sessions().unwrap().len()) as u32 + 1;
+    let writer = if number == 1 {
+        RunWriter::create(&path, &header(), &session(1)).unwrap()
+    } else {
+        RunWriter::resume(&path, &session(number)).unwrap()
+    };
+    writer.trial_started(&trial_of(number)).unwrap();
+    for sequence in 0.. {
+        writer.sample(TrialId(number), sample(sequence)).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+}
+
+/// The trial that [`child_writes_a_session`] writes in a session.
+fn trial_of(session: u32) -> TrialStart {
+    let mut start = common::trial_start();
+    start.session = session;
+    start.trial.id = TrialId(session);
+    start
+}
+
+fn sessions(path: &Path) -> Vec<(Session, Option<SessionEnd>)> {
+    RunFile::open(path).unwrap().sessions().unwrap()
+}
+
+#[test]
+fn every_session_is_kept_when_each_is_killed_in_the_middle() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.kdyno");
+    for number in 1..=2 {
+        let mut killed = Killed(child("child_writes_a_session", folder.path()).spawn().unwrap());
+        wait_for("the child's commits", || {
+            let found = RunFile::open(&path).ok()?.evidence(TrialId(number)).ok()?;
+            (found.samples.len() > 20).then_some(())
+        });
+        let error = RunWriter::resume(&path, &session(number + 1)).unwrap_err();
+        assert_eq!(error, StoreError::InUse { path: path.clone() }, "it is being written");
+        killed.0.kill().unwrap();
+        killed.0.wait().unwrap();
+    }
+    let writer = RunWriter::resume(&path, &session(3)).unwrap();
+    writer.trial_started(&trial_of(3)).unwrap();
+    writer.finish(common::end()).unwrap();
+
+    let cut_off = |number| (session(number), None);
+    assert_eq!(sessions(&path), [cut_off(1), cut_off(2), (session(3), Some(common::end()))]);
+    let file = RunFile::open(&path).unwrap();
+    assert_eq!(file.header().unwrap(), header());
+    assert_eq!(file.trials().unwrap(), [1, 2, 3].map(trial_of));
+    for number in 1..=2 {
+        let found = file.evidence(TrialId(number)).unwrap();
+        assert_eq!(found.session, session(number));
+        assert!(found.samples.len() > 20);
+        assert!(found.samples.iter().zip(0..).all(|(row, sequence)| *row == sample(sequence)), "a gap");
+    }
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(left, ["run.kdyno"], "the WAL is folded and the reserve given back");
+}
+
+#[test]
+fn a_resumed_run_keeps_everything() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.kdyno");
+    common::write_run(&path).unwrap();
+    RunWriter::resume(&path, &session(3)).unwrap().finish(common::interrupted()).unwrap();
+    let file = RunFile::open(&path).unwrap();
+    common::assert_session(&file).unwrap();
+    let ends: Vec<_> = file.sessions().unwrap().into_iter().map(|(_, end)| end).collect();
+    assert_eq!(ends, [common::interrupted(), common::end(), common::interrupted()].map(Some));
+    let found = file.evidence(TRIAL).unwrap();
+    assert_eq!(found.samples.iter().filter(|row| row.id == STREAMS[1]).count(), 5);
+}
+
+#[test]
+fn a_session_that_does_not_follow_leaves_the_file_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.kdyno");
+    common::write_run(&path).unwrap();
+    let before = sessions(&path);
+    for number in [0, 2, 4, u32::MAX] {
+        let error = RunWriter::resume(&path, &Session { number, ..session(1) }).unwrap_err();
+        assert_eq!(error, StoreError::SessionNumber { path: path.clone(), last: 2, number });
+        assert_eq!(sessions(&path), before);
+    }
+    let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(left, ["run.kdyno"], "neither a WAL nor a reserve");
+}
+
+#[test]
+fn of_many_that_resume_at_once_one_does() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.kdyno");
+    common::write_run(&path).unwrap();
+    let start = std::sync::Barrier::new(4);
+    let tried: Vec<_> = std::thread::scope(|scope| {
+        let resume = || {
+            start.wait();
+            RunWriter::resume(&path, &session(3))
+        };
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(resume)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    let (mut writers, errors): (Vec<_>, Vec<_>) = tried.into_iter().partition(Result::is_ok);
+    assert_eq!((writers.len(), errors.len()), (1, 3), "{errors:?}");
+    writers.pop().unwrap().unwrap().finish(common::end()).unwrap();
+    assert_eq!(sessions(&path).len(), 3);
+}

@@ -1,0 +1,257 @@
+//! `bench --against COMMIT`: has this checkout lost anything beside that commit?
+//!
+//! Both programs run in turn, round after round, and a ratio is taken within each round: a machine that grows slower
+//! meanwhile does so for both. A loss is what cost more in every single round, and by more than noise.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, bail, ensure};
+use signal_hook::consts::{SIGINT, SIGTERM};
+
+use super::measurement::Measurement;
+use super::process::measured;
+use super::setup::{Setup, machine};
+use super::stats::{Series, Table};
+use super::{constant, peers, sender};
+
+/// A cost ratio that lies above this in all rounds is a loss.
+const LOSS_RATIO: f64 = 1.03;
+
+/// Fewer rounds lie above it by chance too often: no loss is called.
+const ROUNDS_MIN: usize = 3;
+
+type Measurements = for<'a> fn(&'a Setup) -> anyhow::Result<Vec<Measurement<'a>>>;
+
+/// The benchmarks that measure kdyno alone.
+const COMPARED: [(&str, Measurements); 3] =
+    [("sender", sender::measurements), ("constant", constant::measurements), ("peers", peers::measurements)];
+
+/// One figure of both programs over the rounds.
+struct Compared {
+    name: String,
+    is_rate: bool,
+    base: Series,
+    new: Series,
+}
+
+impl Compared {
+    /// How many times as much the new program costs, or how many times less it carries, round by round.
+    fn cost_ratio(&self) -> Series {
+        if self.is_rate { self.base.over(&self.new) } else { self.new.over(&self.base) }
+    }
+
+    fn is_loss(&self) -> bool {
+        self.base.len() >= ROUNDS_MIN && self.cost_ratio().range().0 > LOSS_RATIO
+    }
+}
+
+/// Measures the setup's program beside that of `commit`; whether anything was lost.
+pub fn run(root: &Path, new: &Setup, commit: &str, names: &[String]) -> anyhow::Result<bool> {
+    let known = COMPARED.map(|(name, _)| name);
+    if let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) {
+        bail!("{unknown} is no benchmark that two commits can be compared by\nhint: {}", known.join(", "));
+    }
+    // The first signal ends the processes that run, as they are in the same group, and with them the comparison,
+    // which then removes what it made; a second one ends this program at once.
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        signal_hook::flag::register_conditional_shutdown(signal, 130, Arc::clone(&interrupted))?;
+        signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
+    }
+    let base = build(root, new, commit)?;
+    println!("{}\nbase: {commit}; new: {}", machine(), new.kdyno.display());
+    let mut figures = Vec::new();
+    for (name, measurements) in COMPARED {
+        if names.is_empty() || names.iter().any(|wanted| wanted == name) {
+            println!("\n{name}: base and new in turn, rounds: {}", new.options.rounds);
+            let measurements = measurements(new).with_context(|| format!("{name} could not run"))?;
+            let rounds = rounds(&measurements, &base, new, &interrupted);
+            figures.extend(rounds.with_context(|| format!("{name} could not run"))?);
+        }
+    }
+    print!("\n{}", table(&figures));
+    let lost = figures.iter().any(Compared::is_loss);
+    println!("  a loss: the whole range of cost ratios (rates: base ÷ new) lies above {LOSS_RATIO}");
+    if new.options.rounds < ROUNDS_MIN {
+        println!("  fewer than {ROUNDS_MIN} rounds: no loss is called");
+    }
+    Ok(lost)
+}
+
+/// All rounds of one benchmark. Who begins alternates from round to round and from load to load.
+fn rounds(
+    measurements: &[Measurement<'_>],
+    base: &Setup,
+    new: &Setup,
+    interrupted: &AtomicBool,
+) -> anyhow::Result<Vec<Compared>> {
+    let mut all: Vec<Vec<Compared>> = measurements.iter().map(|_| Vec::new()).collect();
+    for round in 0..new.options.rounds {
+        for (index, (measurement, compared)) in measurements.iter().zip(&mut all).enumerate() {
+            for turn in 0..2 {
+                let is_new = (round + index + turn) % 2 == 1;
+                let figures = (measurement.run)(if is_new { new } else { base });
+                ensure!(!interrupted.load(Ordering::Relaxed), "interrupted");
+                let side = if is_new { "new" } else { "base" };
+                let figures = figures.with_context(|| format!("{}, {side}", measurement.name))?;
+                if compared.is_empty() {
+                    compared.extend(figures.iter().map(|figure| Compared {
+                        name: format!("{}: {}", measurement.name, figure.name),
+                        is_rate: figure.is_rate,
+                        base: Series::default(),
+                        new: Series::default(),
+                    }));
+                }
+                for (row, figure) in compared.iter_mut().zip(figures) {
+                    ensure!(figure.value > 0.0, "{}, {side}: {} is {}", row.name, figure.name, figure.value);
+                    if is_new { row.new.push(figure.value) } else { row.base.push(figure.value) }
+                }
+            }
+        }
+    }
+    Ok(all.into_iter().flatten().collect())
+}
+
+fn table(figures: &[Compared]) -> Table {
+    let mut table = Table::new(&["figure", "base", "new", "cost ratio", "round by round", ""]);
+    for figure in figures {
+        let decimals = match figure.base.median() {
+            value if value < 1.0 => 4,
+            value if value < 100.0 => 2,
+            _ => 0,
+        };
+        let ratio = figure.cost_ratio();
+        table.row(vec![
+            figure.name.clone(),
+            figure.base.show(decimals),
+            figure.new.show(decimals),
+            ratio.show(3),
+            ratio.each(2),
+            if figure.is_loss() { "loss ✗" } else { "" }.to_owned(),
+        ]);
+    }
+    table
+}
+
+/// Builds kdyno as it was at a commit. Its sources are gone afterwards, also when the build fails; what was built
+/// stays below target/, so that the next comparison compiles our own crates alone.
+fn build(root: &Path, new: &Setup, commit: &str) -> anyhow::Result<Setup> {
+    let git = || {
+        let mut command = Command::new("git");
+        command.args(["-c", "safe.directory=*"]).current_dir(root);
+        command
+    };
+    let id = measured(git().args(["rev-parse", "--verify", "--quiet"]).arg(format!("{commit}^{{commit}}")));
+    let id = id.map_err(|_| anyhow::anyhow!("{commit} is no commit of this repository"))?;
+    let sources = Sources { folder: new.folder.join("base-sources"), root: root.to_owned() };
+    // Left by a comparison that was killed.
+    sources.remove();
+    measured(
+        git().args(["worktree", "add", "--quiet", "--detach"]).arg(&sources.folder).arg(id.stdout.trim()),
+    )?;
+    println!("building kdyno as of {commit}");
+    let target = new.folder.join("base-target");
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let mut build = Command::new(cargo);
+    build.args(["build", "--quiet", "--release", "--locked", "--package", "kdyno", "--target-dir"]);
+    measured(build.arg(&target).current_dir(&sources.folder))?;
+    Ok(Setup { kdyno: target.join("release/kdyno"), ..new.clone() })
+}
+
+/// A checkout that ends with this value.
+struct Sources {
+    folder: PathBuf,
+    root: PathBuf,
+}
+
+impl Sources {
+    /// Removes the checkout and Git's note of it, as far as they are there.
+    fn remove(&self) {
+        let mut git = Command::new("git");
+        git.args(["-c", "safe.directory=*", "worktree", "remove", "--force"]).arg(&self.folder);
+        // Both fail where there is nothing to remove.
+        let _ = measured(git.current_dir(&self.root));
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+impl Drop for Sources {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::measurement::Figure;
+    use super::super::setup::Options;
+    use super::*;
+    use std::cell::{Cell, RefCell};
+
+    fn setup(name: &str, rounds: usize) -> Setup {
+        Setup {
+            xtask: PathBuf::new(),
+            kdyno: PathBuf::from(name),
+            folder: PathBuf::new(),
+            options: Options { quick: true, rounds },
+        }
+    }
+
+    fn compared(is_rate: bool, base: &[f64], new: &[f64]) -> Compared {
+        let series = |values: &[f64]| values.iter().copied().collect();
+        Compared { name: "x".to_owned(), is_rate, base: series(base), new: series(new) }
+    }
+
+    #[test]
+    fn a_loss_is_what_costs_more_in_every_round() {
+        assert!(compared(false, &[1.0, 1.0, 1.0], &[1.04, 1.1, 1.05]).is_loss());
+        assert!(
+            !compared(false, &[1.0, 1.0, 1.0], &[1.02, 1.9, 1.9]).is_loss(),
+            "one round speaks against it"
+        );
+        assert!(!compared(false, &[1.0, 1.0, 1.0], &[0.5, 0.5, 0.5]).is_loss());
+        assert!(compared(true, &[100.0, 100.0, 100.0], &[90.0, 95.0, 80.0]).is_loss());
+        assert!(!compared(true, &[90.0, 95.0, 80.0], &[100.0, 100.0, 100.0]).is_loss());
+        assert!(!compared(false, &[1.0], &[2.0]).is_loss(), "one round says nothing");
+    }
+
+    #[test]
+    fn both_sides_take_turns_and_meet_in_each_round() {
+        let order = RefCell::new(String::new());
+        let drift = Cell::new(1.0);
+        let run = |side: &Setup| {
+            order.borrow_mut().push_str(&side.kdyno.to_string_lossy());
+            drift.set(drift.get() + 0.001);
+            let cost = if side.kdyno == Path::new("n") { 2.0 } else { 1.0 };
+            Ok(vec![Figure::cost("s", cost * drift.get()), Figure::rate("/s", 10.0)])
+        };
+        let one = [Measurement { name: "load".to_owned(), run: Box::new(run) }];
+        let never = AtomicBool::new(false);
+        let figures = rounds(&one, &setup("b", 4), &setup("n", 4), &never).expect("it runs");
+        assert_eq!(order.borrow().as_str(), "bnnbbnnb");
+        let (lowest, highest) = figures[0].cost_ratio().range();
+        assert!(lowest > 1.99 && highest < 2.01 && figures[0].is_loss(), "{lowest} {highest}");
+        assert!(!figures[1].is_loss());
+        let text = table(&figures).to_string();
+        assert!(text.contains("load: s") && text.matches("loss ✗").count() == 1, "{text}");
+        let stopped = AtomicBool::new(true);
+        assert!(rounds(&one, &setup("b", 4), &setup("n", 4), &stopped).is_err());
+    }
+
+    #[test]
+    fn a_figure_that_was_not_measured_is_an_error() {
+        let run = |_: &Setup| Ok(vec![Figure::cost("s", f64::NAN)]);
+        let one = [Measurement { name: "load".to_owned(), run: Box::new(run) }];
+        assert!(rounds(&one, &setup("b", 1), &setup("n", 1), &AtomicBool::new(false)).is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_compared_is_named() {
+        let error = run(Path::new("."), &setup("n", 1), "HEAD", &["floor".to_owned()])
+            .expect_err("no figure of kdyno");
+        assert!(error.to_string().contains("hint: sender, constant, peers"), "{error}");
+    }
+}
