@@ -37,7 +37,7 @@ impl Broker {
         remove_left_overs(bench)?;
         let name = format!("bench-{purpose}-{}", std::process::id());
         let mut up = Command::new(&bench.kdyno);
-        up.args(["cluster", "up", "--name", &name, "--brokers", &brokers.to_string(), "--heap", "1GiB"]);
+        up.args(["cluster", "up", &name, "--brokers", &brokers.to_string(), "--heap", "1GiB"]);
         println!("  cluster: {}", words(&up));
         let begin = Instant::now();
         measured(&mut up)?;
