@@ -7,22 +7,6 @@ pub use kdyno_model::units::{
     value,
 };
 
-/// The unit as a key of documents, the same as in the run file.
-#[must_use]
-pub fn key(unit: Unit) -> &'static str {
-    match unit {
-        Unit::Count => "count",
-        Unit::RecordsPerS => "records_per_s",
-        Unit::MibPerS => "mib_per_s",
-        Unit::Ns => "ns",
-        Unit::Ratio => "ratio",
-        Unit::PercentOfCore => "percent_of_core",
-        Unit::CpuUsPerRecord => "cpu_us_per_record",
-        Unit::Bytes => "bytes",
-        Unit::YesNo => "yes_no",
-    }
-}
-
 /// The unit of a metric by its name after the subject; a latency is in ns.
 #[must_use]
 pub fn of_metric(metric: &str) -> Unit {
