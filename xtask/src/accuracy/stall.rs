@@ -44,7 +44,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<Vec<Row>> {
     // The broker goes on so long before a second's end that it surely still catches up at that end.
     let catch_up_s = STOP_S * rate_per_s / (capacity_per_s - rate_per_s);
     let rest_s = (0.5 * catch_up_s).clamp(0.1, 0.5);
-    let topic = broker.topic("stall", PARTITIONS)?;
+    let topic = broker.topic("stall", PARTITIONS, 1)?;
     let load = Load {
         rate: rate_per_s.to_string(),
         seconds: SECONDS,
@@ -63,7 +63,7 @@ fn base(broker: &Broker, topic: &str) -> Load {
 
 /// Records per second at most, which warms the broker as well.
 fn capacity(bench: &Setup, broker: &Broker) -> anyhow::Result<f64> {
-    let topic = broker.topic("capacity", PARTITIONS)?;
+    let topic = broker.topic("capacity", PARTITIONS, 1)?;
     let load = base(broker, &topic);
     println!("  {}", words(&load.command(bench)));
     let capacity_per_s = load.run(bench)?.number("acked_per_s")?;

@@ -19,7 +19,8 @@ pub struct Broker {
     kdyno: PathBuf,
     name: String,
     bootstrap: String,
-    pid: u32,
+    /// Of the brokers, the first one first.
+    pids: Vec<u32>,
     classpath: String,
     log_folder: PathBuf,
     /// Start of the command to its end: the cluster answers.
@@ -32,7 +33,7 @@ impl Broker {
         Broker::start_many(bench, purpose, 1)
     }
 
-    /// Starts a cluster of so many brokers; figures of a process are those of the first one.
+    /// Starts a cluster of so many brokers; what is read from its logs is of the first one.
     pub fn start_many(bench: &Setup, purpose: &str, brokers: u32) -> anyhow::Result<Broker> {
         remove_left_overs(bench)?;
         let name = format!("bench-{purpose}-{}", std::process::id());
@@ -47,7 +48,7 @@ impl Broker {
             kdyno: bench.kdyno.clone(),
             name,
             bootstrap: String::new(),
-            pid: 0,
+            pids: Vec::new(),
             classpath: String::new(),
             log_folder: PathBuf::new(),
             ready_s,
@@ -71,10 +72,13 @@ impl Broker {
             _ => bail!("the list names no bootstrap address"),
         };
         let processes = entry["processes"].as_array().context("the list names no processes")?;
-        let first = processes.iter().find(|process| process["subject"].as_str() == Some("broker-0"));
-        let pid = first.or(processes.first()).and_then(|process| process["pid"].as_u64());
-        self.pid = u32::try_from(pid.context("the list names no broker process")?)?;
-        let command_line = std::fs::read(format!("/proc/{}/cmdline", self.pid))?;
+        let brokers = processes.iter().filter(|process| {
+            process["subject"].as_str().is_some_and(|subject| subject.starts_with("broker-"))
+        });
+        let pids = brokers.filter_map(|process| process["pid"].as_u64()).map(u32::try_from);
+        self.pids = pids.collect::<Result<_, _>>()?;
+        let first = self.pids.first().context("the list names no broker process")?;
+        let command_line = std::fs::read(format!("/proc/{first}/cmdline"))?;
         let command_line = String::from_utf8_lossy(&command_line).into_owned();
         let words: Vec<&str> = command_line.split('\0').collect();
         let after = |flags: [&str; 3]| {
@@ -96,12 +100,12 @@ impl Broker {
 
     /// The first broker's process.
     pub fn pid(&self) -> u32 {
-        self.pid
+        self.pids[0]
     }
 
-    /// CPU of the broker so far.
+    /// CPU of all brokers so far.
     pub fn cpu_s(&self) -> anyhow::Result<f64> {
-        cpu_so_far_s(self.pid)
+        self.pids.iter().map(|pid| cpu_so_far_s(*pid)).sum()
     }
 
     /// A command of Kafka's own tools.
@@ -112,10 +116,10 @@ impl Broker {
     }
 
     /// A fresh topic; returns its name.
-    pub fn topic(&self, name: &str, partitions: u32) -> anyhow::Result<String> {
+    pub fn topic(&self, name: &str, partitions: u32, replicas: u32) -> anyhow::Result<String> {
         let mut create = self.topics();
         create.args(["--create", "--topic", name, "--partitions", &partitions.to_string()]);
-        create.args(["--replication-factor", "1"]);
+        create.args(["--replication-factor", &replicas.to_string()]);
         create.args(["--config", &format!("retention.bytes={RETENTION_BYTES}")]);
         create.args(["--config", &format!("segment.bytes={SEGMENT_BYTES}")]);
         measured(&mut create)?;

@@ -99,7 +99,7 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
     for round in 0..bench.options.rounds {
         null_round(bench, seconds, &mut bare, &mut null)?;
         if let Some(broker) = &real {
-            let topic = broker.topic(&format!("constant-{round}"), 6)?;
+            let topic = broker.topic(&format!("constant-{round}"), 6, 1)?;
             let through_kafka = load(broker.bootstrap(), &topic, seconds);
             let mut sleeper = sleep_loop(bench, seconds);
             let (outcome, printed) = beside(&mut sleeper, || through_kafka.run(bench))?;

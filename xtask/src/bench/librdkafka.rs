@@ -73,13 +73,20 @@ fn source(bench: &Setup) -> anyhow::Result<PathBuf> {
     Ok(Path::new(manifest).parent().context("a manifest lies in a folder")?.join("librdkafka"))
 }
 
-/// Records acknowledged per second as the program's last summary line reports them.
-pub fn reported_per_s(stdout: &str) -> anyhow::Result<f64> {
+/// What the program's last summary line reports.
+pub struct Reported {
+    /// From its start of the clock to the last delivery.
+    pub seconds: f64,
+}
+
+/// Reads the last summary line; failed records void it.
+pub fn reported(stdout: &str) -> anyhow::Result<Reported> {
     let line = stdout.lines().rfind(|line| line.contains(" delivered ")).context("no summary line")?;
-    let before = line.split(" msgs/s").next().unwrap_or_default();
-    let rate = before.rsplit(' ').next().unwrap_or_default();
+    let before = line.split("ms: ").next().unwrap_or_default();
+    let time = before.rsplit(' ').next().unwrap_or_default();
     ensure!(line.contains(", 0 failed)"), "records failed: {line}");
-    rate.parse().with_context(|| format!("no rate in: {line}"))
+    let ms: f64 = time.parse().with_context(|| format!("no time in: {line}"))?;
+    Ok(Reported { seconds: ms / 1e3 })
 }
 
 #[cfg(test)]
@@ -87,16 +94,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rate_is_read_from_the_last_summary() {
-        let line = |rate: u32, failed: u32| {
+    fn the_time_is_read_from_the_last_summary() {
+        let line = |ms: u32, failed: u32| {
             format!(
-                "% 10 messages produced (1280 bytes), 10 delivered (offset 3, {failed} failed) in 5000ms: \
-                 {rate} msgs/s and 1.00 MB/s, 0 produce failures, 0 in queue, no compression\n"
+                "% 10 messages produced (1280 bytes), 10 delivered (offset 3, {failed} failed) in {ms}ms: \
+                 2000 msgs/s and 1.00 MB/s, 0 produce failures, 0 in queue, no compression\n"
             )
         };
-        let rate = reported_per_s(&format!("{}{}", line(1, 0), line(2000, 0))).expect("a rate");
-        assert!((rate - 2000.0).abs() < 1e-9);
-        assert!(reported_per_s(&line(5, 1)).is_err(), "failed records void the figure");
-        assert!(reported_per_s("").is_err());
+        let found = reported(&format!("{}{}", line(1, 0), line(2500, 0))).expect("a time");
+        assert!((found.seconds - 2.5).abs() < 1e-9);
+        assert!(reported(&line(5, 1)).is_err(), "failed records void the figure");
+        assert!(reported("").is_err());
     }
 }

@@ -32,6 +32,8 @@ pub struct Load {
     pub records: Option<u64>,
     /// `linger.ms`.
     pub linger_ms: u32,
+    /// `acks`: `1` or `-1`.
+    pub acks: &'static str,
     /// Arguments of `kdyno bench-load` that only some loads have.
     pub further: Vec<String>,
 }
@@ -49,11 +51,12 @@ impl Load {
             seconds,
             records: None,
             linger_ms: 5,
+            acks: "1",
             further: Vec::new(),
         }
     }
 
-    /// The command line; `acks=1` throughout.
+    /// The command line.
     pub fn command(&self, bench: &Setup) -> Command {
         let mut command = Command::new(&bench.kdyno);
         command.args(["bench-load", "--bootstrap", &self.bootstrap, "--topic", &self.topic]);
@@ -61,7 +64,7 @@ impl Load {
         command.args(["--value", &self.value_bytes.to_string()]);
         command.args(["--payload", if self.unique { "unique" } else { "pooled" }]);
         command.args(["--batch", &self.batch_bytes.to_string()]);
-        command.args(["--linger-ms", &self.linger_ms.to_string(), "--acks", "1"]);
+        command.args(["--linger-ms", &self.linger_ms.to_string(), "--acks", self.acks]);
         command.args(["--seconds", &self.seconds.to_string()]);
         if let Some(records) = self.records {
             command.args(["--records", &records.to_string()]);

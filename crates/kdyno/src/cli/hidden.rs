@@ -61,6 +61,35 @@ pub(crate) struct BenchLoadArgs {
     pub(crate) delivery_timeout_ms: u64,
 }
 
+/// What `make bench` asks of a replay of requests.
+#[derive(Debug, Args)]
+pub(crate) struct BenchReplayArgs {
+    /// Broker to ask first, HOST:PORT
+    #[arg(long)]
+    pub(crate) bootstrap: String,
+    /// Topic, which must exist
+    #[arg(long)]
+    pub(crate) topic: String,
+    /// Bytes of a value
+    #[arg(long, default_value_t = 128)]
+    pub(crate) value: u32,
+    /// `batch.size`, bytes
+    #[arg(long, default_value_t = 16_384)]
+    pub(crate) batch: u32,
+    /// Record batches of one request
+    #[arg(long, default_value_t = 1)]
+    pub(crate) batches_per_request: u32,
+    /// `acks`: 1 or -1
+    #[arg(long, default_value_t = 1, allow_negative_numbers = true)]
+    pub(crate) acks: i16,
+    /// Requests in flight on each connection
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1_000))]
+    pub(crate) in_flight: u32,
+    /// Records in all, rounded up to whole batches
+    #[arg(long)]
+    pub(crate) records: u64,
+}
+
 /// What the fake cluster is.
 #[derive(Debug, Args)]
 pub(crate) struct FakeBrokerArgs {

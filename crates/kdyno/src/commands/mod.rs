@@ -1,6 +1,7 @@
 //! The commands, one file each. Every one returns how the program ends.
 
 mod bench_load;
+mod bench_replay;
 mod clean;
 mod cluster;
 mod completions;
@@ -48,6 +49,7 @@ pub(crate) fn dispatch(command: Command) -> Outcome {
         Command::Completions(args) => completions::completions(&args),
         Command::Worker => inner::worker(),
         Command::BenchLoad(args) => bench_load::bench_load(&args),
+        Command::BenchReplay(args) => bench_replay::bench_replay(&args),
         Command::FakeBroker(args) => fake_broker::fake_broker(&args),
         Command::Guard => inner::guard(),
         Command::GuardExec(args) => inner::guard_exec(&args),

@@ -1,0 +1,240 @@
+//! `kdyno bench-replay` (hidden): produce requests built beforehand, sent again and again with so many in flight.
+//!
+//! For `make bench`: nothing is scheduled, built, timed or recorded while it sends, so no client that sends the same
+//! requests can have more of them acknowledged by the same brokers. Prints one JSON document.
+
+use crate::cli::BenchReplayArgs;
+use crate::failure::{Exit, Failure, Outcome};
+use crate::out;
+use bytes::{Bytes, BytesMut};
+use kdyno_kafka::admin::{Admin, BrokerInfo};
+use kdyno_kafka::messages::{self, m00_produce};
+use kdyno_kafka::records::{
+    BatchHeader, BodySum, Compression, HEADER_BYTES, encode_record, record_bytes, write_batch_header,
+};
+use kdyno_kafka::wire::{FRAME_BYTES_MAX, Reader};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+
+/// Bytes of different requests that a connection sends before the first one comes again.
+const POOL_BYTES: usize = 16 << 20;
+/// How long a broker may take for an answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+/// Version of the produce requests: the newest that the client speaks.
+const VERSION: i16 = m00_produce::API.version_max;
+const CLIENT_ID: &str = "kdyno-bench-replay";
+
+/// Builds the requests, sends them, prints how many records were acknowledged in which time.
+pub(crate) fn bench_replay(args: &BenchReplayArgs) -> Outcome {
+    let leaders = leaders(args)?;
+    let batch = Batch::new(args);
+    let left = AtomicI64::new(args.records.div_ceil(batch.records).cast_signed());
+    let connections = leaders
+        .iter()
+        .map(|(broker, partitions)| Replay::open(args, broker, partitions, &batch))
+        .collect::<Result<Vec<_>, Failure>>()?;
+    let start = Instant::now();
+    let sent = std::thread::scope(|scope| {
+        let each: Vec<_> = connections.iter().map(|one| scope.spawn(|| one.run(&left))).collect();
+        each.into_iter()
+            .map(|one| one.join().unwrap_or_else(|_| Err(Failure::tool("a connection's thread panicked"))))
+            .sum::<Result<u64, Failure>>()
+    })?;
+    let seconds = start.elapsed().as_secs_f64();
+    let records = sent * batch.records;
+    out::json(&json!({
+        "acknowledged": records,
+        "seconds": seconds,
+        "acked_per_s": records as f64 / seconds,
+        "records_per_batch": batch.records,
+    }))?;
+    Ok(Exit::Done)
+}
+
+/// The topic's leaders, each with its partitions.
+fn leaders(args: &BenchReplayArgs) -> Result<Vec<(BrokerInfo, Vec<i32>)>, Failure> {
+    let mut admin = Admin::connect(std::slice::from_ref(&args.bootstrap), CLIENT_ID, ANSWER_TIMEOUT)
+        .map_err(Failure::tool)?;
+    let brokers = admin.cluster().map_err(Failure::tool)?.brokers;
+    let topics = admin.topics(Some(&[&args.topic])).map_err(Failure::tool)?;
+    let mut led: BTreeMap<i32, Vec<i32>> = BTreeMap::new();
+    for partition in topics.iter().flat_map(|topic| &topic.partitions) {
+        led.entry(partition.leader).or_default().push(partition.id);
+    }
+    let found: Vec<_> =
+        brokers.into_iter().filter_map(|broker| Some((led.remove(&broker.id)?, broker))).collect();
+    if found.is_empty() || !led.is_empty() {
+        return Err(Failure::tool(format!("not every partition of {} has a leader", args.topic)));
+    }
+    Ok(found.into_iter().map(|(partitions, broker)| (broker, partitions)).collect())
+}
+
+/// The one record batch that is sent to every partition.
+struct Batch {
+    header: [u8; HEADER_BYTES],
+    body: Bytes,
+    records: u64,
+}
+
+impl Batch {
+    /// As many records as fit into `batch.size`, their values random enough that nothing compresses them on the way.
+    fn new(args: &BenchReplayArgs) -> Self {
+        let mut body = Vec::new();
+        let mut count = 0;
+        let mut seed = 1;
+        let mut value = vec![0; args.value as usize];
+        loop {
+            let next = record_bytes(count, 0, None, value.len());
+            if count > 0 && HEADER_BYTES + body.len() + next > args.batch as usize {
+                break;
+            }
+            for byte in &mut value {
+                seed = kdyno_model::seed::mix(seed, 1);
+                *byte = b'A' + (seed % 26) as u8;
+            }
+            encode_record(&mut body, count, 0, None, &value);
+            count += 1;
+        }
+        let mut header = [0; HEADER_BYTES];
+        let now_ms = (crate::moment::now_unix_ns() / 1_000_000).cast_signed();
+        let plain = BatchHeader::plain(Compression::None, count, now_ms, now_ms);
+        write_batch_header(&mut header, &plain, &BodySum::of(&body));
+        Self { header, body: body.into(), records: u64::from(count.unsigned_abs()) }
+    }
+}
+
+/// One connection with its requests.
+struct Replay {
+    stream: TcpStream,
+    requests: Vec<Vec<u8>>,
+    batches_per_request: usize,
+    in_flight: usize,
+}
+
+impl Replay {
+    fn open(
+        args: &BenchReplayArgs,
+        broker: &BrokerInfo,
+        partitions: &[i32],
+        batch: &Batch,
+    ) -> Result<Self, Failure> {
+        let stream =
+            TcpStream::connect((broker.host.as_str(), u16::try_from(broker.port).unwrap_or_default()))
+                .and_then(|stream| {
+                    stream.set_nodelay(true)?;
+                    stream.set_read_timeout(Some(ANSWER_TIMEOUT))?;
+                    stream.set_write_timeout(Some(ANSWER_TIMEOUT))?;
+                    Ok(stream)
+                })
+                .map_err(|e| Failure::tool(format!("could not connect to broker {}: {e}", broker.id)))?;
+        let batches_per_request = (args.batches_per_request as usize).clamp(1, partitions.len());
+        let request_bytes = batches_per_request * (HEADER_BYTES + batch.body.len());
+        // Every partition is served as often as every other: the pool is a whole number of rounds over them.
+        let rounds = (POOL_BYTES / request_bytes / partitions.len()).max(1);
+        let requests = (0..rounds * partitions.len()).map(|number| {
+            let batches: Vec<_> = (0..batches_per_request)
+                .map(|place| m00_produce::PartitionBatch {
+                    partition: partitions[(number * batches_per_request + place) % partitions.len()],
+                    header: batch.header,
+                    body: batch.body.clone(),
+                })
+                .collect();
+            request(args, i32::try_from(number).unwrap_or_default(), &batches)
+        });
+        Ok(Self {
+            stream,
+            requests: requests.collect(),
+            batches_per_request,
+            in_flight: args.in_flight as usize,
+        })
+    }
+
+    /// Sends until all batches are taken, waits for the last answer; returns how many batches were acknowledged.
+    fn run(&self, left: &AtomicI64) -> Result<u64, Failure> {
+        // The reader takes a permit before its answer comes, so one more is in flight than the channel holds.
+        let (sent, answered) = sync_channel(self.in_flight - 1);
+        std::thread::scope(|scope| {
+            let reader = scope.spawn(|| self.read(answered));
+            let written = self.write(sent, left);
+            let read = reader.join().unwrap_or_else(|_| Err(Failure::tool("a reading thread panicked")));
+            // What the reader says tells more than that the writer's channel was closed.
+            let batches = read?;
+            written.map(|()| batches)
+        })
+    }
+
+    fn write(&self, sent: SyncSender<()>, left: &AtomicI64) -> Result<(), Failure> {
+        let taken = i64::try_from(self.batches_per_request).unwrap_or(i64::MAX);
+        let mut stream = &self.stream;
+        for request in self.requests.iter().cycle() {
+            if left.fetch_sub(taken, Ordering::Relaxed) <= 0 {
+                return Ok(());
+            }
+            // Waits while so many requests are in flight; fails when the reader has given up.
+            if sent.send(()).is_err() {
+                return Err(Failure::tool("the broker's answers could not be read"));
+            }
+            stream.write_all(request).map_err(|e| Failure::tool(format!("could not write: {e}")))?;
+        }
+        Ok(())
+    }
+
+    fn read(&self, answered: Receiver<()>) -> Result<u64, Failure> {
+        let mut stream = &self.stream;
+        let mut batches = 0;
+        let mut frame = Vec::new();
+        let broken = |e: std::io::Error| Failure::tool(format!("could not read an answer: {e}"));
+        while answered.recv().is_ok() {
+            let mut prefix = [0; 4];
+            stream.read_exact(&mut prefix).map_err(broken)?;
+            frame.resize(messages::frame_length(prefix, FRAME_BYTES_MAX).map_err(Failure::tool)?, 0);
+            stream.read_exact(&mut frame).map_err(broken)?;
+            batches += acknowledged(&frame)?;
+        }
+        Ok(batches)
+    }
+}
+
+/// One request as bytes.
+fn request(args: &BenchReplayArgs, correlation_id: i32, batches: &[m00_produce::PartitionBatch]) -> Vec<u8> {
+    let head = m00_produce::Head {
+        version: VERSION,
+        correlation_id,
+        client_id: CLIENT_ID,
+        acks: args.acks,
+        timeout_ms: 30_000,
+        topic: &args.topic,
+    };
+    let mut segments: Vec<Bytes> = Vec::new();
+    m00_produce::encode(&head, batches, &mut BytesMut::new(), &mut segments);
+    segments.concat()
+}
+
+/// Batches that an answer acknowledges; an error of any partition ends the replay.
+fn acknowledged(frame: &[u8]) -> Result<u64, Failure> {
+    let mut reader = Reader::new(frame);
+    let flexible = m00_produce::API.is_flexible(VERSION);
+    messages::response_header(&mut reader, m00_produce::API.key, flexible).map_err(Failure::tool)?;
+    let body = &frame[frame.len() - reader.remaining()..];
+    let (mut batches, mut refused) = (0, None);
+    m00_produce::decode(body, VERSION, |reply| {
+        batches += 1;
+        if reply.error != 0 {
+            refused = Some(reply);
+        }
+    })
+    .map_err(Failure::tool)?;
+    match refused {
+        Some(reply) => Err(Failure::tool(format!(
+            "partition {} was refused: {}",
+            reply.partition,
+            kdyno_kafka::errors::ErrorCode(reply.error)
+        ))),
+        None => Ok(batches),
+    }
+}
