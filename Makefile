@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench test-matrix accuracy clean
+.PHONY: help demo test check bench test-matrix accuracy mutants clean
 
 # No colours: output goes to logs as often as to terminals.
 export CARGO_TERM_COLOR ?= never
@@ -46,6 +46,17 @@ accuracy: ## known-truth tests of the measuring itself, then the same on real cl
 	cargo test --package kdyno-load --test accuracy --test accounting
 	cargo build --release --package kdyno --package xtask
 	target/release/xtask accuracy
+
+# Recorder and client are tested by the crates around them too, so those run for them.
+MUTANTS = target/tools/bin/cargo-mutants mutants --colors never --no-shuffle --timeout 300 $(if $(SHARD),--shard $(SHARD))
+
+mutants: ## change what judges and counts, one thing at a time: does a test notice? (hours; SHARD=k/n for a part)
+	@scripts/setup.sh build
+	cargo install --quiet --locked --root target/tools cargo-mutants@27.0.0
+	$(MUTANTS) --output target/mutants/judging --package kdyno-analysis --package kdyno-plan
+	$(MUTANTS) --output target/mutants/counting --package kdyno-kafka --package kdyno-load \
+		--file 'crates/load/src/recorder.rs' --file 'crates/kafka/src/{producer,consumer,connection,broker_connections,admin}/**' \
+		--test-package kdyno-kafka --test-package kdyno-kafka-server --test-package kdyno-load
 
 clean: ## remove everything that was built
 	cargo clean
