@@ -4,7 +4,9 @@
 mod hidden;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
-pub(crate) use hidden::{BenchLoadArgs, BenchReplayArgs, FakeBrokerArgs, GuardExecArgs, InnerArgs};
+pub(crate) use hidden::{
+    BenchEvidenceArgs, BenchLoadArgs, BenchReplayArgs, FakeBrokerArgs, GuardExecArgs, InnerArgs,
+};
 use std::path::PathBuf;
 
 /// Version of the program, with the commit it was built from where that was a checkout: `0.1.0 (0123456789ab)`.
@@ -71,6 +73,9 @@ pub(crate) enum Command {
     /// Drive one worker against a broker, without a scenario: for `make bench` and `make accuracy`
     #[command(hide = true)]
     BenchLoad(BenchLoadArgs),
+    /// Write a long run file, its rows made up: for `make bench`
+    #[command(hide = true)]
+    BenchEvidence(BenchEvidenceArgs),
     /// Send produce requests built beforehand, again and again: for `make bench`
     #[command(hide = true)]
     BenchReplay(BenchReplayArgs),

@@ -90,6 +90,23 @@ pub(crate) struct BenchReplayArgs {
     pub(crate) records: u64,
 }
 
+/// How large a run file `make bench` reads.
+#[derive(Debug, Args)]
+pub(crate) struct BenchEvidenceArgs {
+    /// Where to write it
+    #[arg(long)]
+    pub(crate) out: std::path::PathBuf,
+    /// Length of its one trial
+    #[arg(long, default_value_t = 3_600, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) seconds: u32,
+    /// Streams, rounded up to a multiple of ten
+    #[arg(long, default_value_t = 60, value_parser = clap::value_parser!(u16).range(1..=1_000))]
+    pub(crate) streams: u16,
+    /// As a run that was cut off: nothing is drawn from its rows yet
+    #[arg(long)]
+    pub(crate) anew: bool,
+}
+
 /// What the fake cluster is.
 #[derive(Debug, Args)]
 pub(crate) struct FakeBrokerArgs {

@@ -1,5 +1,6 @@
 //! The commands, one file each. Every one returns how the program ends.
 
+mod bench_evidence;
 mod bench_load;
 mod bench_replay;
 mod clean;
@@ -48,6 +49,7 @@ pub(crate) fn dispatch(command: Command) -> Outcome {
         Command::Schema(args) => schema::schema(&args),
         Command::Completions(args) => completions::completions(&args),
         Command::Worker => inner::worker(),
+        Command::BenchEvidence(args) => bench_evidence::bench_evidence(&args),
         Command::BenchLoad(args) => bench_load::bench_load(&args),
         Command::BenchReplay(args) => bench_replay::bench_replay(&args),
         Command::FakeBroker(args) => fake_broker::fake_broker(&args),

@@ -1,0 +1,200 @@
+//! `kdyno bench-evidence` (hidden): a run file of a long trial with many streams, its rows made up.
+//!
+//! For `make bench`: how soon such a file is shown. Nothing that was made here is a measurement.
+
+use crate::cli::BenchEvidenceArgs;
+use crate::failure::{Exit, Failure, Outcome};
+use crate::scenario_source;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer, V2Serializer};
+use kdyno_model::plan::{Plan, WorkerPlan, WorkerShare};
+use kdyno_model::run::{RunHeader, RunStatus, Session, SessionEnd, StreamInfo, TrialStart};
+use kdyno_model::sample::{
+    Counts, Grain, LATENCY_NS_MAX, LATENCY_NS_MIN, Phase, Sample, StreamId, StreamTotals, Timing,
+};
+use kdyno_model::trial::{Trial, TrialId};
+use kdyno_model::worker::phase_spans;
+use kdyno_plan::{Choices, Next};
+use kdyno_scenario::Scenario;
+use kdyno_store::RunWriter;
+use std::collections::BTreeMap;
+
+/// Workers that share each load item.
+const WORKERS: u16 = 10;
+const RECORDS_PER_S: u64 = 20_000;
+/// Different histograms; they come again and again.
+const HISTOGRAMS: u64 = 16;
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// Writes the file; with `--anew` without what would have been drawn from it, as if the run had been cut off.
+pub(crate) fn bench_evidence(args: &BenchEvidenceArgs) -> Outcome {
+    let (plan, scenario_text) = plan(args)?;
+    let Next::Trial(trial) = kdyno_plan::next(&plan, &[]) else { return Err(Failure::tool("no trial")) };
+    let header =
+        RunHeader { run_id: 1, scenario_text, scenario_path: "first-light".into(), plan: plan.clone() };
+    let writer = RunWriter::create(&args.out, &header, &session())?;
+    writer.trial_started(&start(&trial, args))?;
+    writer.phases(trial.id, &phase_spans(&trial.effective.phases, Some(0)))?;
+    write_rows(&writer, trial.id, args)?;
+    if !args.anew {
+        let judgement = kdyno_analysis::trial::judge(&writer.evidence(trial.id)?).map_err(Failure::tool)?;
+        writer.judgement(&judgement)?;
+        let outcome = kdyno_model::finding::TrialOutcome::new(*trial, judgement);
+        let trials = [kdyno_analysis::run::AnalysedTrial::of(&outcome, 1)];
+        writer.judgement(&kdyno_analysis::run::judge(&plan, &trials))?;
+    }
+    writer.finish(SessionEnd { status: RunStatus::Completed, detail: String::new(), ended_unix_ns: 2 })?;
+    Ok(Exit::Done)
+}
+
+/// One case of the first bundled scenario, its load item as often as it takes, each on so many workers.
+fn plan(args: &BenchEvidenceArgs) -> Result<(Plan, String), Failure> {
+    let source = scenario_source::find("first-light")?;
+    let scenario = Scenario::parse_bytes(&source.bytes, &source.name)?;
+    let mut plan = kdyno_plan::plan(&scenario, &Choices { seed: Some(1), ..Choices::default() })?;
+    plan.conditioning = None;
+    plan.cases.truncate(1);
+    for case in &mut plan.cases {
+        let Some(item) = case.load.values().next().cloned() else { continue };
+        case.load =
+            (0..args.streams.div_ceil(WORKERS)).map(|item_no| (name(item_no), item.clone())).collect();
+        case.phases.warmup_ns = 0;
+        case.phases.warmup_auto = None;
+        case.phases.measure_ns = u64::from(args.seconds) * NS_PER_S;
+        let shares: Vec<_> = case
+            .load
+            .keys()
+            .map(|item| WorkerShare { item: item.clone(), client_first: 0, client_count: 1 })
+            .collect();
+        case.workers = (0..WORKERS).map(|worker| WorkerPlan { worker, shares: shares.clone() }).collect();
+    }
+    Ok((plan, String::from_utf8_lossy(&source.bytes).into_owned()))
+}
+
+fn name(item: u16) -> String {
+    format!("writers-{item}")
+}
+
+fn session() -> Session {
+    Session {
+        number: 1,
+        started_unix_ns: 1,
+        kdyno_version: crate::cli::VERSION.to_owned(),
+        git_head: None,
+        command_line: vec!["kdyno".to_owned(), "bench-evidence".to_owned()],
+        boot_id: String::new(),
+        processors: 2,
+        host_facts: BTreeMap::new(),
+    }
+}
+
+fn streams(args: &BenchEvidenceArgs) -> impl Iterator<Item = StreamId> {
+    let items = args.streams.div_ceil(WORKERS);
+    (0..WORKERS).flat_map(move |worker| (0..items).map(move |stream| StreamId { worker, stream }))
+}
+
+fn start(trial: &Trial, args: &BenchEvidenceArgs) -> TrialStart {
+    let stream = |id: StreamId| StreamInfo {
+        id,
+        name: name(id.stream),
+        topic: "events".to_owned(),
+        role: kdyno_model::plan::RoleKind::Produce,
+        clients: 1,
+        value_bytes: 128,
+    };
+    TrialStart {
+        trial: trial.clone(),
+        session: 1,
+        t0_unix_ns: 1,
+        t0_monotonic_ns: 1,
+        streams: streams(args).map(stream).collect(),
+        cluster: BTreeMap::new(),
+        command_lines: BTreeMap::new(),
+        settings: BTreeMap::new(),
+    }
+}
+
+fn write_rows(writer: &RunWriter, trial: TrialId, args: &BenchEvidenceArgs) -> Result<(), Failure> {
+    let second = histograms(2)?;
+    let fine = histograms(3)?;
+    for id in streams(args) {
+        let mut rows = Rows { writer, trial, id, sequence: 0 };
+        for at in 0..args.seconds {
+            rows.write(
+                Grain::Second,
+                at,
+                &[(Timing::Response, &second[(u64::from(at) % HISTOGRAMS) as usize])],
+            )?;
+            if at % 5 == 4 {
+                let each = Timing::ALL.map(|timing| (timing, &fine[(u64::from(at) % HISTOGRAMS) as usize]));
+                rows.write(Grain::FiveSeconds, at - 4, &each)?;
+            }
+        }
+        rows.write(Grain::Phase, args.seconds, &Timing::ALL.map(|timing| (timing, &fine[0])))?;
+        let records = RECORDS_PER_S * u64::from(args.seconds);
+        let counts =
+            Counts { offered: records, achieved: records, acknowledged: records, ..Counts::default() };
+        writer.totals(trial, vec![StreamTotals { id, counts, clients: Vec::new() }])?;
+    }
+    Ok(())
+}
+
+struct Rows<'a> {
+    writer: &'a RunWriter,
+    trial: TrialId,
+    id: StreamId,
+    sequence: u64,
+}
+
+impl Rows<'_> {
+    fn write(&mut self, grain: Grain, second: u32, timings: &[(Timing, &Vec<u8>)]) -> Result<(), Failure> {
+        let is_second = grain == Grain::Second;
+        let counts = Counts {
+            offered: RECORDS_PER_S,
+            achieved: RECORDS_PER_S,
+            acknowledged: RECORDS_PER_S,
+            acknowledged_bytes: RECORDS_PER_S * 128,
+            requests: 1234,
+            request_bytes: RECORDS_PER_S * 140,
+            batches: 1300,
+            ..Counts::default()
+        };
+        let sample = Sample {
+            id: self.id,
+            sequence: self.sequence,
+            grain,
+            phase: Phase::Measure,
+            t0_second: second,
+            written_second: second,
+            counts: if is_second { counts } else { Counts::default() },
+            histograms: timings.iter().map(|(timing, bytes)| (*timing, (*bytes).clone())).collect(),
+            sums_ns: timings
+                .iter()
+                .map(|(timing, _)| (*timing, u128::from(3_000_000 * RECORDS_PER_S)))
+                .collect(),
+        };
+        self.sequence += 1;
+        Ok(self.writer.sample(self.trial, sample)?)
+    }
+}
+
+/// Latencies around 3 ms that spread as a steady cluster's do: log-normal, p99 twice the median.
+fn histograms(digits: u8) -> Result<Vec<Vec<u8>>, Failure> {
+    const SIGMA: f64 = 0.3;
+    let uniform = |seed: u64| (kdyno_model::seed::mix(seed, 1) >> 11) as f64 / (1u64 << 53) as f64;
+    (0..HISTOGRAMS)
+        .map(|number| {
+            let mut histogram = Histogram::<u64>::new_with_bounds(LATENCY_NS_MIN, LATENCY_NS_MAX, digits)
+                .map_err(Failure::tool)?;
+            for record in 0..RECORDS_PER_S {
+                let seed = (number * RECORDS_PER_S + record) * 2;
+                let radius = (-2.0 * (1.0 - uniform(seed)).ln()).sqrt();
+                let normal = radius * (std::f64::consts::TAU * uniform(seed + 1)).cos();
+                histogram.saturating_record((3e6 * (SIGMA * normal).exp()) as u64);
+            }
+            let mut bytes = Vec::new();
+            V2Serializer::new().serialize(&histogram, &mut bytes).map_err(Failure::tool)?;
+            Ok(bytes)
+        })
+        .collect()
+}

@@ -1,0 +1,35 @@
+//! `evidence`: how soon a stored hour with 60 streams is shown: from what was drawn when it ran, and analysed anew from
+//! its rows.
+
+use std::process::Command;
+
+use super::process::{measured, words};
+use super::setup::Setup;
+use super::stats::{Series, Table};
+
+/// What is shown, further arguments of its making, and the seconds it may take.
+const FILES: [(&str, &[&str], f64); 2] = [("stored findings", &[], 1.0), ("analysed anew", &["--anew"], 5.0)];
+
+/// The benchmark.
+pub fn run(bench: &Setup) -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let mut table = Table::new(&["kdyno show", "seconds", "at most"]);
+    for (name, further, seconds_max) in FILES {
+        let path = folder.path().join(format!("{}.kdyno", name.replace(' ', "-")));
+        let mut make = Command::new(&bench.kdyno);
+        make.args(["bench-evidence", "--out"]).arg(&path).args(further);
+        if bench.options.quick {
+            make.args(["--seconds", "360"]);
+        }
+        println!("  {}", words(&make));
+        measured(&mut make)?;
+        let mut seconds = Series::default();
+        for _ in 0..bench.options.rounds {
+            seconds.push(measured(Command::new(&bench.kdyno).arg("show").arg(&path))?.wall_s);
+        }
+        let mark = if seconds.median() > seconds_max { " ✗" } else { "" };
+        table.row(vec![name.to_owned(), seconds.show(2), format!("{seconds_max}{mark}")]);
+    }
+    print!("{table}");
+    Ok(())
+}
