@@ -21,6 +21,7 @@ mod median;
 mod rows;
 pub mod run;
 pub mod series;
+mod steadiness;
 pub mod steady;
 mod tally;
 pub mod trial;

@@ -1,5 +1,9 @@
 //! Whether a warm-up has done its work, from what was seen of it so far: docs/METHOD.md, "Steady state".
 
+mod seen;
+
+pub use seen::{progress, so_far};
+
 use crate::steady::{self, Figure, POINTS_MIN, Penalties, Shape};
 
 /// How far the median of the newest five seconds may lie above the least of five seconds so far, seconds of load: the
@@ -23,7 +27,7 @@ pub struct Bounds {
     pub least_s: u32,
     /// It ends then in any case, seconds.
     pub most_s: u32,
-    /// It does not end before so many records were acknowledged (fetched, where nothing is produced).
+    /// It does not end before so many records were acknowledged or fetched, all load items together.
     pub records_min: u64,
 }
 
@@ -32,7 +36,7 @@ pub struct Bounds {
 pub struct SoFar {
     /// Whole seconds since T0.
     pub seconds: u32,
-    /// Records acknowledged (fetched, where nothing is produced).
+    /// Records acknowledged or fetched, all load items together.
     pub records: u64,
     /// What must have settled.
     pub watched: Vec<Watched>,
