@@ -367,3 +367,15 @@ fn a_queue_of_the_cold_start_must_have_drained() {
     rising.start.trial.effective.phases.warmup_ns = 60 * S + 1;
     assert!(matches!(progress(&rising, 60).unwrap(), Some(Progress::NotYet { .. })));
 }
+
+/// Only some of the medians are worked out, and levels are found in means of many seconds; they are told in seconds.
+#[test]
+fn a_long_window_is_looked_at_more_coarsely() {
+    let p50_ns = |second| if second < 902 { 4 * MS } else { 5 * MS };
+    let trial = Course { seconds: 1502, p50_ns, ..STEADY }.trial();
+    let SteadyState::SeveralLevels { of, levels } = trial.steadiness("writers").state else { panic!() };
+    assert_eq!((of.to_string().as_str(), levels.len()), ("writers.response.p50", 2));
+    assert_eq!((levels[0].from_s, levels[1].to_s), (2, 1502));
+    assert!(levels[0].to_s.abs_diff(902) <= 15, "{levels:?}");
+    assert!((levels[1].value / levels[0].value - 1.25).abs() < 0.02, "{levels:?}");
+}
