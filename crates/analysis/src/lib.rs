@@ -19,6 +19,7 @@ pub mod live;
 mod median;
 mod rows;
 pub mod run;
+pub mod search;
 pub mod series;
 mod tally;
 pub mod trial;

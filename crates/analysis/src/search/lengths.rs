@@ -1,0 +1,1 @@
+//! How long the trials of a search are.
