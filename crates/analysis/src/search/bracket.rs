@@ -1,7 +1,8 @@
 //! What the trials so far say of each load: passed, failed, or disputed.
 
-use super::{PointSoFar, RAMP_FACTOR, Reading, Settings, Stage};
-use crate::search::line::{At, Line};
+use super::line::{At, Line};
+use super::{PointSoFar, RAMP_FACTOR, Reading, Settings};
+use kdyno_model::trial::SearchStage;
 
 /// Trials that must agree on a load that is disputed: two of at most three.
 const AGREE: usize = 2;
@@ -58,7 +59,7 @@ pub(super) fn loads(points: &[PointSoFar]) -> Vec<Load> {
             found.len() - 1
         });
         let load = &mut found[at];
-        let in_ramp = point.stage == Stage::Ramp;
+        let in_ramp = point.stage == SearchStage::Ramp;
         load.in_ramp |= in_ramp;
         match (passed, in_ramp) {
             (true, true) => load.ramp_passed = true,
@@ -99,23 +100,27 @@ pub(super) fn inverted<'a>(
         .map(move |load| (load, highest))
 }
 
-/// What a fit may use: trials that ran as planned. Of the ramp, those next to its first failure, for far below it a
-/// curve is as good as flat, and where no whole trial has said more.
+/// What a fit may use: trials that ran as planned. Of the ramp only those next to its first failure, for far below it a
+/// curve is as good as flat, and only where no whole trial has said more. A trial that failed is left out where another
+/// one of the same load was far below the limit: it was disturbed.
 pub fn fit_points(points: &[PointSoFar]) -> Vec<At> {
-    let ramp = || points.iter().filter(|point| point.stage == Stage::Ramp);
+    let ramp = || points.iter().filter(|point| point.stage == SearchStage::Ramp);
     let failed = ramp().find(|point| point.passed() == Some(false));
     let least = failed.map_or(f64::INFINITY, |failed| failed.load_per_s / (RAMP_FACTOR * 1.1));
-    let is_superseded = |point: &PointSoFar| {
-        let whole = points.iter().filter(|other| other.stage != Stage::Ramp && other.passed().is_some());
-        whole.into_iter().any(|other| same(other.load_per_s, point.load_per_s))
+    let fits = |point: &&PointSoFar| {
+        let here = || points.iter().filter(|other| same(other.load_per_s, point.load_per_s));
+        let has_whole = here().any(|other| other.stage != SearchStage::Ramp && other.passed().is_some());
+        match point.stage {
+            SearchStage::Ramp => point.load_per_s > least && !has_whole,
+            _ => point.passed() != Some(false) || !here().any(|other| is_clear(other.reading)),
+        }
     };
-    let fitting = points.iter().filter(|point| {
-        point.stage != Stage::Ramp || (point.load_per_s > least && !is_superseded(point))
-    });
-    fitting
+    points
+        .iter()
+        .filter(fits)
         .filter_map(|point| match point.reading {
             Reading::Complete { excess, .. } => {
-                let is_whole = point.stage != Stage::Ramp;
+                let is_whole = point.stage != SearchStage::Ramp;
                 Some(At { ln_load: point.load_per_s.ln(), excess, is_whole })
             }
             _ => None,

@@ -186,8 +186,6 @@ fn widening(n: usize) -> f64 {
     // Cornish–Fisher; 0.3 % off at 5 degrees of freedom, 3 % at 2.
     let z3 = z * z * z;
     let z5 = z3 * z * z;
-    let t = z
-        + (z3 + z) / (4.0 * freedom)
-        + (5.0 * z5 + 16.0 * z3 + 3.0 * z) / (96.0 * freedom * freedom);
+    let t = z + (z3 + z) / (4.0 * freedom) + (5.0 * z5 + 16.0 * z3 + 3.0 * z) / (96.0 * freedom * freedom);
     t / z
 }

@@ -12,7 +12,9 @@ pub mod line;
 mod step;
 
 pub use bracket::fit_points;
-pub use step::{End, Found, Inversion, Step, next_step};
+pub use step::{Found, Step, next_step};
+
+use kdyno_model::trial::SearchStage;
 
 /// Each load of the ramp is so many times the one before it.
 pub const RAMP_FACTOR: f64 = 1.6;
@@ -34,22 +36,11 @@ pub struct Settings {
     pub step_per_s: Option<f64>,
 }
 
-/// What a trial is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
-    /// Short trials, each at a higher load, until one fails.
-    Ramp,
-    /// Trials that narrow the crossing down.
-    Bisect,
-    /// Long trials just below the estimate.
-    Confirm,
-}
-
 /// A trial that was run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PointSoFar {
     /// What it was for.
-    pub stage: Stage,
+    pub stage: SearchStage,
     /// Its load, records/s.
     pub load_per_s: f64,
     /// What it said.
@@ -136,20 +127,24 @@ impl Settings {
         if !(0.001..=0.5).contains(&self.within) {
             return Err(SettingsError::Within(self.within));
         }
-        let needed = TRIALS_MIN + self.confirm_trials;
+        let needed = TRIALS_MIN.saturating_add(confirm::reserved(self.confirm_trials));
         if self.trials_max < needed {
             return Err(SettingsError::TooFewTrials { trials_max: self.trials_max, needed });
         }
         Ok(())
     }
 
-    /// The nearest load that can be offered, inside the range.
+    /// The nearest load inside the range that can be offered: a whole multiple of the step, or one of four digits.
     fn offered(&self, load_per_s: f64) -> f64 {
-        let load_per_s = load_per_s.clamp(self.from_per_s, self.to_per_s);
-        match self.step_per_s {
-            Some(step) => (load_per_s / step).round().max(1.0) * step,
-            None => load_per_s,
-        }
+        let inside = load_per_s.clamp(self.from_per_s, self.to_per_s);
+        let Some(step) = self.step_per_s else {
+            let digit = 10_f64.powf(inside.log10().floor() - 3.0);
+            return ((inside / digit).round() * digit).clamp(self.from_per_s, self.to_per_s);
+        };
+        // The nearest multiple may lie beyond an end of the range that is none.
+        let least = (self.from_per_s / step).ceil().max(1.0);
+        let most = (self.to_per_s / step).floor().max(least);
+        (inside / step).round().clamp(least, most) * step
     }
 }
 

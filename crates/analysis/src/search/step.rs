@@ -2,7 +2,9 @@
 
 use super::bracket::{Load, fit_points, inverted, loads, same};
 use super::line::{Line, fit};
-use super::{PointSoFar, RAMP_FACTOR, Reading, Settings, Stage, confirm};
+use super::{PointSoFar, RAMP_FACTOR, Reading, Settings};
+use kdyno_model::conclusion::{Inversion, SearchOutcome};
+use kdyno_model::trial::SearchStage;
 
 /// Above this excess (a factor of 3) a short trial shows overload; below, the ramp looks one load further.
 const MILD_EXCESS: f64 = 1.1;
@@ -25,7 +27,7 @@ pub enum Step {
     /// One more trial.
     Trial {
         /// What for.
-        stage: Stage,
+        stage: SearchStage,
         /// Its load, records/s.
         load_per_s: f64,
     },
@@ -33,28 +35,11 @@ pub enum Step {
     Done(Box<Found>),
 }
 
-/// How a search ended.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum End {
-    /// All confirming trials at this load passed.
-    Confirmed(f64),
-    /// The highest load of which a whole trial passed; it was not confirmed.
-    NotConfirmed(f64),
-    /// No load passed; the lowest that was tried.
-    EveryLoadFails(f64),
-    /// Every load passed, up to the end of the range.
-    EveryLoadPasses(f64),
-    /// Loads above this one, the highest that passed, could not be offered in time.
-    GeneratorLimit(Option<f64>),
-    /// Trials without figures, or too few trials.
-    Unfinished,
-}
-
 /// What a search found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Found {
     /// How it ended.
-    pub end: End,
+    pub outcome: SearchOutcome,
     /// The fitted line; its crossing is the estimate. `None`: no line, or the end of the range was reached before it.
     pub line: Option<Line>,
     /// Lowest load that failed, as the majority of its trials says; records/s.
@@ -63,19 +48,16 @@ pub struct Found {
     pub inversions: Vec<Inversion>,
 }
 
-/// A higher load passed where a lower one failed.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Inversion {
-    /// The higher load, records/s.
-    pub passed_per_s: f64,
-    /// The lower load, records/s.
-    pub failed_per_s: f64,
-}
-
 /// The next trial, or the end, given all trials so far in order. Settings that [`Settings::check`] refuses end at once.
 pub fn next_step(settings: &Settings, points: &[PointSoFar]) -> Step {
     if settings.check().is_err() {
-        return Step::Done(Box::new(Search::new(settings, points).found(End::Unfinished)));
+        let outcome = SearchOutcome::Unfinished;
+        return Step::Done(Box::new(Found {
+            outcome,
+            line: None,
+            first_failing_per_s: None,
+            inversions: vec![],
+        }));
     }
     let search = Search::new(settings, points);
     match search.choose() {
@@ -89,8 +71,8 @@ pub fn next_step(settings: &Settings, points: &[PointSoFar]) -> Step {
 
 /// A load to try, not yet rounded to one that can be offered, or the end.
 pub(super) enum Choice {
-    Trial(Stage, f64),
-    End(End),
+    Trial(SearchStage, f64),
+    End(SearchOutcome),
 }
 
 /// The trials so far, put in order.
@@ -115,48 +97,54 @@ impl<'a> Search<'a> {
         if let Some(choice) = self.again() {
             return choice;
         }
-        let Some(top) = self.top else { return Choice::End(End::GeneratorLimit(None)) };
-        let left = self.search_trials_left();
-        if let Some(load) = self.disputed().filter(|_| left) {
-            return Choice::Trial(Stage::Bisect, load);
-        }
-        if self.trials(Stage::Confirm).next().is_some() {
+        let Some(top) = self.top else {
+            return Choice::End(SearchOutcome::GeneratorLimit { highest_passed_per_s: None });
+        };
+        if self.trials(SearchStage::Confirm).next().is_some() {
             return self.confirm(top);
         }
-        if let Some(load) = self.ramp(top) {
-            return Choice::Trial(Stage::Ramp, load);
-        }
-        let Some(high) = self.loads.iter().find(|load| !load.passed()) else {
-            return self.all_passed(top);
-        };
-        let Some(low) = self.loads.iter().rfind(|load| load.passed() && load.per_s < high.per_s) else {
-            return match high.settled() {
-                Some(false) => Choice::End(End::EveryLoadFails(high.per_s)),
-                _ => Choice::Trial(Stage::Bisect, high.per_s),
-            };
-        };
-        match self.narrow(low, high, top).filter(|_| left) {
-            Some(load) => Choice::Trial(Stage::Bisect, load),
+        match self.search(top) {
+            Some(Choice::Trial(..)) if !self.search_trials_left() => self.confirm(top),
+            Some(choice) => choice,
             None => self.confirm(top),
+        }
+    }
+
+    /// Up to the estimate; `None`: nothing more is needed for it.
+    fn search(&self, top: f64) -> Option<Choice> {
+        if let Some(load) = self.disputed() {
+            return Some(Choice::Trial(SearchStage::Bisect, load));
+        }
+        if let Some(load) = self.ramp(top) {
+            return Some(Choice::Trial(SearchStage::Ramp, load));
+        }
+        let Some(high) = self.loads.iter().find(|load| !load.passed()) else { return self.all_passed(top) };
+        let low = self.loads.iter().rfind(|load| load.passed() && load.per_s < high.per_s);
+        match low {
+            Some(low) => self.narrow(low, high, top).map(|load| Choice::Trial(SearchStage::Bisect, load)),
+            None if high.settled() == Some(false) => {
+                Some(Choice::End(SearchOutcome::EveryLoadFails { lowest_per_s: high.per_s }))
+            }
+            None => Some(Choice::Trial(SearchStage::Bisect, high.per_s)),
         }
     }
 
     /// Whether trials are left beside those that are kept for confirming.
     fn search_trials_left(&self) -> bool {
-        self.points.len() + confirm::reserved(self.settings) < self.settings.trials_max as usize
+        self.points.len() < self.settings.search_trials_max()
     }
 
     /// A trial without a figure is run once more; so is one that the generator could not offer.
     fn again(&self) -> Option<Choice> {
         let last = self.points.last()?;
         let before = self.points.len().checked_sub(2).map(|at| &self.points[at]);
-        let is_repeated =
-            before.is_some_and(|before| before.reading == last.reading && same(before.load_per_s, last.load_per_s));
+        let is_repeated = before
+            .is_some_and(|before| before.reading == last.reading && same(before.load_per_s, last.load_per_s));
         match (last.reading, is_repeated) {
             (Reading::Nothing | Reading::GeneratorLimit, false) => {
                 Some(Choice::Trial(last.stage, last.load_per_s))
             }
-            (Reading::Nothing, true) => Some(Choice::End(End::Unfinished)),
+            (Reading::Nothing, true) => Some(Choice::End(SearchOutcome::Unfinished)),
             _ => None,
         }
     }
@@ -186,14 +174,12 @@ impl<'a> Search<'a> {
         goes_on.then(|| next.min(top))
     }
 
-    fn all_passed(&self, top: f64) -> Choice {
+    fn all_passed(&self, top: f64) -> Option<Choice> {
         let at_top = self.loads.iter().find(|load| same(load.per_s, top));
         match at_top.and_then(Load::settled) {
-            Some(_) if top < self.settings.to_per_s && !self.is_end(top) => {
-                Choice::End(End::GeneratorLimit(Some(top)))
-            }
-            Some(_) => self.confirm(top),
-            None => Choice::Trial(Stage::Bisect, top),
+            None => Some(Choice::Trial(SearchStage::Bisect, top)),
+            Some(_) if self.is_end(top) => None,
+            Some(_) => Some(Choice::End(SearchOutcome::GeneratorLimit { highest_passed_per_s: Some(top) })),
         }
     }
 
@@ -212,7 +198,9 @@ impl<'a> Search<'a> {
         }
         // And a short trial that passed proves nothing, least of all when two whole ones just above it fail.
         let failed = |load: &&Load| !load.passed() && load.per_s < low.per_s * RAMP_FACTOR;
-        if !low.passed_whole() && self.loads.iter().filter(failed).filter(|load| load.per_s > low.per_s).count() > DISPUTED_BY {
+        if !low.passed_whole()
+            && self.loads.iter().filter(failed).filter(|load| load.per_s > low.per_s).count() > DISPUTED_BY
+        {
             return Some(low.per_s);
         }
         let width = (high.per_s / low.per_s).ln();
@@ -227,7 +215,7 @@ impl<'a> Search<'a> {
         }
         let below = |at: &&PointSoFar| at.load_per_s.ln() < line.crossing;
         let near = || {
-            let whole = self.points.iter().filter(|point| point.stage != Stage::Ramp);
+            let whole = self.points.iter().filter(|point| point.stage != SearchStage::Ramp);
             whole.filter(|point| (point.load_per_s.ln() - line.crossing).abs() <= line.window())
         };
         let side = if near().filter(below).count() * 2 > near().count() { 1.0 } else { -1.0 };
@@ -243,7 +231,7 @@ impl<'a> Search<'a> {
         Some(load.clamp(passes / spread.exp(), fails * spread.exp()).min(top))
     }
 
-    pub(super) fn trials(&self, stage: Stage) -> impl Iterator<Item = &PointSoFar> {
+    pub(super) fn trials(&self, stage: SearchStage) -> impl Iterator<Item = &PointSoFar> {
         self.points.iter().filter(move |point| point.stage == stage)
     }
 
@@ -256,27 +244,25 @@ impl<'a> Search<'a> {
     }
 
     /// How it stands when no trial is left.
-    pub(super) fn end_early(&self) -> End {
+    pub(super) fn end_early(&self) -> SearchOutcome {
         match (self.highest_passed(), self.loads.first()) {
-            (Some(load), _) => End::NotConfirmed(load),
+            (Some(highest_passed_per_s), _) => SearchOutcome::NotConfirmed { highest_passed_per_s },
             (None, Some(lowest)) if self.loads.iter().all(|load| !load.passed()) => {
-                End::EveryLoadFails(lowest.per_s)
+                SearchOutcome::EveryLoadFails { lowest_per_s: lowest.per_s }
             }
-            _ => End::Unfinished,
+            _ => SearchOutcome::Unfinished,
         }
     }
 
-    fn found(&self, end: End) -> Found {
+    fn found(&self, outcome: SearchOutcome) -> Found {
         let inversions = inverted(&self.loads, self.settings, self.line.as_ref())
             .filter(|(load, _)| load.settled() == Some(false))
             .map(|(load, passed_per_s)| Inversion { passed_per_s, failed_per_s: load.per_s })
             .collect();
-        let has_crossed = !matches!(
-            end,
-            End::EveryLoadFails(_) | End::EveryLoadPasses(_) | End::GeneratorLimit(_) | End::Unfinished
-        );
+        let has_crossed =
+            matches!(outcome, SearchOutcome::Confirmed { .. } | SearchOutcome::NotConfirmed { .. });
         Found {
-            end,
+            outcome,
             line: self.line.clone().filter(|_| has_crossed),
             first_failing_per_s: self.loads.iter().find(|load| !load.passed()).map(|load| load.per_s),
             inversions,

@@ -4,3 +4,4 @@
 
 mod known;
 mod simulate;
+mod states;

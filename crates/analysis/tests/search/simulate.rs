@@ -1,6 +1,7 @@
 //! Curves of a known crossing, trials with noise, and whole searches on them.
 
-use kdyno_analysis::search::{Found, PointSoFar, Reading, Settings, Stage, Step, next_step};
+use kdyno_analysis::search::{Found, PointSoFar, Reading, Settings, Step, next_step};
+use kdyno_model::trial::SearchStage;
 use rand::{Rng, RngExt};
 use rand_pcg::Pcg64;
 
@@ -14,7 +15,7 @@ pub(crate) enum Curve {
     Straight(f64),
     /// a ÷ (1 − load ÷ capacity) with this slope at the crossing; beyond the capacity as bad as it gets.
     Queue(f64),
-    /// A power of the load, and worse by a factor of e in a stretch of loads far below the crossing.
+    /// A power of the load, and 1.65 times the limit in a stretch of loads far below the crossing.
     Bump(f64),
 }
 
@@ -30,7 +31,7 @@ impl Curve {
                 if left <= 0.001 { 7.0 } else { ((1.0 - used) / left).ln() }
             }
             Self::Bump(slope) => {
-                let bump = if (0.5..0.8).contains(&x) { 1.0 - slope * x.ln() } else { 0.0 };
+                let bump = if (0.5..0.8).contains(&x) { 0.5 - slope * x.ln() } else { 0.0 };
                 slope * x.ln() + bump
             }
         }
@@ -53,9 +54,9 @@ pub(crate) struct Noise {
 }
 
 impl Noise {
-    pub(crate) fn reading(self, curve: Curve, stage: Stage, load: f64, random: &mut Pcg64) -> Reading {
+    pub(crate) fn reading(self, curve: Curve, stage: SearchStage, load: f64, random: &mut Pcg64) -> Reading {
         // A short trial is noisier.
-        let sd = if stage == Stage::Ramp { 1.5 * self.sd } else { self.sd };
+        let sd = if stage == SearchStage::Ramp { 1.5 * self.sd } else { self.sd };
         let disturbed = random.random::<f64>() < self.disturbed;
         let disturbance = if disturbed { random.random_range(0.5..2.0) } else { 0.0 };
         let excess = curve.excess(load) + sd * normal(random) + disturbance;
@@ -66,7 +67,7 @@ impl Noise {
 /// A search to its end.
 pub(crate) fn search(
     settings: &Settings,
-    mut trial: impl FnMut(Stage, f64) -> Reading,
+    mut trial: impl FnMut(SearchStage, f64) -> Reading,
 ) -> (Vec<PointSoFar>, Found) {
     let mut points = Vec::new();
     loop {
