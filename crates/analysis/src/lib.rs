@@ -20,6 +20,7 @@ pub mod live;
 mod median;
 mod rows;
 pub mod run;
+pub mod search;
 pub mod series;
 mod steadiness;
 pub mod steady;
