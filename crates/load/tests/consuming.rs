@@ -94,7 +94,7 @@ fn leaders_that_move_or_are_lost_cost_no_record_and_double_none() {
     cluster.script().at(t0_ns + 300 * MS).close_connections(other);
     let outcome = fetch(&Fetching::from(StartOffset::Earliest).batch_by_batch(), cluster, now_ns);
     assert_all_fetched(&outcome, 3);
-    let moved = format!("leader-moved: partition 0 is led by broker {other} now, by {leader} before");
+    let moved = format!("leader-moved: partition 0 is led by broker {other} now, by broker {leader} before");
     assert!(outcome.events.contains(&moved), "{:?}", outcome.events);
     let refused = "fetch-error: client 0: partition 0: fetching failed: NOT_LEADER_OR_FOLLOWER";
     let told = outcome.events.iter().filter(|event| *event == refused).count();

@@ -50,6 +50,7 @@ pub fn task(bootstrap: &[String], measure_ns: u64) -> WorkerTask {
         bootstrap: bootstrap.to_vec(),
         client_id_prefix: "conformance-".to_owned(),
         phases: PhasesPlan { warmup_ns: SECOND, warmup_auto: None, measure_ns, drain_ns: 30 * SECOND },
+        has_producers: true,
         tick_ns: 200_000,
         streams: vec![stream(0, 2, produce), stream(1, 1, StreamRole::Consume(fetching.plan))],
     }
@@ -184,6 +185,7 @@ pub struct Trial {
     pub samples: Vec<Sample>,
     /// When its totals came, ns.
     pub ended_ns: u64,
+    has_load_ended: bool,
     totals: Option<Vec<StreamTotals>>,
 }
 
@@ -192,6 +194,7 @@ impl Trial {
         match message {
             FromWorker::Sample(sample) => self.samples.push(*sample),
             FromWorker::Event(_) => {}
+            FromWorker::LoadEnded => self.has_load_ended = true,
             FromWorker::Done(totals) => self.totals = Some(totals),
             other => panic!("out of turn after the start: {other:?}"),
         }
@@ -201,6 +204,9 @@ impl Trial {
     pub fn finish(&mut self, mut lab: Lab, task: &WorkerTask) {
         while self.totals.is_none() {
             self.add(lab.read());
+            if std::mem::take(&mut self.has_load_ended) {
+                lab.say(&ToWorker::Drain);
+            }
         }
         self.ended_ns = monotonic_ns();
         assert!(lab.read_or_end().is_none(), "the totals are the last word");
