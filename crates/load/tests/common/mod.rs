@@ -24,6 +24,8 @@ pub const SECOND: u64 = 1_000_000_000;
 pub const TOPIC: &str = "t";
 /// When the load begins: the clients have connected by then.
 pub const T0: u64 = SECOND;
+/// How long before T0 the start is told.
+const START_AHEAD_NS: u64 = 200 * MS;
 /// Turns at one instant after which a test says that the loop does not come to rest.
 const TURNS_AT_ONCE_MAX: u32 = 10_000;
 
@@ -284,6 +286,8 @@ pub struct Outcome {
     pub events: Vec<String>,
     /// When the stream was done, or its time was over, ns.
     pub ended_ns: u64,
+    /// Requests to the cluster between the start, as it is told ahead of T0, and T0.
+    pub requests_before_t0: u64,
 }
 
 impl Outcome {
@@ -413,9 +417,13 @@ fn drive(mut stream: impl Stream, mut net: SimNet, heard_ns: u64) -> Outcome {
     run_until(&mut stream, &mut net, t0_ns, |stream| stream.is_connected() == Ok(true));
     assert_eq!(stream.is_connected(), Ok(true), "connected within a second");
     stream.prepare().expect("prepared");
-    net.now_ns.set(t0_ns);
+    net.now_ns.set(t0_ns - START_AHEAD_NS);
     let phases = stream.context().phases;
+    let requests = |net: &SimNet| net.cluster.counts().produce_requests + net.cluster.counts().other_requests;
+    let before = requests(&net);
     stream.start(t0_ns);
+    run_until(&mut stream, &mut net, t0_ns, |_| false);
+    let requests_before_t0 = requests(&net) - before;
     if heard_ns > 0 {
         run_until(&mut stream, &mut net, t0_ns + heard_ns, |_| false);
         assert!(!stream.is_done(), "a warm-up has no end of its own");
@@ -428,7 +436,7 @@ fn drive(mut stream: impl Stream, mut net: SimNet, heard_ns: u64) -> Outcome {
     let samples = stream.take_samples();
     let events = stream.context().events.take(t0_ns, 0);
     let events = events.into_iter().map(|event| format!("{}: {}", event.kind, event.detail)).collect();
-    Outcome { totals, samples, cluster: net.cluster, events, ended_ns }
+    Outcome { totals, samples, cluster: net.cluster, events, ended_ns, requests_before_t0 }
 }
 
 /// Lets stream and cluster act in turns, jumping from one deadline to the next.

@@ -8,6 +8,7 @@ use kdyno_model::plan::{Arrivals, PhasesPlan, StartOffset};
 use kdyno_model::sample::{Counts, Grain, Sample, StreamTotals};
 use kdyno_model::secret::Secret;
 use kdyno_model::worker::{FromWorker, StreamRole, StreamTask, ToWorker, WorkerTask};
+use rustix::process::Pid;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::net::Shutdown;
@@ -111,6 +112,18 @@ impl Lab {
     pub fn say_secrets(&mut self) {
         let secret = Secret::new(SECRET.into());
         write_secrets(&mut self.socket, &BTreeMap::from([("pw", &secret)])).expect("a worker that reads");
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id() as i32).expect("a process id")
+    }
+
+    /// Ends it with SIGKILL, and gives what it had said by then.
+    pub fn kill(mut self) -> Vec<FromWorker> {
+        self.child.kill().expect("a child of ours");
+        // The last message may be cut off.
+        std::iter::from_fn(|| read_frame(&mut self.socket).ok().flatten()).collect()
     }
 
     /// Starts the load in a moment: T0, ns.
