@@ -317,7 +317,7 @@ fn each_doubt_about_the_load_is_named_by_what_causes_it() {
             Caveat::SamplesMissing { item: item(), records: 7 },
         ),
         (
-            |trial| trial.stages([1_050_000, 0, 500_000, 50_000, 2_390_000, 10_000]),
+            |trial| trial.stages([1_050_000, 0, 500_000, 0, 50_000, 2_390_000, 10_000]),
             Severity::Warning,
             Caveat::ScheduleDelayLarge {
                 item: item(),
@@ -470,7 +470,7 @@ fn rounded(caveat: &Caveat) -> Caveat {
 #[test]
 fn lag_is_not_doubted_where_a_bare_sleep_is_as_late() {
     let mut trial = Trial::clean();
-    trial.stages([1_050_000, 0, 500_000, 50_000, 2_390_000, 10_000]);
+    trial.stages([1_050_000, 0, 500_000, 0, 50_000, 2_390_000, 10_000]);
     trial.noise = vec![NoiseReading {
         spin_per_us: 400.0,
         spin_worst_ratio: 1.1,
