@@ -77,7 +77,7 @@ fn value_of(value: &str) -> Result<Node, InputError> {
 }
 
 /// The tree without places: it stands nowhere in the scenario.
-pub(crate) fn nowhere(node: Node) -> Node {
+pub fn nowhere(node: Node) -> Node {
     let typed = |typed: Typed| Typed { place: Place::default(), ..typed };
     match node {
         Node::Scalar(value) => Node::Scalar(typed(value)),
