@@ -11,6 +11,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
+mod cases;
 pub mod clock;
 mod dry_run_checks;
 mod error;
@@ -22,8 +23,10 @@ mod options;
 mod preflight;
 mod private;
 mod provisions;
+mod resume;
 mod run;
 mod secrets;
+mod settings;
 mod system;
 mod task;
 mod topics;
