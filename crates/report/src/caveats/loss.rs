@@ -12,7 +12,7 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
         topic,
         &[acknowledged.saturating_sub(*growth) as f64, *acknowledged as f64],
         format!(
-            "data loss: {} of {} acknowledged records are not in the log of topic {topic}",
+            "{} of {} acknowledged records are not in the log of topic {topic}",
             numbers.count(0),
             numbers.count(1)
         ),
