@@ -91,6 +91,7 @@ fn look(bootstrap: &[String]) -> Result<(Target, u32), Failure> {
         prefix: PREFIX.to_owned(),
         caps: CAPS,
         allow: Vec::new(),
+        abort_if: Vec::new(),
         facts: BTreeMap::new(),
     };
     let brokers = u32::try_from(cluster.brokers.len()).unwrap_or(u32::MAX).max(1);
