@@ -1,5 +1,6 @@
 //! Reports as text: before a run, during it, after a trial, at the end.
 
+mod answer_text;
 mod live;
 mod plan_text;
 mod run_table;
