@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo test check bench test-matrix accuracy mutants clean
+.PHONY: help demo test check bench test-matrix accuracy accuracy-cluster mutants clean
 
 # No colours: output goes to logs as often as to terminals.
 export CARGO_TERM_COLOR ?= never
@@ -46,6 +46,11 @@ accuracy: ## known-truth tests of the measuring itself, then the same on real cl
 	cargo test --package kdyno-load --test accuracy --test accounting
 	cargo build --release --package kdyno --package xtask
 	target/release/xtask accuracy
+
+accuracy-cluster: ## a system compared with itself on real brokers, 64 trials; goes on where it was interrupted
+	@scripts/setup.sh kafka
+	cargo build --release --package kdyno --package xtask
+	target/release/xtask accuracy-cluster
 
 # Recorder and client are tested by the crates around them too, so those run for them.
 MUTANTS = target/tools/bin/cargo-mutants mutants --colors never --no-shuffle --timeout 300 $(if $(SHARD),--shard $(SHARD))

@@ -5,6 +5,7 @@
 //! the same truths run in simulated time (`make test`). Numbers are those of the simulated tests.
 
 mod accounting;
+pub mod cluster;
 mod delay;
 pub mod echo;
 mod poisson;
