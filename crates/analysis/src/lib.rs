@@ -20,6 +20,7 @@ mod median;
 mod rows;
 pub mod run;
 pub mod series;
+pub mod statistics;
 mod tally;
 pub mod trial;
 
