@@ -11,7 +11,7 @@ use crate::rows::{Item, Trial};
 use crate::tally::unfinished;
 use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::finding::Severity::{self, Invalid, Note, Warning};
-use kdyno_model::finding::{Caveat, ScopedCaveat, Value};
+use kdyno_model::finding::{Caveat, Concern, ScopedCaveat, Value};
 use kdyno_model::plan::{Compression, Payload, Storage, SystemPlan};
 use kdyno_model::sample::{Counts, Timing};
 use std::collections::{BTreeMap, BTreeSet};
@@ -73,7 +73,12 @@ const RULES: &[(Severity, Rule)] = &[
 pub(crate) fn of(trial: &Trial<'_>) -> Vec<ScopedCaveat> {
     let scope = trial.scope();
     let found = RULES.iter().flat_map(|(severity, rule)| {
-        rule(trial).into_iter().map(|caveat| ScopedCaveat { scope, severity: *severity, caveat })
+        rule(trial).into_iter().map(|caveat| ScopedCaveat {
+            scope,
+            severity: *severity,
+            concerns: Concern::Everything,
+            caveat,
+        })
     });
     found.collect()
 }

@@ -5,8 +5,10 @@
 //! newest of several, and a ratio is stated only of rows of one session.
 
 use crate::median::Median;
+use kdyno_model::conclusion::Conclusion;
 use kdyno_model::finding::{
-    Finding, Interval, NotResolvable, Quantity, Scope, ScopedCaveat, Severity, TrialOutcome, Value,
+    Finding, Interval, Judgement, Mark, NotResolvable, Quantity, Scope, ScopedCaveat, Severity, TrialOutcome,
+    Value,
 };
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::plan::Plan;
@@ -25,12 +27,20 @@ pub struct AnalysedTrial<'a> {
     pub findings: &'a [Finding],
     /// The reasons to doubt them.
     pub caveats: &'a [ScopedCaveat],
+    /// What they say.
+    pub conclusions: &'a [Conclusion],
 }
 
 impl<'a> AnalysedTrial<'a> {
     /// A trial that has just ended in a session.
     pub fn of(outcome: &'a TrialOutcome, session: u32) -> Self {
-        Self { trial: &outcome.trial, session, findings: &outcome.findings, caveats: &outcome.caveats }
+        Self {
+            trial: &outcome.trial,
+            session,
+            findings: &outcome.findings,
+            caveats: &outcome.caveats,
+            conclusions: &outcome.conclusions,
+        }
     }
 
     fn is_invalid(&self) -> bool {
@@ -39,27 +49,28 @@ impl<'a> AnalysedTrial<'a> {
 }
 
 /// Everything that a run's trials say, each with the number of its session: of each trial, and of all together.
-pub fn all(plan: &Plan, outcomes: Vec<(TrialOutcome, u32)>) -> (Vec<Finding>, Vec<ScopedCaveat>) {
+pub fn all(plan: &Plan, outcomes: Vec<(TrialOutcome, u32)>) -> Judgement {
     let trials: Vec<AnalysedTrial<'_>> =
         outcomes.iter().map(|(outcome, session)| AnalysedTrial::of(outcome, *session)).collect();
-    let (mut found, mut caveats) = findings(plan, &trials);
+    let mut all = judge(plan, &trials);
     for (outcome, _) in outcomes {
-        found.extend(outcome.findings);
-        caveats.extend(outcome.caveats);
+        all.findings.extend(outcome.findings);
+        all.caveats.extend(outcome.caveats);
+        all.conclusions.extend(outcome.conclusions);
     }
-    (found, caveats)
+    all
 }
 
 /// Findings of every case that has a trial, in the order of the plan, then the ratios of published figures and ours.
 ///
 /// A case states each metric that one of its trials states, without a value where none of them has one. No caveat
 /// is about more than one trial in this version.
-pub fn findings(plan: &Plan, trials: &[AnalysedTrial<'_>]) -> (Vec<Finding>, Vec<ScopedCaveat>) {
+pub fn judge(plan: &Plan, trials: &[AnalysedTrial<'_>]) -> Judgement {
     let cases: BTreeMap<u32, Case> =
         (0u32..).zip(&plan.cases).filter_map(|(index, _)| Some((index, Case::of(index, trials)?))).collect();
     let ratios = ratios(plan, &cases);
     let found = cases.into_values().flat_map(|case| case.findings).chain(ratios).collect();
-    (found, Vec::new())
+    Judgement { findings: found, ..Judgement::default() }
 }
 
 /// A case's figures and the session they come from.
@@ -72,7 +83,8 @@ impl Case {
     /// `None` when it has no trial.
     fn of(index: u32, trials: &[AnalysedTrial<'_>]) -> Option<Self> {
         let mut sessions: BTreeMap<u32, Vec<&AnalysedTrial<'_>>> = BTreeMap::new();
-        for trial in trials.iter().filter(|trial| trial.trial.case == index) {
+        for trial in trials.iter().filter(|trial| trial.trial.case == index && !trial.trial.is_conditioning())
+        {
             sessions.entry(trial.session).or_default().push(trial);
         }
         // Of equals the last is taken, which is the newest.
@@ -93,10 +105,11 @@ impl Case {
             // Figures that must not be used count only where there are no others.
             let [valid, invalid] = &values[of];
             let from_invalid = valid.is_empty() && !invalid.is_empty();
+            let marks = from_invalid.then_some(Mark::Invalid).into_iter().collect();
             let Median { estimate, n, range, interval } =
                 Median::of(if from_invalid { invalid } else { valid });
             let (scope, of, quantity) = (Scope::Case(index), of.clone(), Quantity::Value);
-            Finding { scope, of, quantity, unit, estimate, n, range, interval, from_invalid }
+            Finding { scope, of, quantity, unit, estimate, n, range, interval, marks }
         });
         Some(Self { session, findings: findings.collect() })
     }
@@ -155,7 +168,7 @@ impl Column<'_> {
         let finding = case.findings.iter().find(|finding| finding.of == *self.of)?;
         match finding.estimate {
             Value::Is(number)
-                if number.is_finite() && !finding.from_invalid && finding.unit != Unit::YesNo =>
+                if number.is_finite() && !finding.is_invalid() && finding.unit != Unit::YesNo =>
             {
                 Some(Ours { session: case.session, number, n: finding.n })
             }
@@ -178,7 +191,7 @@ impl Column<'_> {
             n,
             range: None,
             interval: Interval::NotResolvable(NotResolvable::NoMethod),
-            from_invalid: false,
+            marks: BTreeSet::new(),
         }
     }
 }

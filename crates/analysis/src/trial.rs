@@ -13,13 +13,14 @@ use crate::cpu;
 use crate::error::AnalysisError;
 use crate::evidence::{Window, is_open_loop, produce};
 use crate::rows::{Item, Trial};
-use crate::tally::{self, ratio};
+use crate::tally::{self, ratio, unfinished};
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
-use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, ScopedCaveat, Value};
+use kdyno_model::finding::{Finding, Interval, Judgement, NotResolvable, Quantity, Value};
 use kdyno_model::metric::{self, Address, SubjectKind, Unit};
 use kdyno_model::plan::{RoleKind, SystemPlan};
 use kdyno_model::sample::Timing;
+use std::collections::BTreeSet;
 
 /// Acknowledged ÷ offered from which a target rate counts as reached.
 const TARGET_SHARE_MIN: f64 = 0.995;
@@ -27,11 +28,11 @@ const TARGET_SHARE_MIN: f64 = 0.995;
 const BYTES_PER_MIB: f64 = 1_048_576.0;
 const US_PER_S: f64 = 1e6;
 
-/// Every metric of every subject of a trial, and the reasons to doubt them with the heaviest first.
+/// Every metric of every subject of a trial, the reasons to doubt them with the heaviest first, and what they say.
 ///
 /// # Errors
 /// When a stored histogram is damaged.
-pub fn findings(evidence: &TrialEvidence) -> Result<(Vec<Finding>, Vec<ScopedCaveat>), AnalysisError> {
+pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     let trial = Trial::new(evidence)?;
     let mut found = Vec::new();
     for item in &trial.items {
@@ -52,7 +53,7 @@ pub fn findings(evidence: &TrialEvidence) -> Result<(Vec<Finding>, Vec<ScopedCav
     }
     processes("workers", SubjectKind::Worker, &workers);
     trial.state("host", SubjectKind::Host, &mut found, |name| trial.host_value(name));
-    Ok((found, caveats::of(&trial)))
+    Ok(Judgement { findings: found, caveats: caveats::of(&trial), conclusions: Vec::new() })
 }
 
 impl<'a> Trial<'a> {
@@ -78,7 +79,7 @@ impl<'a> Trial<'a> {
                 n,
                 range: None,
                 interval: Interval::NotResolvable(reason),
-                from_invalid: false,
+                marks: BTreeSet::new(),
                 of: Address { subject: subject.to_owned(), metric: name },
             });
         }
@@ -108,6 +109,8 @@ impl<'a> Trial<'a> {
                 .filter(|_| is_open_loop(item.plan))
                 .map(|share| if share >= TARGET_SHARE_MIN { 1.0 } else { 0.0 }),
             "failed" => self.measured(item, tally::failed(&tally.measured)),
+            "failed_share" => ratio(unfinished(&tally.measured), tally.measured.offered),
+            "retries" => self.window.map(|_| windowed.retries as f64),
             "unresolved" => self.measured(item, tally.measured.unresolved),
             // One of the two is 0: an item produces or consumes.
             "records_per_batch" => {
@@ -163,6 +166,9 @@ impl<'a> Trial<'a> {
             "cpu_us_per_record" => used_s()
                 .filter(|_| records_per_s > 0.0)
                 .map(|used_s| US_PER_S * used_s / window.seconds() / records_per_s),
+            "records_per_s_per_core" => used_s()
+                .filter(|used_s| *used_s > 0.0)
+                .map(|used_s| records_per_s * window.seconds() / used_s),
             "memory_rss_bytes_max" => sum(&|member| cpu::memory_bytes_max(self.probes(), member, window)),
             _ => None,
         })

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::out;
 use crate::scenario_source::{self, last_part};
 use kdyno_model::event::Event;
-use kdyno_model::finding::{Finding, Scope, ScopedCaveat, TrialOutcome};
+use kdyno_model::finding::{Finding, Judgement, Scope, TrialOutcome};
 use kdyno_model::run::{RunHeader, Session, SessionEnd, TrialStart};
 use kdyno_model::sample::NoiseReading;
 use kdyno_model::series::TrialSeries;
@@ -24,8 +24,7 @@ pub(crate) struct Evidence {
     trials: Vec<TrialStart>,
     events: Vec<(Option<TrialId>, Event)>,
     noise: Vec<(TrialId, NoiseReading)>,
-    findings: Vec<Finding>,
-    caveats: Vec<ScopedCaveat>,
+    judgement: Judgement,
     series: Vec<TrialSeries>,
 }
 
@@ -36,8 +35,8 @@ impl Evidence {
         let file = RunFile::open(path)?;
         let header = file.header()?;
         let trials = file.trials()?;
-        let (mut findings, mut caveats) = (file.findings()?, file.caveats()?);
-        let is_analysed = is_analysed(&trials, &findings);
+        let mut judgement = file.judgement()?;
+        let is_analysed = is_analysed(&trials, &judgement.findings);
         let (mut noise, mut series, mut outcomes) = (Vec::new(), Vec::new(), Vec::new());
         for start in &trials {
             let id = start.trial.id;
@@ -45,17 +44,15 @@ impl Evidence {
             noise.extend(evidence.noise.iter().map(|reading| (id, *reading)));
             series.push(kdyno_analysis::series::trial(&evidence).map_err(Failure::tool)?);
             if !is_analysed {
-                let (findings, caveats) =
-                    kdyno_analysis::trial::findings(&evidence).map_err(Failure::tool)?;
-                let trial = start.trial.clone();
-                outcomes.push((TrialOutcome { trial, findings, caveats }, start.session));
+                let drawn = kdyno_analysis::trial::judge(&evidence).map_err(Failure::tool)?;
+                outcomes.push((TrialOutcome::new(start.trial.clone(), drawn), start.session));
             }
         }
         if !is_analysed {
-            (findings, caveats) = kdyno_analysis::run::all(&header.plan, outcomes);
+            judgement = kdyno_analysis::run::all(&header.plan, outcomes);
         }
         let (sessions, events) = (file.sessions()?, file.events()?);
-        Ok(Self { header, sessions, trials, events, noise, findings, caveats, series })
+        Ok(Self { header, sessions, trials, events, noise, judgement, series })
     }
 
     /// The same, as reports take it.
@@ -66,8 +63,9 @@ impl Evidence {
             trials: &self.trials,
             events: &self.events,
             noise: &self.noise,
-            findings: &self.findings,
-            caveats: &self.caveats,
+            findings: &self.judgement.findings,
+            caveats: &self.judgement.caveats,
+            conclusions: &self.judgement.conclusions,
             series: &self.series,
         }
     }

@@ -42,7 +42,7 @@ impl Printer {
             }
             Progress::Live(live) => self.live(&live),
             Progress::TrialEnded(outcome) => {
-                let TrialOutcome { trial, findings, caveats } = *outcome;
+                let TrialOutcome { trial, findings, caveats, .. } = *outcome;
                 self.line(trial_summary(&trial, &findings, &caveats, &self.options).trim_end());
             }
         }

@@ -110,13 +110,15 @@ fn assert_drawn_alike(path: &Path) {
     let mut outcomes = Vec::new();
     for start in file.trials().expect("its trials") {
         let evidence = file.evidence(start.trial.id).expect("its evidence");
-        let (findings, caveats) = kdyno_analysis::trial::findings(&evidence).expect("findings");
-        outcomes.push((TrialOutcome { trial: start.trial, findings, caveats }, start.session));
+        let judgement = kdyno_analysis::trial::judge(&evidence).expect("findings");
+        outcomes.push((TrialOutcome::new(start.trial, judgement), start.session));
     }
-    let (findings, caveats) = kdyno_analysis::run::all(&header.plan, outcomes);
-    assert!(findings.len() > 50, "{} findings", findings.len());
-    assert_eq!(sorted(&findings), sorted(&file.findings().expect("stored findings")));
-    assert_eq!(sorted(&caveats), sorted(&file.caveats().expect("stored caveats")));
+    let drawn = kdyno_analysis::run::all(&header.plan, outcomes);
+    let stored = file.judgement().expect("stored findings");
+    assert!(drawn.findings.len() > 50, "{} findings", drawn.findings.len());
+    assert_eq!(sorted(&drawn.findings), sorted(&stored.findings));
+    assert_eq!(sorted(&drawn.caveats), sorted(&stored.caveats));
+    assert_eq!(sorted(&drawn.conclusions), sorted(&stored.conclusions));
 }
 
 fn sorted(items: &[impl std::fmt::Debug]) -> Vec<String> {

@@ -159,9 +159,9 @@ impl Run<'_> {
     /// Draws the trial's numbers and caveats from what the store yields of it, stores and tells them.
     fn judge(&mut self, trial: Trial) -> Result<(), LabError> {
         let evidence = self.store.evidence(trial.id)?;
-        let (findings, caveats) = kdyno_analysis::trial::findings(&evidence)?;
-        self.store.findings(&findings, &caveats)?;
-        let outcome = TrialOutcome { trial, findings, caveats };
+        let judgement = kdyno_analysis::trial::judge(&evidence)?;
+        self.store.judgement(&judgement)?;
+        let outcome = TrialOutcome::new(trial, judgement);
         (self.options.progress)(Progress::TrialEnded(Box::new(outcome.clone())));
         self.outcomes.push(outcome);
         Ok(())
@@ -171,8 +171,7 @@ impl Run<'_> {
     fn judge_together(&self) -> Result<(), LabError> {
         let analysed = |outcome| AnalysedTrial::of(outcome, self.session);
         let trials: Vec<AnalysedTrial<'_>> = self.outcomes.iter().map(analysed).collect();
-        let (findings, caveats) = kdyno_analysis::run::findings(&self.request.plan, &trials);
-        Ok(self.store.findings(&findings, &caveats)?)
+        Ok(self.store.judgement(&kdyno_analysis::run::judge(&self.request.plan, &trials))?)
     }
 
     /// Takes everything down and writes the end. The first thing that went wrong is the one that is told.

@@ -119,6 +119,7 @@ mod tests {
     fn phases(warmup_s: u64, measure_s: u64, drain_s: u64) -> PhasesPlan {
         PhasesPlan {
             warmup_ns: warmup_s * SECOND,
+            warmup_auto: None,
             measure_ns: measure_s * SECOND,
             drain_ns: drain_s * SECOND,
         }
@@ -211,7 +212,7 @@ mod tests {
 
     #[test]
     fn the_measure_phase_begins_on_a_whole_second() {
-        let fraction = PhasesPlan { warmup_ns: SECOND + 1, ..phases(0, 5, 5) };
+        let fraction = PhasesPlan { warmup_ns: SECOND + 1, warmup_auto: None, ..phases(0, 5, 5) };
         assert_eq!(fraction.measure_start_ns(), 2 * SECOND);
         for warmup_s in [0, 1, 2, 30] {
             assert_eq!(phases(warmup_s, 5, 5).measure_start_ns(), warmup_s * SECOND);

@@ -172,6 +172,7 @@ impl<'a> Execution<'a> {
             streams: task::stream_infos(context.trial, context.topics),
             cluster: context.system.facts(),
             command_lines: context.system.command_lines(),
+            settings: BTreeMap::new(),
         })?;
         self.observer.load_starts(self.t0_ns);
         self.measure_begins(measure_start_ns)

@@ -387,7 +387,8 @@ impl PhaseSlot {
 mod tests {
     use super::*;
 
-    const LENGTHS: PhasesPlan = PhasesPlan { warmup_ns: 0, measure_ns: 3 * NS_PER_S / 2, drain_ns: NS_PER_S };
+    const LENGTHS: PhasesPlan =
+        PhasesPlan { warmup_ns: 0, warmup_auto: None, measure_ns: 3 * NS_PER_S / 2, drain_ns: NS_PER_S };
 
     /// Rows as (grain, phase, second, offered), after a record at each of these instants, ms.
     fn rows(

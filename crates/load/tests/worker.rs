@@ -80,7 +80,12 @@ fn task(bootstrap: Vec<String>, streams: Vec<StreamTask>) -> WorkerTask {
         run_id: 1,
         bootstrap,
         client_id_prefix: "test-".to_owned(),
-        phases: PhasesPlan { warmup_ns: SECOND, measure_ns: 2 * SECOND, drain_ns: 30 * SECOND },
+        phases: PhasesPlan {
+            warmup_ns: SECOND,
+            warmup_auto: None,
+            measure_ns: 2 * SECOND,
+            drain_ns: 30 * SECOND,
+        },
         tick_ns: 200_000,
         streams,
     }
@@ -261,7 +266,7 @@ fn behind(per_s: f64) -> (tcp::FakeServer, WorkerTask) {
         (plan.from, plan.partition_bytes_max) = (StartOffset::Earliest, 1);
     }
     let mut task = task(server.bootstrap(), vec![stream(0, 1, writers), stream(1, 1, readers)]);
-    task.phases = PhasesPlan { warmup_ns: 0, measure_ns: SECOND, drain_ns: 60 * SECOND };
+    task.phases = PhasesPlan { warmup_ns: 0, warmup_auto: None, measure_ns: SECOND, drain_ns: 60 * SECOND };
     (server, task)
 }
 

@@ -67,6 +67,20 @@ pub enum EventKind {
     FetchError,
     /// Records were gone before they were fetched.
     RecordsSkipped,
+    /// A broker held back its answers: a quota was exceeded.
+    Throttled,
+    /// A partition lost a replica that was in sync.
+    IsrShrunk,
+    /// A partition got one back.
+    IsrExpanded,
+    /// A broker left the cluster, or came back, as the other brokers tell.
+    BrokersChanged,
+    /// What a topic's log holds could not be asked for; the detail says why.
+    LogUnchecked,
+    /// The trial's cluster had just been started and had carried no load.
+    Unconditioned,
+    /// The warm-up reached its longest time before it had settled; the detail says what had not.
+    WarmupNotSettled,
     /// A stream had more events than are kept.
     EventsDropped,
 }
@@ -96,9 +110,12 @@ pub enum Subject {
     Item(String),
     /// A setting, by its Kafka name.
     Setting(String),
+    /// A topic, by its address in the scenario.
+    Topic(String),
 }
 
 const ITEM: &str = "item:";
+const TOPIC: &str = "topic:";
 const SETTING: &str = "setting:";
 
 impl fmt::Display for Subject {
@@ -111,7 +128,7 @@ impl fmt::Display for Subject {
             Self::Brokers => f.write_str("brokers"),
             Self::Kdyno => f.write_str("kdyno"),
             Self::Host => f.write_str("host"),
-            Self::Item(name) | Self::Setting(name) => f.write_str(name),
+            Self::Item(name) | Self::Setting(name) | Self::Topic(name) => f.write_str(name),
         }
     }
 }
@@ -121,6 +138,7 @@ impl From<Subject> for String {
         match &subject {
             Subject::Item(name) => format!("{ITEM}{name}"),
             Subject::Setting(name) => format!("{SETTING}{name}"),
+            Subject::Topic(name) => format!("{TOPIC}{name}"),
             _ => subject.to_string(),
         }
     }
@@ -141,6 +159,9 @@ impl FromStr for Subject {
         }
         if let Some(name) = text.strip_prefix(SETTING) {
             return Ok(Self::Setting(name.to_owned()));
+        }
+        if let Some(name) = text.strip_prefix(TOPIC) {
+            return Ok(Self::Topic(name.to_owned()));
         }
         match text {
             "brokers" => return Ok(Self::Brokers),
@@ -184,6 +205,7 @@ mod tests {
             Subject::Host,
             Subject::Item("broker-1".into()),
             Subject::Setting("log.dirs".into()),
+            Subject::Topic("events".into()),
         ] {
             assert_eq!(String::from(subject.clone()).parse(), Ok(subject));
         }

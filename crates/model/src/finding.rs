@@ -1,9 +1,11 @@
 //! What the numbers mean: values with their scope and their doubts, ready to be printed.
 
+use crate::conclusion::Conclusion;
 use crate::event::Subject;
 use crate::metric::{Address, Unit};
 use crate::trial::{Trial, TrialId};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use strum::{Display, EnumString, IntoStaticStr};
 
 /// A number, or the reason why there is none.
@@ -68,8 +70,50 @@ pub struct Finding {
     pub range: Option<(Value, Value)>,
     /// Where the true value lies, or why that cannot be told.
     pub interval: Interval,
-    /// It rests on trials whose figures must not be used, because there are no others.
-    pub from_invalid: bool,
+    /// What has to be said beside the number wherever it is printed. A case's finding has the marks of the trials
+    /// that it rests on.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub marks: BTreeSet<Mark>,
+}
+
+impl Finding {
+    /// Whether the number must not be used.
+    pub fn is_invalid(&self) -> bool {
+        self.marks.contains(&Mark::Invalid)
+    }
+}
+
+/// A reservation about one number. Its caveats and conclusions tell more.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumString,
+    IntoStaticStr,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum Mark {
+    /// It must not be used.
+    Invalid,
+    /// What it sums up rose or fell throughout the window.
+    Drifting,
+    /// What it sums up stayed at several levels in the window.
+    SeveralLevels,
+    /// The window was too short to tell whether it is steady.
+    TooShortToTell,
+    /// It says nothing about load that goes on for hours.
+    ShortTerm,
+    /// A quantile with too few records beyond it.
+    FewRecords,
 }
 
 /// What a finding states of its metric.
@@ -93,8 +137,12 @@ pub struct Finding {
 pub enum Quantity {
     /// The metric's value.
     Value,
-    /// Its ratio to the first row that has both our figure and the published one.
+    /// Its ratio to the first row of the table; beside published figures, to the first that has both ours and theirs.
     RatioToFirstRow,
+    /// Its ratio of side B to side A of a comparison.
+    RatioBToA,
+    /// Its ratio from one case to another, by a contrast of the scenario.
+    RatioOfContrast,
 }
 
 /// An interval that holds the true value with a stated probability.
@@ -123,6 +171,14 @@ pub enum Interval {
 pub enum IntervalMethod {
     /// Two order statistics around the median over trials; its level is exact, from the binomial law.
     OrderStatistics,
+    /// Student's t on logarithms of paired ratios.
+    StudentT,
+    /// Walsh averages of logarithms of paired ratios; its level is exact, from the signed-rank law.
+    SignedRank,
+    /// Quantiles over trials drawn again and again from those that ran.
+    Bootstrap,
+    /// A quantile of all records, with the run as the unit (Woodruff).
+    ClusteredQuantile,
 }
 
 /// Why there is no interval.
@@ -151,8 +207,30 @@ pub struct ScopedCaveat {
     pub scope: Scope,
     /// Whether the figures may be used.
     pub severity: Severity,
-    /// The doubt.
+    /// Which figures of the scope it speaks of.
+    pub concerns: Concern,
+    /// The caveat.
     pub caveat: Caveat,
+}
+
+/// Which figures of its scope a caveat speaks of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Concern {
+    /// All of them.
+    Everything,
+    /// The latencies of a load item; rates stand.
+    Latencies {
+        /// Load item.
+        item: String,
+    },
+    /// One quantile, and those above it, of a load item's response time.
+    LatenciesFrom {
+        /// Load item.
+        item: String,
+        /// Name of the quantile, e.g. `p99.9`.
+        quantile: String,
+    },
 }
 
 /// What came of a trial: all that a strategy may base its next choice on.
@@ -164,6 +242,27 @@ pub struct TrialOutcome {
     pub findings: Vec<Finding>,
     /// The reasons to doubt them.
     pub caveats: Vec<ScopedCaveat>,
+    /// What they say.
+    pub conclusions: Vec<Conclusion>,
+}
+
+impl TrialOutcome {
+    /// A trial with what was drawn from its evidence.
+    pub fn new(trial: Trial, judgement: Judgement) -> Self {
+        let Judgement { findings, caveats, conclusions } = judgement;
+        Self { trial, findings, caveats, conclusions }
+    }
+}
+
+/// What analysis draws from evidence.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Judgement {
+    /// Numbers.
+    pub findings: Vec<Finding>,
+    /// Reasons to doubt them.
+    pub caveats: Vec<ScopedCaveat>,
+    /// What they say.
+    pub conclusions: Vec<Conclusion>,
 }
 
 /// A reason to doubt a trial. Stored with the run and shown before its figures.
@@ -186,6 +285,27 @@ pub enum Caveat {
         records: u64,
         /// The same in seconds of the window's load.
         seconds: f64,
+    },
+    /// The load generator's own schedule delay is more than a tenth of the response at p99.
+    ScheduleDelayLarge {
+        /// Load item.
+        item: String,
+        /// ns.
+        schedule_delay_ns_p99: u64,
+        /// ns.
+        response_ns_p99: u64,
+    },
+    /// An open loop had more records open than its requests in flight explain, when the window began or more and more
+    /// in it: its latencies hold the time in that queue and grow with the length of the trial.
+    QueueGrowth {
+        /// Load item.
+        item: String,
+        /// Seconds of the window's load that waited when it began.
+        start_s: f64,
+        /// By how much that grew until the window's end.
+        growth_s: f64,
+        /// Seconds above which it is told.
+        allowed_s: f64,
     },
     /// offered ≠ acknowledged + failed + unresolved: a defect of kdyno.
     AccountingBroken {
@@ -232,14 +352,153 @@ pub enum Caveat {
         /// What it could use at most: event loop threads or processors, whichever are fewer.
         cores: u32,
     },
-    /// The load generator's own schedule delay is more than a tenth of the response at p99.
-    ScheduleDelayLarge {
+    /// The load generator's own lateness makes up more than a tenth of the response at a quantile.
+    GeneratorLate {
         /// Load item.
         item: String,
+        /// The lowest quantile of which that is so, e.g. `p99.9`.
+        quantile: String,
+        /// ns of the response at it that are the generator's own.
+        late_ns: u64,
         /// ns.
-        schedule_delay_ns_p99: u64,
-        /// ns.
-        response_ns_p99: u64,
+        response_ns: u64,
+    },
+    /// A process of the run was ready and waited for a processor.
+    WaitedForProcessor {
+        /// The process, or the load item's thread of a worker.
+        who: String,
+        /// Share of the window, 0 to 1 for one thread.
+        share: f64,
+    },
+    /// A limit on processor time (cgroup) held a process of the run.
+    ProcessorLimited {
+        /// Share of the window in which it was held.
+        share: f64,
+    },
+    /// Record batches were sent again; without idempotence records may be there twice.
+    Retries {
+        /// Load item.
+        item: String,
+        /// Batches.
+        batches: u64,
+    },
+    /// A quantile with fewer than 100 records beyond it.
+    FewRecords {
+        /// Load item.
+        item: String,
+        /// The lowest quantile of which that is so, e.g. `p99.99`.
+        quantile: String,
+        /// Records beyond it.
+        beyond: u64,
+    },
+    /// Acknowledged records that the log does not hold: data loss.
+    Lost {
+        /// Topic by its address in the scenario.
+        topic: String,
+        /// Acknowledged.
+        acknowledged: u64,
+        /// By how much the end offsets grew.
+        growth: u64,
+    },
+    /// The log holds more records than were acknowledged, retried, failed and left unresolved.
+    LogUnexplained {
+        /// Topic by its address in the scenario.
+        topic: String,
+        /// At most so many were to be expected.
+        expected_max: u64,
+        /// By how much the end offsets grew.
+        growth: u64,
+    },
+    /// Acknowledged records were not compared with the log.
+    LogNotChecked {
+        /// Topic by its address in the scenario.
+        topic: String,
+        /// Why, one lowercase sentence.
+        detail: String,
+    },
+    /// acks=0: records count when they are written to the socket; whether a broker appended them is not known.
+    WrittenNotAppended {
+        /// Load item.
+        item: String,
+    },
+    /// A consumer was behind when the window ended.
+    ConsumerBehind {
+        /// Load item.
+        item: String,
+        /// Records.
+        records: u64,
+        /// The same in seconds of what is produced; `None`: nothing is produced by this run.
+        seconds: Option<f64>,
+    },
+    /// Brokers wrote far less to disk than they acknowledged: the page cache absorbed the load.
+    PageCacheAbsorbed {
+        /// Written ÷ acknowledged × replicas.
+        share: f64,
+    },
+    /// Batches were sealed by `linger.ms`, not filled: what `batch.size` does was not measured.
+    SmallBatches {
+        /// Load item.
+        item: String,
+        /// Mean batch ÷ `batch.size`.
+        share: f64,
+    },
+    /// Values are random capitals: how they compress is not how real ones do.
+    RandomValues {
+        /// Load item.
+        item: String,
+        /// The compression in force.
+        compression: String,
+    },
+    /// What clients saw of the cluster: leaders moved, brokers out of reach, throttled, replicas out of sync.
+    ClusterChanged {
+        /// What kind, as events name it.
+        event: String,
+        /// How often.
+        events: u64,
+        /// What the first of them says.
+        first: String,
+    },
+    /// The window was not steady.
+    Unsteady {
+        /// Load item.
+        item: String,
+        /// One lowercase sentence: drift or levels, with their size.
+        detail: String,
+    },
+    /// The warm-up reached its longest time before rate, latency and processor time had settled.
+    WarmupNotSettled {
+        /// What had not, one lowercase sentence.
+        detail: String,
+    },
+    /// The cluster had just been started and had carried no load before this trial.
+    Unconditioned,
+    /// Several trials rest on one start of their clusters: another start may show another figure.
+    TheseStartsOnly {
+        /// How many starts.
+        starts: u32,
+    },
+    /// A setting differs between the sides of a comparison and was not asked to.
+    UndeclaredDifference {
+        /// Whose setting: `brokers` or a load item.
+        whose: String,
+        /// Its name.
+        setting: String,
+        /// On side A.
+        a: String,
+        /// On side B.
+        b: String,
+    },
+    /// Stored runs cannot carry what a comparison would need.
+    EvidenceOfRuns {
+        /// One lowercase sentence.
+        detail: String,
+    },
+    /// Figures lie so near to what the generator can do at all that they may be its own.
+    CalibrationShort {
+        /// Load item.
+        item: String,
+        /// Highest rate against a broker that does nothing ÷ rate of the trial.
+        ratio: f64,
     },
     /// Brokers and load share the same processors.
     SharedProcessors {

@@ -2,13 +2,15 @@
 //!
 //! A reader follows one record through this crate in the order of the modules: a scenario asks a
 //! question, a [`plan`] makes every value explicit, a [`worker`] is handed its share, a [`sample`]
-//! carries what it saw, a [`metric`] names a number, a [`finding`] states it.
+//! carries what it saw, a [`metric`] names a number, a [`finding`] states it,
+//! a [`conclusion`] says what several mean.
 //!
 //! Invariant: no socket, file, clock, environment or unseeded randomness here.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
 pub mod address;
+pub mod conclusion;
 pub mod event;
 pub mod evidence;
 pub mod finding;

@@ -111,10 +111,35 @@ pub const ALL: &[Metric] = &[
     metric("achieved_share", SEND, Unit::Ratio, "achieved divided by offered"),
     metric("target_reached", SEND, Unit::YesNo, "acknowledged at least 99.5 % of the offered rate"),
     metric("failed", SEND, Unit::Count, "records of the measure phase that failed"),
+    metric(
+        "failed_share",
+        SEND,
+        Unit::Ratio,
+        "failed and unresolved records divided by all of the measure phase",
+    ),
+    metric("retries", SEND, Unit::Count, "record batches that were sent again in the window"),
+    metric(
+        "queue",
+        SEND,
+        Unit::Ns,
+        "load that waited beyond what requests in flight explain, at the window's end, in time",
+    ),
     metric("unresolved", SEND, Unit::Count, "records of the measure phase whose outcome stayed open"),
     metric("records_per_batch", LOAD, Unit::Count, "acknowledged or fetched records per record batch"),
     metric("bytes_per_request", LOAD, Unit::Bytes, "bytes per produce request, or per fetch response"),
     metric("response_over_service", SEND, Unit::Ratio, "mean response time divided by mean service time"),
+    metric(
+        "lag_records",
+        READ,
+        Unit::Count,
+        "records between the consumers and the end of the log when the window ended",
+    ),
+    metric(
+        "lag",
+        READ,
+        Unit::Ns,
+        "the same in time: how long ago the next record to be fetched was acknowledged",
+    ),
     metric("fetched_per_s", READ, Unit::RecordsPerS, "records fetched in the window"),
     metric(
         "fetched_mib_per_s",
@@ -128,6 +153,12 @@ pub const ALL: &[Metric] = &[
         PROCESS,
         Unit::CpuUsPerRecord,
         "processor time per acknowledged or fetched record",
+    ),
+    metric(
+        "records_per_s_per_core",
+        PROCESS,
+        Unit::RecordsPerS,
+        "acknowledged or fetched records per second of processor time",
     ),
     metric("memory_rss_bytes_max", PROCESS, Unit::Bytes, "largest resident memory"),
     metric(

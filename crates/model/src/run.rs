@@ -63,6 +63,9 @@ pub struct TrialStart {
     pub cluster: BTreeMap<String, String>,
     /// The final command line of each process of the system under test.
     pub command_lines: BTreeMap<Subject, Vec<String>>,
+    /// Settings in force as the brokers tell them (DescribeConfigs), by broker; sensitive ones have no value there. A
+    /// broker whose settings are those of the first one is left out. Empty: not asked, or not allowed to.
+    pub settings: BTreeMap<Subject, BTreeMap<String, String>>,
 }
 
 impl TrialStart {

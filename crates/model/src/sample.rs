@@ -133,6 +133,11 @@ pub struct Counts {
     pub fetched_bytes: u64,
     /// Latencies above the histogram's range, clamped.
     pub clamped: u64,
+    /// Consume: records between the stream and the end of the log at the end of the written second. A state: it
+    /// adds up over the streams of one second, never over seconds.
+    pub lag_records: u64,
+    /// Time for which brokers held back answers, by their own words, ns.
+    pub throttled_ns: u64,
 }
 
 impl Counts {
@@ -157,6 +162,8 @@ impl Counts {
             fetched,
             fetched_bytes,
             clamped,
+            lag_records,
+            throttled_ns,
         } = more;
         let pairs = [
             (&mut self.offered, offered),
@@ -171,6 +178,8 @@ impl Counts {
             (&mut self.fetched, fetched),
             (&mut self.fetched_bytes, fetched_bytes),
             (&mut self.clamped, clamped),
+            (&mut self.lag_records, lag_records),
+            (&mut self.throttled_ns, throttled_ns),
         ];
         for (sum, value) in pairs {
             *sum = sum.saturating_add(*value);
@@ -306,6 +315,18 @@ pub mod series {
     /// Workers only: processor time of one thread; the thread's name follows, which is that of the load item it
     /// works for, cut off as the kernel does. A second thread of the same name is `NAME#2`.
     pub const THREAD_CPU_S_TOTAL_OF: &str = "thread_cpu_s_total.";
+    /// Workers only: time that one thread was ready and waited for a processor; named as [`THREAD_CPU_S_TOTAL_OF`].
+    pub const THREAD_RUN_DELAY_S_TOTAL_OF: &str = "thread_run_delay_s_total.";
+    /// Processes: time that their threads were ready and waited for a processor.
+    pub const RUN_DELAY_S_TOTAL: &str = "run_delay_s_total";
+    /// Processes in a cgroup with a limit: time for which that limit held them.
+    pub const CPU_THROTTLED_S_TOTAL: &str = "cpu_throttled_s_total";
+    /// Host only: time in which at least one task waited for a processor (PSI, some).
+    pub const CPU_PRESSURE_S_TOTAL: &str = "cpu_pressure_s_total";
+    /// Host only: time in which at least one task waited for a disk (PSI, some).
+    pub const IO_PRESSURE_S_TOTAL: &str = "io_pressure_s_total";
+    /// Topics only: sum of the end offsets of their partitions, read before T0 and after the drain.
+    pub const LOG_RECORDS_TOTAL: &str = "log_records_total";
     /// Processes: involuntary context switches.
     pub const CONTEXT_SWITCHES_INVOLUNTARY_TOTAL: &str = "context_switches_involuntary_total";
 }

@@ -2,6 +2,7 @@
 
 use crate::plan::CasePlan;
 use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, IntoStaticStr};
 
 /// A trial's number in its run, from 1, in the order in which the trials began: the key of all its evidence,
 /// and what is printed wherever a trial is named.
@@ -27,6 +28,8 @@ pub struct Trial {
     pub pair: Option<PairPlace>,
     /// Which of the case's repeats, from 1.
     pub repeat: u32,
+    /// Which start of its cluster it runs on, from 1: trials of one system with the same number stand on one cluster.
+    pub start: u32,
     /// In words, as tables print it: the case's label and, of several repeats, `#` and which. Empty when the
     /// plan has one trial.
     pub label: String,
@@ -47,8 +50,35 @@ pub struct PairPlace {
     pub place: u8,
 }
 
+/// The stages of a search (docs/METHOD.md, Throughput at an SLA).
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumString,
+    IntoStaticStr,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum SearchStage {
+    /// Short trials, each at a higher load, until one fails.
+    Ramp,
+    /// Trials between the highest load that passed and the lowest that failed.
+    Bisect,
+    /// Long trials just below the estimate.
+    Confirm,
+}
+
 /// Why a strategy chose a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrialReason {
     /// The plan lists its trials before the first one runs.
@@ -56,4 +86,22 @@ pub enum TrialReason {
         /// How many trials the list has.
         of: u32,
     },
+    /// A cluster that was just started gets load that is not reported, so that no case meets cold brokers.
+    Conditioning,
+    /// One half of a pair of a comparison.
+    Pair,
+    /// A load that a search wants to know about.
+    Search {
+        /// What for.
+        stage: SearchStage,
+        /// Records/s of the item that is varied.
+        load_per_s: f64,
+    },
+}
+
+impl Trial {
+    /// Whether it only warms its cluster up: it stands in no table and nothing is concluded from it.
+    pub fn is_conditioning(&self) -> bool {
+        self.reason == TrialReason::Conditioning
+    }
 }

@@ -1,9 +1,7 @@
 //! How long a plan takes and how much it writes, before it runs.
 
-use crate::strategy::upcoming;
-use kdyno_model::plan::{
-    CasePlan, Estimate, Isolation, Mode, Plan, ProducePlan, Rate, RatePiece, Role, SystemPlan,
-};
+use crate::strategy::{Upcoming, upcoming};
+use kdyno_model::plan::{CasePlan, Estimate, Mode, Plan, ProducePlan, Rate, RatePiece, Role, SystemPlan};
 
 /// Around each trial: the noise probe (1 s), topics made and removed, clients connected, the outcome of
 /// what is in flight.
@@ -20,13 +18,14 @@ const RECORD_BYTES_EXTRA: f64 = 12.0;
 pub fn estimate(plan: &Plan) -> Estimate {
     let mut load_ns = 0_u64;
     let mut extra_s = 0.0;
-    let mut before: Option<&SystemPlan> = None;
-    for case in trials(plan) {
-        if plan.isolation == Isolation::Cluster || before != Some(&case.system) {
+    let mut standing: Vec<(u32, SystemPlan)> = Vec::new();
+    for Upcoming { case, start, .. } in upcoming(plan, 0) {
+        standing.retain(|(of, _)| *of == start);
+        if !standing.iter().any(|(_, system)| *system == case.system) {
             extra_s += cluster_seconds(&case.system);
+            standing.push((start, case.system.clone()));
         }
-        before = Some(&case.system);
-        load_ns = load_ns.saturating_add(trial_ns(case));
+        load_ns = load_ns.saturating_add(trial_ns(&case));
         extra_s += TRIAL_EXTRA_S;
     }
     Estimate {
@@ -38,12 +37,7 @@ pub fn estimate(plan: &Plan) -> Estimate {
 
 /// How long the loads of all trials after the first `done` take, ns, as far as these are known.
 pub fn load_ns_after(plan: &Plan, done: usize) -> u64 {
-    upcoming(plan, done).map(trial_ns).fold(0, u64::saturating_add)
-}
-
-/// The case of each trial, in the order in which they run.
-fn trials(plan: &Plan) -> impl Iterator<Item = &CasePlan> {
-    upcoming(plan, 0)
+    upcoming(plan, done).map(|trial| trial_ns(&trial.case)).fold(0, u64::saturating_add)
 }
 
 fn cluster_seconds(system: &SystemPlan) -> f64 {
@@ -133,8 +127,9 @@ pub fn volume_bytes(plan: &Plan) -> Option<u64> {
     })
 }
 
+/// Over all trials but those that condition a cluster, which send as fast as it goes for a bounded time.
 fn over_trials(plan: &Plan, of: impl Fn(&CasePlan) -> Option<u64>) -> Option<u64> {
-    trials(plan).map(of).sum()
+    upcoming(plan, 0).filter(|trial| !trial.is_conditioning).map(|trial| of(&trial.case)).sum()
 }
 
 #[cfg(test)]

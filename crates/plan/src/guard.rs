@@ -17,9 +17,9 @@ pub(crate) fn check(plan: &Plan, target: &AttachedPlan) -> Result<(), PlanError>
     }
     let caps = &target.caps;
     let estimate = estimate(plan);
-    let trials = upcoming(plan, 0);
-    let partitions: u64 =
-        trials.flat_map(|case| case.topics.values()).map(|topic| u64::from(topic.partitions)).sum();
+    let partitions: u64 = upcoming(plan, 0)
+        .map(|trial| trial.case.topics.values().map(|topic| u64::from(topic.partitions)).sum::<u64>())
+        .sum();
     if let Some(cap) = caps.partitions.filter(|cap| partitions > u64::from(*cap)) {
         let message = format!("the run makes {partitions} partitions; the target's cap is {cap}");
         return Err(refused(target, message).hint("fewer cases, repeats or partitions"));

@@ -23,9 +23,9 @@ mod system;
 pub use choices::{Choices, PlanError};
 pub use estimate::{bytes_to_write_of_trial, estimate, load_ns_after, volume_bytes};
 pub use remarks::{Note, remarks};
-pub use strategy::{Next, next, upcoming};
+pub use strategy::{Next, Upcoming, next, upcoming};
 
-use kdyno_model::plan::{CasePlan, Isolation, Plan, SystemPlan};
+use kdyno_model::plan::{CasePlan, Depth, Isolation, Plan, SystemPlan};
 use kdyno_model::secret::SecretRef;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::{InputError, quoted};
@@ -135,6 +135,10 @@ fn make(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
         isolation,
         show: show::show(scenario, &chosen, &cases)?,
         published: show::published(scenario, &chosen)?,
+        depth: Depth::Verdict,
+        conditioning: None,
+        claims: Vec::new(),
+        contrasts: Vec::new(),
         cases,
     };
     if let Some(target) = &choices.target {

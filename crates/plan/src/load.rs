@@ -357,7 +357,7 @@ pub(crate) fn phases(
         _ => reader.ns(&typed.drain, "drain", 0..=PHASE_NS_MAX)?,
     };
     let warmup_ns = reader.ns(range_later(reader, &typed.warmup)?, "warmup", 0..=PHASE_NS_MAX)?;
-    Ok(PhasesPlan { warmup_ns, measure_ns, drain_ns })
+    Ok(PhasesPlan { warmup_ns, warmup_auto: None, measure_ns, drain_ns })
 }
 
 /// `30s..90s` is known and comes later.

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
-use kdyno_model::finding::TrialOutcome;
+use kdyno_model::finding::{Judgement, TrialOutcome};
 use kdyno_model::plan::{Arrivals, Fill, Isolation, Payload, Plan, Rate, RatePiece, Role, SystemPlan};
 use kdyno_model::secret::SecretRef;
 use kdyno_model::trial::{Trial, TrialId, TrialReason};
@@ -111,7 +111,7 @@ fn of_several_set_values_those_that_brought_the_mistake_about_are_named() {
 fn trials(plan: &Plan) -> Vec<Trial> {
     let mut outcomes = Vec::new();
     while let Next::Trial(trial) = next(plan, &outcomes) {
-        outcomes.push(TrialOutcome { trial: *trial, findings: Vec::new(), caveats: Vec::new() });
+        outcomes.push(TrialOutcome::new(*trial, Judgement::default()));
     }
     outcomes.into_iter().map(|outcome| outcome.trial).collect()
 }

@@ -207,7 +207,7 @@ fn rows<'a>(
         let cells: Vec<Cell<'_>> = columns.iter().map(cell).collect();
         rows.push(Row {
             params: print_params(params, params_of),
-            invalid: cells.iter().filter_map(|cell| cell.ours?.finding).any(|one| one.from_invalid),
+            invalid: cells.iter().filter_map(|cell| cell.ours?.finding).any(|one| one.is_invalid()),
             cells,
             cut_short: case.is_some_and(|case| trials_of(case).any(|one| is_cut_short(one, input.caveats))),
         });

@@ -349,6 +349,7 @@ fn describe(caveat: &Caveat, ranges: &[Range]) -> Described {
             ),
             "",
         ),
+        other => told(About::Trial, "", &[], format!("{other:?}"), ""),
     }
 }
 
@@ -373,6 +374,7 @@ fn percent_of_core(value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kdyno_model::finding::Concern;
 
     fn told(group: &[&Caveat]) -> (String, &'static str) {
         let described = describe_all(group).expect("a group has a member");
@@ -408,7 +410,12 @@ mod tests {
     #[test]
     fn caveats_of_two_kinds_about_one_item_stay_apart() {
         let item = || "writers".to_owned();
-        let scoped = |caveat| ScopedCaveat { scope: Scope::Run, severity: Severity::Warning, caveat };
+        let scoped = |caveat| ScopedCaveat {
+            scope: Scope::Run,
+            severity: Severity::Warning,
+            concerns: Concern::Everything,
+            caveat,
+        };
         let carried = scoped(Caveat::OfferedNotAchieved { item: item(), share: 0.9 });
         let queue = scoped(Caveat::QueueAtStart { item: item(), records: 30, seconds: 3.0 });
         assert!(!is_same(&carried, &queue) && is_same(&queue, &queue));

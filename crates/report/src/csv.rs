@@ -75,10 +75,7 @@ const FINDINGS_AFTER: [Column; 16] = [
         "not_resolvable",
         "why there is no interval: `one_trial`, `too_few_trials`, `censored`, `no_value`, `no_method`",
     ),
-    (
-        "from_invalid",
-        "`true`: it rests on trials whose figures must not be used, because there are no others",
-    ),
+    ("marks", "`true`: it rests on trials whose figures must not be used, because there are no others"),
 ];
 
 const SERIES_BEFORE: [Column; 5] = [RUN_ID, TRIAL, CASE, REPEAT, LABEL];
@@ -247,7 +244,7 @@ fn figures(finding: &Finding) -> [String; 16] {
         high,
         level,
         reason,
-        finding.from_invalid.to_string(),
+        finding.marks.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
     ]
 }
 

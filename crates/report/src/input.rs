@@ -1,6 +1,7 @@
 //! What a report is made of: everything is handed in, nothing is looked up.
 
 use crate::figures::{Figures, covers};
+use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Event;
 use kdyno_model::finding::{Caveat, Finding, ScopedCaveat};
 use kdyno_model::plan::Plan;
@@ -26,6 +27,8 @@ pub struct ReportInput<'a> {
     pub findings: &'a [Finding],
     /// Every reason to doubt one.
     pub caveats: &'a [ScopedCaveat],
+    /// What the numbers say: steadiness, limits, verdicts, searches, claims.
+    pub conclusions: &'a [Conclusion],
     /// Rates, latencies and processor time of each trial over time, for the charts.
     pub series: &'a [TrialSeries],
 }

@@ -45,12 +45,14 @@ pub enum StoreError {
     },
     /// Written before the first release, in a format that is no longer read.
     #[error(
-        "the run file {} has format 1; kdyno at commit {} reads it",
-        path.display(), crate::schema::FORMAT_1_READ_BY
+        "the run file {} has format {found}; kdyno at commit {} reads it",
+        path.display(), crate::schema::read_by(*found)
     )]
     OldFormat {
         /// The run file.
         path: PathBuf,
+        /// Format of the file, from 1 to one below [`crate::schema::FORMAT_VERSION`].
+        found: u32,
     },
     /// Written by a later kdyno.
     #[error(

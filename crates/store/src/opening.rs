@@ -73,7 +73,9 @@ fn check_marks(path: &Path) -> Result<Head, StoreError> {
     }
     match number_at(USER_VERSION_AT) {
         0 => Err(StoreError::damaged(path, "it has no format version")),
-        1 => Err(StoreError::OldFormat { path: path.to_path_buf() }),
+        found if found < schema::FORMAT_VERSION => {
+            Err(StoreError::OldFormat { path: path.to_path_buf(), found })
+        }
         found if found > schema::FORMAT_VERSION => {
             Err(StoreError::NewerFormat { path: path.to_path_buf(), found, known: schema::FORMAT_VERSION })
         }

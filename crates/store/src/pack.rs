@@ -73,6 +73,8 @@ struct PackedCounts {
     fetched: u64,
     fetched_bytes: u64,
     clamped: u64,
+    lag_records: u64,
+    throttled_ns: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -236,6 +238,8 @@ fn counts_in(counts: &Counts) -> PackedCounts {
         fetched,
         fetched_bytes,
         clamped,
+        lag_records,
+        throttled_ns,
     } = counts.clone();
     PackedCounts {
         offered,
@@ -251,6 +255,8 @@ fn counts_in(counts: &Counts) -> PackedCounts {
         fetched,
         fetched_bytes,
         clamped,
+        lag_records,
+        throttled_ns,
     }
 }
 
@@ -269,6 +275,8 @@ fn counts_out(packed: PackedCounts) -> Counts {
         fetched: packed.fetched,
         fetched_bytes: packed.fetched_bytes,
         clamped: packed.clamped,
+        lag_records: packed.lag_records,
+        throttled_ns: packed.throttled_ns,
     }
 }
 

@@ -9,8 +9,9 @@ use crate::columns::{self, Fault, json, named, text, unsigned};
 use crate::error::StoreError;
 use crate::opening::{self, Opened};
 use crate::schema;
+use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Event;
-use kdyno_model::finding::{Finding, ScopedCaveat};
+use kdyno_model::finding::{Finding, Judgement, ScopedCaveat};
 use kdyno_model::metric::Address;
 use kdyno_model::run::{RunHeader, Session, SessionEnd, StreamInfo, TrialStart};
 use kdyno_model::sample::StreamId;
@@ -134,7 +135,7 @@ impl RunFile {
     ) -> Result<Vec<TrialStart>, StoreError> {
         let sql = format!(
             "SELECT trial, case_index, variant, pair, place, repeat, label, reason_json, seed, effective_json, \
-             session, t0_unix_ns, t0_monotonic_ns, cluster_json, command_lines_json \
+             session, t0_unix_ns, t0_monotonic_ns, cluster_json, command_lines_json, start, settings_json \
              FROM trial WHERE {condition} ORDER BY trial"
         );
         let mut trials = self.rows("trial", &sql, params, trial_start)?;
@@ -190,10 +191,27 @@ impl RunFile {
         self.rows("log", sql, [], |row| Ok((text(row, 0)?, text(row, 1)?)))
     }
 
-    /// What was concluded when the run was made, in the order of arrival.
-    pub fn findings(&self) -> Result<Vec<Finding>, StoreError> {
+    /// What was drawn from the evidence when the run was made, in the order of arrival.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is damaged.
+    pub fn judgement(&self) -> Result<Judgement, StoreError> {
+        Ok(Judgement {
+            findings: self.findings()?,
+            caveats: self.caveats()?,
+            conclusions: self.conclusions()?,
+        })
+    }
+
+    fn conclusions(&self) -> Result<Vec<Conclusion>, StoreError> {
+        self.rows("conclusion", "SELECT conclusion_json FROM conclusion ORDER BY rowid", [], |row| {
+            json(row, 0)
+        })
+    }
+
+    fn findings(&self) -> Result<Vec<Finding>, StoreError> {
         let sql = "SELECT scope, scope_id, scope_pair, subject, metric, quantity, unit, estimate, at_least, n, \
-                   range_json, interval_json, from_invalid FROM finding ORDER BY rowid";
+                   range_json, interval_json, marks_json FROM finding ORDER BY rowid";
         self.rows("finding", sql, [], |row| {
             let has_range = row.get::<_, Option<String>>(10)?.is_some();
             Ok(Finding {
@@ -205,16 +223,20 @@ impl RunFile {
                 n: row.get(9)?,
                 range: has_range.then(|| json(row, 10)).transpose()?,
                 interval: json(row, 11)?,
-                from_invalid: row.get(12)?,
+                marks: json(row, 12)?,
             })
         })
     }
 
-    /// The reasons to doubt that were found when the run was made, in the order of arrival.
-    pub fn caveats(&self) -> Result<Vec<ScopedCaveat>, StoreError> {
-        let sql = "SELECT scope, scope_id, scope_pair, severity, caveat_json FROM caveat ORDER BY rowid";
+    fn caveats(&self) -> Result<Vec<ScopedCaveat>, StoreError> {
+        let sql = "SELECT scope, scope_id, scope_pair, severity, concerns_json, caveat_json FROM caveat ORDER BY rowid";
         self.rows("caveat", sql, [], |row| {
-            Ok(ScopedCaveat { scope: columns::scope(row)?, severity: named(row, 3)?, caveat: json(row, 4)? })
+            Ok(ScopedCaveat {
+                scope: columns::scope(row)?,
+                severity: named(row, 3)?,
+                concerns: json(row, 4)?,
+                caveat: json(row, 5)?,
+            })
         })
     }
 
@@ -335,6 +357,7 @@ fn trial_start(row: &Row<'_>) -> Result<TrialStart, Fault> {
         reason: json(row, 7)?,
         seed: unsigned(row, 8)?,
         effective: json(row, 9)?,
+        start: row.get(15)?,
     };
     Ok(TrialStart {
         trial,
@@ -344,5 +367,6 @@ fn trial_start(row: &Row<'_>) -> Result<TrialStart, Fault> {
         streams: Vec::new(),
         cluster: json(row, 13)?,
         command_lines: json(row, 14)?,
+        settings: json(row, 16)?,
     })
 }

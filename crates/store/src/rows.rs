@@ -2,9 +2,10 @@
 
 use crate::columns::{self, name_of};
 use crate::pack;
+use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Event;
-use kdyno_model::finding::{Finding, Interval, NotResolvable, Scope, ScopedCaveat};
-use kdyno_model::plan::{CasePlan, SystemPlan};
+use kdyno_model::finding::{Finding, Interval, Judgement, NotResolvable, Scope};
+use kdyno_model::plan::{CasePlan, Strategy, SystemPlan};
 use kdyno_model::run::{RunHeader, Session, SessionEnd, TrialStart};
 use kdyno_model::sample::{NoiseReading, ProbeReading, Sample, StreamTotals};
 use kdyno_model::secret::SecretRef;
@@ -38,6 +39,9 @@ type Result = std::result::Result<(), RowError>;
 pub(crate) fn header(connection: &Connection, header: &RunHeader) -> Result {
     let mut plan = header.plan.clone();
     plan.cases.iter_mut().for_each(redact);
+    if let Strategy::Compare(compare) = &mut plan.strategy {
+        compare.b.iter_mut().for_each(redact);
+    }
     let target = plan.cases.iter().find_map(|case| match &case.system {
         SystemPlan::Attached(attached) => Some(&attached.target),
         SystemPlan::Local(_) => None,
@@ -95,7 +99,7 @@ pub(crate) fn trial_start(connection: &Connection, start: &TrialStart) -> Result
     let mut effective = trial.effective.clone();
     redact(&mut effective);
     connection.execute(
-        "INSERT INTO trial VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)",
+        "INSERT INTO trial VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
         params![
             trial.id.0,
             start.session,
@@ -104,6 +108,7 @@ pub(crate) fn trial_start(connection: &Connection, start: &TrialStart) -> Result
             trial.pair.map(|place| place.pair),
             trial.pair.map(|place| place.place),
             trial.repeat,
+            trial.start,
             trial.label,
             to_string(&trial.reason)?,
             trial.seed.cast_signed(),
@@ -112,6 +117,7 @@ pub(crate) fn trial_start(connection: &Connection, start: &TrialStart) -> Result
             start.t0_monotonic_ns.cast_signed(),
             to_string(&start.cluster)?,
             to_string(&start.command_lines)?,
+            to_string(&start.settings)?,
         ],
     )?;
     for stream in &start.streams {
@@ -218,16 +224,18 @@ pub(crate) fn log(connection: &Connection, subject: &str, excerpt: &str) -> Resu
     Ok(())
 }
 
-/// Findings and caveats of the scopes named in them; what was stored for those scopes before is replaced.
-pub(crate) fn findings(connection: &Connection, findings: &[Finding], caveats: &[ScopedCaveat]) -> Result {
+/// What was drawn from evidence, for the scopes named in it; what was stored for those scopes before is replaced.
+pub(crate) fn judgement(connection: &Connection, judgement: &Judgement) -> Result {
+    let Judgement { findings, caveats, conclusions } = judgement;
     let scopes: BTreeSet<Scope> = findings
         .iter()
         .map(|finding| finding.scope)
         .chain(caveats.iter().map(|caveat| caveat.scope))
+        .chain(conclusions.iter().map(Conclusion::scope))
         .collect();
     for scope in scopes {
         let (kind, id, pair) = columns::scope_columns(scope)?;
-        for table in ["finding", "caveat"] {
+        for table in ["finding", "caveat", "conclusion"] {
             connection
                 .prepare_cached(&format!(
                     "DELETE FROM {table} WHERE scope = ?1 AND scope_id IS ?2 AND scope_pair IS ?3"
@@ -238,12 +246,22 @@ pub(crate) fn findings(connection: &Connection, findings: &[Finding], caveats: &
     findings.iter().try_for_each(|row| finding(connection, row))?;
     for row in caveats {
         let (kind, id, pair) = columns::scope_columns(row.scope)?;
-        connection.prepare_cached("INSERT INTO caveat VALUES (?1, ?2, ?3, ?4, ?5)")?.execute(params![
+        connection.prepare_cached("INSERT INTO caveat VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?.execute(params![
             kind,
             id,
             pair,
             name_of(&row.severity)?,
+            to_string(&row.concerns)?,
             to_string(&row.caveat)?
+        ])?;
+    }
+    for row in conclusions {
+        let (kind, id, pair) = columns::scope_columns(row.scope())?;
+        connection.prepare_cached("INSERT INTO conclusion VALUES (?1, ?2, ?3, ?4)")?.execute(params![
+            kind,
+            id,
+            pair,
+            to_string(row)?
         ])?;
     }
     Ok(())
@@ -277,7 +295,7 @@ fn finding(connection: &Connection, finding: &Finding) -> Result {
             finding.n,
             range.map(|range| to_string(&range)).transpose()?,
             to_string(&interval)?,
-            finding.from_invalid,
+            to_string(&finding.marks)?,
         ])?;
     Ok(())
 }

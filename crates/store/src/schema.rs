@@ -1,6 +1,6 @@
 //! The tables of a run file, its marks and its versions.
 //!
-//! Rules for changes: from version 2 on a table, a column with a default, or a new packed form may be added with
+//! Rules for changes: from the first release on a table, a column with a default, or a new packed form may be added with
 //! a new [`FORMAT_VERSION`] and a line in its changelog; the meaning and the names of what is stored never
 //! change; a fixture of every version stays under `tests/fixtures` and is read by a test.
 
@@ -9,12 +9,15 @@ pub const APPLICATION_ID: u32 = 0x6b64_796e;
 
 /// Version of the format (`PRAGMA user_version`).
 ///
-/// - 1: never released; see [`FORMAT_1_READ_BY`].
-/// - 2: trials as values, sessions, findings with a scope, workers kept apart.
-pub const FORMAT_VERSION: u32 = 2;
+/// - 1: never released; see `read_by`.
+/// - 2: never released either: trials as values, sessions, findings with a scope, workers kept apart.
+/// - 3: conclusions, marks of findings, what caveats concern, starts of clusters, settings of brokers, lag.
+pub const FORMAT_VERSION: u32 = 3;
 
-/// The commit of kdyno that reads format 1.
-pub const FORMAT_1_READ_BY: &str = "0b7829f";
+/// The commit of kdyno that reads a format from before the first release.
+pub(crate) fn read_by(format: u32) -> &'static str {
+    if format == 1 { "0b7829f" } else { "399ba82" }
+}
 
 /// Every table, with the comments that a reader of the file sees as well (`sqlite3 FILE .schema`).
 ///
@@ -54,6 +57,7 @@ CREATE TABLE trial (
     pair INTEGER,
     place INTEGER,
     repeat INTEGER NOT NULL,
+    start INTEGER NOT NULL, -- which start of its cluster
     label TEXT NOT NULL,
     reason_json TEXT NOT NULL,
     seed INTEGER NOT NULL,
@@ -61,7 +65,8 @@ CREATE TABLE trial (
     t0_unix_ns INTEGER NOT NULL,
     t0_monotonic_ns INTEGER NOT NULL,
     cluster_json TEXT NOT NULL,
-    command_lines_json TEXT NOT NULL
+    command_lines_json TEXT NOT NULL,
+    settings_json TEXT NOT NULL -- of the brokers, by broker
 ) STRICT;
 CREATE TABLE phase (
     trial INTEGER NOT NULL,
@@ -142,7 +147,7 @@ CREATE TABLE finding (
     n INTEGER NOT NULL,
     range_json TEXT,
     interval_json TEXT NOT NULL,
-    from_invalid INTEGER NOT NULL
+    marks_json TEXT NOT NULL
 ) STRICT;
 CREATE INDEX finding_scope ON finding (scope, scope_id, scope_pair);
 CREATE TABLE caveat (
@@ -150,13 +155,32 @@ CREATE TABLE caveat (
     scope_id INTEGER, -- as in finding
     scope_pair INTEGER,
     severity TEXT NOT NULL,
+    concerns_json TEXT NOT NULL,
     caveat_json TEXT NOT NULL
 ) STRICT;
 CREATE INDEX caveat_scope ON caveat (scope, scope_id, scope_pair);
+CREATE TABLE conclusion (
+    scope TEXT NOT NULL,
+    scope_id INTEGER, -- as in finding
+    scope_pair INTEGER,
+    conclusion_json TEXT NOT NULL
+) STRICT;
 ";
 
 /// Names of the tables, as a reader expects them.
-pub(crate) const TABLE_NAMES: [&str; 13] = [
-    "run", "session", "trial", "phase", "stream", "sample", "totals", "probe", "event", "noise", "log",
-    "finding", "caveat",
+pub(crate) const TABLE_NAMES: [&str; 14] = [
+    "run",
+    "session",
+    "trial",
+    "phase",
+    "stream",
+    "sample",
+    "totals",
+    "probe",
+    "event",
+    "noise",
+    "log",
+    "finding",
+    "caveat",
+    "conclusion",
 ];

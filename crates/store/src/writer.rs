@@ -7,7 +7,7 @@ use crate::writing::{self, Failure, Message, Row, Writing};
 use crate::{fold, opening, reserve};
 use kdyno_model::event::Event;
 use kdyno_model::evidence::TrialEvidence;
-use kdyno_model::finding::{Finding, ScopedCaveat};
+use kdyno_model::finding::Judgement;
 use kdyno_model::run::{RunHeader, Session, SessionEnd, TrialStart};
 use kdyno_model::sample::{NoiseReading, ProbeReading, Sample, StreamTotals};
 use kdyno_model::trial::TrialId;
@@ -131,8 +131,8 @@ impl RunWriter {
     }
 
     /// What the numbers mean; replaces what was stored for the scopes that are named here.
-    pub fn findings(&self, findings: &[Finding], caveats: &[ScopedCaveat]) -> Result<(), StoreError> {
-        self.write(Row::Findings(findings.to_vec(), caveats.to_vec()))
+    pub fn judgement(&self, judgement: &Judgement) -> Result<(), StoreError> {
+        self.write(Row::Judgement(Box::new(judgement.clone())))
     }
 
     /// Everything that was handed in of a trial before this call, once it is committed.

@@ -14,7 +14,7 @@ use crate::rows::{self, RowError};
 use crate::{fold, reserve, schema};
 use kdyno_model::event::Event;
 use kdyno_model::evidence::TrialEvidence;
-use kdyno_model::finding::{Finding, ScopedCaveat};
+use kdyno_model::finding::Judgement;
 use kdyno_model::run::{RunHeader, Session, SessionEnd, TrialStart};
 use kdyno_model::sample::{NoiseReading, ProbeReading, Sample, StreamTotals};
 use kdyno_model::trial::TrialId;
@@ -54,7 +54,7 @@ pub(crate) enum Row {
     Noise(TrialId, Box<NoiseReading>),
     Totals(TrialId, Vec<StreamTotals>),
     Log(String, String),
-    Findings(Vec<Finding>, Vec<ScopedCaveat>),
+    Judgement(Box<Judgement>),
 }
 
 /// Makes the tables and the head in rollback mode, so that they stand in the main file, then turns to WAL.
@@ -199,7 +199,7 @@ impl Writing {
             Row::Noise(trial, reading) => rows::noise(connection, *trial, reading),
             Row::Totals(trial, totals) => rows::totals(connection, *trial, totals),
             Row::Log(subject, excerpt) => rows::log(connection, subject, excerpt),
-            Row::Findings(findings, caveats) => rows::findings(connection, findings, caveats),
+            Row::Judgement(judgement) => rows::judgement(connection, judgement),
         }
     }
 

@@ -204,7 +204,9 @@ fn what_a_killed_writer_left_is_read_from_a_read_only_disk() {
     // Before any row there is no WAL yet, and the file says that it may have one.
     std::fs::copy(&path, folder.path().join("alone.kdyno")).unwrap();
     common::write_session(&writer).unwrap();
-    wait_for("the commit", || RunFile::open(&path).ok().filter(|file| !file.caveats().unwrap().is_empty()));
+    wait_for("the commit", || {
+        RunFile::open(&path).ok().filter(|file| !file.judgement().unwrap().caveats.is_empty())
+    });
     on_a_small_disk(
         "child_reads_from_a_read_only_disk",
         &folder.path().join("disk"),

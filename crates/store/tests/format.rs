@@ -1,4 +1,4 @@
-//! From format 2 on, every format that was ever written is read for ever: one small fixture per version.
+//! From the first release on, every format that was ever written is read for ever: one small fixture per version.
 //!
 //! A fixture is made once, when its version is first released, by
 //! `KDYNO_WRITE_FIXTURE=1 cargo test -p kdyno-store --test format`, and never again: a test that fails here
@@ -37,19 +37,24 @@ fn the_fixture_of_this_version_can_be_made() {
 }
 
 #[test]
-fn format_2_is_read_whole() {
-    with_copy(2, |path| common::assert_run(&RunFile::open(path).unwrap()).unwrap());
+fn format_3_is_read_whole() {
+    with_copy(3, |path| common::assert_run(&RunFile::open(path).unwrap()).unwrap());
 }
 
 #[test]
-fn format_1_is_refused_by_the_commit_that_reads_it() {
-    // The first page of a file that kdyno wrote before its first release.
-    with_copy(1, |path| {
-        let before = std::fs::read(path).unwrap();
-        let wanted = StoreError::OldFormat { path: path.to_path_buf() };
-        assert_eq!(RunFile::open(path).unwrap_err(), wanted);
-        assert_eq!(RunWriter::resume(path, &common::session(2)).unwrap_err(), wanted);
-        assert!(wanted.to_string().ends_with("has format 1; kdyno at commit 0b7829f reads it"), "{wanted}");
-        assert_eq!(std::fs::read(path).unwrap(), before, "it must not be touched");
-    });
+fn formats_before_the_first_release_are_refused_by_the_commit_that_reads_them() {
+    // The first page of files that kdyno wrote then.
+    for (found, commit) in [(1, "0b7829f"), (2, "399ba82")] {
+        with_copy(found, |path| is_refused(path, found, commit));
+    }
+}
+
+fn is_refused(path: &Path, found: u32, commit: &str) {
+    let before = std::fs::read(path).unwrap();
+    let wanted = StoreError::OldFormat { path: path.to_path_buf(), found };
+    assert_eq!(RunFile::open(path).unwrap_err(), wanted);
+    assert_eq!(RunWriter::resume(path, &common::session(2)).unwrap_err(), wanted);
+    let told = format!("has format {found}; kdyno at commit {commit} reads it");
+    assert!(wanted.to_string().ends_with(&told), "{wanted}");
+    assert_eq!(std::fs::read(path).unwrap(), before, "it must not be touched");
 }

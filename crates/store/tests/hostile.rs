@@ -41,8 +41,8 @@ fn read_all(path: &Path) -> Result<(), StoreError> {
     }
     file.events()?;
     file.logs()?;
-    file.findings()?;
-    file.caveats().map(|_| ())
+    file.judgement()?;
+    Ok(())
 }
 
 /// The whole run after some SQL of a stranger.

@@ -6,7 +6,7 @@ mod common;
 
 use common::{LATER_TRIAL, STREAMS, TRIAL, header, sample, session, trial_start};
 use kdyno_model::evidence::TrialEvidence;
-use kdyno_model::finding::{Interval, IntervalMethod, NotResolvable, Scope, Value};
+use kdyno_model::finding::{Interval, IntervalMethod, Judgement, NotResolvable, Scope, Value};
 use kdyno_model::metric::Unit;
 use kdyno_model::plan::{AttachedPlan, Caps, SystemPlan};
 use kdyno_model::run::TrialStart;
@@ -126,16 +126,17 @@ fn later_findings_replace_earlier_ones_of_their_scope_alone() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.kdyno");
     let writer = RunWriter::create(&path, &header(), &session(1)).unwrap();
-    writer.findings(&common::findings(), &common::caveats()).unwrap();
+    writer.judgement(&common::judgement()).unwrap();
     let scopes = [Scope::Trial(TRIAL), Scope::Pair { case: 0, pair: 1 }, Scope::Run];
     let corrected =
         scopes.map(|scope| common::finding(scope, "acked_per_s", Unit::RecordsPerS, Value::Is(1.0)));
-    writer.findings(&corrected, &[]).unwrap();
+    let later = Judgement { findings: corrected.to_vec(), ..Judgement::default() };
+    writer.judgement(&later).unwrap();
     writer.finish(common::end()).unwrap();
     let file = RunFile::open(&path).unwrap();
     let others = common::findings().into_iter().filter(|finding| !scopes.contains(&finding.scope));
-    assert_eq!(file.findings().unwrap(), others.chain(corrected).collect::<Vec<_>>());
-    assert_eq!(file.caveats().unwrap(), [], "all of them were of the trial and the run");
+    assert_eq!(file.judgement().unwrap().findings, others.chain(corrected).collect::<Vec<_>>());
+    assert_eq!(file.judgement().unwrap().caveats, [], "all of them were of the trial and the run");
 }
 
 #[test]
@@ -147,12 +148,13 @@ fn a_number_that_is_none_comes_back_as_none() {
     finding.range = Some((Value::Is(f64::NEG_INFINITY), Value::AtLeast(2.0)));
     let method = IntervalMethod::OrderStatistics;
     finding.interval = Interval::Bounds { low: 0.0, high: f64::INFINITY, level: 0.95, method };
-    writer.findings(&[finding.clone()], &[]).unwrap();
+    let drawn = Judgement { findings: vec![finding.clone()], ..Judgement::default() };
+    writer.judgement(&drawn).unwrap();
     writer.finish(common::end()).unwrap();
     finding.estimate = Value::None;
     finding.range = Some((Value::None, Value::AtLeast(2.0)));
     finding.interval = Interval::NotResolvable(NotResolvable::NoValue);
-    assert_eq!(RunFile::open(&path).unwrap().findings().unwrap(), [finding]);
+    assert_eq!(RunFile::open(&path).unwrap().judgement().unwrap().findings, [finding]);
 }
 
 /// A plan on an attached cluster.

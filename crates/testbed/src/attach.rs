@@ -236,7 +236,7 @@ pub(crate) mod tests {
                 TopicPlan { partitions: 1, replicas, config: BTreeMap::new() },
             )]),
             load: BTreeMap::new(),
-            phases: PhasesPlan { warmup_ns: 0, measure_ns: 1, drain_ns: 0 },
+            phases: PhasesPlan { warmup_ns: 0, warmup_auto: None, measure_ns: 1, drain_ns: 0 },
             workers: Vec::new(),
             secrets: BTreeMap::new(),
         }

@@ -36,7 +36,7 @@ fn doubts(attached_here: bool) -> Vec<(Severity, Caveat)> {
         let fact = (cluster_fact::ON_THIS_HOST.to_owned(), cluster_fact::YES.to_owned());
         trial.start.cluster.extend([fact]);
     }
-    let mut found = unscoped(kdyno_analysis::trial::findings(&trial).unwrap().1);
+    let mut found = unscoped(kdyno_analysis::trial::judge(&trial).unwrap().caveats);
     found.retain(|(_, caveat)| matches!(caveat, Caveat::SharedProcessors { .. } | Caveat::OtherLoad { .. }));
     found
 }

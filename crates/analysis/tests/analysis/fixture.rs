@@ -61,6 +61,7 @@ impl Trial {
                 variant: None,
                 pair: None,
                 repeat: 1,
+                start: 1,
                 label: "brokers=2".into(),
                 reason: TrialReason::Listed { of: 1 },
                 seed: 1,
@@ -74,6 +75,7 @@ impl Trial {
                 stream(WRITERS, "writers", RoleKind::Produce),
             ],
             cluster: BTreeMap::new(),
+            settings: std::collections::BTreeMap::new(),
             command_lines: BTreeMap::new(),
         };
         let mut trial = Self(TrialEvidence {
@@ -209,7 +211,7 @@ impl Trial {
     }
 
     pub fn findings(&self) -> Vec<Finding> {
-        kdyno_analysis::trial::findings(self).unwrap().0
+        kdyno_analysis::trial::judge(self).unwrap().findings
     }
 
     pub fn value(&self, address: &str) -> Value {
@@ -228,7 +230,7 @@ impl Trial {
 
     /// The caveats without the two that every trial of this plan has: local, on two processors, with readers.
     pub fn caveats(&self) -> Vec<(Severity, Caveat)> {
-        let mut caveats = unscoped(kdyno_analysis::trial::findings(self).unwrap().1);
+        let mut caveats = unscoped(kdyno_analysis::trial::judge(self).unwrap().caveats);
         let shared = (Severity::Warning, Caveat::SharedProcessors { processors: 2 });
         let assigned = (Severity::Note, Caveat::AssignedNotGroup { item: "readers".to_owned() });
         let before = caveats.len();
@@ -332,7 +334,7 @@ pub fn case() -> CasePlan {
             TopicPlan { partitions: 4, replicas: 2, config: BTreeMap::new() },
         )]),
         load: BTreeMap::from([("readers".into(), readers()), ("writers".into(), writers())]),
-        phases: PhasesPlan { warmup_ns: 2 * S, measure_ns: 10 * S, drain_ns: 3 * S },
+        phases: PhasesPlan { warmup_ns: 2 * S, warmup_auto: None, measure_ns: 10 * S, drain_ns: 3 * S },
         workers: vec![WorkerPlan { worker: 0, shares: vec![share("readers"), share("writers")] }],
         secrets: BTreeMap::new(),
     }

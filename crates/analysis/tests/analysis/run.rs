@@ -1,15 +1,15 @@
 //! What the trials of a run say together.
 
 use crate::fixture::case;
-use kdyno_analysis::run::{AnalysedTrial, findings};
+use kdyno_analysis::run::{AnalysedTrial, judge};
 use kdyno_model::finding::{
-    Caveat, Finding, Interval, NotResolvable, Quantity, Scope, ScopedCaveat, Severity, Value,
+    Caveat, Concern, Finding, Interval, NotResolvable, Quantity, Scope, ScopedCaveat, Severity, Value,
 };
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::plan::{Isolation, ListedTrial, ParamValue, Plan, Published, PublishedRow, Show, Strategy};
 use kdyno_model::table::TableRow;
 use kdyno_model::trial::{Trial, TrialId, TrialReason};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const RATE: &str = "writers.acked_per_s";
 const REACHED: &str = "writers.target_reached";
@@ -37,6 +37,10 @@ impl Run {
             cases: cases.collect(),
             strategy: Strategy::List(vec![ListedTrial { case: 0, repeat: 1 }]),
             isolation: Isolation::Cluster,
+            depth: kdyno_model::plan::Depth::Verdict,
+            conditioning: None,
+            claims: Vec::new(),
+            contrasts: Vec::new(),
             show: Show::default(),
             published: None,
         };
@@ -70,6 +74,7 @@ impl Run {
             variant: None,
             pair: None,
             repeat: 1,
+            start: 1,
             label: String::new(),
             reason: TrialReason::Listed { of: 1 },
             seed: 1,
@@ -85,7 +90,7 @@ impl Run {
             n: 1,
             range: None,
             interval: Interval::NotResolvable(NotResolvable::OneTrial),
-            from_invalid: false,
+            marks: BTreeSet::new(),
         });
         self.trials.push((trial, session, stated.into(), Vec::new()));
         id
@@ -93,7 +98,12 @@ impl Run {
 
     fn make_invalid(&mut self, id: TrialId) {
         let caveat = Caveat::AccountingBroken { item: "writers".into(), difference: 1 };
-        let caveat = ScopedCaveat { scope: Scope::Trial(id), severity: Severity::Invalid, caveat };
+        let caveat = ScopedCaveat {
+            scope: Scope::Trial(id),
+            severity: Severity::Invalid,
+            concerns: Concern::Everything,
+            caveat,
+        };
         self.trials[id.0 as usize - 1].3.push(caveat);
     }
 
@@ -103,11 +113,12 @@ impl Run {
             session: *session,
             findings,
             caveats,
+            conclusions: &[],
         });
         let trials: Vec<_> = trials.collect();
-        let found = findings(&self.plan, &trials);
-        assert_eq!(found, findings(&self.plan, &trials), "the same trials, the same findings");
-        found.0
+        let found = judge(&self.plan, &trials);
+        assert_eq!(found, judge(&self.plan, &trials), "the same trials, the same findings");
+        found.findings
     }
 
     /// The rate's finding of a case.
@@ -151,7 +162,7 @@ fn a_case_is_the_median_of_its_trials_with_all_their_metrics() {
     assert_eq!((rate.estimate, rate.n, rate.unit), (Value::Is(200.0), 3, Unit::RecordsPerS));
     assert_eq!(rate.range, Some((Value::Is(100.0), Value::Is(300.0))));
     assert_eq!(rate.interval, Interval::NotResolvable(NotResolvable::TooFewTrials { needed: 6 }));
-    assert!(!rate.from_invalid);
+    assert!(!rate.is_invalid());
     let metrics: Vec<_> = run.findings().into_iter().map(|finding| finding.of.to_string()).collect();
     assert_eq!(metrics, [RATE, REACHED], "the case that had no trial states nothing");
 }
@@ -188,10 +199,10 @@ fn invalid_trials_count_only_when_there_are_no_others() {
     let first = run.trial(0, 1, Value::Is(900.0));
     run.make_invalid(first);
     let rate = run.of_case(0).unwrap();
-    assert_eq!((rate.estimate, rate.n, rate.from_invalid), (Value::Is(900.0), 1, true));
+    assert_eq!((rate.estimate, rate.n, rate.is_invalid()), (Value::Is(900.0), 1, true));
     run.trial(0, 1, Value::Is(100.0));
     let rate = run.of_case(0).unwrap();
-    assert_eq!((rate.estimate, rate.n, rate.from_invalid), (Value::Is(100.0), 1, false));
+    assert_eq!((rate.estimate, rate.n, rate.is_invalid()), (Value::Is(100.0), 1, false));
 }
 
 #[test]

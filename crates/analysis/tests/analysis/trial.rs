@@ -41,7 +41,7 @@ fn every_metric_of_every_subject_is_stated_and_known() {
     }
     for finding in findings {
         assert_eq!((finding.scope, finding.quantity), (Scope::Trial(TrialId(1)), Quantity::Value));
-        assert_eq!((finding.n, finding.range, finding.from_invalid), (1, None, false));
+        assert_eq!((finding.n, finding.range, finding.is_invalid()), (1, None, false));
         assert_eq!(finding.interval, Interval::NotResolvable(NotResolvable::OneTrial));
     }
 }
@@ -491,7 +491,7 @@ fn a_damaged_histogram_is_an_error() {
             bytes.truncate(20);
         }
     }
-    let error = kdyno_analysis::trial::findings(&trial).unwrap_err();
+    let error = kdyno_analysis::trial::judge(&trial).unwrap_err();
     assert_eq!(error.to_string(), "a stored histogram is damaged: it is cut off");
     assert!(kdyno_analysis::series::trial(&trial).is_err());
 }

@@ -206,9 +206,9 @@ fn the_order_in_which_evidence_is_stored_changes_no_finding() {
             client.span_ns += 1_234_567 * (index as u64 + 1);
         }
     }
-    let before = kdyno_analysis::trial::findings(&trial).unwrap();
+    let before = kdyno_analysis::trial::judge(&trial).unwrap();
     trial.samples.reverse();
     trial.totals.reverse();
     trial.probes.reverse();
-    assert_eq!(kdyno_analysis::trial::findings(&trial).unwrap(), before);
+    assert_eq!(kdyno_analysis::trial::judge(&trial).unwrap(), before);
 }

@@ -179,6 +179,7 @@ fn task(args: &BenchLoadArgs, rate: Rate) -> WorkerTask {
         client_id_prefix: "kdyno-bench-".to_owned(),
         phases: PhasesPlan {
             warmup_ns: args.warmup_seconds * NS_PER_S,
+            warmup_auto: None,
             measure_ns: args.seconds * NS_PER_S,
             drain_ns: DRAIN_NS,
         },

@@ -268,7 +268,7 @@ pub fn simulate(load: &Load, cluster: FakeCluster) -> Outcome {
     let load_ns = (load.seconds * SECOND as f64) as u64;
     let warmup_ns = load.warmup_seconds * SECOND;
     let drain_ns = load.drain_seconds * SECOND;
-    let phases = PhasesPlan { warmup_ns, measure_ns: load_ns - warmup_ns, drain_ns };
+    let phases = PhasesPlan { warmup_ns, warmup_auto: None, measure_ns: load_ns - warmup_ns, drain_ns };
     let mut context = context("writers", StreamRole::Produce(load.plan.clone()), phases, &cluster);
     (context.tick_ns, context.seed) = (load.tick_ns, load.seed);
     (context.task.client_first, context.task.client_count) = (load.clients_elsewhere, load.clients);
@@ -311,7 +311,7 @@ impl Fetching {
 /// Fetches from a cluster as it is at the instant `begin_ns`; T0 is a second later.
 pub fn fetch(fetching: &Fetching, cluster: FakeCluster, begin_ns: u64) -> Outcome {
     let (measure_ns, drain_ns) = (fetching.seconds * SECOND, fetching.drain_seconds * SECOND);
-    let phases = PhasesPlan { warmup_ns: 0, measure_ns, drain_ns };
+    let phases = PhasesPlan { warmup_ns: 0, warmup_auto: None, measure_ns, drain_ns };
     let role = StreamRole::Consume(fetching.plan.clone());
     let mut context = context("readers", role, phases, &cluster);
     context.has_producers = false;

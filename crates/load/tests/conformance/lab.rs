@@ -49,7 +49,7 @@ pub fn task(bootstrap: &[String], measure_ns: u64) -> WorkerTask {
         run_id: u64::MAX,
         bootstrap: bootstrap.to_vec(),
         client_id_prefix: "conformance-".to_owned(),
-        phases: PhasesPlan { warmup_ns: SECOND, measure_ns, drain_ns: 30 * SECOND },
+        phases: PhasesPlan { warmup_ns: SECOND, warmup_auto: None, measure_ns, drain_ns: 30 * SECOND },
         tick_ns: 200_000,
         streams: vec![stream(0, 2, produce), stream(1, 1, StreamRole::Consume(fetching.plan))],
     }

@@ -4,12 +4,17 @@
 //! carry the unit. The plan is stored in the run file as JSON, so every type here is serialisable.
 
 mod load;
+mod question;
 mod system;
 
 use crate::secret::SecretRef;
 pub use load::{
     Arrivals, Compression, ConsumePlan, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Partitioner,
     Payload, ProducePlan, ProducerSettings, Rate, RatePiece, Role, RoleKind, StartOffset, VALUE_BYTES_MAX,
+};
+pub use question::{
+    Better, Claim, ClaimExpr, ClaimOp, ComparePlan, Condition, Conditioning, Contrast, Depth, EvidenceUnit,
+    FindPlan, Judge, Threshold, Vary,
 };
 pub use system::{AttachedPlan, Caps, ClusterPlan, KafkaSource, Mode, Storage, SystemPlan, TopicPlan};
 
@@ -40,12 +45,24 @@ pub struct Plan {
     pub show: Show,
     /// Published figures to set beside ours.
     pub published: Option<Published>,
+    /// How deep the answer goes.
+    #[serde(default)]
+    pub depth: Depth,
+    /// The load that a cluster which was just started gets before its first trial; `None`: none.
+    #[serde(default)]
+    pub conditioning: Option<Conditioning>,
+    /// Expectations to be judged.
+    #[serde(default)]
+    pub claims: Vec<Claim>,
+    /// Named ratios between two cases.
+    #[serde(default)]
+    pub contrasts: Vec<Contrast>,
 }
 
 impl Plan {
     /// How many trials of a case its strategy will choose; `None` when that depends on what they show.
     pub fn repeats_planned(&self, case: u32) -> Option<u32> {
-        let Strategy::List(listed) = &self.strategy;
+        let Strategy::List(listed) = &self.strategy else { return None };
         let repeats = listed.iter().filter(|trial| trial.case == case).count();
         Some(u32::try_from(repeats).unwrap_or(u32::MAX))
     }
@@ -57,13 +74,19 @@ impl Plan {
 pub enum Strategy {
     /// All are known beforehand: every case, as often as it is repeated, in an order drawn from the seed.
     List(Vec<ListedTrial>),
+    /// Pairs of trials of two sides, until the verdict is clear or the last look is reached.
+    Compare(ComparePlan),
+    /// The highest load at which conditions hold.
+    Find(FindPlan),
 }
 
 impl Strategy {
-    /// How many trials it will choose; `None` when that depends on what they show.
+    /// How many trials it will choose, those not counted that condition a cluster; `None` when that depends on what
+    /// they show.
     pub fn trials_planned(&self) -> Option<u32> {
         match self {
             Self::List(listed) => Some(u32::try_from(listed.len()).unwrap_or(u32::MAX)),
+            Self::Compare(_) | Self::Find(_) => None,
         }
     }
 }
@@ -156,16 +179,28 @@ impl std::fmt::Display for ParamValue {
 /// Lengths of the phases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PhasesPlan {
-    /// Load that is not reported. The measure phase begins on the first whole second after it.
+    /// Load that is not reported, at most. The measure phase begins on the first whole second after it.
     pub warmup_ns: u64,
+    /// The warm-up ends by evidence, `warmup_ns` at the latest; `None`: it always lasts so long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warmup_auto: Option<WarmupAuto>,
     /// The measured window, which begins when the lab says so. With `records_max` on the load items this is its upper bound.
     pub measure_ns: u64,
     /// Longest wait for what is still in flight after the last intended record.
     pub drain_ns: u64,
 }
 
+/// A warm-up that ends when rate, latency and the brokers' processor time have settled (docs/METHOD.md, Steady state).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WarmupAuto {
+    /// It lasts so long at least, ns.
+    pub least_ns: u64,
+    /// And until so many records were acknowledged or fetched, all load items together.
+    pub records_min: u64,
+}
+
 impl PhasesPlan {
-    /// When the measure phase begins after a warm-up of fixed length: the first whole second at or after its end, ns
+    /// When the measure phase begins after the longest warm-up: the first whole second at or after its end, ns
     /// from T0.
     pub fn measure_start_ns(&self) -> u64 {
         const SECOND_NS: u64 = 1_000_000_000;

@@ -65,7 +65,7 @@ pub(super) struct FindingDocument {
     /// Trials needed for an interval, where there are too few.
     trials_needed: Option<u32>,
     /// It rests on trials whose figures must not be used, because there are no others.
-    from_invalid: bool,
+    marks: Vec<&'static str>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -129,7 +129,7 @@ pub(super) fn finding(finding: &Finding) -> FindingDocument {
             Some(NotResolvable::TooFewTrials { needed }) => Some(needed),
             _ => None,
         },
-        from_invalid: finding.from_invalid,
+        marks: finding.marks.iter().map(Into::into).collect(),
     }
 }
 

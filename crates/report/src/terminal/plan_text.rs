@@ -129,7 +129,9 @@ fn order_text(plan: &Plan) -> String {
         Isolation::Topic => "fresh topics for each trial, the cluster stays while the system is the same",
         Isolation::None => "topics and cluster stay between trials",
     };
-    let Strategy::List(list) = &plan.strategy;
+    let Strategy::List(list) = &plan.strategy else {
+        return format!("drawn from seed {}; {isolation}", plan.seed);
+    };
     let shown = list.iter().take(ORDER_SHOWN_MAX);
     let order: Vec<String> = shown.map(|trial| format!("{}.{}", trial.case + 1, trial.repeat)).collect();
     let more = if list.len() > ORDER_SHOWN_MAX { " …" } else { "" };

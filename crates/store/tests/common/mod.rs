@@ -7,22 +7,24 @@ mod plan;
 
 pub use plan::{case, header, other_case};
 
+use kdyno_model::conclusion::*;
 use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::{
-    Caveat, Finding, Interval, IntervalMethod, NotResolvable, Quantity, Scope, ScopedCaveat, Severity, Value,
+    Caveat, Concern, Finding, Interval, IntervalMethod, Judgement, Mark, NotResolvable, Quantity, Scope,
+    ScopedCaveat, Severity, Value,
 };
 use kdyno_model::metric::{Address, Unit};
-use kdyno_model::plan::RoleKind;
+use kdyno_model::plan::{Better, Depth, EvidenceUnit, RoleKind};
 use kdyno_model::run::{RunStatus, Session, SessionEnd, StreamInfo, TrialStart};
 use kdyno_model::sample::{
     ClientTotals, Counts, Grain, NoiseReading, Phase, ProbeReading, Sample, StreamId, StreamTotals, Timing,
     series,
 };
-use kdyno_model::trial::{PairPlace, Trial, TrialId, TrialReason};
+use kdyno_model::trial::{PairPlace, SearchStage, Trial, TrialId, TrialReason};
 use kdyno_model::worker::PhaseSpan;
 use kdyno_store::{RunFile, RunWriter, StoreError};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 pub const TRIAL: TrialId = TrialId(1);
@@ -67,6 +69,7 @@ pub fn trial_start() -> TrialStart {
             variant: None,
             pair: None,
             repeat: 1,
+            start: 1,
             label: "#1".into(),
             reason: TrialReason::Listed { of: 2 },
             seed: u64::MAX,
@@ -77,6 +80,7 @@ pub fn trial_start() -> TrialStart {
         t0_monotonic_ns: 123_456,
         streams: STREAMS.map(stream).into_iter().chain([reader]).collect(),
         cluster: BTreeMap::from([("version".into(), "4.1.1".into())]),
+        settings: std::collections::BTreeMap::new(),
         command_lines: BTreeMap::from([(Subject::Broker(0), vec!["java".into(), "kafka.Kafka".into()])]),
     }
 }
@@ -241,7 +245,7 @@ pub fn finding(scope: Scope, metric: &str, unit: Unit, estimate: Value) -> Findi
         n: 1,
         range: None,
         interval: Interval::NotResolvable(NotResolvable::OneTrial),
-        from_invalid: false,
+        marks: BTreeSet::new(),
     }
 }
 
@@ -268,7 +272,7 @@ pub fn findings() -> Vec<Finding> {
                 level: 0.95,
                 method: IntervalMethod::OrderStatistics,
             },
-            from_invalid: true,
+            marks: BTreeSet::from([Mark::Invalid, Mark::ShortTerm]),
             ..rate(Scope::Case(0), Value::Is(0.1 + 0.2))
         },
         none(Scope::Pair { case: 0, pair: 1 }, Unit::Count, NotResolvable::NoMethod),
@@ -283,6 +287,91 @@ pub fn findings() -> Vec<Finding> {
             ..rate(Scope::PublishedRow(0), Value::Is(1.0))
         },
         rate(Scope::Run, Value::None),
+    ]
+}
+
+/// Everything that was drawn.
+pub fn judgement() -> Judgement {
+    Judgement { findings: findings(), caveats: caveats(), conclusions: conclusions() }
+}
+
+/// One of every kind.
+pub fn conclusions() -> Vec<Conclusion> {
+    let of = Address { subject: "writers".into(), metric: "response.p99".into() };
+    let interval = Interval::Bounds { low: 0.9, high: 1.1, level: 0.95, method: IntervalMethod::SignedRank };
+    let ratio = Some(Ratio { estimate: 1.0 / 3.0, interval });
+    vec![
+        Conclusion::Steadiness(Steadiness {
+            scope: Scope::Trial(TRIAL),
+            item: "writers".into(),
+            state: SteadyState::Drifting { of: of.clone(), per_minute: -0.25 },
+            smallest_step: Some(0.07),
+            short_term: vec![ShortTerm::SegmentRolls { seen: 0.5, needed: 2 }],
+        }),
+        Conclusion::Limit(Limit {
+            scope: Scope::Trial(TRIAL),
+            item: "writers".into(),
+            named: LimitKind::BrokerProcessors,
+            runner_up: Some(LimitKind::Generator),
+            headroom: Some(0.18),
+            evidence: vec![LimitEvidence {
+                kind: LimitKind::Disk,
+                used: None,
+                detail: "no limit is declared".into(),
+            }],
+        }),
+        Conclusion::Verdict(Verdict {
+            scope: Scope::Comparison { case: 0 },
+            of: of.clone(),
+            unit: Unit::Ns,
+            better: Better::Lower,
+            margin: 0.1,
+            depth: Depth::Verdict,
+            role: MetricRole::Judged,
+            ratio,
+            a: Value::Is(1.5),
+            b: Value::AtLeast(2.5),
+            n: 8,
+            unit_of_evidence: EvidenceUnit::Start,
+            p: Some((0.0078, 0.01)),
+            says: Says::Different { material: true, worse: true },
+        }),
+        Conclusion::Search(SearchResult {
+            scope: Scope::Search { case: 0 },
+            varied: Address { subject: "writers".into(), metric: "rate".into() },
+            depth: Depth::Quick,
+            outcome: SearchOutcome::Confirmed { load_per_s: 1e5 },
+            estimate: ratio,
+            first_failing_per_s: Some(1.1e5),
+            slope: Some(4.0),
+            binds: Some(0),
+            inversions: vec![Inversion { passed_per_s: 2.0, failed_per_s: 1.0 }],
+            points: vec![SearchPoint {
+                trial: TRIAL,
+                load_per_s: 1.0,
+                stage: SearchStage::Bisect,
+                passed: Some(true),
+                values: vec![Value::Is(0.1)],
+            }],
+        }),
+        Conclusion::Claim(JudgedClaim {
+            claim: 0,
+            says: ClaimSays::CannotTell,
+            left: Value::Is(1.0),
+            right: Value::None,
+            compared: None,
+            n: 1,
+            reason: Some("one trial says nothing about the next".into()),
+        }),
+        Conclusion::ToldApart(ToldApart { of, differ: vec![1], same: vec![2], why_not: None }),
+        Conclusion::SettingDiffers(SettingDiffers {
+            scope: Scope::Comparison { case: 0 },
+            whose: "brokers".into(),
+            setting: "num.io.threads".into(),
+            a: "8".into(),
+            b: "16".into(),
+            declared: false,
+        }),
     ]
 }
 
@@ -315,11 +404,16 @@ pub fn caveats() -> Vec<ScopedCaveat> {
         Caveat::AssignedNotGroup { item: item() },
     ];
     let severities = [Severity::Invalid, Severity::Note, Severity::Warning].into_iter().cycle();
-    let steal =
-        ScopedCaveat { scope: Scope::Run, severity: Severity::Note, caveat: Caveat::Steal { share: third } };
+    let steal = ScopedCaveat {
+        scope: Scope::Run,
+        severity: Severity::Note,
+        concerns: Concern::Everything,
+        caveat: Caveat::Steal { share: third },
+    };
     let of_trial = of_trial.into_iter().zip(severities).map(|(caveat, severity)| ScopedCaveat {
         scope: Scope::Trial(TRIAL),
         severity,
+        concerns: Concern::Latencies { item: "writers".into() },
         caveat,
     });
     of_trial.chain([steal]).collect()
@@ -363,7 +457,7 @@ pub fn write_session(writer: &RunWriter) -> Result<(), StoreError> {
     writer.event(None, event_outside())?;
     writer.totals(TRIAL, totals())?;
     writer.log("broker-0", "java.lang.OutOfMemoryError")?;
-    writer.findings(&findings(), &caveats())
+    writer.judgement(&judgement())
 }
 
 /// What [`write_session`] leaves of its trial.
@@ -402,8 +496,7 @@ pub fn assert_session(file: &RunFile) -> Result<(), StoreError> {
     let of_trial = events().into_iter().map(|event| (Some(TRIAL), event));
     assert_eq!(file.events()?, of_trial.chain([(None, event_outside())]).collect::<Vec<_>>());
     assert_eq!(file.logs()?, [("broker-0".to_owned(), "java.lang.OutOfMemoryError".to_owned())]);
-    assert_eq!(file.findings()?, findings());
-    assert_eq!(file.caveats()?, caveats());
+    assert_eq!(file.judgement()?, judgement());
     Ok(())
 }
 

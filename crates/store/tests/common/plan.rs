@@ -24,6 +24,10 @@ pub fn header() -> RunHeader {
             cases: vec![case(), other_case()],
             strategy: Strategy::List((0..2).map(|case| ListedTrial { case, repeat: 1 }).collect()),
             isolation: Isolation::Topic,
+            depth: kdyno_model::plan::Depth::Verdict,
+            conditioning: None,
+            claims: Vec::new(),
+            contrasts: Vec::new(),
             show: Show {
                 rows: vec!["brokers".into()],
                 columns: vec![Address { subject: "writers".into(), metric: "acked_per_s".into() }],
@@ -92,7 +96,12 @@ pub fn case() -> CasePlan {
             TopicPlan { partitions: 2, replicas: 1, config: BTreeMap::new() },
         )]),
         load: BTreeMap::from([("readers".into(), readers()), ("writers".into(), writers())]),
-        phases: PhasesPlan { warmup_ns: 1_000_000_000, measure_ns: 3_000_000_000, drain_ns: 1_000_000_000 },
+        phases: PhasesPlan {
+            warmup_ns: 1_000_000_000,
+            warmup_auto: None,
+            measure_ns: 3_000_000_000,
+            drain_ns: 1_000_000_000,
+        },
         workers: (0..2u16)
             .map(|worker| WorkerPlan { worker, shares: vec![share(u32::from(worker))] })
             .collect(),

@@ -1,0 +1,421 @@
+//! What the numbers say: judgements that reports put into words.
+//!
+//! A finding is a number; a conclusion is what analysis makes of several: whether a window was steady, what the
+//! limit was, whether B differs from A, what a cluster carries at an SLA, whether a claim holds. Each keeps the
+//! numbers that it rests on. Definitions and thresholds stand in docs/METHOD.md.
+
+use crate::finding::{Interval, Scope, Value};
+use crate::metric::{Address, Unit};
+use crate::plan::{Better, Depth, EvidenceUnit};
+use crate::trial::{SearchStage, TrialId};
+use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, IntoStaticStr};
+
+/// One judgement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Conclusion {
+    /// Whether a trial's window was steady.
+    Steadiness(Steadiness),
+    /// What kept a trial from going faster.
+    Limit(Limit),
+    /// Whether B differs from A in one metric.
+    Verdict(Verdict),
+    /// What the system carries while conditions hold.
+    Search(SearchResult),
+    /// Whether a claim of the scenario holds.
+    Claim(JudgedClaim),
+    /// Which rows of the table a column tells apart.
+    ToldApart(ToldApart),
+    /// A setting that is not the same on both sides of a comparison.
+    SettingDiffers(SettingDiffers),
+}
+
+impl Conclusion {
+    /// What it speaks of.
+    pub fn scope(&self) -> Scope {
+        match self {
+            Self::Steadiness(of) => of.scope,
+            Self::Limit(of) => of.scope,
+            Self::Verdict(of) => of.scope,
+            Self::Search(of) => of.scope,
+            Self::SettingDiffers(of) => of.scope,
+            Self::Claim(_) | Self::ToldApart(_) => Scope::Run,
+        }
+    }
+}
+
+/// Whether the window of a trial was steady for one load item.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Steadiness {
+    /// The trial.
+    pub scope: Scope,
+    /// The load item.
+    pub item: String,
+    /// What was found.
+    pub state: SteadyState,
+    /// The smallest change of level that would have been seen, as a share of the mean; `None`: too short to tell.
+    pub smallest_step: Option<f64>,
+    /// What a claim of sustained load would need and the window did not hold.
+    pub short_term: Vec<ShortTerm>,
+}
+
+/// How a window's series went.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SteadyState {
+    /// No change that the series' own noise would have let be seen.
+    Steady,
+    /// It rose or fell throughout.
+    Drifting {
+        /// The metric.
+        of: Address,
+        /// Change per minute as a share of the mean; negative: it fell.
+        per_minute: f64,
+    },
+    /// It stayed at different levels.
+    SeveralLevels {
+        /// The metric.
+        of: Address,
+        /// The levels in order of time.
+        levels: Vec<Level>,
+    },
+    /// The window is too short for any statement.
+    TooShort {
+        /// Seconds that it takes at least.
+        needed_s: u32,
+    },
+}
+
+/// A stretch of a window in which a series kept its level.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Level {
+    /// First second, from T0.
+    pub from_s: u32,
+    /// First second after it.
+    pub to_s: u32,
+    /// The mean, in the metric's unit.
+    pub value: f64,
+}
+
+/// Why a window says nothing about load that goes on for hours.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShortTerm {
+    /// Log segments that were filled, per partition.
+    SegmentRolls {
+        /// How many.
+        seen: f64,
+        /// How many it takes.
+        needed: u32,
+    },
+    /// Times that the kernel's limit of dirty pages was written.
+    FlushCycles {
+        /// How many.
+        seen: f64,
+        /// How many it takes.
+        needed: u32,
+    },
+    /// The load ended before burst credits of rented machines and disks do.
+    BurstCredits {
+        /// Seconds under load.
+        seen_s: u32,
+        /// Seconds that it takes.
+        needed_s: u32,
+    },
+}
+
+/// What kept a load item of a trial from going faster, with the evidence for and against each candidate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Limit {
+    /// The trial.
+    pub scope: Scope,
+    /// The load item.
+    pub item: String,
+    /// The limit.
+    pub named: LimitKind,
+    /// The one that comes next.
+    pub runner_up: Option<LimitKind>,
+    /// How much more load the runner-up would let through once the limit is lifted, or how much the system has
+    /// left where the schedule was the limit: 0.18 is 18 %.
+    pub headroom: Option<f64>,
+    /// Each candidate.
+    pub evidence: Vec<LimitEvidence>,
+}
+
+/// How near a trial was to one limit.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LimitEvidence {
+    /// Which limit.
+    pub kind: LimitKind,
+    /// Share of it that was used, 1: at it; `None`: not judged.
+    pub used: Option<f64>,
+    /// One lowercase sentence: the numbers, or why it is not judged.
+    pub detail: String,
+}
+
+/// What may keep a load item from going faster.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumString,
+    IntoStaticStr,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum LimitKind {
+    /// Nothing: everything offered was carried in time.
+    Schedule,
+    /// kdyno's own worker.
+    Generator,
+    /// The brokers' processors, or those of the host that they share with others.
+    BrokerProcessors,
+    /// The brokers' disks, against a declared or measured limit.
+    Disk,
+    /// The network, against a declared or measured limit.
+    Network,
+    /// Followers, for which acknowledgements wait.
+    Replication,
+    /// Acknowledgement time × requests in flight (Little's law), with nothing saturated.
+    RequestsInFlight,
+    /// The client's buffer.
+    ClientBuffer,
+    /// A quota of the cluster.
+    Quota,
+    /// None of these could be shown.
+    Unknown,
+}
+
+/// Whether B differs from A in one metric of one case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// The comparison.
+    pub scope: Scope,
+    /// The metric.
+    pub of: Address,
+    /// Its unit.
+    pub unit: Unit,
+    /// Which direction is better.
+    pub better: Better,
+    /// The smallest change that matters, as a share: 0.1 is 10 %.
+    pub margin: f64,
+    /// A quick look or a verdict.
+    pub depth: Depth,
+    /// Whether it was named beforehand.
+    pub role: MetricRole,
+    /// B ÷ A with its interval; `None` without a single pair of figures.
+    pub ratio: Option<Ratio>,
+    /// Median of side A.
+    pub a: Value,
+    /// Median of side B.
+    pub b: Value,
+    /// Units of evidence that it rests on.
+    pub n: u32,
+    /// What a unit is.
+    pub unit_of_evidence: EvidenceUnit,
+    /// Probability of such a difference without a cause, and that corrected for all metrics of its role.
+    pub p: Option<(f64, f64)>,
+    /// The verdict.
+    pub says: Says,
+}
+
+/// A ratio with its interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Ratio {
+    /// The estimate.
+    pub estimate: f64,
+    /// The interval, or why there is none.
+    pub interval: Interval,
+}
+
+/// Whether a metric was named as the one to judge before the comparison ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MetricRole {
+    /// It was: its verdict counts.
+    Judged,
+    /// It was not: worth a look, no more.
+    Exploratory,
+}
+
+/// A verdict on one metric.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Says {
+    /// The interval excludes 1.
+    Different {
+        /// It lies wholly beyond the margin.
+        material: bool,
+        /// B is the worse one.
+        worse: bool,
+    },
+    /// The interval lies within the margin.
+    Equivalent,
+    /// Neither.
+    Inconclusive {
+        /// How many more units it would take, about; `None`: no number of them would do.
+        more_needed: Option<u32>,
+    },
+    /// The evidence must not be used.
+    Invalid {
+        /// Why, one lowercase sentence.
+        reason: String,
+    },
+}
+
+/// What the system carries while conditions hold.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SearchResult {
+    /// The search.
+    pub scope: Scope,
+    /// What was varied, e.g. `writers.rate`.
+    pub varied: Address,
+    /// A quick look or a verdict.
+    pub depth: Depth,
+    /// How it ended.
+    pub outcome: SearchOutcome,
+    /// Where the conditions just hold by the fitted line, with its interval: records/s.
+    pub estimate: Option<Ratio>,
+    /// Lowest load that failed, records/s.
+    pub first_failing_per_s: Option<f64>,
+    /// Percent by which the binding condition's metric grows when the load grows by one percent.
+    pub slope: Option<f64>,
+    /// Which condition binds, by its place in the plan.
+    pub binds: Option<u32>,
+    /// Pairs of loads of which the higher one passed.
+    pub inversions: Vec<Inversion>,
+    /// Every trial.
+    pub points: Vec<SearchPoint>,
+}
+
+/// How a search ended. Loads are records/s of the item that was varied.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchOutcome {
+    /// All confirming trials at this load passed.
+    Confirmed {
+        /// Records/s.
+        load_per_s: f64,
+    },
+    /// A highest passing load was found and not confirmed by trials of its own.
+    NotConfirmed {
+        /// Records/s.
+        highest_passed_per_s: f64,
+    },
+    /// No load passed.
+    EveryLoadFails {
+        /// The lowest that was tried.
+        lowest_per_s: f64,
+    },
+    /// Every load passed, up to the end of the range.
+    EveryLoadPasses {
+        /// The highest that was tried.
+        highest_per_s: f64,
+    },
+    /// Above this load the generator was the limit, not the system.
+    GeneratorLimit {
+        /// The highest load that it offered in time.
+        highest_passed_per_s: Option<f64>,
+    },
+    /// It was interrupted.
+    Unfinished,
+}
+
+/// A higher load passed where a lower one failed.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Inversion {
+    /// The higher load, which passed, records/s.
+    pub passed_per_s: f64,
+    /// The lower load, which failed, records/s.
+    pub failed_per_s: f64,
+}
+
+/// One trial of a search.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SearchPoint {
+    /// The trial.
+    pub trial: TrialId,
+    /// Its load, records/s.
+    pub load_per_s: f64,
+    /// What it was for.
+    pub stage: SearchStage,
+    /// Whether all conditions held; `None`: it cannot be told.
+    pub passed: Option<bool>,
+    /// The metric of each condition, in the plan's order.
+    pub values: Vec<Value>,
+}
+
+/// Whether a claim of the scenario holds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JudgedClaim {
+    /// Its index in [`Plan::claims`](crate::plan::Plan::claims).
+    pub claim: u32,
+    /// The answer.
+    pub says: ClaimSays,
+    /// Value of the left side: the median over the repeats.
+    pub left: Value,
+    /// Value of the right side.
+    pub right: Value,
+    /// Left ÷ right, or left − right where a ratio has no meaning, with its interval.
+    pub compared: Option<Ratio>,
+    /// Repeats that it rests on.
+    pub n: u32,
+    /// Why it cannot be told, one lowercase sentence.
+    pub reason: Option<String>,
+}
+
+/// The answer to a claim.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, Display, IntoStaticStr,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum ClaimSays {
+    /// The whole interval is on the claimed side.
+    #[strum(serialize = "holds")]
+    Holds,
+    /// The whole interval is on the other side.
+    #[strum(serialize = "does not hold")]
+    DoesNot,
+    /// It is on both, or there is none.
+    #[strum(serialize = "cannot tell")]
+    CannotTell,
+}
+
+/// Which rows of the table one column tells apart from its first row.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToldApart {
+    /// The column.
+    pub of: Address,
+    /// Cases that surely differ from the first one.
+    pub differ: Vec<u32>,
+    /// Cases that cannot be told from it.
+    pub same: Vec<u32>,
+    /// Why nothing can be told, one lowercase sentence.
+    pub why_not: Option<String>,
+}
+
+/// A setting that is not the same on both sides of a comparison.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SettingDiffers {
+    /// The comparison.
+    pub scope: Scope,
+    /// Whose setting: `brokers`, or a load item.
+    pub whose: String,
+    /// Its name.
+    pub setting: String,
+    /// On side A; `-` where it does not exist.
+    pub a: String,
+    /// On side B.
+    pub b: String,
+    /// The comparison is about it, or it may differ, or it comes with what the comparison is about.
+    pub declared: bool,
+}

@@ -1,0 +1,216 @@
+//! What a plan is to answer beyond a table: comparisons, searches, claims.
+
+use crate::metric::Address;
+use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, IntoStaticStr};
+
+use super::CasePlan;
+
+/// How deep an answer goes.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, Display, EnumString, IntoStaticStr,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum Depth {
+    /// Few starts, short trials: what these starts showed, no verdict.
+    Quick,
+    /// Enough for a verdict.
+    #[default]
+    Verdict,
+}
+
+/// Load that is not reported, for a cluster that was just started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conditioning {
+    /// It lasts so long at least, ns.
+    pub least_ns: u64,
+    /// It ends then at the latest, settled or not, ns.
+    pub most_ns: u64,
+}
+
+/// Pairs of trials of two sides, A and B. The cases of the plan are those of side A.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ComparePlan {
+    /// What the sides are called, A first, e.g. `kafka=3.7.2`.
+    pub labels: [String; 2],
+    /// Side B of each case of the plan.
+    pub b: Vec<CasePlan>,
+    /// The metrics that were named to be judged, the first one first.
+    pub judge: Vec<Judge>,
+    /// Units of evidence after which it is looked whether the verdict is clear: 8, 16, 24, or a single number.
+    pub looks: Vec<u32>,
+    /// Pairs that run on one start of the clusters.
+    pub pairs_per_start: u32,
+    /// What counts as one unit.
+    pub unit: EvidenceUnit,
+    /// Settings that may differ beside those that are compared.
+    pub may_differ: Vec<String>,
+    /// What was asked to differ, in words: `system.kafka: 3.7.2 → 4.3.1`.
+    pub changes: Vec<String>,
+}
+
+/// A metric to be judged.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Judge {
+    /// The metric.
+    pub of: Address,
+    /// Which direction is better.
+    pub better: Better,
+    /// The smallest change that matters, as a share: 0.1 is 10 %.
+    pub margin: f64,
+}
+
+/// Which direction of a metric is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Display, EnumString, IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum Better {
+    /// Less is better: latency, processor time.
+    Lower,
+    /// More is better: rates.
+    Higher,
+}
+
+/// What counts as one piece of evidence in an interval.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Display, EnumString, IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum EvidenceUnit {
+    /// A start of both clusters with all of its pairs.
+    Start,
+    /// A pair; the interval then speaks of these starts only.
+    Pair,
+    /// A run: for stored ones.
+    Run,
+    /// A cluster: for several targets per side.
+    Cluster,
+}
+
+/// A search for the highest load at which conditions hold.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FindPlan {
+    /// The load item that is varied.
+    pub item: String,
+    /// What of it is varied.
+    pub vary: Vary,
+    /// First load that is tried, records/s.
+    pub from_per_s: f64,
+    /// Highest load that may be tried, records/s.
+    pub to_per_s: f64,
+    /// Width of the bracket at which the search is narrow enough, as a share: 0.02 is 2 %.
+    pub within: f64,
+    /// What must hold.
+    pub conditions: Vec<Condition>,
+    /// Measured window of a trial of the ramp, ns.
+    pub ramp_ns: u64,
+    /// Measured window of a trial that decides, ns.
+    pub trial_ns: u64,
+    /// Measured window of a trial that confirms, ns.
+    pub confirm_ns: u64,
+    /// How many of these must pass; 0: none is run.
+    pub confirm_trials: u32,
+    /// Most trials in all.
+    pub trials_max: u32,
+}
+
+/// What a search varies.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Vary {
+    /// The item's rate, its clients as they are.
+    Rate,
+    /// The number of its clients, each at a fixed rate.
+    Clients {
+        /// Records/s of one client.
+        per_client_per_s: f64,
+    },
+}
+
+/// A condition that a trial of a search must meet.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Condition {
+    /// The metric.
+    pub of: Address,
+    /// Which side of the limit is met.
+    pub must_be: Threshold,
+    /// The limit, in the metric's unit.
+    pub limit: f64,
+    /// As typed, e.g. `writers.response.p99 <= 20ms`.
+    pub text: String,
+}
+
+/// A side of a limit, the limit included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Threshold {
+    /// The limit or less.
+    AtMost,
+    /// The limit or more.
+    AtLeast,
+}
+
+/// An expectation of the scenario.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Claim {
+    /// In words.
+    pub text: String,
+    /// As typed: `writers.acked_per_s[batch=16KiB] >= 1.5 * writers.acked_per_s[batch=1KiB]`.
+    pub that: String,
+    /// Left side.
+    pub left: ClaimExpr,
+    /// How the sides are compared.
+    pub op: ClaimOp,
+    /// Right side.
+    pub right: ClaimExpr,
+}
+
+/// A side of a claim.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClaimExpr {
+    /// A number, in the unit of the metric it is compared with.
+    Number(f64),
+    /// A metric of a case.
+    Metric {
+        /// The metric.
+        of: Address,
+        /// Index of the case.
+        case: u32,
+    },
+    /// The sum of two.
+    Sum(Box<ClaimExpr>, Box<ClaimExpr>),
+    /// The first less the second.
+    Difference(Box<ClaimExpr>, Box<ClaimExpr>),
+    /// The product of two.
+    Product(Box<ClaimExpr>, Box<ClaimExpr>),
+    /// The first divided by the second.
+    Quotient(Box<ClaimExpr>, Box<ClaimExpr>),
+}
+
+/// How the sides of a claim are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClaimOp {
+    /// `<`
+    Less,
+    /// `<=`
+    AtMost,
+    /// `>`
+    Greater,
+    /// `>=`
+    AtLeast,
+}
+
+/// A named ratio between two cases, all else equal.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Contrast {
+    /// Its name, e.g. `bigger batches`.
+    pub name: String,
+    /// Index of the case that it starts from.
+    pub from: u32,
+    /// Index of the case that it leads to.
+    pub to: u32,
+    /// The metrics.
+    pub of: Vec<Address>,
+}

@@ -1,0 +1,94 @@
+//! The list: every case runs once in each repeat, in an order drawn from the seed.
+//!
+//! Within a repeat the systems are shuffled, and the cases of one system are shuffled and stay together, so that a
+//! cluster is not rebuilt needlessly. With `isolation: cluster` each trial has a cluster of its own and all cases are
+//! shuffled alike.
+
+use super::{Draw, Next, Upcoming, conditioned, conditioning, next_id, reported, trial_seed};
+use kdyno_model::finding::TrialOutcome;
+use kdyno_model::plan::{CasePlan, Isolation, ListedTrial, Plan, Strategy};
+use kdyno_model::trial::{Trial, TrialReason};
+use std::borrow::Cow;
+
+/// See [`super::next`].
+pub(super) fn next(plan: &Plan, list: &[ListedTrial], outcomes: &[TrialOutcome]) -> Next {
+    let done = reported(outcomes).count();
+    let Some(listed) = list.get(done).copied() else { return Next::Stop };
+    let (Some(case), Some(start)) = (plan.cases.get(listed.case as usize), starts(plan, list).nth(done))
+    else {
+        return Next::Stop;
+    };
+    if let Some(trial) = conditioning(plan, listed.case, case, start, outcomes) {
+        return Next::Trial(Box::new(trial));
+    }
+    let is_repeated = list.iter().any(|other| other.repeat > 1);
+    let parts = [case.label.clone(), if is_repeated { format!("#{}", listed.repeat) } else { String::new() }];
+    Next::Trial(Box::new(Trial {
+        id: next_id(outcomes),
+        case: listed.case,
+        variant: None,
+        pair: None,
+        repeat: listed.repeat,
+        start,
+        label: parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" "),
+        reason: TrialReason::Listed { of: u32::try_from(list.len()).unwrap_or(u32::MAX) },
+        seed: trial_seed(plan.seed, listed.repeat),
+        effective: case.clone(),
+    }))
+}
+
+/// See [`super::upcoming`].
+pub(super) fn upcoming<'a>(plan: &'a Plan, list: &'a [ListedTrial]) -> impl Iterator<Item = Upcoming<'a>> {
+    let cases = list.iter().filter_map(|listed| plan.cases.get(listed.case as usize));
+    let mut before = 0;
+    cases.zip(starts(plan, list)).flat_map(move |(case, start)| {
+        let first =
+            (std::mem::replace(&mut before, start) != start).then(|| conditioned(plan, case)).flatten();
+        let first = first.map(|case| Upcoming { case: Cow::Owned(case), start, is_conditioning: true });
+        first.into_iter().chain([Upcoming { case: Cow::Borrowed(case), start, is_conditioning: false }])
+    })
+}
+
+/// The number of the start of its cluster for each trial of the list.
+fn starts<'a>(plan: &'a Plan, list: &'a [ListedTrial]) -> impl Iterator<Item = u32> + 'a {
+    let mut before: Option<&CasePlan> = None;
+    let mut start = 0;
+    list.iter().filter_map(move |listed| {
+        let case = plan.cases.get(listed.case as usize)?;
+        let stands =
+            plan.isolation != Isolation::Cluster && before.is_some_and(|before| before.system == case.system);
+        before = Some(case);
+        start += u32::from(!stands);
+        Some(start)
+    })
+}
+
+/// The seed of a scenario when none is given: FNV-1a of its id.
+pub(crate) fn seed_of(id: &str) -> u64 {
+    id.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// Every case, `repeats` times, in an order drawn from the seed.
+pub(crate) fn list(cases: &[CasePlan], repeats: u32, isolation: Isolation, seed: u64) -> Strategy {
+    let mut groups: Vec<Vec<u32>> = Vec::new();
+    for (index, case) in (0_u32..).zip(cases) {
+        let same = groups
+            .iter_mut()
+            .find(|group| isolation != Isolation::Cluster && cases[group[0] as usize].system == case.system);
+        match same {
+            Some(group) => group.push(index),
+            None => groups.push(vec![index]),
+        }
+    }
+    let mut draw = Draw { seed, drawn: 0 };
+    let mut found = Vec::new();
+    for repeat in 1..=repeats {
+        draw.shuffle(&mut groups);
+        for group in &mut groups {
+            draw.shuffle(group);
+            found.extend(group.iter().map(|&case| ListedTrial { case, repeat }));
+        }
+    }
+    Strategy::List(found)
+}
