@@ -1,6 +1,6 @@
 //! How long a plan takes and how much it writes, before it runs.
 
-use crate::strategy::{Upcoming, upcoming};
+use crate::strategy::{Upcoming, until_first_look, upcoming};
 use kdyno_model::plan::{CasePlan, Estimate, Mode, Plan, ProducePlan, Rate, RatePiece, Role, SystemPlan};
 
 /// Around each trial: the noise probe (1 s), topics made and removed, clients connected, the outcome of
@@ -16,10 +16,21 @@ const RECORD_BYTES_EXTRA: f64 = 12.0;
 /// What running the plan takes. Starts of clusters are typical ones, each trial has one short drain, and a window by
 /// records is taken at its upper bound only when no rate ends it sooner.
 pub fn estimate(plan: &Plan) -> Estimate {
+    Estimate { disk_bytes: over_trials(plan, bytes_to_write_of_trial), ..of_trials(upcoming(plan, 0)) }
+}
+
+/// What a comparison takes until its first look, which is when it ends at the earliest. `None`: the plan compares
+/// nothing.
+pub fn estimate_until_first_look(plan: &Plan) -> Option<Estimate> {
+    until_first_look(plan).map(of_trials)
+}
+
+/// All but the bytes that are written.
+fn of_trials<'a>(trials: impl Iterator<Item = Upcoming<'a>>) -> Estimate {
     let mut load_ns = 0_u64;
     let mut extra_s = 0.0;
     let mut standing: Vec<(u32, SystemPlan)> = Vec::new();
-    for Upcoming { case, start, .. } in upcoming(plan, 0) {
+    for Upcoming { case, start, .. } in trials {
         standing.retain(|(of, _)| *of == start);
         if !standing.iter().any(|(_, system)| *system == case.system) {
             extra_s += cluster_seconds(&case.system);
@@ -28,11 +39,7 @@ pub fn estimate(plan: &Plan) -> Estimate {
         load_ns = load_ns.saturating_add(trial_ns(&case));
         extra_s += TRIAL_EXTRA_S;
     }
-    Estimate {
-        expected_ns: load_ns.saturating_add((extra_s * 1e9) as u64),
-        load_ns,
-        disk_bytes: over_trials(plan, bytes_to_write_of_trial),
-    }
+    Estimate { expected_ns: load_ns.saturating_add((extra_s * 1e9) as u64), load_ns, disk_bytes: None }
 }
 
 /// How long the loads of all trials after the first `done` take, ns, as far as these are known.

@@ -17,5 +17,5 @@ pub use family::{benjamini_hochberg, family_wise, holm};
 pub use hodges_lehmann::{Bounds, WalshAverages};
 pub use looks::{Look, UNITS_MIN, looks, units_least};
 pub use signed_rank::{critical, p_value, signed_ranks};
-pub use student::{PairedMean, quantile as student_quantile, two_sided_p as student_two_sided_p};
-pub use verdict::{Compared, Decision, Margin, compare};
+pub use student::{PairedMean, UnpairedMeans};
+pub use verdict::{Compared, Decision, Margin, compare, compare_by_mean, decide_by_means};

@@ -45,6 +45,49 @@ impl PairedMean {
     }
 }
 
+/// The difference of two means with what Welch's t (1947) says of it: their spreads may differ.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct UnpairedMeans {
+    /// The second mean less the first.
+    pub estimate: f64,
+    /// Values of the side that has fewer.
+    pub n: usize,
+    standard_error: f64,
+    degrees: u32,
+}
+
+impl UnpairedMeans {
+    /// `None` when a side has fewer than two values.
+    pub fn of(first: &[f64], second: &[f64]) -> Option<Self> {
+        let [a, b] = [PairedMean::of(first)?, PairedMean::of(second)?];
+        let [of_a, of_b] = [a, b].map(|mean| mean.standard_error.powi(2));
+        let parts = of_a.powi(2) / f64::from(a.degrees) + of_b.powi(2) / f64::from(b.degrees);
+        // Rounded down: a little wider than the fraction would be. Without any spread no quantile matters.
+        let degrees = if parts > 0.0 { ((of_a + of_b).powi(2) / parts).floor().max(1.0) as u32 } else { 1 };
+        Some(Self {
+            estimate: b.estimate - a.estimate,
+            n: first.len().min(second.len()),
+            standard_error: (of_a + of_b).sqrt(),
+            degrees,
+        })
+    }
+
+    /// The interval that misses the true difference with probability `alpha`.
+    pub fn interval(&self, alpha: f64) -> Bounds {
+        self.as_mean().interval(alpha)
+    }
+
+    /// Two-sided p value of no difference.
+    pub fn p_value(&self) -> f64 {
+        self.as_mean().p_value()
+    }
+
+    fn as_mean(&self) -> PairedMean {
+        let Self { estimate, standard_error, degrees, .. } = *self;
+        PairedMean { estimate, standard_error, degrees }
+    }
+}
+
 /// The t that |T| stays below with probability `level`, for `degrees` ≥ 1 of freedom and a level in 0..1.
 pub fn quantile(degrees: u32, level: f64) -> f64 {
     let mut high = 1.0;
@@ -109,6 +152,21 @@ mod tests {
         // The normal law.
         assert!((quantile(100_000, 0.95) - 1.959_988).abs() < 1e-5);
         assert_eq!(two_sided_p(0.0, 3), 1.0);
+    }
+
+    #[test]
+    fn means_of_two_sides_by_hand() {
+        // Variances 1 and 4, of three each: standard error √(5 ÷ 3), degrees (5 ÷ 3)² ÷ ((1 ÷ 9 + 16 ÷ 9) ÷ 2) = 2.94.
+        let means = UnpairedMeans::of(&[1.0, 2.0, 3.0], &[8.0, 10.0, 12.0]).unwrap();
+        assert_eq!((means.estimate, means.n, means.degrees), (8.0, 3, 2));
+        let bounds = means.interval(0.05);
+        let half_width = 4.302_653 * (5.0_f64 / 3.0).sqrt();
+        assert!(
+            (bounds.high - 8.0 - half_width).abs() < 1e-5 && (bounds.low - 8.0 + half_width).abs() < 1e-5
+        );
+        assert!((means.p_value() - two_sided_p(8.0 / (5.0_f64 / 3.0).sqrt(), 2)).abs() < 1e-12);
+        assert_eq!(UnpairedMeans::of(&[1.0], &[1.0, 2.0]), None);
+        assert_eq!(UnpairedMeans::of(&[1.0, 1.0], &[1.0, 1.0]).unwrap().p_value(), 1.0);
     }
 
     #[test]

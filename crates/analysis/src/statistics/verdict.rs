@@ -2,9 +2,13 @@
 
 use crate::statistics::hodges_lehmann::{Bounds, WalshAverages};
 use crate::statistics::signed_rank::p_value;
+use crate::statistics::student::{PairedMean, UnpairedMeans};
 
 /// More units than this nobody will run.
 const UNITS_NEEDED_MAX: f64 = 100_000.0;
+
+/// Fewest differences of which a mean has an interval.
+const MEAN_UNITS_MIN: usize = 3;
 
 /// Ratios that make no difference that matters, as logarithms: from 1 − m to 1 + m.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -55,11 +59,11 @@ pub enum Decision {
 /// What the differences of one metric say at one look.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Compared {
-    /// Hodges–Lehmann estimate, ln(B ÷ A).
+    /// ln(B ÷ A): the Hodges–Lehmann estimate, or the mean.
     pub estimate: f64,
     /// Its interval at the look's level; `None` when there are too few differences for one.
     pub interval: Option<Bounds>,
-    /// Two-sided exact p value of no difference, of this metric alone.
+    /// Two-sided p value of no difference, of this metric alone.
     pub p: f64,
     /// What follows.
     pub decision: Decision,
@@ -73,21 +77,80 @@ pub struct Compared {
 /// that is not finite.
 pub fn compare(differences: &[f64], margin: Margin, alpha: f64, p_family: Option<f64>) -> Option<Compared> {
     let walsh = WalshAverages::of(differences)?;
-    let estimate = walsh.estimate();
     let p = p_value(differences);
-    let interval = walsh.interval(alpha);
-    let differs = interval.filter(|bounds| bounds.low > 0.0 || bounds.high < 0.0);
-    let differs = differs.filter(|_| p_family.unwrap_or(p).max(p) <= alpha);
-    let decision = if let Some(bounds) = differs {
-        Decision::Different { material: margin.lies_beside(bounds) }
-    } else if walsh.interval(2.0 * alpha).is_some_and(|bounds| margin.holds(bounds)) {
-        Decision::Equivalent
-    } else {
-        let units_needed =
-            interval.and_then(|bounds| units_needed(differences.len(), estimate, bounds, margin));
-        Decision::Inconclusive { units_needed }
+    let evidence = Evidence {
+        units: differences.len(),
+        estimate: walsh.estimate(),
+        p,
+        p_family: p_family.unwrap_or(p),
+        interval: walsh.interval(alpha),
+        narrower: walsh.interval(2.0 * alpha),
     };
-    Some(Compared { estimate, interval, p, decision })
+    Some(evidence.judge(margin, alpha))
+}
+
+/// The same by Student's t, for three to five differences, of which no rank test could say anything. It takes them for
+/// normal.
+pub fn compare_by_mean(
+    differences: &[f64],
+    margin: Margin,
+    alpha: f64,
+    p_family: Option<f64>,
+) -> Option<Compared> {
+    if differences.is_empty() || differences.iter().any(|difference| !difference.is_finite()) {
+        return None;
+    }
+    let mean = PairedMean::of(differences).filter(|_| differences.len() >= MEAN_UNITS_MIN);
+    let p = mean.map_or(1.0, |mean| mean.p_value());
+    let evidence = Evidence {
+        units: differences.len(),
+        estimate: differences.iter().sum::<f64>() / differences.len() as f64,
+        p,
+        p_family: p_family.unwrap_or(p),
+        interval: mean.map(|mean| mean.interval(alpha)),
+        narrower: mean.map(|mean| mean.interval(2.0 * alpha)),
+    };
+    Some(evidence.judge(margin, alpha))
+}
+
+/// The same of two sides that are not paired.
+pub fn decide_by_means(means: &UnpairedMeans, margin: Margin, alpha: f64) -> Decision {
+    let p = means.p_value();
+    let evidence = Evidence {
+        units: means.n,
+        estimate: means.estimate,
+        p,
+        p_family: p,
+        interval: Some(means.interval(alpha)),
+        narrower: Some(means.interval(2.0 * alpha)),
+    };
+    evidence.judge(margin, alpha).decision
+}
+
+struct Evidence {
+    units: usize,
+    estimate: f64,
+    p: f64,
+    p_family: f64,
+    interval: Option<Bounds>,
+    /// At twice the error.
+    narrower: Option<Bounds>,
+}
+
+impl Evidence {
+    fn judge(self, margin: Margin, alpha: f64) -> Compared {
+        let Self { units, estimate, p, p_family, interval, narrower } = self;
+        let differs = interval.filter(|bounds| bounds.low > 0.0 || bounds.high < 0.0);
+        let decision = if let Some(bounds) = differs.filter(|_| p.max(p_family) <= alpha) {
+            Decision::Different { material: margin.lies_beside(bounds) }
+        } else if narrower.is_some_and(|bounds| margin.holds(bounds)) {
+            Decision::Equivalent
+        } else {
+            let units_needed = interval.and_then(|bounds| units_needed(units, estimate, bounds, margin));
+            Decision::Inconclusive { units_needed }
+        };
+        Compared { estimate, interval, p, decision }
+    }
 }
 
 /// The half-width shrinks with the root of the units: until it is shorter than the way to 0 the sides differ, shorter
