@@ -11,9 +11,14 @@
 use crate::caveats;
 use crate::cpu;
 use crate::error::AnalysisError;
-use crate::evidence::{Window, is_open_loop, produce};
+use crate::evidence::{NS_PER_S, Window, is_open_loop, produce};
+use crate::lag::{self, Lag};
+use crate::limit;
+use crate::marks;
+use crate::queue::Queue;
 use crate::rows::{Item, Trial};
 use crate::tally::{self, ratio, unfinished};
+use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::{Finding, Interval, Judgement, NotResolvable, Quantity, Value};
@@ -53,7 +58,11 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     }
     processes("workers", SubjectKind::Worker, &workers);
     trial.state("host", SubjectKind::Host, &mut found, |name| trial.host_value(name));
-    Ok(Judgement { findings: found, caveats: caveats::of(&trial), conclusions: Vec::new() })
+    marks::few_records(&mut found, &trial);
+    let caveats = caveats::of(&trial);
+    marks::invalid(&mut found, &caveats);
+    let conclusions = limit::of(&trial).into_iter().map(Conclusion::Limit).collect();
+    Ok(Judgement { findings: found, caveats, conclusions })
 }
 
 impl<'a> Trial<'a> {
@@ -89,6 +98,9 @@ impl<'a> Trial<'a> {
         if let Some((timing, statistic)) = name.split_once('.') {
             return latency_value(item, timing, statistic);
         }
+        if name == "lag" {
+            return lag_value(lag::of(self, item));
+        }
         let tally = &item.tally;
         let windowed = &tally.windowed;
         let per_s = |count: u64| self.window.map(|window| count as f64 / window.seconds());
@@ -111,6 +123,11 @@ impl<'a> Trial<'a> {
             "failed" => self.measured(item, tally::failed(&tally.measured)),
             "failed_share" => ratio(unfinished(&tally.measured), tally.measured.offered),
             "retries" => self.window.map(|_| windowed.retries as f64),
+            "queue" => {
+                let queue = self.window.and_then(|window| Queue::of(item, window));
+                queue.map(|queue| queue.end_s * NS_PER_S as f64)
+            }
+            "lag_records" => lag::of(self, item).map(|lag| lag.records as f64),
             "unresolved" => self.measured(item, tally.measured.unresolved),
             // One of the two is 0: an item produces or consumes.
             "records_per_batch" => {
@@ -142,7 +159,7 @@ impl<'a> Trial<'a> {
     }
 
     /// The brokers of a local cluster, and any others that were probed.
-    fn brokers(&self) -> Vec<Subject> {
+    pub(crate) fn brokers(&self) -> Vec<Subject> {
         let mut brokers = match &self.evidence.start.trial.effective.system {
             SystemPlan::Local(cluster) => (0..cluster.brokers).map(Subject::Broker).collect(),
             SystemPlan::Attached(_) => Vec::new(),
@@ -184,6 +201,13 @@ impl<'a> Trial<'a> {
             }
         }))
     }
+}
+
+/// A lag in time, ns.
+fn lag_value(lag: Option<Lag>) -> Value {
+    let Some((lag, seconds)) = lag.and_then(|lag| Some((lag, lag.seconds?))) else { return Value::None };
+    let ns = seconds * NS_PER_S as f64;
+    if lag.is_at_least { Value::AtLeast(ns) } else { Value::Is(ns) }
 }
 
 fn known(value: Option<f64>) -> Value {
