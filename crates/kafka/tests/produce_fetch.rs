@@ -159,8 +159,9 @@ proptest! {
 
             let bytes = material.fetch(version);
             let mut replies = Vec::new();
-            let error = decode(&bytes, version, |reply| replies.push(reply)).unwrap();
-            prop_assert_eq!(error, if version >= 7 { material.error } else { 0 });
+            let said = decode(&bytes, version, |reply| replies.push(reply)).unwrap();
+            let error = if version >= 7 { material.error } else { 0 };
+            prop_assert_eq!(said, Reply { error, throttle_ms: material.number });
             let reply = |id: &i32| PartitionReply {
                 partition: *id,
                 error: material.error,

@@ -6,7 +6,7 @@ use kdyno_model::sample::{Phase, StreamId};
 use kdyno_model::seed::mix;
 use kdyno_model::trial::Trial;
 use kdyno_model::worker::{FromWorker, PhaseSpan, StreamRole, StreamTask};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Distance of the worker's releases of due records, ns (docs/METHOD.md, tick).
 pub(crate) const TICK_NS: u64 = 200_000;
@@ -64,6 +64,16 @@ pub(crate) fn streams(
         })
     };
     (0u16..).zip(&worker.shares).filter_map(stream).collect()
+}
+
+/// The workers on which a load item produces.
+pub(crate) fn producing(trial: &Trial) -> BTreeSet<u16> {
+    let case = &trial.effective;
+    let produces = |share: &WorkerShare| {
+        case.load.get(&share.item).is_some_and(|item| matches!(item.role, Role::Produce(_)))
+    };
+    let workers = case.workers.iter().filter(|worker| worker.shares.iter().any(produces));
+    workers.map(|worker| worker.worker).collect()
 }
 
 /// A stream's part of a cap, bytes/s: never 0, with which a stream could send nothing at all.

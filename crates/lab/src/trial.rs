@@ -85,6 +85,8 @@ struct Execution<'a> {
     live: LiveTally,
     /// Workers that have said their last word, or never will.
     done: BTreeSet<u16>,
+    /// Workers whose producing streams have not all ended.
+    producing: BTreeSet<u16>,
     /// Processes of the system that have ended, those included that had before this trial: they are no event of it.
     died: BTreeSet<Subject>,
     /// When the workers are ended if they do not end by themselves, CLOCK_MONOTONIC, ns.
@@ -117,6 +119,7 @@ impl<'a> Execution<'a> {
             phases: phase_spans(&context.trial.effective.phases, None),
             live: LiveTally::default(),
             done: BTreeSet::new(),
+            producing: task::producing(context.trial),
             died: context.system.ended().into_keys().collect(),
             deadline_ns: u64::MAX,
             cut_short: None,
@@ -239,9 +242,11 @@ impl<'a> Execution<'a> {
             WorkerNews::Message(FromWorker::Event(event)) => {
                 self.worker_event(worker, &event, Some(event.at_ns))?;
             }
+            WorkerNews::Message(FromWorker::LoadEnded) => self.load_ended(worker),
             WorkerNews::Message(FromWorker::Done(totals)) => {
                 store.totals(trial, totals)?;
                 self.done.insert(worker);
+                self.load_ended(worker);
             }
             // Its last word has been heard: that it ends now is as it should be.
             WorkerNews::Closed if self.done.contains(&worker) => {}
@@ -252,6 +257,16 @@ impl<'a> Execution<'a> {
             }
         }
         Ok(())
+    }
+
+    /// When the last worker's producers have ended, consumers may end too, on whichever worker they are.
+    fn load_ended(&mut self, worker: u16) {
+        if self.producing.remove(&worker) && self.producing.is_empty() {
+            for worker in &mut self.workers {
+                // One that cannot be told has ended, which is heard of.
+                let _ = worker.send(&ToWorker::Drain);
+            }
+        }
     }
 
     /// Tells the workers to stop, once; the first reason counts.
@@ -399,6 +414,7 @@ fn worker_task(context: &TrialContext<'_>, planned: &WorkerPlan) -> WorkerTask {
         bootstrap: context.system.bootstrap(),
         client_id_prefix: context.system.prefix().to_owned(),
         phases: case.phases,
+        has_producers: !task::producing(context.trial).is_empty(),
         tick_ns: TICK_NS,
         streams: task::streams(context.trial, planned, context.topics),
     }

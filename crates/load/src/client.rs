@@ -6,11 +6,13 @@ use crate::payload::Payloads;
 use crate::record_times::{Admission, RecordTimes};
 use crate::recorder::{BatchInstants, Recorder};
 use crate::schedule::{NEVER, Schedule};
-use crate::stream::{Clock, Events, StreamContext};
+use crate::stream::{Clock, Events, Ready, StreamContext};
 use crate::token_bucket::TokenBucket;
 use kdyno_kafka::broker_connections::ConnectionsConfig;
 use kdyno_kafka::client::Client;
-use kdyno_kafka::producer::{Batch, Outcome, Producer, ProducerClient, ProducerConfig, RecordShape};
+use kdyno_kafka::producer::{
+    Batch, FinishedRequest, Outcome, Producer, ProducerClient, ProducerConfig, RecordShape, Retries,
+};
 use kdyno_model::plan::{Fill, ProducePlan, Rate};
 use kdyno_model::sample::ClientTotals;
 
@@ -24,8 +26,9 @@ pub struct ProduceClient {
     io: ConnectionsIo,
     /// What its records carry; none before [`Self::prepare`].
     payloads: Option<Payloads>,
+    finished: Vec<FinishedRequest>,
     outcomes: Vec<(Batch<RecordTimes>, Outcome)>,
-    retries: u64,
+    retries: Retries,
     schedule: Option<Schedule>,
     /// While the buffer is full: the schedule's place of what came due. `schedule` itself then stands at the
     /// first record that waits, so a backlog takes no memory however long it grows.
@@ -66,8 +69,9 @@ impl ProduceClient {
             kafka: ProducerClient::new(config),
             io: ConnectionsIo::new(index, &context.task),
             payloads: None,
+            finished: Vec::new(),
             outcomes: Vec::new(),
-            retries: 0,
+            retries: Retries::default(),
             schedule: None,
             due: None,
             backlog: 0,
@@ -226,15 +230,16 @@ impl ProduceClient {
     pub fn on_ready(
         &mut self,
         connection: usize,
-        is_writable: bool,
+        ready: Ready,
         net: &mut dyn Net,
         recorder: Option<&mut Recorder>,
+        events: &mut Events,
     ) {
+        self.io.on_ready(&mut self.kafka, connection, ready, net);
         let now_ns = net.now_ns();
-        self.io.on_ready(&mut self.kafka, connection, is_writable, net);
         self.kafka.retry_lost(now_ns);
         if let Some(recorder) = recorder {
-            self.settle(net.now_ns(), recorder);
+            self.settle(now_ns, recorder, events);
         }
     }
 
@@ -276,14 +281,25 @@ impl ProduceClient {
         }
         self.wants_turn |= has_sent && self.fill_in_flight;
         self.kafka.retry_lost(now_ns);
-        self.settle(net.now_ns(), recorder);
+        self.settle(net.now_ns(), recorder, events);
+    }
+
+    fn finish_requests(&mut self, recorder: &mut Recorder, events: &mut Events) {
+        self.finished.extend(self.kafka.take_finished());
+        for request in self.finished.drain(..) {
+            recorder.request(request.at_ns, request.batches, request.bytes as u64);
+            if request.throttled_ns > 0 {
+                recorder.throttled(request.at_ns, request.throttled_ns);
+                let by = self.kafka.connections().key(request.connection);
+                events.throttled(request.at_ns, by, request.throttled_ns);
+            }
+        }
     }
 
     /// Records the outcomes known by now.
-    fn settle(&mut self, known_ns: u64, recorder: &mut Recorder) {
-        for request in self.kafka.take_finished() {
-            recorder.request(request.at_ns, request.batches, request.bytes as u64);
-        }
+    fn settle(&mut self, known_ns: u64, recorder: &mut Recorder, events: &mut Events) {
+        recorder.tick(known_ns);
+        self.finish_requests(recorder, events);
         let (Some(producer), Some(payloads)) = (self.kafka.producer_mut(), &mut self.payloads) else {
             return;
         };
@@ -292,7 +308,8 @@ impl ProduceClient {
             match outcome {
                 Outcome::Acknowledged { written_ns, received_ns } => {
                     let sealed_ns = batch.sealed_ns.unwrap_or(written_ns);
-                    let instants = BatchInstants { sealed_ns, written_ns, received_ns, known_ns };
+                    let sent_ns = batch.sent_ns;
+                    let instants = BatchInstants { sealed_ns, sent_ns, written_ns, received_ns, known_ns };
                     recorder.acknowledged(&batch.user_data, instants, self.value_bytes);
                     self.records += u64::from(batch.count);
                 }
@@ -307,8 +324,9 @@ impl ProduceClient {
             producer.recycle(batch, payloads);
         }
         let retries = producer.retries();
-        if retries > self.retries {
-            recorder.retried(known_ns, retries - self.retries);
+        if retries != self.retries {
+            let Retries { batches, records } = self.retries;
+            recorder.retried(known_ns, retries.batches - batches, retries.records - records);
             self.retries = retries;
         }
     }

@@ -1,7 +1,7 @@
 //! Moves bytes between a client's connections and the net, and tells the timeline what happened to them.
 
 use crate::net::{ConnectionId, Net};
-use crate::stream::Events;
+use crate::stream::{Events, Ready};
 use kdyno_kafka::broker_connections::{BrokerConnections, ConnectionEvent, ConnectionState};
 use kdyno_kafka::client::Client;
 use kdyno_kafka::connection::{ConnectionError, WRITE_SLICES_MAX};
@@ -58,15 +58,13 @@ impl ConnectionsIo {
         }
         connections.poll(now_ns);
         for (at_ns, event) in connections.take_events() {
-            let (kind, detail) = self.told(event);
-            events.push(at_ns, kind, detail);
+            self.tell(at_ns, event, events);
         }
     }
 
-    /// An event's kind and detail.
-    fn told(&self, event: ConnectionEvent) -> (EventKind, String) {
+    fn tell(&self, at_ns: u64, event: ConnectionEvent, events: &mut Events) {
         let client = self.number;
-        match event {
+        let (kind, detail) = match event {
             ConnectionEvent::Unreachable { key, why } => (
                 EventKind::Unreachable,
                 format!("client {client}: {key} cannot be reached, trying on: {why}"),
@@ -77,14 +75,14 @@ impl ConnectionsIo {
             ConnectionEvent::Refused { key, refusal } => {
                 (EventKind::Refused, format!("client {client}: {key} is not tried again: {refusal}"))
             }
-            ConnectionEvent::LeaderMoved { partition, from, to, .. } => (
-                EventKind::LeaderMoved,
-                format!("partition {partition} is led by broker {to} now, by {from} before"),
-            ),
+            ConnectionEvent::LeaderMoved { partition, from, to, .. } => {
+                return events.leader_moved(at_ns, partition, from, to);
+            }
             ConnectionEvent::MetadataError { error, .. } => {
                 (EventKind::MetadataError, format!("asking for the leaders failed: {error}"))
             }
-        }
+        };
+        events.push(at_ns, kind, detail);
     }
 
     /// Reads what is there; after each read the client takes in what it completes.
@@ -92,17 +90,17 @@ impl ConnectionsIo {
         &mut self,
         client: &mut C,
         connection: usize,
-        is_writable: bool,
+        ready: Ready,
         net: &mut dyn Net,
     ) {
         let connections = client.connections_mut();
         if connection >= connections.count() || !self.is_open(connections, connection, net) {
             return;
         }
-        if is_writable {
+        if ready.is_writable {
             *self.blocked(connection) = false;
         }
-        if let Err(error) = self.read(client, connection, net) {
+        if let Err(error) = self.read(client, connection, ready.told_ns, net) {
             self.close(client.connections_mut(), connection, net, error);
         }
     }
@@ -111,15 +109,23 @@ impl ConnectionsIo {
         &self,
         client: &mut C,
         connection: usize,
+        told_ns: u64,
         net: &mut dyn Net,
     ) -> Result<(), ConnectionError> {
+        // What was there when the socket was told to be readable; what comes after all of that was read is new.
+        let mut there_ns = Some(told_ns);
         loop {
             let queues = client.connections_mut().connection_mut(connection);
-            match net.read(self.id(connection), queues.input_space()) {
+            let space = queues.input_space();
+            let room = space.len();
+            match net.read(self.id(connection), space) {
                 Ok(0) => return Err(ConnectionError::Closed),
                 Ok(bytes) => {
                     queues.advance_read(bytes)?;
-                    client.receive(connection, net.now_ns())?;
+                    client.receive(connection, there_ns.unwrap_or_else(|| net.now_ns()))?;
+                    if bytes < room {
+                        there_ns = None;
+                    }
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}

@@ -3,11 +3,11 @@
 use crate::connections_io::ConnectionsIo;
 use crate::net::Net;
 use crate::recorder::Recorder;
-use crate::stream::{self, Clock, Stream, StreamContext, StreamError};
+use crate::stream::{self, Clock, Events, Ready, Stream, StreamContext, StreamError};
 use crate::wakeups::Wakeups;
 use kdyno_kafka::broker_connections::ConnectionsConfig;
 use kdyno_kafka::client::Client;
-use kdyno_kafka::consumer::{Consumer, ConsumerConfig, ConsumerEvent, OffsetAt};
+use kdyno_kafka::consumer::{Consumer, ConsumerConfig, ConsumerEvent, Fetched, OffsetAt};
 use kdyno_model::event::EventKind;
 use kdyno_model::plan::{ConsumePlan, StartOffset};
 use kdyno_model::sample::{ClientTotals, Counts, Sample, StreamTotals};
@@ -32,8 +32,10 @@ pub struct ConsumeStream {
     context: StreamContext,
     recorder: Option<Recorder>,
     clock: Option<Clock>,
-    /// When nothing new will come any more, ns: the end of the load, or of the last producer of this worker.
+    /// When nothing new will come any more, ns: the end of the load, or of the trial's last producer.
     settled_ns: Option<u64>,
+    /// Whether T0 is past: nothing is fetched before it.
+    has_begun: bool,
 }
 
 impl ConsumeStream {
@@ -51,7 +53,22 @@ impl ConsumeStream {
         let clients = clients.collect();
         let mut wakeups = Wakeups::none(context.task.client_count as usize);
         wakeups.all_now();
-        Self { clients, wakeups, context, recorder: None, clock: None, settled_ns: None }
+        Self { clients, wakeups, context, recorder: None, clock: None, settled_ns: None, has_begun: false }
+    }
+
+    /// Cuts samples when a second is over, which has the lag at its end.
+    fn tick(&mut self, now_ns: u64) {
+        if self.recorder.as_ref().is_some_and(|recorder| recorder.next_deadline() <= now_ns) {
+            let lag = self.lag_records();
+            if let Some(recorder) = &mut self.recorder {
+                recorder.lag(lag);
+                recorder.tick(now_ns);
+            }
+        }
+    }
+
+    fn lag_records(&self) -> u64 {
+        self.clients.iter().map(|client| client.kafka.lag_records()).sum()
     }
 }
 
@@ -89,9 +106,15 @@ fn consumer_config(plan: &ConsumePlan, context: &StreamContext, index: u32) -> C
 
 impl ConsumeClient {
     /// Records what was fetched.
-    fn record(&mut self, recorder: &mut Recorder) {
-        for fetched in self.kafka.take_fetched() {
+    fn record(&mut self, recorder: &mut Recorder, events: &mut Events) {
+        let fetched: Vec<Fetched> = self.kafka.take_fetched().collect();
+        for fetched in fetched {
             let now_ns = fetched.received_ns;
+            if fetched.throttled_ns > 0 {
+                recorder.throttled(now_ns, fetched.throttled_ns);
+                let by = self.kafka.connections().key(fetched.connection);
+                events.throttled(now_ns, by, fetched.throttled_ns);
+            }
             recorder.request(now_ns, fetched.batches, fetched.response_bytes as u64);
             recorder.fetched(now_ns, fetched.records, fetched.bytes);
             self.totals.records += fetched.records;
@@ -117,7 +140,6 @@ impl Stream for ConsumeStream {
 
     fn start(&mut self, t0_ns: u64) {
         self.clock = Some(Clock::new(t0_ns));
-        self.wakeups.all_now();
         self.recorder = Some(Recorder::new(self.context.id(), t0_ns, self.context.phases));
     }
 
@@ -128,19 +150,20 @@ impl Stream for ConsumeStream {
         }
     }
 
-    fn on_ready(&mut self, client: usize, connection: usize, is_writable: bool, net: &mut dyn Net) {
+    fn on_ready(&mut self, client: usize, connection: usize, ready: Ready, net: &mut dyn Net) {
         if client >= self.clients.len() {
             return;
         }
         self.wakeups.now(client);
-        let number = self.context.task.client_first + client as u32;
-        let client = &mut self.clients[client];
+        self.tick(net.now_ns());
+        let (number, index) = (self.context.task.client_first + client as u32, client);
+        let client = &mut self.clients[index];
+        client.io.on_ready(&mut client.kafka, connection, ready, net);
+        // A second may have ended while it read.
+        self.tick(net.now_ns());
+        let client = &mut self.clients[index];
         if let Some(recorder) = &mut self.recorder {
-            recorder.tick(net.now_ns());
-        }
-        client.io.on_ready(&mut client.kafka, connection, is_writable, net);
-        if let Some(recorder) = &mut self.recorder {
-            client.record(recorder);
+            client.record(recorder, &mut self.context.events);
         }
         for (at_ns, event) in client.kafka.take_events() {
             let (kind, detail) = match event {
@@ -153,8 +176,10 @@ impl Stream for ConsumeStream {
 
     fn turn(&mut self, net: &mut dyn Net) {
         let now_ns = net.now_ns();
-        if let Some(recorder) = &mut self.recorder {
-            recorder.tick(now_ns);
+        self.tick(now_ns);
+        if !self.has_begun && self.clock.is_some_and(|clock| now_ns >= clock.t0_ns) {
+            self.has_begun = true;
+            self.wakeups.all_now();
         }
         if let Some(clock) = self.clock
             && !self.context.has_producers
@@ -167,7 +192,7 @@ impl Stream for ConsumeStream {
         for index in awake {
             let client = &mut self.clients[index];
             client.io.keep_up(&mut client.kafka, net, now_ns, &mut self.context.events);
-            client.kafka.poll(now_ns, self.clock.is_some());
+            client.kafka.poll(now_ns, self.has_begun);
             client.io.flush_all(client.kafka.connections_mut(), net);
             self.wakeups.set(index, client.kafka.next_deadline());
         }
@@ -175,9 +200,10 @@ impl Stream for ConsumeStream {
 
     fn next_deadline(&self) -> Option<u64> {
         let recorder = self.recorder.as_ref().map(Recorder::next_deadline);
+        let begin = self.clock.map(|clock| clock.t0_ns).filter(|_| !self.has_begun);
         let end = self.clock.map(|clock| clock.load_end_ns);
         let end = end.filter(|_| self.settled_ns.is_none() && !self.context.has_producers);
-        self.wakeups.next().into_iter().chain(recorder).chain(end).min()
+        self.wakeups.next().into_iter().chain(recorder).chain(begin).chain(end).min()
     }
 
     fn is_done(&self) -> bool {
@@ -191,8 +217,10 @@ impl Stream for ConsumeStream {
 
     fn finish(&mut self, now_ns: u64) -> StreamTotals {
         let id = self.context.id();
+        self.tick(now_ns);
+        let lag = self.lag_records();
         let counts = self.recorder.as_mut().map_or_else(Counts::default, |recorder| {
-            recorder.tick(now_ns);
+            recorder.lag(lag);
             recorder.finish()
         });
         StreamTotals { id, counts, clients: self.clients.iter().map(|client| client.totals).collect() }

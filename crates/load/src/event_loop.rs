@@ -4,7 +4,7 @@
 //! are whole milliseconds.
 
 use crate::net::{Sockets, monotonic_ns};
-use crate::stream::{Stream, StreamError};
+use crate::stream::{Ready, Stream, StreamError};
 use kdyno_model::plan::PhasesPlan;
 use kdyno_model::sample::StreamTotals;
 use kdyno_model::worker::FromWorker;
@@ -39,8 +39,8 @@ pub enum Control {
     Start(u64),
     /// The measure phase begins so much later than T0, ns.
     Measure(u64),
-    /// No producer of this worker is left: nothing new will come, catch up and end.
-    ProducersDone,
+    /// No producer of the trial is left: nothing new will come, catch up and end.
+    Drain,
     /// End the load, bring home what is in flight, soon.
     Stop,
     /// End at once: nobody listens any more.
@@ -112,7 +112,7 @@ impl EventLoop {
     ) -> Result<StreamTotals, LoopError> {
         let mut state = StreamState::Connecting;
         let mut events = Events::with_capacity(EVENTS_MAX);
-        let mut turned_ns = 0;
+        let (mut turned_ns, mut looked_ns) = (0, monotonic_ns());
         loop {
             while let Some(command) = next_control(control)? {
                 state = state.apply(command, stream, turned_ns)?;
@@ -136,11 +136,15 @@ impl EventLoop {
             }
             let deadline_ns = stream.next_deadline().unwrap_or(u64::MAX).min(state.end_ns());
             self.wait(deadline_ns, &mut events)?;
+            let returned_ns = monotonic_ns();
+            let told_ns = told_ns(looked_ns, deadline_ns, returned_ns);
+            looked_ns = returned_ns;
             let clients = stream.client_count().max(1);
             for event in &events {
                 if event.token().0 < WAKER.0 {
                     let (client, connection) = (event.token().0 % clients, event.token().0 / clients);
-                    stream.on_ready(client, connection, event.is_writable(), &mut self.sockets);
+                    let ready = Ready { is_writable: event.is_writable(), told_ns };
+                    stream.on_ready(client, connection, ready, &mut self.sockets);
                 }
             }
         }
@@ -165,6 +169,17 @@ impl EventLoop {
             other => Ok(other?),
         }
     }
+}
+
+/// From when on it is the loop's own delay that it has not read what is there, ns. It looked at its sockets at
+/// `looked_ns`, then had something to do at `deadline_ns`, and was told at `returned_ns` which sockets are ready.
+///
+/// That is when it was told, unless it had something to do before: then it should have looked at that instant, and
+/// what kept it from it (a processor that others had, a stop, its own work) is not the cluster's. What came in the
+/// meantime is counted as if it had been there at once, so what is left to the cluster is never too much by that.
+/// A deadline before the last look was no appointment: the loop went on as soon as it could.
+pub fn told_ns(looked_ns: u64, deadline_ns: u64, returned_ns: u64) -> u64 {
+    if deadline_ns > looked_ns { deadline_ns.min(returned_ns) } else { returned_ns }
 }
 
 /// What the control channel says next, if anything.
@@ -227,7 +242,7 @@ impl StreamState {
             }
             // A stream that has not started has nothing to bring home.
             (Control::Stop, _) => Self::Running { t0_ns: now_ns, end_ns: now_ns },
-            (Control::ProducersDone, _) => {
+            (Control::Drain, _) => {
                 stream.stop(now_ns);
                 self
             }

@@ -271,7 +271,7 @@ mod tests {
         for (protocol, monotonic_ns, reason) in [
             (PROTOCOL_VERSION, 9, "clock"),
             (PROTOCOL_VERSION, 21, "clock"),
-            (PROTOCOL_VERSION - 1, 15, "protocol 1"),
+            (PROTOCOL_VERSION - 1, 15, "speaks protocol"),
         ] {
             let told = hello(protocol, monotonic_ns).expect_err("refused");
             assert!(told.contains(reason), "{told}");

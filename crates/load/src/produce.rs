@@ -5,7 +5,7 @@ use crate::net::Net;
 use crate::payload::{Payloads, Pool, TRAILER_BYTES};
 use crate::recorder::Recorder;
 use crate::schedule::Schedule;
-use crate::stream::{self, Clock, Stream, StreamContext, StreamError};
+use crate::stream::{self, Clock, Ready, Stream, StreamContext, StreamError};
 use crate::token_bucket::TokenBucket;
 use crate::wakeups::Wakeups;
 use kdyno_kafka::producer::{Partitioner, ProducerConfig, RecordShape};
@@ -181,8 +181,13 @@ impl ProduceStream {
         is_woken
     }
 
-    /// Lets a client take records, send and keep its connections up.
-    fn turn_client(&mut self, index: usize, now_ns: u64, net: &mut dyn Net) {
+    /// Lets a client take records, send and keep its connections up. It has a reading of the clock of its own: what
+    /// the clients before it took is this one's delay.
+    fn turn_client(&mut self, index: usize, net: &mut dyn Net) {
+        let now_ns = net.now_ns();
+        if let Some(recorder) = &mut self.recorder {
+            recorder.tick(now_ns);
+        }
         let client = &mut self.clients[index];
         let releases = std::mem::take(&mut self.turns.releases[index]);
         if let (Some(clock), Some(recorder)) = (self.clock, &mut self.recorder) {
@@ -270,16 +275,13 @@ impl Stream for ProduceStream {
         }
     }
 
-    fn on_ready(&mut self, client: usize, connection: usize, is_writable: bool, net: &mut dyn Net) {
+    fn on_ready(&mut self, client: usize, connection: usize, ready: Ready, net: &mut dyn Net) {
         if client >= self.clients.len() {
             return;
         }
         self.wakeups.now(client);
-        let client = &mut self.clients[client];
-        if let Some(recorder) = &mut self.recorder {
-            recorder.tick(net.now_ns());
-        }
-        client.on_ready(connection, is_writable, net, self.recorder.as_mut());
+        let (recorder, events) = (self.recorder.as_mut(), &mut self.context.events);
+        self.clients[client].on_ready(connection, ready, net, recorder, events);
     }
 
     fn turn(&mut self, net: &mut dyn Net) {
@@ -297,7 +299,7 @@ impl Stream for ProduceStream {
         }
         let mut clients = std::mem::take(&mut self.turns.clients);
         for client in clients.drain(..) {
-            self.turn_client(client, now_ns, net);
+            self.turn_client(client, net);
         }
         self.turns.clients = clients;
     }

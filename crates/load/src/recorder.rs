@@ -23,9 +23,11 @@ const DIGITS_COARSE: u8 = 2;
 pub struct BatchInstants {
     /// t3: when the batch was sealed, ns.
     pub sealed_ns: u64,
+    /// t3′: when the request that was answered was begun, ns: t3 unless the batch was sent again.
+    pub sent_ns: u64,
     /// t4: when the last byte of its request was written, ns.
     pub written_ns: u64,
-    /// t5: when the response was read, ns.
+    /// t5: when the response was there to be read, ns.
     pub received_ns: u64,
     /// t6: when its outcome was known, ns.
     pub known_ns: u64,
@@ -143,9 +145,22 @@ impl Recorder {
         counts.request_bytes += bytes;
     }
 
-    /// Batches were sent again.
-    pub fn retried(&mut self, now_ns: u64, batches: u64) {
-        self.slot(now_ns).counts.retries += batches;
+    /// Batches with so many records were sent again.
+    pub fn retried(&mut self, now_ns: u64, batches: u64, records: u64) {
+        let counts = &mut self.slot(now_ns).counts;
+        counts.retries += batches;
+        counts.retried_records += records;
+    }
+
+    /// A broker said now that it holds back answers for so long.
+    pub fn throttled(&mut self, now_ns: u64, throttled_ns: u64) {
+        self.slot(now_ns).counts.throttled_ns += throttled_ns;
+    }
+
+    /// So many records were left to fetch when the second ended that [`Self::tick`] cuts next.
+    pub fn lag(&mut self, records: u64) {
+        let last_ns = self.next_deadline() - 1;
+        self.slot(last_ns).counts.lag_records = records;
     }
 
     /// Records were fetched now.
@@ -171,23 +186,24 @@ impl Recorder {
                 let end_ns = self.slot(first).end_ns;
                 let same = mine.iter().position(|&t0| t0 >= end_ns).unwrap_or(mine.len());
                 self.group(run, first, same as u32, batch, value_bytes);
-                self.each_own(run, &mine[..same], batch.known_ns);
+                self.each_own(run, &mine[..same], batch);
                 mine = &mine[same..];
             }
         }
     }
 
     /// The timings that each record has for itself.
-    fn each_own(&mut self, run: &Run, intended_ns: &[u64], known_ns: u64) {
+    fn each_own(&mut self, run: &Run, intended_ns: &[u64], batch: BatchInstants) {
         let slot = &mut self.seconds[self.last_slot];
         let timings = &mut self.fives[slot.five].timings;
         for &t0 in intended_ns {
-            slot.response.record(known_ns - t0, 1);
+            slot.response.record(batch.known_ns - t0, 1);
             match run.admission {
                 Admission::Blocked { since_ns } => {
                     let handed_ns = t0.max(since_ns);
                     timings[at(Timing::ScheduleDelay)].record(handed_ns - t0, 1);
                     timings[at(Timing::Block)].record(run.accepted_ns - handed_ns, 1);
+                    timings[at(Timing::WithoutGenerator)].record(batch.received_ns - handed_ns, 1);
                 }
                 Admission::OnTick | Admission::AtOnce => {
                     timings[at(Timing::ScheduleDelay)].record(run.accepted_ns - t0, 1);
@@ -206,17 +222,17 @@ impl Recorder {
         let accepted_ns = run.accepted_ns;
         timings[at(Timing::Service)].record(batch.known_ns - accepted_ns, count);
         timings[at(Timing::Linger)].record(batch.sealed_ns - accepted_ns, count);
-        timings[at(Timing::SendWait)].record(batch.written_ns - batch.sealed_ns, count);
+        timings[at(Timing::Retry)].record(batch.sent_ns - batch.sealed_ns, count);
+        timings[at(Timing::SendWait)].record(batch.written_ns - batch.sent_ns, count);
         timings[at(Timing::Request)].record(batch.received_ns - batch.written_ns, count);
         timings[at(Timing::Callback)].record(batch.known_ns - batch.received_ns, count);
-        match run.admission {
-            Admission::AtOnce => {
-                timings[at(Timing::ScheduleDelay)].record(0, count);
-                timings[at(Timing::Block)].record(0, count);
-            }
-            Admission::OnTick => timings[at(Timing::Block)].record(0, count),
-            // Both are each record's own.
-            Admission::Blocked { .. } => {}
+        // Where t1 is not t2, what counts from it is each record's own.
+        if !matches!(run.admission, Admission::Blocked { .. }) {
+            timings[at(Timing::Block)].record(0, count);
+            timings[at(Timing::WithoutGenerator)].record(batch.received_ns - accepted_ns, count);
+        }
+        if run.admission == Admission::AtOnce {
+            timings[at(Timing::ScheduleDelay)].record(0, count);
         }
     }
 

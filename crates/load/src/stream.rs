@@ -1,6 +1,7 @@
 //! What every stream is to the event loop: something with connections, deadlines and an end.
 
 use crate::net::Net;
+use kdyno_kafka::broker_connections::ConnectionKey;
 use kdyno_kafka::client::Client;
 use kdyno_kafka::connection::Refusal;
 use kdyno_model::event::EventKind;
@@ -103,7 +104,7 @@ pub struct StreamContext {
     pub tick_ns: u64,
     /// Lengths of the phases.
     pub phases: PhasesPlan,
-    /// Whether streams of this worker produce: consumers then go on until these have ended.
+    /// Whether any stream of the trial produces: consumers then go on until all of these have ended.
     pub has_producers: bool,
     /// What the lab wants of the stream.
     pub task: StreamTask,
@@ -130,6 +131,10 @@ impl StreamContext {
 pub struct Events {
     kept: Vec<(u64, WorkerEvent)>,
     count: u32,
+    /// Whose throttling has been told.
+    throttling: Vec<ConnectionKey>,
+    /// Who leads a partition, as told last: its clients hear of it one after the other.
+    leaders: BTreeMap<i32, i32>,
 }
 
 impl Events {
@@ -144,6 +149,27 @@ impl Events {
             _ => return,
         };
         self.kept.push((now_ns, WorkerEvent { at_ns: 0, stream: None, kind, detail }));
+    }
+
+    /// Notes that a broker throttles the stream's clients; each broker is told once.
+    pub fn throttled(&mut self, now_ns: u64, by: ConnectionKey, throttled_ns: u64) {
+        if !self.throttling.contains(&by) {
+            self.throttling.push(by);
+            let ms = throttled_ns / 1_000_000;
+            let detail = format!("{by} throttles its clients, for {ms} ms at first: a quota is exceeded");
+            self.push(now_ns, EventKind::Throttled, detail);
+        }
+    }
+
+    /// Notes that a partition has another leader (−1: none), unless another client has noted it.
+    pub fn leader_moved(&mut self, now_ns: u64, partition: i32, from: i32, to: i32) {
+        if self.leaders.insert(partition, to) == Some(to) {
+            return;
+        }
+        let broker = |id: i32| if id < 0 { "no broker".to_owned() } else { format!("broker {id}") };
+        let detail =
+            format!("partition {partition} is led by {} now, by {} before", broker(to), broker(from));
+        self.push(now_ns, EventKind::LeaderMoved, detail);
     }
 
     /// Takes the events, as of T0 and the stream's number.
@@ -173,6 +199,16 @@ pub(crate) fn are_connected<'a, C: Client + 'a>(
     }
 }
 
+/// What a socket is ready for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ready {
+    /// It takes writes again, or is connected; it may have something to read in any case.
+    pub is_writable: bool,
+    /// From when on it was the event loop's own delay that nothing was read, ns; see
+    /// [`told_ns`](crate::event_loop::told_ns).
+    pub told_ns: u64,
+}
+
 /// A load item's clients on this worker. Sockets are numbered `connection · client_count + client`.
 pub trait Stream {
     /// How many clients it has.
@@ -191,8 +227,8 @@ pub trait Stream {
     fn start(&mut self, t0_ns: u64);
     /// The measure phase begins so much later than T0, ns, on a whole second that no turn has reached.
     fn measure_begins(&mut self, start_ns: u64);
-    /// A connection has something to read, or takes writes again (`is_writable`).
-    fn on_ready(&mut self, client: usize, connection: usize, is_writable: bool, net: &mut dyn Net);
+    /// A connection has something to read, or takes writes again.
+    fn on_ready(&mut self, client: usize, connection: usize, ready: Ready, net: &mut dyn Net);
     /// Does everything that is due.
     fn turn(&mut self, net: &mut dyn Net);
     /// When [`Self::turn`] is to be called next, ns; it may lie in the past.

@@ -237,7 +237,12 @@ impl Streams {
                         let _ = out.send(FromWorker::Prepared);
                     }
                 }
-                Incoming::Ended(index) => totals.push(self.ended(index)?),
+                Incoming::Ended(index) => {
+                    totals.push(self.ended(index)?);
+                    if self.is_load_ended_by(index) {
+                        let _ = out.send(FromWorker::LoadEnded);
+                    }
+                }
             }
         }
         totals.sort_by_key(|totals| totals.id);
@@ -270,6 +275,10 @@ impl Streams {
                     self.tell(Control::Measure(start_ns));
                 }
             }
+            ToWorker::Drain if self.t0_ns.is_none() => {
+                return Err(WorkerError::OutOfTurn("`drain` before `start`"));
+            }
+            ToWorker::Drain => self.tell(Control::Drain),
             ToWorker::Stop => {
                 self.is_stopped = true;
                 self.tell(Control::Stop);
@@ -282,16 +291,17 @@ impl Streams {
     fn ended(&mut self, index: usize) -> Result<StreamTotals, WorkerError> {
         let ended = &mut self.running[index];
         let name = ended.name.clone();
-        let totals = match ended.thread.take().map(JoinHandle::join) {
-            Some(Ok(result)) => result.map_err(|source| WorkerError::Stream { name, source })?,
-            _ => return Err(WorkerError::Panicked(name)),
-        };
-        let was_producing = ended.is_producing;
-        let is_left = |stream: &Running| stream.is_producing && stream.thread.is_some();
-        if was_producing && !self.running.iter().any(is_left) {
-            self.tell(Control::ProducersDone);
+        match ended.thread.take().map(JoinHandle::join) {
+            Some(Ok(result)) => result.map_err(|source| WorkerError::Stream { name, source }),
+            _ => Err(WorkerError::Panicked(name)),
         }
-        Ok(totals)
+    }
+
+    /// Whether the stream that has ended was the last one that produces, and others are left.
+    fn is_load_ended_by(&self, index: usize) -> bool {
+        let mut left = self.running.iter().filter(|stream| stream.thread.is_some()).peekable();
+        let is_any_left = left.peek().is_some();
+        self.running[index].is_producing && is_any_left && left.all(|stream| !stream.is_producing)
     }
 }
 
@@ -370,7 +380,7 @@ fn context(task: &WorkerTask, secrets: &Secrets, stream: &StreamTask) -> Result<
         wall_offset_ns: wall_ns() - monotonic_ns() as i64,
         tick_ns: task.tick_ns,
         phases: task.phases,
-        has_producers: task.streams.iter().any(|stream| matches!(stream.role, StreamRole::Produce(_))),
+        has_producers: task.has_producers,
         task: stream.clone(),
         secrets: secrets.clone(),
         events: Events::default(),

@@ -8,7 +8,7 @@ use kdyno_kafka_server::fake_broker::{
 };
 use kdyno_model::plan::{Arrivals, Fill, Payload, Rate, RatePiece};
 use kdyno_model::sample::{Grain, Phase, Timing};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 const REQUEST_TIMED_OUT: i16 = 7;
 const MESSAGE_TOO_LARGE: i16 = 10;
@@ -243,6 +243,75 @@ fn a_worker_without_a_record_of_the_limit_takes_part_in_the_warm_up() {
         assert_eq!(seconds, BTreeSet::from([0, 1, 2, 3]), "all of the warm-up and nothing after it");
         assert!(outcome.ended_ns < T0 + 10 * SECOND, "{} ns", outcome.ended_ns);
     }
+}
+
+/// A load without a rate of its own, a warm-up that ends when the lab says so and a measure phase of one second: what
+/// is acknowledged in each second is what the brokers answered in it, to the record.
+#[test]
+fn a_closed_loop_is_counted_exactly_in_a_warm_up_of_any_length() {
+    for fill in [Fill::Buffer, Fill::InFlight] {
+        let mut load = Load::max(fill).seconds(8.0).with(|plan| plan.client.buffer_bytes = 256 << 10);
+        (load.clients, load.warmup_seconds, load.heard_seconds) = (3, 7, 6);
+        load.tick_ns = 200_000;
+        let mut outcome = simulate(&load, FakeCluster::new(config(2, 4).keep_traces()));
+        outcome.assert_accounted();
+        assert_eq!(outcome.counts().acknowledged, outcome.counts().offered);
+        let mut answered = BTreeMap::<u64, u64>::new();
+        for trace in outcome.cluster.take_traces() {
+            *answered.entry((trace.completion_ns - T0) / SECOND).or_default() += trace.records;
+        }
+        let rows = || outcome.samples.iter().filter(|sample| sample.grain == Grain::Second);
+        let mut acknowledged = BTreeMap::<u64, u64>::new();
+        for row in rows().filter(|row| row.counts.acknowledged > 0) {
+            *acknowledged.entry(u64::from(row.written_second)).or_default() += row.counts.acknowledged;
+        }
+        assert_eq!(acknowledged, answered, "{fill:?}");
+        assert!((0..=7).all(|second| acknowledged[&second] > 10_000), "{fill:?}: {acknowledged:?}");
+        for row in rows().filter(|row| row.counts.offered > 0) {
+            let phase = if row.t0_second < 7 { Phase::Warmup } else { Phase::Measure };
+            assert_eq!((row.phase, row.t0_second <= 7), (phase, true), "{fill:?}");
+        }
+    }
+}
+
+/// A quota: each answer says so, and is counted; each broker is told once, however many clients it throttles.
+#[test]
+fn throttled_answers_are_counted_and_told_once_for_each_broker() {
+    let mut cluster = FakeCluster::new(config(3, 6));
+    cluster.script().at(T0 + SECOND).throttle(0, 40).at(T0 + SECOND).throttle(2, 5);
+    let mut load = hasty(2_000.0).seconds(4.0);
+    load.clients = 5;
+    let outcome = simulate(&load, cluster);
+    outcome.assert_accounted();
+    let throttled = outcome.events.iter().filter(|event| event.starts_with("throttled: "));
+    let told: BTreeSet<&str> = throttled.clone().map(|event| &event[.."throttled: broker 0".len()]).collect();
+    assert_eq!(
+        (told, throttled.count()),
+        (BTreeSet::from(["throttled: broker 0", "throttled: broker 2"]), 2)
+    );
+    let by_second = |second: u32| -> u64 {
+        let rows = outcome.samples.iter().filter(|row| row.written_second == second);
+        rows.map(|row| row.counts.throttled_ns).sum()
+    };
+    assert_eq!(by_second(0), 0);
+    let (ns, requests) = (outcome.counts().throttled_ns, outcome.counts().requests);
+    assert!(by_second(2) > 0 && ns.is_multiple_of(5 * MS), "{ns} ns");
+    assert!((requests / 4 * 5 * MS..requests * 40 * MS).contains(&ns), "{ns} ns in {requests} answers");
+}
+
+/// Every client hears of a new leader; the time line has it once.
+#[test]
+fn a_moved_leader_is_told_once_by_all_clients_together() {
+    let mut cluster = FakeCluster::new(config(3, 3));
+    let from = cluster.leader(TOPIC, 1).expect("a leader");
+    let to = (from + 1) % 3;
+    cluster.script().at(T0 + 2 * SECOND).move_leader(TOPIC, 1, to);
+    let mut load = hasty(2_000.0).seconds(5.0);
+    load.clients = 6;
+    let outcome = simulate(&load, cluster);
+    outcome.assert_accounted();
+    let told = format!("leader-moved: partition 1 is led by broker {to} now, by broker {from} before");
+    assert_eq!(outcome.events, [told]);
 }
 
 /// However long before it the measure phase is announced, the same load comes out, to the sample.

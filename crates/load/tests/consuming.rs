@@ -6,6 +6,8 @@ mod common;
 use common::{Fetching, Load, MS, Outcome, SECOND, TOPIC, fetch, simulate};
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig};
 use kdyno_model::plan::{Arrivals, StartOffset};
+use kdyno_model::sample::{Counts, Grain};
+use std::collections::BTreeMap;
 
 /// Time that each request but Produce takes.
 const CONTROL_NS: u64 = 5 * MS;
@@ -55,6 +57,62 @@ fn what_is_stored_is_fetched_once_by_any_number_of_clients() {
     }
 }
 
+/// What is fetched counts from T0 on, so nothing is asked for before it.
+#[test]
+fn nothing_is_fetched_before_the_load_begins() {
+    let (cluster, now_ns) = filled(1, 1);
+    let outcome = fetch(&Fetching::from(StartOffset::Earliest), cluster, now_ns);
+    assert_all_fetched(&outcome, 1);
+    assert_eq!(outcome.requests_before_t0, 0);
+}
+
+/// The lag at the end of each second is what is stored and was not fetched by then, once the first answer said how
+/// much that is.
+#[test]
+fn what_is_left_to_fetch_is_told_for_the_end_of_every_second() {
+    let (mut cluster, now_ns) = filled(2, 3);
+    let mut fetching = Fetching::from(StartOffset::Earliest).batch_by_batch();
+    (fetching.clients, fetching.seconds) = (2, 1);
+    for broker in [0, 1] {
+        // They have answered everybody once by then, and nobody is through.
+        cluster.script().at(now_ns + SECOND + 200 * MS).stall(broker, 2 * SECOND);
+    }
+    let outcome = fetch(&fetching, cluster, now_ns);
+    assert_all_fetched(&outcome, 3);
+    let (records, _, _) = stored(&outcome.cluster, 3);
+    let by_second = |of: fn(&Counts) -> u64| {
+        let mut seconds = BTreeMap::<u32, u64>::new();
+        for sample in outcome.samples.iter().filter(|sample| sample.grain == Grain::Second) {
+            *seconds.entry(sample.written_second).or_default() += of(&sample.counts);
+        }
+        seconds
+    };
+    let (fetched, lag) = (by_second(|counts| counts.fetched), by_second(|counts| counts.lag_records));
+    assert!(lag.len() > 1 && lag.keys().copied().eq(0..lag.len() as u32), "every second: {lag:?}");
+    assert!(lag[&0] > 0, "it is behind at first: {lag:?}");
+    let mut left = records;
+    for (second, lag) in lag {
+        left -= fetched.get(&second).copied().unwrap_or(0);
+        assert_eq!(lag, left, "at the end of second {second}");
+    }
+    assert_eq!(left, 0);
+}
+
+#[test]
+fn what_a_broker_says_of_throttling_is_counted_and_told_once() {
+    let (mut cluster, now_ns) = filled(2, 2);
+    let t0_ns = now_ns + SECOND;
+    cluster.script().at(t0_ns).throttle(1, 7).at(t0_ns + 2 * SECOND).throttle(1, 0);
+    let mut fetching = Fetching::from(StartOffset::Earliest).batch_by_batch();
+    fetching.clients = 3;
+    let outcome = fetch(&fetching, cluster, now_ns);
+    assert_all_fetched(&outcome, 2);
+    let throttled_ns = outcome.counts().throttled_ns;
+    assert!(throttled_ns > 10 * 7 * MS && throttled_ns.is_multiple_of(7 * MS), "{throttled_ns} ns");
+    let told = "throttled: broker 1 throttles its clients, for 7 ms at first: a quota is exceeded";
+    assert_eq!(outcome.events, [told]);
+}
+
 #[test]
 fn from_the_end_on_nothing_old_is_fetched() {
     let (cluster, now_ns) = filled(2, 4);
@@ -94,7 +152,7 @@ fn leaders_that_move_or_are_lost_cost_no_record_and_double_none() {
     cluster.script().at(t0_ns + 300 * MS).close_connections(other);
     let outcome = fetch(&Fetching::from(StartOffset::Earliest).batch_by_batch(), cluster, now_ns);
     assert_all_fetched(&outcome, 3);
-    let moved = format!("leader-moved: partition 0 is led by broker {other} now, by {leader} before");
+    let moved = format!("leader-moved: partition 0 is led by broker {other} now, by broker {leader} before");
     assert!(outcome.events.contains(&moved), "{:?}", outcome.events);
     let refused = "fetch-error: client 0: partition 0: fetching failed: NOT_LEADER_OR_FOLLOWER";
     let told = outcome.events.iter().filter(|event| *event == refused).count();

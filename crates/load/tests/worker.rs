@@ -86,6 +86,7 @@ fn task(bootstrap: Vec<String>, streams: Vec<StreamTask>) -> WorkerTask {
             measure_ns: 2 * SECOND,
             drain_ns: 30 * SECOND,
         },
+        has_producers: true,
         tick_ns: 200_000,
         streams,
     }
@@ -152,6 +153,7 @@ impl Lab {
             match self.read() {
                 FromWorker::Sample(sample) => samples.push(*sample),
                 FromWorker::Event(_) => {}
+                FromWorker::LoadEnded => self.say(&ToWorker::Drain),
                 FromWorker::Done(totals) => {
                     self.worker.join().expect("no panic").expect("a clean end");
                     return (samples, totals);
@@ -205,6 +207,36 @@ impl RecordsCheck for kdyno_model::sample::Counts {
             && self.requests > 0
             && self.batches >= self.requests
             && self.batches < self.acknowledged
+    }
+}
+
+/// A consumer goes on while anybody of the trial produces: beyond the end of its own worker's load, and of what it
+/// knows to be the load's, until the lab says that all have ended.
+#[test]
+fn consumers_go_on_until_the_producers_of_all_workers_have_ended() {
+    let server = tcp::spawn(cluster()).expect("a fake cluster");
+    let worker = |number, streams, measure_s| {
+        let mut task = task(server.bootstrap(), streams);
+        (task.worker, task.phases.warmup_ns, task.phases.measure_ns) = (number, 0, measure_s * SECOND);
+        Lab::prepare(task)
+    };
+    let mut short = worker(0, vec![stream(0, 1, produce(100)), stream(1, 1, consume())], 1);
+    let mut reading = worker(1, vec![stream(0, 1, consume())], 1);
+    let mut long = worker(2, vec![stream(0, 1, produce(100))], 3);
+    for lab in [&mut short, &mut reading, &mut long] {
+        lab.start(Some(0));
+    }
+    while !matches!(short.read(), FromWorker::LoadEnded) {}
+    let (_, sent) = long.finish();
+    assert_eq!(sent[0].counts.acknowledged, 15_000);
+    for lab in [&mut short, &mut reading] {
+        lab.say(&ToWorker::Drain);
+    }
+    let (_, of_short) = short.finish();
+    let (_, of_reading) = reading.finish();
+    assert_eq!(of_short[0].counts.acknowledged, 5_000);
+    for readers in [&of_short[1], &of_reading[0]] {
+        assert_eq!(readers.counts.fetched, 20_000, "what all workers sent");
     }
 }
 

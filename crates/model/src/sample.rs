@@ -5,7 +5,8 @@
 //! rates are sums over `written_second` and latencies sums over `t0_second`, from the same rows.
 //!
 //! The instants of a record (docs/METHOD.md): t0 intended, t1 handed to the client, t2 accepted (buffer
-//! space found), t3 batch sealed, t4 last byte of the request written, t5 response read, t6 outcome known.
+//! space found), t3 batch sealed, t3′ its last attempt begun (t3 unless it was sent again), t4 last byte of
+//! that request written, t5 response there to be read, t6 outcome known.
 
 use crate::event::Subject;
 use crate::histogram;
@@ -125,7 +126,7 @@ pub struct Counts {
     pub request_bytes: u64,
     /// Record batches in them.
     pub batches: u64,
-    /// Requests or batches sent again.
+    /// Record batches sent again, each time counted.
     pub retries: u64,
     /// Records fetched (consume).
     pub fetched: u64,
@@ -138,6 +139,8 @@ pub struct Counts {
     pub lag_records: u64,
     /// Time for which brokers held back answers, by their own words, ns.
     pub throttled_ns: u64,
+    /// Records of the batches sent again, each time counted: a log may hold each of them once more.
+    pub retried_records: u64,
 }
 
 impl Counts {
@@ -164,6 +167,7 @@ impl Counts {
             clamped,
             lag_records,
             throttled_ns,
+            retried_records,
         } = more;
         let pairs = [
             (&mut self.offered, offered),
@@ -180,6 +184,7 @@ impl Counts {
             (&mut self.clamped, clamped),
             (&mut self.lag_records, lag_records),
             (&mut self.throttled_ns, throttled_ns),
+            (&mut self.retried_records, retried_records),
         ];
         for (sum, value) in pairs {
             *sum = sum.saturating_add(*value);
@@ -217,29 +222,33 @@ pub enum Timing {
     Response,
     /// t6 − t2: what a blocking client prints.
     Service,
+    /// t5 − t1: the response without the load generator's own delays, which are schedule delay and callback.
+    WithoutGenerator,
     /// t1 − t0: how late the load generator itself was.
     ScheduleDelay,
     /// t2 − t1: waiting for buffer space.
     Block,
     /// t3 − t2: waiting for the batch.
     Linger,
-    /// t4 − t3: waiting for the connection.
+    /// t3′ − t3: attempts that came to nothing, and the pauses after them.
+    Retry,
+    /// t4 − t3′: waiting for the connection.
     SendWait,
     /// t5 − t4: network and broker.
     Request,
-    /// t6 − t5: from the response's arrival to the outcome.
+    /// t6 − t5: from when the response was there to be read to the outcome: how late the load generator looked.
     Callback,
 }
 
-/// Response and service, the spans that are no stages.
-const TOTALS: usize = 2;
+/// The spans of several stages.
+const TOTALS: usize = 3;
 
 impl Timing {
     /// How many there are.
     pub const COUNT: usize = <Self as EnumCount>::COUNT;
     /// All, in the order of a record's life, totals first.
     pub const ALL: [Timing; Self::COUNT] = taken(0);
-    /// The stages, which are all but the first two: they sum to [`Timing::Response`].
+    /// The stages, which come after the totals: they sum to [`Timing::Response`].
     pub const STAGES: [Timing; Self::COUNT - TOTALS] = taken(TOTALS);
 }
 

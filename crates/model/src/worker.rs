@@ -12,7 +12,8 @@
 //!   (event …) prepared ────────────────▶
 //!         ◀───────────────────────────── start, measure; or, when the warm-up ends by evidence,
 //!   sample … event … ──────────────────▶ measure later, at least 1 s ahead
-//!         ◀───────────────────────────── (stop)
+//!   (load_ended) ──────────────────────▶      when all workers' producers have ended:
+//!         ◀───────────────────────────── (drain) (stop)
 //!   sample … done ─────────────────────▶      the worker exits with 0
 //! ```
 //! Whatever goes wrong the worker says `failed`, if it still can, and exits with another code. The end of the
@@ -27,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Version of these messages; a worker of another version is refused.
-pub const PROTOCOL_VERSION: u32 = 2;
+pub const PROTOCOL_VERSION: u32 = 3;
 
 /// How long before it begins the measure phase is announced at the latest, ns: schedules must not have passed
 /// that instant yet.
@@ -84,6 +85,9 @@ pub enum ToWorker {
         /// A whole second from T0, ns.
         start_ns: u64,
     },
+    /// Every producing stream of the trial has ended, on all workers: fetch what is left, report, end. Only where
+    /// [`WorkerTask::has_producers`] says so.
+    Drain,
     /// Admit nothing further, drain, report, end.
     Stop,
 }
@@ -105,6 +109,9 @@ pub enum FromWorker {
     Sample(Box<Sample>),
     /// Something that happened, for the run's timeline.
     Event(WorkerEvent),
+    /// Every producing stream of this worker has ended, and consuming ones are left, which wait for
+    /// [`ToWorker::Drain`].
+    LoadEnded,
     /// All streams have ended; the worker exits with 0 after this.
     Done(Vec<StreamTotals>),
     /// The worker cannot go on; it exits with 1 after this.
@@ -128,6 +135,9 @@ pub struct WorkerTask {
     /// Lengths of the phases; [`ToWorker::Measure`] says when the second one begins. At the end of the drain a
     /// worker gives up on what is in flight.
     pub phases: PhasesPlan,
+    /// Whether any worker of the trial produces: consuming streams then go on until [`ToWorker::Drain`]; otherwise
+    /// to the end of the measure phase.
+    pub has_producers: bool,
     /// How far apart the event loop's releases of due records are, ns (see docs/METHOD.md, tick).
     pub tick_ns: u64,
     /// The load items of which clients are on this worker.

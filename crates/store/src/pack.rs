@@ -75,6 +75,7 @@ struct PackedCounts {
     clamped: u64,
     lag_records: u64,
     throttled_ns: u64,
+    retried_records: u64,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -240,6 +241,7 @@ fn counts_in(counts: &Counts) -> PackedCounts {
         clamped,
         lag_records,
         throttled_ns,
+        retried_records,
     } = counts.clone();
     PackedCounts {
         offered,
@@ -257,6 +259,7 @@ fn counts_in(counts: &Counts) -> PackedCounts {
         clamped,
         lag_records,
         throttled_ns,
+        retried_records,
     }
 }
 
@@ -277,6 +280,7 @@ fn counts_out(packed: PackedCounts) -> Counts {
         clamped: packed.clamped,
         lag_records: packed.lag_records,
         throttled_ns: packed.throttled_ns,
+        retried_records: packed.retried_records,
     }
 }
 
@@ -290,6 +294,8 @@ fn timing_code(timing: Timing) -> u8 {
         Timing::SendWait => 5,
         Timing::Request => 6,
         Timing::Callback => 7,
+        Timing::Retry => 8,
+        Timing::WithoutGenerator => 9,
     }
 }
 

@@ -61,15 +61,21 @@ fn late_by(trial: &Trial<'_>, from: fn(f64) -> bool, to: fn(f64) -> bool) -> Vec
     found.collect()
 }
 
-/// How much of the response at a quantile is the generator's, and the response, ns: what schedule delay or callback
-/// alone comes to at that quantile, whichever is longer.
+/// How much of the response at a quantile is the generator's, and the response, ns: what the same quantile is lower by
+/// without schedule delay and callback.
 fn late_ns(item: &Item<'_>, quantile: f64) -> Option<(f64, f64)> {
-    let at = |timing| match item.latencies.get(&timing)?.quantile(quantile) {
-        Value::Is(ns) | Value::AtLeast(ns) => Some(ns),
-        Value::None => None,
+    let of = |timing| item.latencies.get(&timing);
+    // Of a stream that was cut off they are not of the same records.
+    if of(Timing::Response)?.finished() != of(Timing::WithoutGenerator)?.finished() {
+        return None;
+    }
+    let at = |timing| match of(timing)?.quantile(quantile) {
+        Value::Is(ns) => Some(ns),
+        // Among records that never came home the generator's share is not known.
+        Value::AtLeast(_) | Value::None => None,
     };
     let response_ns = at(Timing::Response).filter(|ns| *ns > 0.0)?;
-    Some((at(Timing::ScheduleDelay)?.max(at(Timing::Callback)?).min(response_ns), response_ns))
+    Some(((response_ns - at(Timing::WithoutGenerator)?).max(0.0), response_ns))
 }
 
 /// Threads of workers that may themselves be the limit.

@@ -6,7 +6,7 @@
 
 use super::{Found, events};
 use crate::evidence::produce;
-use crate::rows::{Item, Trial};
+use crate::rows::Trial;
 use crate::tally::unfinished;
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::finding::Caveat;
@@ -73,7 +73,7 @@ fn says(trial: &Trial<'_>, topic: &str) -> Option<Says> {
         let Some(totals) = &item.tally.totals else {
             return Some(Says::NotChecked("not every stream gave its totals".to_owned()));
         };
-        let uncertain = unfinished(totals).saturating_add(sent_again(item, totals.retries));
+        let uncertain = unfinished(totals).saturating_add(totals.retried_records);
         sums = (sums.0.saturating_add(totals.acknowledged), sums.1.saturating_add(uncertain));
     }
     let (acknowledged, expected_max) = (sums.0, sums.0.saturating_add(sums.1));
@@ -84,15 +84,6 @@ fn says(trial: &Trial<'_>, topic: &str) -> Option<Says> {
     } else {
         Says::Agrees
     })
-}
-
-/// Records of batches that were sent again, at most: each batch may have been full.
-fn sent_again(item: &Item<'_>, batches: u64) -> u64 {
-    /// A record takes at least so much beside its value.
-    const RECORD_BYTES_MIN: u32 = 7;
-    let per_batch = produce(item.plan)
-        .map_or(0, |plan| plan.client.batch_bytes / plan.value_bytes.saturating_add(RECORD_BYTES_MIN).max(1));
-    batches.saturating_mul(u64::from(per_batch.max(1)))
 }
 
 /// By how much the end offsets grew; `None` unless they were read on both sides of the load.

@@ -27,7 +27,7 @@ pub const PER_SECOND: u64 = 1000;
 pub const VALUE_BYTES: u32 = 128;
 
 /// The stages of every record, ns, in the order of [`Timing::STAGES`]; they sum to 4 ms.
-pub const STAGES_NS: [u64; 6] = [50_000, 0, 1_500_000, 50_000, 2_390_000, 10_000];
+pub const STAGES_NS: [u64; 7] = [50_000, 0, 1_500_000, 0, 50_000, 2_390_000, 10_000];
 
 /// The streams of worker 0.
 pub const READERS: StreamId = StreamId { worker: 0, stream: 0 };
@@ -152,7 +152,7 @@ impl Trial {
     }
 
     /// Replaces the stages of every measured record in the phase rows.
-    pub fn stages(&mut self, stages_ns: [u64; 6]) {
+    pub fn stages(&mut self, stages_ns: [u64; 7]) {
         for row in self.samples.iter_mut().filter(|row| row.grain == Grain::Phase) {
             let records = if row.phase == Phase::Warmup { 2 } else { 10 } * PER_SECOND;
             fill(row, records, &stages_ns);
@@ -309,11 +309,16 @@ pub fn histogram(values: &[(u64, u64)], digits: u8) -> Vec<u8> {
     bytes
 }
 
-fn fill(row: &mut Sample, records: u64, stages_ns: &[u64; 6]) {
+fn fill(row: &mut Sample, records: u64, stages_ns: &[u64; 7]) {
     let response: u64 = stages_ns.iter().sum();
     let service = response - stages_ns[0] - stages_ns[1];
-    let stages = Timing::STAGES.into_iter().zip(*stages_ns);
-    for (timing, ns) in stages.chain([(Timing::Response, response), (Timing::Service, service)]) {
+    let without_generator = response - stages_ns[0] - stages_ns[6];
+    let totals = [
+        (Timing::Response, response),
+        (Timing::Service, service),
+        (Timing::WithoutGenerator, without_generator),
+    ];
+    for (timing, ns) in Timing::STAGES.into_iter().zip(*stages_ns).chain(totals) {
         row.histograms.insert(timing, histogram(&[(ns, records)], 3));
         row.sums_ns.insert(timing, u128::from(records) * u128::from(ns));
     }

@@ -68,7 +68,7 @@ fn where_nothing_was_the_limit_the_schedule_was() {
     assert_eq!((found.named, found.runner_up), (LimitKind::Schedule, Some(LimitKind::BrokerProcessors)));
     close(found.headroom, 1.0 / 0.45 - 1.0);
     // The next one is the fullest of all, requests in flight among them.
-    trial.stages([0, 0, MS, 0, 1_000 * MS, 0]);
+    trial.stages([0, 0, MS, 0, 0, 1_000 * MS, 0]);
     let found = limit(&trial);
     close(of(&found, LimitKind::RequestsInFlight).used, 0.5);
     assert_eq!((found.named, found.runner_up), (LimitKind::Schedule, Some(LimitKind::RequestsInFlight)));
@@ -108,7 +108,7 @@ fn a_saturated_host_is_the_brokers_processors() {
     close(of(&found, LimitKind::Generator).used, 0.3);
     close(found.headroom, 1.0 / 0.3 - 1.0);
     // Requests in flight are as full as they are because of it: they are not what comes next.
-    trial.stages([0, 0, MS, 0, 2_000 * MS, 0]);
+    trial.stages([0, 0, MS, 0, 0, 2_000 * MS, 0]);
     let found = limit(&trial);
     close(of(&found, LimitKind::RequestsInFlight).used, 1.0);
     assert_eq!((found.named, found.runner_up), (LimitKind::BrokerProcessors, Some(LimitKind::Generator)));
@@ -158,7 +158,7 @@ fn full_requests_in_flight_with_nothing_saturated_are_the_limit() {
     let with = |request_ms: u64, acks: i16, busy: f64| {
         let mut trial = at_maximum();
         // 10 requests/s; two clients may have 5 in flight at each of two brokers.
-        trial.stages([0, 0, MS, 0, request_ms * MS, 0]);
+        trial.stages([0, 0, MS, 0, 0, request_ms * MS, 0]);
         trial.writers().client.acks = acks;
         host_busy(&mut trial, busy);
         limit(&trial)
@@ -174,7 +174,7 @@ fn full_requests_in_flight_with_nothing_saturated_are_the_limit() {
     assert_eq!(with(1_700, -1, 0.55).named, LimitKind::RequestsInFlight, "the brokers are not idle");
     assert_eq!(of(&with(1_700, 0, 0.45), LimitKind::RequestsInFlight).used, None);
     let mut alone = at_maximum();
-    alone.stages([0, 0, MS, 0, 1_700 * MS, 0]);
+    alone.stages([0, 0, MS, 0, 0, 1_700 * MS, 0]);
     alone.start.trial.effective.topics.get_mut("perf").unwrap().replicas = 1;
     assert_eq!(limit(&alone).named, LimitKind::RequestsInFlight, "there is no follower");
 }
@@ -182,7 +182,7 @@ fn full_requests_in_flight_with_nothing_saturated_are_the_limit() {
 #[test]
 fn connections_are_to_the_brokers_that_lead() {
     let mut trial = at_maximum();
-    trial.stages([0, 0, MS, 0, 900 * MS, 0]);
+    trial.stages([0, 0, MS, 0, 0, 900 * MS, 0]);
     close(of(&limit(&trial), LimitKind::RequestsInFlight).used, 0.45);
     trial.start.trial.effective.topics.get_mut("perf").unwrap().partitions = 1;
     close(of(&limit(&trial), LimitKind::RequestsInFlight).used, 0.9);
@@ -193,7 +193,7 @@ fn a_buffer_that_is_full_before_requests_in_flight_are_is_the_limit() {
     let with = |buffer_bytes| {
         let mut trial = at_maximum();
         // 20 batches/s of 16 KiB that are held for a second.
-        trial.stages([0, 0, 998 * MS, 0, 2 * MS, 0]);
+        trial.stages([0, 0, 998 * MS, 0, 0, 2 * MS, 0]);
         trial.writers().client.buffer_bytes = buffer_bytes;
         limit(&trial)
     };
@@ -202,7 +202,7 @@ fn a_buffer_that_is_full_before_requests_in_flight_are_is_the_limit() {
     close(of(&found, LimitKind::ClientBuffer).used, 327_680.0 / 400_000.0);
     assert_eq!(with(210_000).named, LimitKind::Unknown);
     let mut both = at_maximum();
-    both.stages([0, 0, MS, 0, 2_000 * MS, 0]);
+    both.stages([0, 0, MS, 0, 0, 2_000 * MS, 0]);
     both.writers().client.buffer_bytes = 1;
     both.writers().client.acks = 1;
     assert_eq!(limit(&both).named, LimitKind::RequestsInFlight);

@@ -104,10 +104,10 @@ pub(crate) struct FetchOutcome {
 }
 
 impl FetchResponse {
-    /// Begins a response for `topics` topics.
-    pub fn begin(out: &mut Vec<u8>, head: &RequestHead, topics: usize) -> Self {
+    /// Begins a response for `topics` topics, which says that the client was throttled for so long.
+    pub fn begin(out: &mut Vec<u8>, head: &RequestHead, topics: usize, throttle_ms: i32) -> Self {
         let start = begin_frame(out, head);
-        out.put_i32(0); // throttle time
+        out.put_i32(throttle_ms);
         if head.version >= 7 {
             out.put_i16(0); // error of the session
             out.put_i32(0); // session id

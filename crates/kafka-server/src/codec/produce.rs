@@ -108,9 +108,9 @@ impl ProduceResponse {
         out.put_no_tags(self.flexible);
     }
 
-    /// Ends the response.
-    pub fn end(self, out: &mut Vec<u8>) {
-        out.put_i32(0); // throttle time
+    /// Ends the response, which says that the client was throttled for so long.
+    pub fn end(self, out: &mut Vec<u8>, throttle_ms: i32) {
+        out.put_i32(throttle_ms);
         out.put_no_tags(self.flexible);
         end_frame(out, self.start);
     }

@@ -50,6 +50,11 @@ impl FakeCluster {
                     broker.server.set_service(service);
                 }
             }
+            Action::Throttle { broker, ms } => {
+                if let Some(broker) = self.brokers.get_mut(&broker) {
+                    broker.throttle_ms = ms;
+                }
+            }
             Action::Fate(fate) => self.plan.next_fates.push_back(fate),
         }
     }
@@ -62,7 +67,13 @@ impl FakeCluster {
         self.brokers.entry(id).or_insert_with(|| Broker {
             view: BrokerView { id, host, port },
             server: Server::new(service, seed),
+            throttle_ms: 0,
         });
+    }
+
+    /// What a broker's answers say of throttling.
+    pub(super) fn throttle_ms(&self, broker: i32) -> i32 {
+        self.brokers.get(&broker).map_or(0, |broker| broker.throttle_ms)
     }
 
     fn remove_broker(&mut self, id: i32) {

@@ -81,6 +81,8 @@ pub(super) enum Timer {
 pub(super) struct Broker {
     pub view: BrokerView,
     pub(super) server: Server<Produce>,
+    /// What its answers to produce and fetch requests say of throttling.
+    pub(super) throttle_ms: i32,
 }
 
 /// A scripted cluster; see the module.

@@ -90,10 +90,11 @@ impl FakeCluster {
             self.stop_timer(deadline);
         }
         let Some(broker) = self.broker_of(waiting.conn) else { return };
+        let throttle_ms = self.throttle_ms(broker);
         let mut bytes = Vec::new();
         let mut left = waiting.bytes_max;
         let mut is_first = true;
-        let response = FetchResponse::begin(&mut bytes, &waiting.head, waiting.topics.len());
+        let response = FetchResponse::begin(&mut bytes, &waiting.head, waiting.topics.len(), throttle_ms);
         for (name, partitions) in &waiting.topics {
             response.topic(&mut bytes, name, partitions.len());
             for partition in partitions {

@@ -52,6 +52,7 @@ pub(super) enum Action {
     CloseConnections { broker: i32 },
     SendHostile { broker: i32, hostile: Hostile },
     SetService { broker: i32, service: Service },
+    Throttle { broker: i32, ms: i32 },
     Fate(Fate),
 }
 

@@ -73,7 +73,7 @@ impl FakeCluster {
         }
         let mut answer = Answer::default();
         if request.acks != 0 {
-            answer.bytes = respond(&head, &request, &outcomes);
+            answer.bytes = respond(&head, &request, &outcomes, self.throttle_ms(broker));
             let acknowledged = sets.iter().zip(&outcomes).filter(|(_, (error, _))| *error == code::NONE);
             answer.acknowledged_records = acknowledged.filter_map(|(records, _)| *records).sum();
         }
@@ -144,7 +144,12 @@ impl FakeCluster {
     }
 }
 
-fn respond(head: &RequestHead, request: &ProduceRequest<'_>, outcomes: &[(i16, i64)]) -> Vec<u8> {
+fn respond(
+    head: &RequestHead,
+    request: &ProduceRequest<'_>,
+    outcomes: &[(i16, i64)],
+    throttle_ms: i32,
+) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut outcomes = outcomes.iter();
     let response = ProduceResponse::begin(&mut bytes, head, request.topics.len());
@@ -155,6 +160,6 @@ fn respond(head: &RequestHead, request: &ProduceRequest<'_>, outcomes: &[(i16, i
         }
         response.end_topic(&mut bytes);
     }
-    response.end(&mut bytes);
+    response.end(&mut bytes, throttle_ms);
     bytes
 }

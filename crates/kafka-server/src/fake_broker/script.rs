@@ -114,6 +114,12 @@ impl<'a> Step<'a> {
         self.add(Action::SetService { broker, service })
     }
 
+    /// Says in each answer to a produce or fetch request from then on that the client was throttled for so long;
+    /// 0: not. Nothing is held back.
+    pub fn throttle(self, broker: i32, ms: i32) -> Script<'a> {
+        self.add(Action::Throttle { broker, ms })
+    }
+
     /// Answers every partition of the request with an error code.
     pub fn fail(self, code: i16, stored: Stored) -> Script<'a> {
         self.add(Action::Fate(Fate::Fail { code, stored }))

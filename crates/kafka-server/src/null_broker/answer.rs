@@ -181,7 +181,7 @@ fn fetch(
         FetchAnswer::Batch { records, .. } => records,
     };
     let mut sent_bytes = 0;
-    let response = FetchResponse::begin(out, head, request.topics.len());
+    let response = FetchResponse::begin(out, head, request.topics.len(), 0);
     for (name, partitions) in &request.topics {
         response.topic(out, name, partitions.len());
         let known = broker.topics.partitions(name) as i32;

@@ -320,7 +320,7 @@ impl Session {
             return Err(WireError::LeftOver(left));
         }
         let produce = self.produce.take().ok_or(OUT_OF_STEP)?;
-        produce.response.end(&mut self.response);
+        produce.response.end(&mut self.response, 0);
         if produce.answered {
             self.outbox.end().extend_from_slice(&self.response);
         }

@@ -23,6 +23,8 @@ pub(super) struct Metadata {
 #[derive(Debug)]
 pub(super) struct Topic {
     pub(super) name: String,
+    /// Its id, all 0 where brokers do not tell it: a topic that is made anew under its name has another.
+    pub(super) id: [u8; 16],
     pub(super) leaders: Vec<Leader>,
 }
 
@@ -31,13 +33,20 @@ pub(super) struct Topic {
 pub(super) struct Leader {
     /// Its id; −1: none is known.
     pub(super) broker: i32,
+    /// Grows with each election; −1: not told.
+    pub(super) epoch: i32,
     /// The connection to it.
     pub(super) connection: Option<usize>,
 }
 
+impl Leader {
+    /// Nothing is known of the partition.
+    pub(super) const NONE: Self = Self { broker: -1, epoch: -1, connection: None };
+}
+
 impl Metadata {
     pub(super) fn new(topics: &[String]) -> Self {
-        let topics = topics.iter().map(|name| Topic { name: name.clone(), leaders: Vec::new() });
+        let topics = topics.iter().map(|name| Topic { name: name.clone(), id: [0; 16], leaders: Vec::new() });
         Self {
             brokers: BTreeMap::new(),
             topics: topics.collect(),

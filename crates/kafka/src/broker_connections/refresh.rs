@@ -45,7 +45,7 @@ impl<T> BrokerConnections<T> {
             let found = response.topics.iter().find(|found| found.name.as_deref() == Some(name));
             let error = found.map_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, |found| found.error_code);
             match found.filter(|_| !error.is_error()) {
-                Some(found) => is_complete &= self.on_topic(topic, &found.partitions, now_ns),
+                Some(found) => is_complete &= self.on_topic(topic, found, now_ns),
                 None => is_complete &= self.on_topic_error(connection, topic, error, now_ns),
             }
         }
@@ -76,27 +76,33 @@ impl<T> BrokerConnections<T> {
     }
 
     /// Notes a topic's leaders. Returns whether each partition has one that can be reached.
-    fn on_topic(
-        &mut self,
-        topic: usize,
-        partitions: &[m03_metadata::MetadataResponsePartition],
-        now_ns: u64,
-    ) -> bool {
-        let known = self.metadata.topics[topic].leaders.len();
-        let count = partitions.len().max(known);
-        self.metadata.topics[topic].leaders.resize(count, Leader { broker: -1, connection: None });
+    fn on_topic(&mut self, topic: usize, found: &m03_metadata::MetadataResponseTopic, now_ns: u64) -> bool {
+        let noted = &mut self.metadata.topics[topic];
+        let is_same = std::mem::replace(&mut noted.id, found.topic_id) == found.topic_id;
+        let known = noted.leaders.len();
+        let count = found.partitions.len().max(known);
+        noted.leaders.resize(count, Leader::NONE);
         let mut is_complete = true;
-        for partition in partitions {
+        for partition in &found.partitions {
             let Some(slot) = usize::try_from(partition.partition_index).ok().filter(|&id| id < count) else {
                 continue;
             };
-            let to = partition.leader_id;
+            let (to, epoch) = (partition.leader_id, partition.leader_epoch);
+            let before = self.metadata.topics[topic].leaders[slot];
+            if is_same && (0..before.epoch).contains(&epoch) {
+                // This broker has not heard of the latest election: another one is asked.
+                is_complete = false;
+                continue;
+            }
             let connection = if to >= 0 { self.wanted(to, Purpose::Leader) } else { None };
-            let before = &mut self.metadata.topics[topic];
-            let from = std::mem::replace(&mut before.leaders[slot], Leader { broker: to, connection }).broker;
-            if from != to && known > 0 {
+            let noted = &mut self.metadata.topics[topic];
+            let epoch = if is_same { epoch.max(before.epoch) } else { epoch };
+            noted.leaders[slot] = Leader { broker: to, epoch, connection };
+            let from = before.broker;
+            // The first leader that is heard of has not moved.
+            if from != to && slot < known {
                 let event = ConnectionEvent::LeaderMoved {
-                    topic: before.name.clone(),
+                    topic: noted.name.clone(),
                     partition: partition.partition_index,
                     from,
                     to,

@@ -224,3 +224,32 @@ fn a_lost_connection_gives_back_what_was_asked_and_asks_for_the_leaders() {
     connections.poll(1_005);
     assert!(!written(&mut connections, 0).is_empty(), "metadata is asked for over the other one");
 }
+
+/// Metadata of topic `a` with an id, whose only partition is led by `leader_id` since an election.
+fn elected(topic_id: u8, leader_id: i32, leader_epoch: i32) -> m03_metadata::Response {
+    let mut response = metadata(&[("a", Ok(&[leader_id]))]);
+    response.topics[0].topic_id = [topic_id; 16];
+    response.topics[0].partitions[0].leader_epoch = leader_epoch;
+    response
+}
+
+/// Brokers hear of an election one after the other: who leads does not go back and forth with whom is asked.
+#[test]
+fn a_leader_moves_only_forward_unless_the_topic_is_another() {
+    let mut connections = connections(&["a"]);
+    let mut hear = |topic_id, leader_id, leader_epoch| {
+        connections.metadata.is_asked = true;
+        connections.on_metadata(0, elected(topic_id, leader_id, leader_epoch), 1);
+        let moved = connections.take_events().into_iter().map(|(_, event)| match event {
+            ConnectionEvent::LeaderMoved { from, to, .. } => (from, to),
+            other => panic!("{other:?}"),
+        });
+        (moved.collect::<Vec<_>>(), connections.metadata.leaders(0)[0].broker, connections.metadata.is_wanted)
+    };
+    assert_eq!(hear(1, 1, 5), (vec![], 1, false), "the first leader has not moved");
+    assert_eq!(hear(1, 2, 6), (vec![(1, 2)], 2, false));
+    assert_eq!(hear(1, 1, 5), (vec![], 2, true), "old news, and another broker is asked");
+    assert_eq!(hear(1, 2, 6), (vec![], 2, false));
+    assert_eq!(hear(2, 1, 0), (vec![(2, 1)], 1, false), "a topic that was made anew begins anew");
+    assert_eq!(hear(2, 2, -1), (vec![(1, 2)], 2, false), "a broker that tells no epoch is believed");
+}

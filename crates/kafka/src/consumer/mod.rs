@@ -87,6 +87,10 @@ pub struct Fetched {
     pub records: u64,
     /// Bytes of the batches.
     pub bytes: u64,
+    /// The connection it came over.
+    pub connection: usize,
+    /// How long the broker throttles the client, ns.
+    pub throttled_ns: u64,
 }
 
 /// What is known of the requests to one leader.
@@ -219,6 +223,11 @@ impl Consumer {
         waiting.map(|position| position.not_before_ns).chain(self.connections.next_deadline()).min()
     }
 
+    /// Records that its partitions' leaders had and that have not been fetched, as of their latest answers.
+    pub fn lag_records(&self) -> u64 {
+        self.positions.iter().map(Position::lag_records).sum()
+    }
+
     /// Whether everything there was at `end_ns` has been fetched: each leader was asked after it and had
     /// nothing within `fetch.max.wait.ms`.
     pub fn is_caught_up(&self, end_ns: u64) -> bool {
@@ -259,9 +268,16 @@ impl Client for Consumer {
                 if effects.is_empty() {
                     leader.empty_ns = leader.asked_ns;
                 }
-                let Effects { batches, records, bytes, .. } = effects;
-                let response_bytes = request.response_bytes;
-                fetched.push(Fetched { received_ns: now_ns, response_bytes, batches, records, bytes });
+                let Effects { batches, records, bytes, throttled_ns, .. } = effects;
+                fetched.push(Fetched {
+                    received_ns: now_ns,
+                    response_bytes: request.response_bytes,
+                    batches,
+                    records,
+                    bytes,
+                    connection,
+                    throttled_ns,
+                });
             }
             Ok(())
         });

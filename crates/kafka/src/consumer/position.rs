@@ -24,6 +24,8 @@ pub(super) struct Position {
     pub partition: i32,
     /// Next offset to fetch; `None`: to be asked for.
     pub next: Option<i64>,
+    /// The offset after the last record that all in-sync replicas have, as the latest answer says; −1 before one.
+    high_watermark: i64,
     /// After an error: not before this instant; 0: at once.
     pub not_before_ns: u64,
     /// What the last answer said.
@@ -42,6 +44,7 @@ pub(super) struct Effects {
     pub records: u64,
     pub bytes: u64,
     pub batches: u32,
+    pub throttled_ns: u64,
     pub events: Vec<ConsumerEvent>,
 }
 
@@ -54,7 +57,19 @@ impl Effects {
 
 impl Position {
     pub(super) fn new(partition: i32) -> Self {
-        Self { partition, next: None, not_before_ns: 0, error: ErrorCode::NONE, missed: None }
+        Self {
+            partition,
+            next: None,
+            high_watermark: -1,
+            not_before_ns: 0,
+            error: ErrorCode::NONE,
+            missed: None,
+        }
+    }
+
+    /// Records that could have been fetched and have not been, as of the latest answer.
+    pub(super) fn lag_records(&self) -> u64 {
+        self.next.map_or(0, |next| self.high_watermark.saturating_sub(next).max(0) as u64)
     }
 
     /// There is no answer: the leader is asked again after a while.
@@ -68,7 +83,7 @@ impl Position {
         }
     }
 
-    /// The offset to go on from.
+    /// The offset to go on from; how far it is from the end is not known.
     fn listed(&mut self, offset: i64, effects: &mut Effects) {
         self.error = ErrorCode::NONE;
         self.next = Some(offset);
@@ -83,8 +98,10 @@ impl Position {
         effects.events.push(ConsumerEvent::RecordsSkipped(detail));
     }
 
-    /// Counts the batches of a record set, up to the first that is damaged.
-    fn fetched(&mut self, record_set: &[u8], retry_ns: u64, effects: &mut Effects) {
+    /// Counts the batches of an answer, up to the first that is damaged.
+    fn fetched(&mut self, answer: &m01_fetch::PartitionReply<'_>, retry_ns: u64, effects: &mut Effects) {
+        self.high_watermark = answer.high_watermark;
+        let record_set = answer.records;
         for batch in records::batches(record_set) {
             let batch = match batch.and_then(|batch| batch.verify_crc().map(|()| batch)) {
                 Ok(batch) => batch,
@@ -139,13 +156,13 @@ pub(super) fn on_fetch(
     retry_ns: u64,
     effects: &mut Effects,
 ) -> Result<(), WireError> {
-    let error = m01_fetch::decode(body, version, |answer| {
+    let m01_fetch::Reply { error, throttle_ms } = m01_fetch::decode(body, version, |answer| {
         let Some(position) = positions.iter_mut().find(|position| position.partition == answer.partition)
         else {
             return;
         };
         match ErrorCode(answer.error) {
-            ErrorCode::NONE => position.fetched(answer.records, retry_ns, effects),
+            ErrorCode::NONE => position.fetched(&answer, retry_ns, effects),
             ErrorCode::OFFSET_OUT_OF_RANGE => {
                 // Told when it is known where fetching goes on.
                 position.missed = position.next.take().or(position.missed);
@@ -157,6 +174,7 @@ pub(super) fn on_fetch(
             }
         }
     })?;
+    effects.throttled_ns = u64::try_from(throttle_ms).unwrap_or(0) * 1_000_000;
     let error = ErrorCode(error);
     if error.is_error() {
         effects.is_metadata_old = true;
@@ -177,10 +195,12 @@ mod tests {
     const FETCH_VERSION: i16 = m01_fetch::API.version_min;
     const OFFSETS_VERSION: i16 = m02_list_offsets::API.version_min;
     const RETRY_NS: u64 = 100;
+    const HIGH_WATERMARK: i64 = 30;
+    const THROTTLE_MS: i32 = 7;
 
     /// A body of topic `t` with one partition: throttle time, then the counts.
     fn body(partition: i32, error: ErrorCode, rest: &[u8]) -> Vec<u8> {
-        let mut body = [0i32, 1].map(i32::to_be_bytes).concat();
+        let mut body = [THROTTLE_MS, 1].map(i32::to_be_bytes).concat();
         body.extend_from_slice(&[0, 1, b't']);
         body.extend_from_slice(&[1, partition].map(i32::to_be_bytes).concat());
         body.extend_from_slice(&error.0.to_be_bytes());
@@ -190,7 +210,7 @@ mod tests {
 
     fn fetch(position: &mut Position, error: ErrorCode, record_set: &[u8]) -> Effects {
         // High watermark, last stable offset, no aborted transactions, the records.
-        let mut rest = [9i64, 9].map(i64::to_be_bytes).concat();
+        let mut rest = [HIGH_WATERMARK, 9].map(i64::to_be_bytes).concat();
         rest.extend_from_slice(&[-1, record_set.len() as i32].map(i32::to_be_bytes).concat());
         rest.extend_from_slice(record_set);
         let mut effects = Effects::default();
@@ -260,8 +280,9 @@ mod tests {
         let last = record_set.len() - 1;
         record_set[last] ^= 1;
         let effects = fetch(&mut position, ErrorCode::NONE, &record_set);
-        assert_eq!((effects.records, effects.batches), (6, 2));
+        assert_eq!((effects.records, effects.batches, effects.throttled_ns), (6, 2, 7_000_000));
         assert_eq!(position.next, Some(18), "the damaged batch is asked for again");
+        assert_eq!(position.lag_records(), 12, "and is what is behind, with what comes after it");
         let [ConsumerEvent::FetchError(detail)] = effects.events.as_slice() else {
             panic!("{:?}", effects.events)
         };

@@ -80,14 +80,23 @@ pub struct PartitionReply<'a> {
     pub records: &'a [u8],
 }
 
-/// Reads a reply's body and hands each partition's answer to `each`. Returns the error of the whole answer.
+/// What a reply says beside its partitions' answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reply {
+    /// Kafka's error code of the whole answer, 0 for none.
+    pub error: i16,
+    /// How long the broker throttles the client, ms.
+    pub throttle_ms: i32,
+}
+
+/// Reads a reply's body and hands each partition's answer to `each`.
 ///
 /// # Errors
 /// When the bytes are not such a reply; answers handed over before that stand.
-pub fn decode<'a>(bytes: &'a [u8], version: i16, mut each: impl FnMut(PartitionReply<'a>)) -> Result<i16> {
+pub fn decode<'a>(bytes: &'a [u8], version: i16, mut each: impl FnMut(PartitionReply<'a>)) -> Result<Reply> {
     let flexible = API.is_flexible(version);
     let mut reader = Reader::new(bytes);
-    reader.i32()?; // throttle time
+    let throttle_ms = reader.i32()?;
     let mut error = 0;
     if version >= 7 {
         error = reader.i16()?;
@@ -119,5 +128,5 @@ pub fn decode<'a>(bytes: &'a [u8], version: i16, mut each: impl FnMut(PartitionR
     }
     reader.skip_tags(flexible)?;
     reader.finish()?;
-    Ok(error)
+    Ok(Reply { error, throttle_ms })
 }

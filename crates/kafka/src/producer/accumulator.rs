@@ -57,6 +57,7 @@ impl<M: Default> Producer<M> {
             count: 0,
             created_ns: now_ns,
             sealed_ns: None,
+            sent_ns: 0,
             user_data: self.free_user_data.pop().unwrap_or_default(),
             sealed: None,
             attempts: 0,

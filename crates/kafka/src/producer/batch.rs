@@ -16,6 +16,8 @@ pub struct Batch<M> {
     pub created_ns: u64,
     /// When it was sealed for its first sending (t3), ns.
     pub sealed_ns: Option<u64>,
+    /// When the request of its latest attempt was begun, ns: at the first one when it was sealed.
+    pub sent_ns: u64,
     /// What the caller keeps with the records.
     pub user_data: M,
     pub(super) sealed: Option<Sealed>,
@@ -53,7 +55,7 @@ pub enum Outcome {
     Acknowledged {
         /// When the request's last byte was written (t4), ns.
         written_ns: u64,
-        /// When the reply was read (t5; acks=0: t4), ns.
+        /// When the reply had arrived (t5; acks=0: t4), ns; not before t4.
         received_ns: u64,
     },
     /// It will not be tried again.

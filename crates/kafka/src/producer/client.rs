@@ -21,6 +21,10 @@ pub struct FinishedRequest {
     pub batches: u32,
     /// Its size, length prefix included.
     pub bytes: usize,
+    /// The connection it went over.
+    pub connection: usize,
+    /// How long the broker throttles the client, ns.
+    pub throttled_ns: u64,
 }
 
 /// A producing client. Before [`Self::prepare`] it only connects.
@@ -119,7 +123,13 @@ impl<M: Default> ProducerClient<M> {
         let before = self.finished.len();
         while let Some(written) = self.connections.take_unanswered(connection) {
             let batches = producer.on_written(written.token, written.written_ns).batches;
-            self.finished.push(FinishedRequest { at_ns: written.written_ns, batches, bytes: written.bytes });
+            self.finished.push(FinishedRequest {
+                at_ns: written.written_ns,
+                batches,
+                bytes: written.bytes,
+                connection,
+                throttled_ns: 0,
+            });
         }
         self.finished.len() > before
     }
@@ -157,9 +167,10 @@ impl<M: Default> Client for ProducerClient<M> {
         let mut is_metadata_old = false;
         let result = connections.receive(connection, now_ns, |request, body| {
             let Some(producer) = producer else { return Ok(()) };
-            let FollowUp { refresh_metadata, batches } =
+            let FollowUp { refresh_metadata, batches, throttled_ns } =
                 producer.on_reply(request.token, request.version, body, request.written_ns, now_ns)?;
-            finished.push(FinishedRequest { at_ns: now_ns, batches, bytes: request.bytes });
+            let bytes = request.bytes;
+            finished.push(FinishedRequest { at_ns: now_ns, batches, bytes, connection, throttled_ns });
             is_metadata_old |= refresh_metadata;
             Ok(())
         });

@@ -75,6 +75,15 @@ pub trait Bodies<M> {
     fn recycle(&mut self, body: Bytes);
 }
 
+/// What was sent again, each time counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Retries {
+    /// Batches.
+    pub batches: u64,
+    /// Their records: a cluster may have stored each of them once more.
+    pub records: u64,
+}
+
 /// One producing client's records.
 #[derive(Debug)]
 pub struct Producer<M> {
@@ -101,7 +110,7 @@ pub struct Producer<M> {
     staged_batches: Vec<Batch<M>>,
     /// First partition looked at by the next request, so that none starves.
     drain_from: usize,
-    retries: u64,
+    retries: Retries,
 }
 
 impl<M: Default> Producer<M> {
@@ -126,7 +135,7 @@ impl<M: Default> Producer<M> {
             staged: Vec::new(),
             staged_batches: Vec::new(),
             drain_from: 0,
-            retries: 0,
+            retries: Retries::default(),
             config,
             shape,
         };
@@ -139,8 +148,8 @@ impl<M: Default> Producer<M> {
         &self.config
     }
 
-    /// Batches sent again so far.
-    pub fn retries(&self) -> u64 {
+    /// What was sent again so far.
+    pub fn retries(&self) -> Retries {
         self.retries
     }
 

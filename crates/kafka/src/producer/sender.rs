@@ -20,6 +20,8 @@ pub struct FollowUp {
     pub refresh_metadata: bool,
     /// Record batches the request had.
     pub batches: u32,
+    /// How long the broker throttles the client, ns.
+    pub throttled_ns: u64,
 }
 
 impl<M: Default> Producer<M> {
@@ -84,8 +86,10 @@ impl<M: Default> Producer<M> {
             bytes += batch_bytes;
             let Some(mut batch) = self.partitions[partition].batches.pop_front() else { continue };
             batch.sealed_ns.get_or_insert(now_ns);
+            batch.sent_ns = now_ns;
             if batch.attempts > 0 {
-                self.retries += 1;
+                self.retries.batches += 1;
+                self.retries.records += u64::from(batch.count);
             }
             batch.attempts += 1;
             let sealed = match batch.sealed.take() {
@@ -143,7 +147,9 @@ impl<M: Default> Producer<M> {
         received_ns: u64,
     ) -> Result<FollowUp, WireError> {
         let mut batches = self.untrack(token);
-        let mut follow_up = FollowUp { refresh_metadata: false, batches: batches.len() as u32 };
+        let mut follow_up = FollowUp { batches: batches.len() as u32, ..FollowUp::default() };
+        // What is told of a whole turn may be told of an instant before the request's own.
+        let received_ns = received_ns.max(written_ns);
         let mut replies = [None; 8];
         let mut more = Vec::new();
         let mut count = 0;
@@ -169,13 +175,15 @@ impl<M: Default> Producer<M> {
         for batch in batches {
             self.try_again(batch, received_ns);
         }
-        decoded.map(|_| follow_up)
+        let throttle_ms = decoded?;
+        follow_up.throttled_ns = u64::try_from(throttle_ms).unwrap_or(0) * 1_000_000;
+        Ok(follow_up)
     }
 
     /// With acks=0: the request is written, which is all there is to know.
     pub fn on_written(&mut self, token: Token, written_ns: u64) -> FollowUp {
         let batches = self.untrack(token);
-        let follow_up = FollowUp { refresh_metadata: false, batches: batches.len() as u32 };
+        let follow_up = FollowUp { batches: batches.len() as u32, ..FollowUp::default() };
         for batch in batches {
             self.resolve(batch, Outcome::Acknowledged { written_ns, received_ns: written_ns });
         }

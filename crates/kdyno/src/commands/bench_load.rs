@@ -183,6 +183,7 @@ fn task(args: &BenchLoadArgs, rate: Rate) -> WorkerTask {
             measure_ns: args.seconds * NS_PER_S,
             drain_ns: DRAIN_NS,
         },
+        has_producers: true,
         tick_ns: args.tick_us * 1000,
         streams: vec![StreamTask {
             stream: 0,

@@ -5,9 +5,10 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use kdyno_kafka_server::fake_broker::{ConnId, FakeCluster, Output};
 use kdyno_load::consume::ConsumeStream;
+use kdyno_load::event_loop::told_ns;
 use kdyno_load::net::{ConnectionId, Net};
 use kdyno_load::produce::ProduceStream;
-use kdyno_load::stream::{Events, Stream, StreamContext};
+use kdyno_load::stream::{Events, Ready, Stream, StreamContext};
 use kdyno_model::plan::{
     Arrivals, Compression, ConsumePlan, Fill, Partitioner, Payload, PhasesPlan, ProducePlan,
     ProducerSettings, Rate, RatePiece, StartOffset,
@@ -23,6 +24,8 @@ pub const SECOND: u64 = 1_000_000_000;
 pub const TOPIC: &str = "t";
 /// When the load begins: the clients have connected by then.
 pub const T0: u64 = SECOND;
+/// How long before T0 the start is told.
+const START_AHEAD_NS: u64 = 200 * MS;
 /// Turns at one instant after which a test says that the loop does not come to rest.
 const TURNS_AT_ONCE_MAX: u32 = 10_000;
 
@@ -48,21 +51,67 @@ fn stream_works<T>(is_stream: bool, work: impl FnOnce() -> T) -> T {
 struct Link {
     peer: Option<ConnId>,
     inbox: VecDeque<u8>,
+    /// What the socket has taken and not delivered yet, and when that will be.
+    outbox: Vec<u8>,
+    delivered_ns: u64,
     is_closed: bool,
     is_ready: bool,
 }
 
-/// The net between a stream and a fake cluster: no delay of its own, unlimited buffers.
+/// What is not ideal about the net and the machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Machine {
+    /// How far the clock moves with each reading, ns.
+    pub reading_ns: u64,
+    /// Bytes that a socket takes before these are delivered, and how long each byte takes to be, ns. It takes more
+    /// when it is empty. `None`: any number, in no time.
+    pub send_window: Option<(usize, u64)>,
+    /// From this instant on the process is stopped for so long, ns.
+    pub stop: Option<(u64, u64)>,
+}
+
+/// The net between a stream and a fake cluster: by default no delay of its own, unlimited buffers, and a clock that
+/// stands still while the stream works.
 #[derive(Debug)]
 pub struct SimNet {
-    pub now_ns: u64,
+    now_ns: Cell<u64>,
     pub cluster: FakeCluster,
     links: BTreeMap<ConnectionId, Link>,
+    machine: Machine,
+    /// When the loop last looked at its sockets, ns.
+    looked_ns: u64,
 }
 
 impl SimNet {
+    fn new(now_ns: u64, cluster: FakeCluster, machine: Machine) -> Self {
+        let now_ns = Cell::new(now_ns);
+        Self { now_ns, cluster, links: BTreeMap::new(), machine, looked_ns: 0 }
+    }
+
+    fn next_deadline(&self) -> Option<u64> {
+        let full = self.links.values().filter(|link| !link.outbox.is_empty());
+        full.map(|link| link.delivered_ns).chain(self.cluster.next_deadline()).min()
+    }
+
+    /// Goes on to an instant; if the process is stopped before it, to the end of that.
+    fn advance(&mut self, to_ns: u64) {
+        let stop = self.machine.stop.take_if(|(at_ns, _)| *at_ns <= to_ns);
+        self.now_ns.set(stop.map_or(to_ns, |(at_ns, length_ns)| to_ns.max(at_ns + length_ns)));
+    }
+
     fn pump(&mut self) {
-        for output in self.cluster.poll(self.now_ns) {
+        let now_ns = self.now_ns.get();
+        let delivered = |link: &&mut Link| !link.outbox.is_empty() && link.delivered_ns <= now_ns;
+        let mut delivered: Vec<&mut Link> = self.links.values_mut().filter(delivered).collect();
+        delivered.sort_by_key(|link| link.delivered_ns);
+        for link in delivered {
+            let bytes = std::mem::take(&mut link.outbox);
+            if let Some(conn) = link.peer {
+                self.cluster.receive(conn, &bytes, link.delivered_ns);
+            }
+            link.is_ready = true;
+        }
+        for output in self.cluster.poll(now_ns) {
             let conn = match &output {
                 Output::Bytes { conn, .. } | Output::Close { conn } => *conn,
             };
@@ -88,13 +137,15 @@ impl SimNet {
 
 impl Net for SimNet {
     fn now_ns(&self) -> u64 {
-        self.now_ns
+        let now_ns = self.now_ns.get();
+        self.now_ns.set(now_ns + self.machine.reading_ns);
+        now_ns
     }
 
     fn connect(&mut self, id: ConnectionId, host: &str, port: u16) -> io::Result<()> {
         stream_works(false, || {
             let broker = self.cluster.broker_at(host, port).ok_or(io::ErrorKind::ConnectionRefused)?;
-            let peer = Some(self.cluster.open(broker, self.now_ns));
+            let peer = Some(self.cluster.open(broker, self.now_ns.get()));
             self.links.insert(id, Link { peer, is_ready: true, ..Link::default() });
             Ok(())
         })
@@ -105,12 +156,19 @@ impl Net for SimNet {
     }
 
     fn write(&mut self, id: ConnectionId, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        let link = self.links.get(&id).ok_or(io::ErrorKind::NotConnected)?;
+        let link = self.links.get_mut(&id).ok_or(io::ErrorKind::NotConnected)?;
         let conn = link.peer.filter(|_| !link.is_closed).ok_or(io::ErrorKind::BrokenPipe)?;
-        stream_works(false, || {
-            slices.iter().for_each(|slice| self.cluster.receive(conn, slice, self.now_ns));
-        });
-        Ok(slices.iter().map(|slice| slice.len()).sum())
+        let now_ns = self.now_ns.get();
+        let Some((window, byte_ns)) = self.machine.send_window else {
+            stream_works(false, || slices.iter().for_each(|slice| self.cluster.receive(conn, slice, now_ns)));
+            return Ok(slices.iter().map(|slice| slice.len()).sum());
+        };
+        if !link.outbox.is_empty() {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        link.outbox.extend(slices.iter().flat_map(|slice| slice.iter()).take(window));
+        link.delivered_ns = now_ns + link.outbox.len() as u64 * byte_ns;
+        Ok(link.outbox.len())
     }
 
     fn read(&mut self, id: ConnectionId, into: &mut [u8]) -> io::Result<usize> {
@@ -133,7 +191,7 @@ impl Net for SimNet {
         if let Some(link) = self.links.remove(&id)
             && let Some(conn) = link.peer
         {
-            self.cluster.close(conn, self.now_ns);
+            self.cluster.close(conn, self.now_ns.get());
         }
     }
 }
@@ -154,6 +212,7 @@ pub struct Load {
     pub tick_ns: u64,
     pub seed: u64,
     pub bytes_per_s_max: Option<u64>,
+    pub machine: Machine,
 }
 
 impl Load {
@@ -196,6 +255,7 @@ impl Load {
             tick_ns: 0,
             seed: 1,
             bytes_per_s_max: None,
+            machine: Machine::default(),
         }
     }
 
@@ -226,6 +286,8 @@ pub struct Outcome {
     pub events: Vec<String>,
     /// When the stream was done, or its time was over, ns.
     pub ended_ns: u64,
+    /// Requests to the cluster between the start, as it is told ahead of T0, and T0.
+    pub requests_before_t0: u64,
 }
 
 impl Outcome {
@@ -257,7 +319,7 @@ impl Outcome {
     pub fn sum_ns(&self, timing: Timing) -> u128 {
         self.samples
             .iter()
-            .filter(|sample| sample.grain == Grain::Phase)
+            .filter(|sample| sample.grain == Grain::Phase && sample.phase == Phase::Measure)
             .filter_map(|sample| sample.sums_ns.get(&timing))
             .sum()
     }
@@ -275,7 +337,7 @@ pub fn simulate(load: &Load, cluster: FakeCluster) -> Outcome {
     context.task.clients_total = load.clients_elsewhere + load.clients;
     context.task.bytes_per_s_max = load.bytes_per_s_max;
     let stream = ProduceStream::new(load.plan.clone(), context).expect("a plan that can run");
-    drive(stream, cluster, 0, load.heard_seconds * SECOND)
+    drive(stream, SimNet::new(0, cluster, load.machine), load.heard_seconds * SECOND)
 }
 
 /// Fetching clients, in the words of the tests.
@@ -316,7 +378,8 @@ pub fn fetch(fetching: &Fetching, cluster: FakeCluster, begin_ns: u64) -> Outcom
     let mut context = context("readers", role, phases, &cluster);
     context.has_producers = false;
     (context.task.client_count, context.task.clients_total) = (fetching.clients, fetching.clients);
-    drive(ConsumeStream::new(&fetching.plan, context), cluster, begin_ns, 0)
+    let net = SimNet::new(begin_ns, cluster, Machine::default());
+    drive(ConsumeStream::new(&fetching.plan, context), net, 0)
 }
 
 /// What a stream of one client is told.
@@ -347,17 +410,20 @@ fn context(name: &str, role: StreamRole, phases: PhasesPlan, cluster: &FakeClust
     }
 }
 
-/// Runs a stream from connecting at `begin_ns`, through T0 a second later, to its end or that of its phases. It
-/// hears `heard_ns` after T0 that the measure phase begins.
-fn drive(mut stream: impl Stream, cluster: FakeCluster, begin_ns: u64, heard_ns: u64) -> Outcome {
-    let mut net = SimNet { now_ns: begin_ns, cluster, links: BTreeMap::new() };
-    let t0_ns = begin_ns + SECOND;
+/// Runs a stream from connecting now, through T0 a second later, to its end or that of its phases. It hears `heard_ns`
+/// after T0 that the measure phase begins.
+fn drive(mut stream: impl Stream, mut net: SimNet, heard_ns: u64) -> Outcome {
+    let t0_ns = net.now_ns.get() + SECOND;
     run_until(&mut stream, &mut net, t0_ns, |stream| stream.is_connected() == Ok(true));
     assert_eq!(stream.is_connected(), Ok(true), "connected within a second");
     stream.prepare().expect("prepared");
-    net.now_ns = t0_ns;
+    net.now_ns.set(t0_ns - START_AHEAD_NS);
     let phases = stream.context().phases;
+    let requests = |net: &SimNet| net.cluster.counts().produce_requests + net.cluster.counts().other_requests;
+    let before = requests(&net);
     stream.start(t0_ns);
+    run_until(&mut stream, &mut net, t0_ns, |_| false);
+    let requests_before_t0 = requests(&net) - before;
     if heard_ns > 0 {
         run_until(&mut stream, &mut net, t0_ns + heard_ns, |_| false);
         assert!(!stream.is_done(), "a warm-up has no end of its own");
@@ -365,21 +431,25 @@ fn drive(mut stream: impl Stream, cluster: FakeCluster, begin_ns: u64, heard_ns:
     stream.measure_begins(phases.warmup_ns);
     let end_ns = t0_ns + phases.warmup_ns + phases.measure_ns + phases.drain_ns;
     run_until(&mut stream, &mut net, end_ns, |stream| stream.is_done());
-    let totals = stream.finish(net.now_ns);
+    let ended_ns = net.now_ns.get();
+    let totals = stream.finish(ended_ns);
     let samples = stream.take_samples();
     let events = stream.context().events.take(t0_ns, 0);
     let events = events.into_iter().map(|event| format!("{}: {}", event.kind, event.detail)).collect();
-    Outcome { totals, samples, cluster: net.cluster, events, ended_ns: net.now_ns }
+    Outcome { totals, samples, cluster: net.cluster, events, ended_ns, requests_before_t0 }
 }
 
 /// Lets stream and cluster act in turns, jumping from one deadline to the next.
 fn run_until<S: Stream>(stream: &mut S, net: &mut SimNet, end_ns: u64, is_over: impl Fn(&S) -> bool) {
-    let mut turns_at_once = 0;
+    let (mut turns_at_once, mut deadline_ns) = (0, 0);
     loop {
         net.pump();
-        let clients = stream.client_count();
+        let returned_ns = net.now_ns.get();
+        let told_ns = told_ns(net.looked_ns, deadline_ns, returned_ns);
+        net.looked_ns = returned_ns;
+        let (clients, ready) = (stream.client_count(), Ready { is_writable: true, told_ns });
         for id in net.take_ready() {
-            stream_works(true, || stream.on_ready(id % clients, id / clients, true, net));
+            stream_works(true, || stream.on_ready(id % clients, id / clients, ready, net));
         }
         stream_works(true, || stream.turn(net));
         if is_over(stream) {
@@ -387,18 +457,19 @@ fn run_until<S: Stream>(stream: &mut S, net: &mut SimNet, end_ns: u64, is_over: 
         }
         net.pump();
         let has_ready = net.links.values().any(|link| link.is_ready);
-        let deadlines = stream.next_deadline().into_iter().chain(net.cluster.next_deadline());
-        let next_ns = deadlines.min().unwrap_or(u64::MAX);
-        if has_ready || next_ns <= net.now_ns {
+        deadline_ns = stream.next_deadline().unwrap_or(u64::MAX);
+        let next_ns = deadline_ns.min(net.next_deadline().unwrap_or(u64::MAX));
+        if has_ready || next_ns <= net.now_ns.get() {
             turns_at_once += 1;
-            assert!(turns_at_once < TURNS_AT_ONCE_MAX, "the loop does not come to rest at {} ns", net.now_ns);
+            let now_ns = net.now_ns.get();
+            assert!(turns_at_once < TURNS_AT_ONCE_MAX, "the loop does not come to rest at {now_ns} ns");
             continue;
         }
         turns_at_once = 0;
         if next_ns >= end_ns {
-            net.now_ns = end_ns;
+            net.now_ns.set(end_ns);
             return;
         }
-        net.now_ns = next_ns;
+        net.advance(next_ns);
     }
 }

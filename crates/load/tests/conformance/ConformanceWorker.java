@@ -22,7 +22,7 @@ import java.util.concurrent.TimeUnit;
  * Run by the lab as {@code java ConformanceWorker.java}, with the lab's socket as descriptor 0.
  */
 public final class ConformanceWorker {
-    static final int PROTOCOL = 2;
+    static final int PROTOCOL = 3;
     static final int FRAME_BYTES_MAX = 64 << 20;
     static final long SECOND = 1_000_000_000L;
     static final long MEASURE_AHEAD_NS = SECOND;
@@ -138,6 +138,9 @@ public final class ConformanceWorker {
         } else if (message == LAB_GONE) {
             throw new IOException("the lab is gone");
         } else if (message.equals("stop")) {
+            isStopped = true;
+        } else if (message.equals("drain") && t0Ns != null) {
+            // It fetches nothing that could be left.
             isStopped = true;
         } else if (message instanceof Map && ((Map<?, ?>) message).containsKey("start") && t0Ns == null) {
             t0Ns = integer(field(message, "start"), "t0_monotonic_ns");

@@ -8,6 +8,7 @@ use kdyno_model::plan::{Arrivals, PhasesPlan, StartOffset};
 use kdyno_model::sample::{Counts, Grain, Sample, StreamTotals};
 use kdyno_model::secret::Secret;
 use kdyno_model::worker::{FromWorker, StreamRole, StreamTask, ToWorker, WorkerTask};
+use rustix::process::Pid;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::net::Shutdown;
@@ -50,6 +51,7 @@ pub fn task(bootstrap: &[String], measure_ns: u64) -> WorkerTask {
         bootstrap: bootstrap.to_vec(),
         client_id_prefix: "conformance-".to_owned(),
         phases: PhasesPlan { warmup_ns: SECOND, warmup_auto: None, measure_ns, drain_ns: 30 * SECOND },
+        has_producers: true,
         tick_ns: 200_000,
         streams: vec![stream(0, 2, produce), stream(1, 1, StreamRole::Consume(fetching.plan))],
     }
@@ -110,6 +112,18 @@ impl Lab {
     pub fn say_secrets(&mut self) {
         let secret = Secret::new(SECRET.into());
         write_secrets(&mut self.socket, &BTreeMap::from([("pw", &secret)])).expect("a worker that reads");
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id() as i32).expect("a process id")
+    }
+
+    /// Ends it with SIGKILL, and gives what it had said by then.
+    pub fn kill(mut self) -> Vec<FromWorker> {
+        self.child.kill().expect("a child of ours");
+        // The last message may be cut off.
+        std::iter::from_fn(|| read_frame(&mut self.socket).ok().flatten()).collect()
     }
 
     /// Starts the load in a moment: T0, ns.
@@ -184,6 +198,7 @@ pub struct Trial {
     pub samples: Vec<Sample>,
     /// When its totals came, ns.
     pub ended_ns: u64,
+    has_load_ended: bool,
     totals: Option<Vec<StreamTotals>>,
 }
 
@@ -192,6 +207,7 @@ impl Trial {
         match message {
             FromWorker::Sample(sample) => self.samples.push(*sample),
             FromWorker::Event(_) => {}
+            FromWorker::LoadEnded => self.has_load_ended = true,
             FromWorker::Done(totals) => self.totals = Some(totals),
             other => panic!("out of turn after the start: {other:?}"),
         }
@@ -201,6 +217,9 @@ impl Trial {
     pub fn finish(&mut self, mut lab: Lab, task: &WorkerTask) {
         while self.totals.is_none() {
             self.add(lab.read());
+            if std::mem::take(&mut self.has_load_ended) {
+                lab.say(&ToWorker::Drain);
+            }
         }
         self.ended_ns = monotonic_ns();
         assert!(lab.read_or_end().is_none(), "the totals are the last word");

@@ -6,6 +6,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod lab;
+mod own;
 
 use common::{SECOND, TOPIC};
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, tcp};
@@ -44,7 +45,8 @@ fn main() -> ExitCode {
     let server = tcp::spawn(FakeCluster::new(FakeConfig::new(2).topic(TOPIC, 3))).expect("a fake cluster");
     let mut trials = Vec::new();
     for (name, program, is_here) in workers() {
-        for (rule, check) in RULES {
+        let own: &[(&str, Check)] = if name == "own" { own::RULES } else { &[] };
+        for (rule, check) in RULES.iter().chain(own) {
             let (program, bootstrap) = (program.clone(), server.bootstrap());
             let run = move || -> Result<(), Failed> {
                 check(&program, &bootstrap);

@@ -83,8 +83,8 @@ fn weights(change: fn(&mut Trial), is_one: fn(&Caveat) -> bool) -> String {
 /// The matrix of docs/METHOD.md, where a row's weights are not all the same.
 #[test]
 fn the_weight_of_a_doubt_depends_on_the_question() {
-    let late = |trial: &mut Trial| trial.stages([3_050_000, 0, 500_000, 50_000, 390_000, 10_000]);
-    let a_bit_late = |trial: &mut Trial| trial.stages([1_050_000, 0, 500_000, 50_000, 2_390_000, 10_000]);
+    let late = |trial: &mut Trial| trial.stages([3_050_000, 0, 500_000, 0, 50_000, 390_000, 10_000]);
+    let a_bit_late = |trial: &mut Trial| trial.stages([1_050_000, 0, 500_000, 0, 50_000, 2_390_000, 10_000]);
     assert_eq!(weights(late, |found| matches!(found, Caveat::GeneratorLate { .. })), "i–ii");
     assert_eq!(weights(a_bit_late, |found| matches!(found, Caveat::GeneratorLate { .. })), "w–ww");
     assert_eq!(weights(|_| {}, |found| matches!(found, Caveat::SharedProcessors { .. })), "wwwn");

@@ -129,7 +129,7 @@ fn records_that_a_broker_refused_do_not_queue() {
 fn what_batches_linger_longer_than_they_are_set_to_is_queueing() {
     let linger = |linger_ns: u64| {
         let mut trial = Trial::clean();
-        trial.stages([0, 0, 200 * MS, 0, 2 * MS, 0]);
+        trial.stages([0, 0, 200 * MS, 0, 0, 2 * MS, 0]);
         trial.writers().client.linger_ns = linger_ns;
         // 200 ms of load are open all the time.
         at_start(&mut trial, 200);
