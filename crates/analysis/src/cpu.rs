@@ -56,22 +56,71 @@ pub(crate) fn used_s(probes: &[ProbeReading], subject: &Subject, window: Window)
     counters_s(probes, subject, counters_of(subject), window)
 }
 
+/// The same of several together; `None` unless each of them was probed.
+pub(crate) fn used_by_all_s(probes: &[ProbeReading], subjects: &[Subject], window: Window) -> Option<f64> {
+    subjects.iter().map(|subject| used_s(probes, subject, window)).sum()
+}
+
+/// Processor time that the host's programs and kernel used in the window, seconds: without what the hypervisor took.
+pub(crate) fn host_programs_s(probes: &[ProbeReading], window: Window) -> Option<f64> {
+    counters_s(probes, &Subject::Host, PROCESS_COUNTERS, window)
+}
+
+/// Share of the host's processors that was not idle in the window, what the hypervisor took included, 0 to 1.
+pub(crate) fn host_busy_share(probes: &[ProbeReading], window: Window) -> Option<f64> {
+    let busy = used_s(probes, &Subject::Host, window)?;
+    let all = counters_s(probes, &Subject::Host, HOST_ALL_COUNTERS, window)?;
+    (all > 0.0).then(|| busy / all)
+}
+
+/// By how much one counter of a subject grew in the window.
+pub(crate) fn counter_s(
+    probes: &[ProbeReading],
+    subject: &Subject,
+    counter: &str,
+    window: Window,
+) -> Option<f64> {
+    counters_s(probes, subject, &[counter], window)
+}
+
+/// Time for which the threads of a process were ready and waited for a processor in the window, added up, seconds.
+pub(crate) fn waited_s(probes: &[ProbeReading], subject: &Subject, window: Window) -> Option<f64> {
+    counter_s(probes, subject, series::RUN_DELAY_S_TOTAL, window)
+}
+
 /// The threads of a subject, by name, and the processor time each used in the window, seconds.
 pub(crate) fn threads_s<'a>(
     probes: &'a [ProbeReading],
     subject: &Subject,
     window: Window,
 ) -> BTreeMap<&'a str, f64> {
+    of_threads(probes, subject, series::THREAD_CPU_S_TOTAL_OF, window)
+}
+
+/// The same of the time for which each was ready and waited for a processor.
+pub(crate) fn threads_waited_s<'a>(
+    probes: &'a [ProbeReading],
+    subject: &Subject,
+    window: Window,
+) -> BTreeMap<&'a str, f64> {
+    of_threads(probes, subject, series::THREAD_RUN_DELAY_S_TOTAL_OF, window)
+}
+
+/// Growth of a counter that each thread has under its name.
+fn of_threads<'a>(
+    probes: &'a [ProbeReading],
+    subject: &Subject,
+    prefix: &str,
+    window: Window,
+) -> BTreeMap<&'a str, f64> {
     let of_subject = probes.iter().filter(|reading| reading.subject == *subject);
-    let counters: BTreeSet<&str> = of_subject
-        .map(|reading| reading.series.as_str())
-        .filter(|series| series.starts_with(series::THREAD_CPU_S_TOTAL_OF))
+    let threads: BTreeSet<(&str, &str)> = of_subject
+        .filter_map(|reading| Some((reading.series.strip_prefix(prefix)?, reading.series.as_str())))
         .collect();
-    let used = |counter: &'a str| {
-        let thread = counter.strip_prefix(series::THREAD_CPU_S_TOTAL_OF)?;
-        Some((thread, counters_s(probes, subject, &[counter], window)?))
-    };
-    counters.into_iter().filter_map(used).collect()
+    let grown = threads
+        .into_iter()
+        .filter_map(|(thread, counter)| Some((thread, counters_s(probes, subject, &[counter], window)?)));
+    grown.collect()
 }
 
 /// Share of all the host's processor time in the window that the hypervisor took, 0 to 1.

@@ -85,14 +85,10 @@ impl Distribution {
     /// the first. Among records that never came home: at least the largest that was seen, and at least what
     /// so many of them are known to have waited.
     pub fn quantile(&self, quantile: f64) -> Value {
-        let total = u128::from(self.total());
-        if total == 0 {
+        if self.total() == 0 {
             return Value::None;
         }
-        // Truncation is meant: a quantile is a share, and its parts are a small whole number.
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let parts = (quantile.clamp(0.0, 1.0) * QUANTILE_PARTS as f64).round() as u128;
-        let rank = (total * parts).div_ceil(QUANTILE_PARTS).max(1);
+        let rank = self.rank(quantile);
         let mut seen = 0;
         for step in self.histogram.iter().flat_map(|histogram| histogram.iter_recorded()) {
             seen += u128::from(step.count_at_value());
@@ -109,6 +105,20 @@ impl Distribution {
             }
         }
         Value::AtLeast(self.max_ns_seen().max(waited_ns) as f64)
+    }
+
+    /// Records beyond a quantile from 0 to 1: those of a higher rank.
+    pub fn beyond(&self, quantile: f64) -> u64 {
+        let beyond = u128::from(self.total()).saturating_sub(self.rank(quantile));
+        u64::try_from(beyond).unwrap_or(u64::MAX)
+    }
+
+    /// The rank of the record at a quantile, from 1.
+    fn rank(&self, quantile: f64) -> u128 {
+        // Truncation is meant: a quantile is a share, and its parts are a small whole number.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let parts = (quantile.clamp(0.0, 1.0) * QUANTILE_PARTS as f64).round() as u128;
+        (u128::from(self.total()) * parts).div_ceil(QUANTILE_PARTS).max(1)
     }
 
     /// The mean, ns, from exact sums; records that never came home count with what they are known to have

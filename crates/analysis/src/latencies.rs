@@ -1,12 +1,12 @@
 //! One load item's latencies, its workers' rows merged.
 //!
 //! Records that never came home count in response and service, which end with the outcome; the stages are of
-//! those that came home.
+//! those that came home. Those of a stream that was killed are told by what its rows leave open.
 
 use crate::error::AnalysisError;
 use crate::evidence::{NS_PER_S, streams_of};
 use crate::histogram::Distribution;
-use crate::tally::unfinished;
+use crate::tally::{open_of, unfinished, waited_ns};
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::{Grain, Phase, Sample, Timing};
 
@@ -34,6 +34,12 @@ pub fn measured_latencies(
         };
         let measured = |grain| rows(grain).filter(|row| row.phase == Phase::Measure);
         add_unfinished(&mut merged, timing, measured(Grain::Second));
+        let is_cut_off = !evidence.totals.iter().any(|totals| totals.id == stream);
+        if is_cut_off && ends_with_outcome(timing) {
+            // It wrote nothing off: what its rows leave open waited at least until the last of them.
+            let open = open_of(evidence, stream).into_iter().filter(|open| open.phase == Phase::Measure);
+            open.for_each(|open| merged.add_unfinished(open.records, open.waited_ns));
+        }
         if measured(Grain::Phase).any(|row| !row.histograms.is_empty()) {
             add_finished(&mut merged, timing, measured(Grain::Phase))?;
             continue;
@@ -108,9 +114,16 @@ fn nearest_rows((start, end): (u32, u32), (first, last): (u32, u32)) -> (u32, u3
 
 /// Adds records that failed or stayed unresolved, which only rows of seconds count.
 fn add_unfinished<'a>(into: &mut Distribution, timing: Timing, rows: impl Iterator<Item = &'a Sample>) {
-    if matches!(timing, Timing::Response | Timing::Service) {
-        rows.for_each(|row| into.add_unfinished(unfinished(&row.counts), waited_ns(row)));
+    if ends_with_outcome(timing) {
+        rows.for_each(|row| {
+            into.add_unfinished(unfinished(&row.counts), waited_ns(row.t0_second, row.written_second));
+        });
     }
+}
+
+/// Whether a timing ends when the outcome is known, so that records without one count in it.
+fn ends_with_outcome(timing: Timing) -> bool {
+    matches!(timing, Timing::Response | Timing::Service)
 }
 
 /// Adds the records of some rows that came home.
@@ -126,10 +139,4 @@ fn add_finished<'a>(
         into.add_sum(row.sums_ns.get(&timing).copied().unwrap_or(0));
     }
     Ok(())
-}
-
-/// What the records of a row waited at least for the outcome that it tells, ns: from the end of the second in
-/// which they were intended to the beginning of the one in which it was written.
-pub(crate) fn waited_ns(row: &Sample) -> u64 {
-    u64::from(row.written_second.saturating_sub(row.t0_second).saturating_sub(1)) * NS_PER_S
 }

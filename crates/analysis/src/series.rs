@@ -4,8 +4,8 @@ use crate::cpu;
 use crate::error::AnalysisError;
 use crate::evidence::{NS_PER_S, items, streams_of};
 use crate::histogram::Distribution;
-use crate::latencies::{measured_latencies, waited_ns};
-use crate::tally::{failed, unfinished};
+use crate::latencies::measured_latencies;
+use crate::tally::{failed, unfinished, waited_ns};
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::{Counts, Grain, Phase, Sample, Timing};
@@ -73,7 +73,7 @@ fn point(phases: &[PhaseSpan], second: u32, held: &Second<'_>) -> Result<SecondP
         response.add_histogram(bytes)?;
     }
     for row in &held.rows {
-        response.add_unfinished(unfinished(&row.counts), waited_ns(row));
+        response.add_unfinished(unfinished(&row.counts), waited_ns(row.t0_second, row.written_second));
     }
     let start_ns = u64::from(second) * NS_PER_S;
     let phase = phases.iter().find(|span| start_ns < span.end_ns).map_or(Phase::Drain, |span| span.phase);

@@ -2,21 +2,29 @@
 
 use crate::evidence::{NS_PER_S, Window, streams_of};
 use kdyno_model::evidence::TrialEvidence;
-use kdyno_model::sample::{ClientTotals, Counts, Grain, Phase};
+use kdyno_model::sample::{ClientTotals, Counts, Grain, Phase, Sample, StreamId};
+use std::collections::BTreeMap;
 
-/// Seconds' worth of offered records that may be in flight at the window's end without a doubt.
-const IN_FLIGHT_S: f64 = 0.1;
-
-/// Reasons of failed records that came from waiting too long, not from a broker.
-const GIVEN_UP: [&str; 2] = ["max-block", "delivery-timeout"];
+/// Records of a load item without an outcome at some instants, which are whole seconds from T0.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct OpenRecords {
+    /// When the window began.
+    pub(crate) at_start: u64,
+    /// A second before it ended; when it began, if it is one second long.
+    pub(crate) before_end: u64,
+    /// When it ended.
+    pub(crate) at_end: u64,
+}
 
 /// What was counted of one load item.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ItemTally {
     /// Records whose intended instant lies in the window.
     pub(crate) offered: u64,
-    /// Records that were intended before the window and had no outcome when it began.
-    pub(crate) queued: u64,
+    /// Records without an outcome at the window's ends.
+    pub(crate) open: OpenRecords,
+    /// Consume: records between the consumers and the end of the log when the window began and when it ended.
+    pub(crate) lag_records: (u64, u64),
     /// Counts written in the window, whatever phase the records belong to; `offered` of it is not used.
     pub(crate) windowed: Counts,
     /// Counts of the records of the measure phase, whenever they were written.
@@ -34,11 +42,11 @@ impl ItemTally {
     pub(crate) fn of(evidence: &TrialEvidence, item: &str, window: Option<Window>) -> Self {
         let streams = streams_of(evidence, item);
         let mut tally = Self::default();
-        let mut resolved = 0u64;
-        for row in &evidence.samples {
-            if row.grain != Grain::Second || !streams.contains(&row.id) {
-                continue;
-            }
+        let rows = || {
+            let seconds = evidence.samples.iter().filter(|row| row.grain == Grain::Second);
+            seconds.filter(|row| streams.contains(&row.id))
+        };
+        for row in rows() {
             tally.all.add(&row.counts);
             if row.phase == Phase::Measure {
                 tally.measured.add(&row.counts);
@@ -49,15 +57,23 @@ impl ItemTally {
             if window.is_some_and(|window| window.holds(row.written_second)) {
                 tally.windowed.add(&row.counts);
             }
-            if window.is_some_and(|window| row.t0_second < window.first_second) {
-                tally.queued = tally.queued.saturating_add(row.counts.offered);
-            }
-            if window.is_some_and(|window| row.written_second < window.first_second) {
-                resolved =
-                    resolved.saturating_add(row.counts.acknowledged.saturating_add(failed(&row.counts)));
-            }
         }
-        tally.queued = tally.queued.saturating_sub(resolved);
+        if let Some(window) = window {
+            let before_end = window.first_second.max(window.end_second - 1);
+            tally.open = OpenRecords {
+                at_start: open_at(rows(), window.first_second),
+                before_end: open_at(rows(), before_end),
+                at_end: open_at(rows(), window.end_second),
+            };
+            let lag = |second| lag_at(&streams, rows, second);
+            tally.lag_records = (lag(window.first_second), lag(window.end_second));
+        }
+        // Of a stream that was cut off nobody wrote off what was open.
+        let cut_off = streams.iter().filter(|id| !evidence.totals.iter().any(|totals| totals.id == **id));
+        for open in cut_off.flat_map(|id| open_of(evidence, *id)).filter(|open| open.phase == Phase::Measure)
+        {
+            tally.measured.unresolved = tally.measured.unresolved.saturating_add(open.records);
+        }
         // In the order of the streams, so that sums of fractions do not depend on who gave them first.
         let given = streams.iter().map(|id| evidence.totals.iter().find(|totals| totals.id == *id));
         if let Some(given) = given.collect::<Option<Vec<_>>>().filter(|given| !given.is_empty()) {
@@ -76,34 +92,83 @@ impl ItemTally {
         ratio(self.windowed.achieved, self.offered)
     }
 
-    /// Share of the window's offered records that were carried in it: accepted, and acknowledged. `None` when
-    /// nothing was offered.
-    ///
-    /// A client accepts until its buffer is full, so what is accepted shows an overload late or never;
-    /// acknowledgements show it at once. Records that a broker refused had their outcome in time; those that the
-    /// client gave up waiting for had not. Acknowledgements may be late by [`IN_FLIGHT_S`]: the window begins and ends
-    /// with records in flight, not always the same number.
-    pub(crate) fn carried_share(&self, window: Window) -> Option<f64> {
-        let refused = self.windowed.failed.iter().filter(|(reason, _)| !GIVEN_UP.contains(&reason.as_str()));
-        let refused = refused.fold(0u64, |sum, (_, records)| sum.saturating_add(*records));
-        let known = self.windowed.acknowledged.saturating_add(refused);
-        let missing = self.offered.saturating_sub(known) as f64;
-        let in_flight = self.offered as f64 * IN_FLIGHT_S / window.seconds();
-        let carried = if missing > in_flight { known } else { self.offered };
-        ratio(carried.min(self.windowed.achieved), self.offered)
-    }
-
-    /// Seconds' worth of the window's load that were still open when it began.
-    pub(crate) fn queued_s(&self, window: Window) -> f64 {
-        if self.offered == 0 { 0.0 } else { self.queued as f64 * window.seconds() / self.offered as f64 }
-    }
-
     /// Sum over the clients of each one's average over its own whole run, records per second.
     pub(crate) fn sum_of_client_rates_per_s(&self) -> Option<f64> {
         self.totals.as_ref()?;
         let rates = self.clients.iter().filter(|client| client.span_ns > 0);
         Some(rates.map(|client| client.records as f64 * NS_PER_S as f64 / client.span_ns as f64).sum())
     }
+}
+
+/// Records intended before a second, by rows of one item, that had no outcome when it began.
+fn open_at<'a>(rows: impl Iterator<Item = &'a Sample>, second: u32) -> u64 {
+    let (mut offered, mut settled) = (0u64, 0u64);
+    for row in rows {
+        if row.t0_second < second {
+            offered = offered.saturating_add(row.counts.offered);
+        }
+        if row.written_second < second {
+            settled = settled.saturating_add(self::settled(&row.counts));
+        }
+    }
+    offered.saturating_sub(settled)
+}
+
+/// Records between the consumers of some streams and the end of the log when a second began: what each stream said
+/// last.
+fn lag_at<'a, R: Iterator<Item = &'a Sample>>(
+    streams: &[StreamId],
+    rows: impl Fn() -> R,
+    second: u32,
+) -> u64 {
+    let of_stream = |id: &StreamId| {
+        let earlier = || rows().filter(|row| row.id == *id && row.written_second < second);
+        let last = earlier().map(|row| row.written_second).max();
+        let said = earlier().filter(|row| Some(row.written_second) == last);
+        said.fold(0u64, |sum, row| sum.saturating_add(row.counts.lag_records))
+    };
+    streams.iter().map(of_stream).fold(0, u64::saturating_add)
+}
+
+/// Records of one second of t0 whose outcome is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct OpenSecond {
+    /// The phase that they belong to.
+    pub(crate) phase: Phase,
+    /// How many.
+    pub(crate) records: u64,
+    /// What each has waited at least, ns.
+    pub(crate) waited_ns: u64,
+}
+
+/// What a stream's rows leave open, by second of t0: offered − settled. A stream that ended as it should wrote these
+/// records off itself, and nothing is left.
+pub(crate) fn open_of(evidence: &TrialEvidence, stream: StreamId) -> Vec<OpenSecond> {
+    let mut seconds: BTreeMap<(Phase, u32), (u64, u64)> = BTreeMap::new();
+    let rows = || evidence.samples.iter().filter(|row| row.grain == Grain::Second && row.id == stream);
+    for row in rows() {
+        let (offered, known) = seconds.entry((row.phase, row.t0_second)).or_default();
+        *offered = offered.saturating_add(row.counts.offered);
+        *known = known.saturating_add(settled(&row.counts)).saturating_add(row.counts.unresolved);
+    }
+    let last = rows().map(|row| row.written_second).max().unwrap_or(0);
+    let open = seconds.into_iter().map(|((phase, t0_second), (offered, known))| OpenSecond {
+        phase,
+        records: offered.saturating_sub(known),
+        waited_ns: waited_ns(t0_second, last),
+    });
+    open.filter(|open| open.records > 0).collect()
+}
+
+/// What records of a second waited at least for the outcome that a row of a later second tells, ns: from the end of
+/// the second in which they were intended to the beginning of the one in which the row was written.
+pub(crate) fn waited_ns(t0_second: u32, written_second: u32) -> u64 {
+    u64::from(written_second.saturating_sub(t0_second).saturating_sub(1)) * NS_PER_S
+}
+
+/// Records that had an outcome: acknowledged or failed.
+fn settled(counts: &Counts) -> u64 {
+    counts.acknowledged.saturating_add(failed(counts))
 }
 
 /// Records that failed, for whatever reason.

@@ -11,10 +11,15 @@
 use crate::caveats;
 use crate::cpu;
 use crate::error::AnalysisError;
-use crate::evidence::{Window, is_open_loop, produce};
+use crate::evidence::{NS_PER_S, Window, is_open_loop, produce};
+use crate::lag::{self, Lag};
+use crate::limit;
+use crate::marks;
+use crate::queue::Queue;
 use crate::rows::{Item, Trial};
 use crate::steadiness;
 use crate::tally::{self, ratio, unfinished};
+use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::{Finding, Interval, Judgement, NotResolvable, Quantity, Value};
@@ -58,12 +63,16 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     }
     processes("workers", SubjectKind::Worker, &workers);
     trial.state("host", SubjectKind::Host, &mut found, |name| trial.host_value(name));
+    marks::few_records(&mut found, &trial);
     let steadiness = steadiness::judge(&trial, &brokers, &mut found)?;
     let mut caveats = caveats::of(&trial);
     caveats.extend(steadiness.caveats);
     // Stable: of one severity those of the rules come first.
     caveats.sort_by_key(|caveat| std::cmp::Reverse(caveat.severity));
-    Ok(Judgement { findings: found, caveats, conclusions: steadiness.conclusions })
+    marks::invalid(&mut found, &caveats);
+    let limits = limit::of(&trial).into_iter().map(Conclusion::Limit);
+    let conclusions = steadiness.conclusions.into_iter().chain(limits).collect();
+    Ok(Judgement { findings: found, caveats, conclusions })
 }
 
 impl<'a> Trial<'a> {
@@ -99,6 +108,9 @@ impl<'a> Trial<'a> {
         if let Some((timing, statistic)) = name.split_once('.') {
             return latency_value(item, timing, statistic);
         }
+        if name == "lag" {
+            return lag_value(lag::of(self, item));
+        }
         let tally = &item.tally;
         let windowed = &tally.windowed;
         let per_s = |count: u64| self.window.map(|window| count as f64 / window.seconds());
@@ -121,6 +133,11 @@ impl<'a> Trial<'a> {
             "failed" => self.measured(item, tally::failed(&tally.measured)),
             "failed_share" => ratio(unfinished(&tally.measured), tally.measured.offered),
             "retries" => self.window.map(|_| windowed.retries as f64),
+            "queue" => {
+                let queue = self.window.and_then(|window| Queue::of(item, window));
+                queue.map(|queue| queue.end_s * NS_PER_S as f64)
+            }
+            "lag_records" => lag::of(self, item).map(|lag| lag.records as f64),
             "unresolved" => self.measured(item, tally.measured.unresolved),
             // One of the two is 0: an item produces or consumes.
             "records_per_batch" => {
@@ -149,6 +166,11 @@ impl<'a> Trial<'a> {
             if produces { counts.acknowledged } else { counts.fetched }
         };
         self.items.iter().fold(0u64, |sum, item| sum.saturating_add(served(item))) as f64 / window.seconds()
+    }
+
+    /// The brokers of a local cluster, and any others that were probed.
+    pub(crate) fn brokers(&self) -> Vec<Subject> {
+        brokers_of(self.evidence)
     }
 
     /// A metric of several processes together: no value unless each of them was probed.
@@ -194,6 +216,13 @@ pub(crate) fn brokers_of(evidence: &TrialEvidence) -> Vec<Subject> {
         }
     }
     brokers
+}
+
+/// A lag in time, ns.
+fn lag_value(lag: Option<Lag>) -> Value {
+    let Some((lag, seconds)) = lag.and_then(|lag| Some((lag, lag.seconds?))) else { return Value::None };
+    let ns = seconds * NS_PER_S as f64;
+    if lag.is_at_least { Value::AtLeast(ns) } else { Value::Is(ns) }
 }
 
 fn known(value: Option<f64>) -> Value {

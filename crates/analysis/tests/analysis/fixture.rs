@@ -3,9 +3,9 @@
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
-use kdyno_model::event::Subject;
+use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::evidence::TrialEvidence;
-use kdyno_model::finding::{Caveat, Finding, Scope, ScopedCaveat, Severity, Value};
+use kdyno_model::finding::{Caveat, Finding, Judgement, Mark, Scope, ScopedCaveat, Severity, Value};
 use kdyno_model::plan::{
     Arrivals, CasePlan, ClusterPlan, Compression, ConsumePlan, Fill, KafkaSource, LoadPlan, Mode,
     Partitioner, Payload, PhasesPlan, ProducePlan, ProducerSettings, Rate, RatePiece, Role, RoleKind,
@@ -167,15 +167,9 @@ impl Trial {
 
     /// Adds readings of the worker's threads, each with its share of a core.
     pub fn threads<const N: usize>(&mut self, shares: [(&str, f64); N]) {
-        for second in -1i64..=15 {
-            for (thread, share) in shares {
-                self.probes.push(ProbeReading {
-                    at_ns: second * S.cast_signed() + 300_000_000,
-                    subject: Subject::Worker(0),
-                    series: format!("{}{thread}", series::THREAD_CPU_S_TOTAL_OF),
-                    value: share * (second + 1) as f64,
-                });
-            }
+        for (thread, share) in shares {
+            let name = format!("{}{thread}", series::THREAD_CPU_S_TOTAL_OF);
+            self.counter(Subject::Worker(0), &name, share);
         }
     }
 
@@ -183,6 +177,34 @@ impl Trial {
     pub fn take_totals(&mut self) {
         let ids: Vec<_> = self.start.streams.iter().map(|stream| stream.id).collect();
         self.totals = ids.into_iter().map(|id| self.totals_of(id)).collect();
+        let acknowledged = self.totals.iter().map(|totals| totals.counts.acknowledged).sum();
+        self.log_grows(acknowledged);
+    }
+
+    /// The end offsets of the topic, read before T0 and after the drain.
+    pub fn log_grows(&mut self, records: u64) {
+        let topic = Subject::Topic("perf".into());
+        self.probes.retain(|reading| reading.subject != topic);
+        for (at_ns, value) in [(-S.cast_signed() / 2, 7000), (15 * S.cast_signed(), 7000 + records)] {
+            self.probes.push(ProbeReading {
+                at_ns,
+                subject: topic.clone(),
+                series: series::LOG_RECORDS_TOTAL.into(),
+                value: value as f64,
+            });
+        }
+    }
+
+    /// Adds a counter that grows by so much each second.
+    pub fn counter(&mut self, subject: Subject, name: &str, per_s: f64) {
+        for second in -1i64..=15 {
+            self.probes.push(ProbeReading {
+                at_ns: second * S.cast_signed() + 300_000_000,
+                subject: subject.clone(),
+                series: name.into(),
+                value: per_s * (second + 1) as f64,
+            });
+        }
     }
 
     fn totals_of(&self, id: StreamId) -> StreamTotals {
@@ -228,16 +250,47 @@ impl Trial {
         }
     }
 
-    /// The caveats without the two that every trial of this plan has: local, on two processors, with readers.
+    pub fn judged(&self) -> Judgement {
+        kdyno_analysis::trial::judge(self).unwrap()
+    }
+
+    /// The caveats without those that every trial of this plan has: local, on two processors, with readers, and with
+    /// fewer than 100,000 records.
     pub fn caveats(&self) -> Vec<(Severity, Caveat)> {
-        let mut caveats = unscoped(kdyno_analysis::trial::judge(self).unwrap().caveats);
-        let shared = (Severity::Warning, Caveat::SharedProcessors { processors: 2 });
-        let assigned = (Severity::Note, Caveat::AssignedNotGroup { item: "readers".to_owned() });
-        let before = caveats.len();
-        caveats.retain(|caveat| *caveat != shared && *caveat != assigned);
-        assert_eq!(caveats.len() + 2, before, "processors are shared, partitions assigned");
+        let mut caveats = unscoped(self.judged().caveats);
+        let is_usual = |(_, caveat): &(Severity, Caveat)| match caveat {
+            Caveat::SharedProcessors { processors } => *processors == 2,
+            Caveat::AssignedNotGroup { item } => item == "readers",
+            Caveat::FewRecords { item, .. } => item == "writers",
+            _ => false,
+        };
+        assert_eq!(caveats.iter().filter(|one| is_usual(one)).count(), 3, "{caveats:?}");
+        caveats.retain(|one| !is_usual(one));
         caveats
     }
+
+    /// The one caveat that a rule gives cause for, with its severity and what it concerns; none: it is not told.
+    pub fn told(&self, is_one: fn(&Caveat) -> bool) -> Vec<ScopedCaveat> {
+        let mut caveats = self.judged().caveats;
+        caveats.retain(|found| is_one(&found.caveat));
+        caveats
+    }
+
+    /// Addresses of the findings with a mark.
+    pub fn marked(&self, mark: Mark) -> Vec<String> {
+        let marked = self.findings().into_iter().filter(|finding| finding.marks.contains(&mark));
+        marked.map(|finding| finding.of.to_string()).collect()
+    }
+}
+
+pub fn event(kind: EventKind, subject: Subject, detail: &str) -> Event {
+    Event { at_unix_ns: 1, at_ns: Some(5), kind, subject, detail: detail.to_owned() }
+}
+
+/// The value of a bucket: the largest that is equivalent at three digits.
+pub fn at_three_digits(ns: u64) -> f64 {
+    let histogram = Histogram::<u64>::new_with_bounds(LATENCY_NS_MIN, LATENCY_NS_MAX, 3).unwrap();
+    histogram.highest_equivalent(ns) as f64
 }
 
 /// Caveats that all concern the one trial.

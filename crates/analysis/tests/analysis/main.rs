@@ -3,7 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
 mod attached;
+mod caveats;
 mod fixture;
+mod limit;
 mod live;
 mod run;
 mod series;

@@ -80,9 +80,13 @@ fn totals_of_one_worker_are_not_those_of_the_item() {
     assert_eq!(trial.value("writers.acked_per_s_sum_of_clients"), Value::None);
     trial.is("writers.acked_per_s", 2000.0);
     let reason = "not every stream gave its totals".to_owned();
+    let detail = reason.clone();
     assert_eq!(
         trial.caveats(),
-        [(Severity::Warning, Caveat::CutShort { reason, measured_s: 9, planned_s: 10 })]
+        [
+            (Severity::Warning, Caveat::CutShort { reason, measured_s: 9, planned_s: 10 }),
+            (Severity::Note, Caveat::LogNotChecked { topic: "perf".into(), detail })
+        ]
     );
 }
 
@@ -141,7 +145,10 @@ fn the_window_ends_where_the_first_worker_was_cut_off() {
     trial.is("writers.offered_per_s", 2000.0);
     let caveats = trial.caveats();
     let is_cut = |caveat: &Caveat| matches!(caveat, Caveat::CutShort { measured_s: 2, planned_s: 10, .. });
-    assert!(matches!(&caveats[..], [(Severity::Warning, caveat)] if is_cut(caveat)), "{caveats:?}");
+    assert!(
+        matches!(&caveats[..], [(_, caveat), (_, Caveat::LogNotChecked { .. })] if is_cut(caveat)),
+        "{caveats:?}"
+    );
     // One that gave its totals has simply nothing more to do.
     let mut trial = two_workers();
     trial.samples.retain(|row| row.id != OTHER || row.written_second <= 4);

@@ -25,6 +25,10 @@ pub(super) fn values() -> Vec<Value> {
     }
     let available = parse::read("/proc/meminfo").and_then(|text| parse::field(&text, "MemAvailable:"));
     values.extend(available.map(|kib| (series::MEMORY_AVAILABLE_BYTES, kib as f64 * 1024.0)));
+    for (series, resource) in [(series::CPU_PRESSURE_S_TOTAL, "cpu"), (series::IO_PRESSURE_S_TOTAL, "io")] {
+        let text = parse::read(&format!("/proc/pressure/{resource}"));
+        values.extend(text.and_then(|text| pressure_s(&text)).map(|waited_s| (series, waited_s)));
+    }
     if let Some((read, written)) = disks() {
         values.extend([(series::DISK_READ_BYTES_TOTAL, read), (series::DISK_WRITE_BYTES_TOTAL, written)]);
     }
@@ -89,6 +93,27 @@ fn network() -> Option<(f64, f64)> {
     Some(sum(counted.map(|device| (device.recv_bytes, device.sent_bytes))))
 }
 
+/// Time for which at least one task waited for a resource (PSI): the total of the line `some`, which is in µs.
+fn pressure_s(text: &str) -> Option<f64> {
+    let some = text.lines().find_map(|line| line.strip_prefix("some "))?;
+    let total_us: u64 =
+        some.split_ascii_whitespace().find_map(|part| part.strip_prefix("total="))?.parse().ok()?;
+    Some(total_us as f64 / 1e6)
+}
+
 fn sum(counters: impl Iterator<Item = (u64, u64)>) -> (f64, f64) {
     counters.fold((0.0, 0.0), |(a, b), (x, y)| (a + x as f64, b + y as f64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pressure_is_the_total_of_some() {
+        let text = "some avg10=0.00 avg60=1.20 avg300=0.40 total=2500000\nfull avg10=0.00 total=9\n";
+        assert_eq!(pressure_s(text), Some(2.5));
+        assert_eq!(pressure_s("full avg10=0.00 total=9\n"), None);
+        assert_eq!(pressure_s("some avg10=0.00\n"), None);
+    }
 }

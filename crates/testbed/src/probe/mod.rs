@@ -3,17 +3,19 @@
 //! What the kernel does not tell gives no reading, a process that is gone is reported by [`Sampler::dead`], and nothing
 //! here panics or blocks.
 
+mod cgroup;
 pub(crate) mod host;
 pub(crate) mod parse;
+mod threads;
 
 use self::host::Value;
+use self::threads::ThreadCounter;
 use crate::process::{ProcessId, ProcessRef, of_pid, seconds};
 use kdyno_model::event::Subject;
 use kdyno_model::sample::{ProbeReading, series};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most threads that are read per process; a broker has about a hundred.
-const THREADS_MAX: usize = 4096;
+const NS_PER_S: f64 = 1e9;
 
 /// Reads all probes of a set of processes, and of the host.
 #[derive(Debug)]
@@ -27,7 +29,10 @@ pub struct Sampler {
 struct Watched {
     subject: Subject,
     id: ProcessId,
-    switches: SwitchCount,
+    switches: ThreadCounter,
+    run_delay_ns: ThreadCounter,
+    /// Files that tell for how long limits on processor time have held it.
+    limits: Vec<cgroup::Limit>,
     /// A worker's threads by number.
     threads: BTreeMap<u32, Named>,
 }
@@ -37,14 +42,6 @@ struct Watched {
 struct Named {
     name: String,
     unique: String,
-}
-
-/// Involuntary context switches of a process. The kernel keeps them per thread and forgets a thread that ends, so
-/// they are added up from the differences between samples.
-#[derive(Debug, Default)]
-struct SwitchCount {
-    total: u64,
-    by_thread: BTreeMap<u32, u64>,
 }
 
 impl Sampler {
@@ -60,8 +57,14 @@ impl Sampler {
     pub fn add(&mut self, process: ProcessRef) {
         match ProcessId::of(process.pid) {
             Some(id) => {
-                let (switches, threads) = (SwitchCount::default(), BTreeMap::new());
-                self.watched.push(Watched { subject: process.subject, id, switches, threads });
+                self.watched.push(Watched {
+                    subject: process.subject,
+                    id,
+                    switches: ThreadCounter::default(),
+                    run_delay_ns: ThreadCounter::default(),
+                    limits: cgroup::limits_of(process.pid),
+                    threads: BTreeMap::new(),
+                });
             }
             None => {
                 self.dead.insert(process.subject);
@@ -123,44 +126,43 @@ fn process_values(watched: &mut Watched) -> Option<Vec<Value>> {
         values.push((series::DISK_READ_BYTES_TOTAL, io.read_bytes as f64));
         values.push((series::DISK_WRITE_BYTES_TOTAL, io.write_bytes as f64));
     }
-    watched.switches.update(thread_switches(watched.id.pid));
-    values.push((series::CONTEXT_SWITCHES_INVOLUNTARY_TOTAL, watched.switches.total as f64));
+    let pid = watched.id.pid;
+    watched.switches.update(threads::each(pid, threads::involuntary_switches));
+    values.push((series::CONTEXT_SWITCHES_INVOLUNTARY_TOTAL, watched.switches.total() as f64));
+    let delays = threads::each(pid, threads::run_delay_ns);
+    // A kernel that keeps none says so by no file at all.
+    if !delays.is_empty() {
+        watched.run_delay_ns.update(delays);
+        values.push((series::RUN_DELAY_S_TOTAL, watched.run_delay_ns.total() as f64 / NS_PER_S));
+    }
+    values.extend(cgroup::held_s(&watched.limits).map(|held_s| (series::CPU_THROTTLED_S_TOTAL, held_s)));
     Some(values)
 }
 
-/// Numbers of a process's threads.
-fn threads(pid: u32) -> impl Iterator<Item = u32> {
-    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten();
-    tasks.take(THREADS_MAX).filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok())
-}
-
-/// One line of each thread's status is read, not all of it: brokers have hundreds of threads.
-fn thread_switches(pid: u32) -> BTreeMap<u32, u64> {
-    let count = |thread: u32| {
-        let status = parse::read(&format!("/proc/{pid}/task/{thread}/status"))?;
-        Some((thread, parse::field(&status, "nonvoluntary_ctxt_switches:")?))
-    };
-    threads(pid).filter_map(count).collect()
-}
-
-/// Processor time of each thread, s, under a series of its own. `names` keeps them: of two threads with one name
-/// the one that was there first has it alone, whatever order they are listed in later.
+/// Processor time of each thread and the time it waited for a processor, s, each under a series of its own. `names`
+/// keeps them: of two threads with one name the one that was there first has it alone, whatever order they are listed
+/// in later.
 fn thread_times(pid: u32, names: &mut BTreeMap<u32, Named>) -> Vec<(String, f64)> {
     let Some(process) = of_pid(pid) else { return Vec::new() };
-    let time = |thread: u32| {
-        let stat = process.task_from_tid(i32::try_from(thread).ok()?).ok()?.stat().ok()?;
+    let mut times = Vec::new();
+    for thread in threads::sorted(pid) {
+        let task = i32::try_from(thread).ok().and_then(|thread| process.task_from_tid(thread).ok());
+        let Some(stat) = task.and_then(|task| task.stat().ok()) else { continue };
         let name = stat.comm.as_str();
         // A thread that has just begun still has the name of the one that made it.
         if names.get(&thread).is_none_or(|known| known.name != name) {
             let unique = unused(name, names);
             names.insert(thread, Named { name: name.to_owned(), unique });
         }
+        let unique = &names[&thread].unique;
         let (user_s, system_s) = seconds(&stat);
-        Some((format!("{}{}", series::THREAD_CPU_S_TOTAL_OF, names[&thread].unique), user_s + system_s))
-    };
-    let mut all: Vec<u32> = threads(pid).collect();
-    all.sort_unstable();
-    all.into_iter().filter_map(time).collect()
+        times.push((format!("{}{unique}", series::THREAD_CPU_S_TOTAL_OF), user_s + system_s));
+        if let Some(delay_ns) = threads::run_delay_ns(pid, thread) {
+            let name = format!("{}{unique}", series::THREAD_RUN_DELAY_S_TOTAL_OF);
+            times.push((name, delay_ns as f64 / NS_PER_S));
+        }
+    }
+    times
 }
 
 /// The name itself, or the first of `NAME#2`, `NAME#3` … that no thread has.
@@ -168,17 +170,6 @@ fn unused(name: &str, names: &BTreeMap<u32, Named>) -> String {
     let is_used = |candidate: &String| names.values().any(|used| used.unique == *candidate);
     let numbered = (2..).map(|number| format!("{name}#{number}"));
     std::iter::once(name.to_owned()).chain(numbered).find(|candidate| !is_used(candidate)).unwrap_or_default()
-}
-
-impl SwitchCount {
-    fn update(&mut self, now: BTreeMap<u32, u64>) {
-        for (thread, count) in &now {
-            let before = self.by_thread.get(thread).copied().unwrap_or(0);
-            // A smaller count is a new thread that got an ended one's number.
-            self.total += if *count >= before { count - before } else { *count };
-        }
-        self.by_thread = now;
-    }
 }
 
 #[cfg(test)]
@@ -196,8 +187,16 @@ mod tests {
         let mut sampler = Sampler::new(vec![me], true);
         let first = sampler.sample(-5);
         assert!(first.iter().all(|r| r.at_ns == -5 && r.value >= 0.0));
-        for name in
-            [series::CPU_USER_S_TOTAL, series::MEMORY_RSS_BYTES, series::CONTEXT_SWITCHES_INVOLUNTARY_TOTAL]
+        // The kernel tells run delay by a file that it may have been built without.
+        let run_delay = threads::run_delay_ns(std::process::id(), std::process::id());
+        for name in [
+            Some(series::CPU_USER_S_TOTAL),
+            Some(series::MEMORY_RSS_BYTES),
+            Some(series::CONTEXT_SWITCHES_INVOLUNTARY_TOTAL),
+            run_delay.map(|_| series::RUN_DELAY_S_TOTAL),
+        ]
+        .into_iter()
+        .flatten()
         {
             assert!(value(&first, &Subject::Kdyno, name).is_some(), "{name}");
         }
@@ -275,14 +274,5 @@ mod tests {
         let cpu = cpu.map(|seconds| seconds.expect("each thread has a series"));
         assert!(cpu[0].max(cpu[1]) >= 0.05 && cpu[0].min(cpu[1]) < 0.05 && cpu[2] < 0.05, "{cpu:?}");
         assert_eq!(value(&readings, &Subject::Broker(0), &names[0]), None, "only workers are read so");
-    }
-
-    #[test]
-    fn switches_of_ended_threads_are_kept() {
-        let mut count = SwitchCount::default();
-        count.update(BTreeMap::from([(1, 10), (2, 5)]));
-        count.update(BTreeMap::from([(1, 12)]));
-        count.update(BTreeMap::from([(1, 12), (2, 3)]));
-        assert_eq!(count.total, 10 + 5 + 2 + 3);
     }
 }

@@ -1,0 +1,87 @@
+//! What happened to the cluster and to the trial as a whole.
+
+use super::{Found, events};
+use crate::evidence::{NS_PER_S, cut_short};
+use crate::rows::Trial;
+use kdyno_model::event::{Event, EventKind, Subject};
+use kdyno_model::finding::Caveat;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What clients and the lab saw of the cluster that changes what is measured.
+const CHANGES: [EventKind; 5] = [
+    EventKind::LeaderMoved,
+    EventKind::Unreachable,
+    EventKind::BrokersChanged,
+    EventKind::IsrShrunk,
+    EventKind::Throttled,
+];
+
+/// The same process told twice is no further doubt.
+pub(super) fn process_died(trial: &Trial<'_>) -> Vec<Found> {
+    let died: BTreeSet<&Subject> =
+        events(trial, EventKind::ProcessDied).map(|event| &event.subject).collect();
+    died.into_iter().map(|subject| Caveat::ProcessDied { subject: subject.clone() }.into()).collect()
+}
+
+/// One for each setting.
+pub(super) fn unknown_setting(trial: &Trial<'_>) -> Vec<Found> {
+    let settings: BTreeMap<String, &str> = events(trial, EventKind::UnknownSetting)
+        .map(|event| (event.subject.to_string(), event.detail.as_str()))
+        .collect();
+    settings
+        .into_iter()
+        .map(|(setting, detail)| Caveat::UnknownSetting { setting, detail: detail.to_owned() }.into())
+        .collect()
+}
+
+pub(super) fn fetch_errors(trial: &Trial<'_>) -> Vec<Found> {
+    let items = by_item(trial, EventKind::FetchError).into_iter();
+    items.map(|(item, (events, first))| Caveat::FetchErrors { item, events, first }.into()).collect()
+}
+
+pub(super) fn records_skipped(trial: &Trial<'_>) -> Vec<Found> {
+    let items = by_item(trial, EventKind::RecordsSkipped).into_iter();
+    items.map(|(item, (events, first))| Caveat::RecordsSkipped { item, events, first }.into()).collect()
+}
+
+/// Each load item's number of events since T0 and what the first one says.
+fn by_item(trial: &Trial<'_>, kind: EventKind) -> BTreeMap<String, (u64, String)> {
+    let mut items = BTreeMap::new();
+    for event in since_t0(trial, kind) {
+        items.entry(event.subject.to_string()).or_insert_with(|| (0, event.detail.clone())).0 += 1;
+    }
+    items
+}
+
+/// One for each kind of change.
+pub(super) fn changed(trial: &Trial<'_>) -> Vec<Found> {
+    let found = CHANGES.into_iter().filter_map(|kind| {
+        let first = since_t0(trial, kind).min_by_key(|event| event.at_ns)?.detail.clone();
+        let events = since_t0(trial, kind).count() as u64;
+        Some(Caveat::ClusterChanged { event: kind.to_string(), events, first }.into())
+    });
+    found.collect()
+}
+
+/// Before T0 nothing is measured: a topic that has just been made has no leader for a moment.
+fn since_t0<'a>(trial: &Trial<'a>, kind: EventKind) -> impl Iterator<Item = &'a Event> {
+    events(trial, kind).filter(|event| event.at_ns.is_some_and(|at_ns| at_ns >= 0))
+}
+
+pub(super) fn unconditioned(trial: &Trial<'_>) -> Vec<Found> {
+    let event = events(trial, EventKind::Unconditioned).next();
+    event.map(|_| Caveat::Unconditioned.into()).into_iter().collect()
+}
+
+pub(super) fn warmup_not_settled(trial: &Trial<'_>) -> Vec<Found> {
+    let event = events(trial, EventKind::WarmupNotSettled).next();
+    event.map(|event| Caveat::WarmupNotSettled { detail: event.detail.clone() }.into()).into_iter().collect()
+}
+
+pub(super) fn cut_short_by(trial: &Trial<'_>) -> Vec<Found> {
+    let Some(reason) = cut_short(trial.evidence) else { return Vec::new() };
+    let measured_s = trial.window.map_or(0, |window| window.end_second - window.first_second);
+    let planned_ns = trial.evidence.start.trial.effective.phases.measure_ns;
+    let planned_s = u32::try_from(planned_ns / NS_PER_S).unwrap_or(u32::MAX);
+    vec![Caveat::CutShort { reason, measured_s, planned_s }.into()]
+}

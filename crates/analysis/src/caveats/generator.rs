@@ -1,0 +1,160 @@
+//! Whether the load generator is what was measured.
+
+use super::Found;
+use crate::cpu;
+use crate::evidence::{Window, is_open_loop, produce};
+use crate::rows::{Item, Trial};
+use kdyno_model::finding::{Caveat, Concern, Value};
+use kdyno_model::metric;
+use kdyno_model::run::cluster_fact;
+use kdyno_model::sample::Timing;
+
+/// Share of a core from which a thread of a worker may itself be the limit, and of the cores that all of its
+/// event loop threads can use.
+const WORKER_BUSY_SHARE_MAX: f64 = 0.75;
+
+/// Share of the response at a quantile that the generator's own lateness may make up.
+const LATE_SHARE_MAX: f64 = 0.1;
+
+/// From this share on, more of the figure is the generator's than the system's.
+const LATE_SHARE_INVALID: f64 = 0.5;
+
+/// The generator's lateness is never doubted below this many times what a bare sleep shows on the same host: less
+/// cannot be had there.
+const LATE_SLEEPS_MIN: f64 = 3.0;
+
+/// What the generator can do at all ÷ what it did, below which a maximum may be its own.
+const CALIBRATION_MIN: f64 = 2.0;
+
+/// Share of the window that a load item's thread may be ready without a processor.
+const THREAD_WAITED_SHARE_MAX: f64 = 0.05;
+
+/// Quantiles at which the generator makes up a doubtful part of the response, but not most of it.
+pub(super) fn late(trial: &Trial<'_>) -> Vec<Found> {
+    late_by(trial, |share| share > LATE_SHARE_MAX, |share| share < LATE_SHARE_INVALID)
+}
+
+/// Quantiles at which it makes up most.
+pub(super) fn mostly_late(trial: &Trial<'_>) -> Vec<Found> {
+    late_by(trial, |share| share >= LATE_SHARE_INVALID, |_| true)
+}
+
+/// The lowest quantile of each item at which the generator's share is of the wanted size.
+fn late_by(trial: &Trial<'_>, from: fn(f64) -> bool, to: fn(f64) -> bool) -> Vec<Found> {
+    let sleeps_ns = trial.evidence.noise.iter().map(|noise| noise.sleep_late_ns_p99);
+    let floor_ns = LATE_SLEEPS_MIN * sleeps_ns.max().unwrap_or(0) as f64;
+    let found = trial.items.iter().filter(|item| is_open_loop(item.plan)).filter_map(|item| {
+        let of_quantile = |(name, quantile): &(&'static str, f64)| {
+            let (late_ns, response_ns) = late_ns(item, *quantile)?;
+            let share = late_ns / response_ns;
+            (late_ns > floor_ns && from(share) && to(share)).then_some((*name, late_ns, response_ns))
+        };
+        let (name, late_ns, response_ns) = metric::QUANTILES.iter().find_map(of_quantile)?;
+        let (item_name, quantile) = (item.name.to_owned(), name.to_owned());
+        let concerns = Concern::LatenciesFrom { item: item_name.clone(), quantile: quantile.clone() };
+        // Both come from whole numbers of ns far below 2⁵³.
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        let (late_ns, response_ns) = (late_ns as u64, response_ns as u64);
+        let caveat = Caveat::GeneratorLate { item: item_name, quantile, late_ns, response_ns };
+        Some(Found::of(item, caveat).concerning(concerns))
+    });
+    found.collect()
+}
+
+/// How much of the response at a quantile is the generator's, and the response, ns: what the same quantile is lower by
+/// without schedule delay and callback.
+fn late_ns(item: &Item<'_>, quantile: f64) -> Option<(f64, f64)> {
+    let of = |timing| item.latencies.get(&timing);
+    // Of a stream that was cut off they are not of the same records.
+    if of(Timing::Response)?.finished() != of(Timing::WithoutGenerator)?.finished() {
+        return None;
+    }
+    let at = |timing| match of(timing)?.quantile(quantile) {
+        Value::Is(ns) => Some(ns),
+        // Among records that never came home the generator's share is not known.
+        Value::AtLeast(_) | Value::None => None,
+    };
+    let response_ns = at(Timing::Response).filter(|ns| *ns > 0.0)?;
+    Some(((response_ns - at(Timing::WithoutGenerator)?).max(0.0), response_ns))
+}
+
+/// Threads of workers that may themselves be the limit.
+pub(super) fn thread_busy(trial: &Trial<'_>) -> Vec<Found> {
+    let Some(window) = trial.window else { return Vec::new() };
+    let workers = trial.workers();
+    let threads = workers.iter().flat_map(|worker| cpu::threads_s(trial.probes(), worker, window));
+    threads
+        .map(|(thread, used_s)| (thread, 100.0 * used_s / window.seconds()))
+        .filter(|(_, percent)| *percent > 100.0 * WORKER_BUSY_SHARE_MAX)
+        .map(|(thread, cpu_percent)| Caveat::ThreadBusy { thread: thread.to_owned(), cpu_percent }.into())
+        .collect()
+}
+
+/// All workers together; not said again where a single thread is busy.
+pub(super) fn worker_busy(trial: &Trial<'_>) -> Vec<Found> {
+    let Some(window) = trial.window.filter(|_| thread_busy(trial).is_empty()) else { return Vec::new() };
+    let used_s = cpu::used_by_all_s(trial.probes(), &trial.workers(), window);
+    let Some(cpu_percent) = used_s.map(|used_s| 100.0 * used_s / window.seconds()) else { return Vec::new() };
+    // Each stream of a worker has an event loop thread of its own.
+    let threads = u32::try_from(trial.evidence.start.streams.len()).unwrap_or(u32::MAX);
+    let cores = threads.min(trial.evidence.session.processors);
+    let is_busy = cpu_percent > 100.0 * WORKER_BUSY_SHARE_MAX * f64::from(cores);
+    is_busy.then(|| Caveat::WorkerBusy { cpu_percent, cores }.into()).into_iter().collect()
+}
+
+/// Threads of load items that were ready and had no processor: what is due then is late.
+pub(super) fn waited(trial: &Trial<'_>) -> Vec<Found> {
+    let Some(window) = trial.window else { return Vec::new() };
+    let workers = trial.workers();
+    let threads = workers.iter().flat_map(|worker| cpu::threads_waited_s(trial.probes(), worker, window));
+    threads
+        .map(|(thread, waited_s)| (thread, waited_s / window.seconds()))
+        .filter(|(_, share)| *share > THREAD_WAITED_SHARE_MAX)
+        .map(|(thread, share)| Caveat::WaitedForProcessor { who: thread.to_owned(), share }.into())
+        .collect()
+}
+
+/// The highest rate of an item against a broker that does nothing, records/s, where it was measured.
+pub(crate) fn calibrated_per_s(trial: &Trial<'_>, item: &Item<'_>) -> Option<f64> {
+    let fact = trial.evidence.start.cluster.get(&cluster_fact::generator_max_per_s(item.name))?;
+    fact.parse().ok().filter(|per_s: &f64| per_s.is_finite() && *per_s > 0.0)
+}
+
+/// Whether the rate lies so near to what the generator can do that it may be its own.
+pub(super) fn calibration_short(trial: &Trial<'_>) -> Vec<Found> {
+    let Some(window) = trial.window else { return Vec::new() };
+    let found = trial.items.iter().filter_map(|item| {
+        let rate = acked_per_s(item, window).filter(|rate| *rate > 0.0)?;
+        let ratio = calibrated_per_s(trial, item)? / rate;
+        let caveat = Caveat::CalibrationShort { item: item.name.to_owned(), ratio };
+        (ratio < CALIBRATION_MIN).then(|| Found::of(item, caveat))
+    });
+    found.collect()
+}
+
+/// Acknowledged records per second of an item that produces.
+pub(crate) fn acked_per_s(item: &Item<'_>, window: Window) -> Option<f64> {
+    produce(item.plan)?;
+    Some(item.tally.windowed.acknowledged as f64 / window.seconds())
+}
+
+/// What the name of a load item's thread is: the kernel keeps fifteen bytes of it, and a second thread of that name has
+/// a number.
+pub(crate) fn is_thread_of(thread: &str, item: &str) -> bool {
+    const KEPT: usize = 15;
+    let kept = item.char_indices().map(|(at, one)| at + one.len_utf8()).take_while(|end| *end <= KEPT).last();
+    let base = thread.rsplit_once('#').map_or(thread, |(base, _)| base);
+    kept.is_some_and(|end| base == &item[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_has_its_items_name_as_the_kernel_keeps_it() {
+        assert!(is_thread_of("writers", "writers") && is_thread_of("writers#2", "writers"));
+        assert!(is_thread_of("a-rather-long-n", "a-rather-long-name"));
+        assert!(!is_thread_of("write", "writers") && !is_thread_of("writers", "write"));
+    }
+}

@@ -1,0 +1,132 @@
+//! Who else had the processors, and what the host did with the load.
+
+use super::Found;
+use crate::cpu;
+use crate::evidence::{Window, produce};
+use crate::rows::Trial;
+use kdyno_model::event::{EventKind, Subject};
+use kdyno_model::finding::Caveat;
+use kdyno_model::plan::{Storage, SystemPlan};
+use kdyno_model::sample::series;
+use std::collections::BTreeSet;
+
+/// Share of processor time taken by the hypervisor from which it is worth a word.
+const STEAL_SHARE_MAX: f64 = 0.01;
+
+/// Share of all processor time that programs outside the run may use.
+const OTHER_LOAD_SHARE_MAX: f64 = 0.15;
+
+/// Of the time in which the brokers' threads were ready or running, the share that they may wait.
+const BROKERS_WAITED_SHARE_MAX: f64 = 0.2;
+
+/// Below this share of the window brokers that waited had nothing to do.
+const BROKERS_WAITED_S_MIN: f64 = 0.05;
+
+/// Share of the window for which a limit on processor time may hold a process.
+const LIMITED_SHARE_MAX: f64 = 0.01;
+
+/// Written to disk ÷ (bytes of requests × replicas) below which the page cache took the load.
+const WRITTEN_SHARE_MIN: f64 = 0.5;
+
+/// Whether the hypervisor had the processors.
+pub(super) fn steal(trial: &Trial<'_>) -> Vec<Found> {
+    let share = trial.window.and_then(|window| cpu::steal_share(trial.probes(), window));
+    let share = share.filter(|share| *share > STEAL_SHARE_MAX);
+    share.map(|share| Caveat::Steal { share }.into()).into_iter().collect()
+}
+
+/// What the host's processors did in the window beside the run's own processes. The kernel's work for the
+/// run, interrupts and network, is in it too, so the threshold leaves room for that. The brokers of an attached
+/// cluster are no processes of the run, but they may be on this host. What the hypervisor took no program used.
+pub(super) fn other_load(trial: &Trial<'_>) -> Vec<Found> {
+    let Some(window) = trial.window.filter(|_| !trial.evidence.start.is_attached_here()) else {
+        return Vec::new();
+    };
+    let Some(host_s) = cpu::host_programs_s(trial.probes(), window) else { return Vec::new() };
+    // What a worker without readings used is not other load.
+    if cpu::used_by_all_s(trial.probes(), &trial.workers(), window).is_none() {
+        return Vec::new();
+    }
+    let own = cpu::subjects(trial.probes(), cpu::is_own_process);
+    let own_s = own.iter().filter_map(|process| cpu::used_s(trial.probes(), process, window));
+    let cpu_percent = 100.0 * (host_s - own_s.sum::<f64>()) / window.seconds();
+    let limit_percent = 100.0 * OTHER_LOAD_SHARE_MAX * f64::from(trial.evidence.session.processors);
+    (cpu_percent > limit_percent).then(|| Caveat::OtherLoad { cpu_percent }.into()).into_iter().collect()
+}
+
+/// Brokers whose threads were ready and had no processor, all of them together.
+pub(super) fn brokers_waited(trial: &Trial<'_>) -> Vec<Found> {
+    let Some(window) = trial.window else { return Vec::new() };
+    let brokers = trial.brokers();
+    let waited_s = sum(&brokers, |broker| cpu::waited_s(trial.probes(), broker, window));
+    let used_s = cpu::used_by_all_s(trial.probes(), &brokers, window);
+    let Some((waited_s, used_s)) = waited_s.zip(used_s) else { return Vec::new() };
+    let is_told = waited_s > BROKERS_WAITED_S_MIN * window.seconds()
+        && waited_s > BROKERS_WAITED_SHARE_MAX * (waited_s + used_s);
+    let caveat =
+        Caveat::WaitedForProcessor { who: Subject::Brokers.to_string(), share: waited_s / window.seconds() };
+    is_told.then(|| caveat.into()).into_iter().collect()
+}
+
+fn sum(subjects: &[Subject], of: impl Fn(&Subject) -> Option<f64>) -> Option<f64> {
+    subjects.iter().map(of).sum()
+}
+
+/// The process of the run that a limit on processor time held longest; processes of one group are held together.
+pub(super) fn processor_limited(trial: &Trial<'_>) -> Vec<Found> {
+    let Some(window) = trial.window else { return Vec::new() };
+    let share = |process: &Subject| {
+        let held_s = cpu::counter_s(trial.probes(), process, series::CPU_THROTTLED_S_TOTAL, window)?;
+        Some(held_s / window.seconds())
+    };
+    let processes = cpu::subjects(trial.probes(), cpu::is_own_process);
+    let longest = processes.iter().filter_map(share).reduce(f64::max);
+    let share = longest.filter(|share| *share > LIMITED_SHARE_MAX);
+    share.map(|share| Caveat::ProcessorLimited { share }.into()).into_iter().collect()
+}
+
+pub(super) fn shared_processors(trial: &Trial<'_>) -> Vec<Found> {
+    let start = &trial.evidence.start;
+    let is_shared = matches!(start.trial.effective.system, SystemPlan::Local(_)) || start.is_attached_here();
+    let processors = trial.evidence.session.processors;
+    is_shared.then(|| Caveat::SharedProcessors { processors }.into()).into_iter().collect()
+}
+
+pub(super) fn memory_storage(trial: &Trial<'_>) -> Vec<Found> {
+    is_in_memory(trial).then(|| Caveat::MemoryStorage.into()).into_iter().collect()
+}
+
+fn is_in_memory(trial: &Trial<'_>) -> bool {
+    let system = &trial.evidence.start.trial.effective.system;
+    matches!(system, SystemPlan::Local(cluster) if cluster.storage == Storage::Memory)
+}
+
+/// One for each other run.
+pub(super) fn host_shared(trial: &Trial<'_>) -> Vec<Found> {
+    let others: BTreeSet<&str> =
+        super::events(trial, EventKind::HostShared).map(|event| event.detail.as_str()).collect();
+    others.into_iter().map(|detail| Caveat::HostShared { detail: detail.to_owned() }.into()).collect()
+}
+
+/// What the drives of a host that brokers of our own stand on have written, against what these brokers were given. A
+/// process's own counter would not tell: it counts when a page is made dirty, not when it is written.
+pub(super) fn page_cache(trial: &Trial<'_>) -> Vec<Found> {
+    let is_local = matches!(trial.evidence.start.trial.effective.system, SystemPlan::Local(_));
+    let Some(window) = trial.window.filter(|_| is_local && !is_in_memory(trial)) else { return Vec::new() };
+    let written = cpu::counter_s(trial.probes(), &Subject::Host, series::DISK_WRITE_BYTES_TOTAL, window);
+    let given = given_bytes_per_s(trial, window) * window.seconds();
+    let Some(share) = written.map(|written| written / given).filter(|_| given > 0.0) else {
+        return Vec::new();
+    };
+    (share < WRITTEN_SHARE_MIN).then(|| Caveat::PageCacheAbsorbed { share }.into()).into_iter().collect()
+}
+
+/// Bytes per second that all brokers together had to write in the window: those of produce requests × replicas.
+pub(crate) fn given_bytes_per_s(trial: &Trial<'_>, window: Window) -> f64 {
+    let topics = &trial.evidence.start.trial.effective.topics;
+    let of_item = trial.items.iter().filter(|item| produce(item.plan).is_some()).map(|item| {
+        let replicas = topics.get(&item.plan.topic).map_or(1, |topic| topic.replicas);
+        item.tally.windowed.request_bytes as f64 * f64::from(replicas)
+    });
+    of_item.sum::<f64>() / window.seconds()
+}

@@ -1,0 +1,196 @@
+//! Caveats about records and how they fared, and about how the load was made.
+
+use super::{Found, of_items};
+use crate::evidence::{cut_short, is_open_loop, produce};
+use crate::lag;
+use crate::queue::Queue;
+use crate::rows::{Item, Trial};
+use crate::tally::unfinished;
+use kdyno_model::finding::{Caveat, Concern};
+use kdyno_model::metric;
+use kdyno_model::plan::{CasePlan, Compression, Payload};
+use kdyno_model::sample::{Counts, Timing};
+
+/// Records beyond a quantile below which it says little about the next run.
+pub(crate) const RECORDS_BEYOND_MIN: u64 = 100;
+
+/// Seconds of what is produced that a consumer may be behind when the window ends.
+const BEHIND_S_MAX: f64 = 1.0;
+
+/// Share of `batch.size` below which batches are not what was asked for.
+const BATCH_FILLED_SHARE_MIN: f64 = 0.5;
+
+/// What a record takes in a batch beside its value, and a batch beside its records, bytes (record format 2).
+const RECORD_BYTES: f64 = 8.0;
+const BATCH_BYTES: f64 = 61.0;
+
+/// Exact: every offered record has one outcome.
+pub(super) fn accounting_broken(trial: &Trial<'_>) -> Vec<Found> {
+    of_items(trial, |item| {
+        let totals = item.tally.totals.as_ref().filter(|_| produce(item.plan).is_some())?;
+        let difference =
+            i128::from(totals.offered) - i128::from(totals.acknowledged) - i128::from(unfinished(totals));
+        (difference != 0).then(|| Caveat::AccountingBroken {
+            item: item.name.to_owned(),
+            difference: saturate(difference),
+        })
+    })
+}
+
+/// Exact: the rows hold every record of the totals. Of a trial that was cut short the last ones may be missing.
+pub(super) fn samples_missing(trial: &Trial<'_>) -> Vec<Found> {
+    if cut_short(trial.evidence).is_some() {
+        return Vec::new();
+    }
+    let outcomes = |counts: &Counts| {
+        i128::from(counts.acknowledged) + i128::from(counts.fetched) + i128::from(unfinished(counts))
+    };
+    of_items(trial, |item| {
+        let missing = outcomes(item.tally.totals.as_ref()?) - outcomes(&item.tally.all);
+        (missing != 0)
+            .then(|| Caveat::SamplesMissing { item: item.name.to_owned(), records: saturate(missing) })
+    })
+}
+
+fn saturate(difference: i128) -> i64 {
+    i64::try_from(difference).unwrap_or(if difference < 0 { i64::MIN } else { i64::MAX })
+}
+
+/// A queue that makes latencies doubtful.
+pub(super) fn queue_long(trial: &Trial<'_>) -> Vec<Found> {
+    queues(trial, |queue| queue.is_long() && !queue.is_too_long())
+}
+
+/// A queue that latencies tell of more than of the system.
+pub(super) fn queue_too_long(trial: &Trial<'_>) -> Vec<Found> {
+    queues(trial, Queue::is_too_long)
+}
+
+fn queues(trial: &Trial<'_>, is_told: impl Fn(&Queue) -> bool) -> Vec<Found> {
+    let Some(window) = trial.window else { return Vec::new() };
+    let found = trial.items.iter().filter_map(|item| {
+        let queue = Queue::of(item, window).filter(&is_told)?;
+        let Queue { start_s, growth_s, allowed_s, .. } = queue;
+        let item_name = || item.name.to_owned();
+        let caveat = Caveat::QueueGrowth { item: item_name(), start_s, growth_s, allowed_s };
+        Some(Found::of(item, caveat).concerning(Concern::Latencies { item: item_name() }))
+    });
+    found.collect()
+}
+
+/// Records of the measure phase that failed, one caveat for each reason.
+pub(super) fn failures(trial: &Trial<'_>) -> Vec<Found> {
+    let reasons = trial.items.iter().flat_map(|item| {
+        let failed = item.tally.measured.failed.iter().filter(|(_, records)| **records > 0);
+        failed.map(|(reason, records)| {
+            let (name, reason) = (item.name.to_owned(), reason.clone());
+            Found::of(item, Caveat::Failures { item: name, reason, records: *records })
+        })
+    });
+    reasons.collect()
+}
+
+pub(super) fn unresolved(trial: &Trial<'_>) -> Vec<Found> {
+    of_items(trial, |item| {
+        let records = item.tally.measured.unresolved;
+        (records > 0).then(|| Caveat::Unresolved { item: item.name.to_owned(), records })
+    })
+}
+
+pub(super) fn retries(trial: &Trial<'_>) -> Vec<Found> {
+    of_items(trial, |item| {
+        let batches = item.tally.windowed.retries;
+        let is_told = batches > 0 && produce(item.plan).is_some();
+        is_told.then(|| Caveat::Retries { item: item.name.to_owned(), batches })
+    })
+}
+
+/// Once per item, with the lowest quantile of its response that too few records lie beyond.
+pub(super) fn few_records(trial: &Trial<'_>) -> Vec<Found> {
+    of_items(trial, |item| {
+        let response = item.latencies.get(&Timing::Response).filter(|response| response.total() > 0)?;
+        let beyond = |quantile| (quantile, response.beyond(quantile));
+        let mut quantiles = metric::QUANTILES.iter().map(|(name, quantile)| (name, beyond(*quantile)));
+        let (name, (_, beyond)) = quantiles.find(|(_, (_, beyond))| *beyond < RECORDS_BEYOND_MIN)?;
+        Some(Caveat::FewRecords { item: item.name.to_owned(), quantile: (*name).to_owned(), beyond })
+    })
+}
+
+pub(super) fn consumer_behind(trial: &Trial<'_>) -> Vec<Found> {
+    of_items(trial, |item| {
+        let (before, records) = item.tally.lag_records;
+        let lag = lag::of(trial, item)?;
+        let is_behind = lag.seconds.map_or(records > before, |seconds| seconds > BEHIND_S_MAX);
+        let item = item.name.to_owned();
+        is_behind.then_some(Caveat::ConsumerBehind { item, records, seconds: lag.seconds })
+    })
+}
+
+pub(super) fn written_not_appended(trial: &Trial<'_>) -> Vec<Found> {
+    of_items(trial, |item| {
+        let acks = produce(item.plan)?.client.acks;
+        (acks == 0).then(|| Caveat::WrittenNotAppended { item: item.name.to_owned() })
+    })
+}
+
+pub(super) fn pooled_compression(trial: &Trial<'_>) -> Vec<Found> {
+    of_items(trial, |item| {
+        let plan = produce(item.plan)?;
+        let is_pooled = matches!(plan.payload, Payload::Pooled { .. });
+        (is_pooled && plan.client.compression != Compression::None)
+            .then(|| Caveat::PooledCompression { item: item.name.to_owned() })
+    })
+}
+
+pub(super) fn random_values(trial: &Trial<'_>) -> Vec<Found> {
+    of_items(trial, |item| {
+        let plan = produce(item.plan)?;
+        let compression = match plan.client.compression {
+            Compression::None => return None,
+            Compression::Gzip => "gzip",
+            Compression::Snappy => "snappy",
+            Compression::Lz4 => "lz4",
+            Compression::Zstd => "zstd",
+        };
+        let (item, compression) = (item.name.to_owned(), compression.to_owned());
+        (plan.payload == Payload::Unique).then_some(Caveat::RandomValues { item, compression })
+    })
+}
+
+/// Where the trial's case is one of several sizes of batches.
+pub(super) fn small_batches(trial: &Trial<'_>) -> Vec<Found> {
+    if !compares_batch_sizes(&trial.evidence.start.trial.effective) {
+        return Vec::new();
+    }
+    of_items(trial, |item| {
+        let plan = produce(item.plan).filter(|_| item.tally.windowed.batches > 0)?;
+        let counts = &item.tally.windowed;
+        let records = counts.acknowledged as f64 / counts.batches as f64;
+        let bytes = BATCH_BYTES + records * (f64::from(plan.value_bytes) + RECORD_BYTES);
+        let share = bytes / f64::from(plan.client.batch_bytes);
+        // A batch that can hold one record holds one.
+        let is_small = share < BATCH_FILLED_SHARE_MIN && counts.acknowledged > 0;
+        is_small.then(|| Caveat::SmallBatches { item: item.name.to_owned(), share })
+    })
+}
+
+/// Whether a parameter of that meaning is among those that tell the cases apart.
+fn compares_batch_sizes(case: &CasePlan) -> bool {
+    let about_batches = case.params.keys().filter(|name| name.to_lowercase().contains("batch"));
+    let mut told_apart =
+        about_batches.filter(|name| case.label.split(", ").any(|part| part.starts_with(&format!("{name}="))));
+    told_apart.next().is_some()
+}
+
+pub(super) fn assigned_not_group(trial: &Trial<'_>) -> Vec<Found> {
+    of_items(trial, |item| {
+        produce(item.plan).is_none().then(|| Caveat::AssignedNotGroup { item: item.name.to_owned() })
+    })
+}
+
+pub(super) fn closed_loop(trial: &Trial<'_>) -> Vec<Found> {
+    of_items(trial, |item: &Item<'_>| {
+        (produce(item.plan).is_some() && !is_open_loop(item.plan))
+            .then(|| Caveat::ClosedLoop { item: item.name.to_owned() })
+    })
+}

@@ -1,0 +1,100 @@
+//! What was acknowledged against what the logs hold.
+//!
+//! For a topic all of whose producers ask for acknowledgements: acknowledged ≤ growth of the end offsets between
+//! before T0 and after the drain ≤ acknowledged + records sent again + failed + unresolved. Offsets are taken by
+//! records alone: kdyno writes no transactions, so no marker takes one.
+
+use super::{Found, events};
+use crate::evidence::produce;
+use crate::rows::Trial;
+use crate::tally::unfinished;
+use kdyno_model::event::{EventKind, Subject};
+use kdyno_model::finding::Caveat;
+use kdyno_model::sample::{ProbeReading, series};
+use std::collections::BTreeSet;
+
+/// What a topic's log says of the records that were acknowledged.
+enum Says {
+    Lost { acknowledged: u64, growth: u64 },
+    Unexplained { expected_max: u64, growth: u64 },
+    NotChecked(String),
+    Agrees,
+}
+
+/// Acknowledged records that the log does not hold.
+pub(super) fn lost(trial: &Trial<'_>) -> Vec<Found> {
+    of_topics(trial, |topic, says| match says {
+        Says::Lost { acknowledged, growth } => Some(Caveat::Lost { topic, acknowledged, growth }),
+        _ => None,
+    })
+}
+
+/// More than can have been written.
+pub(super) fn unexplained(trial: &Trial<'_>) -> Vec<Found> {
+    of_topics(trial, |topic, says| match says {
+        Says::Unexplained { expected_max, growth } => {
+            Some(Caveat::LogUnexplained { topic, expected_max, growth })
+        }
+        _ => None,
+    })
+}
+
+/// It cannot be told.
+pub(super) fn not_checked(trial: &Trial<'_>) -> Vec<Found> {
+    of_topics(trial, |topic, says| match says {
+        Says::NotChecked(detail) => Some(Caveat::LogNotChecked { topic, detail }),
+        _ => None,
+    })
+}
+
+fn of_topics(trial: &Trial<'_>, told: impl Fn(String, Says) -> Option<Caveat>) -> Vec<Found> {
+    let written = trial.items.iter().filter(|item| produce(item.plan).is_some());
+    let topics: BTreeSet<&str> = written.map(|item| item.plan.topic.as_str()).collect();
+    let found = topics.into_iter().filter_map(|topic| told(topic.to_owned(), says(trial, topic)?));
+    found.map(Found::from).collect()
+}
+
+/// `None` where a producer asks for no acknowledgements: nobody knows what arrived.
+fn says(trial: &Trial<'_>, topic: &str) -> Option<Says> {
+    let writers = || trial.items.iter().filter(|item| item.plan.topic == topic);
+    if writers().any(|item| produce(item.plan).is_some_and(|plan| plan.client.acks == 0)) {
+        return None;
+    }
+    let subject = Subject::Topic(topic.to_owned());
+    let mut unchecked = events(trial, EventKind::LogUnchecked);
+    if let Some(event) = unchecked.find(|event| event.subject == subject) {
+        return Some(Says::NotChecked(event.detail.clone()));
+    }
+    let Some(growth) = growth(trial.probes(), &subject) else {
+        return Some(Says::NotChecked("its end offsets were not read before and after the load".to_owned()));
+    };
+    let mut sums = (0u64, 0u64);
+    for item in writers().filter(|item| produce(item.plan).is_some()) {
+        let Some(totals) = &item.tally.totals else {
+            return Some(Says::NotChecked("not every stream gave its totals".to_owned()));
+        };
+        let uncertain = unfinished(totals).saturating_add(totals.retried_records);
+        sums = (sums.0.saturating_add(totals.acknowledged), sums.1.saturating_add(uncertain));
+    }
+    let (acknowledged, expected_max) = (sums.0, sums.0.saturating_add(sums.1));
+    Some(if growth < acknowledged {
+        Says::Lost { acknowledged, growth }
+    } else if growth > expected_max {
+        Says::Unexplained { expected_max, growth }
+    } else {
+        Says::Agrees
+    })
+}
+
+/// By how much the end offsets grew; `None` unless they were read on both sides of the load.
+fn growth(probes: &[ProbeReading], topic: &Subject) -> Option<u64> {
+    let readings = || {
+        let of_topic = probes.iter().filter(|reading| reading.subject == *topic);
+        of_topic.filter(|reading| reading.series == series::LOG_RECORDS_TOTAL && reading.value.is_finite())
+    };
+    let before = readings().filter(|reading| reading.at_ns < 0).max_by_key(|reading| reading.at_ns)?;
+    let after = readings().filter(|reading| reading.at_ns > 0).max_by_key(|reading| reading.at_ns)?;
+    // Offsets are whole and far below 2⁵³; those of a topic that was made anew in between are smaller.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    Some((after.value - before.value).max(0.0).round() as u64)
+}

@@ -1,0 +1,161 @@
+//! The reasons to doubt a trial: one rule for each, with its threshold, in [`RULES`] with its weight for each
+//! question that a figure may answer (docs/METHOD.md, Caveats).
+
+mod cluster;
+pub(crate) mod generator;
+pub(crate) mod host;
+pub(crate) mod load;
+mod log;
+
+use crate::evidence::{is_open_loop, produce};
+use crate::rows::{Item, Trial};
+use kdyno_model::event::{Event, EventKind};
+use kdyno_model::finding::Severity::{self, Invalid, Note, Warning};
+use kdyno_model::finding::{Caveat, Concern, ScopedCaveat};
+use kdyno_model::trial::TrialReason;
+use std::cmp::Reverse;
+
+/// What a figure is to show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Question {
+    /// How the system does at a given rate.
+    Open,
+    /// How much it carries: `rate: max`.
+    Max,
+    /// How much it carries while conditions hold.
+    Find,
+    /// Whether one side differs from the other.
+    Compare,
+}
+
+/// Severity by question, in the order of [`Question`]; `None`: not told.
+type Weight = [Option<Severity>; 4];
+
+const NOTE: Weight = [Some(Note); 4];
+const WARNING: Weight = [Some(Warning); 4];
+const INVALID: Weight = [Some(Invalid); 4];
+/// A reason to doubt latencies of a given rate; those of a closed loop say nothing about the cluster anyway.
+const LATENCY_WARNING: Weight = [Some(Warning), None, Some(Warning), Some(Warning)];
+const LATENCY_INVALID: Weight = [Some(Invalid), None, Some(Invalid), Some(Invalid)];
+/// A reason to doubt how much the system carries.
+const CAPACITY_WARNING: Weight = [Some(Note), Some(Warning), Some(Warning), Some(Note)];
+const CAPACITY_INVALID: Weight = [Some(Note), Some(Invalid), Some(Invalid), Some(Warning)];
+/// What comes with a saturated host.
+const SATURATION: Weight = [Some(Warning), Some(Note), Some(Warning), Some(Warning)];
+/// What both sides of a comparison have alike.
+const BOTH_SIDES_ALIKE: Weight = [Some(Warning), Some(Warning), Some(Warning), Some(Note)];
+
+/// The caveats of one kind that a trial gives cause for.
+type Rule = fn(&Trial<'_>) -> Vec<Found>;
+
+/// Every kind of caveat; of those with one severity the first is told first.
+const RULES: &[(Rule, Weight)] = &[
+    (log::lost, INVALID),
+    (load::accounting_broken, INVALID),
+    (load::samples_missing, INVALID),
+    (load::queue_too_long, LATENCY_INVALID),
+    (generator::mostly_late, LATENCY_INVALID),
+    (generator::calibration_short, CAPACITY_INVALID),
+    (load::queue_long, LATENCY_WARNING),
+    (load::failures, WARNING),
+    (load::unresolved, WARNING),
+    (load::retries, WARNING),
+    (log::unexplained, WARNING),
+    (load::consumer_behind, WARNING),
+    (cluster::changed, WARNING),
+    (generator::late, LATENCY_WARNING),
+    (load::written_not_appended, WARNING),
+    (load::pooled_compression, WARNING),
+    (load::random_values, WARNING),
+    (load::small_batches, WARNING),
+    (generator::thread_busy, WARNING),
+    (generator::worker_busy, WARNING),
+    (generator::waited, SATURATION),
+    (host::brokers_waited, SATURATION),
+    (host::processor_limited, WARNING),
+    (host::steal, WARNING),
+    (host::other_load, WARNING),
+    (host::shared_processors, BOTH_SIDES_ALIKE),
+    (host::memory_storage, WARNING),
+    (host::page_cache, CAPACITY_WARNING),
+    (cluster::process_died, WARNING),
+    (cluster::unknown_setting, WARNING),
+    (host::host_shared, WARNING),
+    (cluster::fetch_errors, WARNING),
+    (cluster::records_skipped, WARNING),
+    (cluster::unconditioned, WARNING),
+    (cluster::warmup_not_settled, WARNING),
+    (cluster::cut_short_by, WARNING),
+    (log::not_checked, NOTE),
+    (load::few_records, NOTE),
+    (load::assigned_not_group, NOTE),
+    (load::closed_loop, NOTE),
+];
+
+/// What a rule found.
+pub(crate) struct Found {
+    caveat: Caveat,
+    concerns: Concern,
+    /// Of one load item: its question; otherwise that of all items, the heaviest weight of them.
+    question: Option<Question>,
+}
+
+impl From<Caveat> for Found {
+    fn from(caveat: Caveat) -> Self {
+        Self { caveat, concerns: Concern::Everything, question: None }
+    }
+}
+
+impl Found {
+    /// Of one load item.
+    fn of(item: &Item<'_>, caveat: Caveat) -> Self {
+        Self { question: Some(asked_by_rate(item)), ..Self::from(caveat) }
+    }
+
+    /// It speaks of some figures alone.
+    fn concerning(self, concerns: Concern) -> Self {
+        Self { concerns, ..self }
+    }
+}
+
+/// All reasons, the heaviest first.
+pub(crate) fn of(trial: &Trial<'_>) -> Vec<ScopedCaveat> {
+    let scope = trial.scope();
+    let found = RULES.iter().flat_map(|(rule, weight)| {
+        rule(trial).into_iter().filter_map(|found| {
+            let severity = severity(trial, found.question, weight)?;
+            Some(ScopedCaveat { scope, severity, concerns: found.concerns, caveat: found.caveat })
+        })
+    });
+    let mut found: Vec<ScopedCaveat> = found.collect();
+    found.sort_by_key(|caveat| Reverse(caveat.severity));
+    found
+}
+
+/// How heavy a caveat is in a trial: what the trial was chosen for decides, and where it was only listed, the rate of
+/// the load.
+fn severity(trial: &Trial<'_>, question: Option<Question>, weight: &Weight) -> Option<Severity> {
+    let of = |question: Question| weight[question as usize];
+    match &trial.evidence.start.trial.reason {
+        TrialReason::Search { .. } => return of(Question::Find),
+        TrialReason::Pair => return of(Question::Compare),
+        TrialReason::Listed { .. } | TrialReason::Conditioning => {}
+    }
+    let producing = trial.items.iter().filter(|item| produce(item.plan).is_some());
+    let asked = || producing.map(asked_by_rate).map(of).max().unwrap_or(of(Question::Max));
+    question.map_or_else(asked, of)
+}
+
+/// What the rate of an item asks. Consumers fetch as fast as they can.
+fn asked_by_rate(item: &Item<'_>) -> Question {
+    if is_open_loop(item.plan) { Question::Open } else { Question::Max }
+}
+
+/// What a rule says of each load item.
+fn of_items(trial: &Trial<'_>, rule: impl Fn(&Item<'_>) -> Option<Caveat>) -> Vec<Found> {
+    trial.items.iter().filter_map(|item| Some(Found::of(item, rule(item)?))).collect()
+}
+
+fn events<'a>(trial: &Trial<'a>, kind: EventKind) -> impl Iterator<Item = &'a Event> {
+    trial.evidence.events.iter().filter(move |event| event.kind == kind)
+}

@@ -1,0 +1,287 @@
+//! How much of each limit was used.
+
+use super::declared;
+use crate::caveats::generator::{acked_per_s, calibrated_per_s, is_thread_of};
+use crate::caveats::host::given_bytes_per_s;
+use crate::cpu;
+use crate::evidence::{NS_PER_S, Window, produce};
+use crate::rows::{Item, Trial};
+use kdyno_model::conclusion::{LimitEvidence, LimitKind};
+use kdyno_model::event::Subject;
+use kdyno_model::finding::Value;
+use kdyno_model::plan::{ProducePlan, SystemPlan};
+use kdyno_model::sample::{Timing, series};
+use kdyno_model::units;
+
+/// Share of the clients' time for which answers must have been held back for a quota to be the limit.
+const THROTTLED_SHARE_MIN: f64 = 0.05;
+
+/// Share of the host's processors from which the load generator on it is at its limit too.
+const HOST_FULL_SHARE: f64 = 0.9;
+
+/// Every candidate but the schedule, judged or not.
+pub(super) fn of(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Vec<LimitEvidence> {
+    let Some(plan) = produce(item.plan) else { return Vec::new() };
+    let asked = Asked { trial, item, plan, window };
+    vec![
+        asked.generator(),
+        asked.broker_processors(),
+        asked.disk(),
+        asked.network(),
+        asked.requests_in_flight(),
+        asked.replication(),
+        asked.client_buffer(),
+        asked.quota(),
+    ]
+}
+
+/// An item that produces, in its trial.
+struct Asked<'a> {
+    trial: &'a Trial<'a>,
+    item: &'a Item<'a>,
+    plan: &'a ProducePlan,
+    window: Window,
+}
+
+fn evidence(kind: LimitKind, used: Option<f64>, detail: String) -> LimitEvidence {
+    let used = used.filter(|used| used.is_finite());
+    LimitEvidence { kind, used, detail }
+}
+
+fn not_judged(kind: LimitKind, detail: &str) -> LimitEvidence {
+    evidence(kind, None, detail.to_owned())
+}
+
+fn percent(share: f64) -> String {
+    format!("{} %", units::significant(100.0 * share))
+}
+
+impl Asked<'_> {
+    fn generator(&self) -> LimitEvidence {
+        let mut parts = Vec::new();
+        let mut used = self.busiest_thread_share();
+        if let Some(share) = used {
+            parts.push(format!("its busiest thread ran or was ready for {} of the window", percent(share)));
+        }
+        if let Some((share, max_per_s)) = self.calibrated_share() {
+            let max = units::count(max_per_s);
+            parts.push(format!("it reaches {max}/s against a broker that does nothing"));
+            used = Some(used.unwrap_or(0.0).max(share));
+        }
+        if let Some(share) = self.host_full_by_generator() {
+            parts.push(format!(
+                "it used more than the brokers of a host whose processors were busy for {}",
+                percent(share)
+            ));
+            used = Some(used.unwrap_or(0.0).max(share));
+        }
+        if used.is_none() {
+            parts.push("its threads were not probed".to_owned());
+        }
+        evidence(LimitKind::Generator, used, parts.join("; "))
+    }
+
+    /// Share of the window in which the item's busiest thread ran or was ready to.
+    fn busiest_thread_share(&self) -> Option<f64> {
+        let probes = self.trial.probes();
+        let workers = self.trial.workers();
+        let shares = workers.iter().flat_map(|worker| {
+            let waited = cpu::threads_waited_s(probes, worker, self.window);
+            let used = cpu::threads_s(probes, worker, self.window).into_iter();
+            let own = used.filter(|(thread, _)| is_thread_of(thread, self.item.name));
+            own.map(move |(thread, used_s)| used_s + waited.get(thread).copied().unwrap_or(0.0))
+        });
+        shares.map(|busy_s| busy_s / self.window.seconds()).reduce(f64::max)
+    }
+
+    /// The item's rate ÷ its highest rate against a broker that does nothing, and that rate.
+    fn calibrated_share(&self) -> Option<(f64, f64)> {
+        let max_per_s = calibrated_per_s(self.trial, self.item)?;
+        Some((acked_per_s(self.item, self.window)? / max_per_s, max_per_s))
+    }
+
+    /// How busy the shared host is, where its processors are full and the generator has more of them than brokers.
+    fn host_full_by_generator(&self) -> Option<f64> {
+        let probes = self.trial.probes();
+        let busy = cpu::host_busy_share(probes, self.window).filter(|busy| *busy >= HOST_FULL_SHARE)?;
+        let workers = cpu::used_by_all_s(probes, &self.trial.workers(), self.window)?;
+        let brokers = cpu::used_by_all_s(probes, &self.trial.brokers(), self.window)?;
+        (workers > brokers).then_some(busy)
+    }
+
+    fn broker_processors(&self) -> LimitEvidence {
+        let kind = LimitKind::BrokerProcessors;
+        let start = &self.trial.evidence.start;
+        match &start.trial.effective.system {
+            SystemPlan::Local(cluster) if !cluster.cpus.is_empty() => {
+                let share = self.pinned_share(&cluster.cpus);
+                let told =
+                    share.map(|share| format!("the busiest broker used {} of its own", percent(share)));
+                let detail = told.unwrap_or_else(|| "the brokers were not probed".to_owned());
+                evidence(kind, share, detail)
+            }
+            SystemPlan::Attached(_) if !start.is_attached_here() => {
+                not_judged(kind, "nothing is known of the processors of a cluster elsewhere")
+            }
+            SystemPlan::Local(_) | SystemPlan::Attached(_) => {
+                let Some(share) = cpu::host_busy_share(self.trial.probes(), self.window) else {
+                    return not_judged(kind, "the host was not probed");
+                };
+                let pressure = self.pressure_share(series::CPU_PRESSURE_S_TOTAL);
+                let waited = pressure.map_or_else(String::new, |share| {
+                    format!("; something waited for one of them for {} of the window", percent(share))
+                });
+                let busy = percent(share);
+                evidence(
+                    kind,
+                    Some(share),
+                    format!("the shared host's processors were busy for {busy}{waited}"),
+                )
+            }
+        }
+    }
+
+    /// Of brokers that have processors of their own: the share that the busiest one used.
+    fn pinned_share(&self, cpus: &[Vec<u32>]) -> Option<f64> {
+        let brokers = self.trial.brokers();
+        let shares = brokers.iter().zip(cpus.iter().cycle()).filter_map(|(broker, own)| {
+            let used_s = cpu::used_s(self.trial.probes(), broker, self.window)?;
+            (!own.is_empty()).then(|| used_s / self.window.seconds() / own.len() as f64)
+        });
+        shares.reduce(f64::max)
+    }
+
+    /// Share of the window in which something on the host waited.
+    fn pressure_share(&self, counter: &str) -> Option<f64> {
+        let waited_s = cpu::counter_s(self.trial.probes(), &Subject::Host, counter, self.window)?;
+        Some(waited_s / self.window.seconds())
+    }
+
+    fn disk(&self) -> LimitEvidence {
+        let pressure = self.pressure_share(series::IO_PRESSURE_S_TOTAL);
+        let waited = pressure.map_or_else(String::new, |share| {
+            format!("; something waited for a disk for {} of the window", percent(share))
+        });
+        let Some((limit, brokers)) = self.declared("disk.limit") else {
+            let detail = format!("no limit is declared (`facts.disk.limit`) or measured{waited}");
+            return evidence(LimitKind::Disk, None, detail);
+        };
+        let per_broker = given_bytes_per_s(self.trial, self.window) / brokers;
+        let (own, limit_text) = (units::bytes(per_broker), units::bytes(limit));
+        let detail = format!("each broker was given {own}/s to write, of {limit_text}/s declared{waited}");
+        evidence(LimitKind::Disk, Some(per_broker / limit), detail)
+    }
+
+    /// A broker receives what it stores; it sends that to followers, once less than there are replicas, and to
+    /// consumers.
+    fn network(&self) -> LimitEvidence {
+        let Some((limit, brokers)) = self.declared("network.limit") else {
+            let detail = "no limit is declared (`facts.network.limit`) or measured";
+            return not_judged(LimitKind::Network, detail);
+        };
+        let per_s = |bytes: u64| bytes as f64 / self.window.seconds();
+        let given = given_bytes_per_s(self.trial, self.window);
+        let counts = || self.trial.items.iter().map(|item| (item, &item.tally.windowed));
+        let produced: f64 = counts()
+            .filter(|(item, _)| produce(item.plan).is_some())
+            .map(|(_, counts)| per_s(counts.request_bytes))
+            .sum();
+        let fetched: f64 = counts().map(|(_, counts)| per_s(counts.fetched_bytes)).sum();
+        let per_broker = given.max(given - produced + fetched) / brokers;
+        let (own, limit_text) = (units::bytes(per_broker), units::bytes(limit));
+        let detail = format!("each broker received or sent {own}/s, of {limit_text}/s declared");
+        evidence(LimitKind::Network, Some(per_broker / limit), detail)
+    }
+
+    /// A limit that the target's file declares for each broker, bytes/s, and the number of brokers.
+    fn declared(&self, fact: &str) -> Option<(f64, f64)> {
+        let SystemPlan::Attached(target) = &self.trial.evidence.start.trial.effective.system else {
+            return None;
+        };
+        Some((declared::bytes_per_s(target.facts.get(fact)?)?, f64::from(self.brokers()?)))
+    }
+
+    /// How many brokers there are, at least 1.
+    fn brokers(&self) -> Option<u32> {
+        let start = &self.trial.evidence.start;
+        let brokers = match &start.trial.effective.system {
+            SystemPlan::Local(cluster) => cluster.brokers,
+            SystemPlan::Attached(_) => start.cluster.get("brokers")?.parse().ok()?,
+        };
+        (brokers > 0).then_some(brokers)
+    }
+
+    /// Little's law: requests/s × request time, of those that all connections together may have in flight.
+    fn in_flight_share(&self) -> Option<(f64, f64)> {
+        let topics = &self.trial.evidence.start.trial.effective.topics;
+        let partitions = topics.get(&self.item.plan.topic)?.partitions;
+        let connections = f64::from(self.item.plan.clients) * f64::from(self.brokers()?.min(partitions));
+        let limit = f64::from(self.plan.client.in_flight_max) * connections;
+        let requests_per_s = self.item.tally.windowed.requests as f64 / self.window.seconds();
+        let in_flight = requests_per_s * self.mean_s(Timing::Request)?;
+        (limit > 0.0).then(|| (in_flight / limit, limit))
+    }
+
+    fn requests_in_flight(&self) -> LimitEvidence {
+        let kind = LimitKind::RequestsInFlight;
+        if self.plan.client.acks == 0 {
+            return not_judged(kind, "no answer is waited for");
+        }
+        let Some((share, limit)) = self.in_flight_share() else {
+            return not_judged(kind, "the time of requests or the number of brokers is not known");
+        };
+        let (in_flight, limit) = (units::significant(share * limit), units::count(limit));
+        evidence(kind, Some(share), format!("{in_flight} requests were in flight, of {limit} at most"))
+    }
+
+    fn replication(&self) -> LimitEvidence {
+        let kind = LimitKind::Replication;
+        let topics = &self.trial.evidence.start.trial.effective.topics;
+        let replicas = topics.get(&self.item.plan.topic).map_or(1, |topic| topic.replicas);
+        if self.plan.client.acks != -1 || replicas < 2 {
+            return not_judged(kind, "acknowledgements wait for no follower");
+        }
+        let Some(((share, _), request_s)) = self.in_flight_share().zip(self.mean_s(Timing::Request)) else {
+            return not_judged(kind, "the time of requests is not known");
+        };
+        let request = units::nanoseconds(request_s * NS_PER_S as f64);
+        let detail = format!(
+            "an acknowledgement by {replicas} replicas took {request}, leader and followers together"
+        );
+        evidence(kind, Some(share), detail)
+    }
+
+    /// Batches that hold a place of the buffer, by Little's law, of those that fit.
+    fn client_buffer(&self) -> LimitEvidence {
+        let kind = LimitKind::ClientBuffer;
+        let client = &self.plan.client;
+        let Some(service_s) = self.mean_s(Timing::Service) else {
+            return not_judged(kind, "the service time is not known");
+        };
+        let batches_per_s = self.item.tally.windowed.batches as f64 / self.window.seconds();
+        let batch_bytes = f64::from(client.batch_bytes.max(self.plan.value_bytes));
+        let buffer_bytes = client.buffer_bytes as f64 * f64::from(self.item.plan.clients);
+        let held = batches_per_s * service_s * batch_bytes;
+        let detail = format!("{} were in use, of {}", units::bytes(held), units::bytes(buffer_bytes));
+        evidence(kind, (buffer_bytes > 0.0).then(|| held / buffer_bytes), detail)
+    }
+
+    fn quota(&self) -> LimitEvidence {
+        let throttled_ns = self.item.tally.windowed.throttled_ns as f64;
+        let time_ns = self.window.seconds() * NS_PER_S as f64 * f64::from(self.item.plan.clients.max(1));
+        let share = throttled_ns / time_ns;
+        if share < THROTTLED_SHARE_MIN {
+            return not_judged(LimitKind::Quota, "brokers held back no answers to speak of");
+        }
+        let detail = format!("brokers held back answers for {} of the clients' time", percent(share));
+        evidence(LimitKind::Quota, Some(1.0), detail)
+    }
+
+    /// Mean of a timing, s, at least.
+    fn mean_s(&self, timing: Timing) -> Option<f64> {
+        match self.item.latencies.get(&timing)?.mean() {
+            Value::Is(ns) | Value::AtLeast(ns) => Some(ns / NS_PER_S as f64),
+            Value::None => None,
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What kept a load item from going faster, with the evidence for and against each candidate (docs/METHOD.md, What
+//! was the limit).
+
+mod candidates;
+mod declared;
+
+use crate::evidence::{Window, is_open_loop, produce};
+use crate::queue::Queue;
+use crate::rows::{Item, Trial};
+use crate::tally::{ratio, unfinished};
+use kdyno_model::conclusion::{Limit, LimitEvidence, LimitKind};
+
+/// Share of a processor, disk, network or quota from which it is the limit: what queues before it takes the rest.
+const SATURATED_SHARE: f64 = 0.9;
+
+/// Share of the requests in flight, or of the client's buffer, from which they are the limit: they are filled and
+/// emptied a batch at a time, so their mean stays below the whole.
+const FULL_SHARE: f64 = 0.8;
+
+/// Share of the brokers' processors below which an acknowledgement that takes long waits for something else.
+const IDLE_SHARE: f64 = 0.5;
+
+/// Share of records without a good outcome from which not everything offered was carried.
+const UNFINISHED_SHARE_MAX: f64 = 0.005;
+
+/// What can be saturated. The first of two that are equally near comes first.
+const RESOURCES: [LimitKind; 5] = [
+    LimitKind::Quota,
+    LimitKind::Generator,
+    LimitKind::BrokerProcessors,
+    LimitKind::Disk,
+    LimitKind::Network,
+];
+
+/// The limit of each item that produces.
+pub(crate) fn of(trial: &Trial<'_>) -> Vec<Limit> {
+    let Some(window) = trial.window else { return Vec::new() };
+    let has_acknowledged =
+        |item: &&Item<'_>| produce(item.plan).is_some() && item.tally.windowed.acknowledged > 0;
+    trial.items.iter().filter(has_acknowledged).map(|item| of_item(trial, item, window)).collect()
+}
+
+fn of_item(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Limit {
+    let mut evidence = candidates::of(trial, item, window);
+    if is_open_loop(item.plan) {
+        evidence.insert(0, schedule(item, window));
+    }
+    let named = named(&evidence);
+    let runner_up = runner_up(named, &evidence);
+    let used = runner_up.and_then(|kind| used(&evidence, kind)).filter(|used| *used > 0.0);
+    // What is more than full cannot let less through than it does.
+    let headroom = used.filter(|_| named != LimitKind::Unknown).map(|used| (1.0 / used - 1.0).max(0.0));
+    Limit { scope: trial.scope(), item: item.name.to_owned(), named, runner_up, headroom, evidence }
+}
+
+/// Whether everything that was offered was carried in time.
+fn schedule(item: &Item<'_>, window: Window) -> LimitEvidence {
+    let waits = Queue::of(item, window).is_some_and(|queue| queue.is_long());
+    let share = ratio(unfinished(&item.tally.measured), item.tally.measured.offered);
+    let fails = share.is_some_and(|share| share > UNFINISHED_SHARE_MAX);
+    let (used, detail) = match (waits, fails) {
+        (false, false) => (Some(1.0), "everything offered was carried in time"),
+        (true, _) => (None, "more was offered than was carried: it queued"),
+        (false, true) => (None, "records failed or stayed unresolved"),
+    };
+    LimitEvidence { kind: LimitKind::Schedule, used, detail: detail.to_owned() }
+}
+
+fn used(evidence: &[LimitEvidence], kind: LimitKind) -> Option<f64> {
+    evidence.iter().find(|one| one.kind == kind)?.used
+}
+
+/// The fullest of some candidates, the first of equals.
+fn fullest(
+    evidence: &[LimitEvidence],
+    kinds: impl IntoIterator<Item = LimitKind>,
+) -> Option<(LimitKind, f64)> {
+    let judged = kinds.into_iter().filter_map(|kind| Some((kind, used(evidence, kind)?)));
+    judged.reduce(|best, one| if one.1 > best.1 { one } else { best })
+}
+
+/// The schedule where nothing was; else what is saturated; else what is full while nothing is saturated. Requests in
+/// flight fill up before anything that is saturated, so they are asked last.
+fn named(evidence: &[LimitEvidence]) -> LimitKind {
+    if used(evidence, LimitKind::Schedule).is_some() {
+        return LimitKind::Schedule;
+    }
+    if let Some((kind, _)) = fullest(evidence, RESOURCES).filter(|(_, used)| *used >= SATURATED_SHARE) {
+        return kind;
+    }
+    let is_full = |kind| used(evidence, kind).is_some_and(|used| used >= FULL_SHARE);
+    if is_full(LimitKind::RequestsInFlight) {
+        let is_idle = used(evidence, LimitKind::BrokerProcessors).is_some_and(|brokers| brokers < IDLE_SHARE);
+        let waits_for_followers = is_idle && is_full(LimitKind::Replication);
+        return if waits_for_followers { LimitKind::Replication } else { LimitKind::RequestsInFlight };
+    }
+    if is_full(LimitKind::ClientBuffer) { LimitKind::ClientBuffer } else { LimitKind::Unknown }
+}
+
+/// The next one. While something is the limit, requests in flight and the buffer are as full as they are because of
+/// it: they say nothing about what comes after it, and only resources are asked.
+fn runner_up(named: LimitKind, evidence: &[LimitEvidence]) -> Option<LimitKind> {
+    let others = RESOURCES.into_iter().filter(|kind| *kind != named);
+    let pipeline = (named == LimitKind::Schedule).then_some(LimitKind::RequestsInFlight);
+    fullest(evidence, others.chain(pipeline)).map(|(kind, _)| kind)
+}

@@ -1,0 +1,92 @@
+//! Load that waits beyond what requests in flight explain, in seconds of the offered load (docs/METHOD.md, Queue
+//! seconds).
+
+use crate::evidence::{NS_PER_S, Window, is_open_loop, produce};
+use crate::rows::Item;
+use kdyno_model::finding::Value;
+use kdyno_model::sample::Timing;
+
+/// Seconds of load that may wait without a word.
+const ALLOWED_S_MIN: f64 = 0.05;
+
+/// Share of the printed p99 that may be waiting.
+const ALLOWED_SHARE_OF_P99: f64 = 0.1;
+
+/// So many times what is allowed, and latencies must not be used.
+const INVALID_TIMES: f64 = 5.0;
+
+/// How much longer than `linger.ms` a batch may linger: clients are woken by time once a tick.
+const TICK_NS: f64 = 200_000.0;
+
+/// The queue of an open loop.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Queue {
+    /// What waited when the window began.
+    pub(crate) start_s: f64,
+    /// By how much that grew until the window's end.
+    pub(crate) growth_s: f64,
+    /// What waited when it ended.
+    pub(crate) end_s: f64,
+    /// Above it latencies are doubtful.
+    pub(crate) allowed_s: f64,
+}
+
+impl Queue {
+    /// The queue of an item; `None` for a closed loop and where nothing was offered in the window.
+    ///
+    /// The growth counts only as far as it was there a second before the window's end too: a stall that happens to
+    /// fall on the end is no growing queue.
+    pub(crate) fn of(item: &Item<'_>, window: Window) -> Option<Self> {
+        let offered_per_s = item.tally.offered as f64 / window.seconds();
+        if !is_open_loop(item.plan) || offered_per_s <= 0.0 {
+            return None;
+        }
+        let explained = explained_records(item, window);
+        let waiting_s = |open: u64| (open as f64 - explained).max(0.0) / offered_per_s;
+        let open = item.tally.open;
+        let (start_s, end_s) = (waiting_s(open.at_start), waiting_s(open.at_end));
+        let lasting_s = if window.seconds() > 1.0 { waiting_s(open.before_end).min(end_s) } else { end_s };
+        let p99_s = match item.latencies.get(&Timing::Response).map(|response| response.quantile(0.99)) {
+            Some(Value::Is(ns) | Value::AtLeast(ns)) => ns / NS_PER_S as f64,
+            Some(Value::None) | None => 0.0,
+        };
+        let allowed_s = ALLOWED_S_MIN.max(ALLOWED_SHARE_OF_P99 * p99_s);
+        Some(Self { start_s, growth_s: (lasting_s - start_s).max(0.0), end_s, allowed_s })
+    }
+
+    /// Whether it is long enough for a word.
+    pub(crate) fn is_long(&self) -> bool {
+        self.longest_s() > self.allowed_s
+    }
+
+    /// Whether latencies tell of it more than of the system.
+    pub(crate) fn is_too_long(&self) -> bool {
+        self.longest_s() > INVALID_TIMES * self.allowed_s
+    }
+
+    fn longest_s(&self) -> f64 {
+        self.start_s.max(self.growth_s)
+    }
+}
+
+/// Records that are open because they linger, are in a request or wait for the next one, by Little's law:
+/// acknowledged/s × (linger + 2 × request + callback), each a mean. What batches lingered beyond `linger.ms` they waited
+/// for a request to come free, which is queueing. Where stages are not known (a stream was cut off), a tenth of the
+/// responses stands for the time without a queue.
+fn explained_records(item: &Item<'_>, window: Window) -> f64 {
+    let per_s = item.tally.windowed.acknowledged as f64 / window.seconds();
+    let mean_ns = |timing| match item.latencies.get(&timing).map(|times| times.mean()) {
+        Some(Value::Is(ns) | Value::AtLeast(ns)) => Some(ns),
+        Some(Value::None) | None => None,
+    };
+    let linger_ns_max = produce(item.plan).map_or(0.0, |plan| plan.client.linger_ns as f64) + TICK_NS;
+    let staged_ns = || {
+        let (linger, request) = (mean_ns(Timing::Linger)?, mean_ns(Timing::Request)?);
+        Some(linger.min(linger_ns_max) + 2.0 * request + mean_ns(Timing::Callback)?)
+    };
+    let quick_ns = || match item.latencies.get(&Timing::Response)?.quantile(0.1) {
+        Value::Is(ns) => Some(ns),
+        Value::AtLeast(_) | Value::None => None,
+    };
+    per_s * staged_ns().or_else(quick_ns).unwrap_or(0.0) / NS_PER_S as f64
+}

@@ -1,0 +1,101 @@
+//! What happened to the cluster and to the trial as a whole.
+
+use super::assert_doubts;
+use crate::fixture::{Trial, event};
+use kdyno_model::event::{Event, EventKind, Subject};
+use kdyno_model::finding::{Caveat, Severity};
+
+#[test]
+fn each_event_that_makes_a_trial_doubtful_is_told() {
+    assert_doubts([
+        (
+            |trial| trial.events = vec![event(EventKind::ProcessDied, Subject::Broker(1), "exit 137"); 2],
+            Severity::Warning,
+            Caveat::ProcessDied { subject: Subject::Broker(1) },
+        ),
+        (
+            |trial| {
+                trial.events = vec![
+                    event(
+                        EventKind::UnknownSetting,
+                        Subject::Setting("num.io.thread".into()),
+                        "not known"
+                    );
+                    2
+                ]
+            },
+            Severity::Warning,
+            Caveat::UnknownSetting { setting: "num.io.thread".into(), detail: "not known".into() },
+        ),
+        (
+            |trial| trial.events = vec![event(EventKind::HostShared, Subject::Host, "run 7"); 2],
+            Severity::Warning,
+            Caveat::HostShared { detail: "run 7".into() },
+        ),
+        (
+            |trial| {
+                trial.events = ["first", "second"]
+                    .map(|d| event(EventKind::FetchError, Subject::Item("readers".into()), d))
+                    .into();
+                // Before T0 nothing is measured.
+                let before_t0 = Event { at_ns: None, ..trial.events[0].clone() };
+                trial.events.push(before_t0);
+            },
+            Severity::Warning,
+            Caveat::FetchErrors { item: "readers".into(), events: 2, first: "first".into() },
+        ),
+        (
+            |trial| {
+                trial.events =
+                    vec![event(EventKind::RecordsSkipped, Subject::Item("readers".into()), "5 records")]
+            },
+            Severity::Warning,
+            Caveat::RecordsSkipped { item: "readers".into(), events: 1, first: "5 records".into() },
+        ),
+        (
+            |trial| trial.events = vec![event(EventKind::CutShort, Subject::Kdyno, "interrupted")],
+            Severity::Warning,
+            Caveat::CutShort { reason: "interrupted".into(), measured_s: 9, planned_s: 10 },
+        ),
+    ]);
+}
+
+#[test]
+fn what_was_seen_of_the_cluster_since_t0_is_told_once_for_each_kind() {
+    use EventKind::{BrokersChanged, IsrExpanded, IsrShrunk, LeaderMoved, Refused, Throttled, Unreachable};
+    for kind in [LeaderMoved, Unreachable, BrokersChanged, IsrShrunk, Throttled] {
+        let at = |at_ns, detail| Event { at_ns, ..event(kind, Subject::Broker(1), detail) };
+        let mut trial = Trial::clean();
+        trial.events = vec![at(None, "before"), at(Some(-1), "just before")];
+        assert_eq!(trial.caveats(), [], "{kind}");
+        trial.events.extend([at(Some(9), "second"), at(Some(0), "first")]);
+        let changed = Caveat::ClusterChanged { event: kind.to_string(), events: 2, first: "first".into() };
+        assert_eq!(trial.caveats(), [(Severity::Warning, changed)]);
+    }
+    for kind in [IsrExpanded, Refused] {
+        let mut trial = Trial::clean();
+        trial.events = vec![event(kind, Subject::Broker(1), "x")];
+        assert_eq!(trial.caveats(), [], "{kind}");
+    }
+}
+
+#[test]
+fn brokers_that_met_no_load_before_and_a_warm_up_that_did_not_settle_are_told() {
+    assert_doubts([
+        (
+            |trial| {
+                let event = event(EventKind::Unconditioned, Subject::Brokers, "x");
+                trial.events = vec![Event { at_ns: None, ..event }];
+            },
+            Severity::Warning,
+            Caveat::Unconditioned,
+        ),
+        (
+            |trial| {
+                trial.events = vec![event(EventKind::WarmupNotSettled, Subject::Brokers, "the rate rose")];
+            },
+            Severity::Warning,
+            Caveat::WarmupNotSettled { detail: "the rate rose".into() },
+        ),
+    ]);
+}

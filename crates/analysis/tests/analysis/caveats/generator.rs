@@ -1,0 +1,170 @@
+//! Whether the load generator is what was measured.
+
+use super::assert_doubts;
+use crate::fixture::{MS, Trial, at_three_digits, closed_loop, histogram};
+use kdyno_model::event::Subject;
+use kdyno_model::finding::{Caveat, Concern, Mark, Severity};
+use kdyno_model::run::cluster_fact;
+use kdyno_model::sample::{Grain, NoiseReading, Phase, Timing, series};
+
+/// What the generator can do against a broker that does nothing.
+pub(super) fn calibrated(trial: &mut Trial, per_s: f64) {
+    let fact = (cluster_fact::generator_max_per_s("writers"), per_s.to_string());
+    trial.start.cluster.extend([fact]);
+}
+
+/// Share of the window that the writers' thread waited for a processor.
+pub(super) fn thread_waited(trial: &mut Trial, share: f64) {
+    let name = format!("{}writers", series::THREAD_RUN_DELAY_S_TOTAL_OF);
+    trial.counter(Subject::Worker(0), &name, share);
+}
+
+#[test]
+fn each_doubt_about_the_generator_is_named_by_what_causes_it() {
+    assert_doubts([
+        (
+            |trial| {
+                let used = [series::CPU_USER_S_TOTAL, series::CPU_SYSTEM_S_TOTAL];
+                for reading in trial.probes.iter_mut().filter(|reading| reading.subject == Subject::Worker(0))
+                {
+                    if used.contains(&reading.series.as_str()) {
+                        reading.value *= 6.0;
+                    }
+                }
+            },
+            Severity::Warning,
+            Caveat::WorkerBusy { cpu_percent: 180.0, cores: 2 },
+        ),
+        (
+            // One thread has all that the worker uses, the others are idle; a core for each would be enough.
+            |trial| trial.threads([("writers", 0.8), ("readers", 0.1)]),
+            Severity::Warning,
+            Caveat::ThreadBusy { thread: "writers".into(), cpu_percent: 80.0 },
+        ),
+        (
+            |trial| thread_waited(trial, 0.06),
+            Severity::Warning,
+            Caveat::WaitedForProcessor { who: "writers".into(), share: 0.06 },
+        ),
+        (
+            |trial| calibrated(trial, 1_990.0),
+            Severity::Note,
+            Caveat::CalibrationShort { item: "writers".into(), ratio: 1.99 },
+        ),
+    ]);
+    let mut trial = Trial::clean();
+    thread_waited(&mut trial, 0.05);
+    calibrated(&mut trial, 2_000.0);
+    trial.threads([("writers", 0.75)]);
+    assert_eq!(trial.caveats(), []);
+}
+
+/// What is said of the generator: severity, quantile, and which figures are marked.
+fn late(trial: &Trial) -> Vec<(Severity, String, Vec<String>)> {
+    let found = trial.told(|found| matches!(found, Caveat::GeneratorLate { .. }));
+    let told = found.into_iter().map(|found| {
+        let Concern::LatenciesFrom { item, quantile } = found.concerns else { panic!("{found:?}") };
+        assert_eq!(item, "writers");
+        (found.severity, quantile, trial.marked(Mark::Invalid))
+    });
+    told.collect()
+}
+
+/// Replaces one timing of the measured records.
+fn timed(trial: &mut Trial, timing: Timing, values: &[(u64, u64)]) {
+    let row = trial.samples.iter_mut().find(|row| row.grain == Grain::Phase && row.phase == Phase::Measure);
+    row.unwrap().histograms.insert(timing, histogram(values, 3));
+}
+
+#[test]
+fn a_worker_that_was_stopped_does_not_pass_its_tail_off_as_the_clusters() {
+    let mut trial = Trial::clean();
+    // 50 of 10,000 records were late by up to 136 ms, for the worker was.
+    timed(&mut trial, Timing::Response, &[(4 * MS, 9_950), (140 * MS, 50)]);
+    timed(&mut trial, Timing::WithoutGenerator, &[(3_950_000, 9_950), (4 * MS, 50)]);
+    let marked = ["p99.9", "p99.99", "max"].map(|name| format!("writers.response.{name}"));
+    let mut told = late(&trial);
+    told[0].2.sort_unstable();
+    let mut wanted = marked.to_vec();
+    wanted.sort_unstable();
+    assert_eq!(told, [(Severity::Invalid, "p99.9".to_owned(), wanted)], "p99 and below are the cluster's");
+    let Caveat::GeneratorLate { late_ns, response_ns, .. } =
+        trial.told(|found| matches!(found, Caveat::GeneratorLate { .. }))[0].caveat.clone()
+    else {
+        panic!("no such caveat")
+    };
+    assert_eq!(late_ns as f64, at_three_digits(140 * MS) - at_three_digits(4 * MS));
+    assert_eq!(response_ns as f64, at_three_digits(140 * MS));
+}
+
+#[test]
+fn a_tail_that_is_there_without_the_generator_is_the_clusters() {
+    let mut trial = Trial::clean();
+    timed(&mut trial, Timing::Response, &[(4 * MS, 9_950), (140 * MS, 50)]);
+    timed(&mut trial, Timing::WithoutGenerator, &[(3_950_000, 9_950), (139 * MS, 50)]);
+    // Other records were late: the two tails are not of the same ones.
+    timed(&mut trial, Timing::ScheduleDelay, &[(50_000, 9_950), (136 * MS, 50)]);
+    assert_eq!(late(&trial), []);
+}
+
+#[test]
+fn among_records_that_never_came_home_nobodys_share_is_known() {
+    let mut trial = Trial::clean();
+    timed(&mut trial, Timing::Response, &[(4 * MS, 9_950)]);
+    trial.counts(5).unresolved = 50;
+    timed(&mut trial, Timing::WithoutGenerator, &[(3_950_000, 9_940), (10_000, 10)]);
+    assert_eq!(late(&trial), []);
+}
+
+#[test]
+fn a_tenth_is_a_doubt_and_half_is_no_figure() {
+    let with = |late_ns: u64| {
+        let mut trial = Trial::clean();
+        timed(&mut trial, Timing::Response, &[(10 * MS, 10_000)]);
+        timed(&mut trial, Timing::WithoutGenerator, &[(10 * MS - late_ns, 10_000)]);
+        late(&trial).into_iter().map(|(severity, quantile, _)| (severity, quantile)).collect::<Vec<_>>()
+    };
+    let at_p50 = |severity| vec![(severity, "p50".to_owned())];
+    assert_eq!(with(990_000), []);
+    assert_eq!(with(1_010_000), at_p50(Severity::Warning));
+    assert_eq!(with(4_900_000), at_p50(Severity::Warning));
+    assert_eq!(with(5_100_000), at_p50(Severity::Invalid));
+}
+
+#[test]
+fn one_item_may_be_doubtful_from_one_quantile_and_useless_from_another() {
+    let mut trial = Trial::clean();
+    timed(&mut trial, Timing::Response, &[(10 * MS, 9_000), (12 * MS, 950), (24 * MS, 50)]);
+    timed(&mut trial, Timing::WithoutGenerator, &[(10 * MS, 10_000)]);
+    let told: Vec<_> = late(&trial).into_iter().map(|(severity, quantile, _)| (severity, quantile)).collect();
+    assert_eq!(told, [(Severity::Invalid, "p99.9".to_owned()), (Severity::Warning, "p95".to_owned())]);
+}
+
+#[test]
+fn lateness_is_not_doubted_where_a_bare_sleep_is_as_late() {
+    let with = |sleep_late_ns_p99: u64| {
+        let mut trial = Trial::clean();
+        trial.stages([1_050_000, 0, 500_000, 0, 50_000, 2_390_000, 10_000]);
+        trial.noise = vec![NoiseReading {
+            spin_per_us: 400.0,
+            spin_worst_ratio: 1.1,
+            sleep_late_ns_p50: 20_000,
+            sleep_late_ns_p99,
+            loopback_ns_p50: 9_000,
+            loopback_ns_p99: 30_000,
+            steal_share: 0.0,
+        }];
+        late(&trial).len()
+    };
+    // 1.06 ms of schedule delay and callback, to three digits, against three times the sleep.
+    assert_eq!(with(355_000), 0);
+    assert_eq!(with(352_000), 1);
+}
+
+#[test]
+fn at_the_maximum_rate_no_record_is_due() {
+    let mut trial = Trial::clean();
+    trial.stages([3_050_000, 0, 500_000, 0, 50_000, 390_000, 10_000]);
+    trial.writers().rate = closed_loop();
+    assert_eq!(late(&trial), []);
+}

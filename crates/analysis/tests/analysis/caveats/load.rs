@@ -1,0 +1,199 @@
+//! Records and how they fared, and how the load was made.
+
+use super::assert_doubts;
+use crate::fixture::{MS, READERS, Trial, WRITERS, at_three_digits, histogram};
+use kdyno_model::finding::{Caveat, Mark, Severity, Value};
+use kdyno_model::plan::{Compression, ParamValue, Payload};
+use kdyno_model::sample::{Grain, Phase, Timing};
+
+fn item() -> String {
+    "writers".to_owned()
+}
+
+#[test]
+fn each_doubt_about_the_load_is_named_by_what_causes_it() {
+    assert_doubts([
+        (
+            |trial| trial.totals[1].counts.offered += 2,
+            Severity::Invalid,
+            Caveat::AccountingBroken { item: item(), difference: 2 },
+        ),
+        (
+            // The other way round: more outcomes than records.
+            |trial| trial.totals[1].counts.offered -= 2,
+            Severity::Invalid,
+            Caveat::AccountingBroken { item: item(), difference: -2 },
+        ),
+        (
+            |trial| {
+                trial.totals[1].counts.offered += 7;
+                trial.totals[1].counts.acknowledged += 7;
+                trial.log_grows(12_007);
+            },
+            Severity::Invalid,
+            Caveat::SamplesMissing { item: item(), records: 7 },
+        ),
+        (
+            |trial| {
+                trial.writers().client.compression = Compression::Lz4;
+                trial.writers().payload = Payload::Pooled { pool_bytes: 8 << 20 };
+            },
+            Severity::Warning,
+            Caveat::PooledCompression { item: item() },
+        ),
+        (
+            |trial| trial.writers().client.compression = Compression::Zstd,
+            Severity::Warning,
+            Caveat::RandomValues { item: item(), compression: "zstd".into() },
+        ),
+        (
+            |trial| trial.counts(5).retries = 1,
+            Severity::Warning,
+            Caveat::Retries { item: item(), batches: 1 },
+        ),
+    ]);
+    let mut trial = Trial::clean();
+    trial.counts(1).retries = 3;
+    assert_eq!(trial.caveats(), [], "those of the warm-up are in no figure");
+    trial.writers().payload = Payload::Pooled { pool_bytes: 8 << 20 };
+    assert_eq!(trial.caveats(), [], "a pool without compression");
+}
+
+/// A trial of one of several sizes of batches, whose batches hold 50 records of 128 bytes.
+fn sized(batch_bytes: u32) -> Trial {
+    let mut trial = Trial::clean();
+    let case = &mut trial.start.trial.effective;
+    case.params.insert("batch".into(), ParamValue::Text(batch_bytes.to_string()));
+    case.label = format!("brokers=2, batch={batch_bytes}");
+    trial.writers().client.batch_bytes = batch_bytes;
+    trial
+}
+
+#[test]
+fn batches_that_are_not_filled_make_a_comparison_of_sizes_moot() {
+    // 61 + 50 × (128 + 8) bytes.
+    const FILLED: u32 = 6_861;
+    assert_eq!(sized(2 * FILLED).caveats(), []);
+    let found = sized(2 * FILLED + 1).caveats();
+    let [(Severity::Warning, Caveat::SmallBatches { share, .. })] = &found[..] else { panic!("{found:?}") };
+    assert!((share - 0.5).abs() < 1e-4);
+    // Where batches are the same in every case, nobody compares them.
+    let mut trial = sized(10 * FILLED);
+    trial.start.trial.effective.label = "brokers=2".into();
+    assert_eq!(trial.caveats(), []);
+    let mut trial = Trial::clean();
+    trial.writers().client.batch_bytes = 10 * FILLED;
+    assert_eq!(trial.caveats(), []);
+}
+
+#[test]
+fn quantiles_of_too_few_records_are_marked_and_told_once() {
+    let with = |records: u64| {
+        let mut trial = Trial::clean();
+        let row =
+            trial.samples.iter_mut().find(|row| row.grain == Grain::Phase && row.phase == Phase::Measure);
+        row.unwrap().histograms.insert(Timing::Response, histogram(&[(4 * MS, records)], 3));
+        let found = trial.told(|found| matches!(found, Caveat::FewRecords { .. }));
+        let marked = trial.marked(Mark::FewRecords);
+        let response = marked.into_iter().filter(|of| of.starts_with("writers.response."));
+        (found, response.collect::<Vec<_>>())
+    };
+    let (found, marked) = with(10_000);
+    assert_eq!((found.len(), found[0].severity), (1, Severity::Note));
+    assert_eq!(
+        found[0].caveat,
+        Caveat::FewRecords { item: item(), quantile: "p99.9".into(), beyond: 10 },
+        "exactly 100 lie beyond p99"
+    );
+    assert_eq!(marked, ["writers.response.p99.9", "writers.response.p99.99"]);
+    let (found, marked) = with(9_999);
+    assert!(matches!(&found[0].caveat, Caveat::FewRecords { quantile, beyond: 99, .. } if quantile == "p99"));
+    assert_eq!(marked[0], "writers.response.p99");
+    let (found, marked) = with(1_000_000);
+    assert_eq!((found.len(), marked.len()), (0, 0));
+}
+
+/// What the readers still had before them when the window began and when it ended.
+fn behind(before: u64, at_end: u64) -> Trial {
+    let mut trial = Trial::clean();
+    for row in trial.samples.iter_mut().filter(|row| row.id == READERS && row.grain == Grain::Second) {
+        row.counts.lag_records = match row.written_second {
+            1 => before,
+            11 => at_end,
+            // A state, not a count: what lies in between adds nothing.
+            _ => 77_777,
+        };
+    }
+    trial.take_totals();
+    trial
+}
+
+#[test]
+fn a_consumer_that_is_behind_when_the_window_ends_is_told() {
+    assert_eq!(behind(9_000, 1_000).caveats(), []);
+    let records = 1_500;
+    let trial = behind(0, records);
+    assert_eq!(
+        trial.caveats(),
+        [(Severity::Warning, Caveat::ConsumerBehind { item: "readers".into(), records, seconds: Some(1.5) })]
+    );
+    trial.is("readers.lag_records", 1500.0);
+    trial.is("readers.lag", 1.5e9);
+    trial.is("readers.fetched_per_s", 1000.0);
+}
+
+#[test]
+fn a_lag_counts_back_through_what_was_acknowledged() {
+    let mut trial = behind(0, 300);
+    trial.counts(11).acknowledged = 100;
+    trial.counts(10).acknowledged = 400;
+    trial.is("readers.lag", 1.5e9);
+    // Nobody knows when what lies before T0 was written.
+    assert_eq!(behind(0, 13_000).value("readers.lag"), Value::AtLeast(12e9));
+    // Other topics' records are no measure.
+    let mut trial = behind(5_000, 5_000);
+    trial.start.trial.effective.load.get_mut("writers").unwrap().topic = "other".into();
+    assert_eq!(trial.value("readers.lag"), Value::None);
+    trial.is("readers.lag_records", 5000.0);
+    let behind_of = |trial: &Trial| trial.told(|found| matches!(found, Caveat::ConsumerBehind { .. }));
+    assert_eq!(behind_of(&trial), [], "it reads what is there, and gets no further behind");
+    let mut trial = behind(5_000, 5_001);
+    trial.start.trial.effective.load.get_mut("writers").unwrap().topic = "other".into();
+    let found = behind_of(&trial);
+    assert!(matches!(found[0].caveat, Caveat::ConsumerBehind { records: 5_001, seconds: None, .. }));
+}
+
+#[test]
+fn a_consumer_that_fell_silent_is_where_it_was_last() {
+    let mut trial = behind(0, 0);
+    trial.samples.retain(|row| row.id != READERS || row.written_second < 9);
+    for row in trial.samples.iter_mut().filter(|row| row.id == READERS && row.written_second == 8) {
+        row.counts.lag_records = 2_000;
+    }
+    trial.take_totals();
+    trial.is("readers.lag", 2e9);
+}
+
+#[test]
+fn records_that_a_killed_worker_left_open_lie_above_every_quantile() {
+    let mut trial = Trial::clean();
+    // Silent from second 5 on; killed in second 9: 4 of 7 measured seconds never came home.
+    trial.samples.retain(|row| row.grain == Grain::Second && row.written_second < 9);
+    for row in trial.samples.iter_mut().filter(|row| row.id == WRITERS && row.t0_second >= 5) {
+        row.counts.acknowledged = 0;
+        row.histograms.clear();
+    }
+    trial.totals.clear();
+    trial.is("writers.unresolved", 4000.0);
+    trial.is("writers.failed_share", 4.0 / 7.0);
+    // Those of second 5 have waited until second 8 at least, and of 3000 so long is known of 1000.
+    assert_eq!(trial.value("writers.response.p99"), Value::AtLeast(2e9));
+    assert!(matches!(trial.value("writers.response.p50"), Value::AtLeast(_)));
+    let unresolved = Caveat::Unresolved { item: item(), records: 4000 };
+    assert!(trial.caveats().contains(&(Severity::Warning, unresolved)), "{:?}", trial.caveats());
+    // With totals everything was written off by the stream itself.
+    trial.take_totals();
+    trial.is("writers.unresolved", 0.0);
+    let Value::Is(p99) = trial.value("writers.response.p99") else { panic!("no value") };
+    assert!(p99 < at_three_digits(5 * MS));
+}

@@ -1,0 +1,109 @@
+//! Truth from the log.
+
+use super::assert_doubts;
+use crate::fixture::{S, Trial, WRITERS, event};
+use kdyno_model::event::{EventKind, Subject};
+use kdyno_model::finding::{Caveat, Mark, Severity};
+
+/// Acknowledged by the clean trial: twelve seconds.
+const ACKNOWLEDGED: u64 = 12_000;
+
+fn told(trial: &Trial) -> Vec<Caveat> {
+    let of_log = trial.told(|found| {
+        matches!(found, Caveat::Lost { .. } | Caveat::LogUnexplained { .. } | Caveat::LogNotChecked { .. })
+    });
+    of_log.into_iter().map(|found| found.caveat).collect()
+}
+
+#[test]
+fn a_log_that_lacks_one_acknowledged_record_is_loss_and_nothing_may_be_used() {
+    let mut trial = Trial::clean();
+    trial.log_grows(ACKNOWLEDGED - 1);
+    let lost = Caveat::Lost { topic: "perf".into(), acknowledged: ACKNOWLEDGED, growth: ACKNOWLEDGED - 1 };
+    assert_eq!(trial.caveats(), [(Severity::Invalid, lost)]);
+    let findings = trial.findings();
+    assert_eq!(trial.marked(Mark::Invalid).len(), findings.len(), "no figure may be used");
+}
+
+#[test]
+fn what_was_refused_left_open_or_sent_again_may_be_there() {
+    let with = |failed: u64, unresolved: u64, retried: u64, growth: u64| {
+        let mut trial = Trial::clean();
+        let counts = &mut trial.totals[1].counts;
+        counts.offered += failed + unresolved;
+        counts.failed.insert("NOT_ENOUGH_REPLICAS_AFTER_APPEND".into(), failed);
+        (counts.unresolved, counts.retried_records) = (unresolved, retried);
+        trial.log_grows(growth);
+        told(&trial)
+    };
+    assert_eq!(with(0, 0, 0, ACKNOWLEDGED), []);
+    assert_eq!(with(10, 5, 0, ACKNOWLEDGED + 15), []);
+    let unexplained =
+        |expected_max, growth| vec![Caveat::LogUnexplained { topic: "perf".into(), expected_max, growth }];
+    assert_eq!(with(10, 5, 0, ACKNOWLEDGED + 16), unexplained(ACKNOWLEDGED + 15, ACKNOWLEDGED + 16));
+    assert_eq!(with(0, 0, 0, ACKNOWLEDGED + 1), unexplained(ACKNOWLEDGED, ACKNOWLEDGED + 1));
+    assert_eq!(with(0, 0, 2, ACKNOWLEDGED + 2), []);
+    assert_eq!(with(0, 0, 2, ACKNOWLEDGED + 3), unexplained(ACKNOWLEDGED + 2, ACKNOWLEDGED + 3));
+    // More than was offered is no excuse for less than was acknowledged.
+    assert!(matches!(with(10, 5, 3, ACKNOWLEDGED - 1)[..], [Caveat::Lost { .. }]));
+}
+
+#[test]
+fn what_cannot_be_compared_is_said() {
+    let not_checked = |detail: &str| Caveat::LogNotChecked { topic: "perf".into(), detail: detail.into() };
+    let unread = "its end offsets were not read before and after the load";
+    assert_doubts([
+        (
+            |trial| {
+                let topic = Subject::Topic("perf".into());
+                trial.events = vec![event(EventKind::LogUnchecked, topic, "not authorised")];
+                trial.log_grows(0);
+            },
+            Severity::Note,
+            not_checked("not authorised"),
+        ),
+        (
+            |trial| trial.probes.retain(|reading| reading.at_ns < 15 * S.cast_signed()),
+            Severity::Note,
+            not_checked(unread),
+        ),
+        (
+            |trial| {
+                let before = -S.cast_signed() / 2;
+                trial.probes.retain(|reading| reading.at_ns != before);
+            },
+            Severity::Note,
+            not_checked(unread),
+        ),
+    ]);
+    // Another topic's trouble is not this one's.
+    let mut trial = Trial::clean();
+    trial.events = vec![event(EventKind::LogUnchecked, Subject::Topic("other".into()), "not authorised")];
+    assert_eq!(told(&trial), []);
+    trial.totals.retain(|totals| totals.id != WRITERS);
+    assert_eq!(told(&trial), [not_checked("not every stream gave its totals")]);
+}
+
+#[test]
+fn without_acknowledgements_nothing_is_compared_and_that_is_said() {
+    let mut trial = Trial::clean();
+    trial.log_grows(0);
+    trial.writers().client.acks = 0;
+    let written = Caveat::WrittenNotAppended { item: "writers".into() };
+    assert_eq!(trial.caveats(), [(Severity::Warning, written)]);
+    trial.writers().client.acks = 1;
+    assert!(matches!(told(&trial)[..], [Caveat::Lost { .. }]));
+}
+
+#[test]
+fn of_several_readings_the_last_on_either_side_count() {
+    let mut trial = Trial::clean();
+    let mut earlier: Vec<_> =
+        trial.probes.iter().filter(|reading| matches!(reading.subject, Subject::Topic(_))).cloned().collect();
+    earlier[0].at_ns -= S.cast_signed();
+    earlier[0].value = 5.0;
+    earlier[1].at_ns -= S.cast_signed();
+    earlier[1].value -= 100.0;
+    trial.probes.extend(earlier);
+    assert_eq!(told(&trial), []);
+}

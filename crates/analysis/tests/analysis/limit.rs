@@ -1,0 +1,296 @@
+//! What the limit was, on made-up trials that are at one.
+
+use crate::fixture::{MS, S, Trial, closed_loop};
+use kdyno_model::conclusion::{Conclusion, Limit, LimitEvidence, LimitKind};
+use kdyno_model::event::Subject;
+use kdyno_model::finding::Scope;
+use kdyno_model::plan::{AttachedPlan, Caps, SystemPlan};
+use kdyno_model::run::cluster_fact;
+use kdyno_model::sample::series;
+use kdyno_model::trial::TrialId;
+use std::collections::BTreeMap;
+
+fn limit(trial: &Trial) -> Limit {
+    let mut found: Vec<Limit> = Vec::new();
+    for conclusion in trial.judged().conclusions {
+        if let Conclusion::Limit(limit) = conclusion {
+            found.push(limit);
+        }
+    }
+    assert_eq!(found.len(), 1, "one item produces: {found:?}");
+    let limit = found.remove(0);
+    assert_eq!((limit.scope, limit.item.as_str()), (Scope::Trial(TrialId(1)), "writers"));
+    limit
+}
+
+fn of(limit: &Limit, kind: LimitKind) -> &LimitEvidence {
+    limit.evidence.iter().find(|one| one.kind == kind).unwrap()
+}
+
+fn close(found: Option<f64>, wanted: f64) {
+    assert!(found.is_some_and(|found| (found - wanted).abs() < 1e-3), "{found:?} is not {wanted}");
+}
+
+/// A clean trial at the maximum rate: the host is busy for 45 %, the writers' thread for 30 %.
+fn at_maximum() -> Trial {
+    let mut trial = Trial::clean();
+    trial.writers().rate = closed_loop();
+    trial.threads([("writers", 0.3), ("readers", 0.9)]);
+    trial
+}
+
+/// So much of the host's two processors is busy, by brokers or by others.
+fn host_busy(trial: &mut Trial, share: f64) {
+    for reading in trial.probes.iter_mut().filter(|reading| reading.subject == Subject::Host) {
+        let t = (reading.at_ns - 300_000_000) as f64 / S as f64 + 1.0;
+        match reading.series.as_str() {
+            series::CPU_USER_S_TOTAL => reading.value = 2.0 * share * t - 0.2 * t,
+            series::CPU_IDLE_S_TOTAL => reading.value = (1.9 - 2.0 * share) * t,
+            _ => {}
+        }
+    }
+}
+
+fn used_times(trial: &mut Trial, times: f64, is_one: fn(&Subject) -> bool) {
+    for reading in trial.probes.iter_mut().filter(|reading| is_one(&reading.subject)) {
+        let used = [series::CPU_USER_S_TOTAL, series::CPU_SYSTEM_S_TOTAL];
+        if used.contains(&reading.series.as_str()) {
+            reading.value *= times;
+        }
+    }
+}
+
+#[test]
+fn where_nothing_was_the_limit_the_schedule_was() {
+    let mut trial = Trial::clean();
+    trial.threads([("writers", 0.3)]);
+    let found = limit(&trial);
+    assert_eq!((found.named, found.runner_up), (LimitKind::Schedule, Some(LimitKind::BrokerProcessors)));
+    close(found.headroom, 1.0 / 0.45 - 1.0);
+    // The next one is the fullest of all, requests in flight among them.
+    trial.stages([0, 0, MS, 0, 0, 1_000 * MS, 0]);
+    let found = limit(&trial);
+    close(of(&found, LimitKind::RequestsInFlight).used, 0.5);
+    assert_eq!((found.named, found.runner_up), (LimitKind::Schedule, Some(LimitKind::RequestsInFlight)));
+    close(found.headroom, 1.0);
+}
+
+#[test]
+fn what_queues_or_fails_was_not_carried() {
+    let mut trial = Trial::clean();
+    for second in 2..12 {
+        trial.counts(second).acknowledged = 900;
+    }
+    trial.late_acknowledgements(1_000, 13);
+    trial.take_totals();
+    let found = limit(&trial);
+    assert_eq!((of(&found, LimitKind::Schedule).used, found.named), (None, LimitKind::Unknown));
+    assert_eq!((found.runner_up, found.headroom), (Some(LimitKind::BrokerProcessors), None));
+    let with_failed = |records| {
+        let mut trial = Trial::clean();
+        let counts = trial.counts(5);
+        counts.acknowledged -= records;
+        counts.failed.insert("NOT_ENOUGH_REPLICAS".into(), records);
+        limit(&trial).named
+    };
+    assert_eq!((with_failed(50), with_failed(51)), (LimitKind::Schedule, LimitKind::Unknown));
+}
+
+#[test]
+fn a_saturated_host_is_the_brokers_processors() {
+    let mut trial = at_maximum();
+    host_busy(&mut trial, 0.89);
+    assert_eq!(limit(&trial).named, LimitKind::Unknown);
+    host_busy(&mut trial, 0.91);
+    let found = limit(&trial);
+    assert_eq!((found.named, found.runner_up), (LimitKind::BrokerProcessors, Some(LimitKind::Generator)));
+    close(of(&found, LimitKind::BrokerProcessors).used, 0.91);
+    close(of(&found, LimitKind::Generator).used, 0.3);
+    close(found.headroom, 1.0 / 0.3 - 1.0);
+    // Requests in flight are as full as they are because of it: they are not what comes next.
+    trial.stages([0, 0, MS, 0, 0, 2_000 * MS, 0]);
+    let found = limit(&trial);
+    close(of(&found, LimitKind::RequestsInFlight).used, 1.0);
+    assert_eq!((found.named, found.runner_up), (LimitKind::BrokerProcessors, Some(LimitKind::Generator)));
+}
+
+#[test]
+fn a_host_that_the_generator_fills_is_the_generators_limit() {
+    let mut trial = at_maximum();
+    host_busy(&mut trial, 0.95);
+    used_times(&mut trial, 4.0, |subject| matches!(subject, Subject::Worker(_)));
+    let found = limit(&trial);
+    assert_eq!(found.named, LimitKind::Generator, "it had 1.2 cores, the brokers 0.6: {found:?}");
+    close(of(&found, LimitKind::Generator).used, 0.95);
+}
+
+#[test]
+fn a_thread_that_never_sleeps_is_the_generators_limit() {
+    let mut trial = at_maximum();
+    let delay = format!("{}writers", series::THREAD_RUN_DELAY_S_TOTAL_OF);
+    trial.counter(Subject::Worker(0), &delay, 0.59);
+    assert_eq!(limit(&trial).named, LimitKind::Unknown);
+    let mut trial = at_maximum();
+    trial.counter(Subject::Worker(0), &delay, 0.61);
+    let found = limit(&trial);
+    assert_eq!((found.named, found.runner_up), (LimitKind::Generator, Some(LimitKind::BrokerProcessors)));
+    close(of(&found, LimitKind::Generator).used, 0.91);
+    close(found.headroom, 1.0 / 0.45 - 1.0);
+}
+
+#[test]
+fn a_rate_near_that_against_a_broker_that_does_nothing_is_the_generators() {
+    let calibrated = |per_s: &str| {
+        let mut trial = at_maximum();
+        let fact = (cluster_fact::generator_max_per_s("writers"), per_s.to_owned());
+        trial.start.cluster.extend([fact]);
+        limit(&trial)
+    };
+    assert_eq!(calibrated("1100").named, LimitKind::Generator);
+    assert_eq!(calibrated("1200").named, LimitKind::Unknown);
+    for garbage in ["0", "-5", "nan", "fast"] {
+        close(of(&calibrated(garbage), LimitKind::Generator).used, 0.3);
+    }
+}
+
+#[test]
+fn full_requests_in_flight_with_nothing_saturated_are_the_limit() {
+    let with = |request_ms: u64, acks: i16, busy: f64| {
+        let mut trial = at_maximum();
+        // 10 requests/s; two clients may have 5 in flight at each of two brokers.
+        trial.stages([0, 0, MS, 0, 0, request_ms * MS, 0]);
+        trial.writers().client.acks = acks;
+        host_busy(&mut trial, busy);
+        limit(&trial)
+    };
+    let found = with(1_700, 1, 0.45);
+    assert_eq!(found.named, LimitKind::RequestsInFlight);
+    close(of(&found, LimitKind::RequestsInFlight).used, 0.85);
+    assert_eq!(of(&found, LimitKind::Replication).used, None, "no follower is waited for");
+    assert_eq!(found.runner_up, Some(LimitKind::BrokerProcessors));
+    close(found.headroom, 1.0 / 0.45 - 1.0);
+    assert_eq!(with(1_500, 1, 0.45).named, LimitKind::Unknown, "0.75 of them");
+    assert_eq!(with(1_700, -1, 0.45).named, LimitKind::Replication);
+    assert_eq!(with(1_700, -1, 0.55).named, LimitKind::RequestsInFlight, "the brokers are not idle");
+    assert_eq!(of(&with(1_700, 0, 0.45), LimitKind::RequestsInFlight).used, None);
+    let mut alone = at_maximum();
+    alone.stages([0, 0, MS, 0, 0, 1_700 * MS, 0]);
+    alone.start.trial.effective.topics.get_mut("perf").unwrap().replicas = 1;
+    assert_eq!(limit(&alone).named, LimitKind::RequestsInFlight, "there is no follower");
+}
+
+#[test]
+fn connections_are_to_the_brokers_that_lead() {
+    let mut trial = at_maximum();
+    trial.stages([0, 0, MS, 0, 0, 900 * MS, 0]);
+    close(of(&limit(&trial), LimitKind::RequestsInFlight).used, 0.45);
+    trial.start.trial.effective.topics.get_mut("perf").unwrap().partitions = 1;
+    close(of(&limit(&trial), LimitKind::RequestsInFlight).used, 0.9);
+}
+
+#[test]
+fn a_buffer_that_is_full_before_requests_in_flight_are_is_the_limit() {
+    let with = |buffer_bytes| {
+        let mut trial = at_maximum();
+        // 20 batches/s of 16 KiB that are held for a second.
+        trial.stages([0, 0, 998 * MS, 0, 0, 2 * MS, 0]);
+        trial.writers().client.buffer_bytes = buffer_bytes;
+        limit(&trial)
+    };
+    let found = with(200_000);
+    assert_eq!(found.named, LimitKind::ClientBuffer);
+    close(of(&found, LimitKind::ClientBuffer).used, 327_680.0 / 400_000.0);
+    assert_eq!(with(210_000).named, LimitKind::Unknown);
+    let mut both = at_maximum();
+    both.stages([0, 0, MS, 0, 0, 2_000 * MS, 0]);
+    both.writers().client.buffer_bytes = 1;
+    both.writers().client.acks = 1;
+    assert_eq!(limit(&both).named, LimitKind::RequestsInFlight);
+}
+
+#[test]
+fn answers_that_were_held_back_are_a_quotas() {
+    let with = |throttled_ms: u64| {
+        let mut trial = at_maximum();
+        for second in 2..12 {
+            trial.counts(second).throttled_ns = throttled_ms * MS;
+        }
+        limit(&trial)
+    };
+    // Two clients, each for 5 % of the time.
+    assert_eq!(with(99).named, LimitKind::Unknown);
+    let found = with(101);
+    assert_eq!((found.named, found.runner_up), (LimitKind::Quota, Some(LimitKind::BrokerProcessors)));
+    close(found.headroom, 1.0 / 0.45 - 1.0);
+}
+
+/// The same on a cluster elsewhere of two brokers, with what its target file declares.
+fn elsewhere(facts: &[(&str, &str)]) -> Trial {
+    let mut trial = at_maximum();
+    let facts = facts.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+    let no_caps = Caps {
+        produce_bytes_per_s: None,
+        connections: None,
+        partitions: None,
+        disk_bytes: None,
+        time_ns: None,
+    };
+    trial.start.trial.effective.system = SystemPlan::Attached(AttachedPlan {
+        target: "elsewhere".into(),
+        bootstrap: Vec::new(),
+        cluster_id: String::new(),
+        prefix: "kdyno-".into(),
+        caps: no_caps,
+        allow: Vec::new(),
+        facts: facts.collect::<BTreeMap<_, _>>(),
+    });
+    trial.start.cluster.insert("brokers".into(), "2".into());
+    trial
+}
+
+#[test]
+fn disk_and_network_are_judged_against_what_is_declared() {
+    let found = limit(&elsewhere(&[]));
+    for kind in [LimitKind::Disk, LimitKind::Network, LimitKind::BrokerProcessors, LimitKind::Quota] {
+        assert_eq!(of(&found, kind).used, None, "{kind}");
+    }
+    assert_eq!((found.named, found.runner_up), (LimitKind::Unknown, Some(LimitKind::Generator)));
+    // 150,000 bytes/s × 2 replicas on two brokers.
+    let found = limit(&elsewhere(&[("disk.limit", "160kB/s")]));
+    assert_eq!(found.named, LimitKind::Disk);
+    close(of(&found, LimitKind::Disk).used, 0.9375);
+    // Sent: 150,000 to followers and 140,000 to consumers; received: 300,000.
+    let found = limit(&elsewhere(&[("network.limit", "1.25Mbit/s")]));
+    close(of(&found, LimitKind::Network).used, 0.96);
+    assert_eq!(found.named, LimitKind::Network);
+    let mut read_more = elsewhere(&[("network.limit", "1MB/s")]);
+    read_more.samples.iter_mut().for_each(|row| row.counts.fetched_bytes *= 10);
+    close(of(&limit(&read_more), LimitKind::Network).used, 0.775);
+    assert_eq!(of(&limit(&elsewhere(&[("disk.limit", "fast")])), LimitKind::Disk).used, None);
+}
+
+#[test]
+fn brokers_with_processors_of_their_own_are_judged_by_these() {
+    let mut trial = at_maximum();
+    host_busy(&mut trial, 0.99);
+    if let SystemPlan::Local(cluster) = &mut trial.start.trial.effective.system {
+        cluster.cpus = vec![vec![0], vec![1]];
+    }
+    close(of(&limit(&trial), LimitKind::BrokerProcessors).used, 0.4);
+    if let SystemPlan::Local(cluster) = &mut trial.start.trial.effective.system {
+        cluster.cpus = vec![vec![0, 1]];
+    }
+    close(of(&limit(&trial), LimitKind::BrokerProcessors).used, 0.2);
+}
+
+#[test]
+fn without_a_window_or_an_acknowledgement_nothing_is_named() {
+    let mut trial = Trial::clean();
+    trial.samples.retain(|row| row.written_second < 2);
+    assert_eq!(trial.judged().conclusions, []);
+    let mut trial = Trial::clean();
+    for second in 0..12 {
+        trial.counts(second).acknowledged = 0;
+    }
+    assert_eq!(trial.judged().conclusions, []);
+}

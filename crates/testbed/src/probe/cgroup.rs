@@ -1,0 +1,102 @@
+//! For how long limits on processor time (cgroups, both versions) have held a process.
+
+use super::parse;
+use std::path::{Path, PathBuf};
+
+/// Where the hierarchies are mounted.
+const MOUNT: &str = "/sys/fs/cgroup";
+
+/// A file that tells it, and the label and the unit of the number in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Limit {
+    path: PathBuf,
+    label: &'static str,
+    per_s: u64,
+}
+
+/// The files of a process's groups: its own and those above it, since a limit may stand at each.
+pub(super) fn limits_of(pid: u32) -> Vec<Limit> {
+    let groups = parse::read(&format!("/proc/{pid}/cgroup")).unwrap_or_default();
+    let mut limits = files(&groups);
+    limits.retain(|limit| limit.read().is_some());
+    limits
+}
+
+/// Seconds for which the limits have held it, added up; `None` where there is no file to tell.
+pub(super) fn held_s(limits: &[Limit]) -> Option<f64> {
+    let held = limits.iter().filter_map(|limit| Some(limit.read()? as f64 / limit.per_s as f64));
+    held.reduce(|sum, one| sum + one)
+}
+
+impl Limit {
+    fn read(&self) -> Option<u64> {
+        parse::field(&parse::read(self.path.to_str()?)?, self.label)
+    }
+}
+
+/// Every file that may tell it, by the lines `ID:CONTROLLERS:PATH` of `/proc/PID/cgroup`; version 2 has no controllers
+/// there.
+fn files(groups: &str) -> Vec<Limit> {
+    let mut found = Vec::new();
+    for line in groups.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (parts.next(), parts.next()) else { continue };
+        let (mount, label, per_s) = if controllers.is_empty() {
+            (PathBuf::from(MOUNT), "throttled_usec ", 1_000_000)
+        } else if controllers.split(',').any(|one| one == "cpu") {
+            (Path::new(MOUNT).join("cpu"), "throttled_time ", 1_000_000_000)
+        } else {
+            continue;
+        };
+        let relative = Path::new(path.trim_start_matches('/'));
+        if relative.components().any(|part| matches!(part, std::path::Component::ParentDir)) {
+            // A group outside of what this process may see.
+            continue;
+        }
+        let above = relative.ancestors().map(|group| mount.join(group).join("cpu.stat"));
+        found.extend(above.map(|path| Limit { path, label, per_s }));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(groups: &str) -> Vec<String> {
+        files(groups).into_iter().map(|limit| limit.path.display().to_string()).collect()
+    }
+
+    #[test]
+    fn a_limit_may_stand_at_a_group_and_at_each_above_it() {
+        assert_eq!(
+            paths("0::/user.slice/run.scope\n"),
+            [
+                "/sys/fs/cgroup/user.slice/run.scope/cpu.stat",
+                "/sys/fs/cgroup/user.slice/cpu.stat",
+                "/sys/fs/cgroup/cpu.stat"
+            ]
+        );
+        assert_eq!(
+            paths("4:memory:/x\n1:cpu,cpuacct:/box\n"),
+            ["/sys/fs/cgroup/cpu/box/cpu.stat", "/sys/fs/cgroup/cpu/cpu.stat"]
+        );
+        assert_eq!(paths("0::/../../elsewhere\nnonsense\n2:cpuacct:/\n"), [""; 0]);
+    }
+
+    #[test]
+    fn what_limits_held_is_added_up_in_seconds() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let limit = |name: &str, text: &str, label, per_s| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).expect("written");
+            Limit { path, label, per_s }
+        };
+        let limits = [
+            limit("a", "nr_throttled 7\nthrottled_usec 1500000\n", "throttled_usec ", 1_000_000),
+            limit("b", "throttled_time 250000000\n", "throttled_time ", 1_000_000_000),
+        ];
+        assert_eq!(held_s(&limits), Some(1.75));
+        assert_eq!(held_s(&[]), None);
+    }
+}
