@@ -87,8 +87,7 @@ impl Provisions {
         let stays = |standing: &Provision| {
             standing.system.is_attached()
                 || (standing.start == trial.start
-                    && (standing.system.ended().is_empty()
-                        || !standing.system.fits(&trial.effective.system)))
+                    && (standing.system.ended().is_empty() || !standing.system.fits(&trial.effective.system)))
         };
         let (kept, unfit): (Vec<_>, Vec<_>) = self.standing.drain(..).partition(stays);
         self.standing = kept;

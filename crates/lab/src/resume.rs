@@ -89,7 +89,12 @@ fn of_scope(judgement: &Judgement, scope: Scope) -> Judgement {
     Judgement {
         findings: judgement.findings.iter().filter(|finding| finding.scope == scope).cloned().collect(),
         caveats: judgement.caveats.iter().filter(|caveat| caveat.scope == scope).cloned().collect(),
-        conclusions: judgement.conclusions.iter().filter(|of: &&Conclusion| of.scope() == scope).cloned().collect(),
+        conclusions: judgement
+            .conclusions
+            .iter()
+            .filter(|of: &&Conclusion| of.scope() == scope)
+            .cloned()
+            .collect(),
     }
 }
 
@@ -110,9 +115,7 @@ mod tests {
     use super::*;
     use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Value};
     use kdyno_model::metric::{Address, Unit};
-    use kdyno_model::plan::{
-        AttachedPlan, Caps, CasePlan, PhasesPlan, SystemPlan,
-    };
+    use kdyno_model::plan::{AttachedPlan, Caps, CasePlan, PhasesPlan, SystemPlan};
     use kdyno_model::trial::{PairPlace, TrialReason};
 
     fn start(id: u32, reason: TrialReason, pair: Option<PairPlace>, session: u32) -> TrialStart {
@@ -198,9 +201,8 @@ mod tests {
 
     #[test]
     fn half_a_pair_is_run_again_and_a_finished_one_is_not() {
-        let half = |id, pair, place, session| {
-            start(id, TrialReason::Pair, Some(PairPlace { pair, place }), session)
-        };
+        let half =
+            |id, pair, place, session| start(id, TrialReason::Pair, Some(PairPlace { pair, place }), session);
         let trials = vec![half(1, 1, 1, 1), half(2, 1, 2, 1), half(3, 2, 1, 1), half(4, 2, 2, 1)];
         let before = sorted_out(trials, &BTreeSet::new(), &judged(&[1, 2, 3]));
         assert_eq!(counted(&before), [1, 2]);

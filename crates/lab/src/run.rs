@@ -7,10 +7,10 @@ use crate::observer::MayGoOn;
 use crate::options::{Progress, RunOptions, RunOutcome, RunRequest};
 use crate::private::Private;
 use crate::provisions::{Provision, Provisions};
-use crate::secrets::Secrets;
-use crate::trial::{self, TrialContext};
 use crate::resume::{self, Before};
+use crate::secrets::Secrets;
 use crate::settle;
+use crate::trial::{self, TrialContext};
 use kdyno_analysis::run::AnalysedTrial;
 use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::finding::TrialOutcome;
@@ -139,7 +139,9 @@ impl Run<'_> {
         let count = before.outcomes.len();
         (self.options.progress)(Progress::Step(format!("going on after {count} finished trials")));
         for trial in before.repeated {
-            (self.options.progress)(Progress::Step(format!("trial {trial} was not finished and is run again")));
+            (self.options.progress)(Progress::Step(format!(
+                "trial {trial} was not finished and is run again"
+            )));
             self.store.forget(trial)?;
         }
         (self.outcomes, self.sessions) = before.outcomes.into_iter().unzip();
@@ -229,8 +231,7 @@ impl Run<'_> {
     /// What the trials say together: stored after the last one, however the run ends.
     fn judge_together(&self) -> Result<(), LabError> {
         let analysed = |(outcome, session): (_, &u32)| AnalysedTrial::of(outcome, *session);
-        let trials: Vec<AnalysedTrial<'_>> =
-            self.outcomes.iter().zip(&self.sessions).map(analysed).collect();
+        let trials: Vec<AnalysedTrial<'_>> = self.outcomes.iter().zip(&self.sessions).map(analysed).collect();
         Ok(self.store.judgement(&kdyno_analysis::run::judge(&self.request.plan, &trials))?)
     }
 

@@ -66,7 +66,9 @@ fn of_verdict(verdict: &Verdict) -> Judged {
     match &verdict.says {
         Says::Invalid { .. } => Judged::Invalid,
         // These starts only: no verdict, and so no red gate.
-        Says::Different { material: true, worse: true } if verdict.depth == Depth::Quick => Judged::Inconclusive,
+        Says::Different { material: true, worse: true } if verdict.depth == Depth::Quick => {
+            Judged::Inconclusive
+        }
         Says::Different { material: true, worse: true } => Judged::Worse,
         Says::Inconclusive { .. } => Judged::Inconclusive,
         Says::Different { .. } | Says::Equivalent => Judged::Fine,

@@ -4,7 +4,7 @@ use crate::cpu;
 use crate::error::AnalysisError;
 use crate::evidence::{items, produce, streams_of};
 use crate::histogram::Distribution;
-use crate::latencies::waited_ns;
+use crate::tally::waited_ns;
 use crate::tally::{failed, unfinished};
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
@@ -84,7 +84,7 @@ pub(crate) fn response_p50(
             if let Some(bytes) = row.histograms.get(&Timing::Response) {
                 response.add_histogram(bytes)?;
             }
-            response.add_unfinished(unfinished(&row.counts), waited_ns(row));
+            response.add_unfinished(unfinished(&row.counts), waited_ns(row.t0_second, row.written_second));
         }
         Ok::<_, AnalysisError>(match response.quantile(0.5) {
             Value::Is(ns) | Value::AtLeast(ns) => Some(ns),

@@ -125,7 +125,9 @@ pub fn contrasts(input: &ReportInput<'_>) -> Option<Answer> {
 
 fn contrast_rows(contrast: &Contrast, input: &ReportInput<'_>) -> Vec<Vec<String>> {
     let found = |one: &&Finding| {
-        one.quantity == Quantity::RatioOfContrast && one.scope == Scope::Case(contrast.to) && contrast.of.contains(&one.of)
+        one.quantity == Quantity::RatioOfContrast
+            && one.scope == Scope::Case(contrast.to)
+            && contrast.of.contains(&one.of)
     };
     let row = |one: &Finding| {
         let number = match one.estimate {
