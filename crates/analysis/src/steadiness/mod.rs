@@ -8,7 +8,7 @@ use crate::evidence::{Window, is_open_loop, produce};
 use crate::rows::{Item, Trial};
 use crate::steady::{Course, Figure, Penalties, Shape, course};
 use courses::SecondOf;
-use kdyno_model::conclusion::{Conclusion, Level, Steadiness, SteadyState};
+use kdyno_model::conclusion::{Conclusion, Level, ShortTerm, Steadiness, SteadyState};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::{Caveat, Concern, Finding, Mark, ScopedCaveat, Severity, Value};
 use kdyno_model::metric::Address;
@@ -29,8 +29,8 @@ pub(crate) struct Judged {
     pub(crate) caveats: Vec<ScopedCaveat>,
 }
 
-/// Tests the window, and marks the findings whose series are not steady. Nothing is said of a trial without a window or
-/// with a load that is meant to change.
+/// Tests the window, and marks the findings whose series are not steady. Nothing is said of a trial without a window, with
+/// a load that is meant to change, or that conditions a cluster.
 ///
 /// # Errors
 /// When a stored histogram is damaged.
@@ -40,9 +40,8 @@ pub(crate) fn judge(
     findings: &mut [Finding],
 ) -> Result<Judged, AnalysisError> {
     let mut judged = Judged::default();
-    let Some(window) = trial.window.filter(|_| courses::is_constant(trial.evidence)) else {
-        return Ok(judged);
-    };
+    let is_judged = courses::is_constant(trial.evidence) && !trial.evidence.start.trial.is_conditioning();
+    let Some(window) = trial.window.filter(|_| is_judged) else { return Ok(judged) };
     for item in &trial.items {
         let tested = item_series(trial, item, window)?;
         mark_item(item, &tested, findings);
@@ -177,13 +176,7 @@ fn put(mark: Mark, findings: &mut [Finding], concerns: impl Fn(&Address) -> bool
 
 impl Judged {
     /// What the series of one subject say: the first that is unsteady, or else the one that comes first.
-    fn add(
-        &mut self,
-        trial: &Trial<'_>,
-        subject: &str,
-        tested: &[Tested],
-        short_term: Vec<kdyno_model::conclusion::ShortTerm>,
-    ) {
+    fn add(&mut self, trial: &Trial<'_>, subject: &str, tested: &[Tested], short_term: Vec<ShortTerm>) {
         let Some(first) = tested.first() else { return };
         let scope = trial.scope();
         let told = tested.iter().find(|series| series.detail().is_some()).unwrap_or(first);

@@ -4,6 +4,7 @@ use crate::evidence::{Window, produce};
 use crate::rows::{Item, Trial};
 use kdyno_model::conclusion::ShortTerm;
 use kdyno_model::plan::SystemPlan;
+use std::collections::BTreeMap;
 
 /// Segments that each partition must have filled: until then no log is deleted, and files are made anew.
 const SEGMENT_ROLLS: u32 = 2;
@@ -53,7 +54,7 @@ pub(super) fn of(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Vec<Shor
 }
 
 /// The topic's setting, or that of the brokers, or Kafka's.
-fn segment_bytes(trial: &Trial<'_>, topic: &std::collections::BTreeMap<String, String>) -> f64 {
+fn segment_bytes(trial: &Trial<'_>, topic: &BTreeMap<String, String>) -> f64 {
     let brokers = match &trial.evidence.start.trial.effective.system {
         SystemPlan::Local(cluster) => cluster.config.get("log.segment.bytes"),
         SystemPlan::Attached(_) => None,

@@ -43,11 +43,6 @@ impl Noise {
         let sd = (near / (2.0 * (1.0 - correlation))).sqrt().max(sd_min);
         Some(Self { sd, correlation, long_run_variance: sd * sd * (1.0 + correlation) / (1.0 - correlation) })
     }
-
-    /// Integrated autocorrelation time, points: so many of them tell as much as one independent one does; 1 or more.
-    pub fn autocorrelation_time(&self) -> f64 {
-        (1.0 + self.correlation) / (1.0 - self.correlation)
-    }
 }
 
 /// Variance of the differences of points so many places apart, without the largest.
