@@ -30,7 +30,7 @@ pub(crate) fn show(scenario: &Scenario, chosen: &Chosen, cases: &[CasePlan]) -> 
 }
 
 /// `broker-N` must be a broker of at least one case.
-fn broker_exists(subject: &str, cases: &[CasePlan]) -> Result<(), String> {
+pub(crate) fn broker_exists(subject: &str, cases: &[CasePlan]) -> Result<(), String> {
     let Some(number) = subject.strip_prefix("broker-").and_then(|number| number.parse::<u32>().ok()) else {
         return Ok(());
     };
@@ -90,7 +90,7 @@ pub(crate) fn published(scenario: &Scenario, chosen: &Chosen) -> Result<Option<P
 }
 
 /// The spelling a case uses for the same quantity (`1KiB` for `1024B`), so that equal values compare equal.
-fn as_in_cases(name: &str, value: ParamValue, chosen: &Chosen) -> ParamValue {
+pub(crate) fn as_in_cases(name: &str, value: ParamValue, chosen: &Chosen) -> ParamValue {
     let quantity = |value: &ParamValue| units::parse(&value.to_string());
     let own = quantity(&value);
     let same = |other: &&ParamValue| **other == value || own.is_some() && quantity(other) == own;

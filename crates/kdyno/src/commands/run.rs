@@ -36,6 +36,7 @@ pub(crate) fn plan_scenario(
         set: args.set.clone(),
         seed: Some(seed.unwrap_or_else(random_u64)),
         target,
+        ..Choices::default()
     };
     let plan = kdyno_plan::plan(&scenario, &choices)?;
     let scenario_text = String::from_utf8_lossy(&source.bytes).into_owned();

@@ -92,7 +92,12 @@ fn conditioning(
 /// What conditions a case's cluster: its own load as fast as it goes, until it has settled. `None`: the plan wants no
 /// conditioning, or the cluster is somebody's.
 fn conditioned(plan: &Plan, case: &CasePlan) -> Option<CasePlan> {
-    let Conditioning { least_ns, most_ns } = plan.conditioning?;
+    conditioned_by(plan.conditioning?, case)
+}
+
+/// The same, of a plan in the making.
+pub(crate) fn conditioned_by(how: Conditioning, case: &CasePlan) -> Option<CasePlan> {
+    let Conditioning { least_ns, most_ns } = how;
     if matches!(case.system, SystemPlan::Attached(_)) {
         return None;
     }
