@@ -1,6 +1,6 @@
 //! What a cluster's own metadata says of its brokers and of a run's topics, and how that changed between two looks.
 
-use kdyno_kafka::admin::{Admin, TopicInfo};
+use kdyno_kafka::admin::{Admin, ClusterInfo, TopicInfo};
 use kdyno_model::event::{EventKind, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -28,11 +28,13 @@ struct Partition {
 
 /// Something that changed.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Change {
-    pub(crate) kind: EventKind,
-    pub(crate) subject: Subject,
+pub struct Change {
+    /// What kind of event it is.
+    pub kind: EventKind,
+    /// Whom it concerns.
+    pub subject: Subject,
     /// One lowercase sentence.
-    pub(crate) detail: String,
+    pub detail: String,
 }
 
 impl ClusterView {
@@ -42,9 +44,14 @@ impl ClusterView {
         topics: &BTreeMap<String, String>,
     ) -> kdyno_kafka::admin::Result<Self> {
         let names: Vec<&str> = topics.values().map(String::as_str).collect();
-        let (cluster, found) = admin.state(&names)?;
+        let (cluster, found) = admin.state(Some(&names))?;
+        Ok(Self::of(&cluster, &found, topics))
+    }
+
+    /// What an answer says of the run's topics.
+    pub(crate) fn of(cluster: &ClusterInfo, found: &[TopicInfo], topics: &BTreeMap<String, String>) -> Self {
         let brokers = cluster.brokers.iter().map(|broker| broker.id).collect();
-        Ok(Self { brokers, partitions: partitions(topics, &found) })
+        Self { brokers, partitions: partitions(topics, found) }
     }
 
     /// Partitions with fewer replicas in sync than they have.
@@ -62,12 +69,20 @@ impl ClusterView {
             let detail = format!("broker {id} {what}");
             changes.push(Change { kind: EventKind::BrokersChanged, subject, detail });
         }
-        let both = || {
-            self.partitions.iter().filter_map(|(key, now)| Some((key, before.partitions.get(key)?, now)))
-        };
-        let moved = both().filter(|(_, before, now)| before.leader != now.leader).map(|(key, before, now)| {
-            (key, format!("partition {} from broker {} to {}", key.1, named(before.leader), named(now.leader)))
-        });
+        let both =
+            || self.partitions.iter().filter_map(|(key, now)| Some((key, before.partitions.get(key)?, now)));
+        let moved =
+            both().filter(|(_, before, now)| before.leader != now.leader).map(|(key, before, now)| {
+                (
+                    key,
+                    format!(
+                        "partition {} from broker {} to {}",
+                        key.1,
+                        named(before.leader),
+                        named(now.leader)
+                    ),
+                )
+            });
         changes.extend(by_topic(EventKind::LeaderMoved, "leaders moved", moved));
         let shrunk = both().filter_map(|(key, before, now)| differing(key, &before.in_sync, &now.in_sync));
         changes.extend(by_topic(EventKind::IsrShrunk, "replicas fell out of sync", shrunk));
@@ -79,7 +94,8 @@ impl ClusterView {
 
 fn partitions(topics: &BTreeMap<String, String>, found: &[TopicInfo]) -> BTreeMap<(String, i32), Partition> {
     let of_topic = |topic: &TopicInfo| {
-        let address = topics.iter().find(|(_, name)| **name == topic.name).map(|(address, _)| address.clone());
+        let address =
+            topics.iter().find(|(_, name)| **name == topic.name).map(|(address, _)| address.clone());
         let partitions = topic.partitions.iter().map(|partition| {
             let seen = Partition {
                 leader: partition.leader,

@@ -11,12 +11,17 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
+mod abort;
+mod calibration;
 mod cases;
 pub mod clock;
+mod cluster_view;
+mod cluster_watch;
 mod dry_run_checks;
 mod error;
 pub mod inbox;
 mod limit;
+mod log_ends;
 mod logs;
 mod observer;
 mod options;
@@ -27,6 +32,7 @@ mod resume;
 mod run;
 mod secrets;
 mod settings;
+mod settle;
 mod system;
 mod task;
 mod topics;

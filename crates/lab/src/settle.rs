@@ -31,9 +31,13 @@ pub(crate) fn wait(system: &System, topics: &Topics, may_go_on: &MayGoOn) -> Opt
             Ok(0) => return None,
             Ok(partitions) => {
                 let seconds = WAIT_MAX.as_secs();
-                format!("{partitions} partitions were still under-replicated {seconds} s after the load before")
+                format!(
+                    "{partitions} partitions were still under-replicated {seconds} s after the load before"
+                )
             }
-            Err(error) => format!("after the load before it could not be seen whether replicas are in sync: {error}"),
+            Err(error) => {
+                format!("after the load before it could not be seen whether replicas are in sync: {error}")
+            }
         };
         if started.elapsed() > WAIT_MAX || may_go_on.must_end().is_some() {
             return Some(lacking);
