@@ -2,7 +2,7 @@
 
 use crate::PlanError;
 use crate::estimate::estimate;
-use crate::strategy::upcoming;
+use crate::strategy::{heaviest, upcoming};
 use kdyno_model::plan::{AttachedPlan, CasePlan, Plan, Role};
 use kdyno_model::units::{bytes as shown, duration};
 use kdyno_scenario::input::InputError;
@@ -11,9 +11,9 @@ use kdyno_scenario::input::InputError;
 const RATE_MAX: &str = "rate-max";
 
 pub(crate) fn check(plan: &Plan, target: &AttachedPlan) -> Result<(), PlanError> {
-    for case in &plan.cases {
-        rates(case, target)?;
-        connections(case, target)?;
+    for case in heaviest(plan) {
+        rates(&case, target)?;
+        connections(&case, target)?;
     }
     let caps = &target.caps;
     let estimate = estimate(plan);

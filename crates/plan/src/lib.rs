@@ -50,6 +50,14 @@ pub fn plan(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
     })
 }
 
+/// Refuses a question that no trial can answer, such as a search whose range is empty.
+///
+/// # Errors
+/// What is wrong, and what would do.
+pub fn check_question(plan: &Plan) -> Result<(), PlanError> {
+    strategy::check(plan)
+}
+
 /// Puts a stored plan, whose addresses were redacted, on the target that it was made for.
 ///
 /// # Errors
@@ -141,6 +149,7 @@ fn make(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
         contrasts: Vec::new(),
         cases,
     };
+    check_question(&plan)?;
     if let Some(target) = &choices.target {
         guard::check(&plan, &target.attached)?;
     }

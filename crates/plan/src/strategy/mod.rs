@@ -9,6 +9,7 @@ mod list;
 
 pub(crate) use list::{list, seed_of};
 
+use crate::PlanError;
 use kdyno_model::finding::TrialOutcome;
 use kdyno_model::plan::{
     CasePlan, Conditioning, Fill, PhasesPlan, Plan, Rate, Role, Strategy, SystemPlan, WarmupAuto,
@@ -45,6 +46,25 @@ pub fn upcoming(plan: &Plan, done: usize) -> Box<dyn Iterator<Item = Upcoming<'_
         Strategy::List(list) => Box::new(list::upcoming(plan, list).skip(done)),
         Strategy::Compare(comparison) => Box::new(compare::upcoming(plan, comparison).skip(done)),
         Strategy::Find(search) => Box::new(find::upcoming(plan, search).skip(done)),
+    }
+}
+
+/// The heaviest load that a plan may put on each of its cases.
+pub(crate) fn heaviest(plan: &Plan) -> impl Iterator<Item = Cow<'_, CasePlan>> {
+    plan.cases.iter().map(|case| {
+        let found = match &plan.strategy {
+            Strategy::Find(search) => find::heaviest(case, search),
+            Strategy::List(_) | Strategy::Compare(_) => None,
+        };
+        found.map_or(Cow::Borrowed(case), Cow::Owned)
+    })
+}
+
+/// Refuses a question that no trial can answer.
+pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
+    match &plan.strategy {
+        Strategy::Find(search) => find::check(plan, search),
+        Strategy::List(_) | Strategy::Compare(_) => Ok(()),
     }
 }
 
