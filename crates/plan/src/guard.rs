@@ -2,8 +2,9 @@
 
 use crate::PlanError;
 use crate::estimate::estimate;
-use crate::strategy::{Upcoming, upcoming};
+use crate::strategy::{Upcoming, heaviest, upcoming};
 use kdyno_model::plan::{AttachedPlan, CasePlan, FindPlan, Plan, Role, Strategy, SystemPlan};
+use std::borrow::Cow;
 use kdyno_model::units::{bytes as shown, duration};
 use kdyno_scenario::input::InputError;
 
@@ -20,11 +21,15 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
         Strategy::List(_) | Strategy::Find(_) => &[],
     };
     let mut targets: Vec<&AttachedPlan> = Vec::new();
-    for case in plan.cases.iter().chain(b) {
+    for case in heaviest(plan).chain(b.iter().map(Cow::Borrowed)) {
         let SystemPlan::Attached(target) = &case.system else { continue };
-        rates(case, target)?;
-        connections(case, target)?;
-        if !targets.contains(&target) {
+        rates(&case, target)?;
+        connections(&case, target)?;
+    }
+    for case in plan.cases.iter().chain(b) {
+        if let SystemPlan::Attached(target) = &case.system
+            && !targets.contains(&target)
+        {
             targets.push(target);
         }
     }

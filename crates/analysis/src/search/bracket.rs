@@ -1,7 +1,7 @@
 //! What the trials so far say of each load: passed, failed, or disputed.
 
 use super::line::{At, Line};
-use super::{PointSoFar, RAMP_FACTOR, Reading, Settings};
+use super::question::{PointSoFar, RAMP_FACTOR, Reading, Settings};
 use kdyno_model::trial::SearchStage;
 
 /// Trials that must agree on a load that is disputed: two of at most three.

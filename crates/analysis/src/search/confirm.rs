@@ -12,14 +12,6 @@ const LOWER: (f64, f64) = (0.03, 0.5);
 /// Lowest share of the estimate at which it is still called that.
 const MARGIN_MAX: f64 = 0.2;
 
-/// Trials that are kept for confirming: two rounds and one more.
-pub(super) fn reserved(confirm_trials: u32) -> u32 {
-    match confirm_trials {
-        0 => 0,
-        trials => trials.saturating_mul(2).saturating_add(1),
-    }
-}
-
 impl Search<'_> {
     pub(super) fn confirm(&self, top: f64) -> Choice {
         let needed = self.settings.confirm_trials as usize;

@@ -1,8 +1,7 @@
 //! How long the trials of a search are, and how many of them fit into its time (the arithmetic stands in
 //! docs/METHOD.md).
 
-use super::Settings;
-use super::confirm::reserved;
+use super::question::reserved;
 use kdyno_model::metric::QUANTILES;
 use kdyno_model::plan::{Condition, Depth};
 
@@ -52,13 +51,6 @@ pub fn settings_for(depth: Depth, conditions: &[Condition]) -> Lengths {
 /// How long a trial settles at its load before its window: a third of it, in whole seconds.
 pub fn settle_ns(window_ns: u64) -> u64 {
     (window_ns / 3).div_ceil(S).saturating_mul(S).min(SETTLE_NS_MAX)
-}
-
-impl Settings {
-    /// Trials that are left when those that are kept for confirming are not counted.
-    pub(super) fn search_trials_max(&self) -> usize {
-        self.trials_max.saturating_sub(reserved(self.confirm_trials)) as usize
-    }
 }
 
 #[cfg(test)]

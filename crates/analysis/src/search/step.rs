@@ -2,7 +2,7 @@
 
 use super::bracket::{Load, fit_points, inverted, loads, same};
 use super::line::{Line, fit};
-use super::{PointSoFar, RAMP_FACTOR, Reading, Settings};
+use super::question::{PointSoFar, RAMP_FACTOR, Reading, Settings};
 use kdyno_model::conclusion::{Inversion, SearchOutcome};
 use kdyno_model::trial::SearchStage;
 
@@ -66,6 +66,14 @@ pub fn next_step(settings: &Settings, points: &[PointSoFar]) -> Step {
         }
         Choice::Trial(..) => Step::Done(Box::new(search.found(search.end_early()))),
         Choice::End(end) => Step::Done(Box::new(search.found(end))),
+    }
+}
+
+/// What trials show of a search that has not ended.
+pub fn found_so_far(settings: &Settings, points: &[PointSoFar]) -> Found {
+    match next_step(settings, points) {
+        Step::Done(found) => *found,
+        Step::Trial { .. } => Search::new(settings, points).found(SearchOutcome::Unfinished),
     }
 }
 
@@ -259,8 +267,10 @@ impl<'a> Search<'a> {
             .filter(|(load, _)| load.settled() == Some(false))
             .map(|(load, passed_per_s)| Inversion { passed_per_s, failed_per_s: load.per_s })
             .collect();
-        let has_crossed =
-            matches!(outcome, SearchOutcome::Confirmed { .. } | SearchOutcome::NotConfirmed { .. });
+        let has_crossed = matches!(
+            outcome,
+            SearchOutcome::Confirmed { .. } | SearchOutcome::NotConfirmed { .. } | SearchOutcome::Unfinished
+        );
         Found {
             outcome,
             line: self.line.clone().filter(|_| has_crossed),

@@ -43,10 +43,10 @@ impl Tally {
         mean(&self.errors.iter().map(|error| (error - bias).powi(2)).collect::<Vec<_>>()).sqrt()
     }
 
-    fn print(&self, what: &str) {
+    fn described(&self) -> String {
         let percent = |part: usize| 100.0 * part as f64 / self.searches as f64;
-        println!(
-            "{what}: bias {:5.2} % sd {:5.2} % | no line {:4.1} % | trials {:.1}, at most {} | inverted {:4.1} % | \
+        format!(
+            "bias {:5.2} % sd {:5.2} % | no line {:4.1} % | trials {:.1}, at most {} | inverted {:4.1} % | \
              confirmed {:5.1} % of searches, at {:6.2} %",
             100.0 * self.bias(),
             100.0 * self.sd(),
@@ -56,7 +56,7 @@ impl Tally {
             percent(self.inverted),
             percent(self.confirmed.len()),
             100.0 * mean(&self.confirmed)
-        );
+        )
     }
 }
 
@@ -81,7 +81,7 @@ fn a_steep_curve_is_found_within_its_bounds() {
     for slope in SLOPES {
         for sd in NOISES {
             let tally = tally(Curve::Straight(slope), sd, 200);
-            tally.print(&format!("slope {slope:4}, noise {sd}"));
+            println!("slope {slope:4}, noise {sd}: {}", tally.described());
             assert!(tally.trials.iter().all(|trials| *trials <= 15));
             // What a flat curve or a noisier trial allows is printed, not judged: docs/METHOD.md.
             if slope == 10.0 && sd <= 0.2 {
@@ -97,7 +97,7 @@ fn a_curve_that_bends_like_a_queue_is_found_with_little_bias() {
     for slope in SLOPES {
         for sd in NOISES {
             let tally = tally(Curve::Queue(slope), sd, 100);
-            tally.print(&format!("queue, slope {slope:4}, noise {sd}"));
+            println!("queue, slope {slope:4}, noise {sd}: {}", tally.described());
             if slope == 10.0 && sd <= 0.2 {
                 assert!(tally.bias().abs() <= 0.01, "bias {}", tally.bias());
             }
