@@ -66,14 +66,17 @@ pub(crate) fn streams(
     (0u16..).zip(&worker.shares).filter_map(stream).collect()
 }
 
-/// The workers on which a load item produces.
+/// The workers on which a load item of the trial produces.
 pub(crate) fn producing(trial: &Trial) -> BTreeSet<u16> {
-    let case = &trial.effective;
-    let produces = |share: &WorkerShare| {
-        case.load.get(&share.item).is_some_and(|item| matches!(item.role, Role::Produce(_)))
-    };
-    let workers = case.workers.iter().filter(|worker| worker.shares.iter().any(produces));
-    workers.map(|worker| worker.worker).collect()
+    let load = &trial.effective.load;
+    let produces = |item: &str| load.get(item).is_some_and(|item| matches!(item.role, Role::Produce(_)));
+    workers_with(&trial.effective.workers, produces)
+}
+
+/// The workers that have a share of an item that `is_meant` names.
+fn workers_with(workers: &[WorkerPlan], is_meant: impl Fn(&str) -> bool) -> BTreeSet<u16> {
+    let found = workers.iter().filter(|worker| worker.shares.iter().any(|share| is_meant(&share.item)));
+    found.map(|worker| worker.worker).collect()
 }
 
 /// A stream's part of a cap, bytes/s: never 0, with which a stream could send nothing at all.
@@ -218,6 +221,19 @@ mod tests {
                 FromWorker::Done(vec![totals(StreamId { worker: sender, stream: 0 }), totals(foreign)]);
             assert!(!has_own_rows(&workers, sender, &done), "{sender} {foreign:?}");
         }
+    }
+
+    /// Consumers wait for each worker that produces, and for no other.
+    #[test]
+    fn workers_are_found_by_what_they_have_a_share_of() {
+        let share = |item: &str| WorkerShare { item: item.to_owned(), client_first: 0, client_count: 1 };
+        let workers = [
+            WorkerPlan { worker: 0, shares: vec![share("readers"), share("writers")] },
+            WorkerPlan { worker: 4, shares: vec![share("readers")] },
+            WorkerPlan { worker: 7, shares: vec![share("writers")] },
+        ];
+        assert_eq!(workers_with(&workers, |item| item == "writers"), BTreeSet::from([0, 7]));
+        assert_eq!(workers_with(&workers, |_| false), BTreeSet::new());
     }
 
     #[test]

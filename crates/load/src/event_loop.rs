@@ -263,3 +263,20 @@ fn hand_over(stream: &mut dyn Stream, t0_ns: u64, out: &SyncSender<FromWorker>) 
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::told_ns;
+
+    #[test]
+    fn what_is_told_late_counts_from_when_the_loop_should_have_looked() {
+        // Looked last, had something to do, was told.
+        assert_eq!(told_ns(100, 200, 150), 150, "a socket was ready before anything else was due");
+        assert_eq!(told_ns(100, 200, 200), 200);
+        assert_eq!(told_ns(100, 200, 900), 200, "it should have looked at 200");
+        assert_eq!(told_ns(100, u64::MAX, 900), 900, "nothing was due");
+        for deadline_ns in [0, 100] {
+            assert_eq!(told_ns(100, deadline_ns, 900), 900, "no appointment that it could have kept");
+        }
+    }
+}

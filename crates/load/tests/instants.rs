@@ -50,7 +50,7 @@ fn a_request_is_written_when_the_socket_has_taken_its_last_byte() {
 #[test]
 fn a_socket_that_is_full_holds_up_what_comes_after() {
     let mut load = Load::open(2_000.0, Arrivals::Poisson).single_records().seconds(2.0).with(|plan| {
-        plan.value_bytes = 100_000;
+        (plan.value_bytes, plan.client.buffer_bytes) = (100_000, 1 << 20);
     });
     // 5 ns a byte and 2,000 · 100 KB a second: the link is full all the time.
     load.machine = Machine { send_window: Some((64 << 10, 5)), ..Machine::default() };
@@ -58,6 +58,7 @@ fn a_socket_that_is_full_holds_up_what_comes_after() {
     assert_adds_up(&outcome);
     let waits = outcome.histogram(Timing::SendWait).max();
     assert!(waits > 64 * 1024 * 5, "{waits} ns: longer than for its own first part");
+    assert!(outcome.histogram(Timing::Block).max() > 10 * MS, "and the buffer fills");
 }
 
 /// A process that is stopped releases late what came due and reads late what was answered. Both are its own: without
@@ -86,6 +87,21 @@ fn what_a_stopped_process_did_not_do_is_its_own_delay() {
     // Answers came in the stop; the broker took no longer for them.
     assert!(quantile(&stopped, Timing::Request, 1.0) <= DELAY_NS + DELAY_NS / 1_000);
     assert!(quantile(&quiet, Timing::Callback, 1.0) == 0);
+}
+
+/// A stop across the end of a second: what was answered in it is acknowledged when it is known, in the next second.
+#[test]
+fn what_is_known_after_the_end_of_a_second_is_counted_in_the_next() {
+    let stop_ns = T0 + 1_900 * MS;
+    let mut load = Load::open(5_000.0, Arrivals::Constant).seconds(4.0);
+    (load.tick_ns, load.machine.stop) = (200_000, Some((stop_ns, 150 * MS)));
+    let config = FakeConfig::new(1).topic(TOPIC, 1).service(Service::Fixed { delay_ns: DELAY_NS });
+    let mut outcome = simulate(&load, FakeCluster::new(config.keep_traces()));
+    assert_adds_up(&outcome);
+    let known = outcome.samples.iter().filter(|row| row.written_second < 2);
+    let known: u64 = known.map(|row| row.counts.acknowledged).sum();
+    let answered = outcome.cluster.take_traces().into_iter().filter(|trace| trace.completion_ns < stop_ns);
+    assert_eq!(known, answered.map(|trace| trace.records).sum::<u64>());
 }
 
 /// Fifty clients come due at one tick and are answered at one instant; each is served after the one before it. What
