@@ -17,6 +17,7 @@ use crate::limit;
 use crate::marks;
 use crate::queue::Queue;
 use crate::rows::{Item, Trial};
+use crate::steadiness;
 use crate::tally::{self, ratio, unfinished};
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Subject;
@@ -58,10 +59,15 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     }
     processes("workers", SubjectKind::Worker, &workers);
     trial.state("host", SubjectKind::Host, &mut found, |name| trial.host_value(name));
+    let steadiness = steadiness::judge(&trial, &brokers, &mut found)?;
+    let mut caveats = caveats::of(&trial);
+    caveats.extend(steadiness.caveats);
+    // Stable: of one severity those of the rules come first.
+    caveats.sort_by_key(|caveat| std::cmp::Reverse(caveat.severity));
     marks::few_records(&mut found, &trial);
-    let caveats = caveats::of(&trial);
     marks::invalid(&mut found, &caveats);
-    let conclusions = limit::of(&trial).into_iter().map(Conclusion::Limit).collect();
+    let mut conclusions = steadiness.conclusions;
+    conclusions.extend(limit::of(&trial).into_iter().map(Conclusion::Limit));
     Ok(Judgement { findings: found, caveats, conclusions })
 }
 
@@ -160,16 +166,7 @@ impl<'a> Trial<'a> {
 
     /// The brokers of a local cluster, and any others that were probed.
     pub(crate) fn brokers(&self) -> Vec<Subject> {
-        let mut brokers = match &self.evidence.start.trial.effective.system {
-            SystemPlan::Local(cluster) => (0..cluster.brokers).map(Subject::Broker).collect(),
-            SystemPlan::Attached(_) => Vec::new(),
-        };
-        for probed in cpu::subjects(self.probes(), cpu::is_broker) {
-            if !brokers.contains(&probed) {
-                brokers.push(probed);
-            }
-        }
-        brokers
+        brokers_of(self.evidence)
     }
 
     /// A metric of several processes together: no value unless each of them was probed.
@@ -208,6 +205,20 @@ fn lag_value(lag: Option<Lag>) -> Value {
     let Some((lag, seconds)) = lag.and_then(|lag| Some((lag, lag.seconds?))) else { return Value::None };
     let ns = seconds * NS_PER_S as f64;
     if lag.is_at_least { Value::AtLeast(ns) } else { Value::Is(ns) }
+}
+
+/// The brokers of a local cluster, and any others that were probed.
+pub(crate) fn brokers_of(evidence: &TrialEvidence) -> Vec<Subject> {
+    let mut brokers = match &evidence.start.trial.effective.system {
+        SystemPlan::Local(cluster) => (0..cluster.brokers).map(Subject::Broker).collect(),
+        SystemPlan::Attached(_) => Vec::new(),
+    };
+    for probed in cpu::subjects(&evidence.probes, cpu::is_broker) {
+        if !brokers.contains(&probed) {
+            brokers.push(probed);
+        }
+    }
+    brokers
 }
 
 fn known(value: Option<f64>) -> Value {

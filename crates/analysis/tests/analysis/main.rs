@@ -9,6 +9,7 @@ mod limit;
 mod live;
 mod run;
 mod series;
+mod steadiness;
 mod trial;
 mod window;
 mod workers;
