@@ -22,7 +22,7 @@ use crate::tally::{self, ratio, unfinished};
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
-use kdyno_model::finding::{Finding, Interval, Judgement, NotResolvable, Quantity, Value};
+use kdyno_model::finding::{Caveat, Finding, Interval, Judgement, NotResolvable, Quantity, Value};
 use kdyno_model::metric::{self, Address, SubjectKind, Unit};
 use kdyno_model::plan::{RoleKind, SystemPlan};
 use kdyno_model::sample::Timing;
@@ -61,6 +61,10 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     trial.state("host", SubjectKind::Host, &mut found, |name| trial.host_value(name));
     let steadiness = steadiness::judge(&trial, &brokers, &mut found)?;
     let mut caveats = caveats::of(&trial);
+    if steadiness.is_steady() {
+        // The window itself says more of it than how the warm-up ended.
+        caveats.retain(|found| !matches!(found.caveat, Caveat::WarmupNotSettled { .. }));
+    }
     caveats.extend(steadiness.caveats);
     // Stable: of one severity those of the rules come first.
     caveats.sort_by_key(|caveat| std::cmp::Reverse(caveat.severity));

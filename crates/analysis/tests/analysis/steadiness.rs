@@ -1,10 +1,10 @@
 //! What is concluded of a window whose course is known, what is marked, and when a warm-up is seen to have ended.
 
-use crate::fixture::{MS, READERS, S, Trial, WRITERS, closed_loop, histogram};
+use crate::fixture::{MS, READERS, S, Trial, WRITERS, closed_loop, event, histogram};
 use kdyno_analysis::trial::judge;
 use kdyno_analysis::warmup::{Bounds, Progress, progress};
 use kdyno_model::conclusion::{Conclusion, ShortTerm, Steadiness, SteadyState};
-use kdyno_model::event::Subject;
+use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::finding::{Caveat, Mark, Severity};
 use kdyno_model::metric::Address;
 use kdyno_model::plan::{PhasesPlan, Rate, WarmupAuto};
@@ -210,6 +210,18 @@ fn a_window_that_is_too_short_or_too_noisy_says_how_long_would_do() {
     let SteadyState::TooShort { needed_s } = trial.steadiness("readers").state else { panic!() };
     assert!(needed_s > 40, "{needed_s}");
     is_marked(&trial.marked(Mark::TooShortToTell), &["writers.acked_per_s"], &["brokers.cpu_us_per_record"]);
+}
+
+#[test]
+fn a_warm_up_that_did_not_settle_is_a_doubt_unless_the_window_is_steady() {
+    let told = |course: Course| {
+        let mut trial = course.trial();
+        trial.events = vec![event(EventKind::WarmupNotSettled, Subject::Kdyno, "the rate rose")];
+        trial.told(|found| matches!(found, Caveat::WarmupNotSettled { .. })).len()
+    };
+    assert_eq!(told(STEADY), 0);
+    assert_eq!(told(Course { per_s: |second| 1000 + 100 * u64::from(second), ..STEADY }), 1);
+    assert_eq!(told(Course { cpu_us: |second| 100 + 20 * u64::from(second), ..STEADY }), 1);
 }
 
 #[test]
