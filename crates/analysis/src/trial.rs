@@ -22,7 +22,7 @@ use crate::tally::{self, ratio, unfinished};
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
-use kdyno_model::finding::{Finding, Interval, Judgement, NotResolvable, Quantity, Value};
+use kdyno_model::finding::{Caveat, Finding, Interval, Judgement, NotResolvable, Quantity, Value};
 use kdyno_model::metric::{self, Address, SubjectKind, Unit};
 use kdyno_model::plan::{RoleKind, SystemPlan};
 use kdyno_model::sample::Timing;
@@ -39,10 +39,6 @@ const US_PER_S: f64 = 1e6;
 /// # Errors
 /// When a stored histogram is damaged.
 pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
-    // It only warmed its cluster up: nothing is concluded from it.
-    if evidence.start.trial.is_conditioning() {
-        return Ok(Judgement::default());
-    }
     let trial = Trial::new(evidence)?;
     let mut found = Vec::new();
     for item in &trial.items {
@@ -52,7 +48,7 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
         };
         trial.state(item.name, kind, &mut found, |name| trial.item_value(item, name));
     }
-    let brokers = brokers_of(evidence);
+    let brokers = trial.brokers();
     let workers = trial.workers();
     let mut processes = |subject: &str, kind, members: &[Subject]| {
         trial.state(subject, kind, &mut found, |name| trial.process_value(members, name));
@@ -63,15 +59,19 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     }
     processes("workers", SubjectKind::Worker, &workers);
     trial.state("host", SubjectKind::Host, &mut found, |name| trial.host_value(name));
-    marks::few_records(&mut found, &trial);
     let steadiness = steadiness::judge(&trial, &brokers, &mut found)?;
     let mut caveats = caveats::of(&trial);
+    if steadiness.is_steady() {
+        // The window itself says more of it than how the warm-up ended.
+        caveats.retain(|found| !matches!(found.caveat, Caveat::WarmupNotSettled { .. }));
+    }
     caveats.extend(steadiness.caveats);
     // Stable: of one severity those of the rules come first.
     caveats.sort_by_key(|caveat| std::cmp::Reverse(caveat.severity));
+    marks::few_records(&mut found, &trial);
     marks::invalid(&mut found, &caveats);
-    let limits = limit::of(&trial).into_iter().map(Conclusion::Limit);
-    let conclusions = steadiness.conclusions.into_iter().chain(limits).collect();
+    let mut conclusions = steadiness.conclusions;
+    conclusions.extend(limit::of(&trial).into_iter().map(Conclusion::Limit));
     Ok(Judgement { findings: found, caveats, conclusions })
 }
 
@@ -204,6 +204,13 @@ impl<'a> Trial<'a> {
     }
 }
 
+/// A lag in time, ns.
+fn lag_value(lag: Option<Lag>) -> Value {
+    let Some((lag, seconds)) = lag.and_then(|lag| Some((lag, lag.seconds?))) else { return Value::None };
+    let ns = seconds * NS_PER_S as f64;
+    if lag.is_at_least { Value::AtLeast(ns) } else { Value::Is(ns) }
+}
+
 /// The brokers of a local cluster, and any others that were probed.
 pub(crate) fn brokers_of(evidence: &TrialEvidence) -> Vec<Subject> {
     let mut brokers = match &evidence.start.trial.effective.system {
@@ -216,13 +223,6 @@ pub(crate) fn brokers_of(evidence: &TrialEvidence) -> Vec<Subject> {
         }
     }
     brokers
-}
-
-/// A lag in time, ns.
-fn lag_value(lag: Option<Lag>) -> Value {
-    let Some((lag, seconds)) = lag.and_then(|lag| Some((lag, lag.seconds?))) else { return Value::None };
-    let ns = seconds * NS_PER_S as f64;
-    if lag.is_at_least { Value::AtLeast(ns) } else { Value::Is(ns) }
 }
 
 fn known(value: Option<f64>) -> Value {

@@ -32,9 +32,10 @@ const RESOURCES: [LimitKind; 5] = [
     LimitKind::Network,
 ];
 
-/// The limit of each item that produces.
+/// The limit of each item that produces; of load that conditions a cluster nobody asks.
 pub(crate) fn of(trial: &Trial<'_>) -> Vec<Limit> {
-    let Some(window) = trial.window else { return Vec::new() };
+    let is_asked = !trial.evidence.start.trial.is_conditioning();
+    let Some(window) = trial.window.filter(|_| is_asked) else { return Vec::new() };
     let has_acknowledged =
         |item: &&Item<'_>| produce(item.plan).is_some() && item.tally.windowed.acknowledged > 0;
     trial.items.iter().filter(has_acknowledged).map(|item| of_item(trial, item, window)).collect()

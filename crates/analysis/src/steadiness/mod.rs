@@ -29,6 +29,16 @@ pub(crate) struct Judged {
     pub(crate) caveats: Vec<ScopedCaveat>,
 }
 
+impl Judged {
+    /// Whether every series that was tested is steady, and there was one.
+    pub(crate) fn is_steady(&self) -> bool {
+        let is_steady = |conclusion: &Conclusion| {
+            matches!(conclusion, Conclusion::Steadiness(of) if of.state == SteadyState::Steady)
+        };
+        !self.conclusions.is_empty() && self.conclusions.iter().all(is_steady)
+    }
+}
+
 /// Tests the window, and marks the findings whose series are not steady. Nothing is said of a trial without a window, with
 /// a load that is meant to change, or that conditions a cluster.
 ///

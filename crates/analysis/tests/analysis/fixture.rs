@@ -18,7 +18,7 @@ use kdyno_model::sample::{
 };
 use kdyno_model::trial::{TrialId, TrialReason};
 use kdyno_model::worker::PhaseSpan;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::{Deref, DerefMut};
 
 pub const S: u64 = 1_000_000_000;
@@ -277,7 +277,7 @@ impl Trial {
     }
 
     /// Addresses of the findings with a mark.
-    pub fn marked(&self, mark: Mark) -> Vec<String> {
+    pub fn marked(&self, mark: Mark) -> BTreeSet<String> {
         let marked = self.findings().into_iter().filter(|finding| finding.marks.contains(&mark));
         marked.map(|finding| finding.of.to_string()).collect()
     }

@@ -7,16 +7,20 @@ use kdyno_model::finding::Scope;
 use kdyno_model::plan::{AttachedPlan, Caps, SystemPlan};
 use kdyno_model::run::cluster_fact;
 use kdyno_model::sample::series;
-use kdyno_model::trial::TrialId;
+use kdyno_model::trial::{TrialId, TrialReason};
 use std::collections::BTreeMap;
 
+fn limits(trial: &Trial) -> Vec<Limit> {
+    let conclusions = trial.judged().conclusions.into_iter();
+    let limits = conclusions.filter_map(|conclusion| match conclusion {
+        Conclusion::Limit(limit) => Some(limit),
+        _ => None,
+    });
+    limits.collect()
+}
+
 fn limit(trial: &Trial) -> Limit {
-    let mut found: Vec<Limit> = Vec::new();
-    for conclusion in trial.judged().conclusions {
-        if let Conclusion::Limit(limit) = conclusion {
-            found.push(limit);
-        }
-    }
+    let mut found = limits(trial);
     assert_eq!(found.len(), 1, "one item produces: {found:?}");
     let limit = found.remove(0);
     assert_eq!((limit.scope, limit.item.as_str()), (Scope::Trial(TrialId(1)), "writers"));
@@ -284,13 +288,16 @@ fn brokers_with_processors_of_their_own_are_judged_by_these() {
 }
 
 #[test]
-fn without_a_window_or_an_acknowledgement_nothing_is_named() {
+fn without_a_window_an_acknowledgement_or_a_question_nothing_is_named() {
     let mut trial = Trial::clean();
     trial.samples.retain(|row| row.written_second < 2);
-    assert_eq!(trial.judged().conclusions, []);
+    assert_eq!(limits(&trial), []);
     let mut trial = Trial::clean();
     for second in 0..12 {
         trial.counts(second).acknowledged = 0;
     }
-    assert_eq!(trial.judged().conclusions, []);
+    assert_eq!(limits(&trial), []);
+    let mut trial = Trial::clean();
+    trial.start.trial.reason = TrialReason::Conditioning;
+    assert_eq!(limits(&trial), []);
 }

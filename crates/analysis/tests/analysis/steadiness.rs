@@ -1,10 +1,10 @@
 //! What is concluded of a window whose course is known, what is marked, and when a warm-up is seen to have ended.
 
-use crate::fixture::{MS, READERS, S, Trial, WRITERS, closed_loop, histogram};
+use crate::fixture::{MS, READERS, S, Trial, WRITERS, closed_loop, event, histogram};
 use kdyno_analysis::trial::judge;
 use kdyno_analysis::warmup::{Bounds, Progress, progress};
 use kdyno_model::conclusion::{Conclusion, ShortTerm, Steadiness, SteadyState};
-use kdyno_model::event::Subject;
+use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::finding::{Caveat, Mark, Severity};
 use kdyno_model::metric::Address;
 use kdyno_model::plan::{PhasesPlan, Rate, SystemPlan, WarmupAuto};
@@ -82,21 +82,21 @@ impl Trial {
         }
     }
 
-    fn steadiness(&self, item: &str) -> Steadiness {
+    /// What is said of the steadiness of each item.
+    fn judged_items(&self) -> Vec<Steadiness> {
         let conclusions = judge(self).unwrap().conclusions;
         let of = conclusions.into_iter().filter_map(|conclusion| match conclusion {
-            Conclusion::Steadiness(of) if of.item == item => Some(of),
+            Conclusion::Steadiness(of) => Some(of),
             _ => None,
         });
-        let of: Vec<Steadiness> = of.collect();
-        assert_eq!(of.len(), 1, "{item}: {of:?}");
-        of.into_iter().next().unwrap()
+        of.collect()
     }
 
-    /// The addresses that carry a mark.
-    fn marked(&self, mark: Mark) -> BTreeSet<String> {
-        let found = self.findings().into_iter().filter(|finding| finding.marks.contains(&mark));
-        found.map(|finding| finding.of.to_string()).collect()
+    fn steadiness(&self, item: &str) -> Steadiness {
+        let mut of = self.judged_items();
+        of.retain(|of| of.item == item);
+        assert_eq!(of.len(), 1, "{item}: {of:?}");
+        of.remove(0)
     }
 
     fn unsteady(&self) -> Vec<(String, String)> {
@@ -217,32 +217,40 @@ fn a_window_that_is_too_short_or_too_noisy_says_how_long_would_do() {
 }
 
 #[test]
+fn a_warm_up_that_did_not_settle_is_a_doubt_unless_the_window_is_steady() {
+    let told = |course: Course| {
+        let mut trial = course.trial();
+        trial.events = vec![event(EventKind::WarmupNotSettled, Subject::Kdyno, "the rate rose")];
+        trial.told(|found| matches!(found, Caveat::WarmupNotSettled { .. })).len()
+    };
+    assert_eq!(told(STEADY), 0);
+    assert_eq!(told(Course { per_s: |second| 1000 + 100 * u64::from(second), ..STEADY }), 1);
+    assert_eq!(told(Course { cpu_us: |second| 100 + 20 * u64::from(second), ..STEADY }), 1);
+}
+
+#[test]
 fn where_the_load_is_meant_to_change_nothing_is_judged() {
     let mut trial = Course { per_s: |second| 1000 + 100 * u64::from(second), ..STEADY }.trial();
     assert!(!trial.unsteady().is_empty());
     let Rate::Open { pieces, .. } = &mut trial.writers().rate else { panic!() };
     pieces[0].to_per_s = 3000.0;
-    assert_eq!((trial.unsteady(), judge(&trial).unwrap().conclusions), (vec![], vec![]));
+    assert_eq!((trial.unsteady(), trial.judged_items()), (vec![], vec![]));
     // Nor of a trial that ended before it measured.
     let mut trial = STEADY.trial();
     trial.phases.truncate(1);
-    assert_eq!(judge(&trial).unwrap().conclusions, []);
+    assert_eq!(trial.judged_items(), []);
     // Nor of one that conditions a cluster.
     let mut trial = STEADY.trial();
     trial.start.trial.reason = TrialReason::Conditioning;
-    assert_eq!(judge(&trial).unwrap().conclusions, []);
+    assert_eq!(trial.judged_items(), []);
 }
 
 #[test]
 fn without_readings_of_every_broker_their_time_is_not_judged() {
     let mut trial = STEADY.trial();
     trial.probes.retain(|reading| reading.subject != Subject::Broker(1));
-    let conclusions = judge(&trial).unwrap().conclusions;
-    let items = conclusions.iter().map(|conclusion| match conclusion {
-        Conclusion::Steadiness(of) => of.item.as_str(),
-        other => panic!("{other:?}"),
-    });
-    assert_eq!(items.collect::<Vec<_>>(), ["readers", "writers"]);
+    let items: Vec<String> = trial.judged_items().into_iter().map(|of| of.item).collect();
+    assert_eq!(items, ["readers", "writers"]);
 }
 
 #[test]

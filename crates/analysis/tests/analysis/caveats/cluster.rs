@@ -80,22 +80,13 @@ fn what_was_seen_of_the_cluster_since_t0_is_told_once_for_each_kind() {
 }
 
 #[test]
-fn brokers_that_met_no_load_before_and_a_warm_up_that_did_not_settle_are_told() {
-    assert_doubts([
-        (
-            |trial| {
-                let event = event(EventKind::Unconditioned, Subject::Brokers, "x");
-                trial.events = vec![Event { at_ns: None, ..event }];
-            },
-            Severity::Warning,
-            Caveat::Unconditioned,
-        ),
-        (
-            |trial| {
-                trial.events = vec![event(EventKind::WarmupNotSettled, Subject::Brokers, "the rate rose")];
-            },
-            Severity::Warning,
-            Caveat::WarmupNotSettled { detail: "the rate rose".into() },
-        ),
-    ]);
+fn brokers_that_met_no_load_before_are_told() {
+    assert_doubts([(
+        |trial| {
+            let event = event(EventKind::Unconditioned, Subject::Brokers, "x");
+            trial.events = vec![Event { at_ns: None, ..event }];
+        },
+        Severity::Warning,
+        Caveat::Unconditioned,
+    )]);
 }
