@@ -352,7 +352,7 @@ fn a_search_by_hand_that_cannot_be_is_refused() {
     };
     let error = refused(upside_down);
     assert!(
-        error.contains("begins at 5000/s, which is not below `to`, 2000/s") && !error.contains(":0:"),
+        error.contains("begins at 5,000/s, which is not below `to`, 2,000/s") && !error.contains(":0:"),
         "{error}"
     );
 }
