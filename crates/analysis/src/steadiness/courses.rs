@@ -19,6 +19,10 @@ const US_PER_S: f64 = 1e6;
 /// Share of a series' seconds that must have a value.
 const KNOWN_SHARE_MIN: f64 = 0.8;
 
+/// Seconds whose median response is worked out, at most about; of a longer series every so many-th second stands for those
+/// after it too, since an hour of histograms takes seconds to read.
+const MEDIANS_MAX: usize = 600;
+
 /// Which second a latency belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SecondOf {
@@ -74,7 +78,7 @@ pub(crate) fn response_p50(
             held.entry(second).or_default().push(row);
         }
     }
-    let median = |second| {
+    let median = |second: u32| {
         let mut response = Distribution::new();
         for row in held.get(&second).into_iter().flatten() {
             if let Some(bytes) = row.histograms.get(&Timing::Response) {
@@ -82,12 +86,21 @@ pub(crate) fn response_p50(
             }
             response.add_unfinished(unfinished(&row.counts), waited_ns(row));
         }
-        Ok(match response.quantile(0.5) {
+        Ok::<_, AnalysisError>(match response.quantile(0.5) {
             Value::Is(ns) | Value::AtLeast(ns) => Some(ns),
             Value::None => None,
         })
     };
-    seconds.map(median).collect()
+    let apart = seconds.len().div_ceil(MEDIANS_MAX);
+    let mut last = None;
+    let mut medians = Vec::with_capacity(seconds.len());
+    for (at, second) in seconds.enumerate() {
+        if at % apart == 0 {
+            last = median(second)?;
+        }
+        medians.push(last);
+    }
+    Ok(medians)
 }
 
 /// Records that were open at the end of each second since T0, in seconds of the load that was offered on average.

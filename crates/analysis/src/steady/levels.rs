@@ -4,13 +4,13 @@
 pub(super) const LEVEL_MIN: usize = 5;
 
 /// Prefix sums, from which the cost of any stretch follows at once.
-pub(super) struct Sums {
+struct Sums {
     values: Vec<f64>,
     squares: Vec<f64>,
 }
 
 impl Sums {
-    pub(super) fn of(points: &[f64]) -> Self {
+    fn of(points: &[f64]) -> Self {
         let (mut values, mut squares) = (vec![0.0], vec![0.0]);
         let (mut value, mut square) = (0.0, 0.0);
         // About the first point, so that squares of large values do not cancel.
@@ -25,7 +25,7 @@ impl Sums {
     }
 
     /// Squared deviations from the mean of the points in `from..to`.
-    pub(super) fn deviations(&self, from: usize, to: usize) -> f64 {
+    fn deviations(&self, from: usize, to: usize) -> f64 {
         let value = self.values[to] - self.values[from];
         let square = self.squares[to] - self.squares[from];
         (square - value * value / (to - from) as f64).max(0.0)

@@ -15,7 +15,7 @@ pub use drift::theil_sen;
 pub use mser::{truncation, truncation_max};
 pub use noise::Noise;
 
-use levels::{Sums, best_division, deviations_from_line};
+use levels::{best_division, deviations_from_line};
 
 /// Fewest points that are judged: two levels.
 pub const POINTS_MIN: usize = 2 * levels::LEVEL_MIN;
@@ -171,14 +171,12 @@ enum Description {
     Levels(Vec<usize>),
 }
 
-/// The description that is worth most.
+/// The description that costs least. The division into a single level is one of the divisions.
 fn describe(points: &[f64], noise: &Noise, penalties: Penalties) -> Description {
-    let n = points.len();
     let variance = noise.long_run_variance;
-    let level_cost = Sums::of(points).deviations(0, n) / variance;
     let line_cost = deviations_from_line(points) / variance + penalties.line;
-    let division = best_division(points, variance, level_penalty(n, penalties));
-    if line_cost < level_cost && line_cost <= division.cost {
+    let division = best_division(points, variance, level_penalty(points.len(), penalties));
+    if line_cost < division.cost {
         Description::Line
     } else if division.starts.len() > 1 {
         Description::Levels(division.starts)

@@ -134,7 +134,7 @@ fn changes(points: &[f64], figure: Figure) -> Option<String> {
     // At its bound the truncation says that half of the series is too little to leave out.
     let halves = kept.split_at(seconds / 2);
     let change = mean(halves.1) / mean(halves.0);
-    (cut > 0 && cut == steady::truncation_max(n) && change.ln().abs() >= figure.least_ratio().ln())
+    (cut == steady::truncation_max(n) && change.ln().abs() >= figure.least_ratio().ln())
         .then(|| format!("changed by {:+.0} % in the last {seconds} s", 100.0 * (change - 1.0)))
 }
 

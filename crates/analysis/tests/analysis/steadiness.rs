@@ -7,7 +7,7 @@ use kdyno_model::conclusion::{Conclusion, ShortTerm, Steadiness, SteadyState};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::{Caveat, Mark, Severity};
 use kdyno_model::metric::Address;
-use kdyno_model::plan::{PhasesPlan, Rate, WarmupAuto};
+use kdyno_model::plan::{PhasesPlan, Rate, SystemPlan, WarmupAuto};
 use kdyno_model::sample::{ClientTotals, Counts, Grain, Phase, ProbeReading, Timing, series};
 use kdyno_model::trial::TrialReason;
 use kdyno_model::worker::PhaseSpan;
@@ -156,8 +156,12 @@ fn a_rate_that_triples_inside_the_window_marks_what_is_made_of_it() {
     let told = trial.unsteady();
     assert_eq!(told.iter().map(|(item, _)| item.as_str()).collect::<Vec<_>>(), ["readers", "writers"]);
     assert!(told[1].1.starts_with("writers.acked_per_s stayed at 2 levels, the highest 3.4"), "{told:?}");
+    // Of what was not timed there is nothing to mark.
+    is_marked(&marked, &[], &["writers.service.p50"]);
     // In an open loop latencies are not what the rate makes them.
     let trial = Course { per_s, ..STEADY }.trial();
+    let SteadyState::SeveralLevels { of, .. } = trial.steadiness("writers").state else { panic!() };
+    assert_eq!(of.to_string(), "writers.acked_per_s");
     is_marked(&trial.marked(Mark::SeveralLevels), &rates, &["writers.response.p50"]);
 }
 
@@ -242,12 +246,78 @@ fn without_readings_of_every_broker_their_time_is_not_judged() {
 }
 
 #[test]
+fn a_few_seconds_without_readings_do_no_harm() {
+    // Of the window's 20 s four are missing, or five.
+    let from = |second: i64| {
+        let mut trial = STEADY.trial();
+        trial.probes.retain(|reading| reading.at_ns >= second * S.cast_signed());
+        trial
+    };
+    assert_eq!(from(6).steadiness("brokers").state, SteadyState::Steady);
+    assert_eq!(tested(&from(7)), 2);
+}
+
+/// How many items' steadiness something is said of.
+fn tested(trial: &Trial) -> usize {
+    let conclusions = judge(trial).unwrap().conclusions;
+    conclusions.iter().filter(|conclusion| matches!(conclusion, Conclusion::Steadiness(_))).count()
+}
+
+#[test]
+fn a_schedule_that_comes_back_to_its_first_rate_has_left_it() {
+    let mut trial = STEADY.trial();
+    assert_eq!(tested(&trial), 3);
+    let Rate::Open { pieces, .. } = &mut trial.writers().rate else { panic!() };
+    let mut falling = pieces[0];
+    falling.from_per_s *= 2.0;
+    pieces.push(falling);
+    assert_eq!(tested(&trial), 0);
+}
+
+#[test]
+fn processor_time_is_per_acknowledged_record_where_something_is_produced() {
+    let mut trial = STEADY.trial();
+    for row in trial.samples.iter_mut().filter(|row| row.id == READERS && row.written_second >= 12) {
+        row.counts.fetched = 1;
+    }
+    assert!(matches!(trial.steadiness("readers").state, SteadyState::SeveralLevels { .. }));
+    assert_eq!(trial.steadiness("brokers").state, SteadyState::Steady);
+}
+
+/// Moves the writers' histograms to rows of their own, of records intended and written in other seconds.
+fn timed_in(trial: &mut Trial, seconds: impl Fn(u32) -> (u32, u32)) {
+    let rows = trial.samples.iter_mut().filter(|row| row.id == WRITERS);
+    let moved: Vec<_> = rows.map(|row| (row.written_second, std::mem::take(&mut row.histograms))).collect();
+    for (second, histograms) in moved {
+        let (t0, written) = seconds(second);
+        trial.push(WRITERS, Grain::Second, Phase::Measure, t0, written).histograms = histograms;
+    }
+}
+
+#[test]
+fn latencies_belong_to_the_second_of_intent_and_in_a_warm_up_to_that_of_the_outcome() {
+    // All outcomes come late: the p50 of each second is known, and it is what an open loop's figures are about.
+    let mut trial = STEADY.trial();
+    timed_in(&mut trial, |second| (second, second.max(12)));
+    let smallest = trial.steadiness("writers").smallest_step.unwrap();
+    assert!((smallest - 0.1).abs() < 1e-9, "{smallest} is not the least that matters of a latency");
+    // What comes home was intended ever longer ago.
+    let mut trial = warming(&STEADY);
+    timed_in(&mut trial, |second| (second / 2, second));
+    assert_eq!(progress(&trial, 22).unwrap(), Some(Progress::Settled));
+}
+
+#[test]
 fn sustained_load_fills_segments_and_dirty_pages() {
     let short_term = |trial: &Trial| trial.steadiness("writers").short_term;
     // 130 bytes of about 1000 records/s for 20 s into four partitions: 650 kB each, 5.2 MB of two replicas.
     let mut trial = STEADY.trial();
     let [ShortTerm::SegmentRolls { seen, needed: 2 }] = short_term(&trial)[..] else { panic!() };
     assert!((seen * f64::from(1 << 30) / 650_000.0 - 1.0).abs() < 0.05, "{seen}");
+    let mut of_brokers = trial.clone();
+    let SystemPlan::Local(cluster) = &mut of_brokers.start.trial.effective.system else { panic!() };
+    cluster.config.insert("log.segment.bytes".to_owned(), "300000".to_owned());
+    assert_eq!(short_term(&of_brokers), []);
     let topic = trial.start.trial.effective.topics.get_mut("perf").unwrap();
     topic.config.insert("segment.bytes".to_owned(), "300000".to_owned());
     assert_eq!(short_term(&trial), []);
@@ -366,4 +436,16 @@ fn a_queue_of_the_cold_start_must_have_drained() {
     assert!(matches!(progress(&rising, 60).unwrap(), Some(Progress::NotSettled { .. })));
     rising.start.trial.effective.phases.warmup_ns = 60 * S + 1;
     assert!(matches!(progress(&rising, 60).unwrap(), Some(Progress::NotYet { .. })));
+}
+
+/// Only some of the medians are worked out, and levels are found in means of many seconds; they are told in seconds.
+#[test]
+fn a_long_window_is_looked_at_more_coarsely() {
+    let p50_ns = |second| if second < 902 { 4 * MS } else { 5 * MS };
+    let trial = Course { seconds: 1502, p50_ns, ..STEADY }.trial();
+    let SteadyState::SeveralLevels { of, levels } = trial.steadiness("writers").state else { panic!() };
+    assert_eq!((of.to_string().as_str(), levels.len()), ("writers.response.p50", 2));
+    assert_eq!((levels[0].from_s, levels[1].to_s), (2, 1502));
+    assert!(levels[0].to_s.abs_diff(902) <= 15, "{levels:?}");
+    assert!((levels[1].value / levels[0].value - 1.25).abs() < 0.02, "{levels:?}");
 }

@@ -20,11 +20,15 @@ fn ended(series: &[Vec<f64>], seconds: u32) -> Progress {
 
 /// The seconds at which warm-ups ended, in order, and how many had not settled; four series each.
 fn ends(count: u32, chance: Chance, shape: impl Fn(f64) -> f64) -> (Vec<u32>, u32) {
+    ends_of(4, count, chance, shape)
+}
+
+fn ends_of(series: u32, count: u32, chance: Chance, shape: impl Fn(f64) -> f64) -> (Vec<u32>, u32) {
     let mut maker = Maker::new();
     let mut not_settled = 0;
     let mut seconds: Vec<u32> = Vec::new();
     for _ in 0..count {
-        let series: Vec<Vec<f64>> = (0..4).map(|_| maker.series(120, chance, &shape)).collect();
+        let series: Vec<Vec<f64>> = (0..series).map(|_| maker.series(120, chance, &shape)).collect();
         let end =
             (1..=120).find(|second| !matches!(ended(&series, *second), Progress::NotYet { .. })).unwrap();
         not_settled += u32::from(matches!(ended(&series, end), Progress::NotSettled { .. }));
@@ -73,7 +77,20 @@ fn what_still_falls_or_rises_goes_on() {
                 ends[5], ends[50], ends[95]
             );
             assert!(bias.abs() <= 0.005, "{bias} for {amplitude}, {time}, {sd}");
+            assert!(not_settled <= 5, "{not_settled} for {amplitude}, {time}, {sd}");
         }
+    }
+}
+
+/// With a single series that falls there is less to see.
+#[test]
+fn what_falls_alone_goes_on_too() {
+    for (time, sd, most) in [(10.0, 0.02, 0.01), (10.0, 0.05, 0.01), (15.0, 0.05, 0.03)] {
+        let shape = |at: f64| 1.0 + 0.5 * (-at / time).exp();
+        let (ends, _) = ends_of(1, 200, Chance::of(0.3, sd), shape);
+        let bias = bias(&ends, shape);
+        println!("{time} s, sd {sd}: {} in the middle, bias {bias:.4}", ends[100]);
+        assert!(bias.abs() <= most, "{bias} for {time}, {sd}");
     }
 }
 
