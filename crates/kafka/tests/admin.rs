@@ -231,6 +231,26 @@ fn the_next_address_is_tried() {
 }
 
 #[test]
+fn brokers_and_topics_of_one_moment_come_by_one_request() {
+    let requests = Arc::new(Mutex::new(0));
+    let seen = Arc::clone(&requests);
+    let broker = single(
+        move |_| {
+            *seen.lock().unwrap() += 1;
+            (0, vec![0, -1])
+        },
+        |_, _| Answer::Close,
+    );
+    let mut admin = connect(&[&broker], PATIENCE).unwrap();
+    let before = *requests.lock().unwrap();
+    let (cluster, topics) = admin.state(Some(&["t"])).unwrap();
+    assert_eq!(cluster.brokers.len(), 1);
+    let leaders: Vec<i32> = topics[0].partitions.iter().map(|partition| partition.leader).collect();
+    assert_eq!(leaders, [0, -1]);
+    assert_eq!(*requests.lock().unwrap(), before + 1);
+}
+
+#[test]
 fn a_silent_broker_costs_the_stated_time_and_no_more() {
     let (broker, _) = broker(|_, _| Answer::Silence);
     let error = connect(&[&broker], IMPATIENCE).unwrap_err();

@@ -404,7 +404,7 @@ fn what_the_generator_can_do_is_measured_once_where_a_maximum_is_asked_for() {
     let broker = NullBroker::start(&place);
     let files = files(&place, &broker.address, CLUSTER_ID);
     let target = std::fs::read_to_string(&files[2]).expect("the target");
-    place.file("target.yaml", &target.replace("guard: {", "guard: {allow: [rate-max], "));
+    place.file("target.yaml", &target.replace("caps: {produce: 1MiB/s}", "allow: [rate-max]"));
     let words = "measuring what the load generator can do";
     for is_first in [true, false] {
         let args = ["run", &files[0], &files[1], &files[2], "--share", "--yes", "--set", "rate=max"];
