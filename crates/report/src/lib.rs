@@ -9,6 +9,7 @@
 mod answer;
 mod case_table;
 mod caveats;
+pub mod course;
 pub mod csv;
 mod digits;
 mod figures;

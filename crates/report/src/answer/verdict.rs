@@ -81,7 +81,7 @@ fn verdicts(conclusions: &[Conclusion]) -> impl Iterator<Item = &Verdict> {
 pub fn sentence(verdict: &Verdict, labels: &[String; 2]) -> Sentence {
     let [a, b] = labels;
     let metric = words::metric(&verdict.of);
-    let margin = words::percent(verdict.margin, None);
+    let margin = words::percent(verdict.margin, Some(verdict.margin));
     let ratio = verdict.ratio.as_ref();
     let change = ratio.map(words::change).unwrap_or_default();
     let between = ratio.map(words::between).unwrap_or_default();
@@ -183,14 +183,14 @@ fn row(verdict: &Verdict) -> Vec<String> {
         side(verdict.b),
         ratio.map_or_else(nothing, words::ratio),
         ratio.map_or_else(nothing, words::interval),
-        bounds.map_or_else(nothing, |(_, _, level)| words::percent(level, Some(0.002))),
+        bounds.map_or_else(nothing, |(_, _, level)| words::percent(level, Some(0.001))),
         words::units_of_evidence(verdict.n, verdict.unit_of_evidence),
         match verdict.better {
             Better::Lower => "lower".to_owned(),
             Better::Higher => "higher".to_owned(),
         },
         match verdict.role {
-            MetricRole::Judged => words::percent(verdict.margin, None),
+            MetricRole::Judged => words::percent(verdict.margin, Some(verdict.margin)),
             MetricRole::Exploratory => nothing(),
         },
         word(verdict).to_owned(),

@@ -4,7 +4,7 @@ use crate::answer::{Answer, TextTable};
 use crate::grid::{GridColumn, TextOptions, Tone, grid, wrap};
 
 /// One answer with its heading.
-pub(super) fn answer_text(answer: &Answer, options: &TextOptions) -> String {
+pub(crate) fn answer_text(answer: &Answer, options: &TextOptions) -> String {
     let mut out = String::new();
     let mut push = |text: &str, tone: Tone, indent: usize| {
         for line in wrap(text, options.columns(), indent).lines() {
@@ -30,8 +30,11 @@ pub(super) fn answer_text(answer: &Answer, options: &TextOptions) -> String {
     out
 }
 
-/// A table of texts; its first column heads every block.
+/// A table of texts; its first column heads every block. One without heads is a list of names and what they are.
 fn table_text(table: &TextTable, options: &TextOptions) -> String {
+    if table.columns.iter().all(|(head, _)| head.is_empty()) {
+        return table.rows.iter().map(|row| wrap(&row.join(": "), options.columns(), 2) + "\n").collect();
+    }
     let column = |(index, (head, is_number)): (usize, &(String, bool))| {
         let cells = table.rows.iter().map(|row| row[index].clone()).collect();
         let head = [head.as_str()];

@@ -10,4 +10,5 @@ pub use live::{LiveState, live_line};
 pub use plan_text::{PlanDetail, plan_text};
 pub use run_table::{run_table, trial_summary};
 
+pub(crate) use answer_text::answer_text;
 pub(crate) use run_table::{first_line, ours_text, range_text, table_notes};
