@@ -110,6 +110,23 @@ pub(crate) fn course(probes: &[ProbeReading], subject: &Subject) -> Vec<CpuPoint
         .collect()
 }
 
+/// Processor time that a subject used in each second of `first..end`, seconds; `None` where there are no readings on
+/// both sides of it.
+pub(crate) fn per_second_s(
+    probes: &[ProbeReading],
+    subject: &Subject,
+    first: u32,
+    end: u32,
+) -> Vec<Option<f64>> {
+    let grown = growth(probes, subject, counters_of(subject));
+    let begins_ns = grown.first().map(|(at_ns, _)| *at_ns);
+    let by = |second: u32| {
+        let at_ns = i64::from(second) * NS_PER_S.cast_signed();
+        at(&grown, at_ns).filter(|_| begins_ns.is_some_and(|begins_ns| begins_ns <= at_ns))
+    };
+    (first..end).map(|second| Some(by(second + 1)? - by(second)?)).collect()
+}
+
 fn counters_of(subject: &Subject) -> &'static [&'static str] {
     if *subject == Subject::Host { HOST_COUNTERS } else { PROCESS_COUNTERS }
 }

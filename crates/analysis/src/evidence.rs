@@ -63,7 +63,8 @@ fn cut_off(evidence: &TrialEvidence) -> impl Iterator<Item = &StreamInfo> {
 /// The aligned window: the whole seconds of the measure phase, without what comes
 /// - when the trial was cut short: after the load stopped, or the first stream was cut off; the last second may be
 ///   incomplete;
-/// - after the first item with a record limit has sent its last measured record.
+/// - after the first item with a record limit has sent its last measured record, or one of its clients has had the
+///   outcome of its last one: what comes then is the tail of the stragglers.
 ///
 /// `None` when no whole second is left.
 pub(crate) fn window(evidence: &TrialEvidence) -> Option<Window> {
@@ -115,7 +116,19 @@ fn limit_reached(evidence: &TrialEvidence, name: &str, item: &LoadPlan) -> Optio
         })
     };
     let offered = offering().fold(0u64, |sum, row| sum.saturating_add(row.counts.offered));
-    (offered >= limit).then(|| offering().map(|row| row.t0_second).max()).flatten()
+    if offered < limit {
+        return None;
+    }
+    let last = offering().map(|row| row.t0_second).max()?;
+    Some(first_client_done(evidence, &streams).map_or(last, |done| last.min(done)))
+}
+
+/// The second in which the first client of some streams had its last outcome. Clients begin at T0 or, in an open loop,
+/// soon after it, so this is at most as much too early.
+fn first_client_done(evidence: &TrialEvidence, streams: &[StreamId]) -> Option<u32> {
+    let totals = evidence.totals.iter().filter(|totals| streams.contains(&totals.id));
+    let clients = totals.flat_map(|totals| &totals.clients).filter(|client| client.records > 0);
+    clients.map(|client| u32::try_from(client.span_ns / NS_PER_S).unwrap_or(u32::MAX)).min()
 }
 
 /// The produce plan of an item that produces.

@@ -3,7 +3,8 @@
 //! All of it reads one thing, the [`TrialEvidence`](kdyno_model::evidence::TrialEvidence) that the store yields while
 //! a trial runs and afterwards. [`trial`] states a trial's numbers and the reasons to doubt them; [`run`] what the
 //! trials of a run say together; [`series`] draws a trial's course over time; [`live`] tells how it stands.
-//! [`latencies`] and [`histogram`] merge what was timed.
+//! [`latencies`] and [`histogram`] merge what was timed. [`steady`] tells whether a series is steady, [`warmup`] whether
+//! a warm-up has ended.
 //!
 //! Invariant: no socket, file, clock, environment or randomness; the same evidence gives the same findings.
 
@@ -20,7 +21,10 @@ mod median;
 mod rows;
 pub mod run;
 pub mod series;
+mod steadiness;
+pub mod steady;
 mod tally;
 pub mod trial;
+pub mod warmup;
 
 pub use error::AnalysisError;

@@ -13,6 +13,7 @@ use crate::cpu;
 use crate::error::AnalysisError;
 use crate::evidence::{Window, is_open_loop, produce};
 use crate::rows::{Item, Trial};
+use crate::steadiness;
 use crate::tally::{self, ratio, unfinished};
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
@@ -33,6 +34,10 @@ const US_PER_S: f64 = 1e6;
 /// # Errors
 /// When a stored histogram is damaged.
 pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
+    // It only warmed its cluster up: nothing is concluded from it.
+    if evidence.start.trial.is_conditioning() {
+        return Ok(Judgement::default());
+    }
     let trial = Trial::new(evidence)?;
     let mut found = Vec::new();
     for item in &trial.items {
@@ -42,7 +47,7 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
         };
         trial.state(item.name, kind, &mut found, |name| trial.item_value(item, name));
     }
-    let brokers = trial.brokers();
+    let brokers = brokers_of(evidence);
     let workers = trial.workers();
     let mut processes = |subject: &str, kind, members: &[Subject]| {
         trial.state(subject, kind, &mut found, |name| trial.process_value(members, name));
@@ -53,7 +58,12 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     }
     processes("workers", SubjectKind::Worker, &workers);
     trial.state("host", SubjectKind::Host, &mut found, |name| trial.host_value(name));
-    Ok(Judgement { findings: found, caveats: caveats::of(&trial), conclusions: Vec::new() })
+    let steadiness = steadiness::judge(&trial, &brokers, &mut found)?;
+    let mut caveats = caveats::of(&trial);
+    caveats.extend(steadiness.caveats);
+    // Stable: of one severity those of the rules come first.
+    caveats.sort_by_key(|caveat| std::cmp::Reverse(caveat.severity));
+    Ok(Judgement { findings: found, caveats, conclusions: steadiness.conclusions })
 }
 
 impl<'a> Trial<'a> {
@@ -141,20 +151,6 @@ impl<'a> Trial<'a> {
         self.items.iter().fold(0u64, |sum, item| sum.saturating_add(served(item))) as f64 / window.seconds()
     }
 
-    /// The brokers of a local cluster, and any others that were probed.
-    fn brokers(&self) -> Vec<Subject> {
-        let mut brokers = match &self.evidence.start.trial.effective.system {
-            SystemPlan::Local(cluster) => (0..cluster.brokers).map(Subject::Broker).collect(),
-            SystemPlan::Attached(_) => Vec::new(),
-        };
-        for probed in cpu::subjects(self.probes(), cpu::is_broker) {
-            if !brokers.contains(&probed) {
-                brokers.push(probed);
-            }
-        }
-        brokers
-    }
-
     /// A metric of several processes together: no value unless each of them was probed.
     fn process_value(&self, members: &[Subject], name: &str) -> Value {
         let Some(window) = self.window.filter(|_| !members.is_empty()) else { return Value::None };
@@ -184,6 +180,20 @@ impl<'a> Trial<'a> {
             }
         }))
     }
+}
+
+/// The brokers of a local cluster, and any others that were probed.
+pub(crate) fn brokers_of(evidence: &TrialEvidence) -> Vec<Subject> {
+    let mut brokers = match &evidence.start.trial.effective.system {
+        SystemPlan::Local(cluster) => (0..cluster.brokers).map(Subject::Broker).collect(),
+        SystemPlan::Attached(_) => Vec::new(),
+    };
+    for probed in cpu::subjects(&evidence.probes, cpu::is_broker) {
+        if !brokers.contains(&probed) {
+            brokers.push(probed);
+        }
+    }
+    brokers
 }
 
 fn known(value: Option<f64>) -> Value {

@@ -67,6 +67,7 @@ pub(crate) fn execute(planned: Planned, args: &ExecutionArgs) -> Outcome {
     };
     let options = RunOptions {
         run_file,
+        resume: false,
         work_dir: environment.temp_dir.join(format!("kdyno-{run_id:016x}")),
         self_exe: environment.self_exe.clone(),
         environment: environment.testbed.clone(),

@@ -115,13 +115,17 @@ impl Cases<'_> {
         for (name, value) in select {
             let text = self.chosen.base.text(value)?;
             let wanted = show::as_in_cases(&name.text, param_value(&text, value.quoted), self.chosen);
-            let has = |index: &u32| self.chosen.cases[*index as usize].params.get(&name.text) == Some(&wanted);
+            let has =
+                |index: &u32| self.chosen.cases[*index as usize].params.get(&name.text) == Some(&wanted);
             let fitting: Vec<u32> = left.iter().copied().filter(has).collect();
             if fitting.is_empty() {
                 self.known_value(name, value)?;
                 let all = select.iter().map(|(name, value)| format!("{}={}", name.text, value.text));
                 let all = all.collect::<Vec<_>>().join(", ");
-                return Err(Miss::NotInProfile(format!("profile {} has no case with {all}", self.chosen.profile)));
+                return Err(Miss::NotInProfile(format!(
+                    "profile {} has no case with {all}",
+                    self.chosen.profile
+                )));
             }
             left = fitting;
         }
@@ -155,8 +159,11 @@ impl Cases<'_> {
         match (alike.as_slice(), fitting.as_slice()) {
             ([one], _) => Ok(*one),
             ([], _) => {
-                let message = format!("contrast {}: its cases differ in more than it names", quoted(&of.text));
-                Err(InputError::at(of.place, message).hint("name every param that differs in `from` and `to`").into())
+                let message =
+                    format!("contrast {}: its cases differ in more than it names", quoted(&of.text));
+                Err(InputError::at(of.place, message)
+                    .hint("name every param that differs in `from` and `to`")
+                    .into())
             }
             (several, _) => Err(self.several(several, select, of).into()),
         }
@@ -166,7 +173,10 @@ impl Cases<'_> {
         let first = &self.chosen.cases[cases[0] as usize].params;
         let differs = |name: &&String| {
             let selected = select.iter().any(|(known, _)| known.text == **name);
-            !selected && cases.iter().any(|index| self.chosen.cases[*index as usize].params.get(*name) != first.get(*name))
+            !selected
+                && cases
+                    .iter()
+                    .any(|index| self.chosen.cases[*index as usize].params.get(*name) != first.get(*name))
         };
         let names: Vec<&str> = self.chosen.varying.iter().filter(differs).map(String::as_str).collect();
         let message = format!("{} could be of {} cases", quoted(&of.text), cases.len());
@@ -202,11 +212,13 @@ impl Cases<'_> {
         }
         let text = self.chosen.base.text(value)?;
         let own = kdyno_scenario::units::parse(&text);
-        let alike = |known: &String| *known == text || own.is_some() && kdyno_scenario::units::parse(known) == own;
+        let alike =
+            |known: &String| *known == text || own.is_some() && kdyno_scenario::units::parse(known) == own;
         if known.iter().any(alike) || self.chosen.changed.contains_key(&name.text) {
             return Ok(());
         }
         let message = format!("`{}` is never {}", name.text, quoted(&text));
-        Err(InputError::at(value.place, message).hint(known_hint(&text, known.iter().map(String::as_str).collect::<Vec<_>>())))
+        Err(InputError::at(value.place, message)
+            .hint(known_hint(&text, known.iter().map(String::as_str).collect::<Vec<_>>())))
     }
 }

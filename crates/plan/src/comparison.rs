@@ -1,5 +1,6 @@
 //! The plan of a comparison: its sides, what is judged, and how much evidence it collects.
 
+use crate::budget::Budget;
 use crate::choices::{Ask, CompareChoices};
 use crate::estimate::{start_expected_ns, trial_expected_ns};
 use crate::set_overrides::NOWHERE;
@@ -10,7 +11,6 @@ use kdyno_model::metric::{Address, Unit};
 use kdyno_model::plan::{
     Better, CasePlan, ComparePlan, Conditioning, Depth, EvidenceUnit, Judge, Plan, Rate, Role, Strategy,
 };
-use kdyno_model::units::duration;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::CompareFile;
 use kdyno_scenario::input::{InputError, not_allowed, quoted};
@@ -21,6 +21,8 @@ use kdyno_scenario::yaml::Typed;
 const LOOKS: [u32; 3] = [8, 16, 24];
 /// Fewest units with which a two-sided rank test can reach 5 %: 2 · 2⁻⁶.
 const UNITS_MIN: u32 = 6;
+/// Why there is a least number of units, in words.
+const WHY: &str = ": six units of evidence are the fewest that can tell a difference";
 /// Most units, and pairs of a start.
 const UNITS_MAX: u64 = 1_000;
 /// Most looks.
@@ -43,18 +45,20 @@ pub(crate) fn sides(scenario: &Scenario, choices: &Choices) -> Result<Option<(Si
     };
     let by_hand = by_hand.filter(|by_hand| !by_hand.a.is_empty() || !by_hand.b.is_empty());
     if let (Some(find), Ask::Compare(_)) = (&scenario.typed().find, &choices.ask) {
-        return Err(InputError::at(find.place, "the scenario searches for a load, which a comparison does not")
-            .hint("search first (`kdyno find`), then compare a scenario at a rate just below what was found"));
+        return Err(InputError::at(
+            find.place,
+            "the scenario searches for a load, which a comparison does not",
+        )
+        .hint("search first (`kdyno find`), then compare a scenario at a rate just below what was found"));
     }
     let [a, b] = match (by_hand, file) {
         (Some(by_hand), _) => [
             Side::by_hand(scenario, &by_hand.a, "--a", choices)?,
             Side::by_hand(scenario, &by_hand.b, "--b", choices)?,
         ],
-        (None, Some(file)) => [
-            Side::of_file(scenario, &file.a, "A", choices)?,
-            Side::of_file(scenario, &file.b, "B", choices)?,
-        ],
+        (None, Some(file)) => {
+            [Side::of_file(scenario, &file.a, "A", choices)?, Side::of_file(scenario, &file.b, "B", choices)?]
+        }
         (None, None) if matches!(choices.ask, Ask::Compare(_)) => {
             return Err(InputError::whole("the scenario has no `compare`")
                 .hint("say what differs: `--a kafka=3.7.2 --b kafka=4.1.1`"));
@@ -70,7 +74,7 @@ pub(crate) fn strategy(
     choices: &Choices,
     sides: &Sides,
     planned: &Planned,
-    budget_ns: Option<u64>,
+    budget: Option<Budget>,
 ) -> Result<Strategy, PlanError> {
     let file = scenario.typed().compare.as_ref();
     let by_hand = match &choices.ask {
@@ -99,8 +103,8 @@ pub(crate) fn strategy(
     };
     let costs = Costs::of(&planned.cases, &sides.b, planned.conditioning);
     match choices.depth {
-        Depth::Quick => quick(&mut plan, &costs, budget_ns)?,
-        Depth::Verdict => verdict(&mut plan, &costs, budget_ns, attached)?,
+        Depth::Quick => quick(&mut plan, &costs, budget)?,
+        Depth::Verdict => verdict(&mut plan, &costs, budget, attached)?,
     }
     Ok(Strategy::Compare(plan))
 }
@@ -147,13 +151,15 @@ impl Costs {
 }
 
 /// One start, some pairs on it: what these starts show.
-fn quick(plan: &mut ComparePlan, costs: &Costs, budget_ns: Option<u64>) -> Result<(), PlanError> {
-    let fits = |pairs: &u32| costs.starts(1, *pairs) <= budget_ns.unwrap_or(QUICK_NS);
+fn quick(plan: &mut ComparePlan, costs: &Costs, budget: Option<Budget>) -> Result<(), PlanError> {
+    let fits = |pairs: &u32| costs.starts(1, *pairs) <= budget.map_or(QUICK_NS, |budget| budget.ns);
     let pairs = (UNITS_MIN..=QUICK_PAIRS).rev().find(fits);
-    let pairs = match (pairs, budget_ns) {
+    let pairs = match (pairs, budget) {
         (Some(pairs), _) => pairs,
         (None, None) => UNITS_MIN,
-        (None, Some(budget_ns)) => return Err(too_small(budget_ns, costs.starts(1, UNITS_MIN), "a quick look")),
+        (None, Some(budget)) => {
+            return Err(budget.too_small("a quick look", WHY, costs.starts(1, UNITS_MIN)));
+        }
     };
     plan.unit = EvidenceUnit::Pair;
     plan.pairs_per_start = pairs;
@@ -164,15 +170,16 @@ fn quick(plan: &mut ComparePlan, costs: &Costs, budget_ns: Option<u64>) -> Resul
 fn verdict(
     plan: &mut ComparePlan,
     costs: &Costs,
-    budget_ns: Option<u64>,
+    budget: Option<Budget>,
     attached: bool,
 ) -> Result<(), PlanError> {
     let one_ns = if attached { costs.pair_ns } else { costs.starts(1, plan.pairs_per_start) };
-    if let Some(budget_ns) = budget_ns {
-        let units = u32::try_from(budget_ns / one_ns.max(1)).unwrap_or(u32::MAX);
+    if let Some(budget) = budget {
+        let units = u32::try_from(budget.ns / one_ns.max(1)).unwrap_or(u32::MAX);
         let least = plan.looks[0].min(UNITS_MIN);
         if units < least {
-            return Err(too_small(budget_ns, one_ns.saturating_mul(u64::from(least)), "a verdict"));
+            let needed_ns = one_ns.saturating_mul(u64::from(least));
+            return Err(budget.too_small("a verdict", WHY, needed_ns));
         }
         let fitting: Vec<u32> = plan.looks.iter().copied().filter(|look| *look <= units).collect();
         // With a single look all of the error is spent on it, so it may as well come when the time is over.
@@ -185,15 +192,6 @@ fn verdict(
         plan.pairs_per_start = plan.looks.last().copied().unwrap_or(UNITS_MIN);
     }
     Ok(())
-}
-
-fn too_small(budget_ns: u64, needed_ns: u64, what: &str) -> PlanError {
-    let message = format!(
-        "the budget of {} is too small for {what}: {UNITS_MIN} is the fewest units of evidence that can tell anything",
-        duration(budget_ns)
-    );
-    let minutes = needed_ns.div_ceil(60_000_000_000);
-    InputError::whole(message).hint(format!("`--budget {minutes}m` is the smallest that would do, or fewer cases"))
 }
 
 fn judge(
@@ -211,10 +209,13 @@ fn judge(
         Ok(())
     };
     for text in by_hand {
-        let (of, margin) = text.rsplit_once(':').map_or((text.as_str(), None), |(of, margin)| (of, Some(margin)));
+        let (of, margin) =
+            text.rsplit_once(':').map_or((text.as_str(), None), |(of, margin)| (of, Some(margin)));
         let of = Typed::assumed(of.trim(), NOWHERE);
         let margin = margin.map(|margin| Typed::assumed(margin.trim(), NOWHERE));
-        let named = |error: PlanError| PlanError { place: None, ..error }.in_file(&quoted(&format!("--judge {text}")));
+        let named = |error: PlanError| {
+            PlanError { place: None, ..error }.in_file(&quoted(&format!("--judge {text}")))
+        };
         let read = read_judge(scenario, &of, None, margin.as_ref()).and_then(|judge| add(judge, &of));
         read.map_err(named)?;
     }
@@ -257,11 +258,15 @@ fn read_judge(
 /// A share between nothing and all, written in percent.
 pub(crate) fn share(typed: &Typed, key: &str) -> Result<f64, PlanError> {
     let percent = typed.text.trim().strip_suffix('%').and_then(|text| units::parse(text.trim()));
-    let share = percent.filter(|percent| percent.dimension == Dimension::Plain).map(|percent| percent.value / 100.0);
+    let share =
+        percent.filter(|percent| percent.dimension == Dimension::Plain).map(|percent| percent.value / 100.0);
     match share {
         Some(share) if share > 0.0 && share < 1.0 => Ok(share),
-        _ => Err(InputError::at(typed.place, format!("`{key}`: {} is not a share in percent", quoted(&typed.text)))
-            .hint("above 0% and below 100%, e.g. `3%`")),
+        _ => Err(InputError::at(
+            typed.place,
+            format!("`{key}`: {} is not a share in percent", quoted(&typed.text)),
+        )
+        .hint("above 0% and below 100%, e.g. `3%`")),
     }
 }
 
@@ -271,9 +276,10 @@ fn direction(metric: &str, unit: Unit) -> Option<Better> {
         (_, Unit::Ns | Unit::CpuUsPerRecord | Unit::PercentOfCore) => Some(Better::Lower),
         ("offered_per_s", _) => None,
         (_, Unit::RecordsPerS | Unit::MibPerS) => Some(Better::Higher),
-        ("failed" | "failed_share" | "unresolved" | "retries" | "lag_records" | "memory_rss_bytes_max", _) => {
-            Some(Better::Lower)
-        }
+        (
+            "failed" | "failed_share" | "unresolved" | "retries" | "lag_records" | "memory_rss_bytes_max",
+            _,
+        ) => Some(Better::Lower),
         _ => None,
     }
 }

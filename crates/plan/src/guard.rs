@@ -45,7 +45,9 @@ fn may_search(search: &FindPlan, case: &CasePlan, target: &AttachedPlan) -> Resu
         return Err(refused(target, message.to_owned())
             .hint("e.g. `abort_if: [offline_partitions > 0, under_replicated > 0 for 10s]` under `guard`"));
     }
-    let Some(Role::Produce(produce)) = case.load.get(&search.item).map(|item| &item.role) else { return Ok(()) };
+    let Some(Role::Produce(produce)) = case.load.get(&search.item).map(|item| &item.role) else {
+        return Ok(());
+    };
     let most = search.to_per_s * f64::from(produce.value_bytes);
     match target.caps.produce_bytes_per_s {
         Some(cap) if most > cap as f64 => {
@@ -65,7 +67,8 @@ fn may_search(search: &FindPlan, case: &CasePlan, target: &AttachedPlan) -> Resu
 fn whole_run(plan: &Plan, target: &AttachedPlan) -> Result<(), PlanError> {
     let caps = &target.caps;
     let estimate = estimate(plan);
-    let here = |trial: &Upcoming<'_>| matches!(&trial.case.system, SystemPlan::Attached(own) if own == target);
+    let here =
+        |trial: &Upcoming<'_>| matches!(&trial.case.system, SystemPlan::Attached(own) if own == target);
     let partitions: u64 = upcoming(plan, 0)
         .filter(here)
         .map(|trial| trial.case.topics.values().map(|topic| u64::from(topic.partitions)).sum::<u64>())

@@ -6,6 +6,7 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
+mod budget;
 mod cases;
 mod choices;
 mod claims;
@@ -26,13 +27,12 @@ mod sides;
 mod strategy;
 mod system;
 
-pub use choices::{
-    Ask, CaseTarget, Change, Choices, CompareChoices, FindChoices, PlanError, SideChoices,
-};
+pub use choices::{Ask, CaseTarget, Change, Choices, CompareChoices, FindChoices, PlanError, SideChoices};
 pub use estimate::{bytes_to_write_of_trial, estimate, load_ns_after, volume_bytes};
 pub use remarks::{Note, remarks};
 pub use strategy::{Next, Upcoming, next, upcoming};
 
+use budget::Budget;
 use cases::Chosen;
 use kdyno_model::plan::{CasePlan, Conditioning, Isolation, Plan, Strategy, SystemPlan};
 use kdyno_model::secret::SecretRef;
@@ -130,9 +130,7 @@ impl Planned {
 fn make(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
     let sides = comparison::sides(scenario, choices)?;
     let (scenario, chosen, mut planned, sides) = match sides {
-        Some((sides, planned)) => {
-            (sides.scenario.clone(), sides.chosen.clone(), planned, Some(sides))
-        }
+        Some((sides, planned)) => (sides.scenario.clone(), sides.chosen.clone(), planned, Some(sides)),
         None => {
             let chosen = cases::choose(scenario, choices, &[])?;
             let planned = plan_cases(scenario, choices, &chosen)?;
@@ -141,19 +139,19 @@ fn make(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
     };
     let scenario = &scenario;
     let seed = choices.seed.unwrap_or_else(|| strategy::seed_of(scenario.id()));
-    let budget_ns = budget_ns(scenario, choices, &chosen)?;
+    let budget = Budget::read(scenario, choices, &chosen)?;
     let mut depth = choices.depth;
     let mut judged = claims::Judged::default();
     let strategy = if let Some(sides) = &sides {
-        comparison::strategy(scenario, choices, sides, &planned, budget_ns)?
+        comparison::strategy(scenario, choices, sides, &planned, budget)?
     } else if search::is_asked(scenario, choices) {
         let readers: Vec<Reader<'_>> = chosen.cases.iter().map(|case| Reader::new(scenario, case)).collect();
-        let (strategy, reached) = search::strategy(scenario, choices, &mut planned, &readers, budget_ns)?;
+        let (strategy, reached) = search::strategy(scenario, choices, &mut planned, &readers, budget)?;
         depth = reached;
         strategy
     } else {
         judged = claims::judged(scenario, &chosen, &planned.cases)?;
-        repeats::list(&planned, seed, budget_ns)?
+        repeats::list(&planned, seed, budget)?
     };
     let plan = Plan {
         scenario: scenario.id().to_owned(),
@@ -175,18 +173,6 @@ fn make(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
     Ok(plan)
 }
 
-/// Time the run may take: as chosen, else as the scenario says.
-fn budget_ns(scenario: &Scenario, choices: &Choices, chosen: &Chosen) -> Result<Option<u64>, PlanError> {
-    match (&choices.budget_ns, &scenario.typed().budget) {
-        (Some(ns), _) => Ok(Some(*ns)),
-        (None, Some(typed)) => {
-            let reader = Reader::new(scenario, &chosen.cases[0]);
-            reader.ns(typed, "budget", 1..=phases::PHASE_NS_MAX).map(Some)
-        }
-        (None, None) => Ok(None),
-    }
-}
-
 /// Plans every case.
 pub(crate) fn plan_cases(
     scenario: &Scenario,
@@ -203,14 +189,14 @@ pub(crate) fn plan_cases(
         let target = target_of(choices, case)?;
         if target.is_some() && isolation == Isolation::Cluster {
             let message = "`isolation: cluster` needs a cluster made for the run";
-            return Err(InputError::at(typed.isolation.place, message)
-                .hint("use `isolation: topic` with a target"));
+            return Err(
+                InputError::at(typed.isolation.place, message).hint("use `isolation: topic` with a target")
+            );
         }
         let case = case_plan(&reader, target)?;
         // Somebody else's cluster is not ours to load without saying so.
         let conditioning = conditioning.filter(|_| target.is_none());
-        let planned =
-            planned.get_or_insert(Planned { cases: Vec::new(), repeat, isolation, conditioning });
+        let planned = planned.get_or_insert(Planned { cases: Vec::new(), repeat, isolation, conditioning });
         if (repeat, isolation) != (planned.repeat, planned.isolation) {
             return Err(reader.wrong(&typed.repeat, "`repeat` and `isolation` must not differ between cases"));
         }

@@ -27,9 +27,7 @@ pub(crate) fn phases(
         })
     };
     let measure_ns = match &typed.measure {
-        MeasureFile::Time(measure) => {
-            reader.ns(measure, "measure", 1..=PHASE_NS_MAX)?
-        }
+        MeasureFile::Time(measure) => reader.ns(measure, "measure", 1..=PHASE_NS_MAX)?,
         MeasureFile::Records { records, within } => {
             if producers().next().is_none() {
                 let hint = "give a duration";
@@ -96,10 +94,11 @@ impl Span {
             return Ok(Self { least_ns: ns, most_ns: ns, is_open: false });
         };
         let bound = |text: &str| {
-            units::whole(text.trim(), Dimension::Ns)
-                .map_err(|message| reader.wrong(typed, format!("`{key}`: {message}")).hint(
-                    "write `LEAST..MOST`, e.g. `10s..60s`",
-                ))
+            units::whole(text.trim(), Dimension::Ns).map_err(|message| {
+                reader
+                    .wrong(typed, format!("`{key}`: {message}"))
+                    .hint("write `LEAST..MOST`, e.g. `10s..60s`")
+            })
         };
         let (least_ns, most_ns) = (bound(least)?, bound(most)?);
         if least_ns >= most_ns || most_ns > PHASE_NS_MAX {

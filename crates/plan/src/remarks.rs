@@ -78,7 +78,9 @@ fn of_the_answer(
             let differing = plan.cases.iter().zip(&compare.b).flat_map(|(a, b)| different_loads(a, b));
             let differing: BTreeSet<String> = differing.collect();
             found.extend(differing.into_iter().map(|item| {
-                Note::Warning(format!("the sides offer `{item}` different loads: its latencies say nothing about them"))
+                Note::Warning(format!(
+                    "the sides offer `{item}` different loads: its latencies say nothing about them"
+                ))
             }));
             found.push(Note::Fact(smallest_difference(plan, compare)));
         }

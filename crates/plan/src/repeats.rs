@@ -1,26 +1,20 @@
 //! How often the cases of a list are repeated: as the scenario says, or as often as the budget allows.
 
+use crate::budget::Budget;
 use crate::estimate::{start_expected_ns, trial_expected_ns};
 use crate::strategy::{self, conditioned_by};
 use crate::{PlanError, Planned};
 use kdyno_model::plan::{CasePlan, Isolation, Strategy};
-use kdyno_model::units::duration;
-use kdyno_scenario::input::InputError;
 
 /// The list of all trials.
-pub(crate) fn list(planned: &Planned, seed: u64, budget_ns: Option<u64>) -> Result<Strategy, PlanError> {
+pub(crate) fn list(planned: &Planned, seed: u64, budget: Option<Budget>) -> Result<Strategy, PlanError> {
     let mut repeats = u32::try_from(planned.repeat).unwrap_or(u32::MAX);
-    if let Some(budget_ns) = budget_ns {
-        let fits = |repeats: &u32| expected_ns(planned, *repeats) <= budget_ns;
-        repeats = (1..=repeats).rev().find(fits).ok_or_else(|| too_small(planned, budget_ns))?;
+    if let Some(budget) = budget {
+        let fits = |repeats: &u32| expected_ns(planned, *repeats) <= budget.ns;
+        let too_small = || budget.too_small("one trial of each case", "", expected_ns(planned, 1));
+        repeats = (1..=repeats).rev().find(fits).ok_or_else(too_small)?;
     }
     Ok(strategy::list(&planned.cases, repeats, planned.isolation, seed))
-}
-
-fn too_small(planned: &Planned, budget_ns: u64) -> PlanError {
-    let message = format!("the budget of {} is too small for one trial of each case", duration(budget_ns));
-    let minutes = expected_ns(planned, 1).div_ceil(60_000_000_000);
-    InputError::whole(message).hint(format!("`--budget {minutes}m` is the smallest that would do, or fewer cases"))
 }
 
 /// What so many repeats take, ns. Within a repeat the cases of one system stand together; between repeats a cluster
@@ -34,7 +28,8 @@ fn expected_ns(planned: &Planned, repeats: u32) -> u64 {
         }
     }
     let conditioned = |case: &&CasePlan| planned.conditioning.and_then(|how| conditioned_by(how, case));
-    let start = |case: &&CasePlan| start_expected_ns(case) + conditioned(case).as_ref().map_or(0, trial_expected_ns);
+    let start =
+        |case: &&CasePlan| start_expected_ns(case) + conditioned(case).as_ref().map_or(0, trial_expected_ns);
     let starts: u64 = systems.iter().map(start).sum();
     let trials: u64 = planned.cases.iter().map(trial_expected_ns).sum();
     let stays = systems.len() == 1 && planned.isolation != Isolation::Cluster;

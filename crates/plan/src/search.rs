@@ -1,5 +1,6 @@
 //! The plan of a search: what is raised, between which loads, and what must hold.
 
+use crate::budget::Budget;
 use crate::choices::{Ask, FindChoices};
 use crate::comparison::share;
 use crate::estimate::{start_expected_ns, trial_expected_ns};
@@ -10,7 +11,6 @@ use crate::{Choices, PlanError, Planned};
 use kdyno_model::plan::{
     Arrivals, CasePlan, ClaimOp, Condition, Depth, FindPlan, Rate, RatePiece, Role, Strategy, Threshold, Vary,
 };
-use kdyno_model::units::duration;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::FindFile;
 use kdyno_scenario::input::{InputError, known_hint, quoted};
@@ -41,13 +41,8 @@ struct Usual {
     trials: u32,
 }
 
-const VERDICT: Usual = Usual {
-    within: 0.02,
-    ramp_ns: 12 * SECOND_NS,
-    trial_ns: 45 * SECOND_NS,
-    confirmations: 3,
-    trials: 30,
-};
+const VERDICT: Usual =
+    Usual { within: 0.02, ramp_ns: 12 * SECOND_NS, trial_ns: 45 * SECOND_NS, confirmations: 3, trials: 30 };
 const QUICK: Usual =
     Usual { within: 0.05, ramp_ns: 6 * SECOND_NS, trial_ns: 15 * SECOND_NS, confirmations: 0, trials: 16 };
 /// Window of a trial that confirms.
@@ -122,12 +117,13 @@ pub(crate) fn strategy(
     choices: &Choices,
     planned: &mut Planned,
     readers: &[Reader<'_>],
-    budget_ns: Option<u64>,
+    budget: Option<Budget>,
 ) -> Result<(Strategy, Depth), PlanError> {
     let file = asked(scenario, choices)?;
     let mut found: Option<FindPlan> = None;
     for (case, reader) in planned.cases.iter().zip(readers) {
-        let plan = find(scenario, &file, case, reader, choices.depth).map_err(|error| by_option(error, &file))?;
+        let plan =
+            find(scenario, &file, case, reader, choices.depth).map_err(|error| by_option(error, &file))?;
         if found.as_ref().is_some_and(|first| *first != plan) {
             return Err(reader.wrong(&file.highest, "`find` must not differ between cases"));
         }
@@ -138,7 +134,7 @@ pub(crate) fn strategy(
     for case in &mut planned.cases {
         start_at(case, &plan, arrivals);
     }
-    let depth = within_budget(&mut plan, &file, planned, budget_ns, choices.depth)?;
+    let depth = within_budget(&mut plan, &file, planned, budget, choices.depth)?;
     Ok((Strategy::Find(plan), depth))
 }
 
@@ -179,12 +175,18 @@ fn find(
         (false, Some(_)) => {
             let typed = file.each.as_ref().unwrap_or(&file.highest);
             let hint = format!("write `highest: {item}.clients`, or leave `each` out");
-            return Err(reader.wrong(typed, "`each` is the rate of a client, but clients are not what is raised").hint(hint));
+            return Err(reader
+                .wrong(typed, "`each` is the rate of a client, but clients are not what is raised")
+                .hint(hint));
         }
         (true, each) => {
             let each = each.or_else(|| own.map(|per_s| per_s / f64::from(clients.max(1))));
             let per_client_per_s = each.ok_or_else(|| {
-                reader.wrong(&file.highest, format!("`each` is needed: `{item}` has no rate that a client could have"))
+                reader
+                    .wrong(
+                        &file.highest,
+                        format!("`each` is needed: `{item}` has no rate that a client could have"),
+                    )
                     .hint("e.g. `each: 50k/s`")
             })?;
             Vary::Clients { per_client_per_s }
@@ -199,7 +201,9 @@ fn find(
     if from_per_s >= to_per_s {
         let typed = file.from.as_ref().unwrap_or(&file.to);
         let message = format!("the search begins at {from_per_s}/s, which is not below `to`, {to_per_s}/s");
-        return Err(reader.wrong(typed, message).hint("`from` is the first load, `to` the highest that may be tried"));
+        return Err(reader
+            .wrong(typed, message)
+            .hint("`from` is the first load, `to` the highest that may be tried"));
     }
     let count = |typed: &Option<Typed>, key: &str, usual: u32, least: u32| {
         typed.as_ref().map_or(Ok(usual), |typed| reader.small(typed, key, least..=TRIALS_MAX))
@@ -236,7 +240,9 @@ fn varied(file: &FindFile, case: &CasePlan, reader: &Reader<'_>) -> Result<(Stri
             .hint(format!("write `{example}.rate` or `{example}.clients`")));
     };
     let Some(Role::Produce(produce)) = case.load.get(item).map(|load| &load.role) else {
-        return Err(wrong(format!("{} is no load item that produces", quoted(item))).hint(known_hint(item, names)));
+        return Err(
+            wrong(format!("{} is no load item that produces", quoted(item))).hint(known_hint(item, names))
+        );
     };
     if !matches!(what, "rate" | "clients") {
         let hint = known_hint(what, ["rate", "clients"]);
@@ -244,7 +250,8 @@ fn varied(file: &FindFile, case: &CasePlan, reader: &Reader<'_>) -> Result<(Stri
     }
     let courses = matches!(&produce.rate, Rate::Open { pieces, .. } if pieces.len() > 1);
     if courses || produce.records_max.is_some() {
-        let message = format!("`{item}` has a rate that changes, or ends by records: its load cannot be raised");
+        let message =
+            format!("`{item}` has a rate that changes, or ends by records: its load cannot be raised");
         return Err(wrong(message).hint("give it one rate, and `measure` a duration"));
     }
     Ok((item.to_owned(), what == "clients"))
@@ -270,11 +277,16 @@ fn conditions(
             (Expr::Number(limit), op, Expr::Metric(metric)) => (metric, turned(op), *limit),
             _ => {
                 let message = format!("{} is no condition", quoted(&text));
-                return Err(reader.wrong(typed, message).hint("one metric and one number, e.g. `writers.response.p99 <= 20ms`"));
+                return Err(reader
+                    .wrong(typed, message)
+                    .hint("one metric and one number, e.g. `writers.response.p99 <= 20ms`"));
             }
         };
         if let Some((name, _)) = metric.case.first() {
-            return Err(InputError::at(name.place, "a condition holds for the case that is searched: it selects none"));
+            return Err(InputError::at(
+                name.place,
+                "a condition holds for the case that is searched: it selects none",
+            ));
         }
         let must_be = match op {
             ClaimOp::AtMost | ClaimOp::Less => Threshold::AtMost,
@@ -348,11 +360,11 @@ fn within_budget(
     plan: &mut FindPlan,
     file: &FindFile,
     planned: &Planned,
-    budget_ns: Option<u64>,
+    budget: Option<Budget>,
     depth: Depth,
 ) -> Result<Depth, PlanError> {
-    let Some(budget_ns) = budget_ns else { return Ok(depth) };
-    let fits = |plan: &FindPlan| expected_ns(plan, planned) <= budget_ns;
+    let Some(budget) = budget else { return Ok(depth) };
+    let fits = |plan: &FindPlan| expected_ns(plan, planned) <= budget.ns;
     if fits(plan) {
         return Ok(depth);
     }
@@ -371,8 +383,5 @@ fn within_budget(
     if fits(plan) {
         return Ok(Depth::Quick);
     }
-    let minutes = expected_ns(plan, planned).div_ceil(60 * SECOND_NS);
-    let message = format!("the budget of {} is too small for a search", duration(budget_ns));
-    Err(InputError::whole(message)
-        .hint(format!("`--budget {minutes}m` is the smallest that would do, with {TRIALS_MIN} trials; or fewer cases")))
+    Err(budget.too_small("a search", "", expected_ns(plan, planned)))
 }

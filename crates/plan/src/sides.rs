@@ -53,7 +53,12 @@ pub(crate) fn plan(a: &Side, b: &Side) -> Result<(Sides, Planned), PlanError> {
 
 impl Side {
     /// A side as the scenario has it.
-    pub fn of_file(scenario: &Scenario, side: &SideFile, name: &str, choices: &Choices) -> Result<Self, PlanError> {
+    pub fn of_file(
+        scenario: &Scenario,
+        side: &SideFile,
+        name: &str,
+        choices: &Choices,
+    ) -> Result<Self, PlanError> {
         let touched = patch::touched(&side.patch);
         let params = params_of(&side.patch);
         for (param, _) in &params {
@@ -220,12 +225,16 @@ fn attributed(error: PlanError, scenario_file: &str, option: &str) -> PlanError 
 fn comparable(a: &[CasePlan], b: &[CasePlan]) -> Result<(), PlanError> {
     if a.len() != b.len() {
         let message = format!("side A has {} cases, side B {}", a.len(), b.len());
-        return Err(InputError::whole(message)
-            .hint("a param that tells cases apart cannot be the one that tells the sides apart: set it for both"));
+        return Err(InputError::whole(message).hint(
+            "a param that tells cases apart cannot be the one that tells the sides apart: set it for both",
+        ));
     }
     for (a, b) in a.iter().zip(b) {
         let roles = |case: &CasePlan| {
-            case.load.iter().map(|(name, item)| (name.clone(), matches!(item.role, Role::Produce(_)))).collect::<Vec<_>>()
+            case.load
+                .iter()
+                .map(|(name, item)| (name.clone(), matches!(item.role, Role::Produce(_))))
+                .collect::<Vec<_>>()
         };
         if roles(a) != roles(b) || !a.topics.keys().eq(b.topics.keys()) {
             return Err(InputError::whole("sides A and B do not have the same topics and load items"));
@@ -269,9 +278,12 @@ fn changes(a: &Side, b: &Side, chosen_a: &Chosen, chosen_b: &Chosen) -> Result<V
 fn without_effect(a: &Side, b: &Side, changes: &[String]) -> PlanError {
     let error = InputError::whole("sides A and B do the same");
     let used = |side: &Side| side.scenario.typed().params_in(side.scenario.typed().values());
-    let unused = |side: &Side| side.params.iter().map(|(name, _)| name.clone()).find(|name| !used(side).contains(name));
+    let unused = |side: &Side| {
+        side.params.iter().map(|(name, _)| name.clone()).find(|name| !used(side).contains(name))
+    };
     if let Some(name) = unused(a).or_else(|| unused(b)) {
-        return error.hint(format!("param `{name}` is used nowhere: insert it with `${name}` where it belongs"));
+        return error
+            .hint(format!("param `{name}` is used nowhere: insert it with `${name}` where it belongs"));
     }
     match changes.first() {
         Some(change) => error.hint(format!("`{change}` makes no difference")),

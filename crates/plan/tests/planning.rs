@@ -25,7 +25,7 @@ topics:
   t: {partitions: = 2*brokers, replicas: \"= min(3, brokers)\"}
 load:
   writers: {produce: t, clients: $clients, rate: $rate, value: $size}
-phases: {warmup: 5s, measure: 10s}
+phases: {warmup: 5s, condition: none, measure: 10s}
 ";
 
 fn choose(text: &str, choices: &Choices) -> Result<Plan, String> {

@@ -3,8 +3,8 @@
 use super::client::{self, Side};
 use super::file::{CasesFile, LoadFile, RoleFile, RowFile, ScenarioFile};
 use super::values::{Values, references, unknown_param};
-use crate::judged;
 use crate::input::{InputError, known_hint, listed, meant, quoted};
+use crate::judged;
 use crate::synonyms;
 use crate::units::{self, Dimension};
 use crate::yaml::Typed;

@@ -1,8 +1,8 @@
 //! A scenario as typed: every section taken apart, every value still a text with its place.
 
-pub use super::question::{CompareFile, ContrastFile, ExpectFile, FindFile, JudgeFile, SideFile};
 use super::keys;
 use super::question;
+pub use super::question::{CompareFile, ContrastFile, ExpectFile, FindFile, JudgeFile, SideFile};
 use super::walk::{Fields, entries, known, list, scalar, scalars, settings};
 use crate::input::{InputError, Place, listed};
 use crate::yaml::{Node, Typed};

@@ -96,15 +96,8 @@ impl Expr {
 type Units = [i8; 7];
 
 /// The kinds of units, with their names for messages.
-const KINDS: [&str; 7] = [
-    "bytes",
-    "a duration",
-    "records/s",
-    "MiB/s",
-    "percent of one core",
-    "CPU-µs per record",
-    "a count",
-];
+const KINDS: [&str; 7] =
+    ["bytes", "a duration", "records/s", "MiB/s", "percent of one core", "CPU-µs per record", "a count"];
 
 fn units_of(unit: Unit) -> Units {
     let mut units = [0; 7];
@@ -223,9 +216,8 @@ impl<'a> Parser<'a> {
         let found = all.into_iter().find(|(text, _)| self.rest().starts_with(text));
         let Some((text, op)) = found else {
             let there = self.rest().chars().next();
-            let there = there.map_or("the expression ends".to_owned(), |c| {
-                format!("{} stands", quoted(&c.to_string()))
-            });
+            let there = there
+                .map_or("the expression ends".to_owned(), |c| format!("{} stands", quoted(&c.to_string())));
             let error = self.wrong(format!("{there} where `<`, `<=`, `>` or `>=` belongs"));
             let equal = self.rest().starts_with('=');
             return Err(if equal { error.hint("figures that are measured are never equal") } else { error });
@@ -273,30 +265,30 @@ impl<'a> Parser<'a> {
         if self.depth > DEPTH_MAX {
             return Err(self.wrong(format!("the expression is nested more than {DEPTH_MAX} deep")));
         }
-        let side = match self.peek() {
-            Some('(') => {
-                self.eat('(');
-                let side = self.sum()?;
-                match self.eat(')') {
-                    true => Ok(side),
-                    false => Err(self.wrong("a `(` has no `)`")),
+        let side =
+            match self.peek() {
+                Some('(') => {
+                    self.eat('(');
+                    let side = self.sum()?;
+                    match self.eat(')') {
+                        true => Ok(side),
+                        false => Err(self.wrong("a `(` has no `)`")),
+                    }
                 }
-            }
-            Some(c) if c.is_ascii_digit() => self.number(),
-            Some(c) if c.is_ascii_alphabetic() => self.metric(),
-            Some(c) => Err(self.wrong(format!(
-                "{} stands where a number or a metric belongs",
-                quoted(&c.to_string())
-            ))),
-            None => Err(self.wrong("the expression ends where a number or a metric belongs")),
-        }?;
+                Some(c) if c.is_ascii_digit() => self.number(),
+                Some(c) if c.is_ascii_alphabetic() => self.metric(),
+                Some(c) => Err(self
+                    .wrong(format!("{} stands where a number or a metric belongs", quoted(&c.to_string())))),
+                None => Err(self.wrong("the expression ends where a number or a metric belongs")),
+            }?;
         self.depth -= 1;
         Ok(side)
     }
 
     fn number(&mut self) -> Result<Side, InputError> {
         let rest = self.rest();
-        let digits = rest.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_'))).unwrap_or(rest.len());
+        let digits =
+            rest.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_'))).unwrap_or(rest.len());
         let unit = rest[digits..].find(|c: char| !(c.is_ascii_alphabetic() || matches!(c, '%' | 'µ')));
         let mut end = unit.map_or(rest.len(), |at| digits + at);
         // A rate's `/s` belongs to the number; any other `/` divides.
@@ -338,7 +330,8 @@ impl<'a> Parser<'a> {
             let part = &self.typed.text[self.at..end];
             let part = part.split(',').next().unwrap_or(part);
             let Some((name, value)) = part.split_once('=') else {
-                return Err(self.wrong(format!("{} selects no case", quoted(part.trim())))
+                return Err(self
+                    .wrong(format!("{} selects no case", quoted(part.trim())))
                     .hint("write `[param=value]`, several with commas"));
             };
             let blanks = |text: &str| text.len() - text.trim_start().len();
@@ -476,7 +469,10 @@ mod tests {
                 "(w.response.p99 - w.response.p50) / 2 > 1ms + w.response.p50",
                 "(Quotient (Difference w.response.p99 w.response.p50) 2) Greater (Sum 1000000 w.response.p50)",
             ),
-            ("w.acked_per_s / my-r.fetched_per_s >= 99%", "(Quotient w.acked_per_s my-r.fetched_per_s) AtLeast 0.99"),
+            (
+                "w.acked_per_s / my-r.fetched_per_s >= 99%",
+                "(Quotient w.acked_per_s my-r.fetched_per_s) AtLeast 0.99",
+            ),
         ];
         for (text, result) in cases {
             assert_eq!(read(text).as_deref(), Ok(result), "{text}");
@@ -488,13 +484,22 @@ mod tests {
         let cases = [
             ("w.response.p98 <= 1ms", "7:10: `response.p98` is not a metric of `w`"),
             ("1ms >= x.response.p99", "7:17: `x` is neither a load item"),
-            ("w.response.p99 <= 20", "7:10: a duration and a plain number are compared | a duration has its unit"),
+            (
+                "w.response.p99 <= 20",
+                "7:10: a duration and a plain number are compared | a duration has its unit",
+            ),
             ("w.response.p99 + 5 < 1ms", "7:25: a duration and a plain number are added"),
             ("w.failed <= 0.1%", "7:10: a count and a plain number are compared | a count is a plain number"),
-            ("w.acked_per_s[btch=1] > 1/s", "7:24: `btch` is not a param of this scenario | did you mean `batch`?"),
+            (
+                "w.acked_per_s[btch=1] > 1/s",
+                "7:24: `btch` is not a param of this scenario | did you mean `batch`?",
+            ),
             ("w.acked_per_s[batch] > 1/s", "7:24: `batch` selects no case"),
             ("w.acked_per_s[batch=1 > 1/s", "a `[` has no `]`"),
-            ("w.acked_per_s = 1/s", "7:24: `=` stands where `<`, `<=`, `>` or `>=` belongs | figures that are measured"),
+            (
+                "w.acked_per_s = 1/s",
+                "7:24: `=` stands where `<`, `<=`, `>` or `>=` belongs | figures that are measured",
+            ),
             ("w.acked_per_s", "the expression ends where `<`"),
             ("1 < 2", "no metric stands in the expression"),
             ("w.acked_per_s > 5parsecs", "7:26: `5parsecs` is no number"),

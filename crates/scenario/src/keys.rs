@@ -51,8 +51,18 @@ pub struct Section {
 }
 
 /// Sections that do not stand under a key of their own name.
-const NOUNS: &[&str] =
-    &["scenario", "profile", "topic", "load item", "produce item", "consume item", "step", "target", "side", "contrast"];
+const NOUNS: &[&str] = &[
+    "scenario",
+    "profile",
+    "topic",
+    "load item",
+    "produce item",
+    "consume item",
+    "step",
+    "target",
+    "side",
+    "contrast",
+];
 
 impl Section {
     /// How messages call it: `the topic`, or the key under which it stands.
@@ -106,10 +116,18 @@ pub static SCENARIO: Section = Section {
             "topic",
             "what is made anew for each trial",
         ),
-        key("budget", DURATION, "time the whole run may take: it shortens `repeat`, the looks of a comparison or the depth of a search, never a trial"),
+        key(
+            "budget",
+            DURATION,
+            "time the whole run may take: it shortens `repeat`, the looks of a comparison or the depth of a search, never a trial",
+        ),
         key("compare", Kind::Section(&COMPARE), "two sides to compare, in pairs of trials"),
         key("find", Kind::Section(&FIND), "the load to search for: the highest at which conditions hold"),
-        key("expect", Kind::List(&Kind::Section(&EXPECT)), "expectations to be judged: they hold, do not hold, or it cannot be told"),
+        key(
+            "expect",
+            Kind::List(&Kind::Section(&EXPECT)),
+            "expectations to be judged: they hold, do not hold, or it cannot be told",
+        ),
         key("contrasts", Kind::List(&Kind::Named(&CONTRAST)), "named ratios between two cases"),
         key("show", Kind::Section(&SHOW), "the table to print"),
         key("published", Kind::Section(&PUBLISHED), "figures somebody published, to set beside ours"),
@@ -402,10 +420,27 @@ pub static COMPARE: Section = section(
     &[
         needed("A", Kind::Section(&SIDE), "the first side; ratios are B divided by A"),
         needed("B", Kind::Section(&SIDE), "the second side"),
-        key("judge", Kind::List(&Kind::Section(&JUDGE)), "metrics to judge; left out: processor time per record of the brokers, then the rate of the first item that produces as fast as it can, or response p50 and p99 of the first that has a rate"),
-        key("may_differ", Kind::List(&TEXT), "settings that may differ beside those that are compared, e.g. `log.segment.bytes`"),
-        key("looks", Kind::List(&COUNT), "after how many units of evidence it is looked: `[8, 16, 24]` (the default), or one number from 6 on"),
-        or("pairs_per_start", COUNT, "1", "pairs that run on one start of both clusters; a start with all its pairs is one unit of evidence"),
+        key(
+            "judge",
+            Kind::List(&Kind::Section(&JUDGE)),
+            "metrics to judge; left out: processor time per record of the brokers, then the rate of the first item that produces as fast as it can, or response p50 and p99 of the first that has a rate",
+        ),
+        key(
+            "may_differ",
+            Kind::List(&TEXT),
+            "settings that may differ beside those that are compared, e.g. `log.segment.bytes`",
+        ),
+        key(
+            "looks",
+            Kind::List(&COUNT),
+            "after how many units of evidence it is looked: `[8, 16, 24]` (the default), or one number from 6 on",
+        ),
+        or(
+            "pairs_per_start",
+            COUNT,
+            "1",
+            "pairs that run on one start of both clusters; a start with all its pairs is one unit of evidence",
+        ),
     ],
 );
 
@@ -418,8 +453,16 @@ pub static SIDE: Section = section(
         key("label", TEXT, "what the side is called; left out: what it changes"),
         key("params", Kind::Settings("params"), "params; they win over profile and cases"),
         key("system", Kind::Section(&SYSTEM), "keys of the system"),
-        key("topics", Kind::Settings(TOPICS_OF_SIDE), "topics of the scenario, with what is different of each"),
-        key("load", Kind::Settings(LOAD_OF_SIDE), "load items of the scenario, with what is different of each"),
+        key(
+            "topics",
+            Kind::Settings(TOPICS_OF_SIDE),
+            "topics of the scenario, with what is different of each",
+        ),
+        key(
+            "load",
+            Kind::Settings(LOAD_OF_SIDE),
+            "load items of the scenario, with what is different of each",
+        ),
     ],
 );
 
@@ -434,8 +477,16 @@ pub static JUDGE: Section = section(
     "A metric to judge.",
     &[
         needed("of", TEXT, "metric address, e.g. `writers.response.p99`"),
-        key("better", Kind::Choice(&["lower", "higher"]), "which direction is better; known for latencies, rates, failures and processor time"),
-        key("margin", Kind::Scalar("percent"), "the smallest change that matters; left out: `3%` for rates and processor time, `10%` for latencies"),
+        key(
+            "better",
+            Kind::Choice(&["lower", "higher"]),
+            "which direction is better; known for latencies, rates, failures and processor time",
+        ),
+        key(
+            "margin",
+            Kind::Scalar("percent"),
+            "the smallest change that matters; left out: `3%` for rates and processor time, `10%` for latencies",
+        ),
     ],
 );
 
@@ -444,13 +495,29 @@ pub static FIND: Section = section(
     "find",
     "A search for the highest load at which conditions hold.",
     &[
-        needed("highest", Kind::Scalar("`ITEM.rate` or `ITEM.clients`"), "what is raised: the rate of a load item, or the number of its clients, each at a rate of its own"),
+        needed(
+            "highest",
+            Kind::Scalar("`ITEM.rate` or `ITEM.clients`"),
+            "what is raised: the rate of a load item, or the number of its clients, each at a rate of its own",
+        ),
         key("each", RATE, "rate of one client; with `ITEM.clients` only"),
         key("from", RATE, "first load that is tried; left out: the item's own rate, else `1k/s`"),
         or("to", RATE, "10M/s", "highest load that may be tried"),
-        key("within", Kind::Scalar("percent"), "how narrow the answer is to be; left out: `2%`, in a quick look `5%`"),
-        needed("while", Kind::List(&TEXT), "conditions, e.g. `writers.response.p99 <= 20ms`, `writers.failed_share <= 0.1%`"),
-        key("ramp", DURATION, "window of a trial while the load is raised step by step; left out: `12s`, in a quick look `6s`"),
+        key(
+            "within",
+            Kind::Scalar("percent"),
+            "how narrow the answer is to be; left out: `2%`, in a quick look `5%`",
+        ),
+        needed(
+            "while",
+            Kind::List(&TEXT),
+            "conditions, e.g. `writers.response.p99 <= 20ms`, `writers.failed_share <= 0.1%`",
+        ),
+        key(
+            "ramp",
+            DURATION,
+            "window of a trial while the load is raised step by step; left out: `12s`, in a quick look `6s`",
+        ),
         key("trial", DURATION, "window of a trial that decides; left out: `45s`, in a quick look `15s`"),
         key("confirm", DURATION, "window of each of the trials that confirm the answer; left out: `3m`"),
         key("confirmations", COUNT, "how many of these must pass; left out: `3`, in a quick look none"),
@@ -466,7 +533,11 @@ pub static EXPECT: Section = section(
      a case which the profile does not have is not tested.",
     &[
         needed("claim", TEXT, "in words"),
-        needed("that", TEXT, "what must hold, e.g. `writers.acked_per_s[batch=16KiB] >= 1.5 * writers.acked_per_s[batch=1KiB]`"),
+        needed(
+            "that",
+            TEXT,
+            "what must hold, e.g. `writers.acked_per_s[batch=16KiB] >= 1.5 * writers.acked_per_s[batch=1KiB]`",
+        ),
     ],
 );
 
@@ -558,11 +629,7 @@ pub static GUARD: Section = Section {
     keys: &[
         or("prefix", TEXT, "kdyno-", "begins every topic and client id of ours"),
         key("caps", Kind::Section(&CAPS), "limits; a plan above one is refused"),
-        key(
-            "allow",
-            Kind::List(&Kind::Choice(ALLOW)),
-            "what is allowed beside paced load on own topics",
-        ),
+        key("allow", Kind::List(&Kind::Choice(ALLOW)), "what is allowed beside paced load on own topics"),
         key(
             "abort_if",
             Kind::List(&TEXT),

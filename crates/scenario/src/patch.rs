@@ -198,8 +198,9 @@ fn key_of(name: &Typed, section: &'static Section) -> Result<&'static Key, Input
         }
         let names = section.keys.iter().map(|key| key.name).filter(|name| *name != "label");
         let message = format!("{} is neither a param nor a path of the scenario", quoted(&name.text));
-        return Err(InputError::at(name.place, message)
-            .hint(known_hint(&name.text, names.collect::<Vec<_>>())));
+        return Err(
+            InputError::at(name.place, message).hint(known_hint(&name.text, names.collect::<Vec<_>>()))
+        );
     }
     known(name, section)?;
     let key = section.keys.iter().find(|key| key.name == name.text);
@@ -239,11 +240,7 @@ fn map_of<'n>(node: &'n Node, what: &str) -> Result<&'n [(Typed, Node)], InputEr
     }
 }
 
-fn merge_section(
-    target: Option<&Node>,
-    patch: &Node,
-    section: &'static Section,
-) -> Result<Node, InputError> {
+fn merge_section(target: Option<&Node>, patch: &Node, section: &'static Section) -> Result<Node, InputError> {
     let mut merged = Merged::new(target, patch);
     for (name, value) in map_of(patch, section.name)? {
         let key = key_of(name, section)?;

@@ -115,7 +115,9 @@ fn kind_schema(kind: &Kind) -> Value {
         Kind::Section(section) => reference_to(section),
         Kind::Named(section) => json!({"type": "object", "additionalProperties": reference_to(section)}),
         // Their values may be maps.
-        Kind::Settings("facts" | "secrets" | keys::TOPICS_OF_SIDE | keys::LOAD_OF_SIDE) => json!({"type": "object"}),
+        Kind::Settings("facts" | "secrets" | keys::TOPICS_OF_SIDE | keys::LOAD_OF_SIDE) => {
+            json!({"type": "object"})
+        }
         Kind::Settings(_) => json!({"type": "object", "additionalProperties": any_scalar()}),
         Kind::List(inner) => json!({"type": "array", "items": kind_schema(inner)}),
         Kind::Either(kinds) => json!({"anyOf": kinds.iter().map(kind_schema).collect::<Vec<_>>()}),

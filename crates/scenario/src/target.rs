@@ -347,12 +347,8 @@ fn abort_if(typed: &Typed) -> Result<AbortIf, InputError> {
     Ok(AbortIf { of, beyond, limit, for_ns, text: typed.text.trim().to_owned() })
 }
 
-const WATCHED: [Watched; 4] = [
-    Watched::OfflineBrokers,
-    Watched::OfflinePartitions,
-    Watched::UnderReplicated,
-    Watched::RateOfOthers,
-];
+const WATCHED: [Watched; 4] =
+    [Watched::OfflineBrokers, Watched::OfflinePartitions, Watched::UnderReplicated, Watched::RateOfOthers];
 
 #[cfg(test)]
 mod tests {
@@ -417,13 +413,32 @@ guard:
     #[test]
     fn states_that_end_the_load_are_read() {
         let with = |text: &str| TARGET.replace("guard:", &format!("guard:\n  abort_if: [{text}]"));
-        let text = with("offline_partitions > 0, under_replicated > 2 for 10s, rate_of_others < 1.5k/s for 5s");
+        let text =
+            with("offline_partitions > 0, under_replicated > 2 for 10s, rate_of_others < 1.5k/s for 5s");
         let target = TargetFile::parse(&text, "t.yaml").unwrap().resolve(None).unwrap().attached;
-        let read = |of, beyond, limit, for_ns, text: &str| AbortIf { of, beyond, limit, for_ns, text: text.to_owned() };
+        let read = |of, beyond, limit, for_ns, text: &str| AbortIf {
+            of,
+            beyond,
+            limit,
+            for_ns,
+            text: text.to_owned(),
+        };
         let expected = [
             read(Watched::OfflinePartitions, Beyond::Above, 0.0, 0, "offline_partitions > 0"),
-            read(Watched::UnderReplicated, Beyond::Above, 2.0, 10_000_000_000, "under_replicated > 2 for 10s"),
-            read(Watched::RateOfOthers, Beyond::Below, 1500.0, 5_000_000_000, "rate_of_others < 1.5k/s for 5s"),
+            read(
+                Watched::UnderReplicated,
+                Beyond::Above,
+                2.0,
+                10_000_000_000,
+                "under_replicated > 2 for 10s",
+            ),
+            read(
+                Watched::RateOfOthers,
+                Beyond::Below,
+                1500.0,
+                5_000_000_000,
+                "rate_of_others < 1.5k/s for 5s",
+            ),
         ];
         assert_eq!(target.abort_if, expected);
         let cases = [

@@ -50,7 +50,11 @@ impl ScenarioFile {
             load_values(item, &mut found);
         }
         let phases = &self.phases;
-        found.extend([("warmup", &phases.warmup), ("condition", &phases.condition), ("drain", &phases.drain)]);
+        found.extend([
+            ("warmup", &phases.warmup),
+            ("condition", &phases.condition),
+            ("drain", &phases.drain),
+        ]);
         found.extend(self.budget.iter().map(|budget| ("budget", budget)));
         found.extend(self.compare.iter().flat_map(|compare| compare.values()));
         found.extend(self.find.iter().flat_map(|find| find.values()));

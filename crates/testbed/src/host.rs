@@ -60,6 +60,7 @@ pub fn facts(folder: &Path) -> BTreeMap<String, String> {
     fact("processors_of_host", host_processors(&cpuinfo));
     fact("memory_bytes", bytes("MemTotal:"));
     fact("swap_bytes", bytes("SwapTotal:"));
+    fact("dirty_background_bytes", dirty_background_bytes(&meminfo));
     let system = rustix::system::uname();
     fact("kernel", Some(system.release().to_string_lossy().into_owned()));
     fact("architecture", Some(system.machine().to_string_lossy().into_owned()));
@@ -77,6 +78,18 @@ pub fn facts(folder: &Path) -> BTreeMap<String, String> {
 
 fn line(path: &str) -> Option<String> {
     parse::read(path).map(|text| text.trim().to_string())
+}
+
+/// Bytes of dirty pages from which the kernel writes them: set, or a share of the memory that is available now.
+fn dirty_background_bytes(meminfo: &str) -> Option<String> {
+    let number = |path| line(path)?.parse::<u64>().ok();
+    let set = number("/proc/sys/vm/dirty_background_bytes").filter(|bytes| *bytes > 0);
+    let share = || {
+        let percent = number("/proc/sys/vm/dirty_background_ratio")?;
+        let available = parse::field(meminfo, "MemAvailable:")?.saturating_mul(1024);
+        Some(available.saturating_mul(percent) / 100)
+    };
+    set.or_else(share).map(|bytes| bytes.to_string())
 }
 
 fn cpu_model(cpuinfo: &str) -> Option<String> {

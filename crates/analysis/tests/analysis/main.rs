@@ -7,6 +7,7 @@ mod fixture;
 mod live;
 mod run;
 mod series;
+mod steadiness;
 mod trial;
 mod window;
 mod workers;

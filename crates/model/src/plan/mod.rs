@@ -17,7 +17,8 @@ pub use question::{
     FindPlan, Judge, Threshold, Vary,
 };
 pub use system::{
-    AbortIf, AttachedPlan, Beyond, Caps, ClusterPlan, KafkaSource, Mode, Storage, SystemPlan, TopicPlan, Watched,
+    AbortIf, AttachedPlan, Beyond, Caps, ClusterPlan, KafkaSource, Mode, Storage, SystemPlan, TopicPlan,
+    Watched,
 };
 
 use schemars::JsonSchema;

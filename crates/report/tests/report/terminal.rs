@@ -14,12 +14,12 @@ use kdyno_report::terminal::{
 
 const WIDE: TextOptions = TextOptions { width: 160, colour: false };
 /// Of the fixture's plan.
-const ESTIMATE: Estimate =
-    Estimate {
-        expected_ns: 180_000_000_000,
-        longest_ns: 200_000_000_000,
-        load_ns: 140_000_000_000,
-        disk_bytes: Some(3_225_600_000) };
+const ESTIMATE: Estimate = Estimate {
+    expected_ns: 180_000_000_000,
+    longest_ns: 200_000_000_000,
+    load_ns: 140_000_000_000,
+    disk_bytes: Some(3_225_600_000),
+};
 const NARROW: TextOptions = TextOptions { width: 80, colour: false };
 
 #[test]

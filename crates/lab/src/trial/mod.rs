@@ -4,22 +4,28 @@
 //! error is returned only for what makes the evidence itself impossible (the store) or the trial void
 //! before T0.
 
+mod close;
+mod live;
+mod warmup;
+
 use crate::clock::{monotonic_ns, relative_ns, unix_ns, until};
+use crate::cluster_view::Change;
+use crate::cluster_watch::{ClusterWatch, Watched};
 use crate::error::LabError;
 use crate::inbox::{Heard, Inbox, Stop, WorkerNews};
+use crate::log_ends;
 use crate::observer::{MayGoOn, Observer, SECOND_NS};
-use crate::options::{Live, Progress};
+use crate::options::Progress;
 use crate::private::Private;
 use crate::secrets::Secrets;
+use crate::settings::Settings;
 use crate::system::System;
-use crate::task::{self, T0_AHEAD_NS, TICK_NS, left_ns, phase_at};
-use crate::worker::{Worker, WorkerEnd};
-use kdyno_analysis::live::{Live as LiveTally, RECENT_S};
+use crate::task::{self, T0_AHEAD_NS, TICK_NS};
+use crate::worker::Worker;
+use kdyno_analysis::live::Live as LiveTally;
 use kdyno_model::event::{Event, EventKind, Subject};
-use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::plan::WorkerPlan;
 use kdyno_model::run::TrialStart;
-use kdyno_model::sample::{ProbeReading, series};
 use kdyno_model::trial::Trial;
 use kdyno_model::worker::{FromWorker, PhaseSpan, ToWorker, WorkerEvent, WorkerTask, phase_spans};
 use kdyno_store::RunWriter;
@@ -27,6 +33,7 @@ use kdyno_testbed::process::ProcessRef;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
+use warmup::{Begin, Warmup};
 
 /// How long all clients together may take to connect and to learn their leaders.
 const PREPARE_DEADLINE: Duration = Duration::from_secs(60);
@@ -44,6 +51,8 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) session: u32,
     pub(crate) run_id: u64,
     pub(crate) system: &'a System,
+    /// Settings in force on its brokers.
+    pub(crate) settings: &'a Settings,
     /// Topic address to real name.
     pub(crate) topics: &'a BTreeMap<String, String>,
     pub(crate) store: &'a RunWriter,
@@ -78,10 +87,15 @@ struct Execution<'a> {
     context: &'a TrialContext<'a>,
     inbox: Inbox,
     workers: Vec<Worker>,
-    observer: Observer,
+    /// Until the end.
+    observer: Option<Observer>,
+    /// Looks at the cluster until the load is over.
+    cluster_watch: Option<ClusterWatch>,
     /// T0 on CLOCK_MONOTONIC, ns; 0 before it is chosen.
     t0_ns: u64,
     phases: Vec<PhaseSpan>,
+    /// The warm-up, while it goes on and ends by evidence.
+    warmup: Option<Warmup>,
     live: LiveTally,
     /// Workers that have said their last word, or never will.
     done: BTreeSet<u16>,
@@ -108,13 +122,16 @@ impl<'a> Execution<'a> {
         processes.extend(workers.iter().map(of_worker));
         processes.push(ProcessRef { subject: Subject::Kdyno, pid: std::process::id() });
         let observer = Observer::start(processes, context.may_go_on.clone(), inbox.sender())?;
+        let cluster_watch = ClusterWatch::start(watched(context), inbox.sender())?;
         Ok(Self {
             context,
             inbox,
             workers,
-            observer,
+            observer: Some(observer),
+            cluster_watch: Some(cluster_watch),
             t0_ns: 0,
             phases: phase_spans(&context.trial.effective.phases, None),
+            warmup: Warmup::of(&context.trial.effective.phases),
             live: LiveTally::default(),
             done: BTreeSet::new(),
             died: context.system.ended().into_keys().collect(),
@@ -145,6 +162,7 @@ impl<'a> Execution<'a> {
                 }
                 Some(Heard::Worker(worker, news)) => return Err(self.gone(worker, news)),
                 Some(Heard::Stop(stop)) => return Err(stop.into()),
+                Some(Heard::Cluster(_, changes)) => self.cluster_changed(None, changes)?,
                 Some(Heard::Probes(..) | Heard::Recent(_)) => {}
                 None => {
                     return Err(LabError::WorkerNotPrepared { number, seconds: PREPARE_DEADLINE.as_secs() });
@@ -158,10 +176,13 @@ impl<'a> Execution<'a> {
     fn start(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
         let context = self.context;
         self.tell_dead(None, progress)?;
-        let case = &context.trial.effective;
+        let lengths = &context.trial.effective.phases;
         // A warm-up of fixed length ends when it always would have. Told before the start, it cannot come too late.
-        let measure_start_ns = case.phases.measure_start_ns();
-        self.tell_workers(&ToWorker::Measure { start_ns: measure_start_ns })?;
+        let measure_start_ns = lengths.measure_start_ns();
+        if self.warmup.is_none() {
+            self.tell_workers(&ToWorker::Measure { start_ns: measure_start_ns })?;
+        }
+        let log_ends = log_ends::read(context.system, context.topics);
         self.t0_ns = monotonic_ns() + T0_AHEAD_NS;
         self.tell_workers(&ToWorker::Start { t0_monotonic_ns: self.t0_ns })?;
         context.store.trial_started(&TrialStart {
@@ -172,10 +193,21 @@ impl<'a> Execution<'a> {
             streams: task::stream_infos(context.trial, context.topics),
             cluster: context.system.facts(),
             command_lines: context.system.command_lines(),
-            settings: BTreeMap::new(),
+            settings: context.settings.clone(),
         })?;
-        self.observer.load_starts(self.t0_ns);
-        self.measure_begins(measure_start_ns)
+        if let Some(observer) = &self.observer {
+            observer.load_starts(self.t0_ns);
+        }
+        match log_ends {
+            Ok(ends) => context.store.probe(context.trial.id, ends.readings(self.t0_ns))?,
+            Err(error) => self.log_unchecked(None, &error.to_string())?,
+        }
+        let spans = phase_spans(lengths, Some(measure_start_ns));
+        self.deadline_ns = self.overdue_after(&spans);
+        match self.warmup {
+            None => self.measure_begins(spans),
+            Some(_) => Ok(context.store.phases(context.trial.id, &self.phases)?),
+        }
     }
 
     fn tell_workers(&mut self, message: &ToWorker) -> Result<(), LabError> {
@@ -183,19 +215,55 @@ impl<'a> Execution<'a> {
     }
 
     /// Keeps where the phases lie, now that the workers have been told: for the store, the observer and the deadline.
-    fn measure_begins(&mut self, start_ns: u64) -> Result<(), LabError> {
-        self.phases = phase_spans(&self.context.trial.effective.phases, Some(start_ns));
-        self.context.store.phases(self.context.trial.id, &self.phases)?;
-        self.observer.phases_end(self.phases.iter().map(|span| span.end_ns).collect());
-        let end_ns = self.phases.last().map_or(0, |span| span.end_ns);
-        self.deadline_ns = self.t0_ns.saturating_add(end_ns).saturating_add(OVERDUE_NS);
+    fn measure_begins(&mut self, spans: Vec<PhaseSpan>) -> Result<(), LabError> {
+        self.context.store.phases(self.context.trial.id, &spans)?;
+        if let Some(observer) = &self.observer {
+            observer.phases_end(spans.iter().map(|span| span.end_ns).collect());
+        }
+        self.deadline_ns = self.overdue_after(&spans);
+        self.phases = spans;
         Ok(())
+    }
+
+    /// When workers whose phases lie so are ended, CLOCK_MONOTONIC, ns.
+    fn overdue_after(&self, spans: &[PhaseSpan]) -> u64 {
+        let end_ns = spans.last().map_or(0, |span| span.end_ns);
+        self.t0_ns.saturating_add(end_ns).saturating_add(OVERDUE_NS)
+    }
+
+    /// The warm-up ends: tells the workers, and keeps why it ended unless it had settled.
+    fn end_warmup(&mut self, begin: Begin) -> Result<(), LabError> {
+        self.warmup = None;
+        // A worker that cannot be told has closed its socket: the next thing heard of it says so.
+        let _ = self.tell_workers(&ToWorker::Measure { start_ns: begin.start_ns });
+        self.measure_begins(phase_spans(&self.context.trial.effective.phases, Some(begin.start_ns)))?;
+        let Some(why) = begin.not_settled else { return Ok(()) };
+        let at_ns = relative_ns(monotonic_ns(), self.t0_ns);
+        self.event(Some(at_ns), EventKind::WarmupNotSettled, &Subject::Kdyno, &why)
+    }
+
+    /// What is to be done next without anything being heard, CLOCK_MONOTONIC, ns.
+    fn wake_ns(&self) -> u64 {
+        let last_call_ns = |warmup: &Warmup| self.t0_ns.saturating_add(warmup.last_call_ns());
+        self.warmup.as_ref().map_or(self.deadline_ns, |warmup| last_call_ns(warmup).min(self.deadline_ns))
+    }
+
+    /// Ends a warm-up whose longest time is nearly over.
+    fn call_last(&mut self) -> Result<(), LabError> {
+        let now_ns = monotonic_ns();
+        if now_ns < self.wake_ns() {
+            return Ok(());
+        }
+        let begin = self.warmup.as_mut().map(|warmup| warmup.last_call(now_ns.saturating_sub(self.t0_ns)));
+        begin.map_or(Ok(()), |begin| self.end_warmup(begin))
     }
 
     /// Until every worker has said its last word, or the time for it is over.
     fn listen(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
         while self.done.len() < self.workers.len() {
-            let Some(heard) = self.inbox.hear(until(self.deadline_ns)) else {
+            // Also while there is always something to hear.
+            self.call_last()?;
+            let Some(heard) = self.inbox.hear(until(self.wake_ns())) else {
                 if monotonic_ns() < self.deadline_ns {
                     continue;
                 }
@@ -214,10 +282,9 @@ impl<'a> Execution<'a> {
                     self.look_for_dead(progress)?;
                     self.ask_for_recent(read_ns)?;
                 }
-                Heard::Recent(evidence) => {
-                    if let Some(live) = self.live_at(monotonic_ns(), &evidence) {
-                        progress(Progress::Live(Box::new(live)));
-                    }
+                Heard::Recent(evidence) => self.hear_recent(&evidence, progress)?,
+                Heard::Cluster(seen_ns, changes) => {
+                    self.cluster_changed(Some(relative_ns(seen_ns, self.t0_ns)), changes)?;
                 }
                 Heard::Stop(stop) => self.stop(stop.into()),
             }
@@ -260,6 +327,7 @@ impl<'a> Execution<'a> {
             return;
         }
         self.cut_short = Some(reason);
+        self.warmup = None;
         self.deadline_ns = self.deadline_ns.min(monotonic_ns() + STOP_NS);
         for worker in &mut self.workers {
             // A worker that cannot be told has closed its socket: the next thing heard of it says so.
@@ -295,76 +363,6 @@ impl<'a> Execution<'a> {
         Ok(())
     }
 
-    /// Asks the store for the newest rows; the answer comes through the inbox.
-    fn ask_for_recent(&mut self, now_ns: u64) -> Result<(), LabError> {
-        let second = u32::try_from(now_ns.saturating_sub(self.t0_ns) / SECOND_NS).unwrap_or(u32::MAX);
-        let inbox = self.inbox.sender();
-        // An inbox that is full has better things to tell than progress, and must not hold up the store.
-        let reply = Box::new(move |evidence| drop(inbox.try_send(Heard::Recent(Box::new(evidence)))));
-        Ok(self.context.store.recent(self.context.trial.id, second.saturating_sub(2 + RECENT_S), reply)?)
-    }
-
-    /// The state to show: figures of the second before the one that just ended, whose rows are surely there; `None`
-    /// before there is such a second.
-    fn live_at(&mut self, now_ns: u64, recent: &TrialEvidence) -> Option<Live> {
-        let elapsed_ns = now_ns.saturating_sub(self.t0_ns);
-        let second = u32::try_from(elapsed_ns / SECOND_NS).ok()?.checked_sub(2)?;
-        Some(Live {
-            trial: self.context.trial.id,
-            of: self.context.of,
-            label: self.context.trial.label.clone(),
-            phase: phase_at(&self.phases, relative_ns(now_ns, self.t0_ns)),
-            elapsed_ns,
-            remaining_ns: left_ns(&self.phases, elapsed_ns) + self.context.later_ns,
-            figures: self.live.figures(recent, second),
-        })
-    }
-
-    /// Stores what is left to be stored: who ended since the last reading, the last readings, the workers' cost, why it
-    /// ended early.
-    fn close(mut self, progress: &mut dyn FnMut(Progress)) -> Result<Option<LabError>, LabError> {
-        // Not a reason to end the trial early any more, for it has ended.
-        self.tell_dead(Some(relative_ns(monotonic_ns(), self.t0_ns)), progress)?;
-        let Self { context, inbox, workers, observer, t0_ns, done, cut_short, .. } = self;
-        observer.finish();
-        while let Some(heard) = inbox.hear(Duration::ZERO) {
-            if let Heard::Probes(_, readings) = heard {
-                context.store.probe(context.trial.id, readings)?;
-            }
-        }
-        for worker in workers {
-            let (subject, log) = (subject_of(&worker), worker.log_path().to_owned());
-            // Only a worker that has said its last word is given time to end by itself.
-            let is_done = cut_short.is_none() || done.contains(&worker.number());
-            let end = worker.finish(!is_done);
-            let at_ns = relative_ns(monotonic_ns(), t0_ns);
-            context.store.probe(context.trial.id, cost(at_ns, &subject, &end))?;
-            if !end.success {
-                let detail = format!("{subject} ended with {}", end.status);
-                store_event(context, Some(at_ns), EventKind::WorkerEnded, &subject, &detail)?;
-                crate::logs::keep(context.store, context.private, &subject, &log)?;
-            }
-        }
-        if let Some(reason) = &cut_short {
-            let at_ns = relative_ns(monotonic_ns(), t0_ns);
-            store_event(context, Some(at_ns), EventKind::CutShort, &Subject::Kdyno, &reason.to_string())?;
-        }
-        Ok(cut_short)
-    }
-
-    /// Keeps what the workers wrote to their standard error.
-    fn keep_logs(&self) -> Result<(), LabError> {
-        for worker in &self.workers {
-            crate::logs::keep(
-                self.context.store,
-                self.context.private,
-                &subject_of(worker),
-                worker.log_path(),
-            )?;
-        }
-        Ok(())
-    }
-
     /// What it means that this was heard of a worker where something else was due.
     fn gone(&mut self, number: u16, news: WorkerNews) -> LabError {
         match self.workers.iter_mut().find(|worker| worker.number() == number) {
@@ -378,6 +376,20 @@ impl<'a> Execution<'a> {
         let share = planned.and_then(|planned| planned.shares.get(usize::from(event.stream?)));
         let subject = share.map_or(Subject::Worker(worker), |share| Subject::Item(share.item.clone()));
         self.event(at_ns, event.kind, &subject, &event.detail)
+    }
+
+    /// What the cluster's metadata told between two looks.
+    fn cluster_changed(&self, at_ns: Option<i64>, changes: Vec<Change>) -> Result<(), LabError> {
+        let mut changes = changes.into_iter();
+        changes.try_for_each(|change| self.event(at_ns, change.kind, &change.subject, &change.detail))
+    }
+
+    /// The ends of the topics' logs are not known.
+    fn log_unchecked(&self, at_ns: Option<i64>, why: &str) -> Result<(), LabError> {
+        for address in self.context.topics.keys() {
+            self.event(at_ns, EventKind::LogUnchecked, &Subject::Topic(address.clone()), why)?;
+        }
+        Ok(())
     }
 
     fn event(
@@ -404,17 +416,13 @@ fn worker_task(context: &TrialContext<'_>, planned: &WorkerPlan) -> WorkerTask {
     }
 }
 
-/// A worker's processor time over its whole life: the tool's own cost.
-fn cost(at_ns: i64, subject: &Subject, end: &WorkerEnd) -> Vec<ProbeReading> {
-    let Some((user_s, system_s)) = end.cpu_s else { return Vec::new() };
-    let named = [(series::CPU_USER_S_AT_EXIT, user_s), (series::CPU_SYSTEM_S_AT_EXIT, system_s)];
-    let reading = |(series, value): (&str, f64)| ProbeReading {
-        at_ns,
-        subject: subject.clone(),
-        series: series.to_owned(),
-        value,
-    };
-    named.map(reading).to_vec()
+/// What the watch of the cluster has to know.
+fn watched(context: &TrialContext<'_>) -> Watched {
+    Watched {
+        bootstrap: context.system.bootstrap(),
+        prefix: context.system.prefix().to_owned(),
+        topics: context.topics.clone(),
+    }
 }
 
 fn store_event(

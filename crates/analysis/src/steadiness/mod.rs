@@ -1,0 +1,200 @@
+//! Whether a trial's window was steady: its series are tested, and what the figures sum up is told beside them.
+
+pub(crate) mod courses;
+mod short_term;
+
+use crate::error::AnalysisError;
+use crate::evidence::{Window, is_open_loop, produce};
+use crate::rows::{Item, Trial};
+use crate::steady::{Course, Figure, Penalties, Shape, course};
+use courses::SecondOf;
+use kdyno_model::conclusion::{Conclusion, Level, ShortTerm, Steadiness, SteadyState};
+use kdyno_model::event::Subject;
+use kdyno_model::finding::{Caveat, Concern, Finding, Mark, ScopedCaveat, Severity, Value};
+use kdyno_model::metric::Address;
+
+/// Rates of a load item.
+const RATES: &[&str] =
+    &["achieved_per_s", "acked_per_s", "acked_mib_per_s", "fetched_per_s", "fetched_mib_per_s"];
+
+/// What processor time is divided by records for, or the other way round.
+const EFFICIENCIES: &[&str] = &["cpu_us_per_record", "records_per_s_per_core"];
+
+const BROKERS: &str = "brokers";
+
+/// What is said of a trial's window.
+#[derive(Debug, Default)]
+pub(crate) struct Judged {
+    pub(crate) conclusions: Vec<Conclusion>,
+    pub(crate) caveats: Vec<ScopedCaveat>,
+}
+
+/// Tests the window, and marks the findings whose series are not steady. Nothing is said of a trial without a window, with
+/// a load that is meant to change, or that conditions a cluster.
+///
+/// # Errors
+/// When a stored histogram is damaged.
+pub(crate) fn judge(
+    trial: &Trial<'_>,
+    brokers: &[Subject],
+    findings: &mut [Finding],
+) -> Result<Judged, AnalysisError> {
+    let mut judged = Judged::default();
+    let is_judged = courses::is_constant(trial.evidence) && !trial.evidence.start.trial.is_conditioning();
+    let Some(window) = trial.window.filter(|_| is_judged) else { return Ok(judged) };
+    for item in &trial.items {
+        let tested = item_series(trial, item, window)?;
+        mark_item(item, &tested, findings);
+        let short_term = short_term::of(trial, item, window);
+        judged.add(trial, item.name, &tested, short_term);
+    }
+    let seconds = window.first_second..window.end_second;
+    let efficiency = courses::brokers_cpu_us_per_record(trial.evidence, brokers, seconds);
+    if let Some(points) = courses::filled(&efficiency) {
+        let tested = Tested::of(BROKERS, EFFICIENCIES[0], Figure::Rate, &points, window);
+        let tested: Vec<Tested> = tested.into_iter().collect();
+        for mark in tested.iter().filter_map(Tested::mark) {
+            put(mark, findings, |of| is_of_brokers(of) && EFFICIENCIES.contains(&of.metric.as_str()));
+        }
+        judged.add(trial, BROKERS, &tested, Vec::new());
+    }
+    Ok(judged)
+}
+
+/// One tested series.
+struct Tested {
+    of: Address,
+    course: Course,
+    window: Window,
+}
+
+impl Tested {
+    fn of(subject: &str, metric: &str, figure: Figure, points: &[f64], window: Window) -> Option<Self> {
+        let course = course(points, figure, Penalties::MARK)?;
+        let of = Address { subject: subject.to_owned(), metric: metric.to_owned() };
+        Some(Self { of, course, window })
+    }
+
+    fn mark(&self) -> Option<Mark> {
+        match self.course.shape {
+            Shape::Steady => None,
+            Shape::Drifting { .. } => Some(Mark::Drifting),
+            Shape::SeveralLevels(_) => Some(Mark::SeveralLevels),
+            Shape::TooShort { .. } => Some(Mark::TooShortToTell),
+        }
+    }
+
+    fn state(&self) -> SteadyState {
+        let second =
+            |point: usize| self.window.first_second.saturating_add(u32::try_from(point).unwrap_or(u32::MAX));
+        match &self.course.shape {
+            Shape::Steady => SteadyState::Steady,
+            Shape::Drifting { per_point } => {
+                SteadyState::Drifting { of: self.of.clone(), per_minute: 60.0 * per_point }
+            }
+            Shape::SeveralLevels(levels) => {
+                let level = |level: &crate::steady::Level| Level {
+                    from_s: second(level.from),
+                    to_s: second(level.to),
+                    value: level.value,
+                };
+                SteadyState::SeveralLevels { of: self.of.clone(), levels: levels.iter().map(level).collect() }
+            }
+            Shape::TooShort { needed } => {
+                SteadyState::TooShort { needed_s: u32::try_from(*needed).unwrap_or(u32::MAX) }
+            }
+        }
+    }
+
+    /// What is unsteady, in words.
+    fn detail(&self) -> Option<String> {
+        let of = &self.of;
+        match &self.course.shape {
+            Shape::Steady | Shape::TooShort { .. } => None,
+            Shape::Drifting { per_point } => {
+                Some(format!("{of} changed by {:+.1} % of its mean per minute", 6000.0 * per_point))
+            }
+            Shape::SeveralLevels(levels) => {
+                let values = || levels.iter().map(|level| level.value);
+                let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
+                let ratio =
+                    if low > 0.0 { format!("{:.2} × the lowest", high / low) } else { "above 0".to_owned() };
+                Some(format!("{of} stayed at {} levels, the highest {ratio}", levels.len()))
+            }
+        }
+    }
+}
+
+/// An item's rate and, in an open loop, its p50; the one that its figures are about is first.
+fn item_series(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Result<Vec<Tested>, AnalysisError> {
+    let seconds = || window.first_second..window.end_second;
+    let rate = courses::rate(trial.evidence, item.name, seconds());
+    let metric = if produce(item.plan).is_some() { "acked_per_s" } else { "fetched_per_s" };
+    let mut tested: Vec<Tested> =
+        Tested::of(item.name, metric, Figure::Rate, &rate, window).into_iter().collect();
+    if is_open_loop(item.plan) {
+        let p50 = courses::response_p50(trial.evidence, item.name, seconds(), SecondOf::Intent)?;
+        let p50 = courses::filled(&p50)
+            .and_then(|points| Tested::of(item.name, "response.p50", Figure::Latency, &points, window));
+        tested.splice(0..0, p50);
+    }
+    Ok(tested)
+}
+
+/// A rate's mark goes to the rates and, of what drifts or steps, to processor time per record; in a closed loop
+/// latencies are what the rate makes them. A p50's goes to the latencies.
+fn mark_item(item: &Item<'_>, tested: &[Tested], findings: &mut [Finding]) {
+    let is_open_loop = is_open_loop(item.plan);
+    for (series, mark) in tested.iter().filter_map(|series| Some((series, series.mark()?))) {
+        let is_latency = series.of.metric.contains('.');
+        let moves = mark != Mark::TooShortToTell && !is_latency;
+        put(mark, findings, |of| {
+            let metric = of.metric.as_str();
+            let own = of.subject == item.name;
+            match metric.contains('.') {
+                true => own && (is_latency || !is_open_loop),
+                false if own => !is_latency && RATES.contains(&metric),
+                false => moves && EFFICIENCIES.contains(&metric),
+            }
+        });
+    }
+}
+
+/// All brokers together, or a single one.
+fn is_of_brokers(of: &Address) -> bool {
+    of.subject == BROKERS || of.subject.starts_with("broker-")
+}
+
+/// Marks the findings that have a value.
+fn put(mark: Mark, findings: &mut [Finding], concerns: impl Fn(&Address) -> bool) {
+    for finding in findings.iter_mut().filter(|finding| finding.estimate != Value::None) {
+        if concerns(&finding.of) {
+            finding.marks.insert(mark);
+        }
+    }
+}
+
+impl Judged {
+    /// What the series of one subject say: the first that is unsteady, or else the one that comes first.
+    fn add(&mut self, trial: &Trial<'_>, subject: &str, tested: &[Tested], short_term: Vec<ShortTerm>) {
+        let Some(first) = tested.first() else { return };
+        let scope = trial.scope();
+        let told = tested.iter().find(|series| series.detail().is_some()).unwrap_or(first);
+        self.conclusions.push(Conclusion::Steadiness(Steadiness {
+            scope,
+            item: subject.to_owned(),
+            state: told.state(),
+            smallest_step: told.course.smallest_step,
+            short_term,
+        }));
+        let details: Vec<String> = tested.iter().filter_map(Tested::detail).collect();
+        if !details.is_empty() {
+            self.caveats.push(ScopedCaveat {
+                scope,
+                severity: Severity::Warning,
+                concerns: Concern::Everything,
+                caveat: Caveat::Unsteady { item: subject.to_owned(), detail: details.join("; ") },
+            });
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! What a claim of sustained load would need and a window did not hold.
+
+use crate::evidence::{Window, produce};
+use crate::rows::{Item, Trial};
+use kdyno_model::conclusion::ShortTerm;
+use kdyno_model::plan::SystemPlan;
+use std::collections::BTreeMap;
+
+/// Segments that each partition must have filled: until then no log is deleted, and files are made anew.
+const SEGMENT_ROLLS: u32 = 2;
+
+/// Times that the kernel's limit of dirty pages must have been written: until then memory takes the load, not the disk.
+const FLUSH_CYCLES: u32 = 3;
+
+/// Burst credits of rented machines and disks last so long at most, seconds.
+const BURST_CREDITS_S: u32 = 3600;
+
+/// Kafka's default of `log.segment.bytes` (`segment.bytes` of a topic).
+const SEGMENT_BYTES: f64 = 1_073_741_824.0;
+
+/// Host fact: bytes of dirty pages from which the kernel writes them.
+const DIRTY_BACKGROUND_BYTES: &str = "dirty_background_bytes";
+
+/// What an item that produces would need. Bytes are those of its requests, as they go over the wire and into the logs.
+pub(super) fn of(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Vec<ShortTerm> {
+    let effective = &trial.evidence.start.trial.effective;
+    let Some(topic) = effective.topics.get(&item.plan.topic).filter(|_| produce(item.plan).is_some()) else {
+        return Vec::new();
+    };
+    let bytes = item.tally.windowed.request_bytes as f64;
+    let mut short = Vec::new();
+    let rolls = bytes / f64::from(topic.partitions.max(1)) / segment_bytes(trial, &topic.config);
+    if rolls < f64::from(SEGMENT_ROLLS) {
+        short.push(ShortTerm::SegmentRolls { seen: rolls, needed: SEGMENT_ROLLS });
+    }
+    match &effective.system {
+        SystemPlan::Local(_) => {
+            let dirty = trial.evidence.session.host_facts.get(DIRTY_BACKGROUND_BYTES);
+            let dirty = dirty.and_then(|bytes| bytes.parse::<f64>().ok()).filter(|bytes| *bytes > 0.0);
+            // All brokers are on this host, so it takes every replica.
+            let cycles = dirty.map(|dirty| bytes * f64::from(topic.replicas) / dirty);
+            if let Some(seen) = cycles.filter(|cycles| *cycles < f64::from(FLUSH_CYCLES)) {
+                short.push(ShortTerm::FlushCycles { seen, needed: FLUSH_CYCLES });
+            }
+        }
+        SystemPlan::Attached(_) => {
+            let seen_s = window.end_second - window.first_second;
+            if seen_s < BURST_CREDITS_S {
+                short.push(ShortTerm::BurstCredits { seen_s, needed_s: BURST_CREDITS_S });
+            }
+        }
+    }
+    short
+}
+
+/// The topic's setting, or that of the brokers, or Kafka's.
+fn segment_bytes(trial: &Trial<'_>, topic: &BTreeMap<String, String>) -> f64 {
+    let brokers = match &trial.evidence.start.trial.effective.system {
+        SystemPlan::Local(cluster) => cluster.config.get("log.segment.bytes"),
+        SystemPlan::Attached(_) => None,
+    };
+    let set = topic.get("segment.bytes").or(brokers).and_then(|bytes| bytes.parse::<f64>().ok());
+    set.filter(|bytes| *bytes > 0.0).unwrap_or(SEGMENT_BYTES)
+}

@@ -1,0 +1,369 @@
+//! What is concluded of a window whose course is known, what is marked, and when a warm-up is seen to have ended.
+
+use crate::fixture::{MS, READERS, S, Trial, WRITERS, closed_loop, histogram};
+use kdyno_analysis::trial::judge;
+use kdyno_analysis::warmup::{Bounds, Progress, progress};
+use kdyno_model::conclusion::{Conclusion, ShortTerm, Steadiness, SteadyState};
+use kdyno_model::event::Subject;
+use kdyno_model::finding::{Caveat, Mark, Severity};
+use kdyno_model::metric::Address;
+use kdyno_model::plan::{PhasesPlan, Rate, WarmupAuto};
+use kdyno_model::sample::{ClientTotals, Counts, Grain, Phase, ProbeReading, Timing, series};
+use kdyno_model::trial::TrialReason;
+use kdyno_model::worker::PhaseSpan;
+use std::collections::BTreeSet;
+
+/// First second of the window.
+const FIRST: u32 = 2;
+
+/// What a trial did in each second of its warm-up of 2 s and its window.
+struct Course {
+    seconds: u32,
+    per_s: fn(u32) -> u64,
+    p50_ns: fn(u32) -> u64,
+    cpu_us: fn(u32) -> u64,
+}
+
+const STEADY: Course =
+    Course { seconds: 22, per_s: |second| about(1000, second), p50_ns: |_| 4 * MS, cpu_us: |_| 60 };
+
+/// Within 2 % of a number, as if by chance.
+fn about(number: u64, second: u32) -> u64 {
+    number - number / 50 + number * (u64::from(second) * 7919 % 101) / 2500
+}
+
+impl Course {
+    /// Acknowledged, fetched and timed in the second of their intent; two brokers share the processor time.
+    fn trial(&self) -> Trial {
+        let mut trial = Trial::clean();
+        trial.samples.clear();
+        trial.probes.clear();
+        let end_ns = u64::from(self.seconds) * S;
+        trial.phases[1].end_ns = end_ns;
+        trial.phases[2] = PhaseSpan { phase: Phase::Drain, start_ns: end_ns, end_ns: end_ns + 3 * S };
+        let mut used_s = 0.0;
+        for second in 0..self.seconds {
+            let (records, p50_ns) = ((self.per_s)(second), (self.p50_ns)(second));
+            let phase = if second < FIRST { Phase::Warmup } else { Phase::Measure };
+            let row = trial.push(WRITERS, Grain::Second, phase, second, second);
+            row.counts = Counts {
+                offered: records,
+                achieved: records,
+                acknowledged: records,
+                acknowledged_bytes: 128 * records,
+                request_bytes: 130 * records,
+                requests: 10,
+                batches: 20,
+                ..Counts::default()
+            };
+            row.histograms.insert(Timing::Response, histogram(&[(p50_ns, records)], 2));
+            let row = trial.push(READERS, Grain::Second, phase, second, second);
+            row.counts = Counts { fetched: records, batches: 50, ..Counts::default() };
+            trial.reading(second, used_s);
+            used_s += records as f64 * (self.cpu_us)(second) as f64 / 1e6;
+        }
+        trial.reading(self.seconds, used_s);
+        trial.take_totals();
+        trial
+    }
+}
+
+impl Trial {
+    fn reading(&mut self, second: u32, used_s: f64) {
+        for broker in [0, 1] {
+            for name in [series::CPU_USER_S_TOTAL, series::CPU_SYSTEM_S_TOTAL] {
+                self.probes.push(ProbeReading {
+                    at_ns: i64::from(second) * S.cast_signed(),
+                    subject: Subject::Broker(broker),
+                    series: name.to_owned(),
+                    value: used_s / 4.0,
+                });
+            }
+        }
+    }
+
+    fn steadiness(&self, item: &str) -> Steadiness {
+        let conclusions = judge(self).unwrap().conclusions;
+        let of = conclusions.into_iter().filter_map(|conclusion| match conclusion {
+            Conclusion::Steadiness(of) if of.item == item => Some(of),
+            _ => None,
+        });
+        let of: Vec<Steadiness> = of.collect();
+        assert_eq!(of.len(), 1, "{item}: {of:?}");
+        of.into_iter().next().unwrap()
+    }
+
+    /// The addresses that carry a mark.
+    fn marked(&self, mark: Mark) -> BTreeSet<String> {
+        let found = self.findings().into_iter().filter(|finding| finding.marks.contains(&mark));
+        found.map(|finding| finding.of.to_string()).collect()
+    }
+
+    fn unsteady(&self) -> Vec<(String, String)> {
+        let told = judge(self).unwrap().caveats.into_iter().filter_map(|found| match found.caveat {
+            Caveat::Unsteady { item, detail } => {
+                assert_eq!(found.severity, Severity::Warning);
+                Some((item, detail))
+            }
+            _ => None,
+        });
+        told.collect()
+    }
+}
+
+fn is_marked(marked: &BTreeSet<String>, wanted: &[&str], not: &[&str]) {
+    for address in wanted {
+        assert!(marked.contains(*address), "{address} is not among {marked:?}");
+    }
+    for address in not {
+        assert!(!marked.contains(*address), "{address} is among {marked:?}");
+    }
+}
+
+const MARKS: [Mark; 3] = [Mark::Drifting, Mark::SeveralLevels, Mark::TooShortToTell];
+
+#[test]
+fn a_steady_window_carries_no_mark() {
+    let trial = STEADY.trial();
+    for item in ["writers", "readers", "brokers"] {
+        let steadiness = trial.steadiness(item);
+        assert_eq!(steadiness.state, SteadyState::Steady, "{item}");
+        assert!(steadiness.smallest_step.is_some_and(|step| (0.03..0.12).contains(&step)), "{steadiness:?}");
+    }
+    assert!(MARKS.iter().all(|mark| trial.marked(*mark).is_empty()));
+    assert_eq!(trial.unsteady(), []);
+}
+
+#[test]
+fn a_rate_that_triples_inside_the_window_marks_what_is_made_of_it() {
+    let per_s = |second| about(if second < 12 { 50_000 } else { 170_000 }, second);
+    let mut trial = Course { per_s, ..STEADY }.trial();
+    trial.writers().rate = closed_loop();
+    let SteadyState::SeveralLevels { of, levels } = trial.steadiness("writers").state else { panic!() };
+    assert_eq!(of.to_string(), "writers.acked_per_s");
+    assert_eq!(
+        levels.iter().map(|level| (level.from_s, level.to_s)).collect::<Vec<_>>(),
+        [(2, 12), (12, 22)]
+    );
+    assert!((levels[1].value / levels[0].value - 3.4).abs() < 0.1, "{levels:?}");
+    let marked = trial.marked(Mark::SeveralLevels);
+    let rates =
+        ["writers.acked_per_s", "writers.acked_mib_per_s", "writers.achieved_per_s", "readers.fetched_per_s"];
+    let per_record =
+        ["brokers.cpu_us_per_record", "brokers.records_per_s_per_core", "broker-1.cpu_us_per_record"];
+    is_marked(&marked, &[rates, ["writers.response.p50"; 4]].concat(), &[]);
+    is_marked(&marked, &per_record, &["writers.clients", "writers.failed", "brokers.cpu_percent"]);
+    let told = trial.unsteady();
+    assert_eq!(told.iter().map(|(item, _)| item.as_str()).collect::<Vec<_>>(), ["readers", "writers"]);
+    assert!(told[1].1.starts_with("writers.acked_per_s stayed at 2 levels, the highest 3.4"), "{told:?}");
+    // In an open loop latencies are not what the rate makes them.
+    let trial = Course { per_s, ..STEADY }.trial();
+    is_marked(&trial.marked(Mark::SeveralLevels), &rates, &["writers.response.p50"]);
+}
+
+#[test]
+fn latencies_that_rise_are_marked_and_rates_stand() {
+    let p50_ns = |second| 4 * MS + u64::from(second) * MS / 5;
+    let trial = Course { p50_ns, ..STEADY }.trial();
+    let SteadyState::Drifting { of, per_minute } = trial.steadiness("writers").state else { panic!() };
+    assert_eq!(of.to_string(), "writers.response.p50");
+    // 0.2 ms of 6.3 ms each second.
+    assert!((per_minute - 60.0 * 0.2 / 6.3).abs() < 0.1, "{per_minute}");
+    let marked = trial.marked(Mark::Drifting);
+    let not = ["writers.acked_per_s", "brokers.cpu_us_per_record", "readers.fetched_per_s"];
+    is_marked(&marked, &["writers.response.p50", "writers.response.p99", "writers.response.max"], &not);
+    let told = trial.unsteady();
+    assert_eq!(told.len(), 1);
+    assert!(told[0].1.starts_with("writers.response.p50 changed by +1"), "{told:?}");
+}
+
+#[test]
+fn processor_time_that_falls_is_marked_alone() {
+    let cpu_us = |second| 45 - u64::from(second);
+    let trial = Course { cpu_us, ..STEADY }.trial();
+    let SteadyState::Drifting { of, per_minute } = trial.steadiness("brokers").state else { panic!() };
+    assert_eq!(of, Address::parse("brokers.cpu_us_per_record").unwrap());
+    assert!((per_minute + 60.0 / 33.5).abs() < 0.1, "{per_minute}");
+    assert_eq!(trial.steadiness("writers").state, SteadyState::Steady);
+    let marked = trial.marked(Mark::Drifting);
+    is_marked(
+        &marked,
+        &["brokers.cpu_us_per_record", "broker-0.records_per_s_per_core"],
+        &["writers.acked_per_s", "brokers.cpu_percent", "workers.cpu_us_per_record"],
+    );
+    assert_eq!(trial.unsteady().len(), 1);
+}
+
+#[test]
+fn a_window_that_is_too_short_or_too_noisy_says_how_long_would_do() {
+    let trial = Course { seconds: 11, ..STEADY }.trial();
+    let steadiness = trial.steadiness("writers");
+    assert_eq!((steadiness.state, steadiness.smallest_step), (SteadyState::TooShort { needed_s: 20 }, None));
+    is_marked(
+        &trial.marked(Mark::TooShortToTell),
+        &["writers.acked_per_s", "brokers.cpu_us_per_record"],
+        &[],
+    );
+    assert_eq!(trial.unsteady(), []);
+    let per_s = |second| about(1000, second) * (1 + u64::from(second) * 7919 % 5);
+    let trial = Course { per_s, ..STEADY }.trial();
+    let SteadyState::TooShort { needed_s } = trial.steadiness("readers").state else { panic!() };
+    assert!(needed_s > 40, "{needed_s}");
+    is_marked(&trial.marked(Mark::TooShortToTell), &["writers.acked_per_s"], &["brokers.cpu_us_per_record"]);
+}
+
+#[test]
+fn where_the_load_is_meant_to_change_nothing_is_judged() {
+    let mut trial = Course { per_s: |second| 1000 + 100 * u64::from(second), ..STEADY }.trial();
+    assert!(!trial.unsteady().is_empty());
+    let Rate::Open { pieces, .. } = &mut trial.writers().rate else { panic!() };
+    pieces[0].to_per_s = 3000.0;
+    assert_eq!((trial.unsteady(), judge(&trial).unwrap().conclusions), (vec![], vec![]));
+    // Nor of a trial that ended before it measured.
+    let mut trial = STEADY.trial();
+    trial.phases.truncate(1);
+    assert_eq!(judge(&trial).unwrap().conclusions, []);
+    // Nor of one that conditions a cluster.
+    let mut trial = STEADY.trial();
+    trial.start.trial.reason = TrialReason::Conditioning;
+    assert_eq!(judge(&trial).unwrap().conclusions, []);
+}
+
+#[test]
+fn without_readings_of_every_broker_their_time_is_not_judged() {
+    let mut trial = STEADY.trial();
+    trial.probes.retain(|reading| reading.subject != Subject::Broker(1));
+    let conclusions = judge(&trial).unwrap().conclusions;
+    let items = conclusions.iter().map(|conclusion| match conclusion {
+        Conclusion::Steadiness(of) => of.item.as_str(),
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(items.collect::<Vec<_>>(), ["readers", "writers"]);
+}
+
+#[test]
+fn sustained_load_fills_segments_and_dirty_pages() {
+    let short_term = |trial: &Trial| trial.steadiness("writers").short_term;
+    // 130 bytes of about 1000 records/s for 20 s into four partitions: 650 kB each, 5.2 MB of two replicas.
+    let mut trial = STEADY.trial();
+    let [ShortTerm::SegmentRolls { seen, needed: 2 }] = short_term(&trial)[..] else { panic!() };
+    assert!((seen * f64::from(1 << 30) / 650_000.0 - 1.0).abs() < 0.05, "{seen}");
+    let topic = trial.start.trial.effective.topics.get_mut("perf").unwrap();
+    topic.config.insert("segment.bytes".to_owned(), "300000".to_owned());
+    assert_eq!(short_term(&trial), []);
+    let mut dirty = |bytes: &str| {
+        trial.session.host_facts.insert("dirty_background_bytes".to_owned(), bytes.to_owned());
+        short_term(&trial)
+    };
+    let [ShortTerm::FlushCycles { seen, needed: 3 }] = dirty("2000000")[..] else { panic!() };
+    assert!((seen - 2.6).abs() < 0.1, "{seen}");
+    assert_eq!(dirty("1500000"), []);
+    assert_eq!(trial.steadiness("readers").short_term, []);
+}
+
+#[test]
+fn a_record_limit_ends_the_window_before_the_stragglers() {
+    let mut trial = STEADY.trial();
+    let offered: u64 = (FIRST..22).map(STEADY.per_s).sum();
+    trial.writers().records_max = Some(offered);
+    let totals = trial.totals.iter_mut().find(|totals| totals.id == WRITERS).unwrap();
+    totals.clients = vec![
+        ClientTotals { records: 0, span_ns: 0 },
+        ClientTotals { records: 9000, span_ns: 15 * S + S / 2 },
+        ClientTotals { records: 9000, span_ns: 21 * S },
+    ];
+    // From second 2 until the first client was done, in second 15.
+    let rate: u64 = (FIRST..15).map(STEADY.per_s).sum();
+    trial.is("writers.acked_per_s", rate as f64 / 13.0);
+    // One that never reached its limit was at work all the time.
+    trial.writers().records_max = Some(offered + 1);
+    trial.is("writers.acked_per_s", offered as f64 / 20.0);
+}
+
+/// A trial in its warm-up of 15 s at least and 60 s at most.
+fn warming(course: &Course) -> Trial {
+    let mut trial = course.trial();
+    trial.phases.truncate(1);
+    trial.start.trial.effective.phases = PhasesPlan {
+        warmup_ns: 60 * S,
+        warmup_auto: Some(WarmupAuto { least_ns: 15 * S, records_min: 0 }),
+        measure_ns: 30 * S,
+        drain_ns: 3 * S,
+    };
+    trial
+}
+
+fn why(trial: &Trial, seconds: u32) -> String {
+    match progress(trial, seconds).unwrap() {
+        Some(Progress::NotYet { why }) => why,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_warm_up_ends_when_all_that_is_watched_has_settled() {
+    let trial = warming(&STEADY);
+    assert_eq!(why(&trial, 14), "it lasts 15 s at least");
+    assert_eq!(progress(&trial, 20).unwrap(), Some(Progress::Settled));
+    // The newest second's readings are not there yet.
+    assert_eq!(progress(&trial, 22).unwrap(), Some(Progress::Settled));
+    let mut early = trial.clone();
+    early.probes.retain(|reading| reading.at_ns <= 21 * S.cast_signed());
+    assert_eq!(progress(&early, 22).unwrap(), Some(Progress::Settled));
+    let mut fixed = trial.clone();
+    fixed.start.trial.effective.phases.warmup_auto = None;
+    assert_eq!(
+        (progress(&fixed, 20).unwrap(), Bounds::of(&STEADY.trial().start.trial.effective.phases)),
+        (None, None)
+    );
+    let mut many = trial.clone();
+    let auto = many.start.trial.effective.phases.warmup_auto.as_mut().unwrap();
+    auto.records_min = 50_000;
+    // Written and read.
+    let served: u64 = 2 * (0..20).map(STEADY.per_s).sum::<u64>();
+    assert_eq!(why(&many, 20), format!("{served} of at least 50000 records"));
+}
+
+#[test]
+fn each_of_what_is_watched_holds_a_warm_up() {
+    let falling = Course { cpu_us: |second| 90 - 3 * u64::from(second), ..STEADY };
+    assert!(why(&warming(&falling), 22).starts_with("brokers.cpu_us_per_record changed by -"));
+    let rising = Course { per_s: |second| about(1000 + 60 * u64::from(second), second), ..STEADY };
+    assert!(why(&warming(&rising), 22).starts_with("readers.fetched_per_s changed by +"));
+    let mut alone = warming(&rising);
+    alone.samples.retain(|row| row.id == WRITERS);
+    assert!(why(&alone, 22).starts_with("writers.acked_per_s changed by +"));
+    let slower = Course { p50_ns: |second| 4 * MS + u64::from(second) * MS / 3, ..STEADY };
+    assert!(why(&warming(&slower), 22).starts_with("writers.response.p50 changed by +"));
+    // In a closed loop latencies are what the rate makes them.
+    let mut closed = warming(&slower);
+    closed.writers().rate = closed_loop();
+    assert_eq!(progress(&closed, 22).unwrap(), Some(Progress::Settled));
+    let nothing = Course { per_s: |_| 0, ..STEADY };
+    assert_eq!(why(&warming(&nothing), 22), "writers.acked_per_s is 0");
+}
+
+#[test]
+fn a_queue_of_the_cold_start_must_have_drained() {
+    // 400 records of the first second are acknowledged 20 a second from second 5 on: gone in second 25.
+    let queued = || {
+        let mut trial = warming(&Course { seconds: 50, ..STEADY });
+        trial.counts(0).acknowledged -= 400;
+        for second in 5..25 {
+            trial.counts(second).acknowledged += 20;
+        }
+        trial
+    };
+    assert!(why(&queued(), 20).starts_with("the open records of writers changed by -0.1"));
+    assert_eq!(progress(&queued(), 45).unwrap(), Some(Progress::Settled));
+    // At its longest time it ends whatever is missing.
+    let mut rising = warming(&Course {
+        seconds: 60,
+        per_s: |second| about(1000 + 60 * u64::from(second), second),
+        ..STEADY
+    });
+    assert!(matches!(progress(&rising, 59).unwrap(), Some(Progress::NotYet { .. })));
+    assert!(matches!(progress(&rising, 60).unwrap(), Some(Progress::NotSettled { .. })));
+    rising.start.trial.effective.phases.warmup_ns = 60 * S + 1;
+    assert!(matches!(progress(&rising, 60).unwrap(), Some(Progress::NotYet { .. })));
+}
