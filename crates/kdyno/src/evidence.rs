@@ -88,6 +88,11 @@ impl Evidence {
         together && reported.all(|start| scopes.contains(&Scope::Trial(start.trial.id)))
     }
 
+    /// Its sessions, in order.
+    pub(crate) fn sessions(&self) -> impl Iterator<Item = &Session> {
+        self.sessions.iter().map(|(session, _)| session)
+    }
+
     /// When its first session began, ns since 1970.
     pub(crate) fn started_unix_ns(&self) -> u64 {
         self.sessions.first().map_or(0, |(session, _)| session.started_unix_ns)

@@ -55,6 +55,7 @@ pub(crate) fn execute(planned: Planned, args: &ExecutionArgs) -> Outcome {
     let evidence = run_file.clone();
     let stop = signals::stop_flag_with(move || last_words(&left, &evidence))?;
     announce(&planned);
+    let resume = planned.resumed.is_some();
     let mut printer = Printer::new(args.no_progress);
     let request = RunRequest {
         plan: planned.plan,
@@ -67,7 +68,7 @@ pub(crate) fn execute(planned: Planned, args: &ExecutionArgs) -> Outcome {
     };
     let options = RunOptions {
         run_file,
-        resume: false,
+        resume,
         work_dir: environment.temp_dir.join(format!("kdyno-{run_id:016x}")),
         self_exe: environment.self_exe.clone(),
         environment: environment.testbed.clone(),

@@ -150,7 +150,7 @@ impl Run<'_> {
 
     /// One trial after the other, as the plan's strategy names them, until it stops or one cannot go on.
     fn trials(&mut self) -> Result<(), LabError> {
-        while let Next::Trial(trial) = kdyno_plan::next(&self.request.plan, &self.outcomes) {
+        while let Next::Trial(trial) = kdyno_plan::next(&self.request.plan, &self.outcomes, self.session) {
             if let Some(stop) = self.may_go_on.must_end() {
                 return Err(stop.into());
             }
@@ -221,7 +221,7 @@ impl Run<'_> {
         let evidence = self.store.evidence(trial.id)?;
         let judgement = kdyno_analysis::trial::judge(&evidence)?;
         self.store.judgement(&judgement)?;
-        let outcome = TrialOutcome::new(trial, judgement);
+        let outcome = TrialOutcome { session: self.session, ..TrialOutcome::new(trial, judgement) };
         (self.options.progress)(Progress::TrialEnded(Box::new(outcome.clone())));
         self.outcomes.push(outcome);
         self.sessions.push(self.session);

@@ -238,6 +238,8 @@ pub enum Concern {
 pub struct TrialOutcome {
     /// The trial.
     pub trial: Trial,
+    /// Number of the session it ran in: clusters of an earlier one are gone.
+    pub session: u32,
     /// Its numbers.
     pub findings: Vec<Finding>,
     /// The reasons to doubt them.
@@ -247,10 +249,10 @@ pub struct TrialOutcome {
 }
 
 impl TrialOutcome {
-    /// A trial with what was drawn from its evidence.
+    /// A trial of the first session with what was drawn from its evidence.
     pub fn new(trial: Trial, judgement: Judgement) -> Self {
         let Judgement { findings, caveats, conclusions } = judgement;
-        Self { trial, findings, caveats, conclusions }
+        Self { trial, session: 1, findings, caveats, conclusions }
     }
 }
 
@@ -476,6 +478,13 @@ pub enum Caveat {
     TheseStartsOnly {
         /// How many starts.
         starts: u32,
+    },
+    /// Pairs of a comparison were left out, both trials of each.
+    PairsLost {
+        /// How many.
+        pairs: u32,
+        /// Why the first of them was, one lowercase sentence.
+        first: String,
     },
     /// A setting differs between the sides of a comparison and was not asked to.
     UndeclaredDifference {

@@ -1,6 +1,6 @@
 //! How long a plan takes and how much it writes, before it runs.
 
-use crate::strategy::{Upcoming, upcoming};
+use crate::strategy::{Upcoming, until_first_look, upcoming};
 use kdyno_model::plan::{CasePlan, Estimate, Mode, Plan, ProducePlan, Rate, RatePiece, Role, SystemPlan};
 
 /// Around each trial: the noise probe (1 s), topics made and removed, clients connected, the outcome of
@@ -19,10 +19,21 @@ const SETTLED_AFTER: f64 = 1.0 / 3.0;
 /// What running the plan takes. Starts of clusters are typical ones, each trial has one short drain, and a window by
 /// records is taken at its upper bound only when no rate ends it sooner.
 pub fn estimate(plan: &Plan) -> Estimate {
+    Estimate { disk_bytes: over_trials(plan, bytes_to_write_of_trial), ..of_trials(upcoming(plan, 0)) }
+}
+
+/// What a comparison takes until its first look, which is when it ends at the earliest. `None`: the plan compares
+/// nothing.
+pub fn estimate_until_first_look(plan: &Plan) -> Option<Estimate> {
+    until_first_look(plan).map(of_trials)
+}
+
+/// All but the bytes that are written.
+fn of_trials<'a>(trials: impl Iterator<Item = Upcoming<'a>>) -> Estimate {
     let mut load = Length::default();
     let mut extra_s = 0.0;
     let mut standing: Vec<(u32, SystemPlan)> = Vec::new();
-    for Upcoming { case, start, .. } in upcoming(plan, 0) {
+    for Upcoming { case, start, .. } in trials {
         standing.retain(|(of, _)| *of == start);
         if !standing.iter().any(|(_, system)| *system == case.system) {
             extra_s += cluster_seconds(&case.system);
@@ -36,7 +47,7 @@ pub fn estimate(plan: &Plan) -> Estimate {
         expected_ns: load.usual_ns.saturating_add(extra_ns),
         longest_ns: load.most_ns.saturating_add(extra_ns),
         load_ns: load.usual_ns,
-        disk_bytes: over_trials(plan, bytes_to_write_of_trial),
+        disk_bytes: None,
     }
 }
 

@@ -28,7 +28,9 @@ mod strategy;
 mod system;
 
 pub use choices::{Ask, CaseTarget, Change, Choices, CompareChoices, FindChoices, PlanError, SideChoices};
-pub use estimate::{bytes_to_write_of_trial, estimate, load_ns_after, volume_bytes};
+pub use estimate::{
+    bytes_to_write_of_trial, estimate, estimate_until_first_look, load_ns_after, volume_bytes,
+};
 pub use remarks::{Note, remarks};
 pub use strategy::{Next, Upcoming, next, upcoming};
 

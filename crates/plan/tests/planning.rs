@@ -110,7 +110,7 @@ fn of_several_set_values_those_that_brought_the_mistake_about_are_named() {
 /// All trials that the plan's strategy names, each told the outcomes of those before it.
 fn trials(plan: &Plan) -> Vec<Trial> {
     let mut outcomes = Vec::new();
-    while let Next::Trial(trial) = next(plan, &outcomes) {
+    while let Next::Trial(trial) = next(plan, &outcomes, 1) {
         outcomes.push(TrialOutcome::new(*trial, Judgement::default()));
     }
     outcomes.into_iter().map(|outcome| outcome.trial).collect()

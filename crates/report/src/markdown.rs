@@ -117,7 +117,7 @@ fn command(session: &Session) -> String {
 }
 
 /// Text without what Markdown or HTML would take for its own.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in clean(text).chars() {
         match c {

@@ -6,8 +6,11 @@ use crate::execution::gated;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
 use crate::progress::text_options;
+use kdyno_analysis::comparison::StoredRun;
 use kdyno_model::metric::Address;
+use kdyno_model::run::Session;
 use kdyno_report::course::{self, CourseRun};
+use kdyno_report::stored::StoredComparison;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
@@ -65,7 +68,49 @@ fn read(named: &[String], args: &CompareArgs) -> Result<Vec<(PathBuf, Evidence)>
 
 /// Two groups of stored runs, the run as the unit.
 pub(crate) fn compare(before: &[String], after: &[String], args: &CompareArgs) -> Outcome {
-    let (before, after) = (read(before, args)?, read(after, args)?);
-    let _ = (before, after, gated);
-    Err(Failure::tool("not wired yet"))
+    let groups = [read(before, args)?, read(after, args)?];
+    let named = groups.each_ref().map(|runs| runs.iter().map(Named::of).collect::<Vec<_>>());
+    let stored = named.each_ref().map(|runs| runs.iter().map(Named::stored).collect::<Vec<_>>());
+    let [before, after] = &stored;
+    let judgement = kdyno_analysis::comparison::of_runs(before, after);
+    let Some((_, first)) = groups[0].first() else {
+        return Err(Failure::usage("no run was named for the side before"));
+    };
+    let document = StoredComparison { judgement: &judgement, first: &first.input(), labels: named.map(label) };
+    if args.execution.json {
+        out::json(&document.json())?;
+    } else {
+        out::data(&match args.execution.format {
+            Form::Text => document.text(&text_options(std::io::stdout().is_terminal())),
+            Form::Markdown => document.markdown(),
+        })?;
+    }
+    Ok(gated(kdyno_report::judged::of_verdicts(&judgement.conclusions), args.execution.gate))
+}
+
+/// A stored run with what a comparison asks of it.
+struct Named<'a> {
+    name: String,
+    run: &'a Evidence,
+    sessions: Vec<Session>,
+}
+
+impl<'a> Named<'a> {
+    fn of((path, run): &'a (PathBuf, Evidence)) -> Self {
+        Self { name: file_name(path), run, sessions: run.sessions().cloned().collect() }
+    }
+
+    fn stored(&self) -> StoredRun<'_> {
+        let input = self.run.input();
+        let (header, findings) = (input.header, input.findings);
+        StoredRun { name: &self.name, header, sessions: &self.sessions, findings }
+    }
+}
+
+/// What a side is called: its run, or how many runs they are.
+fn label(runs: Vec<Named<'_>>) -> String {
+    match runs.as_slice() {
+        [one] => one.name.clone(),
+        runs => format!("{} runs from {}", runs.len(), runs.first().map_or("", |run| run.name.as_str())),
+    }
 }

@@ -36,7 +36,11 @@ pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
 pub fn answer(conclusions: &[Conclusion], scope: Scope, case: &str, labels: &[String; 2]) -> Answer {
     let of_scope: Vec<&Verdict> = verdicts(conclusions).filter(|one| one.scope == scope).collect();
     let judged = of_scope.iter().filter(|one| one.role == MetricRole::Judged);
-    let sentences = judged.map(|one| sentence(one, labels)).collect();
+    let mut sentences: Vec<Sentence> = judged.map(|one| sentence(one, labels)).collect();
+    if sentences.is_empty() {
+        let text = "no metric was named to be judged beforehand, so there is no verdict: the table says what differs";
+        sentences.push(Sentence::new(Tone::Warn, format!("{text}.")));
+    }
     let depth = of_scope.first().map_or(Depth::Verdict, |one| one.depth);
     let name = match depth {
         Depth::Quick => "Quick look, these starts only",
@@ -44,7 +48,8 @@ pub fn answer(conclusions: &[Conclusion], scope: Scope, case: &str, labels: &[St
     };
     let title = if case.is_empty() { name.to_owned() } else { format!("{name}: {case}") };
     let mut notes = Vec::new();
-    if of_scope.iter().any(|one| one.role == MetricRole::Exploratory) {
+    let is_judged = |one: &&Verdict| one.role == MetricRole::Judged;
+    if of_scope.iter().any(is_judged) && !of_scope.iter().all(is_judged) {
         notes.push(
             "Metrics in brackets were not named to be judged beforehand: worth a look, no verdict.".to_owned(),
         );

@@ -11,4 +11,4 @@ pub use plan_text::{PlanDetail, plan_text};
 pub use run_table::{run_table, trial_summary};
 
 pub(crate) use answer_text::answer_text;
-pub(crate) use run_table::{first_line, ours_text, range_text, table_notes};
+pub(crate) use run_table::{caveat_text, first_line, ours_text, range_text, table_notes};
