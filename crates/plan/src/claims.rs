@@ -206,6 +206,9 @@ impl Cases<'_> {
             pairs.extend(profile.params.iter().cloned());
             pairs.extend(of_cases(&profile.cases));
         }
+        pairs.extend(
+            file.published.iter().flat_map(|published| &published.rows).flat_map(|row| row.values.clone()),
+        );
         let mut known: Vec<String> = Vec::new();
         for (_, given) in pairs.iter().filter(|(given, _)| given.text == name.text) {
             known.extend(self.chosen.base.text(given).ok().filter(|text| !known.contains(text)));

@@ -13,8 +13,8 @@ use kdyno_scenario::yaml::{self, Node, Typed};
 
 /// What a side changes.
 pub(crate) struct Side {
-    /// As typed by hand or in the scenario.
-    pub label: String,
+    /// What it is called; params may be inserted.
+    label: Typed,
     /// The scenario with its patches.
     scenario: Scenario,
     /// The params it sets.
@@ -47,7 +47,7 @@ pub(crate) fn plan(a: &Side, b: &Side) -> Result<(Sides, Planned), PlanError> {
     if same && a.typed != b.typed {
         return Err(without_effect(a, b, &changes));
     }
-    let labels = [a.label.clone(), b.label.clone()];
+    let labels = [a.called(&chosen)?, b.called(&chosen_b)?];
     Ok((Sides { labels, scenario: a.scenario.clone(), chosen, b: other.cases, changes }, planned))
 }
 
@@ -67,7 +67,7 @@ impl Side {
         let typed = vec![flow(&side.patch)];
         let usual = if touched.is_empty() { name.to_owned() } else { inner(&side.patch) };
         Ok(Self {
-            label: side.label.as_ref().map_or(usual, |label| label.text.clone()),
+            label: side.label.clone().unwrap_or_else(|| Typed::assumed(&usual, side.patch.place())),
             scenario: scenario.patched(&side.patch)?,
             params: params.into_iter().map(|(name, value)| (name.text, value)).collect(),
             touched: touched.into_iter().filter(|touched| touched.path[0] != "params").collect(),
@@ -85,7 +85,7 @@ impl Side {
         choices: &Choices,
     ) -> Result<Self, PlanError> {
         let mut made = Self {
-            label: String::new(),
+            label: Typed::assumed("as it stands", NOWHERE),
             scenario: scenario.clone(),
             params: Vec::new(),
             touched: Vec::new(),
@@ -110,7 +110,10 @@ impl Side {
             made.plan().map_err(told)?;
             made.typed.push(text);
         }
-        made.label = if made.typed.is_empty() { "as it stands".to_owned() } else { made.typed.join(", ") };
+        if !made.typed.is_empty() {
+            // A dollar sign in what was typed is part of its name.
+            made.label.text = made.typed.join(", ").replace('$', "$$");
+        }
         Ok(made)
     }
 
@@ -160,6 +163,13 @@ impl Side {
             "{}; a path has dots, e.g. `load.writers.client.linger.ms=0`",
             known_hint(name, known)
         )))
+    }
+
+    fn called(&self, chosen: &Chosen) -> Result<String, PlanError> {
+        match chosen.cases.first() {
+            Some(case) => case.values.text(&self.label),
+            None => Ok(self.label.text.clone()),
+        }
     }
 
     /// Its cases.

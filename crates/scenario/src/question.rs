@@ -83,8 +83,10 @@ impl CompareFile {
     pub(crate) fn values(&self) -> Vec<Keyed<'_>> {
         let mut found = vec![("pairs_per_start", &self.pairs_per_start)];
         found.extend(self.looks.iter().map(|look| ("looks", look)));
-        leaves("", &self.a.patch, &mut found);
-        leaves("", &self.b.patch, &mut found);
+        for side in [&self.a, &self.b] {
+            found.extend(side.label.iter().map(|label| ("label", label)));
+            leaves("", &side.patch, &mut found);
+        }
         found
     }
 }
