@@ -82,9 +82,10 @@ impl Evidence {
             return true;
         }
         let scopes: BTreeSet<Scope> = self.judgement.findings.iter().map(|finding| finding.scope).collect();
-        let together = scopes.iter().any(|scope| {
-            matches!(scope, Scope::Case(_) | Scope::Comparison { .. } | Scope::Search { .. })
-        }) || self.judgement.conclusions.iter().any(|one| !matches!(one.scope(), Scope::Trial(_)));
+        let together = scopes
+            .iter()
+            .any(|scope| matches!(scope, Scope::Case(_) | Scope::Comparison { .. } | Scope::Search { .. }))
+            || self.judgement.conclusions.iter().any(|one| !matches!(one.scope(), Scope::Trial(_)));
         together && reported.all(|start| scopes.contains(&Scope::Trial(start.trial.id)))
     }
 

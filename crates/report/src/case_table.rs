@@ -152,7 +152,9 @@ pub fn ratio_text(ratio: Option<&Finding>) -> String {
     };
     // A ratio to itself has no width.
     match digits::half_width(one).filter(|width| *width > 0.0).zip(digits::interval(one)) {
-        Some((width, interval)) => format!("×{} ({interval})", digits::number(number, Unit::Count, Some(width))),
+        Some((width, interval)) => {
+            format!("×{} ({interval})", digits::number(number, Unit::Count, Some(width)))
+        }
         None => format!("×{}", units::significant(number)),
     }
 }

@@ -37,8 +37,7 @@ pub fn of_verdicts(conclusions: &[Conclusion]) -> Judged {
     // Without a single one nothing was answered, unless what others say must not be used.
     let is_invalid =
         |one: &Conclusion| matches!(one, Conclusion::Verdict(Verdict { says: Says::Invalid { .. }, .. }));
-    let unasked =
-        || if conclusions.iter().any(is_invalid) { Judged::Invalid } else { Judged::Inconclusive };
+    let unasked = || if conclusions.iter().any(is_invalid) { Judged::Invalid } else { Judged::Inconclusive };
     judged.min().unwrap_or_else(unasked)
 }
 
@@ -70,7 +69,9 @@ fn of_verdict(verdict: &Verdict) -> Judged {
     match &verdict.says {
         Says::Invalid { .. } => Judged::Invalid,
         // These starts only: no verdict, and so no red gate.
-        Says::Different { material: true, worse: true } if verdict.depth == Depth::Quick => Judged::Inconclusive,
+        Says::Different { material: true, worse: true } if verdict.depth == Depth::Quick => {
+            Judged::Inconclusive
+        }
         Says::Different { material: true, worse: true } => Judged::Worse,
         Says::Inconclusive { .. } => Judged::Inconclusive,
         Says::Different { .. } | Says::Equivalent => Judged::Fine,

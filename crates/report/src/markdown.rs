@@ -15,7 +15,8 @@ use kdyno_model::run::Session;
 pub fn block(input: &ReportInput<'_>) -> String {
     let figures = Figures::new(input.findings, input.caveats);
     let table = case_table(input, &figures);
-    let mut out = format!("### {}\n\n{}\n\n", escaped(&first_line(input.plan())), escaped(&input.plan().question));
+    let mut out =
+        format!("### {}\n\n{}\n\n", escaped(&first_line(input.plan())), escaped(&input.plan().question));
     if let Some(outcome) = input.outcome(&figures) {
         out.push_str(&format!("**{}**\n\n", escaped(&outcome)));
     }
@@ -78,7 +79,8 @@ fn cases(table: &CaseTable<'_>) -> TextTable {
 }
 
 fn grid(table: &TextTable) -> String {
-    let line = |cells: &mut dyn Iterator<Item = String>| format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "));
+    let line =
+        |cells: &mut dyn Iterator<Item = String>| format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "));
     let mut out = line(&mut table.columns.iter().map(|(head, _)| escaped(head)));
     let ruler = |number: bool| (if number { "---:" } else { "---" }).to_owned();
     out.push_str(&line(&mut table.columns.iter().map(|(_, number)| ruler(*number))));

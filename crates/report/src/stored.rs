@@ -59,7 +59,16 @@ impl StoredComparison<'_> {
     /// The first run, with what is said of all of them.
     fn input(&self) -> ReportInput<'_> {
         let Judgement { findings, caveats, conclusions } = self.judgement;
-        ReportInput { findings, caveats, conclusions, trials: &[], events: &[], noise: &[], series: &[], ..*self.first }
+        ReportInput {
+            findings,
+            caveats,
+            conclusions,
+            trials: &[],
+            events: &[],
+            noise: &[],
+            series: &[],
+            ..*self.first
+        }
     }
 
     fn answers(&self) -> Vec<Answer> {

@@ -1,8 +1,8 @@
 //! The figures shown for every trial, whatever the scenario: rates with their cost, latencies, outcomes.
 
+use crate::answer::steadiness;
 use crate::figures::{Figures, covers};
 use crate::input::{ReportInput, is_cut_short};
-use crate::answer::steadiness;
 use crate::units;
 use kdyno_model::finding::{Caveat, Mark, ScopedCaveat};
 use kdyno_model::plan::{LoadPlan, Role, RoleKind};
@@ -160,7 +160,11 @@ impl StreamRow<'_> {
 
 /// Every stream of every trial of which something was found out, in the order in which the trials ran.
 pub fn stream_rows<'a>(input: &ReportInput<'a>, figures: &Figures<'_>) -> Vec<StreamRow<'a>> {
-    input.reported().filter(|trial| figures.has(trial.id)).flat_map(|trial| streams(trial, input.caveats)).collect()
+    input
+        .reported()
+        .filter(|trial| figures.has(trial.id))
+        .flat_map(|trial| streams(trial, input.caveats))
+        .collect()
 }
 
 /// Every stream of one trial.

@@ -17,8 +17,10 @@ pub(crate) fn compare(args: &CompareArgs) -> Outcome {
     match (args.before.as_slice(), args.what.as_slice(), &args.choices.resume) {
         ([], [], None) => Err(Failure::usage("nothing was named to compare")
             .hint("a scenario with --a and --b, or two stored runs; `kdyno compare --help` has examples")),
-        ([], [_], Some(_)) => Err(Failure::usage("a run that is resumed has its scenario with it")
-            .hint("leave the scenario out")),
+        ([], [_], Some(_)) => {
+            Err(Failure::usage("a run that is resumed has its scenario with it")
+                .hint("leave the scenario out"))
+        }
         ([], [], Some(named)) => {
             let planned = resume::plan(named, args.dir.as_deref(), &args.choices.target)?;
             start(planned, args)

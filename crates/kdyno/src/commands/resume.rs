@@ -17,8 +17,11 @@ pub(crate) fn plan(named: &str, dir: Option<&Path>, targets: &[String]) -> Resul
     }
     let ended = file.sessions()?.pop().and_then(|(_, end)| end);
     if ended.is_some_and(|end| end.status == RunStatus::Completed) {
-        return Err(Failure::usage(format!("the run {} was completed: nothing of it is left to do", path.display()))
-            .hint("`kdyno rerun` runs its plan again"));
+        return Err(Failure::usage(format!(
+            "the run {} was completed: nothing of it is left to do",
+            path.display()
+        ))
+        .hint("`kdyno rerun` runs its plan again"));
     }
     let target = match targets {
         [] => None,

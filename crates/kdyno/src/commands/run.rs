@@ -61,14 +61,7 @@ pub(crate) fn plan_scenario(named: &str, choices: Choices) -> Result<Planned, Fa
     let plan = kdyno_plan::plan(&scenario, &choices)?;
     let scenario_text = String::from_utf8_lossy(&source.bytes).into_owned();
     let remarks = kdyno_plan::remarks(&scenario, &choices, &plan)?;
-    Ok(Planned {
-        plan,
-        scenario_text,
-        scenario_path: source.name,
-        target_file: None,
-        remarks,
-        resumed: None,
-    })
+    Ok(Planned { plan, scenario_text, scenario_path: source.name, target_file: None, remarks, resumed: None })
 }
 
 /// The target of all cases, those of some, and the file of the first.

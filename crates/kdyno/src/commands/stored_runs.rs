@@ -51,7 +51,8 @@ fn read(named: &[String], args: &CompareArgs) -> Result<Vec<(PathBuf, Evidence)>
     let mut paths: Vec<PathBuf> = Vec::new();
     for one in named {
         let of_scenario = runs_of_scenario(one, args.dir.as_deref())?;
-        let found = if of_scenario.is_empty() { vec![find_run(one, args.dir.as_deref())?] } else { of_scenario };
+        let found =
+            if of_scenario.is_empty() { vec![find_run(one, args.dir.as_deref())?] } else { of_scenario };
         paths.extend(found);
     }
     if paths.len() > RUNS_MAX {
@@ -76,7 +77,8 @@ pub(crate) fn compare(before: &[String], after: &[String], args: &CompareArgs) -
     let Some((_, first)) = groups[0].first() else {
         return Err(Failure::usage("no run was named for the side before"));
     };
-    let document = StoredComparison { judgement: &judgement, first: &first.input(), labels: named.map(label) };
+    let document =
+        StoredComparison { judgement: &judgement, first: &first.input(), labels: named.map(label) };
     if args.execution.json {
         out::json(&document.json())?;
     } else {

@@ -72,7 +72,10 @@ impl Curve {
         let scale = if axis.logarithmic { "log axis" } else { "from 0" };
         let head = format!("{scale}, │ {limit}");
         let columns = [
-            GridColumn::numbers(&["load"], column(&|point| units::number(point.load_per_s, Unit::RecordsPerS))),
+            GridColumn::numbers(
+                &["load"],
+                column(&|point| units::number(point.load_per_s, Unit::RecordsPerS)),
+            ),
             GridColumn::numbers(&[&self.of], column(&|point| units::value(point.value, self.unit))),
             GridColumn::words(&[&head], column(&|point| axis.bar(point.value))),
             GridColumn::words(&["conditions"], column(&|point| passed(point.passed).to_owned())),
@@ -113,7 +116,11 @@ impl Axis {
     fn column(&self, value: f64) -> usize {
         let place = if self.logarithmic { value.ln() } else { value };
         let share = (place - self.low) / (self.high - self.low);
-        if share.is_finite() { (share * (BAR - 1) as f64).round().clamp(0.0, (BAR - 1) as f64) as usize } else { 0 }
+        if share.is_finite() {
+            (share * (BAR - 1) as f64).round().clamp(0.0, (BAR - 1) as f64) as usize
+        } else {
+            0
+        }
     }
 
     fn bar(&self, value: Value) -> String {

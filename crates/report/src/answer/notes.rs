@@ -37,7 +37,8 @@ pub fn told_apart(of: &ToldApart, first: usize, row_of: &dyn Fn(u32) -> Option<u
         return format!("By {} no rows can be told apart: {why_not}.", of.of);
     }
     let ((differ, differing), (same, alike)) = (rows(&of.differ), rows(&of.same));
-    let differ_text = format!("{differing} {} from row {first}", if differ == 1 { "differs" } else { "differ" });
+    let differ_text =
+        format!("{differing} {} from row {first}", if differ == 1 { "differs" } else { "differ" });
     match (differ, same) {
         (0, 0) => String::new(),
         (_, 0) => format!("By {} {differ_text}.", of.of),

@@ -55,7 +55,8 @@ pub fn plan<'a>(input: &ReportInput<'a>) -> Option<&'a FindPlan> {
 
 /// The conditions as typed, e.g. `writers.response.p99 <= 20ms`.
 pub fn conditions(input: &ReportInput<'_>) -> String {
-    let texts = plan(input).map(|find| find.conditions.iter().map(|one| one.text.clone()).collect::<Vec<_>>());
+    let texts =
+        plan(input).map(|find| find.conditions.iter().map(|one| one.text.clone()).collect::<Vec<_>>());
     words::list(&texts.filter(|texts| !texts.is_empty()).unwrap_or_else(|| vec!["all conditions".to_owned()]))
 }
 
@@ -81,7 +82,10 @@ pub fn sentence(result: &SearchResult, input: &ReportInput<'_>) -> Sentence {
         ),
         SearchOutcome::EveryLoadFails { lowest_per_s } => (
             Tone::Bad,
-            format!("{conditions} held at no load, down to {varied} = {}, the lowest tried", rate(lowest_per_s)),
+            format!(
+                "{conditions} held at no load, down to {varied} = {}, the lowest tried",
+                rate(lowest_per_s)
+            ),
         ),
         SearchOutcome::EveryLoadPasses { highest_per_s } => (
             Tone::Strong,
@@ -101,7 +105,9 @@ pub fn sentence(result: &SearchResult, input: &ReportInput<'_>) -> Sentence {
             );
             (Tone::Warn, text)
         }
-        SearchOutcome::Unfinished => (Tone::Warn, "the search was interrupted before it had an answer".to_owned()),
+        SearchOutcome::Unfinished => {
+            (Tone::Warn, "the search was interrupted before it had an answer".to_owned())
+        }
     };
     let text = match result.depth {
         Depth::Quick => format!("quick look, these trials only: {text}."),
@@ -139,7 +145,9 @@ fn estimate_text(estimate: &Ratio) -> String {
             let level = words::percent(level, Some(0.001));
             format!("{} ({} – {}, {level} confidence)", bound(estimate.estimate), bound(low), bound(high))
         }
-        Interval::NotResolvable(_) => format!("{}, without an interval", words::rate(estimate.estimate, None)),
+        Interval::NotResolvable(_) => {
+            format!("{}, without an interval", words::rate(estimate.estimate, None))
+        }
     }
 }
 
@@ -158,7 +166,11 @@ fn slope_text(slope: f64) -> String {
 /// Loads that passed above loads that failed.
 fn inversions(result: &SearchResult) -> Option<String> {
     let pair = |one: &kdyno_model::conclusion::Inversion| {
-        format!("{} passed and {} failed", words::rate(one.passed_per_s, None), words::rate(one.failed_per_s, None))
+        format!(
+            "{} passed and {} failed",
+            words::rate(one.passed_per_s, None),
+            words::rate(one.failed_per_s, None)
+        )
     };
     let pairs: Vec<String> = result.inversions.iter().map(pair).collect();
     (!pairs.is_empty()).then(|| {

@@ -4,7 +4,7 @@ use super::words;
 use crate::digits;
 use crate::input::ReportInput;
 use crate::units;
-use kdyno_model::conclusion::{Conclusion, Level, ShortTerm, SteadyState, Steadiness};
+use kdyno_model::conclusion::{Conclusion, Level, ShortTerm, Steadiness, SteadyState};
 use kdyno_model::finding::Scope;
 use kdyno_model::metric::Unit;
 use kdyno_model::trial::TrialId;
@@ -76,7 +76,8 @@ pub fn sentence(one: &Steadiness) -> String {
         }
     };
     let short: Vec<String> = one.short_term.iter().map(short_term).collect();
-    let short = if short.is_empty() { String::new() } else { format!("; short-term: {}", words::list(&short)) };
+    let short =
+        if short.is_empty() { String::new() } else { format!("; short-term: {}", words::list(&short)) };
     format!("{}: {state}{short}", one.item)
 }
 

@@ -51,7 +51,8 @@ pub fn answer(conclusions: &[Conclusion], scope: Scope, case: &str, labels: &[St
     let is_judged = |one: &&Verdict| one.role == MetricRole::Judged;
     if of_scope.iter().any(is_judged) && !of_scope.iter().all(is_judged) {
         notes.push(
-            "Metrics in brackets were not named to be judged beforehand: worth a look, no verdict.".to_owned(),
+            "Metrics in brackets were not named to be judged beforehand: worth a look, no verdict."
+                .to_owned(),
         );
     }
     notes.extend(settings(conclusions, scope));
@@ -95,13 +96,16 @@ pub fn sentence(verdict: &Verdict, labels: &[String; 2]) -> Sentence {
     let (tone, text) = match &verdict.says {
         Says::Different { material: true, worse } => {
             let (tone, word) = if *worse { (Tone::Bad, "worse") } else { (Tone::Strong, "better") };
-            let text =
-                format!("{b} is {word} than {a}: {metric} is {change} ({figures}), where {margin} would matter");
+            let text = format!(
+                "{b} is {word} than {a}: {metric} is {change} ({figures}), where {margin} would matter"
+            );
             (tone, text)
         }
         Says::Different { material: false, .. } => {
             let matters = match ratio.and_then(words::bounds) {
-                Some((low, high, _)) if within(low, high, verdict.margin) => format!("less than the {margin} that matters"),
+                Some((low, high, _)) if within(low, high, verdict.margin) => {
+                    format!("less than the {margin} that matters")
+                }
                 _ => format!("whether it is more than the {margin} that matters cannot be told"),
             };
             (Tone::Plain, format!("{b} differs from {a}: {metric} is {change} ({figures}); {matters}"))
@@ -119,8 +123,14 @@ pub fn sentence(verdict: &Verdict, labels: &[String; 2]) -> Sentence {
                 Some(0) | None => "the margin is too small for any number of them".to_owned(),
                 Some(more) => format!("it would take about {} more", words::units_of_evidence(*more, unit)),
             };
-            let lies = if between.is_empty() { String::new() } else { format!(": the change lies {between}") };
-            (Tone::Warn, format!("it cannot be told whether {b} differs from {a} in {metric}{lies}; {rests} were compared, {more}"))
+            let lies =
+                if between.is_empty() { String::new() } else { format!(": the change lies {between}") };
+            (
+                Tone::Warn,
+                format!(
+                    "it cannot be told whether {b} differs from {a} in {metric}{lies}; {rests} were compared, {more}"
+                ),
+            )
         }
         Says::Invalid { reason } => {
             (Tone::Bad, format!("{metric} of {b} and {a} must not be compared: {reason}"))

@@ -124,9 +124,7 @@ pub(super) fn list(items: &[String]) -> String {
 /// A ratio as printed with its interval's digits, e.g. `1.12`.
 pub(super) fn ratio(ratio: &Ratio) -> String {
     match bounds(ratio) {
-        Some((low, high, _)) if high > low => {
-            digits::decimals(ratio.estimate, Some((high - low) / 2.0))
-        }
+        Some((low, high, _)) if high > low => digits::decimals(ratio.estimate, Some((high - low) / 2.0)),
         _ => units::significant(ratio.estimate),
     }
 }
@@ -163,7 +161,7 @@ mod tests {
         assert_eq!(between(&with(0.99, 0.95, 1.02)), "between −5 % and +2 %, 96.1 % confidence");
         assert_eq!(change(&with(2.41, 2.3, 2.5)), "2.4 × as high");
         let alone = Ratio { estimate: 1.5, interval: Interval::NotResolvable(NotResolvable::OneTrial) };
-        assert_eq!((change(&alone), between(&alone)), ("50 % higher".to_owned(), String::new()));
+        assert_eq!((change(&alone), between(&alone)), ("50.0 % higher".to_owned(), String::new()));
     }
 
     #[test]

@@ -12,7 +12,10 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
         Caveat::ThreadBusy { thread, cpu_percent } => told(
             thread,
             &[*cpu_percent],
-            format!("the load generator's thread {thread} used {}: it may be the limit itself", numbers.cores(0)),
+            format!(
+                "the load generator's thread {thread} used {}: it may be the limit itself",
+                numbers.cores(0)
+            ),
             LESS_WORK,
         ),
         Caveat::WorkerBusy { cpu_percent, cores } => told(

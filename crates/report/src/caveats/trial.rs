@@ -30,7 +30,10 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
         Caveat::ClusterChanged { event, events, first } => told(
             event,
             &[*events as f64],
-            format!("the cluster changed under load ({event}, {} events); the first: {first}", numbers.count(0)),
+            format!(
+                "the cluster changed under load ({event}, {} events); the first: {first}",
+                numbers.count(0)
+            ),
             "repeat the trial; look into the brokers' logs when it comes again",
         ),
         Caveat::WarmupNotSettled { detail } => told(
@@ -55,7 +58,8 @@ fn steadiness(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
         Caveat::Unconditioned => told(
             "",
             &[],
-            "the cluster had just been started and had carried no load before: fresh brokers are slower".to_owned(),
+            "the cluster had just been started and had carried no load before: fresh brokers are slower"
+                .to_owned(),
             "let `phases.condition` stand at its default",
         ),
         Caveat::TheseStartsOnly { starts } => told(

@@ -15,7 +15,12 @@ pub fn figure(curve: &Curve, id: &str) -> Markup {
     let at_limit = |point: &CurvePoint| Point { x: point.load_per_s, y: Some(curve.limit), at_least: false };
     let line = |name: &str, points: Vec<Point>| Line { name: name.to_owned(), points, gap: None };
     let of = |passed: &[Option<bool>]| -> Vec<Point> {
-        curve.points.iter().filter(|one| passed.contains(&one.passed)).map(|one| place(one, is_time)).collect()
+        curve
+            .points
+            .iter()
+            .filter(|one| passed.contains(&one.passed))
+            .map(|one| place(one, is_time))
+            .collect()
     };
     let dots = |name: &str, points: Vec<Point>| Line { gap: Some(-1.0), ..line(name, points) };
     chart::figure(&Chart {

@@ -21,11 +21,8 @@ pub fn run_table(input: &ReportInput<'_>, options: &TextOptions) -> String {
     let figures = Figures::new(input.findings, input.caveats);
     let (loss, doubts): (Vec<Worded>, Vec<Worded>) =
         caveats::worded(input).into_iter().partition(|one| one.is_loss);
-    let mut parts = vec![
-        loss_text(&loss, options),
-        head(input, &figures, options),
-        caveat_text(&doubts, options),
-    ];
+    let mut parts =
+        vec![loss_text(&loss, options), head(input, &figures, options), caveat_text(&doubts, options)];
     parts.extend(answers(input).iter().map(|answer| answer_text(answer, options)));
     parts.push(table_text(input, &case_table(input, &figures), options));
     parts.push(trials_text(input, &figures, options));

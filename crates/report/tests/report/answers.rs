@@ -19,7 +19,8 @@ fn text(run: &Run) -> String {
 /// The first sentence of a comparison's answer, its lines joined.
 fn first_sentence(run: &Run) -> String {
     let text = text(run).replace("\n  ", " ");
-    let mut lines = text.lines().skip_while(|line| !line.starts_with("Verdict") && !line.starts_with("Quick"));
+    let mut lines =
+        text.lines().skip_while(|line| !line.starts_with("Verdict") && !line.starts_with("Quick"));
     lines.nth(1).expect("a sentence").to_owned()
 }
 
@@ -87,8 +88,7 @@ fn with_claims() -> Run {
         to: 1,
         of: vec![finding(Scope::Run, "writers.acked_per_s", Value::None).of],
     }];
-    let interval =
-        Interval::Bounds { low: 0.90, high: 0.94, level: 0.95, method: IntervalMethod::StudentT };
+    let interval = Interval::Bounds { low: 0.90, high: 0.94, level: 0.95, method: IntervalMethod::StudentT };
     run.findings.push(Finding {
         quantity: Quantity::RatioOfContrast,
         unit: kdyno_model::metric::Unit::Ratio,
