@@ -103,6 +103,11 @@ pub mod cluster_fact {
     pub const ON_THIS_HOST: &str = "on_this_host";
     /// The value of a fact that is so.
     pub const YES: &str = "yes";
+
+    /// The fact that tells the highest rate of a load item against a broker that does nothing, records/s.
+    pub fn generator_max_per_s(item: &str) -> String {
+        format!("generator_max_per_s.{item}")
+    }
 }
 
 /// How a session ended.
