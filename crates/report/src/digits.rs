@@ -50,6 +50,19 @@ pub fn number(number: f64, unit: Unit, half_width: Option<f64>) -> String {
     shortened(&units::number(rounded(number, digits), unit), digits)
 }
 
+/// A number of an interval, with as many decimals as its half-width lets mean something: unlike [`number`] it gives both
+/// ends of an interval the same ones.
+pub fn decimals(number: f64, half_width: Option<f64>) -> String {
+    const DECIMALS_MAX: i32 = 6;
+    match half_width.filter(|width| width.is_finite() && *width > 0.0) {
+        Some(width) if number.is_finite() => {
+            let decimals = (-width.log10().floor() as i32).clamp(0, DECIMALS_MAX) as usize;
+            format!("{number:.decimals$}")
+        }
+        _ => units::significant(number),
+    }
+}
+
 /// The interval of a finding, `low – high`; `None` where there is none.
 pub fn interval(finding: &Finding) -> Option<String> {
     let Interval::Bounds { low, high, .. } = finding.interval else { return None };
@@ -114,8 +127,16 @@ mod tests {
         assert_eq!(number(1.2e6, Unit::Ns, Some(0.3e6)), "1.2 ms");
         assert_eq!(number(6.423, Unit::CpuUsPerRecord, Some(1.3)), "6.4 µs");
         assert_eq!(number(0.9218, Unit::Ratio, Some(0.2)), "0.92");
-        assert_eq!(number(0.9218, Unit::Ratio, Some(0.005)), "0.922");
+        assert_eq!(number(0.9218, Unit::Ratio, Some(0.05)), "0.922");
         assert_eq!(number(-0.05, Unit::Ratio, Some(0.02)), "-0.050");
+    }
+
+    #[test]
+    fn both_ends_of_an_interval_have_the_same_decimals() {
+        assert_eq!([0.96, 1.06].map(|end| decimals(end, Some(0.05))), ["0.96", "1.06"]);
+        assert_eq!([8.3, 16.1].map(|end| decimals(end, Some(3.9))), ["8", "16"]);
+        assert_eq!([-0.82, 1.74].map(|end| decimals(end, Some(0.9))), ["-0.8", "1.7"]);
+        assert_eq!(decimals(2.5, None), "2.50");
     }
 
     #[test]

@@ -34,8 +34,11 @@ pub fn of_verdicts(conclusions: &[Conclusion]) -> Judged {
         Conclusion::Verdict(of) if of.role == MetricRole::Judged => Some(of_verdict(of)),
         _ => None,
     });
-    // Without a single one nothing was answered.
-    judged.min().unwrap_or(Judged::Inconclusive)
+    // Without a single one nothing was answered, unless what others say must not be used.
+    let is_invalid =
+        |one: &Conclusion| matches!(one, Conclusion::Verdict(Verdict { says: Says::Invalid { .. }, .. }));
+    let unasked = || if conclusions.iter().any(is_invalid) { Judged::Invalid } else { Judged::Inconclusive };
+    judged.min().unwrap_or_else(unasked)
 }
 
 fn lost(input: &ReportInput<'_>) -> Judged {

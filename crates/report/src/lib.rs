@@ -9,6 +9,7 @@
 mod answer;
 mod case_table;
 mod caveats;
+pub mod course;
 pub mod csv;
 mod digits;
 mod figures;
@@ -22,6 +23,7 @@ pub mod junit;
 pub mod markdown;
 mod marks;
 mod names;
+pub mod stored;
 pub mod terminal;
 mod trials;
 pub mod units;

@@ -49,6 +49,7 @@ pub(crate) fn plan(args: &QuickArgs) -> Result<Planned, Failure> {
         scenario_path: "quick".to_owned(),
         target_file: None,
         remarks: Vec::new(),
+        resumed: None,
     })
 }
 

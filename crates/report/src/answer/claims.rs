@@ -6,9 +6,9 @@ use crate::grid::Tone;
 use crate::input::ReportInput;
 use crate::marks;
 use crate::units;
-use kdyno_model::conclusion::{ClaimSays, Conclusion, JudgedClaim};
+use kdyno_model::conclusion::{ClaimSays, Conclusion, JudgedClaim, Ratio};
 use kdyno_model::finding::{Finding, Quantity, Scope, Value};
-use kdyno_model::metric::Unit;
+use kdyno_model::metric::{Address, Unit};
 use kdyno_model::plan::{Claim, ClaimExpr, Contrast};
 
 /// What became of the scenario's claims; `None` without any.
@@ -21,7 +21,7 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
         ("claim", false),
         ("left", true),
         ("right", true),
-        ("left ÷ right", true),
+        ("left to right", true),
         ("interval", true),
         ("repeats", true),
         ("answer", false),
@@ -70,14 +70,23 @@ fn row(one: &JudgedClaim, input: &ReportInput<'_>) -> Vec<String> {
     };
     let nothing = || units::NOTHING.to_owned();
     vec![
-        claim.map_or_else(nothing, |claim| claim.that.clone()),
+        claim.map_or_else(nothing, |claim| claim.text.clone()),
         side(one.left),
         side(one.right),
-        one.compared.as_ref().map_or_else(nothing, words::ratio),
+        one.compared.as_ref().map_or_else(nothing, |compared| {
+            format!("{} {}", if is_ratio(one, compared) { "÷" } else { "−" }, words::ratio(compared))
+        }),
         one.compared.as_ref().map_or_else(nothing, words::interval),
         one.n.to_string(),
         one.says.to_string(),
     ]
+}
+
+/// Whether the sides are compared by their ratio; where one of them may be 0 or less it is their difference.
+fn is_ratio(one: &JudgedClaim, compared: &Ratio) -> bool {
+    let (Value::Is(left), Value::Is(right)) = (one.left, one.right) else { return true };
+    let off = |expected: f64| (compared.estimate - expected).abs();
+    right != 0.0 && off(left / right) <= off(left - right)
 }
 
 /// The unit of a side: that of its metrics, as long as they are added up or scaled by numbers.
@@ -100,8 +109,18 @@ fn unit_of(side: &ClaimExpr) -> Option<Unit> {
 
 /// The ratios between named cases; `None` without any.
 pub fn contrasts(input: &ReportInput<'_>) -> Option<Answer> {
-    let rows: Vec<Vec<String>> =
-        input.plan().contrasts.iter().flat_map(|contrast| contrast_rows(contrast, input)).collect();
+    // Each metric of each contrast has a finding, in the order of the plan.
+    let stated = input.findings.iter().filter(|one| one.quantity == Quantity::RatioOfContrast);
+    let asked =
+        input.plan().contrasts.iter().flat_map(|contrast| contrast.of.iter().map(move |of| (contrast, of)));
+    let fits = |((contrast, of), one): &((&Contrast, &Address), &Finding)| {
+        one.scope == Scope::Case(contrast.to) && one.of == **of
+    };
+    let rows: Vec<Vec<String>> = asked
+        .zip(stated)
+        .filter(fits)
+        .map(|((contrast, _), finding)| contrast_row(contrast, finding, input))
+        .collect();
     if rows.is_empty() {
         return None;
     }
@@ -123,29 +142,19 @@ pub fn contrasts(input: &ReportInput<'_>) -> Option<Answer> {
     })
 }
 
-fn contrast_rows(contrast: &Contrast, input: &ReportInput<'_>) -> Vec<Vec<String>> {
-    let found = |one: &&Finding| {
-        one.quantity == Quantity::RatioOfContrast
-            && one.scope == Scope::Case(contrast.to)
-            && contrast.of.contains(&one.of)
+fn contrast_row(contrast: &Contrast, one: &Finding, input: &ReportInput<'_>) -> Vec<String> {
+    let width = digits::half_width(one).filter(|width| *width > 0.0);
+    let number = match one.estimate {
+        Value::Is(number) => format!("×{}", digits::number(number, Unit::Count, width)),
+        Value::AtLeast(_) | Value::None => units::NOTHING.to_owned(),
     };
-    let row = |one: &Finding| {
-        let number = match one.estimate {
-            Value::Is(number) => {
-                let width = digits::half_width(one).filter(|width| *width > 0.0);
-                format!("×{}", digits::number(number, Unit::Count, width))
-            }
-            Value::AtLeast(_) | Value::None => units::NOTHING.to_owned(),
-        };
-        vec![
-            contrast.name.clone(),
-            input.case_label(contrast.from).to_owned(),
-            input.case_label(contrast.to).to_owned(),
-            one.of.to_string(),
-            marks::marked(&one.marks, number),
-            digits::interval(one).unwrap_or_else(|| units::NOTHING.to_owned()),
-            one.n.to_string(),
-        ]
-    };
-    input.findings.iter().filter(found).map(row).collect()
+    vec![
+        contrast.name.clone(),
+        input.case_label(contrast.from).to_owned(),
+        input.case_label(contrast.to).to_owned(),
+        one.of.to_string(),
+        marks::marked(&one.marks, number),
+        digits::interval(one).unwrap_or_else(|| units::NOTHING.to_owned()),
+        one.n.to_string(),
+    ]
 }

@@ -56,7 +56,7 @@ pub struct TextTable {
 }
 
 impl TextTable {
-    fn new(columns: &[(&str, bool)], rows: Vec<Vec<String>>) -> Self {
+    pub(crate) fn new(columns: &[(&str, bool)], rows: Vec<Vec<String>>) -> Self {
         Self { columns: columns.iter().map(|(head, number)| ((*head).to_owned(), *number)).collect(), rows }
     }
 }

@@ -142,7 +142,7 @@ fn estimate_text(estimate: &Ratio) -> String {
     match estimate.interval {
         Interval::Bounds { low, high, level, .. } => {
             let bound = |bound| words::rate(bound, Some((high - low) / 2.0));
-            let level = words::percent(level, Some(0.002));
+            let level = words::percent(level, Some(0.001));
             format!("{} ({} – {}, {level} confidence)", bound(estimate.estimate), bound(low), bound(high))
         }
         Interval::NotResolvable(_) => {

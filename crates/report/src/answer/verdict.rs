@@ -36,7 +36,11 @@ pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
 pub fn answer(conclusions: &[Conclusion], scope: Scope, case: &str, labels: &[String; 2]) -> Answer {
     let of_scope: Vec<&Verdict> = verdicts(conclusions).filter(|one| one.scope == scope).collect();
     let judged = of_scope.iter().filter(|one| one.role == MetricRole::Judged);
-    let sentences = judged.map(|one| sentence(one, labels)).collect();
+    let mut sentences: Vec<Sentence> = judged.map(|one| sentence(one, labels)).collect();
+    if sentences.is_empty() {
+        let text = "no metric was named to be judged beforehand, so there is no verdict: the table says what differs";
+        sentences.push(Sentence::new(Tone::Warn, format!("{text}.")));
+    }
     let depth = of_scope.first().map_or(Depth::Verdict, |one| one.depth);
     let name = match depth {
         Depth::Quick => "Quick look, these starts only",
@@ -44,7 +48,8 @@ pub fn answer(conclusions: &[Conclusion], scope: Scope, case: &str, labels: &[St
     };
     let title = if case.is_empty() { name.to_owned() } else { format!("{name}: {case}") };
     let mut notes = Vec::new();
-    if of_scope.iter().any(|one| one.role == MetricRole::Exploratory) {
+    let is_judged = |one: &&Verdict| one.role == MetricRole::Judged;
+    if of_scope.iter().any(is_judged) && !of_scope.iter().all(is_judged) {
         notes.push(
             "Metrics in brackets were not named to be judged beforehand: worth a look, no verdict."
                 .to_owned(),
@@ -82,7 +87,7 @@ fn verdicts(conclusions: &[Conclusion]) -> impl Iterator<Item = &Verdict> {
 pub fn sentence(verdict: &Verdict, labels: &[String; 2]) -> Sentence {
     let [a, b] = labels;
     let metric = words::metric(&verdict.of);
-    let margin = words::percent(verdict.margin, None);
+    let margin = words::percent(verdict.margin, Some(verdict.margin));
     let ratio = verdict.ratio.as_ref();
     let change = ratio.map(words::change).unwrap_or_default();
     let between = ratio.map(words::between).unwrap_or_default();
@@ -193,14 +198,14 @@ fn row(verdict: &Verdict) -> Vec<String> {
         side(verdict.b),
         ratio.map_or_else(nothing, words::ratio),
         ratio.map_or_else(nothing, words::interval),
-        bounds.map_or_else(nothing, |(_, _, level)| words::percent(level, Some(0.002))),
+        bounds.map_or_else(nothing, |(_, _, level)| words::percent(level, Some(0.001))),
         words::units_of_evidence(verdict.n, verdict.unit_of_evidence),
         match verdict.better {
             Better::Lower => "lower".to_owned(),
             Better::Higher => "higher".to_owned(),
         },
         match verdict.role {
-            MetricRole::Judged => words::percent(verdict.margin, None),
+            MetricRole::Judged => words::percent(verdict.margin, Some(verdict.margin)),
             MetricRole::Exploratory => nothing(),
         },
         word(verdict).to_owned(),

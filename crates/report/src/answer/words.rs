@@ -7,8 +7,12 @@ use kdyno_model::finding::Interval;
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::plan::EvidenceUnit;
 
-/// A text with its first letter as a capital.
+/// A text with its first letter as a capital, unless it begins with a name such as `kafka=3.7.2` or `writers.rate`.
 pub(super) fn capital(text: &str) -> String {
+    let first = text.split(' ').next().unwrap_or_default().trim_end_matches([':', ',']);
+    if !first.chars().all(|c| c.is_alphabetic() || c == '-' || c == '\'') {
+        return text.to_owned();
+    }
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
@@ -47,7 +51,7 @@ pub(super) fn percent(share: f64, half_width: Option<f64>) -> String {
 }
 
 fn percent_number(share: f64, half_width: Option<f64>) -> String {
-    digits::number(share * 100.0, Unit::Count, half_width.map(|width| width * 100.0)).replace('-', "−")
+    digits::decimals(share * 100.0, half_width.map(|width| width * 100.0)).replace('-', "−")
 }
 
 /// How far a ratio lies from 1: `12 % higher`, `3.1 % lower`, `2.4 × as high`.
@@ -55,7 +59,7 @@ pub(super) fn change(ratio: &Ratio) -> String {
     let width = bounds(ratio).map(|(low, high, _)| (high - low) / 2.0);
     let change = ratio.estimate - 1.0;
     if change > 1.0 {
-        return format!("{} × as high", digits::number(ratio.estimate, Unit::Count, width));
+        return format!("{} × as high", digits::decimals(ratio.estimate, width));
     }
     let direction = if change < 0.0 { "lower" } else { "higher" };
     format!("{} {direction}", percent(change.abs(), width))
@@ -69,7 +73,7 @@ pub(super) fn between(ratio: &Ratio) -> String {
         let sign = if bound >= 1.0 { "+" } else { "" };
         format!("{sign}{}", percent(bound - 1.0, width))
     };
-    format!("between {} and {}, {} confidence", signed(low), signed(high), percent(level, Some(0.002)))
+    format!("between {} and {}, {} confidence", signed(low), signed(high), percent(level, Some(0.001)))
 }
 
 /// `8 starts`, `1 pair`.
@@ -120,9 +124,7 @@ pub(super) fn list(items: &[String]) -> String {
 /// A ratio as printed with its interval's digits, e.g. `1.12`.
 pub(super) fn ratio(ratio: &Ratio) -> String {
     match bounds(ratio) {
-        Some((low, high, _)) if high > low => {
-            digits::number(ratio.estimate, Unit::Count, Some((high - low) / 2.0))
-        }
+        Some((low, high, _)) if high > low => digits::decimals(ratio.estimate, Some((high - low) / 2.0)),
         _ => units::significant(ratio.estimate),
     }
 }
@@ -131,7 +133,7 @@ pub(super) fn ratio(ratio: &Ratio) -> String {
 pub(super) fn interval(ratio: &Ratio) -> String {
     match bounds(ratio) {
         Some((low, high, _)) => {
-            let bound = |bound| digits::number(bound, Unit::Count, Some((high - low) / 2.0));
+            let bound = |bound| digits::decimals(bound, Some((high - low) / 2.0));
             format!("{} – {}", bound(low), bound(high))
         }
         None => units::NOTHING.to_owned(),
@@ -154,10 +156,12 @@ mod tests {
         assert_eq!(change(&worse), "12 % higher");
         assert_eq!(between(&worse), "between +8 % and +16 %, 96.1 % confidence");
         assert_eq!(change(&with(0.968, 0.962, 0.974)), "3.2 % lower");
+        assert_eq!(capital("kafka=4 is"), "kafka=4 is");
+        assert_eq!(capital("by far"), "By far");
         assert_eq!(between(&with(0.99, 0.95, 1.02)), "between −5 % and +2 %, 96.1 % confidence");
-        assert_eq!(change(&with(2.41, 2.3, 2.5)), "2.41 × as high");
+        assert_eq!(change(&with(2.41, 2.3, 2.5)), "2.4 × as high");
         let alone = Ratio { estimate: 1.5, interval: Interval::NotResolvable(NotResolvable::OneTrial) };
-        assert_eq!((change(&alone), between(&alone)), ("50 % higher".to_owned(), String::new()));
+        assert_eq!((change(&alone), between(&alone)), ("50.0 % higher".to_owned(), String::new()));
     }
 
     #[test]

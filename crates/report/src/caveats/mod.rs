@@ -134,6 +134,7 @@ fn about(caveat: &Caveat) -> About {
         | Caveat::WarmupNotSettled { .. }
         | Caveat::Unconditioned
         | Caveat::TheseStartsOnly { .. }
+        | Caveat::PairsLost { .. }
         | Caveat::UndeclaredDifference { .. }
         | Caveat::EvidenceOfRuns { .. } => About::Trial,
         Caveat::OfferedNotAchieved { .. }
@@ -384,6 +385,7 @@ mod tests {
                 a: "8".to_owned(),
                 b: "4".to_owned(),
             },
+            Caveat::PairsLost { pairs: 2, first: text() },
             Caveat::EvidenceOfRuns { detail: text() },
             Caveat::Failures { item: item(), reason: "max-block".to_owned(), records: 5 },
             Caveat::Unresolved { item: item(), records: 5 },

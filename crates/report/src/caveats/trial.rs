@@ -76,8 +76,14 @@ fn steadiness(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
 }
 
 /// Whether the sides of a comparison differ in what was asked for alone.
-fn comparison(caveat: &Caveat, _: &Numbers<'_>) -> Option<Described> {
+fn comparison(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
     match caveat {
+        Caveat::PairsLost { pairs, first } => told(
+            "",
+            &[f64::from(*pairs)],
+            format!("{} pairs were left out, both trials of each; the first: {first}", numbers.count(0)),
+            "look at the trials that were lost: a side that fails more often is an answer too",
+        ),
         Caveat::UndeclaredDifference { whose, setting, a, b } => told(
             &format!("{whose} {setting}"),
             &[],

@@ -1,10 +1,13 @@
 //! Answers as text: the sentences, the figures under them, the curve.
 
-use crate::answer::{Answer, TextTable};
+use crate::answer::{Answer, TextTable, verdict};
 use crate::grid::{GridColumn, TextOptions, Tone, grid, wrap};
+use kdyno_model::conclusion::Conclusion;
+use kdyno_model::finding::Scope;
+use kdyno_model::plan::{Plan, Strategy};
 
 /// One answer with its heading.
-pub(super) fn answer_text(answer: &Answer, options: &TextOptions) -> String {
+pub(crate) fn answer_text(answer: &Answer, options: &TextOptions) -> String {
     let mut out = String::new();
     let mut push = |text: &str, tone: Tone, indent: usize| {
         for line in wrap(text, options.columns(), indent).lines() {
@@ -30,8 +33,20 @@ pub(super) fn answer_text(answer: &Answer, options: &TextOptions) -> String {
     out
 }
 
-/// A table of texts; its first column heads every block.
+/// What a look of a comparison of `plan` says of the metrics that were named to be judged, a sentence each.
+pub fn look_text(plan: &Plan, case: u32, conclusions: &[Conclusion], options: &TextOptions) -> String {
+    let Strategy::Compare(compare) = &plan.strategy else { return String::new() };
+    let label = plan.cases.get(case as usize).map_or("", |case| case.label.as_str());
+    let answer = verdict::answer(conclusions, Scope::Comparison { case }, label, &compare.labels);
+    let lines = answer.sentences.iter().map(|sentence| wrap(&sentence.text, options.columns(), 2));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A table of texts; its first column heads every block. One without heads is a list of names and what they are.
 fn table_text(table: &TextTable, options: &TextOptions) -> String {
+    if table.columns.iter().all(|(head, _)| head.is_empty()) {
+        return table.rows.iter().map(|row| wrap(&row.join(": "), options.columns(), 2) + "\n").collect();
+    }
     let column = |(index, (head, is_number)): (usize, &(String, bool))| {
         let cells = table.rows.iter().map(|row| row[index].clone()).collect();
         let head = [head.as_str()];

@@ -98,7 +98,7 @@ fn head(input: &ReportInput<'_>, figures: &Figures<'_>, options: &TextOptions) -
 }
 
 /// The caveats, which stand before any figure.
-fn caveat_text(worded: &[Worded], options: &TextOptions) -> String {
+pub(crate) fn caveat_text(worded: &[Worded], options: &TextOptions) -> String {
     const INDENT: usize = 9;
     if worded.is_empty() {
         return String::new();

@@ -86,11 +86,12 @@ fn with_claims() -> Run {
         name: "twice the brokers".to_owned(),
         from: 0,
         to: 1,
-        of: run.header.plan.show.columns.clone(),
+        of: vec![finding(Scope::Run, "writers.acked_per_s", Value::None).of],
     }];
     let interval = Interval::Bounds { low: 0.90, high: 0.94, level: 0.95, method: IntervalMethod::StudentT };
     run.findings.push(Finding {
         quantity: Quantity::RatioOfContrast,
+        unit: kdyno_model::metric::Unit::Ratio,
         n: 2,
         interval,
         ..finding(Scope::Case(1), "writers.acked_per_s", Value::Is(0.9201))
