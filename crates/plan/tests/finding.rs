@@ -289,6 +289,12 @@ fn a_queue_that_grew_is_a_failure_and_the_generators_lateness_is_none() {
     assert!(
         matches!(search.outcome, SearchOutcome::GeneratorLimit { highest_passed_per_s: Some(load) } if load < TRUTH)
     );
+    // Then even a figure that meets the conditions says nothing: not all of the load was there.
+    let Next::Trial(trial) = next(&plan, &[]) else { panic!() };
+    let mut both = outcome(*trial, Value::Is(1e6));
+    doubt(&mut both, growth(), Severity::Invalid);
+    doubt(&mut both, late(), Severity::Invalid);
+    assert_eq!(concluded(&plan, &[both]).0.points[0].passed, None);
     // A late generator only makes latencies longer, so what passes with it has passed.
     let passing = run(&plan, |trial| {
         let mut outcome = outcome(trial, Value::Is(1e6));

@@ -39,9 +39,7 @@ impl Search<'_> {
             return Choice::Trial(SearchStage::Confirm, lower.min(estimate));
         }
         match passed >= needed {
-            true if same(last.load_per_s, top) && all_passed => {
-                Choice::End(SearchOutcome::EveryLoadPasses { highest_per_s: top })
-            }
+            true if all_passed => Choice::End(SearchOutcome::EveryLoadPasses { highest_per_s: top }),
             true => Choice::End(SearchOutcome::Confirmed { load_per_s: last.load_per_s }),
             false => Choice::Trial(SearchStage::Confirm, last.load_per_s),
         }

@@ -101,6 +101,17 @@ fn what_the_generator_cannot_offer_is_no_failure_of_the_cluster() {
 }
 
 #[test]
+fn a_generator_that_was_late_once_limits_nothing() {
+    let curve = exact(Curve::Straight(6.0));
+    let mut count = 0;
+    let (_, found) = search(&SETTINGS, |stage, load| {
+        count += 1;
+        if count == 2 { Reading::GeneratorLimit } else { curve(stage, load) }
+    });
+    assert!(matches!(found.outcome, SearchOutcome::Confirmed { load_per_s } if load_per_s > 0.97 * TRUTH));
+}
+
+#[test]
 fn below_the_generators_limit_the_search_goes_on() {
     let curve = exact(Curve::Straight(6.0));
     let (_, found) =
