@@ -2,15 +2,19 @@
 //!
 //! All of it reads one thing, the [`TrialEvidence`](kdyno_model::evidence::TrialEvidence) that the store yields while
 //! a trial runs and afterwards. [`trial`] states a trial's numbers and the reasons to doubt them; [`run`] what the
-//! trials of a run say together; [`series`] draws a trial's course over time; [`live`] tells how it stands.
-//! [`latencies`] and [`histogram`] merge what was timed. [`steady`] tells whether a series is steady, [`warmup`] whether
-//! a warm-up has ended.
+//! trials of a run say together, [`comparison`] whether B differs from A; [`series`] draws a trial's course over time;
+//! [`live`] tells how it stands. [`latencies`] and [`histogram`] merge what was timed. [`steady`] tells whether a series
+//! is steady, [`warmup`] whether a warm-up has ended.
 //!
 //! Invariant: no socket, file, clock, environment or randomness; the same evidence gives the same findings.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
+mod analysed;
+mod cases;
 mod caveats;
+mod claims;
+pub mod comparison;
 mod cpu;
 mod error;
 mod evidence;
@@ -21,10 +25,13 @@ mod limit;
 pub mod live;
 pub mod marks;
 mod median;
+mod paired;
 mod queue;
+mod row_ratios;
 mod rows;
 pub mod run;
 pub mod series;
+pub mod statistics;
 mod steadiness;
 pub mod steady;
 mod tally;

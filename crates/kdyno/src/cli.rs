@@ -2,9 +2,11 @@
 //! bears its name; nothing here reaches there.
 
 mod hidden;
+mod question;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
-pub(crate) use hidden::{BenchLoadArgs, FakeBrokerArgs, GuardExecArgs, InnerArgs};
+pub(crate) use hidden::{BenchLoadArgs, FakeBrokerArgs, GuardExecArgs};
+pub(crate) use question::{ChoiceArgs, CompareArgs, FindArgs, Form, Gate, RunArgs};
 use std::path::PathBuf;
 
 /// Version of the program, with the commit it was built from where that was a checkout: `0.1.0 (0123456789ab)`.
@@ -17,10 +19,15 @@ Examples:
   kdyno run ibm-payload --profile laptop      a published report's question, on this machine
   kdyno run my.yaml --target staging.yaml     an existing cluster, within the target's limits
   kdyno quick --bootstrap-server host:9092    a first figure from a cluster, without a file
+  kdyno compare first-light --a kafka=3.7.2 --b kafka=4.1.1
+                                              is one release slower than the other for this load?
+  kdyno find first-light --highest writers.rate --while 'writers.response.p99 <= 20ms'
+                                              how much does it carry at that latency?
   kdyno show latest                           the last run's table again
   kdyno export latest --format series-csv     its course second by second, for other tools
 
-Exit codes: 130 interrupted, evidence kept · 2 usage · 1 kdyno failed · 6 figures invalid · 0 done";
+Exit codes: 130 interrupted, evidence kept · 2 usage · 1 kdyno failed · 6 answer invalid ·
+3 claim or SLA not met · 4 materially worse · 5 no answer (--gate strict) · 0 done";
 
 /// Measures Apache Kafka: starts a cluster or attaches to one, puts a precisely shaped load on it, and
 /// keeps the evidence.
@@ -36,6 +43,10 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run a scenario and keep its evidence in one file
     Run(RunArgs),
+    /// Compare two sides of a scenario, or stored runs: is B different from A, and does it matter?
+    Compare(CompareArgs),
+    /// Search the highest load at which conditions hold
+    Find(FindArgs),
     /// Measure a cluster without a scenario file: one topic, one producer item, safe limits
     Quick(QuickArgs),
     /// Run a stored run's plan again
@@ -46,7 +57,7 @@ pub(crate) enum Command {
     Runs(RunsArgs),
     /// Print a run's table
     Show(ShowArgs),
-    /// Write a run as JSON, CSV or HdrHistogram log
+    /// Write a run as JSON, CSV, Markdown, JUnit or HdrHistogram log
     Export(ExportArgs),
     /// Write a run's report as one HTML file
     Report(ReportArgs),
@@ -80,12 +91,6 @@ pub(crate) enum Command {
     /// Become a broker that does not outlive its guard
     #[command(hide = true)]
     GuardExec(GuardExecArgs),
-    /// Compare two variants (not in this version)
-    #[command(hide = true)]
-    Compare(InnerArgs),
-    /// Search a limit (not in this version)
-    #[command(hide = true)]
-    Find(InnerArgs),
 }
 
 /// A scenario and the choices that turn it into a plan.
@@ -111,6 +116,15 @@ pub(crate) struct ExecutionArgs {
     /// Print the run as one JSON document on standard output
     #[arg(long)]
     pub(crate) json: bool,
+    /// How the result is printed
+    #[arg(long, value_enum, default_value_t, conflicts_with = "json")]
+    pub(crate) format: Form,
+    /// Write claims, verdicts and SLAs as JUnit XML to this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) junit: Option<PathBuf>,
+    /// What makes the exit code red
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) gate: Gate,
     /// Run although another run measures on this host
     #[arg(long)]
     pub(crate) share: bool,
@@ -120,23 +134,6 @@ pub(crate) struct ExecutionArgs {
     /// No progress on standard error
     #[arg(long)]
     pub(crate) no_progress: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct RunArgs {
-    #[command(flatten)]
-    pub(crate) scenario: ScenarioArgs,
-    /// Target file of an existing cluster to measure instead of a local one
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) target: Option<PathBuf>,
-    /// Seed of schedules and of the order of trials [default: chosen at random, and printed]
-    #[arg(long)]
-    pub(crate) seed: Option<u64>,
-    /// Print what would be done and end
-    #[arg(long)]
-    pub(crate) dry_run: bool,
-    #[command(flatten)]
-    pub(crate) execution: ExecutionArgs,
 }
 
 #[derive(Debug, Args)]
@@ -211,8 +208,11 @@ pub(crate) struct ShowArgs {
     /// Print the run as one JSON document
     #[arg(long)]
     pub(crate) json: bool,
+    /// How the result is printed
+    #[arg(long, value_enum, default_value_t, conflicts_with = "json")]
+    pub(crate) format: Form,
     /// Print the ends of the logs that were kept because something went wrong
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "format"])]
     pub(crate) logs: bool,
 }
 
@@ -224,6 +224,10 @@ pub(crate) enum ExportFormat {
     Csv,
     /// The course of each trial, one line per stream and second
     SeriesCsv,
+    /// A block to paste into a pull request
+    Markdown,
+    /// Claims, verdicts and SLAs as JUnit XML
+    Junit,
     /// HdrHistogram log of the response times of one trial
     Hlog,
 }

@@ -5,13 +5,14 @@ use crate::failure::Failure;
 use crate::out;
 use crate::scenario_source::{self, last_part};
 use kdyno_model::event::Event;
-use kdyno_model::finding::{Finding, Judgement, Scope, TrialOutcome};
+use kdyno_model::finding::{Judgement, Scope, TrialOutcome};
 use kdyno_model::run::{RunHeader, Session, SessionEnd, TrialStart};
 use kdyno_model::sample::NoiseReading;
 use kdyno_model::series::TrialSeries;
 use kdyno_model::trial::TrialId;
 use kdyno_report::ReportInput;
 use kdyno_store::{RunFile, RunList, StoreError};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// What a run file ends in.
@@ -33,26 +34,69 @@ impl Evidence {
     /// has rows from which nothing has been drawn yet: it is analysed anew.
     pub(crate) fn read(path: &Path) -> Result<Self, Failure> {
         let file = RunFile::open(path)?;
-        let header = file.header()?;
-        let trials = file.trials()?;
-        let mut judgement = file.judgement()?;
-        let is_analysed = is_analysed(&trials, &judgement.findings);
-        let (mut noise, mut series, mut outcomes) = (Vec::new(), Vec::new(), Vec::new());
-        for start in &trials {
+        let mut run = Self::stored(&file)?;
+        let is_analysed = run.is_analysed();
+        let mut outcomes = Vec::new();
+        for start in &run.trials {
             let id = start.trial.id;
             let evidence = file.evidence(id)?;
-            noise.extend(evidence.noise.iter().map(|reading| (id, *reading)));
-            series.push(kdyno_analysis::series::trial(&evidence).map_err(Failure::tool)?);
+            run.noise.extend(evidence.noise.iter().map(|reading| (id, *reading)));
+            run.series.push(kdyno_analysis::series::trial(&evidence).map_err(Failure::tool)?);
             if !is_analysed {
                 let drawn = kdyno_analysis::trial::judge(&evidence).map_err(Failure::tool)?;
                 outcomes.push((TrialOutcome::new(start.trial.clone(), drawn), start.session));
             }
         }
         if !is_analysed {
-            judgement = kdyno_analysis::run::all(&header.plan, outcomes);
+            run.judgement = kdyno_analysis::run::all(&run.header.plan, outcomes);
         }
-        let (sessions, events) = (file.sessions()?, file.events()?);
-        Ok(Self { header, sessions, trials, events, noise, judgement, series })
+        Ok(run)
+    }
+
+    /// Reads what was drawn from a run when it was made, and none of its rows: they are many, and tables and sentences
+    /// need none of them. Without courses over time and readings of noise.
+    pub(crate) fn read_judged(path: &Path) -> Result<Self, Failure> {
+        let file = RunFile::open(path)?;
+        let run = Self::stored(&file)?;
+        drop(file);
+        if run.is_analysed() { Ok(run) } else { Self::read(path) }
+    }
+
+    fn stored(file: &RunFile) -> Result<Self, Failure> {
+        Ok(Self {
+            header: file.header()?,
+            sessions: file.sessions()?,
+            trials: file.trials()?,
+            events: file.events()?,
+            noise: Vec::new(),
+            judgement: file.judgement()?,
+            series: Vec::new(),
+        })
+    }
+
+    /// Whether each trial's findings are stored, and what the trials say together. Of a trial that conditions a cluster
+    /// nothing is stated.
+    fn is_analysed(&self) -> bool {
+        let mut reported = self.trials.iter().filter(|start| !start.trial.is_conditioning()).peekable();
+        if reported.peek().is_none() {
+            return true;
+        }
+        let scopes: BTreeSet<Scope> = self.judgement.findings.iter().map(|finding| finding.scope).collect();
+        let together = scopes
+            .iter()
+            .any(|scope| matches!(scope, Scope::Case(_) | Scope::Comparison { .. } | Scope::Search { .. }))
+            || self.judgement.conclusions.iter().any(|one| !matches!(one.scope(), Scope::Trial(_)));
+        together && reported.all(|start| scopes.contains(&Scope::Trial(start.trial.id)))
+    }
+
+    /// Its sessions, in order.
+    pub(crate) fn sessions(&self) -> impl Iterator<Item = &Session> {
+        self.sessions.iter().map(|(session, _)| session)
+    }
+
+    /// When its first session began, ns since 1970.
+    pub(crate) fn started_unix_ns(&self) -> u64 {
+        self.sessions.first().map_or(0, |(session, _)| session.started_unix_ns)
     }
 
     /// The same, as reports take it.
@@ -71,11 +115,15 @@ impl Evidence {
     }
 }
 
-/// Whether each trial's findings are stored, and what the trials say together.
-fn is_analysed(trials: &[TrialStart], findings: &[Finding]) -> bool {
-    let holds = |wanted: &dyn Fn(&Scope) -> bool| findings.iter().any(|finding| wanted(&finding.scope));
-    let each = trials.iter().all(|start| holds(&|scope| *scope == Scope::Trial(start.trial.id)));
-    each && (trials.is_empty() || holds(&|scope| matches!(scope, Scope::Case(_))))
+/// The files of all runs of a scenario, oldest first; none when it is not the name of one that ran.
+pub(crate) fn runs_of_scenario(named: &str, dir: Option<&Path>) -> Result<Vec<PathBuf>, Failure> {
+    let folder = runs_dir(dir)?;
+    if Path::new(named).is_file() || !folder.is_dir() {
+        return Ok(Vec::new());
+    }
+    let scenario = if scenario_source::bundled(named).is_ok() { last_part(named) } else { named };
+    let runs = kdyno_store::list(&folder)?.runs;
+    Ok(runs.into_iter().filter(|run| run.scenario == scenario).map(|run| run.path).collect())
 }
 
 /// The run that was named: a file, `latest`, a file's whole name in the folder of runs without its ending, a scenario

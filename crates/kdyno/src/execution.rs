@@ -1,15 +1,16 @@
 //! From a plan to a run file, a table and an exit code: what `run`, `quick` and `rerun` share.
 
-use crate::cli::ExecutionArgs;
+use crate::cli::{ExecutionArgs, Gate};
+use crate::commands::show;
 use crate::environment::{Environment, runs_dir};
 use crate::evidence::{ENDING, Evidence};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::progress::{Printer, text_options};
 use crate::{git, moment, out, signals};
 use kdyno_lab::{LabError, RunOptions, RunOutcome, RunRequest};
-use kdyno_model::finding::Severity;
 use kdyno_model::plan::{Plan, SystemPlan};
 use kdyno_plan::Note;
+use kdyno_report::judged::{Judged, judged};
 use kdyno_report::terminal::{PlanDetail, plan_text};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, IsTerminal};
@@ -30,18 +31,31 @@ pub(crate) struct Planned {
     pub(crate) target_file: Option<PathBuf>,
     /// What the plan makes of the scenario and its author may not expect.
     pub(crate) remarks: Vec<Note>,
+    /// The run that is gone on with.
+    pub(crate) resumed: Option<Resumed>,
+}
+
+/// A run that was interrupted.
+pub(crate) struct Resumed {
+    /// Its file.
+    pub(crate) path: PathBuf,
+    /// Its id, which its topics have in their names.
+    pub(crate) run_id: u64,
 }
 
 /// Executes the plan, keeps its evidence, prints its table.
 pub(crate) fn execute(planned: Planned, args: &ExecutionArgs) -> Outcome {
     let environment = Environment::read()?;
     confirm(&planned.plan, args)?;
-    let run_id = random_u64();
-    let run_file = run_file(&planned.plan, runs_dir(args.out.as_deref())?)?;
+    let (run_id, run_file) = match &planned.resumed {
+        Some(run) => (run.run_id, run.path.clone()),
+        None => (random_u64(), run_file(&planned.plan, runs_dir(args.out.as_deref())?)?),
+    };
     let left = left_behind(&planned, run_id);
     let evidence = run_file.clone();
     let stop = signals::stop_flag_with(move || last_words(&left, &evidence))?;
     announce(&planned);
+    let resume = planned.resumed.is_some();
     let mut printer = Printer::new(args.no_progress);
     let request = RunRequest {
         plan: planned.plan,
@@ -54,6 +68,7 @@ pub(crate) fn execute(planned: Planned, args: &ExecutionArgs) -> Outcome {
     };
     let options = RunOptions {
         run_file,
+        resume,
         work_dir: environment.temp_dir.join(format!("kdyno-{run_id:016x}")),
         self_exe: environment.self_exe.clone(),
         environment: environment.testbed.clone(),
@@ -93,7 +108,7 @@ fn present(outcome: &RunOutcome, args: &ExecutionArgs) -> Outcome {
     let evidence = match Evidence::read(&outcome.path) {
         Ok(evidence) => evidence,
         // What stopped the run is what to tell, not that its file cannot be read after that.
-        Err(_) if outcome.failure.is_some() => return exit(outcome),
+        Err(_) if outcome.failure.is_some() => return failed_or(outcome, || Ok(Exit::Done)),
         Err(failure) => return Err(failure),
     };
     let input = evidence.input();
@@ -101,8 +116,10 @@ fn present(outcome: &RunOutcome, args: &ExecutionArgs) -> Outcome {
     if args.json {
         out::json(&kdyno_report::json::run(&input))?;
     } else if !input.findings.is_empty() {
-        let options = text_options(std::io::stdout().is_terminal());
-        out::data(&kdyno_report::terminal::run_table(&input, &options))?;
+        show::print(&input, args.format)?;
+    }
+    if let Some(target) = &args.junit {
+        out::file(target, &kdyno_report::junit::document(&input))?;
     }
     if outcome.failure.is_none() {
         // After a failure the last line says where the evidence is.
@@ -115,27 +132,46 @@ fn present(outcome: &RunOutcome, args: &ExecutionArgs) -> Outcome {
             Err(failure) => out::note(&format!("no report: {}", failure.message)),
         }
     }
-    exit(outcome)
+    failed_or(outcome, || Ok(gated(judged(&input), args.gate)))
 }
 
-/// The exit code, or what went wrong together with where the evidence is.
-fn exit(outcome: &RunOutcome) -> Outcome {
+/// The exit code of an answer, with a word on standard error where it is not 0.
+pub(crate) fn gated(judged: Judged, gate: Gate) -> Exit {
+    match judged {
+        Judged::Invalid => {
+            out::note("a figure of the answer must not be used, or records were lost: see what stands first");
+            Exit::Invalid
+        }
+        Judged::NotMet => {
+            out::note("a claim does not hold, or no load meets the conditions");
+            Exit::NotMet
+        }
+        Judged::Worse => {
+            out::note("side B is materially worse");
+            Exit::Worse
+        }
+        Judged::Inconclusive if gate == Gate::Strict => {
+            out::note("there is no answer, and `--gate strict` asks for one");
+            Exit::Inconclusive
+        }
+        Judged::Inconclusive | Judged::Fine => Exit::Done,
+    }
+}
+
+/// What went wrong together with where the evidence is; else what comes of the answer.
+fn failed_or(outcome: &RunOutcome, answer: impl FnOnce() -> Outcome) -> Outcome {
     let kept = format!("what was measured until then is kept in {}", outcome.path.display());
     match &outcome.failure {
         Some(LabError::Interrupted) => Err(Failure {
             exit: Exit::Interrupted,
             message: "the run was interrupted".to_owned(),
-            hint: Some(kept),
+            hint: Some(format!("{kept}; `kdyno run --resume {}` goes on with it", outcome.path.display())),
         }),
         Some(error) => {
             let hints = error.hint().into_iter().chain([kept]);
             Err(Failure::tool(error).hint(hints.collect::<Vec<_>>().join("; ")))
         }
-        None if outcome.caveats.iter().any(|of| of.severity == Severity::Invalid) => {
-            out::note("the figures of this run must not be used: see its caveats");
-            Ok(Exit::Invalid)
-        }
-        None => Ok(Exit::Done),
+        None => answer(),
     }
 }
 

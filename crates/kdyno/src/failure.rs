@@ -12,7 +12,13 @@ pub(crate) enum Exit {
     ToolFailed = 1,
     /// What was typed makes no sense; nothing was started.
     Usage = 2,
-    /// The run ended, but its figures must not be used.
+    /// A claim does not hold, or no load meets the conditions of a search.
+    NotMet = 3,
+    /// Side B of a comparison is materially worse.
+    Worse = 4,
+    /// There is no answer.
+    Inconclusive = 5,
+    /// A figure of the run's answer must not be used, or records were lost.
     Invalid = 6,
     /// Stopped from outside; the evidence was kept.
     Interrupted = 130,

@@ -24,10 +24,14 @@ macro_rules! bundled {
 /// All of them; a test compares the list with the folder.
 pub(crate) const BUNDLED: &[Bundled] = bundled![
     "first-light",
+    "upgrade-check",
+    "reports/folio-41-kafka",
+    "reports/folio-kraft-kafka",
     "reports/huawei-rate",
     "reports/ibm-fast",
     "reports/ibm-payload",
     "reports/ibm-resilient",
+    "reports/intel-sla",
 ];
 
 /// Largest scenario file that is read: people write them by hand.

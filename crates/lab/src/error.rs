@@ -119,16 +119,40 @@ pub enum LabError {
         /// What can be done.
         hint: Option<String>,
     },
+    /// A side of a comparison did not get its system.
+    #[error("side {side} of the comparison did not start: {source}")]
+    Side {
+        /// Which, in the comparison's own words.
+        side: String,
+        /// Why.
+        source: Box<LabError>,
+    },
+    /// The file to go on in is of another run.
+    #[error("{path} is not of the run that is to go on")]
+    OtherRun {
+        /// The file.
+        path: PathBuf,
+    },
     /// Somebody asked the run to stop.
     #[error("interrupted")]
     Interrupted,
 }
 
 impl LabError {
+    /// What the testbed said, if it did.
+    pub(crate) fn testbed(&self) -> Option<&TestbedError> {
+        match self {
+            Self::Testbed(error) => Some(error),
+            Self::Side { source, .. } => source.testbed(),
+            _ => None,
+        }
+    }
+
     /// What the user can do about it, where that is known.
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Testbed(error) => error.hint().map(ToOwned::to_owned),
+            Self::Side { source, .. } => source.hint(),
             Self::Store(error) => error.hint().map(ToOwned::to_owned),
             // The brokers' own words name the setting.
             Self::Topic { address, source } if source.code() == Some(ErrorCode::INVALID_CONFIG) => {

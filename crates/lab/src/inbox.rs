@@ -3,6 +3,7 @@
 //! Every source has a thread that waits for it and sends here; the trial's own thread takes one thing after
 //! the other and never polls.
 
+use crate::cluster_view::Change;
 use crate::limit::TimeCap;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::ProbeReading;
@@ -21,7 +22,9 @@ pub enum Heard {
     Worker(u16, WorkerNews),
     /// One round of probes, read at this instant of CLOCK_MONOTONIC, ns.
     Probes(u64, Vec<ProbeReading>),
-    /// What the last seconds showed, for the progress line.
+    /// What changed in the cluster's metadata, seen at this instant of CLOCK_MONOTONIC, ns.
+    Cluster(u64, Vec<Change>),
+    /// What the last seconds showed, for the progress line and the end of the warm-up.
     Recent(Box<TrialEvidence>),
     /// The trial has to end before its plan does.
     Stop(Stop),

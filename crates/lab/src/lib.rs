@@ -11,19 +11,26 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
+mod cases;
 pub mod clock;
+mod cluster_view;
+mod cluster_watch;
 mod dry_run_checks;
 mod error;
 pub mod inbox;
 mod limit;
+mod log_ends;
 mod logs;
 mod observer;
 mod options;
 mod preflight;
 mod private;
 mod provisions;
+mod resume;
 mod run;
 mod secrets;
+mod settings;
+mod settle;
 mod system;
 mod task;
 mod topics;

@@ -33,8 +33,11 @@ pub struct RunRequest {
 
 /// Where a run takes place and how it is stopped.
 pub struct RunOptions<'a> {
-    /// The run file to make.
+    /// The run file to make; with `resume` the one to go on in.
     pub run_file: PathBuf,
+    /// Go on with an interrupted run: trials that ran to their end are not run again. The request has the plan and the
+    /// id of that run.
+    pub resume: bool,
     /// Folder for the clusters' data and the processes' logs; made, and removed at the end.
     pub work_dir: PathBuf,
     /// This program's own executable: workers and guards are started from it.

@@ -1,9 +1,10 @@
 //! Looks before anything is started: is the host free, is there a Kafka with a Java to run it, is there room?
 
+use crate::cases;
 use crate::error::LabError;
 use crate::options::{Progress, RunOptions};
 use kdyno_model::plan::{
-    AttachedPlan, CasePlan, ClusterPlan, Isolation, KafkaSource, Plan, SystemPlan, TopicPlan,
+    AttachedPlan, CasePlan, ClusterPlan, Isolation, KafkaSource, Plan, Strategy, SystemPlan, TopicPlan,
 };
 use kdyno_testbed::attach::Attached;
 use kdyno_testbed::lock::HostLock;
@@ -62,7 +63,7 @@ pub(crate) fn room(
 /// Replicas of partitions that the cluster of a system holds at once: those of its largest case, as often as
 /// there are topics at once.
 pub(crate) fn partition_replicas(plan: &Plan, system: &SystemPlan) -> u64 {
-    let cases = plan.cases.iter().filter(|case| case.system == *system);
+    let cases = cases::all(plan).filter(|case| case.system == *system);
     let sizes = cases.map(|case| case.topics.values().map(replicas).sum::<u64>());
     sizes.max().unwrap_or(1) * topics_at_once(plan)
 }
@@ -79,16 +80,34 @@ fn topics_at_once(plan: &Plan) -> u64 {
     }
 }
 
-/// Heaps of the plan's largest cluster and the host's free memory, bytes; `None` without a cluster of our own.
+/// Heaps of the clusters that stand at once, bytes, where that is most, and the host's free memory; `None` without a
+/// cluster of our own. In a comparison both sides of a case stand together.
 pub(crate) fn heaps(plan: &Plan) -> Option<(u64, u64)> {
-    let largest = local(plan).map(|(_, cluster)| preflight::heap_bytes(cluster)).max()?;
-    Some((largest, kdyno_testbed::host::memory_available_bytes()?))
+    let most = match &plan.strategy {
+        Strategy::Compare(comparison) => {
+            plan.cases.iter().zip(&comparison.b).filter_map(heaps_of_pair).max()?
+        }
+        Strategy::List(_) | Strategy::Find(_) => {
+            local(plan).map(|(_, cluster)| preflight::heap_bytes(cluster)).max()?
+        }
+    };
+    Some((most, kdyno_testbed::host::memory_available_bytes()?))
+}
+
+/// Heaps of the clusters of both sides of a case, bytes; sides with the same system share one.
+fn heaps_of_pair((a, b): (&CasePlan, &CasePlan)) -> Option<u64> {
+    let sides = if a.system == b.system { &[a][..] } else { &[a, b][..] };
+    let heaps = sides.iter().filter_map(|case| match &case.system {
+        SystemPlan::Local(cluster) => Some(preflight::heap_bytes(cluster)),
+        SystemPlan::Attached(_) => None,
+    });
+    heaps.reduce(|sum, heap| sum + heap)
 }
 
 /// Makes sure that each attached cluster is the one meant and can carry its cases.
 fn attached_fit(plan: &Plan, options: &mut RunOptions<'_>) -> Result<(), LabError> {
     let mut known: Option<(&AttachedPlan, Attached)> = None;
-    for case in &plan.cases {
+    for case in cases::all(plan) {
         let SystemPlan::Attached(target) = &case.system else {
             continue;
         };
@@ -115,7 +134,7 @@ fn attached_fit(plan: &Plan, options: &mut RunOptions<'_>) -> Result<(), LabErro
 
 /// Cases with a cluster of our own.
 pub(crate) fn local(plan: &Plan) -> impl Iterator<Item = (&CasePlan, &ClusterPlan)> {
-    plan.cases.iter().filter_map(|case| match &case.system {
+    cases::all(plan).filter_map(|case| match &case.system {
         SystemPlan::Local(cluster) => Some((case, cluster)),
         SystemPlan::Attached(_) => None,
     })

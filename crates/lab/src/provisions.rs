@@ -1,98 +1,186 @@
-//! What a trial stands on, kept from one trial to the next where the plan's isolation allows it: a system under
-//! test and topics.
+//! What trials stand on, kept from one trial to the next where the plan allows it: systems under test and topics.
+//!
+//! Trials of one system with the same number of a start stand on one cluster. When a trial names another start, the
+//! clusters of the one before are stopped first; so a list of trials has one cluster at a time, and a comparison those
+//! of both sides. An attached cluster is nobody's to stop: it stays.
 
 use crate::error::LabError;
 use crate::options::{Progress, RunOptions};
 use crate::preflight::partition_replicas;
 use crate::private::Private;
+use crate::settings::{self, Settings};
 use crate::system::System;
 use crate::topics::{Topics, topic_name};
+use kdyno_model::event::Subject;
 use kdyno_model::plan::{Isolation, Plan};
 use kdyno_model::trial::Trial;
+use std::collections::BTreeSet;
 
-/// The system and the topics that stand now.
+/// The systems that stand now.
 #[derive(Default)]
 pub(crate) struct Provisions {
-    system: Option<System>,
+    standing: Vec<Provision>,
+}
+
+/// A system that stands, with what was made on it.
+pub(crate) struct Provision {
+    /// The start that it was provided for.
+    start: u32,
+    pub(crate) system: System,
+    /// Settings in force on its brokers.
+    pub(crate) settings: Settings,
     topics: Option<Topics>,
+    /// Whether a trial has run on it.
+    pub(crate) has_carried_load: bool,
+    /// Processes whose end has been told.
+    told: BTreeSet<Subject>,
+}
+
+/// A process of a system that has ended while no trial ran on it.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Ended {
+    pub(crate) subject: Subject,
+    /// In words.
+    pub(crate) how: String,
+    /// The last lines it logged.
+    pub(crate) log: Vec<String>,
 }
 
 impl Provisions {
-    /// The system that the trial asks for: the one that stands if it fits, else a new one, whose addresses are
-    /// added to what is private.
-    pub(crate) fn system(
+    /// Makes sure that what the trial asks for stands; addresses of a new system are added to what is private. The
+    /// processes of a new system do not inherit the environment variables `hidden`.
+    pub(crate) fn stand(
         &mut self,
         plan: &Plan,
         trial: &Trial,
         options: &mut RunOptions<'_>,
         private: &mut Private,
-    ) -> Result<&System, LabError> {
+        hidden: &[String],
+    ) -> Result<(), LabError> {
+        self.stop_unfit(trial)?;
         let wanted = &trial.effective.system;
-        let isolated = plan.isolation == Isolation::Cluster;
-        let fits = |system: &System| !isolated && system.fits(wanted) && system.ended().is_empty();
-        let system = match self.system.take() {
-            Some(system) if fits(&system) => system,
-            other => {
-                self.topics = None;
-                other.map_or(Ok(()), System::stop)?;
-                let replicas = partition_replicas(plan, wanted);
-                let system = System::provide(wanted, trial.id, replicas, options)?;
-                private.add(system.private_addresses());
-                system
-            }
-        };
-        Ok(self.system.insert(system))
+        if let Some(standing) = self.standing.iter_mut().find(|standing| standing.system.fits(wanted)) {
+            standing.start = trial.start;
+            return Ok(());
+        }
+        let replicas = partition_replicas(plan, wanted);
+        let system = System::provide(wanted, trial.id, replicas, hidden, options)?;
+        private.add(system.private_addresses());
+        let settings = settings::read(&system.bootstrap(), system.prefix(), private).unwrap_or_else(|why| {
+            let why = format!("the brokers' settings are not kept with the run: {why}");
+            (options.progress)(Progress::Step(why));
+            Settings::new()
+        });
+        self.standing.push(Provision {
+            start: trial.start,
+            system,
+            settings,
+            topics: None,
+            has_carried_load: false,
+            told: BTreeSet::new(),
+        });
+        Ok(())
     }
 
-    /// Fresh topics on the system that stands, or those of the trial before when nothing is isolated.
+    /// Stops the clusters of older starts, and one of the trial's own that has lost a process.
+    fn stop_unfit(&mut self, trial: &Trial) -> Result<(), LabError> {
+        let stays = |standing: &Provision| {
+            standing.system.is_attached()
+                || (standing.start == trial.start
+                    && (standing.system.ended().is_empty() || !standing.system.fits(&trial.effective.system)))
+        };
+        let (kept, unfit): (Vec<_>, Vec<_>) = self.standing.drain(..).partition(stays);
+        self.standing = kept;
+        // Each is stopped, whatever becomes of another; the first thing that goes wrong is told.
+        unfit.into_iter().map(|standing| standing.system.stop()).fold(Ok(()), Result::and)
+    }
+
+    /// What stands for the trial.
+    fn of(&mut self, trial: &Trial) -> Result<&mut Provision, LabError> {
+        let fits = |standing: &&mut Provision| {
+            standing.start == trial.start && standing.system.fits(&trial.effective.system)
+        };
+        self.standing.iter_mut().find(fits).ok_or(LabError::NoSystem)
+    }
+
+    /// Fresh topics on the trial's system, or those of the trial before when nothing is isolated.
     pub(crate) fn topics(
         &mut self,
         plan: &Plan,
         trial: &Trial,
         run_id: u64,
         options: &mut RunOptions<'_>,
-    ) -> Result<(&System, &Topics), LabError> {
+    ) -> Result<(&Provision, &Topics), LabError> {
         let wanted = &trial.effective.topics;
+        let standing = self.of(trial)?;
         let kept =
-            self.topics.take().filter(|topics| plan.isolation == Isolation::None && topics.fit(wanted));
-        let system = self.system.as_ref().ok_or(LabError::NoSystem)?;
+            standing.topics.take().filter(|topics| plan.isolation == Isolation::None && topics.fit(wanted));
         let topics = match kept {
             Some(topics) => topics,
             None => {
                 (options.progress)(Progress::Step("making topics".to_owned()));
-                let name = |address: &str| topic_name(system.prefix(), run_id, address, trial.id);
-                Topics::create(&system.bootstrap(), system.prefix(), wanted, name)?
+                let prefix = standing.system.prefix();
+                let name = |address: &str| topic_name(prefix, run_id, address, trial.id);
+                Topics::create(&standing.system.bootstrap(), prefix, wanted, name)?
             }
         };
-        Ok((system, self.topics.insert(topics)))
+        standing.topics = Some(topics);
+        let standing = &*standing;
+        standing.topics.as_ref().map(|topics| (standing, topics)).ok_or(LabError::NoSystem)
+    }
+
+    /// After a trial: it has told which processes ended in it.
+    pub(crate) fn has_run(&mut self, trial: &Trial) -> Result<(), LabError> {
+        let standing = self.of(trial)?;
+        standing.has_carried_load = true;
+        standing.told.extend(standing.system.ended().into_keys());
+        Ok(())
+    }
+
+    /// Processes that have ended since the last trial on their system; each is told once.
+    pub(crate) fn ended_between(&mut self) -> Vec<Ended> {
+        let mut found = Vec::new();
+        for standing in &mut self.standing {
+            for (subject, how) in standing.system.ended() {
+                if standing.told.insert(subject.clone()) {
+                    let log = standing.system.log_tail(&subject);
+                    found.push(Ended { subject, how, log });
+                }
+            }
+        }
+        found
     }
 
     /// After a trial: deletes its topics, unless the next one is to have them.
-    pub(crate) fn retire_topics(&mut self, plan: &Plan) -> Result<(), LabError> {
+    pub(crate) fn retire_topics(&mut self, plan: &Plan, trial: &Trial) -> Result<(), LabError> {
         match plan.isolation {
             Isolation::None => Ok(()),
-            Isolation::Topic | Isolation::Cluster => self.drop_topics(),
-        }
-    }
-
-    /// Deletes the topics. On a local cluster that has lost a broker this may fail; the cluster is then
-    /// replaced before the next trial and takes its topics with it.
-    pub(crate) fn drop_topics(&mut self) -> Result<(), LabError> {
-        let (Some(system), Some(topics)) = (&self.system, self.topics.take()) else {
-            return Ok(());
-        };
-        match topics.delete(&system.bootstrap()) {
-            Err(error) if system.is_attached() => Err(error),
-            _ => Ok(()),
+            Isolation::Topic | Isolation::Cluster => self.of(trial)?.drop_topics(),
         }
     }
 
     /// Takes everything down that is the run's own; the first thing that goes wrong is told.
     pub(crate) fn take_down(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
-        if self.system.as_ref().is_some_and(|system| !system.is_attached()) {
+        if self.standing.iter().any(|standing| !standing.system.is_attached()) {
             progress(Progress::Step("taking the system down".to_owned()));
         }
-        let topics = self.drop_topics();
-        topics.and(self.system.take().map_or(Ok(()), System::stop))
+        let mut outcome = Ok(());
+        for mut standing in self.standing.drain(..) {
+            let topics = standing.drop_topics();
+            outcome = outcome.and(topics).and(standing.system.stop());
+        }
+        outcome
+    }
+}
+
+impl Provision {
+    /// Deletes the topics. On a local cluster that has lost a broker this may fail; the cluster is then
+    /// replaced before the next trial and takes its topics with it.
+    fn drop_topics(&mut self) -> Result<(), LabError> {
+        let Some(topics) = self.topics.take() else { return Ok(()) };
+        match topics.delete(&self.system.bootstrap()) {
+            Err(error) if self.system.is_attached() => Err(error),
+            _ => Ok(()),
+        }
     }
 }

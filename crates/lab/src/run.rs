@@ -6,15 +6,17 @@ use crate::limit::TimeCap;
 use crate::observer::MayGoOn;
 use crate::options::{Progress, RunOptions, RunOutcome, RunRequest};
 use crate::private::Private;
-use crate::provisions::Provisions;
+use crate::provisions::{Provision, Provisions};
+use crate::resume::{self, Before};
 use crate::secrets::Secrets;
-use crate::system::System;
+use crate::settle;
 use crate::trial::{self, TrialContext};
 use kdyno_analysis::run::AnalysedTrial;
 use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::finding::TrialOutcome;
+use kdyno_model::plan::{Plan, Strategy};
 use kdyno_model::run::{RunHeader, RunStatus, Session, SessionEnd};
-use kdyno_model::trial::Trial;
+use kdyno_model::trial::{Trial, TrialId};
 use kdyno_plan::Next;
 use kdyno_store::RunWriter;
 use kdyno_testbed::{host, leftovers};
@@ -32,8 +34,9 @@ pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<R
     let lock = crate::preflight::check(&request.plan, &mut options);
     let lock = lock.map_err(|error| unless_stopped(error, &options))?;
     let secrets = Secrets::resolve(&request.plan, options.variables)?;
-    let session = session(request, &options);
-    let store = create_run_file(request, &session, &options)?;
+    let before = if options.resume { resume::read(&options.run_file, request)? } else { Before::default() };
+    let session = session(request, before.session.as_ref(), &options);
+    let store = open_run_file(request, &session, &options)?;
     let mut run = Run {
         request,
         options,
@@ -45,8 +48,13 @@ pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<R
         host_shared: lock.shared_with_other.clone(),
         provisions: Provisions::default(),
         outcomes: Vec::new(),
+        sessions: Vec::new(),
+        done: before.stay,
+        last_trial: before.last_trial,
+        unsettled: None,
     };
-    let failure = run.trials().err().map(|error| unless_stopped(error, &run.options));
+    let taken_up = run.take_up(before, &session);
+    let failure = taken_up.and_then(|()| run.trials()).err().map(|error| unless_stopped(error, &run.options));
     Ok(run.close(failure))
 }
 
@@ -59,9 +67,9 @@ fn unless_stopped(error: LabError, options: &RunOptions<'_>) -> LabError {
     }
 }
 
-fn session(request: &RunRequest, options: &RunOptions<'_>) -> Session {
+fn session(request: &RunRequest, before: Option<&Session>, options: &RunOptions<'_>) -> Session {
     Session {
-        number: 1,
+        number: before.map_or(0, |before| before.number) + 1,
         started_unix_ns: unix_ns(),
         kdyno_version: request.kdyno_version.clone(),
         git_head: request.git_head.clone(),
@@ -72,7 +80,8 @@ fn session(request: &RunRequest, options: &RunOptions<'_>) -> Session {
     }
 }
 
-fn create_run_file(
+/// Makes the run file, or begins another session in that of an interrupted run.
+fn open_run_file(
     request: &RunRequest,
     session: &Session,
     options: &RunOptions<'_>,
@@ -81,6 +90,9 @@ fn create_run_file(
         std::fs::create_dir_all(dir).map_err(|source| LabError::Folder { path: dir.to_owned(), source })?;
     }
     leftovers::claim(&options.work_dir);
+    if options.resume {
+        return Ok(RunWriter::resume(&options.run_file, session)?);
+    }
     let header = RunHeader {
         run_id: request.run_id,
         scenario_text: request.scenario_text.clone(),
@@ -105,18 +117,58 @@ struct Run<'a> {
     /// Which other measured run used the host when this one began.
     host_shared: Option<String>,
     provisions: Provisions,
-    /// What came of the trials so far, in order.
+    /// What came of the trials so far, in order: all that a strategy bases its next choice on.
     outcomes: Vec<TrialOutcome>,
+    /// The session of each of them.
+    sessions: Vec<u32>,
+    /// How many trials have run, those included that conditioned a cluster which is gone.
+    done: usize,
+    /// Highest number of a trial.
+    last_trial: u32,
+    /// What had not settled when the load of the trial before was over.
+    unsettled: Option<String>,
 }
 
 impl Run<'_> {
+    /// Goes on where the sessions before have ended.
+    fn take_up(&mut self, before: Before, session: &Session) -> Result<(), LabError> {
+        let Some(last) = &before.session else { return Ok(()) };
+        if let Some(doubt) = resume::change_of_host(last, session) {
+            (self.options.progress)(Progress::Warning(doubt));
+        }
+        let count = before.outcomes.len();
+        (self.options.progress)(Progress::Step(format!("going on after {count} finished trials")));
+        for trial in before.repeated {
+            (self.options.progress)(Progress::Step(format!(
+                "trial {trial} was not finished and is run again"
+            )));
+            self.store.forget(trial)?;
+        }
+        (self.outcomes, self.sessions) = before.outcomes.into_iter().unzip();
+        Ok(())
+    }
+
     /// One trial after the other, as the plan's strategy names them, until it stops or one cannot go on.
     fn trials(&mut self) -> Result<(), LabError> {
-        while let Next::Trial(trial) = kdyno_plan::next(&self.request.plan, &self.outcomes) {
+        while let Next::Trial(trial) = kdyno_plan::next(&self.request.plan, &self.outcomes, self.session) {
             if let Some(stop) = self.may_go_on.must_end() {
                 return Err(stop.into());
             }
-            self.trial(*trial)?;
+            self.tell_ended()?;
+            // Strategies count what they are told of; a run that goes on has more trials in its file.
+            self.last_trial += 1;
+            self.trial(Trial { id: TrialId(self.last_trial), ..*trial })?;
+        }
+        Ok(())
+    }
+
+    /// Tells of processes that have ended while no trial ran on their system.
+    fn tell_ended(&mut self) -> Result<(), LabError> {
+        for ended in self.provisions.ended_between() {
+            let detail = format!("{} ended between trials: {}", ended.subject, ended.how);
+            (self.options.progress)(Progress::Warning(format!("{detail}; its cluster is replaced")));
+            self.store.log(&ended.subject.to_string(), &ended.log.join("\n"))?;
+            self.store.event(None, event(EventKind::ProcessDied, ended.subject, detail))?;
         }
         Ok(())
     }
@@ -124,20 +176,23 @@ impl Run<'_> {
     /// One trial with all that stands around it.
     fn trial(&mut self, trial: Trial) -> Result<(), LabError> {
         let plan = &self.request.plan;
-        self.provisions.system(plan, &trial, &mut self.options, &mut self.private)?;
-        let (system, topics) =
+        let hidden = self.secrets.variables();
+        let stands = self.provisions.stand(plan, &trial, &mut self.options, &mut self.private, &hidden);
+        stands.map_err(|error| of_side(plan, &trial, error))?;
+        let (standing, topics) =
             self.provisions.topics(plan, &trial, self.request.run_id, &mut self.options)?;
-        for event in known_before(system, self.host_shared.as_deref()) {
+        for event in known_before(&trial, standing, self.host_shared.as_deref(), self.unsettled.take()) {
             self.store.event(Some(trial.id), event)?;
         }
         self.store.noise(trial.id, kdyno_testbed::noise::measure()?)?;
-        let of = plan.strategy.trials_planned();
+        let of = trials_planned(plan);
         (self.options.progress)(Progress::TrialStarted { trial: trial.id, of, label: trial.label.clone() });
         let context = TrialContext {
             trial: &trial,
             session: self.session,
             run_id: self.request.run_id,
-            system,
+            system: &standing.system,
+            settings: &standing.settings,
             topics: &topics.names,
             store: &self.store,
             self_exe: &self.options.self_exe,
@@ -146,13 +201,18 @@ impl Run<'_> {
             private: &self.private,
             secrets: &self.secrets,
             of,
-            later_ns: kdyno_plan::load_ns_after(plan, self.outcomes.len() + 1),
+            later_ns: kdyno_plan::load_ns_after(plan, self.done + 1),
         };
         let cut_short = trial::run(&context, self.options.progress)?;
-        self.judge(trial)?;
+        if cut_short.is_none() {
+            self.unsettled = settle::wait(&standing.system, topics, &self.may_go_on);
+        }
+        self.done += 1;
+        self.judge(trial.clone())?;
+        self.provisions.has_run(&trial)?;
         match cut_short {
             Some(reason) => Err(reason),
-            None => self.provisions.retire_topics(plan),
+            None => self.provisions.retire_topics(&self.request.plan, &trial),
         }
     }
 
@@ -161,23 +221,24 @@ impl Run<'_> {
         let evidence = self.store.evidence(trial.id)?;
         let judgement = kdyno_analysis::trial::judge(&evidence)?;
         self.store.judgement(&judgement)?;
-        let outcome = TrialOutcome::new(trial, judgement);
+        let outcome = TrialOutcome { session: self.session, ..TrialOutcome::new(trial, judgement) };
         (self.options.progress)(Progress::TrialEnded(Box::new(outcome.clone())));
         self.outcomes.push(outcome);
+        self.sessions.push(self.session);
         Ok(())
     }
 
     /// What the trials say together: stored after the last one, however the run ends.
     fn judge_together(&self) -> Result<(), LabError> {
-        let analysed = |outcome| AnalysedTrial::of(outcome, self.session);
-        let trials: Vec<AnalysedTrial<'_>> = self.outcomes.iter().map(analysed).collect();
+        let analysed = |(outcome, session): (_, &u32)| AnalysedTrial::of(outcome, *session);
+        let trials: Vec<AnalysedTrial<'_>> = self.outcomes.iter().zip(&self.sessions).map(analysed).collect();
         Ok(self.store.judgement(&kdyno_analysis::run::judge(&self.request.plan, &trials))?)
     }
 
     /// Takes everything down and writes the end. The first thing that went wrong is the one that is told.
     fn close(mut self, failure: Option<LabError>) -> RunOutcome {
         let mut failure = failure;
-        if let Some(LabError::Testbed(error)) = &failure
+        if let Some(error) = failure.as_ref().and_then(LabError::testbed)
             && !error.log_tail().is_empty()
         {
             // A store that has failed shows at its end, below.
@@ -214,11 +275,34 @@ fn status(failure: Option<&LabError>) -> RunStatus {
     }
 }
 
+/// How many trials the run will have, those included that condition a cluster; `None` when that depends on what they
+/// show.
+fn trials_planned(plan: &Plan) -> Option<u32> {
+    plan.strategy.trials_planned()?;
+    u32::try_from(kdyno_plan::upcoming(plan, 0).count()).ok()
+}
+
+/// Names the side of a comparison whose system did not get to stand.
+fn of_side(plan: &Plan, trial: &Trial, error: LabError) -> LabError {
+    let (Some(side), Strategy::Compare(comparison)) = (&trial.variant, &plan.strategy) else {
+        return error;
+    };
+    let place = usize::from(side != "A");
+    let label = comparison.labels.get(place).filter(|label| !label.is_empty());
+    let side = label.map_or(side.clone(), |label| format!("{side} ({label})"));
+    LabError::Side { side, source: Box::new(error) }
+}
+
 /// What speaks against a trial before it begins: settings that its brokers do not know, another run on the
-/// host. Events of each trial, for each is to be judged by its own evidence.
-fn known_before(system: &System, host_shared: Option<&str>) -> Vec<Event> {
-    let event =
-        |kind, subject, detail: String| Event { at_unix_ns: unix_ns(), at_ns: None, kind, subject, detail };
+/// host, a cluster that was just started or has not settled. Events of each trial, for each is to be judged by its own
+/// evidence.
+fn known_before(
+    trial: &Trial,
+    standing: &Provision,
+    host_shared: Option<&str>,
+    unsettled: Option<String>,
+) -> Vec<Event> {
+    let system = &standing.system;
     let unknown = system.unknown_settings().iter().map(|setting| {
         event(EventKind::UnknownSetting, Subject::Setting(setting.name.clone()), setting.to_string())
     });
@@ -226,5 +310,16 @@ fn known_before(system: &System, host_shared: Option<&str>) -> Vec<Event> {
         .settings_unchecked()
         .map(|why| event(EventKind::SettingsUnchecked, Subject::Brokers, why.to_owned()));
     let shared = host_shared.map(|other| event(EventKind::HostShared, Subject::Host, other.to_owned()));
-    unknown.chain(unchecked).chain(shared).collect()
+    let is_fresh = !system.is_attached() && !standing.has_carried_load && !trial.is_conditioning();
+    let fresh = is_fresh.then(|| {
+        let detail = "the cluster had just been started and had carried no load".to_owned();
+        event(EventKind::Unconditioned, Subject::Brokers, detail)
+    });
+    let unsettled = unsettled.map(|detail| event(EventKind::ClusterUnsettled, Subject::Brokers, detail));
+    unknown.chain(unchecked).chain(shared).chain(fresh).chain(unsettled).collect()
+}
+
+/// Something that happened outside of a trial's time line.
+fn event(kind: EventKind, subject: Subject, detail: String) -> Event {
+    Event { at_unix_ns: unix_ns(), at_ns: None, kind, subject, detail }
 }

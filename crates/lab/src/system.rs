@@ -26,15 +26,17 @@ const START_DEADLINE_PER_BROKER: Duration = Duration::from_secs(15);
 
 impl System {
     /// Starts the cluster, or makes sure that the one named is the one that answers. `partition_replicas` is
-    /// how many a local cluster will hold at once, so that its retention fits the disk.
+    /// how many a local cluster will hold at once, so that its retention fits the disk; its processes do not inherit
+    /// the environment variables `hidden`.
     pub(crate) fn provide(
         plan: &SystemPlan,
         trial: TrialId,
         partition_replicas: u64,
+        hidden: &[String],
         options: &mut RunOptions<'_>,
     ) -> Result<Self, LabError> {
         match plan {
-            SystemPlan::Local(plan) => start(plan, trial, partition_replicas, options),
+            SystemPlan::Local(plan) => start(plan, trial, partition_replicas, hidden, options),
             SystemPlan::Attached(plan) => {
                 (options.progress)(Progress::Step(format!("attaching to {}", plan.target)));
                 let cluster = Attached::check(plan)?;
@@ -156,6 +158,7 @@ fn start(
     plan: &ClusterPlan,
     trial: TrialId,
     partition_replicas: u64,
+    hidden: &[String],
     options: &mut RunOptions<'_>,
 ) -> Result<System, LabError> {
     let own = options.work_dir.file_name().unwrap_or_default().to_string_lossy();
@@ -166,6 +169,7 @@ fn start(
     let mut start = StartOptions::new(&options.environment, exe, work_dir, "run", &tell);
     start.partition_replicas = partition_replicas;
     start.give_up = Some(&options.stop);
+    start.hidden_variables = hidden.to_vec();
     // On a busy machine JVMs start one after the other.
     start.deadline += START_DEADLINE_PER_BROKER * plan.brokers;
     tell(&format!("starting {} …", brokers(plan)));

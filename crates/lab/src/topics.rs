@@ -56,6 +56,11 @@ impl Topics {
         self.made_of == *plans
     }
 
+    /// Whether one of them has more than one replica.
+    pub(crate) fn are_replicated(&self) -> bool {
+        self.made_of.values().any(|plan| plan.replicas > 1)
+    }
+
     /// Deletes them all.
     pub(crate) fn delete(&self, bootstrap: &[String]) -> Result<(), LabError> {
         if self.names.is_empty() {

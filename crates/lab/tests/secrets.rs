@@ -115,6 +115,7 @@ fn run_in(here: &Path, address: &str) {
         }
     };
     let options = RunOptions {
+        resume: false,
         run_file: here.join("run.kdyno"),
         work_dir: here.join("work"),
         self_exe: std::env::current_exe().expect("a path of its own"),

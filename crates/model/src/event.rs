@@ -79,6 +79,8 @@ pub enum EventKind {
     LogUnchecked,
     /// The trial's cluster had just been started and had carried no load.
     Unconditioned,
+    /// Something of the cluster had not come to rest when the load of the trial before was over; the detail says what.
+    ClusterUnsettled,
     /// The warm-up reached its longest time before it had settled; the detail says what had not.
     WarmupNotSettled,
     /// A stream had more events than are kept.

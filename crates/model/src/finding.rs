@@ -238,6 +238,8 @@ pub enum Concern {
 pub struct TrialOutcome {
     /// The trial.
     pub trial: Trial,
+    /// Number of the session it ran in: clusters of an earlier one are gone.
+    pub session: u32,
     /// Its numbers.
     pub findings: Vec<Finding>,
     /// The reasons to doubt them.
@@ -247,10 +249,10 @@ pub struct TrialOutcome {
 }
 
 impl TrialOutcome {
-    /// A trial with what was drawn from its evidence.
+    /// A trial of the first session with what was drawn from its evidence.
     pub fn new(trial: Trial, judgement: Judgement) -> Self {
         let Judgement { findings, caveats, conclusions } = judgement;
-        Self { trial, findings, caveats, conclusions }
+        Self { trial, session: 1, findings, caveats, conclusions }
     }
 }
 
@@ -269,32 +271,6 @@ pub struct Judgement {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Caveat {
-    /// An open loop offered more than was carried: in the window less than 99.5 % of it was accepted, or
-    /// acknowledged.
-    OfferedNotAchieved {
-        /// Load item.
-        item: String,
-        /// What was carried ÷ what was offered; the lower of the two.
-        share: f64,
-    },
-    /// An open loop began its window with a queue from the warm-up, more than half a second of its load.
-    QueueAtStart {
-        /// Load item.
-        item: String,
-        /// Records intended before the window that had no outcome when it began.
-        records: u64,
-        /// The same in seconds of the window's load.
-        seconds: f64,
-    },
-    /// The load generator's own schedule delay is more than a tenth of the response at p99.
-    ScheduleDelayLarge {
-        /// Load item.
-        item: String,
-        /// ns.
-        schedule_delay_ns_p99: u64,
-        /// ns.
-        response_ns_p99: u64,
-    },
     /// An open loop had more records open than its requests in flight explain, when the window began or more and more
     /// in it: its latencies hold the time in that queue and grow with the length of the trial.
     QueueGrowth {
@@ -476,6 +452,13 @@ pub enum Caveat {
     TheseStartsOnly {
         /// How many starts.
         starts: u32,
+    },
+    /// Pairs of a comparison were left out, both trials of each.
+    PairsLost {
+        /// How many.
+        pairs: u32,
+        /// Why the first of them was, one lowercase sentence.
+        first: String,
     },
     /// A setting differs between the sides of a comparison and was not asked to.
     UndeclaredDifference {

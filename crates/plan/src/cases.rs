@@ -38,7 +38,12 @@ pub(crate) struct Chosen {
     pub base: Values,
 }
 
-pub(crate) fn choose(scenario: &Scenario, choices: &Choices) -> Result<Chosen, PlanError> {
+/// `over`: params of a side of a comparison; they win over everything else.
+pub(crate) fn choose(
+    scenario: &Scenario,
+    choices: &Choices,
+    over: &[(String, Typed)],
+) -> Result<Chosen, PlanError> {
     let typed = scenario.typed();
     let profile = profile(scenario, choices)?;
     let mut base = Values::default();
@@ -51,7 +56,9 @@ pub(crate) fn choose(scenario: &Scenario, choices: &Choices) -> Result<Chosen, P
         Some(profile) if profile.cases.rows.is_some() || profile.cases.vary.is_some() => &profile.cases,
         _ => &typed.cases,
     };
-    let set = overridden(&base, &choices.set)?;
+    let mut set = overridden(&base, &choices.set)?;
+    let changed = set.iter().map(|(name, value)| (name.clone(), value.text.clone())).collect();
+    set.extend(over.iter().cloned());
     let rows = combinations(&values, cases_file)?;
     let mut cases: Vec<Case> = Vec::new();
     for mut values in rows {
@@ -64,7 +71,7 @@ pub(crate) fn choose(scenario: &Scenario, choices: &Choices) -> Result<Chosen, P
             cases.push(case);
         }
     }
-    if choices.target.is_none() {
+    if choices.target.is_none() && choices.targets.is_empty() {
         check_cases_differ(typed, &cases, cases_file)?;
     }
     let varying = varying(&cases, cases_file, &set);
@@ -73,7 +80,6 @@ pub(crate) fn choose(scenario: &Scenario, choices: &Choices) -> Result<Chosen, P
             varying.iter().filter_map(|name| case.params.get(name).map(|value| format!("{name}={value}")));
         case.label = parts.collect::<Vec<_>>().join(", ");
     }
-    let changed = set.iter().map(|(name, value)| (name.clone(), value.text.clone())).collect();
     let profile = profile.map_or(NO_PROFILE.to_owned(), |profile| profile.name.text.clone());
     Ok(Chosen { profile, changed, cases, varying, base })
 }
@@ -82,8 +88,8 @@ fn profile<'s>(scenario: &'s Scenario, choices: &Choices) -> Result<Option<&'s P
     let profiles = &scenario.typed().profiles;
     let find = |name: &str| profiles.iter().find(|profile| profile.name.text == name);
     let Some(name) = &choices.profile else {
-        let attached = choices.target.as_ref().and_then(|_| find("attached"));
-        return Ok(attached.or_else(|| find("laptop")));
+        let is_attached = choices.target.is_some() || !choices.targets.is_empty();
+        return Ok(find("attached").filter(|_| is_attached).or_else(|| find("laptop")));
     };
     match find(name) {
         Some(profile) => Ok(Some(profile)),

@@ -1,5 +1,6 @@
 //! What a plan is made with beside the scenario, and the error when that cannot be.
 
+use kdyno_model::plan::Depth;
 use kdyno_scenario::input::InputError;
 use kdyno_scenario::target::Target;
 
@@ -17,4 +18,99 @@ pub struct Choices {
     pub seed: Option<u64>,
     /// The existing cluster to use instead of a local one.
     pub target: Option<Target>,
+    /// Existing clusters for some of the cases; the first that fits a case is used.
+    pub targets: Vec<CaseTarget>,
+    /// What is asked of the scenario.
+    pub ask: Ask,
+    /// How deep the answer goes.
+    pub depth: Depth,
+    /// Time the whole run may take, ns; it wins over the scenario's own `budget`.
+    pub budget_ns: Option<u64>,
+}
+
+/// The existing cluster of some cases.
+#[derive(Debug, Clone)]
+pub struct CaseTarget {
+    /// Params and values that select the cases.
+    pub cases: Vec<(String, String)>,
+    /// The cluster.
+    pub target: Target,
+}
+
+/// What is asked of a scenario.
+#[derive(Debug, Clone, Default)]
+pub enum Ask {
+    /// What its own file asks: a comparison, a search, or a table of its cases.
+    #[default]
+    Scenario,
+    /// A comparison.
+    Compare(CompareChoices),
+    /// A search.
+    Find(FindChoices),
+}
+
+/// A comparison by hand.
+#[derive(Debug, Clone, Default)]
+pub struct CompareChoices {
+    /// Side A; with B empty as well the sides are those of the scenario.
+    pub a: SideChoices,
+    /// Side B.
+    pub b: SideChoices,
+    /// Metrics to judge, each `METRIC` or `METRIC:MARGIN`; none: those of the scenario, else the usual ones.
+    pub judge: Vec<String>,
+    /// Settings that may differ, beside those of the scenario.
+    pub may_differ: Vec<String>,
+}
+
+/// One side of a comparison by hand: the scenario with these changes.
+#[derive(Debug, Clone, Default)]
+pub struct SideChoices {
+    /// In order, the later winning.
+    pub changes: Vec<Change>,
+    /// The existing cluster of this side.
+    pub target: Option<Target>,
+}
+
+/// A change of a side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// `NAME=VALUE`: a param; else a key of `system`, `home` or `source` for Kafka's folder; else a path such as
+    /// `load.writers.client.linger.ms`.
+    Set {
+        /// The part before the `=`.
+        name: String,
+        /// The part behind it.
+        value: String,
+    },
+    /// `@FILE`: a patch in YAML.
+    Patch {
+        /// Its name, for messages.
+        file: String,
+        /// Its text.
+        text: String,
+    },
+}
+
+/// A search by hand; what is left out is the scenario's own.
+#[derive(Debug, Clone, Default)]
+pub struct FindChoices {
+    /// `ITEM.rate` or `ITEM.clients`.
+    pub highest: Option<String>,
+    /// Conditions, each as `writers.response.p99 <= 20ms`; they replace those of the scenario.
+    pub conditions: Vec<String>,
+    /// First load, e.g. `20k/s`.
+    pub from: Option<String>,
+    /// Highest load.
+    pub to: Option<String>,
+    /// How narrow the answer is to be, e.g. `2%`.
+    pub within: Option<String>,
+    /// Rate of one client, with `ITEM.clients`.
+    pub each: Option<String>,
+}
+
+impl SideChoices {
+    /// Whether nothing is changed.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty() && self.target.is_none()
+    }
 }

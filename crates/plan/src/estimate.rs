@@ -1,6 +1,6 @@
 //! How long a plan takes and how much it writes, before it runs.
 
-use crate::strategy::{Upcoming, upcoming};
+use crate::strategy::{Upcoming, until_first_look, upcoming};
 use kdyno_model::plan::{CasePlan, Estimate, Mode, Plan, ProducePlan, Rate, RatePiece, Role, SystemPlan};
 
 /// Around each trial: the noise probe (1 s), topics made and removed, clients connected, the outcome of
@@ -13,31 +13,73 @@ const PROCESS_S: f64 = 1.5;
 /// What a record adds to its value on disk, about.
 const RECORD_BYTES_EXTRA: f64 = 12.0;
 
+/// Where between its bounds a warm-up that ends by evidence usually ends; a guess that only the estimate rests on.
+const SETTLED_AFTER: f64 = 1.0 / 3.0;
+
 /// What running the plan takes. Starts of clusters are typical ones, each trial has one short drain, and a window by
 /// records is taken at its upper bound only when no rate ends it sooner.
 pub fn estimate(plan: &Plan) -> Estimate {
-    let mut load_ns = 0_u64;
+    Estimate { disk_bytes: over_trials(plan, bytes_to_write_of_trial), ..of_trials(upcoming(plan, 0)) }
+}
+
+/// What a comparison takes until its first look, which is when it ends at the earliest. `None`: the plan compares
+/// nothing.
+pub fn estimate_until_first_look(plan: &Plan) -> Option<Estimate> {
+    until_first_look(plan).map(of_trials)
+}
+
+/// All but the bytes that are written.
+fn of_trials<'a>(trials: impl Iterator<Item = Upcoming<'a>>) -> Estimate {
+    let mut load = Length::default();
     let mut extra_s = 0.0;
     let mut standing: Vec<(u32, SystemPlan)> = Vec::new();
-    for Upcoming { case, start, .. } in upcoming(plan, 0) {
+    for Upcoming { case, start, .. } in trials {
         standing.retain(|(of, _)| *of == start);
         if !standing.iter().any(|(_, system)| *system == case.system) {
             extra_s += cluster_seconds(&case.system);
             standing.push((start, case.system.clone()));
         }
-        load_ns = load_ns.saturating_add(trial_ns(&case));
+        load = load.and(trial_length(&case));
         extra_s += TRIAL_EXTRA_S;
     }
+    let extra_ns = (extra_s * 1e9) as u64;
     Estimate {
-        expected_ns: load_ns.saturating_add((extra_s * 1e9) as u64),
-        load_ns,
-        disk_bytes: over_trials(plan, bytes_to_write_of_trial),
+        expected_ns: load.usual_ns.saturating_add(extra_ns),
+        longest_ns: load.most_ns.saturating_add(extra_ns),
+        load_ns: load.usual_ns,
+        disk_bytes: None,
     }
 }
 
-/// How long the loads of all trials after the first `done` take, ns, as far as these are known.
+/// How long the loads of all trials after the first `done` usually take, ns, as far as these are known.
 pub fn load_ns_after(plan: &Plan, done: usize) -> u64 {
-    upcoming(plan, done).map(|trial| trial_ns(&trial.case)).fold(0, u64::saturating_add)
+    upcoming(plan, done).map(|trial| trial_length(&trial.case).usual_ns).fold(0, u64::saturating_add)
+}
+
+/// A trial with all that stands around it, ns.
+pub(crate) fn trial_expected_ns(case: &CasePlan) -> u64 {
+    trial_length(case).usual_ns.saturating_add((TRIAL_EXTRA_S * 1e9) as u64)
+}
+
+/// Starting the cluster of a case, ns.
+pub(crate) fn start_expected_ns(case: &CasePlan) -> u64 {
+    (cluster_seconds(&case.system) * 1e9) as u64
+}
+
+/// A length of time that depends on what is seen.
+#[derive(Debug, Clone, Copy, Default)]
+struct Length {
+    usual_ns: u64,
+    most_ns: u64,
+}
+
+impl Length {
+    fn and(self, other: Self) -> Self {
+        Self {
+            usual_ns: self.usual_ns.saturating_add(other.usual_ns),
+            most_ns: self.most_ns.saturating_add(other.most_ns),
+        }
+    }
 }
 
 fn cluster_seconds(system: &SystemPlan) -> f64 {
@@ -51,7 +93,7 @@ fn cluster_seconds(system: &SystemPlan) -> f64 {
 }
 
 /// Warm-up and window; a window by records ends with the slowest item that has a rate.
-fn trial_ns(case: &CasePlan) -> u64 {
+fn trial_length(case: &CasePlan) -> Length {
     let phases = case.phases;
     let ends = producers(case).map(|(produce, _)| match (&produce.rate, produce.records_max) {
         (Rate::Open { pieces, .. }, Some(records)) => {
@@ -60,7 +102,13 @@ fn trial_ns(case: &CasePlan) -> u64 {
         }
         _ => phases.measure_ns,
     });
-    phases.measure_start_ns() + ends.max().unwrap_or(phases.measure_ns).min(phases.measure_ns)
+    let window_ns = ends.max().unwrap_or(phases.measure_ns).min(phases.measure_ns);
+    let most_ns = phases.measure_start_ns();
+    let usual_ns = phases.warmup_auto.map_or(most_ns, |auto| {
+        let least_ns = auto.least_ns.min(most_ns);
+        least_ns + ((most_ns - least_ns) as f64 * SETTLED_AFTER) as u64
+    });
+    Length { usual_ns: usual_ns + window_ns, most_ns: most_ns + window_ns }
 }
 
 fn producers(case: &CasePlan) -> impl Iterator<Item = (&ProducePlan, u32)> {

@@ -2,22 +2,75 @@
 
 use crate::PlanError;
 use crate::estimate::estimate;
-use crate::strategy::upcoming;
-use kdyno_model::plan::{AttachedPlan, CasePlan, Plan, Role};
+use crate::strategy::{Upcoming, upcoming};
+use kdyno_model::plan::{AttachedPlan, CasePlan, FindPlan, Plan, Role, Strategy, SystemPlan};
 use kdyno_model::units::{bytes as shown, duration};
 use kdyno_scenario::input::InputError;
 
 /// Permission for a closed loop.
 const RATE_MAX: &str = "rate-max";
 
-pub(crate) fn check(plan: &Plan, target: &AttachedPlan) -> Result<(), PlanError> {
-    for case in &plan.cases {
+/// Permission for a search, whose loads are found out by going beyond what the cluster carries.
+const FIND: &str = "find";
+
+/// Checks the plan against every target that it uses.
+pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
+    let b = match &plan.strategy {
+        Strategy::Compare(compare) => compare.b.as_slice(),
+        Strategy::List(_) | Strategy::Find(_) => &[],
+    };
+    let mut targets: Vec<&AttachedPlan> = Vec::new();
+    for case in plan.cases.iter().chain(b) {
+        let SystemPlan::Attached(target) = &case.system else { continue };
         rates(case, target)?;
         connections(case, target)?;
+        if !targets.contains(&target) {
+            targets.push(target);
+        }
     }
+    if let (Strategy::Find(search), Some(first)) = (&plan.strategy, plan.cases.first()) {
+        targets.iter().try_for_each(|target| may_search(search, first, target))?;
+    }
+    targets.into_iter().try_for_each(|target| whole_run(plan, target))
+}
+
+/// A search needs to be allowed, must know when to stop, and stays below the caps at its highest load.
+fn may_search(search: &FindPlan, case: &CasePlan, target: &AttachedPlan) -> Result<(), PlanError> {
+    if !target.allow.iter().any(|allowed| allowed == FIND) {
+        let message = "a search raises the load until conditions break, which the target does not allow";
+        return Err(refused(target, message.to_owned()).hint("name `find` under `guard.allow`"));
+    }
+    if target.abort_if.is_empty() {
+        let message = "a search needs to know when to stop: the target has no `abort_if`";
+        return Err(refused(target, message.to_owned())
+            .hint("e.g. `abort_if: [offline_partitions > 0, under_replicated > 0 for 10s]` under `guard`"));
+    }
+    let Some(Role::Produce(produce)) = case.load.get(&search.item).map(|item| &item.role) else {
+        return Ok(());
+    };
+    let most = search.to_per_s * f64::from(produce.value_bytes);
+    match target.caps.produce_bytes_per_s {
+        Some(cap) if most > cap as f64 => {
+            let message = format!(
+                "the search may go up to {}/s; the target's cap is {}/s",
+                shown(most),
+                shown(cap as f64)
+            );
+            let per_s = (cap as f64 / f64::from(produce.value_bytes.max(1))).floor();
+            Err(refused(target, message).hint(format!("`to: {per_s}/s` at most")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What all trials on the target come to.
+fn whole_run(plan: &Plan, target: &AttachedPlan) -> Result<(), PlanError> {
     let caps = &target.caps;
     let estimate = estimate(plan);
+    let here =
+        |trial: &Upcoming<'_>| matches!(&trial.case.system, SystemPlan::Attached(own) if own == target);
     let partitions: u64 = upcoming(plan, 0)
+        .filter(here)
         .map(|trial| trial.case.topics.values().map(|topic| u64::from(topic.partitions)).sum::<u64>())
         .sum();
     if let Some(cap) = caps.partitions.filter(|cap| partitions > u64::from(*cap)) {

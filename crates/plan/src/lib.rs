@@ -6,30 +6,42 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
+mod budget;
 mod cases;
 mod choices;
+mod claims;
 mod client;
+mod comparison;
 mod estimate;
 mod guard;
 mod kafka;
 mod load;
+mod phases;
 mod reader;
 mod remarks;
+mod repeats;
+mod search;
 mod set_overrides;
 mod show;
+mod sides;
 mod strategy;
 mod system;
 
-pub use choices::{Choices, PlanError};
-pub use estimate::{bytes_to_write_of_trial, estimate, load_ns_after, volume_bytes};
+pub use choices::{Ask, CaseTarget, Change, Choices, CompareChoices, FindChoices, PlanError, SideChoices};
+pub use estimate::{
+    bytes_to_write_of_trial, estimate, estimate_until_first_look, load_ns_after, volume_bytes,
+};
 pub use remarks::{Note, remarks};
 pub use strategy::{Next, Upcoming, next, upcoming};
 
-use kdyno_model::plan::{CasePlan, Depth, Isolation, Plan, SystemPlan};
+use budget::Budget;
+use cases::Chosen;
+use kdyno_model::plan::{CasePlan, Conditioning, Isolation, Plan, Strategy, SystemPlan};
 use kdyno_model::secret::SecretRef;
 use kdyno_scenario::Scenario;
-use kdyno_scenario::input::{InputError, quoted};
+use kdyno_scenario::input::{InputError, known_hint, quoted};
 use kdyno_scenario::target::Target;
+use kdyno_scenario::units;
 use reader::Reader;
 use std::collections::BTreeMap;
 
@@ -56,7 +68,11 @@ pub fn plan(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
 /// The plan is of a local cluster or of another target, or the target's caps have become too small for it.
 pub fn retarget(plan: &mut Plan, target: &Target) -> Result<(), PlanError> {
     let wanted = &target.attached;
-    for case in &mut plan.cases {
+    let b = match &mut plan.strategy {
+        Strategy::Compare(compare) => compare.b.as_mut_slice(),
+        Strategy::List(_) | Strategy::Find(_) => &mut [],
+    };
+    for case in plan.cases.iter_mut().chain(b) {
         let SystemPlan::Attached(attached) = &mut case.system else {
             let message = "the run used a cluster of its own, not a target";
             return Err(InputError::whole(message).hint("leave the target out"));
@@ -72,7 +88,7 @@ pub fn retarget(plan: &mut Plan, target: &Target) -> Result<(), PlanError> {
         // Those that count are the target's, and a target names none.
         case.secrets.clear();
     }
-    guard::check(plan, wanted)
+    guard::check(plan)
 }
 
 /// Refuses a stored plan that would have a file read or a program started: a run file may come from anybody, and only
@@ -97,54 +113,132 @@ pub fn check_stored(plan: &Plan) -> Result<(), PlanError> {
     }
 }
 
+/// The cases of a scenario, planned, and what is the same for all of them.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    pub cases: Vec<CasePlan>,
+    pub repeat: u64,
+    pub isolation: Isolation,
+    pub conditioning: Option<Conditioning>,
+}
+
+impl Planned {
+    /// A reader of what does not depend on the case.
+    pub fn reader<'a>(&self, scenario: &'a Scenario, chosen: &'a Chosen) -> Reader<'a> {
+        Reader::new(scenario, &chosen.cases[0])
+    }
+}
+
 fn make(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
-    let typed = scenario.typed();
-    let chosen = cases::choose(scenario, choices)?;
-    let mut repeat = 1;
-    let mut isolation = Isolation::Topic;
-    let mut cases = Vec::new();
-    for case in &chosen.cases {
-        let reader = Reader::new(scenario, case);
-        let case_repeat = reader.whole(&typed.repeat, "repeat", 1..=REPEAT_MAX)?;
-        let case_isolation = read_isolation(&reader)?;
-        if !cases.is_empty() && (case_repeat, case_isolation) != (repeat, isolation) {
-            return Err(reader.wrong(&typed.repeat, "`repeat` and `isolation` must not differ between cases"));
+    let sides = comparison::sides(scenario, choices)?;
+    let (scenario, chosen, mut planned, sides) = match sides {
+        Some((sides, planned)) => (sides.scenario.clone(), sides.chosen.clone(), planned, Some(sides)),
+        None => {
+            let chosen = cases::choose(scenario, choices, &[])?;
+            let planned = plan_cases(scenario, choices, &chosen)?;
+            (scenario.clone(), chosen, planned, None)
         }
-        (repeat, isolation) = (case_repeat, case_isolation);
-        cases.push(case_plan(&reader, choices.target.as_ref())?);
-    }
-    if cases.len() as u64 * repeat > TRIALS_MAX {
-        let message = format!("{} cases × {repeat} repeats are more than {TRIALS_MAX} trials", cases.len());
-        return Err(InputError::at(typed.repeat.place, message));
-    }
-    if choices.target.is_some() && isolation == Isolation::Cluster {
-        return Err(InputError::at(
-            typed.isolation.place,
-            "`isolation: cluster` needs a cluster made for the run",
-        )
-        .hint("use `isolation: topic` with a target"));
-    }
+    };
+    let scenario = &scenario;
     let seed = choices.seed.unwrap_or_else(|| strategy::seed_of(scenario.id()));
+    let budget = Budget::read(scenario, choices, &chosen)?;
+    let mut depth = choices.depth;
+    let mut judged = claims::Judged::default();
+    let strategy = if let Some(sides) = &sides {
+        comparison::strategy(scenario, choices, sides, &planned, budget)?
+    } else if search::is_asked(scenario, choices) {
+        let readers: Vec<Reader<'_>> = chosen.cases.iter().map(|case| Reader::new(scenario, case)).collect();
+        let (strategy, reached) = search::strategy(scenario, choices, &mut planned, &readers, budget)?;
+        depth = reached;
+        strategy
+    } else {
+        judged = claims::judged(scenario, &chosen, &planned.cases)?;
+        repeats::list(&planned, seed, budget)?
+    };
     let plan = Plan {
         scenario: scenario.id().to_owned(),
         question: scenario.question().to_owned(),
         profile: chosen.profile.clone(),
         changed: chosen.changed.clone(),
         seed,
-        strategy: strategy::list(&cases, u32::try_from(repeat).unwrap_or(u32::MAX), isolation, seed),
-        isolation,
-        show: show::show(scenario, &chosen, &cases)?,
+        strategy,
+        isolation: planned.isolation,
+        show: show::show(scenario, &chosen, &planned.cases)?,
         published: show::published(scenario, &chosen)?,
-        depth: Depth::Verdict,
-        conditioning: None,
-        claims: Vec::new(),
-        contrasts: Vec::new(),
-        cases,
+        depth,
+        conditioning: planned.conditioning,
+        claims: judged.claims,
+        contrasts: judged.contrasts,
+        cases: planned.cases,
     };
-    if let Some(target) = &choices.target {
-        guard::check(&plan, &target.attached)?;
-    }
+    guard::check(&plan)?;
     Ok(plan)
+}
+
+/// Plans every case.
+pub(crate) fn plan_cases(
+    scenario: &Scenario,
+    choices: &Choices,
+    chosen: &Chosen,
+) -> Result<Planned, PlanError> {
+    let typed = scenario.typed();
+    let mut planned: Option<Planned> = None;
+    for case in &chosen.cases {
+        let reader = Reader::new(scenario, case);
+        let repeat = reader.whole(&typed.repeat, "repeat", 1..=REPEAT_MAX)?;
+        let isolation = read_isolation(&reader)?;
+        let conditioning = phases::conditioning(&reader)?;
+        let target = target_of(choices, case)?;
+        if target.is_some() && isolation == Isolation::Cluster {
+            let message = "`isolation: cluster` needs a cluster made for the run";
+            return Err(
+                InputError::at(typed.isolation.place, message).hint("use `isolation: topic` with a target")
+            );
+        }
+        let case = case_plan(&reader, target)?;
+        // Somebody else's cluster is not ours to load without saying so.
+        let conditioning = conditioning.filter(|_| target.is_none());
+        let planned = planned.get_or_insert(Planned { cases: Vec::new(), repeat, isolation, conditioning });
+        if (repeat, isolation) != (planned.repeat, planned.isolation) {
+            return Err(reader.wrong(&typed.repeat, "`repeat` and `isolation` must not differ between cases"));
+        }
+        if target.is_none() && conditioning != planned.conditioning {
+            return Err(reader.wrong(&typed.phases.condition, "`condition` must not differ between cases"));
+        }
+        planned.cases.push(case);
+    }
+    let planned = planned.ok_or_else(|| InputError::whole("the scenario has no case"))?;
+    if planned.cases.len() as u64 * planned.repeat > TRIALS_MAX {
+        let (cases, repeat) = (planned.cases.len(), planned.repeat);
+        let message = format!("{cases} cases × {repeat} repeats are more than {TRIALS_MAX} trials");
+        return Err(InputError::at(typed.repeat.place, message));
+    }
+    Ok(planned)
+}
+
+/// The target of a case: the first that was named for such cases, else the one for all.
+fn target_of<'c>(choices: &'c Choices, case: &cases::Case) -> Result<Option<&'c Target>, PlanError> {
+    for CaseTarget { cases, target } in &choices.targets {
+        let mut fits = true;
+        for (name, value) in cases {
+            let Some(own) = case.params.get(name) else {
+                let known: Vec<&str> = case.params.keys().map(String::as_str).collect();
+                let message = format!("target `{}`: {} is not a param", target.attached.target, quoted(name));
+                return Err(InputError::whole(message).hint(known_hint(name, known)));
+            };
+            let quantity = |text: &str| units::parse(text);
+            let own = own.to_string();
+            fits &= own == *value || quantity(value).is_some() && quantity(value) == quantity(&own);
+        }
+        if fits {
+            return Ok(Some(target));
+        }
+    }
+    if choices.targets.is_empty() || choices.target.is_some() {
+        return Ok(choices.target.as_ref());
+    }
+    let message = format!("no target was named for case {}", quoted(&case.label));
+    Err(InputError::whole(message).hint("name one for it, or one without params for all that are left"))
 }
 
 fn read_isolation(reader: &Reader<'_>) -> Result<Isolation, PlanError> {
@@ -165,7 +259,7 @@ fn case_plan(reader: &Reader<'_>, target: Option<&Target>) -> Result<CasePlan, P
     };
     let topics = system::topics(reader, &system)?;
     let load = load::load(reader, &system, &topics)?;
-    let phases = load::phases(reader, &load)?;
+    let phases = phases::phases(reader, &load)?;
     Ok(CasePlan {
         label: reader.case.label.clone(),
         params: reader.case.params.clone(),

@@ -2,12 +2,12 @@
 
 use crate::PlanError;
 use crate::client;
+use crate::phases::PHASE_NS_MAX;
 use crate::reader::Reader;
 use crate::system::MIN_INSYNC;
 use kdyno_model::plan::{
-    Arrivals, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Payload, PhasesPlan, ProducePlan,
-    ProducerSettings, Rate, RatePiece, Role, StartOffset, SystemPlan, TopicPlan, VALUE_BYTES_MAX, WorkerPlan,
-    WorkerShare,
+    Arrivals, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Payload, ProducePlan, ProducerSettings, Rate,
+    RatePiece, Role, StartOffset, SystemPlan, TopicPlan, VALUE_BYTES_MAX, WorkerPlan, WorkerShare,
 };
 use kdyno_model::units::size;
 use kdyno_scenario::file::{LoadFile, MeasureFile, PayloadFile, ProduceFile, RateFile, RoleFile};
@@ -31,10 +31,6 @@ const RECORD_BYTES_EXTRA: u64 = 61 + 21;
 const MESSAGE_BYTES_MAX: u64 = 1_048_588;
 /// `payload: pooled` without a size.
 const POOL_BYTES: u64 = 8 << 20;
-/// Longest phase.
-const PHASE_NS_MAX: u64 = 30 * 86_400 * 1_000_000_000;
-/// Shortest drain of `auto`, for loads that only consume.
-const DRAIN_NS_MIN: u64 = 1_000_000_000;
 
 /// The `load` section.
 pub(crate) fn load(
@@ -324,48 +320,4 @@ pub(crate) fn workers(load: &BTreeMap<String, LoadPlan>) -> Vec<WorkerPlan> {
         client_count: plan.clients,
     };
     vec![WorkerPlan { worker: 0, shares: load.iter().map(share).collect() }]
-}
-
-/// The `phases` section.
-pub(crate) fn phases(
-    reader: &Reader<'_>,
-    load: &BTreeMap<String, LoadPlan>,
-) -> Result<PhasesPlan, PlanError> {
-    let typed = &reader.scenario.typed().phases;
-    let producers = || {
-        load.values().filter_map(|item| match &item.role {
-            Role::Produce(produce) => Some(produce),
-            Role::Consume(_) => None,
-        })
-    };
-    let measure_ns = match &typed.measure {
-        MeasureFile::Time(measure) => {
-            reader.ns(range_later(reader, measure)?, "measure", 1..=PHASE_NS_MAX)?
-        }
-        MeasureFile::Records { records, within } => {
-            if producers().next().is_none() {
-                let hint = "give a duration";
-                return Err(reader.wrong(records, "`records` needs a load item that produces").hint(hint));
-            }
-            reader.ns(within, "within", 1..=PHASE_NS_MAX)?
-        }
-    };
-    let drain_ns = match reader.text(&typed.drain)?.as_str() {
-        "auto" => {
-            producers().map(|produce| produce.client.delivery_timeout_ns).max().unwrap_or(0).max(DRAIN_NS_MIN)
-        }
-        _ => reader.ns(&typed.drain, "drain", 0..=PHASE_NS_MAX)?,
-    };
-    let warmup_ns = reader.ns(range_later(reader, &typed.warmup)?, "warmup", 0..=PHASE_NS_MAX)?;
-    Ok(PhasesPlan { warmup_ns, warmup_auto: None, measure_ns, drain_ns })
-}
-
-/// `30s..90s` is known and comes later.
-fn range_later<'t>(reader: &Reader<'_>, typed: &'t Typed) -> Result<&'t Typed, PlanError> {
-    if !reader.text(typed)?.contains("..") {
-        return Ok(typed);
-    }
-    Err(reader
-        .wrong(typed, "a phase that ends by itself (`30s..90s`) is not in this version yet")
-        .hint("give one duration, e.g. `30s`"))
 }

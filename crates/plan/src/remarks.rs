@@ -1,14 +1,18 @@
 //! What a plan makes of a scenario and its author may not expect: a target in the place of `system`, params without
 //! effect, sizes that are easily meant otherwise.
 
-use crate::{Choices, PlanError, cases};
-use kdyno_model::plan::{Plan, SystemPlan};
+use crate::cases::Chosen;
+use crate::comparison::smallest_difference;
+use crate::sides::different_loads;
+use crate::{Choices, PlanError, cases, claims};
+use kdyno_model::plan::{Depth, ListedTrial, Plan, Strategy, SystemPlan};
 use kdyno_model::units::count;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::ScenarioFile;
 use kdyno_scenario::input::quoted;
 use kdyno_scenario::units::{self, Dimension};
 use kdyno_scenario::values::Values;
+use std::collections::BTreeSet;
 
 /// Below this a bare number of bytes is more likely a number of KiB, or of records.
 const BYTES_LIKELY_MIN: f64 = 1024.0;
@@ -35,14 +39,79 @@ pub fn remarks(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Result<Ve
         let hint = cases::place_for(&name.text, file).map(|hint| format!("; {hint}")).unwrap_or_default();
         found.push(Note::Warning(format!("param `{}` is used nowhere: {effect}{hint}", name.text)));
     }
-    for case in &cases::choose(scenario, choices)?.cases {
+    let chosen = cases::choose(scenario, choices, &[])?;
+    for case in &chosen.cases {
         for doubt in sizes(file, &case.values)? {
             if !found.contains(&doubt) {
                 found.push(doubt);
             }
         }
     }
+    found.extend(of_the_answer(scenario, choices, plan, &chosen)?);
     Ok(found)
+}
+
+/// What the answer will be able to say, and what it will not.
+fn of_the_answer(
+    scenario: &Scenario,
+    choices: &Choices,
+    plan: &Plan,
+    chosen: &Chosen,
+) -> Result<Vec<Note>, PlanError> {
+    let mut found = Vec::new();
+    // As much time as there is: what the budget did is the difference.
+    let unbounded = crate::make(scenario, &Choices { budget_ns: Some(u64::MAX), ..choices.clone() })?;
+    found.extend(cut(plan, &unbounded).map(Note::Fact));
+    let file = scenario.typed();
+    match &plan.strategy {
+        Strategy::List(_) => {
+            let untested = claims::judged(scenario, chosen, &plan.cases)?.untested;
+            found.extend(untested.into_iter().map(Note::Fact));
+            return Ok(found);
+        }
+        Strategy::Find(_) => {}
+        Strategy::Compare(compare) => {
+            if plan.cases == compare.b {
+                let fact = "both sides are the same: what is found shows what chance alone does";
+                found.push(Note::Fact(fact.to_owned()));
+            }
+            let differing = plan.cases.iter().zip(&compare.b).flat_map(|(a, b)| different_loads(a, b));
+            let differing: BTreeSet<String> = differing.collect();
+            found.extend(differing.into_iter().map(|item| {
+                Note::Warning(format!(
+                    "the sides offer `{item}` different loads: its latencies say nothing about them"
+                ))
+            }));
+            found.push(Note::Fact(smallest_difference(plan, compare)));
+        }
+    }
+    if !file.expect.is_empty() || !file.contrasts.is_empty() {
+        let fact = "the scenario's claims and contrasts are of its table of cases: they are not judged here";
+        found.push(Note::Fact(fact.to_owned()));
+    }
+    Ok(found)
+}
+
+/// What the budget has shortened.
+fn cut(plan: &Plan, unbounded: &Plan) -> Option<String> {
+    let listed = |looks: &[u32]| looks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    match (&plan.strategy, &unbounded.strategy) {
+        (Strategy::List(own), Strategy::List(all)) if own.len() < all.len() => {
+            let repeats = |list: &[ListedTrial]| list.iter().map(|trial| trial.repeat).max().unwrap_or(0);
+            Some(format!("the budget allows {} of {} repeats", repeats(own), repeats(all)))
+        }
+        (Strategy::Compare(own), Strategy::Compare(all)) if own.looks != all.looks => {
+            let (own, all) = (listed(&own.looks), listed(&all.looks));
+            Some(format!("the budget allows a look after {own} units of evidence, not after {all}"))
+        }
+        (Strategy::Find(own), Strategy::Find(all)) if own != all => Some(match plan.depth {
+            Depth::Quick if unbounded.depth == Depth::Verdict => {
+                "the budget allows a quick look: short trials, and none that confirms the answer".to_owned()
+            }
+            _ => format!("the budget allows {} of {} trials", own.trials_max, all.trials_max),
+        }),
+        _ => None,
+    }
 }
 
 fn varies(param: &str, plan: &Plan) -> bool {

@@ -30,7 +30,7 @@ pub(crate) fn show(scenario: &Scenario, chosen: &Chosen, cases: &[CasePlan]) -> 
 }
 
 /// `broker-N` must be a broker of at least one case.
-fn broker_exists(subject: &str, cases: &[CasePlan]) -> Result<(), String> {
+pub(crate) fn broker_exists(subject: &str, cases: &[CasePlan]) -> Result<(), String> {
     let Some(number) = subject.strip_prefix("broker-").and_then(|number| number.parse::<u32>().ok()) else {
         return Ok(());
     };
@@ -51,7 +51,7 @@ fn usual(cases: &[CasePlan]) -> Vec<Address> {
     for (name, item) in cases.first().into_iter().flat_map(|case| &case.load) {
         let metrics: &[&str] = match item.role {
             Role::Produce(_) => &["acked_per_s", "acked_mib_per_s", "response.p50", "response.p99"],
-            Role::Consume(_) => &["fetched_per_s", "fetched_mib_per_s"],
+            Role::Consume(_) => &["fetched_per_s", "fetched_wire_mib_per_s"],
         };
         found.extend(metrics.iter().map(|metric| of(name, metric)));
     }
@@ -90,7 +90,7 @@ pub(crate) fn published(scenario: &Scenario, chosen: &Chosen) -> Result<Option<P
 }
 
 /// The spelling a case uses for the same quantity (`1KiB` for `1024B`), so that equal values compare equal.
-fn as_in_cases(name: &str, value: ParamValue, chosen: &Chosen) -> ParamValue {
+pub(crate) fn as_in_cases(name: &str, value: ParamValue, chosen: &Chosen) -> ParamValue {
     let quantity = |value: &ParamValue| units::parse(&value.to_string());
     let own = quantity(&value);
     let same = |other: &&ParamValue| **other == value || own.is_some() && quantity(other) == own;

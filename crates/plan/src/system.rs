@@ -44,7 +44,7 @@ pub(crate) fn cluster(reader: &Reader<'_>) -> Result<ClusterPlan, PlanError> {
         let place = match cause {
             Cause::Brokers => &typed.brokers,
             Cause::Release | Cause::Mode => match &typed.mode {
-                ModeFile::Kraft(mode) | ModeFile::Controllers(mode) | ModeFile::Zookeeper(mode) => mode,
+                ModeFile::Word(mode) | ModeFile::Controllers(mode) | ModeFile::Zookeeper(mode) => mode,
             },
         };
         reader.wrong(place, message).hint(hint)
@@ -92,10 +92,10 @@ fn kafka(reader: &Reader<'_>, typed: &KafkaFile) -> Result<(KafkaSource, Option<
 
 fn mode(reader: &Reader<'_>, typed: &ModeFile) -> Result<Mode, PlanError> {
     Ok(match typed {
-        ModeFile::Kraft(typed) => {
-            reader.word(typed, "mode", &["kraft"])?;
-            Mode::KraftCombined
-        }
+        ModeFile::Word(typed) => match reader.word(typed, "mode", &["kraft", "zookeeper"])?.as_str() {
+            "zookeeper" => Mode::Zookeeper { nodes: 1 },
+            _ => Mode::KraftCombined,
+        },
         ModeFile::Controllers(typed) => {
             Mode::KraftControllers { controllers: reader.small(typed, "controllers", 1..=CONTROLLERS_MAX)? }
         }

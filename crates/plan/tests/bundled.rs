@@ -2,8 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
+use kdyno_model::plan::{ClaimExpr, Depth, EvidenceUnit, Strategy, Vary};
 use kdyno_model::plan::{ParamValue, Plan, Rate, Role, SystemPlan};
-use kdyno_plan::{Choices, estimate, plan, remarks};
+use kdyno_plan::{Choices, Note, estimate, plan, remarks};
 use kdyno_scenario::Scenario;
 use std::path::{Path, PathBuf};
 
@@ -40,8 +41,14 @@ fn every_scenario_plans_in_every_profile() {
         for profile in scenario.profiles() {
             let choices = Choices { profile: Some(profile.to_owned()), ..Choices::default() };
             let plan = plan(&scenario, &choices).unwrap_or_else(|error| panic!("{profile}: {error}"));
-            assert_eq!(plan.strategy.trials_planned(), u32::try_from(plan.cases.len()).ok());
-            assert_eq!(remarks(&scenario, &choices, &plan), Ok(vec![]), "{}: {profile}", scenario.id());
+            if let Some(trials) = plan.strategy.trials_planned() {
+                let repeats: u32 =
+                    (0..).take(plan.cases.len()).filter_map(|case| plan.repeats_planned(case)).sum();
+                assert_eq!(trials, repeats);
+            }
+            let notes = remarks(&scenario, &choices, &plan).unwrap();
+            let warned = notes.iter().any(|note| matches!(note, Note::Warning(_)));
+            assert!(!warned, "{}: {profile}: {notes:?}", scenario.id());
             let json = serde_json::to_string(&plan).unwrap();
             let back: Plan = serde_json::from_str(&json).unwrap();
             assert_eq!(back, plan, "the plan does not survive the run file");
@@ -55,10 +62,78 @@ fn laptop_profiles_are_short() {
         let scenario = read(&path);
         let plan = plan(&scenario, &Choices::default()).unwrap();
         assert_eq!(plan.profile, "laptop", "{}", scenario.id());
-        let most_s = if scenario.id() == "first-light" { 120 } else { 300 };
-        let expected_s = estimate(&plan).expected_ns / 1_000_000_000;
-        assert!(expected_s < most_s, "{}: {expected_s} s", scenario.id());
+        if let Strategy::List(_) = plan.strategy {
+            let most_s = if scenario.id() == "first-light" { 180 } else { 360 };
+            let expected_s = estimate(&plan).expected_ns / 1_000_000_000;
+            assert!(expected_s < most_s, "{}: {expected_s} s", scenario.id());
+        }
     }
+}
+
+#[test]
+fn laptop_comparisons_and_searches_fit_their_time() {
+    const MINUTE_NS: u64 = 60_000_000_000;
+    let within = |path: &Path, minutes: u64, depth: Depth| {
+        let choices = Choices { budget_ns: Some(minutes * MINUTE_NS), depth, ..Choices::default() };
+        plan(&read(path), &choices).unwrap()
+    };
+    let mut seen = Vec::new();
+    for path in bundled() {
+        let id = path.file_stem().unwrap().to_string_lossy().into_owned();
+        match plan(&read(&path), &Choices::default()).unwrap().strategy {
+            Strategy::List(_) => continue,
+            Strategy::Compare(_) => {
+                // Eight starts, each with a pair, in 25 minutes; a quick look of at least six pairs in ten.
+                let Strategy::Compare(compare) = within(&path, 25, Depth::Verdict).strategy else {
+                    panic!("{id}")
+                };
+                assert_eq!((compare.unit, compare.looks.len()), (EvidenceUnit::Start, 1));
+                assert!(compare.looks[0] >= 8, "{id}: {:?}", compare.looks);
+                let Strategy::Compare(quick) = within(&path, 10, Depth::Quick).strategy else {
+                    panic!("{id}")
+                };
+                assert_eq!((quick.unit, quick.looks[0]), (EvidenceUnit::Pair, quick.pairs_per_start));
+            }
+            Strategy::Find(_) => {
+                let quick = within(&path, 10, Depth::Quick);
+                let Strategy::Find(search) = &quick.strategy else { panic!("{id}") };
+                assert_eq!((quick.depth, search.trials_max), (Depth::Quick, 16), "{id}");
+                let verdict = within(&path, 35, Depth::Verdict);
+                assert_eq!(verdict.depth, Depth::Verdict, "{id}");
+            }
+        }
+        seen.push(id);
+    }
+    assert_eq!(seen, ["folio-41-kafka", "folio-kraft-kafka", "intel-sla", "upgrade-check"]);
+}
+
+#[test]
+fn the_reports_questions_are_asked() {
+    let changes = |id: &str| match of(id, "laptop").strategy {
+        Strategy::Compare(compare) => (compare.labels.join(" | "), compare.changes.join("; ")),
+        other => panic!("{other:?}"),
+    };
+    let told = |labels: &str, change: &str| (labels.to_owned(), change.to_owned());
+    assert_eq!(changes("folio-41-kafka"), told("Kafka 3.7 | Kafka 4.1", "system.kafka: 3.7.2 → 4.1.1"));
+    assert_eq!(changes("folio-kraft-kafka"), told("ZooKeeper | KRaft", "system.mode: zookeeper → kraft"));
+    assert_eq!(changes("upgrade-check"), told("Kafka 3.7.2 | Kafka newest", "system.kafka: 3.7.2 → newest"));
+
+    let intel = of("intel-sla", "published");
+    let Strategy::Find(search) = &intel.strategy else { panic!("a search") };
+    assert_eq!(search.vary, Vary::Clients { per_client_per_s: 50_000.0 });
+    assert_eq!((search.from_per_s, search.conditions[0].limit), (50_000.0, 20e6));
+    let SystemPlan::Local(cluster) = &intel.cases[0].system else { panic!("local") };
+    assert_eq!(cluster.cpus, [[0], [1], [2], [3]]);
+    let SystemPlan::Local(cluster) = &of("intel-sla", "laptop").cases[0].system else { panic!("local") };
+    assert_eq!(cluster.cpus, [[0], [1], [0], [1]]);
+
+    let huawei = of("huawei-rate", "laptop");
+    let ends: Vec<_> = huawei.contrasts.iter().map(|it| (it.name.as_str(), it.from, it.to)).collect();
+    let expected = [("bigger batches", 0, 1), ("more replicas", 0, 3), ("asynchronous replication", 2, 3)];
+    assert_eq!(ends, expected);
+    assert_eq!(huawei.claims.len(), 9, "those about another zone are not tested");
+    assert!(matches!(&huawei.claims[0].left, ClaimExpr::Metric { case: 1, .. }));
+    assert_eq!((huawei.repeats_planned(0), huawei.repeats_planned(3)), (Some(3), Some(3)));
 }
 
 #[test]

@@ -25,7 +25,7 @@ topics:
   t: {partitions: = 2*brokers, replicas: \"= min(3, brokers)\"}
 load:
   writers: {produce: t, clients: $clients, rate: $rate, value: $size}
-phases: {warmup: 5s, measure: 10s}
+phases: {warmup: 5s, condition: none, measure: 10s}
 ";
 
 fn choose(text: &str, choices: &Choices) -> Result<Plan, String> {
@@ -110,7 +110,7 @@ fn of_several_set_values_those_that_brought_the_mistake_about_are_named() {
 /// All trials that the plan's strategy names, each told the outcomes of those before it.
 fn trials(plan: &Plan) -> Vec<Trial> {
     let mut outcomes = Vec::new();
-    while let Next::Trial(trial) = next(plan, &outcomes) {
+    while let Next::Trial(trial) = next(plan, &outcomes, 1) {
         outcomes.push(TrialOutcome::new(*trial, Judgement::default()));
     }
     outcomes.into_iter().map(|outcome| outcome.trial).collect()

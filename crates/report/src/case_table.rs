@@ -6,12 +6,12 @@
 
 use crate::figures::Figures;
 use crate::input::{ReportInput, is_cut_short};
-use crate::units;
-use kdyno_model::finding::{Finding, Quantity, Scope, Value};
+use crate::{digits, marks, units};
+use kdyno_model::finding::{Finding, Interval, Mark, Quantity, Scope, Value};
 use kdyno_model::metric::{Address, Unit};
-use kdyno_model::plan::{ParamValue, Plan, PublishedRow};
+use kdyno_model::plan::{ParamValue, Plan, PublishedRow, Strategy};
 use kdyno_model::table::TableRow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What is printed for our figure of a published row that no case of this run tests.
 pub const NOT_TESTED: &str = "not tested";
@@ -31,6 +31,19 @@ pub struct CaseTable<'a> {
     pub repeated: bool,
 }
 
+impl CaseTable<'_> {
+    /// The marks that stand anywhere in it.
+    pub fn marks(&self) -> BTreeSet<Mark> {
+        let findings = self.rows.iter().flat_map(|row| &row.cells).filter_map(|cell| cell.ours?.finding);
+        findings.flat_map(|one| &one.marks).copied().collect()
+    }
+
+    /// Number of a case's row, from 1.
+    pub fn row_of(&self, case: u32) -> Option<usize> {
+        self.rows.iter().position(|row| row.case == Some(case)).map(|index| index + 1)
+    }
+}
+
 /// What one column of the table holds, in every row.
 #[derive(Debug, PartialEq)]
 pub struct Column {
@@ -40,19 +53,21 @@ pub struct Column {
     pub unit: Unit,
     /// Whether the source gives it for at least one row.
     pub published: bool,
-    /// Whether there are ratios to the first row.
+    /// Whether ratios to the first row are shown: beside published ones, and where ours have an interval.
     pub ratios: bool,
+    /// Whether an interval stands in the place of the range over the repeats.
+    pub intervals: bool,
 }
 
 /// One case, or one published row that is not tested.
 #[derive(Debug, PartialEq)]
 pub struct Row<'a> {
+    /// The case, by its index in the plan; `None`: not tested here.
+    pub case: Option<u32>,
     /// Printed values of [`CaseTable::params`].
     pub params: Vec<String>,
     /// One cell per column.
     pub cells: Vec<Cell<'a>>,
-    /// The figures rest on trials whose figures must not be used.
-    pub invalid: bool,
     /// A trial behind the row ended before its plan did.
     pub cut_short: bool,
 }
@@ -80,19 +95,23 @@ pub struct Ours<'a> {
 }
 
 impl Ours<'_> {
-    /// As printed: the median over the trials that count.
+    /// As printed: its marks, then the median over the trials that count.
     pub fn text(&self) -> String {
-        self.finding.map_or_else(|| units::NOTHING.to_owned(), |one| units::value(one.estimate, one.unit))
+        self.finding.map_or_else(|| units::NOTHING.to_owned(), marks::text)
     }
 
-    /// The range over the trials that count, and how many those are when some are missing.
+    /// The interval, else the range over the trials that count, and how many those are when some are missing.
     pub fn range_text(&self) -> String {
         let missing = self.missing().map_or_else(String::new, |(n, of)| format!(" ({n} of {of})"));
         let Some(one) = self.finding.filter(|one| !matches!(one.estimate, Value::None)) else {
             return missing.trim().to_owned();
         };
+        if let Some(interval) = digits::interval(one) {
+            return interval + &missing;
+        }
         let (min, max) = one.range.unwrap_or((one.estimate, one.estimate));
-        let (min, max) = (units::value(min, one.unit), units::value(max, one.unit));
+        let half_width = digits::half_width(one);
+        let (min, max) = (digits::value(min, one.unit, half_width), digits::value(max, one.unit, half_width));
         if min == max { format!("{min}{missing}") } else { format!("{min} – {max}{missing}") }
     }
 
@@ -126,11 +145,17 @@ impl PublishedFigure {
     }
 }
 
-/// A ratio as printed, e.g. `×1.98`.
+/// A ratio as printed, with its interval where it has one: `×1.98`, `×1.98 (1.90 – 2.06)`.
 pub fn ratio_text(ratio: Option<&Finding>) -> String {
-    match ratio.map(|one| one.estimate) {
-        Some(Value::Is(number)) => format!("×{}", units::significant(number)),
-        _ => units::NOTHING.to_owned(),
+    let Some((one, Value::Is(number))) = ratio.map(|one| (one, one.estimate)) else {
+        return units::NOTHING.to_owned();
+    };
+    // A ratio to itself has no width.
+    match digits::half_width(one).filter(|width| *width > 0.0).zip(digits::interval(one)) {
+        Some((width, interval)) => {
+            format!("×{} ({interval})", digits::number(number, Unit::Count, Some(width)))
+        }
+        None => format!("×{}", units::significant(number)),
     }
 }
 
@@ -138,7 +163,9 @@ pub fn ratio_text(ratio: Option<&Finding>) -> String {
 pub fn case_table<'a>(input: &ReportInput<'a>, figures: &Figures<'a>) -> CaseTable<'a> {
     let plan = input.plan();
     let params = row_params(plan);
-    let columns = columns(input);
+    // Both sides of a comparison share their case's index, and a search changes the load: neither has one figure per
+    // case.
+    let columns = if matches!(plan.strategy, Strategy::List(_)) { columns(input) } else { Vec::new() };
     let rows = rows(input, figures, &params, &columns);
     let counts_several =
         |ours: Ours<'_>| ours.planned.is_some_and(|of| of > 1) || ours.finding.is_some_and(|one| one.n > 1);
@@ -168,11 +195,18 @@ fn columns(input: &ReportInput<'_>) -> Vec<Column> {
             addresses.push(address);
         }
     }
-    let column = |of: Address| Column {
-        unit: units::of_metric(&of.metric),
-        published: published_names().any(|name| *name == of.to_string()),
-        ratios: input.findings.iter().any(|one| one.quantity == Quantity::RatioToFirstRow && one.of == of),
-        of,
+    let column = |of: Address| {
+        let ours = || input.findings.iter().filter(|one| one.of == of && matches!(one.scope, Scope::Case(_)));
+        let has_interval = |one: &Finding| matches!(one.interval, Interval::Bounds { .. });
+        let is_ratio = |one: &&Finding| one.quantity == Quantity::RatioToFirstRow;
+        let published = published_names().any(|name| *name == of.to_string());
+        Column {
+            unit: units::of_metric(&of.metric),
+            published,
+            ratios: ours().filter(is_ratio).any(|one| published || has_interval(one)),
+            intervals: ours().filter(|one| one.quantity == Quantity::Value).any(has_interval),
+            of,
+        }
     };
     addresses.into_iter().map(column).collect()
 }
@@ -184,8 +218,7 @@ fn rows<'a>(
     columns: &[Column],
 ) -> Vec<Row<'a>> {
     let plan = input.plan();
-    let trials_of =
-        |case: u32| input.trials.iter().map(|start| &start.trial).filter(move |trial| trial.case == case);
+    let trials_of = |case: u32| input.reported().filter(move |trial| trial.case == case);
     let is_reached =
         |place: &TableRow| place.case.is_some_and(|case| trials_of(case).any(|trial| figures.has(trial.id)));
     let places = plan.table_rows();
@@ -206,8 +239,8 @@ fn rows<'a>(
         let cell = |column: &Column| cell(input, figures, case, place.published.zip(theirs), column);
         let cells: Vec<Cell<'_>> = columns.iter().map(cell).collect();
         rows.push(Row {
+            case,
             params: print_params(params, params_of),
-            invalid: cells.iter().filter_map(|cell| cell.ours?.finding).any(|one| one.is_invalid()),
             cells,
             cut_short: case.is_some_and(|case| trials_of(case).any(|one| is_cut_short(one, input.caveats))),
         });

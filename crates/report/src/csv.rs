@@ -36,8 +36,8 @@ const FINDINGS_BEFORE: [Column; 7] = [
     RUN_ID,
     (
         "scope",
-        "what the row speaks of: `trial` (its measure phase), `case` (the median over its trials), `published_row` \
-         (what a source says of itself), or `pair`, `comparison`, `search`, `run`",
+        "what the row speaks of: `trial` (its measure phase), `case` (the median over its trials, of two their mean), \
+         `published_row` (what a source says of itself), or `pair`, `comparison`, `search`, `run`",
     ),
     TRIAL,
     CASE,
@@ -46,7 +46,7 @@ const FINDINGS_BEFORE: [Column; 7] = [
     LABEL,
 ];
 
-const FINDINGS_AFTER: [Column; 16] = [
+const FINDINGS_AFTER: [Column; 17] = [
     (
         "subject",
         "whose figure: a load item by its name, `brokers` (all together), `broker-0` …, `workers` or `host`",
@@ -54,8 +54,9 @@ const FINDINGS_AFTER: [Column; 16] = [
     ("metric", "which figure, see [Metrics](scenario.md#metrics)"),
     (
         "quantity",
-        "`value`, or `ratio_to_first_row`: the value divided by that of the first row that has both ours and a \
-         published one",
+        "`value`; `ratio_to_first_row`: the value divided by that of the table's first row, beside published figures of \
+         the first that has both; `ratio_b_to_a` of a comparison; `ratio_of_contrast`: of the case to the one it is set \
+         against",
     ),
     ("unit", "the value's unit, see below"),
     VALUE,
@@ -72,10 +73,18 @@ const FINDINGS_AFTER: [Column; 16] = [
     ("interval_high", "upper bound of the same"),
     ("interval_level", "probability that intervals made so hold the true value, 0 to 1"),
     (
+        "interval_method",
+        "how it was made: `order_statistics`, `student_t`, `signed_rank`, `bootstrap` or `clustered_quantile`",
+    ),
+    (
         "not_resolvable",
         "why there is no interval: `one_trial`, `too_few_trials`, `censored`, `no_value`, `no_method`",
     ),
-    ("marks", "`true`: it rests on trials whose figures must not be used, because there are no others"),
+    (
+        "marks",
+        "what has to be said beside the value, separated by spaces: `invalid` (it must not be used), `drifting`, \
+         `several_levels`, `too_short_to_tell`, `short_term`, `few_records`",
+    ),
 ];
 
 const SERIES_BEFORE: [Column; 5] = [RUN_ID, TRIAL, CASE, REPEAT, LABEL];
@@ -216,18 +225,19 @@ impl<'a> Whose<'a> {
     }
 }
 
-fn figures(finding: &Finding) -> [String; 16] {
+fn figures(finding: &Finding) -> [String; 17] {
     let (value, at_least) = number(finding.estimate);
     let bound = |end: Option<Value>| end.map_or_else(|| (String::new(), String::new()), number);
     let (min, min_at_least) = bound(finding.range.map(|(min, _)| min));
     let (max, max_at_least) = bound(finding.range.map(|(_, max)| max));
     let (interval, reason) = match finding.interval {
-        Interval::Bounds { low, high, level, .. } => {
-            ([low, high, level].map(|one| number(Value::Is(one)).0), String::new())
+        Interval::Bounds { low, high, level, method } => {
+            let [low, high, level] = [low, high, level].map(|one| number(Value::Is(one)).0);
+            ([low, high, level, method.to_string()], String::new())
         }
         Interval::NotResolvable(reason) => (Default::default(), name_of(&reason)),
     };
-    let [low, high, level] = interval;
+    let [low, high, level, method] = interval;
     [
         finding.of.subject.clone(),
         finding.of.metric.clone(),
@@ -243,6 +253,7 @@ fn figures(finding: &Finding) -> [String; 16] {
         low,
         high,
         level,
+        method,
         reason,
         finding.marks.iter().map(ToString::to_string).collect::<Vec<_>>().join(" "),
     ]
@@ -282,7 +293,7 @@ pub fn reference() -> String {
     [
         HEAD,
         "## csv\n\n`kdyno export RUN --format csv`: one finding per row: a figure of a trial's measure phase, the \
-         median over\na case's trials, a ratio.\n\n",
+         median over\na case's trials, a ratio. Trials that only conditioned a cluster have none.\n\n",
         &table("column", [&FINDINGS_BEFORE[..], &[PARAMS], &FINDINGS_AFTER].concat()),
         &table("unit", units),
         "## series-csv\n\n`kdyno export RUN --format series-csv`: each trial over time, one figure of one second per \

@@ -1,7 +1,7 @@
 //! Findings by what they speak of.
 
-use crate::units;
-use kdyno_model::finding::{Finding, Quantity, Scope, ScopedCaveat, Severity, Value};
+use crate::{marks, units};
+use kdyno_model::finding::{Concern, Finding, Mark, Quantity, Scope, ScopedCaveat, Severity, Value};
 use kdyno_model::metric::Address;
 use kdyno_model::trial::{Trial, TrialId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,7 +24,9 @@ impl<'a> Figures<'a> {
             .iter()
             .map(|one| ((one.scope, one.quantity, one.of.subject.as_str(), one.of.metric.as_str()), one))
             .collect();
-        let invalid = caveats.iter().filter(|one| one.severity == Severity::Invalid).map(|one| one.scope);
+        let is_whole =
+            |one: &&ScopedCaveat| one.severity == Severity::Invalid && one.concerns == Concern::Everything;
+        let invalid = caveats.iter().filter(is_whole).map(|one| one.scope);
         let is_rate = |one: &&Finding| WINDOW_RATES.contains(&one.of.metric.as_str());
         let measured = findings.iter().filter(is_rate).filter(|one| one.estimate != Value::None);
         let measured = measured.filter_map(|one| match one.scope {
@@ -39,13 +41,19 @@ impl<'a> Figures<'a> {
         self.find(scope, quantity, &of.subject, &of.metric)
     }
 
-    /// One value of one trial, printed in the finding's own unit.
+    /// One value of one trial, printed in the finding's own unit after its marks.
     pub fn text(&self, trial: TrialId, subject: &str, metric: &str) -> String {
         self.find(Scope::Trial(trial), Quantity::Value, subject, metric)
-            .map_or_else(|| units::NOTHING.to_owned(), |one| units::value(one.estimate, one.unit))
+            .map_or_else(|| units::NOTHING.to_owned(), marks::text)
     }
 
-    /// Whether a trial's figures must not be used.
+    /// The marks of one value of one trial.
+    pub fn marks(&self, trial: TrialId, subject: &str, metric: &str) -> BTreeSet<Mark> {
+        let found = self.find(Scope::Trial(trial), Quantity::Value, subject, metric);
+        found.map(|one| one.marks.clone()).unwrap_or_default()
+    }
+
+    /// Whether none of a trial's figures may be used.
     pub fn is_invalid(&self, trial: &Trial) -> bool {
         self.invalid.iter().any(|scope| covers(*scope, trial))
     }

@@ -44,6 +44,25 @@ impl<'a> ReportInput<'a> {
         self.trials.iter().map(|start| &start.trial).find(|trial| trial.id == id)
     }
 
+    /// The trials that count, in the order in which they ran; those that only conditioned a cluster stand nowhere.
+    pub(crate) fn reported(&self) -> impl Iterator<Item = &'a Trial> + use<'a> {
+        self.trials.iter().map(|start| &start.trial).filter(|trial| !trial.is_conditioning())
+    }
+
+    /// How many trials only conditioned a cluster, in one line; `None` when there was none.
+    pub(crate) fn conditioning_note(&self) -> Option<String> {
+        let ran = self.trials.len() - self.reported().count();
+        (ran > 0).then(|| {
+            let (trials, stand) = if ran == 1 { ("trial", "stands") } else { ("trials", "stand") };
+            format!("{ran} conditioning {trials} for freshly started clusters ran besides and {stand} in no table.")
+        })
+    }
+
+    /// Every case's label; the whole run's is empty.
+    pub(crate) fn case_label(&self, case: u32) -> &'a str {
+        self.plan().cases.get(case as usize).map_or("", |case| case.label.as_str())
+    }
+
     /// A trial by its number and, where there are several, its label: `trial 3 (brokers=6 #2)`.
     pub(crate) fn name(&self, id: TrialId) -> String {
         self.trial(id).map_or_else(|| format!("trial {id}"), trial_name)
@@ -57,7 +76,7 @@ impl<'a> ReportInput<'a> {
     /// Trials that have figures of their whole measure phase.
     pub(crate) fn complete(&self, figures: &Figures<'_>) -> usize {
         let is_whole = |trial: &Trial| figures.has(trial.id) && !is_cut_short(trial, self.caveats);
-        self.trials.iter().filter(|start| is_whole(&start.trial)).count()
+        self.reported().filter(|trial| is_whole(trial)).count()
     }
 
     /// How far the run came, e.g. `interrupted; 1 of 8 trials complete`; `None` when it ran as planned.

@@ -6,16 +6,24 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
+mod answer;
 mod case_table;
 mod caveats;
+pub mod course;
 pub mod csv;
+mod digits;
 mod figures;
 mod grid;
 pub mod hlog;
 pub mod html;
 mod input;
 pub mod json;
+pub mod judged;
+pub mod junit;
+pub mod markdown;
+mod marks;
 mod names;
+pub mod stored;
 pub mod terminal;
 mod trials;
 pub mod units;

@@ -1,11 +1,13 @@
 //! The figures shown for every trial, whatever the scenario: rates with their cost, latencies, outcomes.
 
+use crate::answer::steadiness;
 use crate::figures::{Figures, covers};
 use crate::input::{ReportInput, is_cut_short};
 use crate::units;
-use kdyno_model::finding::{Caveat, ScopedCaveat};
+use kdyno_model::finding::{Caveat, Mark, ScopedCaveat};
 use kdyno_model::plan::{LoadPlan, Role, RoleKind};
 use kdyno_model::trial::Trial;
+use std::collections::BTreeSet;
 
 /// One figure of a trial's stream.
 #[derive(Debug, Clone, Copy)]
@@ -55,36 +57,52 @@ pub const PRODUCE_OUTCOMES: &[Shown] = &[own("", "failed", "failed"), own("", "u
 /// A consumer's rates, and beside them what they cost.
 pub const CONSUME_RATES: &[Shown] = &[
     own("records", "fetched", "fetched_per_s"),
-    own("batch bytes", "fetched", "fetched_mib_per_s"),
+    own("batch bytes", "fetched", "fetched_wire_mib_per_s"),
     of("brokers", "broker CPU", "per record", "cpu_us_per_record"),
     of("workers", "worker CPU", "per record", "cpu_us_per_record"),
     own("records", "per batch", "records_per_batch"),
     own("bytes per", "request", "bytes_per_request"),
 ];
 
-/// The tables of every trial's figures: title, whose streams, columns, whether the reasons of failures follow.
-pub const TABLES: [(&str, RoleKind, &[Shown], bool); 4] = [
-    ("Produce: rates and what they cost", RoleKind::Produce, PRODUCE_RATES, false),
-    ("Produce: latency", RoleKind::Produce, PRODUCE_LATENCIES, false),
-    ("Produce: records that were not acknowledged", RoleKind::Produce, PRODUCE_OUTCOMES, true),
-    ("Consume: rates and what they cost", RoleKind::Consume, CONSUME_RATES, false),
+/// What follows the figures of a stream, in words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Words {
+    /// Nothing.
+    None,
+    /// Whether its window was steady.
+    Steadiness,
+    /// Why records failed.
+    Reasons,
+}
+
+impl Words {
+    /// Above the column.
+    pub fn head(self) -> &'static str {
+        match self {
+            Self::None => "",
+            Self::Steadiness => "steady",
+            Self::Reasons => "reasons",
+        }
+    }
+}
+
+/// The tables of every trial's figures: title, whose streams, columns, the words that follow.
+pub const TABLES: [(&str, RoleKind, &[Shown], Words); 4] = [
+    ("Produce: rates and what they cost", RoleKind::Produce, PRODUCE_RATES, Words::Steadiness),
+    ("Produce: latency", RoleKind::Produce, PRODUCE_LATENCIES, Words::None),
+    ("Produce: records that were not acknowledged", RoleKind::Produce, PRODUCE_OUTCOMES, Words::Reasons),
+    ("Consume: rates and what they cost", RoleKind::Consume, CONSUME_RATES, Words::Steadiness),
 ];
 
 /// Said under the tables when a stream asks for no acknowledgement.
 pub const UNANSWERED_NOTE: &str =
     "With acks=0 nobody answers: acknowledged then means written to the socket.";
 
-/// How a row is marked of which the figures must not be used, or cover less than was planned.
-pub fn mark(invalid: bool, cut_short: bool) -> &'static str {
-    match (invalid, cut_short) {
-        (true, _) => "!",
-        (false, true) => "*",
-        (false, false) => "",
-    }
+/// How a row is marked of which the figures cover less than was planned.
+pub fn row_mark(cut_short: bool) -> &'static str {
+    if cut_short { "*" } else { "" }
 }
 
-/// What the mark of an invalid row means.
-pub const INVALID_NOTE: &str = "! invalid: these figures must not be used.";
 /// What the mark of a row that was cut short means.
 pub const CUT_SHORT_NOTE: &str =
     "* cut short: these figures cover only the part of the measure phase that ran.";
@@ -94,8 +112,6 @@ pub const CUT_SHORT_NOTE: &str =
 pub struct StreamRow<'a> {
     /// The trial that the stream ran in.
     pub trial: &'a Trial,
-    /// Its figures must not be used.
-    pub invalid: bool,
     /// It ended before its plan did.
     pub cut_short: bool,
     /// The load item's address.
@@ -115,6 +131,20 @@ impl StreamRow<'_> {
         figures.text(self.trial.id, shown.subject.unwrap_or(self.stream), shown.metric)
     }
 
+    /// The marks of one of the stream's figures.
+    pub fn marks(&self, figures: &Figures<'_>, shown: &Shown) -> BTreeSet<Mark> {
+        figures.marks(self.trial.id, shown.subject.unwrap_or(self.stream), shown.metric)
+    }
+
+    /// What follows its figures.
+    pub fn words(&self, words: Words, input: &ReportInput<'_>) -> String {
+        match words {
+            Words::None => String::new(),
+            Words::Steadiness => steadiness::cell(input.conclusions, self.trial.id, self.stream),
+            Words::Reasons => self.failures(input.caveats),
+        }
+    }
+
     /// Failed records by reason, e.g. `MESSAGE_TOO_LARGE 12`; empty when none failed.
     pub fn failures(&self, caveats: &[ScopedCaveat]) -> String {
         let ours = caveats.iter().filter(|one| covers(one.scope, self.trial));
@@ -130,17 +160,19 @@ impl StreamRow<'_> {
 
 /// Every stream of every trial of which something was found out, in the order in which the trials ran.
 pub fn stream_rows<'a>(input: &ReportInput<'a>, figures: &Figures<'_>) -> Vec<StreamRow<'a>> {
-    let measured = input.trials.iter().map(|start| &start.trial).filter(|trial| figures.has(trial.id));
-    measured.flat_map(|trial| streams(trial, figures, input.caveats)).collect()
+    input
+        .reported()
+        .filter(|trial| figures.has(trial.id))
+        .flat_map(|trial| streams(trial, input.caveats))
+        .collect()
 }
 
 /// Every stream of one trial.
 pub(crate) fn streams<'a>(
     trial: &'a Trial,
-    figures: &Figures<'_>,
     caveats: &[ScopedCaveat],
 ) -> impl Iterator<Item = StreamRow<'a>> + use<'a> {
-    let (invalid, cut_short) = (figures.is_invalid(trial), is_cut_short(trial, caveats));
+    let cut_short = is_cut_short(trial, caveats);
     let streams = trial.effective.load.iter();
-    streams.map(move |(stream, load)| StreamRow { trial, invalid, cut_short, stream, load })
+    streams.map(move |(stream, load)| StreamRow { trial, cut_short, stream, load })
 }

@@ -4,6 +4,7 @@ use super::client::{self, Side};
 use super::file::{CasesFile, LoadFile, RoleFile, RowFile, ScenarioFile};
 use super::values::{Values, references, unknown_param};
 use crate::input::{InputError, known_hint, listed, meant, quoted};
+use crate::judged;
 use crate::synonyms;
 use crate::units::{self, Dimension};
 use crate::yaml::Typed;
@@ -48,6 +49,7 @@ pub(crate) fn check(file: &ScenarioFile) -> Result<(Vec<Address>, Option<Checked
     for name in file.show.rows.iter().flatten() {
         known_param(name, file)?;
     }
+    question(file)?;
     let columns = file.show.columns.iter().flatten().map(|typed| column(typed, file));
     let columns = columns.collect::<Result<_, _>>()?;
     Ok((columns, published(file)?))
@@ -70,7 +72,7 @@ fn param_names(file: &ScenarioFile) -> Vec<&str> {
     file.params.iter().map(|(name, _)| name.text.as_str()).collect()
 }
 
-fn known_param(name: &Typed, file: &ScenarioFile) -> Result<(), InputError> {
+pub(crate) fn known_param(name: &Typed, file: &ScenarioFile) -> Result<(), InputError> {
     let names = param_names(file);
     if names.contains(&name.text.as_str()) { Ok(()) } else { Err(unknown_param(name, names)) }
 }
@@ -184,6 +186,44 @@ pub fn unknown_topic(typed: &Typed, file: &ScenarioFile) -> InputError {
         .hint(known_hint(&typed.text, names))
 }
 
+/// Comparisons, searches, expectations and contrasts, as far as their names go.
+fn question(file: &ScenarioFile) -> Result<(), InputError> {
+    if let Some(compare) = &file.compare {
+        for judge in &compare.judge {
+            resolve_metric(&judge.of, file)?;
+        }
+        if let Some(find) = &file.find {
+            let later = compare.place.max(find.place);
+            return Err(InputError::at(later, "a scenario either compares or finds, not both").hint(
+                "search for the highest load of side A first, then compare pairs at a rate just below it",
+            ));
+        }
+    }
+    for condition in file.find.iter().flat_map(|find| &find.conditions) {
+        // What params insert is read when they are known.
+        if !condition.text.contains('$') {
+            judged::comparison(condition, file)?;
+        }
+    }
+    for expect in &file.expect {
+        judged::comparison(&expect.that, file)?;
+    }
+    for contrast in &file.contrasts {
+        pairs(&contrast.from, file)?;
+        pairs(&contrast.to, file)?;
+        contrast.of.iter().try_for_each(|of| resolve_metric(of, file).map(|_| ()))?;
+    }
+    Ok(())
+}
+
+/// A metric address with its unit.
+///
+/// # Errors
+/// What is not a metric of this scenario.
+pub fn metric_of(typed: &Typed, file: &ScenarioFile) -> Result<(Address, Unit), InputError> {
+    resolve_metric(typed, file)
+}
+
 /// What a metric's subject is.
 fn subject(name: &str, file: &ScenarioFile) -> Option<SubjectKind> {
     let item = file.load.iter().find(|(known, _)| known.text == name).map(|(_, item)| &item.role);
@@ -201,7 +241,7 @@ fn column(typed: &Typed, file: &ScenarioFile) -> Result<Address, InputError> {
     resolve_metric(typed, file).map(|(address, _)| address)
 }
 
-fn resolve_metric(typed: &Typed, file: &ScenarioFile) -> Result<(Address, Unit), InputError> {
+pub(crate) fn resolve_metric(typed: &Typed, file: &ScenarioFile) -> Result<(Address, Unit), InputError> {
     let address = Address::parse(&typed.text).ok_or_else(|| {
         InputError::at(typed.place, format!("{} is not a metric address", quoted(&typed.text)))
             .hint("a metric address is SUBJECT.METRIC, e.g. `writers.acked_per_s`")

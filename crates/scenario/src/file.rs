@@ -1,6 +1,8 @@
 //! A scenario as typed: every section taken apart, every value still a text with its place.
 
 use super::keys;
+use super::question;
+pub use super::question::{CompareFile, ContrastFile, ExpectFile, FindFile, JudgeFile, SideFile};
 use super::walk::{Fields, entries, known, list, scalar, scalars, settings};
 use crate::input::{InputError, Place, listed};
 use crate::yaml::{Node, Typed};
@@ -60,6 +62,11 @@ pub struct ScenarioFile {
     pub phases: PhasesFile,
     pub repeat: Typed,
     pub isolation: Typed,
+    pub budget: Option<Typed>,
+    pub compare: Option<CompareFile>,
+    pub find: Option<FindFile>,
+    pub expect: Vec<ExpectFile>,
+    pub contrasts: Vec<ContrastFile>,
     pub show: ShowFile,
     pub published: Option<PublishedFile>,
 }
@@ -95,7 +102,8 @@ pub enum KafkaFile {
 #[derive(Debug, Clone)]
 #[allow(missing_docs, reason = "each variant is the key of the same name in `keys`")]
 pub enum ModeFile {
-    Kraft(Typed),
+    /// `kraft`, or `zookeeper` for one node.
+    Word(Typed),
     Controllers(Typed),
     Zookeeper(Typed),
 }
@@ -171,6 +179,7 @@ pub enum PayloadFile {
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub struct PhasesFile {
     pub warmup: Typed,
+    pub condition: Typed,
     pub measure: MeasureFile,
     pub drain: Typed,
 }
@@ -222,6 +231,11 @@ impl ScenarioFile {
             phases: opt(&fields, "phases", phases)?.ok_or_else(|| missing(&fields, "phases"))?,
             repeat: fields.required("repeat")?,
             isolation: fields.required("isolation")?,
+            budget: fields.scalar("budget")?,
+            compare: opt(&fields, "compare", question::compare)?,
+            find: opt(&fields, "find", question::find)?,
+            expect: list_of(&fields, "expect", question::expect)?,
+            contrasts: question::contrasts(&fields)?,
             show: opt(&fields, "show", show)?.unwrap_or_default(),
             published: opt(&fields, "published", published)?,
         })
@@ -242,7 +256,7 @@ fn missing(fields: &Fields<'_>, name: &str) -> InputError {
     InputError::at(fields.place, format!("`{name}` is missing"))
 }
 
-fn opt<'n, T>(
+pub(crate) fn opt<'n, T>(
     fields: &Fields<'n>,
     name: &str,
     read: impl FnOnce(&'n Node) -> Result<T, InputError>,
@@ -250,7 +264,7 @@ fn opt<'n, T>(
     fields.get(name).map(read).transpose()
 }
 
-fn list_of<T>(
+pub(crate) fn list_of<T>(
     fields: &Fields<'_>,
     name: &str,
     read: impl Fn(&Node) -> Result<T, InputError>,
@@ -355,18 +369,18 @@ fn kafka(fields: &Fields<'_>) -> Result<KafkaFile, InputError> {
 fn mode(fields: &Fields<'_>) -> Result<ModeFile, InputError> {
     let Some(node @ Node::Map(..)) = fields.get("mode") else {
         let mode = fields.required("mode")?;
-        if matches!(mode.text.as_str(), "zookeeper" | "controllers") {
-            let hint = format!("write `mode: {{{}: 3}}`", mode.text);
-            return Err(InputError::at(mode.place, format!("`{}` needs a number", mode.text)).hint(hint));
+        if mode.text == "controllers" {
+            let error = InputError::at(mode.place, "`controllers` needs a number");
+            return Err(error.hint("write `mode: {controllers: 3}`"));
         }
-        return Ok(ModeFile::Kraft(mode));
+        return Ok(ModeFile::Word(mode));
     };
     let (name, value) = Fields::of(node, &keys::MODE)?.single()?;
     let value = scalar(value, name)?;
     match name {
         "controllers" => Ok(ModeFile::Controllers(value)),
         "zookeeper" => Ok(ModeFile::Zookeeper(value)),
-        _ if value.text == "combined" => Ok(ModeFile::Kraft(Typed { text: "kraft".to_owned(), ..value })),
+        _ if value.text == "combined" => Ok(ModeFile::Word(Typed { text: "kraft".to_owned(), ..value })),
         _ => Err(InputError::at(value.place, format!("`kraft` takes `combined`, not `{}`", value.text))
             .hint("for controllers of their own write `mode: {controllers: 3}`")),
     }
@@ -462,7 +476,12 @@ fn phases(node: &Node) -> Result<PhasesFile, InputError> {
         }
         _ => MeasureFile::Time(fields.required("measure")?),
     };
-    Ok(PhasesFile { warmup: fields.required("warmup")?, measure, drain: fields.required("drain")? })
+    Ok(PhasesFile {
+        warmup: fields.required("warmup")?,
+        condition: fields.required("condition")?,
+        measure,
+        drain: fields.required("drain")?,
+    })
 }
 
 fn show(node: &Node) -> Result<ShowFile, InputError> {

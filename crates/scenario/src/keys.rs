@@ -51,8 +51,18 @@ pub struct Section {
 }
 
 /// Sections that do not stand under a key of their own name.
-const NOUNS: &[&str] =
-    &["scenario", "profile", "topic", "load item", "produce item", "consume item", "step", "target"];
+const NOUNS: &[&str] = &[
+    "scenario",
+    "profile",
+    "topic",
+    "load item",
+    "produce item",
+    "consume item",
+    "step",
+    "target",
+    "side",
+    "contrast",
+];
 
 impl Section {
     /// How messages call it: `the topic`, or the key under which it stands.
@@ -106,17 +116,23 @@ pub static SCENARIO: Section = Section {
             "topic",
             "what is made anew for each trial",
         ),
+        key(
+            "budget",
+            DURATION,
+            "time the whole run may take: it shortens `repeat`, the looks of a comparison or the depth of a search, never a trial",
+        ),
+        key("compare", Kind::Section(&COMPARE), "two sides to compare, in pairs of trials"),
+        key("find", Kind::Section(&FIND), "the load to search for: the highest at which conditions hold"),
+        key(
+            "expect",
+            Kind::List(&Kind::Section(&EXPECT)),
+            "expectations to be judged: they hold, do not hold, or it cannot be told",
+        ),
+        key("contrasts", Kind::List(&Kind::Named(&CONTRAST)), "named ratios between two cases"),
         key("show", Kind::Section(&SHOW), "the table to print"),
         key("published", Kind::Section(&PUBLISHED), "figures somebody published, to set beside ours"),
     ],
-    later: &[
-        ("compare", "run both sides as cases of one param, e.g. `vary: {kafka: [3.7.2, 4.1.1]}`"),
-        ("find", "list the rates to try as cases, e.g. `vary: {rate: [20k/s, 40k/s]}`"),
-        ("expect", ""),
-        ("budget", "shorten `phases` or `repeat` by `--set`"),
-        ("sla", ""),
-        ("faults", ""),
-    ],
+    later: &[("sla", "`find: {highest: …, while: […]}` searches for the load at an SLA"), ("faults", "")],
     open: false,
 };
 
@@ -154,9 +170,10 @@ pub static SYSTEM: Section = Section {
         ),
         or(
             "mode",
-            Kind::Either(&[Kind::Choice(&["kraft"]), Kind::Section(&MODE)]),
+            Kind::Either(&[Kind::Choice(&["kraft", "zookeeper"]), Kind::Section(&MODE)]),
             "kraft",
-            "how metadata is kept: `kraft`, `{kraft: combined}`, `{controllers: 3}` or `{zookeeper: 3}`",
+            "how metadata is kept: `kraft`, `{kraft: combined}`, `{controllers: 3}`, `{zookeeper: 3}` or `zookeeper` \
+             (one node)",
         ),
         or("brokers", COUNT, "1", "number of brokers"),
         key("limits", Kind::Section(&LIMITS), "what each broker may use"),
@@ -354,7 +371,20 @@ pub static PHASES: Section = section(
     "phases",
     "A record belongs to the phase of its intended instant.",
     &[
-        or("warmup", DURATION, "5s", "load that is not reported"),
+        or(
+            "warmup",
+            Kind::Scalar("`auto`, `LEAST..MOST` or a duration"),
+            "5s",
+            "load that is not reported. `10s..60s` ends by evidence between these bounds, when rate, latency and the \
+             brokers' processor time have settled; `auto` is `5s..60s`",
+        ),
+        or(
+            "condition",
+            Kind::Scalar("`auto`, `none`, `LEAST..MOST` or a duration"),
+            "auto",
+            "load for a local cluster that was just started, before its first trial; it stands in no table. `auto` is \
+             `20s..60s`; a target gets none",
+        ),
         needed(
             "measure",
             Kind::Either(&[DURATION, Kind::Section(&MEASURE)]),
@@ -380,6 +410,146 @@ pub static MEASURE: Section = section(
             "records of each produce item, or of each of its clients",
         ),
         or("within", DURATION, "1h", "upper bound of the window"),
+    ],
+);
+
+/// Two sides.
+pub static COMPARE: Section = section(
+    "compare",
+    "Pairs of trials of two sides, in an order that is drawn, until the verdict is clear or the last look is reached.",
+    &[
+        needed("A", Kind::Section(&SIDE), "the first side; ratios are B divided by A"),
+        needed("B", Kind::Section(&SIDE), "the second side"),
+        key(
+            "judge",
+            Kind::List(&Kind::Section(&JUDGE)),
+            "metrics to judge; left out: processor time per record of the brokers, then the rate of the first item that produces as fast as it can, or response p50 and p99 of the first that has a rate",
+        ),
+        key(
+            "may_differ",
+            Kind::List(&TEXT),
+            "settings that may differ beside those that are compared, e.g. `log.segment.bytes`",
+        ),
+        key(
+            "looks",
+            Kind::List(&COUNT),
+            "after how many units of evidence it is looked: `[8, 16, 24]` (the default), or one number from 6 on",
+        ),
+        or(
+            "pairs_per_start",
+            COUNT,
+            "1",
+            "pairs that run on one start of both clusters; a start with all its pairs is one unit of evidence",
+        ),
+    ],
+);
+
+/// One side of a comparison.
+pub static SIDE: Section = section(
+    "side",
+    "What is different on this side: these keys are laid over the scenario's own (a merge patch; `null` removes a \
+     key). What is not there in the scenario cannot be changed, Kafka's settings aside.",
+    &[
+        key("label", TEXT, "what the side is called; left out: what it changes"),
+        key("params", Kind::Settings("params"), "params; they win over profile and cases"),
+        key("system", Kind::Section(&SYSTEM), "keys of the system"),
+        key(
+            "topics",
+            Kind::Settings(TOPICS_OF_SIDE),
+            "topics of the scenario, with what is different of each",
+        ),
+        key(
+            "load",
+            Kind::Settings(LOAD_OF_SIDE),
+            "load items of the scenario, with what is different of each",
+        ),
+    ],
+);
+
+/// What stands under `topics` of a side: some keys of each topic.
+pub(crate) const TOPICS_OF_SIDE: &str = "keys of topics";
+/// What stands under `load` of a side: some keys of each load item.
+pub(crate) const LOAD_OF_SIDE: &str = "keys of load items";
+
+/// A metric to judge.
+pub static JUDGE: Section = section(
+    "judge",
+    "A metric to judge.",
+    &[
+        needed("of", TEXT, "metric address, e.g. `writers.response.p99`"),
+        key(
+            "better",
+            Kind::Choice(&["lower", "higher"]),
+            "which direction is better; known for latencies, rates, failures and processor time",
+        ),
+        key(
+            "margin",
+            Kind::Scalar("percent"),
+            "the smallest change that matters; left out: `3%` for rates and processor time, `10%` for latencies",
+        ),
+    ],
+);
+
+/// A search.
+pub static FIND: Section = section(
+    "find",
+    "A search for the highest load at which conditions hold.",
+    &[
+        needed(
+            "highest",
+            Kind::Scalar("`ITEM.rate` or `ITEM.clients`"),
+            "what is raised: the rate of a load item, or the number of its clients, each at a rate of its own",
+        ),
+        key("each", RATE, "rate of one client; with `ITEM.clients` only"),
+        key("from", RATE, "first load that is tried; left out: the item's own rate, else `1k/s`"),
+        or("to", RATE, "10M/s", "highest load that may be tried"),
+        key(
+            "within",
+            Kind::Scalar("percent"),
+            "how narrow the answer is to be; left out: `2%`, in a quick look `5%`",
+        ),
+        needed(
+            "while",
+            Kind::List(&TEXT),
+            "conditions, e.g. `writers.response.p99 <= 20ms`, `writers.failed_share <= 0.1%`",
+        ),
+        key(
+            "ramp",
+            DURATION,
+            "window of a trial while the load is raised step by step; left out: `12s`, in a quick look `6s`",
+        ),
+        key("trial", DURATION, "window of a trial that decides; left out: `45s`, in a quick look `15s`"),
+        key("confirm", DURATION, "window of each of the trials that confirm the answer; left out: `3m`"),
+        key("confirmations", COUNT, "how many of these must pass; left out: `3`, in a quick look none"),
+        key("trials", COUNT, "most trials in all; left out: `30`, in a quick look `16`"),
+    ],
+);
+
+/// An expectation.
+pub static EXPECT: Section = section(
+    "expect",
+    "An expectation. Metrics of a case are written `writers.acked_per_s[batch=16KiB]`: the params in brackets select \
+     exactly one case. `+ - * /` and parentheses, numbers with units, and one of `<`, `<=`, `>`, `>=`. One that speaks of \
+     a case which the profile does not have is not tested.",
+    &[
+        needed("claim", TEXT, "in words"),
+        needed(
+            "that",
+            TEXT,
+            "what must hold, e.g. `writers.acked_per_s[batch=16KiB] >= 1.5 * writers.acked_per_s[batch=1KiB]`",
+        ),
+    ],
+);
+
+/// A contrast.
+pub static CONTRAST: Section = section(
+    "contrast",
+    "A ratio between two cases. What `from` and `to` name selects exactly one case each; the other params are the same \
+     on both sides.",
+    &[
+        needed("from", Kind::Settings("params"), "the case it starts from"),
+        needed("to", Kind::Settings("params"), "the case it leads to"),
+        needed("of", Kind::List(&TEXT), "metric addresses"),
     ],
 );
 
@@ -459,15 +629,20 @@ pub static GUARD: Section = Section {
     keys: &[
         or("prefix", TEXT, "kdyno-", "begins every topic and client id of ours"),
         key("caps", Kind::Section(&CAPS), "limits; a plan above one is refused"),
+        key("allow", Kind::List(&Kind::Choice(ALLOW)), "what is allowed beside paced load on own topics"),
         key(
-            "allow",
-            Kind::List(&Kind::Choice(&["rate-max"])),
-            "what is allowed beside paced load on own topics",
+            "abort_if",
+            Kind::List(&TEXT),
+            "states at which the load ends at once, each `WHAT > N`, `WHAT < N`, with `for 10s` where it must last: \
+             `offline_brokers`, `offline_partitions`, `under_replicated`, `rate_of_others` (records/s of other topics)",
         ),
     ],
-    later: &[("abort_if", "")],
+    later: &[],
     open: false,
 };
+
+/// Permissions that a target may give.
+pub const ALLOW: &[&str] = &["rate-max", "find"];
 
 /// Limits on what a target is given.
 pub static CAPS: Section = section(

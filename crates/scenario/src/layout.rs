@@ -233,6 +233,8 @@ mod tests {
             include_str!("../../../scenarios/reports/ibm-payload.yaml"),
             include_str!("../../../scenarios/reports/ibm-resilient.yaml"),
             include_str!("../../../scenarios/reports/huawei-rate.yaml"),
+            include_str!("../../../scenarios/reports/intel-sla.yaml"),
+            include_str!("../../../scenarios/upgrade-check.yaml"),
             "a: What is\n  the question?\nq:\n  What is\n  this?\nb:\n- c: 1\n  d: 2\n- {e: 1,\n   f: [2,\n 3]}\ng: >-\n   x: y\n  z\nh: \"a\n b\"\n",
         ] {
             assert_eq!(mistake(text, usize::MAX), None, "{text}");

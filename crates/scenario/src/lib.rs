@@ -11,8 +11,11 @@ pub mod client;
 pub mod expr;
 pub mod file;
 pub mod input;
+pub mod judged;
 pub mod keys;
 mod layout;
+pub mod patch;
+mod question;
 mod reference;
 mod synonyms;
 pub mod target;
@@ -22,17 +25,19 @@ pub mod values;
 pub(crate) mod walk;
 pub mod yaml;
 
-pub use check::{CheckedPublished, CheckedRow, unknown_topic};
+pub use check::{CheckedPublished, CheckedRow, metric_of, unknown_topic};
 pub use file::ScenarioFile;
 pub use reference::{json_schema, reference, target_json_schema};
 
 use crate::input::InputError;
+use crate::yaml::Node;
 use kdyno_model::metric::Address;
 
 /// A scenario whose keys, names and references are right.
 #[derive(Debug, Clone)]
 pub struct Scenario {
     file_name: String,
+    root: Node,
     typed: ScenarioFile,
     columns: Vec<Address>,
     published: Option<CheckedPublished>,
@@ -45,11 +50,37 @@ impl Scenario {
     /// The first thing that is wrong, with file, line and column.
     pub fn parse(text: &str, file_name: &str) -> Result<Self, InputError> {
         let read = || {
-            let typed = ScenarioFile::read(&yaml::parse(text)?)?;
-            let (columns, published) = check::check(&typed)?;
-            Ok(Self { file_name: file_name.to_owned(), typed, columns, published })
+            let root = yaml::parse(text)?;
+            Self::of_tree(root, file_name)
         };
         read().map_err(|error: InputError| error.in_file(file_name))
+    }
+
+    fn of_tree(root: Node, file_name: &str) -> Result<Self, InputError> {
+        let typed = ScenarioFile::read(&root)?;
+        let (columns, published) = check::check(&typed)?;
+        Ok(Self { file_name: file_name.to_owned(), root, typed, columns, published })
+    }
+
+    /// The scenario with a patch laid over it; its `params` are left out, since they are values of cases.
+    ///
+    /// # Errors
+    /// A key that may not be there, a name that the scenario does not have, or whatever the patch makes wrong.
+    pub fn patched(&self, patch: &Node) -> Result<Self, InputError> {
+        Self::of_tree(patch::apply(&self.root, patch)?, &self.file_name)
+    }
+
+    /// The patch that sets one path, e.g. `load.writers.client.linger.ms`.
+    ///
+    /// # Errors
+    /// The first part of the path that is not there; the place is not one of the scenario.
+    pub fn patch_of_path(&self, path: &str, value: &str) -> Result<Node, InputError> {
+        patch::of_path(&self.root, path, value)
+    }
+
+    /// What stands under a path.
+    pub fn at(&self, path: &[String]) -> Option<&Node> {
+        patch::at(&self.root, path)
     }
 
     /// Reads and checks a scenario from a file's bytes.

@@ -36,6 +36,12 @@ const SECTIONS: &[&Section] = &[
     &keys::CONSUME,
     &keys::PHASES,
     &keys::MEASURE,
+    &keys::COMPARE,
+    &keys::SIDE,
+    &keys::JUDGE,
+    &keys::FIND,
+    &keys::EXPECT,
+    &keys::CONTRAST,
     &keys::SHOW,
     &keys::PUBLISHED,
     &keys::SOURCE,
@@ -108,7 +114,10 @@ fn kind_schema(kind: &Kind) -> Value {
         Kind::Choice(words) => json!({"anyOf": [{"enum": words}, {"type": ["string", "number"]}]}),
         Kind::Section(section) => reference_to(section),
         Kind::Named(section) => json!({"type": "object", "additionalProperties": reference_to(section)}),
-        Kind::Settings("facts" | "secrets") => json!({"type": "object"}),
+        // Their values may be maps.
+        Kind::Settings("facts" | "secrets" | keys::TOPICS_OF_SIDE | keys::LOAD_OF_SIDE) => {
+            json!({"type": "object"})
+        }
         Kind::Settings(_) => json!({"type": "object", "additionalProperties": any_scalar()}),
         Kind::List(inner) => json!({"type": "array", "items": kind_schema(inner)}),
         Kind::Either(kinds) => json!({"anyOf": kinds.iter().map(kind_schema).collect::<Vec<_>>()}),

@@ -7,7 +7,7 @@ use crate::units::{self, Dimension};
 use crate::walk::{Fields, entries, list, scalar, scalars};
 use crate::yaml::{self, Node, Typed};
 use kdyno_model::address::{PREFIX_CHARS_MAX, is_address};
-use kdyno_model::plan::{AttachedPlan, Caps};
+use kdyno_model::plan::{AbortIf, AttachedPlan, Beyond, Caps, Watched};
 use std::collections::BTreeMap;
 
 /// Most brokers that are listed to ask first.
@@ -37,6 +37,7 @@ struct GuardFile {
     prefix: String,
     caps: Caps,
     allow: Vec<String>,
+    abort_if: Vec<AbortIf>,
 }
 
 /// A checked target.
@@ -111,6 +112,7 @@ impl TargetFile {
                 prefix: self.guard.prefix,
                 caps: self.guard.caps,
                 allow: self.guard.allow,
+                abort_if: self.guard.abort_if,
                 facts: self.facts,
             },
             ignored_properties,
@@ -258,7 +260,9 @@ fn guard(node: Option<&Node>, root: &Fields<'_>) -> Result<GuardFile, InputError
     }
     let caps = Fields::of(fields.get("caps").unwrap_or(&empty), &keys::CAPS)?;
     let allow = fields.get("allow").map(allow).transpose()?.unwrap_or_default();
-    Ok(GuardFile { prefix: prefix.text, caps: read_caps(&caps)?, allow })
+    let abort_if = fields.get("abort_if").map(|node| scalars(node, "abort_if")).transpose()?;
+    let abort_if = abort_if.iter().flatten().map(self::abort_if).collect::<Result<_, _>>()?;
+    Ok(GuardFile { prefix: prefix.text, caps: read_caps(&caps)?, allow, abort_if })
 }
 
 fn read_caps(caps: &Fields<'_>) -> Result<Caps, InputError> {
@@ -296,24 +300,55 @@ fn per_s(typed: &Typed) -> Result<u64, InputError> {
 }
 
 fn allow(node: &Node) -> Result<Vec<String>, InputError> {
-    let one = |node: &Node| {
+    let mut found: Vec<String> = Vec::new();
+    for node in list(node, "allow")? {
         let typed = scalar(node, "allow")?;
-        if typed.text == "rate-max" {
-            return Ok(typed.text);
+        let name = typed.text.as_str();
+        if found.iter().any(|known| known == name) {
+            return Err(InputError::at(typed.place, format!("permission `{name}` stands here twice")));
         }
-        if keys::ALLOW_LATER.contains(&typed.text.as_str()) {
-            let what = format!("permission `{}`", typed.text);
+        if keys::ALLOW_LATER.contains(&name) {
+            let what = format!("permission `{name}`");
             return Err(InputError::later(typed.place, &what, "leave it out: nothing of the kind is done"));
         }
-        Err(InputError::at(typed.place, format!("{} is not a permission", quoted(&typed.text)))
-            .hint(known_hint(&typed.text, ["rate-max"])))
-    };
-    let found = list(node, "allow")?.iter().map(one).collect::<Result<Vec<_>, InputError>>()?;
-    match found.len() {
-        0 | 1 => Ok(found),
-        _ => Err(InputError::at(node.place(), format!("{} stands here twice", listed(["rate-max"])))),
+        if !keys::ALLOW.contains(&name) {
+            return Err(InputError::at(typed.place, format!("{} is not a permission", quoted(name)))
+                .hint(known_hint(name, keys::ALLOW.iter().copied())));
+        }
+        found.push(typed.text);
     }
+    Ok(found)
 }
+
+/// `under_replicated > 0 for 10s`.
+fn abort_if(typed: &Typed) -> Result<AbortIf, InputError> {
+    let wrong = |message: String| InputError::at(typed.place, message);
+    let form = || {
+        let names = listed(WATCHED.iter().map(|of| of.into()));
+        wrong(format!("{} is no state at which load could end", quoted(&typed.text)))
+            .hint(format!("write e.g. `under_replicated > 0 for 10s`; known: {names}"))
+    };
+    let at = typed.text.find(['<', '>']).ok_or_else(form)?;
+    let (name, rest) = typed.text.split_at(at);
+    let beyond = if rest.starts_with('<') { Beyond::Below } else { Beyond::Above };
+    let (limit, lasting) = match rest[1..].split_once(" for ") {
+        Some((limit, lasting)) => (limit.trim(), Some(lasting.trim())),
+        None => (rest[1..].trim(), None),
+    };
+    let of: Watched = name.trim().parse().map_err(|_| {
+        let names = WATCHED.iter().map(|of| -> &'static str { of.into() }).collect::<Vec<_>>();
+        wrong(format!("{} is nothing that is watched", quoted(name.trim())))
+            .hint(known_hint(name.trim(), names))
+    })?;
+    let dimension = if of == Watched::RateOfOthers { Dimension::PerS } else { Dimension::Plain };
+    let limit = units::parse_as(limit, dimension).map_err(|message| wrong(format!("`{of}`: {message}")))?;
+    let for_ns = lasting.map(|text| units::whole(text, Dimension::Ns)).transpose();
+    let for_ns = for_ns.map_err(|message| wrong(format!("`for`: {message}")))?.unwrap_or(0);
+    Ok(AbortIf { of, beyond, limit, for_ns, text: typed.text.trim().to_owned() })
+}
+
+const WATCHED: [Watched; 4] =
+    [Watched::OfflineBrokers, Watched::OfflinePartitions, Watched::UnderReplicated, Watched::RateOfOthers];
 
 #[cfg(test)]
 mod tests {
@@ -376,13 +411,56 @@ guard:
     }
 
     #[test]
+    fn states_that_end_the_load_are_read() {
+        let with = |text: &str| TARGET.replace("guard:", &format!("guard:\n  abort_if: [{text}]"));
+        let text =
+            with("offline_partitions > 0, under_replicated > 2 for 10s, rate_of_others < 1.5k/s for 5s");
+        let target = TargetFile::parse(&text, "t.yaml").unwrap().resolve(None).unwrap().attached;
+        let read = |of, beyond, limit, for_ns, text: &str| AbortIf {
+            of,
+            beyond,
+            limit,
+            for_ns,
+            text: text.to_owned(),
+        };
+        let expected = [
+            read(Watched::OfflinePartitions, Beyond::Above, 0.0, 0, "offline_partitions > 0"),
+            read(
+                Watched::UnderReplicated,
+                Beyond::Above,
+                2.0,
+                10_000_000_000,
+                "under_replicated > 2 for 10s",
+            ),
+            read(
+                Watched::RateOfOthers,
+                Beyond::Below,
+                1500.0,
+                5_000_000_000,
+                "rate_of_others < 1.5k/s for 5s",
+            ),
+        ];
+        assert_eq!(target.abort_if, expected);
+        let cases = [
+            ("x", "is no state at which load could end"),
+            ("under_replicatd > 0", "did you mean `under_replicated`?"),
+            ("rate_of_others < 5", "is a number, not a rate"),
+            ("offline_brokers > 1/s", "is a rate, not a number"),
+            ("offline_brokers > 0 for 5", "`for`: `5` is a number, not a duration"),
+        ];
+        for (text, part) in cases {
+            let told = error(&with(text));
+            assert!(told.starts_with("t.yaml:7:") && told.contains(part), "{text}: {told}");
+        }
+    }
+
+    #[test]
     fn bad_guards_are_refused() {
         assert!(error(&TARGET.replace("20MiB/s, conn", "20MiB, conn")).contains("size per second"));
         assert!(error(&TARGET.replace("[rate-max]", "[faults]")).contains("not in this version yet"));
         assert!(error(&TARGET.replace("guard:", "guard:\n  prefix: __x")).contains("cannot be a prefix"));
-        assert!(
-            error(&TARGET.replace("guard:", "guard:\n  abort_if: [x]")).contains("not in this version yet")
-        );
+        assert!(error(&TARGET.replace("[rate-max]", "[find, find]")).contains("stands here twice"));
+        assert!(error(&TARGET.replace("[rate-max]", "[fnd]")).contains("did you mean `find`?"));
         let text = TARGET.replace("a.example:9092", "a.example");
         let error = TargetFile::parse(&text, "t.yaml").unwrap().resolve(None).unwrap_err().to_string();
         assert!(error.contains("is not `host:port`"), "{error}");

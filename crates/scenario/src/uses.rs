@@ -21,7 +21,7 @@ impl SystemFile {
             KafkaFile::Source(typed) => ("source", typed),
         });
         found.push(match &self.mode {
-            ModeFile::Kraft(typed) => ("mode", typed),
+            ModeFile::Word(typed) => ("mode", typed),
             ModeFile::Controllers(typed) => ("controllers", typed),
             ModeFile::Zookeeper(typed) => ("zookeeper", typed),
         });
@@ -49,7 +49,15 @@ impl ScenarioFile {
         for (_, item) in &self.load {
             load_values(item, &mut found);
         }
-        found.extend([("warmup", &self.phases.warmup), ("drain", &self.phases.drain)]);
+        let phases = &self.phases;
+        found.extend([
+            ("warmup", &phases.warmup),
+            ("condition", &phases.condition),
+            ("drain", &phases.drain),
+        ]);
+        found.extend(self.budget.iter().map(|budget| ("budget", budget)));
+        found.extend(self.compare.iter().flat_map(|compare| compare.values()));
+        found.extend(self.find.iter().flat_map(|find| find.values()));
         match &self.phases.measure {
             MeasureFile::Time(typed) => found.push(("measure", typed)),
             MeasureFile::Records { records, within } => {

@@ -224,6 +224,19 @@ pub(crate) fn log(connection: &Connection, subject: &str, excerpt: &str) -> Resu
     Ok(())
 }
 
+/// Everything of a trial, but for excerpts of logs, which belong to the run.
+pub(crate) fn forget(connection: &Connection, trial: TrialId) -> Result {
+    for table in ["trial", "phase", "stream", "sample", "totals", "probe", "event", "noise"] {
+        connection.execute(&format!("DELETE FROM {table} WHERE trial = ?1"), [trial.0])?;
+    }
+    let (kind, id, _) = columns::scope_columns(Scope::Trial(trial))?;
+    for table in ["finding", "caveat", "conclusion"] {
+        let sql = format!("DELETE FROM {table} WHERE scope = ?1 AND scope_id IS ?2");
+        connection.execute(&sql, params![kind, id])?;
+    }
+    Ok(())
+}
+
 /// What was drawn from evidence, for the scopes named in it; what was stored for those scopes before is replaced.
 pub(crate) fn judgement(connection: &Connection, judgement: &Judgement) -> Result {
     let Judgement { findings, caveats, conclusions } = judgement;

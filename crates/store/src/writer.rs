@@ -135,6 +135,11 @@ impl RunWriter {
         self.write(Row::Judgement(Box::new(judgement.clone())))
     }
 
+    /// Takes a trial out of the file with all that was stored of it: it is run again under another number.
+    pub fn forget(&self, trial: TrialId) -> Result<(), StoreError> {
+        self.write(Row::Forget(trial))
+    }
+
     /// Everything that was handed in of a trial before this call, once it is committed.
     ///
     /// # Errors

@@ -55,6 +55,7 @@ pub(crate) enum Row {
     Totals(TrialId, Vec<StreamTotals>),
     Log(String, String),
     Judgement(Box<Judgement>),
+    Forget(TrialId),
 }
 
 /// Makes the tables and the head in rollback mode, so that they stand in the main file, then turns to WAL.
@@ -200,6 +201,7 @@ impl Writing {
             Row::Totals(trial, totals) => rows::totals(connection, *trial, totals),
             Row::Log(subject, excerpt) => rows::log(connection, subject, excerpt),
             Row::Judgement(judgement) => rows::judgement(connection, judgement),
+            Row::Forget(trial) => rows::forget(connection, *trial),
         }
     }
 

@@ -6,6 +6,7 @@ mod common;
 
 use common::child::{Killed, child, folder_of_child, wait_for};
 use common::{STREAMS, TRIAL, header, sample, session};
+use kdyno_model::finding::Scope;
 use kdyno_model::run::{Session, SessionEnd, TrialStart};
 use kdyno_model::trial::TrialId;
 use kdyno_store::{RunFile, RunWriter, StoreError};
@@ -122,4 +123,32 @@ fn of_many_that_resume_at_once_one_does() {
     assert_eq!((writers.len(), errors.len()), (1, 3), "{errors:?}");
     writers.pop().unwrap().unwrap().finish(common::end()).unwrap();
     assert_eq!(sessions(&path).len(), 3);
+}
+
+#[test]
+fn a_trial_that_is_run_again_leaves_nothing_behind_and_the_others_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.kdyno");
+    let writer = RunWriter::create(&path, &header(), &session(1)).unwrap();
+    common::write_session(&writer).unwrap();
+    let mut other = common::trial_start();
+    other.trial.id = TrialId(TRIAL.0 + 1);
+    writer.trial_started(&other).unwrap();
+    writer.sample(other.trial.id, sample(0)).unwrap();
+    writer.forget(TRIAL).unwrap();
+    let kept = writer.evidence(other.trial.id).unwrap();
+    assert_eq!(kept.samples.len(), 1);
+    assert!(matches!(writer.evidence(TRIAL), Err(StoreError::NoTrial { .. })));
+    drop(writer);
+    let file = RunFile::open(&path).unwrap();
+    assert_eq!(file.trials().unwrap().len(), 1);
+    assert!(file.events().unwrap().iter().all(|(trial, _)| *trial != Some(TRIAL)));
+    let judgement = file.judgement().unwrap();
+    let of_trial = Scope::Trial(TRIAL);
+    assert!(judgement.findings.iter().all(|finding| finding.scope != of_trial));
+    assert!(judgement.caveats.iter().all(|caveat| caveat.scope != of_trial));
+    assert!(judgement.conclusions.iter().all(|conclusion| conclusion.scope() != of_trial));
+    let whole = common::judgement();
+    let others = whole.findings.iter().filter(|finding| finding.scope != of_trial).count();
+    assert_eq!(judgement.findings.len(), others, "what is said of other scopes stays");
 }

@@ -172,6 +172,7 @@ fn attached() -> SystemPlan {
             time_ns: None,
         },
         allow: Vec::new(),
+        abort_if: Vec::new(),
         facts: Default::default(),
     })
 }

@@ -205,6 +205,7 @@ pub(crate) mod tests {
                 time_ns: None,
             },
             allow: vec![],
+            abort_if: Vec::new(),
             facts: BTreeMap::new(),
         }
     }

@@ -25,6 +25,7 @@ fn doubts(attached_here: bool) -> Vec<(Severity, Caveat)> {
         prefix: "kdyno-".to_owned(),
         caps,
         allow: vec![],
+        abort_if: Vec::new(),
         facts: BTreeMap::new(),
     });
     for reading in &mut trial.probes {

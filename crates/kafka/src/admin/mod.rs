@@ -92,16 +92,7 @@ impl Admin {
     /// # Errors
     /// When no broker answers in time.
     pub fn cluster(&mut self) -> Result<ClusterInfo> {
-        let reply = self.retry(Self::refresh)?;
-        let broker = |b: m03_metadata::MetadataResponseBroker| BrokerInfo {
-            id: b.node_id,
-            host: b.host,
-            port: b.port,
-            rack: b.rack,
-        };
-        let mut brokers: Vec<_> = reply.brokers.into_iter().map(broker).collect();
-        brokers.sort_by_key(|broker| broker.id);
-        Ok(ClusterInfo { cluster_id: reply.cluster_id, controller_id: reply.controller_id, brokers })
+        self.retry(Self::refresh).map(cluster_info)
     }
 
     /// Topics by name, all of them when no names are given. A topic that does not exist is in the answer,
@@ -116,6 +107,22 @@ impl Admin {
         self.retry(|admin, deadline| {
             let reply = admin.metadata(None, names, deadline)?;
             Ok(reply.topics.into_iter().map(topic_info).collect())
+        })
+    }
+
+    /// Brokers and these topics, by one request, so that both are of one moment. A topic that does not exist is in the
+    /// answer, with its error.
+    ///
+    /// # Errors
+    /// When no broker answers in time.
+    pub fn state(&mut self, names: &[&str]) -> Result<(ClusterInfo, Vec<TopicInfo>)> {
+        for name in names {
+            checked_text("topic name", name)?;
+        }
+        self.retry(|admin, deadline| {
+            let mut reply = admin.metadata(None, Some(names), deadline)?;
+            let topics = std::mem::take(&mut reply.topics).into_iter().map(topic_info).collect();
+            Ok((cluster_info(reply), topics))
         })
     }
 
@@ -432,6 +439,18 @@ fn check_outcome<'r>(
             source: WireError::Invalid("the topic of the request is missing in the reply"),
         }),
     }
+}
+
+fn cluster_info(reply: m03_metadata::Response) -> ClusterInfo {
+    let broker = |b: m03_metadata::MetadataResponseBroker| BrokerInfo {
+        id: b.node_id,
+        host: b.host,
+        port: b.port,
+        rack: b.rack,
+    };
+    let mut brokers: Vec<_> = reply.brokers.into_iter().map(broker).collect();
+    brokers.sort_by_key(|broker| broker.id);
+    ClusterInfo { cluster_id: reply.cluster_id, controller_id: reply.controller_id, brokers }
 }
 
 fn topic_info(topic: m03_metadata::MetadataResponseTopic) -> TopicInfo {

@@ -88,10 +88,3 @@ pub(crate) struct GuardExecArgs {
     #[arg(allow_hyphen_values = true)]
     pub(crate) spec: String,
 }
-
-/// Arguments that are not clap's business.
-#[derive(Debug, Args)]
-pub(crate) struct InnerArgs {
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
-    pub(crate) rest: Vec<String>,
-}

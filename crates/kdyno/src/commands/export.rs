@@ -13,6 +13,9 @@ pub(crate) fn export(args: &ExportArgs) -> Outcome {
     let path = find_run(&args.run.run, args.run.dir.as_deref())?;
     let text = match args.format {
         ExportFormat::Hlog => response_log(&path, args.trial)?,
+        format @ (ExportFormat::Csv | ExportFormat::Markdown | ExportFormat::Junit) => {
+            of_evidence(&Evidence::read_judged(&path)?, format)
+        }
         format => of_evidence(&Evidence::read(&path)?, format),
     };
     match &args.out {
@@ -27,6 +30,8 @@ fn of_evidence(evidence: &Evidence, format: ExportFormat) -> String {
     match format {
         ExportFormat::Csv => kdyno_report::csv::findings(&input),
         ExportFormat::SeriesCsv => kdyno_report::csv::series(&input),
+        ExportFormat::Markdown => kdyno_report::markdown::block(&input),
+        ExportFormat::Junit => kdyno_report::junit::document(&input),
         ExportFormat::Json | ExportFormat::Hlog => format!("{:#}\n", kdyno_report::json::run(&input)),
     }
 }

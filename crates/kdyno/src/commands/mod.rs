@@ -3,21 +3,24 @@
 mod bench_load;
 mod clean;
 mod cluster;
+mod compare;
 mod completions;
 mod descriptors;
 mod export;
 mod fake_broker;
+mod find;
 mod inner;
-mod later;
 mod null_broker;
 mod quick;
 mod report;
 mod rerun;
+mod resume;
 mod run;
 mod runs;
 mod scenarios;
 mod schema;
-mod show;
+pub(crate) mod show;
+mod stored_runs;
 mod up;
 
 use crate::cli::{ClusterCommand, Command};
@@ -27,8 +30,11 @@ use crate::failure::Outcome;
 /// Does what was asked for.
 pub(crate) fn dispatch(command: Command) -> Outcome {
     match command {
-        Command::Run(args) if args.dry_run => run::dry_run(&run::plan(&args)?, &args.execution),
+        Command::Run(args) if args.choices.dry_run => run::dry_run(&run::plan(&args)?, &args.execution),
         Command::Run(args) => execute(run::plan(&args)?, &args.execution),
+        Command::Compare(args) => compare::compare(&args),
+        Command::Find(args) if args.choices.dry_run => run::dry_run(&find::plan(&args)?, &args.execution),
+        Command::Find(args) => execute(find::plan(&args)?, &args.execution),
         Command::Quick(args) => execute(quick::plan(&args)?, &args.execution),
         Command::Rerun(args) => execute(rerun::plan(&args)?, &args.execution),
         Command::Scenarios(args) => scenarios::scenarios(&args),
@@ -51,7 +57,5 @@ pub(crate) fn dispatch(command: Command) -> Outcome {
         Command::FakeBroker(args) => fake_broker::fake_broker(&args),
         Command::Guard => inner::guard(),
         Command::GuardExec(args) => inner::guard_exec(&args),
-        Command::Compare(_) => later::later("compare"),
-        Command::Find(_) => later::later("find"),
     }
 }

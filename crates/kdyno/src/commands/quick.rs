@@ -41,7 +41,7 @@ pub(crate) fn plan(args: &QuickArgs) -> Result<Planned, Failure> {
     let (target, brokers) = look(&args.bootstrap_server)?;
     let text = scenario_text(args, args.replicas.unwrap_or(REPLICAS.min(brokers)));
     let scenario = Scenario::parse(&text, "quick")?;
-    let choices = Choices { profile: None, set: Vec::new(), seed: Some(random_u64()), target: Some(target) };
+    let choices = Choices { seed: Some(random_u64()), target: Some(target), ..Choices::default() };
     let plan = kdyno_plan::plan(&scenario, &choices)?;
     Ok(Planned {
         plan,
@@ -49,6 +49,7 @@ pub(crate) fn plan(args: &QuickArgs) -> Result<Planned, Failure> {
         scenario_path: "quick".to_owned(),
         target_file: None,
         remarks: Vec::new(),
+        resumed: None,
     })
 }
 
@@ -91,6 +92,7 @@ fn look(bootstrap: &[String]) -> Result<(Target, u32), Failure> {
         prefix: PREFIX.to_owned(),
         caps: CAPS,
         allow: Vec::new(),
+        abort_if: Vec::new(),
         facts: BTreeMap::new(),
     };
     let brokers = u32::try_from(cluster.brokers.len()).unwrap_or(u32::MAX).max(1);

@@ -1,46 +1,101 @@
 //! `kdyno run`: a scenario, measured.
 
-use crate::cli::{ExecutionArgs, RunArgs, ScenarioArgs};
+use crate::cli::{ChoiceArgs, ExecutionArgs, RunArgs};
+use crate::commands::resume;
 use crate::environment::{Environment, runs_dir};
 use crate::execution::{Planned, random_u64};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::progress::text_options;
 use crate::{out, scenario_source};
-use kdyno_plan::{Choices, Note};
+use kdyno_model::plan::Depth;
+use kdyno_plan::{Ask, CaseTarget, Choices, Note};
 use kdyno_report::terminal::{PlanDetail, plan_text};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
 use kdyno_scenario::target::{Target, TargetFile};
+use kdyno_scenario::units::{self, Dimension};
 use std::io::IsTerminal;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Plans the scenario for the system or the target that it is to be measured on.
 pub(crate) fn plan(args: &RunArgs) -> Result<Planned, Failure> {
-    let target = args.target.as_deref().map(read_target).transpose()?;
-    let mut planned = plan_scenario(&args.scenario, args.seed, target)?;
-    planned.target_file.clone_from(&args.target);
-    Ok(planned)
+    match &args.choices.resume {
+        Some(named) => resume::plan(named, args.execution.out.as_deref(), &args.choices.target),
+        None => {
+            let scenario = args.scenario.as_deref().unwrap_or_default();
+            plan_choices(scenario, &args.choices, Ask::Scenario, Depth::Verdict)
+        }
+    }
 }
 
-/// Scenario text → scenario → plan.
-pub(crate) fn plan_scenario(
-    args: &ScenarioArgs,
-    seed: Option<u64>,
-    target: Option<Target>,
+/// Plans what is asked of a scenario with what was chosen beside it.
+pub(crate) fn plan_choices(
+    scenario: &str,
+    args: &ChoiceArgs,
+    ask: Ask,
+    depth: Depth,
 ) -> Result<Planned, Failure> {
-    let source = scenario_source::find(&args.scenario)?;
-    let scenario = Scenario::parse_bytes(&source.bytes, &source.name)?;
+    let (target, targets, file) = read_targets(&args.target)?;
+    let budget = |text: &String| {
+        units::whole(text, Dimension::Ns).map_err(|why| Failure::usage(format!("--budget: {why}")))
+    };
     let choices = Choices {
         profile: args.profile.clone(),
         set: args.set.clone(),
-        seed: Some(seed.unwrap_or_else(random_u64)),
+        seed: args.seed,
         target,
+        targets,
+        ask,
+        depth,
+        budget_ns: args.budget.as_ref().map(budget).transpose()?,
     };
+    Ok(Planned { target_file: file, ..plan_scenario(scenario, choices)? })
+}
+
+/// Scenario text → scenario → plan.
+pub(crate) fn plan_scenario(named: &str, choices: Choices) -> Result<Planned, Failure> {
+    let source = scenario_source::find(named)?;
+    let scenario = Scenario::parse_bytes(&source.bytes, &source.name)?;
+    let choices = Choices { seed: Some(choices.seed.unwrap_or_else(random_u64)), ..choices };
     let plan = kdyno_plan::plan(&scenario, &choices)?;
     let scenario_text = String::from_utf8_lossy(&source.bytes).into_owned();
     let remarks = kdyno_plan::remarks(&scenario, &choices, &plan)?;
-    Ok(Planned { plan, scenario_text, scenario_path: source.name, target_file: None, remarks })
+    Ok(Planned { plan, scenario_text, scenario_path: source.name, target_file: None, remarks, resumed: None })
+}
+
+/// The target of all cases, those of some, and the file of the first.
+type Targets = (Option<Target>, Vec<CaseTarget>, Option<PathBuf>);
+
+/// `FILE`, or `PARAM=VALUE[,PARAM=VALUE…]:FILE` for the cases with these values.
+fn read_targets(typed: &[String]) -> Result<Targets, Failure> {
+    let (mut all, mut some, mut first) = (None, Vec::new(), None);
+    for one in typed {
+        let (cases, file) = match one.split_once(':') {
+            Some((cases, file)) if cases.contains('=') && !cases.contains('/') => (Some(cases), file),
+            _ => (None, one.as_str()),
+        };
+        let target = read_target(Path::new(file))?;
+        first.get_or_insert_with(|| PathBuf::from(file));
+        match cases {
+            Some(cases) => some.push(CaseTarget { cases: selection(cases)?, target }),
+            None if all.is_some() => {
+                return Err(Failure::usage("--target: two files for the same cases")
+                    .hint("`--target brokers=3:three.yaml` names a target for some cases"));
+            }
+            None => all = Some(target),
+        }
+    }
+    Ok((all, some, first))
+}
+
+fn selection(cases: &str) -> Result<Vec<(String, String)>, Failure> {
+    let pair = |typed: &str| match typed.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err(Failure::usage(format!("--target: `{typed}` selects no case"))
+            .hint("PARAM=VALUE, several with commas, before the `:`")),
+    };
+    cases.split(',').map(pair).collect()
 }
 
 /// Reads a target file, and the properties file it names.

@@ -1,10 +1,11 @@
 //! `kdyno show`: a stored run's table again.
 
-use crate::cli::ShowArgs;
+use crate::cli::{Form, ShowArgs};
 use crate::evidence::{Evidence, find_run};
-use crate::failure::{Exit, Outcome};
+use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
 use crate::progress::text_options;
+use kdyno_report::ReportInput;
 use kdyno_store::RunFile;
 use std::io::IsTerminal;
 use std::path::Path;
@@ -15,15 +16,24 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
     if args.logs {
         return logs(&path);
     }
-    let evidence = Evidence::read(&path)?;
+    let evidence = if args.json { Evidence::read(&path)? } else { Evidence::read_judged(&path)? };
     let input = evidence.input();
     if args.json {
         out::json(&kdyno_report::json::run(&input))?;
     } else {
-        let options = text_options(std::io::stdout().is_terminal());
-        out::data(&kdyno_report::terminal::run_table(&input, &options))?;
+        print(&input, args.format)?;
     }
     Ok(Exit::Done)
+}
+
+/// The result in words and tables.
+pub(crate) fn print(input: &ReportInput<'_>, form: Form) -> Result<(), Failure> {
+    out::data(&match form {
+        Form::Text => {
+            kdyno_report::terminal::run_table(input, &text_options(std::io::stdout().is_terminal()))
+        }
+        Form::Markdown => kdyno_report::markdown::block(input),
+    })
 }
 
 /// The ends of the logs that were kept because something went wrong.

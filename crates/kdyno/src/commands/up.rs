@@ -1,17 +1,18 @@
 //! `kdyno up` and `kdyno down`: the system of a scenario, running without load.
 
-use crate::cli::ScenarioSystemArgs;
+use crate::cli::{ScenarioArgs, ScenarioSystemArgs};
 use crate::commands::{cluster, run};
 use crate::environment::Environment;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
-use kdyno_model::plan::{SystemPlan, TopicPlan};
+use kdyno_model::plan::{Plan, SystemPlan, TopicPlan};
+use kdyno_plan::Choices;
 use kdyno_testbed::cluster::PARTITION_REPLICAS_DEFAULT;
 use kdyno_testbed::registry;
 
 /// Starts the system of the scenario's first case alone, under the scenario's id.
 pub(crate) fn up(args: &ScenarioSystemArgs) -> Outcome {
-    let plan = run::plan_scenario(&args.scenario, None, None)?.plan;
+    let plan = plan(args)?;
     match plan.cases.first().map(|case| (case, &case.system)) {
         Some((case, SystemPlan::Local(system))) => {
             if plan.cases.iter().any(|other| other.system != case.system) {
@@ -29,9 +30,15 @@ pub(crate) fn up(args: &ScenarioSystemArgs) -> Outcome {
     }
 }
 
+fn plan(args: &ScenarioSystemArgs) -> Result<Plan, Failure> {
+    let ScenarioArgs { scenario, profile, set } = &args.scenario;
+    let choices = Choices { profile: profile.clone(), set: set.clone(), ..Choices::default() };
+    Ok(run::plan_scenario(scenario, choices)?.plan)
+}
+
 /// Ends it.
 pub(crate) fn down(args: &ScenarioSystemArgs) -> Outcome {
-    let name = run::plan_scenario(&args.scenario, None, None)?.plan.scenario;
+    let name = plan(args)?.scenario;
     registry::down(&Environment::read()?.testbed, &name)?;
     out::note(&format!("{name} is down, its data removed"));
     Ok(Exit::Done)

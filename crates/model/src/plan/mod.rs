@@ -16,7 +16,10 @@ pub use question::{
     Better, Claim, ClaimExpr, ClaimOp, ComparePlan, Condition, Conditioning, Contrast, Depth, EvidenceUnit,
     FindPlan, Judge, Threshold, Vary,
 };
-pub use system::{AttachedPlan, Caps, ClusterPlan, KafkaSource, Mode, Storage, SystemPlan, TopicPlan};
+pub use system::{
+    AbortIf, AttachedPlan, Beyond, Caps, ClusterPlan, KafkaSource, Mode, Storage, SystemPlan, TopicPlan,
+    Watched,
+};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -244,8 +247,11 @@ pub struct PublishedRow {
 /// What running a plan takes, reckoned before it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Estimate {
-    /// Whole length when each trial drains as soon as a healthy cluster does, ns.
+    /// Whole length when each trial drains as soon as a healthy cluster does, warm-ups that end by evidence take as
+    /// long as they usually do, and all looks of a comparison are needed, ns.
     pub expected_ns: u64,
+    /// The same when every warm-up takes as long as it may, ns.
+    pub longest_ns: u64,
     /// The part of it under load: warm-ups and measured windows, ns.
     pub load_ns: u64,
     /// Bytes written to the brokers' disks, replicas included; `None` when `rate: max` leaves it open. Topics are

@@ -50,6 +50,11 @@ pub struct ComparePlan {
     pub changes: Vec<String>,
 }
 
+impl ComparePlan {
+    /// The sides as a trial's `variant` names them.
+    pub const SIDES: [&'static str; 2] = ["A", "B"];
+}
+
 /// A metric to be judged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Judge {

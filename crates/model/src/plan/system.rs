@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use strum::{Display, EnumString, IntoStaticStr};
 
 /// The system under test: made for the run, or attached to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -94,8 +95,51 @@ pub struct AttachedPlan {
     pub caps: Caps,
     /// Named permissions, e.g. `rate-max`.
     pub allow: Vec<String>,
+    /// What ends the load at once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub abort_if: Vec<AbortIf>,
     /// Facts the target file declares, printed as "declared".
     pub facts: BTreeMap<String, String>,
+}
+
+/// A state of an attached cluster at which the load on it ends at once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AbortIf {
+    /// What is watched.
+    pub of: Watched,
+    /// On which side of the limit the load ends.
+    pub beyond: Beyond,
+    /// The limit: brokers, partitions, or records/s.
+    pub limit: f64,
+    /// For how long without a break it must have been so, ns; 0: at once.
+    pub for_ns: u64,
+    /// As typed, e.g. `under_replicated > 0 for 10s`.
+    pub text: String,
+}
+
+/// What of an attached cluster is watched while it is under load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Display, EnumString, IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum Watched {
+    /// Brokers that were there when the run began and are gone.
+    OfflineBrokers,
+    /// Partitions without a leader, those of other topics included.
+    OfflinePartitions,
+    /// Partitions with fewer replicas in sync than they have, those of other topics included.
+    UnderReplicated,
+    /// Records/s appended to all topics that are not the run's own.
+    RateOfOthers,
+}
+
+/// A side of a limit, the limit itself not included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Beyond {
+    /// More than the limit.
+    Above,
+    /// Less than the limit.
+    Below,
 }
 
 /// Limits on what an attached cluster is given.

@@ -1,18 +1,210 @@
 //! Pairs of trials of two sides, until the verdict is clear or the last look is reached.
+//!
+//! One case after the other. Clusters of both sides start together and are conditioned; then each carries the load in
+//! turn, pair by pair, in an order that a coin gives for each pair. A start that an interruption or a lost trial ended
+//! is left behind for the next one. At the looks that the plan names the metrics to be judged are looked at, and if all
+//! of them are clear the case is done; units of evidence that were lost are replaced, up to a bound.
 
-use super::{Next, Upcoming};
-use kdyno_model::finding::TrialOutcome;
-use kdyno_model::plan::{ComparePlan, Plan};
+use super::{Next, Upcoming, conditioned, conditioning, next_id, trial_seed};
+use kdyno_analysis::comparison::{progress, verdicts};
+use kdyno_analysis::run::AnalysedTrial;
+use kdyno_model::conclusion::{Conclusion, MetricRole, Says};
+use kdyno_model::finding::{Caveat, Scope, TrialOutcome};
+use kdyno_model::plan::{CasePlan, ComparePlan, EvidenceUnit, Plan};
+use kdyno_model::seed::mix;
+use kdyno_model::trial::{PairPlace, Trial, TrialReason};
+use std::borrow::Cow;
+
+/// What draws from the plan's seed are for, so that none of them is another's.
+const ORDER_OF_PAIR: u64 = 0x7061_6972;
+const ORDER_OF_START: u64 = 0x7374_6172;
 
 /// See [`super::next`].
-pub(super) fn next(_plan: &Plan, _settings: &ComparePlan, _outcomes: &[TrialOutcome]) -> Next {
-    Next::Stop
+pub(super) fn next(plan: &Plan, settings: &ComparePlan, outcomes: &[TrialOutcome], session: u32) -> Next {
+    let cases = 0..u32::try_from(plan.cases.len()).unwrap_or(u32::MAX);
+    let comparing = cases.map(|case| Comparing { plan, settings, outcomes, session, case });
+    let trial = comparing.filter(|comparing| !comparing.is_over()).find_map(|comparing| comparing.trial());
+    trial.map_or(Next::Stop, |trial| Next::Trial(Box::new(trial)))
 }
 
-/// See [`super::upcoming`].
-pub(super) fn upcoming<'a>(
-    _plan: &'a Plan,
-    _settings: &'a ComparePlan,
+/// See [`super::upcoming`]: up to the last look, with nothing lost.
+pub(super) fn upcoming<'a>(plan: &'a Plan, settings: &'a ComparePlan) -> impl Iterator<Item = Upcoming<'a>> {
+    up_to(plan, settings, settings.looks.iter().copied().max().unwrap_or(0))
+}
+
+/// The trials until each case has so many units of evidence.
+pub(super) fn up_to<'a>(
+    plan: &'a Plan,
+    settings: &'a ComparePlan,
+    units: u32,
 ) -> impl Iterator<Item = Upcoming<'a>> {
-    std::iter::empty()
+    let per_start = settings.pairs_per_start.max(1);
+    let (starts, pairs_max) = match settings.unit {
+        EvidenceUnit::Pair => (units.div_ceil(per_start), units),
+        EvidenceUnit::Start | EvidenceUnit::Run | EvidenceUnit::Cluster => {
+            (units, units.saturating_mul(per_start))
+        }
+    };
+    let mut start = 0;
+    plan.cases.iter().zip(&settings.b).flat_map(move |(a, b)| {
+        let first = start;
+        start += starts;
+        (0..starts).flat_map(move |at| {
+            let start = first + at + 1;
+            let mut sides = vec![a];
+            if b.system != a.system {
+                sides.push(b);
+            }
+            let conditioned = sides.into_iter().filter_map(move |side| conditioned(plan, side));
+            let conditioned = conditioned.map(move |case| Upcoming {
+                case: Cow::Owned(case),
+                start,
+                is_conditioning: true,
+            });
+            let pairs = per_start.min(pairs_max - at * per_start);
+            let trials = (0..pairs).flat_map(move |_| [a, b]).map(move |side| Upcoming {
+                case: Cow::Borrowed(side),
+                start,
+                is_conditioning: false,
+            });
+            conditioned.chain(trials)
+        })
+    })
+}
+
+/// One case of a comparison that is under way.
+struct Comparing<'a> {
+    plan: &'a Plan,
+    settings: &'a ComparePlan,
+    outcomes: &'a [TrialOutcome],
+    /// The one that goes on now.
+    session: u32,
+    case: u32,
+}
+
+/// A trial of a pair that ran.
+#[derive(Clone, Copy)]
+struct Ran<'a> {
+    outcome: &'a TrialOutcome,
+    place: PairPlace,
+}
+
+impl<'a> Comparing<'a> {
+    /// Whether the last look was reached, or one at which everything was clear, or too much was lost.
+    fn is_over(&self) -> bool {
+        let trials: Vec<AnalysedTrial<'_>> =
+            self.outcomes.iter().map(|outcome| AnalysedTrial::of(outcome, outcome.session)).collect();
+        let progress = progress(self.settings, self.case, &trials);
+        if progress.is_exhausted || self.half_pair().is_some() {
+            return progress.is_exhausted;
+        }
+        progress.is_look && self.is_clear(&trials)
+    }
+
+    /// Whether each metric that is judged has its verdict.
+    fn is_clear(&self, trials: &[AnalysedTrial<'_>]) -> bool {
+        let judged = verdicts(self.plan, self.settings, trials).conclusions;
+        let mut judged = judged.iter().filter_map(|conclusion| match conclusion {
+            Conclusion::Verdict(verdict)
+                if verdict.role == MetricRole::Judged
+                    && verdict.scope == (Scope::Comparison { case: self.case }) =>
+            {
+                Some(&verdict.says)
+            }
+            _ => None,
+        });
+        // What is invalid stays so: its figures have no ratio.
+        judged.all(|says| !matches!(says, Says::Inconclusive { .. }))
+    }
+
+    fn ran(&self) -> impl DoubleEndedIterator<Item = Ran<'a>> {
+        let of_case = self.outcomes.iter().filter(|outcome| outcome.trial.case == self.case);
+        of_case.filter_map(|outcome| Some(Ran { outcome, place: outcome.trial.pair? }))
+    }
+
+    /// The first trial of a pair whose second one can still follow.
+    fn half_pair(&self) -> Option<Ran<'a>> {
+        let last = self.ran().next_back()?;
+        (last.place.place == 1 && self.stands(last.outcome)).then_some(last)
+    }
+
+    /// Whether the clusters of a trial stand as they did: in this session, and nothing ended the trial early.
+    fn stands(&self, outcome: &TrialOutcome) -> bool {
+        let is_cut_short = outcome.caveats.iter().any(|of| matches!(of.caveat, Caveat::CutShort { .. }));
+        outcome.session == self.session && !is_cut_short
+    }
+
+    /// The start that the next pair belongs to: that of the pair before, while it stands and has room for more.
+    fn start(&self) -> u32 {
+        let newest = self.outcomes.iter().map(|outcome| outcome.trial.start).max().unwrap_or(0);
+        // Conditioning that ended early is not tried again: what is wrong will show in the pairs, which are bounded.
+        let of_session = self.outcomes.last().filter(|last| last.session == self.session);
+        if let Some(last) =
+            of_session.filter(|last| last.trial.is_conditioning() && last.trial.case == self.case)
+        {
+            return last.trial.start;
+        }
+        let Some(last) = self.ran().next_back() else { return newest + 1 };
+        let start = last.outcome.trial.start;
+        let of_start = self.ran().filter(|ran| ran.outcome.trial.start == start);
+        let (mut pairs, mut stands) = (Vec::new(), true);
+        for ran in of_start {
+            pairs.push(ran.place.pair);
+            stands &= self.stands(ran.outcome);
+        }
+        pairs.dedup();
+        let has_room = pairs.len() < self.settings.pairs_per_start.max(1) as usize;
+        if stands && has_room { start } else { newest + 1 }
+    }
+
+    fn trial(&self) -> Option<Trial> {
+        if let Some(Ran { outcome, place }) = self.half_pair() {
+            let other = usize::from(outcome.trial.variant.as_deref() == Some(ComparePlan::SIDES[0]));
+            return self.half(other, PairPlace { pair: place.pair, place: 2 }, outcome.trial.start);
+        }
+        let start = self.start();
+        let coin = |of: u64, number: u32| {
+            let drawn = mix(mix(self.plan.seed, of), (u64::from(self.case) << 32) | u64::from(number));
+            usize::from(drawn & 1 == 1)
+        };
+        let first = coin(ORDER_OF_START, start);
+        for side in [first, 1 - first] {
+            let case = self.effective(side)?;
+            if let Some(trial) = conditioning(self.plan, self.case, case, start, self.outcomes, self.session)
+            {
+                let label = self.label(side, &trial.label);
+                return Some(Trial { variant: Some(ComparePlan::SIDES[side].to_owned()), label, ..trial });
+            }
+        }
+        let pair = self.ran().map(|ran| ran.place.pair).max().unwrap_or(0) + 1;
+        self.half(coin(ORDER_OF_PAIR, pair), PairPlace { pair, place: 1 }, start)
+    }
+
+    /// What a side runs: 0 is A, 1 is B.
+    fn effective(&self, side: usize) -> Option<&'a CasePlan> {
+        let cases = if side == 0 { &self.plan.cases } else { &self.settings.b };
+        cases.get(self.case as usize)
+    }
+
+    /// One trial of a pair. Both draw their arrivals from the same seed.
+    fn half(&self, side: usize, place: PairPlace, start: u32) -> Option<Trial> {
+        Some(Trial {
+            id: next_id(self.outcomes),
+            case: self.case,
+            variant: Some(ComparePlan::SIDES[side].to_owned()),
+            pair: Some(place),
+            repeat: place.pair,
+            start,
+            label: self.label(side, &format!("#{}", place.pair)),
+            reason: TrialReason::Pair,
+            seed: trial_seed(self.plan.seed, place.pair),
+            effective: self.effective(side)?.clone(),
+        })
+    }
+
+    fn label(&self, side: usize, rest: &str) -> String {
+        let case = self.plan.cases.get(self.case as usize).map_or("", |case| &case.label);
+        let parts = [case, &self.settings.labels[side], rest];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    }
 }

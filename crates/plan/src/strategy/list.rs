@@ -11,14 +11,14 @@ use kdyno_model::trial::{Trial, TrialReason};
 use std::borrow::Cow;
 
 /// See [`super::next`].
-pub(super) fn next(plan: &Plan, list: &[ListedTrial], outcomes: &[TrialOutcome]) -> Next {
+pub(super) fn next(plan: &Plan, list: &[ListedTrial], outcomes: &[TrialOutcome], session: u32) -> Next {
     let done = reported(outcomes).count();
     let Some(listed) = list.get(done).copied() else { return Next::Stop };
     let (Some(case), Some(start)) = (plan.cases.get(listed.case as usize), starts(plan, list).nth(done))
     else {
         return Next::Stop;
     };
-    if let Some(trial) = conditioning(plan, listed.case, case, start, outcomes) {
+    if let Some(trial) = conditioning(plan, listed.case, case, start, outcomes, session) {
         return Next::Trial(Box::new(trial));
     }
     let is_repeated = list.iter().any(|other| other.repeat > 1);

@@ -29,11 +29,12 @@ pub enum Next {
     Stop,
 }
 
-/// The next trial of a run of the plan, or its end. `outcomes` are those of its trials so far, in order.
-pub fn next(plan: &Plan, outcomes: &[TrialOutcome]) -> Next {
+/// The next trial of a run of the plan, or its end. `outcomes` are those of its trials so far, in order, of all sessions;
+/// `session` is the one that goes on: clusters of earlier ones are gone.
+pub fn next(plan: &Plan, outcomes: &[TrialOutcome], session: u32) -> Next {
     match &plan.strategy {
-        Strategy::List(list) => list::next(plan, list, outcomes),
-        Strategy::Compare(comparison) => compare::next(plan, comparison, outcomes),
+        Strategy::List(list) => list::next(plan, list, outcomes, session),
+        Strategy::Compare(comparison) => compare::next(plan, comparison, outcomes, session),
         Strategy::Find(search) => find::next(plan, search, outcomes),
     }
 }
@@ -48,6 +49,13 @@ pub fn upcoming(plan: &Plan, done: usize) -> Box<dyn Iterator<Item = Upcoming<'_
     }
 }
 
+/// What the trials of a comparison run until its first look, with nothing lost: the shortest way to a verdict. `None`: the
+/// plan compares nothing.
+pub(crate) fn until_first_look(plan: &Plan) -> Option<impl Iterator<Item = Upcoming<'_>>> {
+    let Strategy::Compare(comparison) = &plan.strategy else { return None };
+    Some(compare::up_to(plan, comparison, comparison.looks.iter().copied().min()?))
+}
+
 /// A trial that will run.
 #[derive(Debug, Clone)]
 pub struct Upcoming<'a> {
@@ -59,18 +67,21 @@ pub struct Upcoming<'a> {
     pub is_conditioning: bool,
 }
 
-/// The trial that conditions the cluster of a case and start, if the plan wants one and none has run yet.
+/// The trial that conditions the cluster of a case and start, if the plan wants one and none has run yet in the session
+/// that goes on.
 fn conditioning(
     plan: &Plan,
     case: u32,
     effective: &CasePlan,
     start: u32,
     outcomes: &[TrialOutcome],
+    session: u32,
 ) -> Option<Trial> {
     let conditioned = conditioned(plan, effective)?;
     let has_run = |outcome: &TrialOutcome| {
         let trial = &outcome.trial;
-        trial.is_conditioning() && trial.start == start && trial.effective.system == effective.system
+        let is_of_start = trial.start == start && outcome.session == session;
+        trial.is_conditioning() && is_of_start && trial.effective.system == effective.system
     };
     if outcomes.iter().any(has_run) {
         return None;
@@ -92,7 +103,12 @@ fn conditioning(
 /// What conditions a case's cluster: its own load as fast as it goes, until it has settled. `None`: the plan wants no
 /// conditioning, or the cluster is somebody's.
 fn conditioned(plan: &Plan, case: &CasePlan) -> Option<CasePlan> {
-    let Conditioning { least_ns, most_ns } = plan.conditioning?;
+    conditioned_by(plan.conditioning?, case)
+}
+
+/// The same, of a plan in the making.
+pub(crate) fn conditioned_by(how: Conditioning, case: &CasePlan) -> Option<CasePlan> {
+    let Conditioning { least_ns, most_ns } = how;
     if matches!(case.system, SystemPlan::Attached(_)) {
         return None;
     }

@@ -27,6 +27,8 @@ pub enum Horizontal {
     Seconds,
     /// Quantiles, as −log₁₀(1 − q): each tick has one nine more.
     Nines,
+    /// Load in records/s.
+    Rate,
 }
 
 /// What stands on the vertical axis.
@@ -189,7 +191,7 @@ fn scales(chart: &Chart, lines: &[Line]) -> (Scale, Scale) {
     let (low, high) = xs.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), x| (low.min(x), high.max(x)));
     let x = match chart.x {
         // The ends are those of the data; the ticks are round numbers between them.
-        Horizontal::Seconds => {
+        Horizontal::Seconds | Horizontal::Rate => {
             let ticks = Scale::linear([low, high].into_iter(), false, 0.0, 1.0).ticks;
             let inside = ticks.into_iter().filter(|tick| (low..=high).contains(tick)).collect();
             Scale::fixed(low, high, inside, LEFT, RIGHT)
@@ -224,7 +226,7 @@ fn bands(chart: &Chart, x: &Scale) -> Markup {
 
 fn axes(chart: &Chart, x: &Scale, y: &Scale) -> Markup {
     let x_text = |tick: f64| match chart.x {
-        Horizontal::Seconds => units::count(tick),
+        Horizontal::Seconds | Horizontal::Rate => units::count(tick),
         Horizontal::Nines => nines_text(tick),
     };
     let y_text = |tick: f64| match chart.y {

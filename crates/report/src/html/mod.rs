@@ -3,10 +3,12 @@
 //! Every text from outside is escaped by the template; the page's own policy forbids loading anything.
 
 mod chart;
+mod curve;
 mod scale;
 mod tables;
 mod trial;
 
+use crate::answer::answers;
 use crate::case_table::case_table;
 use crate::caveats;
 use crate::figures::Figures;
@@ -14,6 +16,7 @@ use crate::input::{ReportInput, trial_name};
 use crate::terminal::first_line;
 use crate::units;
 use kdyno_model::run::TrialStart;
+use kdyno_model::series::TrialSeries;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// Trials whose charts are unfolded from the start; of longer runs only the first is.
@@ -37,7 +40,8 @@ pub fn page(input: &ReportInput<'_>) -> String {
                 (head(input, &figures))
                 main {
                     (tables::caveats(&caveats::worded(input)))
-                    (tables::cases(&case_table(input, &figures), plan.published.as_ref()))
+                    @for (number, answer) in answers(input).iter().enumerate() { (tables::answer(number, answer)) }
+                    (tables::cases(input, &case_table(input, &figures)))
                     (tables::trials(input, &figures))
                     (over_time(input))
                     (tables::events(input))
@@ -52,7 +56,7 @@ pub fn page(input: &ReportInput<'_>) -> String {
 
 fn head(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
     let plan = input.plan();
-    let trials = input.trials.len();
+    let trials = input.reported().count();
     html! {
         header {
             p class="over" { (first_line(plan)) }
@@ -73,12 +77,14 @@ fn head(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
 
 /// The charts, trial by trial.
 fn over_time(input: &ReportInput<'_>) -> Markup {
-    let unfold_all = input.series.len() <= UNFOLDED_MAX;
+    let is_reported = |series: &&TrialSeries| input.reported().any(|trial| trial.id == series.trial);
+    let shown: Vec<&TrialSeries> = input.series.iter().filter(is_reported).collect();
+    let unfold_all = shown.len() <= UNFOLDED_MAX;
     html! {
-        @if !input.series.is_empty() {
+        @if !shown.is_empty() {
             section aria-labelledby="over-time" {
                 h2 id="over-time" { "Each trial over time" }
-                @for (index, series) in input.series.iter().enumerate() {
+                @for (index, series) in shown.into_iter().enumerate() {
                     details open[unfold_all || index == 0] {
                         summary { h3 { (input.name(series.trial)) } }
                         (trial::charts(series))

@@ -1,15 +1,17 @@
 //! The tables of the page: caveats, the scenario's table, every trial's figures, facts.
 
+use crate::answer::{Answer, TextTable};
 use crate::case_table::{CaseTable, Cell, Column, ratio_text};
 use crate::caveats::Worded;
 use crate::figures::Figures;
+use crate::grid::Tone;
 use crate::input::ReportInput;
 use crate::terminal::{ours_text, range_text, table_notes};
-use crate::trials::{CUT_SHORT_NOTE, Shown, StreamRow, TABLES, UNANSWERED_NOTE, stream_rows};
-use crate::units;
-use kdyno_model::plan::Published;
+use crate::trials::{CUT_SHORT_NOTE, Shown, StreamRow, TABLES, UNANSWERED_NOTE, Words, stream_rows};
+use crate::{marks, units};
+use kdyno_model::finding::Mark;
 use maud::{Markup, html};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Rows of the table of events at most; the run file has them all.
 const EVENTS_MAX: usize = 200;
@@ -40,16 +42,65 @@ pub fn caveats(worded: &[Worded]) -> Markup {
     }
 }
 
-/// Before the name of a row of which the figures must not be used, or cover less than was planned.
-fn mark(invalid: bool, cut_short: bool) -> Markup {
+/// Before the name of a row of which the figures cover less than was planned.
+fn row_mark(cut_short: bool) -> Markup {
+    html! { @if cut_short { span class="mark" { "* cut short " } } }
+}
+
+/// The class of a cell with such a figure.
+fn marked(marks: &BTreeSet<Mark>) -> Option<&'static str> {
+    if marks.contains(&Mark::Invalid) {
+        return Some("invalid");
+    }
+    (!marks.is_empty()).then_some("doubtful")
+}
+
+/// One answer: its sentences, the figures under them, the curve.
+pub fn answer(number: usize, answer: &Answer) -> Markup {
+    let id = format!("answer-{number}");
     html! {
-        @if invalid { span class="mark" { "! invalid " } }
-        @else if cut_short { span class="mark" { "* cut short " } }
+        section aria-labelledby=(id) {
+            h2 id=(id) { (answer.title) }
+            @for sentence in &answer.sentences {
+                p class=(format!("answer {}", tone(sentence.tone))) { (sentence.text) }
+            }
+            @if let Some(table) = answer.table.as_ref().filter(|table| !table.rows.is_empty()) {
+                (scroll(&answer.title, &texts(table)))
+            }
+            @if let Some(curve) = &answer.curve { (super::curve::figure(curve, &format!("{id}-curve"))) }
+            @for note in &answer.notes { p class="note" { (note) } }
+        }
+    }
+}
+
+fn tone(tone: Tone) -> &'static str {
+    match tone {
+        Tone::Plain | Tone::Faint => "plain",
+        Tone::Strong => "good",
+        Tone::Warn => "open",
+        Tone::Bad => "bad",
+    }
+}
+
+fn texts(table: &TextTable) -> Markup {
+    let class = |number: bool| (!number).then_some("words");
+    html! {
+        table {
+            @if table.columns.iter().any(|(head, _)| !head.is_empty()) {
+                thead { tr { @for (head, number) in &table.columns { th class=[class(*number)] scope="col" { (head) } } } }
+            }
+            tbody { @for row in &table.rows { tr {
+                @for (index, (text, (_, number))) in row.iter().zip(&table.columns).enumerate() {
+                    @if index == 0 { th class="words" scope="row" { (text) } }
+                    @else { td class=[class(*number)] { (text) } }
+                }
+            } } }
+        }
     }
 }
 
 /// The scenario's table with the published figures beside ours.
-pub fn cases(table: &CaseTable<'_>, published: Option<&Published>) -> Markup {
+pub fn cases(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Markup {
     let spans: Vec<usize> = table.columns.iter().map(|column| parts(table, column).len()).collect();
     let plain = spans.iter().all(|span| *span == 1);
     let markup = html! {
@@ -71,15 +122,17 @@ pub fn cases(table: &CaseTable<'_>, published: Option<&Published>) -> Markup {
             }
             tbody {
                 @for row in &table.rows {
-                    tr class=[row.invalid.then_some("invalid")] {
+                    tr {
                         @for (index, value) in row.params.iter().enumerate() {
                             th scope="row" {
-                                @if index == 0 { (mark(row.invalid, row.cut_short)) }
+                                @if index == 0 { (row_mark(row.cut_short)) }
                                 (value)
                             }
                         }
                         @for (cell, column) in row.cells.iter().zip(&table.columns) {
-                            @for part in parts(table, column) { td class=(part.class()) { (part.text(cell, column)) } }
+                            @for part in parts(table, column) {
+                                td class=(part.class_of(cell)) { (part.text(cell, column)) }
+                            }
                         }
                     }
                 }
@@ -91,7 +144,7 @@ pub fn cases(table: &CaseTable<'_>, published: Option<&Published>) -> Markup {
             section aria-labelledby="result" {
                 h2 id="result" { "Result" }
                 (scroll("Result", &markup))
-                @for note in table_notes(table, published) { p class="note" { (note) } }
+                @for note in table_notes(input, table) { p class="note" { (note) } }
             }
         }
     }
@@ -102,6 +155,7 @@ pub fn cases(table: &CaseTable<'_>, published: Option<&Published>) -> Markup {
 enum Part {
     Here,
     Range,
+    Interval,
     Published,
     RatioHere,
     RatioPublished,
@@ -110,10 +164,11 @@ enum Part {
 fn parts(table: &CaseTable<'_>, column: &Column) -> Vec<Part> {
     let wanted = [
         (Part::Here, true),
-        (Part::Range, table.repeated),
+        (Part::Range, table.repeated && !column.intervals),
+        (Part::Interval, table.repeated && column.intervals),
         (Part::Published, column.published),
         (Part::RatioHere, column.ratios),
-        (Part::RatioPublished, column.ratios),
+        (Part::RatioPublished, column.ratios && column.published),
     ];
     wanted.into_iter().filter(|(_, wanted)| *wanted).map(|(part, _)| part).collect()
 }
@@ -123,6 +178,7 @@ impl Part {
         match self {
             Self::Here => "measured here",
             Self::Range => "min – max",
+            Self::Interval => "interval",
             Self::Published => "published",
             Self::RatioHere => "ratio to the first row, here",
             Self::RatioPublished => "ratio to the first row, published",
@@ -132,15 +188,24 @@ impl Part {
     fn class(self) -> &'static str {
         match self {
             Self::Here | Self::RatioHere => "",
-            Self::Range => "range",
+            Self::Range | Self::Interval => "range",
             Self::Published | Self::RatioPublished => "theirs",
+        }
+    }
+
+    /// Our figure bears the class of its marks.
+    fn class_of(self, cell: &Cell<'_>) -> &'static str {
+        let marks = cell.ours.and_then(|ours| ours.finding).map(|one| &one.marks);
+        match (self, marks.and_then(marked)) {
+            (Self::Here, Some(class)) => class,
+            _ => self.class(),
         }
     }
 
     fn text(self, cell: &Cell<'_>, column: &Column) -> String {
         match self {
             Self::Here => ours_text(cell),
-            Self::Range => range_text(cell),
+            Self::Range | Self::Interval => range_text(cell),
             Self::Published => cell.published.text(column.unit),
             Self::RatioHere => ratio_text(cell.ratio_ours),
             Self::RatioPublished => ratio_text(cell.ratio_published),
@@ -152,7 +217,10 @@ impl Part {
 pub fn trials(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
     let all = stream_rows(input, figures);
     let labelled = all.iter().any(|row| !row.trial.label.is_empty());
-    let table = |title: &str, rows: &[&StreamRow<'_>], shown: &[Shown], with_reasons: bool| {
+    let mut signs = BTreeSet::new();
+    let mut table = |title: &str, rows: &[&StreamRow<'_>], shown: &[Shown], words: Words| {
+        signs.extend(rows.iter().flat_map(|row| shown.iter().flat_map(|one| row.marks(figures, one))));
+
         let markup = html! {
             table {
                 caption { (title) }
@@ -161,28 +229,33 @@ pub fn trials(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
                     @if labelled { th class="words" scope="col" { "case" } }
                     th class="words" scope="col" { "stream" }
                     @for one in shown { th scope="col" { (one.head.join(" ").trim()) } }
-                    @if with_reasons { th class="words" scope="col" { "reasons" } }
+                    @if words != Words::None { th class="words" scope="col" { (words.head()) } }
                 } }
                 tbody { @for row in rows {
-                    tr class=[row.invalid.then_some("invalid")] {
-                        th scope="row" { (mark(row.invalid, row.cut_short)) (row.trial.id) }
+                    tr {
+                        th scope="row" { (row_mark(row.cut_short)) (row.trial.id) }
                         @if labelled { td class="words" { (row.trial.label) } }
                         td class="words" { (row.stream) }
-                        @for one in shown { td { (row.text(figures, one)) } }
-                        @if with_reasons { td class="words" { (row.failures(input.caveats)) } }
+                        @for one in shown {
+                            td class=[marked(&row.marks(figures, one))] { (row.text(figures, one)) }
+                        }
+                        @if words != Words::None { td class="words" { (row.words(words, input)) } }
                     }
                 } }
             }
         };
         html! { @if !rows.is_empty() { (scroll(title, &markup)) } }
     };
+    let mut tables = Vec::new();
+    for (title, role, shown, words) in TABLES {
+        let rows: Vec<&StreamRow<'_>> = all.iter().filter(|row| row.load.role.kind() == role).collect();
+        tables.push(table(title, &rows, shown, words));
+    }
     html! {
         section aria-labelledby="trials" {
             h2 id="trials" { "Every trial" }
-            @for (title, role, shown, with_reasons) in TABLES {
-                @let rows: Vec<&StreamRow<'_>> = all.iter().filter(|row| row.load.role.kind() == role).collect();
-                (table(title, &rows, shown, with_reasons))
-            }
+            @for table in tables { (table) }
+            @if let Some(legend) = marks::legend(&signs) { p class="note" { (legend) } }
             @if all.iter().any(|row| row.cut_short) { p class="note" { (CUT_SHORT_NOTE) } }
             @if all.iter().any(StreamRow::unanswered) { p class="note" { (UNANSWERED_NOTE) } }
         }

@@ -1,8 +1,11 @@
-//! Findings and caveats with what they speak of.
+//! Findings, caveats and conclusions with what they speak of.
 
+use crate::answer;
 use crate::caveats;
+use crate::input::ReportInput;
 use crate::names::{ScopeParts, bounded, finite, name_of};
-use kdyno_model::finding::{Finding, Interval, NotResolvable, Scope, ScopedCaveat, Value};
+use kdyno_model::conclusion::Conclusion;
+use kdyno_model::finding::{Concern, Finding, Interval, NotResolvable, Scope, ScopedCaveat, Value};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -42,11 +45,13 @@ pub(super) struct FindingDocument {
     subject: String,
     /// Metric name, e.g. `response.p99`.
     metric: String,
-    /// `value`, or `ratio_to_first_row`: the value ÷ that of the first row that has both ours and a published one.
+    /// `value`; `ratio_to_first_row`: the value ÷ that of the table's first row, beside published figures of the first
+    /// that has both; `ratio_b_to_a` of a comparison; `ratio_of_contrast`: of the case to the one it is set against.
     quantity: String,
     /// Unit of the value, e.g. `ns`, `records_per_s`, `cpu_us_per_record`.
     unit: String,
-    /// The number: of a trial its figure, of a case the median over its trials; null when nothing was counted.
+    /// The number: of a trial its figure, of a case the median over its trials, of two trials their mean; null when
+    /// nothing was counted.
     value: Option<f64>,
     /// The value is only known to be at least this, because the quantile falls among failed or unresolved
     /// records.
@@ -64,7 +69,8 @@ pub(super) struct FindingDocument {
     not_resolvable: Option<String>,
     /// Trials needed for an interval, where there are too few.
     trials_needed: Option<u32>,
-    /// It rests on trials whose figures must not be used, because there are no others.
+    /// What has to be said beside the number wherever it stands: `invalid` (it must not be used), `drifting`,
+    /// `several_levels`, `too_short_to_tell`, `short_term`, `few_records`.
     marks: Vec<&'static str>,
 }
 
@@ -88,6 +94,12 @@ pub(super) struct CaveatDocument {
     scope: ScopeDocument,
     /// `note`, `warning` or `invalid` (the figures must not be used).
     severity: String,
+    /// Which figures of the scope: `everything`, `latencies` or `latencies_from` a quantile on.
+    concerns: String,
+    /// The load item whose latencies those are; null for everything.
+    concerns_item: Option<String>,
+    /// The lowest quantile of those; null unless from one on.
+    concerns_quantile: Option<String>,
     /// Which caveat, e.g. `shared-processors`.
     kind: String,
     /// What is doubtful, in words.
@@ -134,20 +146,53 @@ pub(super) fn finding(finding: &Finding) -> FindingDocument {
 }
 
 pub(super) fn caveat(one: &ScopedCaveat) -> CaveatDocument {
-    let mut details = match serde_json::to_value(&one.caveat) {
-        Ok(serde_json::Value::Object(fields)) => fields,
-        _ => serde_json::Map::new(),
+    let (kind, details) = tagged(&one.caveat);
+    let (concerns_item, concerns_quantile) = match &one.concerns {
+        Concern::Everything => (None, None),
+        Concern::Latencies { item } => (Some(item.clone()), None),
+        Concern::LatenciesFrom { item, quantile } => (Some(item.clone()), Some(quantile.clone())),
     };
-    // The kind is the tag under which the run file keeps the caveat.
-    let kind = details.remove("kind");
     CaveatDocument {
         scope: scope(one.scope),
         severity: one.severity.to_string(),
-        kind: kind.as_ref().and_then(|kind| kind.as_str()).unwrap_or_default().to_owned(),
+        concerns: name_of(&one.concerns),
+        concerns_item,
+        concerns_quantile,
+        kind,
         message: caveats::sentence(&one.caveat),
         remedy: caveats::remedy(&one.caveat).to_owned(),
         details,
     }
+}
+
+/// A judgement, in words and with its numbers.
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+pub(super) struct ConclusionDocument {
+    /// What it concerns.
+    scope: ScopeDocument,
+    /// `steadiness`, `limit`, `verdict`, `search`, `claim`, `told-apart` or `setting-differs`.
+    kind: String,
+    /// What it says, in words.
+    message: String,
+    /// Its own fields, as the run file keeps them.
+    details: serde_json::Map<String, serde_json::Value>,
+}
+
+pub(super) fn conclusion(one: &Conclusion, input: &ReportInput<'_>) -> ConclusionDocument {
+    let (kind, mut details) = tagged(one);
+    details.remove("scope");
+    ConclusionDocument { scope: scope(one.scope()), kind, message: answer::sentence(one, input), details }
+}
+
+/// A value of an enum as the run file keeps it: its kind is the tag, the rest its fields.
+fn tagged(value: &impl Serialize) -> (String, serde_json::Map<String, serde_json::Value>) {
+    let mut fields = match serde_json::to_value(value) {
+        Ok(serde_json::Value::Object(fields)) => fields,
+        _ => serde_json::Map::new(),
+    };
+    let kind = fields.remove("kind");
+    (kind.as_ref().and_then(|kind| kind.as_str()).unwrap_or_default().to_owned(), fields)
 }
 
 fn scope(scope: Scope) -> ScopeDocument {

@@ -12,7 +12,7 @@ use crate::case_table::case_table;
 use crate::figures::Figures;
 use crate::input::ReportInput;
 use crate::names::printed;
-use findings::{CaveatDocument, FindingDocument};
+use findings::{CaveatDocument, ConclusionDocument, FindingDocument};
 use kdyno_model::plan::Published;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -21,13 +21,13 @@ use std::collections::BTreeMap;
 use trials::{EventDocument, NoiseDocument, SessionDocument, TrialDocument};
 
 /// Name and version of the document.
-pub const SCHEMA: &str = "kdyno.run/2";
+pub const SCHEMA: &str = "kdyno.run/3";
 
 /// The document: one run with all that was found out.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(title = "kdyno run", deny_unknown_fields)]
 struct RunDocument {
-    /// Name and version of this document: `kdyno.run/2`.
+    /// Name and version of this document: `kdyno.run/3`.
     schema: String,
     /// Identifies the run: 16 hexadecimal digits.
     run_id: String,
@@ -50,18 +50,20 @@ struct RunDocument {
     status: Option<String>,
     /// How many trials are planned; null where that is decided on the way.
     trials_planned: Option<u32>,
-    /// How many have figures of their whole measure phase.
+    /// How many have figures of their whole measure phase; those that conditioned a cluster are not counted.
     trials_complete: usize,
     /// The stretches of the run, each on one boot of one host; nothing that is compared spans two.
     sessions: Vec<SessionDocument>,
     /// The cases, in the order of the scenario's table.
     cases: Vec<CaseDocument>,
-    /// The trials that were started, in the order in which they ran.
+    /// The trials that were started, in the order in which they ran, those that conditioned a cluster included.
     trials: Vec<TrialDocument>,
     /// What the noise probe showed before a trial: one second of spinning, sleeping and loopback round trips.
     noise: Vec<NoiseDocument>,
     /// Reasons to doubt the findings.
     caveats: Vec<CaveatDocument>,
+    /// What the findings say: steadiness, limits, verdicts, searches, claims, rows that can be told apart.
+    conclusions: Vec<ConclusionDocument>,
     /// Every number: of trials in their measure phase, of cases over their trials, of published rows.
     findings: Vec<FindingDocument>,
     /// The table that the scenario asks for.
@@ -157,6 +159,7 @@ fn document(input: &ReportInput<'_>) -> RunDocument {
         trials: input.trials.iter().map(|start| trials::trial(start, input, &figures)).collect(),
         noise: input.noise.iter().map(trials::noise).collect(),
         caveats: input.caveats.iter().map(findings::caveat).collect(),
+        conclusions: input.conclusions.iter().map(|one| findings::conclusion(one, input)).collect(),
         findings: input.findings.iter().map(findings::finding).collect(),
         table: TableDocument {
             params: table.params,

@@ -60,7 +60,10 @@ pub(super) struct TrialDocument {
     pair: Option<PairDocument>,
     /// Case and repeat in words; empty when the plan has one trial.
     label: String,
-    /// Why it was chosen: `listed` when the plan lists its trials beforehand.
+    /// Which start of its cluster it ran on, from 1.
+    start: u32,
+    /// Why it was chosen: `listed` when the plan lists its trials beforehand, `pair` of a comparison, `search`,
+    /// `conditioning` (of a cluster that was just started; its figures count nowhere).
     reason: String,
     /// Seed of its schedules and choices, as text because it may exceed what many readers keep exactly.
     seed: String,
@@ -72,7 +75,7 @@ pub(super) struct TrialDocument {
     measured: bool,
     /// Whether it ended before its plan did: its findings cover the part of the measure phase that ran.
     cut_short: bool,
-    /// Whether its figures must not be used.
+    /// Whether none of its figures may be used; of single ones that is among their `marks`.
     invalid: bool,
     /// Every parameter's printed value.
     params: BTreeMap<String, String>,
@@ -187,6 +190,7 @@ pub(super) fn trial(start: &TrialStart, input: &ReportInput<'_>, figures: &Figur
         variant: trial.variant.clone(),
         pair: trial.pair.map(|pair| PairDocument { pair: pair.pair, place: pair.place }),
         label: trial.label.clone(),
+        start: trial.start,
         reason: name_of(&trial.reason),
         seed: trial.seed.to_string(),
         session: start.session,

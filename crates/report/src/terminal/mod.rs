@@ -1,5 +1,6 @@
 //! Reports as text: before a run, during it, after a trial, at the end.
 
+mod answer_text;
 mod live;
 mod plan_text;
 mod run_table;
@@ -9,4 +10,5 @@ pub use live::{LiveState, live_line};
 pub use plan_text::{PlanDetail, plan_text};
 pub use run_table::{run_table, trial_summary};
 
-pub(crate) use run_table::{first_line, ours_text, range_text, table_notes};
+pub(crate) use answer_text::answer_text;
+pub(crate) use run_table::{caveat_text, first_line, ours_text, range_text, table_notes};

@@ -1,28 +1,46 @@
 //! The end of a run as text: one printer for every scenario.
 
+use super::answer_text::answer_text;
+use crate::answer::{answers, notes};
 use crate::case_table::{CaseTable, Cell, Column, NOT_TESTED, Row, case_table, ratio_text};
 use crate::caveats::{self, Worded};
 use crate::figures::{Figures, covers};
 use crate::grid::{GridColumn, TextOptions, Tone, grid, wrap};
 use crate::input::{ReportInput, trial_name};
-use crate::trials::{
-    CUT_SHORT_NOTE, INVALID_NOTE, StreamRow, TABLES, UNANSWERED_NOTE, mark, stream_rows, streams,
-};
-use kdyno_model::finding::{Finding, ScopedCaveat, Severity};
+use crate::marks;
+use crate::trials::{CUT_SHORT_NOTE, StreamRow, TABLES, UNANSWERED_NOTE, row_mark, stream_rows, streams};
+use crate::units;
+use kdyno_model::finding::{Finding, Interval, ScopedCaveat, Severity};
 use kdyno_model::metric::{self, SubjectKind, Unit};
-use kdyno_model::plan::{Plan, Published, RoleKind};
+use kdyno_model::plan::{Plan, Published, RoleKind, Strategy};
 use kdyno_model::trial::Trial;
+use std::collections::BTreeSet;
 
-/// The whole result: head, caveats, the scenario's table, every trial's figures.
+/// The whole result: loss, if there was any; head, caveats, answers, the scenario's table, every trial's figures.
 pub fn run_table(input: &ReportInput<'_>, options: &TextOptions) -> String {
     let figures = Figures::new(input.findings, input.caveats);
-    let parts = [
-        head(input, &figures, options),
-        caveat_text(&caveats::worded(input), options),
-        table_text(&case_table(input, &figures), input.plan().published.as_ref(), options),
-        trials_text(input, &figures, options),
-    ];
+    let (loss, doubts): (Vec<Worded>, Vec<Worded>) =
+        caveats::worded(input).into_iter().partition(|one| one.is_loss);
+    let mut parts =
+        vec![loss_text(&loss, options), head(input, &figures, options), caveat_text(&doubts, options)];
+    parts.extend(answers(input).iter().map(|answer| answer_text(answer, options)));
+    parts.push(table_text(input, &case_table(input, &figures), options));
+    parts.push(trials_text(input, &figures, options));
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// Acknowledged records that are gone: before anything else.
+fn loss_text(loss: &[Worded], options: &TextOptions) -> String {
+    let mut out = String::new();
+    for one in loss {
+        let concerns = if one.concerns.is_empty() { String::new() } else { format!(" [{}]", one.concerns) };
+        let text = format!("DATA LOSS: {}{concerns} → {}", one.sentence, one.remedy);
+        for line in wrap(&text, options.columns(), 4).lines() {
+            out.push_str(&options.paint(line, Tone::Bad));
+            out.push('\n');
+        }
+    }
+    out
 }
 
 /// One line per stream for a trial that has just ended, then its warnings.
@@ -34,7 +52,7 @@ pub fn trial_summary(
 ) -> String {
     let figures = Figures::new(findings, caveats);
     let mut out = String::new();
-    for row in streams(trial, &figures, caveats).filter(|_| figures.has(trial.id)) {
+    for row in streams(trial, caveats).filter(|_| figures.has(trial.id)) {
         let get = |metric| figures.text(trial.id, row.stream, metric);
         let line = match row.load.role.kind() {
             RoleKind::Produce => format!(
@@ -80,7 +98,7 @@ fn head(input: &ReportInput<'_>, figures: &Figures<'_>, options: &TextOptions) -
 }
 
 /// The caveats, which stand before any figure.
-fn caveat_text(worded: &[Worded], options: &TextOptions) -> String {
+pub(crate) fn caveat_text(worded: &[Worded], options: &TextOptions) -> String {
     const INDENT: usize = 9;
     if worded.is_empty() {
         return String::new();
@@ -107,12 +125,13 @@ fn caveat_text(worded: &[Worded], options: &TextOptions) -> String {
     out
 }
 
-fn table_text(table: &CaseTable<'_>, published: Option<&Published>, options: &TextOptions) -> String {
+fn table_text(input: &ReportInput<'_>, table: &CaseTable<'_>, options: &TextOptions) -> String {
     if table.columns.is_empty() || table.rows.is_empty() {
         return String::new();
     }
+    let published = input.plan().published.as_ref();
     let mut fixed: Vec<GridColumn> = Vec::new();
-    let marks: Vec<&str> = table.rows.iter().map(|row| mark(row.invalid, row.cut_short)).collect();
+    let marks: Vec<&str> = table.rows.iter().map(|row| row_mark(row.cut_short)).collect();
     fixed.extend(mark_column(&marks));
     for (index, name) in table.params.iter().enumerate() {
         let cells = table.rows.iter().map(|row| row.params[index].clone()).collect();
@@ -125,7 +144,7 @@ fn table_text(table: &CaseTable<'_>, published: Option<&Published>, options: &Te
         .flat_map(|(index, column)| figure_columns(table, index, column, published.is_some()))
         .collect();
     let mut out = format!("{}\n{}", options.paint("Result", Tone::Strong), grid(&fixed, &flowing, options));
-    for note in table_notes(table, published) {
+    for note in table_notes(input, table) {
         out.push_str(&wrap(&note, options.columns(), 0));
         out.push('\n');
     }
@@ -140,19 +159,15 @@ fn mark_column(marks: &[&str]) -> Option<GridColumn> {
 }
 
 /// What has to be said under the table.
-pub(crate) fn table_notes(table: &CaseTable<'_>, published: Option<&Published>) -> Vec<String> {
-    let mut notes = Vec::new();
-    if table.repeated {
-        notes.push("Figures are medians over the repeats.".to_owned());
-    }
+pub(crate) fn table_notes(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Vec<String> {
+    let published = input.plan().published.as_ref();
+    let mut notes: Vec<String> = marks::legend(&table.marks()).into_iter().collect();
+    notes.extend(repeats_note(table));
     let missing = |cell: &Cell<'_>| cell.ours.is_some_and(|ours| ours.missing().is_some());
     if table.rows.iter().flat_map(|row| &row.cells).any(missing) {
         notes.push(
             "Where it says 1 of 2, the other repeat is invalid or missing and does not count.".to_owned(),
         );
-    }
-    if table.rows.iter().any(|row| row.invalid) {
-        notes.push(INVALID_NOTE.to_owned());
     }
     if table.rows.iter().any(|row| row.cut_short) {
         notes.push(CUT_SHORT_NOTE.to_owned());
@@ -164,7 +179,34 @@ pub(crate) fn table_notes(table: &CaseTable<'_>, published: Option<&Published>) 
             notes.push(RATIO_NOTE.to_owned());
         }
     }
+    notes.extend(notes::notes(input, table));
     notes
+}
+
+/// What a figure over several repeats is, and how sure its interval.
+fn repeats_note(table: &CaseTable<'_>) -> Option<String> {
+    let ours = || table.rows.iter().flat_map(|row| &row.cells).filter_map(|cell| cell.ours?.finding);
+    let counts: BTreeSet<u32> = ours().map(|one| one.n).filter(|n| *n > 1).collect();
+    let what = match (table.repeated, counts.contains(&2), counts.iter().any(|n| *n > 2)) {
+        (false, ..) => return None,
+        (true, true, false) => "Figures are means of the 2 repeats, where both count",
+        (true, true, true) => "Figures are medians over the repeats, of 2 their mean",
+        (true, false, _) => "Figures are medians over the repeats",
+    };
+    let levels: Vec<f64> = ours().filter_map(level).collect();
+    let least = levels.iter().copied().reduce(f64::min);
+    let interval = least.map_or_else(String::new, |level| {
+        let level = units::significant(level * 100.0);
+        format!("; intervals hold the true one with {level} % confidence at least")
+    });
+    Some(format!("{what}{interval}."))
+}
+
+fn level(finding: &Finding) -> Option<f64> {
+    match finding.interval {
+        Interval::Bounds { level, .. } => Some(level),
+        Interval::NotResolvable(_) => None,
+    }
 }
 
 /// Rates in bytes count different bytes for producers and consumers: which ones is said where both stand.
@@ -223,7 +265,7 @@ fn figure_columns(
     let mut out = vec![numbers(head(is_published.then_some("here")), ours, Tone::Plain, false)];
     if table.repeated {
         let range = cells(&|_, cell| range_text(cell));
-        let head = vec!["min – max".to_owned()];
+        let head = vec![(if column.intervals { "interval" } else { "min – max" }).to_owned()];
         out.push(numbers(head, range, Tone::Faint, true));
     }
     if column.published {
@@ -231,11 +273,15 @@ fn figure_columns(
         out.push(numbers(head(Some("published")), theirs, Tone::Faint, true));
     }
     if column.ratios {
-        let head = |whose: &str| ["ratio to the", "first row", whose].map(str::to_owned).to_vec();
+        let head = |whose: Option<&str>| -> Vec<String> {
+            ["ratio to the", "first row"].into_iter().chain(whose).map(str::to_owned).collect()
+        };
         let here = cells(&|_, cell| ratio_text(cell.ratio_ours));
-        out.push(numbers(head("here"), here, Tone::Plain, true));
-        let theirs = cells(&|_, cell| ratio_text(cell.ratio_published));
-        out.push(numbers(head("published"), theirs, Tone::Faint, true));
+        out.push(numbers(head(column.published.then_some("here")), here, Tone::Plain, true));
+        if column.published {
+            let theirs = cells(&|_, cell| ratio_text(cell.ratio_published));
+            out.push(numbers(head(Some("published")), theirs, Tone::Faint, true));
+        }
     }
     out
 }
@@ -264,10 +310,15 @@ fn split_name(metric: &str) -> Vec<String> {
     lines
 }
 
+/// Every trial's figures. Those of a comparison or a search are many and stand in the page.
 fn trials_text(input: &ReportInput<'_>, figures: &Figures<'_>, options: &TextOptions) -> String {
+    if !matches!(input.plan().strategy, Strategy::List(_)) {
+        return String::new();
+    }
     let rows = stream_rows(input, figures);
     let mut out = String::new();
-    for (title, role, shown, with_reasons) in TABLES {
+    let mut signs = BTreeSet::new();
+    for (title, role, shown, words) in TABLES {
         let rows: Vec<&StreamRow<'_>> = rows.iter().filter(|row| row.load.role.kind() == role).collect();
         if rows.is_empty() {
             continue;
@@ -277,10 +328,11 @@ fn trials_text(input: &ReportInput<'_>, figures: &Figures<'_>, options: &TextOpt
             .iter()
             .map(|one| GridColumn::numbers(&one.head, column(&|row| row.text(figures, one))))
             .collect();
-        let reasons: Vec<String> = column(&|row| row.failures(input.caveats));
-        if with_reasons && reasons.iter().any(|text| !text.is_empty()) {
-            flowing.push(GridColumn::words(&["reasons"], reasons));
+        let said: Vec<String> = column(&|row| row.words(words, input));
+        if said.iter().any(|text| !text.is_empty()) {
+            flowing.push(GridColumn::words(&[words.head()], said));
         }
+        signs.extend(rows.iter().flat_map(|row| shown.iter().flat_map(|one| row.marks(figures, one))));
         if !out.is_empty() {
             out.push('\n');
         }
@@ -289,11 +341,11 @@ fn trials_text(input: &ReportInput<'_>, figures: &Figures<'_>, options: &TextOpt
         out.push_str(&grid(&fixed_columns(&rows), &flowing, options));
     }
     let notes = [
-        (rows.iter().any(|row| row.invalid), INVALID_NOTE),
-        (rows.iter().any(|row| row.cut_short && !row.invalid), CUT_SHORT_NOTE),
+        (rows.iter().any(|row| row.cut_short), CUT_SHORT_NOTE),
         (rows.iter().any(StreamRow::unanswered), UNANSWERED_NOTE),
     ];
-    for (_, note) in notes.iter().filter(|(wanted, _)| *wanted) {
+    let notes = notes.iter().filter(|(wanted, _)| *wanted).map(|(_, note)| (*note).to_owned());
+    for note in &marks::legend(&signs).into_iter().chain(notes).collect::<Vec<_>>() {
         out.push_str(&wrap(note, options.columns(), 0));
         out.push('\n');
     }
@@ -302,7 +354,7 @@ fn trials_text(input: &ReportInput<'_>, figures: &Figures<'_>, options: &TextOpt
 
 /// Which trial and stream a row is of; a plan with one trial needs no number.
 fn fixed_columns(rows: &[&StreamRow<'_>]) -> Vec<GridColumn> {
-    let marks: Vec<&str> = rows.iter().map(|row| mark(row.invalid, row.cut_short)).collect();
+    let marks: Vec<&str> = rows.iter().map(|row| row_mark(row.cut_short)).collect();
     let mut fixed: Vec<GridColumn> = mark_column(&marks).into_iter().collect();
     let column = |text: &dyn Fn(&StreamRow<'_>) -> String| rows.iter().map(|row| text(row)).collect();
     if rows.iter().any(|row| !row.trial.label.is_empty()) {

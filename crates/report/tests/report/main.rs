@@ -1,5 +1,6 @@
 //! What is printed and written for a run made by hand.
 
+mod answers;
 mod exports;
 mod fixture;
 mod hlog;

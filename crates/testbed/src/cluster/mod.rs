@@ -62,6 +62,8 @@ pub struct StartOptions<'a> {
     pub stop_file: Option<PathBuf>,
     /// Set from outside to give the start up.
     pub give_up: Option<&'a AtomicBool>,
+    /// Environment variables that the guard and the cluster's processes must not inherit: they hold secrets.
+    pub hidden_variables: Vec<String>,
 }
 
 impl<'a> StartOptions<'a> {
@@ -86,6 +88,7 @@ impl<'a> StartOptions<'a> {
             partition_replicas: PARTITION_REPLICAS_DEFAULT,
             stop_file: None,
             give_up: None,
+            hidden_variables: Vec::new(),
         }
     }
 }
@@ -155,7 +158,7 @@ impl LocalCluster {
         let spec = guard_spec(&layout, &command_lines, &remove, options);
         // Freed as late as can be: the JVMs bind them within a second.
         drop(ports);
-        let guard = Guard::start(&spec, &options.work_dir.join("guard.log"))?;
+        let guard = Guard::start(&spec, &options.hidden_variables, &options.work_dir.join("guard.log"))?;
         cleanup.disarm();
         let mut facts = facts(plan, distribution, &layout, retention);
         let mut cluster = Self {

@@ -41,10 +41,15 @@ pub(crate) struct Guard {
 
 impl Guard {
     /// Starts the guard and its processes; returns when all have been started (not: are ready).
-    pub(crate) fn start(spec: &Spec, log: &Path) -> Result<Self, TestbedError> {
+    /// Neither it nor they inherit the environment variables `hidden`.
+    pub(crate) fn start(spec: &Spec, hidden: &[String], log: &Path) -> Result<Self, TestbedError> {
         let errors = File::create(log).map_err(|e| TestbedError::io("cannot create", log, e))?;
         let failed = |what: &str, e: std::io::Error| TestbedError::Guard(format!("cannot {what}: {e}"));
-        let mut child = Command::new(&spec.exe)
+        let mut command = Command::new(&spec.exe);
+        for variable in hidden {
+            command.env_remove(variable);
+        }
+        let mut child = command
             .args(&spec.exe_arguments)
             .arg(GUARD_COMMAND)
             .stdin(Stdio::piped())
@@ -170,5 +175,31 @@ fn listen(reports: impl BufRead, state: &Mutex<State>) {
 fn kill_all(state: &State) {
     for handle in &state.handles {
         let _ = rustix::process::pidfd_send_signal(handle, Signal::KILL);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hidden_variables_are_not_inherited() {
+        let temp = tempfile::tempdir().expect("temp");
+        let spec = Spec {
+            exe: "/bin/sh".into(),
+            exe_arguments: vec!["-c".to_string(), "env >&2; read line".to_string()],
+            processes: Vec::new(),
+            remove: Vec::new(),
+            grace_ms: 0,
+            stop_file: None,
+        };
+        // Both are set for every test that Cargo runs.
+        let hidden = ["CARGO_MANIFEST_DIR".to_string()];
+        let Err(error) = Guard::start(&spec, &hidden, &temp.path().join("log")) else {
+            panic!("a shell is no guard")
+        };
+        let inherited = error.to_string();
+        assert!(inherited.contains("CARGO_PKG_NAME="), "{inherited}");
+        assert!(!inherited.contains("CARGO_MANIFEST_DIR="), "{inherited}");
     }
 }

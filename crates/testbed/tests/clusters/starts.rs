@@ -91,6 +91,7 @@ fn attached() -> Result<(), Failed> {
             time_ns: None,
         },
         allow: vec![],
+        abort_if: Vec::new(),
         facts: BTreeMap::new(),
     };
     ensure(Attached::check(&target)?.leftover_topics() == 1, "one topic of ours")?;

@@ -1,0 +1,92 @@
+//! What the trials of one case say together.
+
+use crate::analysed::AnalysedTrial;
+use crate::median::Median;
+use kdyno_model::finding::{Finding, Mark, Quantity, Scope, Value};
+use kdyno_model::metric::{Address, Unit};
+use kdyno_model::plan::ComparePlan;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A case's figures and the session they come from.
+pub(crate) struct Case<'a> {
+    pub(crate) session: u32,
+    pub(crate) findings: Vec<Finding>,
+    /// Of each metric the figures that may be used, by repeat.
+    repeats: BTreeMap<&'a Address, BTreeMap<u32, Value>>,
+}
+
+/// The values of one metric.
+#[derive(Default)]
+struct Values {
+    /// Of the trials whose figure may be used, and of the others.
+    known: [Vec<Value>; 2],
+    marks: [BTreeSet<Mark>; 2],
+}
+
+impl<'a> Case<'a> {
+    /// `None` when it has no trial. In a comparison a case is its side A.
+    pub(crate) fn of(index: u32, trials: &[AnalysedTrial<'a>]) -> Option<Self> {
+        let is_of_case = |trial: &&AnalysedTrial<'a>| {
+            let is_b = trial.trial.variant.as_deref() == Some(ComparePlan::SIDES[1]);
+            trial.trial.case == index && !trial.trial.is_conditioning() && !is_b
+        };
+        let mut sessions: BTreeMap<u32, Vec<&AnalysedTrial<'a>>> = BTreeMap::new();
+        for trial in trials.iter().filter(is_of_case) {
+            sessions.entry(trial.session).or_default().push(trial);
+        }
+        // Of equals the last is taken, which is the newest.
+        let (session, trials) = sessions.into_iter().max_by_key(|(_, trials)| trials.len())?;
+        let mut metrics: Vec<(&Address, Unit)> = Vec::new();
+        let mut values: BTreeMap<&Address, Values> = BTreeMap::new();
+        let mut repeats: BTreeMap<&Address, BTreeMap<u32, Value>> = BTreeMap::new();
+        for trial in trials {
+            for finding in trial.findings {
+                let values = values.entry(&finding.of).or_insert_with(|| {
+                    metrics.push((&finding.of, finding.unit));
+                    Values::default()
+                });
+                if finding.estimate == Value::None {
+                    continue;
+                }
+                let is_invalid = trial.is_invalid(finding);
+                values.known[usize::from(is_invalid)].push(finding.estimate);
+                values.marks[usize::from(is_invalid)].extend(&finding.marks);
+                if !is_invalid {
+                    repeats.entry(&finding.of).or_default().insert(trial.trial.repeat, finding.estimate);
+                }
+            }
+        }
+        let findings = metrics.into_iter().map(|(of, unit)| values[of].stated(index, of, unit)).collect();
+        Some(Self { session, findings, repeats })
+    }
+
+    /// Its figures of a metric that may be used, by repeat.
+    pub(crate) fn repeats(&self, of: &Address) -> impl Iterator<Item = (u32, Value)> {
+        self.repeats.get(of).into_iter().flatten().map(|(repeat, value)| (*repeat, *value))
+    }
+
+    /// The repeats of which any figure may be used.
+    pub(crate) fn all_repeats(&self) -> BTreeSet<u32> {
+        self.repeats.values().flat_map(BTreeMap::keys).copied().collect()
+    }
+
+    /// Its figure of a metric.
+    pub(crate) fn finding(&self, of: &Address) -> Option<&Finding> {
+        self.findings.iter().find(|finding| finding.of == *of)
+    }
+}
+
+impl Values {
+    fn stated(&self, case: u32, of: &Address, unit: Unit) -> Finding {
+        // Figures that must not be used count only where there are no others.
+        let [valid, invalid] = &self.known;
+        let from_invalid = valid.is_empty() && !invalid.is_empty();
+        let mut marks = self.marks[usize::from(from_invalid)].clone();
+        if from_invalid {
+            marks.insert(Mark::Invalid);
+        }
+        let Median { estimate, n, range, interval } = Median::of(if from_invalid { invalid } else { valid });
+        let (scope, of, quantity) = (Scope::Case(case), of.clone(), Quantity::Value);
+        Finding { scope, of, quantity, unit, estimate, n, range, interval, marks }
+    }
+}

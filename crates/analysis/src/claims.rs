@@ -1,0 +1,221 @@
+//! Claims and contrasts of a scenario, judged over the repeats of its cases (docs/METHOD.md, "Claims and contrasts").
+
+use crate::cases::Case;
+use crate::median::Median;
+use crate::paired::Paired;
+use kdyno_model::conclusion::{ClaimSays, Conclusion, JudgedClaim, Ratio};
+use kdyno_model::finding::{Finding, Interval, Judgement, NotResolvable, Quantity, Scope, Value};
+use kdyno_model::metric::{Address, Unit};
+use kdyno_model::plan::{Claim, ClaimExpr, ClaimOp, Contrast, Plan};
+use std::collections::{BTreeMap, BTreeSet};
+
+type Cases<'a> = BTreeMap<u32, Case<'a>>;
+
+/// Each claim, and each metric of each contrast, in the order of the plan.
+pub(crate) fn judge(plan: &Plan, cases: &Cases<'_>) -> Judgement {
+    let claims =
+        (0u32..).zip(&plan.claims).map(|(index, claim)| Conclusion::Claim(judged(index, claim, cases)));
+    let contrasts = plan
+        .contrasts
+        .iter()
+        .flat_map(|contrast| contrast.of.iter().map(|of| contrasted(contrast, of, cases)));
+    Judgement { findings: contrasts.collect(), caveats: Vec::new(), conclusions: claims.collect() }
+}
+
+/// A side of a claim in one repeat; `None`: one of its figures is missing or must not be used.
+fn value(of: &ClaimExpr, repeat: u32, cases: &Cases<'_>) -> Option<Value> {
+    let both = |a: &ClaimExpr, b: &ClaimExpr| value(a, repeat, cases).zip(value(b, repeat, cases));
+    match of {
+        ClaimExpr::Number(number) => Some(Value::Is(*number)),
+        ClaimExpr::Metric { of, case } => {
+            cases.get(case)?.repeats(of).find_map(|(other, value)| (other == repeat).then_some(value))
+        }
+        ClaimExpr::Sum(a, b) => both(a, b).map(|(a, b)| rising(a, b, |a, b| a + b)),
+        ClaimExpr::Product(a, b) => both(a, b).map(|(a, b)| rising(a, b, |a, b| a * b)),
+        ClaimExpr::Difference(a, b) => both(a, b).map(|(a, b)| falling(a, b, |a, b| a - b)),
+        ClaimExpr::Quotient(a, b) => both(a, b).map(|(a, b)| falling(a, b, |a, b| a / b)),
+    }
+}
+
+/// What grows with both, metrics being at least 0.
+fn rising(a: Value, b: Value, of: fn(f64, f64) -> f64) -> Value {
+    match (a, b) {
+        (Value::Is(a), Value::Is(b)) => Value::Is(of(a, b)),
+        (Value::Is(a) | Value::AtLeast(a), Value::Is(b) | Value::AtLeast(b)) => Value::AtLeast(of(a, b)),
+        _ => Value::None,
+    }
+}
+
+/// What grows with the first and shrinks with the second: of a second that is "at least" something nothing is known.
+fn falling(a: Value, b: Value, of: fn(f64, f64) -> f64) -> Value {
+    match (a, b) {
+        (Value::Is(a), Value::Is(b)) => Value::Is(of(a, b)),
+        (Value::AtLeast(a), Value::Is(b)) => Value::AtLeast(of(a, b)),
+        _ => Value::None,
+    }
+}
+
+/// The cases that an expression names.
+fn named(of: &ClaimExpr, found: &mut BTreeSet<u32>) {
+    match of {
+        ClaimExpr::Number(_) => {}
+        ClaimExpr::Metric { case, .. } => {
+            found.insert(*case);
+        }
+        ClaimExpr::Sum(a, b)
+        | ClaimExpr::Product(a, b)
+        | ClaimExpr::Difference(a, b)
+        | ClaimExpr::Quotient(a, b) => {
+            named(a, found);
+            named(b, found);
+        }
+    }
+}
+
+/// Both sides in every repeat that has both, or why there are none.
+fn sides(claim: &Claim, cases: &Cases<'_>) -> Result<Vec<[Value; 2]>, String> {
+    let mut of = BTreeSet::new();
+    named(&claim.left, &mut of);
+    named(&claim.right, &mut of);
+    let sessions: BTreeSet<u32> = of.iter().filter_map(|case| Some(cases.get(case)?.session)).collect();
+    if sessions.len() > 1 {
+        return Err("its cases ran in different sessions".to_owned());
+    }
+    let repeats: BTreeSet<u32> =
+        of.iter().filter_map(|case| cases.get(case)).flat_map(Case::all_repeats).collect();
+    let sides = repeats
+        .into_iter()
+        .filter_map(|repeat| Some([value(&claim.left, repeat, cases)?, value(&claim.right, repeat, cases)?]));
+    let sides: Vec<[Value; 2]> = sides.collect();
+    if sides.is_empty() {
+        return Err("no repeat has all the figures that it needs, fit for use".to_owned());
+    }
+    Ok(sides)
+}
+
+fn judged(index: u32, claim: &Claim, cases: &Cases<'_>) -> JudgedClaim {
+    let unjudged = |reason| JudgedClaim {
+        claim: index,
+        says: ClaimSays::CannotTell,
+        left: Value::None,
+        right: Value::None,
+        compared: None,
+        n: 0,
+        reason: Some(reason),
+    };
+    let sides = match sides(claim, cases) {
+        Ok(sides) => sides,
+        Err(reason) => return unjudged(reason),
+    };
+    let median = |at: usize| Median::of(&sides.iter().map(|sides| sides[at]).collect::<Vec<_>>()).estimate;
+    let compared = compare(&sides);
+    let n = u32::try_from(sides.len()).unwrap_or(u32::MAX);
+    let (says, reason) = match &compared {
+        Ok(compared) => compared.answer(claim.op),
+        Err(why) => (ClaimSays::CannotTell, Some((*why).to_owned())),
+    };
+    let (left, right) = (median(0), median(1));
+    JudgedClaim { claim: index, says, left, right, compared: compared.ok().map(|of| of.stated()), n, reason }
+}
+
+/// Left against right.
+struct Compared {
+    /// In logarithms where it is a ratio.
+    paired: Paired,
+    is_ratio: bool,
+    /// The left side is only known to be "at least" something, or the right one.
+    at_least: [bool; 2],
+}
+
+/// By the ratio where both sides are positive in every repeat, else by the difference.
+fn compare(sides: &[[Value; 2]]) -> Result<Compared, &'static str> {
+    let mut at_least = [false; 2];
+    let mut numbers = Vec::new();
+    for repeat in sides {
+        let mut pair = [0.0; 2];
+        for ((value, number), at_least) in repeat.iter().zip(&mut pair).zip(&mut at_least) {
+            *number = match value {
+                Value::Is(number) => *number,
+                Value::AtLeast(number) => {
+                    *at_least = true;
+                    *number
+                }
+                Value::None => return Err("a figure lies among records that were not acknowledged"),
+            };
+        }
+        numbers.push(pair);
+    }
+    let is_ratio = numbers.iter().flatten().all(|number| *number > 0.0 && number.is_finite());
+    let difference = |[left, right]: &[f64; 2]| if is_ratio { (left / right).ln() } else { left - right };
+    let differences: Vec<f64> = numbers.iter().map(difference).collect();
+    let paired = Paired::of(&differences, 1).ok_or("a side has no finite value")?;
+    Ok(Compared { paired, is_ratio, at_least })
+}
+
+impl Compared {
+    /// Where left less right, or the logarithm of their ratio, lies; beyond any bound on a side of which only "at least"
+    /// is known.
+    fn answer(&self, op: ClaimOp) -> (ClaimSays, Option<String>) {
+        let Interval::Bounds { low, high, .. } = self.paired.interval else {
+            let why = match self.paired.n {
+                1 => "one trial says nothing about the next one".to_owned(),
+                n => format!("{n} repeats are too few, 3 are needed"),
+            };
+            return (ClaimSays::CannotTell, Some(why));
+        };
+        let [left_at_least, right_at_least] = self.at_least;
+        let low = if right_at_least { f64::NEG_INFINITY } else { low };
+        let high = if left_at_least { f64::INFINITY } else { high };
+        let (holds, does_not) = match op {
+            ClaimOp::Less => (high < 0.0, low >= 0.0),
+            ClaimOp::AtMost => (high <= 0.0, low > 0.0),
+            ClaimOp::Greater => (low > 0.0, high <= 0.0),
+            ClaimOp::AtLeast => (low >= 0.0, high < 0.0),
+        };
+        match (holds, does_not) {
+            (true, _) => (ClaimSays::Holds, None),
+            (_, true) => (ClaimSays::DoesNot, None),
+            _ => (ClaimSays::CannotTell, Some("the interval has both sides of the claim in it".to_owned())),
+        }
+    }
+
+    fn stated(&self) -> Ratio {
+        let paired = if self.is_ratio { self.paired.exp() } else { self.paired };
+        let is_known = self.at_least == [false; 2];
+        let censored = Interval::NotResolvable(NotResolvable::Censored);
+        Ratio { estimate: paired.estimate, interval: if is_known { paired.interval } else { censored } }
+    }
+}
+
+/// The ratio of one metric from a case to another: always stated, also without a value, so that the order tells which
+/// contrast it is of.
+fn contrasted(contrast: &Contrast, of: &Address, cases: &Cases<'_>) -> Finding {
+    let metric = |case| ClaimExpr::Metric { of: of.clone(), case };
+    let claim = Claim {
+        text: String::new(),
+        that: String::new(),
+        left: metric(contrast.to),
+        op: ClaimOp::Less,
+        right: metric(contrast.from),
+    };
+    let compared = sides(&claim, cases).ok().and_then(|sides| compare(&sides).ok()).filter(|of| of.is_ratio);
+    let findings = [contrast.from, contrast.to].into_iter().filter_map(|case| cases.get(&case)?.finding(of));
+    let (estimate, n, interval) = match &compared {
+        Some(compared) if compared.at_least == [false; 2] => {
+            let Ratio { estimate, interval } = compared.stated();
+            (Value::Is(estimate), compared.paired.n, interval)
+        }
+        _ => (Value::None, 0, Interval::NotResolvable(NotResolvable::NoValue)),
+    };
+    Finding {
+        scope: Scope::Case(contrast.to),
+        of: of.clone(),
+        quantity: Quantity::RatioOfContrast,
+        unit: Unit::Ratio,
+        estimate,
+        n,
+        range: None,
+        interval,
+        marks: findings.flat_map(|finding| finding.marks.iter().copied()).collect(),
+    }
+}

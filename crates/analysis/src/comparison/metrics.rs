@@ -1,0 +1,67 @@
+//! Which metrics a comparison speaks of, which direction of each is better, and what change of it matters.
+
+use kdyno_model::metric::{Address, Unit};
+use kdyno_model::plan::{Better, ComparePlan, Judge, Plan};
+
+/// What a record costs is told before how fast it went.
+const EFFICIENCY: [(&str, &str); 2] = [("brokers", "cpu_us_per_record"), ("workers", "cpu_us_per_record")];
+
+/// Beginnings of names of which more is better; of everything else less is.
+const MORE_IS_BETTER: [&str; 8] = [
+    "acked_",
+    "achieved_",
+    "fetched_",
+    "offered_",
+    "records_per_s",
+    "records_per_batch",
+    "bytes_per_request",
+    "target_reached",
+];
+
+/// The smallest change of a latency that matters when nothing else was said.
+const LATENCY_MARGIN: f64 = 0.10;
+/// The same of rates, processor time and the rest.
+const MARGIN: f64 = 0.03;
+
+/// Which direction of a metric is better when nobody said so.
+pub fn better(of: &Address) -> Better {
+    let more = MORE_IS_BETTER.iter().any(|beginning| of.metric.starts_with(beginning));
+    if more { Better::Higher } else { Better::Lower }
+}
+
+/// The smallest change that matters, as a share, when nobody said so: 10 % of latencies, 3 % of anything else.
+pub fn margin(unit: Unit) -> f64 {
+    if unit == Unit::Ns { LATENCY_MARGIN } else { MARGIN }
+}
+
+fn efficiency() -> [Address; 2] {
+    EFFICIENCY.map(|(subject, metric)| Address { subject: subject.to_owned(), metric: metric.to_owned() })
+}
+
+/// Every metric of which stored runs are compared: processor time per record, then the columns of the table.
+pub(super) fn compared_runs(plan: &Plan) -> Vec<Address> {
+    let columns = plan.show.columns.iter().filter(|of| !efficiency().contains(of)).cloned();
+    efficiency().into_iter().chain(columns).collect()
+}
+
+/// A metric that is compared.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Compared {
+    pub(super) of: Address,
+    /// As the plan wants it judged; `None`: it was not named beforehand.
+    pub(super) judge: Option<Judge>,
+}
+
+/// Every metric that is compared: processor time per record, those to be judged, the other columns of the table.
+pub(super) fn compared(plan: &Plan, settings: &ComparePlan) -> Vec<Compared> {
+    let efficiency = efficiency();
+    let judged = settings.judge.iter().map(|judge| judge.of.clone());
+    let mut found: Vec<Compared> = Vec::new();
+    for of in efficiency.into_iter().chain(judged).chain(plan.show.columns.iter().cloned()) {
+        if !found.iter().any(|known| known.of == of) {
+            let judge = settings.judge.iter().find(|judge| judge.of == of).cloned();
+            found.push(Compared { of, judge });
+        }
+    }
+    found
+}

@@ -1,0 +1,160 @@
+//! The pairs of a comparison: which are whole, which are lost, and the units of evidence that they make.
+
+use crate::analysed::AnalysedTrial;
+use kdyno_model::metric::Address;
+use kdyno_model::plan::{ComparePlan, EvidenceUnit};
+use std::collections::BTreeMap;
+
+/// Units beyond the last look that may be run in place of lost ones, as a part of the last look.
+const REPLACED_PART: u32 = 4;
+/// And at least so many.
+const REPLACED_MIN: u32 = 2;
+
+/// Both trials of a pair, of which every judged figure may be used.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pair<'a> {
+    pub(super) unit: u32,
+    pub(super) start: u32,
+    /// Trials of side A and side B.
+    pub(super) sides: [AnalysedTrial<'a>; 2],
+}
+
+/// What became of the pairs of one case.
+#[derive(Debug, Default)]
+pub(super) struct Pairs<'a> {
+    /// In the order in which they ran.
+    pub(super) whole: Vec<Pair<'a>>,
+    /// Why pairs were left out, one lowercase sentence for each.
+    pub(super) lost: Vec<String>,
+    /// Units of which all pairs have run, lost ones among them.
+    pub(super) attempted: u32,
+    /// Units of which all pairs have run and at least one is whole.
+    pub(super) units: u32,
+}
+
+/// How far a comparison of one case has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Units of evidence that can be used.
+    pub units: u32,
+    /// No further unit is to be run: so many were lost that they are not replaced any more, or the last look is reached.
+    pub is_exhausted: bool,
+    /// The units are as many as a look wants, so a verdict may be drawn.
+    pub is_look: bool,
+}
+
+/// How far the comparison of a case has come; `trials` are those of all sessions in the order in which they ran.
+pub fn progress(settings: &ComparePlan, case: u32, trials: &[AnalysedTrial<'_>]) -> Progress {
+    Pairs::of(settings, case, trials).progress(settings)
+}
+
+impl<'a> Pairs<'a> {
+    pub(super) fn of(settings: &ComparePlan, case: u32, trials: &[AnalysedTrial<'a>]) -> Self {
+        let mut by_pair: BTreeMap<u32, Vec<AnalysedTrial<'a>>> = BTreeMap::new();
+        for trial in trials.iter().filter(|trial| trial.trial.case == case) {
+            if let Some(place) = trial.trial.pair {
+                by_pair.entry(place.pair).or_default().push(*trial);
+            }
+        }
+        let last_pair = by_pair.keys().copied().last();
+        let last_start = by_pair.values().flatten().map(|trial| trial.trial.start).max();
+        let mut found = Self::default();
+        // By unit: pairs that ran, pairs that are whole.
+        let mut units: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
+        for (pair, trials) in by_pair {
+            let Some(start) = trials.first().map(|trial| trial.trial.start) else { continue };
+            let unit = match settings.unit {
+                EvidenceUnit::Pair => pair,
+                EvidenceUnit::Start | EvidenceUnit::Run | EvidenceUnit::Cluster => start,
+            };
+            let (ran, whole) = units.entry(unit).or_default();
+            match sides(settings, pair, &trials) {
+                Sides::Whole(sides) => {
+                    (*ran, *whole) = (*ran + 1, *whole + 1);
+                    found.whole.push(Pair { unit, start, sides });
+                }
+                Sides::Lost(why) => {
+                    *ran += 1;
+                    found.lost.push(why);
+                }
+                Sides::HalfRun if Some(pair) < last_pair => {
+                    found.lost.push(format!("pair {pair}: its second trial never ran"));
+                }
+                Sides::HalfRun => {}
+            }
+        }
+        let pairs_wanted = match settings.unit {
+            EvidenceUnit::Pair => 1,
+            EvidenceUnit::Start | EvidenceUnit::Run | EvidenceUnit::Cluster => {
+                settings.pairs_per_start.max(1)
+            }
+        };
+        let left_behind = |unit: u32| settings.unit != EvidenceUnit::Pair && Some(unit) < last_start;
+        for (unit, (ran, whole)) in &mut units {
+            if *ran < pairs_wanted && left_behind(*unit) {
+                if *whole > 0 {
+                    found.lost.push(format!("start {unit} ended before all of its pairs had run"));
+                }
+                // The mean of fewer pairs is another kind of unit.
+                (*ran, *whole) = (pairs_wanted, 0);
+            }
+        }
+        units.retain(|_, (ran, _)| *ran >= pairs_wanted);
+        found.attempted = u32::try_from(units.len()).unwrap_or(u32::MAX);
+        units.retain(|_, (_, whole)| *whole > 0);
+        found.whole.retain(|pair| units.contains_key(&pair.unit));
+        found.units = u32::try_from(units.len()).unwrap_or(u32::MAX);
+        found
+    }
+
+    pub(super) fn progress(&self, settings: &ComparePlan) -> Progress {
+        let last = settings.looks.iter().copied().max().unwrap_or(0);
+        let attempts_max = last.saturating_add((last / REPLACED_PART).max(REPLACED_MIN));
+        Progress {
+            units: self.units,
+            is_exhausted: self.units >= last || self.attempted >= attempts_max,
+            is_look: settings.looks.contains(&self.units),
+        }
+    }
+
+    /// On how many starts of the clusters the whole pairs ran.
+    pub(super) fn starts(&self) -> u32 {
+        let starts: std::collections::BTreeSet<u32> = self.whole.iter().map(|pair| pair.start).collect();
+        u32::try_from(starts.len()).unwrap_or(u32::MAX)
+    }
+}
+
+enum Sides<'a> {
+    Whole([AnalysedTrial<'a>; 2]),
+    Lost(String),
+    /// Its second trial is still to come.
+    HalfRun,
+}
+
+/// Both trials of a pair. It is lost with one of them: what is left of it would be compared with another time, or with
+/// another start of the cluster.
+fn sides<'a>(settings: &ComparePlan, pair: u32, trials: &[AnalysedTrial<'a>]) -> Sides<'a> {
+    for trial in trials {
+        if let Some(why) = unusable(settings, trial) {
+            return Sides::Lost(format!("pair {pair}: trial {} {why}", trial.trial.id));
+        }
+    }
+    let side = |name: &str| trials.iter().find(|trial| trial.trial.variant.as_deref() == Some(name)).copied();
+    match (side(ComparePlan::SIDES[0]), side(ComparePlan::SIDES[1])) {
+        (Some(a), Some(b)) if (a.session, a.trial.start) == (b.session, b.trial.start) => {
+            Sides::Whole([a, b])
+        }
+        (Some(_), Some(_)) => Sides::Lost(format!("pair {pair}: its trials ran in different sessions")),
+        _ => Sides::HalfRun,
+    }
+}
+
+/// Why a trial makes its pair useless: it ended early, or a figure to be judged must not be used.
+fn unusable(settings: &ComparePlan, trial: &AnalysedTrial<'_>) -> Option<String> {
+    if let Some(reason) = trial.cut_short() {
+        return Some(format!("was cut short: {reason}"));
+    }
+    let invalid = |of: &&Address| trial.finding(of).is_some_and(|finding| trial.is_invalid(finding));
+    let of = settings.judge.iter().map(|judge| &judge.of).find(invalid)?;
+    Some(format!("has an invalid {of}"))
+}

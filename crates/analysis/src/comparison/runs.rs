@@ -1,0 +1,283 @@
+//! Stored runs before and after a change: what such evidence says, and what it cannot carry.
+//!
+//! Runs that were not planned as a comparison ran at different times, on hosts and clusters as they were that day, in no
+//! drawn order. So the run is the unit, the two sides are not paired, and whatever else changed between them is part of
+//! the difference; each such thing that can be seen is named.
+
+use crate::comparison::metrics::{better, compared_runs, margin};
+use crate::median::Median;
+use crate::statistics::{Bounds, Decision, Margin, UnpairedMeans, benjamini_hochberg, decide_by_means};
+use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, Verdict};
+use kdyno_model::finding::{
+    Caveat, Concern, Finding, Interval, IntervalMethod, Judgement, Mark, NotResolvable, Quantity, Scope,
+    ScopedCaveat, Severity, Value,
+};
+use kdyno_model::metric::{Address, Unit};
+use kdyno_model::plan::{Better, Depth, EvidenceUnit};
+use kdyno_model::run::{RunHeader, Session};
+use std::collections::BTreeSet;
+
+/// What the sum of errors of an interval is.
+const ALPHA: f64 = 0.05;
+/// Fewest runs of each side of which an interval can be made.
+const RUNS_MIN: u32 = 3;
+/// Share of false ones among the metrics that are called different, on average.
+const FALSE_SHARE: f64 = 0.10;
+
+/// One stored run.
+#[derive(Debug, Clone, Copy)]
+pub struct StoredRun<'a> {
+    /// What it is called, e.g. its file's name.
+    pub name: &'a str,
+    /// Its head, with its plan.
+    pub header: &'a RunHeader,
+    /// Its sessions, with the hosts they ran on.
+    pub sessions: &'a [Session],
+    /// What was found of its cases.
+    pub findings: &'a [Finding],
+}
+
+/// What the runs after a change say against those before, for each case that all of them have; `case` of a scope is that
+/// of the first run before. Nothing was named beforehand, so every metric is exploratory.
+pub fn of_runs(before: &[StoredRun<'_>], after: &[StoredRun<'_>]) -> Judgement {
+    let mut found = Judgement::default();
+    let Some(first) = before.first() else { return found };
+    for detail in reservations(before, after) {
+        found.caveats.push(caveat(Severity::Warning, detail));
+    }
+    let others: Vec<&StoredRun<'_>> = before.iter().chain(after).collect();
+    let strangers = others.iter().filter(|run| run.header.plan.scenario != first.header.plan.scenario);
+    for run in strangers {
+        let detail = format!(
+            "{} is a run of {}, {} of {}: they measure different things",
+            run.name, run.header.plan.scenario, first.name, first.header.plan.scenario
+        );
+        found.caveats.push(caveat(Severity::Invalid, detail));
+    }
+    let reason = found.caveats.iter().find_map(|of| match &of.caveat {
+        Caveat::EvidenceOfRuns { detail } if of.severity == Severity::Invalid => Some(detail.clone()),
+        _ => None,
+    });
+    for (case, plan) in (0u32..).zip(&first.header.plan.cases) {
+        let of_side = |runs: &[StoredRun<'_>]| -> Option<Vec<Vec<Finding>>> {
+            runs.iter().map(|run| figures(run, &plan.label)).collect()
+        };
+        let (Some(a), Some(b)) = (of_side(before), of_side(after)) else {
+            let detail = format!("not every run has the case `{}`: it is left out", plan.label);
+            found.caveats.push(caveat(Severity::Warning, detail));
+            continue;
+        };
+        Rows { case, sides: [a, b], reason: reason.clone() }.judge(first, &mut found);
+    }
+    found
+}
+
+fn caveat(severity: Severity, detail: String) -> ScopedCaveat {
+    let caveat = Caveat::EvidenceOfRuns { detail };
+    ScopedCaveat { scope: Scope::Run, severity, concerns: Concern::Everything, caveat }
+}
+
+/// What can be seen to differ beside the change, and what the numbers of runs cannot carry.
+fn reservations(before: &[StoredRun<'_>], after: &[StoredRun<'_>]) -> Vec<String> {
+    let mut found = Vec::new();
+    let fewest = before.len().min(after.len());
+    if fewest < RUNS_MIN as usize {
+        found.push(format!(
+            "{} before and {} after: how much one run differs from the next is not known, so there is no interval; {RUNS_MIN} of each are needed",
+            runs(before.len()),
+            runs(after.len())
+        ));
+    }
+    found.push(
+        "the runs took place at different times, in no drawn order: whatever else changed meanwhile is part of the difference"
+            .to_owned(),
+    );
+    let mut differs = |what: &str, of: &dyn Fn(&StoredRun<'_>) -> BTreeSet<String>| {
+        let values: BTreeSet<String> = before.iter().chain(after).flat_map(of).collect();
+        if values.len() > 1 {
+            found.push(format!("{what}: {}", values.into_iter().collect::<Vec<_>>().join(", ")));
+        }
+    };
+    let of_sessions = |run: &StoredRun<'_>, of: &dyn Fn(&Session) -> String| -> BTreeSet<String> {
+        run.sessions.iter().map(of).filter(|text| !text.is_empty()).collect()
+    };
+    differs("the profiles differ", &|run| BTreeSet::from([run.header.plan.profile.clone()]));
+    differs("parameters set by hand differ", &|run| {
+        let changed = run.header.plan.changed.iter().map(|(name, value)| format!("{name}={value}"));
+        BTreeSet::from([format!("({})", changed.collect::<Vec<_>>().join(" "))])
+    });
+    differs("the hosts differ", &|run| of_sessions(run, &host));
+    differs("versions of kdyno differ", &|run| of_sessions(run, &|session| session.kdyno_version.clone()));
+    let boots: BTreeSet<&str> = before
+        .iter()
+        .chain(after)
+        .flat_map(|run| run.sessions)
+        .map(|session| session.boot_id.as_str())
+        .collect();
+    if boots.len() > 1 {
+        found.push(format!("the host was started anew in between: {} boots", boots.len()));
+    }
+    found
+}
+
+fn runs(count: usize) -> String {
+    if count == 1 { "one run".to_owned() } else { format!("{count} runs") }
+}
+
+/// What tells hosts apart, as far as runs keep it.
+fn host(session: &Session) -> String {
+    let facts =
+        session.host_facts.iter().filter(|(name, _)| ["host", "cpu", "memory"].contains(&name.as_str()));
+    let facts = facts.map(|(name, value)| format!("{name} {value}"));
+    let all = facts.chain([format!("{} processors", session.processors)]);
+    all.collect::<Vec<_>>().join(" · ")
+}
+
+/// The figures of the case with a label; `None`: the run has none.
+fn figures(run: &StoredRun<'_>, label: &str) -> Option<Vec<Finding>> {
+    let cases = &run.header.plan.cases;
+    let case = u32::try_from(cases.iter().position(|case| case.label == label)?).ok()?;
+    let of_case =
+        |finding: &&Finding| (finding.scope, finding.quantity) == (Scope::Case(case), Quantity::Value);
+    let found: Vec<Finding> = run.findings.iter().filter(of_case).cloned().collect();
+    (!found.is_empty()).then_some(found)
+}
+
+/// One case of all runs.
+struct Rows {
+    case: u32,
+    /// Of each run of each side its figures.
+    sides: [Vec<Vec<Finding>>; 2],
+    /// Why nothing of it may be used.
+    reason: Option<String>,
+}
+
+impl Rows {
+    fn judge(&self, first: &StoredRun<'_>, found: &mut Judgement) {
+        let metrics = compared_runs(&first.header.plan);
+        let mut verdicts: Vec<Verdict> = metrics.into_iter().filter_map(|of| self.verdict(of)).collect();
+        let p: Vec<f64> = verdicts.iter().map(|verdict| verdict.p.map_or(1.0, |(own, _)| own)).collect();
+        for (verdict, adjusted) in verdicts.iter_mut().zip(benjamini_hochberg(&p)) {
+            verdict.p = verdict.p.map(|(own, _)| (own, adjusted));
+            if adjusted > FALSE_SHARE && matches!(verdict.says, Says::Different { .. }) {
+                verdict.says = Says::Inconclusive { more_needed: None };
+            }
+        }
+        for verdict in verdicts {
+            found.findings.extend(self.finding(&verdict));
+            found.conclusions.push(Conclusion::Verdict(verdict));
+        }
+    }
+
+    /// `None`: no run has a value.
+    fn verdict(&self, of: Address) -> Option<Verdict> {
+        let known = self.sides.iter().flatten().flatten().find(|finding| finding.of == of)?;
+        let unit = known.unit;
+        let values = self.sides.each_ref().map(|runs| {
+            runs.iter()
+                .flatten()
+                .filter(|finding| finding.of == of)
+                .map(|finding| finding.estimate)
+                .collect::<Vec<_>>()
+        });
+        let says_nothing = |value: &Value| matches!(value, Value::None | Value::Is(0.0));
+        if unit == Unit::YesNo || values.iter().flatten().all(says_nothing) {
+            return None;
+        }
+        let (better, margin) = (better(&of), margin(unit));
+        let (ratio, p, says) = match self.logarithms(&of) {
+            Ok([a, b]) => compare([&a, &b], margin, better),
+            Err(reason) => (None, None, Says::Invalid { reason }),
+        };
+        let says = self.reason.clone().map_or(says, |reason| Says::Invalid { reason });
+        let n = self.sides.iter().map(Vec::len).min().unwrap_or(0);
+        let [a, b] = values.each_ref().map(|values| Median::of(values).estimate);
+        Some(Verdict {
+            scope: Scope::Comparison { case: self.case },
+            of,
+            unit,
+            better,
+            margin,
+            depth: Depth::Verdict,
+            role: MetricRole::Exploratory,
+            ratio,
+            a,
+            b,
+            n: u32::try_from(n).unwrap_or(u32::MAX),
+            unit_of_evidence: EvidenceUnit::Run,
+            p: p.map(|p| (p, p)),
+            says,
+        })
+    }
+
+    /// Of each side and run the logarithm of a figure.
+    fn logarithms(&self, of: &Address) -> Result<[Vec<f64>; 2], String> {
+        let logarithm = |run: &Vec<Finding>| {
+            let finding = run.iter().find(|finding| finding.of == *of);
+            let finding = finding.ok_or_else(|| format!("not every run has {of}"))?;
+            match finding.estimate {
+                _ if finding.is_invalid() => Err(format!("{of} of a run is invalid")),
+                Value::Is(number) if number > 0.0 && number.is_finite() => Ok(number.ln()),
+                Value::AtLeast(_) => {
+                    Err(format!("{of} of a run lies among records that were not acknowledged"))
+                }
+                Value::Is(_) | Value::None => {
+                    Err(format!("{of} of a run is 0 or has no value: there is no ratio"))
+                }
+            }
+        };
+        let [a, b] =
+            self.sides.each_ref().map(|runs| runs.iter().map(logarithm).collect::<Result<Vec<_>, _>>());
+        Ok([a?, b?])
+    }
+
+    fn finding(&self, verdict: &Verdict) -> Option<Finding> {
+        let ratio = verdict.ratio?;
+        let marks = self.sides.iter().flatten().flatten().filter(|finding| finding.of == verdict.of);
+        let marks: BTreeSet<Mark> = marks.flat_map(|finding| finding.marks.iter().copied()).collect();
+        Some(Finding {
+            scope: verdict.scope,
+            of: verdict.of.clone(),
+            quantity: Quantity::RatioBToA,
+            unit: Unit::Ratio,
+            estimate: Value::Is(ratio.estimate),
+            n: verdict.n,
+            range: None,
+            interval: ratio.interval,
+            marks,
+        })
+    }
+}
+
+/// By Welch's t of the logarithms' means.
+fn compare(sides: [&[f64]; 2], margin: f64, better: Better) -> (Option<Ratio>, Option<f64>, Says) {
+    let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
+    let [a, b] = sides;
+    if a.is_empty() || b.is_empty() {
+        return (None, None, Says::Invalid { reason: "a side has no run".to_owned() });
+    }
+    let estimate = mean(b) - mean(a);
+    let enough = a.len().min(b.len()) >= RUNS_MIN as usize;
+    let Some(means) = UnpairedMeans::of(a, b).filter(|_| enough) else {
+        let why = match a.len().min(b.len()) {
+            1 => NotResolvable::OneTrial,
+            _ => NotResolvable::TooFewTrials { needed: RUNS_MIN },
+        };
+        let ratio = Ratio { estimate: estimate.exp(), interval: Interval::NotResolvable(why) };
+        return (Some(ratio), None, Says::Inconclusive { more_needed: None });
+    };
+    let Bounds { low, high, level } = means.interval(ALPHA);
+    let method = IntervalMethod::StudentT;
+    let interval = Interval::Bounds { low: low.exp(), high: high.exp(), level, method };
+    let says = match decide_by_means(&means, Margin::of(margin), ALPHA) {
+        Decision::Different { material } => {
+            Says::Different { material, worse: (estimate > 0.0) == (better == Better::Lower) }
+        }
+        Decision::Equivalent => Says::Equivalent,
+        Decision::Inconclusive { units_needed } => {
+            let have = u32::try_from(a.len().min(b.len())).unwrap_or(u32::MAX);
+            Says::Inconclusive { more_needed: units_needed.map(|needed| needed.saturating_sub(have)) }
+        }
+    };
+    (Some(Ratio { estimate: estimate.exp(), interval }), Some(means.p_value()), says)
+}

@@ -1,0 +1,177 @@
+//! What was in force on both sides of a comparison, and what of it nobody asked for.
+
+use kdyno_model::conclusion::{Conclusion, SettingDiffers};
+use kdyno_model::event::Subject;
+use kdyno_model::finding::{Caveat, Concern, Judgement, Scope, ScopedCaveat, Severity};
+use kdyno_model::plan::{CasePlan, ComparePlan, ConsumePlan, LoadPlan, Plan, ProducePlan, Role, SystemPlan};
+use kdyno_model::run::TrialStart;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Settings that say who a broker is and where it lies: they differ between any two clusters.
+const IDENTITY: [&str; 22] = [
+    "advertised.listeners",
+    "advertised.host.name",
+    "advertised.port",
+    "broker.id",
+    "broker.rack",
+    "cluster.id",
+    "controller.listener.names",
+    "controller.quorum.bootstrap.servers",
+    "controller.quorum.voters",
+    "control.plane.listener.name",
+    "host.name",
+    "inter.broker.listener.name",
+    "listener.security.protocol.map",
+    "listeners",
+    "log.dir",
+    "log.dirs",
+    "metadata.log.dir",
+    "node.id",
+    "port",
+    "remote.log.metadata.manager.listener.name",
+    "zookeeper.connect",
+    "zookeeper.chroot",
+];
+
+/// Whose settings brokers' are.
+const BROKERS: &str = "brokers";
+
+type Settings = BTreeMap<String, String>;
+
+/// Every setting that is not the same on both sides, of brokers as they tell them and of clients as the plan has them; and
+/// a caveat for each that was not asked for: it may be what the verdict is about. `trials` are those of the run.
+///
+/// What the comparison changes, what `may_differ` names, and defaults that come with another version or mode are
+/// declared. Settings that only say who a broker is are left out.
+pub fn settings(plan: &Plan, compared: &ComparePlan, trials: &[TrialStart]) -> Judgement {
+    let mut found = Judgement::default();
+    for ((case, a), b) in (0u32..).zip(&plan.cases).zip(&compared.b) {
+        let scope = Scope::Comparison { case };
+        for setting in of_clients(scope, a, b) {
+            found.conclusions.push(Conclusion::SettingDiffers(setting));
+        }
+        let of_side = |side: &str| {
+            let trials = trials.iter().filter(|start| start.trial.case == case);
+            trials.filter(|start| start.trial.variant.as_deref() == Some(side)).find_map(in_force)
+        };
+        let sides = ComparePlan::SIDES.map(of_side);
+        let [Some(of_a), Some(of_b)] = sides else { continue };
+        for setting in differences(scope, BROKERS, of_a, of_b) {
+            if IDENTITY.contains(&setting.setting.as_str()) {
+                continue;
+            }
+            let declared = is_declared(&setting.setting, compared, &a.system, &b.system);
+            if !declared {
+                found.caveats.push(undeclared(&setting));
+            }
+            found.conclusions.push(Conclusion::SettingDiffers(SettingDiffers { declared, ..setting }));
+        }
+    }
+    found
+}
+
+/// The settings of the first broker that told any; a broker with the same ones tells none.
+fn in_force(start: &TrialStart) -> Option<&Settings> {
+    let brokers = start.settings.iter().filter(|(subject, _)| matches!(subject, Subject::Broker(_)));
+    brokers.map(|(_, settings)| settings).find(|settings| !settings.is_empty())
+}
+
+/// Every name with two values, or one on one side only.
+fn differences(scope: Scope, whose: &str, a: &Settings, b: &Settings) -> Vec<SettingDiffers> {
+    let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    let value = |of: &Settings, name: &String| of.get(name).map_or("-", String::as_str).to_owned();
+    let differ = names.into_iter().filter(|name| a.get(*name) != b.get(*name));
+    let told = differ.map(|name| SettingDiffers {
+        scope,
+        whose: whose.to_owned(),
+        setting: name.clone(),
+        a: value(a, name),
+        b: value(b, name),
+        declared: true,
+    });
+    told.collect()
+}
+
+/// Whether a broker setting's difference is part of what was asked for.
+fn is_declared(setting: &str, compared: &ComparePlan, a: &SystemPlan, b: &SystemPlan) -> bool {
+    let path = format!("system.config.{setting}");
+    let names = |entry: &String| {
+        let entry = entry.trim_end_matches(".*");
+        entry == setting
+            || path == entry
+            || path.strip_prefix(entry).is_some_and(|rest| rest.starts_with('.'))
+    };
+    if compared.may_differ.iter().any(names) {
+        return true;
+    }
+    let (SystemPlan::Local(a), SystemPlan::Local(b)) = (a, b) else { return false };
+    let [of_a, of_b] = [a, b].map(|cluster| cluster.config.get(setting));
+    if of_a != of_b {
+        return true;
+    }
+    // Neither side sets it, so it is a default, and another version or mode has others.
+    let is_another = a.kafka != b.kafka || a.mode != b.mode || a.brokers != b.brokers;
+    of_a.is_none() && is_another
+}
+
+fn undeclared(setting: &SettingDiffers) -> ScopedCaveat {
+    let SettingDiffers { scope, whose, setting, a, b, .. } = setting.clone();
+    let caveat = Caveat::UndeclaredDifference { whose, setting, a, b };
+    ScopedCaveat { scope, severity: Severity::Invalid, concerns: Concern::Everything, caveat }
+}
+
+/// Differences of the load: both sides are made from one scenario, so each comes from what was asked to differ, or from
+/// the defaults of another version.
+fn of_clients(scope: Scope, a: &CasePlan, b: &CasePlan) -> Vec<SettingDiffers> {
+    let items: BTreeSet<&String> = a.load.keys().chain(b.load.keys()).collect();
+    let settings = |case: &CasePlan, item: &String| case.load.get(item).map(of_item).unwrap_or_default();
+    items
+        .into_iter()
+        .flat_map(|item| differences(scope, item, &settings(a, item), &settings(b, item)))
+        .collect()
+}
+
+/// A load item's settings in Kafka's names where it has them.
+fn of_item(item: &LoadPlan) -> Settings {
+    let mut found = match &item.role {
+        Role::Produce(produce) => of_producer(produce),
+        Role::Consume(consume) => of_consumer(consume),
+    };
+    found.push(("clients", item.clients.to_string()));
+    found.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn ms(ns: u64) -> String {
+    format!("{}", ns as f64 / 1e6)
+}
+
+fn of_producer(produce: &ProducePlan) -> Vec<(&'static str, String)> {
+    let client = &produce.client;
+    vec![
+        ("acks", client.acks.to_string()),
+        ("batch.size", client.batch_bytes.to_string()),
+        ("linger.ms", ms(client.linger_ns)),
+        ("buffer.memory", client.buffer_bytes.to_string()),
+        ("max.request.size", client.request_bytes_max.to_string()),
+        ("max.in.flight.requests.per.connection", client.in_flight_max.to_string()),
+        ("compression.type", format!("{:?}", client.compression).to_lowercase()),
+        ("max.block.ms", ms(client.max_block_ns)),
+        ("request.timeout.ms", ms(client.request_timeout_ns)),
+        ("delivery.timeout.ms", ms(client.delivery_timeout_ns)),
+        ("retry.backoff.ms", ms(client.retry_backoff_ns)),
+        ("metadata.max.age.ms", ms(client.metadata_max_age_ns)),
+        ("partitioner", format!("{:?}", client.partitioner).to_lowercase()),
+        ("value bytes", produce.value_bytes.to_string()),
+    ]
+}
+
+fn of_consumer(consume: &ConsumePlan) -> Vec<(&'static str, String)> {
+    vec![
+        ("fetch.max.bytes", consume.fetch_bytes_max.to_string()),
+        ("max.partition.fetch.bytes", consume.partition_bytes_max.to_string()),
+        ("fetch.min.bytes", consume.fetch_bytes_min.to_string()),
+        ("fetch.max.wait.ms", ms(consume.fetch_wait_ns)),
+        ("request.timeout.ms", ms(consume.request_timeout_ns)),
+        ("retry.backoff.ms", ms(consume.retry_backoff_ns)),
+    ]
+}

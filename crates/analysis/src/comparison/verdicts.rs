@@ -1,0 +1,339 @@
+//! The verdicts of a comparison: what the pairs so far say of each metric.
+
+use crate::analysed::AnalysedTrial;
+use crate::comparison::metrics::{Compared, better, compared, margin};
+use crate::comparison::pairs::{Pair, Pairs};
+use crate::median::Median;
+use crate::statistics::{
+    self, Bounds, Decision, Margin, PairedMean, UNITS_MIN, benjamini_hochberg, family_wise, holm,
+};
+use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, Verdict};
+use kdyno_model::finding::{
+    Caveat, Concern, Finding, Interval, IntervalMethod, Judgement, Mark, NotResolvable, Quantity, Scope,
+    ScopedCaveat, Severity, Value,
+};
+use kdyno_model::metric::{Address, Unit};
+use kdyno_model::plan::{Better, ComparePlan, Depth, EvidenceUnit, Plan};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Share of false ones among the exploratory metrics that are called different, on average.
+const FALSE_SHARE: f64 = 0.10;
+/// Fewest pairs of which a quick look gives an interval (Student's t).
+const QUICK_MIN: u32 = 3;
+
+/// What the pairs say of each case that has a trial: processor time per record first, then the metrics to be judged,
+/// then the other columns of the table. `trials` are those of all sessions in the order in which they ran.
+pub fn verdicts(plan: &Plan, settings: &ComparePlan, trials: &[AnalysedTrial<'_>]) -> Judgement {
+    let mut found = Judgement::default();
+    let metrics = compared(plan, settings);
+    for case in 0..u32::try_from(plan.cases.len()).unwrap_or(u32::MAX) {
+        let pairs = Pairs::of(settings, case, trials);
+        if pairs.whole.is_empty() && pairs.lost.is_empty() {
+            continue;
+        }
+        let judging = Judging { plan, settings, case, stage: Stage::of(plan, settings, &pairs), pairs };
+        judging.judge(&metrics, &mut found);
+    }
+    found
+}
+
+/// How far the evidence has come.
+#[derive(Debug, Clone, Copy)]
+enum Stage {
+    /// A verdict may be drawn, and may spend so much of the error.
+    Look { alpha: f64 },
+    /// So many more units until the next look, which may spend so much.
+    Between { alpha: f64, more: u32 },
+    /// No more units come, and there are fewer than any verdict needs.
+    TooFew,
+    /// A quick look: at any time.
+    Quick,
+}
+
+impl Stage {
+    fn of(plan: &Plan, settings: &ComparePlan, pairs: &Pairs<'_>) -> Self {
+        if plan.depth == Depth::Quick {
+            return Self::Quick;
+        }
+        let progress = pairs.progress(settings);
+        let looks = statistics::looks(&settings.looks);
+        let next = looks.iter().find(|look| look.units >= progress.units).or(looks.last());
+        match next {
+            Some(look) if !progress.is_exhausted && !progress.is_look => {
+                Self::Between { alpha: look.alpha, more: look.units - progress.units }
+            }
+            Some(look) if progress.units >= UNITS_MIN => Self::Look { alpha: look.alpha },
+            _ => Self::TooFew,
+        }
+    }
+
+    fn alpha(self) -> f64 {
+        match self {
+            Self::Look { alpha } | Self::Between { alpha, .. } => alpha,
+            Self::TooFew | Self::Quick => 0.05,
+        }
+    }
+}
+
+/// The pairs of one case, about to be judged.
+struct Judging<'a> {
+    plan: &'a Plan,
+    settings: &'a ComparePlan,
+    case: u32,
+    stage: Stage,
+    pairs: Pairs<'a>,
+}
+
+/// One metric of all pairs.
+struct Measured<'m> {
+    metric: &'m Compared,
+    unit: Unit,
+    sides: [Vec<Value>; 2],
+    marks: BTreeSet<Mark>,
+    /// ln(B ÷ A) of each unit of evidence, or why there are none.
+    differences: Result<Vec<f64>, String>,
+}
+
+/// p values of one metric: its own, and that among the metrics of its role.
+type Probabilities = (f64, f64);
+
+impl Judging<'_> {
+    fn scope(&self) -> Scope {
+        Scope::Comparison { case: self.case }
+    }
+
+    fn judge(&self, metrics: &[Compared], found: &mut Judgement) {
+        self.tell_reservations(found);
+        let measured: Vec<Measured<'_>> = metrics.iter().filter_map(|metric| self.measure(metric)).collect();
+        let probabilities = self.probabilities(&measured);
+        for (measured, p) in measured.iter().zip(probabilities) {
+            let verdict = self.verdict(measured, p);
+            found.findings.extend(self.finding(measured, &verdict));
+            found.conclusions.push(Conclusion::Verdict(verdict));
+        }
+    }
+
+    fn tell_reservations(&self, found: &mut Judgement) {
+        let mut tell = |severity, caveat| {
+            found.caveats.push(ScopedCaveat {
+                scope: self.scope(),
+                severity,
+                concerns: Concern::Everything,
+                caveat,
+            });
+        };
+        if let Some(first) = self.pairs.lost.first() {
+            let pairs = u32::try_from(self.pairs.lost.len()).unwrap_or(u32::MAX);
+            tell(Severity::Warning, Caveat::PairsLost { pairs, first: first.clone() });
+        }
+        let starts = self.pairs.starts();
+        if self.settings.unit == EvidenceUnit::Pair && starts > 0 && starts < self.pairs.units {
+            tell(Severity::Warning, Caveat::TheseStartsOnly { starts });
+        }
+    }
+
+    /// `None`: there is nothing to compare, and nobody asked for it beforehand.
+    fn measure<'m>(&self, metric: &'m Compared) -> Option<Measured<'m>> {
+        let of = &metric.of;
+        let mut measured = Measured {
+            metric,
+            unit: Unit::Ratio,
+            sides: [Vec::new(), Vec::new()],
+            marks: BTreeSet::new(),
+            differences: Ok(Vec::new()),
+        };
+        let mut units: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+        let mut problem = None;
+        for pair in &self.pairs.whole {
+            for (trial, values) in pair.sides.iter().zip(&mut measured.sides) {
+                if let Some(finding) = trial.finding(of) {
+                    measured.unit = finding.unit;
+                    measured.marks.extend(&finding.marks);
+                    values.push(finding.estimate);
+                }
+            }
+            match difference(of, pair) {
+                Ok(difference) => units.entry(pair.unit).or_default().push(difference),
+                Err(why) => problem = problem.or(Some(why)),
+            }
+        }
+        let mean = |of: Vec<f64>| of.iter().sum::<f64>() / of.len() as f64;
+        measured.differences = problem.map_or_else(|| Ok(units.into_values().map(mean).collect()), Err);
+        let says_nothing = |value: &Value| matches!(value, Value::None | Value::Is(0.0));
+        let nothing = measured.sides.iter().flatten().all(says_nothing) || measured.unit == Unit::YesNo;
+        (metric.judge.is_some() || !nothing).then_some(measured)
+    }
+
+    /// In the order of `measured`; `None` where there are no differences to test.
+    fn probabilities(&self, measured: &[Measured<'_>]) -> Vec<Option<Probabilities>> {
+        let mut found = vec![None; measured.len()];
+        for is_judged in [true, false] {
+            let places: Vec<usize> = (0..measured.len())
+                .filter(|at| measured[*at].metric.judge.is_some() == is_judged)
+                .filter(|at| measured[*at].differences.as_ref().is_ok_and(|of| !of.is_empty()))
+                .collect();
+            let differences = places.iter().filter_map(|at| measured[*at].differences.clone().ok());
+            let differences: Vec<Vec<f64>> = differences.collect();
+            let own: Vec<f64> = differences.iter().map(|of| self.p_value(of)).collect();
+            let together = match (is_judged, differences.as_slice()) {
+                (_, [_]) => own.clone(),
+                (true, _) if self.is_by_mean() => holm(&own),
+                (true, _) => family_wise(&differences, self.plan.seed),
+                (false, _) => benjamini_hochberg(&own),
+            };
+            for ((at, own), together) in places.into_iter().zip(own).zip(together) {
+                found[at] = Some((own, together));
+            }
+        }
+        found
+    }
+
+    /// A quick look of so few pairs that no rank test could say anything.
+    fn is_by_mean(&self) -> bool {
+        matches!(self.stage, Stage::Quick) && self.pairs.units < UNITS_MIN
+    }
+
+    fn p_value(&self, differences: &[f64]) -> f64 {
+        match PairedMean::of(differences).filter(|_| self.is_by_mean()) {
+            Some(mean) => mean.p_value(),
+            None => statistics::p_value(differences),
+        }
+    }
+
+    fn verdict(&self, measured: &Measured<'_>, p: Option<Probabilities>) -> Verdict {
+        let of = &measured.metric.of;
+        let judge = measured.metric.judge.as_ref();
+        let better = judge.map_or_else(|| better(of), |judge| judge.better);
+        let margin = judge.map_or_else(|| margin(measured.unit), |judge| judge.margin);
+        let differences = measured.differences.as_deref();
+        let (ratio, says) = match differences {
+            Err(reason) => (None, Says::Invalid { reason: reason.clone() }),
+            Ok([]) => (None, self.too_few()),
+            Ok(differences) => self.decide(differences, margin, better, p, judge.is_some()),
+        };
+        let [a, b] = measured.sides.each_ref().map(|values| Median::of(values).estimate);
+        Verdict {
+            scope: self.scope(),
+            of: of.clone(),
+            unit: measured.unit,
+            better,
+            margin,
+            depth: self.plan.depth,
+            role: if judge.is_some() { MetricRole::Judged } else { MetricRole::Exploratory },
+            ratio,
+            a,
+            b,
+            n: differences.map_or(0, |of| u32::try_from(of.len()).unwrap_or(u32::MAX)),
+            unit_of_evidence: self.settings.unit,
+            p,
+            says,
+        }
+    }
+
+    fn too_few(&self) -> Says {
+        if let Stage::Between { more, .. } = self.stage {
+            return Says::Inconclusive { more_needed: Some(more) };
+        }
+        let lost = match self.pairs.lost.first() {
+            Some(first) => format!("; {} were lost, the first: {first}", self.pairs.lost.len()),
+            None => String::new(),
+        };
+        let unit = self.settings.unit;
+        let units = self.pairs.units;
+        Says::Invalid {
+            reason: format!("{units} {unit}s can be used, a verdict needs {UNITS_MIN} at least{lost}"),
+        }
+    }
+
+    fn decide(
+        &self,
+        differences: &[f64],
+        margin: f64,
+        better: Better,
+        p: Option<Probabilities>,
+        is_judged: bool,
+    ) -> (Option<Ratio>, Says) {
+        let alpha = self.stage.alpha();
+        let p_family = p.map(|(_, together)| match is_judged {
+            true => together,
+            // What is exploratory may err more often together, and its interval says as much as any other.
+            false if together <= FALSE_SHARE => 0.0,
+            false => 1.0,
+        });
+        let margin = Margin::of(margin);
+        let quick =
+            self.is_by_mean().then(|| statistics::compare_by_mean(differences, margin, alpha, p_family));
+        let by_ranks = || statistics::compare(differences, margin, alpha, p_family);
+        let Some(compared) = quick.flatten().or_else(by_ranks) else { return (None, self.too_few()) };
+        let method = if self.is_by_mean() { IntervalMethod::StudentT } else { IntervalMethod::SignedRank };
+        let interval = compared.interval.map_or_else(
+            || Interval::NotResolvable(self.why_no_interval(differences.len())),
+            |Bounds { low, high, level }| Interval::Bounds {
+                low: low.exp(),
+                high: high.exp(),
+                level,
+                method,
+            },
+        );
+        let ratio = Ratio { estimate: compared.estimate.exp(), interval };
+        let says = match (self.stage, compared.decision) {
+            (Stage::Between { .. } | Stage::TooFew, _) => self.too_few(),
+            (_, Decision::Different { material }) => {
+                let worse = (compared.estimate > 0.0) == (better == Better::Lower);
+                Says::Different { material, worse }
+            }
+            (_, Decision::Equivalent) => Says::Equivalent,
+            (_, Decision::Inconclusive { units_needed }) => {
+                let units = u32::try_from(differences.len()).unwrap_or(u32::MAX);
+                Says::Inconclusive { more_needed: units_needed.map(|needed| needed.saturating_sub(units)) }
+            }
+        };
+        (Some(ratio), says)
+    }
+
+    fn why_no_interval(&self, units: usize) -> NotResolvable {
+        let needed = if self.is_by_mean() { QUICK_MIN } else { UNITS_MIN };
+        if units == 1 { NotResolvable::OneTrial } else { NotResolvable::TooFewTrials { needed } }
+    }
+
+    /// The ratio as a number with its scope.
+    fn finding(&self, measured: &Measured<'_>, verdict: &Verdict) -> Option<Finding> {
+        let ratio = verdict.ratio?;
+        let differences = measured.differences.as_ref().ok()?;
+        let of_all = |fold: fn(f64, f64) -> f64| differences.iter().copied().reduce(fold).map(f64::exp);
+        let range = of_all(f64::min).map(Value::Is).zip(of_all(f64::max).map(Value::Is));
+        Some(Finding {
+            scope: self.scope(),
+            of: verdict.of.clone(),
+            quantity: Quantity::RatioBToA,
+            unit: Unit::Ratio,
+            estimate: Value::Is(ratio.estimate),
+            n: verdict.n,
+            range: range.filter(|_| differences.len() > 1),
+            interval: ratio.interval,
+            marks: measured.marks.clone(),
+        })
+    }
+}
+
+/// ln(B ÷ A) of one pair, or why it has none.
+fn difference(of: &Address, pair: &Pair<'_>) -> Result<f64, String> {
+    let mut logarithms = [0.0; 2];
+    for (trial, logarithm) in pair.sides.iter().zip(&mut logarithms) {
+        let id = trial.trial.id;
+        let finding = trial.finding(of).ok_or_else(|| format!("trial {id} has no {of}"))?;
+        if trial.is_invalid(finding) {
+            return Err(format!("{of} of trial {id} is invalid"));
+        }
+        *logarithm = match finding.estimate {
+            Value::Is(number) if number > 0.0 && number.is_finite() => number.ln(),
+            Value::Is(number) => return Err(format!("{of} of trial {id} is {number}: there is no ratio")),
+            Value::AtLeast(_) => {
+                return Err(format!("{of} of trial {id} lies among records that were not acknowledged"));
+            }
+            Value::None => return Err(format!("{of} of trial {id} has no value")),
+        };
+    }
+    let [a, b] = logarithms;
+    Ok(b - a)
+}

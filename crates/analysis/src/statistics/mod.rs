@@ -1,0 +1,21 @@
+//! Exact and small-sample statistics on plain numbers: what repeats, pairs and clusters of records can carry.
+//!
+//! All differences are natural logarithms of ratios (ln B ÷ A), one for each unit of evidence. Nothing here knows of
+//! trials or metrics. Definitions, levels and what simulations of them showed stand in docs/METHOD.md, "Comparing A
+//! and B" and "Repeats and intervals".
+
+mod clustered_quantile;
+mod family;
+mod hodges_lehmann;
+mod looks;
+mod signed_rank;
+mod student;
+mod verdict;
+
+pub use clustered_quantile::{ClusteredQuantile, clustered_quantile};
+pub use family::{benjamini_hochberg, family_wise, holm};
+pub use hodges_lehmann::{Bounds, WalshAverages};
+pub use looks::{Look, UNITS_MIN, looks, units_least};
+pub use signed_rank::{critical, p_value, signed_ranks};
+pub use student::{PairedMean, UnpairedMeans};
+pub use verdict::{Compared, Decision, Margin, compare, compare_by_mean, decide_by_means};

@@ -1,0 +1,239 @@
+//! What the differences of one metric say: different, equivalent, or neither yet.
+
+use crate::statistics::hodges_lehmann::{Bounds, WalshAverages};
+use crate::statistics::signed_rank::p_value;
+use crate::statistics::student::{PairedMean, UnpairedMeans};
+
+/// More units than this nobody will run.
+const UNITS_NEEDED_MAX: f64 = 100_000.0;
+
+/// Fewest differences of which a mean has an interval.
+const MEAN_UNITS_MIN: usize = 3;
+
+/// Ratios that make no difference that matters, as logarithms: from 1 − m to 1 + m.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Margin {
+    /// ln(1 − m).
+    pub low: f64,
+    /// ln(1 + m).
+    pub high: f64,
+}
+
+impl Margin {
+    /// Of a share, e.g. 0.1 for 10 %: B may be 10 % less or 10 % more than A. In logarithms the lower side is the wider.
+    pub fn of(share: f64) -> Self {
+        Self { low: (1.0 - share.clamp(0.0, 1.0)).ln(), high: share.max(0.0).ln_1p() }
+    }
+
+    fn holds(&self, bounds: Bounds) -> bool {
+        self.low < bounds.low && bounds.high < self.high
+    }
+
+    fn lies_beside(&self, bounds: Bounds) -> bool {
+        bounds.high < self.low || self.high < bounds.low
+    }
+
+    /// How far a difference may still move before it leaves the margin; negative outside of it.
+    fn room(&self, difference: f64) -> f64 {
+        (difference - self.low).min(self.high - difference)
+    }
+}
+
+/// What the evidence carries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// The sides differ.
+    Different {
+        /// Surely by more than the margin.
+        material: bool,
+    },
+    /// They differ by less than the margin, if at all.
+    Equivalent,
+    /// Neither can be said.
+    Inconclusive {
+        /// About how many units in all would decide it, if the estimate is right; `None`: no number of them.
+        units_needed: Option<u32>,
+    },
+}
+
+/// What the differences of one metric say at one look.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Compared {
+    /// ln(B ÷ A): the Hodges–Lehmann estimate, or the mean.
+    pub estimate: f64,
+    /// Its interval at the look's level; `None` when there are too few differences for one.
+    pub interval: Option<Bounds>,
+    /// Two-sided p value of no difference, of this metric alone.
+    pub p: f64,
+    /// What follows.
+    pub decision: Decision,
+}
+
+/// Judges the differences at a look that may spend `alpha`: of calling alike sides different, and of calling sides
+/// equivalent that lie a margin apart (two one-sided tests, each of `alpha`).
+///
+/// `p_family` is the p value of the metric among those judged together, see
+/// [`family_wise`](super::family_wise); a single metric has none but its own. `None` when there is no difference, or one
+/// that is not finite.
+pub fn compare(differences: &[f64], margin: Margin, alpha: f64, p_family: Option<f64>) -> Option<Compared> {
+    let walsh = WalshAverages::of(differences)?;
+    let p = p_value(differences);
+    let evidence = Evidence {
+        units: differences.len(),
+        estimate: walsh.estimate(),
+        p,
+        p_family: p_family.unwrap_or(p),
+        interval: walsh.interval(alpha),
+        narrower: walsh.interval(2.0 * alpha),
+    };
+    Some(evidence.judge(margin, alpha))
+}
+
+/// The same by Student's t, for three to five differences, of which no rank test could say anything. It takes them for
+/// normal.
+pub fn compare_by_mean(
+    differences: &[f64],
+    margin: Margin,
+    alpha: f64,
+    p_family: Option<f64>,
+) -> Option<Compared> {
+    if differences.is_empty() || differences.iter().any(|difference| !difference.is_finite()) {
+        return None;
+    }
+    let mean = PairedMean::of(differences).filter(|_| differences.len() >= MEAN_UNITS_MIN);
+    let p = mean.map_or(1.0, |mean| mean.p_value());
+    let evidence = Evidence {
+        units: differences.len(),
+        estimate: differences.iter().sum::<f64>() / differences.len() as f64,
+        p,
+        p_family: p_family.unwrap_or(p),
+        interval: mean.map(|mean| mean.interval(alpha)),
+        narrower: mean.map(|mean| mean.interval(2.0 * alpha)),
+    };
+    Some(evidence.judge(margin, alpha))
+}
+
+/// The same of two sides that are not paired.
+pub fn decide_by_means(means: &UnpairedMeans, margin: Margin, alpha: f64) -> Decision {
+    let p = means.p_value();
+    let evidence = Evidence {
+        units: means.n,
+        estimate: means.estimate,
+        p,
+        p_family: p,
+        interval: Some(means.interval(alpha)),
+        narrower: Some(means.interval(2.0 * alpha)),
+    };
+    evidence.judge(margin, alpha).decision
+}
+
+struct Evidence {
+    units: usize,
+    estimate: f64,
+    p: f64,
+    p_family: f64,
+    interval: Option<Bounds>,
+    /// At twice the error.
+    narrower: Option<Bounds>,
+}
+
+impl Evidence {
+    fn judge(self, margin: Margin, alpha: f64) -> Compared {
+        let Self { units, estimate, p, p_family, interval, narrower } = self;
+        let differs = interval.filter(|bounds| bounds.low > 0.0 || bounds.high < 0.0);
+        let decision = if let Some(bounds) = differs.filter(|_| p.max(p_family) <= alpha) {
+            Decision::Different { material: margin.lies_beside(bounds) }
+        } else if narrower.is_some_and(|bounds| margin.holds(bounds)) {
+            Decision::Equivalent
+        } else {
+            let units_needed = interval.and_then(|bounds| units_needed(units, estimate, bounds, margin));
+            Decision::Inconclusive { units_needed }
+        };
+        Compared { estimate, interval, p, decision }
+    }
+}
+
+/// The half-width shrinks with the root of the units: until it is shorter than the way to 0 the sides differ, shorter
+/// than the way out of the margin they are equivalent; whichever comes first.
+fn units_needed(units: usize, estimate: f64, bounds: Bounds, margin: Margin) -> Option<u32> {
+    let half_width = (bounds.high - bounds.low) / 2.0;
+    let way = estimate.abs().max(margin.room(estimate));
+    let needed = (units as f64 * (half_width / way).powi(2)).ceil().max(units as f64 + 1.0);
+    (needed <= UNITS_NEEDED_MAX).then_some(needed as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Eight differences, centred, with sizes from 1 to 8 times the step.
+    fn around(centre: f64, step: f64) -> Vec<f64> {
+        [1.0, -2.0, 3.0, -4.0, 5.0, -6.0, 7.0, -5.5].iter().map(|factor| centre + step * factor).collect()
+    }
+
+    fn decided(differences: &[f64], margin: f64) -> Decision {
+        compare(differences, Margin::of(margin), 0.05, None).unwrap().decision
+    }
+
+    #[test]
+    fn margins_are_shares_and_wider_below_in_logarithms() {
+        let margin = Margin::of(0.1);
+        assert!((margin.low - 0.9_f64.ln()).abs() < 1e-15 && (margin.high - 1.1_f64.ln()).abs() < 1e-15);
+        assert!(-margin.low > margin.high);
+        // +0.100 lies beyond ln 1.1 = 0.0953; −0.100 lies within ln 0.9 = −0.1054.
+        assert_eq!(decided(&around(0.1, 1e-5), 0.1), Decision::Different { material: true });
+        assert_eq!(decided(&around(-0.1, 1e-5), 0.1), Decision::Different { material: false });
+        assert_eq!(decided(&around(-0.11, 1e-5), 0.1), Decision::Different { material: true });
+    }
+
+    #[test]
+    fn the_interval_decides() {
+        assert_eq!(decided(&around(0.0, 0.001), 0.05), Decision::Equivalent);
+        assert_eq!(decided(&around(0.01, 0.000_5), 0.05), Decision::Different { material: false });
+        assert_eq!(
+            decided(&around(0.045, 0.001), 0.05),
+            Decision::Different { material: false },
+            "it overlaps"
+        );
+        assert_eq!(decided(&around(-0.1, 0.001), 0.05), Decision::Different { material: true });
+        // A difference that the family of metrics does not carry.
+        let spread = around(0.01, 0.000_5);
+        let compared = compare(&spread, Margin::of(0.05), 0.05, Some(0.06)).unwrap();
+        assert_eq!(compared.decision, Decision::Equivalent);
+        assert!((compared.p - 2.0 / 256.0).abs() < 1e-12);
+        assert!(compare(&[], Margin::of(0.1), 0.05, None).is_none());
+        assert!(compare(&[0.1, f64::NEG_INFINITY], Margin::of(0.1), 0.05, None).is_none());
+    }
+
+    #[test]
+    fn equivalence_is_judged_at_twice_the_error_and_bounds_must_lie_inside() {
+        // Of eight the interval at 5 % leaves out 3 Walsh averages at either end, at 10 % five.
+        let differences = around(0.0, 0.01);
+        let walsh = WalshAverages::of(&differences).unwrap();
+        let (wide, narrow) = (walsh.interval(0.05).unwrap(), walsh.interval(0.1).unwrap());
+        let margin = f64::midpoint(wide.high.max(-wide.low), narrow.high.max(-narrow.low));
+        let margin = Margin { low: -margin, high: margin };
+        assert!(!margin.holds(wide) && margin.holds(narrow));
+        assert_eq!(compare(&differences, margin, 0.05, None).unwrap().decision, Decision::Equivalent);
+        let at_bound = Margin { low: narrow.low, high: 1.0 };
+        let decision = compare(&differences, at_bound, 0.05, None).unwrap().decision;
+        assert!(matches!(decision, Decision::Inconclusive { .. }), "{decision:?}");
+    }
+
+    #[test]
+    fn the_units_that_are_still_needed_follow_from_the_nearer_way() {
+        let bounds = Bounds { low: -0.01, high: 0.03, level: 0.95 };
+        let needed = |estimate, margin| units_needed(8, estimate, bounds, margin);
+        let margin = |side: f64| Margin { low: -side, high: side };
+        // To the margin 0.03, to zero 0.01: half-width 0.02, so 8 · (2/3)² would do, and one more is the least.
+        assert_eq!(needed(0.01, margin(0.04)), Some(9));
+        // To the margin 0.005, to zero 0.01: 8 · 2².
+        assert_eq!(needed(0.01, margin(0.015)), Some(32));
+        // Outside the margin only a difference can be found.
+        assert_eq!(needed(0.01, margin(0.005)), Some(32));
+        assert_eq!(needed(0.0, margin(0.0)), None);
+        let compared = compare(&[0.1, -0.1, 0.2], Margin::of(0.1), 0.05, None).unwrap();
+        assert_eq!(compared.interval, None);
+        assert_eq!(compared.decision, Decision::Inconclusive { units_needed: None });
+    }
+}

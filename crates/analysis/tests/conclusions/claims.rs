@@ -1,0 +1,136 @@
+//! Claims and contrasts.
+
+use crate::fixture::{P99, RATE, Run, address, invalid, plan};
+use kdyno_model::conclusion::{ClaimSays, Conclusion, JudgedClaim};
+use kdyno_model::finding::{Concern, Interval, IntervalMethod, Quantity, Scope, Value};
+use kdyno_model::plan::{Claim, ClaimExpr, ClaimOp, Contrast, Plan};
+
+fn metric(of: &str, case: u32) -> ClaimExpr {
+    ClaimExpr::Metric { of: address(of), case }
+}
+
+fn number(number: f64) -> ClaimExpr {
+    ClaimExpr::Number(number)
+}
+
+fn claiming(left: ClaimExpr, op: ClaimOp, right: ClaimExpr) -> Plan {
+    let claim = Claim { text: String::new(), that: String::new(), left, op, right };
+    Plan { claims: vec![claim], ..plan(2, &[]) }
+}
+
+fn judged(run: &Run, plan: &Plan) -> JudgedClaim {
+    let mut conclusions = run.judged(plan).conclusions;
+    let Some(Conclusion::Claim(claim)) = conclusions.pop() else { panic!("no claim") };
+    assert!(conclusions.is_empty() && claim.claim == 0);
+    claim
+}
+
+fn says(run: &Run, left: ClaimExpr, op: ClaimOp, right: ClaimExpr) -> ClaimSays {
+    judged(run, &claiming(left, op, right)).says
+}
+
+#[test]
+fn a_claim_holds_when_the_whole_interval_does() {
+    use ClaimOp::{AtLeast, AtMost, Greater, Less};
+    use ClaimSays::{CannotTell, DoesNot, Holds};
+    let mut run = Run::default();
+    run.repeats(RATE, &[&[100.0, 80.0, 60.0], &[151.0, 119.0, 91.0]]);
+    let claim = |op, factor: f64| {
+        let right = ClaimExpr::Product(Box::new(number(factor)), Box::new(metric(RATE, 0)));
+        says(&run, metric(RATE, 1), op, right)
+    };
+    assert_eq!([Less, AtMost, Greater, AtLeast].map(|op| claim(op, 1.2)), [DoesNot, DoesNot, Holds, Holds]);
+    assert_eq!([Less, AtMost, Greater, AtLeast].map(|op| claim(op, 2.0)), [Holds, Holds, DoesNot, DoesNot]);
+    assert_eq!([Less, AtMost, Greater, AtLeast].map(|op| claim(op, 1.5)), [CannotTell; 4]);
+    // At the limit itself: what cannot be less can still be at most.
+    let mut exact = Run::default();
+    exact.repeats(RATE, &[&[0.0; 3], &[0.0; 3]]);
+    let zero = |op| says(&exact, metric(RATE, 0), op, number(0.0));
+    assert_eq!([Less, AtMost, Greater, AtLeast].map(zero), [DoesNot, Holds, DoesNot, Holds]);
+}
+
+#[test]
+fn sides_are_compared_repeat_by_repeat() {
+    let mut run = Run::default();
+    run.repeats(RATE, &[&[100.0, 80.0, 60.0], &[120.0, 97.0, 72.0]]);
+    let claim = judged(&run, &claiming(metric(RATE, 1), ClaimOp::Greater, metric(RATE, 0)));
+    assert_eq!((claim.left, claim.right, claim.n), (Value::Is(97.0), Value::Is(80.0), 3));
+    let ratio = claim.compared.unwrap();
+    assert!((ratio.estimate - 1.204).abs() < 0.001, "{ratio:?}");
+    let Interval::Bounds { method, level, .. } = ratio.interval else { panic!("{ratio:?}") };
+    assert_eq!((method, level), (IntervalMethod::StudentT, 0.95));
+    // A side that may be 0 or less is compared by the difference.
+    let gain = ClaimExpr::Difference(Box::new(metric(RATE, 1)), Box::new(metric(RATE, 0)));
+    let claim = judged(&run, &claiming(gain, ClaimOp::Greater, number(0.0)));
+    assert_eq!((claim.says, claim.left), (ClaimSays::Holds, Value::Is(17.0)));
+    assert!((claim.compared.unwrap().estimate - 49.0 / 3.0).abs() < 1e-9);
+    let share = ClaimExpr::Quotient(Box::new(metric(RATE, 1)), Box::new(metric(RATE, 0)));
+    let sum = ClaimExpr::Sum(Box::new(share), Box::new(number(1.0)));
+    assert_eq!(says(&run, sum, ClaimOp::AtMost, number(2.3)), ClaimSays::Holds);
+}
+
+#[test]
+fn what_cannot_be_told_says_why() {
+    let reason = |run: &Run| {
+        let claim = judged(run, &claiming(metric(RATE, 1), ClaimOp::Less, metric(RATE, 0)));
+        assert_eq!(claim.says, ClaimSays::CannotTell);
+        claim.reason.unwrap()
+    };
+    let mut run = Run::default();
+    run.repeats(RATE, &[&[1.0], &[2.0]]);
+    assert_eq!(reason(&run), "one trial says nothing about the next one");
+    let mut run = Run::default();
+    run.repeats(RATE, &[&[1.0; 2], &[2.0; 2]]);
+    assert_eq!(reason(&run), "2 repeats are too few, 3 are needed");
+    let mut run = Run::default();
+    run.repeats(RATE, &[&[1.0; 3], &[2.0; 3]]);
+    for outcome in &mut run.outcomes[..3] {
+        invalid(outcome, Concern::Everything);
+    }
+    assert_eq!(reason(&run), "no repeat has all the figures that it needs, fit for use");
+    let mut run = Run::default();
+    run.repeats(RATE, &[&[1.0; 3], &[2.0; 3]]);
+    for outcome in &mut run.outcomes[3..] {
+        outcome.session = 2;
+    }
+    assert_eq!(reason(&run), "its cases ran in different sessions");
+}
+
+#[test]
+fn records_without_an_outcome_can_refute_a_claim_and_never_prove_one() {
+    let mut run = Run::default();
+    run.repeats(P99, &[&[30.0, 31.0, 32.0]]);
+    run.outcomes[1].findings[0].estimate = Value::AtLeast(31.0);
+    let p99 = |op, limit: f64| judged(&run, &claiming(metric(P99, 0), op, number(limit)));
+    assert_eq!(p99(ClaimOp::AtMost, 20.0).says, ClaimSays::DoesNot);
+    assert_eq!(p99(ClaimOp::AtLeast, 20.0).says, ClaimSays::Holds);
+    assert_eq!(p99(ClaimOp::AtMost, 40.0).says, ClaimSays::CannotTell);
+    assert_eq!(p99(ClaimOp::AtLeast, 40.0).says, ClaimSays::CannotTell);
+    assert!(matches!(p99(ClaimOp::AtMost, 20.0).compared.unwrap().interval, Interval::NotResolvable(_)));
+    // On the right side it is the other way round.
+    let right = |op, limit: f64| says(&run, number(limit), op, metric(P99, 0));
+    assert_eq!(right(ClaimOp::AtMost, 20.0), ClaimSays::Holds);
+    assert_eq!(right(ClaimOp::AtMost, 40.0), ClaimSays::CannotTell);
+    // Divided by something that is at least 31 it is at most something: nothing is known from below.
+    let share = ClaimExpr::Quotient(Box::new(number(1.0)), Box::new(metric(P99, 0)));
+    assert_eq!(says(&run, share, ClaimOp::AtLeast, number(0.001)), ClaimSays::CannotTell);
+}
+
+#[test]
+fn contrasts_are_ratios_from_one_case_to_another_in_the_plans_order() {
+    let contrast =
+        |from, to| Contrast { name: String::new(), from, to, of: vec![address(RATE), address(P99)] };
+    let plan = Plan { contrasts: vec![contrast(0, 1), contrast(1, 0)], ..plan(2, &[]) };
+    let mut run = Run::default();
+    run.repeats(RATE, &[&[100.0, 80.0, 60.0], &[200.0, 161.0, 120.0]]);
+    let mut found = run.judged(&plan).findings;
+    found.retain(|finding| finding.quantity == Quantity::RatioOfContrast);
+    let stated: Vec<_> =
+        found.iter().map(|finding| (finding.scope, finding.of.to_string(), finding.n)).collect();
+    let of = |case, name: &str, n| (Scope::Case(case), name.to_owned(), n);
+    assert_eq!(stated, [of(1, RATE, 3), of(1, P99, 0), of(0, RATE, 3), of(0, P99, 0)]);
+    let Value::Is(ratio) = found[0].estimate else { panic!("{found:?}") };
+    let Interval::Bounds { low, high, .. } = found[0].interval else { panic!("{found:?}") };
+    assert!((ratio - 2.004).abs() < 0.001 && low < 2.0 && 2.0 < high, "{ratio} {low} {high}");
+    assert_eq!(found[1].estimate, Value::None);
+}

@@ -1,0 +1,101 @@
+//! Ratios of rows with intervals, and which rows a column tells apart.
+
+use crate::fixture::{RATE, Run, address, invalid, plan};
+use kdyno_model::conclusion::{Conclusion, ToldApart};
+use kdyno_model::finding::{
+    Concern, Finding, Interval, IntervalMethod, Mark, NotResolvable, Quantity, Scope, Value,
+};
+
+fn told_apart(run: &Run, cases: usize) -> Vec<ToldApart> {
+    let conclusions = run.judged(&plan(cases, &[RATE])).conclusions.into_iter();
+    let told = |conclusion| match conclusion {
+        Conclusion::ToldApart(told) => Some(told),
+        _ => None,
+    };
+    conclusions.filter_map(told).collect()
+}
+
+fn ratios(run: &Run, cases: usize) -> Vec<Finding> {
+    let mut found = run.judged(&plan(cases, &[RATE])).findings;
+    found.retain(|finding| finding.quantity == Quantity::RatioToFirstRow);
+    found
+}
+
+fn told(differ: &[u32], same: &[u32], why_not: Option<&str>) -> Vec<ToldApart> {
+    let why_not = why_not.map(str::to_owned);
+    vec![ToldApart { of: address(RATE), differ: differ.into(), same: same.into(), why_not }]
+}
+
+#[test]
+fn rows_are_told_apart_by_pairs_of_repeats() {
+    let mut run = Run::default();
+    // The machine gets slower from repeat to repeat; the second row is always 20 % above, the third is alike.
+    run.repeats(RATE, &[&[100.0, 80.0, 60.0, 40.0], &[120.0, 97.0, 72.0, 48.0], &[101.0, 79.0, 61.0, 39.5]]);
+    assert_eq!(told_apart(&run, 3), told(&[1], &[2], None));
+    let ratios = ratios(&run, 3);
+    let scopes: Vec<Scope> = ratios.iter().map(|ratio| ratio.scope).collect();
+    assert_eq!(scopes, [0, 1, 2].map(Scope::Case));
+    assert_eq!(ratios[0].estimate, Value::Is(1.0));
+    let Interval::Bounds { low, high, level, method } = ratios[1].interval else { panic!("{ratios:?}") };
+    assert_eq!((level, method, ratios[1].n), (0.95, IntervalMethod::StudentT, 4));
+    assert!(1.18 < low && low < 1.2 && 1.2 < high && high < 1.23, "{low} {high}");
+}
+
+#[test]
+fn the_more_rows_the_more_it_takes() {
+    // Differences of ln with t of 3 degrees at p = 0.03: enough for one other row, not for two.
+    let slightly = [104.0, 103.0, 101.0, 101.6];
+    let mut run = Run::default();
+    run.repeats(RATE, &[&[100.0; 4], &slightly]);
+    assert_eq!(told_apart(&run, 2), told(&[1], &[], None));
+    let mut run = Run::default();
+    run.repeats(RATE, &[&[100.0; 4], &slightly, &[100.0, 101.0, 99.0, 100.0]]);
+    assert_eq!(told_apart(&run, 3), told(&[], &[1, 2], None));
+}
+
+#[test]
+fn one_trial_or_two_tell_nothing() {
+    let mut run = Run::default();
+    run.repeats(RATE, &[&[100.0], &[200.0]]);
+    assert_eq!(told_apart(&run, 2), told(&[], &[], Some("one trial each says nothing about the next one")));
+    assert_eq!(ratios(&run, 2)[1].interval, Interval::NotResolvable(NotResolvable::OneTrial));
+    let mut run = Run::default();
+    run.repeats(RATE, &[&[100.0, 100.0], &[200.0, 201.0]]);
+    assert_eq!(told_apart(&run, 2), told(&[], &[], Some("2 trials each are too few, 3 are needed")));
+    // A single row has nothing to be told from.
+    let mut run = Run::default();
+    run.repeats(RATE, &[&[100.0, 100.0]]);
+    assert_eq!((told_apart(&run, 1), ratios(&run, 1)), (vec![], vec![]));
+}
+
+#[test]
+fn figures_that_must_not_be_used_are_not_compared() {
+    let mut run = Run::default();
+    run.repeats(RATE, &[&[100.0; 4], &[200.0, 201.0, 202.0, 5.0]]);
+    invalid(run.outcomes.last_mut().unwrap(), Concern::Everything);
+    assert_eq!(told_apart(&run, 2), told(&[1], &[], None));
+    assert_eq!(ratios(&run, 2)[1].n, 3);
+    for outcome in &mut run.outcomes[4..] {
+        invalid(outcome, Concern::Everything);
+    }
+    assert_eq!((told_apart(&run, 2), ratios(&run, 2)), (vec![], vec![]), "nothing is left of the second row");
+    // What is only known to be "at least" something has no logarithm.
+    let mut run = Run::default();
+    run.repeats(RATE, &[&[100.0; 3], &[200.0, 201.0, 202.0]]);
+    run.outcomes[5].findings[0].estimate = Value::AtLeast(300.0);
+    assert_eq!(ratios(&run, 2)[1].interval, Interval::NotResolvable(NotResolvable::Censored));
+    let why = "some figures lie among records that were not acknowledged, or are 0";
+    assert_eq!(told_apart(&run, 2), told(&[], &[], Some(why)));
+}
+
+#[test]
+fn marks_of_either_row_stand_beside_the_ratio() {
+    let mut run = Run::default();
+    run.repeats(RATE, &[&[100.0; 3], &[200.0, 201.0, 202.0]]);
+    run.outcomes[1].findings[0].marks.insert(Mark::Drifting);
+    run.outcomes[4].findings[0].marks.insert(Mark::SeveralLevels);
+    let marks = |case: usize| ratios(&run, 2)[case].marks.iter().copied().collect::<Vec<_>>();
+    assert_eq!((marks(0), marks(1)), (vec![Mark::Drifting], vec![Mark::Drifting, Mark::SeveralLevels]));
+    let of_case = run.judged(&plan(2, &[RATE])).findings.remove(0);
+    assert_eq!(of_case.marks.into_iter().collect::<Vec<_>>(), [Mark::Drifting]);
+}

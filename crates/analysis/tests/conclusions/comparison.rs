@@ -1,0 +1,270 @@
+//! Verdicts of comparisons.
+
+use crate::fixture::{CPU, P99, RATE, Run, address, comparing, cut_short, invalid, settings};
+use kdyno_analysis::comparison::progress;
+use kdyno_analysis::run::AnalysedTrial;
+use kdyno_model::conclusion::{MetricRole, Says};
+use kdyno_model::finding::{
+    Caveat, Concern, Interval, IntervalMethod, NotResolvable, Quantity, Scope, Value,
+};
+use kdyno_model::plan::{Better, Depth, EvidenceUnit};
+
+/// Eight ratios around a centre, alike but for 1 ‰.
+fn around(centre: f64) -> Vec<f64> {
+    (0..8).map(|at| centre * (1.0 + 0.001 * f64::from(at - 4))).collect()
+}
+
+fn says(ratios: &[f64], better: Better) -> Says {
+    let mut plan = comparing(&[P99], &[8], &[]);
+    settings(&mut plan).judge[0].better = better;
+    let mut run = Run::default();
+    run.pairs(P99, ratios);
+    let mut verdicts = run.verdicts(&plan);
+    assert_eq!(verdicts.len(), 1);
+    verdicts.remove(0).says
+}
+
+#[test]
+fn the_ratio_and_what_is_better_make_the_verdict() {
+    let different = |material, worse| Says::Different { material, worse };
+    assert_eq!(says(&around(1.2), Better::Lower), different(true, true));
+    assert_eq!(says(&around(1.2), Better::Higher), different(true, false));
+    assert_eq!(says(&around(0.8), Better::Lower), different(true, false));
+    assert_eq!(says(&around(0.8), Better::Higher), different(true, true));
+    assert_eq!(says(&around(1.05), Better::Lower), different(false, true));
+    assert_eq!(says(&around(1.0), Better::Lower), Says::Equivalent);
+    let noisy = [0.7, 1.4, 0.8, 1.3, 0.9, 1.5, 0.6, 1.2];
+    assert!(matches!(says(&noisy, Better::Lower), Says::Inconclusive { more_needed: Some(9..) }));
+}
+
+#[test]
+fn a_verdict_holds_the_numbers_that_it_rests_on() {
+    let plan = comparing(&[P99], &[8, 16, 24], &[]);
+    let mut run = Run::default();
+    run.pairs(P99, &around(1.2));
+    let verdict = run.verdicts(&plan).remove(0);
+    assert_eq!((verdict.scope, verdict.n), (Scope::Comparison { case: 0 }, 8));
+    assert_eq!((verdict.unit_of_evidence, verdict.role), (EvidenceUnit::Start, MetricRole::Judged));
+    assert_eq!(verdict.a, Value::Is(450.0), "the median of 100, 200 … 800");
+    let ratio = verdict.ratio.unwrap();
+    assert!((ratio.estimate - 1.2).abs() < 0.001, "{ratio:?}");
+    let Interval::Bounds { low, high, level, method } = ratio.interval else { panic!("{ratio:?}") };
+    // The first look spends 1 %: of eight the smallest and the largest.
+    assert_eq!((level, method), (1.0 - 2.0 / 256.0, IntervalMethod::SignedRank));
+    assert!((low - 1.2 * 0.996).abs() < 1e-9 && (high - 1.2 * 1.003).abs() < 1e-9, "{low} {high}");
+    assert_eq!(verdict.p, Some((2.0 / 256.0, 2.0 / 256.0)));
+    let found = run.judged(&plan).findings;
+    let finding = found.iter().find(|finding| finding.quantity == Quantity::RatioBToA).unwrap();
+    assert_eq!((finding.estimate, finding.interval), (Value::Is(ratio.estimate), ratio.interval));
+    let Some((Value::Is(least), Value::Is(most))) = finding.range else { panic!("{finding:?}") };
+    assert!((least - low).abs() < 1e-12 && (most - high).abs() < 1e-12);
+    // The case itself is side A.
+    let case = found.iter().find(|finding| finding.scope == Scope::Case(0)).unwrap();
+    assert_eq!((case.estimate, case.n), (Value::Is(450.0), 8));
+}
+
+#[test]
+fn nothing_is_said_between_looks() {
+    let plan = comparing(&[P99], &[8, 16], &[]);
+    let mut run = Run::default();
+    run.pairs(P99, &[around(1.2), vec![1.2; 3]].concat());
+    let verdict = run.verdicts(&plan).remove(0);
+    assert_eq!((verdict.n, verdict.says), (11, Says::Inconclusive { more_needed: Some(5) }));
+    assert!(matches!(verdict.ratio.unwrap().interval, Interval::Bounds { .. }));
+    let mut run = Run::default();
+    run.pairs(P99, &[1.2; 3]);
+    let verdict = run.verdicts(&plan).remove(0);
+    assert_eq!(verdict.says, Says::Inconclusive { more_needed: Some(5) });
+    let too_few = Interval::NotResolvable(NotResolvable::TooFewTrials { needed: 6 });
+    assert_eq!(verdict.ratio.unwrap().interval, too_few);
+}
+
+#[test]
+fn fewer_than_six_units_are_no_verdict() {
+    let plan = comparing(&[P99], &[5], &[]);
+    let mut run = Run::default();
+    run.pairs(P99, &[1.2; 5]);
+    let Says::Invalid { reason } = run.verdicts(&plan).remove(0).says else { panic!() };
+    assert_eq!(reason, "5 starts can be used, a verdict needs 6 at least");
+    let six = comparing(&[P99], &[6], &[]);
+    run.pair(6, 6, [&[(P99, Value::Is(1.0))], &[(P99, Value::Is(1.2))]]);
+    assert_eq!(run.verdicts(&six).remove(0).says, Says::Different { material: true, worse: true });
+}
+
+#[test]
+fn a_pair_is_lost_with_one_of_its_trials() {
+    let plan = comparing(&[P99], &[8], &[CPU]);
+    let mut run = Run::default();
+    run.pairs(P99, &[around(1.2), vec![50.0; 4]].concat());
+    cut_short(&mut run.outcomes[16]);
+    invalid(&mut run.outcomes[19], Concern::Latencies { item: "writers".into() });
+    run.outcomes[21].session = 2;
+    // The last one has its first trial only.
+    run.outcomes.pop();
+    let verdict = run.verdicts(&plan).remove(0);
+    assert_eq!((verdict.n, &verdict.says), (8, &Says::Different { material: true, worse: true }));
+    let Value::Is(b) = verdict.b else { panic!("{verdict:?}") };
+    assert!(b < 1000.0, "figures of lost pairs are left out: {b}");
+    let caveats = run.judged(&plan).caveats;
+    let expected =
+        Caveat::PairsLost { pairs: 3, first: "pair 9: trial 17 was cut short: a broker died".into() };
+    assert_eq!(caveats.iter().map(|caveat| &caveat.caveat).collect::<Vec<_>>(), [&expected]);
+    // An invalid latency of another item, or a caveat that speaks of higher quantiles, loses nothing.
+    let mut run = Run::default();
+    run.pairs(P99, &around(1.2));
+    invalid(&mut run.outcomes[0], Concern::Latencies { item: "readers".into() });
+    let concerns =
+        |quantile: &str| Concern::LatenciesFrom { item: "writers".into(), quantile: quantile.into() };
+    invalid(&mut run.outcomes[2], concerns("p99.9"));
+    assert_eq!(run.verdicts(&plan).remove(0).n, 8);
+    invalid(&mut run.outcomes[2], concerns("p90"));
+    assert_eq!(run.verdicts(&plan).remove(0).n, 7);
+}
+
+#[test]
+fn so_many_lost_pairs_end_a_comparison_with_what_it_has() {
+    let plan = comparing(&[P99], &[8], &[]);
+    for lost in [3, 5] {
+        let mut run = Run::default();
+        run.pairs(P99, &[1.2; 10]);
+        for pair in 0..lost {
+            cut_short(&mut run.outcomes[2 * pair]);
+        }
+        let trials: Vec<AnalysedTrial<'_>> =
+            run.outcomes.iter().map(|outcome| AnalysedTrial::of(outcome, 1)).collect();
+        let mut of_plan = plan.clone();
+        let progress = progress(settings(&mut of_plan), 0, &trials);
+        assert!(progress.is_exhausted && progress.units == 10 - lost as u32, "{progress:?}");
+        match run.verdicts(&plan).remove(0).says {
+            Says::Different { material: true, worse: true } => assert_eq!(lost, 3, "seven are enough"),
+            Says::Invalid { reason } => {
+                assert_eq!(lost, 5);
+                assert!(
+                    reason.starts_with(
+                        "5 starts can be used, a verdict needs 6 at least; 5 were lost, the first:"
+                    ),
+                    "{reason}"
+                );
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn pairs_of_one_start_are_one_unit() {
+    let mut plan = comparing(&[P99], &[6], &[]);
+    settings(&mut plan).pairs_per_start = 2;
+    let mut run = Run::default();
+    for pair in 1..=12 {
+        // Within a start the ratios are 1 and 1.44: their logarithms' mean is that of 1.2.
+        let ratio = if pair % 2 == 0 { 1.0 } else { 1.44 };
+        run.pair(pair, pair.div_ceil(2), [&[(P99, Value::Is(5.0))], &[(P99, Value::Is(5.0 * ratio))]]);
+    }
+    let verdict = run.verdicts(&plan).remove(0);
+    assert_eq!((verdict.n, verdict.says), (6, Says::Different { material: true, worse: true }));
+    assert!((verdict.ratio.unwrap().estimate - 1.2).abs() < 1e-9);
+    // The last start is not whole without its second pair.
+    run.outcomes.truncate(22);
+    assert_eq!(run.verdicts(&plan).remove(0).n, 5);
+    // One that was left behind does not count: the mean of fewer pairs is another kind of unit.
+    for outcome in &mut run.outcomes[20..] {
+        outcome.trial.start = 7;
+        outcome.trial.pair.as_mut().unwrap().pair = 13;
+    }
+    run.outcomes.drain(18..20);
+    assert_eq!(run.verdicts(&plan).remove(0).n, 4, "nor does the seventh yet");
+    let lost = Caveat::PairsLost { pairs: 1, first: "start 5 ended before all of its pairs had run".into() };
+    assert_eq!(run.judged(&plan).caveats[0].caveat, lost);
+    // Pairs as units speak of these starts, and say so.
+    settings(&mut plan).unit = EvidenceUnit::Pair;
+    assert_eq!(run.verdicts(&plan).remove(0).n, 10);
+    let starts = run.judged(&plan).caveats;
+    assert!(starts.iter().any(|caveat| caveat.caveat == Caveat::TheseStartsOnly { starts: 6 }), "{starts:?}");
+}
+
+#[test]
+fn processor_time_is_told_first_and_what_was_not_named_is_exploratory() {
+    let plan = comparing(&[P99], &[8], &[RATE, CPU, "writers.failed"]);
+    let mut run = Run::default();
+    for (pair, ratio) in (1..).zip(around(1.2)) {
+        let side = |ratio: f64| {
+            let value = |name, number: f64| (name, Value::Is(number));
+            [
+                value(P99, 5.0 * ratio),
+                value(RATE, 1000.0 / ratio),
+                value(CPU, 8.0),
+                value("writers.failed", 0.0),
+            ]
+        };
+        run.pair(pair, pair, [&side(1.0), &side(ratio)]);
+    }
+    let verdicts = run.verdicts(&plan);
+    let told: Vec<_> = verdicts.iter().map(|verdict| (verdict.of.clone(), verdict.role)).collect();
+    use MetricRole::{Exploratory, Judged};
+    assert_eq!(told, [(address(CPU), Exploratory), (address(P99), Judged), (address(RATE), Exploratory)]);
+    assert_eq!(verdicts[0].says, Says::Equivalent);
+    assert_eq!(
+        (verdicts[2].better, &verdicts[2].says),
+        (Better::Higher, &Says::Different { material: true, worse: true })
+    );
+    // Two exploratory metrics: Benjamini and Hochberg double the smaller p.
+    assert_eq!(verdicts[2].p, Some((2.0 / 256.0, 4.0 / 256.0)));
+}
+
+#[test]
+fn several_judged_metrics_share_the_error() {
+    let plan = comparing(&[P99, RATE], &[6], &[]);
+    let mut run = Run::default();
+    for (pair, rate) in (1..).zip([1.01, 0.99, 1.02, 0.98, 1.03, 0.97]) {
+        let side = |p99, rate| [(P99, Value::Is(p99)), (RATE, Value::Is(rate))];
+        run.pair(pair, pair, [&side(1.0, 1.0), &side(1.2 + 0.01 * f64::from(pair), rate)]);
+    }
+    let verdicts = run.verdicts(&plan);
+    // Alone 2 of 64 flips are as extreme; with the rate's signs 4 are, which is more than 5 %.
+    assert_eq!(verdicts[0].p, Some((2.0 / 64.0, 4.0 / 64.0)));
+    assert!(matches!(verdicts[0].says, Says::Inconclusive { .. }), "{:?}", verdicts[0].says);
+}
+
+#[test]
+fn a_figure_without_a_ratio_is_no_verdict() {
+    let reason = |value: Value| {
+        let plan = comparing(&[P99], &[8], &[]);
+        let mut run = Run::default();
+        run.pairs(P99, &around(1.2));
+        run.outcomes[3].findings[0].estimate = value;
+        match run.verdicts(&plan).remove(0).says {
+            Says::Invalid { reason } => reason,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(reason(Value::Is(0.0)), format!("{P99} of trial 4 is 0: there is no ratio"));
+    assert_eq!(
+        reason(Value::AtLeast(9.0)),
+        format!("{P99} of trial 4 lies among records that were not acknowledged")
+    );
+    assert_eq!(reason(Value::None), format!("{P99} of trial 4 has no value"));
+}
+
+#[test]
+fn a_quick_look_says_what_these_pairs_showed() {
+    let mut plan = comparing(&[P99], &[8], &[]);
+    plan.depth = Depth::Quick;
+    settings(&mut plan).unit = EvidenceUnit::Pair;
+    let mut run = Run::default();
+    run.pairs(P99, &[1.2]);
+    let verdict = run.verdicts(&plan).remove(0);
+    assert_eq!(verdict.ratio.unwrap().interval, Interval::NotResolvable(NotResolvable::OneTrial));
+    assert_eq!((verdict.depth, verdict.says), (Depth::Quick, Says::Inconclusive { more_needed: None }));
+    run.outcomes.clear();
+    run.pairs(P99, &[1.2, 1.21, 1.22]);
+    let verdict = run.verdicts(&plan).remove(0);
+    let Interval::Bounds { method, .. } = verdict.ratio.unwrap().interval else { panic!("{verdict:?}") };
+    assert_eq!(method, IntervalMethod::StudentT);
+    assert_eq!(verdict.says, Says::Different { material: true, worse: true });
+    run.outcomes.clear();
+    run.pairs(P99, &[1.2, 1.21, 1.22, 1.19, 1.18, 1.17]);
+    let verdict = run.verdicts(&plan).remove(0);
+    let Interval::Bounds { method, .. } = verdict.ratio.unwrap().interval else { panic!("{verdict:?}") };
+    assert_eq!(method, IntervalMethod::SignedRank);
+}

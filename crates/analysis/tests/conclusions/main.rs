@@ -1,0 +1,10 @@
+//! What the trials of a run say together, of made-up figures: which rows can be told apart, claims, comparisons.
+
+#![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
+
+mod claims;
+mod columns;
+mod comparison;
+mod fixture;
+mod settings;
+mod stored_runs;

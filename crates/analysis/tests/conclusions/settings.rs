@@ -1,0 +1,168 @@
+//! Settings in force on both sides of a comparison.
+
+use crate::fixture::{Run, comparing, settings as compared};
+use kdyno_analysis::comparison::settings;
+use kdyno_model::conclusion::{Conclusion, SettingDiffers};
+use kdyno_model::event::Subject;
+use kdyno_model::finding::{Caveat, Judgement, Scope, Severity, Value};
+use kdyno_model::plan::{
+    Compression, LoadPlan, Partitioner, Payload, Plan, ProducePlan, ProducerSettings, Rate, Role, SystemPlan,
+};
+use kdyno_model::run::TrialStart;
+use std::collections::BTreeMap;
+
+fn start(outcome: &kdyno_model::finding::TrialOutcome, settings: &[(&str, &str)]) -> TrialStart {
+    let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    TrialStart {
+        trial: outcome.trial.clone(),
+        session: 1,
+        t0_unix_ns: 0,
+        t0_monotonic_ns: 0,
+        streams: Vec::new(),
+        cluster: BTreeMap::new(),
+        command_lines: BTreeMap::new(),
+        settings: BTreeMap::from([(Subject::Broker(1), settings)]),
+    }
+}
+
+fn differences(plan: &mut Plan, a: &[(&str, &str)], b: &[(&str, &str)]) -> Judgement {
+    let mut run = Run::default();
+    run.pairs("writers.acked_per_s", &[1.0]);
+    let starts = [start(&run.outcomes[0], a), start(&run.outcomes[1], b)];
+    assert_eq!(run.outcomes[0].findings[0].estimate, Value::Is(100.0));
+    let of_plan = compared(plan).clone();
+    settings(plan, &of_plan, &starts)
+}
+
+fn told(found: &Judgement) -> Vec<(String, String, bool)> {
+    let told = found.conclusions.iter().map(|conclusion| {
+        let Conclusion::SettingDiffers(SettingDiffers { whose, setting, a, b, declared, scope }) = conclusion
+        else {
+            panic!("{conclusion:?}")
+        };
+        assert_eq!(*scope, Scope::Comparison { case: 0 });
+        (format!("{whose} {setting}"), format!("{a} → {b}"), *declared)
+    });
+    told.collect()
+}
+
+fn differs(what: &str, values: &str, declared: bool) -> (String, String, bool) {
+    (what.to_owned(), values.to_owned(), declared)
+}
+
+/// Both sides run the same Kafka.
+fn alike() -> Plan {
+    let mut plan = comparing(&[], &[8], &[]);
+    let system = plan.cases[0].system.clone();
+    compared(&mut plan).b[0].system = system;
+    plan
+}
+
+fn config<'a>(plan: &'a mut Plan, name: &str, value: &str) -> &'a mut Plan {
+    let SystemPlan::Local(cluster) = &mut compared(plan).b[0].system else { panic!() };
+    cluster.config.insert(name.into(), value.into());
+    plan
+}
+
+#[test]
+fn a_difference_that_nobody_asked_for_makes_the_comparison_invalid() {
+    let a = [("num.io.threads", "8"), ("node.id", "1"), ("log.dirs", "/a"), ("same", "1")];
+    let b = [("num.io.threads", "4"), ("node.id", "11"), ("log.dirs", "/b"), ("same", "1"), ("new", "2")];
+    let found = differences(&mut alike(), &a, &b);
+    assert_eq!(
+        told(&found),
+        [differs("brokers new", "- → 2", false), differs("brokers num.io.threads", "8 → 4", false)]
+    );
+    let told: Vec<_> = found.caveats.iter().map(|of| (of.severity, of.scope, of.caveat.clone())).collect();
+    let caveat = |setting: &str, a: &str, b: &str| {
+        let [whose, setting, a, b] = ["brokers", setting, a, b].map(str::to_owned);
+        (
+            Severity::Invalid,
+            Scope::Comparison { case: 0 },
+            Caveat::UndeclaredDifference { whose, setting, a, b },
+        )
+    };
+    assert_eq!(told, [caveat("new", "-", "2"), caveat("num.io.threads", "8", "4")]);
+}
+
+#[test]
+fn what_was_asked_for_or_may_differ_is_declared() {
+    let (a, b) = ([("num.io.threads", "8"), ("x", "1")], [("num.io.threads", "4"), ("x", "2")]);
+    let declared = |plan: &mut Plan| -> Vec<bool> {
+        let found = differences(plan, &a, &b);
+        let told = told(&found);
+        assert_eq!(found.caveats.len(), told.iter().filter(|(.., declared)| !declared).count());
+        told.into_iter().map(|(.., declared)| declared).collect()
+    };
+    assert_eq!(declared(config(&mut alike(), "num.io.threads", "4")), [true, false]);
+    let may_differ = |entry: &str| {
+        let mut plan = alike();
+        compared(&mut plan).may_differ.push(entry.into());
+        declared(&mut plan)
+    };
+    assert_eq!(may_differ("num.io.threads"), [true, false]);
+    assert_eq!(may_differ("system.config.num.io.threads"), [true, false]);
+    assert_eq!(may_differ("system.config"), [true, true]);
+    assert_eq!(may_differ("system.config.num.io"), [true, false]);
+    assert_eq!(may_differ("system.config.num.io.thread"), [false, false]);
+    // Defaults of another version come with it; what a side sets does not.
+    assert_eq!(declared(&mut comparing(&[], &[8], &[])), [true, true]);
+    let mut both = comparing(&[], &[8], &[]);
+    config(&mut both, "x", "1");
+    let SystemPlan::Local(cluster) = &mut both.cases[0].system else { panic!() };
+    cluster.config.insert("x".into(), "1".into());
+    assert_eq!(declared(&mut both), [true, false], "both set it alike, and it still differs");
+}
+
+#[test]
+fn brokers_that_told_nothing_are_not_compared() {
+    let found = differences(&mut alike(), &[], &[("num.io.threads", "4")]);
+    assert_eq!((found.conclusions.len(), found.caveats.len()), (0, 0));
+}
+
+#[test]
+fn client_settings_are_told_in_kafkas_names() {
+    let client = ProducerSettings {
+        defaults: "3.7".into(),
+        acks: -1,
+        batch_bytes: 16_384,
+        linger_ns: 0,
+        buffer_bytes: 32 << 20,
+        request_bytes_max: 1 << 20,
+        in_flight_max: 5,
+        compression: Compression::None,
+        max_block_ns: 1,
+        request_timeout_ns: 1,
+        delivery_timeout_ns: 1,
+        retry_backoff_ns: 1,
+        metadata_max_age_ns: 1,
+        partitioner: Partitioner::Sticky,
+    };
+    let produce = ProducePlan {
+        rate: Rate::Max { fill: kdyno_model::plan::Fill::Buffer },
+        value_bytes: 100,
+        payload: Payload::Unique,
+        records_max: None,
+        client,
+    };
+    let item = |produce: &ProducePlan| LoadPlan {
+        topic: "t".into(),
+        clients: 1,
+        role: Role::Produce(produce.clone()),
+    };
+    let mut plan = alike();
+    plan.cases[0].load.insert("writers".into(), item(&produce));
+    let mut other = produce;
+    other.client.defaults = "4.3".into();
+    other.client.linger_ns = 5_000_000;
+    other.client.compression = Compression::Lz4;
+    compared(&mut plan).b[0].load.insert("writers".into(), item(&other));
+    let found = differences(&mut plan, &[], &[]);
+    assert_eq!(
+        told(&found),
+        [
+            differs("writers compression.type", "none → lz4", true),
+            differs("writers linger.ms", "0 → 5", true)
+        ]
+    );
+}

@@ -1,0 +1,153 @@
+//! Stored runs before and after a change.
+
+use crate::fixture::{P99, RATE, Run, plan};
+use kdyno_analysis::comparison::{StoredRun, of_runs};
+use kdyno_model::conclusion::{Conclusion, MetricRole, Says, Verdict};
+use kdyno_model::finding::{
+    Caveat, Finding, Interval, IntervalMethod, Judgement, Mark, NotResolvable, Severity, Value,
+};
+use kdyno_model::plan::EvidenceUnit;
+use kdyno_model::run::{RunHeader, Session};
+use std::collections::BTreeMap;
+
+struct Stored {
+    header: RunHeader,
+    sessions: Vec<Session>,
+    findings: Vec<Finding>,
+}
+
+fn stored(rate: Value) -> Stored {
+    let plan = plan(1, &[RATE]);
+    let mut run = Run::default();
+    run.trial(0, 1, &[(RATE, rate), (P99, Value::Is(5.0))]);
+    let session = Session {
+        number: 1,
+        started_unix_ns: 0,
+        kdyno_version: "0.1.0".into(),
+        git_head: None,
+        command_line: Vec::new(),
+        boot_id: "boot".into(),
+        processors: 2,
+        host_facts: BTreeMap::from([("cpu".into(), "Xeon".into())]),
+    };
+    let header = RunHeader {
+        run_id: 1,
+        scenario_text: String::new(),
+        scenario_path: String::new(),
+        plan: plan.clone(),
+    };
+    Stored { header, sessions: vec![session], findings: run.judged(&plan).findings }
+}
+
+fn all(rates: &[f64]) -> Vec<Stored> {
+    rates.iter().map(|rate| stored(Value::Is(*rate))).collect()
+}
+
+fn compared(before: &[Stored], after: &[Stored]) -> (Vec<Verdict>, Vec<(Severity, String)>) {
+    let a: Vec<StoredRun<'_>> = before.iter().map(|run| seen("before", run)).collect();
+    let b: Vec<StoredRun<'_>> = after.iter().map(|run| seen("after", run)).collect();
+    let Judgement { conclusions, caveats, .. } = of_runs(&a, &b);
+    let verdicts = conclusions.into_iter().map(|conclusion| match conclusion {
+        Conclusion::Verdict(verdict) => verdict,
+        other => panic!("{other:?}"),
+    });
+    let told = caveats.into_iter().map(|of| match of.caveat {
+        Caveat::EvidenceOfRuns { detail } => (of.severity, detail),
+        other => panic!("{other:?}"),
+    });
+    (verdicts.collect(), told.collect())
+}
+
+fn seen<'a>(name: &'a str, run: &'a Stored) -> StoredRun<'a> {
+    StoredRun { name, header: &run.header, sessions: &run.sessions, findings: &run.findings }
+}
+
+#[test]
+fn three_runs_of_each_side_have_an_interval() {
+    let (verdicts, caveats) = compared(&all(&[100.0, 101.0, 99.0]), &all(&[80.0, 81.0, 79.0, 80.0]));
+    let [verdict] = verdicts.as_slice() else { panic!("{verdicts:?}") };
+    assert_eq!((verdict.n, verdict.unit_of_evidence), (3, EvidenceUnit::Run));
+    assert_eq!(
+        (verdict.role, verdict.a, verdict.b),
+        (MetricRole::Exploratory, Value::Is(100.0), Value::Is(80.0))
+    );
+    let ratio = verdict.ratio.unwrap();
+    let Interval::Bounds { low, high, level, method } = ratio.interval else { panic!("{ratio:?}") };
+    assert_eq!((level, method), (0.95, IntervalMethod::StudentT));
+    assert!(0.77 < low && low < 0.8 && 0.8 < high && high < 0.83, "{low} {high}");
+    // Fewer records per second are worse.
+    assert_eq!(verdict.says, Says::Different { material: true, worse: true });
+    let [(Severity::Warning, order)] = caveats.as_slice() else { panic!("{caveats:?}") };
+    assert!(order.contains("in no drawn order"), "{order}");
+    let (verdicts, _) = compared(&all(&[100.0, 100.1, 99.9]), &all(&[100.0, 99.9, 100.1]));
+    assert_eq!(verdicts[0].says, Says::Equivalent);
+}
+
+#[test]
+fn one_run_of_each_side_has_a_ratio_and_no_interval() {
+    let (verdicts, caveats) = compared(&all(&[100.0]), &all(&[50.0]));
+    let ratio = verdicts[0].ratio.unwrap();
+    assert!((ratio.estimate - 0.5).abs() < 1e-12);
+    assert_eq!(ratio.interval, Interval::NotResolvable(NotResolvable::OneTrial));
+    assert_eq!((&verdicts[0].says, verdicts[0].p), (&Says::Inconclusive { more_needed: None }, None));
+    assert!(caveats[0].1.starts_with("one run before and one run after"), "{caveats:?}");
+    let (verdicts, _) = compared(&all(&[100.0, 101.0]), &all(&[50.0, 51.0, 50.0]));
+    let too_few = Interval::NotResolvable(NotResolvable::TooFewTrials { needed: 3 });
+    assert_eq!(verdicts[0].ratio.unwrap().interval, too_few);
+}
+
+#[test]
+fn runs_of_different_scenarios_are_not_compared() {
+    let mut after = all(&[80.0, 81.0, 79.0]);
+    after[1].header.plan.scenario = "other".into();
+    let (verdicts, caveats) = compared(&all(&[100.0, 101.0, 99.0]), &after);
+    let detail = "after is a run of other, before of s: they measure different things";
+    assert!(caveats.contains(&(Severity::Invalid, detail.to_owned())), "{caveats:?}");
+    assert_eq!(verdicts[0].says, Says::Invalid { reason: detail.to_owned() });
+}
+
+#[test]
+fn what_else_differs_is_named() {
+    let mut after = all(&[80.0]);
+    after[0].header.plan.profile = "published".into();
+    after[0].header.plan.changed.insert("size".into(), "1KiB".into());
+    after[0].sessions[0].boot_id = "another".into();
+    after[0].sessions[0].processors = 64;
+    after[0].sessions[0].kdyno_version = "0.2.0".into();
+    let (_, caveats) = compared(&all(&[100.0]), &after);
+    let told: Vec<&str> = caveats.iter().map(|(_, detail)| detail.as_str()).collect();
+    assert_eq!(
+        told[2..],
+        [
+            "the profiles differ: p, published",
+            "parameters set by hand differ: (), (size=1KiB)",
+            "the hosts differ: cpu Xeon · 2 processors, cpu Xeon · 64 processors",
+            "versions of kdyno differ: 0.1.0, 0.2.0",
+            "the host was started anew in between: 2 boots",
+        ]
+    );
+}
+
+#[test]
+fn a_case_or_figure_that_a_run_lacks_is_told() {
+    let mut after = all(&[80.0]);
+    after[0].header.plan.cases[0].label = "brokers=3".into();
+    let (verdicts, caveats) = compared(&all(&[100.0]), &after);
+    assert!(verdicts.is_empty());
+    assert!(caveats.last().unwrap().1.starts_with("not every run has the case ``"), "{caveats:?}");
+    let says = |after: Stored| compared(&all(&[100.0]), &[after]).0.remove(0).says;
+    let reason = |says: Says| match says {
+        Says::Invalid { reason } => reason,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        reason(says(stored(Value::AtLeast(5.0)))),
+        format!("{RATE} of a run lies among records that were not acknowledged")
+    );
+    let mut invalid = stored(Value::Is(5.0));
+    for finding in &mut invalid.findings {
+        finding.marks.insert(Mark::Invalid);
+    }
+    assert_eq!(reason(says(invalid)), format!("{RATE} of a run is invalid"));
+    assert!(of_runs(&[], &[]).conclusions.is_empty());
+}

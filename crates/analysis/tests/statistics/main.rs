@@ -1,0 +1,12 @@
+//! The statistics against brute force, and against simulated comparisons whose truth is known (METHOD.md, "Comparing A
+//! and B"): what they find, what they miss, how often they err. Print the tables with
+//! `cargo test -p kdyno-analysis --test statistics -- --nocapture`.
+
+#![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
+
+mod alike;
+mod brute_force;
+mod different;
+mod equivalent;
+mod quantile;
+mod world;

@@ -1,0 +1,172 @@
+//! The commands that ask a question of a scenario, or of runs that are stored.
+
+use super::{ExecutionArgs, name_and_value};
+use clap::{Args, ValueEnum, ValueHint};
+use std::path::PathBuf;
+
+/// What turns a scenario into a plan, beside the scenario; or the run whose plan is gone on with.
+#[derive(Debug, Default, Args)]
+pub(crate) struct ChoiceArgs {
+    /// Profile of the scenario [default: laptop; with a target attached, where there is one]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) profile: Option<String>,
+    /// Set a parameter of the scenario; may be repeated
+    #[arg(long, value_name = "PARAM=VALUE", value_parser = name_and_value)]
+    pub(crate) set: Vec<(String, String)>,
+    /// Target file of an existing cluster to measure instead of a local one; PARAM=VALUE:FILE for the cases with that
+    /// value, may be repeated
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) target: Vec<String>,
+    /// Seed of schedules and of the order of trials [default: chosen at random, and printed]
+    #[arg(long)]
+    pub(crate) seed: Option<u64>,
+    /// Time that all of it may take, e.g. 25m: fewer repeats, never another method
+    #[arg(long, value_name = "TIME")]
+    pub(crate) budget: Option<String>,
+    /// Go on with an interrupted run: what it has is not measured again
+    #[arg(long, value_name = "RUN", value_hint = ValueHint::FilePath,
+        conflicts_with_all = ["profile", "set", "seed", "budget"])]
+    pub(crate) resume: Option<String>,
+    /// Print what would be done and end
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+/// What makes the exit code red.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Gate {
+    /// An SLA or claim that is not met (3), side B materially worse (4); no answer is 0
+    #[default]
+    Worse,
+    /// These, and no answer (5)
+    Strict,
+}
+
+/// How results are printed on standard output.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    /// Tables and sentences for a terminal
+    #[default]
+    Text,
+    /// A block to paste into a pull request
+    Markdown,
+}
+
+const RUN_AFTER: &str = "\
+Exit codes, the first that applies: 130 interrupted, evidence kept · 2 usage · 1 kdyno failed ·
+6 a figure of the answer must not be used, or records were lost · 3 a claim or an SLA is not met ·
+4 side B materially worse · 5 no answer (with --gate strict; else 0) · 0 done";
+
+#[derive(Debug, Args)]
+#[command(after_help = RUN_AFTER)]
+pub(crate) struct RunArgs {
+    /// Name of a bundled scenario (see `kdyno scenarios`), or a file: a path with a `/`, or a name in .yaml
+    #[arg(required_unless_present = "resume", conflicts_with = "resume", value_hint = ValueHint::FilePath)]
+    pub(crate) scenario: Option<String>,
+    #[command(flatten)]
+    pub(crate) choices: ChoiceArgs,
+    #[command(flatten)]
+    pub(crate) execution: ExecutionArgs,
+}
+
+const COMPARE_AFTER: &str = "\
+Examples:
+  kdyno compare first-light --a kafka=3.7.2 --b kafka=4.1.1        two releases under one load
+  kdyno compare first-light --a mode=zookeeper --b mode=kraft --set kafka=3.7.2
+  kdyno compare my.yaml --a load.writers.client.linger.ms=0 --b load.writers.client.linger.ms=5
+  kdyno compare my.yaml --a home=/opt/kafka --b source=/src/kafka   a distribution against a built checkout
+  kdyno compare my.yaml --a @a.yaml --b @b.yaml                     patches of the scenario
+  kdyno compare my.yaml --a target=one.yaml --b target=two.yaml     two clusters: the verdict names them
+  kdyno compare upgrade-check                                       the scenario's own `compare:`
+  kdyno compare RUN RUN                                             two stored runs, and what that cannot carry
+  kdyno compare --before RUN RUN RUN --after RUN RUN RUN            an upgrade in place: the run is the unit
+  kdyno compare --course writers.acked_per_s first-light            a metric over all runs of a scenario
+
+--quick looks at one start of the clusters and is no verdict: it never ends with 4.
+Exit codes: as of `kdyno run --help`";
+
+#[derive(Debug, Args)]
+#[command(after_help = COMPARE_AFTER)]
+pub(crate) struct CompareArgs {
+    /// A scenario; or two stored runs; with --course the runs, or a scenario for all of its runs
+    #[arg(value_name = "SCENARIO|RUN", value_hint = ValueHint::FilePath)]
+    pub(crate) what: Vec<String>,
+    /// What side A is: PARAM=VALUE, a key of `system`, PATH=VALUE, home=DIR, source=DIR, target=FILE or @PATCH.yaml;
+    /// may be repeated
+    #[arg(long, value_name = "CHANGE")]
+    pub(crate) a: Vec<String>,
+    /// What side B is
+    #[arg(long, value_name = "CHANGE")]
+    pub(crate) b: Vec<String>,
+    /// A metric to judge, with the smallest change that matters, e.g. writers.response.p99:10%; may be repeated
+    #[arg(long, value_name = "METRIC[:MARGIN]")]
+    pub(crate) judge: Vec<String>,
+    /// A setting that may differ beside what is compared; may be repeated
+    #[arg(long, value_name = "SETTING")]
+    pub(crate) may_differ: Vec<String>,
+    /// A first look at one start of the clusters, within ten minutes; no verdict
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Stored runs from before a change
+    #[arg(long, value_name = "RUN", num_args = 1.., requires = "after",
+        conflicts_with_all = ["what", "a", "b", "course", "resume"])]
+    pub(crate) before: Vec<String>,
+    /// Stored runs from after it
+    #[arg(long, value_name = "RUN", num_args = 1.., requires = "before")]
+    pub(crate) after: Vec<String>,
+    /// Print this metric of every run that is named
+    #[arg(long, value_name = "METRIC", requires = "what", conflicts_with_all = ["a", "b", "resume"])]
+    pub(crate) course: Option<String>,
+    /// Folder in which runs are looked up [default: kdyno-runs]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) choices: ChoiceArgs,
+    #[command(flatten)]
+    pub(crate) execution: ExecutionArgs,
+}
+
+const FIND_AFTER: &str = "\
+Examples:
+  kdyno find first-light --highest writers.rate --while 'writers.response.p99 <= 20ms'
+  kdyno find my.yaml --highest writers.clients --each 1k/s --while 'writers.response.p99 <= 20ms'
+  kdyno find intel-sla --quick                                      the scenario's own `find:`
+
+Exit codes: as of `kdyno run --help`; 3: no load meets the conditions; 5: they were met, but not confirmed, or the load
+generator was the limit";
+
+#[derive(Debug, Args)]
+#[command(after_help = FIND_AFTER)]
+pub(crate) struct FindArgs {
+    /// Name of a bundled scenario (see `kdyno scenarios`), or a file: a path with a `/`, or a name in .yaml
+    #[arg(required_unless_present = "resume", conflicts_with = "resume", value_hint = ValueHint::FilePath)]
+    pub(crate) scenario: Option<String>,
+    /// What to raise: ITEM.rate, or ITEM.clients with --each
+    #[arg(long, value_name = "ITEM.rate")]
+    pub(crate) highest: Option<String>,
+    /// What must hold, e.g. 'writers.response.p99 <= 20ms'; may be repeated
+    #[arg(long = "while", value_name = "CONDITION")]
+    pub(crate) conditions: Vec<String>,
+    /// First load that is tried, e.g. 20k/s
+    #[arg(long, value_name = "RATE")]
+    pub(crate) from: Option<String>,
+    /// Highest load that may be tried
+    #[arg(long, value_name = "RATE")]
+    pub(crate) to: Option<String>,
+    /// How narrow the answer is to be, e.g. 2%
+    #[arg(long, value_name = "SHARE")]
+    pub(crate) within: Option<String>,
+    /// Rate of each client, with --highest ITEM.clients
+    #[arg(long, value_name = "RATE")]
+    pub(crate) each: Option<String>,
+    /// A first look within ten minutes, labelled so
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Folder in which the run to --resume is looked up [default: kdyno-runs]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) dir: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) choices: ChoiceArgs,
+    #[command(flatten)]
+    pub(crate) execution: ExecutionArgs,
+}

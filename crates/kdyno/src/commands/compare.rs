@@ -1,0 +1,85 @@
+//! `kdyno compare`: two sides of a scenario, or runs that are stored.
+
+use crate::cli::CompareArgs;
+use crate::commands::{resume, run, stored_runs};
+use crate::execution::{Planned, execute};
+use crate::failure::{Failure, Outcome};
+use crate::scenario_source;
+use kdyno_model::plan::Depth;
+use kdyno_plan::{Ask, Change, CompareChoices, SideChoices};
+use std::path::Path;
+
+/// Does what the arguments mean.
+pub(crate) fn compare(args: &CompareArgs) -> Outcome {
+    if let Some(metric) = &args.course {
+        return stored_runs::course(metric, &args.what, args);
+    }
+    match (args.before.as_slice(), args.what.as_slice(), &args.choices.resume) {
+        ([], [], None) => Err(Failure::usage("nothing was named to compare")
+            .hint("a scenario with --a and --b, or two stored runs; `kdyno compare --help` has examples")),
+        ([], [_], Some(_)) => {
+            Err(Failure::usage("a run that is resumed has its scenario with it")
+                .hint("leave the scenario out"))
+        }
+        ([], [], Some(named)) => {
+            let planned = resume::plan(named, args.dir.as_deref(), &args.choices.target)?;
+            start(planned, args)
+        }
+        ([], [scenario], None) => start(plan(scenario, args)?, args),
+        ([], [before, after], None) => {
+            let one = |run: &String| vec![run.clone()];
+            stored_runs::compare(&one(before), &one(after), args)
+        }
+        ([], ..) => Err(Failure::usage(format!("{} things were named to compare", args.what.len()))
+            .hint("two stored runs; for more of them `--before RUN… --after RUN…`")),
+        (before, ..) => stored_runs::compare(before, &args.after, args),
+    }
+}
+
+fn start(planned: Planned, args: &CompareArgs) -> Outcome {
+    if args.choices.dry_run {
+        return run::dry_run(&planned, &args.execution);
+    }
+    execute(planned, &args.execution)
+}
+
+fn plan(scenario: &str, args: &CompareArgs) -> Result<Planned, Failure> {
+    let ask = Ask::Compare(CompareChoices {
+        a: side(&args.a, "--a")?,
+        b: side(&args.b, "--b")?,
+        judge: args.judge.clone(),
+        may_differ: args.may_differ.clone(),
+    });
+    let depth = if args.quick { Depth::Quick } else { Depth::Verdict };
+    run::plan_choices(scenario, &args.choices, ask, depth)
+}
+
+/// What one side is: `NAME=VALUE`, `target=FILE` or `@FILE`, each as often as wanted.
+fn side(typed: &[String], option: &str) -> Result<SideChoices, Failure> {
+    let mut side = SideChoices::default();
+    for one in typed {
+        match (one.strip_prefix('@'), one.split_once('=')) {
+            (Some(file), _) => {
+                let bytes = scenario_source::read_bytes(Path::new(file), "patch")?;
+                let text = String::from_utf8(bytes)
+                    .map_err(|_| Failure::usage(format!("the patch {file} is not UTF-8")))?;
+                side.changes.push(Change::Patch { file: file.to_owned(), text });
+            }
+            (None, Some(("target", file))) if side.target.is_none() => {
+                side.target = Some(run::read_target(Path::new(file))?);
+            }
+            (None, Some(("target", _))) => {
+                return Err(Failure::usage(format!("{option}: a second target for one side"))
+                    .hint("run one comparison for each pair of clusters"));
+            }
+            (None, Some((name, value))) if !name.is_empty() => {
+                side.changes.push(Change::Set { name: name.to_owned(), value: value.to_owned() });
+            }
+            _ => {
+                return Err(Failure::usage(format!("{option}: `{one}` is no change"))
+                    .hint("PARAM=VALUE, a path of the scenario with its value, home=DIR, source=DIR, target=FILE or @PATCH.yaml"));
+            }
+        }
+    }
+    Ok(side)
+}

@@ -1,0 +1,26 @@
+//! `kdyno find`: the highest load at which conditions hold.
+
+use crate::cli::FindArgs;
+use crate::commands::{resume, run};
+use crate::execution::Planned;
+use crate::failure::Failure;
+use kdyno_model::plan::Depth;
+use kdyno_plan::{Ask, FindChoices};
+
+/// Plans the search.
+pub(crate) fn plan(args: &FindArgs) -> Result<Planned, Failure> {
+    if let Some(named) = &args.choices.resume {
+        return resume::plan(named, args.dir.as_deref(), &args.choices.target);
+    }
+    let ask = Ask::Find(FindChoices {
+        highest: args.highest.clone(),
+        conditions: args.conditions.clone(),
+        from: args.from.clone(),
+        to: args.to.clone(),
+        within: args.within.clone(),
+        each: args.each.clone(),
+    });
+    let depth = if args.quick { Depth::Quick } else { Depth::Verdict };
+    let scenario = args.scenario.as_deref().unwrap_or_default();
+    run::plan_choices(scenario, &args.choices, ask, depth)
+}

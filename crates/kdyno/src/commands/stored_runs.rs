@@ -1,0 +1,118 @@
+//! Stored runs set against each other: a metric over many, two groups of them.
+
+use crate::cli::{CompareArgs, Form};
+use crate::evidence::{Evidence, find_run, runs_of_scenario};
+use crate::execution::gated;
+use crate::failure::{Exit, Failure, Outcome};
+use crate::out;
+use crate::progress::text_options;
+use kdyno_analysis::comparison::StoredRun;
+use kdyno_model::metric::Address;
+use kdyno_model::run::Session;
+use kdyno_report::course::{self, CourseRun};
+use kdyno_report::stored::StoredComparison;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+
+/// Most runs that are read at once.
+const RUNS_MAX: usize = 1_000;
+
+/// One metric of every run that is named; a scenario's name stands for all of its runs.
+pub(crate) fn course(metric: &str, named: &[String], args: &CompareArgs) -> Outcome {
+    let of = Address::parse(metric).ok_or_else(|| {
+        Failure::usage(format!("--course: `{metric}` is no metric"))
+            .hint("SUBJECT.METRIC, e.g. writers.acked_per_s")
+    })?;
+    let runs = read(named, args)?;
+    let runs: Vec<CourseRun<'_>> =
+        runs.iter().map(|(path, run)| CourseRun { file: file_name(path), input: run.input() }).collect();
+    let table = course::table(&of, &runs);
+    if !table.has_figures() {
+        return Err(Failure::usage(format!("none of the {} runs has a figure of {of}", runs.len()))
+            .hint("`kdyno export RUN --format csv` lists what a run has"));
+    }
+    if args.execution.json {
+        out::json(&table.json())?;
+    } else {
+        out::data(&match args.execution.format {
+            Form::Text => table.text(&text_options(std::io::stdout().is_terminal())),
+            Form::Markdown => table.markdown(),
+        })?;
+    }
+    Ok(Exit::Done)
+}
+
+fn file_name(path: &std::path::Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The runs that are named, each once, in the order of time.
+fn read(named: &[String], args: &CompareArgs) -> Result<Vec<(PathBuf, Evidence)>, Failure> {
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for one in named {
+        let of_scenario = runs_of_scenario(one, args.dir.as_deref())?;
+        let found =
+            if of_scenario.is_empty() { vec![find_run(one, args.dir.as_deref())?] } else { of_scenario };
+        paths.extend(found);
+    }
+    if paths.len() > RUNS_MAX {
+        return Err(Failure::usage(format!("{} runs are more than {RUNS_MAX}", paths.len())));
+    }
+    let mut runs = paths
+        .into_iter()
+        .map(|path| Ok((path.clone(), Evidence::read_judged(&path)?)))
+        .collect::<Result<Vec<_>, Failure>>()?;
+    runs.sort_by_key(|(_, run)| run.started_unix_ns());
+    runs.dedup_by(|(a, _), (b, _)| a == b);
+    Ok(runs)
+}
+
+/// Two groups of stored runs, the run as the unit.
+pub(crate) fn compare(before: &[String], after: &[String], args: &CompareArgs) -> Outcome {
+    let groups = [read(before, args)?, read(after, args)?];
+    let named = groups.each_ref().map(|runs| runs.iter().map(Named::of).collect::<Vec<_>>());
+    let stored = named.each_ref().map(|runs| runs.iter().map(Named::stored).collect::<Vec<_>>());
+    let [before, after] = &stored;
+    let judgement = kdyno_analysis::comparison::of_runs(before, after);
+    let Some((_, first)) = groups[0].first() else {
+        return Err(Failure::usage("no run was named for the side before"));
+    };
+    let document =
+        StoredComparison { judgement: &judgement, first: &first.input(), labels: named.map(label) };
+    if args.execution.json {
+        out::json(&document.json())?;
+    } else {
+        out::data(&match args.execution.format {
+            Form::Text => document.text(&text_options(std::io::stdout().is_terminal())),
+            Form::Markdown => document.markdown(),
+        })?;
+    }
+    Ok(gated(kdyno_report::judged::of_verdicts(&judgement.conclusions), args.execution.gate))
+}
+
+/// A stored run with what a comparison asks of it.
+struct Named<'a> {
+    name: String,
+    run: &'a Evidence,
+    sessions: Vec<Session>,
+}
+
+impl<'a> Named<'a> {
+    fn of((path, run): &'a (PathBuf, Evidence)) -> Self {
+        Self { name: file_name(path), run, sessions: run.sessions().cloned().collect() }
+    }
+
+    fn stored(&self) -> StoredRun<'_> {
+        let input = self.run.input();
+        let (header, findings) = (input.header, input.findings);
+        StoredRun { name: &self.name, header, sessions: &self.sessions, findings }
+    }
+}
+
+/// What a side is called: its run, or how many runs they are.
+fn label(runs: Vec<Named<'_>>) -> String {
+    match runs.as_slice() {
+        [one] => one.name.clone(),
+        runs => format!("{} runs from {}", runs.len(), runs.first().map_or("", |run| run.name.as_str())),
+    }
+}

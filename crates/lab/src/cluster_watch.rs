@@ -1,0 +1,160 @@
+//! The thread that looks at the cluster while a trial goes on, once per second, over a connection of its own: what
+//! its metadata says of brokers and of the run's topics. On an attached cluster there is nothing else to see it by.
+//!
+//! It costs one Metadata request of the run's topics per second.
+
+use crate::clock::monotonic_ns;
+use crate::cluster_view::{Change, ClusterView};
+use crate::error::LabError;
+use crate::inbox::Heard;
+use kdyno_kafka::admin::{Admin, AdminError};
+use kdyno_model::event::{EventKind, Subject};
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Distance of looks.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// Longest wait for an answer: a broker that is slower has been seen by the load as well.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(3);
+
+/// A running watch; it ends when this is dropped.
+pub(crate) struct ClusterWatch {
+    /// Nothing is sent: its end tells the thread to end.
+    alive: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What the thread needs.
+pub(crate) struct Watched {
+    pub(crate) bootstrap: Vec<String>,
+    /// Begins the client id.
+    pub(crate) prefix: String,
+    /// Addresses to real names.
+    pub(crate) topics: BTreeMap<String, String>,
+}
+
+impl ClusterWatch {
+    /// Begins to look; what changes from one look to the next is told to the inbox.
+    ///
+    /// # Errors
+    /// The thread does not start.
+    pub(crate) fn start(watched: Watched, inbox: SyncSender<Heard>) -> Result<Self, LabError> {
+        let (alive, ended) = channel();
+        let thread = std::thread::Builder::new()
+            .name("cluster-watch".to_owned())
+            .spawn(move || Looks::new(watched, inbox).run(&ended))
+            .map_err(|source| LabError::ObserverStart { source })?;
+        Ok(Self { alive: Some(alive), thread: Some(thread) })
+    }
+}
+
+impl Drop for ClusterWatch {
+    fn drop(&mut self) {
+        drop(self.alive.take());
+        if let Some(thread) = self.thread.take() {
+            // A panic in it costs the looks and nothing else.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The thread's side.
+struct Looks {
+    watched: Watched,
+    inbox: SyncSender<Heard>,
+    admin: Option<Admin>,
+    before: Option<ClusterView>,
+    /// Whether it has been told that the cluster does not answer.
+    told_unseen: bool,
+}
+
+impl Looks {
+    fn new(watched: Watched, inbox: SyncSender<Heard>) -> Self {
+        Self { watched, inbox, admin: None, before: None, told_unseen: false }
+    }
+
+    fn run(mut self, ended: &Receiver<()>) {
+        loop {
+            let begun = Instant::now();
+            let changes = self.look();
+            // A trial that is over does not listen, and one whose inbox is full has enough to hear: neither may make
+            // its end wait for this thread.
+            if !changes.is_empty() {
+                let _ = self.inbox.try_send(Heard::Cluster(monotonic_ns(), changes));
+            }
+            match ended.recv_timeout(EVERY.saturating_sub(begun.elapsed())) {
+                Err(RecvTimeoutError::Timeout) => {}
+                Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
+            }
+        }
+    }
+
+    /// What changed since the last look that was answered.
+    fn look(&mut self) -> Vec<Change> {
+        match self.view() {
+            Ok(now) => {
+                self.told_unseen = false;
+                let changes = self.before.as_ref().map(|before| now.since(before)).unwrap_or_default();
+                self.before = Some(now);
+                changes
+            }
+            Err(_) if self.told_unseen => Vec::new(),
+            Err(error) => {
+                self.told_unseen = true;
+                let detail = format!("the cluster's state could not be asked for: {error}");
+                vec![Change { kind: EventKind::MetadataError, subject: Subject::Brokers, detail }]
+            }
+        }
+    }
+
+    fn view(&mut self) -> Result<ClusterView, AdminError> {
+        let mut admin = match self.admin.take() {
+            Some(admin) => admin,
+            None => {
+                let client_id = format!("{}watch", self.watched.prefix);
+                Admin::connect(&self.watched.bootstrap, &client_id, ANSWER_TIME_MAX)?
+            }
+        };
+        let view = ClusterView::look(&mut admin, &self.watched.topics)?;
+        self.admin = Some(admin);
+        Ok(view)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inbox::Inbox;
+
+    #[test]
+    fn a_cluster_that_does_not_answer_is_told_once() {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let nobody = free.local_addr().expect("its address").to_string();
+        drop(free);
+        let watched =
+            Watched { bootstrap: vec![nobody], prefix: "kdyno-".to_owned(), topics: BTreeMap::new() };
+        let inbox = Inbox::default();
+        let mut looks = Looks::new(watched, inbox.sender());
+        // Without a connection there is nothing to be patient with.
+        let told = looks.look();
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert_eq!(told[0].kind, EventKind::MetadataError);
+        assert!(looks.look().is_empty());
+    }
+
+    #[test]
+    fn the_watch_ends_when_it_is_dropped() {
+        let inbox = Inbox::default();
+        let watched = Watched {
+            bootstrap: vec!["no address".to_owned()],
+            prefix: "kdyno-".to_owned(),
+            topics: BTreeMap::new(),
+        };
+        let watch = ClusterWatch::start(watched, inbox.sender()).expect("a thread");
+        assert!(matches!(inbox.hear(Duration::from_secs(60)), Some(Heard::Cluster(..))));
+        drop(watch);
+    }
+}

@@ -1,0 +1,114 @@
+//! Settings in force on the brokers of a system, as these tell them: two sides of a comparison are to differ in what
+//! was asked for and in nothing else.
+
+use crate::private::Private;
+use kdyno_kafka::admin::{Admin, AdminError, ConfigOf, SettingInfo};
+use kdyno_model::event::Subject;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// By broker: name to value.
+pub(crate) type Settings = BTreeMap<Subject, BTreeMap<String, String>>;
+
+/// Longest wait for an answer; a quiet broker takes some 10 ms.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// Settings kept of a broker at most: Kafka 4.1 has some 250.
+const SETTINGS_MAX: usize = 1000;
+
+/// Characters kept of a value at most.
+const VALUE_CHARACTERS_MAX: usize = 1000;
+
+/// Settings that tell who and where a broker is. They differ between any two brokers and any two starts, and those of
+/// somebody else's cluster are private.
+const IDENTITY: [&str; 14] = [
+    "advertised.host.name",
+    "advertised.listeners",
+    "advertised.port",
+    "broker.id",
+    "broker.rack",
+    "controller.quorum.bootstrap.servers",
+    "controller.quorum.voters",
+    "listeners",
+    "log.dir",
+    "log.dirs",
+    "metadata.log.dir",
+    "node.id",
+    "port",
+    "zookeeper.connect",
+];
+
+/// Asks each broker of the cluster. Settings without a value, as sensitive ones, are left out, and so is a broker whose
+/// settings are those of the first one.
+pub(crate) fn read(bootstrap: &[String], prefix: &str, private: &Private) -> Result<Settings, AdminError> {
+    let mut admin = Admin::connect(bootstrap, &format!("{prefix}admin"), ANSWER_TIME_MAX)?;
+    let mut told = Vec::new();
+    for broker in admin.cluster()?.brokers {
+        let settings = admin.describe_configs(ConfigOf::Broker(broker.id))?;
+        told.push((Subject::Broker(broker.id.unsigned_abs()), kept(settings, private)));
+    }
+    Ok(distinct(told))
+}
+
+/// What is kept of a broker's settings.
+fn kept(settings: BTreeMap<String, SettingInfo>, private: &Private) -> BTreeMap<String, String> {
+    let kept = settings.into_iter().filter_map(|(name, setting)| {
+        let value = setting.value.filter(|_| !IDENTITY.contains(&name.as_str()))?;
+        Some((name, private.hide(&value).chars().take(VALUE_CHARACTERS_MAX).collect()))
+    });
+    kept.take(SETTINGS_MAX).collect()
+}
+
+/// The first broker's settings, and those of each broker that has others.
+fn distinct(told: Vec<(Subject, BTreeMap<String, String>)>) -> Settings {
+    let first = told.first().map(|(_, settings)| settings.clone()).unwrap_or_default();
+    let mut told = told.into_iter();
+    told.next().into_iter().chain(told.filter(|(_, settings)| *settings != first)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn setting(name: &str, value: Option<&str>) -> (String, SettingInfo) {
+        (name.to_owned(), SettingInfo { value: value.map(str::to_owned), known: true })
+    }
+
+    #[test]
+    fn what_has_no_value_or_names_the_broker_is_left_out_and_long_values_are_cut() {
+        let long = "x".repeat(VALUE_CHARACTERS_MAX + 1);
+        let settings = [
+            setting("num.io.threads", Some("8")),
+            setting("ssl.key.password", None),
+            setting("advertised.listeners", Some("PLAINTEXT://b1.corp.example:9092")),
+            setting("sasl.oauthbearer.jwks.endpoint.url", Some("b1.corp.example:9092")),
+            setting("principal.builder.class", Some(&long)),
+        ];
+        let mut private = Private::default();
+        private.add(["b1.corp.example:9092".to_owned()]);
+        let kept = kept(settings.into_iter().collect(), &private);
+        let names: Vec<&str> = kept.keys().map(String::as_str).collect();
+        assert_eq!(
+            names,
+            ["num.io.threads", "principal.builder.class", "sasl.oauthbearer.jwks.endpoint.url"]
+        );
+        assert_eq!(kept["principal.builder.class"].len(), VALUE_CHARACTERS_MAX);
+        assert!(!kept["sasl.oauthbearer.jwks.endpoint.url"].contains("corp"), "{kept:?}");
+    }
+
+    #[test]
+    fn only_as_many_settings_are_kept_as_a_broker_has() {
+        let many = (0..SETTINGS_MAX + 5).map(|n| setting(&format!("s{n}"), Some("1"))).collect();
+        assert_eq!(kept(many, &Private::default()).len(), SETTINGS_MAX);
+    }
+
+    #[test]
+    fn brokers_that_are_like_the_first_are_not_repeated() {
+        let of = |id, threads: &str| {
+            (Subject::Broker(id), BTreeMap::from([("num.io.threads".to_owned(), threads.to_owned())]))
+        };
+        let kept = distinct(vec![of(1, "8"), of(2, "8"), of(3, "4")]);
+        assert_eq!(kept, BTreeMap::from([of(1, "8"), of(3, "4")]));
+        assert_eq!(distinct(Vec::new()), Settings::new());
+    }
+}

@@ -1,0 +1,102 @@
+//! The end of a trial: what is left to be stored of it.
+
+use super::{Execution, store_event, subject_of};
+use crate::clock::{monotonic_ns, relative_ns};
+use crate::error::LabError;
+use crate::inbox::Heard;
+use crate::log_ends;
+use crate::options::Progress;
+use crate::worker::WorkerEnd;
+use kdyno_model::event::{EventKind, Subject};
+use kdyno_model::sample::{ProbeReading, series};
+use std::time::Duration;
+
+impl Execution<'_> {
+    /// Stores what is left to be stored: who ended since the last reading, the last readings, the workers' cost, what the
+    /// logs hold, why it ended early.
+    pub(super) fn close(mut self, progress: &mut dyn FnMut(Progress)) -> Result<Option<LabError>, LabError> {
+        // Not a reason to end the trial early any more, for it has ended.
+        self.tell_dead(Some(relative_ns(monotonic_ns(), self.t0_ns)), progress)?;
+        let (context, t0_ns) = (self.context, self.t0_ns);
+        // Both end in their own time; what they have seen lies in the inbox.
+        drop(self.cluster_watch.take());
+        if let Some(observer) = self.observer.take() {
+            observer.finish();
+        }
+        while let Some(heard) = self.inbox.hear(Duration::ZERO) {
+            match heard {
+                Heard::Probes(_, readings) => context.store.probe(context.trial.id, readings)?,
+                Heard::Cluster(seen_ns, changes) => {
+                    self.cluster_changed(Some(relative_ns(seen_ns, t0_ns)), changes)?;
+                }
+                Heard::Worker(..) | Heard::Recent(_) | Heard::Stop(_) => {}
+            }
+        }
+        self.end_workers()?;
+        self.read_log_ends()?;
+        if let Some(reason) = &self.cut_short {
+            let at_ns = relative_ns(monotonic_ns(), t0_ns);
+            store_event(context, Some(at_ns), EventKind::CutShort, &Subject::Kdyno, &reason.to_string())?;
+        }
+        Ok(self.cut_short)
+    }
+
+    /// Ends the workers, with what they cost and, if they did not end well, what they wrote last.
+    fn end_workers(&mut self) -> Result<(), LabError> {
+        let (context, t0_ns) = (self.context, self.t0_ns);
+        for worker in std::mem::take(&mut self.workers) {
+            let (subject, log) = (subject_of(&worker), worker.log_path().to_owned());
+            // Only a worker that has said its last word is given time to end by itself.
+            let is_done = self.cut_short.is_none() || self.done.contains(&worker.number());
+            let end = worker.finish(!is_done);
+            let at_ns = relative_ns(monotonic_ns(), t0_ns);
+            context.store.probe(context.trial.id, cost(at_ns, &subject, &end))?;
+            if !end.success {
+                let detail = format!("{subject} ended with {}", end.status);
+                store_event(context, Some(at_ns), EventKind::WorkerEnded, &subject, &detail)?;
+                crate::logs::keep(context.store, context.private, &subject, &log)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads how far the logs reach, once nothing more arrives there.
+    fn read_log_ends(&self) -> Result<(), LabError> {
+        let context = self.context;
+        let now_ns = || Some(relative_ns(monotonic_ns(), self.t0_ns));
+        if let Some(reason @ LabError::NoBrokerLeft) = &self.cut_short {
+            return self.log_unchecked(now_ns(), &reason.to_string());
+        }
+        match log_ends::read_settled(context.system, context.topics) {
+            Ok(Some(ends)) => Ok(context.store.probe(context.trial.id, ends.readings(self.t0_ns))?),
+            Ok(None) => self.log_unchecked(now_ns(), &log_ends::still_grew()),
+            Err(error) => self.log_unchecked(now_ns(), &error.to_string()),
+        }
+    }
+
+    /// Keeps what the workers wrote to their standard error.
+    pub(super) fn keep_logs(&self) -> Result<(), LabError> {
+        for worker in &self.workers {
+            crate::logs::keep(
+                self.context.store,
+                self.context.private,
+                &subject_of(worker),
+                worker.log_path(),
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// A worker's processor time over its whole life: the tool's own cost.
+fn cost(at_ns: i64, subject: &Subject, end: &WorkerEnd) -> Vec<ProbeReading> {
+    let Some((user_s, system_s)) = end.cpu_s else { return Vec::new() };
+    let named = [(series::CPU_USER_S_AT_EXIT, user_s), (series::CPU_SYSTEM_S_AT_EXIT, system_s)];
+    let reading = |(series, value): (&str, f64)| ProbeReading {
+        at_ns,
+        subject: subject.clone(),
+        series: series.to_owned(),
+        value,
+    };
+    named.map(reading).to_vec()
+}

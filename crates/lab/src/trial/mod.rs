@@ -1,0 +1,462 @@
+//! One trial: its workers are given their tasks, started at T0 together, listened to until they are done.
+//!
+//! A trial that has begun always ends with its evidence stored and with a reason when it ended early; an
+//! error is returned only for what makes the evidence itself impossible (the store) or the trial void
+//! before T0.
+
+mod close;
+mod live;
+mod warmup;
+
+use crate::clock::{monotonic_ns, relative_ns, unix_ns, until};
+use crate::cluster_view::Change;
+use crate::cluster_watch::{ClusterWatch, Watched};
+use crate::error::LabError;
+use crate::inbox::{Heard, Inbox, Stop, WorkerNews};
+use crate::log_ends;
+use crate::observer::{MayGoOn, Observer, SECOND_NS};
+use crate::options::Progress;
+use crate::private::Private;
+use crate::secrets::Secrets;
+use crate::settings::Settings;
+use crate::system::System;
+use crate::task::{self, T0_AHEAD_NS, TICK_NS};
+use crate::worker::Worker;
+use kdyno_analysis::live::Live as LiveTally;
+use kdyno_model::event::{Event, EventKind, Subject};
+use kdyno_model::plan::WorkerPlan;
+use kdyno_model::run::TrialStart;
+use kdyno_model::trial::Trial;
+use kdyno_model::worker::{FromWorker, PhaseSpan, ToWorker, WorkerEvent, WorkerTask, phase_spans};
+use kdyno_store::RunWriter;
+use kdyno_testbed::process::ProcessRef;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::{Duration, Instant};
+use warmup::{Begin, Warmup};
+
+/// How long all clients together may take to connect and to learn their leaders.
+const PREPARE_DEADLINE: Duration = Duration::from_secs(60);
+
+/// How long after the end of the drain a worker may take to hand in its last rows.
+const OVERDUE_NS: u64 = 15_000_000_000;
+
+/// How long a worker may take to end once it was asked to stop: what is in flight may come home, what is
+/// not home by then is kept as unresolved.
+const STOP_NS: u64 = 10_000_000_000;
+
+/// What a trial needs from the run around it.
+pub(crate) struct TrialContext<'a> {
+    pub(crate) trial: &'a Trial,
+    pub(crate) session: u32,
+    pub(crate) run_id: u64,
+    pub(crate) system: &'a System,
+    /// Settings in force on its brokers.
+    pub(crate) settings: &'a Settings,
+    /// Topic address to real name.
+    pub(crate) topics: &'a BTreeMap<String, String>,
+    pub(crate) store: &'a RunWriter,
+    pub(crate) self_exe: &'a Path,
+    pub(crate) work_dir: &'a Path,
+    pub(crate) may_go_on: MayGoOn,
+    /// What must not be stored.
+    pub(crate) private: &'a Private,
+    pub(crate) secrets: &'a Secrets,
+    /// How many trials the run will have, where that is known.
+    pub(crate) of: Option<u32>,
+    /// What the loads of later trials will take, ns, as far as that is known.
+    pub(crate) later_ns: u64,
+}
+
+/// Runs one trial from its workers' start to their end; returns why it ended before its plan did, if it did.
+pub(crate) fn run(
+    context: &TrialContext<'_>,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Option<LabError>, LabError> {
+    let mut execution = Execution::spawn(context)?;
+    if let Err(error) = execution.prepare().and_then(|()| execution.start(progress)) {
+        execution.keep_logs()?;
+        return Err(error);
+    }
+    execution.listen(progress)?;
+    execution.close(progress)
+}
+
+/// A trial under way.
+struct Execution<'a> {
+    context: &'a TrialContext<'a>,
+    inbox: Inbox,
+    workers: Vec<Worker>,
+    /// Until the end.
+    observer: Option<Observer>,
+    /// Looks at the cluster until the load is over.
+    cluster_watch: Option<ClusterWatch>,
+    /// T0 on CLOCK_MONOTONIC, ns; 0 before it is chosen.
+    t0_ns: u64,
+    phases: Vec<PhaseSpan>,
+    /// The warm-up, while it goes on and ends by evidence.
+    warmup: Option<Warmup>,
+    live: LiveTally,
+    /// Workers that have said their last word, or never will.
+    done: BTreeSet<u16>,
+    /// Workers whose producing streams have not all ended.
+    producing: BTreeSet<u16>,
+    /// Processes of the system that have ended, those included that had before this trial: they are no event of it.
+    died: BTreeSet<Subject>,
+    /// When the workers are ended if they do not end by themselves, CLOCK_MONOTONIC, ns.
+    deadline_ns: u64,
+    /// Why the workers were told to stop, if they were.
+    cut_short: Option<LabError>,
+}
+
+impl<'a> Execution<'a> {
+    /// Starts the workers that the plan names, and the observer.
+    fn spawn(context: &'a TrialContext<'a>) -> Result<Self, LabError> {
+        let inbox = Inbox::default();
+        let hidden = context.secrets.variables();
+        let mut workers = Vec::new();
+        for planned in &context.trial.effective.workers {
+            let (exe, dir) = (context.self_exe, context.work_dir);
+            workers.push(Worker::spawn(exe, planned.worker, dir, &hidden, inbox.sender())?);
+        }
+        let mut processes = context.system.processes();
+        let of_worker = |worker: &Worker| ProcessRef { subject: subject_of(worker), pid: worker.pid() };
+        processes.extend(workers.iter().map(of_worker));
+        processes.push(ProcessRef { subject: Subject::Kdyno, pid: std::process::id() });
+        let observer = Observer::start(processes, context.may_go_on.clone(), inbox.sender())?;
+        let cluster_watch = ClusterWatch::start(watched(context), inbox.sender())?;
+        Ok(Self {
+            context,
+            inbox,
+            workers,
+            observer: Some(observer),
+            cluster_watch: Some(cluster_watch),
+            t0_ns: 0,
+            phases: phase_spans(&context.trial.effective.phases, None),
+            warmup: Warmup::of(&context.trial.effective.phases),
+            live: LiveTally::default(),
+            done: BTreeSet::new(),
+            producing: task::producing(context.trial),
+            died: context.system.ended().into_keys().collect(),
+            deadline_ns: u64::MAX,
+            cut_short: None,
+        })
+    }
+
+    /// Hands the tasks over and waits for the barrier. What happens before T0 is an event without a place on the
+    /// trial's time line.
+    fn prepare(&mut self) -> Result<(), LabError> {
+        let secrets = self.context.secrets.of(&self.context.trial.effective);
+        for (worker, planned) in self.workers.iter_mut().zip(&self.context.trial.effective.workers) {
+            if !secrets.is_empty() {
+                worker.send_secrets(&secrets)?;
+            }
+            worker.send(&ToWorker::Prepare(Box::new(worker_task(self.context, planned))))?;
+        }
+        let mut waiting: BTreeSet<u16> = self.workers.iter().map(Worker::number).collect();
+        let end = Instant::now() + PREPARE_DEADLINE;
+        while let Some(&number) = waiting.first() {
+            match self.inbox.hear(end.saturating_duration_since(Instant::now())) {
+                Some(Heard::Worker(worker, WorkerNews::Message(FromWorker::Prepared))) => {
+                    waiting.remove(&worker);
+                }
+                Some(Heard::Worker(worker, WorkerNews::Message(FromWorker::Event(event)))) => {
+                    self.worker_event(worker, &event, None)?;
+                }
+                Some(Heard::Worker(worker, news)) => return Err(self.gone(worker, news)),
+                Some(Heard::Stop(stop)) => return Err(stop.into()),
+                Some(Heard::Cluster(_, changes)) => self.cluster_changed(None, changes)?,
+                Some(Heard::Probes(..) | Heard::Recent(_)) => {}
+                None => {
+                    return Err(LabError::WorkerNotPrepared { number, seconds: PREPARE_DEADLINE.as_secs() });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Chooses T0, stores the trial's head, announces the measure phase and starts all workers.
+    fn start(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+        let context = self.context;
+        self.tell_dead(None, progress)?;
+        let lengths = &context.trial.effective.phases;
+        // A warm-up of fixed length ends when it always would have. Told before the start, it cannot come too late.
+        let measure_start_ns = lengths.measure_start_ns();
+        if self.warmup.is_none() {
+            self.tell_workers(&ToWorker::Measure { start_ns: measure_start_ns })?;
+        }
+        let log_ends = log_ends::read(context.system, context.topics);
+        self.t0_ns = monotonic_ns() + T0_AHEAD_NS;
+        self.tell_workers(&ToWorker::Start { t0_monotonic_ns: self.t0_ns })?;
+        context.store.trial_started(&TrialStart {
+            trial: context.trial.clone(),
+            session: context.session,
+            t0_unix_ns: unix_ns() + self.t0_ns.saturating_sub(monotonic_ns()),
+            t0_monotonic_ns: self.t0_ns,
+            streams: task::stream_infos(context.trial, context.topics),
+            cluster: context.system.facts(),
+            command_lines: context.system.command_lines(),
+            settings: context.settings.clone(),
+        })?;
+        if let Some(observer) = &self.observer {
+            observer.load_starts(self.t0_ns);
+        }
+        match log_ends {
+            Ok(ends) => context.store.probe(context.trial.id, ends.readings(self.t0_ns))?,
+            Err(error) => self.log_unchecked(None, &error.to_string())?,
+        }
+        let spans = phase_spans(lengths, Some(measure_start_ns));
+        self.deadline_ns = self.overdue_after(&spans);
+        match self.warmup {
+            None => self.measure_begins(spans),
+            Some(_) => Ok(context.store.phases(context.trial.id, &self.phases)?),
+        }
+    }
+
+    fn tell_workers(&mut self, message: &ToWorker) -> Result<(), LabError> {
+        self.workers.iter_mut().try_for_each(|worker| worker.send(message))
+    }
+
+    /// Keeps where the phases lie, now that the workers have been told: for the store, the observer and the deadline.
+    fn measure_begins(&mut self, spans: Vec<PhaseSpan>) -> Result<(), LabError> {
+        self.context.store.phases(self.context.trial.id, &spans)?;
+        if let Some(observer) = &self.observer {
+            observer.phases_end(spans.iter().map(|span| span.end_ns).collect());
+        }
+        self.deadline_ns = self.overdue_after(&spans);
+        self.phases = spans;
+        Ok(())
+    }
+
+    /// When workers whose phases lie so are ended, CLOCK_MONOTONIC, ns.
+    fn overdue_after(&self, spans: &[PhaseSpan]) -> u64 {
+        let end_ns = spans.last().map_or(0, |span| span.end_ns);
+        self.t0_ns.saturating_add(end_ns).saturating_add(OVERDUE_NS)
+    }
+
+    /// The warm-up ends: tells the workers, and keeps why it ended unless it had settled.
+    fn end_warmup(&mut self, begin: Begin) -> Result<(), LabError> {
+        self.warmup = None;
+        // A worker that cannot be told has closed its socket: the next thing heard of it says so.
+        let _ = self.tell_workers(&ToWorker::Measure { start_ns: begin.start_ns });
+        self.measure_begins(phase_spans(&self.context.trial.effective.phases, Some(begin.start_ns)))?;
+        let Some(why) = begin.not_settled else { return Ok(()) };
+        let at_ns = relative_ns(monotonic_ns(), self.t0_ns);
+        self.event(Some(at_ns), EventKind::WarmupNotSettled, &Subject::Kdyno, &why)
+    }
+
+    /// What is to be done next without anything being heard, CLOCK_MONOTONIC, ns.
+    fn wake_ns(&self) -> u64 {
+        let last_call_ns = |warmup: &Warmup| self.t0_ns.saturating_add(warmup.last_call_ns());
+        self.warmup.as_ref().map_or(self.deadline_ns, |warmup| last_call_ns(warmup).min(self.deadline_ns))
+    }
+
+    /// Ends a warm-up whose longest time is nearly over.
+    fn call_last(&mut self) -> Result<(), LabError> {
+        let now_ns = monotonic_ns();
+        if now_ns < self.wake_ns() {
+            return Ok(());
+        }
+        let begin = self.warmup.as_mut().map(|warmup| warmup.last_call(now_ns.saturating_sub(self.t0_ns)));
+        begin.map_or(Ok(()), |begin| self.end_warmup(begin))
+    }
+
+    /// Until every worker has said its last word, or the time for it is over.
+    fn listen(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+        while self.done.len() < self.workers.len() {
+            // Also while there is always something to hear.
+            self.call_last()?;
+            let Some(heard) = self.inbox.hear(until(self.wake_ns())) else {
+                if monotonic_ns() < self.deadline_ns {
+                    continue;
+                }
+                let late = self.workers.iter().map(Worker::number).find(|number| !self.done.contains(number));
+                let overdue = LabError::WorkerOverdue {
+                    number: late.unwrap_or_default(),
+                    seconds: OVERDUE_NS / SECOND_NS,
+                };
+                self.cut_short.get_or_insert(overdue);
+                return Ok(());
+            };
+            match heard {
+                Heard::Worker(worker, news) => self.hear_worker(worker, news)?,
+                Heard::Probes(read_ns, readings) => {
+                    self.context.store.probe(self.context.trial.id, readings)?;
+                    self.look_for_dead(progress)?;
+                    self.ask_for_recent(read_ns)?;
+                }
+                Heard::Recent(evidence) => self.hear_recent(&evidence, progress)?,
+                Heard::Cluster(seen_ns, changes) => {
+                    self.cluster_changed(Some(relative_ns(seen_ns, self.t0_ns)), changes)?;
+                }
+                Heard::Stop(stop) => self.stop(stop.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn hear_worker(&mut self, worker: u16, news: WorkerNews) -> Result<(), LabError> {
+        let (store, trial) = (self.context.store, self.context.trial.id);
+        match news {
+            WorkerNews::Message(ref message)
+                if !task::has_own_rows(&self.context.trial.effective.workers, worker, message) =>
+            {
+                let detail = "sent rows of a stream that is not its own".to_owned();
+                self.done.insert(worker);
+                self.stop(LabError::WorkerGone { number: worker, detail });
+            }
+            WorkerNews::Message(FromWorker::Sample(sample)) => store.sample(trial, *sample)?,
+            WorkerNews::Message(FromWorker::Event(event)) => {
+                self.worker_event(worker, &event, Some(event.at_ns))?;
+            }
+            WorkerNews::Message(FromWorker::LoadEnded) => self.load_ended(worker),
+            WorkerNews::Message(FromWorker::Done(totals)) => {
+                store.totals(trial, totals)?;
+                self.done.insert(worker);
+                self.load_ended(worker);
+            }
+            // Its last word has been heard: that it ends now is as it should be.
+            WorkerNews::Closed if self.done.contains(&worker) => {}
+            other => {
+                let reason = self.gone(worker, other);
+                self.done.insert(worker);
+                self.stop(reason);
+            }
+        }
+        Ok(())
+    }
+
+    /// When the last worker's producers have ended, consumers may end too, on whichever worker they are.
+    fn load_ended(&mut self, worker: u16) {
+        if self.producing.remove(&worker) && self.producing.is_empty() {
+            for worker in &mut self.workers {
+                // One that cannot be told has ended, which is heard of.
+                let _ = worker.send(&ToWorker::Drain);
+            }
+        }
+    }
+
+    /// Tells the workers to stop, once; the first reason counts.
+    fn stop(&mut self, reason: LabError) {
+        if self.cut_short.is_some() {
+            return;
+        }
+        self.cut_short = Some(reason);
+        self.warmup = None;
+        self.deadline_ns = self.deadline_ns.min(monotonic_ns() + STOP_NS);
+        for worker in &mut self.workers {
+            // A worker that cannot be told has closed its socket: the next thing heard of it says so.
+            let _ = worker.send(&ToWorker::Stop);
+        }
+    }
+
+    /// A process of the system under test that has ended is an event at `at_ns`, or before T0 one without a place on
+    /// the time line, and the end of its log is kept.
+    fn tell_dead(&mut self, at_ns: Option<i64>, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+        let system = self.context.system;
+        let when = if at_ns.is_some() { "in the middle of the trial" } else { "before the load began" };
+        for (subject, how) in system.ended() {
+            if self.died.insert(subject.clone()) {
+                let detail = format!("{subject} ended {when}: {how}");
+                self.event(at_ns, EventKind::ProcessDied, &subject, &detail)?;
+                progress(Progress::Step(detail));
+                self.context.store.log(&subject.to_string(), &system.log_tail(&subject).join("\n"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells which processes have ended; the trial goes on while a broker is left.
+    fn look_for_dead(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+        self.tell_dead(Some(relative_ns(monotonic_ns(), self.t0_ns)), progress)?;
+        let system = self.context.system;
+        let brokers = system.processes().iter().filter(|process| is_broker(&process.subject)).count();
+        let died = self.died.iter().filter(|subject| is_broker(subject)).count();
+        if died > 0 && died == brokers {
+            self.stop(Stop::NoBrokerLeft.into());
+        }
+        Ok(())
+    }
+
+    /// What it means that this was heard of a worker where something else was due.
+    fn gone(&mut self, number: u16, news: WorkerNews) -> LabError {
+        match self.workers.iter_mut().find(|worker| worker.number() == number) {
+            Some(worker) => worker.gone(news),
+            None => LabError::WorkerGone { number, detail: "is none of this trial".to_owned() },
+        }
+    }
+
+    fn worker_event(&self, worker: u16, event: &WorkerEvent, at_ns: Option<i64>) -> Result<(), LabError> {
+        let planned = self.context.trial.effective.workers.iter().find(|planned| planned.worker == worker);
+        let share = planned.and_then(|planned| planned.shares.get(usize::from(event.stream?)));
+        let subject = share.map_or(Subject::Worker(worker), |share| Subject::Item(share.item.clone()));
+        self.event(at_ns, event.kind, &subject, &event.detail)
+    }
+
+    /// What the cluster's metadata told between two looks.
+    fn cluster_changed(&self, at_ns: Option<i64>, changes: Vec<Change>) -> Result<(), LabError> {
+        let mut changes = changes.into_iter();
+        changes.try_for_each(|change| self.event(at_ns, change.kind, &change.subject, &change.detail))
+    }
+
+    /// The ends of the topics' logs are not known.
+    fn log_unchecked(&self, at_ns: Option<i64>, why: &str) -> Result<(), LabError> {
+        for address in self.context.topics.keys() {
+            self.event(at_ns, EventKind::LogUnchecked, &Subject::Topic(address.clone()), why)?;
+        }
+        Ok(())
+    }
+
+    fn event(
+        &self,
+        at_ns: Option<i64>,
+        kind: EventKind,
+        subject: &Subject,
+        detail: &str,
+    ) -> Result<(), LabError> {
+        store_event(self.context, at_ns, kind, subject, detail)
+    }
+}
+
+fn worker_task(context: &TrialContext<'_>, planned: &WorkerPlan) -> WorkerTask {
+    let case = &context.trial.effective;
+    WorkerTask {
+        worker: planned.worker,
+        run_id: context.run_id,
+        bootstrap: context.system.bootstrap(),
+        client_id_prefix: context.system.prefix().to_owned(),
+        phases: case.phases,
+        has_producers: !task::producing(context.trial).is_empty(),
+        tick_ns: TICK_NS,
+        streams: task::streams(context.trial, planned, context.topics),
+    }
+}
+
+/// What the watch of the cluster has to know.
+fn watched(context: &TrialContext<'_>) -> Watched {
+    Watched {
+        bootstrap: context.system.bootstrap(),
+        prefix: context.system.prefix().to_owned(),
+        topics: context.topics.clone(),
+    }
+}
+
+fn store_event(
+    context: &TrialContext<'_>,
+    at_ns: Option<i64>,
+    kind: EventKind,
+    subject: &Subject,
+    detail: &str,
+) -> Result<(), LabError> {
+    let detail = context.private.hide(detail);
+    let event = Event { at_unix_ns: unix_ns(), at_ns, kind, subject: subject.clone(), detail };
+    Ok(context.store.event(Some(context.trial.id), event)?)
+}
+
+fn subject_of(worker: &Worker) -> Subject {
+    Subject::Worker(worker.number())
+}
+
+fn is_broker(subject: &Subject) -> bool {
+    matches!(subject, Subject::Broker(_))
+}

@@ -1,0 +1,227 @@
+//! Expectations and contrasts: which cases they speak of. Names and units were checked when the scenario was read.
+
+use crate::cases::{Chosen, param_value};
+use crate::{PlanError, show};
+use kdyno_model::plan::{CasePlan, Claim, ClaimExpr, Contrast};
+use kdyno_scenario::Scenario;
+use kdyno_scenario::file::{CasesFile, ScenarioFile};
+use kdyno_scenario::input::{InputError, known_hint, quoted};
+use kdyno_scenario::judged::{Comparison, Expr, MetricOf, Operator, comparison};
+use kdyno_scenario::metric_of;
+use kdyno_scenario::yaml::Typed;
+
+/// What the profile's cases let be judged, and what they do not.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Judged {
+    pub claims: Vec<Claim>,
+    pub contrasts: Vec<Contrast>,
+    /// What is not tested, and why, a sentence each.
+    pub untested: Vec<String>,
+}
+
+/// Why no case is selected.
+enum Miss {
+    /// The profile has none: what speaks of it is not tested.
+    NotInProfile(String),
+    Wrong(PlanError),
+}
+
+impl From<PlanError> for Miss {
+    fn from(error: PlanError) -> Self {
+        Self::Wrong(error)
+    }
+}
+
+/// Finds the cases that expectations and contrasts speak of.
+pub(crate) fn judged(scenario: &Scenario, chosen: &Chosen, cases: &[CasePlan]) -> Result<Judged, PlanError> {
+    let file = scenario.typed();
+    let cases = Cases { file, chosen, cases };
+    let mut found = Judged::default();
+    for expect in &file.expect {
+        let Comparison { left, op, right } = comparison(&expect.that, file)?;
+        let sides = cases.expr(&left).and_then(|left| Ok((left, cases.expr(&right)?)));
+        match sides {
+            Ok((left, right)) => found.claims.push(Claim {
+                text: expect.claim.clone(),
+                that: expect.that.text.trim().to_owned(),
+                left,
+                op,
+                right,
+            }),
+            Err(Miss::Wrong(error)) => return Err(error),
+            Err(Miss::NotInProfile(why)) => {
+                found.untested.push(format!("claim {} is not tested: {why}", quoted(&expect.claim)));
+            }
+        }
+    }
+    for contrast in &file.contrasts {
+        let ends = cases.only(&contrast.from, &contrast.name).and_then(|from| {
+            let to = cases.to(&contrast.to, &contrast.from, from, &contrast.name)?;
+            Ok((from, to))
+        });
+        match ends {
+            Ok((from, to)) if from == to => {
+                let message = format!("contrast {} leads from a case to itself", quoted(&contrast.name.text));
+                return Err(InputError::at(contrast.name.place, message));
+            }
+            Ok((from, to)) => {
+                let of = contrast.of.iter().map(|of| metric_of(of, file).map(|(address, _)| address));
+                let of = of.collect::<Result<_, _>>()?;
+                found.contrasts.push(Contrast { name: contrast.name.text.clone(), from, to, of });
+            }
+            Err(Miss::Wrong(error)) => return Err(error),
+            Err(Miss::NotInProfile(why)) => {
+                found.untested.push(format!("contrast {} is not tested: {why}", quoted(&contrast.name.text)));
+            }
+        }
+    }
+    Ok(found)
+}
+
+struct Cases<'a> {
+    file: &'a ScenarioFile,
+    chosen: &'a Chosen,
+    cases: &'a [CasePlan],
+}
+
+impl Cases<'_> {
+    fn expr(&self, expr: &Expr) -> Result<ClaimExpr, Miss> {
+        Ok(match expr {
+            Expr::Number(number) => ClaimExpr::Number(*number),
+            Expr::Metric(metric) => self.metric(metric)?,
+            Expr::Binary(op, left, right) => {
+                let (left, right) = (Box::new(self.expr(left)?), Box::new(self.expr(right)?));
+                match op {
+                    Operator::Sum => ClaimExpr::Sum(left, right),
+                    Operator::Difference => ClaimExpr::Difference(left, right),
+                    Operator::Product => ClaimExpr::Product(left, right),
+                    Operator::Quotient => ClaimExpr::Quotient(left, right),
+                }
+            }
+        })
+    }
+
+    fn metric(&self, metric: &MetricOf) -> Result<ClaimExpr, Miss> {
+        let typed = Typed { text: metric.of.to_string(), place: metric.place, quoted: false };
+        let case = self.only(&metric.case, &typed)?;
+        show::broker_exists(&metric.of.subject, &self.cases[case as usize..=case as usize])
+            .map_err(|message| InputError::at(metric.place, message))?;
+        Ok(ClaimExpr::Metric { of: metric.of.clone(), case })
+    }
+
+    /// The indexes of the cases that have these values.
+    fn with(&self, select: &[(Typed, Typed)]) -> Result<Vec<u32>, Miss> {
+        let mut left: Vec<u32> = (0..).take(self.chosen.cases.len()).collect();
+        for (name, value) in select {
+            let text = self.chosen.base.text(value)?;
+            let wanted = show::as_in_cases(&name.text, param_value(&text, value.quoted), self.chosen);
+            let has =
+                |index: &u32| self.chosen.cases[*index as usize].params.get(&name.text) == Some(&wanted);
+            let fitting: Vec<u32> = left.iter().copied().filter(has).collect();
+            if fitting.is_empty() {
+                self.known_value(name, value)?;
+                let all = select.iter().map(|(name, value)| format!("{}={}", name.text, value.text));
+                let all = all.collect::<Vec<_>>().join(", ");
+                return Err(Miss::NotInProfile(format!(
+                    "profile {} has no case with {all}",
+                    self.chosen.profile
+                )));
+            }
+            left = fitting;
+        }
+        Ok(left)
+    }
+
+    /// The only case that has these values.
+    fn only(&self, select: &[(Typed, Typed)], of: &Typed) -> Result<u32, Miss> {
+        match self.with(select)?.as_slice() {
+            [one] => Ok(*one),
+            several => Err(self.several(several, select, of).into()),
+        }
+    }
+
+    /// The case a contrast leads to: of several that fit, the one that is like `from` in what neither end names.
+    fn to(
+        &self,
+        select: &[(Typed, Typed)],
+        from_select: &[(Typed, Typed)],
+        from: u32,
+        of: &Typed,
+    ) -> Result<u32, Miss> {
+        let fitting = self.with(select)?;
+        let named = |name: &String| select.iter().chain(from_select).any(|(known, _)| known.text == *name);
+        let params = |index: u32| &self.chosen.cases[index as usize].params;
+        let like = |index: &u32| {
+            let mut others = self.chosen.varying.iter().filter(|name| !named(name));
+            others.all(|name| params(*index).get(name) == params(from).get(name))
+        };
+        let alike: Vec<u32> = fitting.iter().copied().filter(like).collect();
+        match (alike.as_slice(), fitting.as_slice()) {
+            ([one], _) => Ok(*one),
+            ([], _) => {
+                let message =
+                    format!("contrast {}: its cases differ in more than it names", quoted(&of.text));
+                Err(InputError::at(of.place, message)
+                    .hint("name every param that differs in `from` and `to`")
+                    .into())
+            }
+            (several, _) => Err(self.several(several, select, of).into()),
+        }
+    }
+
+    fn several(&self, cases: &[u32], select: &[(Typed, Typed)], of: &Typed) -> PlanError {
+        let first = &self.chosen.cases[cases[0] as usize].params;
+        let differs = |name: &&String| {
+            let selected = select.iter().any(|(known, _)| known.text == **name);
+            !selected
+                && cases
+                    .iter()
+                    .any(|index| self.chosen.cases[*index as usize].params.get(*name) != first.get(*name))
+        };
+        let names: Vec<&str> = self.chosen.varying.iter().filter(differs).map(String::as_str).collect();
+        let message = format!("{} could be of {} cases", quoted(&of.text), cases.len());
+        let example = names.first().map(|name| {
+            let value = first.get(*name).map_or_else(String::new, ToString::to_string);
+            format!("[{name}={value}]")
+        });
+        InputError::at(of.place, message).hint(format!(
+            "select one by {}, e.g. `{}`",
+            kdyno_scenario::input::listed(names),
+            example.unwrap_or_default()
+        ))
+    }
+
+    /// A value that no profile ever gives the param is a mistake and not a case of another profile.
+    fn known_value(&self, name: &Typed, value: &Typed) -> Result<(), PlanError> {
+        let file = self.file;
+        let of_cases = |cases: &CasesFile| {
+            let rows = cases.rows.iter().flatten().flat_map(|row| row.values.clone());
+            let vary = cases.vary.iter().flatten();
+            let vary = vary.flat_map(|(name, list)| list.iter().map(|value| (name.clone(), value.clone())));
+            rows.chain(vary).collect::<Vec<_>>()
+        };
+        let mut pairs = file.params.clone();
+        pairs.extend(of_cases(&file.cases));
+        for profile in &file.profiles {
+            pairs.extend(profile.params.iter().cloned());
+            pairs.extend(of_cases(&profile.cases));
+        }
+        pairs.extend(
+            file.published.iter().flat_map(|published| &published.rows).flat_map(|row| row.values.clone()),
+        );
+        let mut known: Vec<String> = Vec::new();
+        for (_, given) in pairs.iter().filter(|(given, _)| given.text == name.text) {
+            known.extend(self.chosen.base.text(given).ok().filter(|text| !known.contains(text)));
+        }
+        let text = self.chosen.base.text(value)?;
+        let own = kdyno_scenario::units::parse(&text);
+        let alike =
+            |known: &String| *known == text || own.is_some() && kdyno_scenario::units::parse(known) == own;
+        if known.iter().any(alike) || self.chosen.changed.contains_key(&name.text) {
+            return Ok(());
+        }
+        let message = format!("`{}` is never {}", name.text, quoted(&text));
+        Err(InputError::at(value.place, message)
+            .hint(known_hint(&text, known.iter().map(String::as_str).collect::<Vec<_>>())))
+    }
+}

@@ -1,0 +1,360 @@
+//! The plan of a comparison: its sides, what is judged, and how much evidence it collects.
+
+use crate::budget::Budget;
+use crate::choices::{Ask, CompareChoices};
+use crate::estimate::{start_expected_ns, trial_expected_ns};
+use crate::set_overrides::NOWHERE;
+use crate::sides::{self, Side, Sides, is_attached};
+use crate::strategy::conditioned_by;
+use crate::{Choices, PlanError, Planned};
+use kdyno_model::metric::{Address, Unit};
+use kdyno_model::plan::{
+    Better, CasePlan, ComparePlan, Conditioning, Depth, EvidenceUnit, Judge, Plan, Rate, Role, Strategy,
+};
+use kdyno_scenario::Scenario;
+use kdyno_scenario::file::CompareFile;
+use kdyno_scenario::input::{InputError, not_allowed, quoted};
+use kdyno_scenario::units::{self, Dimension};
+use kdyno_scenario::yaml::Typed;
+
+/// Units of evidence after which it is looked, with enough time.
+const LOOKS: [u32; 3] = [8, 16, 24];
+/// Fewest units with which a two-sided rank test can reach 5 %: 2 · 2⁻⁶.
+const UNITS_MIN: u32 = 6;
+/// Why there is a least number of units, in words.
+const WHY: &str = ": six units of evidence are the fewest that can tell a difference";
+/// Most units, and pairs of a start.
+const UNITS_MAX: u64 = 1_000;
+/// Most looks.
+const LOOKS_MAX: usize = 10;
+/// Pairs of a quick look.
+const QUICK_PAIRS: u32 = 8;
+/// How long a quick look takes where nothing else is said, ns.
+const QUICK_NS: u64 = 600 * 1_000_000_000;
+/// Smallest change that matters where nothing else is said: of rates and processor time, and of latencies.
+const MARGIN: f64 = 0.03;
+const MARGIN_OF_LATENCY: f64 = 0.10;
+
+/// The sides of the comparison that is asked for; `None`: none is.
+pub(crate) fn sides(scenario: &Scenario, choices: &Choices) -> Result<Option<(Sides, Planned)>, PlanError> {
+    let file = scenario.typed().compare.as_ref();
+    let by_hand = match &choices.ask {
+        Ask::Find(_) => return Ok(None),
+        Ask::Scenario => None,
+        Ask::Compare(by_hand) => Some(by_hand),
+    };
+    let by_hand = by_hand.filter(|by_hand| !by_hand.a.is_empty() || !by_hand.b.is_empty());
+    if let (Some(find), Ask::Compare(_)) = (&scenario.typed().find, &choices.ask) {
+        return Err(InputError::at(
+            find.place,
+            "the scenario searches for a load, which a comparison does not",
+        )
+        .hint("search first (`kdyno find`), then compare a scenario at a rate just below what was found"));
+    }
+    let [a, b] = match (by_hand, file) {
+        (Some(by_hand), _) => [
+            Side::by_hand(scenario, &by_hand.a, "--a", choices)?,
+            Side::by_hand(scenario, &by_hand.b, "--b", choices)?,
+        ],
+        (None, Some(file)) => {
+            [Side::of_file(scenario, &file.a, "A", choices)?, Side::of_file(scenario, &file.b, "B", choices)?]
+        }
+        (None, None) if matches!(choices.ask, Ask::Compare(_)) => {
+            return Err(InputError::whole("the scenario has no `compare`")
+                .hint("say what differs: `--a kafka=3.7.2 --b kafka=4.1.1`"));
+        }
+        (None, None) => return Ok(None),
+    };
+    sides::plan(&a, &b).map(Some)
+}
+
+/// The strategy of a comparison. `planned` is side A.
+pub(crate) fn strategy(
+    scenario: &Scenario,
+    choices: &Choices,
+    sides: &Sides,
+    planned: &Planned,
+    budget: Option<Budget>,
+) -> Result<Strategy, PlanError> {
+    let file = scenario.typed().compare.as_ref();
+    let by_hand = match &choices.ask {
+        Ask::Compare(by_hand) => by_hand.clone(),
+        _ => CompareChoices::default(),
+    };
+    let mut may_differ: Vec<String> =
+        file.iter().flat_map(|file| &file.may_differ).map(|typed| typed.text.clone()).collect();
+    may_differ.extend(by_hand.may_differ.iter().cloned());
+    let attached = planned.cases.iter().chain(&sides.b).any(is_attached);
+    let reader = planned.reader(scenario, &sides.chosen);
+    let number = |typed: &Typed, key: &str, least: u64| reader.whole(typed, key, least..=UNITS_MAX);
+    let looks = file.map_or(&[][..], |file| &file.looks);
+    let looks = looks.iter().map(|look| Ok(number(look, "looks", u64::from(UNITS_MIN))? as u32));
+    let looks = ascending(looks.collect::<Result<Vec<_>, PlanError>>()?, file)?;
+    let pairs = file.map_or(Ok(1), |file| number(&file.pairs_per_start, "pairs_per_start", 1))? as u32;
+    let mut plan = ComparePlan {
+        labels: sides.labels.clone(),
+        b: sides.b.clone(),
+        judge: judge(scenario, file, &by_hand.judge, &planned.cases)?,
+        looks,
+        pairs_per_start: pairs,
+        unit: EvidenceUnit::Start,
+        may_differ,
+        changes: sides.changes.clone(),
+    };
+    let costs = Costs::of(&planned.cases, &sides.b, planned.conditioning);
+    match choices.depth {
+        Depth::Quick => quick(&mut plan, &costs, budget)?,
+        Depth::Verdict => verdict(&mut plan, &costs, budget, attached)?,
+    }
+    Ok(Strategy::Compare(plan))
+}
+
+fn ascending(looks: Vec<u32>, file: Option<&CompareFile>) -> Result<Vec<u32>, PlanError> {
+    if looks.is_empty() {
+        return Ok(LOOKS.to_vec());
+    }
+    if looks.len() > LOOKS_MAX || looks.windows(2).any(|pair| pair[0] >= pair[1]) {
+        let place = file.and_then(|file| file.looks.first()).map_or(NOWHERE, |typed| typed.place);
+        let message = format!("`looks` takes at most {LOOKS_MAX} numbers, each larger than the one before");
+        return Err(InputError::at(place, message).hint("e.g. `looks: [8, 16, 24]`"));
+    }
+    Ok(looks)
+}
+
+/// What a comparison of all cases costs in time.
+struct Costs {
+    /// A start of both clusters with what conditions them, ns.
+    start_ns: u64,
+    /// A pair of trials, ns.
+    pair_ns: u64,
+}
+
+impl Costs {
+    fn of(a: &[CasePlan], b: &[CasePlan], conditioning: Option<Conditioning>) -> Self {
+        let mut costs = Self { start_ns: 0, pair_ns: 0 };
+        for (a, b) in a.iter().zip(b) {
+            costs.pair_ns += trial_expected_ns(a) + trial_expected_ns(b);
+            let sides = [Some(a), Some(b).filter(|b| b.system != a.system)];
+            for side in sides.into_iter().flatten() {
+                let conditioned = conditioning.and_then(|how| conditioned_by(how, side));
+                costs.start_ns += start_expected_ns(side);
+                costs.start_ns += conditioned.as_ref().map_or(0, trial_expected_ns);
+            }
+        }
+        costs
+    }
+
+    fn starts(&self, starts: u32, pairs_per_start: u32) -> u64 {
+        let one = self.start_ns.saturating_add(self.pair_ns.saturating_mul(u64::from(pairs_per_start)));
+        one.saturating_mul(u64::from(starts))
+    }
+}
+
+/// One start, some pairs on it: what these starts show.
+fn quick(plan: &mut ComparePlan, costs: &Costs, budget: Option<Budget>) -> Result<(), PlanError> {
+    let fits = |pairs: &u32| costs.starts(1, *pairs) <= budget.map_or(QUICK_NS, |budget| budget.ns);
+    let pairs = (UNITS_MIN..=QUICK_PAIRS).rev().find(fits);
+    let pairs = match (pairs, budget) {
+        (Some(pairs), _) => pairs,
+        (None, None) => UNITS_MIN,
+        (None, Some(budget)) => {
+            return Err(budget.too_small("a quick look", WHY, costs.starts(1, UNITS_MIN)));
+        }
+    };
+    plan.unit = EvidenceUnit::Pair;
+    plan.pairs_per_start = pairs;
+    plan.looks = vec![pairs];
+    Ok(())
+}
+
+fn verdict(
+    plan: &mut ComparePlan,
+    costs: &Costs,
+    budget: Option<Budget>,
+    attached: bool,
+) -> Result<(), PlanError> {
+    let one_ns = if attached { costs.pair_ns } else { costs.starts(1, plan.pairs_per_start) };
+    if let Some(budget) = budget {
+        let units = u32::try_from(budget.ns / one_ns.max(1)).unwrap_or(u32::MAX);
+        let least = plan.looks[0].min(UNITS_MIN);
+        if units < least {
+            let needed_ns = one_ns.saturating_mul(u64::from(least));
+            return Err(budget.too_small("a verdict", WHY, needed_ns));
+        }
+        let fitting: Vec<u32> = plan.looks.iter().copied().filter(|look| *look <= units).collect();
+        // With a single look all of the error is spent on it, so it may as well come when the time is over.
+        let cut = fitting.len() < plan.looks.len();
+        plan.looks = if cut && fitting.len() < 2 { vec![units] } else { fitting };
+    }
+    if attached {
+        // A cluster of somebody else is not started: all pairs run as it stands.
+        plan.unit = EvidenceUnit::Pair;
+        plan.pairs_per_start = plan.looks.last().copied().unwrap_or(UNITS_MIN);
+    }
+    Ok(())
+}
+
+fn judge(
+    scenario: &Scenario,
+    file: Option<&CompareFile>,
+    by_hand: &[String],
+    cases: &[CasePlan],
+) -> Result<Vec<Judge>, PlanError> {
+    let mut found: Vec<Judge> = Vec::new();
+    let mut add = |judge: Judge, typed: &Typed| {
+        if found.iter().any(|known| known.of == judge.of) {
+            return Err(InputError::at(typed.place, format!("`{}` is judged twice", judge.of)));
+        }
+        found.push(judge);
+        Ok(())
+    };
+    for text in by_hand {
+        let (of, margin) =
+            text.rsplit_once(':').map_or((text.as_str(), None), |(of, margin)| (of, Some(margin)));
+        let of = Typed::assumed(of.trim(), NOWHERE);
+        let margin = margin.map(|margin| Typed::assumed(margin.trim(), NOWHERE));
+        let named = |error: PlanError| {
+            PlanError { place: None, ..error }.in_file(&quoted(&format!("--judge {text}")))
+        };
+        let read = read_judge(scenario, &of, None, margin.as_ref()).and_then(|judge| add(judge, &of));
+        read.map_err(named)?;
+    }
+    if by_hand.is_empty() {
+        for typed in file.iter().flat_map(|file| &file.judge) {
+            let judge = read_judge(scenario, &typed.of, typed.better.as_ref(), typed.margin.as_ref())?;
+            add(judge, &typed.of)?;
+        }
+    }
+    Ok(if found.is_empty() { usual(cases) } else { found })
+}
+
+fn read_judge(
+    scenario: &Scenario,
+    of: &Typed,
+    better: Option<&Typed>,
+    margin: Option<&Typed>,
+) -> Result<Judge, PlanError> {
+    let (address, unit) = kdyno_scenario::metric_of(of, scenario.typed())?;
+    let usual = direction(&address.metric, unit);
+    let better = match (better, usual) {
+        (Some(typed), _) => typed.text.parse().map_err(|_| {
+            let (message, hint) = not_allowed(&typed.text, &["lower", "higher"]);
+            InputError::at(typed.place, format!("`better`: {message}")).maybe_hint(hint)
+        })?,
+        (None, Some(better)) => better,
+        (None, None) => {
+            let message = format!("it is not known which direction of `{address}` is better");
+            return Err(InputError::at(of.place, message).hint("say it in the scenario: `better: lower`"));
+        }
+    };
+    let margin = match margin {
+        None if unit == Unit::Ns => MARGIN_OF_LATENCY,
+        None => MARGIN,
+        Some(typed) => share(typed, "margin")?,
+    };
+    Ok(Judge { of: address, better, margin })
+}
+
+/// A share between nothing and all, written in percent.
+pub(crate) fn share(typed: &Typed, key: &str) -> Result<f64, PlanError> {
+    let percent = typed.text.trim().strip_suffix('%').and_then(|text| units::parse(text.trim()));
+    let share =
+        percent.filter(|percent| percent.dimension == Dimension::Plain).map(|percent| percent.value / 100.0);
+    match share {
+        Some(share) if share > 0.0 && share < 1.0 => Ok(share),
+        _ => Err(InputError::at(
+            typed.place,
+            format!("`{key}`: {} is not a share in percent", quoted(&typed.text)),
+        )
+        .hint("above 0% and below 100%, e.g. `3%`")),
+    }
+}
+
+/// Which direction of a metric is better, where that goes without saying.
+fn direction(metric: &str, unit: Unit) -> Option<Better> {
+    match (metric, unit) {
+        (_, Unit::Ns | Unit::CpuUsPerRecord | Unit::PercentOfCore) => Some(Better::Lower),
+        ("offered_per_s", _) => None,
+        (_, Unit::RecordsPerS | Unit::MibPerS) => Some(Better::Higher),
+        (
+            "failed" | "failed_share" | "unresolved" | "retries" | "lag_records" | "memory_rss_bytes_max",
+            _,
+        ) => Some(Better::Lower),
+        _ => None,
+    }
+}
+
+/// Processor time per record, then what the first load item is about: its rate where it sends as fast as it goes, its
+/// latency where it has a rate.
+fn usual(cases: &[CasePlan]) -> Vec<Judge> {
+    let judge = |subject: &str, metric: &str, better: Better, margin: f64| Judge {
+        of: Address { subject: subject.to_owned(), metric: metric.to_owned() },
+        better,
+        margin,
+    };
+    let mut found = vec![judge("brokers", "cpu_us_per_record", Better::Lower, MARGIN)];
+    let Some(first) = cases.first() else { return found };
+    let produces = first.load.iter().find_map(|(name, item)| match &item.role {
+        Role::Produce(produce) => Some((name, &produce.rate)),
+        Role::Consume(_) => None,
+    });
+    match produces {
+        Some((name, Rate::Max { .. })) => found.push(judge(name, "acked_per_s", Better::Higher, MARGIN)),
+        Some((name, Rate::Open { .. })) => {
+            for quantile in ["response.p50", "response.p99"] {
+                found.push(judge(name, quantile, Better::Lower, MARGIN_OF_LATENCY));
+            }
+        }
+        None => {
+            let items = first.load.keys().take(1);
+            found.extend(items.map(|name| judge(name, "fetched_per_s", Better::Higher, MARGIN)));
+        }
+    }
+    found
+}
+
+/// What a typical pair of trials differs by without any cause, sd of ln(B ÷ A); docs/METHOD.md names where these come
+/// from.
+fn pair_sd(metric: &Address) -> f64 {
+    match metric.metric.as_str() {
+        "cpu_us_per_record" | "records_per_s_per_core" | "cpu_percent" => 0.02,
+        name if name.ends_with(".p50") || name.ends_with("per_s") => 0.05,
+        _ => 0.15,
+    }
+}
+
+/// The smallest difference that a comparison can see, in a sentence: half of the interval's width at its last look,
+/// when pairs differ as they typically do.
+pub(crate) fn smallest_difference(plan: &Plan, compare: &ComparePlan) -> String {
+    let units = f64::from(compare.looks.last().copied().unwrap_or(UNITS_MIN));
+    // Student's t for 95 %, within 2 % from 6 units on.
+    let t = 1.96 + 2.84 / (units - 1.0);
+    let half = |sd: f64| (t * sd / units.sqrt()).exp_m1();
+    let each = compare.judge.iter().map(|judge| {
+        let percent = half(pair_sd(&judge.of)) * 100.0;
+        format!("{} {percent:.1} %", judge.of)
+    });
+    let each = each.collect::<Vec<_>>().join(", ");
+    let what = match plan.depth {
+        Depth::Quick => "a quick look at one start of the clusters, no verdict".to_owned(),
+        Depth::Verdict => format!("looks after {} {}", listed(&compare.looks), unit_name(compare.unit)),
+    };
+    format!("{what}; smallest differences it can typically see: {each}")
+}
+
+fn listed(looks: &[u32]) -> String {
+    let looks: Vec<String> = looks.iter().map(ToString::to_string).collect();
+    match looks.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => looks.join(""),
+    }
+}
+
+fn unit_name(unit: EvidenceUnit) -> &'static str {
+    match unit {
+        EvidenceUnit::Start => "starts of the clusters",
+        EvidenceUnit::Pair => "pairs",
+        EvidenceUnit::Run => "runs",
+        EvidenceUnit::Cluster => "clusters",
+    }
+}

@@ -1,0 +1,110 @@
+//! How long the phases of a trial are, and the load for clusters that were just started.
+
+use crate::PlanError;
+use crate::reader::Reader;
+use kdyno_model::plan::{Conditioning, LoadPlan, PhasesPlan, ProducePlan, Rate, Role, WarmupAuto};
+use kdyno_scenario::file::MeasureFile;
+use kdyno_scenario::input::quoted;
+use kdyno_scenario::units::{self, Dimension};
+use kdyno_scenario::yaml::Typed;
+use std::collections::BTreeMap;
+
+/// Longest phase.
+pub(crate) const PHASE_NS_MAX: u64 = 30 * 86_400 * 1_000_000_000;
+/// Shortest drain of `auto`, for loads that only consume.
+const DRAIN_NS_MIN: u64 = 1_000_000_000;
+
+/// The `phases` section.
+pub(crate) fn phases(
+    reader: &Reader<'_>,
+    load: &BTreeMap<String, LoadPlan>,
+) -> Result<PhasesPlan, PlanError> {
+    let typed = &reader.scenario.typed().phases;
+    let producers = || {
+        load.values().filter_map(|item| match &item.role {
+            Role::Produce(produce) => Some(produce),
+            Role::Consume(_) => None,
+        })
+    };
+    let measure_ns = match &typed.measure {
+        MeasureFile::Time(measure) => reader.ns(measure, "measure", 1..=PHASE_NS_MAX)?,
+        MeasureFile::Records { records, within } => {
+            if producers().next().is_none() {
+                let hint = "give a duration";
+                return Err(reader.wrong(records, "`records` needs a load item that produces").hint(hint));
+            }
+            reader.ns(within, "within", 1..=PHASE_NS_MAX)?
+        }
+    };
+    let drain_ns = match reader.text(&typed.drain)?.as_str() {
+        "auto" => {
+            producers().map(|produce| produce.client.delivery_timeout_ns).max().unwrap_or(0).max(DRAIN_NS_MIN)
+        }
+        _ => reader.ns(&typed.drain, "drain", 0..=PHASE_NS_MAX)?,
+    };
+    let warmup = Span::read(reader, &typed.warmup, "warmup", WARMUP_AUTO)?;
+    let warmup_auto = warmup.is_open.then(|| WarmupAuto {
+        least_ns: warmup.least_ns,
+        records_min: warmup_records(producers(), warmup.most_ns),
+    });
+    Ok(PhasesPlan { warmup_ns: warmup.most_ns, warmup_auto, measure_ns, drain_ns })
+}
+
+/// `warmup: auto`.
+const WARMUP_AUTO: &str = "5s..60s";
+/// `condition: auto`: brokers that were just started compile what they run for a minute and more under load; most of
+/// that is over by then.
+const CONDITION_AUTO: &str = "20s..60s";
+/// Records after which a warm-up may end: what the JVM compiles, it compiles after some ten thousand calls.
+const WARMUP_RECORDS: u64 = 20_000;
+
+/// Slow loads do not reach the usual number in time: half of what they offer in the longest warm-up is enough then.
+fn warmup_records<'p>(producers: impl Iterator<Item = &'p ProducePlan>, most_ns: u64) -> u64 {
+    let first_rates = producers.map(|produce| match &produce.rate {
+        Rate::Open { pieces, .. } => pieces.first().map(|piece| piece.from_per_s),
+        Rate::Max { .. } => None,
+    });
+    let offered = first_rates.sum::<Option<f64>>().filter(|per_s| *per_s > 0.0);
+    offered.map_or(WARMUP_RECORDS, |per_s| WARMUP_RECORDS.min((per_s * most_ns as f64 / 1e9 / 2.0) as u64))
+}
+
+/// The load for clusters that were just started; `None`: they get none.
+pub(crate) fn conditioning(reader: &Reader<'_>) -> Result<Option<Conditioning>, PlanError> {
+    let typed = &reader.scenario.typed().phases.condition;
+    if reader.text(typed)? == "none" {
+        return Ok(None);
+    }
+    let span = Span::read(reader, typed, "condition", CONDITION_AUTO)?;
+    Ok(Some(Conditioning { least_ns: span.least_ns, most_ns: span.most_ns }))
+}
+
+/// A phase that lasts a given time, or ends by evidence between two bounds.
+struct Span {
+    least_ns: u64,
+    most_ns: u64,
+    is_open: bool,
+}
+
+impl Span {
+    fn read(reader: &Reader<'_>, typed: &Typed, key: &str, auto: &str) -> Result<Self, PlanError> {
+        let text = reader.text(typed)?;
+        let text = if text == "auto" { auto } else { &text };
+        let Some((least, most)) = text.split_once("..") else {
+            let ns = reader.ns(typed, key, 0..=PHASE_NS_MAX)?;
+            return Ok(Self { least_ns: ns, most_ns: ns, is_open: false });
+        };
+        let bound = |text: &str| {
+            units::whole(text.trim(), Dimension::Ns).map_err(|message| {
+                reader
+                    .wrong(typed, format!("`{key}`: {message}"))
+                    .hint("write `LEAST..MOST`, e.g. `10s..60s`")
+            })
+        };
+        let (least_ns, most_ns) = (bound(least)?, bound(most)?);
+        if least_ns >= most_ns || most_ns > PHASE_NS_MAX {
+            let message = format!("`{key}`: {} has no room between its bounds", quoted(text));
+            return Err(reader.wrong(typed, message).hint("the shorter time stands first, e.g. `10s..60s`"));
+        }
+        Ok(Self { least_ns, most_ns, is_open: true })
+    }
+}

@@ -1,0 +1,317 @@
+//! The two sides of a comparison: the scenario with the changes of each, planned with the same choices.
+
+use crate::cases::{self, Chosen};
+use crate::choices::{Change, SideChoices};
+use crate::set_overrides::NOWHERE;
+use crate::{Choices, PlanError, Planned, plan_cases};
+use kdyno_model::plan::{CasePlan, Role, SystemPlan};
+use kdyno_scenario::Scenario;
+use kdyno_scenario::file::SideFile;
+use kdyno_scenario::input::{InputError, known_hint, quoted};
+use kdyno_scenario::patch::{self, flow};
+use kdyno_scenario::yaml::{self, Node, Typed};
+
+/// What a side changes.
+pub(crate) struct Side {
+    /// What it is called; params may be inserted.
+    label: Typed,
+    /// The scenario with its patches.
+    scenario: Scenario,
+    /// The params it sets.
+    params: Vec<(String, Typed)>,
+    /// The paths it touches, params aside.
+    touched: Vec<patch::Touched>,
+    /// The choices with the target of this side.
+    choices: Choices,
+    /// How it was typed, one text for each change: two sides with the same texts are meant to be the same.
+    typed: Vec<String>,
+}
+
+/// Both sides planned, side A's cases aside.
+pub(crate) struct Sides {
+    pub labels: [String; 2],
+    /// The scenario of side A.
+    pub scenario: Scenario,
+    pub chosen: Chosen,
+    pub b: Vec<CasePlan>,
+    pub changes: Vec<String>,
+}
+
+/// Plans both sides and says what differs; gives the cases of side A beside them.
+pub(crate) fn plan(a: &Side, b: &Side) -> Result<(Sides, Planned), PlanError> {
+    let (chosen, planned) = a.plan()?;
+    let (chosen_b, other) = b.plan()?;
+    comparable(&planned.cases, &other.cases)?;
+    let changes = changes(a, b, &chosen, &chosen_b)?;
+    let same = planned.cases.iter().zip(&other.cases).all(|(a, b)| do_the_same(a, b));
+    if same && a.typed != b.typed {
+        return Err(without_effect(a, b, &changes));
+    }
+    let labels = [a.called(&chosen)?, b.called(&chosen_b)?];
+    Ok((Sides { labels, scenario: a.scenario.clone(), chosen, b: other.cases, changes }, planned))
+}
+
+impl Side {
+    /// A side as the scenario has it.
+    pub fn of_file(
+        scenario: &Scenario,
+        side: &SideFile,
+        name: &str,
+        choices: &Choices,
+    ) -> Result<Self, PlanError> {
+        let touched = patch::touched(&side.patch);
+        let params = params_of(&side.patch);
+        for (param, _) in &params {
+            known_param(scenario, param)?;
+        }
+        let typed = vec![flow(&side.patch)];
+        let usual = if touched.is_empty() { name.to_owned() } else { inner(&side.patch) };
+        Ok(Self {
+            label: side.label.clone().unwrap_or_else(|| Typed::assumed(&usual, side.patch.place())),
+            scenario: scenario.patched(&side.patch)?,
+            params: params.into_iter().map(|(name, value)| (name.text, value)).collect(),
+            touched: touched.into_iter().filter(|touched| touched.path[0] != "params").collect(),
+            choices: choices.clone(),
+            typed,
+        })
+    }
+
+    /// A side made by hand; `option` is `--a` or `--b`. Every change is checked with those before it, so that an error
+    /// names the one that brought it about.
+    pub fn by_hand(
+        scenario: &Scenario,
+        side: &SideChoices,
+        option: &str,
+        choices: &Choices,
+    ) -> Result<Self, PlanError> {
+        let mut made = Self {
+            label: Typed::assumed("as it stands", NOWHERE),
+            scenario: scenario.clone(),
+            params: Vec::new(),
+            touched: Vec::new(),
+            choices: choices.clone(),
+            typed: Vec::new(),
+        };
+        // What is wrong without any change is not the doing of one.
+        made.plan()?;
+        if let Some(target) = &side.target {
+            made.choices.target = Some(target.clone());
+            made.choices.targets.clear();
+            made.typed.push(target.attached.target.clone());
+        }
+        for change in &side.changes {
+            let text = match change {
+                Change::Set { name, value } => format!("{name}={value}"),
+                Change::Patch { file, .. } => format!("@{file}"),
+            };
+            let told = |error| attributed(error, scenario.file_name(), &format!("{option} {text}"));
+            made.change(change).map_err(told)?;
+            // What the change has made wrong shows when it is planned.
+            made.plan().map_err(told)?;
+            made.typed.push(text);
+        }
+        if !made.typed.is_empty() {
+            // A dollar sign in what was typed is part of its name.
+            made.label.text = made.typed.join(", ").replace('$', "$$");
+        }
+        Ok(made)
+    }
+
+    fn change(&mut self, change: &Change) -> Result<(), PlanError> {
+        let patch = match change {
+            Change::Patch { file, text } => {
+                let tree = yaml::parse(text).map_err(|error| error.in_file(file))?;
+                patch::nowhere(tree)
+            }
+            Change::Set { name, value } if self.has_param(name) => {
+                self.params.push((name.clone(), Typed::assumed(value, NOWHERE)));
+                return Ok(());
+            }
+            Change::Set { name, value } => match name.as_str() {
+                "home" | "source" => self.scenario.patch_of_path(&format!("system.kafka.{name}"), value)?,
+                _ if name.contains('.') => self.scenario.patch_of_path(name, value)?,
+                _ => self.of_system(name, value)?,
+            },
+        };
+        for (name, value) in params_of(&patch) {
+            known_param(&self.scenario, &name)?;
+            self.params.push((name.text, value));
+        }
+        let touched = patch::touched(&patch);
+        if touched.is_empty() {
+            return Err(InputError::at(NOWHERE, "the patch changes nothing"));
+        }
+        self.touched.extend(touched.into_iter().filter(|touched| touched.path[0] != "params"));
+        self.scenario = self.scenario.patched(&patch)?;
+        Ok(())
+    }
+
+    fn has_param(&self, name: &str) -> bool {
+        self.scenario.typed().params.iter().any(|(param, _)| param.text == name)
+    }
+
+    /// A name alone that is no param is a key of `system`.
+    fn of_system(&self, name: &str, value: &str) -> Result<Node, PlanError> {
+        let keys = kdyno_scenario::keys::SYSTEM.keys.iter().map(|key| key.name);
+        if keys.clone().any(|key| key == name) {
+            return self.scenario.patch_of_path(&format!("system.{name}"), value);
+        }
+        let params = self.scenario.typed().params.iter().map(|(param, _)| param.text.as_str());
+        let known: Vec<&str> = params.chain(keys).chain(["home", "source"]).collect();
+        let message = format!("{} is neither a param nor a key of `system`", quoted(name));
+        Err(InputError::at(NOWHERE, message).hint(format!(
+            "{}; a path has dots, e.g. `load.writers.client.linger.ms=0`",
+            known_hint(name, known)
+        )))
+    }
+
+    fn called(&self, chosen: &Chosen) -> Result<String, PlanError> {
+        match chosen.cases.first() {
+            Some(case) => case.values.text(&self.label),
+            None => Ok(self.label.text.clone()),
+        }
+    }
+
+    /// Its cases.
+    fn plan(&self) -> Result<(Chosen, Planned), PlanError> {
+        let chosen = cases::choose(&self.scenario, &self.choices, &self.params)?;
+        let planned = plan_cases(&self.scenario, &self.choices, &chosen)?;
+        Ok((chosen, planned))
+    }
+
+    /// What stands under a path, with params inserted.
+    fn value(&self, touched: &patch::Touched, chosen: &Chosen) -> Result<String, PlanError> {
+        let values = chosen.cases.first().map(|case| &case.values);
+        match (self.scenario.at(&touched.path), values) {
+            (Some(Node::Scalar(typed)), Some(values)) => values.text(typed),
+            (Some(node), _) => Ok(flow(node)),
+            (None, _) => Ok(touched.default.unwrap_or("not set").to_owned()),
+        }
+    }
+}
+
+/// The patch's `params`.
+fn params_of(patch: &Node) -> Vec<(Typed, Typed)> {
+    let Node::Map(_, fields) = patch else { return Vec::new() };
+    let params = fields.iter().find(|(key, _)| key.text == "params");
+    let Some((_, Node::Map(_, params))) = params else { return Vec::new() };
+    let scalar = |(name, value): &(Typed, Node)| match value {
+        Node::Scalar(value) => Some((name.clone(), value.clone())),
+        _ => None,
+    };
+    params.iter().filter_map(scalar).collect()
+}
+
+fn known_param(scenario: &Scenario, name: &Typed) -> Result<(), PlanError> {
+    let names: Vec<&str> = scenario.typed().params.iter().map(|(name, _)| name.text.as_str()).collect();
+    if names.contains(&name.text.as_str()) {
+        return Ok(());
+    }
+    Err(kdyno_scenario::values::unknown_param(name, names))
+}
+
+/// A patch without its outer braces.
+fn inner(patch: &Node) -> String {
+    let text = flow(patch);
+    text.trim_start_matches('{').strip_suffix('}').unwrap_or(&text).to_owned()
+}
+
+/// An error that a change by hand has brought about, under its name.
+fn attributed(error: PlanError, scenario_file: &str, option: &str) -> PlanError {
+    if !error.file.is_empty() && error.file != scenario_file {
+        return error;
+    }
+    let used = error.place.filter(|place| *place != NOWHERE);
+    let used = used.map(|place| format!(" (used at {scenario_file}:{}:{})", place.line, place.column));
+    PlanError {
+        file: quoted(option),
+        place: None,
+        message: error.message + &used.unwrap_or_default(),
+        hint: error.hint,
+    }
+}
+
+/// Both sides have the same rows, topics and load items: what differs between them can be set side by side.
+fn comparable(a: &[CasePlan], b: &[CasePlan]) -> Result<(), PlanError> {
+    if a.len() != b.len() {
+        let message = format!("side A has {} cases, side B {}", a.len(), b.len());
+        return Err(InputError::whole(message).hint(
+            "a param that tells cases apart cannot be the one that tells the sides apart: set it for both",
+        ));
+    }
+    for (a, b) in a.iter().zip(b) {
+        let roles = |case: &CasePlan| {
+            case.load
+                .iter()
+                .map(|(name, item)| (name.clone(), matches!(item.role, Role::Produce(_))))
+                .collect::<Vec<_>>()
+        };
+        if roles(a) != roles(b) || !a.topics.keys().eq(b.topics.keys()) {
+            return Err(InputError::whole("sides A and B do not have the same topics and load items"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether two cases run the same, whatever their params are called.
+fn do_the_same(a: &CasePlan, b: &CasePlan) -> bool {
+    (&a.system, &a.topics, &a.load, a.phases) == (&b.system, &b.topics, &b.load, b.phases)
+}
+
+fn changes(a: &Side, b: &Side, chosen_a: &Chosen, chosen_b: &Chosen) -> Result<Vec<String>, PlanError> {
+    let mut found = Vec::new();
+    let mut told = |what: &str, a: &str, b: &str| {
+        let text = format!("{what}: {a} → {b}");
+        if a != b && !found.contains(&text) {
+            found.push(text);
+        }
+    };
+    let target = |side: &Side| match &side.choices.target {
+        Some(target) => target.attached.target.clone(),
+        None => "a cluster made for the run".to_owned(),
+    };
+    told("target", &target(a), &target(b));
+    let param = |chosen: &Chosen, name: &str| {
+        let value = chosen.cases.first().and_then(|case| case.params.get(name));
+        value.map_or_else(String::new, ToString::to_string)
+    };
+    for (name, _) in a.params.iter().chain(&b.params) {
+        told(name, &param(chosen_a, name), &param(chosen_b, name));
+    }
+    for touched in a.touched.iter().chain(&b.touched) {
+        told(&touched.path.join("."), &a.value(touched, chosen_a)?, &b.value(touched, chosen_b)?);
+    }
+    Ok(found)
+}
+
+/// The error for sides that differ in words only.
+fn without_effect(a: &Side, b: &Side, changes: &[String]) -> PlanError {
+    let error = InputError::whole("sides A and B do the same");
+    let used = |side: &Side| side.scenario.typed().params_in(side.scenario.typed().values());
+    let unused = |side: &Side| {
+        side.params.iter().map(|(name, _)| name.clone()).find(|name| !used(side).contains(name))
+    };
+    if let Some(name) = unused(a).or_else(|| unused(b)) {
+        return error
+            .hint(format!("param `{name}` is used nowhere: insert it with `${name}` where it belongs"));
+    }
+    match changes.first() {
+        Some(change) => error.hint(format!("`{change}` makes no difference")),
+        None => error.hint("what they change is the same on both, or stands in the scenario already"),
+    }
+}
+
+/// Load items that are offered different loads by the two sides of a case: their latencies say nothing about the
+/// sides.
+pub(crate) fn different_loads(a: &CasePlan, b: &CasePlan) -> Vec<String> {
+    let differs = |name: &&String| match (&a.load[*name].role, b.load.get(*name).map(|item| &item.role)) {
+        (Role::Produce(a), Some(Role::Produce(b))) => a.rate != b.rate || a.value_bytes != b.value_bytes,
+        _ => false,
+    };
+    a.load.keys().filter(differs).cloned().collect()
+}
+
+/// Whether a side has no cluster of its own to start.
+pub(crate) fn is_attached(case: &CasePlan) -> bool {
+    matches!(case.system, SystemPlan::Attached(_))
+}

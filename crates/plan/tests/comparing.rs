@@ -1,0 +1,300 @@
+//! Which trials a comparison runs, given what came of those before.
+
+#![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
+
+use kdyno_model::finding::{
+    Caveat, Concern, Finding, Interval, Judgement, NotResolvable, Quantity, Scope, ScopedCaveat, Severity,
+    TrialOutcome, Value,
+};
+use kdyno_model::metric::{Address, Unit};
+use kdyno_model::plan::{
+    Better, ComparePlan, Conditioning, EvidenceUnit, Judge, KafkaSource, Plan, Strategy, SystemPlan,
+};
+use kdyno_model::trial::{Trial, TrialId};
+use kdyno_plan::{Choices, Next, estimate, estimate_until_first_look, next, plan, upcoming};
+use kdyno_scenario::Scenario;
+use std::collections::{BTreeMap, BTreeSet};
+
+const SCENARIO: &str = "\
+kdyno: 1
+id: base
+question: how much?
+system: {brokers: 1}
+topics:
+  t: {partitions: 1, replicas: 1}
+load:
+  writers: {produce: t, clients: 1, rate: 1k/s, value: 1KiB}
+phases: {warmup: 5s, measure: 10s}
+";
+const P50: &str = "writers.response.p50";
+
+fn comparing(looks: &[u32], pairs_per_start: u32, unit: EvidenceUnit) -> Plan {
+    let scenario = Scenario::parse(SCENARIO, "s.yaml").unwrap();
+    let mut plan = plan(&scenario, &Choices::default()).unwrap();
+    let mut b = plan.cases[0].clone();
+    let SystemPlan::Local(cluster) = &mut b.system else { panic!("a local cluster") };
+    cluster.kafka = KafkaSource::Release("3.7.2".into());
+    plan.conditioning = Some(Conditioning { least_ns: 1, most_ns: 20_000_000_000 });
+    plan.strategy = Strategy::Compare(ComparePlan {
+        labels: ["new".into(), "old".into()],
+        b: vec![b],
+        judge: vec![Judge { of: Address::parse(P50).unwrap(), better: Better::Lower, margin: 0.1 }],
+        looks: looks.into(),
+        pairs_per_start,
+        unit,
+        may_differ: Vec::new(),
+        changes: Vec::new(),
+    });
+    plan
+}
+
+/// A comparison as a lab runs it: every trial gets a figure, some get lost.
+struct Lab<'a> {
+    plan: &'a Plan,
+    session: u32,
+    outcomes: Vec<TrialOutcome>,
+    /// B ÷ A of a pair.
+    ratio: &'a dyn Fn(u32) -> f64,
+    /// Whether a trial is cut short.
+    cut: &'a dyn Fn(TrialId) -> bool,
+}
+
+impl<'a> Lab<'a> {
+    fn new(plan: &'a Plan, ratio: &'a dyn Fn(u32) -> f64) -> Self {
+        Self { plan, session: 1, outcomes: Vec::new(), ratio, cut: &|_| false }
+    }
+
+    fn step(&mut self) -> bool {
+        let Next::Trial(trial) = next(self.plan, &self.outcomes, self.session) else { return false };
+        assert_eq!(trial.id.0 as usize, self.outcomes.len() + 1);
+        let figure = match (trial.variant.as_deref(), trial.pair) {
+            (Some("B"), Some(place)) => 1e6 * (self.ratio)(place.pair),
+            _ => 1e6,
+        };
+        let finding = Finding {
+            scope: Scope::Trial(trial.id),
+            of: Address::parse(P50).unwrap(),
+            quantity: Quantity::Value,
+            unit: Unit::Ns,
+            estimate: Value::Is(figure),
+            n: 1,
+            range: None,
+            interval: Interval::NotResolvable(NotResolvable::OneTrial),
+            marks: BTreeSet::new(),
+        };
+        let caveat = Caveat::CutShort { reason: "a broker died".into(), measured_s: 1, planned_s: 2 };
+        let scope = Scope::Trial(trial.id);
+        let concerns = Concern::Everything;
+        let caveat = ScopedCaveat { scope, severity: Severity::Warning, concerns, caveat };
+        let caveats = Some(caveat).filter(|_| (self.cut)(trial.id)).into_iter().collect();
+        let judgement = Judgement { findings: vec![finding], caveats, conclusions: Vec::new() };
+        let session = self.session;
+        self.outcomes.push(TrialOutcome { session, ..TrialOutcome::new(*trial, judgement) });
+        true
+    }
+
+    fn run(mut self) -> Vec<Trial> {
+        while self.step() {
+            let trials =
+                || self.outcomes.iter().take(40).map(|outcome| told(&outcome.trial)).collect::<Vec<_>>();
+            assert!(self.outcomes.len() < 1000, "it never ends: {:?}", trials());
+        }
+        self.outcomes.into_iter().map(|outcome| outcome.trial).collect()
+    }
+}
+
+/// Start, and side or pair: `1 A conditions`, `1 B #3`.
+fn told(trial: &Trial) -> String {
+    let side = trial.variant.clone().unwrap_or_default();
+    match trial.pair {
+        None => format!("{} {side} conditions", trial.start),
+        Some(place) => format!("{} {side} #{}", trial.start, place.pair),
+    }
+}
+
+fn pairs(trials: &[Trial]) -> BTreeMap<u32, Vec<&Trial>> {
+    let mut found: BTreeMap<u32, Vec<&Trial>> = BTreeMap::new();
+    for trial in trials {
+        if let Some(place) = trial.pair {
+            found.entry(place.pair).or_default().push(trial);
+        }
+    }
+    found
+}
+
+#[test]
+fn every_start_conditions_both_sides_and_then_runs_its_pairs() {
+    let plan = comparing(&[6], 2, EvidenceUnit::Start);
+    let trials = Lab::new(&plan, &|_| 1.0).run();
+    assert_eq!(trials.len(), 6 * (2 + 4));
+    for (at, of_start) in trials.chunks(6).enumerate() {
+        assert!(of_start.iter().all(|trial| trial.start as usize == at + 1), "{at}");
+        let conditioned: BTreeSet<_> =
+            of_start[..2].iter().map(|trial| trial.variant.clone().unwrap()).collect();
+        assert!(of_start[..2].iter().all(Trial::is_conditioning) && conditioned.len() == 2);
+        assert!(!of_start[2..].iter().any(Trial::is_conditioning));
+    }
+    let Strategy::Compare(settings) = &plan.strategy else { panic!() };
+    let mut first = BTreeMap::new();
+    for (pair, trials) in pairs(&trials) {
+        let [one, two] = trials[..] else { panic!("pair {pair}: {trials:?}") };
+        assert_eq!((one.seed, one.repeat, one.case), (two.seed, pair, two.case));
+        assert_eq!((one.pair.unwrap().place, two.pair.unwrap().place), (1, 2));
+        assert_eq!(two.id.0, one.id.0 + 1, "adjacent");
+        let sides = [one, two].map(|trial| trial.variant.clone().unwrap());
+        assert_ne!(sides[0], sides[1]);
+        *first.entry(sides[0].clone()).or_insert(0) += 1;
+        for trial in [one, two] {
+            let is_b = trial.variant.as_deref() == Some("B");
+            assert_eq!(trial.effective, if is_b { settings.b[0].clone() } else { plan.cases[0].clone() });
+            assert!(trial.label.contains(if is_b { "old" } else { "new" }), "{}", trial.label);
+        }
+    }
+    assert_eq!(first.len(), 2, "the order is drawn: {first:?}");
+    let seeds: BTreeSet<u64> =
+        trials.iter().filter(|trial| trial.pair.is_some()).map(|trial| trial.seed).collect();
+    assert_eq!(seeds.len(), 12, "pairs differ in their draw");
+}
+
+#[test]
+fn the_order_of_pairs_is_that_of_independent_coins() {
+    let mut plan = comparing(&[1000], 1, EvidenceUnit::Pair);
+    plan.conditioning = None;
+    let (mut a_first, mut alike) = (0, 0);
+    let mut before = None;
+    for seed in 0..400 {
+        plan.seed = seed;
+        let mut lab = Lab::new(&plan, &|_| 1.0);
+        for pair in 0..10 {
+            assert!(lab.step() && lab.step());
+            let first = lab.outcomes[2 * pair].trial.variant.clone();
+            a_first += u32::from(first.as_deref() == Some("A"));
+            alike += u32::from(before.replace(first.clone()) == Some(first));
+        }
+    }
+    // 4,000 coins: half of them, within 5 standard errors of 31.6.
+    assert!((1842..=2158).contains(&a_first), "{a_first}");
+    assert!((1842..=2158).contains(&alike), "{alike}");
+}
+
+#[test]
+fn it_stops_at_the_first_look_that_is_clear_and_at_the_last_one_anyway() {
+    let plan = comparing(&[8, 16, 24], 1, EvidenceUnit::Start);
+    let count = |ratio: &dyn Fn(u32) -> f64| pairs(&Lab::new(&plan, ratio).run()).len();
+    assert_eq!(count(&|_| 1.2), 8, "different");
+    assert_eq!(count(&|_| 1.0), 8, "equivalent");
+    // Noise of ± 50 %: nothing to be seen.
+    let noise = |pair: u32| if pair.is_multiple_of(2) { 1.5 } else { 0.67 };
+    assert_eq!(count(&noise), 24);
+    // One pair in the first eight says the opposite.
+    assert_eq!(count(&|pair| if pair == 3 { 0.5 } else { 1.2 + 0.001 * f64::from(pair) }), 16);
+    // A metric of which nothing can be said is no reason to go on, nor one to stop before a look.
+    assert_eq!(count(&|_| 0.0), 8);
+}
+
+#[test]
+fn lost_pairs_are_replaced_up_to_a_bound() {
+    let plan = comparing(&[8], 1, EvidenceUnit::Start);
+    let mut lab = Lab::new(&plan, &|_| 1.2);
+    // Trials 1 and 2 condition, 3 is the first of pair 1.
+    lab.cut = &|id| id == TrialId(3);
+    let trials = lab.run();
+    assert_eq!(trials[..5].iter().map(|trial| trial.start).collect::<Vec<_>>(), [1, 1, 1, 2, 2]);
+    let sides: BTreeSet<_> = trials[3..5].iter().map(told).collect();
+    assert_eq!(sides, ["2 A conditions", "2 B conditions"].map(str::to_owned).into());
+    assert_eq!(pairs(&trials).len(), 9, "one lost, eight whole");
+    assert_eq!(pairs(&trials)[&1].len(), 1, "the other half of a lost pair is spared");
+    let mut lab = Lab::new(&plan, &|_| 1.2);
+    lab.cut = &|_| true;
+    assert_eq!(pairs(&lab.run()).len(), 10, "eight and two more");
+}
+
+#[test]
+fn a_pair_lost_within_a_start_ends_the_start() {
+    let plan = comparing(&[6], 3, EvidenceUnit::Start);
+    let mut lab = Lab::new(&plan, &|_| 1.2);
+    // Start 1: conditioning 1, 2; pair 1 is 3, 4; of pair 2 the second trial is cut short.
+    lab.cut = &|id| id == TrialId(6);
+    let trials = lab.run();
+    assert!(trials[6].is_conditioning() && trials[6].start == 2, "{}", told(&trials[6]));
+    let starts: BTreeSet<u32> = trials.iter().map(|trial| trial.start).collect();
+    assert_eq!(starts.len(), 7, "the first start does not count");
+}
+
+#[test]
+fn what_comes_next_depends_on_the_outcomes_alone() {
+    let plan = comparing(&[8], 2, EvidenceUnit::Start);
+    let whole = Lab::new(&plan, &|_| 1.2).run();
+    for done in 0..whole.len() {
+        let mut lab = Lab::new(&plan, &|_| 1.2);
+        for _ in 0..done {
+            lab.step();
+        }
+        // Interrupted: the clusters are gone, so the next start begins, and half a pair stays half.
+        lab.session = 2;
+        assert!(lab.step(), "after {done}: {:?}", whole[..done].iter().map(told).collect::<Vec<_>>());
+        let resumed = lab.outcomes.last().unwrap().trial.clone();
+        assert!(resumed.is_conditioning(), "after {done}: {}", told(&resumed));
+        let newest = whole[..done].iter().map(|trial| trial.start).max().unwrap_or(0);
+        assert_eq!(resumed.start, newest + 1, "after {done}");
+        let all = lab.run();
+        assert_eq!(all[..done], whole[..done], "nothing is repeated");
+        let halves = pairs(&all).values().filter(|trials| trials.len() < 2).count();
+        assert!(halves <= 1, "after {done}: {:?}", all[done - 2..].iter().map(told).collect::<Vec<_>>());
+        let numbers: Vec<u32> = pairs(&all).into_keys().collect();
+        assert!(numbers.iter().copied().eq(1..=numbers.len() as u32), "{numbers:?}");
+    }
+}
+
+#[test]
+fn sides_that_share_a_system_share_its_cluster() {
+    let mut plan = comparing(&[6], 1, EvidenceUnit::Start);
+    let Strategy::Compare(settings) = &mut plan.strategy else { panic!() };
+    settings.b[0].system = plan.cases[0].system.clone();
+    settings.b[0].load.get_mut("writers").unwrap().clients = 3;
+    let trials = Lab::new(&plan, &|_| 1.2).run();
+    assert_eq!(trials.iter().filter(|trial| trial.is_conditioning()).count(), 6);
+    assert_eq!(upcoming(&plan, 0).count(), trials.len());
+}
+
+#[test]
+fn cases_are_compared_one_after_the_other() {
+    let mut plan = comparing(&[6], 1, EvidenceUnit::Start);
+    plan.cases.push(plan.cases[0].clone());
+    let Strategy::Compare(settings) = &mut plan.strategy else { panic!() };
+    settings.b.push(settings.b[0].clone());
+    let trials = Lab::new(&plan, &|_| 1.2).run();
+    assert_eq!(trials.len(), 2 * 6 * 4);
+    assert!(trials.iter().enumerate().all(|(at, trial)| trial.case as usize == at / 24));
+    let starts: BTreeSet<u32> = trials.iter().map(|trial| trial.start).collect();
+    assert_eq!(starts.len(), 12, "no cluster is shared by two cases");
+    assert!(starts.into_iter().eq(1..=12));
+}
+
+#[test]
+fn what_is_foreseen_is_what_runs_to_the_last_look() {
+    for (looks, per_start, unit) in [
+        (&[8, 16][..], 1, EvidenceUnit::Start),
+        (&[6], 3, EvidenceUnit::Start),
+        (&[7], 3, EvidenceUnit::Pair),
+    ] {
+        let plan = comparing(looks, per_start, unit);
+        let noise = |pair: u32| if pair.is_multiple_of(2) { 1.5 } else { 0.67 };
+        let trials = Lab::new(&plan, &noise).run();
+        let foreseen: Vec<_> = upcoming(&plan, 0).map(|trial| (trial.start, trial.is_conditioning)).collect();
+        let ran: Vec<_> = trials.iter().map(|trial| (trial.start, trial.is_conditioning())).collect();
+        assert_eq!(foreseen, ran, "{looks:?} {per_start} {unit}");
+    }
+}
+
+#[test]
+fn the_estimate_is_of_the_last_look_and_of_the_first() {
+    let plan = comparing(&[8, 24], 1, EvidenceUnit::Start);
+    let (longest, shortest) = (estimate(&plan), estimate_until_first_look(&plan).unwrap());
+    assert_eq!(longest.load_ns, 3 * shortest.load_ns);
+    // Two conditioning trials of 20 s and 1 s, a pair of 15 s each.
+    assert_eq!(shortest.load_ns, 8 * (2 * 21 + 2 * 15) * 1_000_000_000);
+    assert!(shortest.expected_ns < longest.expected_ns && shortest.expected_ns > shortest.load_ns);
+    let list = Plan { strategy: Strategy::List(Vec::new()), ..plan };
+    assert_eq!(estimate_until_first_look(&list), None);
+}

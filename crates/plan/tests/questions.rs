@@ -1,0 +1,479 @@
+//! Comparisons, searches, claims and budgets by hand: what the plan makes of them, and what is refused.
+
+#![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
+
+use kdyno_model::plan::{
+    Arrivals, Better, ClaimExpr, ComparePlan, Conditioning, Depth, EvidenceUnit, FindPlan, KafkaSource, Mode,
+    Plan, Rate, Role, Strategy, SystemPlan, Vary, WarmupAuto,
+};
+use kdyno_plan::{
+    Ask, CaseTarget, Change, Choices, CompareChoices, FindChoices, Note, SideChoices, plan, remarks,
+};
+use kdyno_scenario::Scenario;
+use kdyno_scenario::target::{Target, TargetFile};
+
+const BASE: &str = "\
+kdyno: 1
+id: base
+question: how much?
+params: {kafka: 3.7.2, rate: 1k/s, spare: 1}
+system: {kafka: $kafka, mode: kraft, config: {num.io.threads: 8}}
+topics: {t: {partitions: 2}}
+load:
+  writers: {produce: t, clients: 2, rate: $rate, value: 1KiB, client: {acks: all}}
+  readers: {consume: t}
+phases: {warmup: 5s, condition: 20s..50s, measure: 10s}
+";
+const MINUTE_NS: u64 = 60_000_000_000;
+
+fn set(text: &str) -> Change {
+    let (name, value) = text.split_once('=').unwrap();
+    Change::Set { name: name.to_owned(), value: value.to_owned() }
+}
+
+fn side(changes: &[&str]) -> SideChoices {
+    SideChoices { changes: changes.iter().map(|text| set(text)).collect(), target: None }
+}
+
+fn comparing(a: &[&str], b: &[&str]) -> CompareChoices {
+    CompareChoices { a: side(a), b: side(b), ..CompareChoices::default() }
+}
+
+fn asking(ask: CompareChoices) -> Choices {
+    Choices { ask: Ask::Compare(ask), ..Choices::default() }
+}
+
+fn planned(text: &str, choices: &Choices) -> Result<Plan, String> {
+    let scenario = Scenario::parse(text, "s.yaml").map_err(|error| error.to_string())?;
+    plan(&scenario, choices).map_err(|error| format!("{error} | {}", error.hint.clone().unwrap_or_default()))
+}
+
+fn compared(text: &str, choices: &Choices) -> (Plan, ComparePlan) {
+    let plan = planned(text, choices).unwrap();
+    let Strategy::Compare(compare) = plan.strategy.clone() else { panic!("{:?}", plan.strategy) };
+    (plan, compare)
+}
+
+fn release(system: &SystemPlan) -> String {
+    match system {
+        SystemPlan::Local(cluster) => match &cluster.kafka {
+            KafkaSource::Release(release) => release.clone(),
+            KafkaSource::Home(dir) => format!("home {}", dir.display()),
+            KafkaSource::Source(dir) => format!("source {}", dir.display()),
+        },
+        SystemPlan::Attached(target) => target.target.clone(),
+    }
+}
+
+fn facts(text: &str, choices: &Choices) -> (Vec<String>, Vec<String>) {
+    let scenario = Scenario::parse(text, "s.yaml").unwrap();
+    let plan = plan(&scenario, choices).unwrap();
+    let (mut facts, mut warnings) = (Vec::new(), Vec::new());
+    for note in remarks(&scenario, choices, &plan).unwrap() {
+        match note {
+            Note::Fact(text) => facts.push(text),
+            Note::Warning(text) => warnings.push(text),
+        }
+    }
+    (facts, warnings)
+}
+
+#[test]
+fn sides_are_made_of_params_keys_of_the_system_and_paths() {
+    let sides = |a: &str, b: &str| {
+        let (plan, compare) = compared(BASE, &asking(comparing(&[a], &[b])));
+        assert_eq!(compare.labels, [a, b]);
+        (release(&plan.cases[0].system), release(&compare.b[0].system), compare.changes.join("; "))
+    };
+    let told = |a: &str, b: &str, change: &str| (a.to_owned(), b.to_owned(), change.to_owned());
+    assert_eq!(sides("kafka=3.9.1", "kafka=4.1.1"), told("3.9.1", "4.1.1", "kafka: 3.9.1 → 4.1.1"));
+    assert_eq!(
+        sides("system.kafka=3.9.1", "home=/k"),
+        told("3.9.1", "home /k", "system.kafka: 3.9.1 → {home: /k}")
+    );
+    assert_eq!(
+        sides("kafka=3.9.1", "source=/k"),
+        told("3.9.1", "source /k", "kafka: 3.9.1 → 3.7.2; system.kafka: 3.9.1 → {source: /k}")
+    );
+    let (plan, compare) = compared(BASE, &asking(comparing(&["mode=zookeeper"], &["mode=kraft"])));
+    let mode = |system: &SystemPlan| match system {
+        SystemPlan::Local(cluster) => cluster.mode,
+        SystemPlan::Attached(_) => panic!("local"),
+    };
+    assert_eq!(mode(&plan.cases[0].system), Mode::Zookeeper { nodes: 1 });
+    assert_eq!(mode(&compare.b[0].system), Mode::KraftCombined);
+
+    let one = comparing(&[], &["load.writers.client.linger.ms=0", "system.config.num.io.threads=4"]);
+    let (plan, compare) = compared(BASE, &asking(one));
+    assert_eq!(compare.labels[0], "as it stands");
+    let linger = |plan: &kdyno_model::plan::CasePlan| match &plan.load["writers"].role {
+        Role::Produce(produce) => produce.client.linger_ns,
+        Role::Consume(_) => panic!("writers produce"),
+    };
+    assert_eq!((linger(&plan.cases[0]), linger(&compare.b[0])), (5_000_000, 0));
+    let expected = ["load.writers.client.linger.ms: not set → 0", "system.config.num.io.threads: 8 → 4"];
+    assert_eq!(compare.changes, expected);
+}
+
+#[test]
+fn a_patch_file_and_the_scenarios_own_sides_are_laid_over() {
+    let patch = |text: &str| Change::Patch { file: "p.yaml".to_owned(), text: text.to_owned() };
+    let with = |text: &str| {
+        let b = SideChoices { changes: vec![patch(text)], target: None };
+        asking(CompareChoices { b, ..CompareChoices::default() })
+    };
+    let (_, compare) = compared(BASE, &with("params: {kafka: 4.1.1}\nload: {writers: {value: 2KiB}}\n"));
+    assert_eq!(compare.labels, ["as it stands", "@p.yaml"]);
+    assert_eq!(compare.changes, ["kafka: 3.7.2 → 4.1.1", "load.writers.value: 1KiB → 2KiB"]);
+    let refused = |text: &str| planned(BASE, &with(text)).unwrap_err();
+    assert!(refused("{}").starts_with("`--b @p.yaml`: the patch changes nothing"), "{}", refused("{}"));
+    assert!(
+        refused("load: {x: {}}").contains("the scenario has no `x` under `load` | allowed here: `writers`")
+    );
+    assert!(
+        refused("params: {kafak: 1}")
+            .contains("`kafak` is not a param of this scenario | did you mean `kafka`?")
+    );
+    assert!(refused("a: [").starts_with("p.yaml:"), "{}", refused("a: ["));
+    assert!(refused("[1]").contains("takes a map, not a list"), "{}", refused("[1]"));
+
+    let own = format!(
+        "{BASE}compare:\n  A: {{label: old $kafka}}\n  B: {{params: {{kafka: 4.1.1}}}}\n  may_differ: [log.dirs]\n  looks: [10, 20]\n  pairs_per_start: 2\n"
+    );
+    let (plan, compare) = compared(&own, &Choices::default());
+    assert_eq!(compare.labels, ["old 3.7.2", "params: {kafka: 4.1.1}"]);
+    assert_eq!(
+        (release(&plan.cases[0].system), release(&compare.b[0].system)),
+        ("3.7.2".into(), "4.1.1".into())
+    );
+    assert_eq!(
+        (compare.looks, compare.pairs_per_start, compare.unit),
+        (vec![10, 20], 2, EvidenceUnit::Start)
+    );
+    assert_eq!(compare.may_differ, ["log.dirs"]);
+    // Sides by hand take the place of its own; the rest stays.
+    let (_, by_hand) = compared(&own, &asking(comparing(&["kafka=3.9.1"], &["kafka=3.8.1"])));
+    assert_eq!((by_hand.changes.join(""), by_hand.looks), ("kafka: 3.9.1 → 3.8.1".to_owned(), vec![10, 20]));
+}
+
+#[test]
+fn sides_that_cannot_be_are_refused_by_the_option_that_made_them() {
+    let refused = |a: &[&str], b: &[&str]| planned(BASE, &asking(comparing(a, b))).unwrap_err();
+    let cases = [
+        (
+            &[][..],
+            &["kafak=1"][..],
+            "`--b kafak=1`: `kafak` is neither a param nor a key of `system` | did you mean `kafka`?",
+        ),
+        (&["kafka=four"], &[], "`--a kafka=four`: `kafka` (from `$kafka`): `four` is not"),
+        (&["load.wrters.rate=1/s"], &[], "did you mean `writers`?"),
+        (&["phases.measure=1s"], &[], "`--a phases.measure=1s`: `phases` is the same on both sides"),
+        (&[], &["mode=zookeeper", "kafka=4.1.1"], "`--b kafka=4.1.1`: "),
+        (&[], &["load.writers.client.linger=1"], "`--b load.writers.client.linger=1`: "),
+        (&["spare=2"], &["spare=3"], "sides A and B do the same | param `spare` is used nowhere"),
+        (&["kafka=3.7.2"], &["system.kafka=3.7.2"], "sides A and B do the same | what they change"),
+        (&[], &["kafka=3.7.2"], "sides A and B do the same"),
+    ];
+    for (a, b, part) in cases {
+        let error = refused(a, b);
+        assert!(error.contains(part), "{a:?} {b:?}: {error}");
+    }
+    let error = planned(BASE, &asking(CompareChoices::default())).unwrap_err();
+    assert!(error.starts_with("s.yaml: the scenario has no `compare` | say what differs: `--a"), "{error}");
+    let varied = format!("{BASE}vary: {{kafka: [3.7.2, 4.1.1]}}\n");
+    let error = planned(&varied, &asking(comparing(&[], &["kafka=4.1.1"]))).unwrap_err();
+    assert!(error.contains("side A has 2 cases, side B 1"), "{error}");
+    let search = format!("{BASE}find: {{highest: writers.rate, while: [writers.response.p99 <= 20ms]}}\n");
+    let error = planned(&search, &asking(comparing(&[], &["kafka=4.1.1"]))).unwrap_err();
+    assert!(error.contains("search first (`kdyno find`), then compare"), "{error}");
+}
+
+#[test]
+fn the_same_on_both_sides_is_meant_when_it_is_typed_so() {
+    let twice = asking(comparing(&["kafka=4.1.1"], &["kafka=4.1.1"]));
+    let (plan, compare) = compared(BASE, &twice);
+    assert_eq!(plan.cases, compare.b);
+    assert!(compare.changes.is_empty());
+    let (told, warned) = facts(BASE, &twice);
+    assert!(told.iter().any(|fact| fact.contains("what chance alone does")), "{told:?}");
+    assert!(warned.iter().all(|warning| warning.contains("`spare`")), "{warned:?}");
+    let different = asking(comparing(&["rate=1k/s"], &["rate=2k/s"]));
+    let (_, warned) = facts(BASE, &different);
+    assert!(warned.iter().any(|warning| warning.contains("offer `writers` different loads")), "{warned:?}");
+}
+
+#[test]
+fn what_is_judged_is_as_said_or_the_usual() {
+    let judged = |text: &str, judge: &[&str]| {
+        let judge = judge.iter().map(ToString::to_string).collect();
+        let ask = CompareChoices { judge, ..comparing(&[], &["kafka=4.1.1"]) };
+        let plan = planned(text, &asking(ask))?;
+        let Strategy::Compare(compare) = plan.strategy else { panic!("a comparison") };
+        let one = |judge: &kdyno_model::plan::Judge| {
+            let sign = if judge.better == Better::Lower { '-' } else { '+' };
+            format!("{}{sign}{}", judge.of, judge.margin)
+        };
+        Ok::<_, String>(compare.judge.iter().map(one).collect::<Vec<_>>().join(" "))
+    };
+    let usual = "brokers.cpu_us_per_record-0.03 writers.response.p50-0.1 writers.response.p99-0.1";
+    assert_eq!(judged(BASE, &[]).unwrap(), usual);
+    let closed = BASE.replace("rate: 1k/s,", "rate: max,");
+    assert_eq!(judged(&closed, &[]).unwrap(), "brokers.cpu_us_per_record-0.03 writers.acked_per_s+0.03");
+    let by_hand = ["writers.response.p99.9:20%", "writers.acked_per_s", "readers.lag:5%"];
+    let told = "writers.response.p99.9-0.2 writers.acked_per_s+0.03 readers.lag-0.05";
+    assert_eq!(judged(BASE, &by_hand).unwrap(), told);
+    let error = judged(BASE, &["writers.p99:3%"]).unwrap_err();
+    assert!(error.starts_with("`--judge writers.p99:3%`: `p99` is not a metric"), "{error}");
+    assert!(judged(BASE, &["writers.acked_per_s:3"]).unwrap_err().contains("is not a share in percent"));
+    assert!(judged(BASE, &["writers.acked_per_s:100%"]).unwrap_err().contains("below 100%"));
+    assert!(judged(BASE, &["writers.clients"]).unwrap_err().contains("which direction"));
+    assert!(judged(BASE, &["writers.acked_per_s"; 2]).unwrap_err().contains("judged twice"));
+}
+
+#[test]
+fn a_budget_picks_the_looks_and_says_when_no_verdict_is_possible() {
+    let with = |minutes: Option<u64>, depth: Depth| Choices {
+        budget_ns: minutes.map(|minutes| minutes * MINUTE_NS),
+        depth,
+        ..asking(comparing(&[], &["kafka=4.1.1"]))
+    };
+    let looks = |minutes: Option<u64>, depth: Depth| compared(BASE, &with(minutes, depth)).1;
+    // A start: two clusters of a process each (9 s), conditioned (30 s of load, the window and 4 s around it each),
+    // and a pair of 19 s each: 117 s.
+    assert_eq!(looks(None, Depth::Verdict).looks, [8, 16, 24]);
+    assert_eq!(looks(Some(47), Depth::Verdict).looks, [8, 16, 24]);
+    assert_eq!(looks(Some(46), Depth::Verdict).looks, [8, 16]);
+    assert_eq!(looks(Some(31), Depth::Verdict).looks, [15], "one look: all of the error is spent on it");
+    assert_eq!(looks(Some(12), Depth::Verdict).looks, [6]);
+    let error = planned(BASE, &with(Some(11), Depth::Verdict)).unwrap_err();
+    assert!(error.contains("the budget of 11 min is too small for a verdict: six units"), "{error}");
+    assert!(error.contains("`12m` is the smallest that would do"), "{error}");
+    let quick = looks(None, Depth::Quick);
+    assert_eq!((quick.looks, quick.pairs_per_start, quick.unit), (vec![8], 8, EvidenceUnit::Pair));
+    assert_eq!(looks(Some(6), Depth::Quick).looks, [7]);
+    assert!(planned(BASE, &with(Some(5), Depth::Quick)).unwrap_err().contains("too small for a quick look"));
+
+    let (told, _) = facts(BASE, &with(Some(46), Depth::Verdict));
+    assert!(told.iter().any(|fact| fact.contains("a look after 8, 16 units")), "{told:?}");
+    let smallest = "looks after 8 and 16 starts of the clusters; smallest differences it can typically see: \
+                    brokers.cpu_us_per_record 1.1 %, writers.response.p50 2.7 %, writers.response.p99 8.4 %";
+    assert!(told.iter().any(|fact| fact == smallest), "{told:?}");
+    let (told, _) = facts(BASE, &with(None, Depth::Verdict));
+    assert!(told.iter().all(|fact| !fact.contains("budget")), "{told:?}");
+}
+
+#[test]
+fn a_budget_shortens_repeats() {
+    let text = format!("{BASE}repeat: 10\n");
+    let with = |minutes: u64| Choices { budget_ns: Some(minutes * MINUTE_NS), ..Choices::default() };
+    let repeats = |minutes: u64| planned(&text, &with(minutes)).unwrap().repeats_planned(0);
+    // The cluster and its conditioning once (39.5 s), then 19 s each.
+    assert_eq!((repeats(2), repeats(3), repeats(60)), (Some(4), Some(7), Some(10)));
+    assert!(planned(&text, &with(0)).unwrap_err().contains("too small for one trial of each case"));
+    let (told, _) = facts(&text, &with(2));
+    assert!(told.iter().any(|fact| fact == "the budget allows 4 of 10 repeats"), "{told:?}");
+    let own = format!("{text}budget: 3m\n");
+    assert_eq!(planned(&own, &Choices::default()).unwrap().repeats_planned(0), Some(7));
+    assert_eq!(planned(&own, &with(2)).unwrap().repeats_planned(0), Some(4), "by hand wins");
+}
+
+fn finding(find: FindChoices) -> Choices {
+    Choices { ask: Ask::Find(find), ..Choices::default() }
+}
+
+fn by_hand(highest: &str, conditions: &[&str]) -> FindChoices {
+    let conditions = conditions.iter().map(ToString::to_string).collect();
+    FindChoices { highest: Some(highest.to_owned()), conditions, ..FindChoices::default() }
+}
+
+fn found(text: &str, choices: &Choices) -> (Plan, FindPlan) {
+    let plan = planned(text, choices).unwrap();
+    let Strategy::Find(search) = plan.strategy.clone() else { panic!("{:?}", plan.strategy) };
+    (plan, search)
+}
+
+#[test]
+fn a_search_by_hand_needs_no_section() {
+    let ask = by_hand("writers.rate", &["writers.response.p99 <= 20ms", "0.1% >= writers.failed_share"]);
+    let (plan, search) = found(BASE, &finding(ask.clone()));
+    assert_eq!((search.item.as_str(), search.vary), ("writers", Vary::Rate));
+    assert_eq!((search.from_per_s, search.to_per_s, search.within), (1_000.0, 10e6, 0.02));
+    let limits: Vec<_> = search.conditions.iter().map(|it| (it.of.to_string(), it.limit)).collect();
+    assert_eq!(
+        limits,
+        [("writers.response.p99".to_owned(), 20e6), ("writers.failed_share".to_owned(), 0.001)]
+    );
+    assert!(search.conditions.iter().all(|it| it.must_be == kdyno_model::plan::Threshold::AtMost));
+    assert_eq!((search.confirm_trials, plan.depth), (3, Depth::Verdict));
+    let quick = Choices { depth: Depth::Quick, ..finding(ask.clone()) };
+    let (plan, search) = found(BASE, &quick);
+    assert_eq!((search.confirm_trials, search.within, plan.depth), (0, 0.05, Depth::Quick));
+
+    // As fast as it goes becomes the first load.
+    let closed = BASE.replace("rate: $rate", "rate: max");
+    let (plan, search) = found(&closed, &finding(FindChoices { from: Some("5k/s".into()), ..ask.clone() }));
+    let Role::Produce(produce) = &plan.cases[0].load["writers"].role else { panic!("writers produce") };
+    let Rate::Open { pieces, arrivals } = &produce.rate else { panic!("paced") };
+    assert_eq!((pieces[0].from_per_s, search.from_per_s, *arrivals), (5_000.0, 5_000.0, Arrivals::Poisson));
+
+    let clients = by_hand("writers.clients", &["writers.response.p99 <= 20ms"]);
+    let (_, search) = found(BASE, &finding(clients.clone()));
+    assert_eq!(search.vary, Vary::Clients { per_client_per_s: 500.0 }, "a client's share of the item's rate");
+    let each = FindChoices { each: Some("2k/s".into()), from: Some("5k/s".into()), ..clients.clone() };
+    let (plan, search) = found(BASE, &finding(each));
+    assert_eq!(search.vary, Vary::Clients { per_client_per_s: 2_000.0 });
+    assert_eq!(plan.cases[0].load["writers"].clients, 3, "5k/s need three of 2k/s");
+    let shares: Vec<u32> = plan.cases[0].workers[0].shares.iter().map(|share| share.client_count).collect();
+    assert_eq!(shares, [1, 3]);
+    let error = planned(&closed, &finding(clients)).unwrap_err();
+    assert!(error.contains("`each` is needed"), "{error}");
+}
+
+#[test]
+fn a_search_by_hand_that_cannot_be_is_refused() {
+    let refused = |ask: FindChoices| planned(BASE, &finding(ask)).unwrap_err();
+    let condition = &["writers.response.p99 <= 20ms"][..];
+    assert!(refused(FindChoices::default()).contains("the scenario has no `find`, so `--highest` is needed"));
+    assert!(refused(by_hand("writers.rate", &[])).contains("`--while` is needed"));
+    assert!(refused(by_hand("wrters.rate", condition)).contains("did you mean `writers`?"));
+    assert!(
+        refused(by_hand("writers.rate", &["writers.p99 <= 20ms"]))
+            .contains("did you mean `writers.response.p99`?")
+    );
+    let upside_down = FindChoices {
+        from: Some("5k/s".into()),
+        to: Some("2k/s".into()),
+        ..by_hand("writers.rate", condition)
+    };
+    let error = refused(upside_down);
+    assert!(
+        error.contains("begins at 5000/s, which is not below `to`, 2000/s") && !error.contains(":0:"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_budget_makes_a_search_a_quick_look() {
+    let ask = by_hand("writers.rate", &["writers.response.p99 <= 20ms"]);
+    let with = |minutes: u64| Choices { budget_ns: Some(minutes * MINUTE_NS), ..finding(ask.clone()) };
+    let (plan, search) = found(BASE, &with(40));
+    assert_eq!((plan.depth, search.confirm_trials), (Depth::Verdict, 3));
+    let (plan, search) = found(BASE, &with(12));
+    assert_eq!((plan.depth, search.confirm_trials, search.trials_max), (Depth::Quick, 0, 16));
+    let (told, _) = facts(BASE, &with(12));
+    assert!(told.iter().any(|fact| fact.contains("the budget allows a quick look")), "{told:?}");
+    assert!(planned(BASE, &with(1)).unwrap_err().contains("too small for a search"));
+}
+
+fn target(name: &str, guard: &str) -> Target {
+    let text = format!(
+        "kdyno: 1\ntarget: {name}\ncluster_id: id-of-{name}\nclient: {{bootstrap: [127.0.0.1:9092]}}\n{guard}"
+    );
+    TargetFile::parse(&text, "t.yaml").unwrap().resolve(None).unwrap()
+}
+
+#[test]
+fn a_search_on_a_target_must_be_allowed_and_know_when_to_stop() {
+    let ask = by_hand("writers.rate", &["writers.response.p99 <= 20ms"]);
+    let on = |guard: &str| {
+        let choices = Choices { target: Some(target("staging", guard)), ..finding(ask.clone()) };
+        planned(BASE, &choices)
+    };
+    assert!(on("").unwrap_err().contains("name `find` under `guard.allow`"));
+    assert!(on("guard: {allow: [find]}\n").unwrap_err().contains("the target has no `abort_if`"));
+    let allowed = "guard: {allow: [find], abort_if: [offline_partitions > 0]}\n";
+    let plan = on(allowed).unwrap();
+    assert_eq!(plan.conditioning, None, "somebody else's cluster is not conditioned");
+    let capped = allowed.replace("allow:", "caps: {produce: 10MiB/s}, allow:");
+    assert!(on(&capped).unwrap_err().contains("`to: 10240/s` at most"), "{}", on(&capped).unwrap_err());
+}
+
+#[test]
+fn targets_are_chosen_by_side_and_by_case() {
+    let sides = CompareChoices {
+        a: SideChoices { target: Some(target("one", "")), changes: Vec::new() },
+        b: SideChoices { target: Some(target("two", "")), changes: Vec::new() },
+        ..CompareChoices::default()
+    };
+    let (plan, compare) = compared(BASE, &asking(sides));
+    assert_eq!((release(&plan.cases[0].system), release(&compare.b[0].system)), ("one".into(), "two".into()));
+    assert_eq!((compare.unit, compare.pairs_per_start), (EvidenceUnit::Pair, 24), "nothing is started anew");
+    assert_eq!(
+        (compare.changes, compare.labels),
+        (vec!["target: one → two".to_owned()], ["one".into(), "two".into()])
+    );
+
+    let text = format!("{BASE}vary: {{rate: [1k/s, 2k/s]}}\n");
+    let named = |cases: &[(&str, &str)], target: Target| CaseTarget {
+        cases: cases.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+        target,
+    };
+    let with = |targets: Vec<CaseTarget>| planned(&text, &Choices { targets, ..Choices::default() });
+    let both =
+        vec![named(&[("rate", "1000/s")], target("one", "")), named(&[("rate", "2k/s")], target("two", ""))];
+    let plan = with(both.clone()).unwrap();
+    assert_eq!(plan.cases.iter().map(|case| release(&case.system)).collect::<Vec<_>>(), ["one", "two"]);
+    assert!(with(both[..1].to_vec()).unwrap_err().contains("no target was named for case `rate=2k/s`"));
+    let misspelt = vec![named(&[("rat", "1k/s")], target("one", ""))];
+    assert!(with(misspelt).unwrap_err().contains("did you mean `rate`?"));
+    // Each target's caps hold for what it gets.
+    let small = "guard: {caps: {partitions: 1}}\n";
+    let error = with(vec![both[0].clone(), named(&[], target("two", small))]).unwrap_err();
+    assert!(error.contains("target `two`: the run makes 2 partitions"), "{error}");
+}
+
+#[test]
+fn warm_ups_end_by_themselves_between_their_bounds() {
+    let phases = |warmup: &str, rate: &str| {
+        let text = BASE.replace("warmup: 5s", &format!("warmup: {warmup}")).replace("rate: 1k/s", rate);
+        planned(&text, &Choices::default()).unwrap().cases[0].phases
+    };
+    let auto =
+        |least: u64, records_min: u64| Some(WarmupAuto { least_ns: least * 1_000_000_000, records_min });
+    let told = phases("auto", "rate: 1k/s");
+    assert_eq!((told.warmup_ns, told.warmup_auto), (MINUTE_NS, auto(5, 20_000)));
+    assert_eq!(
+        phases("10s..20s", "rate: 1k/s").warmup_auto,
+        auto(10, 10_000),
+        "half of what is offered at most"
+    );
+    assert_eq!(phases("10s..20s", "rate: max").warmup_auto, auto(10, 20_000));
+    assert_eq!(phases("7s", "rate: 1k/s").warmup_auto, None);
+    let conditioning = |text: &str| {
+        planned(&BASE.replace("condition: 20s..50s, ", text), &Choices::default()).unwrap().conditioning
+    };
+    let of = |least: u64, most: u64| {
+        Some(Conditioning { least_ns: least * 1_000_000_000, most_ns: most * 1_000_000_000 })
+    };
+    assert_eq!(conditioning(""), of(20, 60));
+    assert_eq!(conditioning("condition: 30s, "), of(30, 30));
+    assert_eq!(conditioning("condition: none, "), None);
+}
+
+#[test]
+fn claims_find_their_cases_or_are_not_tested() {
+    let text = format!(
+        "{BASE}vary: {{rate: [1k/s, 2k/s]}}\nprofiles: {{laptop: {{}}, one: {{rate: 3k/s, vary: {{kafka: [3.7.2, 4.1.1]}}}}}}\nexpect:\n  - {{claim: twice, that: 'writers.acked_per_s[rate=2000/s] >= 1.9 * writers.acked_per_s[rate=1k/s]'}}\n  - {{claim: newer, that: 'brokers.cpu_us_per_record[kafka=4.1.1] <= 40us'}}\n"
+    );
+    let plan = planned(&text, &Choices::default()).unwrap();
+    let [claim] = plan.claims.as_slice() else { panic!("{:?}", plan.claims) };
+    let case = |expr: &ClaimExpr| match expr {
+        ClaimExpr::Metric { case, .. } => *case,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!((claim.text.as_str(), case(&claim.left)), ("twice", 1));
+    let ClaimExpr::Product(factor, metric) = &claim.right else { panic!("{:?}", claim.right) };
+    assert_eq!((&**factor, case(metric)), (&ClaimExpr::Number(1.9), 0));
+    let (told, _) = facts(&text, &Choices::default());
+    let untested = "claim `newer` is not tested: profile laptop has no case with kafka=4.1.1";
+    assert!(told.iter().any(|fact| fact == untested), "{told:?}");
+    let other = Choices { profile: Some("one".to_owned()), ..Choices::default() };
+    let plan = planned(&text, &other).unwrap();
+    assert_eq!((plan.claims.len(), case(&plan.claims[0].left)), (1, 1));
+    assert_eq!(plan.claims[0].right, ClaimExpr::Number(40.0));
+    // Of a comparison's trials they say nothing.
+    let compare = Choices { ask: Ask::Compare(comparing(&[], &["mode=zookeeper"])), ..Choices::default() };
+    assert!(planned(&text, &compare).unwrap().claims.is_empty());
+    let (told, _) = facts(&text, &compare);
+    assert!(told.iter().any(|fact| fact.contains("they are not judged here")), "{told:?}");
+}

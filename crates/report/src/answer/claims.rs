@@ -1,0 +1,160 @@
+//! Claims and contrasts in words.
+
+use super::{Answer, Sentence, TextTable, words};
+use crate::digits;
+use crate::grid::Tone;
+use crate::input::ReportInput;
+use crate::marks;
+use crate::units;
+use kdyno_model::conclusion::{ClaimSays, Conclusion, JudgedClaim, Ratio};
+use kdyno_model::finding::{Finding, Quantity, Scope, Value};
+use kdyno_model::metric::{Address, Unit};
+use kdyno_model::plan::{Claim, ClaimExpr, Contrast};
+
+/// What became of the scenario's claims; `None` without any.
+pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
+    let judged: Vec<&JudgedClaim> = judged(input).collect();
+    if judged.is_empty() {
+        return None;
+    }
+    let columns = [
+        ("claim", false),
+        ("left", true),
+        ("right", true),
+        ("left to right", true),
+        ("interval", true),
+        ("repeats", true),
+        ("answer", false),
+    ];
+    Some(Answer {
+        title: "Claims".to_owned(),
+        sentences: judged.iter().map(|one| sentence(one, input)).collect(),
+        table: Some(TextTable::new(&columns, judged.iter().map(|one| row(one, input)).collect())),
+        curve: None,
+        notes: Vec::new(),
+    })
+}
+
+/// The claims that were judged, in the order of the scenario.
+pub fn judged<'a>(input: &ReportInput<'a>) -> impl Iterator<Item = &'a JudgedClaim> + use<'a> {
+    input.conclusions.iter().filter_map(|one| match one {
+        Conclusion::Claim(of) => Some(of),
+        _ => None,
+    })
+}
+
+/// The claim as the scenario words it.
+pub fn claim<'a>(one: &JudgedClaim, input: &ReportInput<'a>) -> Option<&'a Claim> {
+    input.plan().claims.get(one.claim as usize)
+}
+
+/// `Holds: twice the brokers carry nearly twice as much (writers.acked_per_s… >= …).`
+pub fn sentence(one: &JudgedClaim, input: &ReportInput<'_>) -> Sentence {
+    let tone = match one.says {
+        ClaimSays::Holds => Tone::Strong,
+        ClaimSays::DoesNot => Tone::Bad,
+        ClaimSays::CannotTell => Tone::Warn,
+    };
+    let what = claim(one, input).map_or_else(String::new, |claim| format!("{} ({})", claim.text, claim.that));
+    let reason = one.reason.as_ref().map_or_else(String::new, |reason| format!("; {reason}"));
+    Sentence::new(tone, format!("{}: {what}{reason}.", one.says))
+}
+
+fn row(one: &JudgedClaim, input: &ReportInput<'_>) -> Vec<String> {
+    let claim = claim(one, input);
+    let unit = claim.and_then(|claim| unit_of(&claim.left).or(unit_of(&claim.right))).unwrap_or(Unit::Count);
+    let share = one.compared.as_ref().and_then(words::bounds).map(|(low, high, _)| (high - low) / 2.0);
+    let side = |value: Value| match value {
+        Value::Is(number) => digits::number(number, unit, share.map(|share| share * number.abs())),
+        other => digits::value(other, unit, None),
+    };
+    let nothing = || units::NOTHING.to_owned();
+    vec![
+        claim.map_or_else(nothing, |claim| claim.text.clone()),
+        side(one.left),
+        side(one.right),
+        one.compared.as_ref().map_or_else(nothing, |compared| {
+            format!("{} {}", if is_ratio(one, compared) { "÷" } else { "−" }, words::ratio(compared))
+        }),
+        one.compared.as_ref().map_or_else(nothing, words::interval),
+        one.n.to_string(),
+        one.says.to_string(),
+    ]
+}
+
+/// Whether the sides are compared by their ratio; where one of them may be 0 or less it is their difference.
+fn is_ratio(one: &JudgedClaim, compared: &Ratio) -> bool {
+    let (Value::Is(left), Value::Is(right)) = (one.left, one.right) else { return true };
+    let off = |expected: f64| (compared.estimate - expected).abs();
+    right != 0.0 && off(left / right) <= off(left - right)
+}
+
+/// The unit of a side: that of its metrics, as long as they are added up or scaled by numbers.
+fn unit_of(side: &ClaimExpr) -> Option<Unit> {
+    match side {
+        ClaimExpr::Number(_) => None,
+        ClaimExpr::Metric { of, .. } => Some(units::of_metric(&of.metric)),
+        ClaimExpr::Sum(a, b) | ClaimExpr::Difference(a, b) => unit_of(a).or(unit_of(b)),
+        ClaimExpr::Product(a, b) => match (unit_of(a), unit_of(b)) {
+            (unit, None) | (None, unit) => unit,
+            (Some(_), Some(_)) => Some(Unit::Count),
+        },
+        ClaimExpr::Quotient(a, b) => match (unit_of(a), unit_of(b)) {
+            (unit, None) => unit,
+            (Some(a), Some(b)) if a == b => Some(Unit::Ratio),
+            _ => Some(Unit::Count),
+        },
+    }
+}
+
+/// The ratios between named cases; `None` without any.
+pub fn contrasts(input: &ReportInput<'_>) -> Option<Answer> {
+    // Each metric of each contrast has a finding, in the order of the plan.
+    let stated = input.findings.iter().filter(|one| one.quantity == Quantity::RatioOfContrast);
+    let asked =
+        input.plan().contrasts.iter().flat_map(|contrast| contrast.of.iter().map(move |of| (contrast, of)));
+    let fits = |((contrast, of), one): &((&Contrast, &Address), &Finding)| {
+        one.scope == Scope::Case(contrast.to) && one.of == **of
+    };
+    let rows: Vec<Vec<String>> = asked
+        .zip(stated)
+        .filter(fits)
+        .map(|((contrast, _), finding)| contrast_row(contrast, finding, input))
+        .collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let columns = [
+        ("contrast", false),
+        ("from", false),
+        ("to", false),
+        ("metric", false),
+        ("ratio", true),
+        ("interval", true),
+        ("repeats", true),
+    ];
+    Some(Answer {
+        title: "Contrasts, all else equal".to_owned(),
+        sentences: Vec::new(),
+        table: Some(TextTable::new(&columns, rows)),
+        curve: None,
+        notes: Vec::new(),
+    })
+}
+
+fn contrast_row(contrast: &Contrast, one: &Finding, input: &ReportInput<'_>) -> Vec<String> {
+    let width = digits::half_width(one).filter(|width| *width > 0.0);
+    let number = match one.estimate {
+        Value::Is(number) => format!("×{}", digits::number(number, Unit::Count, width)),
+        Value::AtLeast(_) | Value::None => units::NOTHING.to_owned(),
+    };
+    vec![
+        contrast.name.clone(),
+        input.case_label(contrast.from).to_owned(),
+        input.case_label(contrast.to).to_owned(),
+        one.of.to_string(),
+        marks::marked(&one.marks, number),
+        digits::interval(one).unwrap_or_else(|| units::NOTHING.to_owned()),
+        one.n.to_string(),
+    ]
+}

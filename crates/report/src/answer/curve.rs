@@ -1,0 +1,145 @@
+//! How the metric of a condition grows with the load, with the limit that it must keep: as text here, as a picture in
+//! the page.
+
+use crate::grid::{GridColumn, TextOptions, grid};
+use crate::units;
+use kdyno_model::conclusion::SearchResult;
+use kdyno_model::finding::Value;
+use kdyno_model::metric::Unit;
+use kdyno_model::plan::{FindPlan, Threshold};
+
+/// Columns of the bars of the text form.
+const BAR: usize = 36;
+
+/// The trials of a search by their load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Curve {
+    /// The metric, e.g. `writers.response.p99`.
+    pub of: String,
+    /// Its unit.
+    pub unit: Unit,
+    /// The limit that it must keep, in that unit.
+    pub limit: f64,
+    /// Which side of the limit is met.
+    pub must_be: Threshold,
+    /// One point per trial, the lowest load first.
+    pub points: Vec<CurvePoint>,
+}
+
+/// One trial.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CurvePoint {
+    /// Records/s.
+    pub load_per_s: f64,
+    /// The metric.
+    pub value: Value,
+    /// Whether all conditions held; `None`: it cannot be told.
+    pub passed: Option<bool>,
+    /// What the trial was for.
+    pub stage: &'static str,
+}
+
+impl Curve {
+    /// The curve of the condition that binds, else of the first; `None` without a condition or a trial.
+    pub fn of(result: &SearchResult, plan: &FindPlan) -> Option<Self> {
+        let index = result.binds.unwrap_or_default() as usize;
+        let condition = plan.conditions.get(index)?;
+        let mut points: Vec<CurvePoint> = result
+            .points
+            .iter()
+            .map(|point| CurvePoint {
+                load_per_s: point.load_per_s,
+                value: point.values.get(index).copied().unwrap_or(Value::None),
+                passed: point.passed,
+                stage: point.stage.into(),
+            })
+            .collect();
+        points.sort_by(|a, b| a.load_per_s.total_cmp(&b.load_per_s));
+        (!points.is_empty()).then(|| Self {
+            of: condition.of.to_string(),
+            unit: units::of_metric(&condition.of.metric),
+            limit: condition.limit,
+            must_be: condition.must_be,
+            points,
+        })
+    }
+
+    /// One row per trial: load, value, its place on a logarithmic axis with the limit as a line, whether it passed.
+    pub fn text(&self, options: &TextOptions) -> String {
+        let column = |cell: &dyn Fn(&CurvePoint) -> String| self.points.iter().map(cell).collect::<Vec<_>>();
+        let axis = Axis::of(self);
+        let limit = units::number(self.limit, self.unit);
+        let scale = if axis.logarithmic { "log axis" } else { "from 0" };
+        let head = format!("{scale}, │ {limit}");
+        let columns = [
+            GridColumn::numbers(
+                &["load"],
+                column(&|point| units::number(point.load_per_s, Unit::RecordsPerS)),
+            ),
+            GridColumn::numbers(&[&self.of], column(&|point| units::value(point.value, self.unit))),
+            GridColumn::words(&[&head], column(&|point| axis.bar(point.value))),
+            GridColumn::words(&["conditions"], column(&|point| passed(point.passed).to_owned())),
+            GridColumn::words(&["stage"], column(&|point| point.stage.to_owned())),
+        ];
+        grid(&columns, &[], options)
+    }
+}
+
+fn passed(passed: Option<bool>) -> &'static str {
+    match passed {
+        Some(true) => "held",
+        Some(false) => "failed",
+        None => "cannot tell",
+    }
+}
+
+/// Where numbers stand on the bars.
+struct Axis {
+    low: f64,
+    high: f64,
+    limit: f64,
+    logarithmic: bool,
+}
+
+impl Axis {
+    fn of(curve: &Curve) -> Self {
+        let known = || curve.points.iter().filter_map(|point| number(point.value)).chain([curve.limit]);
+        let logarithmic = curve.unit == Unit::Ns && known().all(|value| value > 0.0);
+        let place = |value: f64| if logarithmic { value.ln() } else { value };
+        let (low, high) = known()
+            .map(place)
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), one| (low.min(one), high.max(one)));
+        let low = if logarithmic { low } else { low.min(0.0) };
+        Self { low, high, limit: curve.limit, logarithmic }
+    }
+
+    fn column(&self, value: f64) -> usize {
+        let place = if self.logarithmic { value.ln() } else { value };
+        let share = (place - self.low) / (self.high - self.low);
+        if share.is_finite() {
+            (share * (BAR - 1) as f64).round().clamp(0.0, (BAR - 1) as f64) as usize
+        } else {
+            0
+        }
+    }
+
+    fn bar(&self, value: Value) -> String {
+        let limit = self.column(self.limit);
+        let end = number(value).map(|value| self.column(value));
+        let tip = if matches!(value, Value::AtLeast(_)) { '▶' } else { '●' };
+        let cell = |column: usize| match end {
+            Some(end) if column == end => tip,
+            _ if column == limit => '│',
+            Some(end) if column < end => '─',
+            _ => ' ',
+        };
+        (0..BAR).map(cell).collect::<String>().trim_end().to_owned()
+    }
+}
+
+fn number(value: Value) -> Option<f64> {
+    match value {
+        Value::Is(number) | Value::AtLeast(number) if number.is_finite() => Some(number),
+        Value::Is(_) | Value::AtLeast(_) | Value::None => None,
+    }
+}

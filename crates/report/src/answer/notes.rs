@@ -1,0 +1,128 @@
+//! What stands under the table: which rows can be told apart, what the limit was.
+
+use super::{steadiness, words};
+use crate::case_table::CaseTable;
+use crate::input::ReportInput;
+use kdyno_model::conclusion::{Conclusion, Limit, LimitKind, ToldApart};
+use kdyno_model::finding::Scope;
+use kdyno_model::plan::Strategy;
+use kdyno_model::trial::TrialId;
+
+/// All of them, a whole sentence each.
+pub fn notes(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Vec<String> {
+    let told = input.conclusions.iter().filter_map(|one| match one {
+        Conclusion::ToldApart(of) if table.rows.len() > 1 => {
+            let first = table.rows.iter().position(|row| row.case.is_some()).unwrap_or_default() + 1;
+            Some(told_apart(of, first, &|case| table.row_of(case)))
+        }
+        _ => None,
+    });
+    let mut notes: Vec<String> = told.filter(|text| !text.is_empty()).collect();
+    notes.extend(limits(input));
+    notes.extend(steadiness::notes(input));
+    notes.extend(input.conditioning_note());
+    notes
+}
+
+/// `By writers.acked_per_s rows 2 and 3 differ from row 1; row 4 cannot be told from it.`
+pub fn told_apart(of: &ToldApart, first: usize, row_of: &dyn Fn(u32) -> Option<usize>) -> String {
+    let rows = |cases: &[u32]| {
+        let mut rows: Vec<usize> = cases.iter().filter_map(|case| row_of(*case)).collect();
+        rows.sort_unstable();
+        let names: Vec<String> = rows.iter().map(ToString::to_string).collect();
+        let word = if rows.len() == 1 { "row" } else { "rows" };
+        (rows.len(), format!("{word} {}", words::list(&names)))
+    };
+    if let Some(why_not) = &of.why_not {
+        return format!("By {} no rows can be told apart: {why_not}.", of.of);
+    }
+    let ((differ, differing), (same, alike)) = (rows(&of.differ), rows(&of.same));
+    let differ_text =
+        format!("{differing} {} from row {first}", if differ == 1 { "differs" } else { "differ" });
+    match (differ, same) {
+        (0, 0) => String::new(),
+        (_, 0) => format!("By {} {differ_text}.", of.of),
+        (0, _) => format!("By {} {alike} cannot be told from row {first}.", of.of),
+        _ => format!("By {} {differ_text}; {alike} cannot be told from it.", of.of),
+    }
+}
+
+/// One line per case, side and load item. A search names its limit where it was reached.
+fn limits(input: &ReportInput<'_>) -> Vec<String> {
+    if matches!(input.plan().strategy, Strategy::Find(_)) {
+        return Vec::new();
+    }
+    let mut groups: Vec<((u32, Option<&str>, &str), Vec<&Limit>)> = Vec::new();
+    for trial in input.reported() {
+        for limit in of_trial(input, trial.id) {
+            let key = (trial.case, trial.variant.as_deref(), limit.item.as_str());
+            match groups.iter_mut().find(|(known, _)| *known == key) {
+                Some((_, group)) => group.push(limit),
+                None => groups.push((key, vec![limit])),
+            }
+        }
+    }
+    let line = |((case, variant, item), group): ((u32, Option<&str>, &str), Vec<&Limit>)| {
+        let case = Some(input.case_label(case)).filter(|label| !label.is_empty());
+        let side = variant.map(|side| format!("side {side}"));
+        let whose: Vec<String> =
+            case.map(str::to_owned).into_iter().chain(side).chain([item.to_owned()]).collect();
+        format!("{}: {}.", whose.join(", "), of_all(&group))
+    };
+    groups.into_iter().map(line).collect()
+}
+
+/// The limits of a trial, one per load item.
+pub(super) fn of_trial<'a>(input: &ReportInput<'a>, trial: TrialId) -> impl Iterator<Item = &'a Limit> {
+    input.conclusions.iter().filter_map(move |one| match one {
+        Conclusion::Limit(of) if of.scope == Scope::Trial(trial) => Some(of),
+        _ => None,
+    })
+}
+
+/// One limit: `writers: the limit was the brokers' processors (94 %); next the load generator, at 1.60 × this rate`.
+pub fn limit_sentence(limit: &Limit) -> String {
+    format!("{}: {}", limit.item, of_all(&[limit]))
+}
+
+/// What several trials of one case say; each limit that was named with the number of trials that name it.
+pub(super) fn of_all(limits: &[&Limit]) -> String {
+    let mut named: Vec<(LimitKind, Vec<&Limit>)> = Vec::new();
+    for limit in limits {
+        match named.iter_mut().find(|(kind, _)| *kind == limit.named) {
+            Some((_, group)) => group.push(limit),
+            None => named.push((limit.named, vec![limit])),
+        }
+    }
+    named.sort_by_key(|(_, group)| std::cmp::Reverse(group.len()));
+    let several = named.len() > 1;
+    let text = |(kind, group): &(LimitKind, Vec<&Limit>)| {
+        let in_some =
+            if several { format!(", in {} of {} trials", group.len(), limits.len()) } else { String::new() };
+        format!("{}{in_some}", of_kind(*kind, group))
+    };
+    named.iter().map(text).collect::<Vec<_>>().join("; ")
+}
+
+fn of_kind(kind: LimitKind, group: &[&Limit]) -> String {
+    let used = group.iter().filter_map(|limit| {
+        limit.evidence.iter().find(|evidence| evidence.kind == kind).and_then(|evidence| evidence.used)
+    });
+    let used = words::range(used, |share| words::percent(share, Some(0.05)));
+    let used = used.map_or_else(String::new, |used| format!(" ({used})"));
+    let named = match kind {
+        LimitKind::Schedule => "no limit was reached, all that was offered was carried in time".to_owned(),
+        LimitKind::Unknown => "what the limit was could not be shown".to_owned(),
+        kind => format!("the limit was {}{used}", words::limit(kind)),
+    };
+    let rate = words::range(group.iter().filter_map(|limit| limit.headroom), |headroom| {
+        crate::digits::number(1.0 + headroom, kdyno_model::metric::Unit::Count, Some(0.1))
+    });
+    let next = group.iter().find_map(|limit| limit.runner_up).map(words::limit);
+    match (next, rate) {
+        (Some(next), Some(rate)) => format!("{named}; next {next}, at {rate} × this rate"),
+        (Some(next), None) => format!("{named}; next {next}"),
+        (None, Some(rate)) => format!("{named}; room for {rate} × this rate"),
+        (None, None) => named,
+    }
+}

@@ -1,0 +1,238 @@
+//! Whether B differs from A: a sentence that can be read without knowing statistics, with the figures under it.
+
+use super::{Answer, Sentence, TextTable, words};
+use crate::digits;
+use crate::grid::Tone;
+use crate::input::ReportInput;
+use crate::units;
+use kdyno_model::conclusion::{Conclusion, MetricRole, Says, SettingDiffers, Verdict};
+use kdyno_model::finding::{Scope, Value};
+use kdyno_model::plan::{Better, ComparePlan, Depth, Strategy};
+
+/// Most settings that are named one by one; a comparison of two releases has dozens of other defaults.
+const SETTINGS_MAX: usize = 20;
+
+/// One answer per compared case.
+pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
+    let labels = labels(input);
+    let mut cases: Vec<u32> = Vec::new();
+    for verdict in verdicts(input.conclusions) {
+        if let Scope::Comparison { case } = verdict.scope {
+            if !cases.contains(&case) {
+                cases.push(case);
+            }
+        }
+    }
+    let answer = |case: u32| {
+        let scope = Scope::Comparison { case };
+        let mut answer = answer(input.conclusions, scope, input.case_label(case), &labels);
+        answer.notes.extend(changes(compared(input)));
+        answer
+    };
+    cases.into_iter().map(answer).collect()
+}
+
+/// The answer of one comparison: what was named to be judged in sentences, everything in the table.
+pub fn answer(conclusions: &[Conclusion], scope: Scope, case: &str, labels: &[String; 2]) -> Answer {
+    let of_scope: Vec<&Verdict> = verdicts(conclusions).filter(|one| one.scope == scope).collect();
+    let judged = of_scope.iter().filter(|one| one.role == MetricRole::Judged);
+    let mut sentences: Vec<Sentence> = judged.map(|one| sentence(one, labels)).collect();
+    if sentences.is_empty() {
+        let text = "no metric was named to be judged beforehand, so there is no verdict: the table says what differs";
+        sentences.push(Sentence::new(Tone::Warn, format!("{text}.")));
+    }
+    let depth = of_scope.first().map_or(Depth::Verdict, |one| one.depth);
+    let name = match depth {
+        Depth::Quick => "Quick look, these starts only",
+        Depth::Verdict => "Verdict",
+    };
+    let title = if case.is_empty() { name.to_owned() } else { format!("{name}: {case}") };
+    let mut notes = Vec::new();
+    let is_judged = |one: &&Verdict| one.role == MetricRole::Judged;
+    if of_scope.iter().any(is_judged) && !of_scope.iter().all(is_judged) {
+        notes.push(
+            "Metrics in brackets were not named to be judged beforehand: worth a look, no verdict."
+                .to_owned(),
+        );
+    }
+    notes.extend(settings(conclusions, scope));
+    Answer { title, sentences, table: Some(table(&of_scope, labels)), curve: None, notes }
+}
+
+/// What the sides are called: as the plan has them, else A and B.
+pub fn labels(input: &ReportInput<'_>) -> [String; 2] {
+    compared(input).map_or_else(|| ["A".to_owned(), "B".to_owned()], |compare| compare.labels.clone())
+}
+
+fn compared<'a>(input: &ReportInput<'a>) -> Option<&'a ComparePlan> {
+    match &input.plan().strategy {
+        Strategy::Compare(compare) => Some(compare),
+        Strategy::List(_) | Strategy::Find(_) => None,
+    }
+}
+
+fn changes(compare: Option<&ComparePlan>) -> Option<String> {
+    let changes = &compare?.changes;
+    (!changes.is_empty()).then(|| format!("Asked to differ: {}.", changes.join("; ")))
+}
+
+fn verdicts(conclusions: &[Conclusion]) -> impl Iterator<Item = &Verdict> {
+    conclusions.iter().filter_map(|one| match one {
+        Conclusion::Verdict(of) => Some(of),
+        _ => None,
+    })
+}
+
+/// The verdict on one metric.
+pub fn sentence(verdict: &Verdict, labels: &[String; 2]) -> Sentence {
+    let [a, b] = labels;
+    let metric = words::metric(&verdict.of);
+    let margin = words::percent(verdict.margin, Some(verdict.margin));
+    let ratio = verdict.ratio.as_ref();
+    let change = ratio.map(words::change).unwrap_or_default();
+    let between = ratio.map(words::between).unwrap_or_default();
+    let rests = words::units_of_evidence(verdict.n, verdict.unit_of_evidence);
+    let figures = if between.is_empty() { rests.clone() } else { format!("{between}, {rests}") };
+    let (tone, text) = match &verdict.says {
+        Says::Different { material: true, worse } => {
+            let (tone, word) = if *worse { (Tone::Bad, "worse") } else { (Tone::Strong, "better") };
+            let text = format!(
+                "{b} is {word} than {a}: {metric} is {change} ({figures}), where {margin} would matter"
+            );
+            (tone, text)
+        }
+        Says::Different { material: false, .. } => {
+            let matters = match ratio.and_then(words::bounds) {
+                Some((low, high, _)) if within(low, high, verdict.margin) => {
+                    format!("less than the {margin} that matters")
+                }
+                _ => format!("whether it is more than the {margin} that matters cannot be told"),
+            };
+            (Tone::Plain, format!("{b} differs from {a}: {metric} is {change} ({figures}); {matters}"))
+        }
+        Says::Equivalent => {
+            let text = format!(
+                "{b} is no different from {a} in {metric} as far as it matters: the change lies {figures}, within \
+                 ±{margin}"
+            );
+            (Tone::Plain, text)
+        }
+        Says::Inconclusive { more_needed } => {
+            let unit = verdict.unit_of_evidence;
+            let more = match more_needed {
+                Some(0) | None => "the margin is too small for any number of them".to_owned(),
+                Some(more) => format!("it would take about {} more", words::units_of_evidence(*more, unit)),
+            };
+            let lies =
+                if between.is_empty() { String::new() } else { format!(": the change lies {between}") };
+            (
+                Tone::Warn,
+                format!(
+                    "it cannot be told whether {b} differs from {a} in {metric}{lies}; {rests} were compared, {more}"
+                ),
+            )
+        }
+        Says::Invalid { reason } => {
+            (Tone::Bad, format!("{metric} of {b} and {a} must not be compared: {reason}"))
+        }
+    };
+    let text = match verdict.depth {
+        Depth::Quick => format!("quick look, these starts only: {text}."),
+        Depth::Verdict => format!("{text}."),
+    };
+    Sentence::new(tone, text)
+}
+
+/// Whether an interval of a ratio lies within the margin, which is as wide upwards as downwards in logarithms.
+fn within(low: f64, high: f64, margin: f64) -> bool {
+    low >= 1.0 / (1.0 + margin) && high <= 1.0 + margin
+}
+
+/// The verdict in one or two words.
+pub fn word(verdict: &Verdict) -> &'static str {
+    match &verdict.says {
+        Says::Different { material: true, worse: true } => "worse",
+        Says::Different { material: true, worse: false } => "better",
+        Says::Different { material: false, .. } => "differs",
+        Says::Equivalent => "equivalent",
+        Says::Inconclusive { .. } => "cannot tell",
+        Says::Invalid { .. } => "invalid",
+    }
+}
+
+fn table(verdicts: &[&Verdict], labels: &[String; 2]) -> TextTable {
+    let head = [
+        ("metric", false),
+        (labels[0].as_str(), true),
+        (labels[1].as_str(), true),
+        ("B ÷ A", true),
+        ("interval", true),
+        ("level", true),
+        ("n", true),
+        ("better", false),
+        ("margin", true),
+        ("verdict", false),
+    ];
+    TextTable::new(&head, verdicts.iter().map(|one| row(one)).collect())
+}
+
+fn row(verdict: &Verdict) -> Vec<String> {
+    let ratio = verdict.ratio.as_ref();
+    let bounds = ratio.and_then(words::bounds);
+    let half_width = bounds.map(|(low, high, _)| (high - low) / 2.0);
+    let side = |value: Value| {
+        let width = match value {
+            Value::Is(number) => half_width.map(|share| share * number.abs()),
+            Value::AtLeast(_) | Value::None => None,
+        };
+        digits::value(value, verdict.unit, width)
+    };
+    let metric = match verdict.role {
+        MetricRole::Judged => verdict.of.to_string(),
+        MetricRole::Exploratory => format!("({})", verdict.of),
+    };
+    let nothing = || units::NOTHING.to_owned();
+    vec![
+        metric,
+        side(verdict.a),
+        side(verdict.b),
+        ratio.map_or_else(nothing, words::ratio),
+        ratio.map_or_else(nothing, words::interval),
+        bounds.map_or_else(nothing, |(_, _, level)| words::percent(level, Some(0.001))),
+        words::units_of_evidence(verdict.n, verdict.unit_of_evidence),
+        match verdict.better {
+            Better::Lower => "lower".to_owned(),
+            Better::Higher => "higher".to_owned(),
+        },
+        match verdict.role {
+            MetricRole::Judged => words::percent(verdict.margin, Some(verdict.margin)),
+            MetricRole::Exploratory => nothing(),
+        },
+        word(verdict).to_owned(),
+    ]
+}
+
+/// Settings that differ: those that were not asked to one by one, of the others how many.
+fn settings(conclusions: &[Conclusion], scope: Scope) -> Vec<String> {
+    let all = conclusions.iter().filter_map(|one| match one {
+        Conclusion::SettingDiffers(of) if of.scope == scope => Some(of),
+        _ => None,
+    });
+    let (declared, open): (Vec<_>, Vec<_>) = all.partition(|one| one.declared);
+    let name = |one: &&SettingDiffers| format!("{} of {} ({} → {})", one.setting, one.whose, one.a, one.b);
+    let told = |what: &str, settings: &[&SettingDiffers]| {
+        let shown: Vec<String> = settings.iter().take(SETTINGS_MAX).map(name).collect();
+        let more = settings.len().saturating_sub(SETTINGS_MAX);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        (!settings.is_empty()).then(|| format!("{what}: {}{more}.", shown.join("; ")))
+    };
+    let not_asked = told("Settings that differ and were not asked to", &open);
+    not_asked.into_iter().chain(told("Settings that differ as they may", &declared)).collect()
+}
+
+/// One setting that differs.
+pub fn setting(one: &SettingDiffers) -> String {
+    let SettingDiffers { whose, setting, a, b, declared, .. } = one;
+    let asked = if *declared { "as it may" } else { "and was not asked to" };
+    format!("{setting} of {whose} differs {asked}: {a} on side A, {b} on side B")
+}

@@ -1,0 +1,174 @@
+//! Words that several answers share.
+
+use crate::digits;
+use crate::units;
+use kdyno_model::conclusion::{LimitKind, Ratio};
+use kdyno_model::finding::Interval;
+use kdyno_model::metric::{Address, Unit};
+use kdyno_model::plan::EvidenceUnit;
+
+/// A text with its first letter as a capital, unless it begins with a name such as `kafka=3.7.2` or `writers.rate`.
+pub(super) fn capital(text: &str) -> String {
+    let first = text.split(' ').next().unwrap_or_default().trim_end_matches([':', ',']);
+    if !first.chars().all(|c| c.is_alphabetic() || c == '-' || c == '\'') {
+        return text.to_owned();
+    }
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// A metric as one says it; its address where there is no better word.
+pub(super) fn metric(of: &Address) -> String {
+    let Address { subject, metric } = of;
+    let whose = match subject.as_str() {
+        "brokers" => "the brokers".to_owned(),
+        "workers" => "the load generator".to_owned(),
+        other => other.to_owned(),
+    };
+    match (metric.as_str(), metric.split_once('.')) {
+        ("cpu_us_per_record", _) => format!("processor time of {whose} per record"),
+        ("records_per_s_per_core", _) => format!("records per second and core of {whose}"),
+        ("acked_per_s", _) => format!("acknowledged rate of {whose}"),
+        ("fetched_per_s", _) => format!("fetched rate of {whose}"),
+        (_, Some((timing, "mean"))) => format!("mean {timing} time of {whose}"),
+        (_, Some((timing, "max"))) => format!("longest {timing} time of {whose}"),
+        (_, Some((timing, quantile))) => format!("{timing} time of {whose} at {quantile}"),
+        _ => of.to_string(),
+    }
+}
+
+/// Bounds and level of a ratio's interval.
+pub(super) fn bounds(ratio: &Ratio) -> Option<(f64, f64, f64)> {
+    match ratio.interval {
+        Interval::Bounds { low, high, level, .. } => Some((low, high, level)),
+        Interval::NotResolvable(_) => None,
+    }
+}
+
+/// A share of 1 in percent with digits that its half-width carries: `12 %`.
+pub(super) fn percent(share: f64, half_width: Option<f64>) -> String {
+    format!("{} %", percent_number(share, half_width))
+}
+
+fn percent_number(share: f64, half_width: Option<f64>) -> String {
+    digits::decimals(share * 100.0, half_width.map(|width| width * 100.0)).replace('-', "−")
+}
+
+/// How far a ratio lies from 1: `12 % higher`, `3.1 % lower`, `2.4 × as high`.
+pub(super) fn change(ratio: &Ratio) -> String {
+    let width = bounds(ratio).map(|(low, high, _)| (high - low) / 2.0);
+    let change = ratio.estimate - 1.0;
+    if change > 1.0 {
+        return format!("{} × as high", digits::decimals(ratio.estimate, width));
+    }
+    let direction = if change < 0.0 { "lower" } else { "higher" };
+    format!("{} {direction}", percent(change.abs(), width))
+}
+
+/// The interval of a change: `between +8 % and +16 %, 96.1 % confidence`; empty without one.
+pub(super) fn between(ratio: &Ratio) -> String {
+    let Some((low, high, level)) = bounds(ratio) else { return String::new() };
+    let width = Some((high - low) / 2.0);
+    let signed = |bound: f64| {
+        let sign = if bound >= 1.0 { "+" } else { "" };
+        format!("{sign}{}", percent(bound - 1.0, width))
+    };
+    format!("between {} and {}, {} confidence", signed(low), signed(high), percent(level, Some(0.001)))
+}
+
+/// `8 starts`, `1 pair`.
+pub(super) fn units_of_evidence(n: u32, unit: EvidenceUnit) -> String {
+    format!("{n} {unit}{}", if n == 1 { "" } else { "s" })
+}
+
+/// A rate of records.
+pub(super) fn rate(per_s: f64, half_width: Option<f64>) -> String {
+    digits::number(per_s, Unit::RecordsPerS, half_width)
+}
+
+/// What a limit is called.
+pub(super) fn limit(kind: LimitKind) -> &'static str {
+    match kind {
+        LimitKind::Schedule => "the schedule",
+        LimitKind::Generator => "the load generator",
+        LimitKind::BrokerProcessors => "the brokers' processors",
+        LimitKind::Disk => "the brokers' disks",
+        LimitKind::Network => "the network",
+        LimitKind::Replication => "replication",
+        LimitKind::RequestsInFlight => "acknowledgement time × requests in flight",
+        LimitKind::ClientBuffer => "the client's buffer",
+        LimitKind::Quota => "a quota of the cluster",
+        LimitKind::Unknown => "not to be named",
+    }
+}
+
+/// Smallest to largest of some numbers as printed: `94 %`, `90 % to 94 %`; `None` without a number.
+pub(super) fn range(numbers: impl Iterator<Item = f64>, print: impl Fn(f64) -> String) -> Option<String> {
+    let ends = numbers.fold(None, |ends: Option<(f64, f64)>, one| match ends {
+        Some((low, high)) => Some((low.min(one), high.max(one))),
+        None => Some((one, one)),
+    });
+    let (low, high) = ends.map(|(low, high)| (print(low), print(high)))?;
+    Some(if low == high { low } else { format!("{low} to {high}") })
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(super) fn list(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// A ratio as printed with its interval's digits, e.g. `1.12`.
+pub(super) fn ratio(ratio: &Ratio) -> String {
+    match bounds(ratio) {
+        Some((low, high, _)) if high > low => digits::decimals(ratio.estimate, Some((high - low) / 2.0)),
+        _ => units::significant(ratio.estimate),
+    }
+}
+
+/// The interval of a ratio, `1.08 – 1.16`; why there is none otherwise.
+pub(super) fn interval(ratio: &Ratio) -> String {
+    match bounds(ratio) {
+        Some((low, high, _)) => {
+            let bound = |bound| digits::decimals(bound, Some((high - low) / 2.0));
+            format!("{} – {}", bound(low), bound(high))
+        }
+        None => units::NOTHING.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kdyno_model::finding::{IntervalMethod, NotResolvable};
+
+    fn with(estimate: f64, low: f64, high: f64) -> Ratio {
+        let interval = Interval::Bounds { low, high, level: 0.961, method: IntervalMethod::SignedRank };
+        Ratio { estimate, interval }
+    }
+
+    #[test]
+    fn changes_are_told_with_the_digits_of_their_interval() {
+        let worse = with(1.1234, 1.08, 1.16);
+        assert_eq!(change(&worse), "12 % higher");
+        assert_eq!(between(&worse), "between +8 % and +16 %, 96.1 % confidence");
+        assert_eq!(change(&with(0.968, 0.962, 0.974)), "3.2 % lower");
+        assert_eq!(capital("kafka=4 is"), "kafka=4 is");
+        assert_eq!(capital("by far"), "By far");
+        assert_eq!(between(&with(0.99, 0.95, 1.02)), "between −5 % and +2 %, 96.1 % confidence");
+        assert_eq!(change(&with(2.41, 2.3, 2.5)), "2.4 × as high");
+        let alone = Ratio { estimate: 1.5, interval: Interval::NotResolvable(NotResolvable::OneTrial) };
+        assert_eq!((change(&alone), between(&alone)), ("50 % higher".to_owned(), String::new()));
+    }
+
+    #[test]
+    fn metrics_are_said_as_one_says_them() {
+        let said = |address| metric(&Address::parse(address).expect("an address"));
+        assert_eq!(said("brokers.cpu_us_per_record"), "processor time of the brokers per record");
+        assert_eq!(said("writers.response.p99.9"), "response time of writers at p99.9");
+        assert_eq!(said("writers.queue"), "writers.queue");
+    }
+}

@@ -1,0 +1,427 @@
+//! Caveats in words: what is doubtful, in which trials, and what to do about it.
+//!
+//! The same caveat of many trials is told once, with the range of its figures and the trials it concerns. All that
+//! this crate knows of a kind of caveat stands in [`about`] and in the table of its group; its name is the run file's.
+
+mod generator;
+mod host;
+mod loss;
+mod plan;
+mod records;
+mod trial;
+
+use crate::figures::covers;
+use crate::input::{ReportInput, trial_name};
+use crate::units;
+use kdyno_model::finding::{Caveat, Scope, ScopedCaveat, Severity};
+use kdyno_model::metric::Unit;
+use kdyno_model::trial::Trial;
+use std::cmp::Reverse;
+use std::mem::discriminant;
+
+/// One caveat, told once for all trials it concerns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Worded {
+    /// Whether the figures may be used.
+    pub severity: Severity,
+    /// Acknowledged records are gone: told before anything else.
+    pub is_loss: bool,
+    /// What is doubtful: a sentence that starts with a lower-case word and has no full stop.
+    pub sentence: String,
+    /// What to do about it; empty when there is nothing to do.
+    pub remedy: &'static str,
+    /// The trials concerned, e.g. `all trials` or `trial 3 (brokers=3 #2); brokers=6`; empty when there is one.
+    pub concerns: String,
+}
+
+/// Groups and words a run's caveats, the most severe first.
+pub fn worded(input: &ReportInput<'_>) -> Vec<Worded> {
+    let mut groups: Vec<Vec<&ScopedCaveat>> = Vec::new();
+    for caveat in input.caveats {
+        match groups.iter_mut().find(|group| group.first().is_some_and(|first| is_same(first, caveat))) {
+            Some(group) => group.push(caveat),
+            None => groups.push(vec![caveat]),
+        }
+    }
+    let mut worded: Vec<(Reverse<Severity>, About, Worded)> = Vec::new();
+    for group in groups {
+        let caveats: Vec<&Caveat> = group.iter().map(|one| &one.caveat).collect();
+        let (Some(first), Some(of_all)) = (group.first(), describe_all(&caveats)) else { continue };
+        let scopes: Vec<Scope> = group.iter().map(|one| one.scope).collect();
+        let concerns = concerns(input, &scopes);
+        let Described { sentence, remedy, .. } = of_all;
+        let about = about(&first.caveat);
+        let is_loss = about == About::Loss;
+        let told = Worded { severity: first.severity, is_loss, sentence, remedy, concerns };
+        worded.push((Reverse(first.severity), about, told));
+    }
+    worded.sort_by_key(|(severity, about, _)| (*severity, *about));
+    worded.into_iter().map(|(_, _, worded)| worded).collect()
+}
+
+/// The sentence of one caveat alone, for a line about its trial.
+pub fn sentence(caveat: &Caveat) -> String {
+    describe_all(&[caveat]).map_or_else(String::new, |described| described.sentence)
+}
+
+/// What to do about a caveat; empty when there is nothing to do.
+pub fn remedy(caveat: &Caveat) -> &'static str {
+    describe(caveat, &[]).remedy
+}
+
+/// Whether two caveats say the same of different trials.
+fn is_same(a: &ScopedCaveat, b: &ScopedCaveat) -> bool {
+    let kinds = discriminant(&a.caveat) == discriminant(&b.caveat);
+    kinds && a.severity == b.severity && describe(&a.caveat, &[]).of == describe(&b.caveat, &[]).of
+}
+
+/// Which trials, in as few words as are exact.
+fn concerns(input: &ReportInput<'_>, scopes: &[Scope]) -> String {
+    let is_concerned = |trial: &&Trial| scopes.iter().any(|scope| covers(*scope, trial));
+    let all: Vec<&Trial> = input.trials.iter().map(|start| &start.trial).collect();
+    let concerned: Vec<&Trial> = all.iter().copied().filter(is_concerned).collect();
+    if all.len() <= 1 {
+        return String::new();
+    }
+    if concerned.len() == all.len() {
+        return "all trials".to_owned();
+    }
+    let mut parts: Vec<String> = Vec::new();
+    for trial in &concerned {
+        let of_case = |trials: &[&Trial]| trials.iter().filter(|other| other.case == trial.case).count();
+        let label = input.plan().cases.get(trial.case as usize).map_or("", |case| &case.label);
+        let whole = !label.is_empty() && of_case(&concerned) == of_case(&all);
+        let part = if whole { label.to_owned() } else { trial_name(trial) };
+        if !parts.contains(&part) {
+            parts.push(part);
+        }
+    }
+    parts.join("; ")
+}
+
+/// What a caveat is about; also the order in which caveats of one severity are told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum About {
+    /// Records that were acknowledged and are gone.
+    Loss,
+    /// A defect of kdyno's own, or of its evidence.
+    Accounting,
+    /// The trial did not go as planned, or its cluster changed.
+    Trial,
+    /// Records and how they fared.
+    Records,
+    /// Whether the load generator is what was measured.
+    Generator,
+    /// Who else had the processors.
+    Host,
+    /// What the plan itself brings with it.
+    Plan,
+}
+
+/// The group of each kind of caveat: without a catch-all, so that no kind goes unworded.
+fn about(caveat: &Caveat) -> About {
+    match caveat {
+        Caveat::Lost { .. } => About::Loss,
+        Caveat::AccountingBroken { .. }
+        | Caveat::SamplesMissing { .. }
+        | Caveat::LogUnexplained { .. }
+        | Caveat::LogNotChecked { .. } => About::Accounting,
+        Caveat::ProcessDied { .. }
+        | Caveat::CutShort { .. }
+        | Caveat::UnknownSetting { .. }
+        | Caveat::ClusterChanged { .. }
+        | Caveat::Unsteady { .. }
+        | Caveat::WarmupNotSettled { .. }
+        | Caveat::Unconditioned
+        | Caveat::TheseStartsOnly { .. }
+        | Caveat::PairsLost { .. }
+        | Caveat::UndeclaredDifference { .. }
+        | Caveat::EvidenceOfRuns { .. } => About::Trial,
+        Caveat::QueueGrowth { .. }
+        | Caveat::Failures { .. }
+        | Caveat::Unresolved { .. }
+        | Caveat::Retries { .. }
+        | Caveat::FewRecords { .. }
+        | Caveat::ConsumerBehind { .. }
+        | Caveat::FetchErrors { .. }
+        | Caveat::RecordsSkipped { .. } => About::Records,
+        Caveat::ThreadBusy { .. }
+        | Caveat::WorkerBusy { .. }
+        | Caveat::GeneratorLate { .. }
+        | Caveat::CalibrationShort { .. } => About::Generator,
+        Caveat::HostShared { .. }
+        | Caveat::Steal { .. }
+        | Caveat::OtherLoad { .. }
+        | Caveat::WaitedForProcessor { .. }
+        | Caveat::ProcessorLimited { .. }
+        | Caveat::SharedProcessors { .. } => About::Host,
+        Caveat::ClosedLoop { .. }
+        | Caveat::WrittenNotAppended { .. }
+        | Caveat::PageCacheAbsorbed { .. }
+        | Caveat::SmallBatches { .. }
+        | Caveat::RandomValues { .. }
+        | Caveat::MemoryStorage
+        | Caveat::PooledCompression { .. }
+        | Caveat::AssignedNotGroup { .. } => About::Plan,
+    }
+}
+
+/// All that reports say of one caveat, or of several that say the same of different trials.
+struct Described {
+    /// Load item, process or setting it is of: caveats of one kind and of the same are told together.
+    of: String,
+    /// Its numbers, which may differ from trial to trial.
+    numbers: Vec<f64>,
+    sentence: String,
+    remedy: &'static str,
+}
+
+/// One entry of a group's table.
+fn told(of: &str, numbers: &[f64], sentence: String, remedy: &'static str) -> Option<Described> {
+    Some(Described { of: of.to_owned(), numbers: numbers.to_vec(), sentence, remedy })
+}
+
+/// Smallest and largest of a number over several caveats.
+type Range = (f64, f64);
+
+/// Words several caveats that are the same, each number as its range.
+fn describe_all(group: &[&Caveat]) -> Option<Described> {
+    let numbers: Vec<Vec<f64>> = group.iter().map(|caveat| describe(caveat, &[]).numbers).collect();
+    let range = |index: usize| {
+        let each = numbers.iter().filter_map(|of_one| of_one.get(index).copied());
+        each.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), one| (low.min(one), high.max(one)))
+    };
+    let ranges: Vec<Range> = (0..numbers.first()?.len()).map(range).collect();
+    group.first().map(|first| describe(first, &ranges))
+}
+
+/// Everything said of a caveat. `ranges` gives the ranges of its numbers for the sentence.
+fn describe(caveat: &Caveat, ranges: &[Range]) -> Described {
+    let numbers = Numbers { ranges };
+    let entry = match about(caveat) {
+        About::Loss => loss::words(caveat, &numbers),
+        About::Accounting => loss::accounting(caveat, &numbers),
+        About::Trial => trial::words(caveat, &numbers),
+        About::Records => records::words(caveat, &numbers),
+        About::Generator => generator::words(caveat, &numbers),
+        About::Host => host::words(caveat, &numbers),
+        About::Plan => plan::words(caveat, &numbers),
+    };
+    // Each table has every kind of its group (a test goes through all); what it lacks would still be told by name.
+    let unworded = || Described {
+        of: String::new(),
+        numbers: Vec::new(),
+        sentence: crate::names::name_of(caveat),
+        remedy: "",
+    };
+    entry.unwrap_or_else(unworded)
+}
+
+/// The numbers of one caveat, or of several, as printed: `90 %`, `90 % to 95 %`.
+struct Numbers<'a> {
+    ranges: &'a [Range],
+}
+
+impl Numbers<'_> {
+    fn text(&self, index: usize, print: fn(f64) -> String) -> String {
+        self.ranges.get(index).map_or_else(String::new, |range| range_text(*range, print))
+    }
+
+    fn count(&self, index: usize) -> String {
+        self.text(index, units::count)
+    }
+
+    /// A share of 1 in percent.
+    fn percent(&self, index: usize) -> String {
+        self.text(index, |share| format!("{} %", units::significant(share * 100.0)))
+    }
+
+    /// Percent of one core.
+    fn cores(&self, index: usize) -> String {
+        self.text(index, |percent| units::number(percent, Unit::PercentOfCore))
+    }
+
+    /// A time in ns.
+    fn ns(&self, index: usize) -> String {
+        self.text(index, units::nanoseconds)
+    }
+
+    /// A time in seconds.
+    fn seconds(&self, index: usize) -> String {
+        self.text(index, |seconds| units::nanoseconds(seconds * 1e9))
+    }
+
+    /// A ratio.
+    fn ratio(&self, index: usize) -> String {
+        self.text(index, units::significant)
+    }
+}
+
+fn range_text((low, high): Range, print: fn(f64) -> String) -> String {
+    let (low, high) = (print(low), print(high));
+    if low == high { low } else { format!("{low} to {high}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kdyno_model::event::Subject;
+    use kdyno_model::finding::Concern;
+
+    fn told(group: &[&Caveat]) -> (String, &'static str) {
+        let described = describe_all(group).expect("a group has a member");
+        (described.sentence, described.remedy)
+    }
+
+    fn of(caveat: &Caveat) -> String {
+        describe(caveat, &[]).of
+    }
+
+    #[test]
+    fn a_group_states_the_range_of_its_numbers() {
+        let small = |share| Caveat::SmallBatches { item: "writers".to_owned(), share };
+        let (sentence, remedy) = told(&[&small(0.19), &small(0.23)]);
+        assert!(sentence.contains("`linger.ms` at 19.0 % to 23.0 % of"), "{sentence}");
+        assert!(remedy.contains("offer more"), "{remedy}");
+    }
+
+    #[test]
+    fn two_numbers_of_one_caveat_have_each_its_range() {
+        let queue = |start_s, growth_s| Caveat::QueueGrowth {
+            item: "writers".to_owned(),
+            start_s,
+            growth_s,
+            allowed_s: 0.05,
+        };
+        let (sentence, _) = told(&[&queue(0.2, 1.5), &queue(0.1, 1.5)]);
+        let expected = "writers: 100 ms to 200 ms of the load waited when the window began, and 1.50 s more when it \
+                        ended, where 50.0 ms is allowed";
+        assert!(sentence.starts_with(expected), "{sentence}");
+    }
+
+    #[test]
+    fn caveats_of_two_kinds_about_one_item_stay_apart() {
+        let item = || "writers".to_owned();
+        let scoped = |caveat| ScopedCaveat {
+            scope: Scope::Run,
+            severity: Severity::Warning,
+            concerns: Concern::Everything,
+            caveat,
+        };
+        let retries = scoped(Caveat::Retries { item: item(), batches: 3 });
+        let behind = scoped(Caveat::ConsumerBehind { item: item(), records: 30, seconds: Some(3.0) });
+        assert!(!is_same(&retries, &behind) && is_same(&behind, &behind));
+        assert_eq!(
+            sentence(&behind.caveat),
+            "writers: 30 records behind when the window ended, 3.00 s of what is produced"
+        );
+    }
+
+    #[test]
+    fn each_unknown_setting_is_told_once_in_the_words_of_its_event() {
+        let caveat = |name: &str| Caveat::UnknownSetting {
+            setting: name.to_owned(),
+            detail: format!("the brokers know no setting `{name}`"),
+        };
+        let (thread, hour) = (caveat("num.io.thread"), caveat("log.retention.hour"));
+        assert_ne!(of(&thread), of(&hour));
+        let (sentence, remedy) = told(&[&thread, &thread]);
+        assert_eq!(sentence, "the brokers know no setting `num.io.thread`");
+        assert!(remedy.contains("`system.config`"), "{remedy}");
+    }
+
+    #[test]
+    fn what_happened_while_fetching_is_told_with_the_first_event() {
+        let caveat = |events| Caveat::FetchErrors {
+            item: "readers".to_owned(),
+            events,
+            first: "client 0: partition 3: fetching failed: NOT_LEADER_OR_FOLLOWER".to_owned(),
+        };
+        let (sentence, _) = told(&[&caveat(2), &caveat(7)]);
+        assert_eq!(
+            sentence,
+            "readers: fetching met errors, told in 2 to 7 events; the first: client 0: partition 3: fetching \
+             failed: NOT_LEADER_OR_FOLLOWER"
+        );
+    }
+
+    #[test]
+    fn another_run_on_the_host_is_told() {
+        let shared = Caveat::HostShared { detail: "run 12 of first-light".to_owned() };
+        let told = "another measured run used this host at the same time: run 12 of first-light";
+        assert_eq!(sentence(&shared), told);
+    }
+
+    #[test]
+    fn a_lone_number_is_not_a_range() {
+        let steal = Caveat::Steal { share: 0.031 };
+        assert_eq!(sentence(&steal), "the hypervisor took 3.10 % of the processor time");
+    }
+
+    /// One of each kind that no other test words.
+    fn others() -> Vec<Caveat> {
+        let item = || "writers".to_owned();
+        let topic = || "perf".to_owned();
+        let text = || "a detail".to_owned();
+        vec![
+            Caveat::Lost { topic: topic(), acknowledged: 1_000, growth: 990 },
+            Caveat::AccountingBroken { item: item(), difference: -3 },
+            Caveat::SamplesMissing { item: item(), records: 12 },
+            Caveat::LogUnexplained { topic: topic(), expected_max: 1_000, growth: 1_005 },
+            Caveat::LogNotChecked { topic: topic(), detail: text() },
+            Caveat::ProcessDied { subject: Subject::Broker(1) },
+            Caveat::CutShort { reason: text(), measured_s: 7, planned_s: 60 },
+            Caveat::ClusterChanged { event: "leader-moved".to_owned(), events: 4, first: text() },
+            Caveat::Unsteady { item: item(), detail: text() },
+            Caveat::WarmupNotSettled { detail: text() },
+            Caveat::Unconditioned,
+            Caveat::TheseStartsOnly { starts: 1 },
+            Caveat::UndeclaredDifference {
+                whose: "brokers".to_owned(),
+                setting: "num.io.threads".to_owned(),
+                a: "8".to_owned(),
+                b: "4".to_owned(),
+            },
+            Caveat::PairsLost { pairs: 2, first: text() },
+            Caveat::EvidenceOfRuns { detail: text() },
+            Caveat::Failures { item: item(), reason: "max-block".to_owned(), records: 5 },
+            Caveat::Unresolved { item: item(), records: 5 },
+            Caveat::FewRecords { item: item(), quantile: "p99.99".to_owned(), beyond: 3 },
+            Caveat::ConsumerBehind { item: item(), records: 30, seconds: None },
+            Caveat::RecordsSkipped { item: item(), events: 2, first: text() },
+            Caveat::ThreadBusy { thread: item(), cpu_percent: 97.0 },
+            Caveat::WorkerBusy { cpu_percent: 190.0, cores: 2 },
+            Caveat::GeneratorLate {
+                item: item(),
+                quantile: "p99.9".to_owned(),
+                late_ns: 130_000_000,
+                response_ns: 136_000_000,
+            },
+            Caveat::CalibrationShort { item: item(), ratio: 1.4 },
+            Caveat::OtherLoad { cpu_percent: 40.0 },
+            Caveat::WaitedForProcessor { who: "broker-0".to_owned(), share: 0.31 },
+            Caveat::ProcessorLimited { share: 0.2 },
+            Caveat::SharedProcessors { processors: 2 },
+            Caveat::ClosedLoop { item: item() },
+            Caveat::WrittenNotAppended { item: item() },
+            Caveat::PageCacheAbsorbed { share: 0.04 },
+            Caveat::RandomValues { item: item(), compression: "lz4".to_owned() },
+            Caveat::MemoryStorage,
+            Caveat::PooledCompression { item: item() },
+            Caveat::AssignedNotGroup { item: item() },
+        ]
+    }
+
+    #[test]
+    fn each_kind_is_worded_with_all_of_its_numbers() {
+        let words: Vec<String> = others()
+            .iter()
+            .map(|one| {
+                let (sentence, remedy) = told(&[one]);
+                assert!(sentence.contains(' ') && !sentence.ends_with('.'), "{one:?}: {sentence}");
+                if remedy.is_empty() { sentence } else { format!("{sentence}\n  → {remedy}") }
+            })
+            .collect();
+        insta::assert_snapshot!(words.join("\n"));
+    }
+}

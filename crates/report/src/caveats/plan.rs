@@ -1,0 +1,86 @@
+//! What the plan itself brings with it.
+
+use super::{Described, Numbers, told};
+use kdyno_model::finding::Caveat;
+
+/// What was measured, and what was not, by the choice of load and system.
+pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
+    match caveat {
+        Caveat::ClosedLoop { item } => told(
+            item,
+            &[],
+            format!(
+                "{item}: at the maximum rate a latency is the time to fill and empty the client's own buffer, not the \
+                 cluster's"
+            ),
+            "for latencies offer a fixed rate below the maximum",
+        ),
+        Caveat::WrittenNotAppended { item } => told(
+            item,
+            &[],
+            format!(
+                "{item}: with acks=0 records count when they are written to the socket; whether a broker appended them \
+                 is not known"
+            ),
+            "use acks=1 or acks=all when that is part of the question",
+        ),
+        Caveat::MemoryStorage => told(
+            "",
+            &[],
+            "the brokers' logs lay in memory-backed storage, so no disk was measured".to_owned(),
+            "put the logs on a disk (`storage: disk`) when the disk is part of the question",
+        ),
+        Caveat::PageCacheAbsorbed { share } => told(
+            "",
+            &[*share],
+            format!(
+                "the brokers wrote only {} of the acknowledged bytes × replicas to their disks in the window: the page \
+                 cache took the rest, so no disk was measured",
+                numbers.percent(0)
+            ),
+            "measure for longer than the kernel holds back dirty pages when the disk is part of the question",
+        ),
+        _ => payloads(caveat, numbers),
+    }
+}
+
+/// Batches, compression and consumer groups.
+fn payloads(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
+    match caveat {
+        Caveat::SmallBatches { item, share } => told(
+            item,
+            &[*share],
+            format!(
+                "{item}: batches were sealed by `linger.ms` at {} of `batch.size`: what `batch.size` does was not \
+                 measured",
+                numbers.percent(0)
+            ),
+            "offer more, use fewer partitions per client, or raise `linger.ms`",
+        ),
+        Caveat::RandomValues { item, compression } => told(
+            item,
+            &[],
+            format!(
+                "{item}: values are random capitals, in which {compression} finds little: real values compress \
+                 differently"
+            ),
+            "read neither size nor processor time as that of real payloads",
+        ),
+        Caveat::PooledCompression { item } => told(
+            item,
+            &[],
+            format!("{item}: payloads from a pool compress differently from real ones"),
+            "use unique payloads when the compression ratio matters",
+        ),
+        Caveat::AssignedNotGroup { item } => told(
+            item,
+            &[],
+            format!(
+                "{item}: partitions were assigned by kdyno, not by a consumer group, so no rebalance or group \
+                 coordination was measured"
+            ),
+            "",
+        ),
+        _ => None,
+    }
+}

@@ -1,0 +1,157 @@
+//! One metric over many runs: how a figure went from release to release, from week to week.
+
+use crate::answer::{Answer, TextTable};
+use crate::grid::TextOptions;
+use crate::input::ReportInput;
+use crate::names::bounded;
+use crate::terminal::answer_text;
+use crate::{digits, markdown, marks, units};
+use kdyno_model::finding::{Finding, Mark, Quantity, Scope};
+use kdyno_model::metric::Address;
+use std::collections::BTreeSet;
+
+/// A run with the name of its file.
+#[derive(Debug)]
+pub struct CourseRun<'a> {
+    /// File name.
+    pub file: String,
+    /// What is stored of it.
+    pub input: ReportInput<'a>,
+}
+
+/// The course, ready for any printer.
+#[derive(Debug)]
+pub struct Course {
+    answer: Answer,
+    rows: Vec<serde_json::Value>,
+    with_figures: bool,
+}
+
+/// One row per run and case, in the order of the runs.
+pub fn table(of: &Address, runs: &[CourseRun<'_>]) -> Course {
+    let mut rows = Vec::new();
+    let mut documents = Vec::new();
+    let mut signs: BTreeSet<Mark> = BTreeSet::new();
+    for run in runs {
+        let input = &run.input;
+        let is_it = |one: &&Finding| one.quantity == Quantity::Value && one.of == *of;
+        for finding in input.findings.iter().filter(is_it) {
+            let Scope::Case(case) = finding.scope else { continue };
+            signs.extend(&finding.marks);
+            rows.push(row(run, case, finding));
+            documents.push(document(run, case, finding));
+        }
+    }
+    let with_figures = !rows.is_empty();
+    let columns = [
+        ("started", false),
+        ("scenario", false),
+        ("profile, changed", false),
+        ("kafka", false),
+        ("case", false),
+        ("figure", true),
+        ("interval or range", true),
+        ("n", true),
+        ("file", false),
+    ];
+    let mut notes: Vec<String> = marks::legend(&signs).into_iter().collect();
+    notes.extend(hosts_note(runs));
+    let answer = Answer {
+        title: format!("{of} over {} runs", runs.len()),
+        sentences: Vec::new(),
+        table: Some(TextTable::new(&columns, rows)),
+        curve: None,
+        notes,
+    };
+    Course { answer, rows: documents, with_figures }
+}
+
+impl Course {
+    /// Whether any run has the metric.
+    pub fn has_figures(&self) -> bool {
+        self.with_figures
+    }
+
+    /// For a terminal.
+    pub fn text(&self, options: &TextOptions) -> String {
+        answer_text(&self.answer, options)
+    }
+
+    /// To paste.
+    pub fn markdown(&self) -> String {
+        markdown::answer_block(&self.answer)
+    }
+
+    /// One object per row, in the metric's own unit.
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::Value::Array(self.rows.clone())
+    }
+}
+
+fn row(run: &CourseRun<'_>, case: u32, finding: &Finding) -> Vec<String> {
+    let input = &run.input;
+    let plan = input.plan();
+    let changed = plan.changed.iter().map(|(name, value)| format!("{name}={value}"));
+    let profile: Vec<String> = std::iter::once(plan.profile.clone()).chain(changed).collect();
+    let half_width = digits::half_width(finding);
+    let range = finding.range.map(|(min, max)| {
+        let end = |value| digits::value(value, finding.unit, half_width);
+        format!("{} – {}", end(min), end(max))
+    });
+    vec![
+        started(input).map_or_else(|| units::NOTHING.to_owned(), units::instant),
+        plan.scenario.clone(),
+        profile.join(", "),
+        kafka(input, case),
+        input.case_label(case).to_owned(),
+        marks::text(finding),
+        digits::interval(finding).or(range).unwrap_or_else(|| units::NOTHING.to_owned()),
+        finding.n.to_string(),
+        run.file.clone(),
+    ]
+}
+
+fn document(run: &CourseRun<'_>, case: u32, finding: &Finding) -> serde_json::Value {
+    let input = &run.input;
+    let (value, at_least) = bounded(finding.estimate);
+    let marks: Vec<&str> = finding.marks.iter().map(Into::into).collect();
+    serde_json::json!({
+        "file": run.file,
+        "run_id": format!("{:016x}", input.header.run_id),
+        "started_unix_ns": started(input).map(|at| at.to_string()),
+        "scenario": input.plan().scenario,
+        "profile": input.plan().profile,
+        "changed": input.plan().changed,
+        "case": case,
+        "label": input.case_label(case),
+        "metric": finding.of.to_string(),
+        "unit": finding.unit,
+        "value": value,
+        "at_least": at_least,
+        "n": finding.n,
+        "interval": finding.interval,
+        "marks": marks,
+    })
+}
+
+fn started(input: &ReportInput<'_>) -> Option<u64> {
+    input.sessions.first().map(|(session, _)| session.started_unix_ns)
+}
+
+/// The version that the case's trials ran on, as their cluster told it.
+fn kafka(input: &ReportInput<'_>, case: u32) -> String {
+    let of_case = input.trials.iter().find(|start| start.trial.case == case);
+    of_case.and_then(|start| start.cluster.get("kafka")).cloned().unwrap_or_else(|| units::NOTHING.to_owned())
+}
+
+/// Figures of several hosts, or of several boots of one, differ also by these.
+fn hosts_note(runs: &[CourseRun<'_>]) -> Option<String> {
+    let sessions = || runs.iter().flat_map(|run| run.input.sessions).map(|(session, _)| session);
+    let boots: BTreeSet<&str> = sessions().map(|session| session.boot_id.as_str()).collect();
+    (boots.len() > 1).then(|| {
+        format!(
+            "The runs come from {} boots or hosts: figures differ by those too, and no row is set against another.",
+            boots.len()
+        )
+    })
+}

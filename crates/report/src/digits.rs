@@ -1,0 +1,149 @@
+//! How many digits a figure is printed with: as many as its spread lets mean something.
+//!
+//! The rule, in one place: one digit more than the interval's half-width fixes. A figure of ± 20 % has two digits, one
+//! of ± 1 % three. Where there is no interval the range over the repeats takes its place; a single figure is printed as
+//! its unit is. Never fewer than two digits, never more than the unit has.
+
+use kdyno_model::finding::{Finding, Interval, Value};
+use kdyno_model::metric::Unit;
+use kdyno_model::units;
+
+/// Fewest digits: with one, neighbours differ by up to a factor of two.
+const DIGITS_MIN: i32 = 2;
+/// From here on the digits are the unit's own.
+const DIGITS_MAX: i32 = 7;
+
+/// A finding as printed, without its marks.
+pub fn text(finding: &Finding) -> String {
+    value(finding.estimate, finding.unit, half_width(finding))
+}
+
+/// Half of the interval, or of the range where there is no interval, in the finding's unit.
+pub fn half_width(finding: &Finding) -> Option<f64> {
+    match (finding.interval, finding.range) {
+        (Interval::Bounds { low, high, .. }, _) => Some((high - low) / 2.0),
+        (_, Some((Value::Is(min), Value::Is(max)))) => Some((max - min) / 2.0),
+        _ => None,
+    }
+}
+
+/// A value as printed when its true one lies within about ± `half_width`.
+pub fn value(value: Value, unit: Unit, half_width: Option<f64>) -> String {
+    match value {
+        Value::Is(number) => self::number(number, unit, half_width),
+        Value::AtLeast(number) if number.is_finite() => {
+            format!("≥ {}", self::number(number, unit, half_width))
+        }
+        Value::AtLeast(_) | Value::None => units::NOTHING.to_owned(),
+    }
+}
+
+/// A number as printed when its true value lies within about ± `half_width`.
+pub fn number(number: f64, unit: Unit, half_width: Option<f64>) -> String {
+    let Some(digits) = half_width.and_then(|half_width| digits(number, half_width)) else {
+        return units::number(number, unit);
+    };
+    // Of bytes the binary unit that is printed decides, and it has three digits at most.
+    if unit == Unit::Bytes || unit == Unit::YesNo {
+        return units::number(number, unit);
+    }
+    shortened(&units::number(rounded(number, digits), unit), digits)
+}
+
+/// A number of an interval, with as many decimals as its half-width lets mean something: unlike [`number`] it gives both
+/// ends of an interval the same ones.
+pub fn decimals(number: f64, half_width: Option<f64>) -> String {
+    const DECIMALS_MAX: i32 = 6;
+    match half_width.filter(|width| width.is_finite() && *width > 0.0) {
+        Some(width) if number.is_finite() => {
+            let decimals = (-width.log10().floor() as i32).clamp(0, DECIMALS_MAX) as usize;
+            format!("{number:.decimals$}")
+        }
+        _ => units::significant(number),
+    }
+}
+
+/// The interval of a finding, `low – high`; `None` where there is none.
+pub fn interval(finding: &Finding) -> Option<String> {
+    let Interval::Bounds { low, high, .. } = finding.interval else { return None };
+    let bound = |number| self::number(number, finding.unit, half_width(finding));
+    Some(format!("{} – {}", bound(low), bound(high)))
+}
+
+/// Significant digits of a number that is known to ± `half_width`; `None`: as many as its unit has.
+fn digits(number: f64, half_width: f64) -> Option<i32> {
+    let share = half_width / number.abs();
+    if !share.is_finite() || share <= 0.0 {
+        return None;
+    }
+    // A hair's breadth keeps 1 % at three digits in spite of the logarithm's rounding.
+    let fixed = (-share.log10() - 1e-9).ceil() as i32;
+    let digits = (fixed + 1).max(DIGITS_MIN);
+    (digits < DIGITS_MAX).then_some(digits)
+}
+
+fn rounded(number: f64, digits: i32) -> f64 {
+    let magnitude = number.abs().log10().floor() as i32;
+    let scale = 10f64.powi(digits - 1 - magnitude);
+    (number * scale).round() / scale
+}
+
+/// Takes zeros after the point away that claim more digits than there are.
+fn shortened(text: &str, digits: i32) -> String {
+    let end = text.find(|c: char| !(c.is_ascii_digit() || "-.,".contains(c))).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    if !number.contains('.') {
+        return text.to_owned();
+    }
+    let significant = |number: &str| {
+        let figures = number.chars().filter(char::is_ascii_digit);
+        figures.skip_while(|digit| *digit == '0').count() as i32
+    };
+    let mut number = number.to_owned();
+    while number.ends_with('0') && significant(&number) > digits {
+        number.pop();
+    }
+    format!("{}{unit}", number.trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_follow_the_half_width() {
+        let of = |half_width| number(59_887.0, Unit::RecordsPerS, Some(half_width));
+        assert_eq!(of(12_000.0), "60,000/s", "± 20 %: two digits");
+        assert_eq!(of(598.87), "59,900/s", "± 1 %: three digits");
+        assert_eq!(of(59.887), "59,890/s", "± 0.1 %: four digits");
+        assert_eq!(of(0.001), "59,887/s");
+        assert_eq!(of(600_000.0), "60,000/s", "never fewer than two");
+        assert_eq!(number(59_887.0, Unit::RecordsPerS, None), "59,887/s");
+    }
+
+    #[test]
+    fn decimals_that_mean_nothing_are_left_out() {
+        assert_eq!(number(48.73e6, Unit::Ns, Some(9e6)), "49 ms");
+        assert_eq!(number(1.2e6, Unit::Ns, Some(0.3e6)), "1.2 ms");
+        assert_eq!(number(6.423, Unit::CpuUsPerRecord, Some(1.3)), "6.4 µs");
+        assert_eq!(number(0.9218, Unit::Ratio, Some(0.2)), "0.92");
+        assert_eq!(number(0.9218, Unit::Ratio, Some(0.05)), "0.922");
+        assert_eq!(number(-0.05, Unit::Ratio, Some(0.02)), "-0.050");
+    }
+
+    #[test]
+    fn both_ends_of_an_interval_have_the_same_decimals() {
+        assert_eq!([0.96, 1.06].map(|end| decimals(end, Some(0.05))), ["0.96", "1.06"]);
+        assert_eq!([8.3, 16.1].map(|end| decimals(end, Some(3.9))), ["8", "16"]);
+        assert_eq!([-0.82, 1.74].map(|end| decimals(end, Some(0.9))), ["-0.8", "1.7"]);
+        assert_eq!(decimals(2.5, None), "2.50");
+    }
+
+    #[test]
+    fn what_has_no_spread_is_printed_as_its_unit_is() {
+        assert_eq!(number(48.73e6, Unit::Ns, Some(0.0)), "48.7 ms");
+        assert_eq!(number(0.0, Unit::Count, Some(1.0)), "0");
+        assert_eq!(number(f64::NAN, Unit::Ns, Some(1.0)), "–");
+        assert_eq!(value(Value::AtLeast(2.04e9), Unit::Ns, Some(0.5e9)), "≥ 2.0 s");
+    }
+}

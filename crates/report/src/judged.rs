@@ -1,0 +1,127 @@
+//! What a run's answer comes to in one word: what exit codes and gates are made of.
+
+use crate::answer::{claims, search};
+use crate::input::ReportInput;
+use kdyno_model::conclusion::{ClaimSays, Conclusion, MetricRole, Says, SearchOutcome, Verdict};
+use kdyno_model::finding::{Caveat, Finding, Quantity, Scope};
+use kdyno_model::metric::Address;
+use kdyno_model::plan::{ClaimExpr, Depth, Strategy};
+
+/// The answer of a run, the gravest part of it first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Judged {
+    /// Records were lost, or a figure that the run states as its answer must not be used.
+    Invalid,
+    /// A claim does not hold, or no load meets the conditions of a search.
+    NotMet,
+    /// Side B of a comparison is worse by more than the margin of a metric that was named.
+    Worse,
+    /// A verdict, a claim or a search has no answer. A quick look has none ever that could be worse.
+    Inconclusive,
+    /// None of these.
+    Fine,
+}
+
+/// What the run as a whole comes to.
+pub fn judged(input: &ReportInput<'_>) -> Judged {
+    let all = [lost(input), shown(input), comparison(input), found(input), claimed(input)];
+    all.into_iter().min().unwrap_or(Judged::Fine)
+}
+
+/// What verdicts come to that are not of this run's plan.
+pub fn of_verdicts(conclusions: &[Conclusion]) -> Judged {
+    let judged = conclusions.iter().filter_map(|one| match one {
+        Conclusion::Verdict(of) if of.role == MetricRole::Judged => Some(of_verdict(of)),
+        _ => None,
+    });
+    // Without a single one nothing was answered, unless what others say must not be used.
+    let is_invalid =
+        |one: &Conclusion| matches!(one, Conclusion::Verdict(Verdict { says: Says::Invalid { .. }, .. }));
+    let unasked = || if conclusions.iter().any(is_invalid) { Judged::Invalid } else { Judged::Inconclusive };
+    judged.min().unwrap_or_else(unasked)
+}
+
+fn lost(input: &ReportInput<'_>) -> Judged {
+    let is_loss = input.caveats.iter().any(|one| matches!(one.caveat, Caveat::Lost { .. }));
+    if is_loss { Judged::Invalid } else { Judged::Fine }
+}
+
+/// The shown columns of a table of cases.
+fn shown(input: &ReportInput<'_>) -> Judged {
+    let plan = input.plan();
+    let is_shown = |of: &Address| plan.show.columns.is_empty() || plan.show.columns.contains(of);
+    let is_answer = |one: &Finding| {
+        one.quantity == Quantity::Value && matches!(one.scope, Scope::Case(_)) && is_shown(&one.of)
+    };
+    let is_list = matches!(plan.strategy, Strategy::List(_));
+    let invalid = input.findings.iter().any(|one| is_list && is_answer(one) && one.is_invalid());
+    if invalid { Judged::Invalid } else { Judged::Fine }
+}
+
+fn comparison(input: &ReportInput<'_>) -> Judged {
+    match input.plan().strategy {
+        Strategy::Compare(_) => of_verdicts(input.conclusions),
+        Strategy::List(_) | Strategy::Find(_) => Judged::Fine,
+    }
+}
+
+fn of_verdict(verdict: &Verdict) -> Judged {
+    match &verdict.says {
+        Says::Invalid { .. } => Judged::Invalid,
+        // These starts only: no verdict, and so no red gate.
+        Says::Different { material: true, worse: true } if verdict.depth == Depth::Quick => {
+            Judged::Inconclusive
+        }
+        Says::Different { material: true, worse: true } => Judged::Worse,
+        Says::Inconclusive { .. } => Judged::Inconclusive,
+        Says::Different { .. } | Says::Equivalent => Judged::Fine,
+    }
+}
+
+fn found(input: &ReportInput<'_>) -> Judged {
+    if search::plan(input).is_none() {
+        return Judged::Fine;
+    }
+    let outcomes = input.conclusions.iter().filter_map(|one| match one {
+        Conclusion::Search(of) => Some(match of.outcome {
+            SearchOutcome::Confirmed { .. } | SearchOutcome::EveryLoadPasses { .. } => Judged::Fine,
+            SearchOutcome::EveryLoadFails { .. } => Judged::NotMet,
+            SearchOutcome::NotConfirmed { .. }
+            | SearchOutcome::GeneratorLimit { .. }
+            | SearchOutcome::Unfinished => Judged::Inconclusive,
+        }),
+        _ => None,
+    });
+    outcomes.min().unwrap_or(Judged::Inconclusive)
+}
+
+fn claimed(input: &ReportInput<'_>) -> Judged {
+    let each = claims::judged(input).map(|one| {
+        let rests = claims::claim(one, input).map(|claim| metrics(&claim.left).chain(metrics(&claim.right)));
+        let invalid = |(of, case): (&Address, u32)| {
+            let is_it = |one: &Finding| {
+                one.scope == Scope::Case(case) && one.of == *of && one.quantity == Quantity::Value
+            };
+            input.findings.iter().any(|one| is_it(one) && one.is_invalid())
+        };
+        match one.says {
+            _ if rests.is_some_and(|mut rests| rests.any(invalid)) => Judged::Invalid,
+            ClaimSays::Holds => Judged::Fine,
+            ClaimSays::DoesNot => Judged::NotMet,
+            ClaimSays::CannotTell => Judged::Inconclusive,
+        }
+    });
+    each.min().unwrap_or(Judged::Fine)
+}
+
+/// The metrics that a side of a claim is made of, each with its case.
+fn metrics(side: &ClaimExpr) -> Box<dyn Iterator<Item = (&Address, u32)> + '_> {
+    match side {
+        ClaimExpr::Number(_) => Box::new(std::iter::empty()),
+        ClaimExpr::Metric { of, case } => Box::new(std::iter::once((of, *case))),
+        ClaimExpr::Sum(a, b)
+        | ClaimExpr::Difference(a, b)
+        | ClaimExpr::Product(a, b)
+        | ClaimExpr::Quotient(a, b) => Box::new(metrics(a).chain(metrics(b))),
+    }
+}

@@ -1,0 +1,146 @@
+//! A block of Markdown to paste into a pull request: the answer, its figures, the host, the command that repeats it.
+
+use crate::answer::{Answer, TextTable, answers};
+use crate::case_table::{CaseTable, case_table, ratio_text};
+use crate::caveats;
+use crate::figures::Figures;
+use crate::grid::clean;
+use crate::input::ReportInput;
+use crate::terminal::{first_line, ours_text, range_text, table_notes};
+use crate::units;
+use kdyno_model::finding::Severity;
+use kdyno_model::run::Session;
+
+/// The block, with a line end.
+pub fn block(input: &ReportInput<'_>) -> String {
+    let figures = Figures::new(input.findings, input.caveats);
+    let table = case_table(input, &figures);
+    let mut out =
+        format!("### {}\n\n{}\n\n", escaped(&first_line(input.plan())), escaped(&input.plan().question));
+    if let Some(outcome) = input.outcome(&figures) {
+        out.push_str(&format!("**{}**\n\n", escaped(&outcome)));
+    }
+    for one in caveats::worded(input).iter().filter(|one| one.severity > Severity::Note) {
+        let concerns =
+            if one.concerns.is_empty() { String::new() } else { format!(" [{}]", escaped(&one.concerns)) };
+        let severity = if one.is_loss { "data loss".to_owned() } else { one.severity.to_string() };
+        out.push_str(&format!("- **{severity}**: {}{concerns}\n", escaped(&one.sentence)));
+    }
+    if out.ends_with('\n') && !out.ends_with("\n\n") {
+        out.push('\n');
+    }
+    for answer in answers(input) {
+        out.push_str(&answer_block(&answer));
+    }
+    if !table.rows.is_empty() && !table.columns.is_empty() {
+        out.push_str(&grid(&cases(&table)));
+        for note in table_notes(input, &table) {
+            out.push_str(&format!("{}\n\n", escaped(&note)));
+        }
+    }
+    out.push_str(&origin(input));
+    out
+}
+
+/// An answer that stands for itself, such as that of a comparison of stored runs.
+pub fn answer_block(answer: &Answer) -> String {
+    let mut out = format!("**{}**\n\n", escaped(&answer.title));
+    for sentence in &answer.sentences {
+        out.push_str(&format!("{}\n\n", escaped(&sentence.text)));
+    }
+    if let Some(table) = answer.table.as_ref().filter(|table| !table.rows.is_empty()) {
+        out.push_str(&grid(table));
+    }
+    for note in &answer.notes {
+        out.push_str(&format!("{}\n\n", escaped(note)));
+    }
+    out
+}
+
+/// The table of cases, each figure with its interval or range.
+fn cases(table: &CaseTable<'_>) -> TextTable {
+    let params = table.params.iter().map(|name| (name.clone(), false));
+    let figures = table.columns.iter().flat_map(|column| {
+        let ratio = column.ratios.then(|| ("ratio to the first row".to_owned(), true));
+        std::iter::once((column.of.to_string(), true)).chain(ratio)
+    });
+    let columns = params.chain(figures).collect();
+    let rows = table.rows.iter().map(|row| {
+        let cells = row.cells.iter().zip(&table.columns).flat_map(|(cell, column)| {
+            let (ours, range) = (ours_text(cell), range_text(cell));
+            // A range that repeats the figure says nothing.
+            let is_more = table.repeated && !range.is_empty() && !ours.ends_with(&range);
+            let figure = if is_more { format!("{ours} ({range})") } else { ours };
+            std::iter::once(figure).chain(column.ratios.then(|| ratio_text(cell.ratio_ours)))
+        });
+        row.params.iter().cloned().chain(cells).collect()
+    });
+    TextTable { columns, rows: rows.collect() }
+}
+
+fn grid(table: &TextTable) -> String {
+    let line =
+        |cells: &mut dyn Iterator<Item = String>| format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "));
+    let mut out = line(&mut table.columns.iter().map(|(head, _)| escaped(head)));
+    let ruler = |number: bool| (if number { "---:" } else { "---" }).to_owned();
+    out.push_str(&line(&mut table.columns.iter().map(|(_, number)| ruler(*number))));
+    for row in &table.rows {
+        out.push_str(&line(&mut row.iter().map(|cell| escaped(cell))));
+    }
+    out + "\n"
+}
+
+/// Where the figures come from, and how to get them again.
+fn origin(input: &ReportInput<'_>) -> String {
+    let Some((session, _)) = input.sessions.last() else { return String::new() };
+    let fact = |name: &str| session.host_facts.get(name).filter(|value| !value.is_empty());
+    let memory = fact("memory_bytes").and_then(|bytes| bytes.parse::<f64>().ok());
+    let memory = memory.map_or_else(String::new, |bytes| format!(", {} of memory", units::bytes(bytes)));
+    let cpu = fact("cpu").map_or_else(String::new, |cpu| format!(" ({})", escaped(cpu)));
+    format!(
+        "Host: {} processors{cpu}{memory}; kdyno {}; run {:016x}, seed {}.\n\nRepeat it: `{}`\n",
+        session.processors,
+        escaped(&session.kdyno_version),
+        input.header.run_id,
+        input.plan().seed,
+        command(session),
+    )
+}
+
+/// The command line as typed, the program by its name.
+fn command(session: &Session) -> String {
+    let words = session.command_line.iter().skip(1).map(|word| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:@%+".contains(c);
+        let quoted = || format!("'{}'", word.replace('\'', r"'\''"));
+        if !word.is_empty() && word.chars().all(plain) { word.clone() } else { quoted() }
+    });
+    // A backtick would end the code.
+    clean(&std::iter::once("kdyno".to_owned()).chain(words).collect::<Vec<_>>().join(" ")).replace('`', "'")
+}
+
+/// Text without what Markdown or HTML would take for its own.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in clean(text).chars() {
+        match c {
+            // Within a word it means nothing.
+            '_' if out.ends_with(|before: char| before.is_alphanumeric()) => out.push(c),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' => out.extend(['\\', c]),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_from_outside_is_taken_for_markdown() {
+        assert_eq!(escaped("a|b `c` <img> *d*"), "a\\|b \\`c\\` &lt;img&gt; \\*d\\*");
+    }
+}

@@ -1,0 +1,91 @@
+//! Stored runs before and after a change, set against each other.
+
+use crate::answer::{Answer, verdict};
+use crate::caveats;
+use crate::grid::{TextOptions, Tone};
+use crate::input::ReportInput;
+use crate::markdown;
+use crate::terminal::{answer_text, caveat_text};
+use kdyno_model::conclusion::Conclusion;
+use kdyno_model::finding::{Judgement, Scope};
+
+/// What two groups of runs say.
+#[derive(Debug)]
+pub struct StoredComparison<'a> {
+    /// Verdicts, and what such evidence cannot carry.
+    pub judgement: &'a Judgement,
+    /// The first run before, whose cases are told.
+    pub first: &'a ReportInput<'a>,
+    /// What the sides are called.
+    pub labels: [String; 2],
+}
+
+impl StoredComparison<'_> {
+    /// For a terminal: what the evidence cannot carry stands first.
+    pub fn text(&self, options: &TextOptions) -> String {
+        let head = options.paint(&self.title(), Tone::Strong) + "\n";
+        let caveats = caveat_text(&caveats::worded(&self.input()), options);
+        let answers = self.answers();
+        let parts = [head, caveats].into_iter().chain(answers.iter().map(|one| answer_text(one, options)));
+        parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+    }
+
+    /// To paste.
+    pub fn markdown(&self) -> String {
+        let mut out = format!("### {}\n\n", markdown::escaped(&self.title()));
+        for one in caveats::worded(&self.input()) {
+            out.push_str(&format!("- **{}**: {}\n", one.severity, markdown::escaped(&one.sentence)));
+        }
+        out.push('\n');
+        out.extend(self.answers().iter().map(markdown::answer_block));
+        out
+    }
+
+    /// Sides, caveats and verdicts; the last two as in the document of a run.
+    pub fn json(&self) -> serde_json::Value {
+        let document = crate::json::run(&self.input());
+        serde_json::json!({
+            "a": self.labels[0],
+            "b": self.labels[1],
+            "caveats": document["caveats"],
+            "conclusions": document["conclusions"],
+        })
+    }
+
+    fn title(&self) -> String {
+        format!("{} (A) against {} (B)", self.labels[0], self.labels[1])
+    }
+
+    /// The first run, with what is said of all of them.
+    fn input(&self) -> ReportInput<'_> {
+        let Judgement { findings, caveats, conclusions } = self.judgement;
+        ReportInput {
+            findings,
+            caveats,
+            conclusions,
+            trials: &[],
+            events: &[],
+            noise: &[],
+            series: &[],
+            ..*self.first
+        }
+    }
+
+    fn answers(&self) -> Vec<Answer> {
+        let mut cases: Vec<u32> = Vec::new();
+        for one in &self.judgement.conclusions {
+            if let (Conclusion::Verdict(_), Scope::Comparison { case }) = (one, one.scope()) {
+                if !cases.contains(&case) {
+                    cases.push(case);
+                }
+            }
+        }
+        let labels = ["A", "B"].map(str::to_owned);
+        let conclusions = &self.judgement.conclusions;
+        let answer = |case| {
+            let label = self.first.case_label(case);
+            verdict::answer(conclusions, Scope::Comparison { case }, label, &labels)
+        };
+        cases.into_iter().map(answer).collect()
+    }
+}

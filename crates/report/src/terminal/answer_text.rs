@@ -1,0 +1,46 @@
+//! Answers as text: the sentences, the figures under them, the curve.
+
+use crate::answer::{Answer, TextTable};
+use crate::grid::{GridColumn, TextOptions, Tone, grid, wrap};
+
+/// One answer with its heading.
+pub(crate) fn answer_text(answer: &Answer, options: &TextOptions) -> String {
+    let mut out = String::new();
+    let mut push = |text: &str, tone: Tone, indent: usize| {
+        for line in wrap(text, options.columns(), indent).lines() {
+            out.push_str(&options.paint(line, tone));
+            out.push('\n');
+        }
+    };
+    push(&answer.title, Tone::Strong, 4);
+    for sentence in &answer.sentences {
+        push(&sentence.text, sentence.tone, 2);
+    }
+    if let Some(table) = answer.table.as_ref().filter(|table| !table.rows.is_empty()) {
+        out.push_str(&table_text(table, options));
+    }
+    if let Some(curve) = &answer.curve {
+        out.push('\n');
+        out.push_str(&curve.text(options));
+    }
+    for note in &answer.notes {
+        out.push_str(&wrap(note, options.columns(), 2));
+        out.push('\n');
+    }
+    out
+}
+
+/// A table of texts; its first column heads every block. One without heads is a list of names and what they are.
+fn table_text(table: &TextTable, options: &TextOptions) -> String {
+    if table.columns.iter().all(|(head, _)| head.is_empty()) {
+        return table.rows.iter().map(|row| wrap(&row.join(": "), options.columns(), 2) + "\n").collect();
+    }
+    let column = |(index, (head, is_number)): (usize, &(String, bool))| {
+        let cells = table.rows.iter().map(|row| row[index].clone()).collect();
+        let head = [head.as_str()];
+        if *is_number { GridColumn::numbers(&head, cells) } else { GridColumn::words(&head, cells) }
+    };
+    let mut columns = table.columns.iter().enumerate().map(column);
+    let first: Vec<GridColumn> = columns.by_ref().take(1).collect();
+    grid(&first, &columns.collect::<Vec<_>>(), options)
+}

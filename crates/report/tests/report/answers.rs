@@ -1,0 +1,236 @@
+//! Verdicts, searches and claims in every form.
+
+use crate::fixture::{Ends, Run, caveat, claims, comparison, finding, run, search};
+use kdyno_model::conclusion::SearchOutcome;
+use kdyno_model::finding::*;
+use kdyno_model::plan::{Contrast, Depth};
+use kdyno_model::trial::TrialReason;
+use kdyno_report::judged::{Judged, judged};
+use kdyno_report::terminal::{TextOptions, run_table};
+use kdyno_report::{html, json, junit, markdown};
+
+const WIDE: TextOptions = TextOptions { width: 140, colour: false };
+const CONFIRMED: SearchOutcome = SearchOutcome::Confirmed { load_per_s: 92_000.0 };
+
+fn text(run: &Run) -> String {
+    run_table(&run.input(), &WIDE)
+}
+
+/// The first sentence of a comparison's answer, its lines joined.
+fn first_sentence(run: &Run) -> String {
+    let text = text(run).replace("\n  ", " ");
+    let mut lines =
+        text.lines().skip_while(|line| !line.starts_with("Verdict") && !line.starts_with("Quick"));
+    lines.nth(1).expect("a sentence").to_owned()
+}
+
+#[test]
+fn a_comparison_as_text() {
+    insta::assert_snapshot!(text(&comparison(Ends::Worse, Depth::Verdict)));
+}
+
+#[test]
+fn every_verdict_is_a_sentence() {
+    let all = [Ends::Worse, Ends::Better, Ends::Alike, Ends::Open, Ends::Invalid];
+    let said = all.map(|ends| first_sentence(&comparison(ends, Depth::Verdict)));
+    insta::assert_snapshot!(said.join("\n"));
+}
+
+#[test]
+fn a_quick_look_is_never_called_a_verdict() {
+    for ends in [Ends::Worse, Ends::Better, Ends::Alike, Ends::Open] {
+        let run = comparison(ends, Depth::Quick);
+        let sentence = first_sentence(&run);
+        assert!(sentence.starts_with("Quick look, these starts only: "), "{sentence}");
+        let text = text(&run);
+        // The head of a column names what stands in it for both.
+        assert!(!text.contains("Verdict") && text.matches("verdict").count() <= 2, "{text}");
+    }
+}
+
+#[test]
+fn a_search_as_text() {
+    insta::assert_snapshot!(text(&search(CONFIRMED)));
+}
+
+#[test]
+fn every_end_of_a_search_is_a_sentence() {
+    let all = [
+        CONFIRMED,
+        SearchOutcome::NotConfirmed { highest_passed_per_s: 95_000.0 },
+        SearchOutcome::EveryLoadFails { lowest_per_s: 20_000.0 },
+        SearchOutcome::EveryLoadPasses { highest_per_s: 500_000.0 },
+        SearchOutcome::GeneratorLimit { highest_passed_per_s: Some(80_000.0) },
+        SearchOutcome::GeneratorLimit { highest_passed_per_s: None },
+        SearchOutcome::Unfinished,
+    ];
+    let said = all.map(|outcome| {
+        let text = text(&search(outcome)).replace("\n  ", " ");
+        let mut lines = text.lines().skip_while(|line| *line != "Throughput at an SLA");
+        lines.nth(1).expect("a sentence").to_owned()
+    });
+    insta::assert_snapshot!(said.join("\n"));
+}
+
+#[test]
+fn the_curve_of_a_search_stands_in_the_page_with_its_limit() {
+    let page = html::page(&search(CONFIRMED).input());
+    assert!(page.contains("writers.response.p99 by load") && page.contains("limit 20.0 ms"), "{page}");
+    assert!(page.contains("load, records per second"), "{page}");
+}
+
+fn with_claims() -> Run {
+    let mut run = run();
+    claims(&mut run);
+    run.header.plan.contrasts = vec![Contrast {
+        name: "twice the brokers".to_owned(),
+        from: 0,
+        to: 1,
+        of: vec![finding(Scope::Run, "writers.acked_per_s", Value::None).of],
+    }];
+    let interval = Interval::Bounds { low: 0.90, high: 0.94, level: 0.95, method: IntervalMethod::StudentT };
+    run.findings.push(Finding {
+        quantity: Quantity::RatioOfContrast,
+        unit: kdyno_model::metric::Unit::Ratio,
+        n: 2,
+        interval,
+        ..finding(Scope::Case(1), "writers.acked_per_s", Value::Is(0.9201))
+    });
+    run
+}
+
+#[test]
+fn claims_and_contrasts_as_text() {
+    let text = text(&with_claims());
+    let answers = text.split("\nClaims\n").nth(1).and_then(|rest| rest.split("\nResult\n").next());
+    insta::assert_snapshot!(answers.expect("claims before the table"));
+}
+
+#[test]
+fn markdown_to_paste() {
+    let forms = [comparison(Ends::Worse, Depth::Verdict), search(CONFIRMED), with_claims()];
+    let forms = forms.map(|run| markdown::block(&run.input()));
+    insta::assert_snapshot!(forms.join("\n----\n\n"));
+}
+
+#[test]
+fn junit_for_ci() {
+    let forms = [comparison(Ends::Worse, Depth::Verdict), search(CONFIRMED), with_claims()];
+    let forms = forms.map(|run| junit::document(&run.input()));
+    insta::assert_snapshot!(forms.join("\n"));
+}
+
+#[test]
+fn every_conclusion_is_told_in_the_document() {
+    for run in [comparison(Ends::Open, Depth::Quick), search(CONFIRMED), with_claims()] {
+        let document = json::run(&run.input());
+        let told = document["conclusions"].as_array().expect("a list");
+        assert_eq!(told.len(), run.conclusions.len());
+        for one in told {
+            let message = one["message"].as_str().expect("words");
+            assert!(message.contains(' ') && !one["kind"].as_str().expect("a kind").is_empty(), "{one}");
+        }
+    }
+    let document = json::run(&comparison(Ends::Worse, Depth::Verdict).input());
+    assert_eq!(document["conclusions"][0]["details"]["says"]["different"]["worse"], true);
+}
+
+#[test]
+fn the_answer_decides_what_a_run_comes_to() {
+    let of = |ends| judged(&comparison(ends, Depth::Verdict).input());
+    assert_eq!(of(Ends::Worse), Judged::Worse);
+    assert_eq!(of(Ends::Better), Judged::Fine);
+    assert_eq!(of(Ends::Alike), Judged::Fine);
+    assert_eq!(of(Ends::Open), Judged::Inconclusive);
+    assert_eq!(of(Ends::Invalid), Judged::Invalid);
+    assert_eq!(judged(&comparison(Ends::Worse, Depth::Quick).input()), Judged::Inconclusive, "no verdict");
+
+    let of = |outcome| judged(&search(outcome).input());
+    assert_eq!(of(CONFIRMED), Judged::Fine);
+    assert_eq!(of(SearchOutcome::EveryLoadFails { lowest_per_s: 1.0 }), Judged::NotMet);
+    assert_eq!(of(SearchOutcome::GeneratorLimit { highest_passed_per_s: None }), Judged::Inconclusive);
+    assert_eq!(of(SearchOutcome::NotConfirmed { highest_passed_per_s: 1.0 }), Judged::Inconclusive);
+
+    let mut run = with_claims();
+    assert_eq!(judged(&run.input()), Judged::NotMet, "one claim does not hold");
+    run.conclusions.retain(|one| !format!("{one:?}").contains("DoesNot"));
+    assert_eq!(judged(&run.input()), Judged::Inconclusive, "one cannot be told");
+}
+
+#[test]
+fn a_comparison_or_search_without_any_answer_is_inconclusive() {
+    for mut run in [comparison(Ends::Alike, Depth::Verdict), search(CONFIRMED)] {
+        run.conclusions.clear();
+        assert_eq!(judged(&run.input()), Judged::Inconclusive);
+    }
+}
+
+#[test]
+fn what_must_not_be_used_counts_where_it_is_the_answer() {
+    let mut run = run();
+    assert_eq!(judged(&run.input()), Judged::Fine, "latencies of one trial are invalid, the case has others");
+    let mark = |run: &mut Run, what: &str| {
+        for one in run.findings.iter_mut().filter(|one| one.scope == Scope::Case(1)) {
+            if one.of.to_string() == what {
+                one.marks.insert(Mark::Invalid);
+            }
+        }
+    };
+    run.header.plan.show.columns.retain(|of| of.metric != "response.p99");
+    mark(&mut run, "writers.response.p99");
+    assert_eq!(judged(&run.input()), Judged::Fine, "no column shows it");
+    mark(&mut run, "writers.acked_per_s");
+    assert_eq!(judged(&run.input()), Judged::Invalid);
+}
+
+#[test]
+fn loss_is_the_first_thing_told_and_makes_every_answer_invalid() {
+    let lost = Caveat::Lost { topic: "perf".to_owned(), acknowledged: 1_000, growth: 990 };
+    for mut run in [run(), comparison(Ends::Alike, Depth::Verdict), search(CONFIRMED)] {
+        run.caveats.push(caveat(1, Severity::Invalid, lost.clone()));
+        assert_eq!(judged(&run.input()), Judged::Invalid);
+        let text = text(&run);
+        assert!(text.starts_with("DATA LOSS: 10 of 1,000 acknowledged records are not in the log"), "{text}");
+        assert_eq!(text.matches("acknowledged records are not in the log").count(), 1, "{text}");
+    }
+}
+
+#[test]
+fn trials_that_condition_a_cluster_stand_in_no_table() {
+    let mut run = run();
+    run.trials[1].trial.reason = TrialReason::Conditioning;
+    let text = text(&run);
+    assert!(!text.contains("\n    2  brokers=6 #1"), "{text}");
+    assert!(text.contains("1 conditioning trial for freshly started clusters ran besides"), "{text}");
+    assert!(text.contains("3 of 4 trials complete"), "{text}");
+    let page = html::page(&run.input());
+    assert!(!page.contains("trial 2 (brokers=6 #1)</h3>"), "{page}");
+}
+
+#[test]
+fn repeats_with_an_interval_show_it_with_their_ratio_to_the_first_row() {
+    let mut run = run();
+    run.header.plan.published = None;
+    for one in run.findings.iter_mut().filter(|one| matches!(one.scope, Scope::Case(_))) {
+        let (Value::Is(number), true) = (one.estimate, one.of.metric == "acked_per_s") else { continue };
+        one.n = 6;
+        one.interval = Interval::Bounds {
+            low: number * 0.8,
+            high: number * 1.2,
+            level: 0.969,
+            method: IntervalMethod::OrderStatistics,
+        };
+    }
+    let text = text(&run);
+    for words in [
+        "60,000/s  48,000/s – 72,000/s",
+        "~ 55,000/s  44,000/s – 66,000/s",
+        "×0.92 (0.74 – 1.1)",
+        "intervals hold the true one with 96.9 % confidence at least",
+        "By writers.acked_per_s row 2 differs from row 1.",
+        "~ rose or fell throughout the window.",
+    ] {
+        assert!(text.contains(words), "no {words:?} in: {text}");
+    }
+    assert!(!text.contains("59,887"), "six digits for ± 20 %: {text}");
+}

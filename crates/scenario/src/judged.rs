@@ -1,0 +1,529 @@
+//! What is judged in words of metrics: `writers.acked_per_s[batch=16KiB] >= 1.5 * writers.acked_per_s[batch=1KiB]`,
+//! `writers.response.p99 <= 20ms`. Names are resolved and units agree once such a text is read.
+
+use crate::check::resolve_metric;
+use crate::expr::{DEPTH_MAX, TEXT_BYTES_MAX};
+use crate::file::ScenarioFile;
+use crate::input::{InputError, Place, quoted};
+use crate::units::{self, Dimension};
+use crate::yaml::Typed;
+use kdyno_model::metric::{Address, Unit};
+use kdyno_model::plan::ClaimOp;
+
+/// One side of a comparison of figures.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Expr {
+    /// A number, in the unit of what it is compared with or added to.
+    Number(f64),
+    /// A metric.
+    Metric(MetricOf),
+    /// Two sides and what is done with them.
+    Binary(Operator, Box<Expr>, Box<Expr>),
+}
+
+/// A metric of a case.
+#[derive(Debug, Clone, PartialEq)]
+pub struct MetricOf {
+    /// The metric.
+    pub of: Address,
+    /// Its unit.
+    pub unit: Unit,
+    /// The params that select the case, with their values.
+    pub case: Vec<(Typed, Typed)>,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// What is done with two figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs, reason = "each variant is its own name")]
+pub enum Operator {
+    Sum,
+    Difference,
+    Product,
+    Quotient,
+}
+
+/// Two sides and how they are compared.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// Left side.
+    pub left: Expr,
+    /// How they are compared.
+    pub op: ClaimOp,
+    /// Right side.
+    pub right: Expr,
+}
+
+/// Reads a comparison of figures.
+///
+/// # Errors
+/// A syntax error, an unknown metric or param, sides whose units differ; with its place.
+pub fn comparison(typed: &Typed, file: &ScenarioFile) -> Result<Comparison, InputError> {
+    if typed.text.len() > TEXT_BYTES_MAX {
+        let message = format!("the expression is longer than {TEXT_BYTES_MAX} bytes");
+        return Err(InputError::at(typed.place, message));
+    }
+    let mut parser = Parser { typed, file, at: 0, depth: 0 };
+    let left = parser.sum()?;
+    let op = parser.op()?;
+    let right = parser.sum()?;
+    if let Some(c) = parser.peek() {
+        let message = format!("{} stands where the expression could end", quoted(&c.to_string()));
+        let error = InputError::at(parser.place(), message);
+        let is_comparison = matches!(c, '<' | '>' | '=');
+        return Err(if is_comparison { error.hint("one comparison each: write two of them") } else { error });
+    }
+    if !left.expr.has_metric() && !right.expr.has_metric() {
+        return Err(InputError::at(typed.place, "no metric stands in the expression")
+            .hint("e.g. `writers.response.p99 <= 20ms`"));
+    }
+    let (left, right) = parser.alike(left, right, typed.place, "are compared")?;
+    Ok(Comparison { left: left.expr, op, right: right.expr })
+}
+
+impl Expr {
+    fn has_metric(&self) -> bool {
+        match self {
+            Self::Number(_) => false,
+            Self::Metric(_) => true,
+            Self::Binary(_, left, right) => left.has_metric() || right.has_metric(),
+        }
+    }
+}
+
+/// What figures are of: how often each kind of unit is a factor. A ratio has none.
+type Units = [i8; 7];
+
+/// The kinds of units, with their names for messages.
+const KINDS: [&str; 7] =
+    ["bytes", "a duration", "records/s", "MiB/s", "percent of one core", "CPU-µs per record", "a count"];
+
+fn units_of(unit: Unit) -> Units {
+    let mut units = [0; 7];
+    let kind = match unit {
+        Unit::Bytes => 0,
+        Unit::Ns => 1,
+        Unit::RecordsPerS => 2,
+        Unit::MibPerS => 3,
+        Unit::PercentOfCore => 4,
+        Unit::CpuUsPerRecord => 5,
+        Unit::Count => 6,
+        Unit::Ratio | Unit::YesNo => return units,
+    };
+    units[kind] = 1;
+    units
+}
+
+/// Whether the units are those of one metric, and of which kind.
+fn single(units: Units) -> Option<usize> {
+    let at = units.iter().position(|power| *power != 0)?;
+    (units[at] == 1 && units.iter().filter(|power| **power != 0).count() == 1).then_some(at)
+}
+
+fn described(units: Units) -> String {
+    match single(units) {
+        Some(kind) => KINDS[kind].to_owned(),
+        None if units == [0; 7] => "a plain number".to_owned(),
+        None => "a product of units".to_owned(),
+    }
+}
+
+/// How a number was written: it may take the unit of what it meets.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Written {
+    Plain,
+    Percent,
+    Duration,
+    Other,
+}
+
+struct Side {
+    expr: Expr,
+    units: Units,
+    /// Of a number alone.
+    written: Option<Written>,
+}
+
+impl Side {
+    /// A number alone in the unit of what it meets, where that is what its author meant.
+    fn fit(self, wanted: Units) -> Self {
+        let (Expr::Number(number), Some(written)) = (&self.expr, self.written) else { return self };
+        let factor = match (written, single(wanted)) {
+            // Plain numbers count; these kinds have no unit that could be written.
+            (Written::Plain, Some(4..=6)) => 1.0,
+            // `80%` of one core: the metric counts percent.
+            (Written::Percent, Some(4)) => 100.0,
+            // Processor time is in microseconds, durations are in nanoseconds.
+            (Written::Duration, Some(5)) => 1e-3,
+            _ => return self,
+        };
+        Self { expr: Expr::Number(number * factor), units: wanted, written: None }
+    }
+}
+
+struct Parser<'a> {
+    typed: &'a Typed,
+    file: &'a ScenarioFile,
+    /// Bytes read.
+    at: usize,
+    depth: u32,
+}
+
+impl<'a> Parser<'a> {
+    fn rest(&self) -> &'a str {
+        &self.typed.text[self.at..]
+    }
+
+    fn peek(&mut self) -> Option<char> {
+        let rest = self.rest();
+        self.at += rest.len() - rest.trim_start().len();
+        self.rest().chars().next()
+    }
+
+    fn eat(&mut self, c: char) -> bool {
+        let there = self.peek() == Some(c);
+        if there {
+            self.at += c.len_utf8();
+        }
+        there
+    }
+
+    /// Where the next character stands; a text of several lines has the place of its beginning.
+    fn place(&self) -> Place {
+        let Place { line, column } = self.typed.place;
+        if line == 0 {
+            return self.typed.place;
+        }
+        let before = self.typed.text[..self.at].chars().count() + usize::from(self.typed.quoted);
+        Place { line, column: column.saturating_add(u32::try_from(before).unwrap_or(0)) }
+    }
+
+    fn wrong(&self, message: impl Into<String>) -> InputError {
+        InputError::at(self.place(), message)
+    }
+
+    fn op(&mut self) -> Result<ClaimOp, InputError> {
+        self.peek();
+        let all = [
+            ("<=", ClaimOp::AtMost),
+            (">=", ClaimOp::AtLeast),
+            ("≤", ClaimOp::AtMost),
+            ("≥", ClaimOp::AtLeast),
+            ("<", ClaimOp::Less),
+            (">", ClaimOp::Greater),
+        ];
+        let found = all.into_iter().find(|(text, _)| self.rest().starts_with(text));
+        let Some((text, op)) = found else {
+            let there = self.rest().chars().next();
+            let there = there
+                .map_or("the expression ends".to_owned(), |c| format!("{} stands", quoted(&c.to_string())));
+            let error = self.wrong(format!("{there} where `<`, `<=`, `>` or `>=` belongs"));
+            let equal = self.rest().starts_with('=');
+            return Err(if equal { error.hint("figures that are measured are never equal") } else { error });
+        };
+        self.at += text.len();
+        Ok(op)
+    }
+
+    fn sum(&mut self) -> Result<Side, InputError> {
+        let mut left = self.product()?;
+        loop {
+            let op = match self.peek() {
+                Some('+') => Operator::Sum,
+                Some('-') => Operator::Difference,
+                _ => return Ok(left),
+            };
+            let place = self.place();
+            self.at += 1;
+            let right = self.product()?;
+            let (one, other) = self.alike(left, right, place, "are added")?;
+            left = folded(op, one, other);
+        }
+    }
+
+    fn product(&mut self) -> Result<Side, InputError> {
+        let mut left = self.factor()?;
+        loop {
+            let op = match self.peek() {
+                Some('*') => Operator::Product,
+                Some('/') => Operator::Quotient,
+                _ => return Ok(left),
+            };
+            let place = self.place();
+            self.at += 1;
+            let right = self.factor()?;
+            if op == Operator::Quotient && right.expr == Expr::Number(0.0) {
+                return Err(InputError::at(place, "the expression divides by zero"));
+            }
+            left = folded(op, left, right);
+        }
+    }
+
+    fn factor(&mut self) -> Result<Side, InputError> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX {
+            return Err(self.wrong(format!("the expression is nested more than {DEPTH_MAX} deep")));
+        }
+        let side =
+            match self.peek() {
+                Some('(') => {
+                    self.eat('(');
+                    let side = self.sum()?;
+                    match self.eat(')') {
+                        true => Ok(side),
+                        false => Err(self.wrong("a `(` has no `)`")),
+                    }
+                }
+                Some(c) if c.is_ascii_digit() => self.number(),
+                Some(c) if c.is_ascii_alphabetic() => self.metric(),
+                Some(c) => Err(self
+                    .wrong(format!("{} stands where a number or a metric belongs", quoted(&c.to_string())))),
+                None => Err(self.wrong("the expression ends where a number or a metric belongs")),
+            }?;
+        self.depth -= 1;
+        Ok(side)
+    }
+
+    fn number(&mut self) -> Result<Side, InputError> {
+        let rest = self.rest();
+        let digits =
+            rest.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_'))).unwrap_or(rest.len());
+        let unit = rest[digits..].find(|c: char| !(c.is_ascii_alphabetic() || matches!(c, '%' | 'µ')));
+        let mut end = unit.map_or(rest.len(), |at| digits + at);
+        // A rate's `/s` belongs to the number; any other `/` divides.
+        for per in ["/s", "/min", "/m", "/h"] {
+            let after = rest[end..].strip_prefix(per);
+            if after.is_some_and(|after| !after.starts_with(|c: char| c.is_ascii_alphanumeric())) {
+                end += per.len();
+                break;
+            }
+        }
+        let word = &rest[..end];
+        let side = literal(word).ok_or_else(|| {
+            self.wrong(format!("{} is no number with a unit that is known", quoted(word)))
+                .hint("e.g. `1.5`, `20ms`, `50k/s`, `16KiB`, `20MiB/s`, `80%`")
+        })?;
+        self.at += end;
+        Ok(side)
+    }
+
+    fn metric(&mut self) -> Result<Side, InputError> {
+        let place = self.place();
+        let rest = self.rest();
+        let in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+        let end = rest.find(|c: char| !in_name(c)).unwrap_or(rest.len());
+        let name = Typed { text: rest[..end].to_owned(), place, quoted: false };
+        let (of, unit) = resolve_metric(&name, self.file)?;
+        self.at += end;
+        let case = if self.eat('[') { self.selector()? } else { Vec::new() };
+        let units = units_of(unit);
+        Ok(Side { expr: Expr::Metric(MetricOf { of, unit, case, place }), units, written: None })
+    }
+
+    /// `param=value, …]`.
+    fn selector(&mut self) -> Result<Vec<(Typed, Typed)>, InputError> {
+        let Some(length) = self.rest().find(']') else { return Err(self.wrong("a `[` has no `]`")) };
+        let end = self.at + length;
+        let mut found = Vec::new();
+        while self.at < end {
+            let part = &self.typed.text[self.at..end];
+            let part = part.split(',').next().unwrap_or(part);
+            let Some((name, value)) = part.split_once('=') else {
+                return Err(self
+                    .wrong(format!("{} selects no case", quoted(part.trim())))
+                    .hint("write `[param=value]`, several with commas"));
+            };
+            let blanks = |text: &str| text.len() - text.trim_start().len();
+            let begin = self.at;
+            self.at = begin + blanks(name);
+            let name = Typed { text: name.trim().to_owned(), place: self.place(), quoted: false };
+            self.at = begin + part.len() - value.len() + blanks(value);
+            let value = Typed { text: value.trim().to_owned(), place: self.place(), quoted: false };
+            crate::check::known_param(&name, self.file)?;
+            found.push((name, value));
+            self.at = (begin + part.len() + 1).min(end);
+        }
+        self.at = end + 1;
+        match found.is_empty() {
+            true => Err(self.wrong("`[]` selects no case").hint("write `[param=value]`")),
+            false => Ok(found),
+        }
+    }
+
+    /// Both sides in one unit.
+    fn alike(&self, left: Side, right: Side, place: Place, done: &str) -> Result<(Side, Side), InputError> {
+        let (wanted_left, wanted_right) = (right.units, left.units);
+        let (left, right) = (left.fit(wanted_left), right.fit(wanted_right));
+        if left.units == right.units {
+            return Ok((left, right));
+        }
+        let message = format!("{} and {} {done}", described(left.units), described(right.units));
+        let unit = [left.units, right.units].into_iter().find_map(single);
+        let hint = match unit {
+            Some(0) => "a size has its unit, e.g. `16KiB`",
+            Some(1) => "a duration has its unit, e.g. `20ms`",
+            Some(2) => "a rate has its unit, e.g. `50k/s`",
+            Some(3) => "write e.g. `20MiB/s`",
+            Some(6) => "a count is a plain number; for a share take e.g. `failed_share`",
+            _ => "both sides must be of one unit",
+        };
+        Err(InputError::at(place, message).hint(hint))
+    }
+}
+
+fn folded(op: Operator, left: Side, right: Side) -> Side {
+    let power = |one: i8, other: i8| match op {
+        Operator::Sum | Operator::Difference => one,
+        Operator::Product => one.saturating_add(other),
+        Operator::Quotient => one.saturating_sub(other),
+    };
+    let mut units = left.units;
+    for (one, other) in units.iter_mut().zip(right.units) {
+        *one = power(*one, other);
+    }
+    Side { expr: Expr::Binary(op, Box::new(left.expr), Box::new(right.expr)), units, written: None }
+}
+
+/// A number with its unit, in the unit that metrics have.
+fn literal(word: &str) -> Option<Side> {
+    let made = |number: f64, unit: Unit, written: Written| Side {
+        expr: Expr::Number(number),
+        units: units_of(unit),
+        written: Some(written),
+    };
+    if let Some(percent) = word.strip_suffix('%') {
+        let quantity = units::parse(percent)?;
+        let plain = quantity.dimension == Dimension::Plain;
+        return plain.then(|| made(quantity.value / 100.0, Unit::Ratio, Written::Percent));
+    }
+    if let Some(size) = word.strip_suffix("/s").and_then(units::parse)
+        && size.dimension == Dimension::Bytes
+    {
+        return Some(made(size.value / f64::from(1 << 20), Unit::MibPerS, Written::Other));
+    }
+    let quantity = units::parse(word)?;
+    Some(match quantity.dimension {
+        Dimension::Plain => made(quantity.value, Unit::Ratio, Written::Plain),
+        Dimension::Bytes => made(quantity.value, Unit::Bytes, Written::Other),
+        Dimension::Ns => made(quantity.value, Unit::Ns, Written::Duration),
+        Dimension::PerS => made(quantity.value, Unit::RecordsPerS, Written::Other),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Scenario;
+    use proptest::prelude::*;
+
+    fn scenario() -> Scenario {
+        let text = "kdyno: 1\nid: x\nquestion: why?\nparams: {batch: 1KiB, acks: 1}\n\
+                    topics: {t: {partitions: 1}}\nload: {w: {produce: t, rate: max, value: 1KiB}, my-r: {consume: t}}\n\
+                    phases: {measure: 1s}\n";
+        Scenario::parse(text, "x.yaml").expect("a scenario")
+    }
+
+    fn typed(text: &str) -> Typed {
+        Typed { text: text.to_owned(), place: Place { line: 7, column: 10 }, quoted: false }
+    }
+
+    fn told(expr: &Expr) -> String {
+        match expr {
+            Expr::Number(number) => number.to_string(),
+            Expr::Metric(MetricOf { of, case, .. }) if case.is_empty() => of.to_string(),
+            Expr::Metric(MetricOf { of, case, .. }) => {
+                let case = case.iter().map(|(name, value)| format!("{}={}", name.text, value.text));
+                format!("{of}[{}]", case.collect::<Vec<_>>().join(","))
+            }
+            Expr::Binary(op, left, right) => format!("({op:?} {} {})", told(left), told(right)),
+        }
+    }
+
+    fn read(text: &str) -> Result<String, String> {
+        let scenario = scenario();
+        let read = comparison(&typed(text), scenario.typed());
+        let read = read.map(|read| format!("{} {:?} {}", told(&read.left), read.op, told(&read.right)));
+        read.map_err(|error| {
+            let Place { line, column } = error.place.expect("a place");
+            format!("{line}:{column}: {} | {}", error.message, error.hint.unwrap_or_default())
+        })
+    }
+
+    #[test]
+    fn expressions_are_read_in_the_unit_of_the_metric() {
+        let cases = [
+            ("w.response.p99 <= 20ms", "w.response.p99 AtMost 20000000"),
+            ("50k/s < w.acked_per_s", "50000 Less w.acked_per_s"),
+            ("w.acked_mib_per_s >= 20MiB/s", "w.acked_mib_per_s AtLeast 20"),
+            ("w.failed_share <= 0.1%", "w.failed_share AtMost 0.001"),
+            ("w.failed <= 3", "w.failed AtMost 3"),
+            ("brokers.cpu_percent <= 80%", "brokers.cpu_percent AtMost 80"),
+            ("brokers.cpu_percent <= 80", "brokers.cpu_percent AtMost 80"),
+            ("brokers.cpu_us_per_record < 40us", "brokers.cpu_us_per_record Less 40"),
+            (
+                "w.acked_per_s[batch=16KiB, acks=all] >= 1.8*w.acked_per_s[ batch = 1KiB ]",
+                "w.acked_per_s[batch=16KiB,acks=all] AtLeast (Product 1.8 w.acked_per_s[batch=1KiB])",
+            ),
+            (
+                "(w.response.p99 - w.response.p50) / 2 > 1ms + w.response.p50",
+                "(Quotient (Difference w.response.p99 w.response.p50) 2) Greater (Sum 1000000 w.response.p50)",
+            ),
+            (
+                "w.acked_per_s / my-r.fetched_per_s >= 99%",
+                "(Quotient w.acked_per_s my-r.fetched_per_s) AtLeast 0.99",
+            ),
+        ];
+        for (text, result) in cases {
+            assert_eq!(read(text).as_deref(), Ok(result), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_where_it_is() {
+        let cases = [
+            ("w.response.p98 <= 1ms", "7:10: `response.p98` is not a metric of `w`"),
+            ("1ms >= x.response.p99", "7:17: `x` is neither a load item"),
+            (
+                "w.response.p99 <= 20",
+                "7:10: a duration and a plain number are compared | a duration has its unit",
+            ),
+            ("w.response.p99 + 5 < 1ms", "7:25: a duration and a plain number are added"),
+            ("w.failed <= 0.1%", "7:10: a count and a plain number are compared | a count is a plain number"),
+            (
+                "w.acked_per_s[btch=1] > 1/s",
+                "7:24: `btch` is not a param of this scenario | did you mean `batch`?",
+            ),
+            ("w.acked_per_s[batch] > 1/s", "7:24: `batch` selects no case"),
+            ("w.acked_per_s[batch=1 > 1/s", "a `[` has no `]`"),
+            (
+                "w.acked_per_s = 1/s",
+                "7:24: `=` stands where `<`, `<=`, `>` or `>=` belongs | figures that are measured",
+            ),
+            ("w.acked_per_s", "the expression ends where `<`"),
+            ("1 < 2", "no metric stands in the expression"),
+            ("w.acked_per_s > 5parsecs", "7:26: `5parsecs` is no number"),
+            ("w.acked_per_s > 1/s > 2/s", "one comparison each"),
+            ("w.acked_per_s / 0 > 1/s", "divides by zero"),
+            ("(w.acked_per_s > 1/s", "a `(` has no `)`"),
+            ("w.acked_per_s * w.acked_per_s > 1/s", "a product of units and records/s are compared"),
+        ];
+        for (text, part) in cases {
+            let error = read(text).expect_err(text);
+            assert!(error.contains(part), "{text}: {error}");
+        }
+        assert!(read(&"(".repeat(100)).expect_err("deep").contains("nested"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics(text in "\\PC{0,80}") {
+            let _ = read(&text);
+        }
+
+        #[test]
+        fn near_expressions_do_not_panic(text in "(w\\.acked_per_s|my-r|[0-9.]{1,3}|[-+*/()<>=, µ%k]|ms|\\[batch=|\\]|[a-z]){0,20}") {
+            let _ = read(&text);
+        }
+    }
+}

@@ -1,0 +1,403 @@
+//! Merge patches: what one side of a comparison lays over the scenario. The tables of keys say what may be there, so
+//! that a path which is not there is an error and not a new key that nobody reads.
+
+use crate::input::{InputError, Place, known_hint, quoted};
+use crate::keys::{self, Key, Kind, Section};
+use crate::walk::known;
+use crate::yaml::{self, Node, Typed};
+
+/// Longest value that is taken for YAML; more is not typed by hand.
+const VALUE_BYTES_MAX: usize = 4096;
+
+/// A path that a patch touches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Touched {
+    /// The keys from the top, e.g. `system`, `kafka`.
+    pub path: Vec<String>,
+    /// What holds where nothing stands under the path.
+    pub default: Option<&'static str>,
+}
+
+/// The patch that sets one path: `system.kafka`, `load.writers.client.linger.ms`. `root` is the scenario's tree.
+/// The value may be a list or map in YAML's flow style.
+///
+/// # Errors
+/// The first part of the path that is not there.
+pub(crate) fn of_path(root: &Node, path: &str, value: &str) -> Result<Node, InputError> {
+    let place = Place::default();
+    let whole = quoted(path);
+    let nothing = || InputError::at(place, format!("{whole} is not a whole path"));
+    let mut keys: Vec<Typed> = Vec::new();
+    let mut section = &keys::SIDE;
+    let mut here = Some(root);
+    let mut rest = path;
+    loop {
+        let (name, after) = rest.split_once('.').unwrap_or((rest, ""));
+        let name = Typed::assumed(name, place);
+        let key = key_of(&name, section)?;
+        here = child(here, &name.text);
+        keys.push(name);
+        rest = after;
+        match below(&key.kind) {
+            _ if rest.is_empty() => break,
+            Below::Section(inner) => section = inner,
+            Below::Named(inner) => {
+                let (name, after) = rest.split_once('.').unwrap_or((rest, ""));
+                let name = Typed::assumed(name, place);
+                here = Some(named(here, &name, key.name)?);
+                section = of_item(inner, here);
+                keys.push(name);
+                if after.is_empty() {
+                    let names = section.keys.iter().map(|key| key.name).collect::<Vec<_>>();
+                    let hint = format!("keys there: {}", crate::input::listed(names));
+                    return Err(nothing().hint(hint));
+                }
+                rest = after;
+            }
+            Below::Settings => {
+                keys.push(Typed::assumed(rest, place));
+                break;
+            }
+            Below::Nothing => {
+                let message = format!("`{}` is a single value: there is no `{rest}` under it", key.name);
+                return Err(InputError::at(place, message));
+            }
+        }
+    }
+    let wrap = |value: Node, key: Typed| Node::Map(place, vec![(key, value)]);
+    Ok(keys.into_iter().rev().fold(value_of(value)?, wrap))
+}
+
+/// A value typed by hand: flow style where it begins like that, else a single value.
+fn value_of(value: &str) -> Result<Node, InputError> {
+    if value.len() <= VALUE_BYTES_MAX && value.trim_start().starts_with(['[', '{']) {
+        return yaml::parse(value).map(nowhere);
+    }
+    Ok(Node::Scalar(Typed::assumed(value, Place::default())))
+}
+
+/// The tree without places: it stands nowhere in the scenario.
+pub fn nowhere(node: Node) -> Node {
+    let typed = |typed: Typed| Typed { place: Place::default(), ..typed };
+    match node {
+        Node::Scalar(value) => Node::Scalar(typed(value)),
+        Node::List(_, items) => Node::List(Place::default(), items.into_iter().map(nowhere).collect()),
+        Node::Map(_, fields) => {
+            let fields = fields.into_iter().map(|(key, value)| (typed(key), nowhere(value)));
+            Node::Map(Place::default(), fields.collect())
+        }
+    }
+}
+
+/// The tree with the patch laid over it, its `params` left out: those are values of cases.
+///
+/// # Errors
+/// The first key that may not be there, or that the scenario does not have.
+pub(crate) fn apply(root: &Node, patch: &Node) -> Result<Node, InputError> {
+    let fields = map_of(patch, "a side")?;
+    for (key, _) in fields {
+        key_of(key, &keys::SIDE)?;
+    }
+    let without = fields.iter().filter(|(key, _)| key.text != "params").cloned().collect();
+    merge_section(Some(root), &Node::Map(patch.place(), without), &keys::SIDE)
+}
+
+/// The paths that a patch touches, in its order.
+pub fn touched(patch: &Node) -> Vec<Touched> {
+    let mut found = Vec::new();
+    touch(patch, &keys::SIDE, &mut Vec::new(), &mut found);
+    found
+}
+
+fn touch(patch: &Node, section: &'static Section, path: &mut Vec<String>, found: &mut Vec<Touched>) {
+    let Node::Map(_, fields) = patch else { return };
+    for (name, value) in fields {
+        // A load item's keys are those of either role.
+        let roles = [section, &keys::PRODUCE, &keys::CONSUME];
+        let sections = if std::ptr::eq(section, &keys::LOAD) { &roles[..] } else { &roles[..1] };
+        let key = sections.iter().flat_map(|section| section.keys).find(|key| key.name == name.text);
+        path.push(name.text.clone());
+        match (key.map(|key| below(&key.kind)), value) {
+            (Some(Below::Section(inner)), Node::Map(..)) if !one_of(key) => touch(value, inner, path, found),
+            (Some(Below::Named(inner)), Node::Map(_, items)) => {
+                for (item, value) in items {
+                    path.push(item.text.clone());
+                    touch(value, inner, path, found);
+                    path.pop();
+                }
+            }
+            (Some(Below::Settings), Node::Map(_, settings)) => {
+                found.extend(settings.iter().map(|(setting, _)| Touched {
+                    path: path.iter().chain([&setting.text]).cloned().collect(),
+                    default: None,
+                }));
+            }
+            _ => found.push(Touched { path: path.clone(), default: key.and_then(|key| key.default) }),
+        }
+        path.pop();
+    }
+}
+
+/// What stands under a path of the tree.
+pub(crate) fn at<'n>(root: &'n Node, path: &[String]) -> Option<&'n Node> {
+    path.iter().try_fold(root, |node, key| child(Some(node), key))
+}
+
+/// A node on one line, as YAML writes it.
+pub fn flow(node: &Node) -> String {
+    match node {
+        Node::Scalar(typed) => typed.text.clone(),
+        Node::List(_, items) => format!("[{}]", items.iter().map(flow).collect::<Vec<_>>().join(", ")),
+        Node::Map(_, fields) => {
+            let fields = fields.iter().map(|(key, value)| format!("{}: {}", key.text, flow(value)));
+            format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+/// What may stand under a key.
+enum Below {
+    Section(&'static Section),
+    Named(&'static Section),
+    Settings,
+    Nothing,
+}
+
+fn below(kind: &'static Kind) -> Below {
+    match kind {
+        Kind::Section(section) => Below::Section(section),
+        Kind::Settings(what) => match *what {
+            keys::TOPICS_OF_SIDE => Below::Named(&keys::TOPIC),
+            keys::LOAD_OF_SIDE => Below::Named(&keys::LOAD),
+            _ => Below::Settings,
+        },
+        Kind::Named(section) => Below::Named(section),
+        Kind::Either(kinds) => {
+            let section = kinds.iter().find_map(|kind| match kind {
+                Kind::Section(section) => Some(*section),
+                _ => None,
+            });
+            section.map_or(Below::Nothing, Below::Section)
+        }
+        Kind::Scalar(_) | Kind::Choice(_) | Kind::List(_) => Below::Nothing,
+    }
+}
+
+/// Whether a key takes a single value or a map: what is typed replaces all of it.
+fn one_of(key: Option<&Key>) -> bool {
+    key.is_some_and(|key| matches!(key.kind, Kind::Either(_)))
+}
+
+fn key_of(name: &Typed, section: &'static Section) -> Result<&'static Key, InputError> {
+    let is_side = std::ptr::eq(section, &keys::SIDE);
+    if is_side && name.text != "label" && !section.keys.iter().any(|key| key.name == name.text) {
+        if keys::SCENARIO.keys.iter().any(|key| key.name == name.text) {
+            let message = format!("`{}` is the same on both sides of a comparison", name.text);
+            return Err(InputError::at(name.place, message)
+                .hint("a side changes `params`, `system`, `topics` and `load`"));
+        }
+        let names = section.keys.iter().map(|key| key.name).filter(|name| *name != "label");
+        let message = format!("{} is neither a param nor a path of the scenario", quoted(&name.text));
+        return Err(
+            InputError::at(name.place, message).hint(known_hint(&name.text, names.collect::<Vec<_>>()))
+        );
+    }
+    known(name, section)?;
+    let key = section.keys.iter().find(|key| key.name == name.text);
+    key.ok_or_else(|| InputError::at(name.place, format!("{} cannot be changed", quoted(&name.text))))
+}
+
+fn child<'n>(node: Option<&'n Node>, name: &str) -> Option<&'n Node> {
+    let Node::Map(_, fields) = node? else { return None };
+    fields.iter().find(|(key, _)| key.text == name).map(|(_, value)| value)
+}
+
+/// The section of a load item is that of its role.
+fn of_item(section: &'static Section, item: Option<&Node>) -> &'static Section {
+    match std::ptr::eq(section, &keys::LOAD) {
+        false => section,
+        true if child(item, "consume").is_some() => &keys::CONSUME,
+        true => &keys::PRODUCE,
+    }
+}
+
+/// An entry that the scenario must have.
+fn named<'n>(map: Option<&'n Node>, name: &Typed, under: &str) -> Result<&'n Node, InputError> {
+    child(map, &name.text).ok_or_else(|| {
+        let names: Vec<&str> = match map {
+            Some(Node::Map(_, fields)) => fields.iter().map(|(key, _)| key.text.as_str()).collect(),
+            _ => Vec::new(),
+        };
+        let message = format!("the scenario has no {} under `{under}`", quoted(&name.text));
+        InputError::at(name.place, message).hint(known_hint(&name.text, names))
+    })
+}
+
+fn map_of<'n>(node: &'n Node, what: &str) -> Result<&'n [(Typed, Node)], InputError> {
+    match node {
+        Node::Map(_, fields) => Ok(fields),
+        other => Err(InputError::at(other.place(), format!("`{what}` takes a map, not {}", other.kind()))),
+    }
+}
+
+fn merge_section(target: Option<&Node>, patch: &Node, section: &'static Section) -> Result<Node, InputError> {
+    let mut merged = Merged::new(target, patch);
+    for (name, value) in map_of(patch, section.name)? {
+        let key = key_of(name, section)?;
+        let here = child(target, &name.text);
+        let value = match (below(&key.kind), value) {
+            _ if one_of(Some(key)) || is_null(value) => value.clone(),
+            (Below::Section(inner), _) => merge_section(here, value, inner)?,
+            (Below::Named(inner), _) => merge_named(here, value, inner, key.name)?,
+            (Below::Settings, _) => merge_settings(here, value, key.name)?,
+            (Below::Nothing, _) => value.clone(),
+        };
+        merged.set(name, value)?;
+    }
+    Ok(merged.done())
+}
+
+fn merge_named(
+    target: Option<&Node>,
+    patch: &Node,
+    section: &'static Section,
+    under: &str,
+) -> Result<Node, InputError> {
+    let mut merged = Merged::new(target, patch);
+    for (name, value) in map_of(patch, under)? {
+        let here = named(target, name, under)?;
+        if is_null(value) {
+            let message = format!("both sides have the same `{under}`: {} stays", quoted(&name.text));
+            return Err(InputError::at(name.place, message));
+        }
+        merged.set(name, merge_section(Some(here), value, of_item(section, Some(here)))?)?;
+    }
+    Ok(merged.done())
+}
+
+fn merge_settings(target: Option<&Node>, patch: &Node, what: &str) -> Result<Node, InputError> {
+    let mut merged = Merged::new(target, patch);
+    for (name, value) in map_of(patch, what)? {
+        merged.set(name, value.clone())?;
+    }
+    Ok(merged.done())
+}
+
+fn is_null(node: &Node) -> bool {
+    matches!(node, Node::Scalar(typed) if !typed.quoted && matches!(typed.text.as_str(), "null" | "~"))
+}
+
+/// A map under construction.
+struct Merged {
+    place: Place,
+    fields: Vec<(Typed, Node)>,
+}
+
+impl Merged {
+    fn new(target: Option<&Node>, patch: &Node) -> Self {
+        match target {
+            Some(Node::Map(place, fields)) => Self { place: *place, fields: fields.clone() },
+            _ => Self { place: patch.place(), fields: Vec::new() },
+        }
+    }
+
+    /// Sets a key; `null` removes it.
+    fn set(&mut self, name: &Typed, value: Node) -> Result<(), InputError> {
+        let at = self.fields.iter().position(|(key, _)| key.text == name.text);
+        match (at, is_null(&value)) {
+            (Some(at), true) => drop(self.fields.remove(at)),
+            (Some(at), false) => self.fields[at].1 = value,
+            (None, false) => self.fields.push((name.clone(), value)),
+            (None, true) => {
+                let names: Vec<&str> = self.fields.iter().map(|(key, _)| key.text.as_str()).collect();
+                let message = format!("{} is not there to be removed", quoted(&name.text));
+                return Err(InputError::at(name.place, message).hint(known_hint(&name.text, names)));
+            }
+        }
+        Ok(())
+    }
+
+    fn done(self) -> Node {
+        Node::Map(self.place, self.fields)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const ROOT: &str = "\
+params: {kafka: 3.7.2}
+system: {kafka: $kafka, config: {num.io.threads: 8}}
+topics: {perf: {partitions: 1}}
+load: {writers: {produce: perf, rate: 1k/s, value: 1KiB, client: {acks: all}}, readers: {consume: perf}}
+";
+
+    fn root() -> Node {
+        yaml::parse(ROOT).expect("a tree")
+    }
+
+    fn set(path: &str, value: &str) -> Result<String, String> {
+        let told = |error: InputError| format!("{} | {}", error.message, error.hint.unwrap_or_default());
+        let patch = of_path(&root(), path, value).map_err(told)?;
+        let merged = apply(&root(), &patch).map_err(told)?;
+        let path = &touched(&patch)[0].path;
+        Ok(format!("{} = {}", path.join("/"), at(&merged, path).map_or("nothing".to_owned(), flow)))
+    }
+
+    #[test]
+    fn paths_are_set_where_they_are() {
+        let cases = [
+            ("system.kafka", "4.1.1", "system/kafka = 4.1.1"),
+            ("system.kafka", "{home: /k}", "system/kafka = {home: /k}"),
+            ("system.kafka.home", "/k", "system/kafka = {home: /k}"),
+            ("system.limits.heap", "1GiB", "system/limits/heap = 1GiB"),
+            ("system.config.num.io.threads", "4", "system/config/num.io.threads = 4"),
+            ("system.config.num.io.threads", "null", "system/config/num.io.threads = nothing"),
+            ("load.writers.client.linger.ms", "0", "load/writers/client/linger.ms = 0"),
+            ("load.readers.from", "earliest", "load/readers/from = earliest"),
+            ("system.jvm", "[-Xss1m]", "system/jvm = [-Xss1m]"),
+            ("topics.perf.partitions", "$p", "topics/perf/partitions = $p"),
+        ];
+        for (path, value, told) in cases {
+            assert_eq!(set(path, value).as_deref(), Ok(told), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_is_named() {
+        let cases = [
+            ("sytem.kafka", "is neither a param nor a path of the scenario | did you mean `system`?"),
+            ("system.kafak", "`kafak` is not a key of `system` | did you mean `kafka`?"),
+            ("load.wrters.rate", "the scenario has no `wrters` under `load` | did you mean `writers`?"),
+            ("load.readers.rate", "is not in this version yet"),
+            ("load.writers", "`load.writers` is not a whole path | keys there"),
+            ("system.brokers.x", "`brokers` is a single value: there is no `x` under it"),
+            ("phases.measure", "`phases` is the same on both sides"),
+            ("compare", "`compare` is the same on both sides"),
+            ("", "neither a param nor a path"),
+        ];
+        for (path, told) in cases {
+            let error = set(path, "1").expect_err(path);
+            assert!(error.contains(told), "{path}: {error}");
+        }
+        assert!(set("system.config.num.oi.threads", "null").expect_err("gone").contains("num.io.threads"));
+        assert!(set("system", "null").is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn no_patch_panics(path in "(system|load|topics|params|writers|client|config|kafka|[a-z.]{0,4}|\\.){0,6}", value in "[ -~]{0,20}") {
+            let _ = set(&path, &value);
+        }
+
+        #[test]
+        fn no_tree_panics(text in "([a-z]{0,6}|system|load|writers|client)[:,\\[\\]{} \n]{1,3}(kafka|null|[a-z]{0,3})?") {
+            if let Ok(patch) = yaml::parse(&text) {
+                let _ = apply(&root(), &patch);
+                let _ = touched(&patch);
+            }
+        }
+    }
+}

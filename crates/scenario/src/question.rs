@@ -1,0 +1,211 @@
+//! Comparisons, searches, expectations and contrasts as typed.
+
+use super::file::{list_of, opt};
+use super::keys;
+use super::walk::{Fields, entries, list, scalar, scalars, settings};
+use crate::input::{InputError, Place};
+use crate::uses::Keyed;
+use crate::yaml::{Node, Typed};
+
+/// The `compare` section.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
+pub struct CompareFile {
+    pub place: Place,
+    pub a: SideFile,
+    pub b: SideFile,
+    pub judge: Vec<JudgeFile>,
+    pub may_differ: Vec<Typed>,
+    pub looks: Vec<Typed>,
+    pub pairs_per_start: Typed,
+}
+
+/// A side of a comparison.
+#[derive(Debug, Clone)]
+pub struct SideFile {
+    /// What it is called.
+    pub label: Option<Typed>,
+    /// What is laid over the scenario: the side without its label.
+    pub patch: Node,
+}
+
+/// A metric to judge.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
+pub struct JudgeFile {
+    pub of: Typed,
+    pub better: Option<Typed>,
+    pub margin: Option<Typed>,
+}
+
+/// The `find` section.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
+pub struct FindFile {
+    pub place: Place,
+    pub highest: Typed,
+    pub each: Option<Typed>,
+    pub from: Option<Typed>,
+    pub to: Typed,
+    pub within: Option<Typed>,
+    pub conditions: Vec<Typed>,
+    pub ramp: Option<Typed>,
+    pub trial: Option<Typed>,
+    pub confirm: Option<Typed>,
+    pub confirmations: Option<Typed>,
+    pub trials: Option<Typed>,
+}
+
+/// An expectation.
+#[derive(Debug, Clone)]
+pub struct ExpectFile {
+    /// In words.
+    pub claim: String,
+    /// What must hold.
+    pub that: Typed,
+}
+
+/// A contrast.
+#[derive(Debug, Clone)]
+pub struct ContrastFile {
+    /// Its name.
+    pub name: Typed,
+    /// Params that select the case it starts from.
+    pub from: Vec<(Typed, Typed)>,
+    /// Params that select the case it leads to.
+    pub to: Vec<(Typed, Typed)>,
+    /// Metric addresses.
+    pub of: Vec<Typed>,
+}
+
+impl CompareFile {
+    /// Every value into which params may be inserted.
+    pub(crate) fn values(&self) -> Vec<Keyed<'_>> {
+        let mut found = vec![("pairs_per_start", &self.pairs_per_start)];
+        found.extend(self.looks.iter().map(|look| ("looks", look)));
+        for side in [&self.a, &self.b] {
+            found.extend(side.label.iter().map(|label| ("label", label)));
+            leaves("", &side.patch, &mut found);
+        }
+        found
+    }
+}
+
+impl FindFile {
+    /// Every value into which params may be inserted.
+    pub(crate) fn values(&self) -> Vec<Keyed<'_>> {
+        let mut found = vec![("highest", &self.highest), ("to", &self.to)];
+        let others = [
+            ("each", &self.each),
+            ("from", &self.from),
+            ("within", &self.within),
+            ("ramp", &self.ramp),
+            ("trial", &self.trial),
+            ("confirm", &self.confirm),
+            ("confirmations", &self.confirmations),
+            ("trials", &self.trials),
+        ];
+        found.extend(others.into_iter().filter_map(|(key, typed)| Some((key, typed.as_ref()?))));
+        found.extend(self.conditions.iter().map(|condition| ("while", condition)));
+        found
+    }
+}
+
+/// Every single value under a node, with the key that it stands under.
+fn leaves<'n>(key: &'n str, node: &'n Node, found: &mut Vec<Keyed<'n>>) {
+    match node {
+        Node::Scalar(typed) => found.push((key, typed)),
+        Node::List(_, items) => items.iter().for_each(|item| leaves(key, item, found)),
+        Node::Map(_, fields) => fields.iter().for_each(|(name, value)| leaves(&name.text, value, found)),
+    }
+}
+
+pub(crate) fn compare(node: &Node) -> Result<CompareFile, InputError> {
+    let fields = Fields::of(node, &keys::COMPARE)?;
+    let side_of = |name: &str| opt(&fields, name, side);
+    let lacks = |name: &str| InputError::at(fields.place, format!("`compare` lacks `{name}`"));
+    Ok(CompareFile {
+        place: fields.place,
+        a: side_of("A")?.ok_or_else(|| lacks("A"))?,
+        b: side_of("B")?.ok_or_else(|| lacks("B"))?,
+        judge: list_of(&fields, "judge", judge)?,
+        may_differ: opt(&fields, "may_differ", |node| scalars(node, "may_differ"))?.unwrap_or_default(),
+        looks: opt(&fields, "looks", |node| scalars(node, "looks"))?.unwrap_or_default(),
+        pairs_per_start: fields.required("pairs_per_start")?,
+    })
+}
+
+fn side(node: &Node) -> Result<SideFile, InputError> {
+    let fields = Fields::of(node, &keys::SIDE)?;
+    let others = entries(node, "a side")?.iter().filter(|(key, _)| key.text != "label").cloned();
+    Ok(SideFile { label: fields.scalar("label")?, patch: Node::Map(fields.place, others.collect()) })
+}
+
+fn judge(node: &Node) -> Result<JudgeFile, InputError> {
+    let fields = Fields::of(node, &keys::JUDGE)?;
+    Ok(JudgeFile {
+        of: fields.required("of")?,
+        better: fields.scalar("better")?,
+        margin: fields.scalar("margin")?,
+    })
+}
+
+pub(crate) fn find(node: &Node) -> Result<FindFile, InputError> {
+    let fields = Fields::of(node, &keys::FIND)?;
+    let conditions = opt(&fields, "while", |node| scalars(node, "while"))?.unwrap_or_default();
+    if conditions.is_empty() {
+        let error = InputError::at(fields.place, "`while` is empty: every load would do");
+        return Err(error.hint("e.g. `while: [writers.response.p99 <= 20ms]`"));
+    }
+    Ok(FindFile {
+        place: fields.place,
+        highest: fields.required("highest")?,
+        each: fields.scalar("each")?,
+        from: fields.scalar("from")?,
+        to: fields.required("to")?,
+        within: fields.scalar("within")?,
+        conditions,
+        ramp: fields.scalar("ramp")?,
+        trial: fields.scalar("trial")?,
+        confirm: fields.scalar("confirm")?,
+        confirmations: fields.scalar("confirmations")?,
+        trials: fields.scalar("trials")?,
+    })
+}
+
+pub(crate) fn expect(node: &Node) -> Result<ExpectFile, InputError> {
+    let fields = Fields::of(node, &keys::EXPECT)?;
+    Ok(ExpectFile { claim: fields.required("claim")?.text, that: fields.required("that")? })
+}
+
+pub(crate) fn contrasts(fields: &Fields<'_>) -> Result<Vec<ContrastFile>, InputError> {
+    let Some(node) = fields.get("contrasts") else { return Ok(Vec::new()) };
+    let mut found: Vec<ContrastFile> = Vec::new();
+    for item in list(node, "contrasts")? {
+        let named = entries(item, "a contrast")?;
+        let [(name, body)] = named else {
+            let error = InputError::at(item.place(), format!("a contrast has one name, not {}", named.len()));
+            return Err(error.hint("write `- NAME: {from: {…}, to: {…}, of: […]}`"));
+        };
+        if found.iter().any(|known| known.name.text == name.text) {
+            return Err(InputError::at(name.place, format!("two contrasts are called `{}`", name.text)));
+        }
+        found.push(contrast(name, body)?);
+    }
+    Ok(found)
+}
+
+fn contrast(name: &Typed, body: &Node) -> Result<ContrastFile, InputError> {
+    let fields = Fields::of(body, &keys::CONTRAST)?;
+    let params = |key: &str| opt(&fields, key, |node| settings(node, key));
+    let of = list_of(&fields, "of", |node| scalar(node, "of"))?;
+    if of.is_empty() {
+        return Err(InputError::at(fields.place, "`of` is empty: name a metric"));
+    }
+    Ok(ContrastFile {
+        name: name.clone(),
+        from: params("from")?.unwrap_or_default(),
+        to: params("to")?.unwrap_or_default(),
+        of,
+    })
+}
