@@ -238,7 +238,8 @@ fn repeats_with_an_interval_show_it_with_their_ratio_to_the_first_row() {
 #[test]
 fn the_page_tells_the_answer_before_the_trials() {
     let page = html::page(&comparison(Ends::Worse, Depth::Verdict).input());
-    let sentence = page.find("<p class=\"answer bad\">kafka=4.3.1 is worse than kafka=3.7.2").expect("the verdict");
+    let sentence =
+        page.find("<p class=\"answer bad\">kafka=4.3.1 is worse than kafka=3.7.2").expect("the verdict");
     assert!(page.find("Read first") < Some(sentence), "doubts first");
     assert!(Some(sentence) < page.find("Every trial"), "{page}");
     assert!(page.contains("<td class=\"words\">worse</td>"), "the figures under it: {page}");
@@ -254,7 +255,8 @@ fn marks_stand_beside_the_number_in_every_form() {
     let csv = kdyno_report::csv::findings(&run.input());
     assert!(csv.lines().any(|line| line.contains(",54998,") && line.ends_with(",drifting")), "{csv}");
     let document = json::run(&run.input());
-    let finding = document["findings"].as_array().expect("a list").iter().find(|one| one["value"] == 54_998.0);
+    let finding =
+        document["findings"].as_array().expect("a list").iter().find(|one| one["value"] == 54_998.0);
     assert_eq!(finding.expect("the rate")["marks"][0], "drifting");
     assert!(markdown::block(&run.input()).contains("\\~ 55,100/s"), "{}", markdown::block(&run.input()));
 }
