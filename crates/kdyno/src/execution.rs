@@ -5,6 +5,7 @@ use crate::commands::show;
 use crate::environment::{Environment, runs_dir};
 use crate::evidence::{ENDING, Evidence};
 use crate::failure::{Exit, Failure, Outcome};
+use crate::looks::Looks;
 use crate::progress::{Printer, text_options};
 use crate::{git, moment, out, signals};
 use kdyno_lab::{LabError, RunOptions, RunOutcome, RunRequest};
@@ -56,7 +57,9 @@ pub(crate) fn execute(planned: Planned, args: &ExecutionArgs) -> Outcome {
     let stop = signals::stop_flag_with(move || last_words(&left, &evidence))?;
     announce(&planned);
     let resume = planned.resumed.is_some();
-    let mut printer = Printer::new(args.no_progress);
+    // Pairs of an earlier session are not at hand here: the answer at the end counts them.
+    let looks = if resume { None } else { Looks::of(&planned.plan) };
+    let mut printer = Printer::new(args.no_progress, looks);
     let request = RunRequest {
         plan: planned.plan,
         scenario_text: planned.scenario_text,
@@ -180,6 +183,10 @@ fn announce(planned: &Planned) {
     let options = text_options(std::io::stderr().is_terminal());
     let estimate = kdyno_plan::estimate(&planned.plan);
     out::note(plan_text(&planned.plan, &estimate, PlanDetail::Short, &options).trim_end());
+    if let Some(first) = kdyno_plan::estimate_until_first_look(&planned.plan) {
+        let length = kdyno_model::units::duration(first.expected_ns);
+        out::note(&format!("first look: after about {length}, and there it may end"));
+    }
     for remark in &planned.remarks {
         match remark {
             Note::Warning(doubt) => out::note(&format!("warning: {doubt}")),

@@ -1,6 +1,7 @@
 //! What a run says on standard error while it goes on: a line that is redrawn on a terminal, a plain line
 //! every few seconds elsewhere.
 
+use crate::looks::Looks;
 use crate::out;
 use kdyno_lab::{Live, Progress};
 use kdyno_model::finding::TrialOutcome;
@@ -17,15 +18,17 @@ pub(crate) struct Printer {
     options: TextOptions,
     /// Whether the cursor stands behind a line that may be redrawn.
     drawn: bool,
+    /// The looks of a comparison.
+    looks: Option<Looks>,
     /// When the last plain line of this trial was printed, ns from T0.
     plain_at_ns: Option<u64>,
 }
 
 impl Printer {
     /// Prints to standard error; when `quiet`, warnings alone.
-    pub(crate) fn new(quiet: bool) -> Self {
+    pub(crate) fn new(quiet: bool, looks: Option<Looks>) -> Self {
         let terminal = std::io::stderr().is_terminal();
-        Self { quiet, terminal, options: text_options(terminal), drawn: false, plain_at_ns: None }
+        Self { quiet, terminal, options: text_options(terminal), drawn: false, looks, plain_at_ns: None }
     }
 
     /// Takes one piece of news.
@@ -42,8 +45,15 @@ impl Printer {
             }
             Progress::Live(live) => self.live(&live),
             Progress::TrialEnded(outcome) => {
-                let TrialOutcome { trial, findings, caveats, .. } = *outcome;
-                self.line(trial_summary(&trial, &findings, &caveats, &self.options).trim_end());
+                let TrialOutcome { trial, findings, caveats, .. } = &*outcome;
+                let summary = trial_summary(trial, findings, caveats, &self.options);
+                if !summary.trim().is_empty() {
+                    self.line(summary.trim_end());
+                }
+                let look = self.looks.as_mut().and_then(|looks| looks.take(&outcome, &self.options));
+                if let Some(said) = look {
+                    self.line(&said);
+                }
             }
         }
     }

@@ -3,6 +3,7 @@
 mod common;
 
 use common::{Place, RUN_DEADLINE, Running, Said, signal};
+use kdyno_model::event::EventKind;
 use kdyno_model::finding::TrialOutcome;
 use kdyno_store::RunFile;
 use rustix::process::Signal;
@@ -375,4 +376,46 @@ fn a_target_takes_the_place_of_the_system_and_that_is_told() {
     let plain = place.kdyno(&["run", &files[0], &files[1], &files[2], "--dry-run"]);
     assert!(!plain.stdout.contains("takes the place"), "it has no `system`: {plain:?}");
     broker.stop();
+}
+
+#[test]
+fn the_load_ends_when_a_condition_of_the_target_says_so() {
+    let place = Place::new();
+    let broker = NullBroker::start(&place);
+    let files = files(&place, &broker.address, CLUSTER_ID);
+    // Holds always.
+    let guard = "guard: {abort_if: [\"under_replicated < 1 for 1s\"], ";
+    let target = std::fs::read_to_string(&files[2]).expect("the target").replace("guard: {", guard);
+    place.file("target.yaml", &target);
+    let said = run(&place, &files, &["--set", "dur=120s"]).wait(RUN_DEADLINE);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let words = "the load was ended: `under_replicated < 1 for 1s` of the target's abort_if holds (seen: 0)";
+    assert!(said.stderr.contains(words), "{said:?}");
+    let file = RunFile::open(&place.run_file()).expect("the run file");
+    let events = file.events().expect("its events");
+    let cut = events.iter().find(|(_, event)| event.kind == EventKind::CutShort).expect("it was cut short");
+    assert!(cut.0.is_some() && cut.1.detail.contains("abort_if"), "{cut:?}");
+    drop(broker);
+}
+
+#[test]
+fn what_the_generator_can_do_is_measured_once_where_a_maximum_is_asked_for() {
+    let place = Place::new();
+    let broker = NullBroker::start(&place);
+    let files = files(&place, &broker.address, CLUSTER_ID);
+    let target = std::fs::read_to_string(&files[2]).expect("the target");
+    place.file("target.yaml", &target.replace("guard: {", "guard: {allow: [rate-max], "));
+    let words = "measuring what the load generator can do";
+    for is_first in [true, false] {
+        let args = ["run", &files[0], &files[1], &files[2], "--share", "--yes", "--set", "rate=max"];
+        let mut command = place.command(&[&args[..], &["--set", "dur=1s", "--json"]].concat());
+        command.env("XDG_CACHE_HOME", place.path().join("cache"));
+        let said = place.start(command).wait(RUN_DEADLINE);
+        assert_eq!(said.stderr.contains(words), is_first, "{said:?}");
+        let document: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
+        let fact = document["trials"][0]["cluster"]["generator_max_per_s.writers"].as_str();
+        assert!(fact.and_then(|fact| fact.parse().ok()).is_some_and(|per_s: f64| per_s > 1.0), "{said:?}");
+    }
+    drop(broker);
+    place.expect_no_processes();
 }

@@ -28,13 +28,42 @@ fn commands_that_start_nothing_run_as_written() {
     let commands = blocks.lines().filter_map(|line| line.strip_prefix("target/release/kdyno "));
     let commands: Vec<&str> = commands.map(|line| line.split('#').next().unwrap_or("").trim()).collect();
     let harmless = |line: &&&str| line.ends_with("--dry-run") || **line == "scenarios";
-    assert_eq!(commands.iter().filter(harmless).count(), 2, "README shows both: {commands:?}");
+    assert_eq!(commands.iter().filter(harmless).count(), 4, "README shows them: {commands:?}");
     for line in commands.iter().filter(harmless) {
-        let words: Vec<&str> = line.split_whitespace().collect();
+        let said = place.kdyno(&words(line));
+        assert_eq!(said.code, Some(0), "{line}: {said:?}");
+        let scenario = if line.contains("upgrade-check") { "upgrade-check" } else { "first-light" };
+        assert!(said.stdout.contains(scenario), "{line}: {said:?}");
+    }
+}
+
+/// Every other command of README that measures is planned as it is written.
+#[test]
+fn commands_that_measure_are_planned_as_written() {
+    let place = Place::new();
+    let blocks = blocks("");
+    let commands = blocks.lines().filter_map(|line| line.strip_prefix("target/release/kdyno "));
+    let commands = commands.map(|line| line.split('#').next().unwrap_or("").trim());
+    let measures = |line: &&str| ["run ", "compare ", "find "].iter().any(|name| line.starts_with(name));
+    let mut count = 0;
+    for line in commands.filter(measures).filter(|line| !line.ends_with("--dry-run")) {
+        let mut words = words(line);
+        words.push("--dry-run");
         let said = place.kdyno(&words);
         assert_eq!(said.code, Some(0), "{line}: {said:?}");
-        assert!(said.stdout.contains("first-light"), "{line}: {said:?}");
+        count += 1;
     }
+    assert!(count >= 4, "README shows how to measure");
+}
+
+/// The words of a line, a quoted one whole.
+fn words(line: &str) -> Vec<&str> {
+    let parts = line.split('\'').enumerate();
+    let words = parts.flat_map(|(index, part)| match index % 2 {
+        0 => part.split_whitespace().collect(),
+        _ => vec![part],
+    });
+    words.collect()
 }
 
 #[test]

@@ -3,14 +3,28 @@
 mod common;
 
 use common::{Place, Said};
+use kdyno_model::finding::*;
+use kdyno_model::metric::{Address, Unit};
 use kdyno_model::run::{RunHeader, RunStatus, Session, SessionEnd};
 use kdyno_plan::Choices;
 use kdyno_scenario::Scenario;
 use kdyno_store::RunWriter;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Stores a run without trials.
 fn store(place: &Place, file: &str, scenario: &str, started_unix_ns: u64) {
+    store_with(place, file, scenario, started_unix_ns, RunStatus::Completed, &Judgement::default());
+}
+
+/// Stores a run of which this was concluded, without the trials.
+fn store_with(
+    place: &Place,
+    file: &str,
+    scenario: &str,
+    started_unix_ns: u64,
+    status: RunStatus,
+    judgement: &Judgement,
+) {
     let text = format!(
         "kdyno: 1\nid: {scenario}\nquestion: Does {scenario} work?\nsystem: {{brokers: 1}}\n\
          topics: {{perf: {{partitions: 1, replicas: 1}}}}\n\
@@ -36,11 +50,8 @@ fn store(place: &Place, file: &str, scenario: &str, started_unix_ns: u64) {
         host_facts: BTreeMap::new(),
     };
     let writer = RunWriter::create(&folder.join(file), &header, &session).expect("a run file");
-    let end = SessionEnd {
-        status: RunStatus::Completed,
-        detail: String::new(),
-        ended_unix_ns: started_unix_ns + 1,
-    };
+    writer.judgement(judgement).expect("findings");
+    let end = SessionEnd { status, detail: String::new(), ended_unix_ns: started_unix_ns + 1 };
     writer.finish(end).expect("an end");
 }
 
@@ -107,4 +118,90 @@ fn the_beginning_of_a_name_is_enough_when_it_is_one_file_s() {
     assert_eq!(said.code, Some(2), "{said:?}");
     // One that is no run is told as such, not as missing.
     assert_eq!(place.kdyno(&["show", "20261121-12"]).code, Some(1));
+}
+
+/// A run of scenario `one` with a rate and the processor time that it cost.
+fn measured(place: &Place, number: u32, rate: f64, marks: &[Mark]) {
+    let of = |name: &str, unit, value| Finding {
+        scope: Scope::Case(0),
+        of: Address::parse(name).expect("an address"),
+        quantity: Quantity::Value,
+        unit,
+        estimate: Value::Is(value),
+        n: 1,
+        range: None,
+        interval: Interval::NotResolvable(NotResolvable::OneTrial),
+        marks: marks.iter().copied().collect::<BTreeSet<Mark>>(),
+    };
+    let findings = vec![
+        of("writers.acked_per_s", Unit::RecordsPerS, rate),
+        of("brokers.cpu_us_per_record", Unit::CpuUsPerRecord, 1e6 / rate),
+    ];
+    let judgement = Judgement { findings, ..Judgement::default() };
+    let file = format!("20261122-10000{number}-rate.kdyno");
+    store_with(place, &file, "rate", u64::from(number) * 1_000_000_000, RunStatus::Completed, &judgement);
+}
+
+#[test]
+fn a_course_has_a_row_for_every_run_of_the_scenario_in_the_order_of_time() {
+    let place = Place::new();
+    measured(&place, 2, 51_000.0, &[Mark::Drifting]);
+    measured(&place, 1, 50_000.0, &[]);
+    let said = place.kdyno(&["compare", "--course", "writers.acked_per_s", "rate"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let (first, second) = (said.stdout.find("50,000/s"), said.stdout.find("~ 51,000/s"));
+    assert!(first.is_some() && first < second, "{said:?}");
+    assert!(said.stdout.contains("rose or fell throughout"), "{said:?}");
+    let said = place.kdyno(&["compare", "--course", "writers.acked_per_s", "rate", "--json"]);
+    let rows: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
+    assert_eq!(rows[1]["value"], 51_000.0, "{rows}");
+    let said = place.kdyno(&["compare", "--course", "writers.speed", "rate"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.stderr.contains("none of the 2 runs has a figure of writers.speed"), "{said:?}");
+}
+
+#[test]
+fn two_stored_runs_say_first_what_they_cannot_carry() {
+    let place = Place::new();
+    measured(&place, 1, 50_000.0, &[]);
+    measured(&place, 2, 40_000.0, &[]);
+    let said = place.kdyno(&["compare", "20261122-100001", "20261122-100002"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let (doubt, figure) = (said.stdout.find("there is no interval"), said.stdout.find("40,000/s"));
+    assert!(doubt.is_some() && doubt < figure, "{said:?}");
+    assert!(
+        said.stdout.contains("no metric was named") || said.stdout.contains("No metric was named"),
+        "{said:?}"
+    );
+    let strict = place.kdyno(&["compare", "20261122-100001", "20261122-100002", "--gate", "strict"]);
+    assert_eq!(strict.code, Some(5), "{strict:?}");
+    let said = place.kdyno(&["compare", "20261122-100001", "20261122-100002", "--json"]);
+    assert!(serde_json::from_str::<serde_json::Value>(&said.stdout).is_ok(), "{said:?}");
+}
+
+#[test]
+fn runs_of_different_scenarios_are_no_comparison() {
+    let place = place();
+    measured(&place, 1, 50_000.0, &[]);
+    let said = place.kdyno(&["compare", "--before", "20261122-100001", "--after", "20261121-110000"]);
+    assert!(said.stdout.contains("measure different things"), "{said:?}");
+}
+
+#[test]
+fn a_completed_run_has_nothing_to_resume() {
+    let said = place().kdyno(&["run", "--resume", "20261121-10"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.stderr.contains("was completed") && said.stderr.contains("kdyno rerun"), "{said:?}");
+}
+
+#[test]
+fn stored_answers_are_exported_for_pull_requests_and_ci() {
+    let place = Place::new();
+    measured(&place, 1, 50_000.0, &[]);
+    let said = place.kdyno(&["export", "latest", "--format", "markdown"]);
+    assert!(said.stdout.starts_with("### rate, profile"), "{said:?}");
+    let said = place.kdyno(&["export", "latest", "--format", "junit"]);
+    assert!(said.stdout.contains("<testsuite name=\"kdyno rate\" tests=\"0\""), "{said:?}");
+    let said = place.kdyno(&["show", "latest", "--format", "markdown"]);
+    assert!(said.stdout.starts_with("### rate, profile"), "{said:?}");
 }

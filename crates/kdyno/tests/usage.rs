@@ -49,10 +49,21 @@ fn no_command_prints_the_help_and_fails() {
 fn help_names_every_command_and_gives_examples() {
     let said = Place::new().kdyno(&["--help"]);
     assert_eq!(said.code, Some(0));
-    for word in ["run", "quick", "cluster", "show", "export", "Examples:", "Exit codes:", "first-light"] {
+    for word in [
+        "run",
+        "compare",
+        "find",
+        "quick",
+        "cluster",
+        "show",
+        "export",
+        "Examples:",
+        "Exit codes:",
+        "first-light",
+    ] {
         assert!(said.stdout.contains(word), "no {word:?} in: {}", said.stdout);
     }
-    for hidden in ["guard", "worker", "compare"] {
+    for hidden in ["guard", "worker", "bench-load"] {
         let shown = said.stdout.lines().any(|line| line.trim_start().starts_with(hidden));
         assert!(!shown, "{hidden} is not for users");
     }
@@ -215,18 +226,6 @@ fn a_missing_file_is_named() {
 }
 
 #[test]
-fn later_commands_say_so() {
-    refused(
-        &Place::new().kdyno(&["compare", "first-light"]),
-        &["`kdyno compare` is not in this version yet"],
-    );
-    refused(
-        &Place::new().kdyno(&["find", "x", "--budget", "3m"]),
-        &["`kdyno find` is not in this version yet"],
-    );
-}
-
-#[test]
 fn an_unknown_key_has_a_place_and_the_nearest_known_one() {
     refused(
         &planned("partitions: 2", "partition: 2"),
@@ -255,11 +254,6 @@ fn zookeeper_with_kafka_4_is_refused() {
 #[test]
 fn a_topic_without_partitions_is_refused() {
     refused(&planned("partitions: 2", "partitions: 0"), &["small.yaml:7:", "partitions"]);
-}
-
-#[test]
-fn keys_of_later_versions_say_so() {
-    refused(&planned("show: {", "budget: 10m\nshow: {"), &["small.yaml:11:", "not in this version yet"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What a cluster's own metadata says of its brokers and of a run's topics, and how that changed between two looks.
 
-use kdyno_kafka::admin::{Admin, TopicInfo};
+use kdyno_kafka::admin::{Admin, ClusterInfo, TopicInfo};
 use kdyno_model::event::{EventKind, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -44,9 +44,14 @@ impl ClusterView {
         topics: &BTreeMap<String, String>,
     ) -> kdyno_kafka::admin::Result<Self> {
         let names: Vec<&str> = topics.values().map(String::as_str).collect();
-        let (cluster, found) = admin.state(&names)?;
+        let (cluster, found) = admin.state(Some(&names))?;
+        Ok(Self::of(&cluster, &found, topics))
+    }
+
+    /// What an answer says of the run's topics.
+    pub(crate) fn of(cluster: &ClusterInfo, found: &[TopicInfo], topics: &BTreeMap<String, String>) -> Self {
         let brokers = cluster.brokers.iter().map(|broker| broker.id).collect();
-        Ok(Self { brokers, partitions: partitions(topics, &found) })
+        Self { brokers, partitions: partitions(topics, found) }
     }
 
     /// Partitions with fewer replicas in sync than they have.

@@ -1,12 +1,14 @@
 //! The thread that looks at the cluster while a trial goes on, once per second, over a connection of its own: what
 //! its metadata says of brokers and of the run's topics. On an attached cluster there is nothing else to see it by.
 //!
-//! It costs one Metadata request of the run's topics per second.
+//! It costs one Metadata request of the run's topics per second. For the `abort_if` of a target two of all topics, and,
+//! where that watches the rate of others, the end offsets of all other topics as often.
 
+use crate::abort::AbortWatch;
 use crate::clock::monotonic_ns;
 use crate::cluster_view::{Change, ClusterView};
 use crate::error::LabError;
-use crate::inbox::Heard;
+use crate::inbox::{Heard, Stop};
 use kdyno_kafka::admin::{Admin, AdminError};
 use kdyno_model::event::{EventKind, Subject};
 use std::collections::BTreeMap;
@@ -16,6 +18,15 @@ use std::time::{Duration, Instant};
 
 /// Distance of looks.
 const EVERY: Duration = Duration::from_secs(1);
+
+/// Distance of looks where they may have to end the load: it ends within two seconds of the condition.
+const EVERY_FOR_ABORT: Duration = Duration::from_millis(500);
+
+/// Looks in a row without an answer after which the load ends where it must end on a condition: nobody could see that.
+const UNSEEN_MAX: u32 = 2;
+
+/// Longest wait for an answer where the load may have to end.
+const ANSWER_TIME_MAX_FOR_ABORT: Duration = Duration::from_millis(700);
 
 /// Longest wait for an answer: a broker that is slower has been seen by the load as well.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(3);
@@ -34,6 +45,8 @@ pub(crate) struct Watched {
     pub(crate) prefix: String,
     /// Addresses to real names.
     pub(crate) topics: BTreeMap<String, String>,
+    /// At what the load ends.
+    pub(crate) abort: Option<AbortWatch>,
 }
 
 impl ClusterWatch {
@@ -67,16 +80,17 @@ struct Looks {
     inbox: SyncSender<Heard>,
     admin: Option<Admin>,
     before: Option<ClusterView>,
-    /// Whether it has been told that the cluster does not answer.
-    told_unseen: bool,
+    /// Looks in a row without an answer.
+    unseen: u32,
 }
 
 impl Looks {
     fn new(watched: Watched, inbox: SyncSender<Heard>) -> Self {
-        Self { watched, inbox, admin: None, before: None, told_unseen: false }
+        Self { watched, inbox, admin: None, before: None, unseen: 0 }
     }
 
     fn run(mut self, ended: &Receiver<()>) {
+        let every = if self.watched.abort.is_some() { EVERY_FOR_ABORT } else { EVERY };
         loop {
             let begun = Instant::now();
             let changes = self.look();
@@ -85,7 +99,7 @@ impl Looks {
             if !changes.is_empty() {
                 let _ = self.inbox.try_send(Heard::Cluster(monotonic_ns(), changes));
             }
-            match ended.recv_timeout(EVERY.saturating_sub(begun.elapsed())) {
+            match ended.recv_timeout(every.saturating_sub(begun.elapsed())) {
                 Err(RecvTimeoutError::Timeout) => {}
                 Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
             }
@@ -96,14 +110,19 @@ impl Looks {
     fn look(&mut self) -> Vec<Change> {
         match self.view() {
             Ok(now) => {
-                self.told_unseen = false;
+                self.unseen = 0;
                 let changes = self.before.as_ref().map(|before| now.since(before)).unwrap_or_default();
                 self.before = Some(now);
                 changes
             }
-            Err(_) if self.told_unseen => Vec::new(),
             Err(error) => {
-                self.told_unseen = true;
+                self.unseen += 1;
+                if self.unseen == UNSEEN_MAX && self.watched.abort.is_some() {
+                    self.stop(format!("what the target's abort_if watches cannot be seen: {error}"));
+                }
+                if self.unseen > 1 {
+                    return Vec::new();
+                }
                 let detail = format!("the cluster's state could not be asked for: {error}");
                 vec![Change { kind: EventKind::MetadataError, subject: Subject::Brokers, detail }]
             }
@@ -115,12 +134,29 @@ impl Looks {
             Some(admin) => admin,
             None => {
                 let client_id = format!("{}watch", self.watched.prefix);
-                Admin::connect(&self.watched.bootstrap, &client_id, ANSWER_TIME_MAX)?
+                let limit =
+                    if self.watched.abort.is_some() { ANSWER_TIME_MAX_FOR_ABORT } else { ANSWER_TIME_MAX };
+                Admin::connect(&self.watched.bootstrap, &client_id, limit)?
             }
         };
-        let view = ClusterView::look(&mut admin, &self.watched.topics)?;
+        let view = match &mut self.watched.abort {
+            None => ClusterView::look(&mut admin, &self.watched.topics)?,
+            Some(abort) => {
+                let (cluster, topics) = admin.state(None)?;
+                if let Some(why) = abort.reached(&cluster, &topics, &mut admin, monotonic_ns()) {
+                    self.stop(why);
+                }
+                ClusterView::of(&cluster, &topics, &self.watched.topics)
+            }
+        };
         self.admin = Some(admin);
         Ok(view)
+    }
+
+    /// The load has to end. The first reason counts.
+    fn stop(&self, why: String) {
+        // Waits for room: this must be heard. A trial that is over has dropped its inbox.
+        let _ = self.inbox.send(Heard::Stop(Stop::AbortIf(why)));
     }
 }
 
@@ -134,8 +170,12 @@ mod tests {
         let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
         let nobody = free.local_addr().expect("its address").to_string();
         drop(free);
-        let watched =
-            Watched { bootstrap: vec![nobody], prefix: "kdyno-".to_owned(), topics: BTreeMap::new() };
+        let watched = Watched {
+            bootstrap: vec![nobody],
+            prefix: "kdyno-".to_owned(),
+            topics: BTreeMap::new(),
+            abort: None,
+        };
         let inbox = Inbox::default();
         let mut looks = Looks::new(watched, inbox.sender());
         // Without a connection there is nothing to be patient with.
@@ -152,6 +192,7 @@ mod tests {
             bootstrap: vec!["no address".to_owned()],
             prefix: "kdyno-".to_owned(),
             topics: BTreeMap::new(),
+            abort: None,
         };
         let watch = ClusterWatch::start(watched, inbox.sender()).expect("a thread");
         assert!(matches!(inbox.hear(Duration::from_secs(60)), Some(Heard::Cluster(..))));

@@ -98,6 +98,12 @@ pub enum LabError {
     /// All brokers of a local cluster have ended; none is started again.
     #[error("no broker is left, so the trial was ended")]
     NoBrokerLeft,
+    /// The target wants the load to end.
+    #[error("the load was ended: {why}")]
+    AbortIf {
+        /// Which condition, and what was seen.
+        why: String,
+    },
     /// The target allows no more time.
     #[error("the run reached the target's cap on `time`, {seconds} s, so it was ended")]
     TimeCap {
@@ -181,6 +187,7 @@ impl From<Stop> for LabError {
             Stop::Asked => Self::Interrupted,
             Stop::NoBrokerLeft => Self::NoBrokerLeft,
             Stop::TimeCap(cap) => Self::TimeCap { seconds: cap.seconds() },
+            Stop::AbortIf(why) => Self::AbortIf { why },
             Stop::ObserverGone => Self::ObserverGone,
         }
     }

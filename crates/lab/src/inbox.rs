@@ -42,7 +42,7 @@ pub enum WorkerNews {
 }
 
 /// Why a trial is ended before its plan does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Stop {
     /// Somebody asked for it.
     Asked,
@@ -50,6 +50,8 @@ pub enum Stop {
     NoBrokerLeft,
     /// The target allows no more time.
     TimeCap(TimeCap),
+    /// The target wants the load to end: in words, why.
+    AbortIf(String),
     /// The thread that looks for all of this, and reads the probes, has failed.
     ObserverGone,
 }

@@ -11,6 +11,8 @@
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
+mod abort;
+mod calibration;
 mod cases;
 pub mod clock;
 mod cluster_view;

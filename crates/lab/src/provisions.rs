@@ -85,9 +85,9 @@ impl Provisions {
     /// Stops the clusters of older starts, and one of the trial's own that has lost a process.
     fn stop_unfit(&mut self, trial: &Trial) -> Result<(), LabError> {
         let stays = |standing: &Provision| {
-            standing.system.is_attached()
-                || (standing.start == trial.start
-                    && (standing.system.ended().is_empty() || !standing.system.fits(&trial.effective.system)))
+            let system = &standing.system;
+            let of = (standing.start, trial.start);
+            system.is_attached() || stays(of, system.ended().is_empty(), system.fits(&trial.effective.system))
         };
         let (kept, unfit): (Vec<_>, Vec<_>) = self.standing.drain(..).partition(stays);
         self.standing = kept;
@@ -173,6 +173,12 @@ impl Provisions {
     }
 }
 
+/// Whether a cluster of one start stays when a trial of another, or of the same, comes. One that has lost a process
+/// stays until a trial asks for it: on a cluster of the same start the load of another side goes on undisturbed.
+fn stays((of_cluster, of_trial): (u32, u32), is_whole: bool, fits: bool) -> bool {
+    of_cluster == of_trial && (is_whole || !fits)
+}
+
 impl Provision {
     /// Deletes the topics. On a local cluster that has lost a broker this may fail; the cluster is then
     /// replaced before the next trial and takes its topics with it.
@@ -182,5 +188,24 @@ impl Provision {
             Err(error) if self.system.is_attached() => Err(error),
             _ => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn clusters_of_one_start_stand_together_and_older_ones_are_stopped() {
+        assert!(stays((2, 2), true, true));
+        assert!(stays((2, 2), true, false), "that of the other side");
+        assert!(!stays((1, 2), true, true), "the same system, started anew");
+        assert!(!stays((1, 2), true, false));
+    }
+
+    #[test]
+    fn a_cluster_that_has_lost_a_process_is_replaced_when_it_is_asked_for() {
+        assert!(!stays((2, 2), false, true));
+        assert!(stays((2, 2), false, false));
     }
 }

@@ -133,6 +133,7 @@ mod tests {
             prefix: String::new(),
             caps,
             allow: Vec::new(),
+            abort_if: Vec::new(),
             facts: BTreeMap::new(),
         };
         let effective = CasePlan {

@@ -1,5 +1,6 @@
 //! One run: preflight, the run file, trial after trial, the end. Reads like a table of contents.
 
+use crate::calibration::{self, Limits};
 use crate::clock::unix_ns;
 use crate::error::LabError;
 use crate::limit::TimeCap;
@@ -52,8 +53,9 @@ pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<R
         done: before.stay,
         last_trial: before.last_trial,
         unsettled: None,
+        limits: Limits::new(),
     };
-    let taken_up = run.take_up(before, &session);
+    let taken_up = run.take_up(before, &session).and_then(|()| run.calibrate(&session));
     let failure = taken_up.and_then(|()| run.trials()).err().map(|error| unless_stopped(error, &run.options));
     Ok(run.close(failure))
 }
@@ -127,6 +129,8 @@ struct Run<'a> {
     last_trial: u32,
     /// What had not settled when the load of the trial before was over.
     unsettled: Option<String>,
+    /// What the load generator can do.
+    limits: Limits,
 }
 
 impl Run<'_> {
@@ -145,6 +149,14 @@ impl Run<'_> {
             self.store.forget(trial)?;
         }
         (self.outcomes, self.sessions) = before.outcomes.into_iter().unzip();
+        Ok(())
+    }
+
+    /// Measures what the load generator can do, where that matters to the plan's answer.
+    fn calibrate(&mut self, session: &Session) -> Result<(), LabError> {
+        let hidden = self.secrets.variables();
+        let limits = calibration::measure(self.request, session, &self.may_go_on, &hidden, &mut self.options);
+        self.limits = limits?;
         Ok(())
     }
 
@@ -193,6 +205,7 @@ impl Run<'_> {
             run_id: self.request.run_id,
             system: &standing.system,
             settings: &standing.settings,
+            generator_facts: calibration::facts(&self.limits, &trial.effective),
             topics: &topics.names,
             store: &self.store,
             self_exe: &self.options.self_exe,

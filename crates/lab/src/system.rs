@@ -1,5 +1,6 @@
 //! The system under test as a run sees it: a local cluster that it owns, or an attached one it is a guest of.
 
+use crate::abort::AbortWatch;
 use crate::error::LabError;
 use crate::options::{Progress, RunOptions};
 use crate::topics::PREFIX;
@@ -88,6 +89,16 @@ impl System {
         match self {
             Self::Local { cluster, .. } => cluster.processes(),
             Self::Attached { .. } => Vec::new(),
+        }
+    }
+
+    /// At what states of it the load on it ends.
+    pub(crate) fn abort_watch(&self) -> Option<AbortWatch> {
+        match self {
+            Self::Local { .. } => None,
+            Self::Attached { plan, cluster } => {
+                AbortWatch::of(&plan.abort_if, cluster.brokers().collect(), &plan.prefix)
+            }
         }
     }
 

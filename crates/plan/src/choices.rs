@@ -39,6 +39,7 @@ pub struct CaseTarget {
 
 /// What is asked of a scenario.
 #[derive(Debug, Clone, Default)]
+#[allow(clippy::large_enum_variant, reason = "there is one for each plan")]
 pub enum Ask {
     /// What its own file asks: a comparison, a search, or a table of its cases.
     #[default]

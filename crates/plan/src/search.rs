@@ -11,6 +11,7 @@ use crate::{Choices, PlanError, Planned};
 use kdyno_model::plan::{
     Arrivals, CasePlan, ClaimOp, Condition, Depth, FindPlan, Rate, RatePiece, Role, Strategy, Threshold, Vary,
 };
+use kdyno_model::units::count;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::FindFile;
 use kdyno_scenario::input::{InputError, known_hint, quoted};
@@ -156,63 +157,19 @@ fn find(
 ) -> Result<FindPlan, PlanError> {
     let usual = if depth == Depth::Quick { QUICK } else { VERDICT };
     let (item, is_clients) = varied(file, case, reader)?;
-    let rate = |typed: &Typed, key: &str| {
-        let text = reader.text(typed)?;
-        let rate = units::parse_as(&text, Dimension::PerS);
-        match rate.map_err(|message| reader.wrong(typed, format!("`{key}`: {message}")))? {
-            rate if rate > 0.0 => Ok(rate),
-            _ => Err(reader.wrong(typed, format!("`{key}`: {} is not above zero", quoted(&text)))),
-        }
-    };
     let length = |typed: &Option<Typed>, key: &str, usual: u64| {
         typed.as_ref().map_or(Ok(usual), |typed| reader.ns(typed, key, SECOND_NS..=TRIAL_NS_MAX))
     };
-    let own = own_rate(case, &item);
-    let clients = case.load.get(&item).map_or(1, |load| load.clients);
-    let each = file.each.as_ref().map(|each| rate(each, "each")).transpose()?;
-    let vary = match (is_clients, each) {
-        (false, None) => Vary::Rate,
-        (false, Some(_)) => {
-            let typed = file.each.as_ref().unwrap_or(&file.highest);
-            let hint = format!("write `highest: {item}.clients`, or leave `each` out");
-            return Err(reader
-                .wrong(typed, "`each` is the rate of a client, but clients are not what is raised")
-                .hint(hint));
-        }
-        (true, each) => {
-            let each = each.or_else(|| own.map(|per_s| per_s / f64::from(clients.max(1))));
-            let per_client_per_s = each.ok_or_else(|| {
-                reader
-                    .wrong(
-                        &file.highest,
-                        format!("`each` is needed: `{item}` has no rate that a client could have"),
-                    )
-                    .hint("e.g. `each: 50k/s`")
-            })?;
-            Vary::Clients { per_client_per_s }
-        }
-    };
-    let least = match vary {
-        Vary::Rate => own.unwrap_or(FROM_PER_S),
-        Vary::Clients { per_client_per_s } => per_client_per_s,
-    };
-    let from_per_s = file.from.as_ref().map_or(Ok(least), |from| rate(from, "from"))?;
-    let to_per_s = rate(&file.to, "to")?;
-    if from_per_s >= to_per_s {
-        let typed = file.from.as_ref().unwrap_or(&file.to);
-        let message = format!("the search begins at {from_per_s}/s, which is not below `to`, {to_per_s}/s");
-        return Err(reader
-            .wrong(typed, message)
-            .hint("`from` is the first load, `to` the highest that may be tried"));
-    }
-    let count = |typed: &Option<Typed>, key: &str, usual: u32, least: u32| {
+    let vary = vary(file, case, reader, (&item, is_clients))?;
+    let (from_per_s, to_per_s) = range(file, reader, vary, own_rate(case, &item))?;
+    let number = |typed: &Option<Typed>, key: &str, usual: u32, least: u32| {
         typed.as_ref().map_or(Ok(usual), |typed| reader.small(typed, key, least..=TRIALS_MAX))
     };
     let within = match &file.within {
         Some(typed) => share(&Typed { text: reader.text(typed)?, ..typed.clone() }, "within")?,
         None => usual.within,
     };
-    let confirm_trials = count(&file.confirmations, "confirmations", usual.confirmations, 0)?;
+    let confirm_trials = number(&file.confirmations, "confirmations", usual.confirmations, 0)?;
     Ok(FindPlan {
         conditions: conditions(scenario, file, reader)?,
         item,
@@ -224,7 +181,7 @@ fn find(
         trial_ns: length(&file.trial, "trial", usual.trial_ns)?,
         confirm_ns: length(&file.confirm, "confirm", CONFIRM_NS)?,
         confirm_trials: if depth == Depth::Quick { 0 } else { confirm_trials },
-        trials_max: count(&file.trials, "trials", usual.trials, TRIALS_MIN)?,
+        trials_max: number(&file.trials, "trials", usual.trials, TRIALS_MIN)?,
     })
 }
 
@@ -255,6 +212,61 @@ fn varied(file: &FindFile, case: &CasePlan, reader: &Reader<'_>) -> Result<(Stri
         return Err(wrong(message).hint("give it one rate, and `measure` a duration"));
     }
     Ok((item.to_owned(), what == "clients"))
+}
+
+/// What is varied of the item, and the rate of one of its clients.
+fn vary(
+    file: &FindFile,
+    case: &CasePlan,
+    reader: &Reader<'_>,
+    (item, is_clients): (&str, bool),
+) -> Result<Vary, PlanError> {
+    let each = file.each.as_ref().map(|each| rate(reader, each, "each")).transpose()?;
+    if !is_clients {
+        let Some(typed) = &file.each else { return Ok(Vary::Rate) };
+        let message = "`each` is the rate of a client, but clients are not what is raised";
+        let hint = format!("write `highest: {item}.clients`, or leave `each` out");
+        return Err(reader.wrong(typed, message).hint(hint));
+    }
+    let clients = case.load.get(item).map_or(1, |load| load.clients.max(1));
+    let own = own_rate(case, item).map(|per_s| per_s / f64::from(clients));
+    let per_client_per_s = each.or(own).ok_or_else(|| {
+        let message = format!("`each` is needed: `{item}` has no rate that a client could have");
+        reader.wrong(&file.highest, message).hint("e.g. `each: 50k/s`")
+    })?;
+    Ok(Vary::Clients { per_client_per_s })
+}
+
+/// The first load and the highest, records/s.
+fn range(
+    file: &FindFile,
+    reader: &Reader<'_>,
+    vary: Vary,
+    own: Option<f64>,
+) -> Result<(f64, f64), PlanError> {
+    let least = match vary {
+        Vary::Rate => own.unwrap_or(FROM_PER_S),
+        Vary::Clients { per_client_per_s } => per_client_per_s,
+    };
+    let from_per_s = file.from.as_ref().map_or(Ok(least), |from| rate(reader, from, "from"))?;
+    let to_per_s = rate(reader, &file.to, "to")?;
+    if from_per_s < to_per_s {
+        return Ok((from_per_s, to_per_s));
+    }
+    let typed = file.from.as_ref().unwrap_or(&file.to);
+    let (from, to) = (count(from_per_s), count(to_per_s));
+    let message = format!("the search begins at {from}/s, which is not below `to`, {to}/s");
+    Err(reader.wrong(typed, message).hint("`from` is the first load, `to` the highest that may be tried"))
+}
+
+/// A rate above zero.
+fn rate(reader: &Reader<'_>, typed: &Typed, key: &str) -> Result<f64, PlanError> {
+    let text = reader.text(typed)?;
+    let rate = units::parse_as(&text, Dimension::PerS);
+    match rate.map_err(|message| reader.wrong(typed, format!("`{key}`: {message}")))? {
+        rate if rate > 0.0 => Ok(rate),
+        _ => Err(reader.wrong(typed, format!("`{key}`: {} is not above zero", quoted(&text)))),
+    }
 }
 
 fn own_rate(case: &CasePlan, item: &str) -> Option<f64> {

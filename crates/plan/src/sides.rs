@@ -133,6 +133,7 @@ impl Side {
                 _ => self.of_system(name, value)?,
             },
         };
+        let patched = self.scenario.patched(&patch)?;
         for (name, value) in params_of(&patch) {
             known_param(&self.scenario, &name)?;
             self.params.push((name.text, value));
@@ -142,7 +143,7 @@ impl Side {
             return Err(InputError::at(NOWHERE, "the patch changes nothing"));
         }
         self.touched.extend(touched.into_iter().filter(|touched| touched.path[0] != "params"));
-        self.scenario = self.scenario.patched(&patch)?;
+        self.scenario = patched;
         Ok(())
     }
 

@@ -128,7 +128,8 @@ fn a_patch_file_and_the_scenarios_own_sides_are_laid_over() {
     let refused = |text: &str| planned(BASE, &with(text)).unwrap_err();
     assert!(refused("{}").starts_with("`--b @p.yaml`: the patch changes nothing"), "{}", refused("{}"));
     assert!(
-        refused("load: {x: {}}").contains("the scenario has no `x` under `load` | allowed here: `writers`")
+        refused("load: {x: {rate: 1/s}}")
+            .contains("the scenario has no `x` under `load` | allowed here: `writers`")
     );
     assert!(
         refused("params: {kafak: 1}")
@@ -165,7 +166,11 @@ fn sides_that_cannot_be_are_refused_by_the_option_that_made_them() {
             &["kafak=1"][..],
             "`--b kafak=1`: `kafak` is neither a param nor a key of `system` | did you mean `kafka`?",
         ),
-        (&["kafka=four"], &[], "`--a kafka=four`: `kafka` (from `$kafka`): `four` is not"),
+        (
+            &["kafka=four"],
+            &[],
+            "`--a kafka=four`: `kafka`: `four` is not a Kafka version (used at s.yaml:5:17)",
+        ),
         (&["load.wrters.rate=1/s"], &[], "did you mean `writers`?"),
         (&["phases.measure=1s"], &[], "`--a phases.measure=1s`: `phases` is the same on both sides"),
         (&[], &["mode=zookeeper", "kafka=4.1.1"], "`--b kafka=4.1.1`: "),
@@ -347,7 +352,7 @@ fn a_search_by_hand_that_cannot_be_is_refused() {
     };
     let error = refused(upside_down);
     assert!(
-        error.contains("begins at 5000/s, which is not below `to`, 2000/s") && !error.contains(":0:"),
+        error.contains("begins at 5,000/s, which is not below `to`, 2,000/s") && !error.contains(":0:"),
         "{error}"
     );
 }

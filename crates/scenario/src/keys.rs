@@ -1,6 +1,11 @@
 //! Every key of a scenario and a target, in tables: the reader checks against them, the reference and the
 //! JSON Schema are made from them, so the three cannot disagree.
 
+mod questions;
+
+pub use questions::{COMPARE, CONTRAST, EXPECT, FIND, JUDGE, SIDE};
+pub(crate) use questions::{LOAD_OF_SIDE, TOPICS_OF_SIDE};
+
 /// What may stand under a key.
 #[derive(Debug)]
 pub enum Kind {
@@ -410,146 +415,6 @@ pub static MEASURE: Section = section(
             "records of each produce item, or of each of its clients",
         ),
         or("within", DURATION, "1h", "upper bound of the window"),
-    ],
-);
-
-/// Two sides.
-pub static COMPARE: Section = section(
-    "compare",
-    "Pairs of trials of two sides, in an order that is drawn, until the verdict is clear or the last look is reached.",
-    &[
-        needed("A", Kind::Section(&SIDE), "the first side; ratios are B divided by A"),
-        needed("B", Kind::Section(&SIDE), "the second side"),
-        key(
-            "judge",
-            Kind::List(&Kind::Section(&JUDGE)),
-            "metrics to judge; left out: processor time per record of the brokers, then the rate of the first item that produces as fast as it can, or response p50 and p99 of the first that has a rate",
-        ),
-        key(
-            "may_differ",
-            Kind::List(&TEXT),
-            "settings that may differ beside those that are compared, e.g. `log.segment.bytes`",
-        ),
-        key(
-            "looks",
-            Kind::List(&COUNT),
-            "after how many units of evidence it is looked: `[8, 16, 24]` (the default), or one number from 6 on",
-        ),
-        or(
-            "pairs_per_start",
-            COUNT,
-            "1",
-            "pairs that run on one start of both clusters; a start with all its pairs is one unit of evidence",
-        ),
-    ],
-);
-
-/// One side of a comparison.
-pub static SIDE: Section = section(
-    "side",
-    "What is different on this side: these keys are laid over the scenario's own (a merge patch; `null` removes a \
-     key). What is not there in the scenario cannot be changed, Kafka's settings aside.",
-    &[
-        key("label", TEXT, "what the side is called; left out: what it changes"),
-        key("params", Kind::Settings("params"), "params; they win over profile and cases"),
-        key("system", Kind::Section(&SYSTEM), "keys of the system"),
-        key(
-            "topics",
-            Kind::Settings(TOPICS_OF_SIDE),
-            "topics of the scenario, with what is different of each",
-        ),
-        key(
-            "load",
-            Kind::Settings(LOAD_OF_SIDE),
-            "load items of the scenario, with what is different of each",
-        ),
-    ],
-);
-
-/// What stands under `topics` of a side: some keys of each topic.
-pub(crate) const TOPICS_OF_SIDE: &str = "keys of topics";
-/// What stands under `load` of a side: some keys of each load item.
-pub(crate) const LOAD_OF_SIDE: &str = "keys of load items";
-
-/// A metric to judge.
-pub static JUDGE: Section = section(
-    "judge",
-    "A metric to judge.",
-    &[
-        needed("of", TEXT, "metric address, e.g. `writers.response.p99`"),
-        key(
-            "better",
-            Kind::Choice(&["lower", "higher"]),
-            "which direction is better; known for latencies, rates, failures and processor time",
-        ),
-        key(
-            "margin",
-            Kind::Scalar("percent"),
-            "the smallest change that matters; left out: `3%` for rates and processor time, `10%` for latencies",
-        ),
-    ],
-);
-
-/// A search.
-pub static FIND: Section = section(
-    "find",
-    "A search for the highest load at which conditions hold.",
-    &[
-        needed(
-            "highest",
-            Kind::Scalar("`ITEM.rate` or `ITEM.clients`"),
-            "what is raised: the rate of a load item, or the number of its clients, each at a rate of its own",
-        ),
-        key("each", RATE, "rate of one client; with `ITEM.clients` only"),
-        key("from", RATE, "first load that is tried; left out: the item's own rate, else `1k/s`"),
-        or("to", RATE, "10M/s", "highest load that may be tried"),
-        key(
-            "within",
-            Kind::Scalar("percent"),
-            "how narrow the answer is to be; left out: `2%`, in a quick look `5%`",
-        ),
-        needed(
-            "while",
-            Kind::List(&TEXT),
-            "conditions, e.g. `writers.response.p99 <= 20ms`, `writers.failed_share <= 0.1%`",
-        ),
-        key(
-            "ramp",
-            DURATION,
-            "window of a trial while the load is raised step by step; left out: `12s`, in a quick look `6s`",
-        ),
-        key("trial", DURATION, "window of a trial that decides; left out: `45s`, in a quick look `15s`"),
-        key("confirm", DURATION, "window of each of the trials that confirm the answer; left out: `3m`"),
-        key("confirmations", COUNT, "how many of these must pass; left out: `3`, in a quick look none"),
-        key("trials", COUNT, "most trials in all; left out: `30`, in a quick look `16`"),
-    ],
-);
-
-/// An expectation.
-pub static EXPECT: Section = section(
-    "expect",
-    "An expectation. Metrics of a case are written `writers.acked_per_s[batch=16KiB]`: the params in brackets select \
-     exactly one case. `+ - * /` and parentheses, numbers with units, and one of `<`, `<=`, `>`, `>=`. One that speaks of \
-     a case which the profile does not have is not tested.",
-    &[
-        needed("claim", TEXT, "in words"),
-        needed(
-            "that",
-            TEXT,
-            "what must hold, e.g. `writers.acked_per_s[batch=16KiB] >= 1.5 * writers.acked_per_s[batch=1KiB]`",
-        ),
-    ],
-);
-
-/// A contrast.
-pub static CONTRAST: Section = section(
-    "contrast",
-    "A ratio between two cases. What `from` and `to` name selects exactly one case each; the other params are the same \
-     on both sides.",
-    &[
-        needed("from", Kind::Settings("params"), "the case it starts from"),
-        needed("to", Kind::Settings("params"), "the case it leads to"),
-        needed("of", Kind::List(&TEXT), "metric addresses"),
     ],
 );
 

@@ -116,6 +116,11 @@ impl Attached {
         self.cluster.brokers.iter().map(|broker| format!("{}:{}", broker.host, broker.port))
     }
 
+    /// Ids of the brokers that were there when it was looked at.
+    pub fn brokers(&self) -> impl Iterator<Item = i32> {
+        self.cluster.brokers.iter().map(|broker| broker.id)
+    }
+
     /// Topics of earlier runs that are still there; `kdyno clean` removes them.
     #[must_use]
     pub fn leftover_topics(&self) -> usize {

@@ -68,10 +68,10 @@ impl Scores {
 }
 
 /// Adds one to each metric whose observed sum the largest of its own and those after it reaches.
-fn count(scores: &[Scores], sum_of: impl Fn(&Scores) -> f64, reached: &mut [u64]) {
+fn count(scores: &[Scores], sum_of: impl Fn(usize, &Scores) -> f64, reached: &mut [u64]) {
     let mut largest: f64 = 0.0;
-    for (scores, reached) in scores.iter().zip(reached).rev() {
-        largest = largest.max(sum_of(scores).abs() / scores.norm);
+    for ((at, scores), reached) in scores.iter().enumerate().zip(reached).rev() {
+        largest = largest.max(sum_of(at, scores).abs() / scores.norm);
         *reached += u64::from(largest >= scores.observed - EQUAL);
     }
 }
@@ -80,30 +80,48 @@ fn count(scores: &[Scores], sum_of: impl Fn(&Scores) -> f64, reached: &mut [u64]
 /// sign (Gray code). Ranks are halves at the finest, so the sums stay exact.
 fn enumerate(scores: &mut [Scores], units: usize, reached: &mut [u64]) -> u64 {
     let total = 1_u64 << (units - 1);
-    count(scores, |scores| scores.sum, reached);
+    count(scores, |_, scores| scores.sum, reached);
     for step in 1..total {
         let unit = step.trailing_zeros() as usize + 1;
         for scores in scores.iter_mut() {
             scores.ranks[unit] = -scores.ranks[unit];
             scores.sum += 2.0 * scores.ranks[unit];
         }
-        count(scores, |scores| scores.sum, reached);
+        count(scores, |_, scores| scores.sum, reached);
     }
     total
 }
 
 fn draw(scores: &[Scores], units: usize, seed: u64, reached: &mut [u64]) -> u64 {
     let words = units.div_ceil(64) as u64;
+    let parts: Vec<Parts> = scores.iter().map(|scores| Parts::of(&scores.ranks)).collect();
     // The observed signs are one of the draws, else p could be 0.
-    count(scores, |scores| scores.sum, reached);
+    count(scores, |_, scores| scores.sum, reached);
+    let mut signs = Vec::new();
     for flip in 0..FLIPS_DRAWN {
-        let signs: Vec<u64> = (0..words).map(|word| mix(seed, flip * words + word)).collect();
-        let signed = |(unit, rank): (usize, &f64)| {
-            if (signs[unit / 64] >> (unit % 64)) & 1 == 1 { -*rank } else { *rank }
-        };
-        count(scores, |scores| scores.ranks.iter().enumerate().map(signed).sum(), reached);
+        signs.clear();
+        signs.extend((0..words).flat_map(|word| mix(seed, flip * words + word).to_le_bytes()));
+        count(scores, |at, _| parts[at].sum(&signs), reached);
     }
     FLIPS_DRAWN + 1
+}
+
+/// Sums of every eight signed ranks under each of their 256 flips.
+struct Parts(Vec<Vec<f64>>);
+
+impl Parts {
+    fn of(ranks: &[f64]) -> Self {
+        let signed =
+            |flip: usize, (at, rank): (usize, &f64)| if (flip >> at) & 1 == 1 { -rank } else { *rank };
+        let sums = |eight: &[f64]| {
+            (0..256).map(|flip| eight.iter().enumerate().map(|rank| signed(flip, rank)).sum()).collect()
+        };
+        Self(ranks.chunks(8).map(sums).collect())
+    }
+
+    fn sum(&self, signs: &[u8]) -> f64 {
+        self.0.iter().zip(signs).map(|(sums, flip)| sums[usize::from(*flip)]).sum()
+    }
 }
 
 /// Benjamini and Hochberg's adjusted p values (1995): who calls those below q found has a share of at most q of false

@@ -1,18 +1,8 @@
 //! The Hodges–Lehmann estimate: the median of all means of two differences, and the interval that belongs to the
 //! signed-rank test.
 
+use crate::statistics::bounds::Bounds;
 use crate::statistics::signed_rank::critical;
-
-/// Two bounds and the probability that such bounds hold the truth.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bounds {
-    /// Lower bound.
-    pub low: f64,
-    /// Upper bound.
-    pub high: f64,
-    /// Probability, 0 to 1.
-    pub level: f64,
-}
 
 /// The means of every two differences, each with itself too, in order.
 #[derive(Debug, Clone, PartialEq)]

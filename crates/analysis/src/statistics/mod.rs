@@ -4,6 +4,7 @@
 //! trials or metrics. Definitions, levels and what simulations of them showed stand in docs/METHOD.md, "Comparing A
 //! and B" and "Repeats and intervals".
 
+mod bounds;
 mod clustered_quantile;
 mod family;
 mod hodges_lehmann;
@@ -12,9 +13,10 @@ mod signed_rank;
 mod student;
 mod verdict;
 
+pub use bounds::Bounds;
 pub use clustered_quantile::{ClusteredQuantile, clustered_quantile};
 pub use family::{benjamini_hochberg, family_wise, holm};
-pub use hodges_lehmann::{Bounds, WalshAverages};
+pub use hodges_lehmann::WalshAverages;
 pub use looks::{Look, UNITS_MIN, looks, units_least};
 pub use signed_rank::{critical, p_value, signed_ranks};
 pub use student::{PairedMean, UnpairedMeans};

@@ -21,7 +21,8 @@ pub fn critical(n: usize, alpha: f64) -> Option<(usize, f64)> {
         let least = (n_f * (n_f + 1.0) / 4.0 - half_width - 0.5).floor();
         return (least >= 0.0).then_some((least as usize, alpha));
     }
-    let law = law(&(1..=n).collect::<Vec<_>>());
+    // The law is symmetric, and no interval begins beyond its middle.
+    let law = law(&(1..=n).collect::<Vec<_>>(), n * (n + 1) / 4);
     let mut missed = 0.0;
     let mut found = None;
     for (sum, probability) in law.iter().enumerate() {
@@ -50,7 +51,7 @@ pub fn p_value(differences: &[f64]) -> f64 {
         let distance = (total / 2.0 - least - 0.5).max(0.0);
         return student::two_sided_p(distance / (squares.sqrt() / 2.0), degrees(doubled.len()));
     }
-    let below: f64 = law(&doubled).iter().take((2.0 * least) as usize + 1).sum();
+    let below: f64 = law(&doubled, (2.0 * least) as usize).iter().sum();
     (2.0 * below).min(1.0)
 }
 
@@ -71,17 +72,16 @@ pub fn signed_ranks(differences: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// The probability of each sum of those scores that a coin each picks.
-fn law(scores: &[usize]) -> Vec<f64> {
-    let mut law = vec![0.0; scores.iter().sum::<usize>() + 1];
+/// The probability of each sum, up to `most`, of those scores that a coin each picks.
+fn law(scores: &[usize], most: usize) -> Vec<f64> {
+    let mut law = vec![0.0; most + 1];
     law[0] = 1.0;
     let mut reached = 0;
     for score in scores {
+        reached = (reached + score).min(most);
         for sum in (0..=reached).rev() {
-            law[sum] /= 2.0;
-            law[sum + score] += law[sum];
+            law[sum] = f64::midpoint(law[sum], sum.checked_sub(*score).map_or(0.0, |rest| law[rest]));
         }
-        reached += score;
     }
     law
 }

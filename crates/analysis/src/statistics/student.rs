@@ -3,7 +3,7 @@
 //! For whole degrees of freedom the distribution function is a finite sum of powers (Abramowitz and Stegun, 26.7.3 and
 //! 26.7.4), so no crate is needed and nothing is approximated.
 
-use crate::statistics::hodges_lehmann::Bounds;
+use crate::statistics::bounds::Bounds;
 use std::f64::consts::PI;
 
 /// The mean of differences with what Student's t says of it: exact where they are independent and normal.

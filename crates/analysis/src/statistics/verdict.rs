@@ -1,6 +1,7 @@
 //! What the differences of one metric say: different, equivalent, or neither yet.
 
-use crate::statistics::hodges_lehmann::{Bounds, WalshAverages};
+use crate::statistics::bounds::Bounds;
+use crate::statistics::hodges_lehmann::WalshAverages;
 use crate::statistics::signed_rank::p_value;
 use crate::statistics::student::{PairedMean, UnpairedMeans};
 

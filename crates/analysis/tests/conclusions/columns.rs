@@ -5,6 +5,7 @@ use kdyno_model::conclusion::{Conclusion, ToldApart};
 use kdyno_model::finding::{
     Concern, Finding, Interval, IntervalMethod, Mark, NotResolvable, Quantity, Scope, Value,
 };
+use kdyno_model::trial::{SearchStage, TrialReason};
 
 fn told_apart(run: &Run, cases: usize) -> Vec<ToldApart> {
     let conclusions = run.judged(&plan(cases, &[RATE])).conclusions.into_iter();
@@ -86,6 +87,16 @@ fn figures_that_must_not_be_used_are_not_compared() {
     assert_eq!(ratios(&run, 2)[1].interval, Interval::NotResolvable(NotResolvable::Censored));
     let why = "some figures lie among records that were not acknowledged, or are 0";
     assert_eq!(told_apart(&run, 2), told(&[], &[], Some(why)));
+}
+
+#[test]
+fn trials_of_a_search_are_no_repeats_of_a_case() {
+    let mut run = Run::default();
+    run.repeats(RATE, &[&[100.0, 200.0, 400.0]]);
+    run.outcomes[2].trial.reason = TrialReason::Search { stage: SearchStage::Ramp, load_per_s: 400.0 };
+    run.outcomes[1].trial.reason = TrialReason::Conditioning;
+    let of_case = run.judged(&plan(1, &[RATE])).findings.remove(0);
+    assert_eq!((of_case.estimate, of_case.n), (Value::Is(100.0), 1));
 }
 
 #[test]

@@ -102,6 +102,19 @@ fn one_of_three_metrics_judged_together_is_found_different_as_rarely_as_one_alon
     assert!(percent(each) > 8.0, "the world must have something to guard against: {each}");
 }
 
+/// Printed only: a comparison's statistics are to take 200 ms at most, and a busy machine takes what it takes.
+#[test]
+fn what_the_largest_comparison_takes() {
+    let mut world = World::new(0.01, 0.0, 200);
+    let metrics: Vec<Vec<f64>> = (0..25).map(|_| world.pairs(24)).collect();
+    let before = std::time::Instant::now();
+    let p = family_wise(&metrics[..5], 1);
+    let compared = metrics.iter().filter_map(|metric| compare(metric, Margin::of(0.03), 0.025, None));
+    let compared = compared.count();
+    println!("24 pairs, 5 metrics judged together and 20 more: {:?}", before.elapsed());
+    assert_eq!((p.len(), compared), (5, 25));
+}
+
 fn percent(of: u32) -> f64 {
     100.0 * f64::from(of) / f64::from(COMPARISONS)
 }

@@ -2,7 +2,11 @@
 //! and B"): what they find, what they miss, how often they err. Print the tables with
 //! `cargo test -p kdyno-analysis --test statistics -- --nocapture`.
 
-#![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a helper of tests panics and prints as a test does"
+)]
 
 mod alike;
 mod brute_force;

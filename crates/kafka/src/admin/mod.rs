@@ -110,17 +110,17 @@ impl Admin {
         })
     }
 
-    /// Brokers and these topics, by one request, so that both are of one moment. A topic that does not exist is in the
+    /// Brokers and topics, all of them when no names are given, by one request: both are of one moment. A topic that does not exist is in the
     /// answer, with its error.
     ///
     /// # Errors
     /// When no broker answers in time.
-    pub fn state(&mut self, names: &[&str]) -> Result<(ClusterInfo, Vec<TopicInfo>)> {
-        for name in names {
+    pub fn state(&mut self, names: Option<&[&str]>) -> Result<(ClusterInfo, Vec<TopicInfo>)> {
+        for name in names.unwrap_or_default() {
             checked_text("topic name", name)?;
         }
         self.retry(|admin, deadline| {
-            let mut reply = admin.metadata(None, Some(names), deadline)?;
+            let mut reply = admin.metadata(None, names, deadline)?;
             let topics = std::mem::take(&mut reply.topics).into_iter().map(topic_info).collect();
             Ok((cluster_info(reply), topics))
         })

@@ -53,6 +53,8 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) system: &'a System,
     /// Settings in force on its brokers.
     pub(crate) settings: &'a Settings,
+    /// What the load generator can do, as facts.
+    pub(crate) generator_facts: BTreeMap<String, String>,
     /// Topic address to real name.
     pub(crate) topics: &'a BTreeMap<String, String>,
     pub(crate) store: &'a RunWriter,
@@ -194,7 +196,7 @@ impl<'a> Execution<'a> {
             t0_unix_ns: unix_ns() + self.t0_ns.saturating_sub(monotonic_ns()),
             t0_monotonic_ns: self.t0_ns,
             streams: task::stream_infos(context.trial, context.topics),
-            cluster: context.system.facts(),
+            cluster: context.system.facts().into_iter().chain(context.generator_facts.clone()).collect(),
             command_lines: context.system.command_lines(),
             settings: context.settings.clone(),
         })?;
@@ -438,6 +440,7 @@ fn watched(context: &TrialContext<'_>) -> Watched {
         bootstrap: context.system.bootstrap(),
         prefix: context.system.prefix().to_owned(),
         topics: context.topics.clone(),
+        abort: context.system.abort_watch(),
     }
 }
 

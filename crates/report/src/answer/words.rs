@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(between(&with(0.99, 0.95, 1.02)), "between −5 % and +2 %, 96.1 % confidence");
         assert_eq!(change(&with(2.41, 2.3, 2.5)), "2.4 × as high");
         let alone = Ratio { estimate: 1.5, interval: Interval::NotResolvable(NotResolvable::OneTrial) };
-        assert_eq!((change(&alone), between(&alone)), ("50 % higher".to_owned(), String::new()));
+        assert_eq!((change(&alone), between(&alone)), ("50.0 % higher".to_owned(), String::new()));
     }
 
     #[test]

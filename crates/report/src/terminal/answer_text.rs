@@ -1,7 +1,10 @@
 //! Answers as text: the sentences, the figures under them, the curve.
 
-use crate::answer::{Answer, TextTable};
+use crate::answer::{Answer, TextTable, verdict};
 use crate::grid::{GridColumn, TextOptions, Tone, grid, wrap};
+use kdyno_model::conclusion::Conclusion;
+use kdyno_model::finding::Scope;
+use kdyno_model::plan::{Plan, Strategy};
 
 /// One answer with its heading.
 pub(crate) fn answer_text(answer: &Answer, options: &TextOptions) -> String {
@@ -28,6 +31,15 @@ pub(crate) fn answer_text(answer: &Answer, options: &TextOptions) -> String {
         out.push('\n');
     }
     out
+}
+
+/// What a look of a comparison of `plan` says of the metrics that were named to be judged, a sentence each.
+pub fn look_text(plan: &Plan, case: u32, conclusions: &[Conclusion], options: &TextOptions) -> String {
+    let Strategy::Compare(compare) = &plan.strategy else { return String::new() };
+    let label = plan.cases.get(case as usize).map_or("", |case| case.label.as_str());
+    let answer = verdict::answer(conclusions, Scope::Comparison { case }, label, &compare.labels);
+    let lines = answer.sentences.iter().map(|sentence| wrap(&sentence.text, options.columns(), 2));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// A table of texts; its first column heads every block. One without heads is a list of names and what they are.

@@ -3,9 +3,11 @@
 mod answer_text;
 mod live;
 mod plan_text;
+mod question_text;
 mod run_table;
 
 pub use crate::grid::TextOptions;
+pub use answer_text::look_text;
 pub use live::{LiveState, live_line};
 pub use plan_text::{PlanDetail, plan_text};
 pub use run_table::{run_table, trial_summary};

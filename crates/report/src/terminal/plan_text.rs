@@ -1,6 +1,7 @@
 //! A plan in words: what would be started, sent and measured, for how long. `--dry-run` prints all of it; before a run
 //! the short form leaves out what the run itself does not depend on being read.
 
+use super::question_text::{question_lines, side_b};
 use crate::grid::{TextOptions, Tone, wrap};
 use crate::terminal::first_line;
 use crate::units;
@@ -33,6 +34,9 @@ pub fn plan_text(plan: &Plan, estimate: &Estimate, detail: PlanDetail, options: 
     out.line(0, &time_text(plan, estimate));
     out.line(0, &disk_text(estimate));
     out.line(0, &order_text(plan));
+    for line in question_lines(plan) {
+        out.line(0, &line);
+    }
     let full = detail == PlanDetail::Full;
     let mut told: BTreeMap<&str, (Vec<String>, &str)> = BTreeMap::new();
     for (index, case) in plan.cases.iter().enumerate() {
@@ -46,7 +50,11 @@ pub fn plan_text(plan: &Plan, estimate: &Estimate, detail: PlanDetail, options: 
         if full && !params.is_empty() {
             out.line(2, &format!("parameters  {}", params.join(" ")));
         }
-        for (part, lines) in case_parts(case).into_iter().filter(|(part, _)| full || SHORT.contains(part)) {
+        let parts = case_parts(case);
+        // Of side B only what is not as on side A.
+        let others = side_b(plan, index).map(case_parts).unwrap_or_default();
+        let others: Vec<_> = others.into_iter().filter(|part| !parts.contains(part)).collect();
+        for (part, lines) in parts.into_iter().filter(|(part, _)| full || SHORT.contains(part)) {
             match told.get(part) {
                 Some((before, whose)) if *before == lines => {
                     if full {
@@ -58,6 +66,9 @@ pub fn plan_text(plan: &Plan, estimate: &Estimate, detail: PlanDetail, options: 
                     told.insert(part, (lines, case.label.as_str()));
                 }
             }
+        }
+        for (part, lines) in others {
+            out.part(&format!("{part} of side B"), &lines);
         }
     }
     out.out
@@ -106,8 +117,15 @@ fn time_text(plan: &Plan, estimate: &Estimate) -> String {
         .flat_map(|case| case.load.values())
         .any(|load| matches!(&load.role, Role::Produce(produce) if produce.records_max.is_some()));
     let trials = plan.strategy.trials_planned().map_or_else(String::new, |trials| plural(trials, "trial"));
+    // Warm-ups that end by evidence, and strategies that end early, make the longest time another one.
+    let longest = if estimate.longest_ns > estimate.expected_ns {
+        format!(", at most about {}", units::duration(estimate.longest_ns))
+    } else {
+        String::new()
+    };
+    let trials = if trials.is_empty() { "trials".to_owned() } else { trials };
     format!(
-        "time: about {}: {trials} with {}{} of load in all, starts and short drains",
+        "time: about {}{longest}: {trials} with {}{} of load in all, starts and short drains",
         units::duration(estimate.expected_ns),
         if counted { "at most " } else { "" },
         units::duration(estimate.load_ns),
@@ -159,9 +177,16 @@ fn case_parts(case: &CasePlan) -> Vec<(&'static str, Vec<String>)> {
         };
         format!("{name}: {settings}")
     });
+    let warmup = match case.phases.warmup_auto {
+        None => units::duration(case.phases.warmup_ns),
+        Some(auto) => format!(
+            "until rate, latency and processor time have settled, {} to {}",
+            units::duration(auto.least_ns),
+            units::duration(case.phases.warmup_ns)
+        ),
+    };
     let phases = format!(
-        "warm-up {}, measure {}, drain {} at most",
-        units::duration(case.phases.warmup_ns),
+        "warm-up {warmup}, measure {}, drain {} at most",
         units::duration(case.phases.measure_ns),
         units::duration(case.phases.drain_ns)
     );

@@ -4,6 +4,7 @@ use crate::error::TestbedError;
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
 
 /// The single argument of the hidden subcommand, as JSON.
@@ -13,6 +14,19 @@ pub(super) struct ExecSpec {
     pub guard_pid: u32,
     pub cpus: Vec<u32>,
     pub command_line: Vec<String>,
+}
+
+/// A command that runs a program which must not outlive this process, however this one ends: `exe` becomes it by the
+/// hidden subcommand that also becomes brokers.
+///
+/// # Errors
+/// The command line cannot be encoded.
+pub fn command_bound_to_us(exe: &Path, command_line: Vec<String>) -> Result<Command, TestbedError> {
+    let spec = ExecSpec { guard_pid: std::process::id(), cpus: Vec::new(), command_line };
+    let spec = serde_json::to_string(&spec).map_err(|e| TestbedError::Guard(e.to_string()))?;
+    let mut command = Command::new(exe);
+    command.args([super::EXEC_COMMAND, &spec]);
+    Ok(command)
 }
 
 /// Becomes the process in `argument`; returns only if that failed.

@@ -16,6 +16,7 @@ mod exec;
 mod server;
 
 pub(crate) use client::Guard;
+pub use exec::command_bound_to_us;
 pub use exec::exec_main;
 pub use server::main;
 

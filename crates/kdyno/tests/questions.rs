@@ -1,0 +1,209 @@
+//! `compare`, `find`, budgets, gates and `--resume` at the command line: what is planned, and what is refused before
+//! anything starts.
+
+mod common;
+
+use common::{Place, Said};
+
+/// A scenario for both questions.
+const SCENARIO: &str = "\
+kdyno: 1
+id: small
+question: Does it work?
+params: {linger: 0ms}
+system: {kafka: 4.1.1, mode: kraft, brokers: 1}
+topics:
+  perf: {partitions: 2, replicas: 1}
+load:
+  writers: {produce: perf, clients: 1, rate: 100/s, value: 100B, client: {linger.ms: $linger}}
+phases: {warmup: 1s, measure: 2s, drain: auto}
+show: {columns: [writers.acked_per_s, writers.response.p99]}
+";
+
+fn said(args: &[&str]) -> Said {
+    let place = Place::new();
+    let path = place.file("small.yaml", SCENARIO);
+    let file = path.to_str().expect("plain path").to_owned();
+    let args: Vec<&str> = args.iter().map(|arg| if *arg == "FILE" { file.as_str() } else { *arg }).collect();
+    let said = place.kdyno(&args);
+    assert!(!place.path().join("kdyno-runs").exists(), "nothing was started");
+    place.expect_no_processes();
+    said
+}
+
+fn refused(args: &[&str], words: &[&str]) {
+    let said = said(args);
+    assert_eq!(said.code, Some(2), "{args:?}: {said:?}");
+    assert_eq!(said.stdout, "", "{args:?}: {said:?}");
+    for word in words {
+        assert!(said.stderr.contains(word), "{args:?}: no {word:?} in: {}", said.stderr);
+    }
+}
+
+fn planned(args: &[&str], words: &[&str]) {
+    let said = said(args);
+    assert_eq!(said.code, Some(0), "{args:?}: {said:?}");
+    // Lines are wrapped at the width of the terminal.
+    let text = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    for word in words {
+        assert!(text.contains(word), "{args:?}: no {word:?} in: {}", said.stdout);
+    }
+}
+
+#[test]
+fn a_comparison_tells_its_sides_its_evidence_and_its_length_before_it_starts() {
+    planned(
+        &["compare", "FILE", "--a", "linger=0ms", "--b", "linger=5ms", "--dry-run"],
+        &[
+            "comparison: A is linger=0ms, B is linger=5ms",
+            "judged: brokers.cpu_us_per_record (lower is better",
+            "evidence: ",
+            "time: about ",
+        ],
+    );
+    planned(
+        &["compare", "FILE", "--a", "kafka=3.7.2", "--b", "kafka=4.1.1", "--quick", "--dry-run"],
+        &["quick look: ", "is no verdict", "system of side B", "Apache Kafka 3.7.2", "Apache Kafka 4.1.1"],
+    );
+    planned(
+        &[
+            "compare",
+            "FILE",
+            "--a",
+            "linger=0ms",
+            "--b",
+            "linger=5ms",
+            "--judge",
+            "writers.response.p99:10%",
+            "--dry-run",
+        ],
+        &["writers.response.p99 (lower is better, 10"],
+    );
+}
+
+#[test]
+fn a_patch_is_read_from_its_file() {
+    let place = Place::new();
+    let path = place.file("small.yaml", SCENARIO);
+    place.file("b.yaml", "load: {writers: {client: {batch.size: 64KiB}}}\n");
+    let file = path.to_str().expect("plain path");
+    let said = place.kdyno(&["compare", file, "--a", "linger=0ms", "--b", "@b.yaml", "--dry-run"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.stdout.contains("batch.size=64KiB"), "{said:?}");
+    let said = place.kdyno(&["compare", file, "--a", "linger=0ms", "--b", "@gone.yaml", "--dry-run"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.stderr.contains("gone.yaml"), "{said:?}");
+}
+
+#[test]
+fn a_comparison_that_cannot_be_is_refused() {
+    refused(&["compare"], &["nothing was named to compare", "hint:"]);
+    refused(&["compare", "FILE"], &["no `compare`", "hint:", "--a"]);
+    refused(&["compare", "FILE", "--a", "linger"], &["--a", "`linger` is no change", "hint:"]);
+    refused(&["compare", "FILE", "--a", "lniger=1ms", "--b", "linger=5ms"], &["lniger", "hint:"]);
+    refused(
+        &["compare", "FILE", "--a", "linger=0ms", "--b", "linger=5ms", "--budget", "1m"],
+        &["budget", "hint:"],
+    );
+    refused(
+        &["compare", "FILE", "--a", "linger=0ms", "--b", "linger=5ms", "--budget", "soon"],
+        &["--budget"],
+    );
+    refused(
+        &["compare", "FILE", "--a", "linger=0ms", "--b", "linger=5ms", "--judge", "writers.speed:3%"],
+        &["writers.speed"],
+    );
+    refused(&["compare", "a", "b", "c"], &["3 things were named", "--before"]);
+    refused(&["compare", "--before", "one"], &["--after"]);
+}
+
+#[test]
+fn a_search_tells_its_range_and_conditions_before_it_starts() {
+    planned(
+        &[
+            "find",
+            "FILE",
+            "--highest",
+            "writers.rate",
+            "--while",
+            "writers.response.p99 <= 20ms",
+            "--from",
+            "1k/s",
+            "--to",
+            "50k/s",
+            "--dry-run",
+        ],
+        &[
+            "search: the rate of writers from 1,000/s to 50,000/s while writers.response.p99 <= 20ms",
+            "confirmed by ",
+        ],
+    );
+    planned(
+        &[
+            "find",
+            "FILE",
+            "--highest",
+            "writers.rate",
+            "--while",
+            "writers.response.p99 <= 20ms",
+            "--from",
+            "1k/s",
+            "--to",
+            "50k/s",
+            "--quick",
+            "--dry-run",
+        ],
+        &["quick look: the rate of writers"],
+    );
+}
+
+#[test]
+fn a_search_that_cannot_be_is_refused() {
+    refused(&["find", "FILE", "--while", "writers.response.p99 <= 20ms"], &["--highest"]);
+    refused(&["find", "FILE", "--highest", "writers.rate"], &["while"]);
+    refused(
+        &["find", "FILE", "--highest", "writer.rate", "--while", "writers.response.p99 <= 20ms"],
+        &["writer", "hint:"],
+    );
+    refused(
+        &["find", "FILE", "--highest", "writers.rate", "--while", "writers.response.p98 <= 20ms"],
+        &["response.p98", "`writers.response.p99`"],
+    );
+    refused(&["find"], &["SCENARIO"]);
+}
+
+#[test]
+fn what_is_resumed_must_be_there_and_unfinished() {
+    refused(&["run", "--resume", "gone"], &["there is no run `gone`"]);
+    refused(&["run", "FILE", "--resume", "gone"], &["--resume"]);
+    refused(&["compare", "FILE", "--resume", "gone"], &["leave the scenario out"]);
+    refused(&["run", "--resume", "gone", "--budget", "3m"], &["--budget"]);
+}
+
+#[test]
+fn targets_of_cases_are_told_apart_from_targets_of_all() {
+    let place = Place::new();
+    let path = place.file("small.yaml", SCENARIO);
+    let file = path.to_str().expect("plain path");
+    for (target, word) in [("x=1,:t.yaml", "selects no case"), ("gone.yaml", "gone.yaml")] {
+        place.file("t.yaml", "kdyno: 1\ntarget: t\ncluster_id: aB3xYz0123456789abcdef\nclient: {properties: t.properties}\nguard: {prefix: kdyno-, caps: {produce: 20MiB/s, connections: 200, partitions: 60, time: 30m}}\n");
+        place.file("t.properties", "bootstrap.servers=127.0.0.1:9092\n");
+        let said = place.kdyno(&["run", file, "--target", target, "--dry-run"]);
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(said.stderr.contains(word), "{said:?}");
+    }
+}
+
+#[test]
+fn the_help_tells_exit_codes_and_gates() {
+    for command in ["run", "compare", "find"] {
+        let help = Place::new().kdyno(&[command, "--help"]).stdout;
+        for word in ["Exit codes", "--gate", "--budget", "--resume", "--junit", "--format"] {
+            assert!(help.contains(word), "{command}: no {word:?} in: {help}");
+        }
+    }
+    let help = Place::new().kdyno(&["compare", "--help"]).stdout;
+    for word in ["--before", "--after", "--course", "--quick", "no verdict"] {
+        assert!(help.contains(word), "no {word:?} in: {help}");
+    }
+}

@@ -1,0 +1,351 @@
+//! How much the load generator itself can do: the same load against a broker that does nothing.
+//!
+//! A figure that comes near what the generator can do on this host says little about the cluster, so runs that look for
+//! a maximum know that limit: of each shape of load, once per host, kept in the user's cache.
+
+use crate::cases;
+use crate::clock::monotonic_ns;
+use crate::error::LabError;
+use crate::inbox::{Heard, Inbox, WorkerNews};
+use crate::observer::MayGoOn;
+use crate::options::{Progress, RunOptions, RunRequest};
+use crate::task::{T0_AHEAD_NS, TICK_NS};
+use crate::worker::Worker;
+use kdyno_model::plan::{
+    CasePlan, Fill, LoadPlan, PhasesPlan, Plan, ProducePlan, Rate, Role, RoleKind, Strategy,
+};
+use kdyno_model::run::{Session, cluster_fact};
+use kdyno_model::sample::{Grain, Phase};
+use kdyno_model::worker::{FromWorker, StreamRole, StreamTask, ToWorker, WorkerTask};
+use kdyno_testbed::guard::command_bound_to_us;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::sync::mpsc::channel;
+use std::time::{Duration, Instant};
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// Load before the measured window: connections are up and pools are in the caches after the first tenths of it.
+const WARMUP_NS: u64 = SECOND_NS;
+
+/// The measured window.
+const MEASURE_NS: u64 = 2 * SECOND_NS;
+
+/// Longest time for one measurement, from the start of its processes on.
+const TIME_MAX: Duration = Duration::from_secs(30);
+
+/// How long the null broker may take to say where it listens.
+const ADDRESS_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// Shapes that are measured for one run at most; of the rest the limit is not known.
+const SHAPES_MAX: usize = 12;
+
+/// Records/s that the generator can do, by what a load item looks like.
+pub(crate) type Limits = BTreeMap<String, f64>;
+
+/// What a limit depends on beside the host: a load item but for its rate, and the partitions it goes to.
+#[derive(Serialize)]
+struct Shape<'a> {
+    produce: &'a ProducePlan,
+    clients: u32,
+    partitions: u32,
+}
+
+/// A limit as it is kept.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    /// All that it was measured with: the file's name is only a digest of it.
+    key: String,
+    max_per_s: f64,
+}
+
+/// Whether the plan asks for a maximum anywhere.
+fn is_wanted(plan: &Plan, item: &LoadPlan) -> bool {
+    let is_max = matches!(&item.role, Role::Produce(produce) if matches!(produce.rate, Rate::Max { .. }));
+    item.role.kind() == RoleKind::Produce && (is_max || !matches!(plan.strategy, Strategy::List(_)))
+}
+
+/// Measures what is not known yet, before any cluster stands. What cannot be measured is told and left out.
+///
+/// # Errors
+/// The run is to end.
+pub(crate) fn measure(
+    request: &RunRequest,
+    session: &Session,
+    may_go_on: &MayGoOn,
+    hidden: &[String],
+    options: &mut RunOptions<'_>,
+) -> Result<Limits, LabError> {
+    let folder = options.environment.cache_dir.join("calibration");
+    let mut limits = Limits::new();
+    for (case, item) in
+        cases::all(&request.plan).flat_map(|case| case.load.values().map(move |item| (case, item)))
+    {
+        let Some(key) = key(case, item).filter(|_| is_wanted(&request.plan, item)) else { continue };
+        if limits.contains_key(&key) || limits.len() >= SHAPES_MAX {
+            continue;
+        }
+        if let Some(stop) = may_go_on.must_end() {
+            return Err(stop.into());
+        }
+        let of_host = format!("{} {} {key}", session.kdyno_version, host_of(session));
+        let path = folder.join(format!("{:016x}.json", digest(&of_host)));
+        let known = kept(&path, &of_host);
+        let measured = known.map_or_else(
+            || {
+                (options.progress)(Progress::Step("measuring what the load generator can do …".to_owned()));
+                of_item(case, item, hidden, options)
+            },
+            Ok,
+        );
+        match measured {
+            Ok(max_per_s) => {
+                limits.insert(key, max_per_s);
+                if known.is_none() {
+                    keep(&folder, &path, &Kept { key: of_host, max_per_s });
+                }
+            }
+            Err(why) => {
+                (options.progress)(Progress::Step(format!(
+                    "what the load generator can do is not known: {why}"
+                )));
+                break;
+            }
+        }
+    }
+    Ok(limits)
+}
+
+/// The limits of a case's load items, as facts of a trial.
+pub(crate) fn facts(limits: &Limits, case: &CasePlan) -> BTreeMap<String, String> {
+    let fact = |(name, item): (&String, &LoadPlan)| {
+        let limit = limits.get(&key(case, item)?)?;
+        Some((cluster_fact::generator_max_per_s(name), format!("{limit:.0}")))
+    };
+    case.load.iter().filter_map(fact).collect()
+}
+
+/// What a limit is known by; `None` for an item that produces nothing.
+fn key(case: &CasePlan, item: &LoadPlan) -> Option<String> {
+    let Role::Produce(produce) = &item.role else { return None };
+    let produce =
+        ProducePlan { rate: Rate::Max { fill: Fill::InFlight }, records_max: None, ..produce.clone() };
+    let partitions = case.topics.get(&item.topic).map_or(1, |topic| topic.partitions);
+    serde_json::to_string(&Shape { produce: &produce, clients: item.clients, partitions }).ok()
+}
+
+/// The host as far as a limit depends on it.
+fn host_of(session: &Session) -> String {
+    let facts = ["cpu_model", "kernel", "cpu_governor", "cgroup_cpu_max", "memory_bytes"];
+    let fact = |name: &&str| session.host_facts.get(*name).cloned().unwrap_or_default();
+    let facts: Vec<String> = facts.iter().map(fact).collect();
+    format!("{} {}", session.processors, facts.join(" "))
+}
+
+/// FNV-1a: names a file and protects nothing.
+fn digest(text: &str) -> u64 {
+    text.bytes()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// A limit of the cache. A file that cannot be read, or is of something else, is measured anew.
+fn kept(path: &Path, key: &str) -> Option<f64> {
+    let found: Kept = serde_json::from_slice(&std::fs::read(path).ok()?).ok()?;
+    (found.key == key && found.max_per_s.is_finite() && found.max_per_s > 0.0).then_some(found.max_per_s)
+}
+
+/// Without the cache it is measured again the next time, and nothing else is lost.
+fn keep(folder: &Path, path: &Path, kept: &Kept) {
+    let Ok(text) = serde_json::to_string(kept) else { return };
+    let _ = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(path, text));
+}
+
+/// One measurement: a null broker and a worker, for three seconds.
+fn of_item(
+    case: &CasePlan,
+    item: &LoadPlan,
+    hidden: &[String],
+    options: &RunOptions<'_>,
+) -> Result<f64, String> {
+    let partitions = case.topics.get(&item.topic).map_or(1, |topic| topic.partitions);
+    let broker = NullBroker::start(&options.self_exe, partitions, hidden)?;
+    let inbox = Inbox::default();
+    let worker = Worker::spawn(&options.self_exe, 0, &options.work_dir, hidden, inbox.sender());
+    let mut worker = worker.map_err(|error| error.to_string())?;
+    let acknowledged = drive(&mut worker, &inbox, task(item, &broker.address)?);
+    // Its last word has been said, or does not matter.
+    worker.finish(acknowledged.is_err());
+    let per_s = acknowledged? as f64 / (MEASURE_NS as f64 / SECOND_NS as f64);
+    if per_s > 0.0 { Ok(per_s) } else { Err("nothing was acknowledged".to_owned()) }
+}
+
+/// Talks to the worker from its task to its last word; records acknowledged in the window.
+fn drive(worker: &mut Worker, inbox: &Inbox, task: WorkerTask) -> Result<u64, String> {
+    let said = |error: LabError| error.to_string();
+    worker.send(&ToWorker::Prepare(Box::new(task))).map_err(said)?;
+    let end = Instant::now() + TIME_MAX;
+    let window = (WARMUP_NS / SECOND_NS)..((WARMUP_NS + MEASURE_NS) / SECOND_NS);
+    let mut acknowledged = 0;
+    loop {
+        let Some(heard) = inbox.hear(end.saturating_duration_since(Instant::now())) else {
+            return Err(format!("the worker took longer than {} s", TIME_MAX.as_secs()));
+        };
+        let Heard::Worker(_, news) = heard else { continue };
+        match news {
+            WorkerNews::Message(FromWorker::Prepared) => {
+                worker.send(&ToWorker::Measure { start_ns: WARMUP_NS }).map_err(said)?;
+                let t0_monotonic_ns = monotonic_ns() + T0_AHEAD_NS;
+                worker.send(&ToWorker::Start { t0_monotonic_ns }).map_err(said)?;
+            }
+            WorkerNews::Message(FromWorker::Sample(sample)) => {
+                let is_counted = sample.grain == Grain::Second
+                    && sample.phase != Phase::Drain
+                    && window.contains(&u64::from(sample.written_second));
+                acknowledged += if is_counted { sample.counts.acknowledged } else { 0 };
+            }
+            WorkerNews::Message(FromWorker::Event(_)) => {}
+            WorkerNews::Message(FromWorker::Done(_)) => return Ok(acknowledged),
+            other => return Err(worker.gone(other).to_string()),
+        }
+    }
+}
+
+fn task(item: &LoadPlan, address: &str) -> Result<WorkerTask, String> {
+    let Role::Produce(produce) = &item.role else { return Err("it produces nothing".to_owned()) };
+    let produce =
+        ProducePlan { rate: Rate::Max { fill: Fill::InFlight }, records_max: None, ..produce.clone() };
+    Ok(WorkerTask {
+        worker: 0,
+        run_id: 0,
+        bootstrap: vec![address.to_owned()],
+        client_id_prefix: crate::topics::PREFIX.to_owned(),
+        phases: PhasesPlan {
+            warmup_ns: WARMUP_NS,
+            warmup_auto: None,
+            measure_ns: MEASURE_NS,
+            drain_ns: 2 * SECOND_NS,
+        },
+        tick_ns: TICK_NS,
+        streams: vec![StreamTask {
+            stream: 0,
+            name: "calibration".to_owned(),
+            seed: 0,
+            topic: "calibration".to_owned(),
+            client_first: 0,
+            client_count: item.clients,
+            clients_total: item.clients,
+            bytes_per_s_max: None,
+            role: StreamRole::Produce(produce),
+        }],
+    })
+}
+
+/// A null broker in a process of its own; it ends with this.
+struct NullBroker {
+    child: Child,
+    address: String,
+}
+
+impl NullBroker {
+    fn start(self_exe: &Path, partitions: u32, hidden: &[String]) -> Result<Self, String> {
+        let failed = |error: std::io::Error| format!("could not start a null broker: {error}");
+        let exe = self_exe.display().to_string();
+        let words = [&exe, "null-broker", "--port", "0", "--partitions", &partitions.to_string()];
+        let command = command_bound_to_us(self_exe, words.map(str::to_owned).to_vec());
+        let mut command = command.map_err(|error| error.to_string())?;
+        for variable in hidden {
+            command.env_remove(variable);
+        }
+        let mut child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(failed)?;
+        let stdout = child.stdout.take();
+        let mut broker = Self { child, address: String::new() };
+        // Its first line may never come; a read has no deadline.
+        let (told, line) = channel();
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            let read = stdout.map(|stdout| BufReader::new(stdout).read_line(&mut line));
+            let _ = told.send(if matches!(read, Some(Ok(_))) { line } else { String::new() });
+        });
+        let line = line.recv_timeout(ADDRESS_TIME_MAX).unwrap_or_default();
+        line.trim().clone_into(&mut broker.address);
+        if broker.address.is_empty() {
+            Err("the null broker did not say where it listens".to_owned())
+        } else {
+            Ok(broker)
+        }
+    }
+}
+
+impl Drop for NullBroker {
+    fn drop(&mut self) {
+        // Both fail only when there is nothing left to end.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kdyno_plan::Choices;
+    use kdyno_scenario::Scenario;
+
+    fn plan(rate: &str, clients: u32, value: &str) -> Plan {
+        let text = format!(
+            "kdyno: 1\nid: small\nquestion: How much?\nsystem: {{kafka: 4.1.1}}\n\
+             topics: {{perf: {{partitions: 3}}}}\n\
+             load: {{writers: {{produce: perf, clients: {clients}, rate: {rate}, value: {value}}}, \
+             readers: {{consume: perf}}}}\nphases: {{warmup: 0s, measure: 3s}}\n"
+        );
+        let scenario = Scenario::parse(&text, "test").expect("a scenario");
+        kdyno_plan::plan(&scenario, &Choices::default()).expect("a plan")
+    }
+
+    fn key_of(plan: &Plan) -> String {
+        key(&plan.cases[0], &plan.cases[0].load["writers"]).expect("it produces")
+    }
+
+    #[test]
+    fn only_where_a_maximum_is_asked_for_the_generator_is_measured() {
+        let (max, paced) = (plan("max", 1, "100B"), plan("100/s", 1, "100B"));
+        let wanted = |plan: &Plan, item: &str| is_wanted(plan, &plan.cases[0].load[item]);
+        assert!(wanted(&max, "writers"));
+        assert!(!wanted(&max, "readers"));
+        assert!(!wanted(&paced, "writers"));
+    }
+
+    #[test]
+    fn a_limit_is_of_one_shape_of_load_whatever_its_rate() {
+        let max = key_of(&plan("max", 1, "100B"));
+        assert_eq!(max, key_of(&plan("100/s", 1, "100B")));
+        assert_ne!(max, key_of(&plan("max", 2, "100B")));
+        assert_ne!(max, key_of(&plan("max", 1, "101B")));
+        let case = &plan("max", 1, "100B").cases[0];
+        assert_eq!(key(case, &case.load["readers"]), None);
+        let facts = facts(&Limits::from([(max, 1_234_567.8)]), case);
+        assert_eq!(facts, BTreeMap::from([("generator_max_per_s.writers".to_owned(), "1234568".to_owned())]));
+    }
+
+    #[test]
+    fn what_is_kept_is_found_again_and_what_is_of_something_else_is_not() {
+        let temp = tempfile::tempdir().expect("temp");
+        let folder = temp.path().join("not-made-yet");
+        let path = folder.join("x.json");
+        assert_eq!(kept(&path, "here"), None);
+        keep(&folder, &path, &Kept { key: "here".to_owned(), max_per_s: 7.5 });
+        assert_eq!(kept(&path, "here"), Some(7.5));
+        assert_eq!(kept(&path, "there"), None);
+        keep(&folder, &path, &Kept { key: "here".to_owned(), max_per_s: 0.0 });
+        assert_eq!(kept(&path, "here"), None, "no limit is 0");
+        std::fs::write(&path, "no JSON").expect("write");
+        assert_eq!(kept(&path, "here"), None);
+    }
+}

@@ -1,0 +1,100 @@
+//! What a plan is to answer beyond a table, in words: who is compared, what is judged and when it is looked; what is
+//! searched, and between which loads.
+
+use crate::units;
+use kdyno_model::metric::Unit;
+use kdyno_model::plan::{Better, CasePlan, ComparePlan, Depth, FindPlan, Judge, Plan, Strategy, Vary};
+
+/// One line each.
+pub(super) fn question_lines(plan: &Plan) -> Vec<String> {
+    let mut lines = match &plan.strategy {
+        Strategy::List(_) => Vec::new(),
+        Strategy::Compare(compare) => compare_lines(compare, plan.depth),
+        Strategy::Find(find) => find_lines(find, plan.depth),
+    };
+    if let Some(conditioning) = plan.conditioning {
+        lines.push(format!(
+            "conditioning: load for {} to {} on each fresh cluster before its first trial, which stands in no table",
+            units::duration(conditioning.least_ns),
+            units::duration(conditioning.most_ns)
+        ));
+    }
+    lines.extend(plan.claims.iter().map(|claim| format!("claim: {} ({})", claim.text, claim.that)));
+    lines
+}
+
+fn compare_lines(compare: &ComparePlan, depth: Depth) -> Vec<String> {
+    let [a, b] = &compare.labels;
+    let changes = if compare.changes.is_empty() { "nothing".to_owned() } else { compare.changes.join("; ") };
+    let judged: Vec<String> = compare.judge.iter().map(judge_text).collect();
+    let pairs = |count: u32| format!("{count} pair{}", if count == 1 { "" } else { "s" });
+    let looks: Vec<String> = compare.looks.iter().map(ToString::to_string).collect();
+    let unit = compare.unit;
+    let design = match depth {
+        Depth::Quick => format!(
+            "quick look: {} on one start of the clusters, in drawn order; it says what these starts show and is no verdict",
+            pairs(compare.looks.last().copied().unwrap_or_default())
+        ),
+        Depth::Verdict => format!(
+            "evidence: {} per {unit} in drawn order, both sides under the same arrivals; looked at after {} {unit}s, and \
+             ended at the first look that is clear",
+            pairs(compare.pairs_per_start),
+            looks.join(", ")
+        ),
+    };
+    vec![
+        format!("comparison: A is {a}, B is {b}; to differ: {changes}"),
+        format!("judged: {}", judged.join("; ")),
+        design,
+    ]
+}
+
+fn judge_text(judge: &Judge) -> String {
+    let better = match judge.better {
+        Better::Lower => "lower is better",
+        Better::Higher => "higher is better",
+    };
+    format!("{} ({better}, {} % matters)", judge.of, units::count((judge.margin * 1000.0).round() / 10.0))
+}
+
+fn find_lines(find: &FindPlan, depth: Depth) -> Vec<String> {
+    let rate = |per_s| units::number(per_s, Unit::RecordsPerS);
+    let varied = match find.vary {
+        Vary::Rate => format!("the rate of {}", find.item),
+        Vary::Clients { per_client_per_s } => {
+            format!("the clients of {}, {} each", find.item, rate(per_client_per_s))
+        }
+    };
+    let conditions: Vec<&str> = find.conditions.iter().map(|one| one.text.as_str()).collect();
+    let confirmed = match find.confirm_trials {
+        0 => "confirmed by none".to_owned(),
+        trials => format!("confirmed by {trials} of {}", units::duration(find.confirm_ns)),
+    };
+    let label = match depth {
+        Depth::Quick => "quick look",
+        Depth::Verdict => "search",
+    };
+    vec![
+        format!(
+            "{label}: {varied} from {} to {} while {}",
+            rate(find.from_per_s),
+            rate(find.to_per_s),
+            conditions.join(" and ")
+        ),
+        format!(
+            "trials: up with windows of {}, then of {} until the answer is within {} %, {confirmed}; {} at most",
+            units::duration(find.ramp_ns),
+            units::duration(find.trial_ns),
+            units::count((find.within * 1000.0).round() / 10.0),
+            find.trials_max
+        ),
+    ]
+}
+
+/// Side B of a case, where the plan compares.
+pub(super) fn side_b(plan: &Plan, case: usize) -> Option<&CasePlan> {
+    match &plan.strategy {
+        Strategy::Compare(compare) => compare.b.get(case),
+        Strategy::List(_) | Strategy::Find(_) => None,
+    }
+}
