@@ -146,7 +146,7 @@ impl<'a> Trial<'a> {
             "bytes_per_request" => ratio(windowed.request_bytes, windowed.requests),
             "response_over_service" => response_over_service(item),
             "fetched_per_s" => per_s(windowed.fetched),
-            "fetched_mib_per_s" => mib(per_s(windowed.fetched_bytes)),
+            "fetched_wire_mib_per_s" => mib(per_s(windowed.fetched_bytes)),
             _ => None,
         };
         known(found)

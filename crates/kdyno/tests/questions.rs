@@ -167,7 +167,7 @@ fn a_search_that_cannot_be_is_refused() {
     );
     refused(
         &["find", "FILE", "--highest", "writers.rate", "--while", "writers.response.p98 <= 20ms"],
-        &["writers.response.p98"],
+        &["response.p98", "`writers.response.p99`"],
     );
     refused(&["find"], &["SCENARIO"]);
 }

@@ -271,32 +271,6 @@ pub struct Judgement {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Caveat {
-    /// An open loop offered more than was carried: in the window less than 99.5 % of it was accepted, or
-    /// acknowledged.
-    OfferedNotAchieved {
-        /// Load item.
-        item: String,
-        /// What was carried ÷ what was offered; the lower of the two.
-        share: f64,
-    },
-    /// An open loop began its window with a queue from the warm-up, more than half a second of its load.
-    QueueAtStart {
-        /// Load item.
-        item: String,
-        /// Records intended before the window that had no outcome when it began.
-        records: u64,
-        /// The same in seconds of the window's load.
-        seconds: f64,
-    },
-    /// The load generator's own schedule delay is more than a tenth of the response at p99.
-    ScheduleDelayLarge {
-        /// Load item.
-        item: String,
-        /// ns.
-        schedule_delay_ns_p99: u64,
-        /// ns.
-        response_ns_p99: u64,
-    },
     /// An open loop had more records open than its requests in flight explain, when the window began or more and more
     /// in it: its latencies hold the time in that queue and grow with the length of the trial.
     QueueGrowth {

@@ -142,23 +142,23 @@ pub const ALL: &[Metric] = &[
     ),
     metric("fetched_per_s", READ, Unit::RecordsPerS, "records fetched in the window"),
     metric(
-        "fetched_mib_per_s",
+        "fetched_wire_mib_per_s",
         READ,
         Unit::MibPerS,
-        "MiB of record batches fetched in the window, headers included, compressed as they come",
+        "MiB of record batches fetched in the window as they come on the wire: compressed, headers included",
     ),
     metric("cpu_percent", PROCESS, Unit::PercentOfCore, "user and system time, percent of one core"),
     metric(
         "cpu_us_per_record",
         PROCESS,
         Unit::CpuUsPerRecord,
-        "processor time per acknowledged or fetched record",
+        "processor time per acknowledged record of all load items together; per fetched one where nothing is produced",
     ),
     metric(
         "records_per_s_per_core",
         PROCESS,
         Unit::RecordsPerS,
-        "acknowledged or fetched records per second of processor time",
+        "acknowledged records of all load items per second of processor time; fetched ones where nothing is produced",
     ),
     metric("memory_rss_bytes_max", PROCESS, Unit::Bytes, "largest resident memory"),
     metric(

@@ -51,7 +51,7 @@ fn usual(cases: &[CasePlan]) -> Vec<Address> {
     for (name, item) in cases.first().into_iter().flat_map(|case| &case.load) {
         let metrics: &[&str] = match item.role {
             Role::Produce(_) => &["acked_per_s", "acked_mib_per_s", "response.p50", "response.p99"],
-            Role::Consume(_) => &["fetched_per_s", "fetched_mib_per_s"],
+            Role::Consume(_) => &["fetched_per_s", "fetched_wire_mib_per_s"],
         };
         found.extend(metrics.iter().map(|metric| of(name, metric)));
     }

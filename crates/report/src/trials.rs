@@ -57,7 +57,7 @@ pub const PRODUCE_OUTCOMES: &[Shown] = &[own("", "failed", "failed"), own("", "u
 /// A consumer's rates, and beside them what they cost.
 pub const CONSUME_RATES: &[Shown] = &[
     own("records", "fetched", "fetched_per_s"),
-    own("batch bytes", "fetched", "fetched_mib_per_s"),
+    own("batch bytes", "fetched", "fetched_wire_mib_per_s"),
     of("brokers", "broker CPU", "per record", "cpu_us_per_record"),
     of("workers", "worker CPU", "per record", "cpu_us_per_record"),
     own("records", "per batch", "records_per_batch"),

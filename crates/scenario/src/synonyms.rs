@@ -35,7 +35,7 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["latency", "e2e", "rtt"], &["response"]),
     (&["lag"], &["schedule_delay"]),
     (&["acked", "acknowledged", "produced_per_s"], &["acked_per_s"]),
-    (&["mb_per_s", "mib_per_s", "bandwidth"], &["acked_mib_per_s", "fetched_mib_per_s"]),
+    (&["mb_per_s", "mib_per_s", "bandwidth"], &["acked_mib_per_s", "fetched_wire_mib_per_s"]),
     (&["consumed_per_s", "fetched"], &["fetched_per_s"]),
     (&["errors", "failures"], &["failed"]),
     (&["cpu"], &["cpu_percent"]),

@@ -150,7 +150,6 @@ fn is_of_generator(caveat: &Caveat) -> bool {
     match caveat {
         Caveat::WaitedForProcessor { who, .. } => !who.starts_with("broker"),
         Caveat::GeneratorLate { .. }
-        | Caveat::ScheduleDelayLarge { .. }
         | Caveat::ThreadBusy { .. }
         | Caveat::WorkerBusy { .. }
         | Caveat::ProcessorLimited { .. } => true,
@@ -160,10 +159,7 @@ fn is_of_generator(caveat: &Caveat) -> bool {
 
 /// More was offered than was carried.
 fn is_of_queue(caveat: &Caveat) -> bool {
-    matches!(
-        caveat,
-        Caveat::QueueGrowth { .. } | Caveat::OfferedNotAchieved { .. } | Caveat::QueueAtStart { .. }
-    )
+    matches!(caveat, Caveat::QueueGrowth { .. })
 }
 
 fn cut_short(caveats: &[ScopedCaveat]) -> Option<(u32, u32)> {

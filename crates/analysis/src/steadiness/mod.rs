@@ -15,7 +15,7 @@ use kdyno_model::metric::Address;
 
 /// Rates of a load item.
 const RATES: &[&str] =
-    &["achieved_per_s", "acked_per_s", "acked_mib_per_s", "fetched_per_s", "fetched_mib_per_s"];
+    &["achieved_per_s", "acked_per_s", "acked_mib_per_s", "fetched_per_s", "fetched_wire_mib_per_s"];
 
 /// What processor time is divided by records for, or the other way round.
 const EFFICIENCIES: &[&str] = &["cpu_us_per_record", "records_per_s_per_core"];
@@ -32,9 +32,7 @@ pub(crate) struct Judged {
 impl Judged {
     /// Whether every series that was tested is steady, and there was one.
     pub(crate) fn is_steady(&self) -> bool {
-        let is_steady = |conclusion: &Conclusion| {
-            matches!(conclusion, Conclusion::Steadiness(of) if of.state == SteadyState::Steady)
-        };
+        let is_steady = |conclusion: &Conclusion| matches!(conclusion, Conclusion::Steadiness(of) if of.state == SteadyState::Steady);
         !self.conclusions.is_empty() && self.conclusions.iter().all(is_steady)
     }
 }

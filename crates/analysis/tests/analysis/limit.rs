@@ -246,6 +246,7 @@ fn elsewhere(facts: &[(&str, &str)]) -> Trial {
         prefix: "kdyno-".into(),
         caps: no_caps,
         allow: Vec::new(),
+        abort_if: Vec::new(),
         facts: facts.collect::<BTreeMap<_, _>>(),
     });
     trial.start.cluster.insert("brokers".into(), "2".into());

@@ -62,7 +62,7 @@ fn the_figures_of_a_clean_trial() {
         ("writers.request.p99.99", at_three_digits(2_390_000)),
         ("writers.block.max", 0.0),
         ("readers.fetched_per_s", 1000.0),
-        ("readers.fetched_mib_per_s", 140_000.0 / 1_048_576.0),
+        ("readers.fetched_wire_mib_per_s", 140_000.0 / 1_048_576.0),
         ("readers.records_per_batch", 20.0),
         ("readers.bytes_per_request", 29_000.0),
         ("broker-0.cpu_percent", 40.0),

@@ -128,7 +128,7 @@ pub(crate) struct CompareArgs {
 
 const FIND_AFTER: &str = "\
 Examples:
-  kdyno find first-light --highest writers.rate --while 'writers.response.p99 <= 20ms'
+  kdyno find upgrade-check --highest events.rate --while 'events.response.p99 <= 20ms'
   kdyno find my.yaml --highest writers.clients --each 1k/s --while 'writers.response.p99 <= 20ms'
   kdyno find intel-sla --quick                                      the scenario's own `find:`
 

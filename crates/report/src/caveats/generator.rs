@@ -38,16 +38,6 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
             ),
             "read those quantiles as upper bounds, lower the rate, or give the load a machine of its own",
         ),
-        Caveat::ScheduleDelayLarge { item, schedule_delay_ns_p99, response_ns_p99 } => told(
-            item,
-            &[*schedule_delay_ns_p99 as f64, *response_ns_p99 as f64],
-            format!(
-                "{item}: the load generator itself was late by {} at p99, more than a tenth of the response time of {}",
-                numbers.ns(0),
-                numbers.ns(1)
-            ),
-            "read the latencies as upper bounds, or lower the rate until the schedule delay is small",
-        ),
         Caveat::CalibrationShort { item, ratio } => told(
             item,
             &[*ratio],

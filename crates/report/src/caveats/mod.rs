@@ -137,9 +137,7 @@ fn about(caveat: &Caveat) -> About {
         | Caveat::PairsLost { .. }
         | Caveat::UndeclaredDifference { .. }
         | Caveat::EvidenceOfRuns { .. } => About::Trial,
-        Caveat::OfferedNotAchieved { .. }
-        | Caveat::QueueAtStart { .. }
-        | Caveat::QueueGrowth { .. }
+        Caveat::QueueGrowth { .. }
         | Caveat::Failures { .. }
         | Caveat::Unresolved { .. }
         | Caveat::Retries { .. }
@@ -147,8 +145,7 @@ fn about(caveat: &Caveat) -> About {
         | Caveat::ConsumerBehind { .. }
         | Caveat::FetchErrors { .. }
         | Caveat::RecordsSkipped { .. } => About::Records,
-        Caveat::ScheduleDelayLarge { .. }
-        | Caveat::ThreadBusy { .. }
+        Caveat::ThreadBusy { .. }
         | Caveat::WorkerBusy { .. }
         | Caveat::GeneratorLate { .. }
         | Caveat::CalibrationShort { .. } => About::Generator,

@@ -20,26 +20,6 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
             ),
             "offer less, lengthen `phases.warmup`, or ask for `rate: max` when the maximum is the question",
         ),
-        Caveat::OfferedNotAchieved { item, share } => told(
-            item,
-            &[*share],
-            format!(
-                "{item}: only {} of the offered records were accepted and acknowledged in the window, below 99.5 %: \
-                 latencies grow with the length of the trial and must not be used",
-                numbers.percent(0)
-            ),
-            "offer less, use more clients, or ask for `rate: max` when the maximum is the question",
-        ),
-        Caveat::QueueAtStart { item, seconds, .. } => told(
-            item,
-            &[*seconds],
-            format!(
-                "{item}: the window began with {} of the load still waiting from the warm-up: latencies hold that \
-                 queue and must not be used",
-                numbers.seconds(0)
-            ),
-            "lengthen phases.warmup until fresh brokers keep up, or lower the rate",
-        ),
         Caveat::FewRecords { item, quantile, beyond } => told(
             &format!("{item} {quantile}"),
             &[*beyond as f64],

@@ -54,7 +54,7 @@ fn judge_text(judge: &Judge) -> String {
         Better::Lower => "lower is better",
         Better::Higher => "higher is better",
     };
-    format!("{} ({better}, {} % matters)", judge.of, units::significant(judge.margin * 100.0))
+    format!("{} ({better}, {} % matters)", judge.of, units::count((judge.margin * 1000.0).round() / 10.0))
 }
 
 fn find_lines(find: &FindPlan, depth: Depth) -> Vec<String> {
@@ -85,7 +85,7 @@ fn find_lines(find: &FindPlan, depth: Depth) -> Vec<String> {
             "trials: up with windows of {}, then of {} until the answer is within {} %, {confirmed}; {} at most",
             units::duration(find.ramp_ns),
             units::duration(find.trial_ns),
-            units::significant(find.within * 100.0),
+            units::count((find.within * 1000.0).round() / 10.0),
             find.trials_max
         ),
     ]

@@ -126,14 +126,14 @@ fn without_answers_acknowledged_is_explained() {
 #[test]
 fn bytes_of_values_and_of_batches_are_told_apart() {
     let mut run = run();
-    run.header.plan.show.columns = ["writers.acked_mib_per_s", "readers.fetched_mib_per_s"]
+    run.header.plan.show.columns = ["writers.acked_mib_per_s", "readers.fetched_wire_mib_per_s"]
         .map(|name| Address::parse(name).unwrap())
         .to_vec();
     let text = run_table(&run.input(), &WIDE);
     let told = |kind, name| format!("{name}: {}", metric::find(kind, name).expect("a metric").meaning);
     let note = [
         told(metric::SubjectKind::Produce, "acked_mib_per_s"),
-        told(metric::SubjectKind::Consume, "fetched_mib_per_s"),
+        told(metric::SubjectKind::Consume, "fetched_wire_mib_per_s"),
     ];
     assert!(text.replace('\n', " ").contains(&note.join("; ")), "{text}");
 }

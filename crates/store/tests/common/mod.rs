@@ -381,15 +381,14 @@ pub fn caveats() -> Vec<ScopedCaveat> {
     let item = || text("writers");
     let third = 1.0 / 3.0;
     let of_trial = [
-        Caveat::OfferedNotAchieved { item: item(), share: third },
-        Caveat::QueueAtStart { item: item(), records: 5, seconds: third },
+        Caveat::QueueGrowth { item: item(), start_s: third, growth_s: 5.0, allowed_s: 0.05 },
         Caveat::AccountingBroken { item: item(), difference: -1 },
         Caveat::SamplesMissing { item: item(), records: -1 },
         Caveat::Failures { item: item(), reason: text("delivery-timeout"), records: 1 },
         Caveat::Unresolved { item: item(), records: 1 },
         Caveat::ThreadBusy { thread: item(), cpu_percent: 80.0 },
         Caveat::WorkerBusy { cpu_percent: third, cores: 2 },
-        Caveat::ScheduleDelayLarge { item: item(), schedule_delay_ns_p99: u64::MAX, response_ns_p99: 1 },
+        Caveat::GeneratorLate { item: item(), quantile: text("p99.9"), late_ns: u64::MAX, response_ns: 1 },
         Caveat::SharedProcessors { processors: 2 },
         Caveat::OtherLoad { cpu_percent: third },
         Caveat::HostShared { detail: text("another run") },

@@ -159,12 +159,12 @@ fn latencies_that_hold_a_queue_are_marked_and_rates_are_not() {
     at_start(&mut trial, 400);
     let marked = trial.marked(Mark::Invalid);
     for of in ["writers.response.p50", "writers.response.mean", "writers.service.p99", "writers.block.max"] {
-        assert!(marked.contains(&of.to_owned()), "{of}");
+        assert!(marked.contains(of), "{of}");
     }
-    assert!(marked.contains(&"writers.response_over_service".to_owned()));
+    assert!(marked.contains("writers.response_over_service"));
     assert!(marked.iter().all(|of| of.contains('.') && of.starts_with("writers.")), "{marked:?}");
     for of in ["writers.acked_per_s", "writers.queue", "brokers.cpu_us_per_record", "readers.lag"] {
-        assert!(!marked.contains(&of.to_owned()), "{of}");
+        assert!(!marked.contains(of), "{of}");
     }
 }
 
