@@ -25,6 +25,7 @@ mod paired;
 mod row_ratios;
 mod rows;
 pub mod run;
+pub mod search;
 pub mod series;
 pub mod statistics;
 mod tally;

@@ -2,10 +2,11 @@
 
 use crate::PlanError;
 use crate::estimate::estimate;
-use crate::strategy::{Upcoming, upcoming};
+use crate::strategy::{Upcoming, heaviest, upcoming};
 use kdyno_model::plan::{AttachedPlan, CasePlan, FindPlan, Plan, Role, Strategy, SystemPlan};
 use kdyno_model::units::{bytes as shown, duration};
 use kdyno_scenario::input::InputError;
+use std::borrow::Cow;
 
 /// Permission for a closed loop.
 const RATE_MAX: &str = "rate-max";
@@ -21,15 +22,20 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
     };
     let mut targets: Vec<&AttachedPlan> = Vec::new();
     for case in plan.cases.iter().chain(b) {
-        let SystemPlan::Attached(target) = &case.system else { continue };
-        rates(case, target)?;
-        connections(case, target)?;
-        if !targets.contains(&target) {
+        if let SystemPlan::Attached(target) = &case.system
+            && !targets.contains(&target)
+        {
             targets.push(target);
         }
     }
     if let (Strategy::Find(search), Some(first)) = (&plan.strategy, plan.cases.first()) {
         targets.iter().try_for_each(|target| may_search(search, first, target))?;
+    }
+    for case in heaviest(plan).chain(b.iter().map(Cow::Borrowed)) {
+        if let SystemPlan::Attached(target) = &case.system {
+            rates(&case, target)?;
+            connections(&case, target)?;
+        }
     }
     targets.into_iter().try_for_each(|target| whole_run(plan, target))
 }

@@ -62,6 +62,14 @@ pub fn plan(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
     })
 }
 
+/// Refuses a question that no trial can answer, such as a search whose range is empty.
+///
+/// # Errors
+/// What is wrong, and what would do.
+pub fn check_question(plan: &Plan) -> Result<(), PlanError> {
+    strategy::check(plan)
+}
+
 /// Puts a stored plan, whose addresses were redacted, on the target that it was made for.
 ///
 /// # Errors
@@ -171,6 +179,7 @@ fn make(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
         contrasts: judged.contrasts,
         cases: planned.cases,
     };
+    check_question(&plan)?;
     guard::check(&plan)?;
     Ok(plan)
 }

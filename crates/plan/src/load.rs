@@ -18,7 +18,7 @@ use kdyno_scenario::yaml::Typed;
 use std::collections::BTreeMap;
 
 /// Most clients of an item: each has sockets and buffers in the worker.
-const CLIENTS_MAX: u32 = 10_000;
+pub(crate) const CLIENTS_MAX: u32 = 10_000;
 /// Fastest rate that can be meant, records per second.
 const RATE_PER_S_MAX: f64 = 1e9;
 /// Most steps of a rate.

@@ -9,6 +9,7 @@ mod list;
 
 pub(crate) use list::{list, seed_of};
 
+use crate::PlanError;
 use kdyno_model::finding::TrialOutcome;
 use kdyno_model::plan::{
     CasePlan, Conditioning, Fill, PhasesPlan, Plan, Rate, Role, Strategy, SystemPlan, WarmupAuto,
@@ -35,7 +36,7 @@ pub fn next(plan: &Plan, outcomes: &[TrialOutcome], session: u32) -> Next {
     match &plan.strategy {
         Strategy::List(list) => list::next(plan, list, outcomes, session),
         Strategy::Compare(comparison) => compare::next(plan, comparison, outcomes, session),
-        Strategy::Find(search) => find::next(plan, search, outcomes),
+        Strategy::Find(search) => find::next(plan, search, outcomes, session),
     }
 }
 
@@ -54,6 +55,25 @@ pub fn upcoming(plan: &Plan, done: usize) -> Box<dyn Iterator<Item = Upcoming<'_
 pub(crate) fn until_first_look(plan: &Plan) -> Option<impl Iterator<Item = Upcoming<'_>>> {
     let Strategy::Compare(comparison) = &plan.strategy else { return None };
     Some(compare::up_to(plan, comparison, comparison.looks.iter().copied().min()?))
+}
+
+/// The heaviest load that a plan may put on each of its cases.
+pub(crate) fn heaviest(plan: &Plan) -> impl Iterator<Item = Cow<'_, CasePlan>> {
+    plan.cases.iter().map(|case| {
+        let found = match &plan.strategy {
+            Strategy::Find(search) => find::heaviest(case, search),
+            Strategy::List(_) | Strategy::Compare(_) => None,
+        };
+        found.map_or(Cow::Borrowed(case), Cow::Owned)
+    })
+}
+
+/// Refuses a question that no trial can answer.
+pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
+    match &plan.strategy {
+        Strategy::Find(search) => find::check(plan, search),
+        Strategy::List(_) | Strategy::Compare(_) => Ok(()),
+    }
 }
 
 /// A trial that will run.

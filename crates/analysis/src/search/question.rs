@@ -1,0 +1,166 @@
+//! What a search is asked, and what its trials said: plain numbers.
+
+use kdyno_model::trial::SearchStage;
+
+/// Each load of the ramp is so many times the one before it.
+pub const RAMP_FACTOR: f64 = 1.6;
+
+/// What a search is asked.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Settings {
+    /// First load that is tried, records/s.
+    pub from_per_s: f64,
+    /// Highest load that may be tried, records/s.
+    pub to_per_s: f64,
+    /// Loads that lie closer together than this share are the same: 0.02 is 2 %.
+    pub within: f64,
+    /// How many trials must pass at the confirmed load; 0: none is run.
+    pub confirm_trials: u32,
+    /// Most trials in all.
+    pub trials_max: u32,
+    /// Loads are whole multiples of it, records/s; `None`: any load can be offered.
+    pub step_per_s: Option<f64>,
+}
+
+/// A trial that was run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PointSoFar {
+    /// What it was for.
+    pub stage: SearchStage,
+    /// Its load, records/s.
+    pub load_per_s: f64,
+    /// What it said.
+    pub reading: Reading,
+}
+
+/// What a trial says about its load.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Reading {
+    /// It ran as planned.
+    Complete {
+        /// All conditions held.
+        passed: bool,
+        /// ln(metric ÷ limit) of the condition that binds, the largest one; above 0 it is not met. −∞ where the metric
+        /// is 0, +∞ where it is not known how bad it was.
+        excess: f64,
+    },
+    /// It certainly failed, but ended early or was too overloaded for figures: nothing for a fit.
+    Failed,
+    /// There is no figure to judge by.
+    Nothing,
+    /// The load generator could not offer the load in time: nothing is said of the system.
+    GeneratorLimit,
+}
+
+impl PointSoFar {
+    /// Whether all conditions held; `None`: it cannot be told.
+    pub fn passed(&self) -> Option<bool> {
+        match self.reading {
+            Reading::Complete { passed, .. } => Some(passed),
+            Reading::Failed => Some(false),
+            Reading::Nothing | Reading::GeneratorLimit => None,
+        }
+    }
+}
+
+/// Why there can be no search.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum SettingsError {
+    /// A number that is no load.
+    #[error("`{what}` is {value}; a load is above zero")]
+    NotALoad {
+        /// `from`, `to` or `step`.
+        what: &'static str,
+        /// As given.
+        value: f64,
+    },
+    /// The range is empty.
+    #[error("the search would begin at {from_per_s}/s, above its end at {to_per_s}/s")]
+    FromAboveTo {
+        /// Records/s.
+        from_per_s: f64,
+        /// Records/s.
+        to_per_s: f64,
+    },
+    /// Loads are whole multiples of a step, and none lies in the range.
+    #[error("no whole multiple of {step_per_s}/s lies between {from_per_s}/s and {to_per_s}/s")]
+    NoStep {
+        /// Records/s.
+        step_per_s: f64,
+        /// Records/s.
+        from_per_s: f64,
+        /// Records/s.
+        to_per_s: f64,
+    },
+    /// Not a usable width.
+    #[error("`within` is {0}; it lies between 0.001 (0.1 %) and 0.5 (50 %)")]
+    Within(f64),
+    /// Not even the ramp fits.
+    #[error("{trials_max} trials are too few for a search; it takes at least {needed}")]
+    TooFewTrials {
+        /// As given.
+        trials_max: u32,
+        /// The least.
+        needed: u32,
+    },
+}
+
+impl Settings {
+    /// Whether a search can be made of them.
+    ///
+    /// # Errors
+    /// The first thing that is wrong.
+    pub fn check(&self) -> Result<(), SettingsError> {
+        let step_per_s = self.step_per_s.unwrap_or(self.from_per_s);
+        for (what, value) in [("from", self.from_per_s), ("to", self.to_per_s), ("step", step_per_s)] {
+            if !(value.is_finite() && value > 0.0) {
+                return Err(SettingsError::NotALoad { what, value });
+            }
+        }
+        if self.from_per_s > self.to_per_s {
+            let (from_per_s, to_per_s) = (self.from_per_s, self.to_per_s);
+            return Err(SettingsError::FromAboveTo { from_per_s, to_per_s });
+        }
+        if self.step_per_s.is_some() && (self.from_per_s / step_per_s).ceil() * step_per_s > self.to_per_s {
+            let (from_per_s, to_per_s) = (self.from_per_s, self.to_per_s);
+            return Err(SettingsError::NoStep { step_per_s, from_per_s, to_per_s });
+        }
+        if !(0.001..=0.5).contains(&self.within) {
+            return Err(SettingsError::Within(self.within));
+        }
+        let needed = TRIALS_MIN.saturating_add(reserved(self.confirm_trials));
+        if self.trials_max < needed {
+            return Err(SettingsError::TooFewTrials { trials_max: self.trials_max, needed });
+        }
+        Ok(())
+    }
+
+    /// Trials that are left when those that are kept for confirming are not counted.
+    pub(super) fn search_trials_max(&self) -> usize {
+        self.trials_max.saturating_sub(reserved(self.confirm_trials)) as usize
+    }
+
+    /// The nearest load inside the range that can be offered: a whole multiple of the step, or one of four digits.
+    pub(super) fn offered(&self, load_per_s: f64) -> f64 {
+        let inside = load_per_s.clamp(self.from_per_s, self.to_per_s);
+        let Some(step) = self.step_per_s else {
+            let digit = 10_f64.powf(inside.log10().floor() - 3.0);
+            return ((inside / digit).round() * digit).clamp(self.from_per_s, self.to_per_s);
+        };
+        // The nearest multiple may lie beyond an end of the range that is none; `check` saw that there is one inside.
+        let least = (self.from_per_s / step).ceil();
+        let most = (self.to_per_s / step).floor().max(least);
+        (inside / step).round().clamp(least, most) * step
+    }
+}
+
+/// Fewest trials from which a search can say anything but that it is not finished.
+const TRIALS_MIN: u32 = 4;
+
+/// Trials that are kept for confirming: two rounds and one more.
+pub(super) fn reserved(confirm_trials: u32) -> u32 {
+    match confirm_trials {
+        0 => 0,
+        trials => trials.saturating_mul(2).saturating_add(1),
+    }
+}

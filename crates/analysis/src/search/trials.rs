@@ -1,0 +1,184 @@
+//! From a run's trials to the numbers of a search: whether conditions held, and by how much.
+
+use super::question::{PointSoFar, Reading, Settings};
+use kdyno_model::conclusion::{Conclusion, SteadyState};
+use kdyno_model::finding::{Caveat, Finding, Quantity, ScopedCaveat, Severity, TrialOutcome, Value};
+use kdyno_model::plan::{Condition, FindPlan, Threshold, Vary};
+use kdyno_model::trial::{Trial, TrialReason};
+
+/// A trial with what is known of it.
+#[derive(Debug, Clone, Copy)]
+pub struct TrialSaid<'a> {
+    /// The trial.
+    pub trial: &'a Trial,
+    /// Its numbers.
+    pub findings: &'a [Finding],
+    /// The reasons to doubt them.
+    pub caveats: &'a [ScopedCaveat],
+    /// What they say.
+    pub conclusions: &'a [Conclusion],
+}
+
+impl<'a> From<&'a TrialOutcome> for TrialSaid<'a> {
+    fn from(outcome: &'a TrialOutcome) -> Self {
+        let TrialOutcome { trial, findings, caveats, conclusions, session: _ } = outcome;
+        Self { trial, findings, caveats, conclusions }
+    }
+}
+
+/// A trial of a search, judged by its conditions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct JudgedTrial {
+    /// What the search makes of it.
+    pub point: PointSoFar,
+    /// The metric of each condition, in the plan's order.
+    pub values: Vec<Value>,
+    /// Index of the condition that binds: the one that is nearest to its limit, or farthest beyond.
+    pub binds: Option<u32>,
+}
+
+/// The search of a plan, in plain numbers.
+pub fn settings(find: &FindPlan) -> Settings {
+    Settings {
+        from_per_s: find.from_per_s,
+        to_per_s: find.to_per_s,
+        within: find.within,
+        confirm_trials: find.confirm_trials,
+        trials_max: find.trials_max,
+        step_per_s: match find.vary {
+            Vary::Rate => None,
+            Vary::Clients { per_client_per_s } => Some(per_client_per_s),
+        },
+    }
+}
+
+/// What a trial says about its load; `None` for one that is not a search's.
+pub fn judge(find: &FindPlan, said: TrialSaid<'_>) -> Option<JudgedTrial> {
+    let TrialReason::Search { stage, load_per_s } = said.trial.reason else { return None };
+    let figures: Vec<Option<&Finding>> =
+        find.conditions.iter().map(|condition| figure(condition, said.findings)).collect();
+    let values: Vec<Value> =
+        figures.iter().map(|figure| figure.map_or(Value::None, |figure| figure.estimate)).collect();
+    let met = met(find, &values);
+    let is_invalid = figures.iter().flatten().any(|figure| figure.is_invalid());
+    let reading = read(find, said, met, is_invalid);
+    let binds = met.binds.and_then(|at| u32::try_from(at).ok());
+    Some(JudgedTrial { point: PointSoFar { stage, load_per_s, reading }, values, binds })
+}
+
+fn figure<'a>(condition: &Condition, findings: &'a [Finding]) -> Option<&'a Finding> {
+    findings.iter().find(|finding| finding.of == condition.of && finding.quantity == Quantity::Value)
+}
+
+/// How the conditions stand.
+#[derive(Debug, Clone, Copy)]
+struct Met {
+    /// `None`: a metric has no value, and those that have one are met.
+    all: Option<bool>,
+    excess: f64,
+    binds: Option<usize>,
+}
+
+fn met(find: &FindPlan, values: &[Value]) -> Met {
+    let each: Vec<Option<f64>> =
+        find.conditions.iter().zip(values).map(|(condition, value)| excess(condition, *value)).collect();
+    let known = each.iter().enumerate().filter_map(|(at, excess)| Some((at, (*excess)?)));
+    let binding = known.max_by(|a, b| a.1.total_cmp(&b.1));
+    let fails = binding.is_some_and(|(_, excess)| excess > 0.0);
+    let is_known = !each.is_empty() && each.iter().all(Option::is_some);
+    Met {
+        all: if fails { Some(false) } else { is_known.then_some(true) },
+        excess: binding.map_or(f64::NEG_INFINITY, |(_, excess)| excess),
+        binds: binding.map(|(at, _)| at),
+    }
+}
+
+/// ln(metric ÷ limit), the other way round where the metric must be at least the limit: above 0 it is not met.
+fn excess(condition: &Condition, value: Value) -> Option<f64> {
+    let limit = condition.limit;
+    match (condition.must_be, value) {
+        (_, Value::None) => None,
+        // The quantile falls among records that were never acknowledged: nobody knows how late they would be.
+        (Threshold::AtMost, Value::AtLeast(_)) => Some(f64::INFINITY),
+        (Threshold::AtMost, Value::Is(number)) => Some(ln_ratio(number, limit)),
+        (Threshold::AtLeast, Value::Is(number) | Value::AtLeast(number)) => Some(ln_ratio(limit, number)),
+    }
+}
+
+/// ln(part ÷ whole) of numbers from 0 on; without a ratio only its sign is told.
+fn ln_ratio(part: f64, whole: f64) -> f64 {
+    if part <= whole && (part <= 0.0 || whole <= 0.0) {
+        f64::NEG_INFINITY
+    } else if whole <= 0.0 || part.is_nan() || whole.is_nan() {
+        f64::INFINITY
+    } else {
+        (part / whole).ln()
+    }
+}
+
+fn read(find: &FindPlan, said: TrialSaid<'_>, met: Met, is_invalid: bool) -> Reading {
+    let invalid = |kind: fn(&Caveat) -> bool| {
+        said.caveats.iter().any(|scoped| scoped.severity == Severity::Invalid && kind(&scoped.caveat))
+    };
+    let (of_generator, of_queue) = (invalid(is_of_generator), invalid(is_of_queue));
+    let of_else = invalid(|caveat| !is_of_generator(caveat) && !is_of_queue(caveat));
+    if of_else || (is_invalid && !of_generator && !of_queue) {
+        return Reading::Nothing;
+    }
+    // Lateness of the generator makes latencies longer: what meets the conditions with it meets them without it.
+    if of_generator && (of_queue || met.all != Some(true)) {
+        return Reading::GeneratorLimit;
+    }
+    if let Some((measured_s, planned_s)) = cut_short(said.caveats) {
+        // A part of the window that failed is a failure if it is most of it; a part that passed proves nothing.
+        let fails = of_queue || met.all == Some(false);
+        let is_most = measured_s.saturating_mul(2) >= planned_s;
+        return if fails && is_most { Reading::Failed } else { Reading::Nothing };
+    }
+    if of_queue {
+        return Reading::Failed;
+    }
+    match met.all {
+        None => Reading::Nothing,
+        Some(true) if is_rising(find, said.conclusions) => Reading::Failed,
+        Some(passed) => Reading::Complete { passed, excess: met.excess },
+    }
+}
+
+/// The load generator was late, or had no processor time left. Brokers that wait for a processor are the system's.
+fn is_of_generator(caveat: &Caveat) -> bool {
+    match caveat {
+        Caveat::WaitedForProcessor { who, .. } => !who.starts_with("broker"),
+        Caveat::GeneratorLate { .. }
+        | Caveat::ScheduleDelayLarge { .. }
+        | Caveat::ThreadBusy { .. }
+        | Caveat::WorkerBusy { .. }
+        | Caveat::ProcessorLimited { .. } => true,
+        _ => false,
+    }
+}
+
+/// More was offered than was carried.
+fn is_of_queue(caveat: &Caveat) -> bool {
+    matches!(
+        caveat,
+        Caveat::QueueGrowth { .. } | Caveat::OfferedNotAchieved { .. } | Caveat::QueueAtStart { .. }
+    )
+}
+
+fn cut_short(caveats: &[ScopedCaveat]) -> Option<(u32, u32)> {
+    caveats.iter().find_map(|scoped| match scoped.caveat {
+        Caveat::CutShort { measured_s, planned_s, .. } => Some((measured_s, planned_s)),
+        _ => None,
+    })
+}
+
+/// Whether the response time of an item with a condition rose throughout the window: it would go on to rise.
+fn is_rising(find: &FindPlan, conclusions: &[Conclusion]) -> bool {
+    conclusions.iter().any(|conclusion| {
+        let Conclusion::Steadiness(steadiness) = conclusion else { return false };
+        let SteadyState::Drifting { of, per_minute } = &steadiness.state else { return false };
+        let is_judged = find.conditions.iter().any(|condition| condition.of.subject == of.subject);
+        is_judged && *per_minute > 0.0 && of.metric.starts_with("response.")
+    })
+}

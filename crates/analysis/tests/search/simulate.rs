@@ -1,0 +1,95 @@
+//! Curves of a known crossing, trials with noise, and whole searches on them.
+
+use kdyno_analysis::search::{Found, PointSoFar, Reading, Settings, Step, next_step};
+use kdyno_model::trial::SearchStage;
+use rand::{Rng, RngExt};
+use rand_pcg::Pcg64;
+
+/// The load at which ln(metric ÷ limit) is 0.
+pub(crate) const TRUTH: f64 = 100_000.0;
+
+/// A curve of ln(metric ÷ limit) over load.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Curve {
+    /// A power of the load.
+    Straight(f64),
+    /// a ÷ (1 − load ÷ capacity) with this slope at the crossing; beyond the capacity as bad as it gets.
+    Queue(f64),
+    /// A power of the load, and 1.65 times the limit in a stretch of loads far below the crossing.
+    Bump(f64),
+}
+
+impl Curve {
+    pub(crate) fn excess(self, load: f64) -> f64 {
+        let x = load / TRUTH;
+        match self {
+            Self::Straight(slope) => slope * x.ln(),
+            Self::Queue(slope) => {
+                // The slope at the crossing is u ÷ (1 − u), u the use there.
+                let used = slope / (1.0 + slope);
+                let left = 1.0 - used * x;
+                if left <= 0.001 { 7.0 } else { ((1.0 - used) / left).ln() }
+            }
+            Self::Bump(slope) => {
+                let bump = if (0.5..0.8).contains(&x) { 0.5 - slope * x.ln() } else { 0.0 };
+                slope * x.ln() + bump
+            }
+        }
+    }
+}
+
+/// Standard normal (Box–Muller).
+pub(crate) fn normal(random: &mut Pcg64) -> f64 {
+    let (u, v): (f64, f64) = (1.0 - random.random::<f64>(), random.random());
+    (-2.0 * u.ln()).sqrt() * (std::f64::consts::TAU * v).cos()
+}
+
+/// What trials add to the curve.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Noise {
+    /// Standard deviation of ln(metric) of a whole trial.
+    pub(crate) sd: f64,
+    /// Share of trials that something else made worse by a factor of 1.6 to 7.
+    pub(crate) disturbed: f64,
+}
+
+impl Noise {
+    pub(crate) fn reading(self, curve: Curve, stage: SearchStage, load: f64, random: &mut Pcg64) -> Reading {
+        // A short trial is noisier.
+        let sd = if stage == SearchStage::Ramp { 1.5 * self.sd } else { self.sd };
+        let disturbed = random.random::<f64>() < self.disturbed;
+        let disturbance = if disturbed { random.random_range(0.5..2.0) } else { 0.0 };
+        let excess = curve.excess(load) + sd * normal(random) + disturbance;
+        Reading::Complete { passed: excess <= 0.0, excess }
+    }
+}
+
+/// A search to its end.
+pub(crate) fn search(
+    settings: &Settings,
+    mut trial: impl FnMut(SearchStage, f64) -> Reading,
+) -> (Vec<PointSoFar>, Found) {
+    let mut points = Vec::new();
+    loop {
+        match next_step(settings, &points) {
+            Step::Done(found) => return (points, *found),
+            Step::Trial { stage, load_per_s } => {
+                points.push(PointSoFar { stage, load_per_s, reading: trial(stage, load_per_s) });
+            }
+        }
+        assert!(points.len() <= settings.trials_max as usize);
+    }
+}
+
+/// A range in which the crossing lies where the ramp meets it by chance.
+pub(crate) fn settings(random: &mut impl Rng, confirm_trials: u32) -> Settings {
+    let trials_max = 15 + if confirm_trials > 0 { 2 * confirm_trials + 1 } else { 0 };
+    Settings {
+        from_per_s: TRUTH / random.random_range(3.0..10.0),
+        to_per_s: 100.0 * TRUTH,
+        within: 0.02,
+        confirm_trials,
+        trials_max,
+        step_per_s: None,
+    }
+}

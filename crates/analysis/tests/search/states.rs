@@ -1,0 +1,231 @@
+//! Searches whose way is known trial by trial: ends of the range, trials without figures, generators that give up.
+
+use crate::simulate::{Curve, Noise, TRUTH, normal, search};
+use kdyno_analysis::search::{PointSoFar, Reading, Settings, SettingsError, Step, next_step};
+use kdyno_model::conclusion::{Inversion, SearchOutcome};
+use kdyno_model::trial::SearchStage;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
+const SETTINGS: Settings = Settings {
+    from_per_s: 20_000.0,
+    to_per_s: 1_000_000.0,
+    within: 0.02,
+    confirm_trials: 3,
+    trials_max: 22,
+    step_per_s: None,
+};
+
+fn complete(excess: f64) -> Reading {
+    Reading::Complete { passed: excess <= 0.0, excess }
+}
+
+/// Trials without noise.
+fn exact(curve: Curve) -> impl Fn(SearchStage, f64) -> Reading {
+    move |_, load| complete(curve.excess(load))
+}
+
+fn stages(points: &[PointSoFar], stage: SearchStage) -> Vec<f64> {
+    points.iter().filter(|point| point.stage == stage).map(|point| point.load_per_s).collect()
+}
+
+#[test]
+fn without_noise_the_load_is_confirmed_two_percent_below_the_crossing() {
+    let (points, found) = search(&SETTINGS, exact(Curve::Straight(6.0)));
+    let crossing = found.line.as_ref().unwrap().crossing.exp();
+    assert!((crossing / TRUTH - 1.0).abs() < 1e-3, "{crossing}");
+    assert!((found.line.as_ref().unwrap().slope - 6.0).abs() < 0.01);
+    let SearchOutcome::Confirmed { load_per_s } = found.outcome else { panic!("{:?}", found.outcome) };
+    assert!((load_per_s / crossing - 0.98).abs() < 1e-3);
+    assert_eq!(stages(&points, SearchStage::Confirm), [load_per_s; 3]);
+    let ramp = stages(&points, SearchStage::Ramp);
+    assert!(ramp[0] == 20_000.0 && (ramp[1] / 32_000.0 - 1.0).abs() < 1e-3, "{ramp:?}");
+    let failing = found.first_failing_per_s.unwrap();
+    assert!(failing > TRUTH && failing < 1.1 * TRUTH, "{failing}");
+    assert!(found.inversions.is_empty());
+}
+
+#[test]
+fn an_sla_that_no_load_meets_ends_after_two_whole_trials_agree() {
+    let (points, found) = search(&SETTINGS, |_, _| complete(2.0));
+    assert_eq!(found.outcome, SearchOutcome::EveryLoadFails { lowest_per_s: 20_000.0 });
+    assert_eq!((found.line, found.first_failing_per_s), (None, Some(20_000.0)));
+    assert!(points.iter().all(|point| point.load_per_s == 20_000.0), "{points:?}");
+    assert_eq!(points.len(), 2);
+}
+
+#[test]
+fn a_first_trial_that_was_disturbed_does_not_end_the_search() {
+    let curve = exact(Curve::Straight(6.0));
+    let mut first = true;
+    let (_, found) =
+        search(
+            &SETTINGS,
+            |stage, load| {
+                if std::mem::take(&mut first) { complete(3.0) } else { curve(stage, load) }
+            },
+        );
+    assert!(matches!(found.outcome, SearchOutcome::Confirmed { load_per_s } if load_per_s > 0.97 * TRUTH));
+}
+
+#[test]
+fn when_every_load_passes_the_end_of_the_range_is_confirmed() {
+    let settings = Settings { to_per_s: 60_000.0, ..SETTINGS };
+    let (points, found) = search(&settings, |_, _| complete(-0.4));
+    assert_eq!(found.outcome, SearchOutcome::EveryLoadPasses { highest_per_s: 60_000.0 });
+    assert_eq!(stages(&points, SearchStage::Ramp), [20_000.0, 32_000.0, 51_200.0, 60_000.0]);
+    assert_eq!(stages(&points, SearchStage::Bisect), [60_000.0; 2]);
+    assert_eq!(stages(&points, SearchStage::Confirm), [60_000.0; 3]);
+    assert_eq!((found.line, found.first_failing_per_s), (None, None));
+}
+
+#[test]
+fn a_quick_look_confirms_nothing() {
+    let settings = Settings { confirm_trials: 0, trials_max: 15, ..SETTINGS };
+    let (points, found) = search(&settings, exact(Curve::Straight(6.0)));
+    assert!(stages(&points, SearchStage::Confirm).is_empty());
+    let SearchOutcome::NotConfirmed { highest_passed_per_s } = found.outcome else { panic!() };
+    assert!(highest_passed_per_s > 0.95 * TRUTH && highest_passed_per_s <= TRUTH);
+}
+
+#[test]
+fn what_the_generator_cannot_offer_is_no_failure_of_the_cluster() {
+    let limit = 70_000.0;
+    let (points, found) =
+        search(&SETTINGS, |_, load| if load > limit { Reading::GeneratorLimit } else { complete(-0.4) });
+    assert_eq!(found.outcome, SearchOutcome::GeneratorLimit { highest_passed_per_s: Some(51_200.0) });
+    // Once more, in case something else kept the generator up.
+    assert_eq!(stages(&points, SearchStage::Ramp).iter().filter(|load| **load > limit).count(), 2);
+    let (_, found) = search(&SETTINGS, |_, _| Reading::GeneratorLimit);
+    assert_eq!(found.outcome, SearchOutcome::GeneratorLimit { highest_passed_per_s: None });
+}
+
+#[test]
+fn below_the_generators_limit_the_search_goes_on() {
+    let curve = exact(Curve::Straight(6.0));
+    let (_, found) =
+        search(
+            &SETTINGS,
+            |stage, load| {
+                if load > 1.2 * TRUTH { Reading::GeneratorLimit } else { curve(stage, load) }
+            },
+        );
+    // The highest load that was judged is 81,920/s: the crossing above it is out of reach.
+    assert!(matches!(
+        found.outcome,
+        SearchOutcome::GeneratorLimit { highest_passed_per_s: Some(load) } if (load / 81_920.0 - 1.0).abs() < 1e-3
+    ));
+}
+
+#[test]
+fn trials_without_figures_are_repeated_once() {
+    let curve = exact(Curve::Straight(6.0));
+    let mut count = 0;
+    let (points, found) = search(&SETTINGS, |stage, load| {
+        count += 1;
+        if count == 3 || count == 9 { Reading::Nothing } else { curve(stage, load) }
+    });
+    assert!(matches!(found.outcome, SearchOutcome::Confirmed { .. }));
+    assert_eq!((points[2].load_per_s, points[2].stage), (points[3].load_per_s, points[3].stage));
+    let (points, found) = search(&SETTINGS, |_, _| Reading::Nothing);
+    assert_eq!((found.outcome, points.len()), (SearchOutcome::Unfinished, 2));
+}
+
+#[test]
+fn trials_that_were_cut_short_fail_and_are_left_out_of_the_line() {
+    let (_, found) = search(&SETTINGS, |_, load| {
+        // The figure of an aborted trial would be far off; there is none.
+        if load > 1.02 * TRUTH { Reading::Failed } else { complete(Curve::Straight(6.0).excess(load)) }
+    });
+    let crossing = found.line.unwrap().crossing.exp();
+    assert!((crossing / TRUTH - 1.0).abs() < 0.005, "{crossing}");
+}
+
+#[test]
+fn conditions_without_a_measure_of_how_badly_they_fail_end_with_a_bracket() {
+    let (_, found) = search(&SETTINGS, |_, load| Reading::Complete {
+        passed: load <= TRUTH,
+        excess: if load <= TRUTH { f64::NEG_INFINITY } else { f64::INFINITY },
+    });
+    assert_eq!(found.line, None);
+    let SearchOutcome::Confirmed { load_per_s } = found.outcome else { panic!("{:?}", found.outcome) };
+    assert!(load_per_s > 0.97 * TRUTH && load_per_s <= TRUTH, "{load_per_s}");
+    assert!(found.first_failing_per_s.unwrap() < 1.03 * TRUTH);
+}
+
+#[test]
+fn a_curve_that_comes_down_again_is_flagged() {
+    // 20, 32 and 51.2 thousand; the last lies on the bump, and 81.9 thousand passes.
+    let (points, found) = search(&SETTINGS, exact(Curve::Bump(6.0)));
+    let ramp = stages(&points, SearchStage::Ramp);
+    assert!(ramp.len() == 4, "{ramp:?}");
+    let seen = Inversion { passed_per_s: ramp[3], failed_per_s: ramp[2] };
+    assert!(found.inversions.contains(&seen), "{:?}", found.inversions);
+    // What is confirmed lies below the load that two trials saw fail.
+    let SearchOutcome::Confirmed { load_per_s } = found.outcome else { panic!("{:?}", found.outcome) };
+    assert!(load_per_s < ramp[2], "{load_per_s}");
+}
+
+#[test]
+fn a_range_that_is_empty_and_numbers_that_are_no_loads_are_refused() {
+    let above = Settings { from_per_s: 2e6, ..SETTINGS };
+    assert_eq!(
+        above.check().unwrap_err().to_string(),
+        "the search would begin at 2000000/s, above its end at 1000000/s"
+    );
+    let zero = Settings { from_per_s: 0.0, ..SETTINGS };
+    assert_eq!(zero.check(), Err(SettingsError::NotALoad { what: "from", value: 0.0 }));
+    let endless = Settings { to_per_s: f64::INFINITY, ..SETTINGS };
+    assert_eq!(endless.check(), Err(SettingsError::NotALoad { what: "to", value: f64::INFINITY }));
+    let coarse = Settings { from_per_s: 10.0, to_per_s: 12.0, step_per_s: Some(7.0), ..SETTINGS };
+    assert_eq!(
+        coarse.check().unwrap_err().to_string(),
+        "no whole multiple of 7/s lies between 10/s and 12/s"
+    );
+    let no_step = Settings { step_per_s: Some(0.0), ..SETTINGS };
+    assert_eq!(no_step.check(), Err(SettingsError::NotALoad { what: "step", value: 0.0 }));
+    assert_eq!(Settings { within: 0.0, ..SETTINGS }.check(), Err(SettingsError::Within(0.0)));
+    let few = Settings { trials_max: 9, ..SETTINGS };
+    assert_eq!(few.check(), Err(SettingsError::TooFewTrials { trials_max: 9, needed: 11 }));
+    for wrong in [above, zero, endless, few, coarse, no_step] {
+        let Step::Done(found) = next_step(&wrong, &[]) else { panic!("{wrong:?}") };
+        assert_eq!(found.outcome, SearchOutcome::Unfinished);
+    }
+}
+
+#[test]
+fn whole_clients_are_added() {
+    let settings = Settings { from_per_s: 5_000.0, step_per_s: Some(5_000.0), ..SETTINGS };
+    let (points, found) = search(&settings, exact(Curve::Straight(6.0)));
+    assert!(points.iter().all(|point| point.load_per_s % 5_000.0 == 0.0), "{points:?}");
+    let ramp = stages(&points, SearchStage::Ramp);
+    assert!(ramp.is_sorted() && ramp[..3] == [5_000.0, 10_000.0, 15_000.0], "{ramp:?}");
+    let SearchOutcome::Confirmed { load_per_s } = found.outcome else { panic!("{:?}", found.outcome) };
+    assert!((90_000.0..=100_000.0).contains(&load_per_s), "{load_per_s}");
+}
+
+/// Whatever trials say, a search stays in its range and within its number of trials, and the same trials lead to the
+/// same next one.
+#[test]
+fn no_readings_lead_a_search_astray() {
+    let mut random = Pcg64::seed_from_u64(20_261_122);
+    for _ in 0..300 {
+        let settings = Settings {
+            confirm_trials: random.random_range(0..4),
+            step_per_s: random.random::<bool>().then_some(7_000.0),
+            ..SETTINGS
+        };
+        let curve = Curve::Queue(random.random_range(0.5..15.0));
+        let (points, found) = search(&settings, |stage, load| match random.random_range(0..20) {
+            0 => Reading::Nothing,
+            1 => Reading::GeneratorLimit,
+            2 => Reading::Failed,
+            3 => complete([f64::INFINITY, f64::NEG_INFINITY][random.random_range(0..2)]),
+            4 => complete(3.0 * normal(&mut random)),
+            _ => Noise { sd: 0.3, disturbed: 0.2 }.reading(curve, stage, load, &mut random),
+        });
+        let range = settings.from_per_s..=settings.to_per_s;
+        assert!(points.iter().all(|point| range.contains(&point.load_per_s)), "{points:?}");
+        assert!(found.line.is_none_or(|line| line.crossing.is_finite() && line.slope > 0.0));
+    }
+}

@@ -1,0 +1,429 @@
+//! Searches: which trials a plan makes of them, from outcomes whose figures follow a known curve.
+
+#![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
+
+use kdyno_analysis::search::lengths::settings_for;
+use kdyno_analysis::search::{CONFIRMED, HIGHEST, Reading, TrialSaid, judge, result, stands_in_table};
+use kdyno_model::conclusion::{Conclusion, SearchOutcome, SearchResult, Steadiness, SteadyState};
+use kdyno_model::finding::{
+    Caveat, Concern, Finding, Interval, NotResolvable, Quantity, Scope, ScopedCaveat, Severity, TrialOutcome,
+    Value,
+};
+use kdyno_model::metric::{Address, Unit};
+use kdyno_model::plan::{
+    Arrivals, Condition, Conditioning, Depth, FindPlan, Plan, Rate, Role, Strategy, Threshold, Vary,
+};
+use kdyno_model::trial::{SearchStage, Trial, TrialReason};
+use kdyno_plan::{Choices, Next, check_question, estimate, next, plan, upcoming};
+use kdyno_scenario::Scenario;
+use kdyno_scenario::target::TargetFile;
+
+const S: u64 = 1_000_000_000;
+const TRUTH: f64 = 50_000.0;
+const SESSION: u32 = 1;
+
+const SCENARIO: &str = "\
+kdyno: 1
+id: sla
+question: how much at 20 ms?
+params: {size: 1KiB}
+topics: {t: {partitions: 4}}
+load:
+  readers: {consume: t}
+  writers: {produce: t, clients: 3, rate: 1k/s, arrivals: constant, value: $size}
+phases: {warmup: 5s, condition: none, measure: 10s}
+";
+
+fn conditions() -> Vec<Condition> {
+    let condition = |text: &str, must_be, limit| {
+        let of = Address::parse(text.split(' ').next().unwrap()).unwrap();
+        Condition { of, must_be, limit, text: text.to_owned() }
+    };
+    vec![
+        condition("writers.failed <= 0", Threshold::AtMost, 0.0),
+        condition("writers.response.p99 <= 20ms", Threshold::AtMost, 2e7),
+    ]
+}
+
+fn find(depth: Depth) -> FindPlan {
+    let conditions = conditions();
+    let lengths = settings_for(depth, &conditions);
+    FindPlan {
+        item: "writers".into(),
+        vary: Vary::Rate,
+        from_per_s: 10_000.0,
+        to_per_s: 500_000.0,
+        within: 0.02,
+        conditions,
+        ramp_ns: lengths.ramp_ns,
+        trial_ns: lengths.trial_ns,
+        confirm_ns: lengths.confirm_ns,
+        confirm_trials: lengths.confirm_trials,
+        trials_max: lengths.trials_max,
+    }
+}
+
+fn with(text: &str, find: FindPlan) -> Plan {
+    let scenario = Scenario::parse(text, "s.yaml").unwrap();
+    let mut plan = plan(&scenario, &Choices::default()).unwrap();
+    plan.strategy = Strategy::Find(find);
+    plan
+}
+
+fn searched(find: FindPlan) -> Plan {
+    with(SCENARIO, find)
+}
+
+fn finding(of: &str, estimate: Value) -> Finding {
+    Finding {
+        scope: Scope::Run,
+        of: Address::parse(of).unwrap(),
+        quantity: Quantity::Value,
+        unit: Unit::Ns,
+        estimate,
+        n: 1,
+        range: None,
+        interval: Interval::NotResolvable(NotResolvable::OneTrial),
+        marks: Default::default(),
+    }
+}
+
+fn outcome(trial: Trial, p99_ns: Value) -> TrialOutcome {
+    let findings = vec![finding("writers.failed", Value::Is(0.0)), finding("writers.response.p99", p99_ns)];
+    TrialOutcome { trial, findings, caveats: Vec::new(), conclusions: Vec::new(), session: SESSION }
+}
+
+fn doubt(outcome: &mut TrialOutcome, caveat: Caveat, severity: Severity) {
+    let scope = Scope::Trial(outcome.trial.id);
+    outcome.caveats.push(ScopedCaveat { scope, severity, concerns: Concern::Everything, caveat });
+}
+
+fn searched_load(trial: &Trial) -> Option<(SearchStage, f64)> {
+    match trial.reason {
+        TrialReason::Search { stage, load_per_s } => Some((stage, load_per_s)),
+        _ => None,
+    }
+}
+
+/// p99 is 20 ms at the truth, of slope 6.
+fn curve(trial: Trial) -> TrialOutcome {
+    let load = searched_load(&trial).map_or(1.0, |(_, load)| load);
+    outcome(trial, Value::Is(2e7 * (load / TRUTH).powi(6)))
+}
+
+fn run(plan: &Plan, trial: impl Fn(Trial) -> TrialOutcome) -> Vec<TrialOutcome> {
+    let mut outcomes = Vec::new();
+    while let Next::Trial(chosen) = next(plan, &outcomes, SESSION) {
+        assert_eq!(chosen.id.0 as usize, outcomes.len() + 1);
+        outcomes.push(trial(*chosen));
+        assert!(outcomes.len() < 100);
+    }
+    outcomes
+}
+
+fn concluded(plan: &Plan, outcomes: &[TrialOutcome]) -> (SearchResult, Vec<Finding>) {
+    let Strategy::Find(find) = &plan.strategy else { panic!() };
+    let said: Vec<TrialSaid<'_>> = outcomes.iter().map(TrialSaid::from).collect();
+    let judged = result(plan, find, &said);
+    let Some(Conclusion::Search(search)) = judged.conclusions.first() else { panic!() };
+    (search.clone(), judged.findings)
+}
+
+#[test]
+fn a_search_conditions_the_cluster_then_varies_the_rate_of_its_item() {
+    let mut plan = searched(find(Depth::Verdict));
+    plan.conditioning = Some(Conditioning { least_ns: 20 * S, most_ns: 60 * S });
+    check_question(&plan).unwrap();
+    let outcomes = run(&plan, curve);
+    assert_eq!(outcomes[0].trial.reason, TrialReason::Conditioning);
+    let first = &outcomes[1].trial;
+    assert_eq!((first.case, first.start, first.repeat, first.label.as_str()), (0, 1, 1, "ramp 10000/s"));
+    assert!(outcomes[1..].iter().all(|outcome| searched_load(&outcome.trial).is_some()));
+    for outcome in &outcomes[1..] {
+        let (stage, load) = searched_load(&outcome.trial).unwrap();
+        let case = &outcome.trial.effective;
+        let Role::Produce(produce) = &case.load["writers"].role else { panic!() };
+        let Rate::Open { pieces, arrivals } = &produce.rate else { panic!() };
+        assert_eq!((pieces[0].from_per_s, pieces[0].to_per_s, *arrivals), (load, load, Arrivals::Constant));
+        assert_eq!((pieces.len(), case.load["writers"].clients), (1, 3));
+        let (settle_s, measure_s) = match stage {
+            SearchStage::Ramp => (4, 10),
+            SearchStage::Bisect => (17, 50),
+            SearchStage::Confirm => (20, 100),
+        };
+        assert_eq!((case.phases.warmup_ns, case.phases.measure_ns), (settle_s * S, measure_s * S));
+    }
+    // Two trials of one load draw their arrivals anew.
+    let seeds: std::collections::BTreeSet<u64> =
+        outcomes[1..].iter().map(|outcome| outcome.trial.seed).collect();
+    assert_eq!(seeds.len(), outcomes.len() - 1);
+}
+
+#[test]
+fn a_verdict_confirms_a_load_and_states_it_with_the_estimate() {
+    let plan = searched(find(Depth::Verdict));
+    let outcomes = run(&plan, curve);
+    let (search, findings) = concluded(&plan, &outcomes);
+    let SearchOutcome::Confirmed { load_per_s } = search.outcome else { panic!("{:?}", search.outcome) };
+    assert!((load_per_s / (0.98 * TRUTH) - 1.0).abs() < 2e-3, "{load_per_s}");
+    let estimate = search.estimate.unwrap();
+    assert!((estimate.estimate / TRUTH - 1.0).abs() < 1e-3);
+    assert!(
+        matches!(estimate.interval, Interval::Bounds { low, high, .. } if low <= high && high < 1.05 * TRUTH)
+    );
+    assert!((search.slope.unwrap() - 6.0).abs() < 0.01);
+    // The second condition binds: the first one is met by all.
+    assert_eq!((search.binds, search.depth), (Some(1), Depth::Verdict));
+    assert_eq!(
+        (search.varied.to_string().as_str(), search.scope),
+        ("writers.rate", Scope::Search { case: 0 })
+    );
+    assert_eq!(search.points.len(), outcomes.len());
+    assert!(search.points.iter().all(|point| point.passed == Some(point.load_per_s <= TRUTH)));
+    let by_name = |name: &str| findings.iter().find(|finding| finding.of.metric == name).unwrap();
+    assert_eq!(by_name(CONFIRMED).estimate, Value::Is(load_per_s));
+    assert_eq!((by_name(CONFIRMED).n, by_name(CONFIRMED).unit), (3, Unit::RecordsPerS));
+    assert_eq!(by_name(HIGHEST).estimate, Value::Is(estimate.estimate));
+    // The row of the table is made of the trials at that load only.
+    let conclusions = [Conclusion::Search(search)];
+    let standing = outcomes.iter().filter(|outcome| stands_in_table(&conclusions, &outcome.trial));
+    assert!(
+        standing
+            .clone()
+            .all(|outcome| searched_load(&outcome.trial) == Some((SearchStage::Confirm, load_per_s)))
+    );
+    assert_eq!(standing.count(), 3);
+    // Half-way there is no outcome, and what is known stands.
+    let (half, _) = concluded(&plan, &outcomes[..outcomes.len() - 2]);
+    assert_eq!(half.outcome, SearchOutcome::Unfinished);
+    assert!(half.estimate.is_some() && half.first_failing_per_s.is_some());
+}
+
+#[test]
+fn a_quick_look_is_over_without_confirming() {
+    let plan = searched(find(Depth::Quick));
+    let outcomes = run(&plan, curve);
+    let (search, _) = concluded(&plan, &outcomes);
+    assert!(matches!(search.outcome, SearchOutcome::NotConfirmed { .. }));
+    assert!(search.points.iter().all(|point| point.stage != SearchStage::Confirm));
+}
+
+#[test]
+fn clients_of_a_fixed_rate_are_added() {
+    let mut find = find(Depth::Verdict);
+    (find.vary, find.from_per_s) = (Vary::Clients { per_client_per_s: 5_000.0 }, 5_000.0);
+    let plan = searched(find);
+    let outcomes = run(&plan, curve);
+    for outcome in &outcomes {
+        let (_, load) = searched_load(&outcome.trial).unwrap();
+        let case = &outcome.trial.effective;
+        assert_eq!(f64::from(case.load["writers"].clients) * 5_000.0, load);
+        let share = case.workers[0].shares.iter().find(|share| share.item == "writers").unwrap();
+        assert_eq!(share.client_count, case.load["writers"].clients);
+    }
+    assert_eq!(outcomes[0].trial.label, "ramp 1 clients");
+    let (search, _) = concluded(&plan, &outcomes);
+    assert_eq!(search.varied.to_string(), "writers.clients");
+    assert!(matches!(search.outcome, SearchOutcome::Confirmed { load_per_s: 45_000.0 | 50_000.0 }));
+}
+
+#[test]
+fn each_case_has_a_search_of_its_own() {
+    let text = SCENARIO.replace("topics:", "cases: [{size: 1KiB}, {size: 2KiB}]\ntopics:");
+    let plan = with(&text, find(Depth::Quick));
+    let outcomes = run(&plan, curve);
+    let cases: Vec<u32> = outcomes.iter().map(|outcome| outcome.trial.case).collect();
+    assert!(cases.is_sorted() && cases.contains(&0) && cases.contains(&1));
+    // Both stand on one cluster, and each repeats from 1.
+    assert!(outcomes.iter().all(|outcome| outcome.trial.start == 1));
+    let second = outcomes.iter().find(|outcome| outcome.trial.case == 1).unwrap();
+    assert_eq!((second.trial.repeat, second.trial.label.as_str()), (1, "size=2KiB ramp 10000/s"));
+    let Strategy::Find(search) = &plan.strategy else { panic!() };
+    let said: Vec<TrialSaid<'_>> = outcomes.iter().map(TrialSaid::from).collect();
+    assert_eq!(result(&plan, search, &said).conclusions.len(), 2);
+}
+
+#[test]
+fn records_that_were_never_acknowledged_fail_the_quantile() {
+    let plan = searched(find(Depth::Verdict));
+    // "At least 1 ms" is below the limit, and yet nobody knows how late these records would have been.
+    let outcomes = run(&plan, |trial| outcome(trial, Value::AtLeast(1e6)));
+    let (search, findings) = concluded(&plan, &outcomes);
+    assert_eq!(search.outcome, SearchOutcome::EveryLoadFails { lowest_per_s: 10_000.0 });
+    assert_eq!((search.estimate, search.first_failing_per_s), (None, Some(10_000.0)));
+    assert!(findings.iter().all(|finding| finding.of.metric != CONFIRMED));
+}
+
+#[test]
+fn a_queue_that_grew_is_a_failure_and_the_generators_lateness_is_none() {
+    let growth =
+        || Caveat::QueueGrowth { item: "writers".into(), start_s: 0.0, growth_s: 9.0, allowed_s: 0.05 };
+    let late = || Caveat::GeneratorLate {
+        item: "writers".into(),
+        quantile: "p99".into(),
+        late_ns: 1,
+        response_ns: 2,
+    };
+    let plan = searched(find(Depth::Quick));
+    let queued = run(&plan, |trial| {
+        let load = searched_load(&trial).unwrap().1;
+        let mut outcome = outcome(trial, Value::Is(1e6));
+        if load > TRUTH {
+            doubt(&mut outcome, growth(), Severity::Invalid);
+        }
+        outcome
+    });
+    let (search, _) = concluded(&plan, &queued);
+    let SearchOutcome::NotConfirmed { highest_passed_per_s } = search.outcome else { panic!("{search:?}") };
+    assert!(highest_passed_per_s > 0.9 * TRUTH && highest_passed_per_s <= TRUTH);
+    let limited = run(&plan, |trial| {
+        let load = searched_load(&trial).unwrap().1;
+        let mut outcome = curve(trial);
+        if load > 0.9 * TRUTH {
+            // Both at once: a generator that is late lets a queue grow too.
+            doubt(&mut outcome, growth(), Severity::Invalid);
+            doubt(&mut outcome, late(), Severity::Invalid);
+        }
+        outcome
+    });
+    let (search, _) = concluded(&plan, &limited);
+    assert!(
+        matches!(search.outcome, SearchOutcome::GeneratorLimit { highest_passed_per_s: Some(load) } if load < TRUTH)
+    );
+    // A late generator only makes latencies longer, so what passes with it has passed.
+    let passing = run(&plan, |trial| {
+        let mut outcome = outcome(trial, Value::Is(1e6));
+        doubt(&mut outcome, late(), Severity::Invalid);
+        outcome
+    });
+    let (search, _) = concluded(&plan, &passing);
+    assert_eq!(search.outcome, SearchOutcome::EveryLoadPasses { highest_per_s: 500_000.0 });
+}
+
+/// What a trial with one condition and one figure says.
+fn reading(must_be: Threshold, limit: f64, value: Value) -> Reading {
+    let mut find = find(Depth::Quick);
+    let of = Address::parse("writers.acked_per_s").unwrap();
+    find.conditions = vec![Condition { of, must_be, limit, text: String::new() }];
+    let Next::Trial(trial) = next(&searched(find.clone()), &[], SESSION) else { panic!() };
+    let mut outcome = outcome(*trial, Value::None);
+    outcome.findings = vec![finding("writers.acked_per_s", value)];
+    judge(&find, TrialSaid::from(&outcome)).unwrap().point.reading
+}
+
+#[test]
+fn conditions_are_met_at_their_limit_and_measured_by_their_logarithm() {
+    use Threshold::{AtLeast, AtMost};
+    let complete = |passed, excess| Reading::Complete { passed, excess };
+    let (best, worst) = (f64::NEG_INFINITY, f64::INFINITY);
+    assert_eq!(reading(AtMost, 20.0, Value::Is(20.0)), complete(true, 0.0));
+    assert_eq!(reading(AtMost, 20.0, Value::Is(40.0)), complete(false, 2f64.ln()));
+    assert_eq!(reading(AtMost, 20.0, Value::Is(0.0)), complete(true, best));
+    assert_eq!(reading(AtMost, 0.0, Value::Is(0.0)), complete(true, best));
+    assert_eq!(reading(AtMost, 0.0, Value::Is(1.0)), complete(false, worst));
+    assert_eq!(reading(AtMost, 20.0, Value::AtLeast(1.0)), complete(false, worst));
+    assert_eq!(reading(AtLeast, 20.0, Value::Is(10.0)), complete(false, 2f64.ln()));
+    assert_eq!(reading(AtLeast, 20.0, Value::AtLeast(40.0)), complete(true, -(2f64.ln())));
+    assert_eq!(reading(AtLeast, 20.0, Value::Is(0.0)), complete(false, worst));
+    assert_eq!(reading(AtLeast, 20.0, Value::None), Reading::Nothing);
+    assert_eq!(reading(AtMost, 20.0, Value::Is(f64::NAN)), complete(false, worst));
+}
+
+#[test]
+fn a_response_time_that_rose_throughout_the_window_does_not_pass() {
+    let plan = searched(find(Depth::Quick));
+    let passed = |metric: &str, per_minute| {
+        let Next::Trial(trial) = next(&plan, &[], SESSION) else { panic!() };
+        let mut outcome = outcome(*trial, Value::Is(1e6));
+        let of = Address::parse(metric).unwrap();
+        outcome.conclusions.push(Conclusion::Steadiness(Steadiness {
+            scope: Scope::Trial(outcome.trial.id),
+            item: "writers".into(),
+            state: SteadyState::Drifting { of, per_minute },
+            smallest_step: None,
+            short_term: Vec::new(),
+        }));
+        concluded(&plan, &[outcome]).0.points[0].passed
+    };
+    assert_eq!(passed("writers.response.p50", 0.5), Some(false));
+    assert_eq!(passed("writers.response.p50", -0.5), Some(true));
+    assert_eq!(passed("writers.acked_per_s", 0.5), Some(true));
+    assert_eq!(passed("probe.response.p50", 0.5), Some(true));
+}
+
+#[test]
+fn a_trial_that_was_cut_short_or_has_no_figure_proves_nothing_by_passing() {
+    let plan = searched(find(Depth::Quick));
+    let cut = |measured_s| Caveat::CutShort { reason: "stopped".into(), measured_s, planned_s: 20 };
+    let judged = |p99_ns: f64, measured_s| {
+        let Next::Trial(trial) = next(&plan, &[], SESSION) else { panic!() };
+        let mut outcome = outcome(*trial, Value::Is(p99_ns));
+        doubt(&mut outcome, cut(measured_s), Severity::Warning);
+        concluded(&plan, &[outcome]).0.points[0].passed
+    };
+    assert_eq!((judged(1e6, 19), judged(1e9, 9), judged(1e9, 10)), (None, None, Some(false)));
+    let nothing = run(&plan, |trial| outcome(trial, Value::None));
+    assert_eq!(nothing.len(), 2);
+    let (search, findings) = concluded(&plan, &nothing);
+    assert_eq!((search.outcome, findings.len()), (SearchOutcome::Unfinished, 0));
+    // A figure that must not be used for another reason is none either.
+    let broken = run(&plan, |trial| {
+        let mut outcome = outcome(trial, Value::Is(1e6));
+        let caveat = Caveat::AccountingBroken { item: "writers".into(), difference: 1 };
+        doubt(&mut outcome, caveat, Severity::Invalid);
+        outcome
+    });
+    assert_eq!(broken.len(), 2);
+}
+
+#[test]
+fn searches_that_cannot_be_made_are_refused_and_would_end_at_once() {
+    let refused = |change: fn(&mut FindPlan)| {
+        let mut find = find(Depth::Verdict);
+        change(&mut find);
+        let plan = searched(find);
+        assert_eq!(next(&plan, &[], SESSION), Next::Stop);
+        let error = check_question(&plan).unwrap_err();
+        format!("{error}: {}", error.hint.as_deref().unwrap_or_default())
+    };
+    let above = refused(|find| find.from_per_s = 600_000.0);
+    assert!(above.contains("would begin at 600000/s, above its end at 500000/s"), "{above}");
+    let item = refused(|find| find.item = "readers".into());
+    assert!(
+        item.contains("no load item `readers` produces") && item.contains("those that do: writers"),
+        "{item}"
+    );
+    let mut unconditional = find(Depth::Verdict);
+    unconditional.conditions.clear();
+    let unconditional = check_question(&searched(unconditional)).unwrap_err().to_string();
+    assert!(unconditional.contains("without a condition every load passes"), "{unconditional}");
+    let mut many = find(Depth::Verdict);
+    many.vary = Vary::Clients { per_client_per_s: 10.0 };
+    let many = check_question(&searched(many)).unwrap_err().to_string();
+    assert!(many.contains("50000 clients of 10/s would be needed"), "{many}");
+}
+
+#[test]
+fn how_long_it_takes_is_known_about_before() {
+    let verdict = searched(find(Depth::Verdict));
+    // 10, 16, 25.6, 41, 65.5 and 105 thousand: the middle of the range is 70.7 thousand.
+    let ramp = 6 * 14;
+    assert_eq!(estimate(&verdict).load_ns, (ramp + 9 * 67 + 3 * 120) * S);
+    assert_eq!(upcoming(&verdict, 0).count(), 18);
+    assert_eq!(upcoming(&verdict, 17).count(), 1);
+    assert!(estimate(&verdict).expected_ns < 35 * 60 * S);
+    assert!(estimate(&searched(find(Depth::Quick))).expected_ns < 10 * 60 * S);
+}
+
+#[test]
+fn a_targets_caps_hold_for_the_end_of_the_range() {
+    let text = "kdyno: 1\ntarget: lab\ncluster_id: abc\nclient: {bootstrap: [\"h:9092\"]}\n\
+                guard: {prefix: kdyno-, caps: {produce: 100MiB/s}, allow: [find], abort_if: [offline_brokers > 0]}\n";
+    let target = TargetFile::parse(text, "t.yaml").unwrap().resolve(None).unwrap();
+    let mut plan = searched(find(Depth::Verdict));
+    for case in &mut plan.cases {
+        case.system = kdyno_model::plan::SystemPlan::Attached(target.attached.clone());
+    }
+    let error = kdyno_plan::retarget(&mut plan, &target).unwrap_err().to_string();
+    assert!(error.contains("the search may go up to") && error.contains("100 MiB/s"), "{error}");
+}
