@@ -1,6 +1,6 @@
 //! Curves of a known crossing, trials with noise, and whole searches on them.
 
-use kdyno_analysis::search::{Found, PointSoFar, Reading, Settings, Step, next_step};
+use kdyno_analysis::search::{Found, PointSoFar, RAMP_FACTOR, Reading, Settings, Step, next_step};
 use kdyno_model::trial::SearchStage;
 use rand::{Rng, RngExt};
 use rand_pcg::Pcg64;
@@ -92,4 +92,32 @@ pub(crate) fn settings(random: &mut impl Rng, confirm_trials: u32) -> Settings {
         trials_max,
         step_per_s: None,
     }
+}
+
+/// What this search is compared with: the same ramp, then the middle of the bracket until it is 2 % wide, each load by
+/// the majority of up to `votes` trials. The bracket and all trials.
+pub(crate) fn bisect(
+    from_per_s: f64,
+    votes: usize,
+    mut trial: impl FnMut(SearchStage, f64) -> Reading,
+) -> (f64, f64, Vec<PointSoFar>) {
+    let mut points = Vec::new();
+    let mut passes = |stage, load_per_s| {
+        let point = PointSoFar { stage, load_per_s, reading: trial(stage, load_per_s) };
+        points.push(point);
+        point.passed() == Some(true)
+    };
+    let (mut low, mut high) = (from_per_s, from_per_s);
+    while passes(SearchStage::Ramp, high) {
+        (low, high) = (high, high * RAMP_FACTOR);
+    }
+    while high > 1.02 * low {
+        let middle = (low * high).sqrt();
+        let (mut passed, mut failed) = (0, 0);
+        while 2 * passed <= votes && 2 * failed <= votes {
+            if passes(SearchStage::Bisect, middle) { passed += 1 } else { failed += 1 }
+        }
+        if passed > failed { low = middle } else { high = middle }
+    }
+    (low, high, points)
 }
