@@ -187,6 +187,11 @@ mod tests {
         let mixed = vec![1.0, -2.0, 3.0, -4.0, 5.0, -6.0, 7.0, -8.0];
         let p = family_wise(&[mixed.clone(), up.clone()], 1);
         close(&p, &[p_value(&mixed), 4.0 / 256.0]);
+        // A single rank always reaches its sum of 1; the other's 0.84 is so no more certain, though alone it would be.
+        let single = vec![1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+        let slight = vec![1.0, -2.0, 3.0, -4.0, 5.0, -6.0, 7.0, 8.0];
+        close(&family_wise(&[slight.clone(), single], 1), &[1.0, 1.0]);
+        assert!(p_value(&slight) < 0.5);
         // What says nothing, or is of other units, is not found.
         close(&family_wise(&[up.clone(), vec![0.0; 8], vec![1.0; 7]], 1), &[2.0 / 256.0, 1.0, 1.0]);
         assert!(family_wise(&[], 1).is_empty());

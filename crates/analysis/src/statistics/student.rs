@@ -53,7 +53,7 @@ pub struct UnpairedMeans {
     /// Values of the side that has fewer.
     pub n: usize,
     standard_error: f64,
-    degrees: u32,
+    degrees: f64,
 }
 
 impl UnpairedMeans {
@@ -62,29 +62,35 @@ impl UnpairedMeans {
         let [a, b] = [PairedMean::of(first)?, PairedMean::of(second)?];
         let [of_a, of_b] = [a, b].map(|mean| mean.standard_error.powi(2));
         let parts = of_a.powi(2) / f64::from(a.degrees) + of_b.powi(2) / f64::from(b.degrees);
-        // Rounded down: a little wider than the fraction would be. Without any spread no quantile matters.
-        let degrees = if parts > 0.0 { ((of_a + of_b).powi(2) / parts).floor().max(1.0) as u32 } else { 1 };
         Some(Self {
             estimate: b.estimate - a.estimate,
             n: first.len().min(second.len()),
             standard_error: (of_a + of_b).sqrt(),
-            degrees,
+            // Without any spread no degree matters.
+            degrees: if parts > 0.0 { (of_a + of_b).powi(2) / parts } else { 1.0 },
         })
     }
 
     /// The interval that misses the true difference with probability `alpha`.
     pub fn interval(&self, alpha: f64) -> Bounds {
-        self.as_mean().interval(alpha)
+        let half_width = self.between(|degrees| quantile(degrees, 1.0 - alpha)) * self.standard_error;
+        Bounds { low: self.estimate - half_width, high: self.estimate + half_width, level: 1.0 - alpha }
     }
 
     /// Two-sided p value of no difference.
     pub fn p_value(&self) -> f64 {
-        self.as_mean().p_value()
+        if self.estimate == 0.0 {
+            return 1.0;
+        }
+        self.between(|degrees| two_sided_p(self.estimate / self.standard_error, degrees))
     }
 
-    fn as_mean(&self) -> PairedMean {
-        let Self { estimate, standard_error, degrees, .. } = *self;
-        PairedMean { estimate, standard_error, degrees }
+    /// Degrees of freedom are a fraction here: between those of the whole numbers beside it.
+    fn between(&self, of: impl Fn(u32) -> f64) -> f64 {
+        let whole = self.degrees.floor().max(1.0);
+        let share = (self.degrees - whole).max(0.0);
+        let [below, above] = [whole, whole + 1.0].map(|degrees| of(degrees as u32));
+        below + share * (above - below)
     }
 }
 
@@ -158,13 +164,16 @@ mod tests {
     fn means_of_two_sides_by_hand() {
         // Variances 1 and 4, of three each: standard error √(5 ÷ 3), degrees (5 ÷ 3)² ÷ ((1 ÷ 9 + 16 ÷ 9) ÷ 2) = 2.94.
         let means = UnpairedMeans::of(&[1.0, 2.0, 3.0], &[8.0, 10.0, 12.0]).unwrap();
-        assert_eq!((means.estimate, means.n, means.degrees), (8.0, 3, 2));
+        assert_eq!((means.estimate, means.n), (8.0, 3));
+        assert!((means.degrees - 50.0 / 17.0).abs() < 1e-12);
         let bounds = means.interval(0.05);
-        let half_width = 4.302_653 * (5.0_f64 / 3.0).sqrt();
+        // 16 ÷ 17 of the way from t of 2 degrees to that of 3.
+        let half_width = (4.302_653 + 3.182_446 * 16.0) / 17.0 * (5.0_f64 / 3.0).sqrt();
         assert!(
             (bounds.high - 8.0 - half_width).abs() < 1e-5 && (bounds.low - 8.0 + half_width).abs() < 1e-5
         );
-        assert!((means.p_value() - two_sided_p(8.0 / (5.0_f64 / 3.0).sqrt(), 2)).abs() < 1e-12);
+        let p = |degrees| two_sided_p(8.0 / (5.0_f64 / 3.0).sqrt(), degrees);
+        assert!((means.p_value() - (p(2) + 16.0 * p(3)) / 17.0).abs() < 1e-12);
         assert_eq!(UnpairedMeans::of(&[1.0], &[1.0, 2.0]), None);
         assert_eq!(UnpairedMeans::of(&[1.0, 1.0], &[1.0, 1.0]).unwrap().p_value(), 1.0);
     }

@@ -5,7 +5,7 @@ use kdyno_analysis::comparison::progress;
 use kdyno_analysis::run::AnalysedTrial;
 use kdyno_model::conclusion::{MetricRole, Says};
 use kdyno_model::finding::{
-    Caveat, Concern, Interval, IntervalMethod, NotResolvable, Quantity, Scope, Value,
+    Caveat, Concern, Interval, IntervalMethod, Mark, NotResolvable, Quantity, Scope, Value,
 };
 use kdyno_model::plan::{Better, Depth, EvidenceUnit};
 
@@ -119,6 +119,8 @@ fn a_pair_is_lost_with_one_of_its_trials() {
     assert_eq!(run.verdicts(&plan).remove(0).n, 8);
     invalid(&mut run.outcomes[2], concerns("p90"));
     assert_eq!(run.verdicts(&plan).remove(0).n, 7);
+    invalid(&mut run.outcomes[5], concerns("p99"));
+    assert_eq!(run.verdicts(&plan).remove(0).n, 6);
 }
 
 #[test]
@@ -181,6 +183,31 @@ fn pairs_of_one_start_are_one_unit() {
     assert_eq!(run.verdicts(&plan).remove(0).n, 10);
     let starts = run.judged(&plan).caveats;
     assert!(starts.iter().any(|caveat| caveat.caveat == Caveat::TheseStartsOnly { starts: 6 }), "{starts:?}");
+}
+
+#[test]
+fn pairs_that_each_have_a_start_speak_of_more_than_these() {
+    let mut plan = comparing(&[P99], &[8], &[]);
+    settings(&mut plan).unit = EvidenceUnit::Pair;
+    let mut run = Run::default();
+    run.pairs(P99, &around(1.2));
+    assert_eq!(run.judged(&plan).caveats, []);
+    for outcome in &mut run.outcomes[14..] {
+        outcome.trial.start = 7;
+    }
+    assert_eq!(run.judged(&plan).caveats[0].caveat, Caveat::TheseStartsOnly { starts: 7 });
+}
+
+#[test]
+fn marks_of_either_side_stand_beside_the_ratio() {
+    let plan = comparing(&[P99], &[8], &[]);
+    let mut run = Run::default();
+    run.pairs(P99, &around(1.2));
+    run.outcomes[4].findings[0].marks.insert(Mark::Drifting);
+    run.outcomes[9].findings[0].marks.insert(Mark::FewRecords);
+    let found = run.judged(&plan).findings;
+    let ratio = found.iter().find(|finding| finding.quantity == Quantity::RatioBToA).unwrap();
+    assert_eq!(ratio.marks.iter().copied().collect::<Vec<_>>(), [Mark::Drifting, Mark::FewRecords]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Stored runs before and after a change.
 
-use crate::fixture::{P99, RATE, Run, plan};
+use crate::fixture::{P99, RATE, Run, address, plan};
 use kdyno_analysis::comparison::{StoredRun, of_runs};
 use kdyno_model::conclusion::{Conclusion, MetricRole, Says, Verdict};
 use kdyno_model::finding::{
@@ -9,6 +9,8 @@ use kdyno_model::finding::{
 use kdyno_model::plan::EvidenceUnit;
 use kdyno_model::run::{RunHeader, Session};
 use std::collections::BTreeMap;
+
+const ACHIEVED: &str = "writers.achieved_per_s";
 
 struct Stored {
     header: RunHeader,
@@ -19,7 +21,7 @@ struct Stored {
 fn stored(rate: Value) -> Stored {
     let plan = plan(1, &[RATE]);
     let mut run = Run::default();
-    run.trial(0, 1, &[(RATE, rate), (P99, Value::Is(5.0))]);
+    run.trial(0, 1, &[(RATE, rate), (P99, Value::Is(5.0)), (ACHIEVED, Value::Is(7.0))]);
     let session = Session {
         number: 1,
         started_unix_ns: 0,
@@ -81,6 +83,23 @@ fn three_runs_of_each_side_have_an_interval() {
     assert!(order.contains("in no drawn order"), "{order}");
     let (verdicts, _) = compared(&all(&[100.0, 100.1, 99.9]), &all(&[100.0, 99.9, 100.1]));
     assert_eq!(verdicts[0].says, Says::Equivalent);
+}
+
+#[test]
+fn the_more_metrics_the_more_it_takes() {
+    let after = [102.36, 103.36, 101.36];
+    let mut before = all(&[100.0, 101.0, 99.0]);
+    let says = |before: &[Stored]| {
+        let verdict = compared(before, &all(&after)).0.remove(0);
+        (verdict.p.unwrap(), verdict.says)
+    };
+    let ((own, together), alone) = says(&before);
+    assert!(own == together && 0.034 < own && own < 0.05, "{own}");
+    assert_eq!(alone, Says::Different { material: false, worse: false });
+    before[0].header.plan.show.columns.extend([P99, ACHIEVED].map(address));
+    let ((_, together), says) = says(&before);
+    assert!((together - 3.0 * own).abs() < 1e-12);
+    assert!(matches!(says, Says::Inconclusive { .. }), "{says:?}");
 }
 
 #[test]
