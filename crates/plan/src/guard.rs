@@ -7,6 +7,7 @@ use kdyno_model::plan::{AttachedPlan, CasePlan, FindPlan, Plan, Role, Strategy, 
 use std::borrow::Cow;
 use kdyno_model::units::{bytes as shown, duration};
 use kdyno_scenario::input::InputError;
+use std::borrow::Cow;
 
 /// Permission for a closed loop.
 const RATE_MAX: &str = "rate-max";
@@ -35,6 +36,12 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
     }
     if let (Strategy::Find(search), Some(first)) = (&plan.strategy, plan.cases.first()) {
         targets.iter().try_for_each(|target| may_search(search, first, target))?;
+    }
+    for case in heaviest(plan).chain(b.iter().map(Cow::Borrowed)) {
+        if let SystemPlan::Attached(target) = &case.system {
+            rates(&case, target)?;
+            connections(&case, target)?;
+        }
     }
     targets.into_iter().try_for_each(|target| whole_run(plan, target))
 }

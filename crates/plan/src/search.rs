@@ -4,10 +4,12 @@ use crate::budget::Budget;
 use crate::choices::{Ask, FindChoices};
 use crate::comparison::share;
 use crate::estimate::{start_expected_ns, trial_expected_ns};
+use crate::load::CLIENTS_MAX;
 use crate::reader::Reader;
 use crate::set_overrides::NOWHERE;
 use crate::strategy::conditioned_by;
 use crate::{Choices, PlanError, Planned};
+use kdyno_analysis::search::lengths::{settings_for, settle_ns};
 use kdyno_model::plan::{
     Arrivals, CasePlan, ClaimOp, Condition, Depth, FindPlan, Rate, RatePiece, Role, Strategy, Threshold, Vary,
 };
@@ -32,22 +34,13 @@ const TRIALS_MAX: u32 = 1_000;
 const RAMP_TRIALS: u64 = 6;
 /// Trials that decide, usually.
 const DECIDING_TRIALS: u64 = 13;
+/// Highest load that is tried where nothing else is said, records/s.
+const TO_PER_S: f64 = 10e6;
 
-/// Lengths of a search where nothing else is said.
-struct Usual {
-    within: f64,
-    ramp_ns: u64,
-    trial_ns: u64,
-    confirmations: u32,
-    trials: u32,
+/// How narrow the answer is to be where nothing else is said.
+fn usual_within(depth: Depth) -> f64 {
+    if depth == Depth::Quick { 0.05 } else { 0.02 }
 }
-
-const VERDICT: Usual =
-    Usual { within: 0.02, ramp_ns: 12 * SECOND_NS, trial_ns: 45 * SECOND_NS, confirmations: 3, trials: 30 };
-const QUICK: Usual =
-    Usual { within: 0.05, ramp_ns: 6 * SECOND_NS, trial_ns: 15 * SECOND_NS, confirmations: 0, trials: 16 };
-/// Window of a trial that confirms.
-const CONFIRM_NS: u64 = 180 * SECOND_NS;
 
 /// Whether a search is asked for.
 pub(crate) fn is_asked(scenario: &Scenario, choices: &Choices) -> bool {
@@ -78,7 +71,7 @@ fn asked(scenario: &Scenario, choices: &Choices) -> Result<FindFile, PlanError> 
             highest: typed(by_hand.highest.clone().ok_or_else(|| lacks("--highest", "writers.rate"))?),
             each: None,
             from: None,
-            to: typed(TO.to_owned()),
+            to: None,
             within: None,
             conditions: Vec::new(),
             ramp: None,
@@ -93,7 +86,7 @@ fn asked(scenario: &Scenario, choices: &Choices) -> Result<FindFile, PlanError> 
         let is_other = highest != found.highest.text;
         found.highest = typed(highest);
         if is_other {
-            (found.each, found.from, found.to) = (None, None, typed(TO.to_owned()));
+            (found.each, found.from, found.to) = (None, None, None);
         }
     }
     if !conditions.is_empty() {
@@ -105,12 +98,9 @@ fn asked(scenario: &Scenario, choices: &Choices) -> Result<FindFile, PlanError> 
     found.each = by_hand.each.map(typed).or(found.each);
     found.from = by_hand.from.map(typed).or(found.from);
     found.within = by_hand.within.map(typed).or(found.within);
-    found.to = by_hand.to.map_or(found.to, typed);
+    found.to = by_hand.to.map(typed).or(found.to);
     Ok(found)
 }
-
-/// `to` where nothing else is said.
-const TO: &str = "10M/s";
 
 /// The strategy of a search; sets the varied item's first load in every case, and says how deep the search goes.
 pub(crate) fn strategy(
@@ -155,7 +145,8 @@ fn find(
     reader: &Reader<'_>,
     depth: Depth,
 ) -> Result<FindPlan, PlanError> {
-    let usual = if depth == Depth::Quick { QUICK } else { VERDICT };
+    let conditions = conditions(scenario, file, reader)?;
+    let usual = settings_for(depth, &conditions);
     let (item, is_clients) = varied(file, case, reader)?;
     let length = |typed: &Option<Typed>, key: &str, usual: u64| {
         typed.as_ref().map_or(Ok(usual), |typed| reader.ns(typed, key, SECOND_NS..=TRIAL_NS_MAX))
@@ -167,11 +158,11 @@ fn find(
     };
     let within = match &file.within {
         Some(typed) => share(&Typed { text: reader.text(typed)?, ..typed.clone() }, "within")?,
-        None => usual.within,
+        None => usual_within(depth),
     };
-    let confirm_trials = number(&file.confirmations, "confirmations", usual.confirmations, 0)?;
+    let confirm_trials = number(&file.confirmations, "confirmations", usual.confirm_trials, 0)?;
     Ok(FindPlan {
-        conditions: conditions(scenario, file, reader)?,
+        conditions,
         item,
         vary,
         from_per_s,
@@ -179,9 +170,9 @@ fn find(
         within,
         ramp_ns: length(&file.ramp, "ramp", usual.ramp_ns)?,
         trial_ns: length(&file.trial, "trial", usual.trial_ns)?,
-        confirm_ns: length(&file.confirm, "confirm", CONFIRM_NS)?,
+        confirm_ns: length(&file.confirm, "confirm", usual.confirm_ns)?,
         confirm_trials: if depth == Depth::Quick { 0 } else { confirm_trials },
-        trials_max: number(&file.trials, "trials", usual.trials, TRIALS_MIN)?,
+        trials_max: number(&file.trials, "trials", usual.trials_max, TRIALS_MIN)?,
     })
 }
 
@@ -249,11 +240,15 @@ fn range(
         Vary::Clients { per_client_per_s } => per_client_per_s,
     };
     let from_per_s = file.from.as_ref().map_or(Ok(least), |from| rate(reader, from, "from"))?;
-    let to_per_s = rate(reader, &file.to, "to")?;
+    let most = match vary {
+        Vary::Rate => TO_PER_S,
+        Vary::Clients { per_client_per_s } => TO_PER_S.min(per_client_per_s * f64::from(CLIENTS_MAX)),
+    };
+    let to_per_s = file.to.as_ref().map_or(Ok(most), |to| rate(reader, to, "to"))?;
     if from_per_s < to_per_s {
         return Ok((from_per_s, to_per_s));
     }
-    let typed = file.from.as_ref().unwrap_or(&file.to);
+    let typed = file.from.as_ref().or(file.to.as_ref()).unwrap_or(&file.highest);
     let (from, to) = (count(from_per_s), count(to_per_s));
     let message = format!("the search begins at {from}/s, which is not below `to`, {to}/s");
     Err(reader.wrong(typed, message).hint("`from` is the first load, `to` the highest that may be tried"))
@@ -349,11 +344,13 @@ fn start_at(case: &mut CasePlan, plan: &FindPlan, arrivals: Arrivals) {
 }
 
 /// What a search of every case usually takes, ns.
-pub(crate) fn expected_ns(plan: &FindPlan, planned: &Planned) -> u64 {
+fn expected_ns(plan: &FindPlan, planned: &Planned) -> u64 {
     let one = |case: &CasePlan| {
         let with = |window_ns: u64| {
             let mut case = case.clone();
-            case.phases.measure_ns = window_ns;
+            let phases = &mut case.phases;
+            (phases.warmup_ns, phases.warmup_auto) = (settle_ns(window_ns), None);
+            phases.measure_ns = window_ns;
             trial_expected_ns(&case)
         };
         let conditioned = planned.conditioning.and_then(|how| conditioned_by(how, case));
@@ -382,11 +379,12 @@ fn within_budget(
     }
     if depth == Depth::Verdict {
         // What was typed stays; what was not is that of a quick look.
-        let quick = |typed: &Option<Typed>, own: u64, quick: u64| if typed.is_some() { own } else { quick };
-        plan.ramp_ns = quick(&file.ramp, plan.ramp_ns, QUICK.ramp_ns);
-        plan.trial_ns = quick(&file.trial, plan.trial_ns, QUICK.trial_ns);
-        plan.within = if file.within.is_some() { plan.within } else { QUICK.within };
-        plan.trials_max = if file.trials.is_some() { plan.trials_max } else { QUICK.trials };
+        let quick = settings_for(Depth::Quick, &plan.conditions);
+        let or = |typed: &Option<Typed>, own: u64, quick: u64| if typed.is_some() { own } else { quick };
+        plan.ramp_ns = or(&file.ramp, plan.ramp_ns, quick.ramp_ns);
+        plan.trial_ns = or(&file.trial, plan.trial_ns, quick.trial_ns);
+        plan.within = if file.within.is_some() { plan.within } else { usual_within(Depth::Quick) };
+        plan.trials_max = if file.trials.is_some() { plan.trials_max } else { quick.trials_max };
         plan.confirm_trials = 0;
     }
     while !fits(plan) && plan.trials_max > TRIALS_MIN {

@@ -97,7 +97,7 @@ fn laptop_comparisons_and_searches_fit_their_time() {
             Strategy::Find(_) => {
                 let quick = within(&path, 10, Depth::Quick);
                 let Strategy::Find(search) = &quick.strategy else { panic!("{id}") };
-                assert_eq!((quick.depth, search.trials_max), (Depth::Quick, 16), "{id}");
+                assert_eq!((quick.depth, search.trials_max), (Depth::Quick, 15), "{id}");
                 let verdict = within(&path, 35, Depth::Verdict);
                 assert_eq!(verdict.depth, Depth::Verdict, "{id}");
             }

@@ -20,6 +20,7 @@ use kdyno_scenario::target::TargetFile;
 
 const S: u64 = 1_000_000_000;
 const TRUTH: f64 = 50_000.0;
+const SESSION: u32 = 1;
 
 const SCENARIO: &str = "\
 kdyno: 1
@@ -30,7 +31,7 @@ topics: {t: {partitions: 4}}
 load:
   readers: {consume: t}
   writers: {produce: t, clients: 3, rate: 1k/s, arrivals: constant, value: $size}
-phases: {warmup: 5s, measure: 10s}
+phases: {warmup: 5s, condition: none, measure: 10s}
 ";
 
 fn conditions() -> Vec<Condition> {
@@ -89,7 +90,7 @@ fn finding(of: &str, estimate: Value) -> Finding {
 
 fn outcome(trial: Trial, p99_ns: Value) -> TrialOutcome {
     let findings = vec![finding("writers.failed", Value::Is(0.0)), finding("writers.response.p99", p99_ns)];
-    TrialOutcome { trial, findings, caveats: Vec::new(), conclusions: Vec::new() }
+    TrialOutcome { trial, findings, caveats: Vec::new(), conclusions: Vec::new(), session: SESSION }
 }
 
 fn doubt(outcome: &mut TrialOutcome, caveat: Caveat, severity: Severity) {
@@ -112,7 +113,7 @@ fn curve(trial: Trial) -> TrialOutcome {
 
 fn run(plan: &Plan, trial: impl Fn(Trial) -> TrialOutcome) -> Vec<TrialOutcome> {
     let mut outcomes = Vec::new();
-    while let Next::Trial(chosen) = next(plan, &outcomes) {
+    while let Next::Trial(chosen) = next(plan, &outcomes, SESSION) {
         assert_eq!(chosen.id.0 as usize, outcomes.len() + 1);
         outcomes.push(trial(*chosen));
         assert!(outcomes.len() < 100);
@@ -310,7 +311,7 @@ fn reading(must_be: Threshold, limit: f64, value: Value) -> Reading {
     let mut find = find(Depth::Quick);
     let of = Address::parse("writers.acked_per_s").unwrap();
     find.conditions = vec![Condition { of, must_be, limit, text: String::new() }];
-    let Next::Trial(trial) = next(&searched(find.clone()), &[]) else { panic!() };
+    let Next::Trial(trial) = next(&searched(find.clone()), &[], SESSION) else { panic!() };
     let mut outcome = outcome(*trial, Value::None);
     outcome.findings = vec![finding("writers.acked_per_s", value)];
     judge(&find, TrialSaid::from(&outcome)).unwrap().point.reading
@@ -338,7 +339,7 @@ fn conditions_are_met_at_their_limit_and_measured_by_their_logarithm() {
 fn a_response_time_that_rose_throughout_the_window_does_not_pass() {
     let plan = searched(find(Depth::Quick));
     let passed = |metric: &str, per_minute| {
-        let Next::Trial(trial) = next(&plan, &[]) else { panic!() };
+        let Next::Trial(trial) = next(&plan, &[], SESSION) else { panic!() };
         let mut outcome = outcome(*trial, Value::Is(1e6));
         let of = Address::parse(metric).unwrap();
         outcome.conclusions.push(Conclusion::Steadiness(Steadiness {
@@ -361,7 +362,7 @@ fn a_trial_that_was_cut_short_or_has_no_figure_proves_nothing_by_passing() {
     let plan = searched(find(Depth::Quick));
     let cut = |measured_s| Caveat::CutShort { reason: "stopped".into(), measured_s, planned_s: 20 };
     let judged = |p99_ns: f64, measured_s| {
-        let Next::Trial(trial) = next(&plan, &[]) else { panic!() };
+        let Next::Trial(trial) = next(&plan, &[], SESSION) else { panic!() };
         let mut outcome = outcome(*trial, Value::Is(p99_ns));
         doubt(&mut outcome, cut(measured_s), Severity::Warning);
         concluded(&plan, &[outcome]).0.points[0].passed
@@ -387,7 +388,7 @@ fn searches_that_cannot_be_made_are_refused_and_would_end_at_once() {
         let mut find = find(Depth::Verdict);
         change(&mut find);
         let plan = searched(find);
-        assert_eq!(next(&plan, &[]), Next::Stop);
+        assert_eq!(next(&plan, &[], SESSION), Next::Stop);
         let error = check_question(&plan).unwrap_err();
         format!("{error}: {}", error.hint.as_deref().unwrap_or_default())
     };
@@ -423,12 +424,12 @@ fn how_long_it_takes_is_known_about_before() {
 #[test]
 fn a_targets_caps_hold_for_the_end_of_the_range() {
     let text = "kdyno: 1\ntarget: lab\ncluster_id: abc\nclient: {bootstrap: [\"h:9092\"]}\n\
-                guard: {prefix: kdyno-, caps: {produce: 100MiB/s}}\n";
+                guard: {prefix: kdyno-, caps: {produce: 100MiB/s}, allow: [find], abort_if: [offline_brokers > 0]}\n";
     let target = TargetFile::parse(text, "t.yaml").unwrap().resolve(None).unwrap();
     let mut plan = searched(find(Depth::Verdict));
     for case in &mut plan.cases {
         case.system = kdyno_model::plan::SystemPlan::Attached(target.attached.clone());
     }
     let error = kdyno_plan::retarget(&mut plan, &target).unwrap_err().to_string();
-    assert!(error.contains("the load produces up to") && error.contains("100 MiB/s"), "{error}");
+    assert!(error.contains("the search may go up to") && error.contains("100 MiB/s"), "{error}");
 }

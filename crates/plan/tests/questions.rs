@@ -364,7 +364,7 @@ fn a_budget_makes_a_search_a_quick_look() {
     let (plan, search) = found(BASE, &with(40));
     assert_eq!((plan.depth, search.confirm_trials), (Depth::Verdict, 3));
     let (plan, search) = found(BASE, &with(12));
-    assert_eq!((plan.depth, search.confirm_trials, search.trials_max), (Depth::Quick, 0, 16));
+    assert_eq!((plan.depth, search.confirm_trials, search.trials_max), (Depth::Quick, 0, 15));
     let (told, _) = facts(BASE, &with(12));
     assert!(told.iter().any(|fact| fact.contains("the budget allows a quick look")), "{told:?}");
     assert!(planned(BASE, &with(1)).unwrap_err().contains("too small for a search"));

@@ -46,7 +46,7 @@ pub struct FindFile {
     pub highest: Typed,
     pub each: Option<Typed>,
     pub from: Option<Typed>,
-    pub to: Typed,
+    pub to: Option<Typed>,
     pub within: Option<Typed>,
     pub conditions: Vec<Typed>,
     pub ramp: Option<Typed>,
@@ -94,10 +94,11 @@ impl CompareFile {
 impl FindFile {
     /// Every value into which params may be inserted.
     pub(crate) fn values(&self) -> Vec<Keyed<'_>> {
-        let mut found = vec![("highest", &self.highest), ("to", &self.to)];
+        let mut found = vec![("highest", &self.highest)];
         let others = [
             ("each", &self.each),
             ("from", &self.from),
+            ("to", &self.to),
             ("within", &self.within),
             ("ramp", &self.ramp),
             ("trial", &self.trial),
@@ -162,7 +163,7 @@ pub(crate) fn find(node: &Node) -> Result<FindFile, InputError> {
         highest: fields.required("highest")?,
         each: fields.scalar("each")?,
         from: fields.scalar("from")?,
-        to: fields.required("to")?,
+        to: fields.scalar("to")?,
         within: fields.scalar("within")?,
         conditions,
         ramp: fields.scalar("ramp")?,

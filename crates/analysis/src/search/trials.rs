@@ -21,7 +21,7 @@ pub struct TrialSaid<'a> {
 
 impl<'a> From<&'a TrialOutcome> for TrialSaid<'a> {
     fn from(outcome: &'a TrialOutcome) -> Self {
-        let TrialOutcome { trial, findings, caveats, conclusions, .. } = outcome;
+        let TrialOutcome { trial, findings, caveats, conclusions, session: _ } = outcome;
         Self { trial, findings, caveats, conclusions }
     }
 }

@@ -22,7 +22,7 @@ const DECIDING_TYPICAL: usize = 9;
 const PIECE_NS: u64 = 1_000_000_000;
 
 /// See [`super::next`]. A plan that [`check`] refuses ends at once.
-pub(super) fn next(plan: &Plan, find: &FindPlan, outcomes: &[TrialOutcome]) -> Next {
+pub(super) fn next(plan: &Plan, find: &FindPlan, outcomes: &[TrialOutcome], session: u32) -> Next {
     let settings = settings(find);
     for (index, case, start) in cases(plan) {
         let said = outcomes.iter().filter(|outcome| outcome.trial.case == index);
@@ -30,7 +30,7 @@ pub(super) fn next(plan: &Plan, find: &FindPlan, outcomes: &[TrialOutcome]) -> N
             said.filter_map(|outcome| Some(judge(find, TrialSaid::from(outcome))?.point)).collect();
         let Step::Trial { stage, load_per_s } = next_step(&settings, &points) else { continue };
         let Some(effective) = loaded(case, find, stage, load_per_s) else { continue };
-        if let Some(trial) = conditioning(plan, index, case, start, outcomes) {
+        if let Some(trial) = conditioning(plan, index, case, start, outcomes, session) {
             return Next::Trial(Box::new(trial));
         }
         let repeat = u32::try_from(points.len() + 1).unwrap_or(u32::MAX);

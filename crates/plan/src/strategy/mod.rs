@@ -36,7 +36,7 @@ pub fn next(plan: &Plan, outcomes: &[TrialOutcome], session: u32) -> Next {
     match &plan.strategy {
         Strategy::List(list) => list::next(plan, list, outcomes, session),
         Strategy::Compare(comparison) => compare::next(plan, comparison, outcomes, session),
-        Strategy::Find(search) => find::next(plan, search, outcomes),
+        Strategy::Find(search) => find::next(plan, search, outcomes, session),
     }
 }
 

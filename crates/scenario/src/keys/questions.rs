@@ -82,7 +82,8 @@ pub static JUDGE: Section = section(
 /// A search.
 pub static FIND: Section = section(
     "find",
-    "A search for the highest load at which conditions hold.",
+    "A search for the highest load at which conditions hold. Each trial settles at its load for a third of its \
+     window, in the place of the warm-up.",
     &[
         needed(
             "highest",
@@ -91,7 +92,7 @@ pub static FIND: Section = section(
         ),
         key("each", RATE, "rate of one client; with `ITEM.clients` only"),
         key("from", RATE, "first load that is tried; left out: the item's own rate, else `1k/s`"),
-        or("to", RATE, "10M/s", "highest load that may be tried"),
+        key("to", RATE, "highest load that may be tried; left out: `10M/s`"),
         key(
             "within",
             Kind::Scalar("percent"),
@@ -105,12 +106,16 @@ pub static FIND: Section = section(
         key(
             "ramp",
             DURATION,
-            "window of a trial while the load is raised step by step; left out: `12s`, in a quick look `6s`",
+            "window of a trial while the load is raised step by step; left out: `10s`, in a quick look `6s`",
         ),
-        key("trial", DURATION, "window of a trial that decides; left out: `45s`, in a quick look `15s`"),
-        key("confirm", DURATION, "window of each of the trials that confirm the answer; left out: `3m`"),
+        key(
+            "trial",
+            DURATION,
+            "window of a trial that decides; left out: `50s`, in a quick look `20s` (above p99 `75s` and `30s`)",
+        ),
+        key("confirm", DURATION, "window of each of the trials that confirm the answer; left out: `100s`"),
         key("confirmations", COUNT, "how many of these must pass; left out: `3`, in a quick look none"),
-        key("trials", COUNT, "most trials in all; left out: `30`, in a quick look `16`"),
+        key("trials", COUNT, "most trials in all; left out: 15 (above p99 12) and those that confirm"),
     ],
 );
 
