@@ -342,7 +342,7 @@ mod tests {
 
     fn plan() -> Plan {
         let text = "kdyno: 1\nid: small\nquestion: How?\nrepeat: 2\nsystem: {kafka: 4.1.1}\n\
-                    topics: {perf: {partitions: 1}}\nload: {writers: {produce: perf, rate: 1/s, value: 1B}}\n\
+                    topics: {perf: {partitions: 1}}\nload: {writers: {produce: perf, rate: 1/s, value: 100B}}\n\
                     phases: {warmup: 0s, measure: 1s, condition: 1s..5s}\n";
         let scenario = Scenario::parse(text, "test").expect("a scenario");
         kdyno_plan::plan(&scenario, &Choices::default()).expect("a plan")
