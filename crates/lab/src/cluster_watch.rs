@@ -117,7 +117,7 @@ impl Looks {
             }
             Err(error) => {
                 self.unseen += 1;
-                if self.unseen == UNSEEN_MAX && self.watched.abort.is_some() {
+                if self.unseen >= UNSEEN_MAX && self.watched.abort.is_some() {
                     self.stop(format!("what the target's abort_if watches cannot be seen: {error}"));
                 }
                 if self.unseen > 1 {
@@ -155,8 +155,8 @@ impl Looks {
 
     /// The load has to end. The first reason counts.
     fn stop(&self, why: String) {
-        // Waits for room: this must be heard. A trial that is over has dropped its inbox.
-        let _ = self.inbox.send(Heard::Stop(Stop::AbortIf(why)));
+        // Where there is no room, the next look finds the same: a trial that ends must not wait for this thread.
+        let _ = self.inbox.try_send(Heard::Stop(Stop::AbortIf(why)));
     }
 }
 
@@ -164,6 +164,7 @@ impl Looks {
 mod tests {
     use super::*;
     use crate::inbox::Inbox;
+    use kdyno_model::plan::{AbortIf, Beyond};
 
     #[test]
     fn a_cluster_that_does_not_answer_is_told_once() {
@@ -183,6 +184,33 @@ mod tests {
         assert_eq!(told.len(), 1, "{told:?}");
         assert_eq!(told[0].kind, EventKind::MetadataError);
         assert!(looks.look().is_empty());
+    }
+
+    #[test]
+    fn where_the_load_must_end_on_a_condition_it_ends_when_nobody_can_see_it() {
+        let condition = AbortIf {
+            of: kdyno_model::plan::Watched::UnderReplicated,
+            beyond: Beyond::Above,
+            limit: 0.0,
+            for_ns: 0,
+            text: "under_replicated > 0".to_owned(),
+        };
+        let watched = Watched {
+            bootstrap: vec!["no address".to_owned()],
+            prefix: "kdyno-".to_owned(),
+            topics: BTreeMap::new(),
+            abort: AbortWatch::of(&[condition], std::collections::BTreeSet::new(), "kdyno-"),
+        };
+        let inbox = Inbox::default();
+        let mut looks = Looks::new(watched, inbox.sender());
+        looks.look();
+        assert!(inbox.hear(Duration::ZERO).is_none(), "one look may fail");
+        looks.look();
+        let heard = inbox.hear(Duration::ZERO);
+        assert!(
+            matches!(&heard, Some(Heard::Stop(Stop::AbortIf(why))) if why.contains("cannot be seen")),
+            "{heard:?}"
+        );
     }
 
     #[test]

@@ -14,9 +14,9 @@ use std::path::Path;
 /// What a run file holds of the sessions before.
 #[derive(Debug, Default)]
 pub(crate) struct Before {
-    /// What came of the trials that count, in order, each with its session. Trials that conditioned a cluster are not
+    /// What came of the trials that count, in order. Trials that conditioned a cluster are not
     /// among them: that cluster is gone.
-    pub(crate) outcomes: Vec<(TrialOutcome, u32)>,
+    pub(crate) outcomes: Vec<TrialOutcome>,
     /// Trials that were cut off, and halves of pairs: they are run again.
     pub(crate) repeated: Vec<TrialId>,
     /// Trials that stay in the file, those included that conditioned a cluster.
@@ -69,9 +69,10 @@ fn sorted_out(trials: Vec<TrialStart>, cut_short: &BTreeSet<TrialId>, judgement:
             before.stay += 1;
         } else if is_whole(&start.trial) && has_its_pair(&start) {
             before.stay += 1;
+            let drawn = of_scope(judgement, Scope::Trial(id));
             before
                 .outcomes
-                .push((TrialOutcome::new(start.trial, of_scope(judgement, Scope::Trial(id))), start.session));
+                .push(TrialOutcome { session: start.session, ..TrialOutcome::new(start.trial, drawn) });
         } else {
             before.repeated.push(id);
         }
@@ -186,7 +187,7 @@ mod tests {
     }
 
     fn counted(before: &Before) -> Vec<u32> {
-        before.outcomes.iter().map(|(outcome, _)| outcome.trial.id.0).collect()
+        before.outcomes.iter().map(|outcome| outcome.trial.id.0).collect()
     }
 
     #[test]
@@ -197,7 +198,7 @@ mod tests {
         assert_eq!(counted(&before), [2]);
         assert_eq!(before.repeated, [TrialId(3), TrialId(4)]);
         assert_eq!((before.stay, before.last_trial), (2, 4));
-        assert_eq!(before.outcomes[0].0.findings.len(), 1, "its own findings alone");
+        assert_eq!(before.outcomes[0].findings.len(), 1, "its own findings alone");
     }
 
     #[test]

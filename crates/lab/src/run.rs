@@ -15,7 +15,7 @@ use crate::trial::{self, TrialContext};
 use kdyno_analysis::run::AnalysedTrial;
 use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::finding::TrialOutcome;
-use kdyno_model::plan::{Plan, Strategy};
+use kdyno_model::plan::{ComparePlan, Plan, Strategy};
 use kdyno_model::run::{RunHeader, RunStatus, Session, SessionEnd};
 use kdyno_model::trial::{Trial, TrialId};
 use kdyno_plan::Next;
@@ -49,7 +49,6 @@ pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<R
         host_shared: lock.shared_with_other.clone(),
         provisions: Provisions::default(),
         outcomes: Vec::new(),
-        sessions: Vec::new(),
         done: before.stay,
         last_trial: before.last_trial,
         unsettled: None,
@@ -121,8 +120,6 @@ struct Run<'a> {
     provisions: Provisions,
     /// What came of the trials so far, in order: all that a strategy bases its next choice on.
     outcomes: Vec<TrialOutcome>,
-    /// The session of each of them.
-    sessions: Vec<u32>,
     /// How many trials have run, those included that conditioned a cluster which is gone.
     done: usize,
     /// Highest number of a trial.
@@ -148,7 +145,7 @@ impl Run<'_> {
             )));
             self.store.forget(trial)?;
         }
-        (self.outcomes, self.sessions) = before.outcomes.into_iter().unzip();
+        self.outcomes = before.outcomes;
         Ok(())
     }
 
@@ -237,14 +234,13 @@ impl Run<'_> {
         let outcome = TrialOutcome::new(trial, judgement);
         (self.options.progress)(Progress::TrialEnded(Box::new(outcome.clone())));
         self.outcomes.push(outcome);
-        self.sessions.push(self.session);
         Ok(())
     }
 
     /// What the trials say together: stored after the last one, however the run ends.
     fn judge_together(&self) -> Result<(), LabError> {
-        let analysed = |(outcome, session): (_, &u32)| AnalysedTrial::of(outcome, *session);
-        let trials: Vec<AnalysedTrial<'_>> = self.outcomes.iter().zip(&self.sessions).map(analysed).collect();
+        let analysed = |outcome| AnalysedTrial::of(outcome, outcome.session);
+        let trials: Vec<AnalysedTrial<'_>> = self.outcomes.iter().map(analysed).collect();
         Ok(self.store.judgement(&kdyno_analysis::run::judge(&self.request.plan, &trials))?)
     }
 
@@ -300,8 +296,8 @@ fn of_side(plan: &Plan, trial: &Trial, error: LabError) -> LabError {
     let (Some(side), Strategy::Compare(comparison)) = (&trial.variant, &plan.strategy) else {
         return error;
     };
-    let place = usize::from(side != "A");
-    let label = comparison.labels.get(place).filter(|label| !label.is_empty());
+    let place = ComparePlan::SIDES.iter().position(|name| name == side);
+    let label = place.and_then(|place| comparison.labels.get(place)).filter(|label| !label.is_empty());
     let side = label.map_or(side.clone(), |label| format!("{side} ({label})"));
     LabError::Side { side, source: Box::new(error) }
 }
@@ -340,13 +336,13 @@ fn event(kind: EventKind, subject: Subject, detail: String) -> Event {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kdyno_model::plan::{ComparePlan, EvidenceUnit};
+    use kdyno_model::plan::EvidenceUnit;
     use kdyno_plan::{Choices, Next};
     use kdyno_scenario::Scenario;
 
     fn plan() -> Plan {
         let text = "kdyno: 1\nid: small\nquestion: How?\nrepeat: 2\nsystem: {kafka: 4.1.1}\n\
-                    topics: {perf: {partitions: 1}}\nload: {writers: {produce: perf, rate: 1/s, value: 1B}}\n\
+                    topics: {perf: {partitions: 1}}\nload: {writers: {produce: perf, rate: 1/s, value: 100B}}\n\
                     phases: {warmup: 0s, measure: 1s, condition: 1s..5s}\n";
         let scenario = Scenario::parse(text, "test").expect("a scenario");
         kdyno_plan::plan(&scenario, &Choices::default()).expect("a plan")
@@ -355,7 +351,7 @@ mod tests {
     #[test]
     fn the_side_that_did_not_start_is_named_as_the_comparison_calls_it() {
         let mut plan = plan();
-        let Next::Trial(mut trial) = kdyno_plan::next(&plan, &[]) else { panic!("a list has trials") };
+        let Next::Trial(mut trial) = kdyno_plan::next(&plan, &[], 1) else { panic!("a list has trials") };
         let error = || LabError::Testbed(kdyno_testbed::TestbedError::Guard("no Java".to_owned()));
         assert!(matches!(of_side(&plan, &trial, error()), LabError::Testbed(_)), "there are no sides");
         let labels = ["kafka=3.7.2".to_owned(), "kafka=4.3.1".to_owned()];
