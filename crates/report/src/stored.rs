@@ -6,7 +6,6 @@ use crate::grid::{TextOptions, Tone};
 use crate::input::ReportInput;
 use crate::markdown;
 use crate::terminal::{answer_text, caveat_text};
-use kdyno_model::conclusion::Conclusion;
 use kdyno_model::finding::{Judgement, Scope};
 
 /// What two groups of runs say.
@@ -72,20 +71,12 @@ impl StoredComparison<'_> {
     }
 
     fn answers(&self) -> Vec<Answer> {
-        let mut cases: Vec<u32> = Vec::new();
-        for one in &self.judgement.conclusions {
-            if let (Conclusion::Verdict(_), Scope::Comparison { case }) = (one, one.scope()) {
-                if !cases.contains(&case) {
-                    cases.push(case);
-                }
-            }
-        }
         let labels = ["A", "B"].map(str::to_owned);
         let conclusions = &self.judgement.conclusions;
         let answer = |case| {
             let label = self.first.case_label(case);
             verdict::answer(conclusions, Scope::Comparison { case }, label, &labels)
         };
-        cases.into_iter().map(answer).collect()
+        verdict::compared_cases(conclusions).into_iter().map(answer).collect()
     }
 }

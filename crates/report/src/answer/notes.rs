@@ -47,12 +47,15 @@ pub fn told_apart(of: &ToldApart, first: usize, row_of: &dyn Fn(u32) -> Option<u
     }
 }
 
+/// Case, side of a comparison and load item that a limit is of.
+type Whose<'a> = (u32, Option<&'a str>, &'a str);
+
 /// One line per case, side and load item. A search names its limit where it was reached.
 fn limits(input: &ReportInput<'_>) -> Vec<String> {
     if matches!(input.plan().strategy, Strategy::Find(_)) {
         return Vec::new();
     }
-    let mut groups: Vec<((u32, Option<&str>, &str), Vec<&Limit>)> = Vec::new();
+    let mut groups: Vec<(Whose<'_>, Vec<&Limit>)> = Vec::new();
     for trial in input.reported() {
         for limit in of_trial(input, trial.id) {
             let key = (trial.case, trial.variant.as_deref(), limit.item.as_str());
@@ -62,7 +65,7 @@ fn limits(input: &ReportInput<'_>) -> Vec<String> {
             }
         }
     }
-    let line = |((case, variant, item), group): ((u32, Option<&str>, &str), Vec<&Limit>)| {
+    let line = |((case, variant, item), group): (Whose<'_>, Vec<&Limit>)| {
         let case = Some(input.case_label(case)).filter(|label| !label.is_empty());
         let side = variant.map(|side| format!("side {side}"));
         let whose: Vec<String> =

@@ -15,21 +15,25 @@ const SETTINGS_MAX: usize = 20;
 /// One answer per compared case.
 pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
     let labels = labels(input);
-    let mut cases: Vec<u32> = Vec::new();
-    for verdict in verdicts(input.conclusions) {
-        if let Scope::Comparison { case } = verdict.scope {
-            if !cases.contains(&case) {
-                cases.push(case);
-            }
-        }
-    }
     let answer = |case: u32| {
         let scope = Scope::Comparison { case };
         let mut answer = answer(input.conclusions, scope, input.case_label(case), &labels);
         answer.notes.extend(changes(compared(input)));
         answer
     };
-    cases.into_iter().map(answer).collect()
+    compared_cases(input.conclusions).into_iter().map(answer).collect()
+}
+
+/// The cases that have verdicts, in the order of these.
+pub fn compared_cases(conclusions: &[Conclusion]) -> Vec<u32> {
+    let mut cases: Vec<u32> = Vec::new();
+    for verdict in verdicts(conclusions) {
+        match verdict.scope {
+            Scope::Comparison { case } if !cases.contains(&case) => cases.push(case),
+            _ => {}
+        }
+    }
+    cases
 }
 
 /// The answer of one comparison: what was named to be judged in sentences, everything in the table.
