@@ -5,7 +5,6 @@ use crate::median::Median;
 use kdyno_model::finding::{Finding, Mark, Quantity, Scope, Value};
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::plan::ComparePlan;
-use kdyno_model::trial::TrialReason;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A case's figures and the session they come from.
@@ -25,13 +24,11 @@ struct Values {
 }
 
 impl<'a> Case<'a> {
-    /// `None` when it has no trial. In a comparison a case is its side A; a search has no figures of a case.
+    /// `None` when it has no trial. In a comparison a case is its side A.
     pub(crate) fn of(index: u32, trials: &[AnalysedTrial<'a>]) -> Option<Self> {
         let is_of_case = |trial: &&AnalysedTrial<'a>| {
             let is_b = trial.trial.variant.as_deref() == Some(ComparePlan::SIDES[1]);
-            // The trials of a search have a load each: their median is of nothing.
-            let is_search = matches!(trial.trial.reason, TrialReason::Search { .. });
-            trial.trial.case == index && !trial.trial.is_conditioning() && !is_b && !is_search
+            trial.trial.case == index && !trial.trial.is_conditioning() && !is_b
         };
         let mut sessions: BTreeMap<u32, Vec<&AnalysedTrial<'a>>> = BTreeMap::new();
         for trial in trials.iter().filter(is_of_case) {

@@ -6,20 +6,20 @@
 
 pub use crate::analysed::AnalysedTrial;
 use crate::cases::Case;
-use crate::{claims, comparison, row_ratios};
+use crate::{claims, comparison, row_ratios, search};
 use kdyno_model::finding::{Judgement, TrialOutcome};
 use kdyno_model::plan::{Plan, Strategy};
+use kdyno_model::run::TrialStart;
 use std::collections::BTreeMap;
 
 /// Everything that a run's trials say, each with the number of its session: of each trial, and of all together.
-pub fn all(plan: &Plan, outcomes: Vec<(TrialOutcome, u32)>) -> Judgement {
+pub fn all(plan: &Plan, outcomes: Vec<(TrialOutcome, u32)>, starts: &[TrialStart]) -> Judgement {
     let trials: Vec<AnalysedTrial<'_>> =
         outcomes.iter().map(|(outcome, session)| AnalysedTrial::of(outcome, *session)).collect();
-    let mut all = judge(plan, &trials);
+    let mut all = judge(plan, &trials, starts);
     for (outcome, _) in outcomes {
-        all.findings.extend(outcome.findings);
-        all.caveats.extend(outcome.caveats);
-        all.conclusions.extend(outcome.conclusions);
+        let TrialOutcome { findings, caveats, conclusions, .. } = outcome;
+        all.extend(Judgement { findings, caveats, conclusions });
     }
     all
 }
@@ -28,22 +28,30 @@ pub fn all(plan: &Plan, outcomes: Vec<(TrialOutcome, u32)>) -> Judgement {
 /// then the verdicts of a comparison and the claims.
 ///
 /// A case states each metric that one of its trials states, without a value where none of them has one. In a comparison
-/// a case is its side A.
-pub fn judge(plan: &Plan, trials: &[AnalysedTrial<'_>]) -> Judgement {
+/// a case is its side A, in a search the trials that stand for the load that was found. `starts` are what was known
+/// when these trials began: the settings that were in force.
+pub fn judge(plan: &Plan, trials: &[AnalysedTrial<'_>], starts: &[TrialStart]) -> Judgement {
+    let answer = match &plan.strategy {
+        Strategy::List(_) => Judgement::default(),
+        Strategy::Compare(settings) => {
+            let mut found = comparison::verdicts(plan, settings, trials);
+            found.extend(comparison::settings(plan, settings, starts));
+            found
+        }
+        Strategy::Find(find) => search::result(plan, find, trials),
+    };
+    let in_table: Vec<AnalysedTrial<'_>> = trials
+        .iter()
+        .filter(|of| search::stands_in_table(&answer.conclusions, of.trial))
+        .copied()
+        .collect();
     let cases: BTreeMap<u32, Case<'_>> =
-        (0u32..).zip(&plan.cases).filter_map(|(index, _)| Some((index, Case::of(index, trials)?))).collect();
+        (0u32..).zip(&plan.cases).filter_map(|(index, _)| Some((index, Case::of(index, &in_table)?))).collect();
     let (ratios, conclusions) = row_ratios::of(plan, &cases);
     let claims = claims::judge(plan, &cases);
     let found = cases.into_values().flat_map(|case| case.findings).chain(ratios).collect();
     let mut found = Judgement { findings: found, caveats: Vec::new(), conclusions };
-    let compared = match &plan.strategy {
-        Strategy::Compare(settings) => comparison::verdicts(plan, settings, trials),
-        Strategy::List(_) | Strategy::Find(_) => Judgement::default(),
-    };
-    for further in [compared, claims] {
-        found.findings.extend(further.findings);
-        found.caveats.extend(further.caveats);
-        found.conclusions.extend(further.conclusions);
-    }
+    found.extend(answer);
+    found.extend(claims);
     found
 }

@@ -44,11 +44,12 @@ impl Evidence {
             run.series.push(kdyno_analysis::series::trial(&evidence).map_err(Failure::tool)?);
             if !is_analysed {
                 let drawn = kdyno_analysis::trial::judge(&evidence).map_err(Failure::tool)?;
-                outcomes.push((TrialOutcome::new(start.trial.clone(), drawn), start.session));
+                let outcome = TrialOutcome { session: start.session, ..TrialOutcome::new(start.trial.clone(), drawn) };
+                outcomes.push((outcome, start.session));
             }
         }
         if !is_analysed {
-            run.judgement = kdyno_analysis::run::all(&run.header.plan, outcomes);
+            run.judgement = kdyno_analysis::run::all(&run.header.plan, outcomes, &run.trials);
         }
         Ok(run)
     }

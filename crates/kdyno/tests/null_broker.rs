@@ -114,7 +114,7 @@ fn assert_drawn_alike(path: &Path) {
         let judgement = kdyno_analysis::trial::judge(&evidence).expect("findings");
         outcomes.push((TrialOutcome::new(start.trial, judgement), start.session));
     }
-    let drawn = kdyno_analysis::run::all(&header.plan, outcomes);
+    let drawn = kdyno_analysis::run::all(&header.plan, outcomes, &file.trials().expect("its trials"));
     let stored = file.judgement().expect("stored findings");
     assert!(drawn.findings.len() > 50, "{} findings", drawn.findings.len());
     assert_eq!(sorted(&drawn.findings), sorted(&stored.findings));

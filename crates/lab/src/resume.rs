@@ -17,6 +17,8 @@ pub(crate) struct Before {
     /// What came of the trials that count, in order. Trials that conditioned a cluster are not
     /// among them: that cluster is gone.
     pub(crate) outcomes: Vec<TrialOutcome>,
+    /// What was known when these trials began.
+    pub(crate) starts: Vec<TrialStart>,
     /// Trials that were cut off, and halves of pairs: they are run again.
     pub(crate) repeated: Vec<TrialId>,
     /// Trials that stay in the file, those included that conditioned a cluster.
@@ -70,9 +72,9 @@ fn sorted_out(trials: Vec<TrialStart>, cut_short: &BTreeSet<TrialId>, judgement:
         } else if is_whole(&start.trial) && has_its_pair(&start) {
             before.stay += 1;
             let drawn = of_scope(judgement, Scope::Trial(id));
-            before
-                .outcomes
-                .push(TrialOutcome { session: start.session, ..TrialOutcome::new(start.trial, drawn) });
+            let outcome = TrialOutcome::new(start.trial.clone(), drawn);
+            before.outcomes.push(TrialOutcome { session: start.session, ..outcome });
+            before.starts.push(start);
         } else {
             before.repeated.push(id);
         }

@@ -16,7 +16,7 @@ use kdyno_analysis::run::AnalysedTrial;
 use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::finding::TrialOutcome;
 use kdyno_model::plan::{ComparePlan, Plan, Strategy};
-use kdyno_model::run::{RunHeader, RunStatus, Session, SessionEnd};
+use kdyno_model::run::{RunHeader, RunStatus, Session, SessionEnd, TrialStart};
 use kdyno_model::trial::{Trial, TrialId};
 use kdyno_plan::Next;
 use kdyno_store::RunWriter;
@@ -49,6 +49,7 @@ pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<R
         host_shared: lock.shared_with_other.clone(),
         provisions: Provisions::default(),
         outcomes: Vec::new(),
+        starts: Vec::new(),
         done: before.stay,
         last_trial: before.last_trial,
         unsettled: None,
@@ -120,6 +121,8 @@ struct Run<'a> {
     provisions: Provisions,
     /// What came of the trials so far, in order: all that a strategy bases its next choice on.
     outcomes: Vec<TrialOutcome>,
+    /// What was known when these trials began: the settings in force.
+    starts: Vec<TrialStart>,
     /// How many trials have run, those included that conditioned a cluster which is gone.
     done: usize,
     /// Highest number of a trial.
@@ -146,6 +149,7 @@ impl Run<'_> {
             self.store.forget(trial)?;
         }
         self.outcomes = before.outcomes;
+        self.starts = before.starts;
         Ok(())
     }
 
@@ -159,7 +163,7 @@ impl Run<'_> {
 
     /// One trial after the other, as the plan's strategy names them, until it stops or one cannot go on.
     fn trials(&mut self) -> Result<(), LabError> {
-        while let Next::Trial(trial) = kdyno_plan::next(&self.request.plan, &self.outcomes) {
+        while let Next::Trial(trial) = kdyno_plan::next(&self.request.plan, &self.outcomes, self.session) {
             if let Some(stop) = self.may_go_on.must_end() {
                 return Err(stop.into());
             }
@@ -231,7 +235,8 @@ impl Run<'_> {
         let evidence = self.store.evidence(trial.id)?;
         let judgement = kdyno_analysis::trial::judge(&evidence)?;
         self.store.judgement(&judgement)?;
-        let outcome = TrialOutcome::new(trial, judgement);
+        let outcome = TrialOutcome { session: self.session, ..TrialOutcome::new(trial, judgement) };
+        self.starts.push(evidence.start);
         (self.options.progress)(Progress::TrialEnded(Box::new(outcome.clone())));
         self.outcomes.push(outcome);
         Ok(())
@@ -241,7 +246,7 @@ impl Run<'_> {
     fn judge_together(&self) -> Result<(), LabError> {
         let analysed = |outcome| AnalysedTrial::of(outcome, outcome.session);
         let trials: Vec<AnalysedTrial<'_>> = self.outcomes.iter().map(analysed).collect();
-        Ok(self.store.judgement(&kdyno_analysis::run::judge(&self.request.plan, &trials))?)
+        Ok(self.store.judgement(&kdyno_analysis::run::judge(&self.request.plan, &trials, &self.starts))?)
     }
 
     /// Takes everything down and writes the end. The first thing that went wrong is the one that is told.

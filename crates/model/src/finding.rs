@@ -267,6 +267,15 @@ pub struct Judgement {
     pub conclusions: Vec<Conclusion>,
 }
 
+impl Judgement {
+    /// Adds what was drawn of something else.
+    pub fn extend(&mut self, further: Judgement) {
+        self.findings.extend(further.findings);
+        self.caveats.extend(further.caveats);
+        self.conclusions.extend(further.conclusions);
+    }
+}
+
 /// A reason to doubt a trial. Stored with the run and shown before its figures.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]

@@ -4,7 +4,6 @@ use crate::PlanError;
 use crate::estimate::estimate;
 use crate::strategy::{Upcoming, heaviest, upcoming};
 use kdyno_model::plan::{AttachedPlan, CasePlan, FindPlan, Plan, Role, Strategy, SystemPlan};
-use std::borrow::Cow;
 use kdyno_model::units::{bytes as shown, duration};
 use kdyno_scenario::input::InputError;
 use std::borrow::Cow;

@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
+use kdyno_analysis::run::AnalysedTrial;
 use kdyno_analysis::search::lengths::settings_for;
-use kdyno_analysis::search::{CONFIRMED, HIGHEST, Reading, TrialSaid, judge, result, stands_in_table};
+use kdyno_analysis::run::AnalysedTrial;
+use kdyno_analysis::search::{CONFIRMED, HIGHEST, Reading, judge, result, stands_in_table};
 use kdyno_model::conclusion::{Conclusion, SearchOutcome, SearchResult, Steadiness, SteadyState};
 use kdyno_model::finding::{
     Caveat, Concern, Finding, Interval, NotResolvable, Quantity, Scope, ScopedCaveat, Severity, TrialOutcome,
@@ -123,7 +125,8 @@ fn run(plan: &Plan, trial: impl Fn(Trial) -> TrialOutcome) -> Vec<TrialOutcome> 
 
 fn concluded(plan: &Plan, outcomes: &[TrialOutcome]) -> (SearchResult, Vec<Finding>) {
     let Strategy::Find(find) = &plan.strategy else { panic!() };
-    let said: Vec<TrialSaid<'_>> = outcomes.iter().map(TrialSaid::from).collect();
+    let said: Vec<AnalysedTrial<'_>> =
+        outcomes.iter().map(|outcome| AnalysedTrial::of(outcome, outcome.session)).collect();
     let judged = result(plan, find, &said);
     let Some(Conclusion::Search(search)) = judged.conclusions.first() else { panic!() };
     (search.clone(), judged.findings)
@@ -239,7 +242,8 @@ fn each_case_has_a_search_of_its_own() {
     let second = outcomes.iter().find(|outcome| outcome.trial.case == 1).unwrap();
     assert_eq!((second.trial.repeat, second.trial.label.as_str()), (1, "size=2KiB ramp 10000/s"));
     let Strategy::Find(search) = &plan.strategy else { panic!() };
-    let said: Vec<TrialSaid<'_>> = outcomes.iter().map(TrialSaid::from).collect();
+    let said: Vec<AnalysedTrial<'_>> =
+        outcomes.iter().map(|outcome| AnalysedTrial::of(outcome, outcome.session)).collect();
     assert_eq!(result(&plan, search, &said).conclusions.len(), 2);
 }
 
@@ -291,7 +295,7 @@ fn a_queue_that_grew_is_a_failure_and_the_generators_lateness_is_none() {
         matches!(search.outcome, SearchOutcome::GeneratorLimit { highest_passed_per_s: Some(load) } if load < TRUTH)
     );
     // Then even a figure that meets the conditions says nothing: not all of the load was there.
-    let Next::Trial(trial) = next(&plan, &[]) else { panic!() };
+    let Next::Trial(trial) = next(&plan, &[], SESSION) else { panic!() };
     let mut both = outcome(*trial, Value::Is(1e6));
     doubt(&mut both, growth(), Severity::Invalid);
     doubt(&mut both, late(), Severity::Invalid);
@@ -314,7 +318,7 @@ fn reading(must_be: Threshold, limit: f64, value: Value) -> Reading {
     let Next::Trial(trial) = next(&searched(find.clone()), &[], SESSION) else { panic!() };
     let mut outcome = outcome(*trial, Value::None);
     outcome.findings = vec![finding("writers.acked_per_s", value)];
-    judge(&find, TrialSaid::from(&outcome)).unwrap().point.reading
+    judge(&find, AnalysedTrial::of(&outcome, SESSION)).unwrap().point.reading
 }
 
 #[test]

@@ -18,4 +18,4 @@ pub use bracket::fit_points;
 pub use question::{PointSoFar, RAMP_FACTOR, Reading, Settings, SettingsError};
 pub use result::{CONFIRMED, FIRST_FAILING, HIGHEST, result, stands_in_table};
 pub use step::{Found, Step, found_so_far, next_step};
-pub use trials::{JudgedTrial, TrialSaid, judge, settings};
+pub use trials::{JudgedTrial, judge, settings};

@@ -4,7 +4,8 @@ use super::bracket::{fit_points, same};
 use super::line::{LEVEL, LINE_MIN, Line, interval};
 use super::question::{PointSoFar, Reading};
 use super::step::{Found, found_so_far};
-use super::trials::{JudgedTrial, TrialSaid, judge, settings};
+use super::trials::{JudgedTrial, judge, settings};
+use crate::analysed::AnalysedTrial;
 use kdyno_model::conclusion::{Conclusion, Ratio, SearchOutcome, SearchPoint, SearchResult};
 use kdyno_model::finding::{
     Finding, Interval, IntervalMethod, Judgement, Mark, NotResolvable, Quantity, Scope, Value,
@@ -25,11 +26,11 @@ pub const FIRST_FAILING: &str = "first_failing_per_s";
 /// What the trials of a plan that searches show, also before their end: of each case that has a trial a
 /// [`Conclusion::Search`], and findings of the estimate, the confirmed load and the first one that failed, those that
 /// there are.
-pub fn result(plan: &Plan, find: &FindPlan, trials: &[TrialSaid<'_>]) -> Judgement {
+pub fn result(plan: &Plan, find: &FindPlan, trials: &[AnalysedTrial<'_>]) -> Judgement {
     let mut all = Judgement::default();
     for case in (0_u32..).zip(&plan.cases).map(|(case, _)| case) {
         let of_case = trials.iter().filter(|said| said.trial.case == case);
-        let judged: Vec<(TrialSaid<'_>, JudgedTrial)> =
+        let judged: Vec<(AnalysedTrial<'_>, JudgedTrial)> =
             of_case.filter_map(|said| Some((*said, judge(find, *said)?))).collect();
         if judged.is_empty() {
             continue;
@@ -66,13 +67,13 @@ pub fn stands_in_table(conclusions: &[Conclusion], trial: &Trial) -> bool {
 struct CaseSearch<'a> {
     case: u32,
     find: &'a FindPlan,
-    judged: &'a [(TrialSaid<'a>, JudgedTrial)],
+    judged: &'a [(AnalysedTrial<'a>, JudgedTrial)],
     found: Found,
     estimate: Option<Ratio>,
 }
 
 impl<'a> CaseSearch<'a> {
-    fn of(plan: &Plan, find: &'a FindPlan, case: u32, judged: &'a [(TrialSaid<'a>, JudgedTrial)]) -> Self {
+    fn of(plan: &Plan, find: &'a FindPlan, case: u32, judged: &'a [(AnalysedTrial<'a>, JudgedTrial)]) -> Self {
         let points: Vec<PointSoFar> = judged.iter().map(|(_, judged)| judged.point).collect();
         let found = found_so_far(&settings(find), &points);
         let estimate = found.line.as_ref().map(|line| {

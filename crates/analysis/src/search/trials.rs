@@ -1,30 +1,11 @@
 //! From a run's trials to the numbers of a search: whether conditions held, and by how much.
 
+use crate::analysed::AnalysedTrial;
 use super::question::{PointSoFar, Reading, Settings};
 use kdyno_model::conclusion::{Conclusion, SteadyState};
 use kdyno_model::finding::{Caveat, Finding, Quantity, ScopedCaveat, Severity, TrialOutcome, Value};
 use kdyno_model::plan::{Condition, FindPlan, Threshold, Vary};
 use kdyno_model::trial::{Trial, TrialReason};
-
-/// A trial with what is known of it.
-#[derive(Debug, Clone, Copy)]
-pub struct TrialSaid<'a> {
-    /// The trial.
-    pub trial: &'a Trial,
-    /// Its numbers.
-    pub findings: &'a [Finding],
-    /// The reasons to doubt them.
-    pub caveats: &'a [ScopedCaveat],
-    /// What they say.
-    pub conclusions: &'a [Conclusion],
-}
-
-impl<'a> From<&'a TrialOutcome> for TrialSaid<'a> {
-    fn from(outcome: &'a TrialOutcome) -> Self {
-        let TrialOutcome { trial, findings, caveats, conclusions, session: _ } = outcome;
-        Self { trial, findings, caveats, conclusions }
-    }
-}
 
 /// A trial of a search, judged by its conditions.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,7 +34,7 @@ pub fn settings(find: &FindPlan) -> Settings {
 }
 
 /// What a trial says about its load; `None` for one that is not a search's.
-pub fn judge(find: &FindPlan, said: TrialSaid<'_>) -> Option<JudgedTrial> {
+pub fn judge(find: &FindPlan, said: AnalysedTrial<'_>) -> Option<JudgedTrial> {
     let TrialReason::Search { stage, load_per_s } = said.trial.reason else { return None };
     let figures: Vec<Option<&Finding>> =
         find.conditions.iter().map(|condition| figure(condition, said.findings)).collect();
@@ -116,7 +97,7 @@ fn ln_ratio(part: f64, whole: f64) -> f64 {
     }
 }
 
-fn read(find: &FindPlan, said: TrialSaid<'_>, met: Met, is_invalid: bool) -> Reading {
+fn read(find: &FindPlan, said: AnalysedTrial<'_>, met: Met, is_invalid: bool) -> Reading {
     let invalid = |kind: fn(&Caveat) -> bool| {
         said.caveats.iter().any(|scoped| scoped.severity == Severity::Invalid && kind(&scoped.caveat))
     };

@@ -157,7 +157,7 @@ impl Run {
     pub fn judged(&self, plan: &Plan) -> Judgement {
         let trials: Vec<AnalysedTrial<'_>> =
             self.outcomes.iter().map(|outcome| AnalysedTrial::of(outcome, outcome.session)).collect();
-        kdyno_analysis::run::judge(plan, &trials)
+        kdyno_analysis::run::judge(plan, &trials, &[])
     }
 
     pub fn verdicts(&self, plan: &Plan) -> Vec<Verdict> {

@@ -29,7 +29,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 /// Writes the file; with `--anew` without what would have been drawn from it, as if the run had been cut off.
 pub(crate) fn bench_evidence(args: &BenchEvidenceArgs) -> Outcome {
     let (plan, scenario_text) = plan(args)?;
-    let Next::Trial(trial) = kdyno_plan::next(&plan, &[]) else { return Err(Failure::tool("no trial")) };
+    let Next::Trial(trial) = kdyno_plan::next(&plan, &[], 1) else { return Err(Failure::tool("no trial")) };
     let header =
         RunHeader { run_id: 1, scenario_text, scenario_path: "first-light".into(), plan: plan.clone() };
     let writer = RunWriter::create(&args.out, &header, &session())?;
@@ -41,7 +41,7 @@ pub(crate) fn bench_evidence(args: &BenchEvidenceArgs) -> Outcome {
         writer.judgement(&judgement)?;
         let outcome = kdyno_model::finding::TrialOutcome::new(*trial, judgement);
         let trials = [kdyno_analysis::run::AnalysedTrial::of(&outcome, 1)];
-        writer.judgement(&kdyno_analysis::run::judge(&plan, &trials))?;
+        writer.judgement(&kdyno_analysis::run::judge(&plan, &trials, &[]))?;
     }
     writer.finish(SessionEnd { status: RunStatus::Completed, detail: String::new(), ended_unix_ns: 2 })?;
     Ok(Exit::Done)

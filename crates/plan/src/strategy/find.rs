@@ -6,8 +6,10 @@
 use super::{Next, Upcoming, conditioned, conditioning, next_id, trial_seed};
 use crate::PlanError;
 use crate::load::{CLIENTS_MAX, workers};
+use kdyno_analysis::run::AnalysedTrial;
 use kdyno_analysis::search::lengths::settle_ns;
-use kdyno_analysis::search::{PointSoFar, RAMP_FACTOR, Step, TrialSaid, judge, next_step, settings};
+use kdyno_analysis::run::AnalysedTrial;
+use kdyno_analysis::search::{PointSoFar, RAMP_FACTOR, Step, judge, next_step, settings};
 use kdyno_model::finding::TrialOutcome;
 use kdyno_model::plan::{
     Arrivals, CasePlan, FindPlan, Isolation, PhasesPlan, Plan, Rate, RatePiece, Role, Vary,
@@ -27,7 +29,7 @@ pub(super) fn next(plan: &Plan, find: &FindPlan, outcomes: &[TrialOutcome], sess
     for (index, case, start) in cases(plan) {
         let said = outcomes.iter().filter(|outcome| outcome.trial.case == index);
         let points: Vec<PointSoFar> =
-            said.filter_map(|outcome| Some(judge(find, TrialSaid::from(outcome))?.point)).collect();
+            said.filter_map(|outcome| Some(judge(find, AnalysedTrial::of(outcome, outcome.session))?.point)).collect();
         let Step::Trial { stage, load_per_s } = next_step(&settings, &points) else { continue };
         let Some(effective) = loaded(case, find, stage, load_per_s) else { continue };
         if let Some(trial) = conditioning(plan, index, case, start, outcomes, session) {
