@@ -7,6 +7,7 @@ use crate::set_overrides::NOWHERE;
 use crate::sides::{self, Side, Sides, is_attached};
 use crate::strategy::conditioned_by;
 use crate::{Choices, PlanError, Planned};
+use kdyno_analysis::statistics::smallest_visible;
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::plan::{
     Better, CasePlan, ComparePlan, Conditioning, Depth, EvidenceUnit, Judge, Plan, Rate, Role, Strategy,
@@ -323,16 +324,13 @@ fn pair_sd(metric: &Address) -> f64 {
     }
 }
 
-/// The smallest difference that a comparison can see, in a sentence: half of the interval's width at its last look,
-/// when pairs differ as they typically do.
+/// The smallest difference that a comparison sees in four of five cases when its units differ as they typically do, in
+/// a sentence.
 pub(crate) fn smallest_difference(plan: &Plan, compare: &ComparePlan) -> String {
-    let units = f64::from(compare.looks.last().copied().unwrap_or(UNITS_MIN));
-    // Student's t for 95 %, within 2 % from 6 units on.
-    let t = 1.96 + 2.84 / (units - 1.0);
-    let half = |sd: f64| (t * sd / units.sqrt()).exp_m1();
     let each = compare.judge.iter().map(|judge| {
-        let percent = half(pair_sd(&judge.of)) * 100.0;
-        format!("{} {percent:.1} %", judge.of)
+        let smallest = smallest_visible(&compare.looks, pair_sd(&judge.of));
+        let smallest = smallest.map_or("none".to_owned(), |share| format!("{:.1} %", share * 100.0));
+        format!("{} {smallest}", judge.of)
     });
     let each = each.collect::<Vec<_>>().join(", ");
     let what = match plan.depth {
