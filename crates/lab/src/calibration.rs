@@ -233,6 +233,7 @@ fn task(item: &LoadPlan, address: &str) -> Result<WorkerTask, String> {
             drain_ns: 2 * SECOND_NS,
         },
         tick_ns: TICK_NS,
+        has_producers: true,
         streams: vec![StreamTask {
             stream: 0,
             name: "calibration".to_owned(),

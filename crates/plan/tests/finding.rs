@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
-use kdyno_analysis::run::AnalysedTrial;
 use kdyno_analysis::search::lengths::settings_for;
 use kdyno_analysis::run::AnalysedTrial;
 use kdyno_analysis::search::{CONFIRMED, HIGHEST, Reading, judge, result, stands_in_table};

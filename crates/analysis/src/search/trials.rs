@@ -3,9 +3,9 @@
 use crate::analysed::AnalysedTrial;
 use super::question::{PointSoFar, Reading, Settings};
 use kdyno_model::conclusion::{Conclusion, SteadyState};
-use kdyno_model::finding::{Caveat, Finding, Quantity, ScopedCaveat, Severity, TrialOutcome, Value};
+use kdyno_model::finding::{Caveat, Finding, Quantity, ScopedCaveat, Severity, Value};
 use kdyno_model::plan::{Condition, FindPlan, Threshold, Vary};
-use kdyno_model::trial::{Trial, TrialReason};
+use kdyno_model::trial::TrialReason;
 
 /// A trial of a search, judged by its conditions.
 #[derive(Debug, Clone, PartialEq)]
