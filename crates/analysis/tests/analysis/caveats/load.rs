@@ -108,7 +108,7 @@ fn quantiles_of_too_few_records_are_marked_and_told_once() {
     assert_eq!(marked, ["writers.response.p99.9", "writers.response.p99.99"]);
     let (found, marked) = with(9_999);
     assert!(matches!(&found[0].caveat, Caveat::FewRecords { quantile, beyond: 99, .. } if quantile == "p99"));
-    assert!(marked.contains("writers.response.p99"));
+    assert!(marked.iter().any(|of| of == "writers.response.p99"));
     let (found, marked) = with(1_000_000);
     assert_eq!((found.len(), marked.len()), (0, 0));
 }
