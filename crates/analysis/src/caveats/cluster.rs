@@ -1,6 +1,6 @@
 //! What happened to the cluster and to the trial as a whole.
 
-use super::{Found, events};
+use super::found::{Found, events};
 use crate::evidence::{NS_PER_S, cut_short};
 use crate::rows::Trial;
 use kdyno_model::event::{Event, EventKind, Subject};

@@ -1,6 +1,6 @@
 //! Whether the load generator is what was measured.
 
-use super::Found;
+use super::found::Found;
 use crate::cpu;
 use crate::evidence::{Window, is_open_loop, produce};
 use crate::rows::{Item, Trial};

@@ -1,6 +1,6 @@
 //! Who else had the processors, and what the host did with the load.
 
-use super::Found;
+use super::found::Found;
 use crate::cpu;
 use crate::evidence::{Window, produce};
 use crate::rows::Trial;
@@ -104,7 +104,7 @@ fn is_in_memory(trial: &Trial<'_>) -> bool {
 /// One for each other run.
 pub(super) fn host_shared(trial: &Trial<'_>) -> Vec<Found> {
     let others: BTreeSet<&str> =
-        super::events(trial, EventKind::HostShared).map(|event| event.detail.as_str()).collect();
+        super::found::events(trial, EventKind::HostShared).map(|event| event.detail.as_str()).collect();
     others.into_iter().map(|detail| Caveat::HostShared { detail: detail.to_owned() }.into()).collect()
 }
 

@@ -1,6 +1,6 @@
 //! Caveats about records and how they fared, and about how the load was made.
 
-use super::{Found, of_items};
+use super::found::{Found, of_items};
 use crate::evidence::{cut_short, is_open_loop, produce};
 use crate::lag;
 use crate::queue::Queue;

@@ -4,7 +4,7 @@
 //! before T0 and after the drain ≤ acknowledged + records sent again + failed + unresolved. Offsets are taken by
 //! records alone: kdyno writes no transactions, so no marker takes one.
 
-use super::{Found, events};
+use super::found::{Found, events};
 use crate::evidence::produce;
 use crate::rows::Trial;
 use crate::tally::unfinished;

@@ -2,31 +2,19 @@
 //! question that a figure may answer (docs/METHOD.md, Caveats).
 
 mod cluster;
+mod found;
 pub(crate) mod generator;
 pub(crate) mod host;
 pub(crate) mod load;
 mod log;
 
-use crate::evidence::{is_open_loop, produce};
-use crate::rows::{Item, Trial};
-use kdyno_model::event::{Event, EventKind};
+use self::found::{Found, Question, asked_by_rate};
+use crate::evidence::produce;
+use crate::rows::Trial;
+use kdyno_model::finding::ScopedCaveat;
 use kdyno_model::finding::Severity::{self, Invalid, Note, Warning};
-use kdyno_model::finding::{Caveat, Concern, ScopedCaveat};
 use kdyno_model::trial::TrialReason;
 use std::cmp::Reverse;
-
-/// What a figure is to show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Question {
-    /// How the system does at a given rate.
-    Open,
-    /// How much it carries: `rate: max`.
-    Max,
-    /// How much it carries while conditions hold.
-    Find,
-    /// Whether one side differs from the other.
-    Compare,
-}
 
 /// Severity by question, in the order of [`Question`]; `None`: not told.
 type Weight = [Option<Severity>; 4];
@@ -92,32 +80,6 @@ const RULES: &[(Rule, Weight)] = &[
     (load::closed_loop, NOTE),
 ];
 
-/// What a rule found.
-pub(crate) struct Found {
-    caveat: Caveat,
-    concerns: Concern,
-    /// Of one load item: its question; otherwise that of all items, the heaviest weight of them.
-    question: Option<Question>,
-}
-
-impl From<Caveat> for Found {
-    fn from(caveat: Caveat) -> Self {
-        Self { caveat, concerns: Concern::Everything, question: None }
-    }
-}
-
-impl Found {
-    /// Of one load item.
-    fn of(item: &Item<'_>, caveat: Caveat) -> Self {
-        Self { question: Some(asked_by_rate(item)), ..Self::from(caveat) }
-    }
-
-    /// It speaks of some figures alone.
-    fn concerning(self, concerns: Concern) -> Self {
-        Self { concerns, ..self }
-    }
-}
-
 /// All reasons, the heaviest first.
 pub(crate) fn of(trial: &Trial<'_>) -> Vec<ScopedCaveat> {
     let scope = trial.scope();
@@ -144,18 +106,4 @@ fn severity(trial: &Trial<'_>, question: Option<Question>, weight: &Weight) -> O
     let producing = trial.items.iter().filter(|item| produce(item.plan).is_some());
     let asked = || producing.map(asked_by_rate).map(of).max().unwrap_or(of(Question::Max));
     question.map_or_else(asked, of)
-}
-
-/// What the rate of an item asks. Consumers fetch as fast as they can.
-fn asked_by_rate(item: &Item<'_>) -> Question {
-    if is_open_loop(item.plan) { Question::Open } else { Question::Max }
-}
-
-/// What a rule says of each load item.
-fn of_items(trial: &Trial<'_>, rule: impl Fn(&Item<'_>) -> Option<Caveat>) -> Vec<Found> {
-    trial.items.iter().filter_map(|item| Some(Found::of(item, rule(item)?))).collect()
-}
-
-fn events<'a>(trial: &Trial<'a>, kind: EventKind) -> impl Iterator<Item = &'a Event> {
-    trial.evidence.events.iter().filter(move |event| event.kind == kind)
 }
