@@ -16,6 +16,7 @@ mod out;
 mod progress;
 mod scenario_source;
 mod signals;
+mod target_source;
 
 use clap::Parser;
 use std::process::ExitCode;

@@ -1,9 +1,9 @@
 //! `kdyno clean`: topics that runs left on a target's cluster.
 
 use crate::cli::CleanArgs;
-use crate::commands::run::read_target;
 use crate::failure::{Exit, Outcome};
 use crate::out;
+use crate::target_source::read_target;
 use kdyno_testbed::clean;
 
 /// Lists the leftovers; deletes them when told so.

@@ -4,7 +4,7 @@ use crate::cli::CompareArgs;
 use crate::commands::{resume, run, stored_runs};
 use crate::execution::{Planned, execute};
 use crate::failure::{Failure, Outcome};
-use crate::scenario_source;
+use crate::{scenario_source, target_source};
 use kdyno_model::plan::Depth;
 use kdyno_plan::{Ask, Change, CompareChoices, SideChoices};
 use std::path::Path;
@@ -66,7 +66,7 @@ fn side(typed: &[String], option: &str) -> Result<SideChoices, Failure> {
                 side.changes.push(Change::Patch { file: file.to_owned(), text });
             }
             (None, Some(("target", file))) if side.target.is_none() => {
-                side.target = Some(run::read_target(Path::new(file))?);
+                side.target = Some(target_source::read_target(Path::new(file))?);
             }
             (None, Some(("target", _))) => {
                 return Err(Failure::usage(format!("{option}: a second target for one side"))

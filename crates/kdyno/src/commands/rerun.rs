@@ -1,10 +1,10 @@
 //! `kdyno rerun`: a stored run's plan, executed again.
 
 use crate::cli::RerunArgs;
-use crate::commands::run::read_target;
 use crate::evidence::find_run;
 use crate::execution::Planned;
 use crate::failure::Failure;
+use crate::target_source::read_target;
 use kdyno_model::plan::{Plan, SystemPlan};
 use kdyno_store::RunFile;
 use std::path::Path;

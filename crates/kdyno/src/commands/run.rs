@@ -6,16 +6,16 @@ use crate::environment::{Environment, runs_dir};
 use crate::execution::{Planned, random_u64};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::progress::text_options;
+use crate::target_source::read_target;
 use crate::{out, scenario_source};
 use kdyno_model::plan::Depth;
 use kdyno_plan::{Ask, CaseTarget, Choices, Note};
 use kdyno_report::terminal::{PlanDetail, plan_text};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
-use kdyno_scenario::target::{Target, TargetFile};
+use kdyno_scenario::target::Target;
 use kdyno_scenario::units::{self, Dimension};
 use std::io::IsTerminal;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Plans the scenario for the system or the target that it is to be measured on.
@@ -96,38 +96,6 @@ fn selection(cases: &str) -> Result<Vec<(String, String)>, Failure> {
             .hint("PARAM=VALUE, several with commas, before the `:`")),
     };
     cases.split(',').map(pair).collect()
-}
-
-/// Reads a target file, and the properties file it names.
-pub(crate) fn read_target(path: &Path) -> Result<Target, Failure> {
-    let text = text_of(path, "target")?;
-    refuse_shared(path)?;
-    let file = TargetFile::parse(&text, &path.display().to_string())?;
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let properties =
-        file.properties().map(|name| text_of(&folder.join(name), "properties file")).transpose()?;
-    let target = file.resolve(properties.as_deref())?;
-    if !target.ignored_properties.is_empty() {
-        out::note(&format!("not read from the properties file: {}", target.ignored_properties.join(", ")));
-    }
-    Ok(target)
-}
-
-/// A target file says how to reach somebody's cluster: nobody else on this host need read it.
-fn refuse_shared(path: &Path) -> Result<(), Failure> {
-    const OTHERS: u32 = 0o077;
-    let mode = std::fs::metadata(path).map_err(Failure::tool)?.permissions().mode();
-    if mode & OTHERS == 0 {
-        return Ok(());
-    }
-    let mode = mode & 0o777;
-    Err(Failure::usage(format!("the target {} is open to other users (mode {mode:o})", path.display()))
-        .hint(format!("chmod 600 {}", path.display())))
-}
-
-fn text_of(path: &Path, what: &str) -> Result<String, Failure> {
-    String::from_utf8(scenario_source::read_bytes(path, what)?)
-        .map_err(|_| Failure::usage(format!("the {what} {} is not UTF-8", path.display())))
 }
 
 /// The plan, and what the run's preflight would find here; as JSON the plan alone, with the warnings beside it.

@@ -1,6 +1,7 @@
 //! Claims and contrasts in words.
 
-use super::{Answer, Sentence, TextTable, words};
+use super::form::{Answer, Sentence, TextTable};
+use super::words;
 use crate::digits;
 use crate::grid::Tone;
 use crate::input::ReportInput;

@@ -1,6 +1,6 @@
 //! Whether the load generator is what was measured.
 
-use super::{Described, Numbers, told};
+use super::words::{Described, Numbers, told};
 use kdyno_model::finding::Caveat;
 
 const LESS_WORK: &str =

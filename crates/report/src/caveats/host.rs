@@ -1,6 +1,6 @@
 //! Who else had the processors.
 
-use super::{Described, Numbers, told};
+use super::words::{Described, Numbers, told};
 use kdyno_model::finding::Caveat;
 
 /// Other programs, the hypervisor, limits, and processes of the run that waited for each other.

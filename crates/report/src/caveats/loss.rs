@@ -1,6 +1,6 @@
 //! Records that are gone, and counts that do not add up.
 
-use super::{Described, Numbers, told};
+use super::words::{Described, Numbers, told};
 use kdyno_model::finding::Caveat;
 
 const REPORT_IT: &str = "do not use these figures; please report it with the run file";

@@ -9,15 +9,15 @@ mod loss;
 mod plan;
 mod records;
 mod trial;
+mod words;
 
 use crate::figures::covers;
 use crate::input::{ReportInput, trial_name};
-use crate::units;
 use kdyno_model::finding::{Caveat, Scope, ScopedCaveat, Severity};
-use kdyno_model::metric::Unit;
 use kdyno_model::trial::Trial;
 use std::cmp::Reverse;
 use std::mem::discriminant;
+use words::{Described, Numbers, Range};
 
 /// One caveat, told once for all trials it concerns.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -166,24 +166,6 @@ fn about(caveat: &Caveat) -> About {
     }
 }
 
-/// All that reports say of one caveat, or of several that say the same of different trials.
-struct Described {
-    /// Load item, process or setting it is of: caveats of one kind and of the same are told together.
-    of: String,
-    /// Its numbers, which may differ from trial to trial.
-    numbers: Vec<f64>,
-    sentence: String,
-    remedy: &'static str,
-}
-
-/// One entry of a group's table.
-fn told(of: &str, numbers: &[f64], sentence: String, remedy: &'static str) -> Option<Described> {
-    Some(Described { of: of.to_owned(), numbers: numbers.to_vec(), sentence, remedy })
-}
-
-/// Smallest and largest of a number over several caveats.
-type Range = (f64, f64);
-
 /// Words several caveats that are the same, each number as its range.
 fn describe_all(group: &[&Caveat]) -> Option<Described> {
     let numbers: Vec<Vec<f64>> = group.iter().map(|caveat| describe(caveat, &[]).numbers).collect();
@@ -215,51 +197,6 @@ fn describe(caveat: &Caveat, ranges: &[Range]) -> Described {
         remedy: "",
     };
     entry.unwrap_or_else(unworded)
-}
-
-/// The numbers of one caveat, or of several, as printed: `90 %`, `90 % to 95 %`.
-struct Numbers<'a> {
-    ranges: &'a [Range],
-}
-
-impl Numbers<'_> {
-    fn text(&self, index: usize, print: fn(f64) -> String) -> String {
-        self.ranges.get(index).map_or_else(String::new, |range| range_text(*range, print))
-    }
-
-    fn count(&self, index: usize) -> String {
-        self.text(index, units::count)
-    }
-
-    /// A share of 1 in percent.
-    fn percent(&self, index: usize) -> String {
-        self.text(index, |share| format!("{} %", units::significant(share * 100.0)))
-    }
-
-    /// Percent of one core.
-    fn cores(&self, index: usize) -> String {
-        self.text(index, |percent| units::number(percent, Unit::PercentOfCore))
-    }
-
-    /// A time in ns.
-    fn ns(&self, index: usize) -> String {
-        self.text(index, units::nanoseconds)
-    }
-
-    /// A time in seconds.
-    fn seconds(&self, index: usize) -> String {
-        self.text(index, |seconds| units::nanoseconds(seconds * 1e9))
-    }
-
-    /// A ratio.
-    fn ratio(&self, index: usize) -> String {
-        self.text(index, units::significant)
-    }
-}
-
-fn range_text((low, high): Range, print: fn(f64) -> String) -> String {
-    let (low, high) = (print(low), print(high));
-    if low == high { low } else { format!("{low} to {high}") }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! What the plan itself brings with it.
 
-use super::{Described, Numbers, told};
+use super::words::{Described, Numbers, told};
 use kdyno_model::finding::Caveat;
 
 /// What was measured, and what was not, by the choice of load and system.

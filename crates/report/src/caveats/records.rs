@@ -1,6 +1,6 @@
 //! Records and how they fared.
 
-use super::{Described, Numbers, told};
+use super::words::{Described, Numbers, told};
 use kdyno_model::finding::Caveat;
 
 const SEE_EVENTS: &str = "the run's events and the brokers' logs say when and why";

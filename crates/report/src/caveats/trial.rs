@@ -1,6 +1,6 @@
 //! Trials that did not go as planned, clusters that changed, comparisons that compare more than was asked.
 
-use super::{Described, Numbers, told};
+use super::words::{Described, Numbers, told};
 use kdyno_model::finding::Caveat;
 
 /// What became of the trial itself.

@@ -3,10 +3,10 @@
 use crate::fixture::{Ends, Run, caveat, claims, comparison, finding, run, search};
 use kdyno_model::conclusion::SearchOutcome;
 use kdyno_model::finding::*;
-use kdyno_model::plan::{Contrast, Depth};
+use kdyno_model::plan::{Contrast, Depth, Estimate};
 use kdyno_model::trial::TrialReason;
 use kdyno_report::judged::{Judged, judged};
-use kdyno_report::terminal::{TextOptions, run_table};
+use kdyno_report::terminal::{PlanDetail, TextOptions, plan_text, run_table};
 use kdyno_report::{html, json, junit, markdown};
 
 const WIDE: TextOptions = TextOptions { width: 140, colour: false };
@@ -259,4 +259,21 @@ fn marks_stand_beside_the_number_in_every_form() {
         document["findings"].as_array().expect("a list").iter().find(|one| one["value"] == 54_998.0);
     assert_eq!(finding.expect("the rate")["marks"][0], "drifting");
     assert!(markdown::block(&run.input()).contains("\\~ 55,100/s"), "{}", markdown::block(&run.input()));
+}
+
+#[test]
+fn what_is_asked_is_told_before_it_starts() {
+    let estimate = Estimate {
+        expected_ns: 1_500_000_000_000,
+        longest_ns: 2_400_000_000_000,
+        load_ns: 1_200_000_000_000,
+        disk_bytes: None,
+    };
+    let runs =
+        [comparison(Ends::Alike, Depth::Verdict), comparison(Ends::Alike, Depth::Quick), search(CONFIRMED)];
+    let told = runs.map(|run| {
+        let text = plan_text(&run.header.plan, &estimate, PlanDetail::Short, &WIDE);
+        text.lines().take_while(|line| !line.starts_with("  ")).collect::<Vec<_>>().join("\n")
+    });
+    insta::assert_snapshot!(told.join("\n\n"));
 }
