@@ -40,13 +40,12 @@ pub fn judge(plan: &Plan, trials: &[AnalysedTrial<'_>], starts: &[TrialStart]) -
         }
         Strategy::Find(find) => search::result(plan, find, trials),
     };
-    let in_table: Vec<AnalysedTrial<'_>> = trials
-        .iter()
-        .filter(|of| search::stands_in_table(&answer.conclusions, of.trial))
-        .copied()
+    let in_table: Vec<AnalysedTrial<'_>> =
+        trials.iter().filter(|of| search::stands_in_table(&answer.conclusions, of.trial)).copied().collect();
+    let cases: BTreeMap<u32, Case<'_>> = (0u32..)
+        .zip(&plan.cases)
+        .filter_map(|(index, _)| Some((index, Case::of(index, &in_table)?)))
         .collect();
-    let cases: BTreeMap<u32, Case<'_>> =
-        (0u32..).zip(&plan.cases).filter_map(|(index, _)| Some((index, Case::of(index, &in_table)?))).collect();
     let (ratios, conclusions) = row_ratios::of(plan, &cases);
     let claims = claims::judge(plan, &cases);
     let found = cases.into_values().flat_map(|case| case.findings).chain(ratios).collect();

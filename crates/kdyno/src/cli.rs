@@ -5,9 +5,7 @@ mod hidden;
 mod question;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
-pub(crate) use hidden::{
-    BenchEvidenceArgs, BenchLoadArgs, BenchReplayArgs, FakeBrokerArgs, GuardExecArgs,
-};
+pub(crate) use hidden::{BenchEvidenceArgs, BenchLoadArgs, BenchReplayArgs, FakeBrokerArgs, GuardExecArgs};
 pub(crate) use question::{ChoiceArgs, CompareArgs, FindArgs, Form, Gate, RunArgs};
 use std::path::PathBuf;
 

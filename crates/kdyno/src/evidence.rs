@@ -44,7 +44,8 @@ impl Evidence {
             run.series.push(kdyno_analysis::series::trial(&evidence).map_err(Failure::tool)?);
             if !is_analysed {
                 let drawn = kdyno_analysis::trial::judge(&evidence).map_err(Failure::tool)?;
-                let outcome = TrialOutcome { session: start.session, ..TrialOutcome::new(start.trial.clone(), drawn) };
+                let outcome =
+                    TrialOutcome { session: start.session, ..TrialOutcome::new(start.trial.clone(), drawn) };
                 outcomes.push((outcome, start.session));
             }
         }

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
-use kdyno_analysis::search::lengths::settings_for;
 use kdyno_analysis::run::AnalysedTrial;
+use kdyno_analysis::search::lengths::settings_for;
 use kdyno_analysis::search::{CONFIRMED, HIGHEST, Reading, judge, result, stands_in_table};
 use kdyno_model::conclusion::{Conclusion, SearchOutcome, SearchResult, Steadiness, SteadyState};
 use kdyno_model::finding::{

@@ -73,7 +73,12 @@ struct CaseSearch<'a> {
 }
 
 impl<'a> CaseSearch<'a> {
-    fn of(plan: &Plan, find: &'a FindPlan, case: u32, judged: &'a [(AnalysedTrial<'a>, JudgedTrial)]) -> Self {
+    fn of(
+        plan: &Plan,
+        find: &'a FindPlan,
+        case: u32,
+        judged: &'a [(AnalysedTrial<'a>, JudgedTrial)],
+    ) -> Self {
         let points: Vec<PointSoFar> = judged.iter().map(|(_, judged)| judged.point).collect();
         let found = found_so_far(&settings(find), &points);
         let estimate = found.line.as_ref().map(|line| {

@@ -1,7 +1,7 @@
 //! From a run's trials to the numbers of a search: whether conditions held, and by how much.
 
-use crate::analysed::AnalysedTrial;
 use super::question::{PointSoFar, Reading, Settings};
+use crate::analysed::AnalysedTrial;
 use kdyno_model::conclusion::{Conclusion, SteadyState};
 use kdyno_model::finding::{Caveat, Finding, Quantity, ScopedCaveat, Severity, Value};
 use kdyno_model::plan::{Condition, FindPlan, Threshold, Vary};
