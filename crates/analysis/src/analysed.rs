@@ -1,8 +1,10 @@
 //! A trial with what was drawn from it, and which of its figures may be used.
 
+use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::Conclusion;
-use kdyno_model::finding::{Caveat, Concern, Finding, ScopedCaveat, Severity, TrialOutcome};
+use kdyno_model::finding::Finding;
 use kdyno_model::metric::{Address, QUANTILES};
+use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::trial::Trial;
 
 /// A trial with what is known of it.

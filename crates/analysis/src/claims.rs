@@ -4,8 +4,9 @@ use crate::cases::Case;
 use crate::median::Median;
 use crate::paired::Paired;
 use kdyno_model::conclusion::{ClaimSays, Conclusion, JudgedClaim, Ratio};
-use kdyno_model::finding::{Finding, Interval, Judgement, NotResolvable, Quantity, Scope, Value};
+use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::metric::{Address, Unit};
+use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{Claim, ClaimExpr, ClaimOp, Contrast, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -2,7 +2,8 @@
 
 use crate::caveats::load::RECORDS_BEYOND_MIN;
 use crate::rows::Trial;
-use kdyno_model::finding::{Concern, Finding, Mark, ScopedCaveat, Severity, Value};
+use kdyno_model::caveat::{Concern, ScopedCaveat, Severity};
+use kdyno_model::finding::{Finding, Mark, Value};
 use kdyno_model::metric::{Address, QUANTILES};
 use kdyno_model::sample::Timing;
 

@@ -7,7 +7,7 @@
 pub use crate::analysed::AnalysedTrial;
 use crate::cases::Case;
 use crate::{claims, comparison, row_ratios, search};
-use kdyno_model::finding::{Judgement, TrialOutcome};
+use kdyno_model::outcome::{Judgement, TrialOutcome};
 use kdyno_model::plan::{Plan, Strategy};
 use kdyno_model::run::TrialStart;
 use std::collections::BTreeMap;

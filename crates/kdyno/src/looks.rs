@@ -3,7 +3,7 @@
 
 use kdyno_analysis::comparison::{progress, verdicts};
 use kdyno_analysis::run::AnalysedTrial;
-use kdyno_model::finding::TrialOutcome;
+use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{Depth, Plan, Strategy};
 use kdyno_report::terminal::{TextOptions, look_text};
 

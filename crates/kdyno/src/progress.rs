@@ -4,7 +4,7 @@
 use crate::looks::Looks;
 use crate::out;
 use kdyno_lab::{Live, Progress};
-use kdyno_model::finding::TrialOutcome;
+use kdyno_model::outcome::TrialOutcome;
 use kdyno_report::terminal::{LiveState, TextOptions, live_line, trial_summary};
 use std::io::{IsTerminal, Write};
 

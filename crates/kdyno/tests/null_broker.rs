@@ -4,7 +4,7 @@ mod common;
 
 use common::{Place, RUN_DEADLINE, Running, Said, signal};
 use kdyno_model::event::EventKind;
-use kdyno_model::finding::TrialOutcome;
+use kdyno_model::outcome::TrialOutcome;
 use kdyno_store::RunFile;
 use rustix::process::Signal;
 use std::io::Read;

@@ -5,6 +5,7 @@ mod common;
 use common::{Place, Said};
 use kdyno_model::finding::*;
 use kdyno_model::metric::{Address, Unit};
+use kdyno_model::outcome::*;
 use kdyno_model::run::{RunHeader, RunStatus, Session, SessionEnd};
 use kdyno_plan::Choices;
 use kdyno_scenario::Scenario;

@@ -1,7 +1,8 @@
 //! What a run is given beside its plan, what it tells while it goes on, and what it ends with.
 
 use crate::error::LabError;
-use kdyno_model::finding::{ScopedCaveat, TrialOutcome};
+use kdyno_model::caveat::ScopedCaveat;
+use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::Plan;
 use kdyno_model::run::RunStatus;
 use kdyno_model::sample::Phase;

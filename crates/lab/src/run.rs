@@ -14,7 +14,7 @@ use crate::settle;
 use crate::trial::{self, TrialContext};
 use kdyno_analysis::run::AnalysedTrial;
 use kdyno_model::event::{Event, EventKind, Subject};
-use kdyno_model::finding::TrialOutcome;
+use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{ComparePlan, Plan, Strategy};
 use kdyno_model::run::{RunHeader, RunStatus, Session, SessionEnd, TrialStart};
 use kdyno_model::trial::{Trial, TrialId};

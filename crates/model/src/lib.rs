@@ -2,14 +2,15 @@
 //!
 //! A reader follows one record through this crate in the order of the modules: a scenario asks a
 //! question, a [`plan`] makes every value explicit, a [`worker`] is handed its share, a [`sample`]
-//! carries what it saw, a [`metric`] names a number, a [`finding`] states it,
-//! a [`conclusion`] says what several mean.
+//! carries what it saw, a [`metric`] names a number, a [`finding`] states it, a [`caveat`] says whether
+//! it may be used, a [`conclusion`] says what several mean, and an [`outcome`] holds all three.
 //!
 //! Invariant: no socket, file, clock, environment or unseeded randomness here.
 
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
 pub mod address;
+pub mod caveat;
 pub mod conclusion;
 pub mod event;
 pub mod evidence;
@@ -17,6 +18,7 @@ pub mod finding;
 pub mod histogram;
 pub mod managed;
 pub mod metric;
+pub mod outcome;
 pub mod plan;
 pub mod run;
 pub mod sample;

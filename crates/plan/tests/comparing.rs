@@ -2,11 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
-use kdyno_model::finding::{
-    Caveat, Concern, Finding, Interval, Judgement, NotResolvable, Quantity, Scope, ScopedCaveat, Severity,
-    TrialOutcome, Value,
-};
+use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
+use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::metric::{Address, Unit};
+use kdyno_model::outcome::{Judgement, TrialOutcome};
 use kdyno_model::plan::{
     Better, ComparePlan, Conditioning, EvidenceUnit, Judge, KafkaSource, Plan, Strategy, SystemPlan,
 };

@@ -5,12 +5,11 @@
 use kdyno_analysis::run::AnalysedTrial;
 use kdyno_analysis::search::lengths::settings_for;
 use kdyno_analysis::search::{CONFIRMED, HIGHEST, Reading, judge, result, stands_in_table};
+use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, SearchOutcome, SearchResult, Steadiness, SteadyState};
-use kdyno_model::finding::{
-    Caveat, Concern, Finding, Interval, NotResolvable, Quantity, Scope, ScopedCaveat, Severity, TrialOutcome,
-    Value,
-};
+use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::metric::{Address, Unit};
+use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{
     Arrivals, Condition, Conditioning, Depth, FindPlan, Plan, Rate, Role, Strategy, Threshold, Vary,
 };

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
-use kdyno_model::finding::{Judgement, TrialOutcome};
+use kdyno_model::outcome::{Judgement, TrialOutcome};
 use kdyno_model::plan::{Arrivals, Fill, Isolation, Payload, Plan, Rate, RatePiece, Role, SystemPlan};
 use kdyno_model::secret::SecretRef;
 use kdyno_model::trial::{Trial, TrialId, TrialReason};

@@ -1,7 +1,8 @@
 //! Findings by what they speak of.
 
 use crate::{marks, units};
-use kdyno_model::finding::{Concern, Finding, Mark, Quantity, Scope, ScopedCaveat, Severity, Value};
+use kdyno_model::caveat::{Concern, ScopedCaveat, Severity};
+use kdyno_model::finding::{Finding, Mark, Quantity, Scope, Value};
 use kdyno_model::metric::Address;
 use kdyno_model::trial::{Trial, TrialId};
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,9 +1,10 @@
 //! What a report is made of: everything is handed in, nothing is looked up.
 
 use crate::figures::{Figures, covers};
+use kdyno_model::caveat::{Caveat, ScopedCaveat};
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Event;
-use kdyno_model::finding::{Caveat, Finding, ScopedCaveat};
+use kdyno_model::finding::Finding;
 use kdyno_model::plan::Plan;
 use kdyno_model::run::{RunHeader, RunStatus, Session, SessionEnd, TrialStart};
 use kdyno_model::sample::NoiseReading;

@@ -2,8 +2,9 @@
 
 use crate::answer::{claims, search};
 use crate::input::ReportInput;
+use kdyno_model::caveat::Caveat;
 use kdyno_model::conclusion::{ClaimSays, Conclusion, MetricRole, Says, SearchOutcome, Verdict};
-use kdyno_model::finding::{Caveat, Finding, Quantity, Scope};
+use kdyno_model::finding::{Finding, Quantity, Scope};
 use kdyno_model::metric::Address;
 use kdyno_model::plan::{ClaimExpr, Depth, Strategy};
 

@@ -8,7 +8,7 @@ use crate::grid::clean;
 use crate::input::ReportInput;
 use crate::terminal::{first_line, ours_text, range_text, table_notes};
 use crate::units;
-use kdyno_model::finding::Severity;
+use kdyno_model::caveat::Severity;
 use kdyno_model::run::Session;
 
 /// The block, with a line end.

@@ -6,7 +6,8 @@ use crate::grid::{TextOptions, Tone};
 use crate::input::ReportInput;
 use crate::markdown;
 use crate::terminal::{answer_text, caveat_text};
-use kdyno_model::finding::{Judgement, Scope};
+use kdyno_model::finding::Scope;
+use kdyno_model::outcome::Judgement;
 
 /// What two groups of runs say.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use crate::writing::{self, Failure, Message, Row, Writing};
 use crate::{fold, opening, reserve};
 use kdyno_model::event::Event;
 use kdyno_model::evidence::TrialEvidence;
-use kdyno_model::finding::Judgement;
+use kdyno_model::outcome::Judgement;
 use kdyno_model::run::{RunHeader, Session, SessionEnd, TrialStart};
 use kdyno_model::sample::{NoiseReading, ProbeReading, Sample, StreamTotals};
 use kdyno_model::trial::TrialId;

@@ -14,7 +14,7 @@ use crate::rows::{self, RowError};
 use crate::{fold, reserve, schema};
 use kdyno_model::event::Event;
 use kdyno_model::evidence::TrialEvidence;
-use kdyno_model::finding::Judgement;
+use kdyno_model::outcome::Judgement;
 use kdyno_model::run::{RunHeader, Session, SessionEnd, TrialStart};
 use kdyno_model::sample::{NoiseReading, ProbeReading, Sample, StreamTotals};
 use kdyno_model::trial::TrialId;

@@ -6,8 +6,9 @@ mod common;
 
 use common::{LATER_TRIAL, STREAMS, TRIAL, header, sample, session, trial_start};
 use kdyno_model::evidence::TrialEvidence;
-use kdyno_model::finding::{Interval, IntervalMethod, Judgement, NotResolvable, Scope, Value};
+use kdyno_model::finding::{Interval, IntervalMethod, NotResolvable, Scope, Value};
 use kdyno_model::metric::Unit;
+use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{AttachedPlan, Caps, SystemPlan};
 use kdyno_model::run::TrialStart;
 use kdyno_model::secret::SecretRef;

@@ -3,8 +3,8 @@
 use super::found::{Found, events};
 use crate::evidence::{NS_PER_S, cut_short};
 use crate::rows::Trial;
+use kdyno_model::caveat::Caveat;
 use kdyno_model::event::{Event, EventKind, Subject};
-use kdyno_model::finding::Caveat;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What clients and the lab saw of the cluster that changes what is measured.

@@ -2,8 +2,8 @@
 
 use crate::evidence::is_open_loop;
 use crate::rows::{Item, Trial};
+use kdyno_model::caveat::{Caveat, Concern};
 use kdyno_model::event::{Event, EventKind};
-use kdyno_model::finding::{Caveat, Concern};
 
 /// What a figure is to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

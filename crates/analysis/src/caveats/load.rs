@@ -6,7 +6,7 @@ use crate::lag;
 use crate::queue::Queue;
 use crate::rows::{Item, Trial};
 use crate::tally::unfinished;
-use kdyno_model::finding::{Caveat, Concern};
+use kdyno_model::caveat::{Caveat, Concern};
 use kdyno_model::metric;
 use kdyno_model::plan::{CasePlan, Compression, Payload};
 use kdyno_model::sample::{Counts, Timing};

@@ -8,8 +8,8 @@ use super::found::{Found, events};
 use crate::evidence::produce;
 use crate::rows::Trial;
 use crate::tally::unfinished;
+use kdyno_model::caveat::Caveat;
 use kdyno_model::event::{EventKind, Subject};
-use kdyno_model::finding::Caveat;
 use kdyno_model::sample::{ProbeReading, series};
 use std::collections::BTreeSet;
 

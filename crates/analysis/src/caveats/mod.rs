@@ -11,8 +11,8 @@ mod log;
 use self::found::{Found, Question, asked_by_rate};
 use crate::evidence::produce;
 use crate::rows::Trial;
-use kdyno_model::finding::ScopedCaveat;
-use kdyno_model::finding::Severity::{self, Invalid, Note, Warning};
+use kdyno_model::caveat::ScopedCaveat;
+use kdyno_model::caveat::Severity::{self, Invalid, Note, Warning};
 use kdyno_model::trial::TrialReason;
 use std::cmp::Reverse;
 

@@ -7,12 +7,11 @@
 use crate::comparison::metrics::{better, compared_runs, margin};
 use crate::median::Median;
 use crate::statistics::{Bounds, Decision, Margin, UnpairedMeans, benjamini_hochberg, decide_by_means};
+use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, Verdict};
-use kdyno_model::finding::{
-    Caveat, Concern, Finding, Interval, IntervalMethod, Judgement, Mark, NotResolvable, Quantity, Scope,
-    ScopedCaveat, Severity, Value,
-};
+use kdyno_model::finding::{Finding, Interval, IntervalMethod, Mark, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::metric::{Address, Unit};
+use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{Better, Depth, EvidenceUnit};
 use kdyno_model::run::{RunHeader, Session};
 use std::collections::BTreeSet;

@@ -1,8 +1,10 @@
 //! What was in force on both sides of a comparison, and what of it nobody asked for.
 
+use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, SettingDiffers};
 use kdyno_model::event::Subject;
-use kdyno_model::finding::{Caveat, Concern, Judgement, Scope, ScopedCaveat, Severity};
+use kdyno_model::finding::Scope;
+use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{CasePlan, ComparePlan, ConsumePlan, LoadPlan, Plan, ProducePlan, Role, SystemPlan};
 use kdyno_model::run::TrialStart;
 use std::collections::{BTreeMap, BTreeSet};

@@ -7,12 +7,11 @@ use crate::median::Median;
 use crate::statistics::{
     self, Bounds, Decision, Margin, PairedMean, UNITS_MIN, benjamini_hochberg, family_wise, holm,
 };
+use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, Verdict};
-use kdyno_model::finding::{
-    Caveat, Concern, Finding, Interval, IntervalMethod, Judgement, Mark, NotResolvable, Quantity, Scope,
-    ScopedCaveat, Severity, Value,
-};
+use kdyno_model::finding::{Finding, Interval, IntervalMethod, Mark, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::metric::{Address, Unit};
+use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{Better, ComparePlan, Depth, EvidenceUnit, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 

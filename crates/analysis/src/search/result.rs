@@ -7,10 +7,9 @@ use super::step::{Found, found_so_far};
 use super::trials::{JudgedTrial, judge, settings};
 use crate::analysed::AnalysedTrial;
 use kdyno_model::conclusion::{Conclusion, Ratio, SearchOutcome, SearchPoint, SearchResult};
-use kdyno_model::finding::{
-    Finding, Interval, IntervalMethod, Judgement, Mark, NotResolvable, Quantity, Scope, Value,
-};
+use kdyno_model::finding::{Finding, Interval, IntervalMethod, Mark, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::metric::{Address, Unit};
+use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{FindPlan, Plan, Vary};
 use kdyno_model::seed::mix;
 use kdyno_model::trial::{SearchStage, Trial, TrialId, TrialReason};

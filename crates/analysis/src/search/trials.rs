@@ -2,8 +2,9 @@
 
 use super::question::{PointSoFar, Reading, Settings};
 use crate::analysed::AnalysedTrial;
+use kdyno_model::caveat::{Caveat, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, SteadyState};
-use kdyno_model::finding::{Caveat, Finding, Quantity, ScopedCaveat, Severity, Value};
+use kdyno_model::finding::{Finding, Quantity, Value};
 use kdyno_model::plan::{Condition, FindPlan, Threshold, Vary};
 use kdyno_model::trial::TrialReason;
 

@@ -8,9 +8,10 @@ use crate::evidence::{Window, is_open_loop, produce};
 use crate::rows::{Item, Trial};
 use crate::steady::{Course, Figure, Penalties, Shape, course};
 use courses::SecondOf;
+use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, Level, ShortTerm, Steadiness, SteadyState};
 use kdyno_model::event::Subject;
-use kdyno_model::finding::{Caveat, Concern, Finding, Mark, ScopedCaveat, Severity, Value};
+use kdyno_model::finding::{Finding, Mark, Value};
 use kdyno_model::metric::Address;
 
 /// Rates of a load item.

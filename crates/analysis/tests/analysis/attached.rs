@@ -1,8 +1,8 @@
 //! An attached cluster on the host that the load comes from: its brokers share the processors, they are no strangers.
 
 use crate::fixture::{S, Trial, unscoped};
+use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::event::Subject;
-use kdyno_model::finding::{Caveat, Severity};
 use kdyno_model::plan::{AttachedPlan, Caps, SystemPlan};
 use kdyno_model::run::cluster_fact;
 use kdyno_model::sample::series;

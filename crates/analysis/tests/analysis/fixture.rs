@@ -3,9 +3,11 @@
 
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
+use kdyno_model::caveat::{Caveat, ScopedCaveat, Severity};
 use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::evidence::TrialEvidence;
-use kdyno_model::finding::{Caveat, Finding, Judgement, Mark, Scope, ScopedCaveat, Severity, Value};
+use kdyno_model::finding::{Finding, Mark, Scope, Value};
+use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{
     Arrivals, CasePlan, ClusterPlan, Compression, ConsumePlan, Fill, KafkaSource, LoadPlan, Mode,
     Partitioner, Payload, PhasesPlan, ProducePlan, ProducerSettings, Rate, RatePiece, Role, RoleKind,

@@ -2,9 +2,8 @@
 
 use crate::fixture::case;
 use kdyno_analysis::run::{AnalysedTrial, judge};
-use kdyno_model::finding::{
-    Caveat, Concern, Finding, Interval, NotResolvable, Quantity, Scope, ScopedCaveat, Severity, Value,
-};
+use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
+use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::plan::{Isolation, ListedTrial, ParamValue, Plan, Published, PublishedRow, Show, Strategy};
 use kdyno_model::table::TableRow;

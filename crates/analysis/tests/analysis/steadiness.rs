@@ -3,9 +3,10 @@
 use crate::fixture::{MS, READERS, S, Trial, WRITERS, closed_loop, event, histogram};
 use kdyno_analysis::trial::judge;
 use kdyno_analysis::warmup::{Bounds, Progress, progress};
+use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::conclusion::{Conclusion, ShortTerm, Steadiness, SteadyState};
 use kdyno_model::event::{EventKind, Subject};
-use kdyno_model::finding::{Caveat, Mark, Severity};
+use kdyno_model::finding::Mark;
 use kdyno_model::metric::Address;
 use kdyno_model::plan::{PhasesPlan, Rate, SystemPlan, WarmupAuto};
 use kdyno_model::sample::{ClientTotals, Counts, Grain, Phase, ProbeReading, Timing, series};

@@ -1,8 +1,9 @@
 //! Findings, caveats and series of made-up trials whose truth is known.
 
 use crate::fixture::{MS, Trial, WRITERS, at_three_digits, closed_loop, event, histogram};
+use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::event::{EventKind, Subject};
-use kdyno_model::finding::{Caveat, Interval, NotResolvable, Quantity, Scope, Severity, Value};
+use kdyno_model::finding::{Interval, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::metric::{SubjectKind, names};
 use kdyno_model::sample::{Counts, Grain, Phase, Timing};
 use kdyno_model::trial::TrialId;

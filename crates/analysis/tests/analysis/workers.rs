@@ -2,8 +2,9 @@
 
 use crate::fixture::{MS, PER_SECOND, READERS, Trial, WRITERS, histogram};
 use kdyno_analysis::latencies::measured_latencies;
+use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::event::Subject;
-use kdyno_model::finding::{Caveat, Severity, Value};
+use kdyno_model::finding::Value;
 use kdyno_model::plan::{WorkerPlan, WorkerShare};
 use kdyno_model::sample::{Grain, Phase, StreamId, Timing, series};
 

@@ -1,8 +1,9 @@
 //! Claims and contrasts.
 
 use crate::fixture::{P99, RATE, Run, address, invalid, plan};
+use kdyno_model::caveat::Concern;
 use kdyno_model::conclusion::{ClaimSays, Conclusion, JudgedClaim};
-use kdyno_model::finding::{Concern, Interval, IntervalMethod, Quantity, Scope, Value};
+use kdyno_model::finding::{Interval, IntervalMethod, Quantity, Scope, Value};
 use kdyno_model::plan::{Claim, ClaimExpr, ClaimOp, Contrast, Plan};
 
 fn metric(of: &str, case: u32) -> ClaimExpr {

@@ -1,10 +1,9 @@
 //! Ratios of rows with intervals, and which rows a column tells apart.
 
 use crate::fixture::{RATE, Run, address, invalid, plan};
+use kdyno_model::caveat::Concern;
 use kdyno_model::conclusion::{Conclusion, ToldApart};
-use kdyno_model::finding::{
-    Concern, Finding, Interval, IntervalMethod, Mark, NotResolvable, Quantity, Scope, Value,
-};
+use kdyno_model::finding::{Finding, Interval, IntervalMethod, Mark, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::trial::{SearchStage, TrialReason};
 
 fn told_apart(run: &Run, cases: usize) -> Vec<ToldApart> {

@@ -3,10 +3,9 @@
 use crate::fixture::{CPU, P99, RATE, Run, address, comparing, cut_short, invalid, settings};
 use kdyno_analysis::comparison::progress;
 use kdyno_analysis::run::AnalysedTrial;
+use kdyno_model::caveat::{Caveat, Concern};
 use kdyno_model::conclusion::{MetricRole, Says};
-use kdyno_model::finding::{
-    Caveat, Concern, Interval, IntervalMethod, Mark, NotResolvable, Quantity, Scope, Value,
-};
+use kdyno_model::finding::{Interval, IntervalMethod, Mark, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::plan::{Better, Depth, EvidenceUnit};
 
 /// Eight ratios around a centre, alike but for 1 ‰.

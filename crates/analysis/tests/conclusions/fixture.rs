@@ -1,12 +1,11 @@
 //! Plans and trials that hold nothing but figures.
 
 use kdyno_analysis::run::AnalysedTrial;
+use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, Verdict};
-use kdyno_model::finding::{
-    Caveat, Concern, Finding, Interval, Judgement, NotResolvable, Quantity, Scope, ScopedCaveat, Severity,
-    TrialOutcome, Value,
-};
+use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::metric::{Address, Unit};
+use kdyno_model::outcome::{Judgement, TrialOutcome};
 use kdyno_model::plan::{
     Better, CasePlan, ClusterPlan, ComparePlan, Depth, EvidenceUnit, Isolation, Judge, KafkaSource, Mode,
     PhasesPlan, Plan, Show, Storage, Strategy, SystemPlan,

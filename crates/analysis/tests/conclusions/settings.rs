@@ -2,16 +2,18 @@
 
 use crate::fixture::{Run, comparing, settings as compared};
 use kdyno_analysis::comparison::settings;
+use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::conclusion::{Conclusion, SettingDiffers};
 use kdyno_model::event::Subject;
-use kdyno_model::finding::{Caveat, Judgement, Scope, Severity, Value};
+use kdyno_model::finding::{Scope, Value};
+use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{
     Compression, LoadPlan, Partitioner, Payload, Plan, ProducePlan, ProducerSettings, Rate, Role, SystemPlan,
 };
 use kdyno_model::run::TrialStart;
 use std::collections::BTreeMap;
 
-fn start(outcome: &kdyno_model::finding::TrialOutcome, settings: &[(&str, &str)]) -> TrialStart {
+fn start(outcome: &kdyno_model::outcome::TrialOutcome, settings: &[(&str, &str)]) -> TrialStart {
     let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     TrialStart {
         trial: outcome.trial.clone(),

@@ -2,10 +2,10 @@
 
 use crate::fixture::{P99, RATE, Run, address, plan};
 use kdyno_analysis::comparison::{StoredRun, of_runs};
+use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::conclusion::{Conclusion, MetricRole, Says, Verdict};
-use kdyno_model::finding::{
-    Caveat, Finding, Interval, IntervalMethod, Judgement, Mark, NotResolvable, Severity, Value,
-};
+use kdyno_model::finding::{Finding, Interval, IntervalMethod, Mark, NotResolvable, Value};
+use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::EvidenceUnit;
 use kdyno_model::run::{RunHeader, Session};
 use std::collections::BTreeMap;

@@ -39,7 +39,7 @@ pub(crate) fn bench_evidence(args: &BenchEvidenceArgs) -> Outcome {
     if !args.anew {
         let judgement = kdyno_analysis::trial::judge(&writer.evidence(trial.id)?).map_err(Failure::tool)?;
         writer.judgement(&judgement)?;
-        let outcome = kdyno_model::finding::TrialOutcome::new(*trial, judgement);
+        let outcome = kdyno_model::outcome::TrialOutcome::new(*trial, judgement);
         let trials = [kdyno_analysis::run::AnalysedTrial::of(&outcome, 1)];
         writer.judgement(&kdyno_analysis::run::judge(&plan, &trials, &[]))?;
     }

@@ -8,8 +8,10 @@
 use super::{Next, Upcoming, conditioned, conditioning, next_id, trial_seed};
 use kdyno_analysis::comparison::{progress, verdicts};
 use kdyno_analysis::run::AnalysedTrial;
+use kdyno_model::caveat::Caveat;
 use kdyno_model::conclusion::{Conclusion, MetricRole, Says};
-use kdyno_model::finding::{Caveat, Scope, TrialOutcome};
+use kdyno_model::finding::Scope;
+use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{CasePlan, ComparePlan, EvidenceUnit, Plan};
 use kdyno_model::seed::mix;
 use kdyno_model::trial::{PairPlace, Trial, TrialReason};

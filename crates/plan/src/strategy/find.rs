@@ -9,7 +9,7 @@ use crate::load::{CLIENTS_MAX, workers};
 use kdyno_analysis::run::AnalysedTrial;
 use kdyno_analysis::search::lengths::settle_ns;
 use kdyno_analysis::search::{PointSoFar, RAMP_FACTOR, Step, judge, next_step, settings};
-use kdyno_model::finding::TrialOutcome;
+use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{
     Arrivals, CasePlan, FindPlan, Isolation, PhasesPlan, Plan, Rate, RatePiece, Role, Vary,
 };

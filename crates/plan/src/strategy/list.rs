@@ -5,7 +5,7 @@
 //! shuffled alike.
 
 use super::{Draw, Next, Upcoming, conditioned, conditioning, next_id, reported, trial_seed};
-use kdyno_model::finding::TrialOutcome;
+use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{CasePlan, Isolation, ListedTrial, Plan, Strategy};
 use kdyno_model::trial::{Trial, TrialReason};
 use std::borrow::Cow;

@@ -10,7 +10,7 @@ mod list;
 pub(crate) use list::{list, seed_of};
 
 use crate::PlanError;
-use kdyno_model::finding::TrialOutcome;
+use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{
     CasePlan, Conditioning, Fill, PhasesPlan, Plan, Rate, Role, Strategy, SystemPlan, WarmupAuto,
 };

@@ -1,7 +1,7 @@
 //! Whether the load generator is what was measured.
 
 use super::words::{Described, Numbers, told};
-use kdyno_model::finding::Caveat;
+use kdyno_model::caveat::Caveat;
 
 const LESS_WORK: &str =
     "use fewer clients or larger batches, pooled payloads, or a machine of its own for the load";

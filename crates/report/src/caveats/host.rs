@@ -1,7 +1,7 @@
 //! Who else had the processors.
 
 use super::words::{Described, Numbers, told};
-use kdyno_model::finding::Caveat;
+use kdyno_model::caveat::Caveat;
 
 /// Other programs, the hypervisor, limits, and processes of the run that waited for each other.
 pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {

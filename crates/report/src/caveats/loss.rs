@@ -1,7 +1,7 @@
 //! Records that are gone, and counts that do not add up.
 
 use super::words::{Described, Numbers, told};
-use kdyno_model::finding::Caveat;
+use kdyno_model::caveat::Caveat;
 
 const REPORT_IT: &str = "do not use these figures; please report it with the run file";
 

@@ -13,7 +13,8 @@ mod words;
 
 use crate::figures::covers;
 use crate::input::{ReportInput, trial_name};
-use kdyno_model::finding::{Caveat, Scope, ScopedCaveat, Severity};
+use kdyno_model::caveat::{Caveat, ScopedCaveat, Severity};
+use kdyno_model::finding::Scope;
 use kdyno_model::trial::Trial;
 use std::cmp::Reverse;
 use std::mem::discriminant;
@@ -202,8 +203,8 @@ fn describe(caveat: &Caveat, ranges: &[Range]) -> Described {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kdyno_model::caveat::Concern;
     use kdyno_model::event::Subject;
-    use kdyno_model::finding::Concern;
 
     fn told(group: &[&Caveat]) -> (String, &'static str) {
         let described = describe_all(group).expect("a group has a member");

@@ -1,7 +1,7 @@
 //! What the plan itself brings with it.
 
 use super::words::{Described, Numbers, told};
-use kdyno_model::finding::Caveat;
+use kdyno_model::caveat::Caveat;
 
 /// What was measured, and what was not, by the choice of load and system.
 pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {

@@ -1,7 +1,7 @@
 //! Records and how they fared.
 
 use super::words::{Described, Numbers, told};
-use kdyno_model::finding::Caveat;
+use kdyno_model::caveat::Caveat;
 
 const SEE_EVENTS: &str = "the run's events and the brokers' logs say when and why";
 

@@ -1,7 +1,7 @@
 //! Trials that did not go as planned, clusters that changed, comparisons that compare more than was asked.
 
 use super::words::{Described, Numbers, told};
-use kdyno_model::finding::Caveat;
+use kdyno_model::caveat::Caveat;
 
 /// What became of the trial itself.
 pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {

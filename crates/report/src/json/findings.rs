@@ -4,8 +4,9 @@ use crate::answer;
 use crate::caveats;
 use crate::input::ReportInput;
 use crate::names::{ScopeParts, bounded, finite, name_of};
+use kdyno_model::caveat::{Concern, ScopedCaveat};
 use kdyno_model::conclusion::Conclusion;
-use kdyno_model::finding::{Concern, Finding, Interval, NotResolvable, Scope, ScopedCaveat, Value};
+use kdyno_model::finding::{Finding, Interval, NotResolvable, Scope, Value};
 use schemars::JsonSchema;
 use serde::Serialize;
 

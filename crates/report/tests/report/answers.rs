@@ -1,6 +1,7 @@
 //! Verdicts, searches and claims in every form.
 
 use crate::fixture::{Ends, Run, caveat, claims, comparison, finding, run, search};
+use kdyno_model::caveat::*;
 use kdyno_model::conclusion::SearchOutcome;
 use kdyno_model::finding::*;
 use kdyno_model::plan::{Contrast, Depth, Estimate};

@@ -1,7 +1,8 @@
 //! Reports as text.
 
 use crate::fixture::{caveat, plan, run};
-use kdyno_model::finding::{Caveat, Scope, Severity, Value};
+use kdyno_model::caveat::{Caveat, Severity};
+use kdyno_model::finding::{Scope, Value};
 use kdyno_model::metric::{self, Address};
 use kdyno_model::plan::{Estimate, Role};
 use kdyno_model::run::RunStatus;

@@ -7,14 +7,13 @@ mod plan;
 
 pub use plan::{case, header, other_case};
 
+use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::*;
 use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::evidence::TrialEvidence;
-use kdyno_model::finding::{
-    Caveat, Concern, Finding, Interval, IntervalMethod, Judgement, Mark, NotResolvable, Quantity, Scope,
-    ScopedCaveat, Severity, Value,
-};
+use kdyno_model::finding::{Finding, Interval, IntervalMethod, Mark, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::metric::{Address, Unit};
+use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{Better, Depth, EvidenceUnit, RoleKind};
 use kdyno_model::run::{RunStatus, Session, SessionEnd, StreamInfo, TrialStart};
 use kdyno_model::sample::{

@@ -2,8 +2,8 @@
 
 use super::assert_doubts;
 use crate::fixture::{Trial, event};
+use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::event::{Event, EventKind, Subject};
-use kdyno_model::finding::{Caveat, Severity};
 
 #[test]
 fn each_event_that_makes_a_trial_doubtful_is_told() {

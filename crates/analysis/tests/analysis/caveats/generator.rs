@@ -2,8 +2,9 @@
 
 use super::assert_doubts;
 use crate::fixture::{MS, Trial, at_three_digits, closed_loop, histogram};
+use kdyno_model::caveat::{Caveat, Concern, Severity};
 use kdyno_model::event::Subject;
-use kdyno_model::finding::{Caveat, Concern, Mark, Severity};
+use kdyno_model::finding::Mark;
 use kdyno_model::run::cluster_fact;
 use kdyno_model::sample::{Grain, NoiseReading, Phase, Timing, series};
 use std::collections::BTreeSet;

@@ -2,8 +2,8 @@
 
 use super::assert_doubts;
 use crate::fixture::{S, Trial};
+use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::event::Subject;
-use kdyno_model::finding::{Caveat, Severity};
 use kdyno_model::plan::{Storage, SystemPlan};
 use kdyno_model::sample::series;
 

@@ -2,7 +2,8 @@
 
 use super::assert_doubts;
 use crate::fixture::{MS, READERS, Trial, WRITERS, at_three_digits, histogram};
-use kdyno_model::finding::{Caveat, Mark, Severity, Value};
+use kdyno_model::caveat::{Caveat, Severity};
+use kdyno_model::finding::{Mark, Value};
 use kdyno_model::plan::{Compression, ParamValue, Payload};
 use kdyno_model::sample::{Grain, Phase, Timing};
 

@@ -2,8 +2,9 @@
 
 use super::assert_doubts;
 use crate::fixture::{S, Trial, WRITERS, event};
+use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::event::{EventKind, Subject};
-use kdyno_model::finding::{Caveat, Mark, Severity};
+use kdyno_model::finding::Mark;
 
 /// Acknowledged by the clean trial: twelve seconds.
 const ACKNOWLEDGED: u64 = 12_000;

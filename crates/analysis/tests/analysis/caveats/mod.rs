@@ -8,7 +8,7 @@ mod log;
 mod queue;
 
 use crate::fixture::{Trial, closed_loop};
-use kdyno_model::finding::{Caveat, Severity};
+use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::trial::{SearchStage, TrialReason};
 
 #[test]

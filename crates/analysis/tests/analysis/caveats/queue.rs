@@ -1,7 +1,8 @@
 //! Queue seconds of an open loop.
 
 use crate::fixture::{MS, PER_SECOND, S, Trial, WRITERS, closed_loop, histogram};
-use kdyno_model::finding::{Caveat, Concern, Mark, Severity, Value};
+use kdyno_model::caveat::{Caveat, Concern, Severity};
+use kdyno_model::finding::{Mark, Value};
 use kdyno_model::sample::{Counts, Grain, Phase, Timing};
 
 /// Records in flight of the clean trial: 1000/s × (1.5 ms of linger + 2 × 2.39 ms of request + 0.01 ms).

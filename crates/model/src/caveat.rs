@@ -1,0 +1,360 @@
+//! Reasons to doubt figures: what was seen, which figures it concerns, and whether they may be used.
+
+use crate::event::Subject;
+use crate::finding::Scope;
+use serde::{Deserialize, Serialize};
+use strum::{Display, EnumString, IntoStaticStr};
+
+/// A caveat with what it concerns and what it does to its figures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ScopedCaveat {
+    /// What it concerns.
+    pub scope: Scope,
+    /// Whether the figures may be used.
+    pub severity: Severity,
+    /// Which figures of the scope it speaks of.
+    pub concerns: Concern,
+    /// The caveat.
+    pub caveat: Caveat,
+}
+
+/// Which figures of its scope a caveat speaks of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Concern {
+    /// All of them.
+    Everything,
+    /// The latencies of a load item; rates stand.
+    Latencies {
+        /// Load item.
+        item: String,
+    },
+    /// One quantile, and those above it, of a load item's response time.
+    LatenciesFrom {
+        /// Load item.
+        item: String,
+        /// Name of the quantile, e.g. `p99.9`.
+        quantile: String,
+    },
+}
+
+/// A reason to doubt a trial. Stored with the run and shown before its figures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Caveat {
+    /// An open loop had more records open than its requests in flight explain, when the window began or more and more
+    /// in it: its latencies hold the time in that queue and grow with the length of the trial.
+    QueueGrowth {
+        /// Load item.
+        item: String,
+        /// Seconds of the window's load that waited when it began.
+        start_s: f64,
+        /// By how much that grew until the window's end.
+        growth_s: f64,
+        /// Seconds above which it is told.
+        allowed_s: f64,
+    },
+    /// offered ≠ acknowledged + failed + unresolved: a defect of kdyno.
+    AccountingBroken {
+        /// Load item.
+        item: String,
+        /// offered − (acknowledged + failed + unresolved).
+        difference: i64,
+    },
+    /// The counts of the stored rows do not add up to the stream's own totals: samples were lost.
+    SamplesMissing {
+        /// Load item.
+        item: String,
+        /// Records by the totals − records by the rows, over all outcomes.
+        records: i64,
+    },
+    /// Records failed.
+    Failures {
+        /// Load item.
+        item: String,
+        /// Reason as counted.
+        reason: String,
+        /// How many.
+        records: u64,
+    },
+    /// Records stayed unresolved when the drain ended.
+    Unresolved {
+        /// Load item.
+        item: String,
+        /// How many.
+        records: u64,
+    },
+    /// A thread of the load generator used more than 75 % of a core.
+    ThreadBusy {
+        /// Its name: the load item it works for, or a name of the program's own.
+        thread: String,
+        /// Percent of one core.
+        cpu_percent: f64,
+    },
+    /// The load generator used more than 75 % of what its event loop threads can get from the processors, though
+    /// none of them is busy alone.
+    WorkerBusy {
+        /// Percent of one core.
+        cpu_percent: f64,
+        /// What it could use at most: event loop threads or processors, whichever are fewer.
+        cores: u32,
+    },
+    /// The load generator's own lateness makes up more than a tenth of the response at a quantile.
+    GeneratorLate {
+        /// Load item.
+        item: String,
+        /// The lowest quantile of which that is so, e.g. `p99.9`.
+        quantile: String,
+        /// ns of the response at it that are the generator's own.
+        late_ns: u64,
+        /// ns.
+        response_ns: u64,
+    },
+    /// A process of the run was ready and waited for a processor.
+    WaitedForProcessor {
+        /// The process, or the load item's thread of a worker.
+        who: String,
+        /// Share of the window, 0 to 1 for one thread.
+        share: f64,
+    },
+    /// A limit on processor time (cgroup) held a process of the run.
+    ProcessorLimited {
+        /// Share of the window in which it was held.
+        share: f64,
+    },
+    /// Record batches were sent again; without idempotence records may be there twice.
+    Retries {
+        /// Load item.
+        item: String,
+        /// Batches.
+        batches: u64,
+    },
+    /// A quantile with fewer than 100 records beyond it.
+    FewRecords {
+        /// Load item.
+        item: String,
+        /// The lowest quantile of which that is so, e.g. `p99.99`.
+        quantile: String,
+        /// Records beyond it.
+        beyond: u64,
+    },
+    /// Acknowledged records that the log does not hold: data loss.
+    Lost {
+        /// Topic by its address in the scenario.
+        topic: String,
+        /// Acknowledged.
+        acknowledged: u64,
+        /// By how much the end offsets grew.
+        growth: u64,
+    },
+    /// The log holds more records than were acknowledged, retried, failed and left unresolved.
+    LogUnexplained {
+        /// Topic by its address in the scenario.
+        topic: String,
+        /// At most so many were to be expected.
+        expected_max: u64,
+        /// By how much the end offsets grew.
+        growth: u64,
+    },
+    /// Acknowledged records were not compared with the log.
+    LogNotChecked {
+        /// Topic by its address in the scenario.
+        topic: String,
+        /// Why, one lowercase sentence.
+        detail: String,
+    },
+    /// acks=0: records count when they are written to the socket; whether a broker appended them is not known.
+    WrittenNotAppended {
+        /// Load item.
+        item: String,
+    },
+    /// A consumer was behind when the window ended.
+    ConsumerBehind {
+        /// Load item.
+        item: String,
+        /// Records.
+        records: u64,
+        /// The same in seconds of what is produced; `None`: nothing is produced by this run.
+        seconds: Option<f64>,
+    },
+    /// Brokers wrote far less to disk than they acknowledged: the page cache absorbed the load.
+    PageCacheAbsorbed {
+        /// Written ÷ acknowledged × replicas.
+        share: f64,
+    },
+    /// Batches were sealed by `linger.ms`, not filled: what `batch.size` does was not measured.
+    SmallBatches {
+        /// Load item.
+        item: String,
+        /// Mean batch ÷ `batch.size`.
+        share: f64,
+    },
+    /// Values are random capitals: how they compress is not how real ones do.
+    RandomValues {
+        /// Load item.
+        item: String,
+        /// The compression in force.
+        compression: String,
+    },
+    /// What clients saw of the cluster: leaders moved, brokers out of reach, throttled, replicas out of sync.
+    ClusterChanged {
+        /// What kind, as events name it.
+        event: String,
+        /// How often.
+        events: u64,
+        /// What the first of them says.
+        first: String,
+    },
+    /// The window was not steady.
+    Unsteady {
+        /// Load item.
+        item: String,
+        /// One lowercase sentence: drift or levels, with their size.
+        detail: String,
+    },
+    /// The warm-up reached its longest time before rate, latency and processor time had settled.
+    WarmupNotSettled {
+        /// What had not, one lowercase sentence.
+        detail: String,
+    },
+    /// The cluster had just been started and had carried no load before this trial.
+    Unconditioned,
+    /// Several trials rest on one start of their clusters: another start may show another figure.
+    TheseStartsOnly {
+        /// How many starts.
+        starts: u32,
+    },
+    /// Pairs of a comparison were left out, both trials of each.
+    PairsLost {
+        /// How many.
+        pairs: u32,
+        /// Why the first of them was, one lowercase sentence.
+        first: String,
+    },
+    /// A setting differs between the sides of a comparison and was not asked to.
+    UndeclaredDifference {
+        /// Whose setting: `brokers` or a load item.
+        whose: String,
+        /// Its name.
+        setting: String,
+        /// On side A.
+        a: String,
+        /// On side B.
+        b: String,
+    },
+    /// Stored runs cannot carry what a comparison would need.
+    EvidenceOfRuns {
+        /// One lowercase sentence.
+        detail: String,
+    },
+    /// Figures lie so near to what the generator can do at all that they may be its own.
+    CalibrationShort {
+        /// Load item.
+        item: String,
+        /// Highest rate against a broker that does nothing ÷ rate of the trial.
+        ratio: f64,
+    },
+    /// Brokers and load share the same processors.
+    SharedProcessors {
+        /// Processors of the host.
+        processors: u32,
+    },
+    /// The hypervisor took processor time.
+    Steal {
+        /// Share of all processor time.
+        share: f64,
+    },
+    /// Programs that are not part of the run used the processors.
+    OtherLoad {
+        /// Percent of one core.
+        cpu_percent: f64,
+    },
+    /// Another measured run used this host at the same time.
+    HostShared {
+        /// One lowercase sentence: which.
+        detail: String,
+    },
+    /// Partitions could not be fetched from for a while, or what was fetched is damaged.
+    FetchErrors {
+        /// Load item.
+        item: String,
+        /// How many events tell of it: one when a partition's error changes.
+        events: u64,
+        /// What the first of them says.
+        first: String,
+    },
+    /// Records were gone before they were fetched.
+    RecordsSkipped {
+        /// Load item.
+        item: String,
+        /// How often that happened.
+        events: u64,
+        /// What the first event says.
+        first: String,
+    },
+    /// The logs lay in memory-backed storage.
+    MemoryStorage,
+    /// Latency of a closed loop is the time to fill and empty the client's own buffer.
+    ClosedLoop {
+        /// Load item.
+        item: String,
+    },
+    /// The trial ended before its plan did.
+    CutShort {
+        /// Why it ended, one lowercase sentence.
+        reason: String,
+        /// Seconds that its figures cover.
+        measured_s: u32,
+        /// Seconds that were planned.
+        planned_s: u32,
+    },
+    /// A process of the system under test ended in the middle.
+    ProcessDied {
+        /// The process.
+        subject: Subject,
+    },
+    /// The brokers were given a setting that they do not know.
+    UnknownSetting {
+        /// Its name.
+        setting: String,
+        /// One lowercase sentence: what that means, and the nearest known name.
+        detail: String,
+    },
+    /// Payloads from a pool compress differently from real ones.
+    PooledCompression {
+        /// Load item.
+        item: String,
+    },
+    /// A load item consumes: its partitions were assigned by kdyno, not by a group.
+    AssignedNotGroup {
+        /// Load item.
+        item: String,
+    },
+}
+
+/// Whether the figures that a caveat concerns may be used.
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    Display,
+    EnumString,
+    IntoStaticStr,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum Severity {
+    /// Good to know.
+    Note,
+    /// A reason to doubt.
+    Warning,
+    /// The figures must not be used.
+    Invalid,
+}
