@@ -3,10 +3,11 @@
 use crate::budget::Budget;
 use crate::choices::{Ask, CompareChoices};
 use crate::estimate::{start_expected_ns, trial_expected_ns};
+use crate::planned::Planned;
 use crate::set_overrides::NOWHERE;
 use crate::sides::{self, Side, Sides, is_attached};
 use crate::strategy::conditioned_by;
-use crate::{Choices, PlanError, Planned};
+use crate::{Choices, PlanError};
 use kdyno_analysis::statistics::smallest_visible;
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::plan::{

@@ -17,6 +17,7 @@ mod guard;
 mod kafka;
 mod load;
 mod phases;
+mod planned;
 mod reader;
 mod remarks;
 mod repeats;
@@ -35,20 +36,13 @@ pub use remarks::{Note, remarks};
 pub use strategy::{Next, Upcoming, next, upcoming};
 
 use budget::Budget;
-use cases::Chosen;
-use kdyno_model::plan::{CasePlan, Conditioning, Isolation, Plan, Strategy, SystemPlan};
+use kdyno_model::plan::{Plan, Strategy, SystemPlan};
 use kdyno_model::secret::SecretRef;
 use kdyno_scenario::Scenario;
-use kdyno_scenario::input::{InputError, known_hint, quoted};
+use kdyno_scenario::input::{InputError, quoted};
 use kdyno_scenario::target::Target;
-use kdyno_scenario::units;
+use planned::plan_cases;
 use reader::Reader;
-use std::collections::BTreeMap;
-
-/// Most trials of one plan.
-const TRIALS_MAX: u64 = 10_000;
-/// Most trials per case.
-const REPEAT_MAX: u64 = 1_000;
 
 /// Makes the plan.
 ///
@@ -121,22 +115,6 @@ pub fn check_stored(plan: &Plan) -> Result<(), PlanError> {
     }
 }
 
-/// The cases of a scenario, planned, and what is the same for all of them.
-#[derive(Debug)]
-pub(crate) struct Planned {
-    pub cases: Vec<CasePlan>,
-    pub repeat: u64,
-    pub isolation: Isolation,
-    pub conditioning: Option<Conditioning>,
-}
-
-impl Planned {
-    /// A reader of what does not depend on the case.
-    pub fn reader<'a>(&self, scenario: &'a Scenario, chosen: &'a Chosen) -> Reader<'a> {
-        Reader::new(scenario, &chosen.cases[0])
-    }
-}
-
 fn make(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
     let sides = comparison::sides(scenario, choices)?;
     let (scenario, chosen, mut planned, sides) = match sides {
@@ -182,101 +160,4 @@ fn make(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
     check_question(&plan)?;
     guard::check(&plan)?;
     Ok(plan)
-}
-
-/// Plans every case.
-pub(crate) fn plan_cases(
-    scenario: &Scenario,
-    choices: &Choices,
-    chosen: &Chosen,
-) -> Result<Planned, PlanError> {
-    let typed = scenario.typed();
-    let mut planned: Option<Planned> = None;
-    for case in &chosen.cases {
-        let reader = Reader::new(scenario, case);
-        let repeat = reader.whole(&typed.repeat, "repeat", 1..=REPEAT_MAX)?;
-        let isolation = read_isolation(&reader)?;
-        let conditioning = phases::conditioning(&reader)?;
-        let target = target_of(choices, case)?;
-        if target.is_some() && isolation == Isolation::Cluster {
-            let message = "`isolation: cluster` needs a cluster made for the run";
-            return Err(
-                InputError::at(typed.isolation.place, message).hint("use `isolation: topic` with a target")
-            );
-        }
-        let case = case_plan(&reader, target)?;
-        // Somebody else's cluster is not ours to load without saying so.
-        let conditioning = conditioning.filter(|_| target.is_none());
-        let planned = planned.get_or_insert(Planned { cases: Vec::new(), repeat, isolation, conditioning });
-        if (repeat, isolation) != (planned.repeat, planned.isolation) {
-            return Err(reader.wrong(&typed.repeat, "`repeat` and `isolation` must not differ between cases"));
-        }
-        if target.is_none() && conditioning != planned.conditioning {
-            return Err(reader.wrong(&typed.phases.condition, "`condition` must not differ between cases"));
-        }
-        planned.cases.push(case);
-    }
-    let planned = planned.ok_or_else(|| InputError::whole("the scenario has no case"))?;
-    if planned.cases.len() as u64 * planned.repeat > TRIALS_MAX {
-        let (cases, repeat) = (planned.cases.len(), planned.repeat);
-        let message = format!("{cases} cases × {repeat} repeats are more than {TRIALS_MAX} trials");
-        return Err(InputError::at(typed.repeat.place, message));
-    }
-    Ok(planned)
-}
-
-/// The target of a case: the first that was named for such cases, else the one for all.
-fn target_of<'c>(choices: &'c Choices, case: &cases::Case) -> Result<Option<&'c Target>, PlanError> {
-    for CaseTarget { cases, target } in &choices.targets {
-        let mut fits = true;
-        for (name, value) in cases {
-            let Some(own) = case.params.get(name) else {
-                let known: Vec<&str> = case.params.keys().map(String::as_str).collect();
-                let message = format!("target `{}`: {} is not a param", target.attached.target, quoted(name));
-                return Err(InputError::whole(message).hint(known_hint(name, known)));
-            };
-            let quantity = |text: &str| units::parse(text);
-            let own = own.to_string();
-            fits &= own == *value || quantity(value).is_some() && quantity(value) == quantity(&own);
-        }
-        if fits {
-            return Ok(Some(target));
-        }
-    }
-    if choices.targets.is_empty() || choices.target.is_some() {
-        return Ok(choices.target.as_ref());
-    }
-    let message = format!("no target was named for case {}", quoted(&case.label));
-    Err(InputError::whole(message).hint("name one for it, or one without params for all that are left"))
-}
-
-fn read_isolation(reader: &Reader<'_>) -> Result<Isolation, PlanError> {
-    let typed = &reader.scenario.typed().isolation;
-    Ok(match reader.word(typed, "isolation", &["topic", "cluster", "none"])?.as_str() {
-        "cluster" => Isolation::Cluster,
-        "none" => Isolation::None,
-        _ => Isolation::Topic,
-    })
-}
-
-fn case_plan(reader: &Reader<'_>, target: Option<&Target>) -> Result<CasePlan, PlanError> {
-    // The section is read with a target too: an error in it must not wait for another run to show.
-    let cluster = system::cluster(reader)?;
-    let system = match target {
-        Some(target) => SystemPlan::Attached(target.attached.clone()),
-        None => SystemPlan::Local(cluster),
-    };
-    let topics = system::topics(reader, &system)?;
-    let load = load::load(reader, &system, &topics)?;
-    let phases = phases::phases(reader, &load)?;
-    Ok(CasePlan {
-        label: reader.case.label.clone(),
-        params: reader.case.params.clone(),
-        system,
-        topics,
-        workers: load::workers(&load),
-        load,
-        phases,
-        secrets: BTreeMap::new(),
-    })
 }

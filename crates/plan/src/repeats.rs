@@ -1,9 +1,10 @@
 //! How often the cases of a list are repeated: as the scenario says, or as often as the budget allows.
 
+use crate::PlanError;
 use crate::budget::Budget;
 use crate::estimate::{start_expected_ns, trial_expected_ns};
+use crate::planned::Planned;
 use crate::strategy::{self, conditioned_by};
-use crate::{PlanError, Planned};
 use kdyno_model::plan::{CasePlan, Isolation, Strategy};
 
 /// The list of all trials.

@@ -5,10 +5,11 @@ use crate::choices::{Ask, FindChoices};
 use crate::comparison::share;
 use crate::estimate::{start_expected_ns, trial_expected_ns};
 use crate::load::CLIENTS_MAX;
+use crate::planned::Planned;
 use crate::reader::Reader;
 use crate::set_overrides::NOWHERE;
 use crate::strategy::conditioned_by;
-use crate::{Choices, PlanError, Planned};
+use crate::{Choices, PlanError};
 use kdyno_analysis::search::lengths::{settings_for, settle_ns};
 use kdyno_model::plan::{
     Arrivals, CasePlan, ClaimOp, Condition, Depth, FindPlan, Rate, RatePiece, Role, Strategy, Threshold, Vary,

@@ -2,8 +2,9 @@
 
 use crate::cases::{self, Chosen};
 use crate::choices::{Change, SideChoices};
+use crate::planned::{Planned, plan_cases};
 use crate::set_overrides::NOWHERE;
-use crate::{Choices, PlanError, Planned, plan_cases};
+use crate::{Choices, PlanError};
 use kdyno_model::plan::{CasePlan, Role, SystemPlan};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::SideFile;

@@ -5,7 +5,7 @@
 //! is left behind for the next one. At the looks that the plan names the metrics to be judged are looked at, and if all
 //! of them are clear the case is done; units of evidence that were lost are replaced, up to a bound.
 
-use super::{Next, Upcoming, conditioned, conditioning, next_id, trial_seed};
+use super::trials::{Next, Upcoming, conditioned, conditioning, next_id, trial_seed};
 use kdyno_analysis::comparison::{progress, verdicts};
 use kdyno_analysis::run::AnalysedTrial;
 use kdyno_model::caveat::Caveat;

@@ -3,7 +3,7 @@
 //! `kdyno_analysis::search` decides which load comes next; here it becomes a trial: the item's rate or number of
 //! clients, the lengths of the phases, the workers' shares.
 
-use super::{Next, Upcoming, conditioned, conditioning, next_id, trial_seed};
+use super::trials::{Next, Upcoming, conditioned, conditioning, next_id, trial_seed};
 use crate::PlanError;
 use crate::load::{CLIENTS_MAX, workers};
 use kdyno_analysis::run::AnalysedTrial;

@@ -4,9 +4,10 @@
 //! cluster is not rebuilt needlessly. With `isolation: cluster` each trial has a cluster of its own and all cases are
 //! shuffled alike.
 
-use super::{Draw, Next, Upcoming, conditioned, conditioning, next_id, reported, trial_seed};
+use super::trials::{Next, Upcoming, conditioned, conditioning, next_id, trial_seed};
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{CasePlan, Isolation, ListedTrial, Plan, Strategy};
+use kdyno_model::seed::mix;
 use kdyno_model::trial::{Trial, TrialReason};
 use std::borrow::Cow;
 
@@ -47,6 +48,11 @@ pub(super) fn upcoming<'a>(plan: &'a Plan, list: &'a [ListedTrial]) -> impl Iter
         let first = first.map(|case| Upcoming { case: Cow::Owned(case), start, is_conditioning: true });
         first.into_iter().chain([Upcoming { case: Cow::Borrowed(case), start, is_conditioning: false }])
     })
+}
+
+/// The outcomes that answer something: all but those of trials that condition a cluster.
+fn reported(outcomes: &[TrialOutcome]) -> impl Iterator<Item = &TrialOutcome> {
+    outcomes.iter().filter(|outcome| !outcome.trial.is_conditioning())
 }
 
 /// The number of the start of its cluster for each trial of the list.
@@ -91,4 +97,25 @@ pub(crate) fn list(cases: &[CasePlan], repeats: u32, isolation: Isolation, seed:
         }
     }
     Strategy::List(found)
+}
+
+/// Draws from a seed, one after the other.
+struct Draw {
+    seed: u64,
+    drawn: u64,
+}
+
+impl Draw {
+    fn next(&mut self) -> u64 {
+        self.drawn += 1;
+        mix(self.seed, self.drawn - 1)
+    }
+
+    /// Fisher–Yates. The bias of the remainder is below 2^-50 for the few items there are.
+    fn shuffle<T>(&mut self, items: &mut [T]) {
+        for end in (1..items.len()).rev() {
+            let at = (self.next() % (end as u64 + 1)) as usize;
+            items.swap(end, at);
+        }
+    }
 }

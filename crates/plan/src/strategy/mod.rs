@@ -6,29 +6,16 @@
 mod compare;
 mod find;
 mod list;
+mod trials;
 
 pub(crate) use list::{list, seed_of};
+pub(crate) use trials::conditioned_by;
+pub use trials::{Next, Upcoming};
 
 use crate::PlanError;
 use kdyno_model::outcome::TrialOutcome;
-use kdyno_model::plan::{
-    CasePlan, Conditioning, Fill, PhasesPlan, Plan, Rate, Role, Strategy, SystemPlan, WarmupAuto,
-};
-use kdyno_model::seed::mix;
-use kdyno_model::trial::{Trial, TrialId, TrialReason};
+use kdyno_model::plan::{CasePlan, Plan, Strategy};
 use std::borrow::Cow;
-
-/// Measured window of a trial that only conditions a cluster: a trial has one, and nothing is drawn from this.
-const CONDITIONING_WINDOW_NS: u64 = 1_000_000_000;
-
-/// What a strategy says.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Next {
-    /// Run this one.
-    Trial(Box<Trial>),
-    /// The question is answered as far as it will be.
-    Stop,
-}
 
 /// The next trial of a run of the plan, or its end. `outcomes` are those of its trials so far, in order, of all sessions;
 /// `session` is the one that goes on: clusters of earlier ones are gone.
@@ -73,130 +60,5 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
     match &plan.strategy {
         Strategy::Find(search) => find::check(plan, search),
         Strategy::List(_) | Strategy::Compare(_) => Ok(()),
-    }
-}
-
-/// A trial that will run.
-#[derive(Debug, Clone)]
-pub struct Upcoming<'a> {
-    /// What it runs.
-    pub case: Cow<'a, CasePlan>,
-    /// On which start of its cluster.
-    pub start: u32,
-    /// It only conditions its cluster.
-    pub is_conditioning: bool,
-}
-
-/// The trial that conditions the cluster of a case and start, if the plan wants one and none has run yet in the session
-/// that goes on.
-fn conditioning(
-    plan: &Plan,
-    case: u32,
-    effective: &CasePlan,
-    start: u32,
-    outcomes: &[TrialOutcome],
-    session: u32,
-) -> Option<Trial> {
-    let conditioned = conditioned(plan, effective)?;
-    let has_run = |outcome: &TrialOutcome| {
-        let trial = &outcome.trial;
-        let is_of_start = trial.start == start && outcome.session == session;
-        trial.is_conditioning() && is_of_start && trial.effective.system == effective.system
-    };
-    if outcomes.iter().any(has_run) {
-        return None;
-    }
-    Some(Trial {
-        id: next_id(outcomes),
-        case,
-        variant: None,
-        pair: None,
-        repeat: 1,
-        start,
-        label: "conditioning".to_owned(),
-        reason: TrialReason::Conditioning,
-        seed: mix(plan.seed, u64::from(start)),
-        effective: conditioned,
-    })
-}
-
-/// What conditions a case's cluster: its own load as fast as it goes, until it has settled. `None`: the plan wants no
-/// conditioning, or the cluster is somebody's.
-fn conditioned(plan: &Plan, case: &CasePlan) -> Option<CasePlan> {
-    conditioned_by(plan.conditioning?, case)
-}
-
-/// The same, of a plan in the making.
-pub(crate) fn conditioned_by(how: Conditioning, case: &CasePlan) -> Option<CasePlan> {
-    let Conditioning { least_ns, most_ns } = how;
-    if matches!(case.system, SystemPlan::Attached(_)) {
-        return None;
-    }
-    let mut case = case.clone();
-    for item in case.load.values_mut() {
-        if let Role::Produce(produce) = &mut item.role {
-            produce.rate = Rate::Max { fill: Fill::InFlight };
-            produce.records_max = None;
-        }
-    }
-    case.phases = PhasesPlan {
-        warmup_ns: most_ns,
-        warmup_auto: Some(WarmupAuto { least_ns, records_min: 0 }),
-        measure_ns: CONDITIONING_WINDOW_NS,
-        drain_ns: case.phases.drain_ns,
-    };
-    Some(case)
-}
-
-/// The number of the trial after these.
-fn next_id(outcomes: &[TrialOutcome]) -> TrialId {
-    TrialId(u32::try_from(outcomes.len() + 1).unwrap_or(u32::MAX))
-}
-
-/// The outcomes that answer something: all but those of trials that condition a cluster.
-fn reported(outcomes: &[TrialOutcome]) -> impl Iterator<Item = &TrialOutcome> {
-    outcomes.iter().filter(|outcome| !outcome.trial.is_conditioning())
-}
-
-/// The seed of a trial's arrivals: the same for all cases of a repeat and both sides of a pair, so that what differs
-/// between them is not the draw.
-fn trial_seed(plan_seed: u64, repeat: u32) -> u64 {
-    mix(plan_seed, u64::from(repeat.saturating_sub(1)))
-}
-
-/// Draws from a seed, one after the other.
-struct Draw {
-    seed: u64,
-    drawn: u64,
-}
-
-impl Draw {
-    fn next(&mut self) -> u64 {
-        self.drawn += 1;
-        mix(self.seed, self.drawn - 1)
-    }
-
-    /// Fisher–Yates. The bias of the remainder is below 2^-50 for the few items there are.
-    fn shuffle<T>(&mut self, items: &mut [T]) {
-        for end in (1..items.len()).rev() {
-            let at = (self.next() % (end as u64 + 1)) as usize;
-            items.swap(end, at);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn seeds_repeat_for_the_same_repeat_and_differ_between_repeats() {
-        let mut seen = BTreeSet::new();
-        for repeat in 1..=20 {
-            assert_eq!(trial_seed(7, repeat), trial_seed(7, repeat));
-            assert!(seen.insert(trial_seed(7, repeat)));
-            assert!(seen.insert(trial_seed(8, repeat)));
-        }
     }
 }

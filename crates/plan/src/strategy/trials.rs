@@ -1,0 +1,118 @@
+//! What the strategies share: what one says, and the trials that condition a cluster.
+
+use kdyno_model::outcome::TrialOutcome;
+use kdyno_model::plan::{CasePlan, Conditioning, Fill, PhasesPlan, Plan, Rate, Role, SystemPlan, WarmupAuto};
+use kdyno_model::seed::mix;
+use kdyno_model::trial::{Trial, TrialId, TrialReason};
+use std::borrow::Cow;
+
+/// Measured window of a trial that only conditions a cluster: a trial has one, and nothing is drawn from this.
+const CONDITIONING_WINDOW_NS: u64 = 1_000_000_000;
+
+/// What a strategy says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Next {
+    /// Run this one.
+    Trial(Box<Trial>),
+    /// The question is answered as far as it will be.
+    Stop,
+}
+
+/// A trial that will run.
+#[derive(Debug, Clone)]
+pub struct Upcoming<'a> {
+    /// What it runs.
+    pub case: Cow<'a, CasePlan>,
+    /// On which start of its cluster.
+    pub start: u32,
+    /// It only conditions its cluster.
+    pub is_conditioning: bool,
+}
+
+/// The trial that conditions the cluster of a case and start, if the plan wants one and none has run yet in the session
+/// that goes on.
+pub(super) fn conditioning(
+    plan: &Plan,
+    case: u32,
+    effective: &CasePlan,
+    start: u32,
+    outcomes: &[TrialOutcome],
+    session: u32,
+) -> Option<Trial> {
+    let conditioned = conditioned(plan, effective)?;
+    let has_run = |outcome: &TrialOutcome| {
+        let trial = &outcome.trial;
+        let is_of_start = trial.start == start && outcome.session == session;
+        trial.is_conditioning() && is_of_start && trial.effective.system == effective.system
+    };
+    if outcomes.iter().any(has_run) {
+        return None;
+    }
+    Some(Trial {
+        id: next_id(outcomes),
+        case,
+        variant: None,
+        pair: None,
+        repeat: 1,
+        start,
+        label: "conditioning".to_owned(),
+        reason: TrialReason::Conditioning,
+        seed: mix(plan.seed, u64::from(start)),
+        effective: conditioned,
+    })
+}
+
+/// What conditions a case's cluster: its own load as fast as it goes, until it has settled. `None`: the plan wants no
+/// conditioning, or the cluster is somebody's.
+pub(super) fn conditioned(plan: &Plan, case: &CasePlan) -> Option<CasePlan> {
+    conditioned_by(plan.conditioning?, case)
+}
+
+/// The same, of a plan in the making.
+pub(crate) fn conditioned_by(how: Conditioning, case: &CasePlan) -> Option<CasePlan> {
+    let Conditioning { least_ns, most_ns } = how;
+    if matches!(case.system, SystemPlan::Attached(_)) {
+        return None;
+    }
+    let mut case = case.clone();
+    for item in case.load.values_mut() {
+        if let Role::Produce(produce) = &mut item.role {
+            produce.rate = Rate::Max { fill: Fill::InFlight };
+            produce.records_max = None;
+        }
+    }
+    case.phases = PhasesPlan {
+        warmup_ns: most_ns,
+        warmup_auto: Some(WarmupAuto { least_ns, records_min: 0 }),
+        measure_ns: CONDITIONING_WINDOW_NS,
+        drain_ns: case.phases.drain_ns,
+    };
+    Some(case)
+}
+
+/// The number of the trial after these.
+pub(super) fn next_id(outcomes: &[TrialOutcome]) -> TrialId {
+    TrialId(u32::try_from(outcomes.len() + 1).unwrap_or(u32::MAX))
+}
+
+/// The seed of a trial's arrivals: the same for all cases of a repeat and both sides of a pair, so that what differs
+/// between them is not the draw.
+pub(super) fn trial_seed(plan_seed: u64, repeat: u32) -> u64 {
+    mix(plan_seed, u64::from(repeat.saturating_sub(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn seeds_repeat_for_the_same_repeat_and_differ_between_repeats() {
+        let mut seen = BTreeSet::new();
+        for repeat in 1..=20 {
+            assert_eq!(trial_seed(7, repeat), trial_seed(7, repeat));
+            assert!(seen.insert(trial_seed(7, repeat)));
+            assert!(seen.insert(trial_seed(8, repeat)));
+        }
+    }
+}
