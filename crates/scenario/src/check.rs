@@ -2,14 +2,13 @@
 
 use super::client::{self, Side};
 use super::file::{CasesFile, LoadFile, RoleFile, RowFile, ScenarioFile};
-use super::values::{Values, references, unknown_param};
-use crate::input::{InputError, known_hint, listed, meant, quoted};
+use super::names::{known_param, metric_of};
+use super::values::{Values, references};
+use crate::input::{InputError, known_hint, quoted};
 use crate::judged;
-use crate::synonyms;
 use crate::units::{self, Dimension};
 use crate::yaml::Typed;
-use kdyno_model::metric::{self, Address, SubjectKind, Unit};
-use kdyno_model::sample::Timing;
+use kdyno_model::metric::{Address, Unit};
 use std::collections::BTreeMap;
 
 /// Longest name of a topic in Kafka, less what kdyno adds to it.
@@ -66,15 +65,6 @@ fn head(file: &ScenarioFile) -> Result<(), InputError> {
     Err(InputError::at(id.place, format!("{} cannot be an id", quoted(&id.text))).hint(format!(
         "an id has at most {NAME_CHARS_MAX} lowercase letters, digits and `-`, and begins with a letter"
     )))
-}
-
-fn param_names(file: &ScenarioFile) -> Vec<&str> {
-    file.params.iter().map(|(name, _)| name.text.as_str()).collect()
-}
-
-pub(crate) fn known_param(name: &Typed, file: &ScenarioFile) -> Result<(), InputError> {
-    let names = param_names(file);
-    if names.contains(&name.text.as_str()) { Ok(()) } else { Err(unknown_param(name, names)) }
 }
 
 /// Every param that a value refers to must exist.
@@ -190,7 +180,7 @@ pub fn unknown_topic(typed: &Typed, file: &ScenarioFile) -> InputError {
 fn question(file: &ScenarioFile) -> Result<(), InputError> {
     if let Some(compare) = &file.compare {
         for judge in &compare.judge {
-            resolve_metric(&judge.of, file)?;
+            metric_of(&judge.of, file)?;
         }
         if let Some(find) = &file.find {
             let later = compare.place.max(find.place);
@@ -211,72 +201,13 @@ fn question(file: &ScenarioFile) -> Result<(), InputError> {
     for contrast in &file.contrasts {
         pairs(&contrast.from, file)?;
         pairs(&contrast.to, file)?;
-        contrast.of.iter().try_for_each(|of| resolve_metric(of, file).map(|_| ()))?;
+        contrast.of.iter().try_for_each(|of| metric_of(of, file).map(|_| ()))?;
     }
     Ok(())
 }
 
-/// A metric address with its unit.
-///
-/// # Errors
-/// What is not a metric of this scenario.
-pub fn metric_of(typed: &Typed, file: &ScenarioFile) -> Result<(Address, Unit), InputError> {
-    resolve_metric(typed, file)
-}
-
-/// What a metric's subject is.
-fn subject(name: &str, file: &ScenarioFile) -> Option<SubjectKind> {
-    let item = file.load.iter().find(|(known, _)| known.text == name).map(|(_, item)| &item.role);
-    match (name, item) {
-        (_, Some(RoleFile::Produce(_))) => Some(SubjectKind::Produce),
-        (_, Some(RoleFile::Consume { .. })) => Some(SubjectKind::Consume),
-        ("brokers", _) => Some(SubjectKind::Broker),
-        ("workers", _) => Some(SubjectKind::Worker),
-        ("host", _) => Some(SubjectKind::Host),
-        _ => name.strip_prefix("broker-")?.parse::<u16>().ok().map(|_| SubjectKind::Broker),
-    }
-}
-
 fn column(typed: &Typed, file: &ScenarioFile) -> Result<Address, InputError> {
-    resolve_metric(typed, file).map(|(address, _)| address)
-}
-
-pub(crate) fn resolve_metric(typed: &Typed, file: &ScenarioFile) -> Result<(Address, Unit), InputError> {
-    let address = Address::parse(&typed.text).ok_or_else(|| {
-        InputError::at(typed.place, format!("{} is not a metric address", quoted(&typed.text)))
-            .hint("a metric address is SUBJECT.METRIC, e.g. `writers.acked_per_s`")
-    })?;
-    let Some(kind) = subject(&address.subject, file) else {
-        let mut names: Vec<&str> = file.load.iter().map(|(name, _)| name.text.as_str()).collect();
-        names.extend(["brokers", "broker-0", "workers", "host"]);
-        let message = format!("{} is neither a load item nor a part of the system", quoted(&address.subject));
-        return Err(InputError::at(typed.place, message).hint(known_hint(&address.subject, names)));
-    };
-    if let Some(found) = metric::find(kind, &address.metric) {
-        return Ok((address, found.unit));
-    }
-    let names = metric::names(kind);
-    let known = || names.iter().map(String::as_str);
-    let hint = match meant_metric(&address.metric, &names) {
-        Some(name) => format!("did you mean `{}.{name}`?", address.subject),
-        None => format!("metrics of `{}`: {}", address.subject, listed(known())),
-    };
-    let message = format!("{} is not a metric of `{}`", quoted(&address.metric), address.subject);
-    Err(InputError::at(typed.place, message).hint(hint))
-}
-
-/// The metric that was meant: by what it is called here, also before the dot of `TIMING.QUANTILE` alone; else by
-/// what looks like it.
-fn meant_metric(typed: &str, names: &[String]) -> Option<String> {
-    let known = || names.iter().map(String::as_str);
-    let (timing, quantile) = typed.split_once('.').unwrap_or((typed, "p50"));
-    let timings = Timing::ALL.iter().map(|timing| timing.into());
-    let timed = synonyms::meant(timing, timings).map(|timing| format!("{timing}.{quantile}"));
-    let quantiles = metric::QUANTILES.iter().map(|(name, _)| *name);
-    let bare = quantiles.chain(["mean", "max"]).find(|name| *name == typed);
-    let response = bare.map(|name| format!("response.{name}"));
-    let alike = || meant(typed, known()).map(str::to_owned);
-    timed.or(response).filter(|name| names.contains(name)).or_else(alike)
+    metric_of(typed, file).map(|(address, _)| address)
 }
 
 fn published(file: &ScenarioFile) -> Result<Option<CheckedPublished>, InputError> {
@@ -294,7 +225,7 @@ fn published_row(row: &RowFile, file: &ScenarioFile) -> Result<CheckedRow, Input
             checked.params.push((name.text.clone(), value.clone()));
             continue;
         }
-        let (address, unit) = resolve_metric(name, file)?;
+        let (address, unit) = metric_of(name, file)?;
         let figure = figure(&value.text, unit).map_err(|message| InputError::at(value.place, message))?;
         checked.values.insert(address.to_string(), figure);
     }

@@ -3,7 +3,7 @@
 use super::keys;
 use super::question;
 pub use super::question::{CompareFile, ContrastFile, ExpectFile, FindFile, JudgeFile, SideFile};
-use super::walk::{Fields, entries, known, list, scalar, scalars, settings};
+use super::walk::{Fields, entries, known, list, list_of, opt, scalar, scalars, settings};
 use crate::input::{InputError, Place, listed};
 use crate::yaml::{Node, Typed};
 
@@ -254,23 +254,6 @@ pub(crate) fn version(fields: &Fields<'_>) -> Result<(), InputError> {
 
 fn missing(fields: &Fields<'_>, name: &str) -> InputError {
     InputError::at(fields.place, format!("`{name}` is missing"))
-}
-
-pub(crate) fn opt<'n, T>(
-    fields: &Fields<'n>,
-    name: &str,
-    read: impl FnOnce(&'n Node) -> Result<T, InputError>,
-) -> Result<Option<T>, InputError> {
-    fields.get(name).map(read).transpose()
-}
-
-pub(crate) fn list_of<T>(
-    fields: &Fields<'_>,
-    name: &str,
-    read: impl Fn(&Node) -> Result<T, InputError>,
-) -> Result<Vec<T>, InputError> {
-    let Some(node) = fields.get(name) else { return Ok(Vec::new()) };
-    list(node, name)?.iter().map(read).collect()
 }
 
 fn named<T>(

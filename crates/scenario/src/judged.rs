@@ -1,48 +1,17 @@
 //! What is judged in words of metrics: `writers.acked_per_s[batch=16KiB] >= 1.5 * writers.acked_per_s[batch=1KiB]`,
 //! `writers.response.p99 <= 20ms`. Names are resolved and units agree once such a text is read.
 
-use crate::check::resolve_metric;
+mod sides;
+
+pub use sides::{Expr, MetricOf, Operator};
+
 use crate::expr::{DEPTH_MAX, TEXT_BYTES_MAX};
 use crate::file::ScenarioFile;
 use crate::input::{InputError, Place, quoted};
-use crate::units::{self, Dimension};
+use crate::names::{known_param, metric_of};
 use crate::yaml::Typed;
-use kdyno_model::metric::{Address, Unit};
 use kdyno_model::plan::ClaimOp;
-
-/// One side of a comparison of figures.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Expr {
-    /// A number, in the unit of what it is compared with or added to.
-    Number(f64),
-    /// A metric.
-    Metric(MetricOf),
-    /// Two sides and what is done with them.
-    Binary(Operator, Box<Expr>, Box<Expr>),
-}
-
-/// A metric of a case.
-#[derive(Debug, Clone, PartialEq)]
-pub struct MetricOf {
-    /// The metric.
-    pub of: Address,
-    /// Its unit.
-    pub unit: Unit,
-    /// The params that select the case, with their values.
-    pub case: Vec<(Typed, Typed)>,
-    /// Where it stands.
-    pub place: Place,
-}
-
-/// What is done with two figures.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "each variant is its own name")]
-pub enum Operator {
-    Sum,
-    Difference,
-    Product,
-    Quotient,
-}
+use sides::{Side, described, folded, literal, single, units_of};
 
 /// Two sides and how they are compared.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,86 +49,6 @@ pub fn comparison(typed: &Typed, file: &ScenarioFile) -> Result<Comparison, Inpu
     }
     let (left, right) = parser.alike(left, right, typed.place, "are compared")?;
     Ok(Comparison { left: left.expr, op, right: right.expr })
-}
-
-impl Expr {
-    fn has_metric(&self) -> bool {
-        match self {
-            Self::Number(_) => false,
-            Self::Metric(_) => true,
-            Self::Binary(_, left, right) => left.has_metric() || right.has_metric(),
-        }
-    }
-}
-
-/// What figures are of: how often each kind of unit is a factor. A ratio has none.
-type Units = [i8; 7];
-
-/// The kinds of units, with their names for messages.
-const KINDS: [&str; 7] =
-    ["bytes", "a duration", "records/s", "MiB/s", "percent of one core", "CPU-µs per record", "a count"];
-
-fn units_of(unit: Unit) -> Units {
-    let mut units = [0; 7];
-    let kind = match unit {
-        Unit::Bytes => 0,
-        Unit::Ns => 1,
-        Unit::RecordsPerS => 2,
-        Unit::MibPerS => 3,
-        Unit::PercentOfCore => 4,
-        Unit::CpuUsPerRecord => 5,
-        Unit::Count => 6,
-        Unit::Ratio | Unit::YesNo => return units,
-    };
-    units[kind] = 1;
-    units
-}
-
-/// Whether the units are those of one metric, and of which kind.
-fn single(units: Units) -> Option<usize> {
-    let at = units.iter().position(|power| *power != 0)?;
-    (units[at] == 1 && units.iter().filter(|power| **power != 0).count() == 1).then_some(at)
-}
-
-fn described(units: Units) -> String {
-    match single(units) {
-        Some(kind) => KINDS[kind].to_owned(),
-        None if units == [0; 7] => "a plain number".to_owned(),
-        None => "a product of units".to_owned(),
-    }
-}
-
-/// How a number was written: it may take the unit of what it meets.
-#[derive(Debug, Clone, Copy, PartialEq)]
-enum Written {
-    Plain,
-    Percent,
-    Duration,
-    Other,
-}
-
-struct Side {
-    expr: Expr,
-    units: Units,
-    /// Of a number alone.
-    written: Option<Written>,
-}
-
-impl Side {
-    /// A number alone in the unit of what it meets, where that is what its author meant.
-    fn fit(self, wanted: Units) -> Self {
-        let (Expr::Number(number), Some(written)) = (&self.expr, self.written) else { return self };
-        let factor = match (written, single(wanted)) {
-            // Plain numbers count; these kinds have no unit that could be written.
-            (Written::Plain, Some(4..=6)) => 1.0,
-            // `80%` of one core: the metric counts percent.
-            (Written::Percent, Some(4)) => 100.0,
-            // Processor time is in microseconds, durations are in nanoseconds.
-            (Written::Duration, Some(5)) => 1e-3,
-            _ => return self,
-        };
-        Self { expr: Expr::Number(number * factor), units: wanted, written: None }
-    }
 }
 
 struct Parser<'a> {
@@ -314,7 +203,7 @@ impl<'a> Parser<'a> {
         let in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         let end = rest.find(|c: char| !in_name(c)).unwrap_or(rest.len());
         let name = Typed { text: rest[..end].to_owned(), place, quoted: false };
-        let (of, unit) = resolve_metric(&name, self.file)?;
+        let (of, unit) = metric_of(&name, self.file)?;
         self.at += end;
         let case = if self.eat('[') { self.selector()? } else { Vec::new() };
         let units = units_of(unit);
@@ -340,7 +229,7 @@ impl<'a> Parser<'a> {
             let name = Typed { text: name.trim().to_owned(), place: self.place(), quoted: false };
             self.at = begin + part.len() - value.len() + blanks(value);
             let value = Typed { text: value.trim().to_owned(), place: self.place(), quoted: false };
-            crate::check::known_param(&name, self.file)?;
+            known_param(&name, self.file)?;
             found.push((name, value));
             self.at = (begin + part.len() + 1).min(end);
         }
@@ -370,45 +259,6 @@ impl<'a> Parser<'a> {
         };
         Err(InputError::at(place, message).hint(hint))
     }
-}
-
-fn folded(op: Operator, left: Side, right: Side) -> Side {
-    let power = |one: i8, other: i8| match op {
-        Operator::Sum | Operator::Difference => one,
-        Operator::Product => one.saturating_add(other),
-        Operator::Quotient => one.saturating_sub(other),
-    };
-    let mut units = left.units;
-    for (one, other) in units.iter_mut().zip(right.units) {
-        *one = power(*one, other);
-    }
-    Side { expr: Expr::Binary(op, Box::new(left.expr), Box::new(right.expr)), units, written: None }
-}
-
-/// A number with its unit, in the unit that metrics have.
-fn literal(word: &str) -> Option<Side> {
-    let made = |number: f64, unit: Unit, written: Written| Side {
-        expr: Expr::Number(number),
-        units: units_of(unit),
-        written: Some(written),
-    };
-    if let Some(percent) = word.strip_suffix('%') {
-        let quantity = units::parse(percent)?;
-        let plain = quantity.dimension == Dimension::Plain;
-        return plain.then(|| made(quantity.value / 100.0, Unit::Ratio, Written::Percent));
-    }
-    if let Some(size) = word.strip_suffix("/s").and_then(units::parse)
-        && size.dimension == Dimension::Bytes
-    {
-        return Some(made(size.value / f64::from(1 << 20), Unit::MibPerS, Written::Other));
-    }
-    let quantity = units::parse(word)?;
-    Some(match quantity.dimension {
-        Dimension::Plain => made(quantity.value, Unit::Ratio, Written::Plain),
-        Dimension::Bytes => made(quantity.value, Unit::Bytes, Written::Other),
-        Dimension::Ns => made(quantity.value, Unit::Ns, Written::Duration),
-        Dimension::PerS => made(quantity.value, Unit::RecordsPerS, Written::Other),
-    })
 }
 
 #[cfg(test)]

@@ -2,9 +2,11 @@
 //! JSON Schema are made from them, so the three cannot disagree.
 
 mod questions;
+mod target;
 
 pub use questions::{COMPARE, CONTRAST, EXPECT, FIND, JUDGE, SIDE};
 pub(crate) use questions::{LOAD_OF_SIDE, TOPICS_OF_SIDE};
+pub use target::{ALLOW, ALLOW_LATER, CAPS, CLIENT, GUARD, TARGET};
 
 /// What may stand under a key.
 #[derive(Debug)]
@@ -459,68 +461,3 @@ pub static SOURCE: Section = section(
         needed("hardware", TEXT, "what it was measured on"),
     ],
 );
-
-/// A target's top level.
-pub static TARGET: Section = Section {
-    name: "target",
-    purpose: "How to reach an existing cluster and what may be done to it. Private: mode 0600.",
-    keys: &[
-        needed("kdyno", Kind::Choice(&["1"]), "version of this format"),
-        needed("target", TEXT, "name of the target"),
-        needed("cluster_id", TEXT, "the cluster id that must answer; otherwise nothing is sent"),
-        needed("client", Kind::Section(&CLIENT), "how to reach it"),
-        key("facts", Kind::Settings("facts"), "what is known of it, printed as \"declared\"; may be nested"),
-        key("guard", Kind::Section(&GUARD), "what may be done to it"),
-    ],
-    later: &[("metrics", "brokers of a target are not probed")],
-    open: false,
-};
-
-/// How to reach a target.
-pub static CLIENT: Section = section(
-    "client",
-    "One of `bootstrap` and `properties`.",
-    &[
-        key("bootstrap", Kind::List(&TEXT), "`host:port` of brokers to ask first"),
-        key("properties", TEXT, "a Java client's properties file; `bootstrap.servers` is read from it"),
-        key("secrets", Kind::Settings("secrets"), "not in this version yet: only PLAINTEXT is spoken"),
-    ],
-);
-
-/// What may be done to a target.
-pub static GUARD: Section = Section {
-    name: "guard",
-    purpose: "What may be done to the target. Only topics with the prefix and the run's id are ever deleted.",
-    keys: &[
-        or("prefix", TEXT, "kdyno-", "begins every topic and client id of ours"),
-        key("caps", Kind::Section(&CAPS), "limits; a plan above one is refused"),
-        key("allow", Kind::List(&Kind::Choice(ALLOW)), "what is allowed beside paced load on own topics"),
-        key(
-            "abort_if",
-            Kind::List(&TEXT),
-            "states at which the load ends at once, each `WHAT > N`, `WHAT < N`, with `for 10s` where it must last: \
-             `offline_brokers`, `offline_partitions`, `under_replicated`, `rate_of_others` (records/s of other topics)",
-        ),
-    ],
-    later: &[],
-    open: false,
-};
-
-/// Permissions that a target may give.
-pub const ALLOW: &[&str] = &["rate-max", "find"];
-
-/// Limits on what a target is given.
-pub static CAPS: Section = section(
-    "caps",
-    "Limits; a plan above one is refused.",
-    &[
-        key("produce", Kind::Scalar("size per second, e.g. `20MiB/s`"), "value bytes per second"),
-        key("connections", COUNT, "connections at once"),
-        key("partitions", COUNT, "partitions made in all"),
-        key("disk", SIZE, "bytes written in all, replicas included"),
-        key("time", DURATION, "length of the run, drains included; one that reaches it is ended"),
-    ],
-);
-
-/// Permissions of a target that a later version will act on.
-pub const ALLOW_LATER: &[&str] = &["faults", "restarts", "config-changes", "existing-topics"];

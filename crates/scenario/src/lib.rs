@@ -14,6 +14,7 @@ pub mod input;
 pub mod judged;
 pub mod keys;
 mod layout;
+mod names;
 pub mod patch;
 mod question;
 mod reference;
@@ -25,8 +26,9 @@ pub mod values;
 pub(crate) mod walk;
 pub mod yaml;
 
-pub use check::{CheckedPublished, CheckedRow, metric_of, unknown_topic};
+pub use check::{CheckedPublished, CheckedRow, unknown_topic};
 pub use file::ScenarioFile;
+pub use names::metric_of;
 pub use reference::{json_schema, reference, target_json_schema};
 
 use crate::input::InputError;

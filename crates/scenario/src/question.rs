@@ -1,10 +1,8 @@
 //! Comparisons, searches, expectations and contrasts as typed.
 
-use super::file::{list_of, opt};
 use super::keys;
-use super::walk::{Fields, entries, list, scalar, scalars, settings};
+use super::walk::{Fields, entries, list, list_of, opt, scalar, scalars, settings};
 use crate::input::{InputError, Place};
-use crate::uses::Keyed;
 use crate::yaml::{Node, Typed};
 
 /// The `compare` section.
@@ -76,49 +74,6 @@ pub struct ContrastFile {
     pub to: Vec<(Typed, Typed)>,
     /// Metric addresses.
     pub of: Vec<Typed>,
-}
-
-impl CompareFile {
-    /// Every value into which params may be inserted.
-    pub(crate) fn values(&self) -> Vec<Keyed<'_>> {
-        let mut found = vec![("pairs_per_start", &self.pairs_per_start)];
-        found.extend(self.looks.iter().map(|look| ("looks", look)));
-        for side in [&self.a, &self.b] {
-            found.extend(side.label.iter().map(|label| ("label", label)));
-            leaves("", &side.patch, &mut found);
-        }
-        found
-    }
-}
-
-impl FindFile {
-    /// Every value into which params may be inserted.
-    pub(crate) fn values(&self) -> Vec<Keyed<'_>> {
-        let mut found = vec![("highest", &self.highest)];
-        let others = [
-            ("each", &self.each),
-            ("from", &self.from),
-            ("to", &self.to),
-            ("within", &self.within),
-            ("ramp", &self.ramp),
-            ("trial", &self.trial),
-            ("confirm", &self.confirm),
-            ("confirmations", &self.confirmations),
-            ("trials", &self.trials),
-        ];
-        found.extend(others.into_iter().filter_map(|(key, typed)| Some((key, typed.as_ref()?))));
-        found.extend(self.conditions.iter().map(|condition| ("while", condition)));
-        found
-    }
-}
-
-/// Every single value under a node, with the key that it stands under.
-fn leaves<'n>(key: &'n str, node: &'n Node, found: &mut Vec<Keyed<'n>>) {
-    match node {
-        Node::Scalar(typed) => found.push((key, typed)),
-        Node::List(_, items) => items.iter().for_each(|item| leaves(key, item, found)),
-        Node::Map(_, fields) => fields.iter().for_each(|(name, value)| leaves(&name.text, value, found)),
-    }
 }
 
 pub(crate) fn compare(node: &Node) -> Result<CompareFile, InputError> {

@@ -1,11 +1,11 @@
 //! Every value of a scenario under its key, and the params that these values insert.
 
 use crate::file::{
-    CasesFile, KafkaFile, LoadFile, MeasureFile, ModeFile, PayloadFile, RateFile, RoleFile, ScenarioFile,
-    StorageFile, SystemFile,
+    CasesFile, CompareFile, FindFile, KafkaFile, LoadFile, MeasureFile, ModeFile, PayloadFile, RateFile,
+    RoleFile, ScenarioFile, StorageFile, SystemFile,
 };
 use crate::values::references;
-use crate::yaml::Typed;
+use crate::yaml::{Node, Typed};
 use std::collections::BTreeSet;
 
 /// A key and the value under it, as typed or assumed.
@@ -92,6 +92,49 @@ impl ScenarioFile {
             of_cases(&profile.cases, &mut found);
         }
         found
+    }
+}
+
+impl CompareFile {
+    /// Every value into which params may be inserted.
+    fn values(&self) -> Vec<Keyed<'_>> {
+        let mut found = vec![("pairs_per_start", &self.pairs_per_start)];
+        found.extend(self.looks.iter().map(|look| ("looks", look)));
+        for side in [&self.a, &self.b] {
+            found.extend(side.label.iter().map(|label| ("label", label)));
+            leaves("", &side.patch, &mut found);
+        }
+        found
+    }
+}
+
+impl FindFile {
+    /// Every value into which params may be inserted.
+    fn values(&self) -> Vec<Keyed<'_>> {
+        let mut found = vec![("highest", &self.highest)];
+        let others = [
+            ("each", &self.each),
+            ("from", &self.from),
+            ("to", &self.to),
+            ("within", &self.within),
+            ("ramp", &self.ramp),
+            ("trial", &self.trial),
+            ("confirm", &self.confirm),
+            ("confirmations", &self.confirmations),
+            ("trials", &self.trials),
+        ];
+        found.extend(others.into_iter().filter_map(|(key, typed)| Some((key, typed.as_ref()?))));
+        found.extend(self.conditions.iter().map(|condition| ("while", condition)));
+        found
+    }
+}
+
+/// Every single value under a node, with the key that it stands under.
+fn leaves<'n>(key: &'n str, node: &'n Node, found: &mut Vec<Keyed<'n>>) {
+    match node {
+        Node::Scalar(typed) => found.push((key, typed)),
+        Node::List(_, items) => items.iter().for_each(|item| leaves(key, item, found)),
+        Node::Map(_, fields) => fields.iter().for_each(|(name, value)| leaves(&name.text, value, found)),
     }
 }
 

@@ -126,3 +126,22 @@ pub(crate) fn entries<'n>(node: &'n Node, what: &str) -> Result<&'n [(Typed, Nod
 pub(crate) fn settings(node: &Node, what: &str) -> Result<Vec<(Typed, Typed)>, InputError> {
     entries(node, what)?.iter().map(|(key, value)| Ok((key.clone(), scalar(value, &key.text)?))).collect()
 }
+
+/// What stands under a key, where it is there.
+pub(crate) fn opt<'n, T>(
+    fields: &Fields<'n>,
+    name: &str,
+    read: impl FnOnce(&'n Node) -> Result<T, InputError>,
+) -> Result<Option<T>, InputError> {
+    fields.get(name).map(read).transpose()
+}
+
+/// The items of the list under a key; none where it is not there.
+pub(crate) fn list_of<T>(
+    fields: &Fields<'_>,
+    name: &str,
+    read: impl Fn(&Node) -> Result<T, InputError>,
+) -> Result<Vec<T>, InputError> {
+    let Some(node) = fields.get(name) else { return Ok(Vec::new()) };
+    list(node, name)?.iter().map(read).collect()
+}

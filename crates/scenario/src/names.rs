@@ -1,0 +1,74 @@
+//! Names within a scenario: params and metrics, each looked up in what the scenario has.
+
+use crate::file::{RoleFile, ScenarioFile};
+use crate::input::{InputError, known_hint, listed, meant, quoted};
+use crate::synonyms;
+use crate::values::unknown_param;
+use crate::yaml::Typed;
+use kdyno_model::metric::{self, Address, SubjectKind, Unit};
+use kdyno_model::sample::Timing;
+
+fn param_names(file: &ScenarioFile) -> Vec<&str> {
+    file.params.iter().map(|(name, _)| name.text.as_str()).collect()
+}
+
+/// Whether it is a param of the scenario; the error names the one that was meant.
+pub(crate) fn known_param(name: &Typed, file: &ScenarioFile) -> Result<(), InputError> {
+    let names = param_names(file);
+    if names.contains(&name.text.as_str()) { Ok(()) } else { Err(unknown_param(name, names)) }
+}
+
+/// A metric address with its unit.
+///
+/// # Errors
+/// What is not a metric of this scenario.
+pub fn metric_of(typed: &Typed, file: &ScenarioFile) -> Result<(Address, Unit), InputError> {
+    let address = Address::parse(&typed.text).ok_or_else(|| {
+        InputError::at(typed.place, format!("{} is not a metric address", quoted(&typed.text)))
+            .hint("a metric address is SUBJECT.METRIC, e.g. `writers.acked_per_s`")
+    })?;
+    let Some(kind) = subject(&address.subject, file) else {
+        let mut names: Vec<&str> = file.load.iter().map(|(name, _)| name.text.as_str()).collect();
+        names.extend(["brokers", "broker-0", "workers", "host"]);
+        let message = format!("{} is neither a load item nor a part of the system", quoted(&address.subject));
+        return Err(InputError::at(typed.place, message).hint(known_hint(&address.subject, names)));
+    };
+    if let Some(found) = metric::find(kind, &address.metric) {
+        return Ok((address, found.unit));
+    }
+    let names = metric::names(kind);
+    let known = || names.iter().map(String::as_str);
+    let hint = match meant_metric(&address.metric, &names) {
+        Some(name) => format!("did you mean `{}.{name}`?", address.subject),
+        None => format!("metrics of `{}`: {}", address.subject, listed(known())),
+    };
+    let message = format!("{} is not a metric of `{}`", quoted(&address.metric), address.subject);
+    Err(InputError::at(typed.place, message).hint(hint))
+}
+
+/// What a metric's subject is.
+fn subject(name: &str, file: &ScenarioFile) -> Option<SubjectKind> {
+    let item = file.load.iter().find(|(known, _)| known.text == name).map(|(_, item)| &item.role);
+    match (name, item) {
+        (_, Some(RoleFile::Produce(_))) => Some(SubjectKind::Produce),
+        (_, Some(RoleFile::Consume { .. })) => Some(SubjectKind::Consume),
+        ("brokers", _) => Some(SubjectKind::Broker),
+        ("workers", _) => Some(SubjectKind::Worker),
+        ("host", _) => Some(SubjectKind::Host),
+        _ => name.strip_prefix("broker-")?.parse::<u16>().ok().map(|_| SubjectKind::Broker),
+    }
+}
+
+/// The metric that was meant: by what it is called here, also before the dot of `TIMING.QUANTILE` alone; else by
+/// what looks like it.
+fn meant_metric(typed: &str, names: &[String]) -> Option<String> {
+    let known = || names.iter().map(String::as_str);
+    let (timing, quantile) = typed.split_once('.').unwrap_or((typed, "p50"));
+    let timings = Timing::ALL.iter().map(|timing| timing.into());
+    let timed = synonyms::meant(timing, timings).map(|timing| format!("{timing}.{quantile}"));
+    let quantiles = metric::QUANTILES.iter().map(|(name, _)| *name);
+    let bare = quantiles.chain(["mean", "max"]).find(|name| *name == typed);
+    let response = bare.map(|name| format!("response.{name}"));
+    let alike = || meant(typed, known()).map(str::to_owned);
+    timed.or(response).filter(|name| names.contains(name)).or_else(alike)
+}
