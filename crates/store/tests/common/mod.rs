@@ -3,24 +3,25 @@
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 pub mod child;
+mod conclusions;
 mod plan;
 
+pub use conclusions::conclusions;
 pub use plan::{case, header, other_case};
 
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
-use kdyno_model::conclusion::*;
 use kdyno_model::event::{Event, EventKind, Subject};
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::{Finding, Interval, IntervalMethod, Mark, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::outcome::Judgement;
-use kdyno_model::plan::{Better, Depth, EvidenceUnit, RoleKind};
+use kdyno_model::plan::RoleKind;
 use kdyno_model::run::{RunStatus, Session, SessionEnd, StreamInfo, TrialStart};
 use kdyno_model::sample::{
     ClientTotals, Counts, Grain, NoiseReading, Phase, ProbeReading, Sample, StreamId, StreamTotals, Timing,
     series,
 };
-use kdyno_model::trial::{PairPlace, SearchStage, Trial, TrialId, TrialReason};
+use kdyno_model::trial::{PairPlace, Trial, TrialId, TrialReason};
 use kdyno_model::worker::PhaseSpan;
 use kdyno_store::{RunFile, RunWriter, StoreError};
 use std::collections::{BTreeMap, BTreeSet};
@@ -292,86 +293,6 @@ pub fn findings() -> Vec<Finding> {
 /// Everything that was drawn.
 pub fn judgement() -> Judgement {
     Judgement { findings: findings(), caveats: caveats(), conclusions: conclusions() }
-}
-
-/// One of every kind.
-pub fn conclusions() -> Vec<Conclusion> {
-    let of = Address { subject: "writers".into(), metric: "response.p99".into() };
-    let interval = Interval::Bounds { low: 0.9, high: 1.1, level: 0.95, method: IntervalMethod::SignedRank };
-    let ratio = Some(Ratio { estimate: 1.0 / 3.0, interval });
-    vec![
-        Conclusion::Steadiness(Steadiness {
-            scope: Scope::Trial(TRIAL),
-            item: "writers".into(),
-            state: SteadyState::Drifting { of: of.clone(), per_minute: -0.25 },
-            smallest_step: Some(0.07),
-            short_term: vec![ShortTerm::SegmentRolls { seen: 0.5, needed: 2 }],
-        }),
-        Conclusion::Limit(Limit {
-            scope: Scope::Trial(TRIAL),
-            item: "writers".into(),
-            named: LimitKind::BrokerProcessors,
-            runner_up: Some(LimitKind::Generator),
-            headroom: Some(0.18),
-            evidence: vec![LimitEvidence {
-                kind: LimitKind::Disk,
-                used: None,
-                detail: "no limit is declared".into(),
-            }],
-        }),
-        Conclusion::Verdict(Verdict {
-            scope: Scope::Comparison { case: 0 },
-            of: of.clone(),
-            unit: Unit::Ns,
-            better: Better::Lower,
-            margin: 0.1,
-            depth: Depth::Verdict,
-            role: MetricRole::Judged,
-            ratio,
-            a: Value::Is(1.5),
-            b: Value::AtLeast(2.5),
-            n: 8,
-            unit_of_evidence: EvidenceUnit::Start,
-            p: Some((0.0078, 0.01)),
-            says: Says::Different { material: true, worse: true },
-        }),
-        Conclusion::Search(SearchResult {
-            scope: Scope::Search { case: 0 },
-            varied: Address { subject: "writers".into(), metric: "rate".into() },
-            depth: Depth::Quick,
-            outcome: SearchOutcome::Confirmed { load_per_s: 1e5 },
-            estimate: ratio,
-            first_failing_per_s: Some(1.1e5),
-            slope: Some(4.0),
-            binds: Some(0),
-            inversions: vec![Inversion { passed_per_s: 2.0, failed_per_s: 1.0 }],
-            points: vec![SearchPoint {
-                trial: TRIAL,
-                load_per_s: 1.0,
-                stage: SearchStage::Bisect,
-                passed: Some(true),
-                values: vec![Value::Is(0.1)],
-            }],
-        }),
-        Conclusion::Claim(JudgedClaim {
-            claim: 0,
-            says: ClaimSays::CannotTell,
-            left: Value::Is(1.0),
-            right: Value::None,
-            compared: None,
-            n: 1,
-            reason: Some("one trial says nothing about the next".into()),
-        }),
-        Conclusion::ToldApart(ToldApart { of, differ: vec![1], same: vec![2], why_not: None }),
-        Conclusion::SettingDiffers(SettingDiffers {
-            scope: Scope::Comparison { case: 0 },
-            whose: "brokers".into(),
-            setting: "num.io.threads".into(),
-            a: "8".into(),
-            b: "16".into(),
-            declared: false,
-        }),
-    ]
 }
 
 /// One of every kind.
