@@ -1,14 +1,18 @@
 //! The clients of the contest: how each is started and what its output says.
 
+use std::cell::Cell;
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, ensure};
 
-use super::{Contest, PARTITIONS, Shot};
+use crate::bench::broker::Broker;
 use crate::bench::librdkafka;
 use crate::bench::load::{Load, Outcome};
 use crate::bench::process::{measured, words};
 use crate::bench::setup::Setup;
+
+pub(super) const PARTITIONS: u32 = 6;
 
 /// Long enough for any machine: the number of records ends the load.
 const LOAD_SECONDS_MAX: u32 = 600;
@@ -61,7 +65,27 @@ impl Client {
     }
 }
 
-impl Contest<'_> {
+/// One client's run.
+pub(super) struct Shot {
+    pub records: f64,
+    /// From the first send to the last acknowledgement.
+    pub per_s: f64,
+    pub client_cpu_s: f64,
+}
+
+/// The clients of one table: where they send, and what they are asked for.
+pub(super) struct Clients<'a> {
+    pub bench: &'a Setup,
+    pub broker: Broker,
+    pub librdkafka: Option<PathBuf>,
+    pub acks: &'static str,
+    /// The same for all.
+    pub records: u64,
+    /// Record batches in a request of kdyno's last run, for the replay.
+    pub batches_per_request: Cell<u32>,
+}
+
+impl Clients<'_> {
     /// How long a peer takes for one record: connecting and metadata, which its clock counts and kdyno's does not. 0 of
     /// those whose clock starts with the first send.
     pub(super) fn one_record_s(&self, client: Client, topic: &str) -> anyhow::Result<f64> {
@@ -78,8 +102,8 @@ impl Contest<'_> {
 
     fn load(&self, topic: &str) -> Load {
         let load = Load::at_max(self.broker.bootstrap(), topic, LOAD_SECONDS_MAX);
-        let records = Some(self.records());
-        Load { unique: true, records, linger_ms: LINGER_MS, acks: self.terms.acks, ..load }
+        let records = Some(self.records);
+        Load { unique: true, records, linger_ms: LINGER_MS, acks: self.acks, ..load }
     }
 
     pub(super) fn kdyno(&self, side: &Setup, topic: &str) -> anyhow::Result<Shot> {
@@ -88,14 +112,14 @@ impl Contest<'_> {
         let lost = outcome.number("failed")? + outcome.number("unresolved")?;
         ensure!(lost < 0.5, "{lost} records failed or stayed unresolved");
         let records = outcome.number("acknowledged")?;
-        ensure!((records - self.records() as f64).abs() < 0.5, "{records} of {} records", self.records());
+        ensure!((records - self.records as f64).abs() < 0.5, "{records} of {} records", self.records);
         self.batches_per_request.set(batches_per_request(&load, &outcome)?);
         Ok(Shot { records, per_s: outcome.number("acked_per_s")?, client_cpu_s: outcome.cpu_s })
     }
 
     fn librdkafka_command(&self, client: Client, topic: &str, records: u64) -> Command {
         let mut command = Command::new(self.librdkafka.as_deref().unwrap_or("rdkafka_performance".as_ref()));
-        command.args(["-P", "-t", topic, "-b", self.broker.bootstrap(), "-s", "128", "-a", self.terms.acks]);
+        command.args(["-P", "-t", topic, "-b", self.broker.bootstrap(), "-s", "128", "-a", self.acks]);
         command.args(["-c", &records.to_string()]);
         command.args(["-X", &format!("linger.ms={LINGER_MS}"), "-X", "batch.size=112000"]);
         for setting in if client == Client::LibrdkafkaTuned { TUNED } else { ALIKE } {
@@ -105,8 +129,8 @@ impl Contest<'_> {
     }
 
     pub(super) fn librdkafka(&self, client: Client, topic: &str, one_record_s: f64) -> anyhow::Result<Shot> {
-        let finished = measured(&mut self.librdkafka_command(client, topic, self.records()))?;
-        let (records, seconds) = (self.records() as f64, librdkafka::reported(&finished.stdout)?.seconds);
+        let finished = measured(&mut self.librdkafka_command(client, topic, self.records))?;
+        let (records, seconds) = (self.records as f64, librdkafka::reported(&finished.stdout)?.seconds);
         Ok(Shot { records, per_s: records / (seconds - one_record_s), client_cpu_s: finished.cpu_s })
     }
 
@@ -115,14 +139,14 @@ impl Contest<'_> {
         command.args(["--topic", topic, "--record-size", "128", "--throughput", "-1"]);
         command.args(["--num-records", &records.to_string(), "--producer-props"]);
         command.arg(format!("bootstrap.servers={}", self.broker.bootstrap()));
-        command.arg(format!("acks={}", self.terms.acks));
+        command.arg(format!("acks={}", self.acks));
         command.args([&format!("linger.ms={LINGER_MS}"), "batch.size=112000"]);
         command
     }
 
     pub(super) fn java(&self, topic: &str, one_record_s: f64) -> anyhow::Result<Shot> {
-        let finished = measured(&mut self.java_command(topic, self.records()))?;
-        let records = self.records() as f64;
+        let finished = measured(&mut self.java_command(topic, self.records))?;
+        let records = self.records as f64;
         let seconds = records / java_reported_per_s(&finished.stdout, records)?;
         Ok(Shot { records, per_s: records / (seconds - one_record_s), client_cpu_s: finished.cpu_s })
     }
@@ -130,9 +154,9 @@ impl Contest<'_> {
     fn replay_command(&self, topic: &str) -> Command {
         let mut command = Command::new(&self.bench.kdyno);
         command.args(["bench-replay", "--bootstrap", self.broker.bootstrap(), "--topic", topic]);
-        command.args(["--value", "128", "--batch", "112000", "--acks", self.terms.acks, "--in-flight", "5"]);
+        command.args(["--value", "128", "--batch", "112000", "--acks", self.acks, "--in-flight", "5"]);
         command.args(["--batches-per-request", &self.batches_per_request.get().to_string()]);
-        command.args(["--records", &self.records().to_string()]);
+        command.args(["--records", &self.records.to_string()]);
         command
     }
 
@@ -145,7 +169,7 @@ impl Contest<'_> {
 
     /// The command as one would type it; the class path of 90 jars is shortened.
     pub(super) fn describe(&self, client: Client) -> String {
-        let records = self.records();
+        let records = self.records;
         match client {
             Client::Kdyno => words(&self.load("TOPIC").command(self.bench)),
             Client::LibrdkafkaAlike | Client::LibrdkafkaTuned => {

@@ -9,14 +9,12 @@ use std::time::Duration;
 
 use anyhow::bail;
 
-use self::clients::Client;
+use self::clients::{Client, Clients, PARTITIONS, Shot};
 use super::broker::Broker;
 use super::librdkafka;
 use super::measurement::{Figure, Measurement};
 use super::setup::Setup;
 use super::stats::{Series, Table, thousands};
-
-const PARTITIONS: u32 = 6;
 
 /// Time for the brokers to finish what the last client left (deleting its topic's files).
 const SETTLE: Duration = Duration::from_secs(2);
@@ -54,14 +52,6 @@ static TERMS: [Terms; 2] = [
     },
 ];
 
-/// One client's run.
-struct Shot {
-    records: f64,
-    /// From the first send to the last acknowledgement.
-    per_s: f64,
-    client_cpu_s: f64,
-}
-
 #[derive(Default)]
 struct Figures {
     per_s: Series,
@@ -71,12 +61,8 @@ struct Figures {
 }
 
 struct Contest<'a> {
-    bench: &'a Setup,
     terms: &'a Terms,
-    broker: Broker,
-    librdkafka: Option<PathBuf>,
-    /// Record batches in a request of kdyno's last run, for the replay.
-    batches_per_request: Cell<u32>,
+    clients: Clients<'a>,
 }
 
 /// The benchmark.
@@ -119,20 +105,22 @@ impl<'a> Contest<'a> {
     fn start(bench: &'a Setup, terms: &'a Terms, librdkafka: Option<PathBuf>) -> anyhow::Result<Contest<'a>> {
         let broker = Broker::start_many(bench, "peers", terms.brokers)?;
         let batches_per_request = Cell::new(PARTITIONS / terms.brokers);
-        Ok(Contest { bench, terms, broker, librdkafka, batches_per_request })
+        let records = if bench.options.quick { terms.records / 10 } else { terms.records };
+        let clients = Clients { bench, broker, librdkafka, acks: terms.acks, records, batches_per_request };
+        Ok(Contest { terms, clients })
     }
 
     /// All clients in turn, round after round, and the table.
     fn run(&self) -> anyhow::Result<()> {
-        let has_librdkafka = self.librdkafka.is_some();
+        let has_librdkafka = self.clients.librdkafka.is_some();
         let mut clients = Client::ALL.to_vec();
         clients.retain(|client| has_librdkafka || !client.is_librdkafka());
         for client in &clients {
-            println!("  {}", self.describe(*client));
+            println!("  {}", self.clients.describe(*client));
         }
         let mut figures: Vec<Figures> = clients.iter().map(|_| Figures::default()).collect();
         let mut out = vec![false; clients.len()];
-        for round in 0..self.terms.unmeasured + self.bench.options.rounds {
+        for round in 0..self.terms.unmeasured + self.clients.bench.options.rounds {
             for turn in 0..clients.len() {
                 // Every round begins with another client, so that none always follows the same one.
                 let index = (turn + round) % clients.len();
@@ -189,7 +177,7 @@ impl<'a> Contest<'a> {
     /// One client's figures on one fresh topic.
     fn turn(&self, client: Client, round: usize, figures: &mut Figures) -> anyhow::Result<()> {
         let topic = format!("bench-{client:?}-{round}").to_lowercase();
-        let (shot, broker_cpu_s, batch) = self.shot(client, self.bench, &topic)?;
+        let (shot, broker_cpu_s, batch) = self.shot(client, self.clients.bench, &topic)?;
         figures.batch.push(batch);
         figures.per_s.push(shot.per_s);
         figures.client_us.push(shot.client_cpu_s * 1e6 / shot.records);
@@ -199,26 +187,22 @@ impl<'a> Contest<'a> {
 
     /// One client, kdyno that of `side`, on a topic of this name; with the brokers' CPU, s, and records per batch.
     fn shot(&self, client: Client, side: &Setup, topic: &str) -> anyhow::Result<(Shot, f64, f64)> {
-        let topic = self.broker.topic(topic, PARTITIONS, self.terms.brokers)?;
+        let topic = self.clients.broker.topic(topic, PARTITIONS, self.terms.brokers)?;
         std::thread::sleep(SETTLE);
-        let one_record_s = self.one_record_s(client, &topic)?;
-        let before = self.broker.cpu_s()?;
+        let one_record_s = self.clients.one_record_s(client, &topic)?;
+        let before = self.clients.broker.cpu_s()?;
         let shot = match client {
-            Client::Kdyno => self.kdyno(side, &topic),
+            Client::Kdyno => self.clients.kdyno(side, &topic),
             Client::LibrdkafkaAlike | Client::LibrdkafkaTuned => {
-                self.librdkafka(client, &topic, one_record_s)
+                self.clients.librdkafka(client, &topic, one_record_s)
             }
-            Client::Java => self.java(&topic, one_record_s),
-            Client::Replay => self.replay(&topic),
+            Client::Java => self.clients.java(&topic, one_record_s),
+            Client::Replay => self.clients.replay(&topic),
         }?;
-        let broker_cpu_s = self.broker.cpu_s()? - before;
-        let batch = self.broker.records_per_batch(&topic)?;
-        self.broker.delete_topic(&topic)?;
+        let broker_cpu_s = self.clients.broker.cpu_s()? - before;
+        let batch = self.clients.broker.records_per_batch(&topic)?;
+        self.clients.broker.delete_topic(&topic)?;
         std::thread::sleep(SETTLE);
         Ok((shot, broker_cpu_s, batch))
-    }
-
-    fn records(&self) -> u64 {
-        if self.bench.options.quick { self.terms.records / 10 } else { self.terms.records }
     }
 }
