@@ -36,11 +36,15 @@ const TARGET_SHARE_MIN: f64 = 0.995;
 const BYTES_PER_MIB: f64 = 1_048_576.0;
 const US_PER_S: f64 = 1e6;
 
-/// Every metric of every subject of a trial, the reasons to doubt them with the heaviest first, and what they say.
+/// Every metric of every subject of a trial that answers something, the reasons to doubt them with the heaviest first, and what they say.
 ///
 /// # Errors
 /// When a stored histogram is damaged.
 pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
+    // It only warmed its cluster up: nothing is concluded from it.
+    if evidence.start.trial.is_conditioning() {
+        return Ok(Judgement::default());
+    }
     let trial = Trial::new(evidence)?;
     let mut found = Vec::new();
     for item in &trial.items {

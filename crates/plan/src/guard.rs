@@ -21,11 +21,6 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
         Strategy::List(_) | Strategy::Find(_) => &[],
     };
     let mut targets: Vec<&AttachedPlan> = Vec::new();
-    for case in heaviest(plan).chain(b.iter().map(Cow::Borrowed)) {
-        let SystemPlan::Attached(target) = &case.system else { continue };
-        rates(&case, target)?;
-        connections(&case, target)?;
-    }
     for case in plan.cases.iter().chain(b) {
         if let SystemPlan::Attached(target) = &case.system
             && !targets.contains(&target)
@@ -41,6 +36,11 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
             rates(&case, target)?;
             connections(&case, target)?;
         }
+    }
+    for case in heaviest(plan).chain(b.iter().map(Cow::Borrowed)) {
+        let SystemPlan::Attached(target) = &case.system else { continue };
+        rates(&case, target)?;
+        connections(&case, target)?;
     }
     targets.into_iter().try_for_each(|target| whole_run(plan, target))
 }

@@ -27,7 +27,7 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
         Caveat::WaitedForProcessor { who, share } => told(
             who,
             &[*share],
-            format!("{who} was ready and waited for a processor for {} of the window", numbers.percent(0)),
+            format!("{who} had to wait for a processor for {} of the window", numbers.percent(0)),
             "use fewer brokers or a lower rate for these processors, or more of them",
         ),
         Caveat::ProcessorLimited { share } => told(
