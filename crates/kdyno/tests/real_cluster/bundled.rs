@@ -1,0 +1,94 @@
+//! Bundled scenarios.
+
+use crate::common::{Place, RUN_DEADLINE};
+use crate::fixture::{doubts, ended, figure_of, one_at_a_time};
+use serde_json::Value;
+
+/// Runs a bundled scenario with small heaps and returns its document.
+fn bundled(place: &Place, args: &[&str]) -> Value {
+    let fixed = ["--set", "heap=256MiB", "--share", "--yes", "--seed", "1"];
+    let said = place.start(place.command(&[&["run"], args, &fixed].concat())).wait(RUN_DEADLINE);
+    ended(&said, 0);
+    place.expect_no_processes();
+    let document = place.show();
+    assert_eq!(document["status"], "completed");
+    assert_eq!(doubts(&document, "invalid"), Vec::<&str>::new());
+    document
+}
+
+/// Every second's figure of a load item in a case, warm-up and drain included, summed.
+fn sum_of_seconds(place: &Place, case: &str, series: &str) -> f64 {
+    let csv = place.kdyno(&["export", "latest", "--format", "series-csv"]);
+    ended(&csv, 0);
+    let mut rows = csv.stdout.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let head = rows.next().expect("a head");
+    let column = |name| head.iter().position(|column| *column == name).expect(name);
+    let wanted =
+        [("case", case), ("subject", "writers"), ("series", series)].map(|(name, is)| (column(name), is));
+    let value = column("value");
+    let mine = rows.filter(|row| wanted.iter().all(|(column, is)| row[*column] == *is));
+    mine.map(|row| row[value].parse::<f64>().expect("a number")).sum()
+}
+
+#[test]
+fn the_first_scenario_replicates_and_loses_nothing() {
+    let _turn = one_at_a_time();
+    let place = Place::new();
+    // At a rate that brokers carry whose JVMs have just started, however busy the machine is.
+    let text = include_str!("../../../../scenarios/first-light.yaml");
+    assert!(text.contains("cases:\n  - {rate: 10k/s}\n  - {rate: max}\n"), "{text}");
+    let path = place.file("first-light.yaml", &text.replace("10k/s", "500/s"));
+    let path = path.to_str().expect("plain path");
+    let document = bundled(&place, &[path, "--set", "warmup=2s", "--set", "dur=3s"]);
+    let (rates, metrics) = (["500/s", "max"], ["writers.failed", "writers.unresolved"]);
+    for (case, rate) in rates.into_iter().enumerate() {
+        assert_eq!(document["cases"][case]["params"]["rate"], rate);
+        assert!(figure_of(&document, case, "writers.records_per_batch") >= 1.0);
+        assert!(figure_of(&document, case, "brokers.cpu_us_per_record") > 0.0);
+    }
+    for trial in document["trials"].as_array().expect("trials") {
+        let lines = trial["command_lines"].as_object().expect("command lines");
+        assert_eq!(lines.keys().filter(|subject| subject.starts_with("broker-")).count(), 3, "{lines:?}");
+    }
+    assert_eq!(metrics.map(|metric| figure_of(&document, 0, metric)), [0.0, 0.0]);
+    assert!(figure_of(&document, 0, "writers.response.p50") > 0.0);
+    let offered_per_s = figure_of(&document, 0, "writers.offered_per_s");
+    assert!((offered_per_s - 500.0).abs() < 100.0, "Poisson arrivals: {offered_per_s}");
+    let all = ["offered_per_s", "acked_per_s"].map(|series| sum_of_seconds(&place, "0", series));
+    assert!(all[0] > 2_000.0 && all[0] == all[1], "each record offered was acknowledged: {all:?}");
+    assert!(figure_of(&document, 1, "writers.acked_per_s") > 0.0);
+}
+
+#[test]
+fn a_bundled_report_runs_on_zookeeper_beside_what_was_published() {
+    let _turn = one_at_a_time();
+    let place = Place::new();
+    let document = bundled(
+        &place,
+        &["reports/huawei-rate", "--profile", "smoke", "--set", "dur=2s", "--set", "drain=2s"],
+    );
+    for (case, row) in [(0, 0), (1, 3)] {
+        let params = &document["published"]["rows"][row]["params"];
+        assert_eq!(document["cases"][case]["params"]["replicas"], params["replicas"]);
+        assert!(figure_of(&document, case, "writers.acked_per_s") > 0.0);
+    }
+    let lines = document["trials"][0]["command_lines"].as_object().expect("command lines");
+    let subjects: Vec<&str> = lines.keys().map(String::as_str).collect();
+    assert_eq!(subjects, ["broker-0", "broker-1", "broker-2", "zookeeper-0"]);
+
+    let table = place.kdyno(&["show", "latest"]).stdout;
+    assert!(table.contains("published") && table.contains("Huawei DMS for Kafka"), "{table}");
+    // By replicas, acks, batch and zone: what this run has tested, and what it has not.
+    let rows = |wanted: [&str; 4]| -> Vec<&str> {
+        let cells = |line: &&str| line.split_whitespace().skip(1).take(4).eq(wanted);
+        table.lines().filter(cells).collect()
+    };
+    let (ours, others) = (rows(["1", "1", "1KiB", "same"]), rows(["1", "1", "1KiB", "other"]));
+    assert!(!ours.is_empty() && ours.iter().all(|row| !row.contains("not tested")), "{table}");
+    assert!(!others.is_empty() && others.iter().all(|row| row.contains("not tested")), "{table}");
+    for (printed, row) in [(ours[0], 0), (others[0], 2)] {
+        let published = document["published"]["rows"][row]["values"]["writers.acked_per_s"].as_f64();
+        let rate = published.expect("a published rate") as u64;
+        assert!(printed.contains(&format!("{},{:03}/s", rate / 1000, rate % 1000)), "{rate}: {table}");
+    }
+}

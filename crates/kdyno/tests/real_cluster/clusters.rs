@@ -1,0 +1,61 @@
+//! Where clusters come from, and clusters that stand.
+
+use crate::common::{Place, RUN_DEADLINE};
+use crate::fixture::{ended, one_at_a_time, scenario};
+
+#[test]
+fn an_unknown_version_is_named_in_one_message() {
+    let _turn = one_at_a_time();
+    let place = Place::new();
+    let args = ["cluster", "up", "new", "--kafka", "3.9.99"];
+    let said = place.start(place.command(&args)).wait(RUN_DEADLINE);
+    ended(&said, 1);
+    let errors: Vec<&str> = said.stderr.lines().filter(|line| line.starts_with("error:")).collect();
+    assert!(errors.len() == 1 && errors[0].contains("3.9.99"), "{}", said.stderr);
+    assert!(said.stderr.contains("hint:"), "{}", said.stderr);
+    place.expect_no_processes();
+}
+
+#[test]
+fn without_maven_and_without_a_cached_release_one_message_says_so() {
+    let _turn = one_at_a_time();
+    let place = Place::new();
+    let path = place.file("small.yaml", &scenario(1, 2));
+    // A Java, wherever the user has it, and nothing else.
+    let bin = place.path().join("bin");
+    std::fs::create_dir(&bin).expect("a folder");
+    let path_of_user = std::env::var_os("PATH").expect("PATH");
+    let mut javas = std::env::split_paths(&path_of_user).map(|folder| folder.join("java"));
+    if let Some(java) = javas.find(|java| java.is_file()) {
+        std::os::unix::fs::symlink(java.canonicalize().expect("a Java"), bin.join("java")).expect("a link");
+    }
+    let mut command = place.command(&["run", path.to_str().expect("plain path"), "--share"]);
+    command.env("PATH", bin).env("XDG_CACHE_HOME", place.path().join("cache"));
+    let said = place.start(command).wait(RUN_DEADLINE);
+    ended(&said, 1);
+    let errors: Vec<&str> = said.stderr.lines().filter(|line| line.starts_with("error:")).collect();
+    assert!(errors.len() == 1 && errors[0].contains("no Maven found on PATH"), "{}", said.stderr);
+    assert!(said.stderr.contains("hint: install it, e.g. `apt-get install maven`"), "{}", said.stderr);
+    place.expect_no_processes();
+}
+
+#[test]
+fn a_standing_cluster_is_listed_and_taken_down() {
+    let _turn = one_at_a_time();
+    let place = Place::new();
+    let up = ["cluster", "up", "mine", "--kafka", "4.1.1", "--heap", "256MiB"];
+    let config = ["--config", "num.io.thread=4", "--config", "num.network.threads=2"];
+    let said = place.start(place.command(&[&up[..], &config].concat())).wait(RUN_DEADLINE);
+    ended(&said, 0);
+    let warnings: Vec<&str> = said.stderr.lines().filter(|line| line.starts_with("warning:")).collect();
+    assert!(warnings.len() == 1 && warnings[0].contains("`num.io.thread`"), "{}", said.stderr);
+    assert!(said.stdout.contains("127.0.0.1:") || said.stdout.contains("localhost:"), "{said:?}");
+    let list = place.kdyno(&["cluster", "list"]);
+    assert!(list.stdout.contains("mine"), "{list:?}");
+    let again = place.start(place.command(&["cluster", "up", "mine"])).wait(RUN_DEADLINE);
+    assert_ne!(again.code, Some(0), "the name is taken");
+    let down = place.start(place.command(&["cluster", "down", "mine"])).wait(RUN_DEADLINE);
+    ended(&down, 0);
+    place.expect_no_processes();
+    assert!(!place.kdyno(&["cluster", "list"]).stdout.contains("mine"));
+}

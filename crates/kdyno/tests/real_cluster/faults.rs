@@ -1,0 +1,160 @@
+//! Whatever is killed, interrupted or full: nothing survives, and the run keeps its evidence.
+
+use crate::common::{Place, RUN_DEADLINE, signal};
+use crate::fixture::{doubts, ended, event_kinds, figure, one_at_a_time, scenario, start, start_and_measure};
+use rustix::process::Signal;
+use serde_json::Value;
+use std::path::Path;
+
+#[test]
+fn ctrl_c_stops_cleanly_and_keeps_the_evidence() {
+    let _turn = one_at_a_time();
+    let place = Place::new();
+    let running = start_and_measure(&place, 1, 120);
+    running.signal(Signal::INT);
+    let said = running.wait(RUN_DEADLINE);
+    ended(&said, 130);
+    place.expect_no_processes();
+    let document = place.show();
+    assert!(event_kinds(&document).contains(&"cut-short".to_owned()), "{}", document["events"]);
+    assert_eq!(document["status"], "interrupted");
+}
+
+#[test]
+fn ctrl_c_while_the_cluster_starts_does_not_wait_for_it() {
+    let _turn = one_at_a_time();
+    let place = Place::new();
+    let mut running = start(&place, 1, 120);
+    running.wait_for_process("kafka.Kafka");
+    running.signal(Signal::INT);
+    ended(&running.wait(RUN_DEADLINE), 130);
+    place.expect_no_processes();
+    assert_eq!(place.show()["status"], "interrupted");
+}
+
+#[test]
+fn killing_kdyno_leaves_no_process_and_a_readable_run() {
+    let _turn = one_at_a_time();
+    let place = Place::new();
+    let running = start_and_measure(&place, 1, 120);
+    running.signal(Signal::KILL);
+    assert_eq!(running.wait(RUN_DEADLINE).code, None);
+    place.expect_no_processes();
+    let document = place.show();
+    assert_eq!(document["status"], Value::Null, "cut off");
+    assert!(place.kdyno(&["runs"]).stdout.contains("cut off"));
+}
+
+#[test]
+fn killing_the_worker_ends_the_run_with_an_error_and_its_evidence() {
+    let _turn = one_at_a_time();
+    let place = Place::new();
+    let running = start_and_measure(&place, 1, 120);
+    let workers = running.processes("kdyno worker");
+    assert_eq!(workers.len(), 1, "one worker");
+    signal(workers[0], Signal::KILL);
+    let said = running.wait(RUN_DEADLINE);
+    ended(&said, 1);
+    assert!(said.stderr.contains("error: worker 0 ended (signal: 9"), "{}", said.stderr);
+    assert!(said.stderr.contains("hint:") && said.stderr.contains("kept in"), "{}", said.stderr);
+    place.expect_no_processes();
+    let kinds = event_kinds(&place.show());
+    assert!(
+        kinds.contains(&"worker-ended".to_owned()) && kinds.contains(&"cut-short".to_owned()),
+        "{kinds:?}"
+    );
+}
+
+#[test]
+fn killing_the_guard_takes_the_brokers_down_and_the_run_tells_of_it() {
+    let _turn = one_at_a_time();
+    let place = Place::new();
+    let running = start_and_measure(&place, 1, 120);
+    let guards = running.processes("kdyno guard");
+    assert_eq!(guards.len(), 1, "one guard");
+    signal(guards[0], Signal::KILL);
+    let said = running.wait(RUN_DEADLINE);
+    ended(&said, 1);
+    assert!(said.stderr.contains("error: no broker is left"), "{}", said.stderr);
+    place.expect_no_processes();
+    let document = place.show();
+    let kinds = event_kinds(&document);
+    assert!(kinds.contains(&"process-died".to_owned()), "{kinds:?}");
+    assert!(kinds.contains(&"cut-short".to_owned()), "it does not wait for nobody: {kinds:?}");
+    assert!(!kinds.contains(&"worker-ended".to_owned()), "the worker hands in its account: {kinds:?}");
+    assert!(figure(&document, "writers.unresolved") + figure(&document, "writers.failed") > 0.0);
+}
+
+#[test]
+fn a_broker_killed_in_the_middle_shows_and_the_run_goes_on() {
+    let _turn = one_at_a_time();
+    let place = Place::new();
+    let running = start_and_measure(&place, 2, 10);
+    let brokers = running.processes("kafka.Kafka");
+    assert_eq!(brokers.len(), 2, "two brokers");
+    signal(brokers[0], Signal::KILL);
+    let said = running.wait(RUN_DEADLINE);
+    // Every record is accounted for, so the figures are right: those of a cluster that lost a broker.
+    ended(&said, 0);
+    place.expect_no_processes();
+    let document = place.show();
+    assert!(doubts(&document, "warning").contains(&"process-died"), "{}", document["caveats"]);
+    assert_eq!(doubts(&document, "invalid"), Vec::<&str>::new());
+    assert!(event_kinds(&document).contains(&"process-died".to_owned()));
+    let lost = figure(&document, "writers.failed") + figure(&document, "writers.unresolved");
+    assert!(lost > 0.0, "records of the dead broker's partitions did not come home");
+    assert!((figure(&document, "writers.offered_per_s") - 500.0).abs() < 50.0, "the schedule does not wait");
+}
+
+#[test]
+fn a_full_disk_stops_the_run_with_one_clear_error() {
+    let _turn = one_at_a_time();
+    let place = Place::new();
+    let small = place.path().join("small-disk");
+    let Some(_mount) = SmallDisk::mount(&small) else {
+        eprintln!("skipped: a small file system cannot be mounted here (needs root)");
+        return;
+    };
+    let path = place.file("small.yaml", &scenario(1, 120));
+    let out = small.to_str().expect("plain path");
+    let mut running =
+        place.start(place.command(&["run", path.to_str().expect("plain path"), "--share", "--out", out]));
+    running.wait_for("· measure");
+    SmallDisk::fill(&small);
+    let said = running.wait(RUN_DEADLINE);
+    ended(&said, 1);
+    assert!(said.stderr.contains("error: the disk is full"), "{}", said.stderr);
+    place.expect_no_processes();
+    std::fs::remove_file(small.join("filler")).expect("the filler");
+    let said = place.kdyno(&["show", "latest", "--dir", out, "--json"]);
+    ended(&said, 0);
+    let document: Value = serde_json::from_str(&said.stdout).expect("JSON");
+    assert_eq!(document["status"], "failed");
+}
+
+/// A file system in memory of 64 MiB, unmounted at the end.
+struct SmallDisk<'a>(&'a Path);
+
+impl<'a> SmallDisk<'a> {
+    fn mount(path: &'a Path) -> Option<Self> {
+        std::fs::create_dir(path).expect("a folder");
+        let mut mount = std::process::Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", "size=64m", "tmpfs"]).arg(path);
+        let mounted = mount.output().is_ok_and(|output| output.status.success());
+        mounted.then_some(Self(path))
+    }
+
+    /// Writes until nothing more fits.
+    fn fill(path: &Path) {
+        use std::io::Write;
+        let mut filler = std::fs::File::create(path.join("filler")).expect("a file");
+        while filler.write_all(&[7; 4096]).is_ok() {}
+    }
+}
+
+impl Drop for SmallDisk<'_> {
+    fn drop(&mut self) {
+        // `-l`: also when something still holds a file there.
+        let _ = std::process::Command::new("umount").arg("-l").arg(self.0).output();
+    }
+}

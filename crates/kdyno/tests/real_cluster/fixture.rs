@@ -1,0 +1,86 @@
+//! What the runs are started from and read by.
+
+use crate::common::{Place, Running, Said};
+use serde_json::Value;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub fn one_at_a_time() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    // A test that failed before has cleaned up behind itself.
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A small scenario: `brokers` brokers without replication and with a setting that they do not know, a constant
+/// load, one reader.
+pub fn scenario(brokers: u32, seconds: u32) -> String {
+    format!(
+        "\
+kdyno: 1
+id: small
+question: Does it work?
+params: {{brokers: {brokers}, dur: {seconds}s}}
+system: {{kafka: 4.1.1, mode: kraft, brokers: $brokers, limits: {{heap: 256MiB}}, config: {{num.io.thread: 4}}}}
+topics:
+  perf: {{partitions: = 2*brokers, replicas: 1}}
+load:
+  writers: {{produce: perf, clients: 1, rate: 500/s, value: 100B}}
+  readers: {{consume: perf, clients: 1}}
+phases: {{warmup: 1s, condition: none, measure: $dur, drain: 5s}}
+show: {{rows: [brokers], columns: [writers.acked_per_s, writers.response.p99, brokers.cpu_us_per_record]}}
+"
+    )
+}
+
+/// Starts a run of such a scenario.
+pub fn start(place: &Place, brokers: u32, seconds: u32) -> Running<'_> {
+    let path = place.file("small.yaml", &scenario(brokers, seconds));
+    place.start(place.command(&[
+        "run",
+        path.to_str().expect("plain path"),
+        "--share",
+        "--yes",
+        "--seed",
+        "1",
+    ]))
+}
+
+/// Starts a long run and waits until its load is under way.
+pub fn start_and_measure(place: &Place, brokers: u32, seconds: u32) -> Running<'_> {
+    let mut running = start(place, brokers, seconds);
+    running.wait_for("· measure");
+    running
+}
+
+/// The value of a finding of the first case in the run's document.
+pub fn figure(document: &Value, address: &str) -> f64 {
+    figure_of(document, 0, address)
+}
+
+/// The value of a case's finding.
+pub fn figure_of(document: &Value, case: usize, address: &str) -> f64 {
+    let (subject, metric) = address.split_once('.').expect("SUBJECT.METRIC");
+    let findings = document["findings"].as_array().expect("findings");
+    let is_of_case =
+        |finding: &&Value| finding["scope"]["kind"] == "case" && finding["scope"]["case"] == case;
+    let mut of_case = findings.iter().filter(is_of_case).filter(|finding| finding["quantity"] == "value");
+    let found = of_case.find(|finding| finding["subject"] == subject && finding["metric"] == metric);
+    let finding = found.unwrap_or_else(|| panic!("no {address} among {} findings", findings.len()));
+    finding["value"].as_f64().unwrap_or_else(|| panic!("{address} is no number: {finding}"))
+}
+
+/// Kinds of the run's events, in order.
+pub fn event_kinds(document: &Value) -> Vec<String> {
+    let events = document["events"].as_array().expect("events");
+    events.iter().filter_map(|event| event["kind"].as_str().map(ToOwned::to_owned)).collect()
+}
+
+/// Kinds of the run's doubts of a severity.
+pub fn doubts<'a>(document: &'a Value, severity: &str) -> Vec<&'a str> {
+    let caveats = document["caveats"].as_array().expect("caveats");
+    let of_weight = caveats.iter().filter(|caveat| caveat["severity"] == severity);
+    of_weight.filter_map(|caveat| caveat["kind"].as_str()).collect()
+}
+
+pub fn ended(said: &Said, code: i32) {
+    assert_eq!(said.code, Some(code), "{}\n{}", said.stdout, said.stderr);
+}

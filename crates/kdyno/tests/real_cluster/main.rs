@@ -1,0 +1,12 @@
+//! Runs against real brokers: what is measured and kept, and that nothing survives whatever is killed.
+//!
+//! One test at a time: each starts a cluster, and two at once on a small machine would only wait for
+//! each other.
+
+mod bundled;
+mod clusters;
+#[path = "../common/mod.rs"]
+mod common;
+mod evidence;
+mod faults;
+mod fixture;
