@@ -1,9 +1,10 @@
 //! A trial with what was drawn from it, and which of its figures may be used.
 
-use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
+use crate::marks::is_concerned;
+use kdyno_model::caveat::{Caveat, ScopedCaveat, Severity};
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::finding::Finding;
-use kdyno_model::metric::{Address, QUANTILES};
+use kdyno_model::metric::Address;
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::trial::Trial;
 
@@ -41,17 +42,20 @@ impl<'a> AnalysedTrial<'a> {
 
     /// Whether a figure of it must not be used: it is marked so, or an invalid caveat speaks of it.
     pub(crate) fn is_invalid(&self, finding: &Finding) -> bool {
-        let speaks = |caveat: &ScopedCaveat| match &caveat.concerns {
-            Concern::Everything => true,
-            Concern::Latencies { item } => finding.of.subject == *item && timed(&finding.of).is_some(),
-            Concern::LatenciesFrom { item, quantile } => {
-                let place = |name: &str| QUANTILES.iter().position(|(known, _)| *known == name);
-                let is_above = |statistic: &str| statistic == "max" || place(statistic) >= place(quantile);
-                finding.of.subject == *item && timed(&finding.of).is_some_and(is_above)
-            }
-        };
-        let invalid = |caveat: &&ScopedCaveat| caveat.severity == Severity::Invalid;
-        finding.is_invalid() || self.caveats.iter().filter(invalid).any(speaks)
+        finding.is_invalid() || self.invalid_by(&finding.of).next().is_some()
+    }
+
+    /// Whether a figure must not be used for no other reason than that the load queued: that is the system's own doing,
+    /// and leaving such trials out would favour the side that did not keep up.
+    pub(crate) fn is_queued(&self, of: &Address) -> bool {
+        let mut causes = self.invalid_by(of).peekable();
+        causes.peek().is_some() && causes.all(|cause| matches!(cause, Caveat::QueueGrowth { .. }))
+    }
+
+    /// The invalid caveats that speak of a metric.
+    fn invalid_by<'b>(&self, of: &'b Address) -> impl Iterator<Item = &'a Caveat> + use<'a, 'b> {
+        let caveats = self.caveats.iter().filter(|caveat| caveat.severity == Severity::Invalid);
+        caveats.filter(move |caveat| is_concerned(&caveat.concerns, of)).map(|caveat| &caveat.caveat)
     }
 
     /// Why it ended before its plan did.
@@ -61,9 +65,4 @@ impl<'a> AnalysedTrial<'a> {
             _ => None,
         })
     }
-}
-
-/// The statistic of a latency: `p99` of `response.p99`.
-fn timed(of: &Address) -> Option<&str> {
-    of.metric.split_once('.').map(|(_, statistic)| statistic)
 }

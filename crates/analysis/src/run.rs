@@ -36,6 +36,7 @@ pub fn judge(plan: &Plan, trials: &[AnalysedTrial<'_>], starts: &[TrialStart]) -
         Strategy::Compare(settings) => {
             let mut found = comparison::verdicts(plan, settings, trials);
             found.extend(comparison::settings(plan, settings, starts));
+            comparison::void(&mut found);
             found
         }
         Strategy::Find(find) => search::result(plan, find, trials),

@@ -33,7 +33,8 @@ pub(crate) fn read(system: &System, topics: &BTreeMap<String, String>) -> Result
     read_by(&mut admin, topics)
 }
 
-/// Reads them until they stand still. When they still grow after [`GROWTH_TIME_MAX`], `Ok(None)`.
+/// Reads them until they stand still and every replica is in sync: until then the end that readers see, which is told
+/// here, may lie before what the leader alone has acknowledged. When that takes more than [`GROWTH_TIME_MAX`], `Ok(None)`.
 pub(crate) fn read_settled(system: &System, topics: &BTreeMap<String, String>) -> Result<Option<LogEnds>> {
     let client_id = format!("{}admin", system.prefix());
     let mut admin = Admin::connect(&system.bootstrap(), &client_id, ANSWER_TIME_MAX)?;
@@ -42,7 +43,7 @@ pub(crate) fn read_settled(system: &System, topics: &BTreeMap<String, String>) -
     while started.elapsed() < GROWTH_TIME_MAX {
         std::thread::sleep(PAUSE);
         let now = read_by(&mut admin, topics)?;
-        if now.records == before.records {
+        if now.records == before.records && in_sync(&mut admin, topics)? {
             return Ok(Some(now));
         }
         before = now;
@@ -50,9 +51,18 @@ pub(crate) fn read_settled(system: &System, topics: &BTreeMap<String, String>) -
     Ok(None)
 }
 
-/// What is said of logs that grow on and on.
+/// Whether every replica of the topics has all that its leader has.
+fn in_sync(admin: &mut Admin, topics: &BTreeMap<String, String>) -> Result<bool> {
+    let names: Vec<&str> = topics.values().map(String::as_str).collect();
+    let told = admin.topics(Some(&names))?;
+    let mut partitions = told.iter().flat_map(|topic| &topic.partitions);
+    Ok(partitions.all(|partition| partition.isr.len() >= partition.replicas.len()))
+}
+
+/// What is said of logs that do not come to rest.
 pub(crate) fn still_grew() -> String {
-    format!("the logs still grew {} s after the drain", GROWTH_TIME_MAX.as_secs())
+    let seconds = GROWTH_TIME_MAX.as_secs();
+    format!("{seconds} s after the drain the logs still grew, or not every replica was in sync")
 }
 
 fn read_by(admin: &mut Admin, topics: &BTreeMap<String, String>) -> Result<LogEnds> {

@@ -12,6 +12,7 @@ use kdyno_analysis::statistics::smallest_visible;
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::plan::{
     Better, CasePlan, ComparePlan, Conditioning, Depth, EvidenceUnit, Judge, Plan, Rate, Role, Strategy,
+    SystemPlan,
 };
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::CompareFile;
@@ -286,7 +287,7 @@ fn direction(metric: &str, unit: Unit) -> Option<Better> {
     }
 }
 
-/// Processor time per record, then what the first load item is about: its rate where it sends as fast as it goes, its
+/// Processor time per record, where the brokers can be probed, then what the first load item is about: its rate where it sends as fast as it goes, its
 /// latency where it has a rate.
 fn usual(cases: &[CasePlan]) -> Vec<Judge> {
     let judge = |subject: &str, metric: &str, better: Better, margin: f64| Judge {
@@ -294,8 +295,11 @@ fn usual(cases: &[CasePlan]) -> Vec<Judge> {
         better,
         margin,
     };
-    let mut found = vec![judge("brokers", "cpu_us_per_record", Better::Lower, MARGIN)];
-    let Some(first) = cases.first() else { return found };
+    let Some(first) = cases.first() else { return Vec::new() };
+    let mut found = Vec::new();
+    if cases.iter().all(|case| matches!(case.system, SystemPlan::Local(_))) {
+        found.push(judge("brokers", "cpu_us_per_record", Better::Lower, MARGIN));
+    }
     let produces = first.load.iter().find_map(|(name, item)| match &item.role {
         Role::Produce(produce) => Some((name, &produce.rate)),
         Role::Consume(_) => None,

@@ -37,11 +37,6 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
             connections(&case, target)?;
         }
     }
-    for case in heaviest(plan).chain(b.iter().map(Cow::Borrowed)) {
-        let SystemPlan::Attached(target) = &case.system else { continue };
-        rates(&case, target)?;
-        connections(&case, target)?;
-    }
     targets.into_iter().try_for_each(|target| whole_run(plan, target))
 }
 

@@ -96,7 +96,7 @@ fn origin(input: &ReportInput<'_>) -> String {
     let fact = |name: &str| session.host_facts.get(name).filter(|value| !value.is_empty());
     let memory = fact("memory_bytes").and_then(|bytes| bytes.parse::<f64>().ok());
     let memory = memory.map_or_else(String::new, |bytes| format!(", {} of memory", units::bytes(bytes)));
-    let cpu = fact("cpu").map_or_else(String::new, |cpu| format!(" ({})", escaped(cpu)));
+    let cpu = fact("cpu_model").map_or_else(String::new, |cpu| format!(" ({})", escaped(cpu)));
     format!(
         "Host: {} processors{cpu}{memory}; kdyno {}; run {:016x}, seed {}.\n\nRepeat it: `{}`\n",
         session.processors,

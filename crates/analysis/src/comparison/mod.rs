@@ -13,5 +13,5 @@ mod verdicts;
 pub use metrics::{better, margin};
 pub use pairs::{Progress, progress};
 pub use runs::{StoredRun, of_runs};
-pub use settings::settings;
+pub use settings::{settings, void};
 pub use verdicts::verdicts;

@@ -149,12 +149,15 @@ fn sides<'a>(settings: &ComparePlan, pair: u32, trials: &[AnalysedTrial<'a>]) ->
     }
 }
 
-/// Why a trial makes its pair useless: it ended early, or a figure to be judged must not be used.
+/// Why a trial makes its pair useless: it ended early, or a figure to be judged must not be used. Not where its load
+/// queued: a side that cannot carry it must not win by the pairs that are left.
 fn unusable(settings: &ComparePlan, trial: &AnalysedTrial<'_>) -> Option<String> {
     if let Some(reason) = trial.cut_short() {
         return Some(format!("was cut short: {reason}"));
     }
-    let invalid = |of: &&Address| trial.finding(of).is_some_and(|finding| trial.is_invalid(finding));
+    let invalid = |of: &&Address| {
+        trial.finding(of).is_some_and(|finding| trial.is_invalid(finding)) && !trial.is_queued(of)
+    };
     let of = settings.judge.iter().map(|judge| &judge.of).find(invalid)?;
     Some(format!("has an invalid {of}"))
 }

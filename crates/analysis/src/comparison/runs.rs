@@ -123,10 +123,12 @@ fn runs(count: usize) -> String {
     if count == 1 { "one run".to_owned() } else { format!("{count} runs") }
 }
 
+/// Facts of `kdyno_testbed::host` that differ between kinds of machines.
+const HOST_FACTS: [&str; 4] = ["cpu_model", "memory_bytes", "architecture", "virtualisation"];
+
 /// What tells hosts apart, as far as runs keep it.
 fn host(session: &Session) -> String {
-    let facts =
-        session.host_facts.iter().filter(|(name, _)| ["host", "cpu", "memory"].contains(&name.as_str()));
+    let facts = session.host_facts.iter().filter(|(name, _)| HOST_FACTS.contains(&name.as_str()));
     let facts = facts.map(|(name, value)| format!("{name} {value}"));
     let all = facts.chain([format!("{} processors", session.processors)]);
     all.collect::<Vec<_>>().join(" · ")

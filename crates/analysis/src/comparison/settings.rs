@@ -1,7 +1,8 @@
 //! What was in force on both sides of a comparison, and what of it nobody asked for.
 
+use crate::marks;
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
-use kdyno_model::conclusion::{Conclusion, SettingDiffers};
+use kdyno_model::conclusion::{Conclusion, Says, SettingDiffers};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::Scope;
 use kdyno_model::outcome::Judgement;
@@ -57,7 +58,13 @@ pub fn settings(plan: &Plan, compared: &ComparePlan, trials: &[TrialStart]) -> J
             trials.filter(|start| start.trial.variant.as_deref() == Some(side)).find_map(in_force)
         };
         let sides = ComparePlan::SIDES.map(of_side);
-        let [Some(of_a), Some(of_b)] = sides else { continue };
+        let [Some(of_a), Some(of_b)] = sides else {
+            // Of trials that ran, settings that nobody could read may differ in anything.
+            if trials.iter().any(|start| start.trial.case == case && !start.trial.is_conditioning()) {
+                found.caveats.push(not_compared(scope));
+            }
+            continue;
+        };
         for setting in differences(scope, BROKERS, of_a, of_b) {
             if IDENTITY.contains(&setting.setting.as_str()) {
                 continue;
@@ -70,6 +77,31 @@ pub fn settings(plan: &Plan, compared: &ComparePlan, trials: &[TrialStart]) -> J
         }
     }
     found
+}
+
+/// A comparison with an invalid caveat of its own, such as a setting that was not asked to differ, has no verdict.
+pub fn void(judged: &mut Judgement) {
+    let invalid = |caveat: &&ScopedCaveat| {
+        caveat.severity == Severity::Invalid && matches!(caveat.scope, Scope::Comparison { .. })
+    };
+    for caveat in judged.caveats.iter().filter(invalid) {
+        let reason = match &caveat.caveat {
+            Caveat::UndeclaredDifference { whose, setting, a, b } => {
+                format!("{setting} of {whose} is {a} on side A and {b} on side B, which was not asked for")
+            }
+            _ => "the evidence of this comparison must not be used".to_owned(),
+        };
+        for conclusion in &mut judged.conclusions {
+            if let Conclusion::Verdict(verdict) = conclusion
+                && verdict.scope == caveat.scope
+                && !matches!(verdict.says, Says::Invalid { .. })
+            {
+                verdict.says = Says::Invalid { reason: reason.clone() };
+            }
+        }
+    }
+    let caveats = judged.caveats.clone();
+    marks::invalid(&mut judged.findings, &caveats);
 }
 
 /// The settings of the first broker that told any; a broker with the same ones tells none.
@@ -114,6 +146,13 @@ fn is_declared(setting: &str, compared: &ComparePlan, a: &SystemPlan, b: &System
     // Neither side sets it, so it is a default, and another version or mode has others.
     let is_another = a.kafka != b.kafka || a.mode != b.mode || a.brokers != b.brokers;
     of_a.is_none() && is_another
+}
+
+fn not_compared(scope: Scope) -> ScopedCaveat {
+    let detail =
+        "the brokers' settings could not be read on both sides, so they were not compared".to_owned();
+    let caveat = Caveat::EvidenceOfRuns { detail };
+    ScopedCaveat { scope, severity: Severity::Warning, concerns: Concern::Everything, caveat }
 }
 
 fn undeclared(setting: &SettingDiffers) -> ScopedCaveat {

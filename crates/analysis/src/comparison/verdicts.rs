@@ -321,6 +321,12 @@ fn difference(of: &Address, pair: &Pair<'_>) -> Result<f64, String> {
     for (trial, logarithm) in pair.sides.iter().zip(&mut logarithms) {
         let id = trial.trial.id;
         let finding = trial.finding(of).ok_or_else(|| format!("trial {id} has no {of}"))?;
+        if trial.is_queued(of) {
+            let side = trial.trial.variant.as_deref().unwrap_or("a side");
+            return Err(format!(
+                "{side} did not carry the load in trial {id}, so {of} is the time in a queue"
+            ));
+        }
         if trial.is_invalid(finding) {
             return Err(format!("{of} of trial {id} is invalid"));
         }

@@ -2,6 +2,7 @@
 
 use super::question::{PointSoFar, Reading, Settings};
 use crate::analysed::AnalysedTrial;
+use crate::marks::is_concerned;
 use kdyno_model::caveat::{Caveat, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, SteadyState};
 use kdyno_model::finding::{Finding, Quantity, Value};
@@ -99,8 +100,13 @@ fn ln_ratio(part: f64, whole: f64) -> f64 {
 }
 
 fn read(find: &FindPlan, said: AnalysedTrial<'_>, met: Met, is_invalid: bool) -> Reading {
+    // A caveat of another item, or of quantiles beyond those of the conditions, says nothing of whether they hold.
+    let concerns = |scoped: &&ScopedCaveat| {
+        find.conditions.iter().any(|condition| is_concerned(&scoped.concerns, &condition.of))
+    };
     let invalid = |kind: fn(&Caveat) -> bool| {
-        said.caveats.iter().any(|scoped| scoped.severity == Severity::Invalid && kind(&scoped.caveat))
+        let invalid = said.caveats.iter().filter(|scoped| scoped.severity == Severity::Invalid);
+        invalid.filter(concerns).any(|scoped| kind(&scoped.caveat))
     };
     let (of_generator, of_queue) = (invalid(is_of_generator), invalid(is_of_queue));
     let of_else = invalid(|caveat| !is_of_generator(caveat) && !is_of_queue(caveat));
@@ -134,6 +140,7 @@ fn is_of_generator(caveat: &Caveat) -> bool {
         Caveat::GeneratorLate { .. }
         | Caveat::ThreadBusy { .. }
         | Caveat::WorkerBusy { .. }
+        | Caveat::CalibrationShort { .. }
         | Caveat::ProcessorLimited { .. } => true,
         _ => false,
     }

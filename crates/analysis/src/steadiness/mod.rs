@@ -28,13 +28,14 @@ const BROKERS: &str = "brokers";
 pub(crate) struct Judged {
     pub(crate) conclusions: Vec<Conclusion>,
     pub(crate) caveats: Vec<ScopedCaveat>,
+    /// A series is not steady, or too short to tell.
+    has_doubtful: bool,
 }
 
 impl Judged {
     /// Whether every series that was tested is steady, and there was one.
     pub(crate) fn is_steady(&self) -> bool {
-        let is_steady = |conclusion: &Conclusion| matches!(conclusion, Conclusion::Steadiness(of) if of.state == SteadyState::Steady);
-        !self.conclusions.is_empty() && self.conclusions.iter().all(is_steady)
+        !self.conclusions.is_empty() && !self.has_doubtful
     }
 }
 
@@ -184,11 +185,14 @@ fn put(mark: Mark, findings: &mut [Finding], concerns: impl Fn(&Address) -> bool
 }
 
 impl Judged {
-    /// What the series of one subject say: the first that is unsteady, or else the one that comes first.
+    /// What the series of one subject say: the first that is unsteady, or else too short to tell, or else the one that
+    /// comes first.
     fn add(&mut self, trial: &Trial<'_>, subject: &str, tested: &[Tested], short_term: Vec<ShortTerm>) {
         let Some(first) = tested.first() else { return };
         let scope = trial.scope();
-        let told = tested.iter().find(|series| series.detail().is_some()).unwrap_or(first);
+        let unsteady = tested.iter().find(|series| series.detail().is_some());
+        let told = unsteady.or(tested.iter().find(|series| series.mark().is_some())).unwrap_or(first);
+        self.has_doubtful |= told.mark().is_some();
         self.conclusions.push(Conclusion::Steadiness(Steadiness {
             scope,
             item: subject.to_owned(),

@@ -3,7 +3,7 @@
 use crate::fixture::{CPU, P99, RATE, Run, address, comparing, cut_short, invalid, settings};
 use kdyno_analysis::comparison::progress;
 use kdyno_analysis::run::AnalysedTrial;
-use kdyno_model::caveat::{Caveat, Concern};
+use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{MetricRole, Says};
 use kdyno_model::finding::{Interval, IntervalMethod, Mark, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::plan::{Better, Depth, EvidenceUnit};
@@ -120,6 +120,30 @@ fn a_pair_is_lost_with_one_of_its_trials() {
     assert_eq!(run.verdicts(&plan).remove(0).n, 7);
     invalid(&mut run.outcomes[5], concerns("p99"));
     assert_eq!(run.verdicts(&plan).remove(0).n, 6);
+}
+
+#[test]
+fn a_side_that_does_not_carry_the_load_does_not_win_by_the_pairs_that_are_left() {
+    let plan = comparing(&[P99], &[8], &[]);
+    let mut run = Run::default();
+    run.pairs(P99, &around(1.0));
+    let of_b = run.outcomes.iter_mut().find(|of| of.trial.variant.as_deref() == Some("B")).expect("a side B");
+    let caveat = Caveat::QueueGrowth { item: "writers".into(), start_s: 0.0, growth_s: 3.0, allowed_s: 0.05 };
+    let (scope, id) = (Scope::Trial(of_b.trial.id), of_b.trial.id);
+    let concerns = Concern::Latencies { item: "writers".into() };
+    of_b.caveats.push(ScopedCaveat {
+        scope,
+        severity: Severity::Invalid,
+        concerns: concerns.clone(),
+        caveat,
+    });
+    let says = run.verdicts(&plan).remove(0).says;
+    let reason = format!("B did not carry the load in trial {id}, so {P99} is the time in a queue");
+    assert_eq!(says, Says::Invalid { reason });
+    // With another invalid caveat beside it the pair is lost, as any other.
+    let of_b = run.outcomes.iter_mut().find(|of| of.trial.id == id).expect("the trial");
+    invalid(of_b, concerns);
+    assert_eq!(run.verdicts(&plan).remove(0).n, 7);
 }
 
 #[test]

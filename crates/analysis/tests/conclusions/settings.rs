@@ -2,10 +2,11 @@
 
 use crate::fixture::{Run, comparing, settings as compared};
 use kdyno_analysis::comparison::settings;
+use kdyno_analysis::run::{AnalysedTrial, judge};
 use kdyno_model::caveat::{Caveat, Severity};
-use kdyno_model::conclusion::{Conclusion, SettingDiffers};
+use kdyno_model::conclusion::{Conclusion, Says, SettingDiffers};
 use kdyno_model::event::Subject;
-use kdyno_model::finding::{Scope, Value};
+use kdyno_model::finding::{Quantity, Scope, Value};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{
     Compression, LoadPlan, Partitioner, Payload, Plan, ProducePlan, ProducerSettings, Rate, Role, SystemPlan,
@@ -119,7 +120,37 @@ fn what_was_asked_for_or_may_differ_is_declared() {
 #[test]
 fn brokers_that_told_nothing_are_not_compared() {
     let found = differences(&mut alike(), &[], &[("num.io.threads", "4")]);
-    assert_eq!((found.conclusions.len(), found.caveats.len()), (0, 0));
+    assert_eq!((found.conclusions.len(), found.caveats.len()), (0, 1));
+    assert_eq!(found.caveats[0].severity, Severity::Warning, "it is told, and voids nothing");
+    assert!(
+        matches!(&found.caveats[0].caveat, Caveat::EvidenceOfRuns { detail } if detail.contains("settings"))
+    );
+}
+
+#[test]
+fn a_difference_that_nobody_asked_for_leaves_no_verdict() {
+    let mut plan = alike();
+    plan.strategy = comparing(&["writers.acked_per_s"], &[8], &[]).strategy;
+    let system = plan.cases[0].system.clone();
+    compared(&mut plan).b[0].system = system;
+    let mut run = Run::default();
+    run.pairs("writers.acked_per_s", &[1.2; 8]);
+    let says = |b: &str| {
+        let starts = [start(&run.outcomes[0], &[("x", "1")]), start(&run.outcomes[1], &[("x", b)])];
+        let trials: Vec<AnalysedTrial<'_>> =
+            run.outcomes.iter().map(|outcome| AnalysedTrial::of(outcome, 1)).collect();
+        let found = judge(&plan, &trials, &starts);
+        let verdict = found.conclusions.into_iter().find_map(|conclusion| match conclusion {
+            Conclusion::Verdict(verdict) => Some(verdict.says),
+            _ => None,
+        });
+        let ratio = found.findings.into_iter().find(|finding| finding.quantity == Quantity::RatioBToA);
+        (verdict.expect("a verdict"), ratio.expect("a ratio").is_invalid())
+    };
+    assert!(matches!(says("1"), (Says::Different { .. }, false)));
+    let (voided, is_marked) = says("2");
+    let reason = "x of brokers is 1 on side A and 2 on side B, which was not asked for";
+    assert_eq!((voided, is_marked), (Says::Invalid { reason: reason.into() }, true));
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn stored(rate: Value) -> Stored {
         command_line: Vec::new(),
         boot_id: "boot".into(),
         processors: 2,
-        host_facts: BTreeMap::from([("cpu".into(), "Xeon".into())]),
+        host_facts: BTreeMap::from([("cpu_model".into(), "Xeon".into())]),
     };
     let header = RunHeader {
         run_id: 1,
@@ -140,7 +140,7 @@ fn what_else_differs_is_named() {
         [
             "the profiles differ: p, published",
             "parameters set by hand differ: (), (size=1KiB)",
-            "the hosts differ: cpu Xeon · 2 processors, cpu Xeon · 64 processors",
+            "the hosts differ: cpu_model Xeon · 2 processors, cpu_model Xeon · 64 processors",
             "versions of kdyno differ: 0.1.0, 0.2.0",
             "the host was started anew in between: 2 boots",
         ]

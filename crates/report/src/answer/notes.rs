@@ -10,18 +10,32 @@ use kdyno_model::trial::TrialId;
 
 /// All of them, a whole sentence each.
 pub fn notes(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Vec<String> {
-    let told = input.conclusions.iter().filter_map(|one| match one {
-        Conclusion::ToldApart(of) if table.rows.len() > 1 => {
-            let first = table.rows.iter().position(|row| row.case.is_some()).unwrap_or_default() + 1;
-            Some(told_apart(of, first, &|case| table.row_of(case)))
-        }
-        _ => None,
-    });
-    let mut notes: Vec<String> = told.filter(|text| !text.is_empty()).collect();
+    let mut notes = columns(input, table);
     notes.extend(limits(input));
     notes.extend(steadiness::notes(input));
     notes.extend(input.conditioning_note());
     notes
+}
+
+/// Which rows each column tells apart; once where it is the same for all of them that nothing can be told.
+fn columns(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Vec<String> {
+    let told: Vec<&ToldApart> = input
+        .conclusions
+        .iter()
+        .filter_map(|one| match one {
+            Conclusion::ToldApart(of) if table.rows.len() > 1 => Some(of),
+            _ => None,
+        })
+        .collect();
+    if let [one, _, ..] = told.as_slice()
+        && let Some(why_not) = &one.why_not
+        && told.iter().all(|of| of.why_not.as_ref() == Some(why_not))
+    {
+        return vec![format!("No column tells the rows apart: {why_not}.")];
+    }
+    let first = table.rows.iter().position(|row| row.case.is_some()).unwrap_or_default() + 1;
+    let texts = told.into_iter().map(|of| told_apart(of, first, &|case| table.row_of(case)));
+    texts.filter(|text| !text.is_empty()).collect()
 }
 
 /// `By writers.acked_per_s rows 2 and 3 differ from row 1; row 4 cannot be told from it.`

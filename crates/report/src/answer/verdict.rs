@@ -148,9 +148,9 @@ pub fn sentence(verdict: &Verdict, labels: &[String; 2]) -> Sentence {
     Sentence::new(tone, text)
 }
 
-/// Whether an interval of a ratio lies within the margin, which is as wide upwards as downwards in logarithms.
+/// Whether an interval of a ratio lies within the margin, which is the same share of A both ways.
 fn within(low: f64, high: f64, margin: f64) -> bool {
-    low >= 1.0 / (1.0 + margin) && high <= 1.0 + margin
+    low >= 1.0 - margin && high <= 1.0 + margin
 }
 
 /// The verdict in one or two words.
