@@ -14,7 +14,7 @@ pub(crate) const VERSION: &str = env!("KDYNO_VERSION");
 
 const EXAMPLES: &str = "\
 Examples:
-  kdyno run first-light                       three brokers on this machine, under two minutes
+  kdyno run first-light                       three brokers on this machine, some minutes
   kdyno run first-light --dry-run             what would be done, and how long it takes
   kdyno run ibm-payload --profile laptop      a published report's question, on this machine
   kdyno run my.yaml --target staging.yaml     an existing cluster, within the target's limits
