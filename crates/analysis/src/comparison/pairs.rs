@@ -1,6 +1,8 @@
 //! The pairs of a comparison: which are whole, which are lost, and the units of evidence that they make.
 
 use crate::analysed::AnalysedTrial;
+use kdyno_model::caveat::Caveat;
+use kdyno_model::event::Subject;
 use kdyno_model::metric::Address;
 use kdyno_model::plan::{ComparePlan, EvidenceUnit};
 use std::collections::BTreeMap;
@@ -149,11 +151,20 @@ fn sides<'a>(settings: &ComparePlan, pair: u32, trials: &[AnalysedTrial<'a>]) ->
     }
 }
 
-/// Why a trial makes its pair useless: it ended early, or a figure to be judged must not be used. Not where its load
+/// Why a trial makes its pair useless: it ended early, lost a broker, met a cold cluster, or a figure to be judged must not be used. Not where its load
 /// queued: a side that cannot carry it must not win by the pairs that are left.
 fn unusable(settings: &ComparePlan, trial: &AnalysedTrial<'_>) -> Option<String> {
     if let Some(reason) = trial.cut_short() {
         return Some(format!("was cut short: {reason}"));
+    }
+    let met = trial.caveats.iter().find_map(|scoped| match &scoped.caveat {
+        Caveat::ProcessDied { subject: died @ Subject::Broker(_) } => Some(format!("lost {died}")),
+        // What took the place of a cluster that lost a broker has not been conditioned.
+        Caveat::Unconditioned => Some("ran on a cluster that had just been started".to_owned()),
+        _ => None,
+    });
+    if met.is_some() {
+        return met;
     }
     let invalid = |of: &&Address| {
         trial.finding(of).is_some_and(|finding| trial.is_invalid(finding)) && !trial.is_queued(of)

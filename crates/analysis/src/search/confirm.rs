@@ -30,7 +30,7 @@ impl Search<'_> {
             || self.trials(SearchStage::Confirm).filter(|point| same(point.load_per_s, last.load_per_s));
         let passed = here().filter(|point| point.passed() == Some(true)).count();
         if here().any(|point| point.passed() == Some(false)) {
-            let lower = last.load_per_s * (1.0 - self.scaled(LOWER));
+            let lower = self.settings.at_most(last.load_per_s * (1.0 - self.scaled(LOWER)));
             if lower < self.settings.from_per_s {
                 return Choice::End(self.end_early());
             }
@@ -54,7 +54,9 @@ impl Search<'_> {
     fn first_confirmed_load(&self, top: f64) -> Option<f64> {
         match &self.line {
             _ if self.all_passed_up_to(top) => Some(top),
-            Some(line) => Some((line.crossing.exp() * (1.0 - self.scaled(MARGIN))).min(top)),
+            Some(line) => {
+                Some(self.settings.at_most(line.crossing.exp() * (1.0 - self.scaled(MARGIN))).min(top))
+            }
             None => self.highest_passed(),
         }
     }

@@ -140,6 +140,13 @@ impl Settings {
         self.trials_max.saturating_sub(reserved(self.confirm_trials)) as usize
     }
 
+    /// The highest load that can be offered and is not above this one: a whole number of clients.
+    pub(super) fn at_most(&self, load_per_s: f64) -> f64 {
+        // A multiple that rounding put a little below itself is still that multiple.
+        let whole = |step: f64| (load_per_s / step + 1e-9).floor() * step;
+        self.step_per_s.map_or(load_per_s, whole)
+    }
+
     /// The nearest load inside the range that can be offered: a whole multiple of the step, or one of four digits.
     pub(super) fn offered(&self, load_per_s: f64) -> f64 {
         let inside = load_per_s.clamp(self.from_per_s, self.to_per_s);

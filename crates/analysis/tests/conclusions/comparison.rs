@@ -5,6 +5,7 @@ use kdyno_analysis::comparison::progress;
 use kdyno_analysis::run::AnalysedTrial;
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{MetricRole, Says};
+use kdyno_model::event::Subject;
 use kdyno_model::finding::{Interval, IntervalMethod, Mark, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::plan::{Better, Depth, EvidenceUnit};
 
@@ -144,6 +145,23 @@ fn a_side_that_does_not_carry_the_load_does_not_win_by_the_pairs_that_are_left()
     let of_b = run.outcomes.iter_mut().find(|of| of.trial.id == id).expect("the trial");
     invalid(of_b, concerns);
     assert_eq!(run.verdicts(&plan).remove(0).n, 7);
+}
+
+#[test]
+fn a_pair_that_lost_a_broker_or_met_cold_ones_does_not_count() {
+    let plan = comparing(&[P99], &[8], &[]);
+    let with = |caveat: Caveat| {
+        let mut run = Run::default();
+        run.pairs(P99, &around(1.2));
+        let scope = Scope::Trial(run.outcomes[3].trial.id);
+        let concerns = Concern::Everything;
+        run.outcomes[3].caveats.push(ScopedCaveat { scope, severity: Severity::Warning, concerns, caveat });
+        run.verdicts(&plan).remove(0).n
+    };
+    assert_eq!(with(Caveat::ProcessDied { subject: Subject::Broker(1) }), 7);
+    assert_eq!(with(Caveat::ProcessDied { subject: Subject::Controller(1) }), 8);
+    assert_eq!(with(Caveat::Unconditioned), 7);
+    assert_eq!(with(Caveat::MemoryStorage), 8);
 }
 
 #[test]

@@ -215,6 +215,16 @@ fn whole_clients_are_added() {
     assert!((90_000.0..=100_000.0).contains(&load_per_s), "{load_per_s}");
 }
 
+#[test]
+fn a_confirmation_by_whole_clients_does_not_repeat_a_load_that_failed() {
+    // The crossing lies at 100,000/s, between seven clients and eight, and nearer to eight.
+    let settings = Settings { from_per_s: 13_000.0, step_per_s: Some(13_000.0), ..SETTINGS };
+    let (points, found) = search(&settings, exact(Curve::Straight(6.0)));
+    assert_eq!(found.outcome, SearchOutcome::Confirmed { load_per_s: 91_000.0 });
+    let confirming = stages(&points, SearchStage::Confirm);
+    assert!(confirming.iter().all(|load| *load < 100_000.0), "{confirming:?}");
+}
+
 /// Whatever trials say, a search stays in its range and within its number of trials, and the same trials lead to the
 /// same next one.
 #[test]

@@ -65,13 +65,13 @@ pub fn conditions(input: &ReportInput<'_>) -> String {
 pub fn sentence(result: &SearchResult, input: &ReportInput<'_>) -> Sentence {
     let (varied, conditions) = (&result.varied, conditions(input));
     let rate = |per_s: f64| words::rate(per_s, None);
-    let confirming = result.points.iter().filter(|point| is_confirming(point)).count();
     let (tone, text) = match result.outcome {
         SearchOutcome::Confirmed { load_per_s } => (
             Tone::Strong,
             format!(
-                "{conditions} holds up to {varied} = {}, confirmed by {confirming} trials of their own",
-                rate(load_per_s)
+                "{conditions} holds up to {varied} = {}, confirmed by {} trials of their own",
+                rate(load_per_s),
+                result.points.iter().filter(|point| is_confirming(point, load_per_s)).count()
             ),
         ),
         SearchOutcome::NotConfirmed { highest_passed_per_s } => (
@@ -117,8 +117,10 @@ pub fn sentence(result: &SearchResult, input: &ReportInput<'_>) -> Sentence {
     Sentence::new(tone, text)
 }
 
-fn is_confirming(point: &SearchPoint) -> bool {
-    point.stage == kdyno_model::trial::SearchStage::Confirm && point.passed == Some(true)
+/// A load is offered to the last digit wherever it is offered again.
+fn is_confirming(point: &SearchPoint, load_per_s: f64) -> bool {
+    let is_there = (point.load_per_s / load_per_s - 1.0).abs() < 1e-6;
+    is_there && point.stage == kdyno_model::trial::SearchStage::Confirm && point.passed == Some(true)
 }
 
 fn table(result: &SearchResult) -> TextTable {

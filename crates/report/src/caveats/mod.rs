@@ -76,10 +76,14 @@ fn is_same(a: &ScopedCaveat, b: &ScopedCaveat) -> bool {
     kinds && a.severity == b.severity && describe(&a.caveat, &[]).of == describe(&b.caveat, &[]).of
 }
 
+/// Most trials that a caveat names; of more it says how many they are.
+const NAMED_MAX: usize = 6;
+
 /// Which trials, in as few words as are exact.
 fn concerns(input: &ReportInput<'_>, scopes: &[Scope]) -> String {
     let is_concerned = |trial: &&Trial| scopes.iter().any(|scope| covers(*scope, trial));
-    let all: Vec<&Trial> = input.trials.iter().map(|start| &start.trial).collect();
+    let reported = input.trials.iter().map(|start| &start.trial).filter(|trial| !trial.is_conditioning());
+    let all: Vec<&Trial> = reported.collect();
     let concerned: Vec<&Trial> = all.iter().copied().filter(is_concerned).collect();
     if all.len() <= 1 {
         return String::new();
@@ -96,6 +100,9 @@ fn concerns(input: &ReportInput<'_>, scopes: &[Scope]) -> String {
         if !parts.contains(&part) {
             parts.push(part);
         }
+    }
+    if parts.len() > NAMED_MAX {
+        return format!("{} of {} trials", concerned.len(), all.len());
     }
     parts.join("; ")
 }
