@@ -57,7 +57,7 @@ fn per_second(seconds: Range<u32>, counts: impl Iterator<Item = (u32, u64)>) -> 
     sums.into_iter().map(|sum| sum as f64).collect()
 }
 
-/// Median response of each second, ns.
+/// Median response of each second, ns; of a trial that has ended only where it is no lower bound.
 ///
 /// # Errors
 /// When a stored histogram is damaged.
@@ -86,7 +86,10 @@ pub(crate) fn response_p50(
             response.add_unfinished(unfinished(&row.counts), waited_ns(row.t0_second, row.written_second));
         }
         Ok::<_, AnalysisError>(match response.quantile(0.5) {
-            Value::Is(ns) | Value::AtLeast(ns) => Some(ns),
+            Value::Is(ns) => Some(ns),
+            // In the end half of that second's records were open: for how long is a matter of when the trial ended, a
+            // second less for each later second. Of a trial under way it is a queue that grows.
+            Value::AtLeast(ns) => (of == SecondOf::Outcome).then_some(ns),
             Value::None => None,
         })
     };

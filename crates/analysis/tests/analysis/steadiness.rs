@@ -182,6 +182,30 @@ fn latencies_that_rise_are_marked_and_rates_stand() {
     assert!(told[0].1.starts_with("writers.response.p50 changed by +1"), "{told:?}");
 }
 
+/// Most records of an overload are open when the trial ends, those of a later second for a second less each.
+#[test]
+fn an_end_that_cuts_waiting_short_is_no_drift_of_latency() {
+    let mut trial = STEADY.trial();
+    let mut open = Vec::new();
+    for row in trial.samples.iter_mut().filter(|row| row.id == WRITERS) {
+        let acknowledged = row.counts.acknowledged * 4 / 10;
+        open.push((row.t0_second, row.counts.acknowledged - acknowledged));
+        row.counts.acknowledged = acknowledged;
+        row.histograms.insert(Timing::Response, histogram(&[(4 * MS, acknowledged)], 2));
+    }
+    for (second, unresolved) in open {
+        let row = trial.push(WRITERS, Grain::Second, Phase::Measure, second, STEADY.seconds + 3);
+        row.counts = Counts { unresolved, ..Counts::default() };
+    }
+    trial.take_totals();
+    assert_eq!(trial.steadiness("writers").state, SteadyState::Steady);
+    assert!(trial.marked(Mark::Drifting).is_empty());
+    // What they do to the latencies is told.
+    let is_told =
+        judge(&trial).unwrap().caveats.iter().any(|found| matches!(found.caveat, Caveat::Unresolved { .. }));
+    assert!(is_told);
+}
+
 #[test]
 fn processor_time_that_falls_is_marked_alone() {
     let cpu_us = |second| 45 - u64::from(second);
