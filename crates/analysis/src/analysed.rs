@@ -17,7 +17,7 @@ pub struct AnalysedTrial<'a> {
     pub session: u32,
     /// Its numbers.
     pub findings: &'a [Finding],
-    /// The reasons to doubt them.
+    /// The caveats about them.
     pub caveats: &'a [ScopedCaveat],
     /// What they say.
     pub conclusions: &'a [Conclusion],

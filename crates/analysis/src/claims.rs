@@ -4,7 +4,7 @@ use crate::cases::Case;
 use crate::median::Median;
 use crate::paired::Paired;
 use kdyno_model::conclusion::{ClaimSays, Conclusion, JudgedClaim, Ratio};
-use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Scope, Value};
+use kdyno_model::finding::{Finding, Interval, Mark, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{Claim, ClaimExpr, ClaimOp, Contrast, Plan};
@@ -73,6 +73,21 @@ fn named(of: &ClaimExpr, found: &mut BTreeSet<u32>) {
     }
 }
 
+/// What has to be said beside a side: the marks of every figure that it is made of.
+fn marks(of: &ClaimExpr, cases: &Cases<'_>) -> BTreeSet<Mark> {
+    match of {
+        ClaimExpr::Number(_) => BTreeSet::new(),
+        ClaimExpr::Metric { of, case } => {
+            let figure = cases.get(case).and_then(|case| case.finding(of));
+            figure.map(|figure| figure.marks.clone()).unwrap_or_default()
+        }
+        ClaimExpr::Sum(a, b)
+        | ClaimExpr::Product(a, b)
+        | ClaimExpr::Difference(a, b)
+        | ClaimExpr::Quotient(a, b) => &marks(a, cases) | &marks(b, cases),
+    }
+}
+
 /// Both sides in every repeat that has both, or why there are none.
 fn sides(claim: &Claim, cases: &Cases<'_>) -> Result<Vec<[Value; 2]>, String> {
     let mut of = BTreeSet::new();
@@ -100,6 +115,7 @@ fn judged(index: u32, claim: &Claim, cases: &Cases<'_>) -> JudgedClaim {
         says: ClaimSays::CannotTell,
         left: Value::None,
         right: Value::None,
+        marks: Default::default(),
         compared: None,
         n: 0,
         reason: Some(reason),
@@ -116,7 +132,9 @@ fn judged(index: u32, claim: &Claim, cases: &Cases<'_>) -> JudgedClaim {
         Err(why) => (ClaimSays::CannotTell, Some((*why).to_owned())),
     };
     let (left, right) = (median(0), median(1));
-    JudgedClaim { claim: index, says, left, right, compared: compared.ok().map(|of| of.stated()), n, reason }
+    let marks = [&claim.left, &claim.right].map(|side| marks(side, cases));
+    let compared = compared.ok().map(|of| of.stated());
+    JudgedClaim { claim: index, says, left, right, marks, compared, n, reason }
 }
 
 /// Left against right.
@@ -200,7 +218,6 @@ fn contrasted(contrast: &Contrast, of: &Address, cases: &Cases<'_>) -> Finding {
         right: metric(contrast.from),
     };
     let compared = sides(&claim, cases).ok().and_then(|sides| compare(&sides).ok()).filter(|of| of.is_ratio);
-    let findings = [contrast.from, contrast.to].into_iter().filter_map(|case| cases.get(&case)?.finding(of));
     let (estimate, n, interval) = match &compared {
         Some(compared) if compared.at_least == [false; 2] => {
             let Ratio { estimate, interval } = compared.stated();
@@ -217,6 +234,6 @@ fn contrasted(contrast: &Contrast, of: &Address, cases: &Cases<'_>) -> Finding {
         n,
         range: None,
         interval,
-        marks: findings.flat_map(|finding| finding.marks.iter().copied()).collect(),
+        marks: &marks(&claim.left, cases) | &marks(&claim.right, cases),
     }
 }

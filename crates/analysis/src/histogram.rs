@@ -1,4 +1,4 @@
-//! Merged latencies: quantiles in which records that never came home lie above every other.
+//! Merged latencies: quantiles in which records that were never acknowledged lie above every other.
 //!
 //! Histograms arrive as HdrHistogram V2 bytes. Merging adds counts of equal buckets, so it loses nothing;
 //! a quantile is the largest value that is equivalent, at the digits kept, to the true one (the
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 /// Quantiles are taken in parts of this, so that ranks are exact integers: 0.99 of 100 is 99, not 100.
 const QUANTILE_PARTS: u128 = 1_000_000_000;
 
-/// Latencies of a set of records, and how many more of them never came home.
+/// Latencies of a set of records, and how many more of them were never acknowledged.
 #[derive(Debug, Clone, Default)]
 pub struct Distribution {
     histogram: Option<Histogram<u64>>,
@@ -66,7 +66,7 @@ impl Distribution {
         }
     }
 
-    /// Records that came home.
+    /// Records that were acknowledged.
     pub fn finished(&self) -> u64 {
         self.histogram.as_ref().map_or(0, Histogram::len)
     }
@@ -82,7 +82,7 @@ impl Distribution {
     }
 
     /// The latency at a quantile from 0 to 1, ns: that of the record with rank ⌈quantile × total⌉, at least
-    /// the first. Among records that never came home: at least the largest that was seen, and at least what
+    /// the first. Among records that were never acknowledged: at least the largest that was seen, and at least what
     /// so many of them are known to have waited.
     pub fn quantile(&self, quantile: f64) -> Value {
         if self.total() == 0 {
@@ -121,7 +121,7 @@ impl Distribution {
         (u128::from(self.total()) * parts).div_ceil(QUANTILE_PARTS).max(1)
     }
 
-    /// The mean, ns, from exact sums; records that never came home count with what they are known to have
+    /// The mean, ns, from exact sums; records that were never acknowledged count with what they are known to have
     /// waited, and it is at least that.
     pub fn mean(&self) -> Value {
         let total = self.total();

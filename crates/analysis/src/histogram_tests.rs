@@ -1,4 +1,4 @@
-//! Accuracy 12: merged shards against the sorted raw values; records that never came home.
+//! Accuracy 12: merged shards against the sorted raw values; records that were never acknowledged.
 
 use super::*;
 use hdrhistogram::serialization::{Serializer, V2Serializer};
@@ -112,7 +112,7 @@ fn what_unfinished_records_waited_is_a_bound() {
     distribution.add_unfinished(2, 7000);
     let quantile = |parts: u32| distribution.quantile(f64::from(parts) / 10.0);
     assert_eq!((quantile(1), quantile(2)), (Value::Is(10.0), Value::Is(20.0)));
-    // The third waited for nothing that is known, but no less than those that came home.
+    // The third waited for nothing that is known, but no less than those that were acknowledged.
     assert_eq!(quantile(3), Value::AtLeast(20.0));
     assert_eq!((quantile(4), quantile(8)), (Value::AtLeast(1000.0), Value::AtLeast(1000.0)));
     assert_eq!((quantile(9), distribution.max()), (Value::AtLeast(7000.0), Value::AtLeast(7000.0)));

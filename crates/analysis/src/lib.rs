@@ -1,7 +1,7 @@
 //! From samples to findings. Pure.
 //!
 //! All of it reads one thing, the [`TrialEvidence`](kdyno_model::evidence::TrialEvidence) that the store yields while
-//! a trial runs and afterwards. [`trial`] states a trial's numbers and the reasons to doubt them; [`run`] what the
+//! a trial runs and afterwards. [`trial`] states a trial's numbers and the caveats about them; [`run`] what the
 //! trials of a run say together, [`comparison`] whether B differs from A; [`series`] draws a trial's course over time;
 //! [`live`] tells how it stands. [`latencies`] and [`histogram`] merge what was timed. [`steady`] tells whether a series
 //! is steady, [`warmup`] whether a warm-up has ended.

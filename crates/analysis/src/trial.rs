@@ -36,7 +36,8 @@ const TARGET_SHARE_MIN: f64 = 0.995;
 const BYTES_PER_MIB: f64 = 1_048_576.0;
 const US_PER_S: f64 = 1e6;
 
-/// Every metric of every subject of a trial that answers something, the reasons to doubt them with the heaviest first, and what they say.
+/// Every metric of every subject of a trial that answers something, the caveats about them with the heaviest first, and
+/// what they say.
 ///
 /// # Errors
 /// When a stored histogram is damaged.
@@ -235,7 +236,7 @@ fn known(value: Option<f64>) -> Value {
     value.map_or(Value::None, Value::Is)
 }
 
-/// Mean response ÷ mean service. Neither mean is defined once a record never came home, and of a stream that was cut
+/// Mean response ÷ mean service. Neither mean is defined once a record has no acknowledgement, and of a stream that was cut
 /// off the service of the last records is not known.
 fn response_over_service(item: &Item<'_>) -> Option<f64> {
     let (response, service) = (item.latencies.get(&Timing::Response)?, item.latencies.get(&Timing::Service)?);

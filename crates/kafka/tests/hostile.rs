@@ -1,4 +1,4 @@
-//! Bytes of strangers: whatever stands in a frame, a reply, a record set or a compressed body, the readers
+//! Hostile bytes: whatever stands in a frame, a reply, a record set or a compressed body, the readers
 //! return (an error, mostly), and take no more memory than a stated multiple of what they were given.
 //!
 //! A counting allocator measures what one thread holds at most while it parses. The bounds: a reply of Produce

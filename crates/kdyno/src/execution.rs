@@ -189,7 +189,7 @@ fn announce(planned: &Planned) {
     }
     for remark in &planned.remarks {
         match remark {
-            Note::Warning(doubt) => out::note(&format!("warning: {doubt}")),
+            Note::Warning(text) => out::note(&format!("warning: {text}")),
             Note::Fact(fact) => out::note(fact),
         }
     }

@@ -168,8 +168,8 @@ fn two_stored_runs_say_first_what_they_cannot_carry() {
     measured(&place, 2, 40_000.0, &[]);
     let said = place.kdyno(&["compare", "20261122-100001", "20261122-100002"]);
     assert_eq!(said.code, Some(0), "{said:?}");
-    let (doubt, figure) = (said.stdout.find("there is no interval"), said.stdout.find("40,000/s"));
-    assert!(doubt.is_some() && doubt < figure, "{said:?}");
+    let (warning, figure) = (said.stdout.find("there is no interval"), said.stdout.find("40,000/s"));
+    assert!(warning.is_some() && warning < figure, "{said:?}");
     assert!(
         said.stdout.contains("no metric was named") || said.stdout.contains("No metric was named"),
         "{said:?}"

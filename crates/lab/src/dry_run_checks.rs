@@ -42,7 +42,7 @@ pub fn dry_run_checks(
     }
     if let Some((heaps, free)) = heaps(plan) {
         let fact = format!("memory: heaps of {}, {} free", shown(heaps), shown(free));
-        add(preflight::memory_doubt(heaps, free).map_or(Note::Fact(fact), Note::Warning));
+        add(preflight::memory_warning(heaps, free).map_or(Note::Fact(fact), Note::Warning));
     }
     add(match preflight::check_writable(run_folder) {
         Ok(()) if run_folder.is_dir() => Note::Fact(format!("the run file goes to {}", run_folder.display())),

@@ -25,8 +25,8 @@ pub(crate) fn check(plan: &Plan, options: &mut RunOptions<'_>) -> Result<HostLoc
     for (case, cluster) in local(plan) {
         room(plan, case, cluster, &options.work_dir, &options.environment)?;
     }
-    if let Some(doubt) = heaps(plan).and_then(|(heaps, free)| preflight::memory_doubt(heaps, free)) {
-        (options.progress)(Progress::Warning(doubt));
+    if let Some(warning) = heaps(plan).and_then(|(heaps, free)| preflight::memory_warning(heaps, free)) {
+        (options.progress)(Progress::Warning(warning));
     }
     let progress = RefCell::new(&mut *options.progress);
     let tell = |step: &str| (progress.borrow_mut())(Progress::Step(step.to_owned()));

@@ -191,8 +191,8 @@ fn start(
         None => format!("{} ready", brokers(plan)),
     });
     let unknown = cluster.unknown_settings().iter().map(ToString::to_string);
-    for doubt in unknown.chain(cluster.settings_unchecked().map(str::to_owned)) {
-        (progress.borrow_mut())(Progress::Warning(doubt));
+    for warning in unknown.chain(cluster.settings_unchecked().map(str::to_owned)) {
+        (progress.borrow_mut())(Progress::Warning(warning));
     }
     Ok(System::Local { plan: Box::new(plan.clone()), cluster: Box::new(cluster) })
 }

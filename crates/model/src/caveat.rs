@@ -1,4 +1,4 @@
-//! Reasons to doubt figures: what was seen, which figures it concerns, and whether they may be used.
+//! Caveats: what was seen that speaks against figures, which figures it concerns, and whether they may be used.
 
 use crate::event::Subject;
 use crate::finding::Scope;
@@ -38,7 +38,7 @@ pub enum Concern {
     },
 }
 
-/// A reason to doubt a trial. Stored with the run and shown before its figures.
+/// A reason not to trust a trial's figures as they stand. Stored with the run and shown before them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Caveat {
@@ -353,7 +353,7 @@ pub enum Caveat {
 pub enum Severity {
     /// Good to know.
     Note,
-    /// A reason to doubt.
+    /// The figures may be off by what it says.
     Warning,
     /// The figures must not be used.
     Invalid,

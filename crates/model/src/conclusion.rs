@@ -4,11 +4,12 @@
 //! limit was, whether B differs from A, what a cluster carries at an SLA, whether a claim holds. Each keeps the
 //! numbers that it rests on. Definitions and thresholds stand in docs/METHOD.md.
 
-use crate::finding::{Interval, Scope, Value};
+use crate::finding::{Interval, Mark, Scope, Value};
 use crate::metric::{Address, Unit};
 use crate::plan::{Better, Depth, EvidenceUnit};
 use crate::trial::{SearchStage, TrialId};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use strum::{Display, EnumString, IntoStaticStr};
 
 /// One judgement.
@@ -218,6 +219,9 @@ pub struct Verdict {
     pub a: Value,
     /// Median of side B.
     pub b: Value,
+    /// What has to be said beside the figures of side A and of side B; beside the ratio both.
+    #[serde(default)]
+    pub marks: [BTreeSet<Mark>; 2],
     /// Units of evidence that it rests on.
     pub n: u32,
     /// What a unit is.
@@ -352,6 +356,9 @@ pub struct SearchPoint {
     pub passed: Option<bool>,
     /// The metric of each condition, in the plan's order.
     pub values: Vec<Value>,
+    /// What has to be said beside each of them.
+    #[serde(default)]
+    pub marks: Vec<BTreeSet<Mark>>,
 }
 
 /// Whether a claim of the scenario holds.
@@ -365,6 +372,10 @@ pub struct JudgedClaim {
     pub left: Value,
     /// Value of the right side.
     pub right: Value,
+    /// What has to be said beside the left and the right side, by the figures that they are made of; beside what
+    /// compares them both.
+    #[serde(default)]
+    pub marks: [BTreeSet<Mark>; 2],
     /// Left ÷ right, or left − right where a ratio has no meaning, with its interval.
     pub compared: Option<Ratio>,
     /// Repeats that it rests on.

@@ -81,7 +81,7 @@ impl Finding {
     }
 }
 
-/// A reservation about one number. Its caveats and conclusions tell more.
+/// What has to be said beside one number. Its caveats and conclusions tell more.
 #[derive(
     Debug,
     Clone,
@@ -112,6 +112,11 @@ pub enum Mark {
     ShortTerm,
     /// A quantile with too few records beyond it.
     FewRecords,
+}
+
+/// What has to be said beside a number that is made of both sides: of either side all.
+pub fn marks_of_both([a, b]: &[BTreeSet<Mark>; 2]) -> BTreeSet<Mark> {
+    a | b
 }
 
 /// What a finding states of its metric.

@@ -14,7 +14,7 @@ pub struct TrialOutcome {
     pub session: u32,
     /// Its numbers.
     pub findings: Vec<Finding>,
-    /// The reasons to doubt them.
+    /// The caveats about them.
     pub caveats: Vec<ScopedCaveat>,
     /// What they say.
     pub conclusions: Vec<Conclusion>,
@@ -33,7 +33,7 @@ impl TrialOutcome {
 pub struct Judgement {
     /// Numbers.
     pub findings: Vec<Finding>,
-    /// Reasons to doubt them.
+    /// The caveats about them.
     pub caveats: Vec<ScopedCaveat>,
     /// What they say.
     pub conclusions: Vec<Conclusion>,

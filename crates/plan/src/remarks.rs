@@ -41,9 +41,9 @@ pub fn remarks(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Result<Ve
     }
     let chosen = cases::choose(scenario, choices, &[])?;
     for case in &chosen.cases {
-        for doubt in sizes(file, &case.values)? {
-            if !found.contains(&doubt) {
-                found.push(doubt);
+        for remark in sizes(file, &case.values)? {
+            if !found.contains(&remark) {
+                found.push(remark);
             }
         }
     }

@@ -7,7 +7,7 @@ use kdyno_analysis::search::lengths::settings_for;
 use kdyno_analysis::search::{CONFIRMED, HIGHEST, Reading, judge, result, stands_in_table};
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, SearchOutcome, SearchResult, Steadiness, SteadyState};
-use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Scope, Value};
+use kdyno_model::finding::{Finding, Interval, Mark, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{
@@ -17,6 +17,7 @@ use kdyno_model::trial::{SearchStage, Trial, TrialReason};
 use kdyno_plan::{Choices, Next, check_question, estimate, next, plan, upcoming};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::target::TargetFile;
+use std::collections::BTreeSet;
 
 const S: u64 = 1_000_000_000;
 const TRUTH: f64 = 50_000.0;
@@ -155,9 +156,21 @@ fn a_search_conditions_the_cluster_then_varies_the_rate_of_its_item() {
         assert_eq!((case.phases.warmup_ns, case.phases.measure_ns), (settle_s * S, measure_s * S));
     }
     // Two trials of one load draw their arrivals anew.
-    let seeds: std::collections::BTreeSet<u64> =
-        outcomes[1..].iter().map(|outcome| outcome.trial.seed).collect();
+    let seeds: BTreeSet<u64> = outcomes[1..].iter().map(|outcome| outcome.trial.seed).collect();
     assert_eq!(seeds.len(), outcomes.len() - 1);
+}
+
+#[test]
+fn marks_of_a_trials_figures_stand_at_its_point_of_the_curve() {
+    let plan = searched(find(Depth::Verdict));
+    let outcomes = run(&plan, |trial| {
+        let mut outcome = curve(trial);
+        outcome.findings[1].marks.insert(Mark::TooShortToTell);
+        outcome
+    });
+    let (search, _) = concluded(&plan, &outcomes);
+    let marks = [BTreeSet::new(), BTreeSet::from([Mark::TooShortToTell])];
+    assert!(search.points.iter().all(|point| point.marks == marks), "{:?}", search.points);
 }
 
 #[test]

@@ -34,8 +34,9 @@ pub struct CaseTable<'a> {
 impl CaseTable<'_> {
     /// The marks that stand anywhere in it.
     pub fn marks(&self) -> BTreeSet<Mark> {
-        let findings = self.rows.iter().flat_map(|row| &row.cells).filter_map(|cell| cell.ours?.finding);
-        findings.flat_map(|one| &one.marks).copied().collect()
+        let cells = self.rows.iter().flat_map(|row| &row.cells);
+        let findings = cells.flat_map(|cell| [cell.ours.and_then(|ours| ours.finding), cell.ratio_ours]);
+        findings.flatten().flat_map(|one| &one.marks).copied().collect()
     }
 
     /// Number of a case's row, from 1.
@@ -102,17 +103,16 @@ impl Ours<'_> {
 
     /// The interval, else the range over the trials that count, and how many those are when some are missing.
     pub fn range_text(&self) -> String {
-        let missing = self.missing().map_or_else(String::new, |(n, of)| format!(" ({n} of {of})"));
-        let Some(one) = self.finding.filter(|one| !matches!(one.estimate, Value::None)) else {
-            return missing.trim().to_owned();
-        };
-        if let Some(interval) = digits::interval(one) {
-            return interval + &missing;
+        let spread = self.finding.and_then(spread);
+        match (spread, self.missing()) {
+            (Some(spread), Some((n, of))) => format!("{spread} ({n} of {of})"),
+            (None, Some((n, of))) => format!("{n} of {of}"),
+            (Some(spread), None) => spread,
+            (None, None) => {
+                let figure = self.finding.filter(|one| one.estimate != Value::None);
+                figure.map_or_else(String::new, digits::text)
+            }
         }
-        let (min, max) = one.range.unwrap_or((one.estimate, one.estimate));
-        let half_width = digits::half_width(one);
-        let (min, max) = (digits::value(min, one.unit, half_width), digits::value(max, one.unit, half_width));
-        if min == max { format!("{min}{missing}") } else { format!("{min} – {max}{missing}") }
     }
 
     /// How many trials count and how many were planned, where those are more.
@@ -121,6 +121,17 @@ impl Ours<'_> {
         // Of a metric that no trial has, such as the processor time of brokers elsewhere, none is missing.
         self.planned.filter(|planned| (1..*planned).contains(&counted)).map(|planned| (counted, planned))
     }
+}
+
+/// The interval, else the range over several trials; `None` of a single one.
+fn spread(one: &Finding) -> Option<String> {
+    if let Some(interval) = digits::interval(one) {
+        return Some(interval);
+    }
+    let half_width = digits::half_width(one);
+    let (min, max) = one.range?;
+    let [min, max] = [min, max].map(|end| digits::value(end, one.unit, half_width));
+    Some(if min == max { min } else { format!("{min} – {max}") })
 }
 
 /// A published figure or why there is none.
@@ -145,18 +156,19 @@ impl PublishedFigure {
     }
 }
 
-/// A ratio as printed, with its interval where it has one: `×1.98`, `×1.98 (1.90 – 2.06)`.
+/// A ratio as printed: its marks, itself, and its interval where it has one: `×1.98`, `~ ×1.98 (1.90 – 2.06)`.
 pub fn ratio_text(ratio: Option<&Finding>) -> String {
     let Some((one, Value::Is(number))) = ratio.map(|one| (one, one.estimate)) else {
         return units::NOTHING.to_owned();
     };
     // A ratio to itself has no width.
-    match digits::half_width(one).filter(|width| *width > 0.0).zip(digits::interval(one)) {
+    let text = match digits::half_width(one).filter(|width| *width > 0.0).zip(digits::interval(one)) {
         Some((width, interval)) => {
             format!("×{} ({interval})", digits::number(number, Unit::Count, Some(width)))
         }
         None => format!("×{}", units::significant(number)),
-    }
+    };
+    marks::marked(&one.marks, text)
 }
 
 /// Lays out the table a plan asks for.

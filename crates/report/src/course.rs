@@ -3,10 +3,11 @@
 use crate::answer::{Answer, TextTable};
 use crate::grid::TextOptions;
 use crate::input::ReportInput;
+use crate::marks::Cell;
 use crate::names::bounded;
 use crate::terminal::answer_text;
-use crate::{digits, markdown, marks, units};
-use kdyno_model::finding::{Finding, Mark, Quantity, Scope};
+use crate::{digits, markdown, units};
+use kdyno_model::finding::{Finding, Quantity, Scope};
 use kdyno_model::metric::Address;
 use std::collections::BTreeSet;
 
@@ -31,13 +32,11 @@ pub struct Course {
 pub fn table(of: &Address, runs: &[CourseRun<'_>]) -> Course {
     let mut rows = Vec::new();
     let mut documents = Vec::new();
-    let mut signs: BTreeSet<Mark> = BTreeSet::new();
     for run in runs {
         let input = &run.input;
         let is_it = |one: &&Finding| one.quantity == Quantity::Value && one.of == *of;
         for finding in input.findings.iter().filter(is_it) {
             let Scope::Case(case) = finding.scope else { continue };
-            signs.extend(&finding.marks);
             rows.push(row(run, case, finding));
             documents.push(document(run, case, finding));
         }
@@ -54,15 +53,9 @@ pub fn table(of: &Address, runs: &[CourseRun<'_>]) -> Course {
         ("n", true),
         ("file", false),
     ];
-    let mut notes: Vec<String> = marks::legend(&signs).into_iter().collect();
-    notes.extend(hosts_note(runs));
-    let answer = Answer {
-        title: format!("{of} over {} runs", runs.len()),
-        sentences: Vec::new(),
-        table: Some(TextTable::new(&columns, rows)),
-        curve: None,
-        notes,
-    };
+    let title = format!("{of} over {} runs", runs.len());
+    let answer =
+        Answer::of_table(title, TextTable::new(&columns, rows), hosts_note(runs).into_iter().collect());
     Course { answer, rows: documents, with_figures }
 }
 
@@ -88,7 +81,7 @@ impl Course {
     }
 }
 
-fn row(run: &CourseRun<'_>, case: u32, finding: &Finding) -> Vec<String> {
+fn row(run: &CourseRun<'_>, case: u32, finding: &Finding) -> Vec<Cell> {
     let input = &run.input;
     let plan = input.plan();
     let changed = plan.changed.iter().map(|(name, value)| format!("{name}={value}"));
@@ -99,15 +92,15 @@ fn row(run: &CourseRun<'_>, case: u32, finding: &Finding) -> Vec<String> {
         format!("{} – {}", end(min), end(max))
     });
     vec![
-        started(input).map_or_else(|| units::NOTHING.to_owned(), units::instant),
-        plan.scenario.clone(),
-        profile.join(", "),
-        kafka(input, case),
-        input.case_label(case).to_owned(),
-        marks::text(finding),
-        digits::interval(finding).or(range).unwrap_or_else(|| units::NOTHING.to_owned()),
-        finding.n.to_string(),
-        run.file.clone(),
+        started(input).map_or_else(|| units::NOTHING.to_owned(), units::instant).into(),
+        plan.scenario.as_str().into(),
+        profile.join(", ").into(),
+        kafka(input, case).into(),
+        input.case_label(case).into(),
+        finding.into(),
+        digits::interval(finding).or(range).unwrap_or_else(|| units::NOTHING.to_owned()).into(),
+        finding.n.to_string().into(),
+        run.file.as_str().into(),
     ]
 }
 

@@ -26,7 +26,7 @@ pub struct ReportInput<'a> {
     pub noise: &'a [(TrialId, NoiseReading)],
     /// Every number that may be stated, of trials, cases and published rows.
     pub findings: &'a [Finding],
-    /// Every reason to doubt one.
+    /// Every caveat about them.
     pub caveats: &'a [ScopedCaveat],
     /// What the numbers say: steadiness, limits, verdicts, searches, claims.
     pub conclusions: &'a [Conclusion],

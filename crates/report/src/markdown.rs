@@ -6,6 +6,7 @@ use crate::caveats;
 use crate::figures::Figures;
 use crate::grid::clean;
 use crate::input::ReportInput;
+use crate::marks::Cell;
 use crate::terminal::{first_line, ours_text, range_text, table_notes};
 use crate::units;
 use kdyno_model::caveat::Severity;
@@ -51,8 +52,8 @@ pub fn answer_block(answer: &Answer) -> String {
     if let Some(table) = answer.table.as_ref().filter(|table| !table.rows.is_empty()) {
         out.push_str(&grid(table));
     }
-    for note in &answer.notes {
-        out.push_str(&format!("{}\n\n", escaped(note)));
+    for note in answer.notes(false) {
+        out.push_str(&format!("{}\n\n", escaped(&note)));
     }
     out
 }
@@ -73,7 +74,7 @@ fn cases(table: &CaseTable<'_>) -> TextTable {
             let figure = if is_more { format!("{ours} ({range})") } else { ours };
             std::iter::once(figure).chain(column.ratios.then(|| ratio_text(cell.ratio_ours)))
         });
-        row.params.iter().cloned().chain(cells).collect()
+        row.params.iter().cloned().chain(cells).map(Cell::from).collect()
     });
     TextTable { columns, rows: rows.collect() }
 }
@@ -85,7 +86,7 @@ fn grid(table: &TextTable) -> String {
     let ruler = |number: bool| (if number { "---:" } else { "---" }).to_owned();
     out.push_str(&line(&mut table.columns.iter().map(|(_, number)| ruler(*number))));
     for row in &table.rows {
-        out.push_str(&line(&mut row.iter().map(|cell| escaped(cell))));
+        out.push_str(&line(&mut row.iter().map(|cell| escaped(&cell.text()))));
     }
     out + "\n"
 }

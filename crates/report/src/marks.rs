@@ -1,8 +1,49 @@
-//! Reservations beside a number: one sign for each, explained under the table in which it stands.
+//! The marks of figures: signs before a number, explained under the table in which it stands; in a sentence their
+//! names.
+//!
+//! Every table is made of [`Cell`]s or of [`text`], so that a figure's marks come with its text.
 
 use crate::digits;
 use kdyno_model::finding::{Finding, Mark};
 use std::collections::BTreeSet;
+
+/// A cell of a table: its text and the marks of the figure in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cell {
+    text: String,
+    /// None where it is no figure.
+    pub marks: BTreeSet<Mark>,
+}
+
+impl Cell {
+    /// A figure of a conclusion, which keeps the marks of those that it rests on.
+    pub fn figure(marks: &BTreeSet<Mark>, text: String) -> Self {
+        Self { text, marks: marks.clone() }
+    }
+
+    /// As printed: the signs of its marks, then the text.
+    pub fn text(&self) -> String {
+        marked(&self.marks, self.text.clone())
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Self { text, marks: BTreeSet::new() }
+    }
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
+
+impl From<&Finding> for Cell {
+    fn from(finding: &Finding) -> Self {
+        Self::figure(&finding.marks, digits::text(finding))
+    }
+}
 
 /// The sign that stands before the number, and what it means.
 pub fn sign(mark: Mark) -> (&'static str, &'static str) {
@@ -18,7 +59,7 @@ pub fn sign(mark: Mark) -> (&'static str, &'static str) {
 
 /// A finding as printed wherever it stands: its signs, then the number.
 pub fn text(finding: &Finding) -> String {
-    marked(&finding.marks, digits::text(finding))
+    Cell::from(finding).text()
 }
 
 /// Text of a number with the signs of its marks before it.
@@ -28,6 +69,12 @@ pub fn marked(marks: &BTreeSet<Mark>, text: String) -> String {
     }
     let signs: String = marks.iter().map(|mark| sign(*mark).0).collect();
     format!("{signs} {text}")
+}
+
+/// What a sentence ends with whose figures have marks, e.g. `; marked: drifting, few records`; empty without marks.
+pub fn clause(marks: &BTreeSet<Mark>) -> String {
+    let names: Vec<String> = marks.iter().map(|mark| mark.to_string().replace('_', " ")).collect();
+    if names.is_empty() { String::new() } else { format!("; marked: {}", names.join(", ")) }
 }
 
 /// What the signs of some marks mean, in one line; `None` without marks.
@@ -58,5 +105,12 @@ mod tests {
         assert_eq!(signs.len(), all.len());
         let legend = legend(&all.into_iter().collect()).expect("marks");
         assert!(legend.starts_with("! must not be used; ~ ") && legend.ends_with("quantile."), "{legend}");
+    }
+
+    #[test]
+    fn a_sentence_names_its_marks_as_the_glossary_does() {
+        let marks = BTreeSet::from([Mark::TooShortToTell, Mark::Invalid]);
+        assert_eq!(clause(&marks), "; marked: invalid, too short to tell");
+        assert_eq!(clause(&BTreeSet::new()), "");
     }
 }

@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn circles_and_strangers_are_named() {
+    fn circles_and_unknown_names_are_told() {
         let values = values(&[("a", "$b"), ("b", "= a + 1"), ("none", "no")]);
         let error = |text: &str| values.text(&typed(text)).unwrap_err().message;
         assert!(error("$a").contains("circle: `a` → `b` → `a`"), "{}", error("$a"));

@@ -45,7 +45,7 @@ fn read_all(path: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// The whole run after some SQL of a stranger.
+/// The whole run after some SQL from outside.
 fn after(sql: &str) -> Vec<u8> {
     with_file(whole_run(), |path| {
         let connection = rusqlite::Connection::open(path).unwrap();

@@ -21,7 +21,7 @@ pub struct HostLock {
     // Closing the file frees the lock.
     _file: Option<File>,
     /// Another measured run used the host already, and `share` let us go on beside it: one lowercase phrase that says
-    /// which. A reason to doubt the result.
+    /// which. The run gets a caveat of it.
     pub shared_with_other: Option<String>,
 }
 

@@ -50,7 +50,7 @@ fn shown(bytes: u64) -> String {
 
 /// Says that heaps of `heap_bytes` do not fit into `available_bytes` of memory; `None` when they do.
 #[must_use]
-pub fn memory_doubt(heap_bytes: u64, available_bytes: u64) -> Option<String> {
+pub fn memory_warning(heap_bytes: u64, available_bytes: u64) -> Option<String> {
     (heap_bytes > available_bytes).then(|| {
         format!(
             "the heaps of all brokers are {}, but this host has {} of memory free: brokers may fail to start \
@@ -197,9 +197,9 @@ mod tests {
         assert_eq!(heap_bytes(&cluster), 3_000_000_000);
         cluster.mode = Mode::KraftControllers { controllers: 2 };
         assert_eq!(heap_bytes(&cluster), 5_000_000_000);
-        assert_eq!(memory_doubt(5 << 30, 5 << 30), None);
-        let doubt = memory_doubt(5 << 30, 5000 << 20).expect("too large");
-        assert!(doubt.contains("5.00 GiB") && doubt.contains("4.88 GiB"), "{doubt}");
+        assert_eq!(memory_warning(5 << 30, 5 << 30), None);
+        let warning = memory_warning(5 << 30, 5000 << 20).expect("too large");
+        assert!(warning.contains("5.00 GiB") && warning.contains("4.88 GiB"), "{warning}");
     }
 
     #[test]

@@ -112,8 +112,8 @@ pub fn up(name: &str, plan: &ClusterPlan, options: StartOptions<'_>) -> Result<R
     };
     let cluster = LocalCluster::start(plan, &options)?;
     let unknown = cluster.unknown_settings().iter().map(ToString::to_string);
-    for doubt in unknown.chain(cluster.settings_unchecked().map(str::to_string)) {
-        (options.progress)(&format!("warning: {doubt}"));
+    for warning in unknown.chain(cluster.settings_unchecked().map(str::to_string)) {
+        (options.progress)(&format!("warning: {warning}"));
     }
     let guard = cluster
         .guard_id()

@@ -3,6 +3,7 @@
 mod circles;
 mod deps;
 mod generated;
+mod glossary;
 mod problem;
 mod published;
 mod rules;
@@ -30,6 +31,7 @@ pub fn run(root: &Path, write: bool) -> anyhow::Result<()> {
     problems.extend(circles::check(&files));
     problems.extend(text::check(&files));
     problems.extend(published::check(&files));
+    problems.extend(glossary::check(&files));
     problems.extend(generated::check(&files));
     problems.sort();
     problems.dedup();

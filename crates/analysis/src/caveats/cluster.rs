@@ -16,7 +16,7 @@ const CHANGES: [EventKind; 5] = [
     EventKind::Throttled,
 ];
 
-/// The same process told twice is no further doubt.
+/// A process that is told twice ended once.
 pub(super) fn process_died(trial: &Trial<'_>) -> Vec<Found> {
     let died: BTreeSet<&Subject> =
         events(trial, EventKind::ProcessDied).map(|event| &event.subject).collect();

@@ -72,7 +72,7 @@ fn late_ns(item: &Item<'_>, quantile: f64) -> Option<(f64, f64)> {
     }
     let at = |timing| match of(timing)?.quantile(quantile) {
         Value::Is(ns) => Some(ns),
-        // Among records that never came home the generator's share is not known.
+        // Among records that were never acknowledged the generator's share is not known.
         Value::AtLeast(_) | Value::None => None,
     };
     let response_ns = at(Timing::Response).filter(|ns| *ns > 0.0)?;

@@ -1,4 +1,4 @@
-//! The reasons to doubt a trial: one rule for each, with its threshold, in [`RULES`] with its weight for each
+//! The caveats about a trial: one rule for each, with its threshold, in [`RULES`] with its weight for each
 //! question that a figure may answer (docs/METHOD.md, Caveats).
 
 mod cluster;
@@ -22,10 +22,10 @@ type Weight = [Option<Severity>; 4];
 const NOTE: Weight = [Some(Note); 4];
 const WARNING: Weight = [Some(Warning); 4];
 const INVALID: Weight = [Some(Invalid); 4];
-/// A reason to doubt latencies of a given rate; those of a closed loop say nothing about the cluster anyway.
+/// Of latencies of a given rate; those of a closed loop say nothing about the cluster anyway.
 const LATENCY_WARNING: Weight = [Some(Warning), None, Some(Warning), Some(Warning)];
 const LATENCY_INVALID: Weight = [Some(Invalid), None, Some(Invalid), Some(Invalid)];
-/// A reason to doubt how much the system carries.
+/// Of how much the system carries.
 const CAPACITY_WARNING: Weight = [Some(Note), Some(Warning), Some(Warning), Some(Note)];
 const CAPACITY_INVALID: Weight = [Some(Note), Some(Invalid), Some(Invalid), Some(Warning)];
 /// What comes with a saturated host.

@@ -9,7 +9,9 @@ use crate::median::Median;
 use crate::statistics::{Bounds, Decision, Margin, UnpairedMeans, benjamini_hochberg, decide_by_means};
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, Verdict};
-use kdyno_model::finding::{Finding, Interval, IntervalMethod, Mark, NotResolvable, Quantity, Scope, Value};
+use kdyno_model::finding::{
+    Finding, Interval, IntervalMethod, NotResolvable, Quantity, Scope, Value, marks_of_both,
+};
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{Better, Depth, EvidenceUnit};
@@ -41,12 +43,12 @@ pub struct StoredRun<'a> {
 pub fn of_runs(before: &[StoredRun<'_>], after: &[StoredRun<'_>]) -> Judgement {
     let mut found = Judgement::default();
     let Some(first) = before.first() else { return found };
-    for detail in reservations(before, after) {
+    for detail in differences(before, after) {
         found.caveats.push(caveat(Severity::Warning, detail));
     }
     let others: Vec<&StoredRun<'_>> = before.iter().chain(after).collect();
-    let strangers = others.iter().filter(|run| run.header.plan.scenario != first.header.plan.scenario);
-    for run in strangers {
+    let unlike = others.iter().filter(|run| run.header.plan.scenario != first.header.plan.scenario);
+    for run in unlike {
         let detail = format!(
             "{} is a run of {}, {} of {}: they measure different things",
             run.name, run.header.plan.scenario, first.name, first.header.plan.scenario
@@ -77,7 +79,7 @@ fn caveat(severity: Severity, detail: String) -> ScopedCaveat {
 }
 
 /// What can be seen to differ beside the change, and what the numbers of runs cannot carry.
-fn reservations(before: &[StoredRun<'_>], after: &[StoredRun<'_>]) -> Vec<String> {
+fn differences(before: &[StoredRun<'_>], after: &[StoredRun<'_>]) -> Vec<String> {
     let mut found = Vec::new();
     let fewest = before.len().min(after.len());
     if fewest < RUNS_MIN as usize {
@@ -165,7 +167,7 @@ impl Rows {
             }
         }
         for verdict in verdicts {
-            found.findings.extend(self.finding(&verdict));
+            found.findings.extend(Self::finding(&verdict));
             found.conclusions.push(Conclusion::Verdict(verdict));
         }
     }
@@ -174,13 +176,12 @@ impl Rows {
     fn verdict(&self, of: Address) -> Option<Verdict> {
         let known = self.sides.iter().flatten().flatten().find(|finding| finding.of == of)?;
         let unit = known.unit;
-        let values = self.sides.each_ref().map(|runs| {
-            runs.iter()
-                .flatten()
-                .filter(|finding| finding.of == of)
-                .map(|finding| finding.estimate)
-                .collect::<Vec<_>>()
-        });
+        let of_metric = |runs: &Vec<Vec<Finding>>| -> Vec<Finding> {
+            runs.iter().flatten().filter(|finding| finding.of == of).cloned().collect()
+        };
+        let figures = self.sides.each_ref().map(of_metric);
+        let values = figures.each_ref().map(|of| of.iter().map(|one| one.estimate).collect::<Vec<Value>>());
+        let marks = figures.map(|of| of.into_iter().flat_map(|one| one.marks).collect());
         let says_nothing = |value: &Value| matches!(value, Value::None | Value::Is(0.0));
         if unit == Unit::YesNo || values.iter().flatten().all(says_nothing) {
             return None;
@@ -204,6 +205,7 @@ impl Rows {
             ratio,
             a,
             b,
+            marks,
             n: u32::try_from(n).unwrap_or(u32::MAX),
             unit_of_evidence: EvidenceUnit::Run,
             p: p.map(|p| (p, p)),
@@ -232,10 +234,8 @@ impl Rows {
         Ok([a?, b?])
     }
 
-    fn finding(&self, verdict: &Verdict) -> Option<Finding> {
+    fn finding(verdict: &Verdict) -> Option<Finding> {
         let ratio = verdict.ratio?;
-        let marks = self.sides.iter().flatten().flatten().filter(|finding| finding.of == verdict.of);
-        let marks: BTreeSet<Mark> = marks.flat_map(|finding| finding.marks.iter().copied()).collect();
         Some(Finding {
             scope: verdict.scope,
             of: verdict.of.clone(),
@@ -245,7 +245,7 @@ impl Rows {
             n: verdict.n,
             range: None,
             interval: ratio.interval,
-            marks,
+            marks: marks_of_both(&verdict.marks),
         })
     }
 }

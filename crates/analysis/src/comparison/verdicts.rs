@@ -9,7 +9,9 @@ use crate::statistics::{
 };
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, Verdict};
-use kdyno_model::finding::{Finding, Interval, IntervalMethod, Mark, NotResolvable, Quantity, Scope, Value};
+use kdyno_model::finding::{
+    Finding, Interval, IntervalMethod, Mark, NotResolvable, Quantity, Scope, Value, marks_of_both,
+};
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{Better, ComparePlan, Depth, EvidenceUnit, Plan};
@@ -88,7 +90,7 @@ struct Measured<'m> {
     metric: &'m Compared,
     unit: Unit,
     sides: [Vec<Value>; 2],
-    marks: BTreeSet<Mark>,
+    marks: [BTreeSet<Mark>; 2],
     /// ln(B ÷ A) of each unit of evidence, or why there are none.
     differences: Result<Vec<f64>, String>,
 }
@@ -102,7 +104,7 @@ impl Judging<'_> {
     }
 
     fn judge(&self, metrics: &[Compared], found: &mut Judgement) {
-        self.tell_reservations(found);
+        self.tell_caveats(found);
         let measured: Vec<Measured<'_>> = metrics.iter().filter_map(|metric| self.measure(metric)).collect();
         let probabilities = self.probabilities(&measured);
         for (measured, p) in measured.iter().zip(probabilities) {
@@ -112,7 +114,7 @@ impl Judging<'_> {
         }
     }
 
-    fn tell_reservations(&self, found: &mut Judgement) {
+    fn tell_caveats(&self, found: &mut Judgement) {
         let mut tell = |severity, caveat| {
             found.caveats.push(ScopedCaveat {
                 scope: self.scope(),
@@ -138,16 +140,17 @@ impl Judging<'_> {
             metric,
             unit: Unit::Ratio,
             sides: [Vec::new(), Vec::new()],
-            marks: BTreeSet::new(),
+            marks: [BTreeSet::new(), BTreeSet::new()],
             differences: Ok(Vec::new()),
         };
         let mut units: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
         let mut problem = None;
         for pair in &self.pairs.whole {
-            for (trial, values) in pair.sides.iter().zip(&mut measured.sides) {
+            let sides = measured.sides.iter_mut().zip(&mut measured.marks);
+            for (trial, (values, marks)) in pair.sides.iter().zip(sides) {
                 if let Some(finding) = trial.finding(of) {
                     measured.unit = finding.unit;
-                    measured.marks.extend(&finding.marks);
+                    marks.extend(&finding.marks);
                     values.push(finding.estimate);
                 }
             }
@@ -222,6 +225,7 @@ impl Judging<'_> {
             ratio,
             a,
             b,
+            marks: measured.marks.clone(),
             n: differences.map_or(0, |of| u32::try_from(of.len()).unwrap_or(u32::MAX)),
             unit_of_evidence: self.settings.unit,
             p,
@@ -310,7 +314,7 @@ impl Judging<'_> {
             n: verdict.n,
             range: range.filter(|_| differences.len() > 1),
             interval: ratio.interval,
-            marks: measured.marks.clone(),
+            marks: marks_of_both(&verdict.marks),
         })
     }
 }

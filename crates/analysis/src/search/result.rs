@@ -200,5 +200,6 @@ fn point(trial: TrialId, judged: &JudgedTrial) -> SearchPoint {
         stage: judged.point.stage,
         passed: judged.point.passed(),
         values: judged.values.clone(),
+        marks: judged.marks.clone(),
     }
 }

@@ -5,9 +5,10 @@ use crate::analysed::AnalysedTrial;
 use crate::marks::is_concerned;
 use kdyno_model::caveat::{Caveat, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, SteadyState};
-use kdyno_model::finding::{Finding, Quantity, Value};
+use kdyno_model::finding::{Finding, Mark, Quantity, Value};
 use kdyno_model::plan::{Condition, FindPlan, Threshold, Vary};
 use kdyno_model::trial::TrialReason;
+use std::collections::BTreeSet;
 
 /// A trial of a search, judged by its conditions.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,6 +17,8 @@ pub struct JudgedTrial {
     pub point: PointSoFar,
     /// The metric of each condition, in the plan's order.
     pub values: Vec<Value>,
+    /// What has to be said beside each of them.
+    pub marks: Vec<BTreeSet<Mark>>,
     /// Index of the condition that binds: the one that is nearest to its limit, or farthest beyond.
     pub binds: Option<u32>,
 }
@@ -42,11 +45,13 @@ pub fn judge(find: &FindPlan, said: AnalysedTrial<'_>) -> Option<JudgedTrial> {
         find.conditions.iter().map(|condition| figure(condition, said.findings)).collect();
     let values: Vec<Value> =
         figures.iter().map(|figure| figure.map_or(Value::None, |figure| figure.estimate)).collect();
+    let marks = figures.iter().map(|figure| figure.map(|figure| figure.marks.clone()).unwrap_or_default());
+    let marks = marks.collect();
     let met = met(find, &values);
     let is_invalid = figures.iter().flatten().any(|figure| figure.is_invalid());
     let reading = read(find, said, met, is_invalid);
     let binds = met.binds.and_then(|at| u32::try_from(at).ok());
-    Some(JudgedTrial { point: PointSoFar { stage, load_per_s, reading }, values, binds })
+    Some(JudgedTrial { point: PointSoFar { stage, load_per_s, reading }, values, marks, binds })
 }
 
 fn figure<'a>(condition: &Condition, findings: &'a [Finding]) -> Option<&'a Finding> {

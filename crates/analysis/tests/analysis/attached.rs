@@ -1,4 +1,4 @@
-//! An attached cluster on the host that the load comes from: its brokers share the processors, they are no strangers.
+//! An attached cluster on the host that the load comes from: its brokers share the processors, they are not other programs.
 
 use crate::fixture::{S, Trial, unscoped};
 use kdyno_model::caveat::{Caveat, Severity};

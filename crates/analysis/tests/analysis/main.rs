@@ -4,6 +4,7 @@
 
 mod attached;
 mod caveats;
+mod five_seconds;
 mod fixture;
 mod limit;
 mod live;
@@ -11,5 +12,4 @@ mod run;
 mod series;
 mod steadiness;
 mod trial;
-mod window;
 mod workers;

@@ -22,7 +22,7 @@ fn the_course_of_a_trial() {
     assert_eq!((point(13).offered, point(13).acknowledged), (0, 1000));
     assert!(matches!(point(10).response_ns_p50, Value::Is(_)));
     assert_eq!(point(13).response_ns_p50, Value::None);
-    // A thousand came home, two thousand did not.
+    // A thousand were acknowledged, two thousand were not.
     assert!(matches!(point(5).response_ns_p50, Value::AtLeast(_)));
     let curve = &writers.percentiles;
     assert!(curve.windows(2).all(|pair| pair[0].quantile < pair[1].quantile), "{curve:?}");

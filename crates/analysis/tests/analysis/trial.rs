@@ -129,7 +129,7 @@ fn a_trial_too_short_for_a_window_still_counts_what_failed() {
 }
 
 #[test]
-fn records_that_never_came_home_lie_above_the_quantiles() {
+fn records_that_were_never_acknowledged_lie_above_the_quantiles() {
     let mut trial = Trial::clean();
     // 150 of 10,000: p90 is known, p99 is not.
     let counts = trial.counts(5);
@@ -189,7 +189,7 @@ fn a_killed_trial_is_counted_up_to_its_last_whole_second() {
     trial.is("writers.acked_per_s", 1000.0);
     trial.is("writers.response.p50", at_digits(4 * MS, 2));
     assert_eq!(trial.value("writers.acked_per_s_sum_of_clients"), Value::None);
-    // What came home of the last second is not known, and neither is what the log should hold.
+    // What was acknowledged in the last second is not known, and neither is what the log should hold.
     let unresolved = Caveat::Unresolved { item: "writers".into(), records: 999 };
     let found = trial.caveats();
     assert!(

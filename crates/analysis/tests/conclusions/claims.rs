@@ -3,8 +3,9 @@
 use crate::fixture::{P99, RATE, Run, address, invalid, plan};
 use kdyno_model::caveat::Concern;
 use kdyno_model::conclusion::{ClaimSays, Conclusion, JudgedClaim};
-use kdyno_model::finding::{Interval, IntervalMethod, Quantity, Scope, Value};
+use kdyno_model::finding::{Interval, IntervalMethod, Mark, Quantity, Scope, Value};
 use kdyno_model::plan::{Claim, ClaimExpr, ClaimOp, Contrast, Plan};
+use std::collections::BTreeSet;
 
 fn metric(of: &str, case: u32) -> ClaimExpr {
     ClaimExpr::Metric { of: address(of), case }
@@ -68,6 +69,22 @@ fn sides_are_compared_repeat_by_repeat() {
     let share = ClaimExpr::Quotient(Box::new(metric(RATE, 1)), Box::new(metric(RATE, 0)));
     let sum = ClaimExpr::Sum(Box::new(share), Box::new(number(1.0)));
     assert_eq!(says(&run, sum, ClaimOp::AtMost, number(2.3)), ClaimSays::Holds);
+}
+
+#[test]
+fn marks_of_every_figure_stand_beside_the_side_that_is_made_of_it() {
+    let mut run = Run::default();
+    run.repeats(RATE, &[&[100.0, 80.0, 60.0], &[120.0, 97.0, 72.0]]);
+    run.outcomes[1].findings[0].marks.insert(Mark::Drifting);
+    run.outcomes[5].findings[0].marks.insert(Mark::ShortTerm);
+    let sum = ClaimExpr::Sum(Box::new(metric(RATE, 0)), Box::new(metric(RATE, 1)));
+    let claim = judged(&run, &claiming(sum, ClaimOp::Greater, metric(RATE, 0)));
+    let both = BTreeSet::from([Mark::Drifting, Mark::ShortTerm]);
+    assert_eq!(claim.marks, [both.clone(), BTreeSet::from([Mark::Drifting])]);
+    let contrast = Contrast { name: String::new(), from: 0, to: 1, of: vec![address(RATE)] };
+    let found = run.judged(&Plan { contrasts: vec![contrast], ..plan(2, &[]) }).findings;
+    let ratio = found.iter().find(|finding| finding.quantity == Quantity::RatioOfContrast).unwrap();
+    assert_eq!(ratio.marks, both);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use kdyno_model::conclusion::{MetricRole, Says};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::{Interval, IntervalMethod, Mark, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::plan::{Better, Depth, EvidenceUnit};
+use std::collections::BTreeSet;
 
 /// Eight ratios around a centre, alike but for 1 ‰.
 fn around(centre: f64) -> Vec<f64> {
@@ -249,6 +250,9 @@ fn marks_of_either_side_stand_beside_the_ratio() {
     let found = run.judged(&plan).findings;
     let ratio = found.iter().find(|finding| finding.quantity == Quantity::RatioBToA).unwrap();
     assert_eq!(ratio.marks.iter().copied().collect::<Vec<_>>(), [Mark::Drifting, Mark::FewRecords]);
+    // Each side has its own: pair 3 began with A, pair 5 ended with B.
+    let of_sides = [Mark::Drifting, Mark::FewRecords].map(|mark| BTreeSet::from([mark]));
+    assert_eq!(run.verdicts(&plan).remove(0).marks, of_sides);
 }
 
 #[test]

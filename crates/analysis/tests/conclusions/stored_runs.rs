@@ -8,7 +8,7 @@ use kdyno_model::finding::{Finding, Interval, IntervalMethod, Mark, NotResolvabl
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::EvidenceUnit;
 use kdyno_model::run::{RunHeader, Session};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const ACHIEVED: &str = "writers.achieved_per_s";
 
@@ -167,6 +167,9 @@ fn a_case_or_figure_that_a_run_lacks_is_told() {
     for finding in &mut invalid.findings {
         finding.marks.insert(Mark::Invalid);
     }
-    assert_eq!(reason(says(invalid)), format!("{RATE} of a run is invalid"));
+    // It stands in the table all the same, with its mark.
+    let verdict = compared(&all(&[100.0]), &[invalid]).0.remove(0);
+    assert_eq!(verdict.marks, [BTreeSet::new(), BTreeSet::from([Mark::Invalid])]);
+    assert_eq!(reason(verdict.says), format!("{RATE} of a run is invalid"));
     assert!(of_runs(&[], &[]).conclusions.is_empty());
 }

@@ -80,7 +80,7 @@ fn unanswered_requests_are_over_when_written() {
 }
 
 #[test]
-fn strangers_and_impossible_lengths_poison_the_connection() {
+fn unknown_replies_and_impossible_lengths_poison_the_connection() {
     for bytes in [&frame(9, b"")[..], &[0x7f, 0xff, 0xff, 0xff], &[0xff; 4], &[0, 0, 0, 1, 0]] {
         let mut connection = connection();
         send(&mut connection, 1, true, b"");

@@ -1,5 +1,5 @@
 //! Every message in `generated`, in every version we speak: compared with the
-//! `kafka-protocol` crate, an independent implementation, and read from the bytes of strangers.
+//! `kafka-protocol` crate, an independent implementation, and read from bytes of any kind.
 
 #[path = "../../tests/common/counting.rs"]
 mod counting;
@@ -132,7 +132,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn messages_of_strangers_are_no_danger(
+    fn messages_of_any_bytes_are_read_or_refused(
         bytes in prop::collection::vec(any::<u8>(), 0..400),
         spoils in prop::collection::vec(spoil(), 0..4),
         cut: prop::sample::Index,

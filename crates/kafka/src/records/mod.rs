@@ -6,8 +6,8 @@
 //! ```
 //!
 //! A sender writes bodies once and often, and only then knows the header: the checksum of both is therefore
-//! [combined](CrcShift) from two checksums instead of computed over all bytes again. A reader takes bytes of
-//! strangers: every length is checked, and decompression ends at a size the caller states.
+//! [combined](CrcShift) from two checksums instead of computed over all bytes again. A reader takes bytes from
+//! outside: every length is checked, and decompression ends at a size the caller states.
 //! Format: <https://kafka.apache.org/documentation/#recordbatch>.
 
 mod batch;

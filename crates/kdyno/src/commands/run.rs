@@ -136,7 +136,7 @@ pub(crate) fn dry_run(planned: &Planned, args: &ExecutionArgs) -> Outcome {
 fn lines(remarks: &[Note]) -> String {
     let line = |remark: &Note| match remark {
         Note::Fact(fact) => format!("  {fact}\n"),
-        Note::Warning(doubt) => format!("  warning: {doubt}\n"),
+        Note::Warning(text) => format!("  warning: {text}\n"),
     };
     remarks.iter().map(line).collect()
 }

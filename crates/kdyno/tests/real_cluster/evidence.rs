@@ -51,8 +51,8 @@ fn unknown_setting(said: &Said, document: &Value) {
     let caveats = document["caveats"].as_array().expect("caveats");
     let caveat = caveats.iter().find(|caveat| caveat["kind"] == "unknown-setting").expect("a caveat");
     assert!(caveat["severity"] == "warning", "{caveat}");
-    let doubt = said.stdout.find("the brokers know no setting").expect("a doubt in the table");
-    assert!(doubt < said.stdout.find("acked_per_s").expect("figures"), "{}", said.stdout);
+    let warning = said.stdout.find("the brokers know no setting").expect("a warning in the table");
+    assert!(warning < said.stdout.find("acked_per_s").expect("figures"), "{}", said.stdout);
 }
 
 /// The stored run in every form.

@@ -102,7 +102,7 @@ fn a_broker_killed_in_the_middle_shows_and_the_run_goes_on() {
     assert_eq!(doubts(&document, "invalid"), Vec::<&str>::new());
     assert!(event_kinds(&document).contains(&"process-died".to_owned()));
     let lost = figure(&document, "writers.failed") + figure(&document, "writers.unresolved");
-    assert!(lost > 0.0, "records of the dead broker's partitions did not come home");
+    assert!(lost > 0.0, "records of the dead broker's partitions were not acknowledged");
     assert!((figure(&document, "writers.offered_per_s") - 500.0).abs() < 50.0, "the schedule does not wait");
 }
 

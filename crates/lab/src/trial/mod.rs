@@ -41,8 +41,8 @@ const PREPARE_DEADLINE: Duration = Duration::from_secs(60);
 /// How long after the end of the drain a worker may take to hand in its last rows.
 const OVERDUE_NS: u64 = 15_000_000_000;
 
-/// How long a worker may take to end once it was asked to stop: what is in flight may come home, what is
-/// not home by then is kept as unresolved.
+/// How long a worker may take to end once it was asked to stop: what is in flight may be answered, what is
+/// not by then is kept as unresolved.
 const STOP_NS: u64 = 10_000_000_000;
 
 /// What a trial needs from the run around it.

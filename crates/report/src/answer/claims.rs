@@ -5,10 +5,10 @@ use super::words;
 use crate::digits;
 use crate::grid::Tone;
 use crate::input::ReportInput;
-use crate::marks;
+use crate::marks::{self, Cell};
 use crate::units;
 use kdyno_model::conclusion::{ClaimSays, Conclusion, JudgedClaim, Ratio};
-use kdyno_model::finding::{Finding, Quantity, Scope, Value};
+use kdyno_model::finding::{Finding, Quantity, Scope, Value, marks_of_both};
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::plan::{Claim, ClaimExpr, Contrast};
 
@@ -58,10 +58,11 @@ pub fn sentence(one: &JudgedClaim, input: &ReportInput<'_>) -> Sentence {
     };
     let what = claim(one, input).map_or_else(String::new, |claim| format!("{} ({})", claim.text, claim.that));
     let reason = one.reason.as_ref().map_or_else(String::new, |reason| format!("; {reason}"));
-    Sentence::new(tone, format!("{}: {what}{reason}.", one.says))
+    let marked = marks::clause(&marks_of_both(&one.marks));
+    Sentence::new(tone, format!("{}: {what}{reason}{marked}.", one.says))
 }
 
-fn row(one: &JudgedClaim, input: &ReportInput<'_>) -> Vec<String> {
+fn row(one: &JudgedClaim, input: &ReportInput<'_>) -> Vec<Cell> {
     let claim = claim(one, input);
     let unit = claim.and_then(|claim| unit_of(&claim.left).or(unit_of(&claim.right))).unwrap_or(Unit::Count);
     let share = one.compared.as_ref().and_then(words::bounds).map(|(low, high, _)| (high - low) / 2.0);
@@ -70,16 +71,21 @@ fn row(one: &JudgedClaim, input: &ReportInput<'_>) -> Vec<String> {
         other => digits::value(other, unit, None),
     };
     let nothing = || units::NOTHING.to_owned();
+    let [of_left, of_right] = &one.marks;
     vec![
-        claim.map_or_else(nothing, |claim| claim.text.clone()),
-        side(one.left),
-        side(one.right),
-        one.compared.as_ref().map_or_else(nothing, |compared| {
-            format!("{} {}", if is_ratio(one, compared) { "÷" } else { "−" }, words::ratio(compared))
-        }),
-        one.compared.as_ref().map_or_else(nothing, words::interval),
-        one.n.to_string(),
-        one.says.to_string(),
+        claim.map_or_else(nothing, |claim| claim.text.clone()).into(),
+        Cell::figure(of_left, side(one.left)),
+        Cell::figure(of_right, side(one.right)),
+        one.compared.as_ref().map_or_else(
+            || nothing().into(),
+            |compared| {
+                let sign = if is_ratio(one, compared) { "×" } else { "difference " };
+                Cell::figure(&marks_of_both(&one.marks), format!("{sign}{}", words::ratio(compared)))
+            },
+        ),
+        one.compared.as_ref().map_or_else(nothing, words::interval).into(),
+        one.n.to_string().into(),
+        one.says.to_string().into(),
     ]
 }
 
@@ -117,7 +123,7 @@ pub fn contrasts(input: &ReportInput<'_>) -> Option<Answer> {
     let fits = |((contrast, of), one): &((&Contrast, &Address), &Finding)| {
         one.scope == Scope::Case(contrast.to) && one.of == **of
     };
-    let rows: Vec<Vec<String>> = asked
+    let rows: Vec<Vec<Cell>> = asked
         .zip(stated)
         .filter(fits)
         .map(|((contrast, _), finding)| contrast_row(contrast, finding, input))
@@ -134,28 +140,23 @@ pub fn contrasts(input: &ReportInput<'_>) -> Option<Answer> {
         ("interval", true),
         ("repeats", true),
     ];
-    Some(Answer {
-        title: "Contrasts, all else equal".to_owned(),
-        sentences: Vec::new(),
-        table: Some(TextTable::new(&columns, rows)),
-        curve: None,
-        notes: Vec::new(),
-    })
+    let title = "Contrasts, all else equal".to_owned();
+    Some(Answer::of_table(title, TextTable::new(&columns, rows), Vec::new()))
 }
 
-fn contrast_row(contrast: &Contrast, one: &Finding, input: &ReportInput<'_>) -> Vec<String> {
+fn contrast_row(contrast: &Contrast, one: &Finding, input: &ReportInput<'_>) -> Vec<Cell> {
     let width = digits::half_width(one).filter(|width| *width > 0.0);
     let number = match one.estimate {
         Value::Is(number) => format!("×{}", digits::number(number, Unit::Count, width)),
         Value::AtLeast(_) | Value::None => units::NOTHING.to_owned(),
     };
     vec![
-        contrast.name.clone(),
-        input.case_label(contrast.from).to_owned(),
-        input.case_label(contrast.to).to_owned(),
-        one.of.to_string(),
-        marks::marked(&one.marks, number),
-        digits::interval(one).unwrap_or_else(|| units::NOTHING.to_owned()),
-        one.n.to_string(),
+        contrast.name.as_str().into(),
+        input.case_label(contrast.from).into(),
+        input.case_label(contrast.to).into(),
+        one.of.to_string().into(),
+        Cell::figure(&one.marks, number),
+        digits::interval(one).unwrap_or_else(|| units::NOTHING.to_owned()).into(),
+        one.n.to_string().into(),
     ]
 }

@@ -1,12 +1,15 @@
 //! How the metric of a condition grows with the load, with the limit that it must keep: as text here, as a picture in
 //! the page.
 
+use super::form::TextTable;
 use crate::grid::{GridColumn, TextOptions, grid};
+use crate::marks::Cell;
 use crate::units;
 use kdyno_model::conclusion::SearchResult;
-use kdyno_model::finding::Value;
+use kdyno_model::finding::{Mark, Value};
 use kdyno_model::metric::Unit;
 use kdyno_model::plan::{FindPlan, Threshold};
+use std::collections::BTreeSet;
 
 /// Columns of the bars of the text form.
 const BAR: usize = 36;
@@ -33,6 +36,8 @@ pub struct CurvePoint {
     pub load_per_s: f64,
     /// The metric.
     pub value: Value,
+    /// What has to be said beside it.
+    pub marks: BTreeSet<Mark>,
     /// Whether all conditions held; `None`: it cannot be told.
     pub passed: Option<bool>,
     /// What the trial was for.
@@ -50,6 +55,7 @@ impl Curve {
             .map(|point| CurvePoint {
                 load_per_s: point.load_per_s,
                 value: point.values.get(index).copied().unwrap_or(Value::None),
+                marks: point.marks.get(index).cloned().unwrap_or_default(),
                 passed: point.passed,
                 stage: point.stage.into(),
             })
@@ -64,6 +70,25 @@ impl Curve {
         })
     }
 
+    /// The metric of one trial as printed.
+    fn figure(&self, point: &CurvePoint) -> Cell {
+        Cell::figure(&point.marks, units::value(point.value, self.unit))
+    }
+
+    /// The points as a table, for where a picture stands in the place of [`Self::text`].
+    pub fn table(&self) -> TextTable {
+        let columns = [("load", true), (self.of.as_str(), true), ("conditions", false), ("stage", false)];
+        let row = |point: &CurvePoint| {
+            vec![
+                units::number(point.load_per_s, Unit::RecordsPerS).into(),
+                self.figure(point),
+                passed(point.passed).into(),
+                point.stage.into(),
+            ]
+        };
+        TextTable::new(&columns, self.points.iter().map(row).collect())
+    }
+
     /// One row per trial: load, value, its place on a logarithmic axis with the limit as a line, whether it passed.
     pub fn text(&self, options: &TextOptions) -> String {
         let column = |cell: &dyn Fn(&CurvePoint) -> String| self.points.iter().map(cell).collect::<Vec<_>>();
@@ -76,7 +101,7 @@ impl Curve {
                 &["load"],
                 column(&|point| units::number(point.load_per_s, Unit::RecordsPerS)),
             ),
-            GridColumn::numbers(&[&self.of], column(&|point| units::value(point.value, self.unit))),
+            GridColumn::numbers(&[&self.of], column(&|point| self.figure(point).text())),
             GridColumn::words(&[&head], column(&|point| axis.bar(point.value))),
             GridColumn::words(&["conditions"], column(&|point| passed(point.passed).to_owned())),
             GridColumn::words(&["stage"], column(&|point| point.stage.to_owned())),

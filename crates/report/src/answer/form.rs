@@ -3,6 +3,9 @@
 use super::curve::Curve;
 use super::words;
 use crate::grid::Tone;
+use crate::marks::{self, Cell};
+use kdyno_model::finding::Mark;
+use std::collections::BTreeSet;
 
 /// The answer to one question of a scenario.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,8 +18,25 @@ pub struct Answer {
     pub table: Option<TextTable>,
     /// How a condition's metric grows with the load, where that was the question.
     pub curve: Option<Curve>,
-    /// What has to be said under the figures.
-    pub notes: Vec<String>,
+    /// What has to be said under the figures, beside what their marks mean.
+    pub(super) notes: Vec<String>,
+}
+
+impl Answer {
+    /// An answer that is a table.
+    pub(crate) fn of_table(title: String, table: TextTable, notes: Vec<String>) -> Self {
+        Self { title, sentences: Vec::new(), table: Some(table), curve: None, notes }
+    }
+
+    /// What stands under the figures: what their marks mean, then the notes. `with_curve`: the figures of the curve are
+    /// printed too.
+    pub fn notes(&self, with_curve: bool) -> Vec<String> {
+        let mut signs: BTreeSet<Mark> = self.table.iter().flat_map(TextTable::marks).collect();
+        if let Some(curve) = self.curve.as_ref().filter(|_| with_curve) {
+            signs.extend(curve.points.iter().flat_map(|point| &point.marks));
+        }
+        marks::legend(&signs).into_iter().chain(self.notes.iter().cloned()).collect()
+    }
 }
 
 /// A whole sentence of an answer.
@@ -34,17 +54,22 @@ impl Sentence {
     }
 }
 
-/// A table of texts, for any printer.
+/// A table for any printer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextTable {
     /// Heads of the columns, and whether numbers stand in them.
     pub columns: Vec<(String, bool)>,
-    /// One text per column.
-    pub rows: Vec<Vec<String>>,
+    /// One cell per column.
+    pub rows: Vec<Vec<Cell>>,
 }
 
 impl TextTable {
-    pub(crate) fn new(columns: &[(&str, bool)], rows: Vec<Vec<String>>) -> Self {
+    pub(crate) fn new(columns: &[(&str, bool)], rows: Vec<Vec<Cell>>) -> Self {
         Self { columns: columns.iter().map(|(head, number)| ((*head).to_owned(), *number)).collect(), rows }
+    }
+
+    /// The marks of all of its figures.
+    fn marks(&self) -> impl Iterator<Item = Mark> {
+        self.rows.iter().flatten().flat_map(|cell| cell.marks.iter().copied())
     }
 }

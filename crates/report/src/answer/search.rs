@@ -5,15 +5,20 @@ use super::form::{Answer, Sentence, TextTable};
 use super::{notes, words};
 use crate::grid::Tone;
 use crate::input::ReportInput;
+use crate::marks::{self, Cell};
 use crate::units;
 use kdyno_model::conclusion::{Conclusion, Ratio, SearchOutcome, SearchPoint, SearchResult};
-use kdyno_model::finding::{Interval, Scope};
+use kdyno_model::finding::{Interval, Mark, Scope};
 use kdyno_model::plan::{Depth, FindPlan, Strategy};
+use std::collections::BTreeSet;
 
 /// Slope from which a little more load is much more latency.
 const STEEP: f64 = 5.0;
 /// Slope below which latency grows no faster than the load.
 const FLAT: f64 = 1.0;
+
+/// Metric of the finding that states the estimate, with the marks of what it rests on.
+const ESTIMATE: &str = "highest_per_s";
 
 /// One answer per searched case.
 pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
@@ -40,7 +45,7 @@ fn answer(result: &SearchResult, input: &ReportInput<'_>) -> Answer {
     Answer {
         title,
         sentences: vec![sentence(result, input)],
-        table: Some(table(result)),
+        table: Some(table(result, input)),
         curve: plan(input).and_then(|find| Curve::of(result, find)),
         notes,
     }
@@ -110,34 +115,69 @@ pub fn sentence(result: &SearchResult, input: &ReportInput<'_>) -> Sentence {
             (Tone::Warn, "the search was interrupted before it had an answer".to_owned())
         }
     };
+    let marked = marks::clause(&answer_marks(result));
     let text = match result.depth {
-        Depth::Quick => format!("quick look, these trials only: {text}."),
-        Depth::Verdict => format!("{text}."),
+        Depth::Quick => format!("quick look, these trials only: {text}{marked}."),
+        Depth::Verdict => format!("{text}{marked}."),
     };
     Sentence::new(tone, text)
 }
 
-/// A load is offered to the last digit wherever it is offered again.
-fn is_confirming(point: &SearchPoint, load_per_s: f64) -> bool {
-    let is_there = (point.load_per_s / load_per_s - 1.0).abs() < 1e-6;
-    is_there && point.stage == kdyno_model::trial::SearchStage::Confirm && point.passed == Some(true)
+/// What has to be said beside the load that is the answer.
+fn answer_marks(result: &SearchResult) -> BTreeSet<Mark> {
+    match result.outcome {
+        SearchOutcome::Confirmed { load_per_s } => {
+            marks_at(result, load_per_s, |point| is_confirming(point, load_per_s))
+        }
+        SearchOutcome::NotConfirmed { highest_passed_per_s: load }
+        | SearchOutcome::EveryLoadFails { lowest_per_s: load }
+        | SearchOutcome::EveryLoadPasses { highest_per_s: load }
+        | SearchOutcome::GeneratorLimit { highest_passed_per_s: Some(load) } => {
+            marks_at(result, load, |_| true)
+        }
+        SearchOutcome::GeneratorLimit { highest_passed_per_s: None } | SearchOutcome::Unfinished => {
+            BTreeSet::new()
+        }
+    }
 }
 
-fn table(result: &SearchResult) -> TextTable {
-    let mut rows: Vec<Vec<String>> = Vec::new();
-    let mut row = |what: &str, figure: String| rows.push(vec![what.to_owned(), figure]);
+/// The marks of the trials at a load, those that count. One whose figures must not be used was judged without them.
+fn marks_at(result: &SearchResult, load_per_s: f64, counts: impl Fn(&SearchPoint) -> bool) -> BTreeSet<Mark> {
+    let points = result.points.iter().filter(|point| is_at(point, load_per_s) && counts(point));
+    let marks = points.flat_map(|point| &point.marks).flatten().copied();
+    marks.filter(|mark| *mark != Mark::Invalid).collect()
+}
+
+/// A load is offered to the last digit wherever it is offered again.
+fn is_at(point: &SearchPoint, load_per_s: f64) -> bool {
+    (point.load_per_s / load_per_s - 1.0).abs() < 1e-6
+}
+
+fn is_confirming(point: &SearchPoint, load_per_s: f64) -> bool {
+    is_at(point, load_per_s)
+        && point.stage == kdyno_model::trial::SearchStage::Confirm
+        && point.passed == Some(true)
+}
+
+fn table(result: &SearchResult, input: &ReportInput<'_>) -> TextTable {
+    let mut rows: Vec<Vec<Cell>> = Vec::new();
+    let mut row = |what: &str, figure: Cell| rows.push(vec![what.into(), figure]);
     if let SearchOutcome::Confirmed { load_per_s } = result.outcome {
-        row("confirmed", words::rate(load_per_s, None));
+        row("confirmed", Cell::figure(&answer_marks(result), words::rate(load_per_s, None)));
     }
     if let Some(estimate) = &result.estimate {
-        row("estimate by the fitted line", estimate_text(estimate));
+        let figure = input.findings.iter().find(|one| one.scope == result.scope && one.of.metric == ESTIMATE);
+        let marks = figure.map(|figure| figure.marks.clone()).unwrap_or_default();
+        row("estimate by the fitted line", Cell::figure(&marks, estimate_text(estimate)));
     }
-    let first_failing = result.first_failing_per_s.map(|load| words::rate(load, None));
-    row("first load that failed", first_failing.unwrap_or_else(|| "none".to_owned()));
+    let first_failing = result
+        .first_failing_per_s
+        .map(|load| Cell::figure(&marks_at(result, load, |_| true), words::rate(load, None)));
+    row("first load that failed", first_failing.unwrap_or_else(|| "none".into()));
     if let Some(slope) = result.slope {
-        row("slope there", slope_text(slope));
+        row("slope there", slope_text(slope).into());
     }
-    row("loads tried", format!("{} trials", result.points.len()));
+    row("loads tried", format!("{} trials", result.points.len()).into());
     TextTable::new(&[("", false), ("", false)], rows)
 }
 

@@ -33,8 +33,10 @@ pub fn notes(input: &ReportInput<'_>) -> Vec<String> {
         if is_plain || !reported.contains(&trial) {
             continue;
         }
-        let whose = if reported.len() > 1 { format!("{}, ", input.name(trial)) } else { String::new() };
-        notes.push(words::capital(&format!("{whose}{}.", sentence(one))));
+        // A load item's name stays as it is typed.
+        let whose = words::capital(&input.name(trial));
+        let whose = if reported.len() > 1 { format!("{whose}, ") } else { String::new() };
+        notes.push(format!("{whose}{}.", sentence(one)));
     }
     merged(notes)
 }

@@ -5,9 +5,10 @@ use super::words;
 use crate::digits;
 use crate::grid::Tone;
 use crate::input::ReportInput;
+use crate::marks::{self, Cell};
 use crate::units;
 use kdyno_model::conclusion::{Conclusion, MetricRole, Says, SettingDiffers, Verdict};
-use kdyno_model::finding::{Scope, Value};
+use kdyno_model::finding::{Scope, Value, marks_of_both};
 use kdyno_model::plan::{Better, ComparePlan, Depth, Strategy};
 
 /// Most settings that are named one by one; a comparison of two releases has dozens of other defaults.
@@ -141,9 +142,10 @@ pub fn sentence(verdict: &Verdict, labels: &[String; 2]) -> Sentence {
             (Tone::Bad, format!("{metric} of {b} and {a} must not be compared: {reason}"))
         }
     };
+    let marked = marks::clause(&marks_of_both(&verdict.marks));
     let text = match verdict.depth {
-        Depth::Quick => format!("quick look, these starts only: {text}."),
-        Depth::Verdict => format!("{text}."),
+        Depth::Quick => format!("quick look, these starts only: {text}{marked}."),
+        Depth::Verdict => format!("{text}{marked}."),
     };
     Sentence::new(tone, text)
 }
@@ -181,7 +183,7 @@ fn table(verdicts: &[&Verdict], labels: &[String; 2]) -> TextTable {
     TextTable::new(&head, verdicts.iter().map(|one| row(one)).collect())
 }
 
-fn row(verdict: &Verdict) -> Vec<String> {
+fn row(verdict: &Verdict) -> Vec<Cell> {
     let ratio = verdict.ratio.as_ref();
     let bounds = ratio.and_then(words::bounds);
     let half_width = bounds.map(|(low, high, _)| (high - low) / 2.0);
@@ -197,23 +199,27 @@ fn row(verdict: &Verdict) -> Vec<String> {
         MetricRole::Exploratory => format!("({})", verdict.of),
     };
     let nothing = || units::NOTHING.to_owned();
+    let [of_a, of_b] = &verdict.marks;
     vec![
-        metric,
-        side(verdict.a),
-        side(verdict.b),
-        ratio.map_or_else(nothing, words::ratio),
-        ratio.map_or_else(nothing, words::interval),
-        bounds.map_or_else(nothing, |(_, _, level)| words::percent(level, Some(0.001))),
-        words::units_of_evidence(verdict.n, verdict.unit_of_evidence),
+        metric.into(),
+        Cell::figure(of_a, side(verdict.a)),
+        Cell::figure(of_b, side(verdict.b)),
+        ratio.map_or_else(
+            || nothing().into(),
+            |ratio| Cell::figure(&marks_of_both(&verdict.marks), words::ratio(ratio)),
+        ),
+        ratio.map_or_else(nothing, words::interval).into(),
+        bounds.map_or_else(nothing, |(_, _, level)| words::percent(level, Some(0.001))).into(),
+        words::units_of_evidence(verdict.n, verdict.unit_of_evidence).into(),
         match verdict.better {
-            Better::Lower => "lower".to_owned(),
-            Better::Higher => "higher".to_owned(),
+            Better::Lower => "lower".into(),
+            Better::Higher => "higher".into(),
         },
         match verdict.role {
-            MetricRole::Judged => words::percent(verdict.margin, Some(verdict.margin)),
-            MetricRole::Exploratory => nothing(),
+            MetricRole::Judged => words::percent(verdict.margin, Some(verdict.margin)).into(),
+            MetricRole::Exploratory => nothing().into(),
         },
-        word(verdict).to_owned(),
+        word(verdict).into(),
     ]
 }
 

@@ -13,7 +13,7 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
             thread,
             &[*cpu_percent],
             format!(
-                "the load generator's thread {thread} used {}: it may be the limit itself",
+                "the load generator's thread {thread} used {}: it may be the limit, not the cluster",
                 numbers.cores(0)
             ),
             LESS_WORK,
@@ -22,7 +22,8 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
             "",
             &[*cpu_percent],
             format!(
-                "the load generator used {}, and it could use {cores} cores at most: it may be the limit itself",
+                "the load generator used {}, and it could use {cores} cores at most: it may be the limit, not the \
+                 cluster",
                 numbers.cores(0)
             ),
             LESS_WORK,
@@ -31,19 +32,19 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
             &format!("{item} {quantile}"),
             &[*late_ns as f64, *response_ns as f64],
             format!(
-                "{item}: of the response time of {} at {quantile} the load generator itself makes up {}, more than a \
-                 tenth: from there on the quantiles are its own",
-                numbers.ns(1),
-                numbers.ns(0)
+                "{item}: at {quantile} the load generator's own lateness makes up {} of the response time of {}: from \
+                 {quantile} on quantiles are upper bounds of what the cluster took",
+                numbers.ns(0),
+                numbers.ns(1)
             ),
-            "read those quantiles as upper bounds, lower the rate, or give the load a machine of its own",
+            "lower the rate, use fewer clients, or give the load a machine of its own",
         ),
         Caveat::CalibrationShort { item, ratio } => told(
             item,
             &[*ratio],
             format!(
-                "{item}: against a broker that does nothing the load generator reaches only {} × this rate: part of \
-                 the figure may be its own",
+                "{item}: against the null broker, which keeps nothing, the load generator reaches only {} × this rate: \
+                 it may be the limit, not the cluster",
                 numbers.ratio(0)
             ),
             LESS_WORK,

@@ -9,32 +9,43 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
         Caveat::HostShared { detail } => told(
             detail,
             &[],
-            format!("another measured run used this host at the same time: {detail}"),
+            format!(
+                "another measured run used this host at the same time ({detail}): each took processors and disk from the \
+                 other"
+            ),
             "run one at a time, and repeat",
         ),
         Caveat::Steal { share } => told(
             "",
             &[*share],
-            format!("the hypervisor took {} of the processor time", numbers.percent(0)),
+            format!(
+                "the hypervisor took {} of the processor time: rates may be too low and latencies too high",
+                numbers.percent(0)
+            ),
             "repeat on a quieter host, and compare only trials that ran close together",
         ),
         Caveat::OtherLoad { cpu_percent } => told(
             "",
             &[*cpu_percent],
-            format!("programs that are not part of the run used {}", numbers.cores(0)),
+            format!("other programs used {}: rates may be too low and latencies too high", numbers.cores(0)),
             "end them, or run where nothing else does, and repeat",
         ),
         Caveat::WaitedForProcessor { who, share } => told(
             who,
             &[*share],
-            format!("{who} had to wait for a processor for {} of the window", numbers.percent(0)),
-            "use fewer brokers or a lower rate for these processors, or more of them",
+            format!(
+                "threads of {who} were ready and waited for a processor, added up for {} of the window: rates may be too \
+                 low and latencies too high",
+                numbers.percent(0)
+            ),
+            "use fewer brokers, a lower rate or more processors",
         ),
         Caveat::ProcessorLimited { share } => told(
             "",
             &[*share],
             format!(
-                "a limit on processor time (cgroup) held processes of the run for {} of the window",
+                "a limit on processor time (cgroup) stopped processes of the run for {} of the window: rates may be too low \
+                 and latencies too high",
                 numbers.percent(0)
             ),
             "lift the limit of the container or service that kdyno runs in",

@@ -1,4 +1,4 @@
-//! Caveats in words: what is doubtful, in which trials, and what to do about it.
+//! Caveats in words: what happened and what it means for the figures, in which trials, and what to do about it.
 //!
 //! The same caveat of many trials is told once, with the range of its figures and the trials it concerns. All that
 //! this crate knows of a kind of caveat stands in [`about`] and in the table of its group; its name is the run file's.
@@ -27,7 +27,7 @@ pub struct Worded {
     pub severity: Severity,
     /// Acknowledged records are gone: told before anything else.
     pub is_loss: bool,
-    /// What is doubtful: a sentence that starts with a lower-case word and has no full stop.
+    /// What happened and what it means: a sentence that starts with a lower-case word and has no full stop.
     pub sentence: String,
     /// What to do about it; empty when there is nothing to do.
     pub remedy: &'static str,
@@ -67,13 +67,14 @@ pub fn sentence(caveat: &Caveat) -> String {
 
 /// What to do about a caveat; empty when there is nothing to do.
 pub fn remedy(caveat: &Caveat) -> &'static str {
-    describe(caveat, &[]).remedy
+    describe(caveat, &Numbers::NONE).remedy
 }
 
 /// Whether two caveats say the same of different trials.
 fn is_same(a: &ScopedCaveat, b: &ScopedCaveat) -> bool {
     let kinds = discriminant(&a.caveat) == discriminant(&b.caveat);
-    kinds && a.severity == b.severity && describe(&a.caveat, &[]).of == describe(&b.caveat, &[]).of
+    let of = |caveat: &Caveat| describe(caveat, &Numbers::NONE).of;
+    kinds && a.severity == b.severity && of(&a.caveat) == of(&b.caveat)
 }
 
 /// Most trials that a caveat names; of more it says how many they are.
@@ -176,26 +177,27 @@ fn about(caveat: &Caveat) -> About {
 
 /// Words several caveats that are the same, each number as its range.
 fn describe_all(group: &[&Caveat]) -> Option<Described> {
-    let numbers: Vec<Vec<f64>> = group.iter().map(|caveat| describe(caveat, &[]).numbers).collect();
+    let numbers: Vec<Vec<f64>> =
+        group.iter().map(|caveat| describe(caveat, &Numbers::NONE).numbers).collect();
     let range = |index: usize| {
         let each = numbers.iter().filter_map(|of_one| of_one.get(index).copied());
         each.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), one| (low.min(one), high.max(one)))
     };
     let ranges: Vec<Range> = (0..numbers.first()?.len()).map(range).collect();
-    group.first().map(|first| describe(first, &ranges))
+    let numbers = Numbers { ranges: &ranges, together: group.len() };
+    group.first().map(|first| describe(first, &numbers))
 }
 
-/// Everything said of a caveat. `ranges` gives the ranges of its numbers for the sentence.
-fn describe(caveat: &Caveat, ranges: &[Range]) -> Described {
-    let numbers = Numbers { ranges };
+/// Everything said of a caveat, with these numbers in its sentence.
+fn describe(caveat: &Caveat, numbers: &Numbers<'_>) -> Described {
     let entry = match about(caveat) {
-        About::Loss => loss::words(caveat, &numbers),
-        About::Accounting => loss::accounting(caveat, &numbers),
-        About::Trial => trial::words(caveat, &numbers),
-        About::Records => records::words(caveat, &numbers),
-        About::Generator => generator::words(caveat, &numbers),
-        About::Host => host::words(caveat, &numbers),
-        About::Plan => plan::words(caveat, &numbers),
+        About::Loss => loss::words(caveat, numbers),
+        About::Accounting => loss::accounting(caveat, numbers),
+        About::Trial => trial::words(caveat, numbers),
+        About::Records => records::words(caveat, numbers),
+        About::Generator => generator::words(caveat, numbers),
+        About::Host => host::words(caveat, numbers),
+        About::Plan => plan::words(caveat, numbers),
     };
     // Each table has every kind of its group (a test goes through all); what it lacks would still be told by name.
     let unworded = || Described {
@@ -219,7 +221,7 @@ mod tests {
     }
 
     fn of(caveat: &Caveat) -> String {
-        describe(caveat, &[]).of
+        describe(caveat, &Numbers::NONE).of
     }
 
     #[test]
@@ -231,6 +233,20 @@ mod tests {
     }
 
     #[test]
+    fn what_trials_tell_apart_is_told_of_the_first_and_called_so() {
+        let unsteady =
+            |detail: &str| Caveat::Unsteady { item: "writers".to_owned(), detail: detail.to_owned() };
+        let (one, two) = (unsteady("it fell"), unsteady("it rose"));
+        assert_eq!(of(&one), of(&two), "one line for all trials");
+        assert!(told(&[&one]).0.contains("not steady (it fell)"), "{}", told(&[&one]).0);
+        assert!(
+            told(&[&one, &two]).0.contains("not steady (the first: it fell)"),
+            "{}",
+            told(&[&one, &two]).0
+        );
+    }
+
+    #[test]
     fn two_numbers_of_one_caveat_have_each_its_range() {
         let queue = |start_s, growth_s| Caveat::QueueGrowth {
             item: "writers".to_owned(),
@@ -239,8 +255,8 @@ mod tests {
             allowed_s: 0.05,
         };
         let (sentence, _) = told(&[&queue(0.2, 1.5), &queue(0.1, 1.5)]);
-        let expected = "writers: 100 ms to 200 ms of the load waited when the window began, and 1.50 s more when it \
-                        ended, where 50.0 ms is allowed";
+        let expected = "writers: the queue held 100 ms to 200 ms of the offered load when the window began and 1.50 s \
+                        more when it ended, where 50.0 ms is allowed";
         assert!(sentence.starts_with(expected), "{sentence}");
     }
 
@@ -258,7 +274,8 @@ mod tests {
         assert!(!is_same(&retries, &behind) && is_same(&behind, &behind));
         assert_eq!(
             sentence(&behind.caveat),
-            "writers: 30 records behind when the window ended, 3.00 s of what is produced"
+            "writers: 30 records behind the end of the log when the window ended, 3.00 s of what is produced: consumers \
+             did not keep up"
         );
     }
 
@@ -285,22 +302,22 @@ mod tests {
         let (sentence, _) = told(&[&caveat(2), &caveat(7)]);
         assert_eq!(
             sentence,
-            "readers: fetching met errors, told in 2 to 7 events; the first: client 0: partition 3: fetching \
-             failed: NOT_LEADER_OR_FOLLOWER"
+            "readers: fetching failed for a while (2 to 7 events; the first: client 0: partition 3: fetching failed: \
+             NOT_LEADER_OR_FOLLOWER): the fetched rate includes that"
         );
     }
 
     #[test]
     fn another_run_on_the_host_is_told() {
         let shared = Caveat::HostShared { detail: "run 12 of first-light".to_owned() };
-        let told = "another measured run used this host at the same time: run 12 of first-light";
-        assert_eq!(sentence(&shared), told);
+        let told = "another measured run used this host at the same time (run 12 of first-light): ";
+        assert!(sentence(&shared).starts_with(told), "{}", sentence(&shared));
     }
 
     #[test]
     fn a_lone_number_is_not_a_range() {
         let steal = Caveat::Steal { share: 0.031 };
-        assert_eq!(sentence(&steal), "the hypervisor took 3.10 % of the processor time");
+        assert!(sentence(&steal).starts_with("the hypervisor took 3.10 % of the processor time: "));
     }
 
     /// One of each kind that no other test words.

@@ -61,15 +61,17 @@ fn payloads(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
             item,
             &[],
             format!(
-                "{item}: values are random capitals, in which {compression} finds little: real values compress \
-                 differently"
+                "{item}: values are random capital letters: the sizes and the processor time that {compression} makes of \
+                 them are not those of real values"
             ),
-            "read neither size nor processor time as that of real payloads",
+            "compare cases of this run with each other, and do not read them as those of real values",
         ),
         Caveat::PooledCompression { item } => told(
             item,
             &[],
-            format!("{item}: payloads from a pool compress differently from real ones"),
+            format!(
+                "{item}: pooled payloads compress differently from real ones: sizes are not those of real values"
+            ),
             "use unique payloads when the compression ratio matters",
         ),
         Caveat::AssignedNotGroup { item } => told(

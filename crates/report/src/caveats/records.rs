@@ -12,8 +12,8 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
             item,
             &[*start_s, *growth_s, *allowed_s],
             format!(
-                "{item}: {} of the load waited when the window began, and {} more when it ended, where {} is allowed: \
-                 latencies hold the time in that queue",
+                "{item}: the queue held {} of the offered load when the window began and {} more when it ended, where {} \
+                 is allowed: latencies include the time in it",
                 numbers.seconds(0),
                 numbers.seconds(1),
                 numbers.seconds(2)
@@ -24,8 +24,8 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
             &format!("{item} {quantile}"),
             &[*beyond as f64],
             format!(
-                "{item}: beyond {quantile} lie {} records; with fewer than 100 it is one of a few chance values, and \
-                 so are the quantiles above it",
+                "{item}: only {} records lie beyond {quantile}; with fewer than 100 that quantile and those above it \
+                 change by chance from run to run",
                 numbers.count(0)
             ),
             "measure for longer, or read a lower quantile",
@@ -38,7 +38,10 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
             told(
                 item,
                 &[*records as f64, seconds.unwrap_or_default()],
-                format!("{item}: {} records behind when the window ended{behind}", numbers.count(0)),
+                format!(
+                    "{item}: {} records behind the end of the log when the window ended{behind}: consumers did not keep up",
+                    numbers.count(0)
+                ),
                 "use more consumers or partitions, or offer less",
             )
         }
@@ -52,7 +55,10 @@ fn failures(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
         Caveat::Failures { item, reason, records } => told(
             &format!("{item} {reason}"),
             &[*records as f64],
-            format!("{item}: {} records failed with {reason}", numbers.count(0)),
+            format!(
+                "{item}: {} records failed with {reason}; they lie above every quantile",
+                numbers.count(0)
+            ),
             match reason.as_str() {
                 "max-block" => {
                     "the cluster took less than was offered for longer than max.block.ms: lower the rate"
@@ -84,14 +90,18 @@ fn failures(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
         Caveat::FetchErrors { item, events, first } => told(
             item,
             &[*events as f64],
-            format!("{item}: fetching met errors, told in {} events; the first: {first}", numbers.count(0)),
+            format!(
+                "{item}: fetching failed for a while ({} events; the first: {first}): the fetched rate includes that",
+                numbers.count(0)
+            ),
             SEE_EVENTS,
         ),
         Caveat::RecordsSkipped { item, events, first } => told(
             item,
             &[*events as f64],
             format!(
-                "{item}: records were gone before they were fetched, told in {} events; the first: {first}",
+                "{item}: records were deleted before they were fetched ({} events; the first: {first}): they are missing \
+                 from the fetched rate",
                 numbers.count(0)
             ),
             "keep records longer (`retention.ms` and `retention.bytes` of the topic), or read faster",

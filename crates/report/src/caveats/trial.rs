@@ -9,8 +9,10 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
         Caveat::ProcessDied { subject } => told(
             &subject.to_string(),
             &[],
-            format!("{subject} ended during the trial"),
-            "see the events and the excerpt of its log in the run file",
+            format!(
+                "{subject} ended during the trial: figures are those of a cluster that lost it on the way"
+            ),
+            "`kdyno show RUN --logs` prints the end of its log; repeat the trial",
         ),
         Caveat::CutShort { reason, measured_s, planned_s } => told(
             reason,
@@ -19,7 +21,7 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
                 "the trial ended before its plan did: {reason}; its figures cover {} of {planned_s} s",
                 numbers.count(0)
             ),
-            "the figures cover the time that ran; repeat the trial for the whole",
+            "repeat the trial before its figures are set against others",
         ),
         Caveat::UnknownSetting { setting, detail } => told(
             setting,
@@ -31,16 +33,21 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
             event,
             &[*events as f64],
             format!(
-                "the cluster changed under load ({event}, {} events); the first: {first}",
+                "the cluster changed under load ({event}, {} events; the first: {first}): rates and latencies include \
+                 what that cost",
                 numbers.count(0)
             ),
             "repeat the trial; look into the brokers' logs when it comes again",
         ),
         Caveat::WarmupNotSettled { detail } => told(
-            detail,
+            "",
             &[],
-            format!("the warm-up reached its longest time before everything had settled: {detail}"),
-            "lengthen `phases.warmup`, or read the figures as those of a system that still changes",
+            format!(
+                "the warm-up reached its longest time before everything had settled ({}): figures may be those of a \
+                 system that was still changing",
+                numbers.first(detail)
+            ),
+            "lengthen `phases.warmup`",
         ),
         _ => steadiness(caveat, numbers).or_else(|| comparison(caveat, numbers)),
     }
@@ -52,24 +59,28 @@ fn steadiness(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
         Caveat::Unsteady { item, detail } => told(
             item,
             &[],
-            format!("{item}: the window was not steady: {detail}"),
-            "measure for longer, after a longer warm-up; a mean over different levels is no level",
+            format!(
+                "{item}: the window was not steady ({}): one figure for all of it describes no state that lasted",
+                numbers.first(detail)
+            ),
+            "lengthen `phases.warmup` and `phases.measure`; `kdyno report` draws the course over time",
         ),
         Caveat::Unconditioned => told(
             "",
             &[],
-            "the cluster had just been started and had carried no load before: fresh brokers are slower"
+            "the cluster had just been started and had carried no load: fresh brokers are slower, so rates may be too low \
+             and latencies too high"
                 .to_owned(),
-            "let `phases.condition` stand at its default",
+            "leave `phases.condition` at its default, and repeat the trial",
         ),
         Caveat::TheseStartsOnly { starts } => told(
             "",
             &[f64::from(*starts)],
             format!(
-                "the trials rest on {} starts of their clusters: another start may show other figures",
+                "all pairs ran on the same clusters (number of starts: {}): another start may show another ratio",
                 numbers.count(0)
             ),
-            "a comparison without `--quick` starts the clusters anew for each unit of evidence",
+            "without `--quick` a comparison starts local clusters anew for each unit of evidence",
         ),
         _ => None,
     }
@@ -81,13 +92,19 @@ fn comparison(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
         Caveat::PairsLost { pairs, first } => told(
             "",
             &[f64::from(*pairs)],
-            format!("{} pairs were left out, both trials of each; the first: {first}", numbers.count(0)),
-            "look at the trials that were lost: a side that fails more often is an answer too",
+            format!(
+                "{} pairs were left out of the comparison, both trials of each; the first: {first}",
+                numbers.count(0)
+            ),
+            "look at the trials that were left out: a side that fails more often is an answer too",
         ),
         Caveat::UndeclaredDifference { whose, setting, a, b } => told(
             &format!("{whose} {setting}"),
             &[],
-            format!("{setting} of {whose} differs between the sides and was not asked to: A {a}, B {b}"),
+            format!(
+                "{setting} of {whose} differs between the sides and was not asked to (A {a}, B {b}): the difference may \
+                 be its doing"
+            ),
             "set it alike on both sides, or name it in `may_differ`",
         ),
         Caveat::EvidenceOfRuns { detail } => {

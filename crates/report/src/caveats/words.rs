@@ -24,9 +24,19 @@ pub(super) type Range = (f64, f64);
 /// The numbers of one caveat, or of several, as printed: `90 %`, `90 % to 95 %`.
 pub(super) struct Numbers<'a> {
     pub(super) ranges: &'a [Range],
+    /// How many caveats are told together.
+    pub(super) together: usize,
 }
 
 impl Numbers<'_> {
+    /// Of a caveat whose sentence is not wanted.
+    pub(super) const NONE: Self = Self { ranges: &[], together: 1 };
+
+    /// What one caveat says in words of its own; of several told together the first one's.
+    pub(super) fn first(&self, detail: &str) -> String {
+        if self.together > 1 { format!("the first: {detail}") } else { detail.to_owned() }
+    }
+
     fn text(&self, index: usize, print: fn(f64) -> String) -> String {
         self.ranges.get(index).map_or_else(String::new, |range| range_text(*range, print))
     }

@@ -19,6 +19,8 @@ const LEFT: f64 = 78.0;
 const RIGHT: f64 = 590.0;
 const TOP: f64 = 18.0;
 const BOTTOM: f64 = 206.0;
+/// Width of a letter, about.
+const LETTER: f64 = 6.0;
 
 /// What stands on the horizontal axis.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,11 +53,24 @@ pub struct Point {
     pub at_least: bool,
 }
 
+/// How the points of a line are drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Drawn {
+    /// Joined.
+    Joined,
+    /// A dot for each.
+    Dots,
+    /// A cross for each.
+    Crosses,
+}
+
 /// One line of a chart with its name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
     /// Name in the legend.
     pub name: String,
+    /// How its points are drawn.
+    pub drawn: Drawn,
     /// The points from left to right.
     pub points: Vec<Point>,
     /// Points further apart than this are not joined.
@@ -120,7 +135,7 @@ pub fn figure(chart: &Chart) -> Markup {
                 @for (index, line) in lines.iter().enumerate() {
                     g class=(format!("line look-{}", index % LOOKS)) {
                         title { (line.name) }
-                        path d=(path(line, &x, &y)) {}
+                        (points(line, &x, &y))
                         @for (left, top) in triangles(line, &x, &y) {
                             path class="bound" d=(format!("M{left:.1},{:.1}l-4,7h8z", top - 4.0)) {}
                         }
@@ -131,7 +146,7 @@ pub fn figure(chart: &Chart) -> Markup {
                 @for (index, line) in lines.iter().enumerate() {
                     li {
                         svg class="sample" viewBox="0 0 34 10" aria-hidden="true" {
-                            g class=(format!("line look-{}", index % LOOKS)) { path d="M1,5H33" {} }
+                            g class=(format!("line look-{}", index % LOOKS)) { (sample(line.drawn)) }
                         }
                         (line.name)
                     }
@@ -214,8 +229,8 @@ fn bands(chart: &Chart, x: &Scale) -> Markup {
                 rect class="band" x=(format!("{left:.1}")) y=(TOP) width=(format!("{:.1}", (right - left).max(0.0)))
                     height=(BOTTOM - TOP) {}
             }
-            // Six units per letter: a name that does not fit its band is left out.
-            @if right - left > 6.0 * band.name.len() as f64 {
+            // A name that does not fit its band is left out.
+            @if right - left > LETTER * band.name.len() as f64 {
                 text class="band-name" x=(format!("{:.1}", (left + right) / 2.0)) y=(TOP - 6.0) text-anchor="middle" {
                     (band.name)
                 }
@@ -243,13 +258,24 @@ fn axes(chart: &Chart, x: &Scale, y: &Scale) -> Markup {
         @for tick in &x.ticks {
             @let place = x.place(*tick);
             path class="tick" d=(format!("M{place:.1},{BOTTOM}v5")) {}
-            text x=(format!("{place:.1}")) y=(BOTTOM + 18.0) text-anchor="middle" { (x_text(*tick)) }
+            @let text = x_text(*tick);
+            @let (left, anchor) = tick_place(place, &text);
+            text x=(format!("{left:.1}")) y=(BOTTOM + 18.0) text-anchor=(anchor) { (text) }
         }
         path class="axis" d=(format!("M{LEFT},{BOTTOM}H{RIGHT}")) {}
         text class="label" x=(f64::midpoint(LEFT, RIGHT)) y=(HEIGHT - 6.0) text-anchor="middle" { (chart.x_label) }
         text class="label" x="0" y="0" text-anchor="middle" transform=(format!("translate(12,{middle}) rotate(-90)")) {
             (chart.y_label)
         }
+    }
+}
+
+/// Where the text under a tick stands, and how it is anchored: in the middle, unless the paper ends there.
+fn tick_place(place: f64, text: &str) -> (f64, &'static str) {
+    if place + LETTER * text.chars().count() as f64 / 2.0 > WIDTH {
+        (WIDTH, "end")
+    } else {
+        (place, "middle")
     }
 }
 
@@ -266,6 +292,33 @@ fn tick_time(ns: f64) -> String {
     let number =
         if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number };
     format!("{number} {unit}")
+}
+
+/// The points of a line, as it is drawn.
+fn points(line: &Line, x: &Scale, y: &Scale) -> Markup {
+    let places = line.points.iter().filter_map(|point| Some((x.place(point.x), y.place(point.y?))));
+    match line.drawn {
+        Drawn::Joined => html! { path d=(path(line, x, y)) {} },
+        Drawn::Dots => html! { @for (left, top) in places { (dot(left, top)) } },
+        Drawn::Crosses => html! { @for (left, top) in places { (cross(left, top)) } },
+    }
+}
+
+/// What stands before a line's name in the legend.
+fn sample(drawn: Drawn) -> Markup {
+    match drawn {
+        Drawn::Joined => html! { path d="M1,5H33" {} },
+        Drawn::Dots => dot(17.0, 5.0),
+        Drawn::Crosses => cross(17.0, 5.0),
+    }
+}
+
+fn dot(left: f64, top: f64) -> Markup {
+    html! { circle class="dot" cx=(format!("{left:.1}")) cy=(format!("{top:.1}")) r="3.5" {} }
+}
+
+fn cross(left: f64, top: f64) -> Markup {
+    html! { path class="cross" d=(format!("M{:.1},{:.1}l7,7m0,-7l-7,7", left - 3.5, top - 3.5)) {} }
 }
 
 fn path(line: &Line, x: &Scale, y: &Scale) -> String {
@@ -306,7 +359,7 @@ mod tests {
 
     fn line(points: &[(f64, f64)]) -> Line {
         let points = points.iter().map(|(x, y)| Point { x: *x, y: Some(*y), at_least: false }).collect();
-        Line { name: "rate".to_owned(), points, gap: Some(1.5) }
+        Line { name: "rate".to_owned(), drawn: Drawn::Joined, points, gap: Some(1.5) }
     }
 
     #[test]
@@ -318,6 +371,19 @@ mod tests {
         ));
         let path = svg.0.split("<path d=\"").nth(1).expect("the line").split('"').next().expect("its end");
         assert_eq!(path.matches('M').count(), 2, "{path}");
+    }
+
+    #[test]
+    fn points_that_are_not_joined_are_seen_one_by_one() {
+        let drawn = |drawn, sign: &str| {
+            let line = Line { drawn, ..line(&[(0.0, 1.0), (1.0, 2.0)]) };
+            let svg = figure(&chart(vec![line], Horizontal::Rate, Vertical::FromZero)).0;
+            svg.matches(sign).count()
+        };
+        // Two points, and one before the name in the legend.
+        assert_eq!(drawn(Drawn::Dots, "class=\"dot\""), 3);
+        assert_eq!(drawn(Drawn::Crosses, "class=\"cross\""), 3);
+        assert_eq!(drawn(Drawn::Joined, "class=\"dot\""), 0);
     }
 
     #[test]
@@ -336,6 +402,13 @@ mod tests {
     }
 
     #[test]
+    fn the_text_under_the_last_tick_ends_on_the_paper() {
+        assert_eq!(tick_place(RIGHT, "99.99 %"), (WIDTH, "end"));
+        assert_eq!(tick_place(RIGHT, "40"), (RIGHT, "middle"));
+        assert_eq!(tick_place(LEFT, "99.99 %"), (LEFT, "middle"));
+    }
+
+    #[test]
     fn quantiles_stand_at_their_nines() {
         assert_eq!([nines(0.9), nines(0.999)].map(|place| place.map(|p| p.round())), [Some(1.0), Some(3.0)]);
         assert_eq!(nines(1.0), None);
@@ -347,9 +420,10 @@ mod tests {
         fn no_number_in_a_chart_is_nan_or_infinite(
             points in prop::collection::vec((prop::num::f64::ANY, prop::option::of(prop::num::f64::ANY), any::<bool>()), 0..50),
             log: bool, as_nines: bool, band in prop::num::f64::ANY,
+            drawn in prop::sample::select(vec![Drawn::Joined, Drawn::Dots, Drawn::Crosses]),
         ) {
             let points = points.into_iter().map(|(x, y, at_least)| Point { x, y, at_least }).collect();
-            let line = Line { name: "x".to_owned(), points, gap: None };
+            let line = Line { name: "x".to_owned(), drawn, points, gap: None };
             let mut chart = chart(
                 vec![line],
                 if as_nines { Horizontal::Nines } else { Horizontal::Seconds },

@@ -1,6 +1,6 @@
 //! The latency–rate curve of a search as a picture, with the limit as a line.
 
-use super::chart::{self, Chart, Horizontal, Line, Point, Vertical};
+use super::chart::{self, Chart, Drawn, Horizontal, Line, Point, Vertical};
 use crate::answer::curve::{Curve, CurvePoint};
 use crate::units;
 use kdyno_model::finding::Value;
@@ -13,16 +13,21 @@ pub fn figure(curve: &Curve, id: &str) -> Markup {
     let limit = format!("limit {}", units::number(curve.limit, curve.unit));
     let ends = [curve.points.first(), curve.points.last()].into_iter().flatten();
     let at_limit = |point: &CurvePoint| Point { x: point.load_per_s, y: Some(curve.limit), at_least: false };
-    let line = |name: &str, points: Vec<Point>| Line { name: name.to_owned(), points, gap: None };
+    let line = |name: &str, points: Vec<Point>| Line {
+        name: name.to_owned(),
+        drawn: Drawn::Joined,
+        points,
+        gap: None,
+    };
     let of = |passed: &[Option<bool>]| -> Vec<Point> {
         curve
             .points
             .iter()
             .filter(|one| passed.contains(&one.passed))
-            .map(|one| place(one, is_time))
+            // What is "at least" is shown on the line.
+            .map(|one| Point { at_least: false, ..place(one, is_time) })
             .collect()
     };
-    let dots = |name: &str, points: Vec<Point>| Line { gap: Some(-1.0), ..line(name, points) };
     chart::figure(&Chart {
         id: id.to_owned(),
         title: format!("{} by load", curve.of),
@@ -33,8 +38,8 @@ pub fn figure(curve: &Curve, id: &str) -> Markup {
         lines: vec![
             line("all trials", curve.points.iter().map(|one| place(one, is_time)).collect()),
             line(&limit, ends.map(at_limit).collect()),
-            dots("conditions held", of(&[Some(true)])),
-            dots("failed, or cannot be told", of(&[Some(false), None])),
+            Line { drawn: Drawn::Dots, ..line("conditions held", of(&[Some(true)])) },
+            Line { drawn: Drawn::Crosses, ..line("failed, or cannot be told", of(&[Some(false), None])) },
         ],
         bands: Vec::new(),
     })

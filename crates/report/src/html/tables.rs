@@ -21,6 +21,15 @@ fn scroll(name: &str, table: &Markup) -> Markup {
     html! { div class="scroll" role="region" aria-label=(name) tabindex="0" { (table) } }
 }
 
+/// A text in which what stands between backticks is something to type.
+fn coded(text: &str) -> Markup {
+    html! {
+        @for (index, part) in text.split('`').enumerate() {
+            @if index % 2 == 1 { code { (part) } } @else { (part) }
+        }
+    }
+}
+
 /// The caveats, the most severe first.
 pub fn caveats(worded: &[Worded]) -> Markup {
     html! {
@@ -31,9 +40,9 @@ pub fn caveats(worded: &[Worded]) -> Markup {
                     @for caveat in worded {
                         li class=(caveat.severity) {
                             b { (caveat.severity) }
-                            (caveat.sentence) "."
+                            (coded(&caveat.sentence)) "."
                             @if !caveat.concerns.is_empty() { " " span class="concerns" { "Concerns " (caveat.concerns) "." } }
-                            @if !caveat.remedy.is_empty() { " " span class="remedy" { "→ " (caveat.remedy) "." } }
+                            @if !caveat.remedy.is_empty() { " " span class="remedy" { "→ " (coded(caveat.remedy)) "." } }
                         }
                     }
                 }
@@ -52,7 +61,7 @@ fn marked(marks: &BTreeSet<Mark>) -> Option<&'static str> {
     if marks.contains(&Mark::Invalid) {
         return Some("invalid");
     }
-    (!marks.is_empty()).then_some("doubtful")
+    (!marks.is_empty()).then_some("marked")
 }
 
 /// One answer: its sentences, the figures under them, the curve.
@@ -62,13 +71,19 @@ pub fn answer(number: usize, answer: &Answer) -> Markup {
         section aria-labelledby=(id) {
             h2 id=(id) { (answer.title) }
             @for sentence in &answer.sentences {
-                p class=(format!("answer {}", tone(sentence.tone))) { (sentence.text) }
+                p class=(format!("answer {}", tone(sentence.tone))) { (coded(&sentence.text)) }
             }
             @if let Some(table) = answer.table.as_ref().filter(|table| !table.rows.is_empty()) {
                 (scroll(&answer.title, &texts(table)))
             }
-            @if let Some(curve) = &answer.curve { (super::curve::figure(curve, &format!("{id}-curve"))) }
-            @for note in &answer.notes { p class="note" { (note) } }
+            @if let Some(curve) = &answer.curve {
+                (super::curve::figure(curve, &format!("{id}-curve")))
+                details {
+                    summary { "The trials of the curve" }
+                    (scroll("The trials of the curve", &texts(&curve.table())))
+                }
+            }
+            @for note in answer.notes(true) { p class="note" { (coded(&note)) } }
         }
     }
 }
@@ -84,15 +99,19 @@ fn tone(tone: Tone) -> &'static str {
 
 fn texts(table: &TextTable) -> Markup {
     let class = |number: bool| (!number).then_some("words");
+    let class_of = |cell: &marks::Cell, number: bool| -> Option<String> {
+        let classes: Vec<&str> = class(number).into_iter().chain(marked(&cell.marks)).collect();
+        (!classes.is_empty()).then(|| classes.join(" "))
+    };
     html! {
         table {
             @if table.columns.iter().any(|(head, _)| !head.is_empty()) {
                 thead { tr { @for (head, number) in &table.columns { th class=[class(*number)] scope="col" { (head) } } } }
             }
             tbody { @for row in &table.rows { tr {
-                @for (index, (text, (_, number))) in row.iter().zip(&table.columns).enumerate() {
-                    @if index == 0 { th class="words" scope="row" { (text) } }
-                    @else { td class=[class(*number)] { (text) } }
+                @for (index, (cell, (_, number))) in row.iter().zip(&table.columns).enumerate() {
+                    @if index == 0 { th class="words" scope="row" { (cell.text()) } }
+                    @else { td class=[class_of(cell, *number)] { (cell.text()) } }
                 }
             } } }
         }
@@ -144,7 +163,7 @@ pub fn cases(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Markup {
             section aria-labelledby="result" {
                 h2 id="result" { "Result" }
                 (scroll("Result", &markup))
-                @for note in table_notes(input, table) { p class="note" { (note) } }
+                @for note in table_notes(input, table) { p class="note" { (coded(&note)) } }
             }
         }
     }
@@ -187,19 +206,22 @@ impl Part {
 
     fn class(self) -> &'static str {
         match self {
-            Self::Here | Self::RatioHere => "",
+            Self::Here => "",
+            Self::RatioHere => "ratio",
             Self::Range | Self::Interval => "range",
-            Self::Published | Self::RatioPublished => "theirs",
+            Self::Published => "theirs",
+            Self::RatioPublished => "theirs ratio",
         }
     }
 
-    /// Our figure bears the class of its marks.
+    /// Our figure and our ratio bear the class of their marks.
     fn class_of(self, cell: &Cell<'_>) -> &'static str {
-        let marks = cell.ours.and_then(|ours| ours.finding).map(|one| &one.marks);
-        match (self, marks.and_then(marked)) {
-            (Self::Here, Some(class)) => class,
-            _ => self.class(),
-        }
+        let finding = match self {
+            Self::Here => cell.ours.and_then(|ours| ours.finding),
+            Self::RatioHere => cell.ratio_ours,
+            Self::Range | Self::Interval | Self::Published | Self::RatioPublished => None,
+        };
+        finding.and_then(|one| marked(&one.marks)).unwrap_or(self.class())
     }
 
     fn text(self, cell: &Cell<'_>, column: &Column) -> String {
@@ -220,7 +242,8 @@ pub fn trials(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
     let mut signs = BTreeSet::new();
     let mut table = |title: &str, rows: &[&StreamRow<'_>], shown: &[Shown], words: Words| {
         signs.extend(rows.iter().flat_map(|row| shown.iter().flat_map(|one| row.marks(figures, one))));
-
+        let said: Vec<String> = rows.iter().map(|row| row.words(words, input)).collect();
+        let is_said = said.iter().any(|text| !text.is_empty());
         let markup = html! {
             table {
                 caption { (title) }
@@ -229,9 +252,9 @@ pub fn trials(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
                     @if labelled { th class="words" scope="col" { "case" } }
                     th class="words" scope="col" { "stream" }
                     @for one in shown { th scope="col" { (one.head.join(" ").trim()) } }
-                    @if words != Words::None { th class="words" scope="col" { (words.head()) } }
+                    @if is_said { th class="words" scope="col" { (words.head()) } }
                 } }
-                tbody { @for row in rows {
+                tbody { @for (row, said) in rows.iter().zip(&said) {
                     tr {
                         th scope="row" { (row_mark(row.cut_short)) (row.trial.id) }
                         @if labelled { td class="words" { (row.trial.label) } }
@@ -239,7 +262,7 @@ pub fn trials(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
                         @for one in shown {
                             td class=[marked(&row.marks(figures, one))] { (row.text(figures, one)) }
                         }
-                        @if words != Words::None { td class="words" { (row.words(words, input)) } }
+                        @if is_said { td class="words" { (said) } }
                     }
                 } }
             }

@@ -1,6 +1,6 @@
 //! The charts of one trial: rate, latency and processor time over time, latency by percentile.
 
-use super::chart::{Band, Chart, Horizontal, Line, Point, Vertical, figure, nines};
+use super::chart::{Band, Chart, Drawn, Horizontal, Line, Point, Vertical, figure, nines};
 use kdyno_model::finding::Value;
 use kdyno_model::plan::RoleKind;
 use kdyno_model::sample::Phase;
@@ -54,7 +54,8 @@ fn counts(stream: &StreamSeries, name: &str, count: fn(&SecondPoint) -> u64) -> 
         y: Some(count(second) as f64),
         at_least: false,
     };
-    Line { name: name.to_owned(), points: stream.seconds.iter().map(point).collect(), gap: Some(SECOND_GAP) }
+    let points = stream.seconds.iter().map(point).collect();
+    Line { name: name.to_owned(), drawn: Drawn::Joined, points, gap: Some(SECOND_GAP) }
 }
 
 fn rate(series: &TrialSeries, stream: &StreamSeries, id: String) -> Chart {
@@ -100,7 +101,7 @@ fn latency(series: &TrialSeries, stream: &StreamSeries, id: String) -> Chart {
     let line = |name: &str, value: fn(&SecondPoint) -> Value| {
         let point = |second: &SecondPoint| bounded(f64::from(second.second) + 0.5, value(second));
         let points = stream.seconds.iter().map(point).collect();
-        Line { name: name.to_owned(), points, gap: Some(SECOND_GAP) }
+        Line { name: name.to_owned(), drawn: Drawn::Joined, points, gap: Some(SECOND_GAP) }
     };
     Chart {
         id,
@@ -121,6 +122,7 @@ fn latency(series: &TrialSeries, stream: &StreamSeries, id: String) -> Chart {
 fn percentiles(series: &TrialSeries, id: String) -> Chart {
     let line = |stream: &StreamSeries| Line {
         name: stream.name.clone(),
+        drawn: Drawn::Joined,
         points: stream
             .percentiles
             .iter()
@@ -143,6 +145,7 @@ fn percentiles(series: &TrialSeries, id: String) -> Chart {
 fn cpu(series: &TrialSeries, id: String) -> Chart {
     let line = |cpu: &CpuSeries| Line {
         name: cpu.subject.to_string(),
+        drawn: Drawn::Joined,
         points: cpu
             .points
             .iter()

@@ -103,7 +103,7 @@ pub(super) struct CaveatDocument {
     concerns_quantile: Option<String>,
     /// Which caveat, e.g. `shared-processors`.
     kind: String,
-    /// What is doubtful, in words.
+    /// What happened and what it means for the figures, in words.
     message: String,
     /// What to do about it, in words; empty when there is nothing to do.
     remedy: String,

@@ -60,7 +60,7 @@ struct RunDocument {
     trials: Vec<TrialDocument>,
     /// What the noise probe showed before a trial: one second of spinning, sleeping and loopback round trips.
     noise: Vec<NoiseDocument>,
-    /// Reasons to doubt the findings.
+    /// The caveats about the findings.
     caveats: Vec<CaveatDocument>,
     /// What the findings say: steadiness, limits, verdicts, searches, claims, rows that can be told apart.
     conclusions: Vec<ConclusionDocument>,

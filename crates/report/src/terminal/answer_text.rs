@@ -2,6 +2,7 @@
 
 use crate::answer::{Answer, TextTable, verdict};
 use crate::grid::{GridColumn, TextOptions, Tone, grid, wrap};
+use crate::marks::Cell;
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::finding::Scope;
 use kdyno_model::plan::{Plan, Strategy};
@@ -26,8 +27,8 @@ pub(crate) fn answer_text(answer: &Answer, options: &TextOptions) -> String {
         out.push('\n');
         out.push_str(&curve.text(options));
     }
-    for note in &answer.notes {
-        out.push_str(&wrap(note, options.columns(), 2));
+    for note in answer.notes(true) {
+        out.push_str(&wrap(&note, options.columns(), 2));
         out.push('\n');
     }
     out
@@ -42,13 +43,14 @@ pub fn look_text(plan: &Plan, case: u32, conclusions: &[Conclusion], options: &T
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A table of texts; its first column heads every block. One without heads is a list of names and what they are.
+/// A table; its first column heads every block. One without heads is a list of names and what they are.
 fn table_text(table: &TextTable, options: &TextOptions) -> String {
     if table.columns.iter().all(|(head, _)| head.is_empty()) {
-        return table.rows.iter().map(|row| wrap(&row.join(": "), options.columns(), 2) + "\n").collect();
+        let line = |row: &Vec<Cell>| row.iter().map(Cell::text).collect::<Vec<_>>().join(": ");
+        return table.rows.iter().map(|row| wrap(&line(row), options.columns(), 2) + "\n").collect();
     }
     let column = |(index, (head, is_number)): (usize, &(String, bool))| {
-        let cells = table.rows.iter().map(|row| row[index].clone()).collect();
+        let cells = table.rows.iter().map(|row| row[index].text()).collect();
         let head = [head.as_str()];
         if *is_number { GridColumn::numbers(&head, cells) } else { GridColumn::words(&head, cells) }
     };

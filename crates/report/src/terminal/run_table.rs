@@ -20,10 +20,10 @@ use std::collections::BTreeSet;
 /// The whole result: loss, if there was any; head, caveats, answers, the scenario's table, every trial's figures.
 pub fn run_table(input: &ReportInput<'_>, options: &TextOptions) -> String {
     let figures = Figures::new(input.findings, input.caveats);
-    let (loss, doubts): (Vec<Worded>, Vec<Worded>) =
+    let (loss, others): (Vec<Worded>, Vec<Worded>) =
         caveats::worded(input).into_iter().partition(|one| one.is_loss);
     let mut parts =
-        vec![loss_text(&loss, options), head(input, &figures, options), caveat_text(&doubts, options)];
+        vec![loss_text(&loss, options), head(input, &figures, options), caveat_text(&others, options)];
     parts.extend(answers(input).iter().map(|answer| answer_text(answer, options)));
     parts.push(table_text(input, &case_table(input, &figures), options));
     parts.push(trials_text(input, &figures, options));
@@ -44,7 +44,7 @@ fn loss_text(loss: &[Worded], options: &TextOptions) -> String {
     out
 }
 
-/// One line per stream for a trial that has just ended, then its warnings.
+/// One line per stream for a trial that has just ended with what its marks mean, then its warnings.
 pub fn trial_summary(
     trial: &Trial,
     findings: &[Finding],
@@ -53,8 +53,12 @@ pub fn trial_summary(
 ) -> String {
     let figures = Figures::new(findings, caveats);
     let mut out = String::new();
+    let mut signs = BTreeSet::new();
     for row in streams(trial, caveats).filter(|_| figures.has(trial.id)) {
-        let get = |metric| figures.text(trial.id, row.stream, metric);
+        let mut get = |metric| {
+            signs.extend(figures.marks(trial.id, row.stream, metric));
+            figures.text(trial.id, row.stream, metric)
+        };
         let line = match row.load.role.kind() {
             RoleKind::Produce => format!(
                 "{}: {} {}, response p50 {} p99 {} max {}",
@@ -71,9 +75,9 @@ pub fn trial_summary(
         out.push('\n');
     }
     let warnings = caveats.iter().filter(|one| one.severity > Severity::Note && covers(one.scope, trial));
-    for one in warnings {
-        let line = format!("    {}: {}", one.severity, caveats::sentence(&one.caveat));
-        let wrapped = wrap(&line, options.columns().saturating_sub(4), 4);
+    let warnings = warnings.map(|one| format!("{}: {}", one.severity, caveats::sentence(&one.caveat)));
+    for line in marks::legend(&signs).into_iter().chain(warnings) {
+        let wrapped = wrap(&line, options.columns().saturating_sub(4), 8);
         out.push_str(&format!("    {wrapped}\n"));
     }
     out

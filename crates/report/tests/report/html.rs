@@ -1,15 +1,24 @@
 //! The HTML page.
 
-use crate::fixture::{run, run_of_texts};
+use crate::fixture::{Ends, comparison, run, run_of_texts, search};
+use kdyno_model::conclusion::SearchOutcome;
+use kdyno_model::plan::Depth;
 use kdyno_report::html::page;
 
-/// A page for the eye: `target/tmp/report.html` after the tests.
+/// Pages for the eye: `target/tmp/report.html` and others beside it after the tests.
 #[test]
 fn a_page_of_a_run() {
+    let confirmed = SearchOutcome::Confirmed { load_per_s: 92_000.0 };
+    let others = [
+        ("report", run()),
+        ("comparison", comparison(Ends::Worse, Depth::Verdict)),
+        ("search", search(confirmed)),
+    ];
+    for (name, run) in others {
+        let path = format!("{}/{name}.html", env!("CARGO_TARGET_TMPDIR"));
+        std::fs::write(path, page(&run.input())).expect("the test's own folder");
+    }
     let run = run();
-    let html = page(&run.input());
-    std::fs::write(concat!(env!("CARGO_TARGET_TMPDIR"), "/report.html"), &html)
-        .expect("the test's own folder");
     // Style and curves change often and are for the eye; the words and tables are pinned here.
     let mut input = run.input();
     input.series = &[];
@@ -43,6 +52,13 @@ fn caveats_stand_before_every_figure() {
     let caveat = html.find("Read first").expect("the caveats");
     assert!(caveat < html.find("<table").expect("a table"));
     assert!(caveat < html.find("<svg").expect("a chart"));
+}
+
+#[test]
+fn what_one_types_looks_so() {
+    let html = page(&run().input());
+    assert!(html.contains("<code>phases.warmup</code>"), "{html}");
+    assert!(!html.contains('`'), "a backtick is on the page: {html}");
 }
 
 #[test]

@@ -5,4 +5,5 @@ mod exports;
 mod fixture;
 mod hlog;
 mod html;
+mod marks;
 mod terminal;

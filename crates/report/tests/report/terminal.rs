@@ -53,7 +53,7 @@ fn no_line_overflows_at_any_width() {
 fn caveats_stand_before_every_figure() {
     let run = run();
     let text = run_table(&run.input(), &WIDE);
-    let caveat = text.find("is allowed: latencies hold").expect("the caveat");
+    let caveat = text.find("is allowed: latencies include").expect("the caveat");
     let figure = text.find("/s").expect("a rate");
     assert!(caveat < figure, "{text}");
 }

@@ -178,7 +178,7 @@ fn a_consumer_that_fell_silent_is_where_it_was_last() {
 #[test]
 fn records_that_a_killed_worker_left_open_lie_above_every_quantile() {
     let mut trial = Trial::clean();
-    // Silent from second 5 on; killed in second 9: 4 of 7 measured seconds never came home.
+    // Silent from second 5 on; killed in second 9: 4 of 7 measured seconds were never acknowledged.
     trial.samples.retain(|row| row.grain == Grain::Second && row.written_second < 9);
     for row in trial.samples.iter_mut().filter(|row| row.id == WRITERS && row.t0_second >= 5) {
         row.counts.acknowledged = 0;
