@@ -170,9 +170,9 @@ fn mark_item(item: &Item<'_>, tested: &[Tested], findings: &mut [Finding]) {
     }
 }
 
-/// All brokers together, or a single one.
+/// All brokers together, a single one, or the system that they make up.
 fn is_of_brokers(of: &Address) -> bool {
-    of.subject == BROKERS || of.subject.starts_with("broker-")
+    of.subject == BROKERS || of.subject == "system" || of.subject.starts_with("broker-")
 }
 
 /// Marks the findings that have a value.
