@@ -3,9 +3,9 @@
 //! - Rates count what was written (acknowledged, accepted, fetched) in the window: the whole seconds of the
 //!   measure phase in which every load item was at work; `offered_per_s` what was intended in them. `failed`,
 //!   `unresolved` and latencies are of the records whose intended instant lies in the measure phase.
-//! - `brokers` is all brokers together, without dedicated controllers and ZooKeeper nodes; `workers` all
-//!   worker processes. A broker's processor time is divided by the records of the whole cluster, so the
-//!   figures of single brokers add up to that of `brokers`.
+//! - `brokers` is all brokers together, without dedicated controllers and ZooKeeper nodes; `system` is these and
+//!   brokers together; `workers` all worker processes. A broker's processor time is divided by the records of the
+//!   whole cluster, so the figures of single brokers add up to that of `brokers`.
 //! - A metric that cannot be told from the evidence has no value; it is never left out.
 
 use crate::caveats;
@@ -26,7 +26,7 @@ use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Value};
 use kdyno_model::metric::{self, Address, SubjectKind, Unit};
 use kdyno_model::outcome::Judgement;
-use kdyno_model::plan::{RoleKind, SystemPlan};
+use kdyno_model::plan::{Mode, RoleKind, SystemPlan};
 use kdyno_model::sample::Timing;
 use std::collections::BTreeSet;
 
@@ -64,6 +64,7 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     for broker in &brokers {
         processes(&broker.to_string(), SubjectKind::Broker, std::slice::from_ref(broker));
     }
+    processes("system", SubjectKind::Broker, &trial.system());
     processes("workers", SubjectKind::Worker, &workers);
     trial.state("host", SubjectKind::Host, &mut found, |name| trial.host_value(name));
     let steadiness = steadiness::judge(&trial, &brokers, &mut found)?;
@@ -178,6 +179,26 @@ impl<'a> Trial<'a> {
     /// The brokers of a local cluster, and any others that were probed.
     pub(crate) fn brokers(&self) -> Vec<Subject> {
         brokers_of(self.evidence)
+    }
+
+    /// All processes of the system under test: its brokers, dedicated controllers and ZooKeeper nodes.
+    fn system(&self) -> Vec<Subject> {
+        let mut all = self.brokers();
+        let SystemPlan::Local(cluster) = &self.evidence.start.trial.effective.system else { return all };
+        let probed = cpu::subjects(self.probes(), |subject| {
+            matches!(subject, Subject::Controller(_) | Subject::Zookeeper(_))
+        });
+        let wanted = match cluster.mode {
+            Mode::KraftCombined => 0,
+            Mode::KraftControllers { controllers } => controllers,
+            Mode::Zookeeper { nodes } => nodes,
+        };
+        // One that was not probed leaves the whole unknown.
+        if probed.len() < wanted as usize {
+            return Vec::new();
+        }
+        all.extend(probed);
+        all
     }
 
     /// A metric of several processes together: no value unless each of them was probed.

@@ -1,4 +1,4 @@
-//! A load item's rate over time and its integral Λ: a chain of linear pieces behind a warm-up.
+//! A load item's rate over time and its integral Λ: a chain of linear pieces.
 
 use kdyno_model::plan::RatePiece;
 
@@ -16,8 +16,7 @@ pub(crate) struct Position {
     fraction_ns: f64,
 }
 
-/// The profile of a rate over time. Of several pieces the first is the warm-up, which has no end before
-/// [`RateProfile::measure_begins`]; a single constant piece holds for both phases.
+/// The profile of a rate over time; its last piece has no end.
 #[derive(Debug, Clone)]
 pub(crate) struct RateProfile {
     pieces: Vec<Piece>,
@@ -45,28 +44,18 @@ impl RateProfile {
             (ramps, end_per_s) = (before, last.from_per_s);
         }
         let per_ns = |per_s: f64| per_s * share / NS_PER_S;
-        let warm_up = pieces.first().filter(|_| !ramps.is_empty());
-        let mut profile = Vec::with_capacity(ramps.len() + 2);
-        profile.extend(warm_up.map(|first| Piece::endless(per_ns(first.from_per_s))));
         let ramp = |piece: &RatePiece| {
             Piece::ramp(per_ns(piece.from_per_s), per_ns(piece.to_per_s), piece.length_ns)
         };
-        profile.extend(ramps.iter().map(ramp));
+        let mut profile: Vec<Piece> = ramps.iter().map(ramp).collect();
         profile.push(Piece::endless(per_ns(end_per_s)));
-        Self { pieces: profile }
-    }
-
-    /// Ends the warm-up and places the pieces behind it. Returns whether anything changed.
-    pub(crate) fn measure_begins(&mut self, start_ns: u64) -> bool {
-        let [warm_up, _, ..] = self.pieces.as_mut_slice() else { return false };
-        *warm_up = Piece::ramp(warm_up.from_per_ns, warm_up.from_per_ns, start_ns);
         let (mut start_ns, mut area_before) = (0u64, 0.0);
-        for piece in &mut self.pieces {
+        for piece in &mut profile {
             (piece.start_ns, piece.area_before) = (start_ns, area_before);
             start_ns = start_ns.saturating_add(piece.length_ns);
             area_before += piece.area;
         }
-        true
+        Self { pieces: profile }
     }
 
     /// Λ⁻¹(area) in ns.

@@ -1,19 +1,23 @@
 //! Schedules: pure functions from a record's index and a seed to its intended instant.
 //!
-//! The rate over time is a chain of linear pieces that begins with the measure phase; in the warm-up before it
-//! the first rate holds, without end until it is known when the measure phase begins. Λ(t), the rate's integral, is
-//! the number of records intended up to t. With constant arrivals the record with global index g is intended at
-//! Λ⁻¹(g); with Poisson arrivals at Λ⁻¹ of a sum of unit exponentials, which is an (inhomogeneous) Poisson process.
+//! Warm-up and measure phase have a schedule each, and the measure phase's begins anew with it: its arrivals follow from
+//! the seed alone, however long the warm-up took, so that trials that share a seed share them.
+//!
+//! The measure phase's rate over time is a chain of linear pieces; in the warm-up the first rate holds, without end
+//! until it is known when the measure phase begins. Λ(t), the rate's integral, is the number of records intended up to
+//! t. With constant arrivals the record with index g is intended at Λ⁻¹(g); with Poisson arrivals at Λ⁻¹ of a sum of
+//! unit exponentials, which is an (inhomogeneous) Poisson process. That has no memory, so at the seam the two are one
+//! Poisson process still; constant arrivals come there at most one gap early.
 //!
 //! ```text
 //!  rate                                     Λ
-//!   │             ┌───────  to_per_s        │                   ╱
-//!   │           ╱ │                         │                ╱
-//!   │         ╱   │                         │            ,╱
-//!   │───────╱     │                         │     __,,-'
-//!   │       │     │                         │_,-'
-//!   └───────┴─────┴──────── t               └───────┴─────┴──────── t
-//!    warm-up piece 0  piece 1 (for ever)
+//!   │             ┌───────  to_per_s                 │          ╱
+//!   │           ╱ │                                  │       ╱
+//!   │         ╱   │                             ╱    │   ,╱
+//!   │───────╱     │                           ╱      │_-'
+//!   │       │     │                         ╱        │
+//!   └───────┴─────┴──────── t               └────────┴───────── t
+//!    warm-up piece 0  piece 1 (for ever)     warm-up  measure phase
 //! ```
 //!
 //! Client k of n takes the records k, k+n, k+2n … of a constant schedule, and a stream of its own at a
@@ -31,63 +35,44 @@ pub use crate::rate_profile::NEVER;
 /// Rates are kept in millionths of a record per second, so that constant instants are exact integers.
 const RATE_SCALE: f64 = 1e6;
 
+/// Place of the warm-up's seed among those drawn from the item's: the measure phase has the item's own.
+const WARMUP_SEED: u64 = 0x3a57;
+
 /// The intended instants of one client, in order, as ns from T0.
 #[derive(Debug, Clone)]
 pub struct Schedule {
+    /// Of the phase that the next record lies in.
     law: Law,
+    /// When that phase begins.
+    begin_ns: u64,
+    /// Of the measure phase, before a record of it is next.
+    measure: Option<Law>,
+    /// When the measure phase begins, once that is known.
+    measure_ns: Option<u64>,
     next_ns: u64,
 }
 
+/// The instants of one phase, ns from its beginning.
 #[derive(Debug, Clone)]
 enum Law {
     /// One constant piece, constant arrivals: t = ⌊g · 10^15 / rate⌋ in exact integers, advanced by a
     /// quotient and a carried remainder because a 128-bit division per record costs more than sending it.
-    Exact { step_ns: u64, step_rest: u64, rest: u64, divisor: u64 },
+    Exact { next_ns: u64, step_ns: u64, step_rest: u64, rest: u64, divisor: u64 },
     /// Constant arrivals on several pieces: computed from the index, so nothing accumulates.
     Indexed { profile: RateProfile, index: u64, stride: u64 },
-    /// Poisson arrivals: the position moves on by an exponential share of Λ. `share` lies between `last`, the
-    /// record before, and `next`.
-    Poisson { profile: RateProfile, rng: Box<Pcg64>, last: Position, share: f64, next: Position },
+    /// Poisson arrivals: the position moves on by an exponential share of Λ.
+    Poisson { profile: RateProfile, rng: Box<Pcg64>, at: Position },
 }
 
 impl Schedule {
     /// The instants of client `client` of `clients` (at least 1) under a total rate.
     pub fn new(pieces: &[RatePiece], arrivals: Arrivals, client: u32, clients: u32, seed: u64) -> Self {
-        let clients = clients.max(1);
-        let law = match arrivals {
-            Arrivals::Constant => match pieces {
-                [piece] if piece.from_per_s == piece.to_per_s && piece.from_per_s > 0.0 => {
-                    return Self::exact(piece.from_per_s, client, clients);
-                }
-                _ => Law::Indexed {
-                    profile: RateProfile::new(pieces, 1.0),
-                    index: u64::from(client),
-                    stride: u64::from(clients),
-                },
-            },
-            Arrivals::Poisson => {
-                let mut rng = Box::new(Pcg64::seed_from_u64(mix(seed, u64::from(client))));
-                let share = Exp1.sample(rng.as_mut());
-                let profile = RateProfile::new(pieces, 1.0 / f64::from(clients));
-                let start = Position::default();
-                Law::Poisson { profile, rng, last: start, share, next: start }
-            }
-        };
-        let mut schedule = Self { law, next_ns: 0 };
-        schedule.place();
-        schedule
-    }
-
-    fn exact(per_s: f64, client: u32, clients: u32) -> Self {
-        let divisor = ((per_s * RATE_SCALE).round() as u64).max(1);
-        let scaled = (NS_PER_S * RATE_SCALE) as u128;
-        let at = |index: u64| {
-            let product = u128::from(index) * scaled;
-            ((product / u128::from(divisor)) as u64, (product % u128::from(divisor)) as u64)
-        };
-        let (step_ns, step_rest) = at(u64::from(clients));
-        let (next_ns, rest) = at(u64::from(client));
-        Self { law: Law::Exact { step_ns, step_rest, rest, divisor }, next_ns }
+        let first_per_s = pieces.first().map_or(0.0, |piece| piece.from_per_s);
+        let warmup = [RatePiece { from_per_s: first_per_s, to_per_s: first_per_s, length_ns: 0 }];
+        let mut law = Law::new(&warmup, arrivals, client, clients, mix(seed, WARMUP_SEED));
+        let measure = Some(Law::new(pieces, arrivals, client, clients, seed));
+        let next_ns = law.next_ns();
+        Self { law, begin_ns: 0, measure, measure_ns: None, next_ns }
     }
 
     /// The next record's intended instant, ns from T0; [`NEVER`] when there is none.
@@ -102,46 +87,83 @@ impl Schedule {
         if self.next_ns == NEVER {
             return;
         }
-        match &mut self.law {
-            Law::Exact { step_ns, step_rest, rest, divisor } => {
-                self.next_ns = self.next_ns.saturating_add(*step_ns);
-                *rest += *step_rest;
-                if *rest >= *divisor {
-                    *rest -= *divisor;
-                    self.next_ns += 1;
-                }
-            }
-            Law::Indexed { index, stride, .. } => {
-                *index += *stride;
-                self.place();
-            }
-            Law::Poisson { rng, last, share, next, .. } => {
-                (*last, *share) = (*next, Exp1.sample(rng.as_mut()));
-                self.place();
-            }
+        self.next_ns = self.begin_ns.saturating_add(self.law.next_ns());
+        if self.measure.is_some() {
+            self.enter_measure_phase();
         }
     }
 
     /// The measure phase begins at this instant, ns from T0, which no record taken from the schedule has reached. The
     /// instants are then those of a schedule that was told so at once, to the last bit.
     pub fn measure_begins(&mut self, start_ns: u64) {
-        let is_changed = match &mut self.law {
-            Law::Exact { .. } => false,
-            Law::Indexed { profile, .. } | Law::Poisson { profile, .. } => profile.measure_begins(start_ns),
-        };
-        if is_changed {
-            self.place();
+        self.measure_ns = Some(start_ns);
+        self.enter_measure_phase();
+    }
+
+    /// Where no further record of the warm-up lies before the measure phase, the first of that is next.
+    fn enter_measure_phase(&mut self) {
+        let Some(start_ns) = self.measure_ns.filter(|start_ns| *start_ns <= self.next_ns) else { return };
+        if let Some(law) = self.measure.take() {
+            (self.law, self.begin_ns) = (law, start_ns);
+            self.next_ns = start_ns.saturating_add(self.law.next_ns());
+        }
+    }
+}
+
+impl Law {
+    fn new(pieces: &[RatePiece], arrivals: Arrivals, client: u32, clients: u32, seed: u64) -> Self {
+        let clients = clients.max(1);
+        match arrivals {
+            Arrivals::Constant => match pieces {
+                [piece] if piece.from_per_s == piece.to_per_s && piece.from_per_s > 0.0 => {
+                    Self::exact(piece.from_per_s, client, clients)
+                }
+                _ => Self::Indexed {
+                    profile: RateProfile::new(pieces, 1.0),
+                    index: u64::from(client),
+                    stride: u64::from(clients),
+                },
+            },
+            Arrivals::Poisson => Self::Poisson {
+                profile: RateProfile::new(pieces, 1.0 / f64::from(clients)),
+                rng: Box::new(Pcg64::seed_from_u64(mix(seed, u64::from(client)))),
+                at: Position::default(),
+            },
         }
     }
 
-    /// Computes the next record's instant from its index, or from its distance to the one before.
-    fn place(&mut self) {
-        match &mut self.law {
-            Law::Exact { .. } => {}
-            Law::Indexed { profile, index, .. } => self.next_ns = profile.instant(*index as f64),
-            Law::Poisson { profile, last, share, next, .. } => {
-                *next = *last;
-                self.next_ns = profile.advance(next, *share).unwrap_or(NEVER);
+    fn exact(per_s: f64, client: u32, clients: u32) -> Self {
+        let divisor = ((per_s * RATE_SCALE).round() as u64).max(1);
+        let scaled = (NS_PER_S * RATE_SCALE) as u128;
+        let at = |index: u64| {
+            let product = u128::from(index) * scaled;
+            ((product / u128::from(divisor)) as u64, (product % u128::from(divisor)) as u64)
+        };
+        let (step_ns, step_rest) = at(u64::from(clients));
+        let (next_ns, rest) = at(u64::from(client));
+        Self::Exact { next_ns, step_ns, step_rest, rest, divisor }
+    }
+
+    /// Takes the next record's instant; [`NEVER`] where none is left.
+    fn next_ns(&mut self) -> u64 {
+        match self {
+            Self::Exact { next_ns, step_ns, step_rest, rest, divisor } => {
+                let taken_ns = *next_ns;
+                *next_ns = next_ns.saturating_add(*step_ns);
+                *rest += *step_rest;
+                if *rest >= *divisor {
+                    *rest -= *divisor;
+                    *next_ns = next_ns.saturating_add(1);
+                }
+                taken_ns
+            }
+            Self::Indexed { profile, index, stride } => {
+                let taken_ns = profile.instant(*index as f64);
+                *index += *stride;
+                taken_ns
+            }
+            Self::Poisson { profile, rng, at } => {
+                profile.advance(at, Exp1.sample(rng.as_mut())).unwrap_or(NEVER)
             }
         }
     }
@@ -291,30 +313,78 @@ mod tests {
 
     const S: u64 = 1_000_000_000;
 
+    /// The instants from the measure phase's beginning on, as ns from it.
+    fn measured(instants: &[u64], start_ns: u64) -> Vec<u64> {
+        instants.iter().filter(|at| **at >= start_ns).map(|at| at - start_ns).collect()
+    }
+
+    /// Trials that share a seed share the arrivals of their windows: they are those of a trial without warm-up.
     #[test]
-    fn one_constant_rate_is_the_same_whenever_the_measure_phase_begins() {
+    fn the_measure_phases_arrivals_do_not_depend_on_the_warm_up() {
+        let ramp = RatePiece { from_per_s: 100.0, to_per_s: 900.0, length_ns: 10 * S };
+        // A rate at which no second begins with a record: constant arrivals too begin anew.
+        for pieces in [constant(333.3), vec![ramp]] {
+            for (arrivals, client) in [(Arrivals::Constant, 1), (Arrivals::Poisson, 1), (Arrivals::Poisson, 2)] {
+                let schedule = Schedule::new(&pieces, arrivals, client, 3, 9);
+                let at_once = heard(schedule.clone(), 0, 0, 20 * S);
+                assert!(at_once.len() > 2_000, "{}", at_once.len());
+                for warmup_s in [3, 7, 30] {
+                    let start_ns = warmup_s * S;
+                    let instants = heard(schedule.clone(), start_ns - S, start_ns, start_ns + 20 * S);
+                    assert_eq!(measured(&instants, start_ns), at_once, "{arrivals:?} after {warmup_s} s");
+                }
+            }
+        }
+        let of_seed = |seed| heard(Schedule::new(&[ramp], Arrivals::Poisson, 1, 3, seed), 0, 0, 20 * S);
+        assert_ne!(of_seed(9), of_seed(10));
+    }
+
+    /// The first rate holds until then; the window's arrivals are no copy of the warm-up's.
+    #[test]
+    fn a_warm_up_holds_the_first_rate_with_arrivals_of_its_own() {
+        let ramp = RatePiece { from_per_s: 600.0, to_per_s: 900.0, length_ns: 10 * S };
         for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
-            let schedule = Schedule::new(&constant(7.3), arrivals, 1, 3, 5);
-            let first = heard(schedule.clone(), 0, 0, 100 * S);
-            assert!(first.len() > 100, "{}", first.len());
-            assert_eq!(heard(schedule.clone(), 10 * S, 17 * S, 100 * S), first);
-            assert_eq!(heard(schedule, 100 * S, 1_000 * S, 100 * S), first, "nor without it");
+            let instants = heard(Schedule::new(&[ramp], arrivals, 2, 3, 9), 40 * S, 50 * S, 60 * S);
+            let warmup: Vec<u64> = instants.iter().copied().filter(|at| *at < 50 * S).collect();
+            let slack = if arrivals == Arrivals::Constant { 1 } else { 500 };
+            assert!(warmup.len().abs_diff(10_000) <= slack, "{arrivals:?}: {}", warmup.len());
+            if arrivals == Arrivals::Poisson {
+                assert_ne!(measured(&instants, 50 * S)[..10], warmup[..10]);
+            }
         }
     }
 
-    /// The first rate holds until then, exactly as if it had been a piece of the profile.
+    /// At the seam two processes meet. Of 4,000 Poisson schedules the gaps that span it have the mean of a gap that spans
+    /// a given instant, two mean gaps, and the records right after it come at the rate.
     #[test]
-    fn a_warm_up_holds_the_first_rate() {
-        let ramp = RatePiece { from_per_s: 100.0, to_per_s: 900.0, length_ns: 10 * S };
-        let warm_up = RatePiece { from_per_s: 100.0, to_per_s: 100.0, length_ns: 5 * S };
-        for arrivals in [Arrivals::Constant, Arrivals::Poisson] {
-            let warmed = Schedule::new(&[ramp], arrivals, 2, 3, 9);
-            let written_out = Schedule::new(&[warm_up, ramp], arrivals, 2, 3, 9);
-            let instants = heard(warmed, 4 * S, 5 * S, 30 * S);
-            assert_eq!(instants, heard(written_out, 0, 0, 30 * S));
-            let in_warm_up = instants.iter().filter(|at| **at < 5 * S).count();
-            assert!(in_warm_up.abs_diff(500 / 3) < 60, "{in_warm_up}");
+    fn poisson_arrivals_have_neither_burst_nor_gap_at_the_seam() {
+        let (start_ns, schedules) = (3 * S, 4_000u32);
+        let (mut spanning, mut after) = (0.0, 0u32);
+        for seed in 0..u64::from(schedules) {
+            let schedule = Schedule::new(&constant(10.0), Arrivals::Poisson, 0, 1, mix(20_261_122, seed));
+            let instants = heard(schedule, 2 * S, start_ns, 9 * S);
+            let first = instants.partition_point(|at| *at < start_ns);
+            spanning += (instants[first] - instants[first - 1]) as f64 / S as f64 * 10.0;
+            after += instants.iter().filter(|at| (start_ns..start_ns + S / 10).contains(*at)).count() as u32;
         }
+        let n = f64::from(schedules);
+        // A spanning gap is the sum of two unit exponentials: variance 2.
+        assert!((spanning / n - 2.0).abs() < 5.0 * (2.0 / n).sqrt(), "{} mean gaps", spanning / n);
+        assert!((f64::from(after) / n - 1.0).abs() < 5.0 / n.sqrt(), "{} in a mean gap", f64::from(after) / n);
+    }
+
+    /// Those of all clients together.
+    #[test]
+    fn constant_arrivals_meet_at_the_seam_within_one_gap() {
+        let of = |client| {
+            heard(Schedule::new(&constant(7.3), Arrivals::Constant, client, 3, 5), 10 * S, 17 * S, 100 * S)
+        };
+        let mut instants: Vec<u64> = (0..3).flat_map(of).collect();
+        instants.sort_unstable();
+        let gap_ns = (S as f64 / 7.3) as u64 + 1;
+        let gaps = instants.windows(2).map(|pair| pair[1] - pair[0]);
+        assert!(gaps.clone().all(|gap| gap <= gap_ns), "{instants:?}");
+        assert_eq!(gaps.filter(|gap| *gap < gap_ns - 1).count(), 1, "only at the seam");
     }
 
     /// Slow rates: the record that is next lies far beyond the instant that is announced.

@@ -19,6 +19,7 @@ fn cluster(service: Service) -> FakeCluster {
 fn arrivals(load: &Load) -> Vec<u64> {
     let Rate::Open { pieces, arrivals } = &load.plan.rate else { return Vec::new() };
     let mut schedule = Schedule::new(pieces, *arrivals, 0, 1, load.seed);
+    schedule.measure_begins(load.warmup_seconds * SECOND);
     let end_ns = (load.seconds * SECOND as f64) as u64;
     let mut all = Vec::new();
     while schedule.peek() < end_ns {

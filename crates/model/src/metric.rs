@@ -1,7 +1,8 @@
 //! Names of numbers: `writers.acked_per_s`, `brokers.cpu_us_per_record`, `probe.response.p99`.
 //!
 //! A metric address is `SUBJECT.METRIC`. The subject is a load item of the scenario, or one of `brokers`
-//! (all together), `broker-N` (one), `workers`, `host`. Every name is checked when the plan is made.
+//! (all together), `broker-N` (one), `system` (brokers, dedicated controllers and ZooKeeper nodes together),
+//! `workers`, `host`. Every name is checked when the plan is made.
 
 use crate::sample::Timing;
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// A checked metric address.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Address {
-    /// Load item name, `brokers`, `broker-N`, `workers` or `host`.
+    /// Load item name, `brokers`, `broker-N`, `system`, `workers` or `host`.
     pub subject: String,
     /// Metric name, as in [`ALL`], e.g. `response.p99`.
     pub metric: String,
@@ -28,7 +29,7 @@ pub enum SubjectKind {
     Produce,
     /// A load item that consumes.
     Consume,
-    /// `brokers` or `broker-N`.
+    /// `brokers`, `broker-N` or `system`.
     Broker,
     /// `workers`.
     Worker,

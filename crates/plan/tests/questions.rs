@@ -96,6 +96,8 @@ fn sides_are_made_of_params_keys_of_the_system_and_paths() {
         told("3.9.1", "source /k", "kafka: 3.9.1 → 3.7.2; system.kafka: 3.9.1 → {source: /k}")
     );
     let (plan, compare) = compared(BASE, &asking(comparing(&["mode=zookeeper"], &["mode=kraft"])));
+    let efficiency = compare.judge[0].of.to_string();
+    assert_eq!(efficiency, "system.cpu_us_per_record", "brokers do in one mode what others do in the other");
     let mode = |system: &SystemPlan| match system {
         SystemPlan::Local(cluster) => cluster.mode,
         SystemPlan::Attached(_) => panic!("local"),

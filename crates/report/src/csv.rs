@@ -49,7 +49,7 @@ const FINDINGS_BEFORE: [Column; 7] = [
 const FINDINGS_AFTER: [Column; 17] = [
     (
         "subject",
-        "whose figure: a load item by its name, `brokers` (all together), `broker-0` …, `workers` or `host`",
+        "whose figure: a load item by its name, `brokers` (all together), `broker-0` …, `system`, `workers` or `host`",
     ),
     ("metric", "which figure, see [Metrics](scenario.md#metrics)"),
     (

@@ -16,7 +16,7 @@ const TOPIC_CHARS_MAX: usize = 100;
 /// Longest other name.
 const NAME_CHARS_MAX: usize = 50;
 /// Words that metric addresses use for other subjects.
-const RESERVED_ITEMS: &[&str] = &["brokers", "workers", "host", "kdyno"];
+const RESERVED_ITEMS: &[&str] = &["brokers", "system", "workers", "host", "kdyno"];
 
 /// Published rows with their names resolved.
 #[derive(Debug, Clone)]

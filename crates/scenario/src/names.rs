@@ -29,7 +29,7 @@ pub fn metric_of(typed: &Typed, file: &ScenarioFile) -> Result<(Address, Unit), 
     })?;
     let Some(kind) = subject(&address.subject, file) else {
         let mut names: Vec<&str> = file.load.iter().map(|(name, _)| name.text.as_str()).collect();
-        names.extend(["brokers", "broker-0", "workers", "host"]);
+        names.extend(["brokers", "broker-0", "system", "workers", "host"]);
         let message = format!("{} is neither a load item nor a part of the system", quoted(&address.subject));
         return Err(InputError::at(typed.place, message).hint(known_hint(&address.subject, names)));
     };
@@ -52,7 +52,7 @@ fn subject(name: &str, file: &ScenarioFile) -> Option<SubjectKind> {
     match (name, item) {
         (_, Some(RoleFile::Produce(_))) => Some(SubjectKind::Produce),
         (_, Some(RoleFile::Consume { .. })) => Some(SubjectKind::Consume),
-        ("brokers", _) => Some(SubjectKind::Broker),
+        ("brokers" | "system", _) => Some(SubjectKind::Broker),
         ("workers", _) => Some(SubjectKind::Worker),
         ("host", _) => Some(SubjectKind::Host),
         _ => name.strip_prefix("broker-")?.parse::<u16>().ok().map(|_| SubjectKind::Broker),

@@ -231,7 +231,7 @@ fn settings_text(text: &mut String, whose: &str, settings: &[Setting]) {
 fn metrics_text(text: &mut String) {
     text.push_str(
         "A metric address is `SUBJECT.METRIC`. Subjects are load items, `brokers` (all together), `broker-0` … (one), \
-         `workers` and `host`.\n\n| metric | of | unit | meaning |\n|---|---|---|---|\n",
+         `system` (brokers, dedicated controllers and ZooKeeper nodes together), `workers` and `host`.\n\n| metric | of | unit | meaning |\n|---|---|---|---|\n",
     );
     for known in metric::ALL {
         let kinds = known.kinds.iter().map(|kind| kind.described()).collect::<Vec<_>>().join(", ");

@@ -1,6 +1,7 @@
 //! How much of each limit was used.
 
 use super::declared;
+use super::pinned;
 use crate::caveats::generator::{acked_per_s, calibrated_per_s, is_thread_of};
 use crate::caveats::host::given_bytes_per_s;
 use crate::cpu;
@@ -114,11 +115,13 @@ impl Asked<'_> {
         let start = &self.trial.evidence.start;
         match &start.trial.effective.system {
             SystemPlan::Local(cluster) if !cluster.cpus.is_empty() => {
-                let share = self.pinned_share(&cluster.cpus);
-                let told =
-                    share.map(|share| format!("the busiest broker used {} of its own", percent(share)));
-                let detail = told.unwrap_or_else(|| "the brokers were not probed".to_owned());
-                evidence(kind, share, detail)
+                let Some((share, brokers)) = self.pinned_share(&cluster.cpus) else {
+                    return not_judged(kind, "the brokers were not probed");
+                };
+                let whose = if brokers == 1 { "a broker" } else { &format!("{brokers} brokers together") };
+                let busy = percent(share);
+                let detail = format!("the processors that {whose} may run on were busy for {busy} at least");
+                evidence(kind, Some(share), detail)
             }
             SystemPlan::Attached(_) if !start.is_attached_here() => {
                 not_judged(kind, "nothing is known of the processors of a cluster elsewhere")
@@ -141,14 +144,21 @@ impl Asked<'_> {
         }
     }
 
-    /// Of brokers that have processors of their own: the share that the busiest one used.
-    fn pinned_share(&self, cpus: &[Vec<u32>]) -> Option<f64> {
+    /// Of brokers that are pinned to processors: how busy the busiest of these were, with everything that runs on
+    /// them, and how many brokers share them.
+    fn pinned_share(&self, cpus: &[Vec<u32>]) -> Option<(f64, usize)> {
+        let probes = self.trial.probes();
         let brokers = self.trial.brokers();
-        let shares = brokers.iter().zip(cpus.iter().cycle()).filter_map(|(broker, own)| {
-            let used_s = cpu::used_s(self.trial.probes(), broker, self.window)?;
-            (!own.is_empty()).then(|| used_s / self.window.seconds() / own.len() as f64)
+        let used = brokers.iter().zip(cpus.iter().cycle()).filter_map(|(broker, own)| {
+            let used_s = cpu::used_s(probes, broker, self.window)?;
+            Some((own.as_slice(), used_s / self.window.seconds()))
         });
-        shares.reduce(f64::max)
+        let processors = f64::from(self.trial.evidence.session.processors);
+        let host_used_s = cpu::used_s(probes, &Subject::Host, self.window);
+        let host = host_used_s.map(|used_s| (used_s / self.window.seconds(), processors));
+        let groups = pinned::groups(used);
+        let shares = groups.iter().map(|group| (group.busy_share(host), group.brokers));
+        shares.reduce(|best, one| if one.0 > best.0 { one } else { best })
     }
 
     /// Share of the window in which something on the host waited.

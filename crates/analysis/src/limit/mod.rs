@@ -3,6 +3,7 @@
 
 mod candidates;
 mod declared;
+mod pinned;
 
 use crate::evidence::{Window, is_open_loop, produce};
 use crate::queue::Queue;

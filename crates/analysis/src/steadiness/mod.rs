@@ -39,7 +39,7 @@ impl Judged {
     }
 }
 
-/// Tests the window, and marks the findings whose series are not steady. Nothing is said of a trial without a window, with
+/// Tests the window, and marks the findings whose series are not steady or that it was too short for. Nothing is said of a trial without a window, with
 /// a load that is meant to change, or that conditions a cluster.
 ///
 /// # Errors
@@ -56,6 +56,12 @@ pub(crate) fn judge(
         let tested = item_series(trial, item, window)?;
         mark_item(item, &tested, findings);
         let short_term = short_term::of(trial, item, window);
+        if short_term::is_marked(trial) {
+            let is_open_loop = is_open_loop(item.plan);
+            put(Mark::ShortTerm, findings, |of| {
+                of.subject == item.name && short_term::concerns(&short_term, is_open_loop, &of.metric)
+            });
+        }
         judged.add(trial, item.name, &tested, short_term);
     }
     let seconds = window.first_second..window.end_second;
@@ -170,9 +176,9 @@ fn mark_item(item: &Item<'_>, tested: &[Tested], findings: &mut [Finding]) {
     }
 }
 
-/// All brokers together, or a single one.
+/// All brokers together, a single one, or the system that they make up.
 fn is_of_brokers(of: &Address) -> bool {
-    of.subject == BROKERS || of.subject.starts_with("broker-")
+    of.subject == BROKERS || of.subject == "system" || of.subject.starts_with("broker-")
 }
 
 /// Marks the findings that have a value.

@@ -3,7 +3,9 @@
 use crate::evidence::{Window, produce};
 use crate::rows::{Item, Trial};
 use kdyno_model::conclusion::ShortTerm;
-use kdyno_model::plan::SystemPlan;
+use kdyno_model::plan::{Storage, SystemPlan};
+use kdyno_model::sample::Timing;
+use kdyno_model::trial::TrialReason;
 use std::collections::BTreeMap;
 
 /// Segments that each partition must have filled: until then no log is deleted, and files are made anew.
@@ -34,6 +36,8 @@ pub(super) fn of(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Vec<Shor
         short.push(ShortTerm::SegmentRolls { seen: rolls, needed: SEGMENT_ROLLS });
     }
     match &effective.system {
+        // What lies in memory is never written back.
+        SystemPlan::Local(cluster) if cluster.storage == Storage::Memory => {}
         SystemPlan::Local(_) => {
             let dirty = trial.evidence.session.host_facts.get(DIRTY_BACKGROUND_BYTES);
             let dirty = dirty.and_then(|bytes| bytes.parse::<f64>().ok()).filter(|bytes| *bytes > 0.0);
@@ -51,6 +55,30 @@ pub(super) fn of(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Vec<Shor
         }
     }
     short
+}
+
+/// Whether a figure of an item may be another one in load that goes on, for what a window did not hold: writing back
+/// dirty pages slows a maximum down and lengthens p99, filling a segment is seldom enough for what lies beyond p99.
+pub(super) fn concerns(short: &[ShortTerm], is_open_loop: bool, metric: &str) -> bool {
+    let Some((timing, statistic)) = metric.split_once('.') else {
+        let is_missing = |one: &ShortTerm| matches!(one, ShortTerm::FlushCycles { .. });
+        return !is_open_loop && super::RATES.contains(&metric) && short.iter().any(is_missing);
+    };
+    let is_generators = matches!(timing.parse(), Ok(Timing::ScheduleDelay | Timing::Callback));
+    let (is_rare, is_p99) = (matches!(statistic, "p99.9" | "p99.99" | "max"), statistic == "p99");
+    let is_missing = |one: &ShortTerm| match one {
+        ShortTerm::SegmentRolls { .. } => is_rare,
+        ShortTerm::FlushCycles { .. } => is_rare || is_p99,
+        ShortTerm::BurstCredits { .. } => false,
+    };
+    is_open_loop && !is_generators && short.iter().any(is_missing)
+}
+
+/// Whether figures of a trial are marked: those of a cluster of our own. A comparison speaks of a difference between
+/// two windows that are as short.
+pub(super) fn is_marked(trial: &Trial<'_>) -> bool {
+    let of = &trial.evidence.start.trial;
+    matches!(of.effective.system, SystemPlan::Local(_)) && of.reason != TrialReason::Pair
 }
 
 /// The topic's setting, or that of the brokers, or Kafka's.

@@ -275,17 +275,31 @@ fn disk_and_network_are_judged_against_what_is_declared() {
 }
 
 #[test]
-fn brokers_with_processors_of_their_own_are_judged_by_these() {
-    let mut trial = at_maximum();
-    host_busy(&mut trial, 0.99);
-    if let SystemPlan::Local(cluster) = &mut trial.start.trial.effective.system {
-        cluster.cpus = vec![vec![0], vec![1]];
-    }
-    close(of(&limit(&trial), LimitKind::BrokerProcessors).used, 0.4);
-    if let SystemPlan::Local(cluster) = &mut trial.start.trial.effective.system {
-        cluster.cpus = vec![vec![0, 1]];
-    }
-    close(of(&limit(&trial), LimitKind::BrokerProcessors).used, 0.2);
+fn brokers_that_are_pinned_are_judged_by_all_that_runs_on_their_processors() {
+    // Brokers at 40 and 20 % of a processor, the host's two processors at 45 %.
+    let used = |cpus: &[&[u32]], busy: f64| {
+        let mut trial = at_maximum();
+        host_busy(&mut trial, busy);
+        let SystemPlan::Local(cluster) = &mut trial.start.trial.effective.system else { panic!() };
+        cluster.cpus = cpus.iter().map(|own| own.to_vec()).collect();
+        let found = limit(&trial);
+        (found.named, of(&found, LimitKind::BrokerProcessors).used)
+    };
+    close(used(&[&[0], &[1]], 0.45).1, 0.4);
+    close(used(&[&[0]], 0.45).1, 0.6);
+    close(used(&[&[0, 1], &[1]], 0.25).1, 0.3);
+    // The worker and others, pinned to nothing, fill the host: there is nowhere else than on the brokers' processors.
+    let (named, full) = used(&[&[0], &[1]], 0.99);
+    close(full, 0.98);
+    assert_eq!(named, LimitKind::BrokerProcessors);
+    close(used(&[&[0, 1]], 0.99).1, 0.99);
+    // On a host of sixteen processors it may all be elsewhere.
+    let mut large = at_maximum();
+    large.session.processors = 16;
+    host_busy(&mut large, 0.99);
+    let SystemPlan::Local(cluster) = &mut large.start.trial.effective.system else { panic!() };
+    cluster.cpus = vec![vec![0], vec![1]];
+    close(of(&limit(&large), LimitKind::BrokerProcessors).used, 0.4);
 }
 
 #[test]

@@ -5,7 +5,8 @@ use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::finding::{Interval, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::metric::{SubjectKind, names};
-use kdyno_model::sample::{Counts, Grain, Phase, Timing};
+use kdyno_model::plan::{Mode, SystemPlan};
+use kdyno_model::sample::{Counts, Grain, Phase, Timing, series};
 use kdyno_model::trial::TrialId;
 
 /// The value of a bucket: the largest that is equivalent at so many digits.
@@ -24,6 +25,7 @@ fn every_metric_of_every_subject_is_stated_and_known() {
         ("brokers", SubjectKind::Broker),
         ("broker-0", SubjectKind::Broker),
         ("broker-1", SubjectKind::Broker),
+        ("system", SubjectKind::Broker),
         ("workers", SubjectKind::Worker),
         ("host", SubjectKind::Host),
     ] {
@@ -71,11 +73,38 @@ fn the_figures_of_a_clean_trial() {
         ("brokers.cpu_percent", 60.0),
         ("brokers.cpu_us_per_record", 600.0),
         ("brokers.memory_rss_bytes_max", 2e8 + 22.0),
+        ("system.cpu_us_per_record", 600.0),
         ("workers.cpu_us_per_record", 300.0),
         ("host.cpu_percent", 90.0),
         ("host.steal_percent", 0.0),
     ] {
         trial.is(address, wanted);
+    }
+}
+
+#[test]
+fn the_system_is_brokers_controllers_and_zookeeper_together() {
+    for (mode, nodes) in [
+        (Mode::Zookeeper { nodes: 1 }, vec![Subject::Zookeeper(0)]),
+        (
+            Mode::KraftControllers { controllers: 2 },
+            vec![Subject::Controller(3000), Subject::Controller(3001)],
+        ),
+    ] {
+        let mut trial = Trial::clean();
+        let SystemPlan::Local(cluster) = &mut trial.start.trial.effective.system else { panic!() };
+        cluster.mode = mode;
+        let (last, others) = nodes.split_last().unwrap();
+        for node in others {
+            trial.counter(node.clone(), series::CPU_USER_S_TOTAL, 0.1);
+            trial.counter(node.clone(), series::CPU_SYSTEM_S_TOTAL, 0.0);
+        }
+        let of = "system.cpu_us_per_record";
+        assert_eq!(trial.value(of), Value::None, "{last} was not probed");
+        trial.counter(last.clone(), series::CPU_USER_S_TOTAL, 0.08);
+        trial.counter(last.clone(), series::CPU_SYSTEM_S_TOTAL, 0.02);
+        trial.is(of, 600.0 + 100.0 * nodes.len() as f64);
+        trial.is("brokers.cpu_us_per_record", 600.0);
     }
 }
 

@@ -22,6 +22,7 @@ pub(super) fn metric(of: &Address) -> String {
     let Address { subject, metric } = of;
     let whose = match subject.as_str() {
         "brokers" => "the brokers".to_owned(),
+        "system" => "the whole system".to_owned(),
         "workers" => "the load generator".to_owned(),
         other => other.to_owned(),
     };

@@ -42,7 +42,7 @@ struct NumberDocument {
 pub(super) struct FindingDocument {
     /// What it speaks of.
     scope: ScopeDocument,
-    /// A load item, `brokers`, `broker-N`, `workers` or `host`.
+    /// A load item, `brokers`, `broker-N`, `system`, `workers` or `host`.
     subject: String,
     /// Metric name, e.g. `response.p99`.
     metric: String,
