@@ -24,6 +24,8 @@ pub struct Choices {
     pub ask: Ask,
     /// How deep the answer goes.
     pub depth: Depth,
+    /// Least length of the measured windows on targets, ns: past what burst credits and memory carry.
+    pub sustain_ns: Option<u64>,
     /// Time the whole run may take, ns; it wins over the scenario's own `budget`.
     pub budget_ns: Option<u64>,
 }

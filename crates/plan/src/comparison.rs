@@ -276,7 +276,7 @@ pub(crate) fn share(typed: &Typed, key: &str) -> Result<f64, PlanError> {
 /// Which direction of a metric is better, where that goes without saying.
 fn direction(metric: &str, unit: Unit) -> Option<Better> {
     match (metric, unit) {
-        (_, Unit::Ns | Unit::CpuUsPerRecord | Unit::PercentOfCore) => Some(Better::Lower),
+        (_, Unit::Ns | Unit::CpuUsPerRecord | Unit::PercentOfCore | Unit::CostPerGb) => Some(Better::Lower),
         ("offered_per_s", _) => None,
         (_, Unit::RecordsPerS | Unit::MibPerS) => Some(Better::Higher),
         (

@@ -18,6 +18,7 @@ mod kafka;
 mod load;
 mod phases;
 mod planned;
+mod prices;
 mod reader;
 mod remarks;
 mod repeats;
@@ -26,6 +27,7 @@ mod set_overrides;
 mod show;
 mod sides;
 mod strategy;
+mod sustained;
 mod system;
 
 pub use choices::{Ask, CaseTarget, Change, Choices, CompareChoices, FindChoices, PlanError, SideChoices};
@@ -86,7 +88,10 @@ pub fn retarget(plan: &mut Plan, target: &Target) -> Result<(), PlanError> {
             );
             return Err(InputError::whole(message));
         }
+        // How long windows are is the plan's, not the target's.
+        let sustain_ns = attached.sustain_ns;
         attached.clone_from(wanted);
+        attached.sustain_ns = sustain_ns;
         // Those that count are the target's, and a target names none.
         case.secrets.clear();
     }
@@ -141,6 +146,8 @@ fn make(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
         judged = claims::judged(scenario, &chosen, &planned.cases)?;
         repeats::list(&planned, seed, budget)?
     };
+    let mut show = show::show(scenario, &chosen, &planned.cases)?;
+    prices::add_column(&mut show, &planned.cases, sides.as_ref().map(|sides| sides.b.as_slice()))?;
     let plan = Plan {
         scenario: scenario.id().to_owned(),
         question: scenario.question().to_owned(),
@@ -149,7 +156,7 @@ fn make(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
         seed,
         strategy,
         isolation: planned.isolation,
-        show: show::show(scenario, &chosen, &planned.cases)?,
+        show,
         published: show::published(scenario, &chosen)?,
         depth,
         conditioning: planned.conditioning,

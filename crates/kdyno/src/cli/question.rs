@@ -23,9 +23,12 @@ pub(crate) struct ChoiceArgs {
     /// Time that all of it may take, e.g. 25m: fewer repeats, never another method
     #[arg(long, value_name = "TIME")]
     pub(crate) budget: Option<String>,
+    /// Least length of the measured windows on targets, e.g. 1h: past what burst credits and memory carry
+    #[arg(long, value_name = "TIME")]
+    pub(crate) sustain: Option<String>,
     /// Go on with an interrupted run: what it has is not measured again
     #[arg(long, value_name = "RUN", value_hint = ValueHint::FilePath,
-        conflicts_with_all = ["profile", "set", "seed", "budget"])]
+        conflicts_with_all = ["profile", "set", "seed", "budget", "sustain"])]
     pub(crate) resume: Option<String>,
     /// Print what would be done and end
     #[arg(long)]
