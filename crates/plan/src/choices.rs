@@ -72,6 +72,8 @@ pub struct SideChoices {
     pub changes: Vec<Change>,
     /// The existing cluster of this side.
     pub target: Option<Target>,
+    /// Further ones that take turns with it.
+    pub more_targets: Vec<Target>,
 }
 
 /// A change of a side.

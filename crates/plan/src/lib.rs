@@ -11,6 +11,7 @@ mod cases;
 mod choices;
 mod claims;
 mod client;
+mod clusters;
 mod comparison;
 mod estimate;
 mod guard;
@@ -72,11 +73,11 @@ pub fn check_question(plan: &Plan) -> Result<(), PlanError> {
 /// The plan is of a local cluster or of another target, or the target's caps have become too small for it.
 pub fn retarget(plan: &mut Plan, target: &Target) -> Result<(), PlanError> {
     let wanted = &target.attached;
-    let b = match &mut plan.strategy {
-        Strategy::Compare(compare) => compare.b.as_mut_slice(),
-        Strategy::List(_) | Strategy::Find(_) => &mut [],
+    let others = match &mut plan.strategy {
+        Strategy::Compare(compare) => Some(compare.other_cases_mut()),
+        Strategy::List(_) | Strategy::Find(_) => None,
     };
-    for case in plan.cases.iter_mut().chain(b) {
+    for case in plan.cases.iter_mut().chain(others.into_iter().flatten()) {
         let SystemPlan::Attached(attached) = &mut case.system else {
             let message = "the run used a cluster of its own, not a target";
             return Err(InputError::whole(message).hint("leave the target out"));
@@ -147,7 +148,7 @@ fn make(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
         repeats::list(&planned, seed, budget)?
     };
     let mut show = show::show(scenario, &chosen, &planned.cases)?;
-    prices::add_column(&mut show, &planned.cases, sides.as_ref().map(|sides| sides.b.as_slice()))?;
+    prices::add_column(&mut show, &planned.cases, &strategy)?;
     let plan = Plan {
         scenario: scenario.id().to_owned(),
         question: scenario.question().to_owned(),

@@ -2,16 +2,19 @@
 
 use crate::PlanError;
 use kdyno_model::metric::{Address, COST_PER_GB};
-use kdyno_model::plan::{AttachedPlan, CasePlan, Price, Role, Show, SystemPlan};
+use kdyno_model::plan::{AttachedPlan, CasePlan, ComparePlan, Price, Role, Show, Strategy, SystemPlan};
 use kdyno_scenario::input::InputError;
 
 /// Adds the column where a case has a price, in a comparison where all cases of both sides have one: a ratio needs both.
-/// `b`: side B; none where nothing is compared.
 ///
 /// # Errors
 /// Two targets declare prices in different currencies.
-pub(crate) fn add_column(show: &mut Show, a: &[CasePlan], b: Option<&[CasePlan]>) -> Result<(), PlanError> {
-    let all = || a.iter().chain(b.unwrap_or_default());
+pub(crate) fn add_column(show: &mut Show, cases: &[CasePlan], strategy: &Strategy) -> Result<(), PlanError> {
+    let compare = match strategy {
+        Strategy::Compare(compare) => Some(compare),
+        Strategy::List(_) | Strategy::Find(_) => None,
+    };
+    let all = || cases.iter().chain(compare.into_iter().flat_map(ComparePlan::other_cases));
     let priced: Vec<(&AttachedPlan, &Price)> = all().filter_map(price).collect();
     let Some((first, price)) = priced.first() else { return Ok(()) };
     if let Some((other, theirs)) = priced.iter().find(|(_, theirs)| theirs.currency != price.currency) {
@@ -23,7 +26,7 @@ pub(crate) fn add_column(show: &mut Show, a: &[CasePlan], b: Option<&[CasePlan]>
     }
     let produces = |case: &CasePlan| case.load.values().any(|item| matches!(item.role, Role::Produce(_)));
     let cost = Address { subject: "brokers".to_owned(), metric: COST_PER_GB.to_owned() };
-    let is_told = b.is_none() || priced.len() == all().count();
+    let is_told = compare.is_none() || priced.len() == all().count();
     if is_told && all().any(produces) && !show.columns.contains(&cost) {
         show.columns.push(cost);
     }

@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
-use kdyno_model::plan::{Depth, Plan, Strategy, SystemPlan};
+use kdyno_model::plan::{ComparePlan, Depth, EvidenceUnit, Plan, Strategy, SystemPlan};
 use kdyno_plan::{
     Ask, CaseTarget, Choices, CompareChoices, FindChoices, Note, SideChoices, estimate, plan, remarks,
-    retarget,
+    retarget, upcoming,
 };
 use kdyno_scenario::Scenario;
 use kdyno_scenario::target::{Target, TargetFile};
@@ -165,4 +165,85 @@ fn a_stored_plan_keeps_the_length_of_its_windows() {
     retarget(&mut plan, &priced("there", "4.32", "USD")).unwrap();
     let SystemPlan::Attached(target) = &plan.cases[0].system else { panic!("attached") };
     assert_eq!((target.sustain_ns, target.price.is_some()), (Some(30 * MINUTE_NS), true));
+}
+
+/// Side A on clusters a1, a2 …, side B on b1, b2 …, with further keys of either's target files.
+fn on_several(count: [usize; 2], keys: [&str; 2]) -> Choices {
+    let side = |name: &str, count: usize, keys: &str| {
+        let mut targets = (1..=count).map(|number| target(&format!("{name}{number}"), keys));
+        SideChoices { target: targets.next(), more_targets: targets.collect(), ..SideChoices::default() }
+    };
+    let ask = CompareChoices {
+        a: side("a", count[0], keys[0]),
+        b: side("b", count[1], keys[1]),
+        ..CompareChoices::default()
+    };
+    Choices { ask: Ask::Compare(ask), ..Choices::default() }
+}
+
+fn compared(choices: &Choices) -> (Plan, ComparePlan) {
+    let plan = planned(BASE, choices).unwrap();
+    let Strategy::Compare(compare) = plan.strategy.clone() else { panic!("a comparison") };
+    (plan, compare)
+}
+
+/// The clusters of a pair of trials, side A first.
+fn clusters(plan: &Plan, at: usize) -> Vec<String> {
+    let trials = upcoming(plan, 2 * at).take(2);
+    let name = |system: &SystemPlan| match system {
+        SystemPlan::Attached(target) => target.target.clone(),
+        SystemPlan::Local(_) => "local".to_owned(),
+    };
+    trials.map(|trial| name(&trial.case.system)).collect()
+}
+
+#[test]
+fn six_clusters_of_each_side_are_the_units_of_a_verdict() {
+    let versions = ["facts: {kafka: 3.7.2}\n", "facts: {kafka: 4.1.1}\n"];
+    let (plan, compare) = compared(&on_several([6, 6], versions));
+    assert_eq!((compare.unit, compare.looks.as_slice()), (EvidenceUnit::Cluster, &[6][..]));
+    assert_eq!(compare.labels, ["Kafka 3.7.2 (6 clusters)", "Kafka 4.1.1 (6 clusters)"]);
+    assert_eq!(compare.changes, ["target: a1, a2, a3, a4, a5, a6 → b1, b2, b3, b4, b5, b6"]);
+    assert_eq!(upcoming(&plan, 0).count(), 12, "one pair on each");
+    assert_eq!([clusters(&plan, 0), clusters(&plan, 4)], [["a1", "b1"], ["a5", "b5"]]);
+    let twice = BASE.to_owned() + "compare: {A: {}, B: {}, pairs_per_start: 2}\n";
+    let plan = planned(&twice, &on_several([6, 6], ["", ""])).unwrap();
+    assert_eq!((upcoming(&plan, 0).count(), clusters(&plan, 7)), (24, vec!["a2".to_owned(), "b2".to_owned()]));
+    let Strategy::Compare(compare) = &plan.strategy else { panic!("a comparison") };
+    assert_eq!(compare.labels[0], "a1, a2, a3, a4, a5, a6", "no version is declared");
+}
+
+#[test]
+fn fewer_clusters_speak_of_themselves() {
+    let choices = on_several([3, 3], ["facts: {kafka: 3.7.2}\n", "facts: {kafka: 4.1.1}\n"]);
+    let (plan, compare) = compared(&choices);
+    assert_eq!((compare.unit, compare.looks), (EvidenceUnit::Pair, vec![8, 16, 24]));
+    assert_eq!(compare.labels, ["a1, a2, a3", "b1, b2, b3"]);
+    assert_eq!([clusters(&plan, 0), clusters(&plan, 5)], [["a1", "b1"], ["a3", "b3"]]);
+    let scenario = Scenario::parse(BASE, "s.yaml").unwrap();
+    let told = remarks(&scenario, &choices, &plan).unwrap();
+    let says = |note: &Note| matches!(note, Note::Fact(text) if text.contains("about these clusters"));
+    assert_eq!(told.iter().filter(|note| says(note)).count(), 1, "{told:?}");
+}
+
+#[test]
+fn sides_have_as_many_clusters_each_of_its_own() {
+    let refused = |choices: &Choices| planned(BASE, choices).unwrap_err();
+    assert!(refused(&on_several([3, 2], ["", ""])).contains("side A has 3 targets, side B has 2"));
+    assert!(refused(&on_several([3, 0], ["", ""])).contains("side B has 0"));
+    let mut twice = on_several([2, 2], ["", ""]);
+    if let Ask::Compare(ask) = &mut twice.ask {
+        ask.b.more_targets = vec![target("a1", "")];
+    }
+    assert!(refused(&twice).contains("targets `a1` and `a1` are the same cluster"), "{}", refused(&twice));
+    let short = Choices { budget_ns: Some(7 * MINUTE_NS), ..on_several([12, 12], ["", ""]) };
+    let error = refused(&short);
+    assert!(error.contains("each of 12 clusters of a side is a unit") && error.contains("smallest"), "{error}");
+    // Each target's caps hold, those of further ones too.
+    let capped = "guard: {caps: {produce: 10KiB/s}}\n";
+    let mut small = on_several([2, 2], ["", ""]);
+    if let Ask::Compare(ask) = &mut small.ask {
+        ask.b.more_targets = vec![target("b2", capped)];
+    }
+    assert!(refused(&small).contains("target `b2`: the load produces up to"));
 }

@@ -80,6 +80,7 @@ Examples:
   kdyno compare my.yaml --a home=/opt/kafka --b source=/src/kafka   a distribution against a built checkout
   kdyno compare my.yaml --a @a.yaml --b @b.yaml                     patches of the scenario
   kdyno compare my.yaml --a target=one.yaml --b target=two.yaml     two clusters: the verdict names them
+  kdyno compare my.yaml --a a1.yaml,a2.yaml,… --b b1.yaml,b2.yaml,… six of each: the verdict is on what runs on them
   kdyno compare upgrade-check                                       the scenario's own `compare:`
   kdyno compare RUN RUN                                             two stored runs, and what that cannot carry
   kdyno compare --before RUN RUN RUN --after RUN RUN RUN            an upgrade in place: the run is the unit
@@ -94,7 +95,7 @@ pub(crate) struct CompareArgs {
     /// A scenario; or two stored runs; with --course the runs, or a scenario for all of its runs
     #[arg(value_name = "SCENARIO|RUN", value_hint = ValueHint::FilePath)]
     pub(crate) what: Vec<String>,
-    /// What side A is: PARAM=VALUE, a key of `system`, PATH=VALUE, home=DIR, source=DIR, target=FILE or @PATCH.yaml;
+    /// What side A is: PARAM=VALUE, a key of `system`, PATH=VALUE, home=DIR, source=DIR, target=FILE[,FILE…] or @PATCH.yaml;
     /// may be repeated
     #[arg(long, value_name = "CHANGE")]
     pub(crate) a: Vec<String>,

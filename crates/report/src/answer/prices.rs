@@ -8,11 +8,12 @@ use kdyno_model::plan::{AttachedPlan, CasePlan, Plan, Price, Strategy, SystemPla
 pub(super) fn note(plan: &Plan) -> Option<String> {
     let mut columns = plan.show.columns.iter();
     let cost = columns.find(|of| of.metric == COST_PER_GB)?;
-    let b: &[CasePlan] = match &plan.strategy {
-        Strategy::Compare(compare) => &compare.b,
-        Strategy::List(_) | Strategy::Find(_) => &[],
+    let others = match &plan.strategy {
+        Strategy::Compare(compare) => Some(compare.other_cases()),
+        Strategy::List(_) | Strategy::Find(_) => None,
     };
-    let priced: Vec<(&AttachedPlan, &Price)> = plan.cases.iter().chain(b).filter_map(price).collect();
+    let all = plan.cases.iter().chain(others.into_iter().flatten());
+    let priced: Vec<(&AttachedPlan, &Price)> = all.filter_map(price).collect();
     let currency = &priced.first()?.1.currency;
     let mut prices: Vec<String> = Vec::new();
     for (target, price) in &priced {

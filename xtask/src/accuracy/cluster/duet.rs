@@ -80,7 +80,7 @@ pub fn measure(place: &Place, pairs: u32) -> anyhow::Result<Vec<Row>> {
 fn rows(ran: &[Ran]) -> anyhow::Result<Vec<Row>> {
     let seconds: f64 = ran.iter().map(|ran| ran.pair_s + ran.start_s / f64::from(PAIRS_PER_START)).sum();
     let minutes_per_pair = seconds / 60.0 / ran.len() as f64;
-    let row = |at: usize, of: fn(&Figures) -> Option<f64>| {
+    let row = |at: usize, of: fn(&Figures) -> Option<f64>| -> anyhow::Result<Row> {
         let pairs = ran.iter().filter_map(|ran| {
             let log = (of(&ran.b)? / of(&ran.a)?).ln();
             Some(Pair { start: ran.start, log, is_b_second: ran.is_a_first })
