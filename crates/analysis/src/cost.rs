@@ -14,8 +14,7 @@ pub(crate) fn per_gb(trial: &Trial<'_>) -> Option<f64> {
     let price = target.price.as_ref()?;
     let window = trial.window?;
     let producers = trial.items.iter().filter(|item| produce(item.plan).is_some());
-    let bytes =
-        producers.fold(0_u64, |sum, item| sum.saturating_add(item.tally.windowed.acknowledged_bytes));
+    let bytes = producers.fold(0_u64, |sum, item| sum.saturating_add(item.tally.windowed.acknowledged_bytes));
     let gb_per_hour = bytes as f64 / window.seconds() * S_PER_HOUR / BYTES_PER_GB;
     (gb_per_hour > 0.0).then(|| price.per_hour / gb_per_hour)
 }

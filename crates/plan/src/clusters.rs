@@ -5,7 +5,9 @@ use crate::PlanError;
 use crate::budget::Budget;
 use crate::planned::Planned;
 use crate::sides::Side;
-use kdyno_model::plan::{AttachedPlan, CasePlan, ComparePlan, EvidenceUnit, OnClusters, Plan, Strategy, SystemPlan};
+use kdyno_model::plan::{
+    AttachedPlan, CasePlan, ComparePlan, EvidenceUnit, OnClusters, Plan, Strategy, SystemPlan,
+};
 use kdyno_scenario::input::InputError;
 use kdyno_scenario::target::Target;
 
@@ -32,13 +34,17 @@ pub(crate) fn further(a: &Side, b: &Side) -> Result<Vec<OnClusters>, PlanError> 
     let mut ids: Vec<&AttachedPlan> = Vec::new();
     for target in [a.first(), b.first()].into_iter().flatten().chain(of_a).chain(of_b) {
         if let Some(known) = ids.iter().find(|known| known.cluster_id == target.attached.cluster_id) {
-            let message = format!("targets `{}` and `{}` are the same cluster", known.target, target.attached.target);
+            let message =
+                format!("targets `{}` and `{}` are the same cluster", known.target, target.attached.target);
             return Err(InputError::whole(message).hint("each cluster belongs to one side, once"));
         }
         ids.push(&target.attached);
     }
     let cases = |side: &Side, target: &Target| side.on(target).map(|planned: Planned| planned.cases);
-    of_a.iter().zip(of_b).map(|(one, other)| Ok(OnClusters { a: cases(a, one)?, b: cases(b, other)? })).collect()
+    of_a.iter()
+        .zip(of_b)
+        .map(|(one, other)| Ok(OnClusters { a: cases(a, one)?, b: cases(b, other)? }))
+        .collect()
 }
 
 /// Makes the cluster the unit of evidence where there are enough of them for a verdict; with fewer pairs stay the unit, and
@@ -46,7 +52,12 @@ pub(crate) fn further(a: &Side, b: &Side) -> Result<Vec<OnClusters>, PlanError> 
 ///
 /// # Errors
 /// The budget does not reach once around.
-pub(crate) fn arrange(plan: &mut ComparePlan, pair_ns: u64, pairs: u32, budget: Option<Budget>) -> Result<(), PlanError> {
+pub(crate) fn arrange(
+    plan: &mut ComparePlan,
+    pair_ns: u64,
+    pairs: u32,
+    budget: Option<Budget>,
+) -> Result<(), PlanError> {
     let clusters = plan.clusters();
     if (clusters as usize) < CLUSTERS_MIN {
         return Ok(());
@@ -78,7 +89,9 @@ pub(crate) fn versions(a: &[CasePlan], plan: &ComparePlan) -> Option<[String; 2]
 /// The version that all targets of these cases declare.
 fn version<'a>(mut cases: impl Iterator<Item = &'a CasePlan>) -> Option<String> {
     let declared = |case: &CasePlan| match &case.system {
-        SystemPlan::Attached(target) => VERSION_FACTS.iter().find_map(|name| target.facts.get(*name)).cloned(),
+        SystemPlan::Attached(target) => {
+            VERSION_FACTS.iter().find_map(|name| target.facts.get(*name)).cloned()
+        }
         SystemPlan::Local(_) => None,
     };
     let first = declared(cases.next()?)?;

@@ -7,7 +7,8 @@ use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Scope, Va
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::outcome::{Judgement, TrialOutcome};
 use kdyno_model::plan::{
-    Better, ComparePlan, Conditioning, EvidenceUnit, Judge, KafkaSource, OnClusters, Plan, Strategy, SystemPlan,
+    Better, ComparePlan, Conditioning, EvidenceUnit, Judge, KafkaSource, OnClusters, Plan, Strategy,
+    SystemPlan,
 };
 use kdyno_model::trial::{Trial, TrialId};
 use kdyno_plan::{Choices, Next, estimate, estimate_until_first_look, next, plan, upcoming};

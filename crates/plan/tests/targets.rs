@@ -208,7 +208,10 @@ fn six_clusters_of_each_side_are_the_units_of_a_verdict() {
     assert_eq!([clusters(&plan, 0), clusters(&plan, 4)], [["a1", "b1"], ["a5", "b5"]]);
     let twice = BASE.to_owned() + "compare: {A: {}, B: {}, pairs_per_start: 2}\n";
     let plan = planned(&twice, &on_several([6, 6], ["", ""])).unwrap();
-    assert_eq!((upcoming(&plan, 0).count(), clusters(&plan, 7)), (24, vec!["a2".to_owned(), "b2".to_owned()]));
+    assert_eq!(
+        (upcoming(&plan, 0).count(), clusters(&plan, 7)),
+        (24, vec!["a2".to_owned(), "b2".to_owned()])
+    );
     let Strategy::Compare(compare) = &plan.strategy else { panic!("a comparison") };
     assert_eq!(compare.labels[0], "a1, a2, a3, a4, a5, a6", "no version is declared");
 }
@@ -238,7 +241,10 @@ fn sides_have_as_many_clusters_each_of_its_own() {
     assert!(refused(&twice).contains("targets `a1` and `a1` are the same cluster"), "{}", refused(&twice));
     let short = Choices { budget_ns: Some(7 * MINUTE_NS), ..on_several([12, 12], ["", ""]) };
     let error = refused(&short);
-    assert!(error.contains("each of 12 clusters of a side is a unit") && error.contains("smallest"), "{error}");
+    assert!(
+        error.contains("each of 12 clusters of a side is a unit") && error.contains("smallest"),
+        "{error}"
+    );
     // Each target's caps hold, those of further ones too.
     let capped = "guard: {caps: {produce: 10KiB/s}}\n";
     let mut small = on_several([2, 2], ["", ""]);

@@ -93,7 +93,8 @@ fn what_is_written_costs_the_price_of_its_time() {
 fn a_cost_has_the_marks_of_the_rate() {
     let marks = |change: fn(&mut Trial)| {
         let mut trial = Trial::clean();
-        trial.start.trial.effective.system = target(Some(Price { per_hour: 1.0, currency: "USD".to_owned() }));
+        trial.start.trial.effective.system =
+            target(Some(Price { per_hour: 1.0, currency: "USD".to_owned() }));
         change(&mut trial);
         let findings = kdyno_analysis::trial::judge(&trial).unwrap().findings;
         let of = |subject: &str, metric: &str| {

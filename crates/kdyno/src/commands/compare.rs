@@ -99,7 +99,8 @@ fn target_files(typed: &str) -> Option<Vec<&str>> {
         return Some(files.split(',').collect());
     }
     let files: Vec<&str> = typed.split(',').collect();
-    let are_targets = !typed.contains('=') && !typed.starts_with('@') && files.iter().all(|file| is_yaml(file));
+    let are_targets =
+        !typed.contains('=') && !typed.starts_with('@') && files.iter().all(|file| is_yaml(file));
     are_targets.then_some(files)
 }
 

@@ -12,7 +12,11 @@ pub static TARGET: Section = Section {
         needed("cluster_id", TEXT, "the cluster id that must answer; otherwise nothing is sent"),
         needed("client", Kind::Section(&CLIENT), "how to reach it"),
         key("facts", Kind::Settings("facts"), "what is known of it, printed as \"declared\"; may be nested"),
-        key("price", Kind::Section(&PRICE), "what the whole cluster costs; tables then have its cost per GB written"),
+        key(
+            "price",
+            Kind::Section(&PRICE),
+            "what the whole cluster costs; tables then have its cost per GB written",
+        ),
         key("guard", Kind::Section(&GUARD), "what may be done to it"),
     ],
     later: &[("metrics", "brokers of a target are not probed")],

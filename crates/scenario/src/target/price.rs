@@ -20,7 +20,9 @@ pub(super) fn price(node: &Node) -> Result<Price, InputError> {
     let is_code = currency.text.len() == 3 && currency.text.chars().all(|c| c.is_ascii_uppercase());
     if !is_code {
         let message = format!("`currency`: {} is not a currency's code", quoted(&currency.text));
-        return Err(InputError::at(currency.place, message).hint("three capital letters, e.g. `USD` or `EUR`"));
+        return Err(
+            InputError::at(currency.place, message).hint("three capital letters, e.g. `USD` or `EUR`")
+        );
     }
     Ok(Price { per_hour, currency: currency.text })
 }
@@ -34,9 +36,8 @@ mod tests {
         let text =
             format!("kdyno: 1\ntarget: t\ncluster_id: x\nclient: {{bootstrap: [a:1]}}\n{price}guard: {{}}\n");
         let file = TargetFile::parse(&text, "t.yaml");
-        let told = |error: crate::input::InputError| {
-            format!("{error} | {}", error.hint.clone().unwrap_or_default())
-        };
+        let told =
+            |error: crate::input::InputError| format!("{error} | {}", error.hint.clone().unwrap_or_default());
         file.and_then(|file| file.resolve(None)).map(|target| target.attached.price).map_err(told)
     }
 

@@ -172,9 +172,9 @@ fn cells(row: &Row) -> Vec<String> {
     let missed = |is_missed: bool| if is_missed { " ✗" } else { "" };
     let (parts, (order, error)) = (pairs.parts(), pairs.second_over_first());
     let predicted = pairs.half_width_predicted();
-    let is_off = predicted.zip(*printed).is_some_and(|(predicted, (_, printed))| {
-        (predicted / printed - 1.0).abs() > PREDICTED_WITHIN
-    });
+    let is_off = predicted
+        .zip(*printed)
+        .is_some_and(|(predicted, (_, printed))| (predicted / printed - 1.0).abs() > PREDICTED_WITHIN);
     let nothing = || NOTHING.to_owned();
     let cost = pairs.variance_minutes(*minutes_per_pair);
     let load = if metric.case == 0 { "20k/s" } else { "max" };
@@ -205,9 +205,7 @@ mod tests {
     #[test]
     fn minutes_are_those_of_all_sessions_over_all_pairs() {
         let minute = |minutes: f64| format!("{:.0}", minutes * 60e9);
-        let trial = |session, case, pair, at| {
-            json!({"session": session, "case": case, "pair": {"pair": pair}, "t0_unix_ns": minute(at)})
-        };
+        let trial = |session, case, pair, at| json!({"session": session, "case": case, "pair": {"pair": pair}, "t0_unix_ns": minute(at)});
         let document = json!({
             "sessions": [
                 {"session": 1, "started_unix_ns": minute(0.0), "end": null},

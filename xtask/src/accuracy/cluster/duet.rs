@@ -243,7 +243,8 @@ fn overlap([a, b]: [Window; 2]) -> f64 {
 }
 
 fn figures(document: &Value, window: Window, readings: &[Reading]) -> anyhow::Result<Figures> {
-    let cpu_s = at(readings, window.end_ns).zip(at(readings, window.begin_ns)).map(|(end, begin)| end - begin);
+    let cpu_s =
+        at(readings, window.end_ns).zip(at(readings, window.begin_ns)).map(|(end, begin)| end - begin);
     let acked_per_s = figure(document, &ACKED)?;
     let records = acked_per_s.map(|per_s| per_s * window.length_ns() / 1e9);
     Ok(Figures {
@@ -302,7 +303,8 @@ mod tests {
 
     #[test]
     fn a_start_that_was_interrupted_is_measured_again() {
-        let kept = whole_starts(vec![ran(1, true, [1.0, 1.0]), ran(1, false, [1.0, 1.0]), ran(2, true, [1.0, 1.0])]);
+        let kept =
+            whole_starts(vec![ran(1, true, [1.0, 1.0]), ran(1, false, [1.0, 1.0]), ran(2, true, [1.0, 1.0])]);
         assert_eq!(kept.iter().map(|ran| ran.start).collect::<Vec<_>>(), [1, 1]);
     }
 

@@ -54,11 +54,8 @@ pub struct Options {
 pub fn run(root: &Path, options: Options) -> anyhow::Result<()> {
     let bench = Setup::new(root, setup::Options { quick: false, rounds: 1 }, options.kdyno)?;
     println!("{}", machine());
-    let place = Place {
-        bench,
-        scenarios: root.join("xtask/accuracy"),
-        folder: root.join("target/accuracy-cluster"),
-    };
+    let place =
+        Place { bench, scenarios: root.join("xtask/accuracy"), folder: root.join("target/accuracy-cluster") };
     let is_asked = |part: Part| options.part.is_empty() || options.part.contains(&part);
     let (mut rows, mut tables, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     for design in options.design.iter().filter(|_| is_asked(Part::Aa)) {

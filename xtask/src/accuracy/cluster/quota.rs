@@ -88,14 +88,14 @@ pub fn planted(place: &Place) -> anyhow::Result<String> {
 
 fn planted_row(document: &Value) -> anyhow::Result<Vec<String>> {
     let conclusions = document["conclusions"].as_array().context("the document has no conclusions")?;
-    let verdict = conclusions.iter().find(|one| {
-        one["kind"] == "verdict" && one["details"]["of"]["metric"] == "acked_per_s"
-    });
+    let verdict = conclusions
+        .iter()
+        .find(|one| one["kind"] == "verdict" && one["details"]["of"]["metric"] == "acked_per_s");
     let says = &verdict.context("the comparison has no verdict on acked_per_s")?["details"]["says"];
     let findings = document["findings"].as_array().context("the document has no findings")?;
-    let ratio = findings.iter().find(|finding| {
-        finding["quantity"] == "ratio_b_to_a" && finding["metric"] == "acked_per_s"
-    });
+    let ratio = findings
+        .iter()
+        .find(|finding| finding["quantity"] == "ratio_b_to_a" && finding["metric"] == "acked_per_s");
     let ratio = ratio.context("the comparison has no ratio of acked_per_s")?;
     let bounds = ratio["interval"]["low"].as_f64().zip(ratio["interval"]["high"].as_f64());
     let is_found = says["different"]["worse"] == true;
@@ -171,7 +171,8 @@ fn search_rows(found: &[Answer]) -> Vec<Vec<String>> {
     let row = |(number, answer): (usize, &Answer)| {
         let ratio = |of: Option<f64>| answer.per_s.zip(of).map(|(one, other)| one / other);
         let ratios = [ratio(Some(truth_per_s)), ratio(first)];
-        let agrees = ratios.iter().all(|ratio| ratio.is_some_and(|ratio| (ratio - 1.0).abs() <= SEARCHES_WITHIN));
+        let agrees =
+            ratios.iter().all(|ratio| ratio.is_some_and(|ratio| (ratio - 1.0).abs() <= SEARCHES_WITHIN));
         let [of_truth, of_first] =
             ratios.map(|ratio| ratio.map_or(NOTHING.to_owned(), |ratio| format!("{ratio:.3}")));
         let per_s = answer.per_s.map_or(NOTHING.to_owned(), thousands);
@@ -210,13 +211,12 @@ mod tests {
 
     #[test]
     fn searches_agree_with_each_other_and_with_the_quota() {
-        let search = |outcome: Value| json!({"conclusions": [{"kind": "search", "details": {"outcome": outcome}}]});
-        let confirmed = |per_s: f64| {
-            answer(&search(json!({"confirmed": {"load_per_s": per_s}}))).expect("an answer")
-        };
-        let agrees = |found: &[Answer]| {
-            search_rows(found).into_iter().map(|row| row[4] == "yes").collect::<Vec<_>>()
-        };
+        let search =
+            |outcome: Value| json!({"conclusions": [{"kind": "search", "details": {"outcome": outcome}}]});
+        let confirmed =
+            |per_s: f64| answer(&search(json!({"confirmed": {"load_per_s": per_s}}))).expect("an answer");
+        let agrees =
+            |found: &[Answer]| search_rows(found).into_iter().map(|row| row[4] == "yes").collect::<Vec<_>>();
         // The quota lets 4,897 of them through.
         assert_eq!(agrees(&[confirmed(4_800.0), confirmed(5_000.0)]), [true, true]);
         assert_eq!(agrees(&[confirmed(4_700.0), confirmed(5_000.0)]), [true, false], "6 % from the first");
