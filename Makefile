@@ -47,10 +47,10 @@ accuracy: ## known-truth tests of the measuring itself, then the same on real cl
 	cargo build --release --package kdyno --package xtask
 	target/release/xtask accuracy
 
-accuracy-cluster: ## a system compared with itself on real brokers, 64 trials; goes on where it was interrupted
+accuracy-cluster: ## known truths on real brokers: a system compared with itself, a planted difference, searches (ONLY="--part aa --design duet --pairs 16"); goes on where it was
 	@scripts/setup.sh kafka
 	cargo build --release --package kdyno --package xtask
-	target/release/xtask accuracy-cluster
+	target/release/xtask accuracy-cluster $(ONLY)
 
 # Recorder and client are tested by the crates around them too, so those run for them.
 MUTANTS = target/tools/bin/cargo-mutants mutants --colors never --no-shuffle --timeout 300 $(if $(SHARD),--shard $(SHARD))

@@ -52,12 +52,8 @@ enum Chore {
         #[arg(long, value_name = "PATH")]
         kdyno: Option<PathBuf>,
     },
-    /// A system compared with itself on real brokers, half an hour and more; goes on where it was (build with --release)
-    AccuracyCluster {
-        /// The program to measure [default: target/release/kdyno]
-        #[arg(long, value_name = "PATH")]
-        kdyno: Option<PathBuf>,
-    },
+    /// Known truths on real brokers, half an hour and more; goes on where it was (build with --release)
+    AccuracyCluster(accuracy::cluster::Options),
     /// Cost and rates beside the floor and the peers, or beside an earlier commit (build with --release)
     Bench(BenchArgs),
     /// A bare loop that asks an echo
@@ -137,7 +133,7 @@ fn run(chore: Chore) -> anyhow::Result<i32> {
         Chore::Messages { write } => messages::run(&root()?, write)?,
         Chore::Test { arguments } => return summary::run(&arguments),
         Chore::Accuracy { numbers, kdyno } => accuracy::run(&root()?, &numbers, kdyno)?,
-        Chore::AccuracyCluster { kdyno } => accuracy::cluster::run(&root()?, kdyno)?,
+        Chore::AccuracyCluster(options) => accuracy::cluster::run(&root()?, options)?,
         Chore::Bench(args) => return bench(args),
         Chore::AccuracyBare { to, rate, seconds } => accuracy::echo::ask(&to, rate, seconds)?,
         Chore::AccuracyEcho { delay_us } => accuracy::echo::serve(delay_us)?,

@@ -15,6 +15,7 @@ mod cases;
 mod caveats;
 mod claims;
 pub mod comparison;
+mod cost;
 mod cpu;
 mod error;
 mod evidence;

@@ -6,9 +6,11 @@
 //! - `brokers` is all brokers together, without dedicated controllers and ZooKeeper nodes; `system` is these and
 //!   brokers together; `workers` all worker processes. A broker's processor time is divided by the records of the
 //!   whole cluster, so the figures of single brokers add up to that of `brokers`.
-//! - A metric that cannot be told from the evidence has no value; it is never left out.
+//! - A metric that cannot be told from the evidence has no value; only the cost of written data is left out, where no price
+//!   is declared.
 
 use crate::caveats;
+use crate::cost;
 use crate::cpu;
 use crate::error::AnalysisError;
 use crate::evidence::{NS_PER_S, Window, is_open_loop, produce};
@@ -57,10 +59,13 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     }
     let brokers = trial.brokers();
     let workers = trial.workers();
+    trial.state("brokers", SubjectKind::Broker, &mut found, |name| match name {
+        metric::COST_PER_GB => known(cost::per_gb(&trial)),
+        _ => trial.process_value(&brokers, name),
+    });
     let mut processes = |subject: &str, kind, members: &[Subject]| {
         trial.state(subject, kind, &mut found, |name| trial.process_value(members, name));
     };
-    processes("brokers", SubjectKind::Broker, &brokers);
     for broker in &brokers {
         processes(&broker.to_string(), SubjectKind::Broker, std::slice::from_ref(broker));
     }
@@ -84,7 +89,7 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
 }
 
 impl<'a> Trial<'a> {
-    /// Adds a finding for every metric that a kind of subject has.
+    /// Adds a finding for every metric that a kind of subject has; for the cost of written data where there is one.
     fn state(
         &self,
         subject: &str,
@@ -94,6 +99,9 @@ impl<'a> Trial<'a> {
     ) {
         for name in metric::names(kind) {
             let estimate = value(&name);
+            if name == metric::COST_PER_GB && estimate == Value::None {
+                continue;
+            }
             let (n, reason) = match estimate {
                 Value::None => (0, NotResolvable::NoValue),
                 Value::Is(_) | Value::AtLeast(_) => (1, NotResolvable::OneTrial),

@@ -139,6 +139,8 @@ mod tests {
             allow: Vec::new(),
             abort_if: Vec::new(),
             facts: BTreeMap::new(),
+            price: None,
+            sustain_ns: None,
         };
         let effective = CasePlan {
             label: String::new(),

@@ -369,6 +369,7 @@ mod tests {
             unit: EvidenceUnit::Start,
             may_differ: Vec::new(),
             changes: Vec::new(),
+            further: Vec::new(),
         });
         for (side, label) in [("A", "A (kafka=3.7.2)"), ("B", "B (kafka=4.3.1)")] {
             trial.variant = Some(side.to_owned());

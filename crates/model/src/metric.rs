@@ -57,6 +57,8 @@ pub enum Unit {
     CpuUsPerRecord,
     /// Bytes.
     Bytes,
+    /// Price of 10^9 bytes, in the currency that the target declares.
+    CostPerGb,
     /// 0 or 1.
     YesNo,
 }
@@ -80,6 +82,10 @@ const LOAD: &[SubjectKind] = &[Produce, Consume];
 const SEND: &[SubjectKind] = &[Produce];
 const READ: &[SubjectKind] = &[Consume];
 const PROCESS: &[SubjectKind] = &[Broker, Worker];
+const BROKER: &[SubjectKind] = &[Broker];
+
+/// The one metric that is left out where it cannot be told: no cluster has a price unless somebody declares it.
+pub const COST_PER_GB: &str = "cost_per_gb";
 
 const fn metric(
     name: &'static str,
@@ -160,6 +166,13 @@ pub const ALL: &[Metric] = &[
         PROCESS,
         Unit::RecordsPerS,
         "acknowledged records of all load items per second of processor time; fetched ones where nothing is produced",
+    ),
+    metric(
+        COST_PER_GB,
+        BROKER,
+        Unit::CostPerGb,
+        "price of an hour divided by the GB (10^9 bytes) of values acknowledged in an hour at this rate; of `brokers` \
+         on a target that declares a price",
     ),
     metric("memory_rss_bytes_max", PROCESS, Unit::Bytes, "largest resident memory"),
     metric(
@@ -257,6 +270,7 @@ impl Unit {
             Self::PercentOfCore => "% of one core",
             Self::CpuUsPerRecord => "CPU-µs/record",
             Self::Bytes => "bytes",
+            Self::CostPerGb => "cost/GB",
             Self::YesNo => "yes or no",
         }
     }

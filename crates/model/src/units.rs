@@ -35,6 +35,7 @@ pub fn number(number: f64, unit: Unit) -> String {
         Unit::PercentOfCore => format!("{} % of one core", significant(number)),
         Unit::CpuUsPerRecord => format!("{} µs", significant(number)),
         Unit::Bytes => bytes(number),
+        Unit::CostPerGb => significant(number),
         Unit::YesNo => (if number == 0.0 { "no" } else { "yes" }).to_owned(),
     }
 }
@@ -189,6 +190,7 @@ mod tests {
             (9.996, Unit::Ratio, "10.0"),
             (0.9949, Unit::Ratio, "0.9949"),
             (58.1, Unit::PercentOfCore, "58.1 % of one core"),
+            (0.024_68, Unit::CostPerGb, "0.0247"),
             (1.0, Unit::YesNo, "yes"),
             (0.0, Unit::YesNo, "no"),
             (812.0, Unit::Count, "812"),

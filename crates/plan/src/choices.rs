@@ -24,6 +24,8 @@ pub struct Choices {
     pub ask: Ask,
     /// How deep the answer goes.
     pub depth: Depth,
+    /// Least length of the measured windows on targets, ns: past what burst credits and memory carry.
+    pub sustain_ns: Option<u64>,
     /// Time the whole run may take, ns; it wins over the scenario's own `budget`.
     pub budget_ns: Option<u64>,
 }
@@ -70,6 +72,8 @@ pub struct SideChoices {
     pub changes: Vec<Change>,
     /// The existing cluster of this side.
     pub target: Option<Target>,
+    /// Further ones that take turns with it.
+    pub more_targets: Vec<Target>,
 }
 
 /// A change of a side.

@@ -7,7 +7,7 @@ use crate::planned::Planned;
 use crate::set_overrides::NOWHERE;
 use crate::sides::{self, Side, Sides, is_attached};
 use crate::strategy::conditioned_by;
-use crate::{Choices, PlanError};
+use crate::{Choices, PlanError, clusters};
 use kdyno_analysis::statistics::smallest_visible;
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::plan::{
@@ -104,11 +104,15 @@ pub(crate) fn strategy(
         unit: EvidenceUnit::Start,
         may_differ,
         changes: sides.changes.clone(),
+        further: sides.further.clone(),
     };
     let costs = Costs::of(&planned.cases, &sides.b, planned.conditioning);
     match choices.depth {
         Depth::Quick => quick(&mut plan, &costs, budget)?,
         Depth::Verdict => verdict(&mut plan, &costs, budget, attached)?,
+    }
+    if let Some(labels) = clusters::versions(&planned.cases, &plan) {
+        plan.labels = labels;
     }
     Ok(Strategy::Compare(plan))
 }
@@ -192,8 +196,10 @@ fn verdict(
     }
     if attached {
         // A cluster of somebody else is not started: all pairs run as it stands.
+        let pairs = plan.pairs_per_start;
         plan.unit = EvidenceUnit::Pair;
         plan.pairs_per_start = plan.looks.last().copied().unwrap_or(UNITS_MIN);
+        clusters::arrange(plan, costs.pair_ns, pairs, budget)?;
     }
     Ok(())
 }
@@ -277,7 +283,7 @@ pub(crate) fn share(typed: &Typed, key: &str) -> Result<f64, PlanError> {
 /// Which direction of a metric is better, where that goes without saying.
 fn direction(metric: &str, unit: Unit) -> Option<Better> {
     match (metric, unit) {
-        (_, Unit::Ns | Unit::CpuUsPerRecord | Unit::PercentOfCore) => Some(Better::Lower),
+        (_, Unit::Ns | Unit::CpuUsPerRecord | Unit::PercentOfCore | Unit::CostPerGb) => Some(Better::Lower),
         ("offered_per_s", _) => None,
         (_, Unit::RecordsPerS | Unit::MibPerS) => Some(Better::Higher),
         (

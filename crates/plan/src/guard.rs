@@ -16,12 +16,15 @@ const FIND: &str = "find";
 
 /// Checks the plan against every target that it uses.
 pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
-    let b = match &plan.strategy {
-        Strategy::Compare(compare) => compare.b.as_slice(),
-        Strategy::List(_) | Strategy::Find(_) => &[],
+    let others = || {
+        let compare = match &plan.strategy {
+            Strategy::Compare(compare) => Some(compare.other_cases()),
+            Strategy::List(_) | Strategy::Find(_) => None,
+        };
+        compare.into_iter().flatten()
     };
     let mut targets: Vec<&AttachedPlan> = Vec::new();
-    for case in plan.cases.iter().chain(b) {
+    for case in plan.cases.iter().chain(others()) {
         if let SystemPlan::Attached(target) = &case.system
             && !targets.contains(&target)
         {
@@ -31,7 +34,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
     if let (Strategy::Find(search), Some(first)) = (&plan.strategy, plan.cases.first()) {
         targets.iter().try_for_each(|target| may_search(search, first, target))?;
     }
-    for case in heaviest(plan).chain(b.iter().map(Cow::Borrowed)) {
+    for case in heaviest(plan).chain(others().map(Cow::Borrowed)) {
         if let SystemPlan::Attached(target) = &case.system {
             rates(&case, target)?;
             connections(&case, target)?;

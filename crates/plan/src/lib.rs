@@ -11,6 +11,7 @@ mod cases;
 mod choices;
 mod claims;
 mod client;
+mod clusters;
 mod comparison;
 mod estimate;
 mod guard;
@@ -18,6 +19,7 @@ mod kafka;
 mod load;
 mod phases;
 mod planned;
+mod prices;
 mod reader;
 mod remarks;
 mod repeats;
@@ -26,6 +28,7 @@ mod set_overrides;
 mod show;
 mod sides;
 mod strategy;
+mod sustained;
 mod system;
 
 pub use choices::{Ask, CaseTarget, Change, Choices, CompareChoices, FindChoices, PlanError, SideChoices};
@@ -70,11 +73,11 @@ pub fn check_question(plan: &Plan) -> Result<(), PlanError> {
 /// The plan is of a local cluster or of another target, or the target's caps have become too small for it.
 pub fn retarget(plan: &mut Plan, target: &Target) -> Result<(), PlanError> {
     let wanted = &target.attached;
-    let b = match &mut plan.strategy {
-        Strategy::Compare(compare) => compare.b.as_mut_slice(),
-        Strategy::List(_) | Strategy::Find(_) => &mut [],
+    let others = match &mut plan.strategy {
+        Strategy::Compare(compare) => Some(compare.other_cases_mut()),
+        Strategy::List(_) | Strategy::Find(_) => None,
     };
-    for case in plan.cases.iter_mut().chain(b) {
+    for case in plan.cases.iter_mut().chain(others.into_iter().flatten()) {
         let SystemPlan::Attached(attached) = &mut case.system else {
             let message = "the run used a cluster of its own, not a target";
             return Err(InputError::whole(message).hint("leave the target out"));
@@ -86,7 +89,10 @@ pub fn retarget(plan: &mut Plan, target: &Target) -> Result<(), PlanError> {
             );
             return Err(InputError::whole(message));
         }
+        // How long windows are is the plan's, not the target's.
+        let sustain_ns = attached.sustain_ns;
         attached.clone_from(wanted);
+        attached.sustain_ns = sustain_ns;
         // Those that count are the target's, and a target names none.
         case.secrets.clear();
     }
@@ -141,6 +147,8 @@ fn make(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
         judged = claims::judged(scenario, &chosen, &planned.cases)?;
         repeats::list(&planned, seed, budget)?
     };
+    let mut show = show::show(scenario, &chosen, &planned.cases)?;
+    prices::add_column(&mut show, &planned.cases, &strategy)?;
     let plan = Plan {
         scenario: scenario.id().to_owned(),
         question: scenario.question().to_owned(),
@@ -149,7 +157,7 @@ fn make(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
         seed,
         strategy,
         isolation: planned.isolation,
-        show: show::show(scenario, &chosen, &planned.cases)?,
+        show,
         published: show::published(scenario, &chosen)?,
         depth,
         conditioning: planned.conditioning,

@@ -2,7 +2,7 @@
 
 use crate::cases::{Case, Chosen};
 use crate::reader::Reader;
-use crate::{CaseTarget, Choices, PlanError, load, phases, system};
+use crate::{CaseTarget, Choices, PlanError, load, phases, sustained, system};
 use kdyno_model::plan::{CasePlan, Conditioning, Isolation, SystemPlan};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::{InputError, known_hint, quoted};
@@ -51,7 +51,8 @@ pub(crate) fn plan_cases(
                 InputError::at(typed.isolation.place, message).hint("use `isolation: topic` with a target")
             );
         }
-        let case = case_plan(&reader, target)?;
+        let mut case = case_plan(&reader, target)?;
+        sustained::lengthen(&mut case, choices.sustain_ns)?;
         // Somebody else's cluster is not ours to load without saying so.
         let conditioning = conditioning.filter(|_| target.is_none());
         let planned = planned.get_or_insert(Planned { cases: Vec::new(), repeat, isolation, conditioning });

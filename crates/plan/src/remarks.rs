@@ -4,7 +4,7 @@
 use crate::cases::Chosen;
 use crate::comparison::smallest_difference;
 use crate::sides::different_loads;
-use crate::{Choices, PlanError, cases, claims};
+use crate::{Choices, PlanError, cases, claims, clusters, sustained};
 use kdyno_model::plan::{Depth, ListedTrial, Plan, Strategy, SystemPlan};
 use kdyno_model::units::count;
 use kdyno_scenario::Scenario;
@@ -47,6 +47,7 @@ pub fn remarks(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Result<Ve
             }
         }
     }
+    found.extend(sustained::told(plan).into_iter().chain(clusters::told(plan)).map(Note::Fact));
     found.extend(of_the_answer(scenario, choices, plan, &chosen)?);
     Ok(found)
 }

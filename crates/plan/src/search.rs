@@ -9,7 +9,7 @@ use crate::planned::Planned;
 use crate::reader::Reader;
 use crate::set_overrides::NOWHERE;
 use crate::strategy::conditioned_by;
-use crate::{Choices, PlanError};
+use crate::{Choices, PlanError, sustained};
 use kdyno_analysis::search::lengths::{settings_for, settle_ns};
 use kdyno_model::plan::{
     Arrivals, CasePlan, ClaimOp, Condition, Depth, FindPlan, Rate, RatePiece, Role, Strategy, Threshold, Vary,
@@ -122,6 +122,7 @@ pub(crate) fn strategy(
         found = Some(plan);
     }
     let Some(mut plan) = found else { return Err(InputError::whole("there is no case")) };
+    sustained::confirm(&mut plan, choices.sustain_ns)?;
     let arrivals = readers.first().map_or(Arrivals::Poisson, |reader| arrivals(reader, &plan.item));
     for case in &mut planned.cases {
         start_at(case, &plan, arrivals);

@@ -4,12 +4,13 @@ use crate::cases::{self, Chosen};
 use crate::choices::{Change, SideChoices};
 use crate::planned::{Planned, plan_cases};
 use crate::set_overrides::NOWHERE;
-use crate::{Choices, PlanError};
-use kdyno_model::plan::{CasePlan, Role, SystemPlan};
+use crate::{Choices, PlanError, clusters};
+use kdyno_model::plan::{CasePlan, OnClusters, Role, SystemPlan};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::SideFile;
 use kdyno_scenario::input::{InputError, known_hint, quoted};
 use kdyno_scenario::patch::{self, flow};
+use kdyno_scenario::target::Target;
 use kdyno_scenario::yaml::{self, Node, Typed};
 
 /// What a side changes.
@@ -24,6 +25,8 @@ pub(crate) struct Side {
     touched: Vec<patch::Touched>,
     /// The choices with the target of this side.
     choices: Choices,
+    /// Its further targets, whose turn comes after the one of `choices`.
+    further: Vec<Target>,
     /// How it was typed, one text for each change: two sides with the same texts are meant to be the same.
     typed: Vec<String>,
 }
@@ -35,6 +38,8 @@ pub(crate) struct Sides {
     pub scenario: Scenario,
     pub chosen: Chosen,
     pub b: Vec<CasePlan>,
+    /// Both sides on further clusters.
+    pub further: Vec<OnClusters>,
     pub changes: Vec<String>,
 }
 
@@ -49,7 +54,8 @@ pub(crate) fn plan(a: &Side, b: &Side) -> Result<(Sides, Planned), PlanError> {
         return Err(without_effect(a, b, &changes));
     }
     let labels = [a.called(&chosen)?, b.called(&chosen_b)?];
-    Ok((Sides { labels, scenario: a.scenario.clone(), chosen, b: other.cases, changes }, planned))
+    let further = clusters::further(a, b)?;
+    Ok((Sides { labels, scenario: a.scenario.clone(), chosen, b: other.cases, further, changes }, planned))
 }
 
 impl Side {
@@ -73,6 +79,7 @@ impl Side {
             params: params.into_iter().map(|(name, value)| (name.text, value)).collect(),
             touched: touched.into_iter().filter(|touched| touched.path[0] != "params").collect(),
             choices: choices.clone(),
+            further: Vec::new(),
             typed,
         })
     }
@@ -90,7 +97,9 @@ impl Side {
             scenario: scenario.clone(),
             params: Vec::new(),
             touched: Vec::new(),
-            choices: choices.clone(),
+            // There is nothing to sustain before there is a target.
+            choices: Choices { sustain_ns: None, ..choices.clone() },
+            further: side.more_targets.clone(),
             typed: Vec::new(),
         };
         // What is wrong without any change is not the doing of one.
@@ -98,8 +107,10 @@ impl Side {
         if let Some(target) = &side.target {
             made.choices.target = Some(target.clone());
             made.choices.targets.clear();
-            made.typed.push(target.attached.target.clone());
+            let all = std::iter::once(target).chain(&side.more_targets);
+            made.typed.extend(all.map(|target| target.attached.target.clone()));
         }
+        made.choices.sustain_ns = choices.sustain_ns;
         for change in &side.changes {
             let text = match change {
                 Change::Set { name, value } => format!("{name}={value}"),
@@ -172,6 +183,23 @@ impl Side {
             Some(case) => case.values.text(&self.label),
             None => Ok(self.label.text.clone()),
         }
+    }
+
+    /// The target of its first cluster.
+    pub fn first(&self) -> Option<&Target> {
+        self.choices.target.as_ref()
+    }
+
+    /// Its further targets.
+    pub fn further(&self) -> &[Target] {
+        &self.further
+    }
+
+    /// Its cases on another target.
+    pub fn on(&self, target: &Target) -> Result<Planned, PlanError> {
+        let choices = Choices { target: Some(target.clone()), ..self.choices.clone() };
+        let chosen = cases::choose(&self.scenario, &choices, &self.params)?;
+        plan_cases(&self.scenario, &choices, &chosen)
     }
 
     /// Its cases.
@@ -269,7 +297,10 @@ fn changes(a: &Side, b: &Side, chosen_a: &Chosen, chosen_b: &Chosen) -> Result<V
         }
     };
     let target = |side: &Side| match &side.choices.target {
-        Some(target) => target.attached.target.clone(),
+        Some(target) => {
+            let all = std::iter::once(target).chain(&side.further);
+            all.map(|target| target.attached.target.as_str()).collect::<Vec<_>>().join(", ")
+        }
         None => "a cluster made for the run".to_owned(),
     };
     told("target", &target(a), &target(b));

@@ -7,7 +7,8 @@ use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Scope, Va
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::outcome::{Judgement, TrialOutcome};
 use kdyno_model::plan::{
-    Better, ComparePlan, Conditioning, EvidenceUnit, Judge, KafkaSource, Plan, Strategy, SystemPlan,
+    Better, ComparePlan, Conditioning, EvidenceUnit, Judge, KafkaSource, OnClusters, Plan, Strategy,
+    SystemPlan,
 };
 use kdyno_model::trial::{Trial, TrialId};
 use kdyno_plan::{Choices, Next, estimate, estimate_until_first_look, next, plan, upcoming};
@@ -43,6 +44,7 @@ fn comparing(looks: &[u32], pairs_per_start: u32, unit: EvidenceUnit) -> Plan {
         unit,
         may_differ: Vec::new(),
         changes: Vec::new(),
+        further: Vec::new(),
     });
     plan
 }
@@ -119,6 +121,50 @@ fn pairs(trials: &[Trial]) -> BTreeMap<u32, Vec<&Trial>> {
         }
     }
     found
+}
+
+/// A comparison of so many existing clusters of each side, of which each has so many pairs.
+fn on_clusters(clusters: usize, pairs: u32) -> Plan {
+    let mut plan = comparing(&[clusters as u32], pairs, EvidenceUnit::Cluster);
+    let cases = plan.cases.clone();
+    let Strategy::Compare(compare) = &mut plan.strategy else { panic!("a comparison") };
+    compare.b = cases.clone();
+    for number in 1..clusters {
+        let on = |side: &str| {
+            let mut cases = cases.clone();
+            cases[0].label = format!("{side}{number}");
+            cases
+        };
+        compare.further.push(OnClusters { a: on("a"), b: on("b") });
+    }
+    plan.conditioning = None;
+    plan
+}
+
+#[test]
+fn clusters_take_turns_pair_by_pair() {
+    let plan = on_clusters(6, 2);
+    let trials = Lab::new(&plan, &|_| 1.0).run();
+    assert_eq!(trials.len(), 24);
+    for (number, pair) in pairs(&trials) {
+        let turn = (number - 1) % 6;
+        for trial in pair {
+            let side = trial.variant.as_deref().unwrap().to_lowercase();
+            let on = if turn == 0 { String::new() } else { format!("{side}{turn}") };
+            assert_eq!((trial.effective.label.as_str(), trial.start), (on.as_str(), 1), "pair {number}");
+        }
+    }
+    assert_eq!(upcoming(&plan, 0).count(), 24);
+}
+
+#[test]
+fn a_cluster_whose_pairs_are_all_lost_does_not_keep_a_comparison_going() {
+    let plan = on_clusters(6, 1);
+    let mut lab = Lab::new(&plan, &|_| 1.0);
+    // Every pair of the second cluster: trials 3 and 4 of each twelve.
+    lab.cut = &|id| (id.0 - 1) % 12 / 2 == 1;
+    let trials = lab.run();
+    assert!(trials.len() > 12 && trials.len() <= 2 * 8, "{}", trials.len());
 }
 
 #[test]

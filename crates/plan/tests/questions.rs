@@ -32,7 +32,7 @@ fn set(text: &str) -> Change {
 }
 
 fn side(changes: &[&str]) -> SideChoices {
-    SideChoices { changes: changes.iter().map(|text| set(text)).collect(), target: None }
+    SideChoices { changes: changes.iter().map(|text| set(text)).collect(), ..SideChoices::default() }
 }
 
 fn comparing(a: &[&str], b: &[&str]) -> CompareChoices {
@@ -121,7 +121,7 @@ fn sides_are_made_of_params_keys_of_the_system_and_paths() {
 fn a_patch_file_and_the_scenarios_own_sides_are_laid_over() {
     let patch = |text: &str| Change::Patch { file: "p.yaml".to_owned(), text: text.to_owned() };
     let with = |text: &str| {
-        let b = SideChoices { changes: vec![patch(text)], target: None };
+        let b = SideChoices { changes: vec![patch(text)], ..SideChoices::default() };
         asking(CompareChoices { b, ..CompareChoices::default() })
     };
     let (_, compare) = compared(BASE, &with("params: {kafka: 4.1.1}\nload: {writers: {value: 2KiB}}\n"));
@@ -398,8 +398,8 @@ fn a_search_on_a_target_must_be_allowed_and_know_when_to_stop() {
 #[test]
 fn targets_are_chosen_by_side_and_by_case() {
     let sides = CompareChoices {
-        a: SideChoices { target: Some(target("one", "")), changes: Vec::new() },
-        b: SideChoices { target: Some(target("two", "")), changes: Vec::new() },
+        a: SideChoices { target: Some(target("one", "")), ..SideChoices::default() },
+        b: SideChoices { target: Some(target("two", "")), ..SideChoices::default() },
         ..CompareChoices::default()
     };
     let (plan, compare) = compared(BASE, &asking(sides));

@@ -6,7 +6,7 @@ mod target;
 
 pub use questions::{COMPARE, CONTRAST, EXPECT, FIND, JUDGE, SIDE};
 pub(crate) use questions::{LOAD_OF_SIDE, TOPICS_OF_SIDE};
-pub use target::{ALLOW, ALLOW_LATER, CAPS, CLIENT, GUARD, TARGET};
+pub use target::{ALLOW, ALLOW_LATER, CAPS, CLIENT, GUARD, PRICE, TARGET};
 
 /// What may stand under a key.
 #[derive(Debug)]

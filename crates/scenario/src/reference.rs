@@ -47,7 +47,7 @@ const SECTIONS: &[&Section] = &[
     &keys::SOURCE,
 ];
 
-const TARGET_SECTIONS: &[&Section] = &[&keys::TARGET, &keys::CLIENT, &keys::GUARD, &keys::CAPS];
+const TARGET_SECTIONS: &[&Section] = &[&keys::TARGET, &keys::CLIENT, &keys::PRICE, &keys::GUARD, &keys::CAPS];
 
 fn root(section: &Section, title: &str, sections: &[&Section]) -> Value {
     let mut schema = section_schema(section);

@@ -1,5 +1,7 @@
 //! Target: a private file that says how to reach an existing cluster and what may be done to it.
 
+mod price;
+
 use crate::file::version;
 use crate::input::{InputError, known_hint, listed, quoted};
 use crate::keys;
@@ -7,7 +9,7 @@ use crate::units::{self, Dimension};
 use crate::walk::{Fields, entries, list, scalar, scalars};
 use crate::yaml::{self, Node, Typed};
 use kdyno_model::address::{PREFIX_CHARS_MAX, is_address};
-use kdyno_model::plan::{AbortIf, AttachedPlan, Beyond, Caps, Watched};
+use kdyno_model::plan::{AbortIf, AttachedPlan, Beyond, Caps, Price, Watched};
 use std::collections::BTreeMap;
 
 /// Most brokers that are listed to ask first.
@@ -24,6 +26,7 @@ pub struct TargetFile {
     reach: Reach,
     guard: GuardFile,
     facts: BTreeMap<String, String>,
+    price: Option<Price>,
 }
 
 #[derive(Debug, Clone)]
@@ -79,6 +82,7 @@ impl TargetFile {
             reach: client.ok_or_else(|| InputError::at(fields.place, "`client` is missing"))?,
             guard: guard(fields.get("guard"), &fields)?,
             facts,
+            price: fields.get("price").map(price::price).transpose()?,
         })
     }
 
@@ -114,6 +118,8 @@ impl TargetFile {
                 allow: self.guard.allow,
                 abort_if: self.guard.abort_if,
                 facts: self.facts,
+                price: self.price,
+                sustain_ns: None,
             },
             ignored_properties,
         })

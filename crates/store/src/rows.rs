@@ -41,7 +41,7 @@ pub(crate) fn header(connection: &Connection, header: &RunHeader) -> Result {
     let mut plan = header.plan.clone();
     plan.cases.iter_mut().for_each(redact);
     if let Strategy::Compare(compare) = &mut plan.strategy {
-        compare.b.iter_mut().for_each(redact);
+        compare.other_cases_mut().for_each(redact);
     }
     let target = plan.cases.iter().find_map(|case| match &case.system {
         SystemPlan::Attached(attached) => Some(&attached.target),

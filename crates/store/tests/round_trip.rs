@@ -175,6 +175,8 @@ fn attached() -> SystemPlan {
         allow: Vec::new(),
         abort_if: Vec::new(),
         facts: Default::default(),
+        price: None,
+        sustain_ns: None,
     })
 }
 

@@ -212,6 +212,8 @@ pub(crate) mod tests {
             allow: vec![],
             abort_if: Vec::new(),
             facts: BTreeMap::new(),
+            price: None,
+            sustain_ns: None,
         }
     }
 

@@ -35,10 +35,15 @@ impl Broker {
 
     /// Starts a cluster of so many brokers; what is read from its logs is of the first one.
     pub fn start_many(bench: &Setup, purpose: &str, brokers: u32) -> anyhow::Result<Broker> {
+        Broker::start_with(bench, purpose, &["--brokers", &brokers.to_string(), "--heap", "1GiB"])
+    }
+
+    /// Starts a cluster with these arguments of `kdyno cluster up`.
+    pub fn start_with(bench: &Setup, purpose: &str, arguments: &[&str]) -> anyhow::Result<Broker> {
         remove_left_overs(bench)?;
         let name = format!("bench-{purpose}-{}", std::process::id());
         let mut up = Command::new(&bench.kdyno);
-        up.args(["cluster", "up", &name, "--brokers", &brokers.to_string(), "--heap", "1GiB"]);
+        up.args(["cluster", "up", &name]).args(arguments);
         println!("  cluster: {}", words(&up));
         let begin = Instant::now();
         measured(&mut up)?;
@@ -91,6 +96,11 @@ impl Broker {
         let settings = settings.context("the broker's command line names no settings")?;
         self.log_folder = log_folder(&std::fs::read_to_string(settings)?)?;
         Ok(())
+    }
+
+    /// What `kdyno cluster` calls it.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// `host:port`.

@@ -32,6 +32,8 @@ pub(super) struct Pairs<'a> {
     pub(super) attempted: u32,
     /// Units of which all pairs have run and at least one is whole.
     pub(super) units: u32,
+    /// Pairs that have run, lost ones among them.
+    ran: u32,
 }
 
 /// How far a comparison of one case has come.
@@ -67,7 +69,8 @@ impl<'a> Pairs<'a> {
             let Some(start) = trials.first().map(|trial| trial.trial.start) else { continue };
             let unit = match settings.unit {
                 EvidenceUnit::Pair => pair,
-                EvidenceUnit::Start | EvidenceUnit::Run | EvidenceUnit::Cluster => start,
+                EvidenceUnit::Cluster => settings.turn(pair),
+                EvidenceUnit::Start | EvidenceUnit::Run => start,
             };
             let (ran, whole) = units.entry(unit).or_default();
             match sides(settings, pair, &trials) {
@@ -91,7 +94,9 @@ impl<'a> Pairs<'a> {
                 settings.pairs_per_start.max(1)
             }
         };
-        let left_behind = |unit: u32| settings.unit != EvidenceUnit::Pair && Some(unit) < last_start;
+        found.ran = units.values().map(|(ran, _)| ran).sum();
+        let is_start = matches!(settings.unit, EvidenceUnit::Start | EvidenceUnit::Run);
+        let left_behind = |unit: u32| is_start && Some(unit) < last_start;
         for (unit, (ran, whole)) in &mut units {
             if *ran < pairs_wanted && left_behind(*unit) {
                 if *whole > 0 {
@@ -111,10 +116,17 @@ impl<'a> Pairs<'a> {
 
     pub(super) fn progress(&self, settings: &ComparePlan) -> Progress {
         let last = settings.looks.iter().copied().max().unwrap_or(0);
-        let attempts_max = last.saturating_add((last / REPLACED_PART).max(REPLACED_MIN));
+        let attempts_max = |wanted: u32| wanted.saturating_add((wanted / REPLACED_PART).max(REPLACED_MIN));
+        // Clusters are as many as they are: what is replaced is their pairs.
+        let is_over = match settings.unit {
+            EvidenceUnit::Cluster => self.ran >= attempts_max(settings.pairs_on_a_start()),
+            EvidenceUnit::Pair | EvidenceUnit::Start | EvidenceUnit::Run => {
+                self.attempted >= attempts_max(last)
+            }
+        };
         Progress {
             units: self.units,
-            is_exhausted: self.units >= last || self.attempted >= attempts_max,
+            is_exhausted: self.units >= last || is_over,
             is_look: settings.looks.contains(&self.units),
         }
     }

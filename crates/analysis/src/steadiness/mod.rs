@@ -12,7 +12,7 @@ use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, Level, ShortTerm, Steadiness, SteadyState};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::{Finding, Mark, Value};
-use kdyno_model::metric::Address;
+use kdyno_model::metric::{Address, COST_PER_GB};
 
 /// Rates of a load item.
 const RATES: &[&str] =
@@ -170,6 +170,8 @@ fn mark_item(item: &Item<'_>, tested: &[Tested], findings: &mut [Finding]) {
             match metric.contains('.') {
                 true => own && (is_latency || !is_open_loop),
                 false if own => !is_latency && RATES.contains(&metric),
+                // A price divided by the rate.
+                false if metric == COST_PER_GB => !is_latency && produce(item.plan).is_some(),
                 false => moves && EFFICIENCIES.contains(&metric),
             }
         });

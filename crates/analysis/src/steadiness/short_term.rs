@@ -1,6 +1,6 @@
 //! What a claim of sustained load would need and a window did not hold.
 
-use crate::evidence::{Window, produce};
+use crate::evidence::{NS_PER_S, Window, produce};
 use crate::rows::{Item, Trial};
 use kdyno_model::conclusion::ShortTerm;
 use kdyno_model::plan::{Storage, SystemPlan};
@@ -14,7 +14,7 @@ const SEGMENT_ROLLS: u32 = 2;
 /// Times that the kernel's limit of dirty pages must have been written: until then memory takes the load, not the disk.
 const FLUSH_CYCLES: u32 = 3;
 
-/// Burst credits of rented machines and disks last so long at most, seconds.
+/// Burst credits of rented machines and disks last so long at most, seconds, where nobody says how long they do.
 const BURST_CREDITS_S: u32 = 3600;
 
 /// Kafka's default of `log.segment.bytes` (`segment.bytes` of a topic).
@@ -47,10 +47,12 @@ pub(super) fn of(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Vec<Shor
                 short.push(ShortTerm::FlushCycles { seen, needed: FLUSH_CYCLES });
             }
         }
-        SystemPlan::Attached(_) => {
+        SystemPlan::Attached(target) => {
             let seen_s = window.end_second - window.first_second;
-            if seen_s < BURST_CREDITS_S {
-                short.push(ShortTerm::BurstCredits { seen_s, needed_s: BURST_CREDITS_S });
+            let said_s = target.sustain_ns.map(|ns| u32::try_from(ns.div_ceil(NS_PER_S)).unwrap_or(u32::MAX));
+            let needed_s = said_s.unwrap_or(BURST_CREDITS_S);
+            if seen_s < needed_s {
+                short.push(ShortTerm::BurstCredits { seen_s, needed_s });
             }
         }
     }

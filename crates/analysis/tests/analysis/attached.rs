@@ -2,15 +2,17 @@
 
 use crate::fixture::{S, Trial, unscoped};
 use kdyno_model::caveat::{Caveat, Severity};
+use kdyno_model::conclusion::{Conclusion, ShortTerm};
 use kdyno_model::event::Subject;
-use kdyno_model::plan::{AttachedPlan, Caps, SystemPlan};
+use kdyno_model::finding::{Mark, Value};
+use kdyno_model::metric::{COST_PER_GB, Unit};
+use kdyno_model::plan::{AttachedPlan, Caps, Price, SystemPlan};
 use kdyno_model::run::cluster_fact;
 use kdyno_model::sample::series;
 use std::collections::BTreeMap;
 
-/// Caveats about processors of a trial whose brokers are no processes of the run and used 0.6 of the host's two.
-fn doubts(attached_here: bool) -> Vec<(Severity, Caveat)> {
-    let mut trial = Trial::clean();
+/// A target; what it costs is for the test to say.
+fn target(price: Option<Price>) -> SystemPlan {
     let caps = Caps {
         produce_bytes_per_s: None,
         connections: None,
@@ -18,7 +20,7 @@ fn doubts(attached_here: bool) -> Vec<(Severity, Caveat)> {
         disk_bytes: None,
         time_ns: None,
     };
-    trial.start.trial.effective.system = SystemPlan::Attached(AttachedPlan {
+    SystemPlan::Attached(AttachedPlan {
         target: "standing".to_owned(),
         bootstrap: vec!["redacted".to_owned()],
         cluster_id: "x".to_owned(),
@@ -27,7 +29,15 @@ fn doubts(attached_here: bool) -> Vec<(Severity, Caveat)> {
         allow: vec![],
         abort_if: Vec::new(),
         facts: BTreeMap::new(),
-    });
+        price,
+        sustain_ns: None,
+    })
+}
+
+/// Caveats about processors of a trial whose brokers are no processes of the run and used 0.6 of the host's two.
+fn doubts(attached_here: bool) -> Vec<(Severity, Caveat)> {
+    let mut trial = Trial::clean();
+    trial.start.trial.effective.system = target(None);
     for reading in &mut trial.probes {
         if reading.subject == Subject::Host && reading.series == series::CPU_USER_S_TOTAL {
             reading.value += 0.6 * (reading.at_ns as f64 / S as f64);
@@ -51,4 +61,77 @@ fn brokers_of_an_attached_cluster_on_this_host_share_its_processors() {
 fn elsewhere_what_uses_the_host_is_not_the_cluster() {
     let found = doubts(false);
     assert!(matches!(found[..], [(Severity::Warning, Caveat::OtherLoad { .. })]), "{found:?}");
+}
+
+/// What a trial at 1,000 records/s of 128 bytes says of the cost of written data.
+fn costs(trial: &Trial) -> Vec<(String, Unit, Value)> {
+    let findings = kdyno_analysis::trial::judge(trial).unwrap().findings;
+    let costs = findings.into_iter().filter(|finding| finding.of.metric == COST_PER_GB);
+    costs.map(|finding| (finding.of.subject, finding.unit, finding.estimate)).collect()
+}
+
+#[test]
+fn what_is_written_costs_the_price_of_its_time() {
+    let priced = || target(Some(Price { per_hour: 4.608, currency: "USD".to_owned() }));
+    let mut trial = Trial::clean();
+    assert_eq!(costs(&trial), [], "a cluster of our own has no price");
+    trial.start.trial.effective.system = target(None);
+    assert_eq!(costs(&trial), [], "none is declared");
+    trial.start.trial.effective.system = priced();
+    // 1,000 records of 128 bytes a second are 0.4608 GB an hour.
+    let [(subject, Unit::CostPerGb, Value::Is(cost))] = &costs(&trial)[..] else {
+        panic!("{:?}", costs(&trial))
+    };
+    assert!(subject == "brokers" && (cost - 10.0).abs() < 1e-9, "{cost}");
+    for row in &mut trial.samples {
+        row.counts.acknowledged_bytes = 0;
+    }
+    assert_eq!(costs(&trial), [], "nothing was written");
+}
+
+#[test]
+fn a_cost_has_the_marks_of_the_rate() {
+    let marks = |change: fn(&mut Trial)| {
+        let mut trial = Trial::clean();
+        trial.start.trial.effective.system =
+            target(Some(Price { per_hour: 1.0, currency: "USD".to_owned() }));
+        change(&mut trial);
+        let findings = kdyno_analysis::trial::judge(&trial).unwrap().findings;
+        let of = |subject: &str, metric: &str| {
+            let found = findings.iter().find(|one| one.of.subject == subject && one.of.metric == metric);
+            found.unwrap().marks.clone()
+        };
+        (of("writers", "acked_per_s"), of("brokers", COST_PER_GB))
+    };
+    let (rate, cost) = marks(|_| {});
+    assert_eq!(rate, cost);
+    let (rate, cost) = marks(|trial| {
+        for row in &mut trial.samples {
+            if row.written_second >= 7 {
+                row.counts.acknowledged *= 2;
+                row.counts.acknowledged_bytes *= 2;
+            }
+        }
+    });
+    assert_eq!((rate.contains(&Mark::SeveralLevels), &rate), (true, &cost));
+}
+
+#[test]
+fn a_window_is_short_of_what_the_one_who_measures_says() {
+    let missing = |sustain_ns: Option<u64>| {
+        let mut trial = Trial::clean();
+        let SystemPlan::Attached(mut plan) = target(None) else { panic!("attached") };
+        plan.sustain_ns = sustain_ns;
+        trial.start.trial.effective.system = SystemPlan::Attached(plan);
+        let conclusions = kdyno_analysis::trial::judge(&trial).unwrap().conclusions;
+        let writers = conclusions.into_iter().find_map(|one| match one {
+            Conclusion::Steadiness(of) if of.item == "writers" => Some(of.short_term),
+            _ => None,
+        });
+        writers.unwrap().into_iter().find(|one| matches!(one, ShortTerm::BurstCredits { .. }))
+    };
+    // The window is of 10 s.
+    assert_eq!(missing(None), Some(ShortTerm::BurstCredits { seen_s: 10, needed_s: 3600 }));
+    assert_eq!(missing(Some(11 * S)), Some(ShortTerm::BurstCredits { seen_s: 10, needed_s: 11 }));
+    assert_eq!(missing(Some(10 * S)), None);
 }

@@ -248,6 +248,8 @@ fn elsewhere(facts: &[(&str, &str)]) -> Trial {
         allow: Vec::new(),
         abort_if: Vec::new(),
         facts: facts.collect::<BTreeMap<_, _>>(),
+        price: None,
+        sustain_ns: None,
     });
     trial.start.cluster.insert("brokers".into(), "2".into());
     trial

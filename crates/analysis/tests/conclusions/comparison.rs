@@ -7,7 +7,7 @@ use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{MetricRole, Says};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::{Interval, IntervalMethod, Mark, NotResolvable, Quantity, Scope, Value};
-use kdyno_model::plan::{Better, Depth, EvidenceUnit};
+use kdyno_model::plan::{Better, Depth, EvidenceUnit, OnClusters};
 use std::collections::BTreeSet;
 
 /// Eight ratios around a centre, alike but for 1 ‰.
@@ -225,6 +225,27 @@ fn pairs_of_one_start_are_one_unit() {
     assert_eq!(run.verdicts(&plan).remove(0).n, 10);
     let starts = run.judged(&plan).caveats;
     assert!(starts.iter().any(|caveat| caveat.caveat == Caveat::TheseStartsOnly { starts: 6 }), "{starts:?}");
+}
+
+#[test]
+fn pairs_of_one_cluster_are_one_unit_whenever_they_ran() {
+    let mut plan = comparing(&[P99], &[6], &[]);
+    let on = OnClusters { a: plan.cases.clone(), b: settings(&mut plan).b.clone() };
+    let settings = settings(&mut plan);
+    (settings.unit, settings.pairs_per_start, settings.further) = (EvidenceUnit::Cluster, 2, vec![on; 5]);
+    let mut run = Run::default();
+    for pair in 1..=12 {
+        // Once around at a ratio of 1, then at 1.44: of each cluster the logarithms' mean is that of 1.2.
+        let ratio = if pair <= 6 { 1.0 } else { 1.44 };
+        run.pair(pair, 1, [&[(P99, Value::Is(5.0))], &[(P99, Value::Is(5.0 * ratio))]]);
+        let units = run.verdicts(&plan).first().map_or(0, |verdict| verdict.n);
+        assert_eq!(units, pair.saturating_sub(6), "after {pair} pairs");
+    }
+    let verdict = run.verdicts(&plan).remove(0);
+    assert_eq!(verdict.unit_of_evidence, EvidenceUnit::Cluster);
+    assert_eq!(verdict.says, Says::Different { material: true, worse: true });
+    assert!((verdict.ratio.unwrap().estimate - 1.2).abs() < 1e-9);
+    assert_eq!(run.judged(&plan).caveats, [], "all on one start, which is none of theirs");
 }
 
 #[test]

@@ -77,6 +77,7 @@ pub fn comparing(judge: &[&str], looks: &[u32], columns: &[&str]) -> Plan {
         unit: EvidenceUnit::Start,
         may_differ: Vec::new(),
         changes: Vec::new(),
+        further: Vec::new(),
     };
     Plan { strategy: Strategy::Compare(settings), ..plan(1, columns) }
 }

@@ -23,9 +23,12 @@ pub(crate) struct ChoiceArgs {
     /// Time that all of it may take, e.g. 25m: fewer repeats, never another method
     #[arg(long, value_name = "TIME")]
     pub(crate) budget: Option<String>,
+    /// Least length of the measured windows on targets, e.g. 1h: past what burst credits and memory carry
+    #[arg(long, value_name = "TIME")]
+    pub(crate) sustain: Option<String>,
     /// Go on with an interrupted run: what it has is not measured again
     #[arg(long, value_name = "RUN", value_hint = ValueHint::FilePath,
-        conflicts_with_all = ["profile", "set", "seed", "budget"])]
+        conflicts_with_all = ["profile", "set", "seed", "budget", "sustain"])]
     pub(crate) resume: Option<String>,
     /// Print what would be done and end
     #[arg(long)]
@@ -77,6 +80,7 @@ Examples:
   kdyno compare my.yaml --a home=/opt/kafka --b source=/src/kafka   a distribution against a built checkout
   kdyno compare my.yaml --a @a.yaml --b @b.yaml                     patches of the scenario
   kdyno compare my.yaml --a target=one.yaml --b target=two.yaml     two clusters: the verdict names them
+  kdyno compare my.yaml --a a1.yaml,a2.yaml,… --b b1.yaml,b2.yaml,… six of each: the verdict is on what runs on them
   kdyno compare upgrade-check                                       the scenario's own `compare:`
   kdyno compare RUN RUN                                             two stored runs, and what that cannot carry
   kdyno compare --before RUN RUN RUN --after RUN RUN RUN            an upgrade in place: the run is the unit
@@ -91,7 +95,7 @@ pub(crate) struct CompareArgs {
     /// A scenario; or two stored runs; with --course the runs, or a scenario for all of its runs
     #[arg(value_name = "SCENARIO|RUN", value_hint = ValueHint::FilePath)]
     pub(crate) what: Vec<String>,
-    /// What side A is: PARAM=VALUE, a key of `system`, PATH=VALUE, home=DIR, source=DIR, target=FILE or @PATCH.yaml;
+    /// What side A is: PARAM=VALUE, a key of `system`, PATH=VALUE, home=DIR, source=DIR, target=FILE[,FILE…] or @PATCH.yaml;
     /// may be repeated
     #[arg(long, value_name = "CHANGE")]
     pub(crate) a: Vec<String>,

@@ -54,7 +54,8 @@ fn plan(scenario: &str, args: &CompareArgs) -> Result<Planned, Failure> {
     run::plan_choices(scenario, &args.choices, ask, depth)
 }
 
-/// What one side is: `NAME=VALUE`, `target=FILE` or `@FILE`, each as often as wanted.
+/// What one side is: `NAME=VALUE`, `target=FILE` (with commas several files that take turns; in YAML they need no `target=`)
+/// or `@FILE`, each as often as wanted.
 fn side(typed: &[String], option: &str) -> Result<SideChoices, Failure> {
     let mut side = SideChoices::default();
     for one in typed {
@@ -65,12 +66,16 @@ fn side(typed: &[String], option: &str) -> Result<SideChoices, Failure> {
                     .map_err(|_| Failure::usage(format!("the patch {file} is not UTF-8")))?;
                 side.changes.push(Change::Patch { file: file.to_owned(), text });
             }
-            (None, Some(("target", file))) if side.target.is_none() => {
-                side.target = Some(target_source::read_target(Path::new(file))?);
-            }
-            (None, Some(("target", _))) => {
-                return Err(Failure::usage(format!("{option}: a second target for one side"))
-                    .hint("run one comparison for each pair of clusters"));
+            _ if target_files(one).is_some() => {
+                let read = |file| target_source::read_target(Path::new(file));
+                let files = target_files(one).unwrap_or_default();
+                let mut targets = files.into_iter().map(read).collect::<Result<Vec<_>, _>>()?.into_iter();
+                if side.target.is_some() {
+                    return Err(Failure::usage(format!("{option}: a second target for one side"))
+                        .hint("several that take turns are named together: `target=one.yaml,two.yaml`"));
+                }
+                side.target = targets.next();
+                side.more_targets = targets.collect();
             }
             (None, Some((name, value))) if !name.is_empty() => {
                 side.changes.push(Change::Set { name: name.to_owned(), value: value.to_owned() });
@@ -82,4 +87,33 @@ fn side(typed: &[String], option: &str) -> Result<SideChoices, Failure> {
         }
     }
     Ok(side)
+}
+
+/// The files of what names targets: `target=one.yaml,two.yaml`, or the files alone.
+fn target_files(typed: &str) -> Option<Vec<&str>> {
+    let is_yaml = |file: &str| {
+        let ending = Path::new(file).extension().and_then(|ending| ending.to_str());
+        matches!(ending, Some("yaml" | "yml"))
+    };
+    if let Some(files) = typed.strip_prefix("target=") {
+        return Some(files.split(',').collect());
+    }
+    let files: Vec<&str> = typed.split(',').collect();
+    let are_targets =
+        !typed.contains('=') && !typed.starts_with('@') && files.iter().all(|file| is_yaml(file));
+    are_targets.then_some(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn targets_are_told_from_other_changes() {
+        assert_eq!(target_files("target=a,b.yaml"), Some(vec!["a", "b.yaml"]));
+        assert_eq!(target_files("a.yaml,dir/b.yml"), Some(vec!["a.yaml", "dir/b.yml"]));
+        for other in ["kafka=3.7.2", "home=a.yaml", "@a.yaml", "a.yaml,b", "mode"] {
+            assert_eq!(target_files(other), None, "{other}");
+        }
+    }
 }

@@ -94,6 +94,8 @@ fn look(bootstrap: &[String]) -> Result<(Target, u32), Failure> {
         allow: Vec::new(),
         abort_if: Vec::new(),
         facts: BTreeMap::new(),
+        price: None,
+        sustain_ns: None,
     };
     let brokers = u32::try_from(cluster.brokers.len()).unwrap_or(u32::MAX).max(1);
     Ok((Target { attached, ignored_properties: Vec::new() }, brokers))

@@ -37,8 +37,9 @@ pub(crate) fn plan_choices(
     depth: Depth,
 ) -> Result<Planned, Failure> {
     let (target, targets, file) = read_targets(&args.target)?;
-    let budget = |text: &String| {
-        units::whole(text, Dimension::Ns).map_err(|why| Failure::usage(format!("--budget: {why}")))
+    let time = |option: &str, text: &Option<String>| {
+        let told = |why| Failure::usage(format!("{option}: {why}"));
+        text.as_ref().map(|text| units::whole(text, Dimension::Ns).map_err(told)).transpose()
     };
     let choices = Choices {
         profile: args.profile.clone(),
@@ -48,7 +49,8 @@ pub(crate) fn plan_choices(
         targets,
         ask,
         depth,
-        budget_ns: args.budget.as_ref().map(budget).transpose()?,
+        sustain_ns: time("--sustain", &args.sustain)?,
+        budget_ns: time("--budget", &args.budget)?,
     };
     Ok(Planned { target_file: file, ..plan_scenario(scenario, choices)? })
 }

@@ -14,11 +14,11 @@ pub use load::{
 };
 pub use question::{
     Better, Claim, ClaimExpr, ClaimOp, ComparePlan, Condition, Conditioning, Contrast, Depth, EvidenceUnit,
-    FindPlan, Judge, Threshold, Vary,
+    FindPlan, Judge, OnClusters, Threshold, Vary,
 };
 pub use system::{
-    AbortIf, AttachedPlan, Beyond, Caps, ClusterPlan, KafkaSource, Mode, Storage, SystemPlan, TopicPlan,
-    Watched,
+    AbortIf, AttachedPlan, Beyond, Caps, ClusterPlan, KafkaSource, Mode, Price, Storage, SystemPlan,
+    TopicPlan, Watched,
 };
 
 use schemars::JsonSchema;

@@ -48,11 +48,66 @@ pub struct ComparePlan {
     pub may_differ: Vec<String>,
     /// What was asked to differ, in words: `system.kafka: 3.7.2 → 4.3.1`.
     pub changes: Vec<String>,
+    /// Both sides on further clusters: pairs take turns, pair by pair. Empty: each side has one system.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub further: Vec<OnClusters>,
+}
+
+/// Both sides of each case of the plan on one cluster of either side.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OnClusters {
+    /// Side A.
+    pub a: Vec<CasePlan>,
+    /// Side B.
+    pub b: Vec<CasePlan>,
 }
 
 impl ComparePlan {
     /// The sides as a trial's `variant` names them.
     pub const SIDES: [&'static str; 2] = ["A", "B"];
+
+    /// Clusters of each side that take turns.
+    pub fn clusters(&self) -> u32 {
+        u32::try_from(self.further.len() + 1).unwrap_or(u32::MAX)
+    }
+
+    /// Which of these a pair of a case runs on, from 0; pairs count from 1.
+    pub fn turn(&self, pair: u32) -> u32 {
+        pair.saturating_sub(1) % self.clusters()
+    }
+
+    /// What a side (0 is A, 1 is B) of a case runs in a pair. `cases` are those of the plan.
+    pub fn effective<'a>(
+        &'a self,
+        cases: &'a [CasePlan],
+        side: usize,
+        case: u32,
+        pair: u32,
+    ) -> Option<&'a CasePlan> {
+        let cases = match (self.turn(pair).checked_sub(1), side) {
+            (None, 0) => cases,
+            (None, _) => &self.b,
+            (Some(turn), 0) => &self.further.get(turn as usize)?.a,
+            (Some(turn), _) => &self.further.get(turn as usize)?.b,
+        };
+        cases.get(case as usize)
+    }
+
+    /// Pairs that run on one start of the clusters: where these are the unit, once around as often as each has pairs.
+    pub fn pairs_on_a_start(&self) -> u32 {
+        let pairs = self.pairs_per_start.max(1);
+        if self.unit == EvidenceUnit::Cluster { pairs.saturating_mul(self.clusters()) } else { pairs }
+    }
+
+    /// All that its trials run beside the cases of the plan.
+    pub fn other_cases(&self) -> impl Iterator<Item = &CasePlan> {
+        self.b.iter().chain(self.further.iter().flat_map(|of| of.a.iter().chain(&of.b)))
+    }
+
+    /// The same, to be changed.
+    pub fn other_cases_mut(&mut self) -> impl Iterator<Item = &mut CasePlan> {
+        self.b.iter_mut().chain(self.further.iter_mut().flat_map(|of| of.a.iter_mut().chain(&mut of.b)))
+    }
 }
 
 /// A metric to be judged.

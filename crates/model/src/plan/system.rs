@@ -100,6 +100,22 @@ pub struct AttachedPlan {
     pub abort_if: Vec<AbortIf>,
     /// Facts the target file declares, printed as "declared".
     pub facts: BTreeMap<String, String>,
+    /// What the whole cluster costs, as the target file declares it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
+    /// The measured window is to last so long at least, ns: past what burst credits and memory carry. `None`: nobody
+    /// said how long that is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sustain_ns: Option<u64>,
+}
+
+/// What a cluster costs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Price {
+    /// Price of an hour.
+    pub per_hour: f64,
+    /// Its currency: three capital letters.
+    pub currency: String,
 }
 
 /// A state of an attached cluster at which the load on it ends at once.

@@ -40,15 +40,14 @@ pub(super) fn up_to<'a>(
     settings: &'a ComparePlan,
     units: u32,
 ) -> impl Iterator<Item = Upcoming<'a>> {
-    let per_start = settings.pairs_per_start.max(1);
+    let per_start = settings.pairs_on_a_start();
     let (starts, pairs_max) = match settings.unit {
         EvidenceUnit::Pair => (units.div_ceil(per_start), units),
-        EvidenceUnit::Start | EvidenceUnit::Run | EvidenceUnit::Cluster => {
-            (units, units.saturating_mul(per_start))
-        }
+        EvidenceUnit::Cluster => (1, per_start),
+        EvidenceUnit::Start | EvidenceUnit::Run => (units, units.saturating_mul(per_start)),
     };
     let mut start = 0;
-    plan.cases.iter().zip(&settings.b).flat_map(move |(a, b)| {
+    plan.cases.iter().zip(&settings.b).zip(0_u32..).flat_map(move |((a, b), case)| {
         let first = start;
         start += starts;
         (0..starts).flat_map(move |at| {
@@ -64,7 +63,9 @@ pub(super) fn up_to<'a>(
                 is_conditioning: true,
             });
             let pairs = per_start.min(pairs_max - at * per_start);
-            let trials = (0..pairs).flat_map(move |_| [a, b]).map(move |side| Upcoming {
+            let sides = move |pair: u32| [0, 1].map(|side| settings.effective(&plan.cases, side, case, pair));
+            let pairs = (0..pairs).flat_map(move |of_start| sides(at * per_start + of_start + 1));
+            let trials = pairs.flatten().map(move |side| Upcoming {
                 case: Cow::Borrowed(side),
                 start,
                 is_conditioning: false,
@@ -155,7 +156,7 @@ impl<'a> Comparing<'a> {
             stands &= self.stands(ran.outcome);
         }
         pairs.dedup();
-        let has_room = pairs.len() < self.settings.pairs_per_start.max(1) as usize;
+        let has_room = pairs.len() < self.settings.pairs_on_a_start() as usize;
         if stands && has_room { start } else { newest + 1 }
     }
 
@@ -171,7 +172,7 @@ impl<'a> Comparing<'a> {
         };
         let first = coin(ORDER_OF_START, start);
         for side in [first, 1 - first] {
-            let case = self.effective(side)?;
+            let case = self.effective(side, 1)?;
             if let Some(trial) = conditioning(self.plan, self.case, case, start, self.outcomes, self.session)
             {
                 let label = self.label(side, &trial.label);
@@ -182,10 +183,9 @@ impl<'a> Comparing<'a> {
         self.half(coin(ORDER_OF_PAIR, pair), PairPlace { pair, place: 1 }, start)
     }
 
-    /// What a side runs: 0 is A, 1 is B.
-    fn effective(&self, side: usize) -> Option<&'a CasePlan> {
-        let cases = if side == 0 { &self.plan.cases } else { &self.settings.b };
-        cases.get(self.case as usize)
+    /// What a side (0 is A, 1 is B) runs in a pair.
+    fn effective(&self, side: usize, pair: u32) -> Option<&'a CasePlan> {
+        self.settings.effective(&self.plan.cases, side, self.case, pair)
     }
 
     /// One trial of a pair. Both draw their arrivals from the same seed.
@@ -200,7 +200,7 @@ impl<'a> Comparing<'a> {
             label: self.label(side, &format!("#{}", place.pair)),
             reason: TrialReason::Pair,
             seed: trial_seed(self.plan.seed, place.pair),
-            effective: self.effective(side)?.clone(),
+            effective: self.effective(side, place.pair)?.clone(),
         })
     }
 

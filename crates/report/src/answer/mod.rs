@@ -7,6 +7,7 @@ pub mod claims;
 pub mod curve;
 mod form;
 pub mod notes;
+mod prices;
 pub mod search;
 pub mod steadiness;
 pub mod verdict;

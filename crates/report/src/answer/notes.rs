@@ -1,6 +1,6 @@
 //! What stands under the table: which rows can be told apart, what the limit was.
 
-use super::{steadiness, words};
+use super::{prices, steadiness, words};
 use crate::case_table::CaseTable;
 use crate::input::ReportInput;
 use kdyno_model::conclusion::{Conclusion, Limit, LimitKind, ToldApart};
@@ -13,6 +13,7 @@ pub fn notes(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Vec<String> {
     let mut notes = columns(input, table);
     notes.extend(limits(input));
     notes.extend(steadiness::notes(input));
+    notes.extend(prices::note(input.plan()));
     notes.extend(input.conditioning_note());
     notes
 }

@@ -221,6 +221,10 @@ fn system_lines(system: &SystemPlan) -> Vec<String> {
                 target.prefix
             )];
             lines.extend(target.facts.iter().map(|(name, value)| format!("declared: {name} = {value}")));
+            let price = target.price.as_ref();
+            lines.extend(
+                price.map(|price| format!("declared: {} {} per hour", price.per_hour, price.currency)),
+            );
             lines
         }
     }

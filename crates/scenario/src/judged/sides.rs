@@ -50,14 +50,22 @@ impl Expr {
 }
 
 /// What figures are of: how often each kind of unit is a factor. A ratio has none.
-pub(super) type Units = [i8; 7];
+pub(super) type Units = [i8; 8];
 
 /// The kinds of units, with their names for messages.
-const KINDS: [&str; 7] =
-    ["bytes", "a duration", "records/s", "MiB/s", "percent of one core", "CPU-µs per record", "a count"];
+const KINDS: [&str; 8] = [
+    "bytes",
+    "a duration",
+    "records/s",
+    "MiB/s",
+    "percent of one core",
+    "CPU-µs per record",
+    "a count",
+    "cost per GB",
+];
 
 pub(super) fn units_of(unit: Unit) -> Units {
-    let mut units = [0; 7];
+    let mut units = [0; KINDS.len()];
     let kind = match unit {
         Unit::Bytes => 0,
         Unit::Ns => 1,
@@ -66,6 +74,7 @@ pub(super) fn units_of(unit: Unit) -> Units {
         Unit::PercentOfCore => 4,
         Unit::CpuUsPerRecord => 5,
         Unit::Count => 6,
+        Unit::CostPerGb => 7,
         Unit::Ratio | Unit::YesNo => return units,
     };
     units[kind] = 1;
@@ -81,7 +90,7 @@ pub(super) fn single(units: Units) -> Option<usize> {
 pub(super) fn described(units: Units) -> String {
     match single(units) {
         Some(kind) => KINDS[kind].to_owned(),
-        None if units == [0; 7] => "a plain number".to_owned(),
+        None if units == [0; KINDS.len()] => "a plain number".to_owned(),
         None => "a product of units".to_owned(),
     }
 }

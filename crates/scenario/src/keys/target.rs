@@ -12,6 +12,11 @@ pub static TARGET: Section = Section {
         needed("cluster_id", TEXT, "the cluster id that must answer; otherwise nothing is sent"),
         needed("client", Kind::Section(&CLIENT), "how to reach it"),
         key("facts", Kind::Settings("facts"), "what is known of it, printed as \"declared\"; may be nested"),
+        key(
+            "price",
+            Kind::Section(&PRICE),
+            "what the whole cluster costs; tables then have its cost per GB written",
+        ),
         key("guard", Kind::Section(&GUARD), "what may be done to it"),
     ],
     later: &[("metrics", "brokers of a target are not probed")],
@@ -26,6 +31,16 @@ pub static CLIENT: Section = section(
         key("bootstrap", Kind::List(&TEXT), "`host:port` of brokers to ask first"),
         key("properties", TEXT, "a Java client's properties file; `bootstrap.servers` is read from it"),
         key("secrets", Kind::Settings("secrets"), "not in this version yet: only PLAINTEXT is spoken"),
+    ],
+);
+
+/// What a target costs.
+pub static PRICE: Section = section(
+    "price",
+    "What the whole cluster costs, brokers, disks and network together.",
+    &[
+        needed("per_hour", Kind::Scalar("number"), "price of an hour"),
+        needed("currency", TEXT, "its currency, three letters, e.g. `USD`"),
     ],
 );
 

@@ -93,6 +93,8 @@ fn attached() -> Result<(), Failed> {
         allow: vec![],
         abort_if: Vec::new(),
         facts: BTreeMap::new(),
+        price: None,
+        sustain_ns: None,
     };
     ensure(Attached::check(&target)?.leftover_topics() == 1, "one topic of ours")?;
     ensure(clean::find(&target, Some(0xcd))?.is_empty(), "none of another run")?;

@@ -1,99 +1,82 @@
-//! `cargo xtask accuracy-cluster`: a system compared with itself on real brokers, trial after trial (accuracy test 24).
+//! `cargo xtask accuracy-cluster`: comparisons and searches on real brokers whose answer is known (accuracy test 24): a system
+//! compared with itself in each of the designs of pairs, a difference that was planted, two searches under a quota.
 //!
-//! Half an hour and more, so it goes on where it was: the run file below target/ keeps what was measured. Printed are
-//! the verdicts, the spread of pairs with its parts, and whether who runs first has an advantage. From one series no
-//! rate of false positives is claimed.
+//! Half an hour and more, so it goes on where it was: what was measured is kept below target/. Printed are p-values, the
+//! spread of pairs with its parts, whether who runs first has an advantage, and what each design costs for what it
+//! tells. From one series no rate of false positives is claimed.
 
+mod designs;
+mod duet;
 mod pairs;
+mod quota;
+mod runs;
+mod table;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use anyhow::{Context, bail};
-use serde_json::Value;
+use anyhow::bail;
+use clap::{Args, ValueEnum};
 
-use self::pairs::{Metric, Pairs};
-use crate::bench::process::{measured, words};
-use crate::bench::setup::{Options, Setup, machine};
-use crate::bench::stats::Table;
+pub use self::designs::Design;
+use self::runs::Place;
+use crate::bench::setup::{self, Setup, load_average, machine};
 
-/// Metrics of the series, each with the case it is of and the sd of pairs that is aimed at.
-const METRICS: [Metric; 4] = [
-    Metric { case: 0, subject: "brokers", name: "cpu_us_per_record", sd_max: 0.02 },
-    Metric { case: 1, subject: "brokers", name: "cpu_us_per_record", sd_max: 0.02 },
-    Metric { case: 0, subject: "writers", name: "response.p50", sd_max: 0.05 },
-    Metric { case: 1, subject: "writers", name: "acked_per_s", sd_max: 0.05 },
-];
-
-/// Runs the series to its end, or goes on with it, and prints what it shows.
-pub fn run(root: &Path, kdyno: Option<PathBuf>) -> anyhow::Result<()> {
-    let bench = Setup::new(root, Options { quick: false, rounds: 1 }, kdyno)?;
-    println!("{}", machine());
-    let folder = root.join("target/accuracy-cluster");
-    std::fs::create_dir_all(&folder)?;
-    let mut command = Command::new(&bench.kdyno);
-    command.arg("compare");
-    match run_file(&folder)? {
-        Some(file) => command.arg("--resume").arg(file),
-        None => command.arg(root.join("xtask/accuracy/a-a.yaml")).arg("--out").arg(&folder),
-    };
-    println!("{}", words(&command));
-    // Its exit code is that of the verdicts: whatever they are, the series is there afterwards.
-    let status = command.status().with_context(|| words(&command))?;
-    let file = run_file(&folder)?.context("the comparison left no run file")?;
-    let shown = measured(Command::new(&bench.kdyno).args(["show", "--json"]).arg(&file))?;
-    let document: Value = serde_json::from_str(&shown.stdout).context("kdyno show printed no JSON")?;
-    print!("{}", table(&document)?);
-    println!("  from {}; the comparison ended with {status}", file.display());
-    Ok(())
+/// What is measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Part {
+    /// A system compared with itself
+    Aa,
+    /// A difference of 5 % on purpose
+    Planted,
+    /// Two searches under a produce quota
+    Searches,
 }
 
-/// The series' run file, if it has begun.
-fn run_file(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|ending| ending == "kdyno") {
-            found.push(path);
+/// What the command line says.
+#[derive(Debug, Args)]
+pub struct Options {
+    /// The program to measure [default: target/release/kdyno]
+    #[arg(long, value_name = "PATH")]
+    kdyno: Option<PathBuf>,
+    /// What to measure; may be repeated [default: all]
+    #[arg(long, value_enum)]
+    part: Vec<Part>,
+    /// How the pairs of a system compared with itself are made; may be repeated
+    #[arg(long, value_enum, default_value = "standing")]
+    design: Vec<Design>,
+    /// Pairs of each design and load
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(12..=400))]
+    pairs: u32,
+}
+
+/// Measures what is asked for, or what is left of it, and prints what it shows. What cannot be measured does not keep
+/// the rest from being.
+pub fn run(root: &Path, options: Options) -> anyhow::Result<()> {
+    let bench = Setup::new(root, setup::Options { quick: false, rounds: 1 }, options.kdyno)?;
+    println!("{}", machine());
+    let place =
+        Place { bench, scenarios: root.join("xtask/accuracy"), folder: root.join("target/accuracy-cluster") };
+    let is_asked = |part: Part| options.part.is_empty() || options.part.contains(&part);
+    let (mut rows, mut tables, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+    for design in options.design.iter().filter(|_| is_asked(Part::Aa)) {
+        println!("{design:?}: a system compared with itself (load average {})", load_average());
+        match design.measure(&place, options.pairs) {
+            Ok(of_design) => rows.extend(of_design),
+            Err(error) => failed.push(format!("{design:?}: {error:#}")),
         }
     }
-    match found.as_slice() {
-        [] => Ok(None),
-        [one] => Ok(Some(one.clone())),
-        _ => bail!("several run files in {}\nhint: keep the one to go on with", folder.display()),
+    if !rows.is_empty() {
+        tables.push(designs::table(&rows));
     }
-}
-
-fn table(document: &Value) -> anyhow::Result<Table> {
-    let mut table = Table::new(&[
-        "case, metric",
-        "pairs",
-        "B ÷ A",
-        "sd of pairs",
-        "aim",
-        "sd between starts",
-        "sd within a start",
-        "second ÷ first",
-        "half-width predicted",
-        "achieved",
-    ]);
-    for metric in METRICS {
-        let pairs = Pairs::read(document, &metric)?;
-        let percent = |value: f64| format!("{:.1} %", 100.0 * value);
-        let mark = if pairs.sd() > metric.sd_max { " ✗" } else { "" };
-        let parts = pairs.parts();
-        table.row(vec![
-            format!("{}, {}.{}", metric.case + 1, metric.subject, metric.name),
-            pairs.len().to_string(),
-            format!("{:.3}", pairs.mean().exp()),
-            format!("{}{mark}", percent(pairs.sd())),
-            percent(metric.sd_max),
-            percent(parts.between),
-            percent(parts.within),
-            format!("{:.3} ± {:.3}", pairs.second_over_first().0.exp(), pairs.second_over_first().1),
-            pairs.half_width_predicted().map_or("–".to_owned(), percent),
-            pairs.half_width_achieved(document, &metric).map_or("–".to_owned(), percent),
-        ]);
+    let others: [(Part, fn(&Place) -> anyhow::Result<String>); 2] =
+        [(Part::Planted, quota::planted), (Part::Searches, quota::searches)];
+    for (part, measure) in others.into_iter().filter(|(part, _)| is_asked(*part)) {
+        println!("{part:?} (load average {})", load_average());
+        match measure(&place) {
+            Ok(table) => tables.push(table),
+            Err(error) => failed.push(format!("{part:?}: {error:#}")),
+        }
     }
-    Ok(table)
+    println!("\n{}  load average afterwards: {}", tables.join("\n"), load_average());
+    if failed.is_empty() { Ok(()) } else { bail!("could not be measured:\n{}", failed.join("\n")) }
 }

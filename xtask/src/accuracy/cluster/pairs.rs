@@ -1,4 +1,4 @@
-//! The pairs of a stored comparison: their log ratios, and where their spread comes from.
+//! Pairs of figures of two alike sides, and where their spread comes from.
 
 use std::collections::BTreeMap;
 
@@ -17,52 +17,57 @@ pub struct Metric {
     pub sd_max: f64,
 }
 
-/// One pair.
-#[derive(Debug, Clone, Copy, Default)]
-struct Pair {
-    start: u64,
-    a: Option<f64>,
-    b: Option<f64>,
-    /// B was the second of the two to run.
-    is_b_second: bool,
+/// One complete pair.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pair {
+    /// The start of the clusters that it ran on.
+    pub start: u64,
+    /// ln(B ÷ A).
+    pub log: f64,
+    /// B was the second of the two to run; in a duet, to be launched.
+    pub is_b_second: bool,
 }
 
 /// The complete pairs of a metric.
-pub struct Pairs {
-    /// Start of the clusters and ln(B ÷ A) of each, and whether B ran second.
-    pairs: Vec<(u64, f64, bool)>,
-}
+#[derive(Debug)]
+pub struct Pairs(Vec<Pair>);
 
 /// Standard deviations whose squares add up to that of a pair.
 pub struct Parts {
     /// From one start of the clusters to another.
     pub between: f64,
-    /// From pair to pair on one start.
+    /// From pair to pair on one start; not a number where each start has one pair.
     pub within: f64,
 }
 
+/// What was read of a pair so far.
+#[derive(Debug, Clone, Copy, Default)]
+struct Half {
+    start: u64,
+    a: Option<f64>,
+    b: Option<f64>,
+    is_b_second: bool,
+}
+
 impl Pairs {
-    /// From the document of `kdyno show --json`.
+    /// Pairs that were measured elsewhere.
+    pub fn new(pairs: Vec<Pair>, metric: &Metric) -> anyhow::Result<Pairs> {
+        ensure!(pairs.len() >= 2, "{}.{} has {} pairs", metric.subject, metric.name, pairs.len());
+        Ok(Pairs(pairs))
+    }
+
+    /// From the document of `kdyno show --json`. Pairs with a figure that must not be used are left out.
     pub fn read(document: &Value, metric: &Metric) -> anyhow::Result<Pairs> {
         let trials = document["trials"].as_array().context("the document has no trials")?;
-        let findings = document["findings"].as_array().context("the document has no findings")?;
-        let mut values = BTreeMap::new();
-        for finding in findings {
-            let is_it = finding["subject"] == metric.subject && finding["metric"] == metric.name;
-            if let (true, Some(trial), Some(value)) =
-                (is_it, finding["scope"]["trial"].as_u64(), finding["value"].as_f64())
-            {
-                values.insert(trial, value);
-            }
-        }
-        let mut pairs: BTreeMap<u64, Pair> = BTreeMap::new();
+        let values = figures(document, metric)?;
+        let mut pairs: BTreeMap<u64, Half> = BTreeMap::new();
         for trial in trials.iter().filter(|trial| trial["case"].as_u64() == Some(metric.case)) {
             let (Some(number), Some(pair)) = (trial["trial"].as_u64(), trial["pair"]["pair"].as_u64()) else {
                 continue;
             };
             let of = pairs.entry(pair).or_default();
             of.start = trial["start"].as_u64().context("a trial tells no start")?;
-            let value = values.get(&number).copied().filter(|value| *value > 0.0);
+            let value = values.get(&number).copied();
             match trial["variant"].as_str() {
                 Some("A") => of.a = value,
                 Some("B") => {
@@ -72,20 +77,19 @@ impl Pairs {
                 _ => {}
             }
         }
-        let complete = pairs
-            .into_values()
-            .filter_map(|pair| Some((pair.start, (pair.b? / pair.a?).ln(), pair.is_b_second)));
-        let pairs: Vec<_> = complete.collect();
-        ensure!(pairs.len() >= 2, "{}.{} has {} pairs", metric.subject, metric.name, pairs.len());
-        Ok(Pairs { pairs })
+        let complete = pairs.into_values().filter_map(|half| {
+            let log = (half.b? / half.a?).ln();
+            Some(Pair { start: half.start, log, is_b_second: half.is_b_second })
+        });
+        Pairs::new(complete.collect(), metric)
     }
 
     pub fn len(&self) -> usize {
-        self.pairs.len()
+        self.0.len()
     }
 
     fn logs(&self) -> Vec<f64> {
-        self.pairs.iter().map(|(_, log, _)| *log).collect()
+        self.0.iter().map(|pair| pair.log).collect()
     }
 
     /// Mean of ln(B ÷ A).
@@ -98,51 +102,100 @@ impl Pairs {
         variance(&self.logs()).sqrt()
     }
 
+    /// ln(B ÷ A) of the pairs of each start.
+    fn by_start(&self) -> Vec<Vec<f64>> {
+        let mut starts: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
+        for pair in &self.0 {
+            starts.entry(pair.start).or_default().push(pair.log);
+        }
+        starts.into_values().collect()
+    }
+
+    /// Starts of the clusters that have pairs.
+    pub fn starts(&self) -> usize {
+        self.by_start().len()
+    }
+
+    /// Variance of a start's mean: the unit of an interval is the start.
+    fn variance_of_start(&self) -> f64 {
+        let means: Vec<f64> = self.by_start().iter().map(|of| mean(of)).collect();
+        variance(&means)
+    }
+
+    /// What a design costs for what it tells: variance of a start's mean × minutes of a start, in %² · min. A comparison's
+    /// variance is the first divided by the starts, its length the second times them, so designs of less of this tell
+    /// more in the same time. Not a number with a single start.
+    pub fn variance_minutes(&self, minutes_per_pair: f64) -> f64 {
+        let each = self.len() as f64 / self.starts() as f64;
+        self.variance_of_start() * 1e4 * minutes_per_pair * each
+    }
+
     /// Analysis of variance with the start as the group.
     pub fn parts(&self) -> Parts {
-        let mut starts: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
-        for (start, log, _) in &self.pairs {
-            starts.entry(*start).or_default().push(*log);
-        }
+        let starts = self.by_start();
         let freedom = self.len().saturating_sub(starts.len()) as f64;
-        let squares: f64 = starts.values().map(|of| variance_sum(of)).sum();
+        let squares: f64 = starts.iter().map(|of| variance_sum(of)).sum();
         let within = if freedom > 0.0 { squares / freedom } else { f64::NAN };
-        let means: Vec<f64> = starts.values().map(|of| mean(of)).collect();
         let each = self.len() as f64 / starts.len() as f64;
-        // The variance of a start's mean holds that of its pairs, divided by how many they are.
-        let between = (variance(&means) - within / each).max(0.0);
+        // The variance of a start's mean holds that of its pairs, divided by how many they are. With one pair each they
+        // cannot be told apart, and all is between.
+        let of_pairs = if freedom > 0.0 { within / each } else { 0.0 };
+        let between = (self.variance_of_start() - of_pairs).max(0.0);
         Parts { between: between.sqrt(), within: within.sqrt() }
     }
 
     /// Mean of ln(second ÷ first), and its standard error.
     pub fn second_over_first(&self) -> (f64, f64) {
         let logs: Vec<f64> =
-            self.pairs.iter().map(|(_, log, is_b_second)| if *is_b_second { *log } else { -log }).collect();
+            self.0.iter().map(|pair| if pair.is_b_second { pair.log } else { -pair.log }).collect();
         (mean(&logs), (variance(&logs) / logs.len() as f64).sqrt())
     }
 
-    /// Half of the 95 % interval that the spread between and within starts lets expect (normal law, t for the number
-    /// of starts approximated by 2.4 at eight of them); none of a single start.
+    /// Half of the 95 % interval that the spread between and within starts lets expect (Student's t); none of a single
+    /// start.
     pub fn half_width_predicted(&self) -> Option<f64> {
-        let starts: std::collections::BTreeSet<u64> = self.pairs.iter().map(|(start, ..)| *start).collect();
-        let (count, parts) = (starts.len() as f64, self.parts());
-        let each = self.len() as f64 / count;
-        let of_start = parts.between.powi(2) + parts.within.powi(2) / each;
-        (starts.len() > 1).then(|| 2.4 * (of_start / count).sqrt())
+        let starts = self.starts();
+        let parts = self.parts();
+        let each = self.len() as f64 / starts as f64;
+        let within = if parts.within.is_nan() { 0.0 } else { parts.within.powi(2) / each };
+        let of_start = parts.between.powi(2) + within;
+        (starts > 1).then(|| t_975(starts as f64 - 1.0) * (of_start / starts as f64).sqrt())
     }
+}
 
-    /// Half of the printed interval of B ÷ A, in logarithms.
-    pub fn half_width_achieved(&self, document: &Value, metric: &Metric) -> Option<f64> {
-        let ratio = document["findings"].as_array()?.iter().find(|finding| {
-            finding["quantity"] == "ratio_b_to_a"
-                && finding["subject"] == metric.subject
-                && finding["metric"] == metric.name
-                && finding["scope"]["kind"] == "comparison"
-                && finding["scope"]["case"].as_u64() == Some(metric.case)
-        })?;
-        let bound = |name: &str| ratio["interval"][name].as_f64().filter(|bound| *bound > 0.0);
-        Some((bound("high")? / bound("low")?).ln() / 2.0)
+/// The figures of a metric by trial, those that must not be used left out.
+fn figures(document: &Value, metric: &Metric) -> anyhow::Result<BTreeMap<u64, f64>> {
+    let findings = document["findings"].as_array().context("the document has no findings")?;
+    let mut values = BTreeMap::new();
+    for finding in findings {
+        let is_it = finding["subject"] == metric.subject && finding["metric"] == metric.name;
+        let marks = finding["marks"].as_array();
+        let is_invalid = marks.is_some_and(|marks| marks.iter().any(|mark| mark == "invalid"));
+        let value = finding["value"].as_f64().filter(|value| *value > 0.0);
+        if let (true, false, Some(trial), Some(value)) =
+            (is_it, is_invalid, finding["scope"]["trial"].as_u64(), value)
+        {
+            values.insert(trial, value);
+        }
     }
+    Ok(values)
+}
+
+/// The figure of a metric of a run's first trial.
+pub fn figure(document: &Value, metric: &Metric) -> anyhow::Result<Option<f64>> {
+    Ok(figures(document, metric)?.into_values().next())
+}
+
+/// The 97.5 % quantile of Student's t, by the first terms of its expansion about the normal law (Abramowitz and Stegun
+/// 26.7.5): within 1 % from 5 degrees of freedom on.
+fn t_975(freedom: f64) -> f64 {
+    const Z: f64 = 1.959_964;
+    let [first, second, third] = [
+        (Z.powi(3) + Z) / 4.0,
+        (5.0 * Z.powi(5) + 16.0 * Z.powi(3) + 3.0 * Z) / 96.0,
+        (3.0 * Z.powi(7) + 19.0 * Z.powi(5) + 17.0 * Z.powi(3) - 15.0 * Z) / 384.0,
+    ];
+    Z + first / freedom + second / freedom.powi(2) + third / freedom.powi(3)
 }
 
 fn mean(values: &[f64]) -> f64 {
@@ -199,13 +252,37 @@ mod tests {
         assert!((parts.between.powi(2) - 0.07).abs() < 1e-9, "{}", parts.between);
         // Second ÷ first: 0.3, -0.1, -0.1, 0.3.
         assert!((pairs.second_over_first().0 - 0.1).abs() < 1e-9);
+        // A start of two pairs of 3 min: 0.08 = 800 %², in 6 min.
+        assert!((pairs.variance_minutes(3.0) - 4800.0).abs() < 1e-6);
+        // Two starts: t of one degree is 12.7, and the mean's variance is 0.04.
+        let predicted = pairs.half_width_predicted().expect("two starts");
+        assert!((predicted - t_975(1.0) * 0.2).abs() < 1e-9, "{predicted}");
+    }
+
+    #[test]
+    fn with_one_pair_of_each_start_all_spread_is_between_them() {
+        let of = |start, log| Pair { start, log, is_b_second: true };
+        let pairs = Pairs::new(vec![of(1, 0.1), of(2, -0.1), of(3, 0.0)], &METRIC).expect("pairs");
+        assert!((pairs.parts().between - 0.1).abs() < 1e-9 && pairs.parts().within.is_nan());
+        assert!((pairs.variance_minutes(2.0) - 200.0).abs() < 1e-6);
+        assert!(pairs.half_width_predicted().is_some_and(f64::is_finite));
+        assert!(Pairs::new(vec![of(1, 0.1)], &METRIC).is_err());
+    }
+
+    #[test]
+    fn t_is_that_of_the_tables() {
+        for (freedom, table) in [(5.0, 2.571), (7.0, 2.365), (15.0, 2.131), (31.0, 2.040)] {
+            assert!((t_975(freedom) / table - 1.0).abs() < 0.01, "{freedom}: {}", t_975(freedom));
+        }
     }
 
     #[test]
     fn a_pair_that_lost_a_trial_does_not_count() {
         let mut document = document([110.0, 100.0, 100.0, 100.0]);
-        document["findings"].as_array_mut().expect("an array").remove(0);
+        document["findings"].as_array_mut().expect("an array").remove(7);
         assert_eq!(Pairs::read(&document, &METRIC).expect("pairs").len(), 3);
+        document["findings"][0]["marks"] = json!(["invalid"]);
+        assert_eq!(Pairs::read(&document, &METRIC).expect("pairs").len(), 2);
         assert!(Pairs::read(&json!({"trials": [], "findings": []}), &METRIC).is_err());
     }
 }
