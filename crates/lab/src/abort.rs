@@ -1,9 +1,13 @@
 //! States of an attached cluster at which the load on it ends at once: the `abort_if` of its target.
 
+use crate::clock::monotonic_ns;
 use kdyno_kafka::admin::{Admin, ClusterInfo, OffsetAt, TopicInfo};
 use kdyno_model::plan::{AbortIf, Beyond, Watched};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+
+/// Longest time for which a look asks for the log ends of others, ns: what the metadata tells must be seen in time too.
+const OTHERS_TIME_NS: u64 = 300_000_000;
 
 /// The conditions of a target and how long each has held.
 #[derive(Debug)]
@@ -13,8 +17,7 @@ pub(crate) struct AbortWatch {
     brokers: BTreeSet<i32>,
     /// Begins the names of the run's own topics.
     prefix: String,
-    /// Records in all other topics, and when that was seen, CLOCK_MONOTONIC, ns.
-    others: Option<(u64, f64)>,
+    others: Others,
 }
 
 #[derive(Debug)]
@@ -24,8 +27,73 @@ struct Held {
     since_ns: Option<u64>,
 }
 
-/// What was seen of the cluster, by what is watched; what is not known is left out.
-type Seen = BTreeMap<&'static str, f64>;
+/// What was seen of the cluster, by what is watched; `None` is not known, and what was not looked at is left out.
+type Seen = BTreeMap<&'static str, Option<f64>>;
+
+/// The topics that are not the run's own. One look may not get round all of them: the next one goes on.
+#[derive(Debug, Default)]
+struct Others {
+    topics: BTreeMap<String, Topic>,
+    /// The topic that was asked last, where the rest is still to be asked.
+    last: Option<String>,
+    /// How often all of them were asked.
+    rounds: u32,
+}
+
+/// What is known of a topic of others.
+#[derive(Debug)]
+struct Topic {
+    /// The end of each partition's log.
+    ends: BTreeMap<i32, i64>,
+    /// When these were asked for, CLOCK_MONOTONIC, ns.
+    at_ns: u64,
+    /// By how much they grew since the time before, records/s.
+    per_s: f64,
+}
+
+impl Others {
+    /// Asks for the ends of these topics, one after the other, for as long as a look may take. Records/s of all of them;
+    /// `None` until each could be asked twice.
+    fn look(
+        &mut self,
+        names: &BTreeSet<&str>,
+        mut ask: impl FnMut(&str) -> Option<BTreeMap<i32, i64>>,
+        clock: impl Fn() -> u64,
+    ) -> Option<f64> {
+        self.topics.retain(|name, _| names.contains(name.as_str()));
+        let end_ns = clock().saturating_add(OTHERS_TIME_NS);
+        let last = self.last.clone();
+        for name in names.iter().filter(|name| last.as_deref().is_none_or(|last| **name > last)) {
+            if clock() >= end_ns {
+                return self.per_s();
+            }
+            // A topic that goes away between the two requests is no reason to end anything.
+            if let Some(ends) = ask(name) {
+                self.note(name, ends, clock());
+            }
+            self.last = Some((*name).to_owned());
+        }
+        self.last = None;
+        self.rounds = self.rounds.saturating_add(1);
+        self.per_s()
+    }
+
+    /// Only partitions that were there before have grown: a topic that appears, or answers again, brought its records
+    /// along.
+    fn note(&mut self, name: &str, ends: BTreeMap<i32, i64>, at_ns: u64) {
+        let per_s = self.topics.get(name).map_or(0.0, |before| {
+            let grown = |(id, end): (&i32, &i64)| before.ends.get(id).map(|before| (end - before).max(0));
+            let records: i64 = ends.iter().filter_map(grown).sum();
+            let seconds = at_ns.saturating_sub(before.at_ns) as f64 / 1e9;
+            if seconds > 0.0 { records as f64 / seconds } else { before.per_s }
+        });
+        self.topics.insert(name.to_owned(), Topic { ends, at_ns, per_s });
+    }
+
+    fn per_s(&self) -> Option<f64> {
+        (self.rounds > 1).then(|| self.topics.values().map(|topic| topic.per_s).sum())
+    }
+}
 
 impl AbortWatch {
     /// `None` when nothing is to be watched.
@@ -35,11 +103,12 @@ impl AbortWatch {
             conditions: conditions.iter().map(held).collect(),
             brokers,
             prefix: prefix.to_owned(),
-            others: None,
+            others: Others::default(),
         })
     }
 
-    /// Judges a look at `now_ns`, CLOCK_MONOTONIC: the condition that has been reached, in words.
+    /// Judges a look at `now_ns`, CLOCK_MONOTONIC: the condition that has been reached, in words. What the metadata tells
+    /// is judged before others' topics are asked, for that may take longer.
     pub(crate) fn reached(
         &mut self,
         cluster: &ClusterInfo,
@@ -47,32 +116,24 @@ impl AbortWatch {
         admin: &mut Admin,
         now_ns: u64,
     ) -> Option<String> {
-        let mut seen = states(&self.brokers, cluster, topics);
-        if self.conditions.iter().any(|held| held.condition.of == Watched::RateOfOthers) {
-            let of_others = |topic: &&TopicInfo| !topic.internal && !topic.name.starts_with(&self.prefix);
-            let names = topics.iter().filter(of_others).map(|topic| topic.name.as_str());
-            // A topic that goes away between the two requests is no reason to end anything.
-            let ends = names.filter_map(|name| admin.list_offsets(name, OffsetAt::Latest).ok());
-            let records: i64 = ends.flat_map(BTreeMap::into_values).sum();
-            if let Some(rate) = self.rate_of_others(records as f64, now_ns) {
-                seen.insert(Watched::RateOfOthers.into(), rate);
-            }
+        let reached = self.judge(&states(&self.brokers, cluster, topics), now_ns);
+        if reached.is_some() || !self.conditions.iter().any(|held| held.condition.of == Watched::RateOfOthers)
+        {
+            return reached;
         }
-        self.judge(&seen, now_ns)
-    }
-
-    /// Records/s since the look before; `None` at the first one.
-    fn rate_of_others(&mut self, records: f64, now_ns: u64) -> Option<f64> {
-        let (before_ns, before) = self.others.replace((now_ns, records))?;
-        let seconds = now_ns.saturating_sub(before_ns) as f64 / 1e9;
-        (seconds > 0.0).then(|| (records - before).max(0.0) / seconds)
+        let of_others = |topic: &&TopicInfo| !topic.internal && !topic.name.starts_with(&self.prefix);
+        let names: BTreeSet<&str> =
+            topics.iter().filter(of_others).map(|topic| topic.name.as_str()).collect();
+        let ask = |name: &str| admin.list_offsets(name, OffsetAt::Latest).ok();
+        let per_s = self.others.look(&names, ask, monotonic_ns);
+        self.judge(&BTreeMap::from([(Watched::RateOfOthers.into(), per_s)]), monotonic_ns())
     }
 
     fn judge(&mut self, seen: &Seen, now_ns: u64) -> Option<String> {
         let mut reached = None;
         for held in &mut self.conditions {
             let AbortIf { of, beyond, limit, for_ns, text } = &held.condition;
-            let value = seen.get(<&'static str>::from(*of)).copied();
+            let Some(value) = seen.get(<&'static str>::from(*of)).copied() else { continue };
             let holds = value.is_some_and(|value| match beyond {
                 Beyond::Above => value > *limit,
                 Beyond::Below => value < *limit,
@@ -101,9 +162,9 @@ fn states(brokers: &BTreeSet<i32>, cluster: &ClusterInfo, topics: &[TopicInfo]) 
     let offline = partitions().filter(|partition| partition.leader < 0).count();
     let under = partitions().filter(|partition| partition.isr.len() < partition.replicas.len()).count();
     BTreeMap::from([
-        (Watched::OfflineBrokers.into(), brokers.difference(&there).count() as f64),
-        (Watched::OfflinePartitions.into(), offline as f64),
-        (Watched::UnderReplicated.into(), under as f64),
+        (Watched::OfflineBrokers.into(), Some(brokers.difference(&there).count() as f64)),
+        (Watched::OfflinePartitions.into(), Some(offline as f64)),
+        (Watched::UnderReplicated.into(), Some(under as f64)),
     ])
 }
 
@@ -121,7 +182,7 @@ mod tests {
     }
 
     fn seen(of: Watched, value: f64) -> Seen {
-        BTreeMap::from([(of.into(), value)])
+        BTreeMap::from([(of.into(), Some(value))])
     }
 
     #[test]
@@ -136,7 +197,8 @@ mod tests {
         let told = above.judge(&seen(Watched::UnderReplicated, 3.0), 2).expect("more than the limit");
         assert_eq!(told, "`a > b` of the target's abort_if holds (seen: 3)");
         let mut below = watch(Watched::RateOfOthers, Beyond::Below, 100.0, 0);
-        assert_eq!(below.judge(&Seen::new(), 1), None, "nothing is known");
+        let unknown = BTreeMap::from([(Watched::RateOfOthers.into(), None)]);
+        assert_eq!(below.judge(&unknown, 1), None, "nothing is known");
         assert_eq!(below.judge(&seen(Watched::RateOfOthers, 100.0), 2), None);
         assert!(below.judge(&seen(Watched::RateOfOthers, 99.0), 3).is_some());
     }
@@ -149,6 +211,8 @@ mod tests {
         assert_eq!(watch.judge(&good, 5 * SECOND), None);
         assert_eq!(watch.judge(&bad, 6 * SECOND), None);
         assert_eq!(watch.judge(&bad, 16 * SECOND - 1), None);
+        // What is not looked at is not judged.
+        assert_eq!(watch.judge(&seen(Watched::RateOfOthers, 0.0), 11 * SECOND), None);
         assert!(watch.judge(&bad, 16 * SECOND).is_some());
     }
 
@@ -173,16 +237,50 @@ mod tests {
             [topic(vec![partition(0, &[0, 1])]), topic(vec![partition(-1, &[]), partition(0, &[0])])];
         let seen = states(&BTreeSet::from([0, 1]), &cluster, &topics);
         let value = |of: Watched| seen[<&'static str>::from(of)];
-        assert_eq!(value(Watched::OfflineBrokers), 1.0);
-        assert_eq!(value(Watched::OfflinePartitions), 1.0);
-        assert_eq!(value(Watched::UnderReplicated), 2.0);
+        assert_eq!(value(Watched::OfflineBrokers), Some(1.0));
+        assert_eq!(value(Watched::OfflinePartitions), Some(1.0));
+        assert_eq!(value(Watched::UnderReplicated), Some(2.0));
+    }
+
+    /// A look at a second, at topics of one partition with these log ends.
+    fn look(others: &mut Others, second: u64, ends: &[(&str, i64)]) -> Option<f64> {
+        let ends: BTreeMap<&str, i64> = ends.iter().copied().collect();
+        let names = ends.keys().copied().collect();
+        others.look(&names, |name| Some(BTreeMap::from([(0, ends[name])])), || second * SECOND)
     }
 
     #[test]
-    fn the_rate_of_others_needs_two_looks_and_is_never_negative() {
-        let mut watch = watch(Watched::RateOfOthers, Beyond::Above, 0.0, 0);
-        assert_eq!(watch.rate_of_others(1000.0, SECOND), None);
-        assert_eq!(watch.rate_of_others(1500.0, 3 * SECOND), Some(250.0));
-        assert_eq!(watch.rate_of_others(0.0, 4 * SECOND), Some(0.0), "a topic was deleted");
+    fn the_rate_of_others_is_the_growth_of_logs_that_were_there_before() {
+        let mut others = Others::default();
+        assert_eq!(look(&mut others, 1, &[("orders", 1000), ("bills", 7)]), None, "nothing to compare with");
+        assert_eq!(look(&mut others, 3, &[("orders", 1500), ("bills", 9)]), Some(251.0));
+        // Neither a topic that appears nor one that goes has to do with what others send.
+        assert_eq!(look(&mut others, 4, &[("orders", 1600), ("copies", 1_000_000)]), Some(100.0));
+        assert_eq!(look(&mut others, 5, &[("orders", 1600), ("copies", 1_000_040)]), Some(40.0));
+        assert_eq!(look(&mut others, 6, &[("orders", 10), ("copies", 1_000_040)]), Some(0.0), "made anew");
+        // One that does not answer once keeps what is known of it.
+        let names = BTreeSet::from(["copies", "orders"]);
+        others.look(&names, |_| None, || 7 * SECOND);
+        assert_eq!(look(&mut others, 8, &[("orders", 10), ("copies", 1_000_060)]), Some(10.0));
+    }
+
+    #[test]
+    fn a_look_at_many_topics_ends_in_time_and_the_next_one_goes_on() {
+        let names: Vec<String> = (0..10).map(|number| format!("topic-{number}")).collect();
+        let names: BTreeSet<&str> = names.iter().map(String::as_str).collect();
+        let (now_ns, asked) = (std::cell::Cell::new(0), std::cell::RefCell::new(Vec::new()));
+        // Each answer takes 100 ms; all logs grow by 5 records/s.
+        let ask = |name: &str| {
+            now_ns.set(now_ns.get() + SECOND / 10);
+            asked.borrow_mut().push(name.to_owned());
+            Some(BTreeMap::from([(0, (now_ns.get() / (SECOND / 5)) as i64)]))
+        };
+        let mut others = Others::default();
+        let rates: Vec<Option<f64>> = (0..8).map(|_| others.look(&names, ask, || now_ns.get())).collect();
+        let asked = asked.borrow();
+        assert!(asked[..10].iter().map(String::as_str).eq(names.iter().copied()), "{asked:?}");
+        assert_eq!(asked.len(), 20, "three topics in each of the looks, one in the last of a round");
+        assert!(rates[..7].iter().all(Option::is_none), "{rates:?}");
+        assert_eq!(rates[7], Some(50.0));
     }
 }

@@ -12,7 +12,7 @@ use crate::options::{Progress, RunOptions, RunRequest};
 use crate::task::{T0_AHEAD_NS, TICK_NS};
 use crate::worker::Worker;
 use kdyno_model::plan::{
-    CasePlan, Fill, LoadPlan, PhasesPlan, Plan, ProducePlan, Rate, Role, RoleKind, Strategy,
+    CasePlan, Fill, LoadPlan, PhasesPlan, Plan, ProducePlan, Rate, Role, RoleKind, Strategy, Vary,
 };
 use kdyno_model::run::{Session, cluster_fact};
 use kdyno_model::sample::{Grain, Phase};
@@ -43,14 +43,19 @@ const ADDRESS_TIME_MAX: Duration = Duration::from_secs(10);
 /// Shapes that are measured for one run at most; of the rest the limit is not known.
 const SHAPES_MAX: usize = 12;
 
-/// Records/s that the generator can do, by what a load item looks like.
-pub(crate) type Limits = BTreeMap<String, f64>;
+/// A search that adds clients is measured with its fewest and its most, and with numbers between them that lie this far
+/// apart.
+const CLIENTS_FACTOR: u32 = 8;
 
-/// What a limit depends on beside the host: a load item but for its rate, and the partitions it goes to.
+/// Records/s that the generator can do, by what a load item looks like but for its clients, and by their number. A number
+/// of clients that was not measured can do what the next larger one can, or more: more clients cost more.
+pub(crate) type Limits = BTreeMap<String, BTreeMap<u32, f64>>;
+
+/// What a limit depends on beside the host and the number of clients: a load item but for its rate, and the partitions it
+/// goes to.
 #[derive(Serialize)]
 struct Shape<'a> {
     produce: &'a ProducePlan,
-    clients: u32,
     partitions: u32,
 }
 
@@ -81,29 +86,24 @@ pub(crate) fn measure(
 ) -> Result<Limits, LabError> {
     let folder = options.environment.cache_dir.join("calibration");
     let mut limits = Limits::new();
-    for (case, item) in
-        cases::all(&request.plan).flat_map(|case| case.load.values().map(move |item| (case, item)))
-    {
-        let Some(key) = key(case, item).filter(|_| is_wanted(&request.plan, item)) else { continue };
-        if limits.contains_key(&key) || limits.len() >= SHAPES_MAX {
-            continue;
-        }
+    for (case, item, key) in shapes(&request.plan) {
         if let Some(stop) = may_go_on.must_end() {
             return Err(stop.into());
         }
-        let of_host = format!("{} {} {key}", session.kdyno_version, host_of(session));
+        let of_host =
+            format!("{} {} {} clients {key}", session.kdyno_version, host_of(session), item.clients);
         let path = folder.join(format!("{:016x}.json", digest(&of_host)));
         let known = kept(&path, &of_host);
         let measured = known.map_or_else(
             || {
                 (options.progress)(Progress::Step("measuring what the load generator can do …".to_owned()));
-                of_item(case, item, hidden, options)
+                of_item(case, &item, hidden, options)
             },
             Ok,
         );
         match measured {
             Ok(max_per_s) => {
-                limits.insert(key, max_per_s);
+                limits.entry(key).or_default().insert(item.clients, max_per_s);
                 if known.is_none() {
                     keep(&folder, &path, &Kept { key: of_host, max_per_s });
                 }
@@ -119,10 +119,42 @@ pub(crate) fn measure(
     Ok(limits)
 }
 
+/// What is measured for a plan: each load item with its case and what it is known by, no two that are alike.
+fn shapes(plan: &Plan) -> Vec<(&CasePlan, LoadPlan, String)> {
+    let mut found: Vec<(&CasePlan, LoadPlan, String)> = Vec::new();
+    for (case, name, item) in
+        cases::all(plan).flat_map(|case| case.load.iter().map(move |(name, item)| (case, name, item)))
+    {
+        let Some(key) = key(case, item).filter(|_| is_wanted(plan, item)) else { continue };
+        for clients in client_counts(plan, name, item) {
+            let is_known = found.iter().any(|(_, item, known)| (item.clients, known) == (clients, &key));
+            if !is_known && found.len() < SHAPES_MAX {
+                found.push((case, LoadPlan { clients, ..item.clone() }, key.clone()));
+            }
+        }
+    }
+    found
+}
+
+/// The numbers of clients with which an item is measured, its own, or from the first to the last that a search may need.
+fn client_counts(plan: &Plan, name: &str, item: &LoadPlan) -> Vec<u32> {
+    let own = vec![item.clients];
+    let Strategy::Find(find) = &plan.strategy else { return own };
+    let Vary::Clients { per_client_per_s } = find.vary else { return own };
+    if find.item != name {
+        return own;
+    }
+    // A plan's numbers are checked; the conversion saturates.
+    let clients = |per_s: f64| (per_s / per_client_per_s).ceil().max(1.0) as u32;
+    let (first, last) = (clients(find.from_per_s), clients(find.to_per_s));
+    let between = std::iter::successors(Some(first), |clients| clients.checked_mul(CLIENTS_FACTOR));
+    between.take_while(|clients| *clients < last).chain([last]).collect()
+}
+
 /// The limits of a case's load items, as facts of a trial.
 pub(crate) fn facts(limits: &Limits, case: &CasePlan) -> BTreeMap<String, String> {
     let fact = |(name, item): (&String, &LoadPlan)| {
-        let limit = limits.get(&key(case, item)?)?;
+        let (_, limit) = limits.get(&key(case, item)?)?.range(item.clients..).next()?;
         Some((cluster_fact::generator_max_per_s(name), format!("{limit:.0}")))
     };
     case.load.iter().filter_map(fact).collect()
@@ -134,7 +166,7 @@ fn key(case: &CasePlan, item: &LoadPlan) -> Option<String> {
     let produce =
         ProducePlan { rate: Rate::Max { fill: Fill::InFlight }, records_max: None, ..produce.clone() };
     let partitions = case.topics.get(&item.topic).map_or(1, |topic| topic.partitions);
-    serde_json::to_string(&Shape { produce: &produce, clients: item.clients, partitions }).ok()
+    serde_json::to_string(&Shape { produce: &produce, partitions }).ok()
 }
 
 /// The host as far as a limit depends on it.
@@ -331,12 +363,36 @@ mod tests {
     fn a_limit_is_of_one_shape_of_load_whatever_its_rate() {
         let max = key_of(&plan("max", 1, "100B"));
         assert_eq!(max, key_of(&plan("100/s", 1, "100B")));
-        assert_ne!(max, key_of(&plan("max", 2, "100B")));
         assert_ne!(max, key_of(&plan("max", 1, "101B")));
         let case = &plan("max", 1, "100B").cases[0];
         assert_eq!(key(case, &case.load["readers"]), None);
-        let facts = facts(&Limits::from([(max, 1_234_567.8)]), case);
+        let facts = facts(&Limits::from([(max, BTreeMap::from([(1, 1_234_567.8)]))]), case);
         assert_eq!(facts, BTreeMap::from([("generator_max_per_s.writers".to_owned(), "1234568".to_owned())]));
+    }
+
+    #[test]
+    fn a_search_that_adds_clients_knows_the_limit_for_each_number_of_them() {
+        let text = "kdyno: 1\nid: small\nquestion: How much?\nsystem: {kafka: 4.1.1}\n\
+             topics: {perf: {partitions: 3}}\nload: {writers: {produce: perf, rate: 1k/s, value: 100B}}\n\
+             phases: {warmup: 0s, condition: none, measure: 3s}\n\
+             find: {highest: writers.clients, each: 1k/s, to: 100k/s, while: [writers.response.p99 <= 20ms]}\n";
+        let scenario = Scenario::parse(text, "test").expect("a scenario");
+        let plan = kdyno_plan::plan(&scenario, &Choices::default()).expect("a plan");
+        let counts: Vec<u32> = shapes(&plan).into_iter().map(|(_, item, _)| item.clients).collect();
+        assert_eq!(counts, [1, 8, 64, 100]);
+        let measured = BTreeMap::from([(1, 900.0), (8, 800.0), (64, 640.0), (100, 100.0)]);
+        let limits = Limits::from([(key_of(&plan), measured)]);
+        let with = |clients| {
+            let mut case = plan.cases[0].clone();
+            case.load.get_mut("writers").expect("it produces").clients = clients;
+            facts(&limits, &case).into_values().next()
+        };
+        let told = |limit: &str| Some(limit.to_owned());
+        assert_eq!(
+            (with(1), with(7), with(64), with(65)),
+            (told("900"), told("800"), told("640"), told("100"))
+        );
+        assert_eq!(with(101), None, "more than the search may use");
     }
 
     #[test]

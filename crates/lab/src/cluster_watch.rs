@@ -214,6 +214,12 @@ mod tests {
     }
 
     #[test]
+    fn a_condition_is_seen_within_two_seconds() {
+        // It comes up just after a look, and both requests of the next one take as long as they may.
+        assert!(EVERY_FOR_ABORT + 2 * ANSWER_TIME_MAX_FOR_ABORT <= Duration::from_secs(2));
+    }
+
+    #[test]
     fn the_watch_ends_when_it_is_dropped() {
         let inbox = Inbox::default();
         let watched = Watched {
