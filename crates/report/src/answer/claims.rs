@@ -1,6 +1,7 @@
 //! Claims and contrasts in words.
 
-use super::form::{Answer, Sentence, TextTable};
+use super::form::{Answer, Sentence};
+use super::table::TextTable;
 use super::words;
 use crate::digits;
 use crate::grid::Tone;

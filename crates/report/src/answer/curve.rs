@@ -1,7 +1,7 @@
 //! How the metric of a condition grows with the load, with the limit that it must keep: as text here, as a picture in
 //! the page.
 
-use super::form::TextTable;
+use super::table::TextTable;
 use crate::grid::{GridColumn, TextOptions, grid};
 use crate::marks::Cell;
 use crate::units;

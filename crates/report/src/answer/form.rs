@@ -1,9 +1,10 @@
 //! What an answer is made of, for any printer.
 
 use super::curve::Curve;
+use super::table::TextTable;
 use super::words;
 use crate::grid::Tone;
-use crate::marks::{self, Cell};
+use crate::marks;
 use kdyno_model::finding::Mark;
 use std::collections::BTreeSet;
 
@@ -51,25 +52,5 @@ pub struct Sentence {
 impl Sentence {
     pub(super) fn new(tone: Tone, text: impl Into<String>) -> Self {
         Self { tone, text: words::capital(&text.into()) }
-    }
-}
-
-/// A table for any printer.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TextTable {
-    /// Heads of the columns, and whether numbers stand in them.
-    pub columns: Vec<(String, bool)>,
-    /// One cell per column.
-    pub rows: Vec<Vec<Cell>>,
-}
-
-impl TextTable {
-    pub(crate) fn new(columns: &[(&str, bool)], rows: Vec<Vec<Cell>>) -> Self {
-        Self { columns: columns.iter().map(|(head, number)| ((*head).to_owned(), *number)).collect(), rows }
-    }
-
-    /// The marks of all of its figures.
-    fn marks(&self) -> impl Iterator<Item = Mark> {
-        self.rows.iter().flatten().flat_map(|cell| cell.marks.iter().copied())
     }
 }

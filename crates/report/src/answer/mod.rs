@@ -10,12 +10,14 @@ pub mod notes;
 mod prices;
 pub mod search;
 pub mod steadiness;
+mod table;
 pub mod verdict;
 mod words;
 
 use crate::input::ReportInput;
-pub use form::{Answer, TextTable};
+pub use form::Answer;
 use kdyno_model::conclusion::Conclusion;
+pub use table::TextTable;
 
 /// Every answer of a run, in the order in which they are told.
 pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {

@@ -1,7 +1,8 @@
 //! What a cluster carries while conditions hold, in words.
 
 use super::curve::Curve;
-use super::form::{Answer, Sentence, TextTable};
+use super::form::{Answer, Sentence};
+use super::table::TextTable;
 use super::{notes, words};
 use crate::grid::Tone;
 use crate::input::ReportInput;

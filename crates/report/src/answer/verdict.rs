@@ -1,6 +1,7 @@
 //! Whether B differs from A: a sentence that can be read without knowing statistics, with the figures under it.
 
-use super::form::{Answer, Sentence, TextTable};
+use super::form::{Answer, Sentence};
+use super::table::TextTable;
 use super::words;
 use crate::digits;
 use crate::grid::Tone;

@@ -49,6 +49,9 @@ pub struct Options {
     pairs: u32,
 }
 
+/// Measures a part, and tells what it shows in a table.
+type Measure = fn(&Place) -> anyhow::Result<String>;
+
 /// Measures what is asked for, or what is left of it, and prints what it shows. What cannot be measured does not keep
 /// the rest from being.
 pub fn run(root: &Path, options: Options) -> anyhow::Result<()> {
@@ -68,8 +71,7 @@ pub fn run(root: &Path, options: Options) -> anyhow::Result<()> {
     if !rows.is_empty() {
         tables.push(designs::table(&rows));
     }
-    let others: [(Part, fn(&Place) -> anyhow::Result<String>); 2] =
-        [(Part::Planted, quota::planted), (Part::Searches, quota::searches)];
+    let others: [(Part, Measure); 2] = [(Part::Planted, quota::planted), (Part::Searches, quota::searches)];
     for (part, measure) in others.into_iter().filter(|(part, _)| is_asked(*part)) {
         println!("{part:?} (load average {})", load_average());
         match measure(&place) {

@@ -1,0 +1,24 @@
+//! Tables of answers, for any printer.
+
+use crate::marks::Cell;
+use kdyno_model::finding::Mark;
+
+/// A table for any printer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextTable {
+    /// Heads of the columns, and whether numbers stand in them.
+    pub columns: Vec<(String, bool)>,
+    /// One cell per column.
+    pub rows: Vec<Vec<Cell>>,
+}
+
+impl TextTable {
+    pub(crate) fn new(columns: &[(&str, bool)], rows: Vec<Vec<Cell>>) -> Self {
+        Self { columns: columns.iter().map(|(head, number)| ((*head).to_owned(), *number)).collect(), rows }
+    }
+
+    /// The marks of all of its figures.
+    pub(super) fn marks(&self) -> impl Iterator<Item = Mark> {
+        self.rows.iter().flatten().flat_map(|cell| cell.marks.iter().copied())
+    }
+}
