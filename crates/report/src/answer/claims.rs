@@ -23,7 +23,7 @@ pub fn answer(input: &ReportInput<'_>) -> Option<Answer> {
         ("claim", false),
         ("left", true),
         ("right", true),
-        ("left to right", true),
+        ("left ÷ right", true),
         ("interval", true),
         ("repeats", true),
         ("answer", false),
@@ -80,7 +80,7 @@ fn row(one: &JudgedClaim, input: &ReportInput<'_>) -> Vec<Cell> {
         one.compared.as_ref().map_or_else(
             || nothing().into(),
             |compared| {
-                let sign = if is_ratio(one, compared) { "×" } else { "difference " };
+                let sign = if is_ratio(one, compared) { "" } else { "difference " };
                 Cell::figure(&marks_of_both(&one.marks), format!("{sign}{}", words::ratio(compared)))
             },
         ),

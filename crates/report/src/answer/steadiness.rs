@@ -8,6 +8,7 @@ use kdyno_model::conclusion::{Conclusion, Level, ShortTerm, Steadiness, SteadySt
 use kdyno_model::finding::Scope;
 use kdyno_model::metric::Unit;
 use kdyno_model::trial::TrialId;
+use std::collections::BTreeSet;
 
 /// What stands in a trial's row; empty where nothing was judged.
 pub fn cell(conclusions: &[Conclusion], trial: TrialId, item: &str) -> String {
@@ -23,34 +24,59 @@ pub fn cell(conclusions: &[Conclusion], trial: TrialId, item: &str) -> String {
     })
 }
 
-/// One line for every window that was not steady, or says nothing of load that goes on.
+/// Windows that were not steady, or say nothing of load that goes on: one line for each while they are few, else one for
+/// each item with how many there are of each kind.
 pub fn notes(input: &ReportInput<'_>) -> Vec<String> {
+    const LINES_MAX: usize = 6;
     let reported: Vec<TrialId> = input.reported().map(|trial| trial.id).collect();
-    let mut notes: Vec<String> = Vec::new();
-    for one in all(input.conclusions) {
-        let Scope::Trial(trial) = one.scope else { continue };
-        let is_plain = one.state == SteadyState::Steady && one.short_term.is_empty();
-        if is_plain || !reported.contains(&trial) {
-            continue;
-        }
-        // A load item's name stays as it is typed.
-        let whose = words::capital(&input.name(trial));
-        let whose = if reported.len() > 1 { format!("{whose}, ") } else { String::new() };
-        notes.push(format!("{whose}{}.", sentence(one)));
+    let windows = all(input.conclusions).filter_map(|one| match one.scope {
+        Scope::Trial(trial) if reported.contains(&trial) => Some((trial, one)),
+        _ => None,
+    });
+    let windows: Vec<(TrialId, &Steadiness)> = windows.collect();
+    let is_told = |one: &Steadiness| one.state != SteadyState::Steady || !one.short_term.is_empty();
+    let told = || windows.iter().filter(|(_, one)| is_told(one));
+    if told().count() > LINES_MAX {
+        let items: BTreeSet<&str> = told().map(|(_, one)| one.item.as_str()).collect();
+        let of_item = |item: &str| -> Vec<&Steadiness> {
+            windows.iter().map(|(_, one)| *one).filter(|one| one.item == item).collect()
+        };
+        return items.into_iter().map(|item| summary(item, &of_item(item))).collect();
     }
-    merged(notes)
+    let line = |(trial, one): &(TrialId, &Steadiness)| {
+        // A load item's name stays as it is typed.
+        let whose = words::capital(&input.name(*trial));
+        let whose = if reported.len() > 1 { format!("{whose}, ") } else { String::new() };
+        format!("{whose}{}.", sentence(one))
+    };
+    told().map(line).collect()
 }
 
-/// Lines that differ in nothing but the trial are told once when they are many.
-fn merged(notes: Vec<String>) -> Vec<String> {
-    const LINES_MAX: usize = 12;
-    let more = notes.len().saturating_sub(LINES_MAX);
-    let mut notes = notes;
-    notes.truncate(LINES_MAX);
-    if more > 0 {
-        notes.push(format!("{more} further windows were not steady: see the column of each trial."));
+/// All windows of an item: `writers: of 12 windows 9 too short to tell whether they were steady (16 to 372 s would do),
+/// 2 drifting and 12 short-term; …`.
+fn summary(item: &str, windows: &[&Steadiness]) -> String {
+    let mut seen: Vec<String> = Vec::new();
+    let needed = windows.iter().filter_map(|one| match one.state {
+        SteadyState::TooShort { needed_s } => Some(needed_s),
+        _ => None,
+    });
+    let needed: Vec<u32> = needed.collect();
+    if let (Some(least), Some(most)) = (needed.iter().min(), needed.iter().max()) {
+        let would_do = if least == most { least.to_string() } else { format!("{least} to {most}") };
+        let n = needed.len();
+        seen.push(format!("{n} too short to tell whether they were steady ({would_do} s would do)"));
     }
-    notes
+    let mut count = |word: &str, is_one: fn(&Steadiness) -> bool| {
+        let found = windows.iter().filter(|one| is_one(one)).count();
+        if found > 0 {
+            seen.push(format!("{found} {word}"));
+        }
+    };
+    count("drifting", |one| matches!(one.state, SteadyState::Drifting { .. }));
+    count("on several levels", |one| matches!(one.state, SteadyState::SeveralLevels { .. }));
+    count("short-term", |one| !one.short_term.is_empty());
+    let n = windows.len();
+    format!("{item}: of {n} windows {}; the column `steady` tells of each trial.", words::list(&seen))
 }
 
 /// What was found, without the trial: `writers: acked_per_s drifted by +3.1 % per minute; …`.
@@ -111,4 +137,32 @@ fn share(share: f64) -> String {
 fn slope(per_minute: f64) -> String {
     let sign = if per_minute < 0.0 { "−" } else { "+" };
     format!("{sign}{} per minute", share(per_minute.abs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_windows_are_counted_by_kind() {
+        let window = |state| Steadiness {
+            scope: Scope::Trial(TrialId(1)),
+            item: "writers".to_owned(),
+            state,
+            smallest_step: None,
+            short_term: Vec::new(),
+        };
+        let short = |needed_s| window(SteadyState::TooShort { needed_s });
+        let levels = window(SteadyState::SeveralLevels {
+            of: kdyno_model::metric::Address::parse("writers.acked_per_s").unwrap(),
+            levels: Vec::new(),
+        });
+        let mut steady = window(SteadyState::Steady);
+        steady.short_term = vec![ShortTerm::BurstCredits { seen_s: 9, needed_s: 3600 }];
+        assert_eq!(
+            summary("writers", &[&short(40), &levels, &short(16), &steady]),
+            "writers: of 4 windows 2 too short to tell whether they were steady (16 to 40 s would do), 1 on several levels \
+             and 1 short-term; the column `steady` tells of each trial."
+        );
+    }
 }

@@ -134,7 +134,7 @@ fn every_form_of_output_is_in_the_list() {
 fn a_figure_in_a_table_has_its_marks_in_every_form() {
     let table = ["59,887/s", "55,100/s", "×0.922", "49.2 ms"];
     let verdicts = ["6.42 µs", "7.22 µs", "1.12", "12.3 ms", "12.4 ms", "1.01", "2.20 ms", "1.05"];
-    let claims = ["59,900/s", "×1.09", "×0.54", "×0.920"];
+    let claims = ["59,900/s", "1.09", "0.54", "×0.920"];
     for (name, form, tells) in FORMS {
         let Tells::Signs { curve } = tells else { continue };
         let told = |run: Run| form(&run.input());
