@@ -21,7 +21,7 @@ Examples:
   kdyno quick --bootstrap-server host:9092    a first figure from a cluster, without a file
   kdyno compare upgrade-check --a kafka=3.7.2 --b kafka=4.1.1
                                               is one release slower than the other for this load?
-  kdyno find upgrade-check --highest events.rate --while 'events.response.p99 <= 20ms'
+  kdyno find my.yaml --highest writers.rate --while 'writers.response.p99 <= 20ms'
                                               how much does it carry at that latency?
   kdyno show latest                           the last run's table again
   kdyno export latest --format series-csv     its course second by second, for other tools

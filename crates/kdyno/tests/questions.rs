@@ -170,6 +170,8 @@ fn a_search_that_cannot_be_is_refused() {
         &["response.p98", "`writers.response.p99`"],
     );
     refused(&["find"], &["SCENARIO"]);
+    let ask = ["--highest", "events.rate", "--while", "events.response.p99 <= 20ms"];
+    refused(&[&["find", "upgrade-check"], &ask[..]].concat(), &["--side A", "Kafka 3.7.2", "--side B"]);
 }
 
 #[test]

@@ -81,4 +81,9 @@ fn the_target_file_shown_is_read() {
     let said = place.kdyno(&["run", &scenario, "--target", &target, "--dry-run"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert!(said.stdout.contains("staging"), "{said:?}");
+    let sla = ["--highest", "writers.rate", "--while", "writers.response.p99 <= 20ms"];
+    let said = place.kdyno(&[&["find", &scenario, "--target", &target, "--dry-run"], &sla[..]].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let text = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("the rate of writers from 100/s to 209,715/s"), "{said:?}");
 }

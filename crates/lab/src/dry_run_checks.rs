@@ -2,7 +2,7 @@
 
 use crate::cases;
 use crate::preflight::{heaps, local, room};
-use kdyno_model::plan::{CasePlan, ClusterPlan, KafkaSource, Plan, SystemPlan};
+use kdyno_model::plan::{CasePlan, ClusterPlan, KafkaSource, Plan, Strategy, SystemPlan};
 use kdyno_plan::Note;
 use kdyno_testbed::{Environment, TestbedError, distribution, preflight};
 use std::path::{Path, PathBuf};
@@ -84,12 +84,25 @@ fn disk(plan: &Plan, folders: &[PathBuf], work_dir: &Path, environment: &Environ
         Err(error) => error.to_string(),
     });
     let free: Vec<String> = free.collect();
-    format!("disk: per trial each broker writes {written}, replicas included; {}", free.join(", "))
+    let trial = of_trial(plan);
+    format!("disk: {trial} each broker writes {written}, replicas included; {}", free.join(", "))
 }
 
 fn attached(plan: &Plan) -> String {
     let written = volume(cases::all(plan).map(kdyno_plan::bytes_to_write_of_trial), "");
-    format!("disk: per trial the target's brokers together write {written}, replicas included")
+    let trial = of_trial(plan);
+    format!("disk: {trial} the target's brokers together write {written}, replicas included")
+}
+
+/// Which trial a volume is of: those of a search are not known but for the first load.
+fn of_trial(plan: &Plan) -> String {
+    match &plan.strategy {
+        Strategy::Find(find) => {
+            let first = kdyno_model::units::count(find.from_per_s);
+            format!("per trial at the search's first load, {first}/s, and in proportion at others,")
+        }
+        Strategy::List(_) | Strategy::Compare(_) => "per trial".to_owned(),
+    }
 }
 
 /// A size in words.

@@ -310,9 +310,9 @@ pub enum SearchOutcome {
         /// Records/s.
         load_per_s: f64,
     },
-    /// A highest passing load was found and not confirmed by trials of its own.
+    /// Loads passed, and none was confirmed by trials of its own.
     NotConfirmed {
-        /// Records/s.
+        /// The highest that passed below every load that failed, records/s.
         highest_passed_per_s: f64,
     },
     /// No load passed.
@@ -328,6 +328,13 @@ pub enum SearchOutcome {
     /// Above this load the generator was the limit, not the system.
     GeneratorLimit {
         /// The highest load that it offered in time.
+        highest_passed_per_s: Option<f64>,
+    },
+    /// Trials at this load had no figure to judge by, once and once more.
+    NoFigures {
+        /// Records/s.
+        load_per_s: f64,
+        /// The highest that passed before, below every load that failed.
         highest_passed_per_s: Option<f64>,
     },
     /// It was interrupted.

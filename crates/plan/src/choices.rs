@@ -111,6 +111,8 @@ pub struct FindChoices {
     pub within: Option<String>,
     /// Rate of one client, with `ITEM.clients`.
     pub each: Option<String>,
+    /// Which side to search, `A` or `B`, of a scenario that compares.
+    pub side: Option<String>,
 }
 
 impl SideChoices {

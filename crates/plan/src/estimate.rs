@@ -1,6 +1,6 @@
 //! How long a plan takes and how much it writes, before it runs.
 
-use crate::strategy::{Upcoming, until_first_look, upcoming};
+use crate::strategy::{Upcoming, at_most, until_first_look, upcoming};
 use kdyno_model::plan::{CasePlan, Estimate, Mode, Plan, ProducePlan, Rate, RatePiece, Role, SystemPlan};
 
 /// Around each trial: the noise probe (1 s), topics made and removed, clients connected, the outcome of
@@ -17,9 +17,12 @@ const RECORD_BYTES_EXTRA: f64 = 12.0;
 const SETTLED_AFTER: f64 = 1.0 / 3.0;
 
 /// What running the plan takes. Starts of clusters are typical ones, each trial has one short drain, and a window by
-/// records is taken at its upper bound only when no rate ends it sooner.
+/// records is taken at its upper bound only when no rate ends it sooner. The longest time and the bytes of a search are
+/// those of its longest course, every trial at the highest load.
 pub fn estimate(plan: &Plan) -> Estimate {
-    Estimate { disk_bytes: over_trials(plan, bytes_to_write_of_trial), ..of_trials(upcoming(plan, 0)) }
+    let longest_ns = of_trials(at_most(plan)).longest_ns;
+    let usual = of_trials(upcoming(plan, 0));
+    Estimate { longest_ns, disk_bytes: over_trials(plan, bytes_to_write_of_trial), ..usual }
 }
 
 /// What a comparison takes until its first look, which is when it ends at the earliest. `None`: the plan compares
@@ -29,7 +32,7 @@ pub fn estimate_until_first_look(plan: &Plan) -> Option<Estimate> {
 }
 
 /// All but the bytes that are written.
-fn of_trials<'a>(trials: impl Iterator<Item = Upcoming<'a>>) -> Estimate {
+pub(crate) fn of_trials<'a>(trials: impl Iterator<Item = Upcoming<'a>>) -> Estimate {
     let mut load = Length::default();
     let mut extra_s = 0.0;
     let mut standing: Vec<(u32, SystemPlan)> = Vec::new();
@@ -177,7 +180,8 @@ pub fn volume_bytes(plan: &Plan) -> Option<u64> {
 
 /// Over all trials but those that condition a cluster, which send as fast as it goes for a bounded time.
 fn over_trials(plan: &Plan, of: impl Fn(&CasePlan) -> Option<u64>) -> Option<u64> {
-    upcoming(plan, 0).filter(|trial| !trial.is_conditioning).map(|trial| of(&trial.case)).sum()
+    let mut bytes = at_most(plan).filter(|trial| !trial.is_conditioning).map(|trial| of(&trial.case));
+    bytes.try_fold(0, |sum: u64, bytes| Some(sum.saturating_add(bytes?)))
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use crate::PlanError;
 use crate::estimate::estimate;
-use crate::strategy::{Upcoming, heaviest, upcoming};
+use crate::search::allowed_per_s;
+use crate::strategy::{Upcoming, at_most, heaviest};
 use kdyno_model::plan::{AttachedPlan, CasePlan, FindPlan, Plan, Role, Strategy, SystemPlan};
 use kdyno_model::units::{bytes as shown, duration};
 use kdyno_scenario::input::InputError;
@@ -31,20 +32,24 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
             targets.push(target);
         }
     }
-    if let (Strategy::Find(search), Some(first)) = (&plan.strategy, plan.cases.first()) {
-        targets.iter().try_for_each(|target| may_search(search, first, target))?;
+    let search = match &plan.strategy {
+        Strategy::Find(search) => Some(search),
+        Strategy::List(_) | Strategy::Compare(_) => None,
+    };
+    if search.is_some() {
+        targets.iter().try_for_each(|target| may_search(target))?;
     }
     for case in heaviest(plan).chain(others().map(Cow::Borrowed)) {
         if let SystemPlan::Attached(target) = &case.system {
-            rates(&case, target)?;
+            rates(&case, search, target)?;
             connections(&case, target)?;
         }
     }
     targets.into_iter().try_for_each(|target| whole_run(plan, target))
 }
 
-/// A search needs to be allowed, must know when to stop, and stays below the caps at its highest load.
-fn may_search(search: &FindPlan, case: &CasePlan, target: &AttachedPlan) -> Result<(), PlanError> {
+/// A search needs to be allowed and must know when to stop.
+fn may_search(target: &AttachedPlan) -> Result<(), PlanError> {
     if !target.allow.iter().any(|allowed| allowed == FIND) {
         let message = "a search raises the load until conditions break, which the target does not allow";
         return Err(refused(target, message.to_owned()).hint("name `find` under `guard.allow`"));
@@ -54,22 +59,7 @@ fn may_search(search: &FindPlan, case: &CasePlan, target: &AttachedPlan) -> Resu
         return Err(refused(target, message.to_owned())
             .hint("e.g. `abort_if: [offline_partitions > 0, under_replicated > 0 for 10s]` under `guard`"));
     }
-    let Some(Role::Produce(produce)) = case.load.get(&search.item).map(|item| &item.role) else {
-        return Ok(());
-    };
-    let most = search.to_per_s * f64::from(produce.value_bytes);
-    match target.caps.produce_bytes_per_s {
-        Some(cap) if most > cap as f64 => {
-            let message = format!(
-                "the search may go up to {}/s; the target's cap is {}/s",
-                shown(most),
-                shown(cap as f64)
-            );
-            let per_s = (cap as f64 / f64::from(produce.value_bytes.max(1))).floor();
-            Err(refused(target, message).hint(format!("`to: {per_s}/s` at most")))
-        }
-        _ => Ok(()),
-    }
+    Ok(())
 }
 
 /// What all trials on the target come to.
@@ -78,7 +68,7 @@ fn whole_run(plan: &Plan, target: &AttachedPlan) -> Result<(), PlanError> {
     let estimate = estimate(plan);
     let here =
         |trial: &Upcoming<'_>| matches!(&trial.case.system, SystemPlan::Attached(own) if own == target);
-    let partitions: u64 = upcoming(plan, 0)
+    let partitions: u64 = at_most(plan)
         .filter(here)
         .map(|trial| trial.case.topics.values().map(|topic| u64::from(topic.partitions)).sum::<u64>())
         .sum();
@@ -99,7 +89,13 @@ fn whole_run(plan: &Plan, target: &AttachedPlan) -> Result<(), PlanError> {
                     shown(bytes as f64),
                     shown(cap as f64)
                 );
-                return Err(refused(target, message).hint("a lower rate or shorter phases"));
+                let hint = match plan.strategy {
+                    Strategy::Find(_) => {
+                        "a lower `to`, fewer or shorter trials: each may run at the highest load"
+                    }
+                    Strategy::List(_) | Strategy::Compare(_) => "a lower rate or shorter phases",
+                };
+                return Err(refused(target, message).hint(hint));
             }
             Some(_) => {}
         }
@@ -117,7 +113,8 @@ fn refused(target: &AttachedPlan, message: String) -> PlanError {
     InputError::whole(format!("target `{}`: {message}", target.target))
 }
 
-fn rates(case: &CasePlan, target: &AttachedPlan) -> Result<(), PlanError> {
+/// What the heaviest load of a case sends stays below the target's cap.
+fn rates(case: &CasePlan, search: Option<&FindPlan>, target: &AttachedPlan) -> Result<(), PlanError> {
     let mut bytes_per_s = 0.0;
     for (name, item) in &case.load {
         let Role::Produce(produce) = &item.role else { continue };
@@ -139,12 +136,18 @@ fn rates(case: &CasePlan, target: &AttachedPlan) -> Result<(), PlanError> {
     }
     match target.caps.produce_bytes_per_s {
         Some(cap) if bytes_per_s > cap as f64 => {
-            let message = format!(
-                "the load produces up to {}/s; the target's cap is {}/s",
-                shown(bytes_per_s),
-                shown(cap as f64)
-            );
-            Err(refused(target, message).hint("a lower rate or smaller values"))
+            let (most, cap) = (shown(bytes_per_s), shown(cap as f64));
+            let allowed = search.and_then(|search| allowed_per_s(case, &search.item));
+            Err(match allowed {
+                Some(per_s) => {
+                    let message = format!("the search may go up to {most}/s; the target's cap is {cap}/s");
+                    refused(target, message).hint(format!("`to: {per_s}/s` at most"))
+                }
+                None => {
+                    let message = format!("the load produces up to {most}/s; the target's cap is {cap}/s");
+                    refused(target, message).hint("a lower rate or smaller values")
+                }
+            })
         }
         _ => Ok(()),
     }

@@ -39,12 +39,13 @@ pub use remarks::{Note, remarks};
 pub use strategy::{Next, Upcoming, next, upcoming};
 
 use budget::Budget;
+use cases::Chosen;
 use kdyno_model::plan::{Plan, Strategy, SystemPlan};
 use kdyno_model::secret::SecretRef;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::{InputError, quoted};
 use kdyno_scenario::target::Target;
-use planned::plan_cases;
+use planned::{Planned, plan_cases};
 use reader::Reader;
 
 /// Makes the plan.
@@ -121,14 +122,25 @@ pub fn check_stored(plan: &Plan) -> Result<(), PlanError> {
     }
 }
 
+/// The cases of what compares nothing: of a search on a scenario that does, those of one of its sides.
+fn one_system(scenario: &Scenario, choices: &Choices) -> Result<(Scenario, Chosen, Planned), PlanError> {
+    if let Ask::Find(by_hand) = &choices.ask
+        && let Some(side) = sides::searched(scenario, choices, by_hand.side.as_deref())?
+    {
+        return Ok(side);
+    }
+    let chosen = cases::choose(scenario, choices, &[])?;
+    let planned = plan_cases(scenario, choices, &chosen)?;
+    Ok((scenario.clone(), chosen, planned))
+}
+
 fn make(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
     let sides = comparison::sides(scenario, choices)?;
     let (scenario, chosen, mut planned, sides) = match sides {
         Some((sides, planned)) => (sides.scenario.clone(), sides.chosen.clone(), planned, Some(sides)),
         None => {
-            let chosen = cases::choose(scenario, choices, &[])?;
-            let planned = plan_cases(scenario, choices, &chosen)?;
-            (scenario.clone(), chosen, planned, None)
+            let (scenario, chosen, planned) = one_system(scenario, choices)?;
+            (scenario, chosen, planned, None)
         }
     };
     let scenario = &scenario;

@@ -3,17 +3,20 @@
 use crate::budget::Budget;
 use crate::choices::{Ask, FindChoices};
 use crate::comparison::share;
-use crate::estimate::{start_expected_ns, trial_expected_ns};
+use crate::estimate::of_trials;
 use crate::load::CLIENTS_MAX;
 use crate::planned::Planned;
 use crate::reader::Reader;
 use crate::set_overrides::NOWHERE;
-use crate::strategy::conditioned_by;
+use crate::strategy::{Extent, Searched, searched as trials, searched_at};
 use crate::{Choices, PlanError, sustained};
-use kdyno_analysis::search::lengths::{settings_for, settle_ns};
+use kdyno_analysis::search::lengths::settings_for;
+use kdyno_analysis::search::trials_min;
 use kdyno_model::plan::{
-    Arrivals, CasePlan, ClaimOp, Condition, Depth, FindPlan, Rate, RatePiece, Role, Strategy, Threshold, Vary,
+    Arrivals, CasePlan, ClaimOp, Condition, Depth, FindPlan, Rate, Role, Strategy, SystemPlan, Threshold,
+    Vary,
 };
+use kdyno_model::trial::SearchStage;
 use kdyno_model::units::count;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::FindFile;
@@ -27,14 +30,12 @@ const SECOND_NS: u64 = 1_000_000_000;
 const TRIAL_NS_MAX: u64 = 3600 * SECOND_NS;
 /// First load where the item has no rate of its own, records/s.
 const FROM_PER_S: f64 = 1_000.0;
-/// Fewest trials with which a bracket can be found and narrowed.
+/// Fewest trials that a search is given.
 const TRIALS_MIN: u32 = 8;
 /// Most trials of a search.
 const TRIALS_MAX: u32 = 1_000;
-/// Trials of the ramp, usually: each raises the load by 1.6.
-const RAMP_TRIALS: u64 = 6;
-/// Trials that decide, usually.
-const DECIDING_TRIALS: u64 = 13;
+/// How long a quick look may take where nothing else is said, ns.
+const QUICK_NS: u64 = 600 * SECOND_NS;
 /// Highest load that is tried where nothing else is said, records/s.
 const TO_PER_S: f64 = 10e6;
 
@@ -112,23 +113,38 @@ pub(crate) fn strategy(
     budget: Option<Budget>,
 ) -> Result<(Strategy, Depth), PlanError> {
     let file = asked(scenario, choices)?;
+    let at_depth = |depth| {
+        let mut plan = same_in_all(scenario, &file, (&planned.cases, readers), depth)?;
+        sustained::confirm(&mut plan, choices.sustain_ns)?;
+        Ok::<_, PlanError>(plan)
+    };
+    let searched =
+        Searched { cases: &planned.cases, isolation: planned.isolation, conditioning: planned.conditioning };
+    let quick = || at_depth(Depth::Quick);
+    let (plan, depth) = within_time(at_depth(choices.depth)?, quick, searched, budget, choices.depth)?;
+    let arrivals = readers.first().map_or(Arrivals::Poisson, |reader| arrivals(reader, &plan.item));
+    for case in &mut planned.cases {
+        start_at(case, &plan, arrivals);
+    }
+    Ok((Strategy::Find(plan), depth))
+}
+
+/// The search as each case makes it, which must be the same for all.
+fn same_in_all(
+    scenario: &Scenario,
+    file: &FindFile,
+    (cases, readers): (&[CasePlan], &[Reader<'_>]),
+    depth: Depth,
+) -> Result<FindPlan, PlanError> {
     let mut found: Option<FindPlan> = None;
-    for (case, reader) in planned.cases.iter().zip(readers) {
-        let plan =
-            find(scenario, &file, case, reader, choices.depth).map_err(|error| by_option(error, &file))?;
+    for (case, reader) in cases.iter().zip(readers) {
+        let plan = find(scenario, file, case, reader, depth).map_err(|error| by_option(error, file))?;
         if found.as_ref().is_some_and(|first| *first != plan) {
             return Err(reader.wrong(&file.highest, "`find` must not differ between cases"));
         }
         found = Some(plan);
     }
-    let Some(mut plan) = found else { return Err(InputError::whole("there is no case")) };
-    sustained::confirm(&mut plan, choices.sustain_ns)?;
-    let arrivals = readers.first().map_or(Arrivals::Poisson, |reader| arrivals(reader, &plan.item));
-    for case in &mut planned.cases {
-        start_at(case, &plan, arrivals);
-    }
-    let depth = within_budget(&mut plan, &file, planned, budget, choices.depth)?;
-    Ok((Strategy::Find(plan), depth))
+    found.ok_or_else(|| InputError::whole("there is no case"))
 }
 
 /// Errors about what was chosen by hand name no place of the scenario.
@@ -154,7 +170,7 @@ fn find(
         typed.as_ref().map_or(Ok(usual), |typed| reader.ns(typed, key, SECOND_NS..=TRIAL_NS_MAX))
     };
     let vary = vary(file, case, reader, (&item, is_clients))?;
-    let (from_per_s, to_per_s) = range(file, reader, vary, own_rate(case, &item))?;
+    let (from_per_s, to_per_s) = range(file, reader, vary, (case, &item))?;
     let number = |typed: &Option<Typed>, key: &str, usual: u32, least: u32| {
         typed.as_ref().map_or(Ok(usual), |typed| reader.small(typed, key, least..=TRIALS_MAX))
     };
@@ -162,7 +178,13 @@ fn find(
         Some(typed) => share(&Typed { text: reader.text(typed)?, ..typed.clone() }, "within")?,
         None => usual_within(depth),
     };
-    let confirm_trials = number(&file.confirmations, "confirmations", usual.confirm_trials, 0)?;
+    let mut confirm_trials = number(&file.confirmations, "confirmations", usual.confirm_trials, 0)?;
+    let mut confirm_ns = length(&file.confirm, "confirm", usual.confirm_ns)?;
+    if depth == Depth::Quick {
+        // What was typed is meant for a verdict, and a quick look has no time for it.
+        confirm_trials = confirm_trials.min(usual.confirm_trials);
+        confirm_ns = confirm_ns.min(usual.confirm_ns);
+    }
     Ok(FindPlan {
         conditions,
         item,
@@ -172,8 +194,8 @@ fn find(
         within,
         ramp_ns: length(&file.ramp, "ramp", usual.ramp_ns)?,
         trial_ns: length(&file.trial, "trial", usual.trial_ns)?,
-        confirm_ns: length(&file.confirm, "confirm", usual.confirm_ns)?,
-        confirm_trials: if depth == Depth::Quick { 0 } else { confirm_trials },
+        confirm_ns,
+        confirm_trials,
         trials_max: number(&file.trials, "trials", usual.trials_max, TRIALS_MIN)?,
     })
 }
@@ -235,10 +257,10 @@ fn range(
     file: &FindFile,
     reader: &Reader<'_>,
     vary: Vary,
-    own: Option<f64>,
+    (case, item): (&CasePlan, &str),
 ) -> Result<(f64, f64), PlanError> {
     let least = match vary {
-        Vary::Rate => own.unwrap_or(FROM_PER_S),
+        Vary::Rate => own_rate(case, item).unwrap_or(FROM_PER_S),
         Vary::Clients { per_client_per_s } => per_client_per_s,
     };
     let from_per_s = file.from.as_ref().map_or(Ok(least), |from| rate(reader, from, "from"))?;
@@ -246,6 +268,7 @@ fn range(
         Vary::Rate => TO_PER_S,
         Vary::Clients { per_client_per_s } => TO_PER_S.min(per_client_per_s * f64::from(CLIENTS_MAX)),
     };
+    let most = allowed_per_s(case, item).map_or(most, |allowed| allowed.min(most));
     let to_per_s = file.to.as_ref().map_or(Ok(most), |to| rate(reader, to, "to"))?;
     if from_per_s < to_per_s {
         return Ok((from_per_s, to_per_s));
@@ -253,7 +276,25 @@ fn range(
     let typed = file.from.as_ref().or(file.to.as_ref()).unwrap_or(&file.highest);
     let (from, to) = (count(from_per_s), count(to_per_s));
     let message = format!("the search begins at {from}/s, which is not below `to`, {to}/s");
-    Err(reader.wrong(typed, message).hint("`from` is the first load, `to` the highest that may be tried"))
+    let why = match allowed_per_s(case, item) {
+        Some(_) if file.to.is_none() => "; the target's cap on `produce` allows no more",
+        _ => "",
+    };
+    let hint = format!("`from` is the first load, `to` the highest that may be tried{why}");
+    Err(reader.wrong(typed, message).hint(hint))
+}
+
+/// The highest rate of an item that a target's cap on `produce` leaves it beside the others; `None`: there is no cap.
+pub(crate) fn allowed_per_s(case: &CasePlan, item: &str) -> Option<f64> {
+    let SystemPlan::Attached(target) = &case.system else { return None };
+    let bytes_per_s = |name: &String| match &case.load[name].role {
+        Role::Produce(produce) => produce.rate.peak_per_s().map(|peak| peak * f64::from(produce.value_bytes)),
+        Role::Consume(_) => Some(0.0),
+    };
+    let others: Option<f64> = case.load.keys().filter(|name| *name != item).map(bytes_per_s).sum();
+    let Role::Produce(produce) = &case.load.get(item)?.role else { return None };
+    let left = target.caps.produce_bytes_per_s? as f64 - others?;
+    Some((left / f64::from(produce.value_bytes.max(1))).floor().max(0.0))
 }
 
 /// A rate above zero.
@@ -329,71 +370,53 @@ fn arrivals(reader: &Reader<'_>, item: &str) -> Arrivals {
 
 /// Puts the case at the search's first load, so that nothing that is told of the plan speaks of another.
 fn start_at(case: &mut CasePlan, plan: &FindPlan, arrivals: Arrivals) {
-    let Some(load) = case.load.get_mut(&plan.item) else { return };
-    if let Vary::Clients { per_client_per_s } = plan.vary {
-        load.clients = (plan.from_per_s / per_client_per_s).ceil().max(1.0) as u32;
-    }
-    if let Role::Produce(produce) = &mut load.role {
-        let per_s = match plan.vary {
-            Vary::Rate => plan.from_per_s,
-            Vary::Clients { per_client_per_s } => per_client_per_s * f64::from(load.clients),
-        };
-        let piece = RatePiece { from_per_s: per_s, to_per_s: per_s, length_ns: crate::phases::PHASE_NS_MAX };
-        produce.rate = Rate::Open { pieces: vec![piece], arrivals };
-    }
-    case.workers = crate::load::workers(&case.load);
-    case.phases.measure_ns = plan.trial_ns;
-}
-
-/// What a search of every case usually takes, ns.
-fn expected_ns(plan: &FindPlan, planned: &Planned) -> u64 {
-    let one = |case: &CasePlan| {
-        let with = |window_ns: u64| {
-            let mut case = case.clone();
-            let phases = &mut case.phases;
-            (phases.warmup_ns, phases.warmup_auto) = (settle_ns(window_ns), None);
-            phases.measure_ns = window_ns;
-            trial_expected_ns(&case)
-        };
-        let conditioned = planned.conditioning.and_then(|how| conditioned_by(how, case));
-        let start = start_expected_ns(case) + conditioned.as_ref().map_or(0, trial_expected_ns);
-        let deciding = DECIDING_TRIALS.min(u64::from(plan.trials_max).saturating_sub(RAMP_TRIALS));
-        start
-            + RAMP_TRIALS * with(plan.ramp_ns)
-            + deciding * with(plan.trial_ns)
-            + u64::from(plan.confirm_trials) * with(plan.confirm_ns)
+    let first_per_s = match plan.vary {
+        Vary::Rate => plan.from_per_s,
+        Vary::Clients { per_client_per_s } => {
+            (plan.from_per_s / per_client_per_s).ceil().max(1.0) * per_client_per_s
+        }
     };
-    planned.cases.iter().map(one).fold(0, u64::saturating_add)
+    if let Some(Role::Produce(produce)) = case.load.get_mut(&plan.item).map(|load| &mut load.role) {
+        produce.rate = Rate::Open { pieces: Vec::new(), arrivals };
+    }
+    if let Some(first) = searched_at(case, plan, SearchStage::Bisect, first_per_s) {
+        *case = first;
+    }
 }
 
-/// Makes the search fit the budget: a quick look in the place of a verdict, then fewer trials.
-fn within_budget(
-    plan: &mut FindPlan,
-    file: &FindFile,
-    planned: &Planned,
+/// Makes the search fit its time, whatever its trials show: a quick look in the place of a verdict, then fewer trials,
+/// then a single one that confirms. A quick look without a budget has ten minutes for each case, and is not refused when
+/// even the least takes more.
+fn within_time(
+    plan: FindPlan,
+    quick: impl FnOnce() -> Result<FindPlan, PlanError>,
+    searched: Searched<'_>,
     budget: Option<Budget>,
     depth: Depth,
-) -> Result<Depth, PlanError> {
-    let Some(budget) = budget else { return Ok(depth) };
-    let fits = |plan: &FindPlan| expected_ns(plan, planned) <= budget.ns;
-    if fits(plan) {
-        return Ok(depth);
+) -> Result<(FindPlan, Depth), PlanError> {
+    let longest_ns = |plan: &FindPlan| of_trials(trials(searched, plan, Extent::Longest)).longest_ns;
+    let time_ns = match (budget, depth) {
+        (Some(budget), _) => budget.ns,
+        (None, Depth::Quick) => QUICK_NS.saturating_mul(searched.cases.len() as u64),
+        (None, Depth::Verdict) => return Ok((plan, depth)),
+    };
+    if longest_ns(&plan) <= time_ns {
+        return Ok((plan, depth));
     }
-    if depth == Depth::Verdict {
-        // What was typed stays; what was not is that of a quick look.
-        let quick = settings_for(Depth::Quick, &plan.conditions);
-        let or = |typed: &Option<Typed>, own: u64, quick: u64| if typed.is_some() { own } else { quick };
-        plan.ramp_ns = or(&file.ramp, plan.ramp_ns, quick.ramp_ns);
-        plan.trial_ns = or(&file.trial, plan.trial_ns, quick.trial_ns);
-        plan.within = if file.within.is_some() { plan.within } else { usual_within(Depth::Quick) };
-        plan.trials_max = if file.trials.is_some() { plan.trials_max } else { quick.trials_max };
-        plan.confirm_trials = 0;
+    let mut plan = if depth == Depth::Verdict { quick()? } else { plan };
+    while longest_ns(&plan) > time_ns {
+        if plan.trials_max > TRIALS_MIN.max(trials_min(plan.confirm_trials)) {
+            plan.trials_max -= 1;
+        } else if plan.confirm_trials > 1 {
+            plan.confirm_trials -= 1;
+        } else {
+            break;
+        }
     }
-    while !fits(plan) && plan.trials_max > TRIALS_MIN {
-        plan.trials_max -= 1;
+    match budget {
+        Some(budget) if longest_ns(&plan) > budget.ns => {
+            Err(budget.too_small("a search", "", longest_ns(&plan)))
+        }
+        _ => Ok((plan, Depth::Quick)),
     }
-    if fits(plan) {
-        return Ok(Depth::Quick);
-    }
-    Err(budget.too_small("a search", "", expected_ns(plan, planned)))
 }

@@ -58,6 +58,36 @@ pub(crate) fn plan(a: &Side, b: &Side) -> Result<(Sides, Planned), PlanError> {
     Ok((Sides { labels, scenario: a.scenario.clone(), chosen, b: other.cases, further, changes }, planned))
 }
 
+/// The side of the scenario's own comparison that a search measures: the one that was named, or either where both do
+/// the same; `None`: the scenario compares nothing.
+pub(crate) fn searched(
+    scenario: &Scenario,
+    choices: &Choices,
+    named: Option<&str>,
+) -> Result<Option<(Scenario, Chosen, Planned)>, PlanError> {
+    let Some(file) = &scenario.typed().compare else {
+        let refused = InputError::whole("`--side`: the scenario has no `compare`, and so no sides");
+        return named.map_or(Ok(None), |_| Err(refused.hint("leave `--side` out")));
+    };
+    let sides =
+        [Side::of_file(scenario, &file.a, "A", choices)?, Side::of_file(scenario, &file.b, "B", choices)?];
+    let [(chosen_a, a), (chosen_b, b)] = [sides[0].plan()?, sides[1].plan()?];
+    let labels = [sides[0].called(&chosen_a)?, sides[1].called(&chosen_b)?];
+    let [side_a, side_b] = sides;
+    let same = a.cases.len() == b.cases.len() && a.cases.iter().zip(&b.cases).all(|(a, b)| do_the_same(a, b));
+    let which = format!("`--side A` is {}, `--side B` is {}", labels[0], labels[1]);
+    match named {
+        Some("A") => Ok(Some((side_a.scenario, chosen_a, a))),
+        Some("B") => Ok(Some((side_b.scenario, chosen_b, b))),
+        Some(other) => Err(InputError::whole(format!("`--side`: {} is no side", quoted(other))).hint(which)),
+        None if same => Ok(Some((side_a.scenario, chosen_a, a))),
+        None => {
+            let message = "the scenario compares two sides, and a search measures one: say which";
+            Err(InputError::whole(message).hint(which))
+        }
+    }
+}
+
 impl Side {
     /// A side as the scenario has it.
     pub fn of_file(

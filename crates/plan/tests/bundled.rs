@@ -97,9 +97,12 @@ fn laptop_comparisons_and_searches_fit_their_time() {
             Strategy::Find(_) => {
                 let quick = within(&path, 10, Depth::Quick);
                 let Strategy::Find(search) = &quick.strategy else { panic!("{id}") };
-                assert_eq!((quick.depth, search.trials_max), (Depth::Quick, 15), "{id}");
+                assert_eq!((quick.depth, search.trials_max), (Depth::Quick, 16), "{id}");
                 let verdict = within(&path, 35, Depth::Verdict);
                 assert_eq!(verdict.depth, Depth::Verdict, "{id}");
+                // Whatever its trials show.
+                assert!(estimate(&quick).longest_ns <= 10 * MINUTE_NS, "{id}");
+                assert!(estimate(&verdict).longest_ns <= 35 * MINUTE_NS, "{id}");
             }
         }
         seen.push(id);

@@ -1,14 +1,12 @@
-//! Comparisons, searches, claims and budgets by hand: what the plan makes of them, and what is refused.
+//! Comparisons, claims and budgets by hand: what the plan makes of them, and what is refused.
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
 use kdyno_model::plan::{
-    Arrivals, Better, ClaimExpr, ComparePlan, Conditioning, Depth, EvidenceUnit, FindPlan, KafkaSource, Mode,
-    Plan, Rate, Role, Strategy, SystemPlan, Vary, WarmupAuto,
+    Better, ClaimExpr, ComparePlan, Conditioning, Depth, EvidenceUnit, KafkaSource, Mode, Plan, Role,
+    Strategy, SystemPlan, WarmupAuto,
 };
-use kdyno_plan::{
-    Ask, CaseTarget, Change, Choices, CompareChoices, FindChoices, Note, SideChoices, plan, remarks,
-};
+use kdyno_plan::{Ask, CaseTarget, Change, Choices, CompareChoices, Note, SideChoices, plan, remarks};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::target::{Target, TargetFile};
 
@@ -284,115 +282,11 @@ fn a_budget_shortens_repeats() {
     assert_eq!(planned(&own, &with(2)).unwrap().repeats_planned(0), Some(4), "by hand wins");
 }
 
-fn finding(find: FindChoices) -> Choices {
-    Choices { ask: Ask::Find(find), ..Choices::default() }
-}
-
-fn by_hand(highest: &str, conditions: &[&str]) -> FindChoices {
-    let conditions = conditions.iter().map(ToString::to_string).collect();
-    FindChoices { highest: Some(highest.to_owned()), conditions, ..FindChoices::default() }
-}
-
-fn found(text: &str, choices: &Choices) -> (Plan, FindPlan) {
-    let plan = planned(text, choices).unwrap();
-    let Strategy::Find(search) = plan.strategy.clone() else { panic!("{:?}", plan.strategy) };
-    (plan, search)
-}
-
-#[test]
-fn a_search_by_hand_needs_no_section() {
-    let ask = by_hand("writers.rate", &["writers.response.p99 <= 20ms", "0.1% >= writers.failed_share"]);
-    let (plan, search) = found(BASE, &finding(ask.clone()));
-    assert_eq!((search.item.as_str(), search.vary), ("writers", Vary::Rate));
-    assert_eq!((search.from_per_s, search.to_per_s, search.within), (1_000.0, 10e6, 0.02));
-    let limits: Vec<_> = search.conditions.iter().map(|it| (it.of.to_string(), it.limit)).collect();
-    assert_eq!(
-        limits,
-        [("writers.response.p99".to_owned(), 20e6), ("writers.failed_share".to_owned(), 0.001)]
-    );
-    assert!(search.conditions.iter().all(|it| it.must_be == kdyno_model::plan::Threshold::AtMost));
-    assert_eq!((search.confirm_trials, plan.depth), (3, Depth::Verdict));
-    let quick = Choices { depth: Depth::Quick, ..finding(ask.clone()) };
-    let (plan, search) = found(BASE, &quick);
-    assert_eq!((search.confirm_trials, search.within, plan.depth), (0, 0.05, Depth::Quick));
-
-    // As fast as it goes becomes the first load.
-    let closed = BASE.replace("rate: $rate", "rate: max");
-    let (plan, search) = found(&closed, &finding(FindChoices { from: Some("5k/s".into()), ..ask.clone() }));
-    let Role::Produce(produce) = &plan.cases[0].load["writers"].role else { panic!("writers produce") };
-    let Rate::Open { pieces, arrivals } = &produce.rate else { panic!("paced") };
-    assert_eq!((pieces[0].from_per_s, search.from_per_s, *arrivals), (5_000.0, 5_000.0, Arrivals::Poisson));
-
-    let clients = by_hand("writers.clients", &["writers.response.p99 <= 20ms"]);
-    let (_, search) = found(BASE, &finding(clients.clone()));
-    assert_eq!(search.vary, Vary::Clients { per_client_per_s: 500.0 }, "a client's share of the item's rate");
-    let each = FindChoices { each: Some("2k/s".into()), from: Some("5k/s".into()), ..clients.clone() };
-    let (plan, search) = found(BASE, &finding(each));
-    assert_eq!(search.vary, Vary::Clients { per_client_per_s: 2_000.0 });
-    assert_eq!(plan.cases[0].load["writers"].clients, 3, "5k/s need three of 2k/s");
-    let shares: Vec<u32> = plan.cases[0].workers[0].shares.iter().map(|share| share.client_count).collect();
-    assert_eq!(shares, [1, 3]);
-    let error = planned(&closed, &finding(clients)).unwrap_err();
-    assert!(error.contains("`each` is needed"), "{error}");
-}
-
-#[test]
-fn a_search_by_hand_that_cannot_be_is_refused() {
-    let refused = |ask: FindChoices| planned(BASE, &finding(ask)).unwrap_err();
-    let condition = &["writers.response.p99 <= 20ms"][..];
-    assert!(refused(FindChoices::default()).contains("the scenario has no `find`, so `--highest` is needed"));
-    assert!(refused(by_hand("writers.rate", &[])).contains("`--while` is needed"));
-    assert!(refused(by_hand("wrters.rate", condition)).contains("did you mean `writers`?"));
-    assert!(
-        refused(by_hand("writers.rate", &["writers.p99 <= 20ms"]))
-            .contains("did you mean `writers.response.p99`?")
-    );
-    let upside_down = FindChoices {
-        from: Some("5k/s".into()),
-        to: Some("2k/s".into()),
-        ..by_hand("writers.rate", condition)
-    };
-    let error = refused(upside_down);
-    assert!(
-        error.contains("begins at 5,000/s, which is not below `to`, 2,000/s") && !error.contains(":0:"),
-        "{error}"
-    );
-}
-
-#[test]
-fn a_budget_makes_a_search_a_quick_look() {
-    let ask = by_hand("writers.rate", &["writers.response.p99 <= 20ms"]);
-    let with = |minutes: u64| Choices { budget_ns: Some(minutes * MINUTE_NS), ..finding(ask.clone()) };
-    let (plan, search) = found(BASE, &with(40));
-    assert_eq!((plan.depth, search.confirm_trials), (Depth::Verdict, 3));
-    let (plan, search) = found(BASE, &with(12));
-    assert_eq!((plan.depth, search.confirm_trials, search.trials_max), (Depth::Quick, 0, 15));
-    let (told, _) = facts(BASE, &with(12));
-    assert!(told.iter().any(|fact| fact.contains("the budget allows a quick look")), "{told:?}");
-    assert!(planned(BASE, &with(1)).unwrap_err().contains("too small for a search"));
-}
-
 fn target(name: &str, guard: &str) -> Target {
     let text = format!(
         "kdyno: 1\ntarget: {name}\ncluster_id: id-of-{name}\nclient: {{bootstrap: [127.0.0.1:9092]}}\n{guard}"
     );
     TargetFile::parse(&text, "t.yaml").unwrap().resolve(None).unwrap()
-}
-
-#[test]
-fn a_search_on_a_target_must_be_allowed_and_know_when_to_stop() {
-    let ask = by_hand("writers.rate", &["writers.response.p99 <= 20ms"]);
-    let on = |guard: &str| {
-        let choices = Choices { target: Some(target("staging", guard)), ..finding(ask.clone()) };
-        planned(BASE, &choices)
-    };
-    assert!(on("").unwrap_err().contains("name `find` under `guard.allow`"));
-    assert!(on("guard: {allow: [find]}\n").unwrap_err().contains("the target has no `abort_if`"));
-    let allowed = "guard: {allow: [find], abort_if: [offline_partitions > 0]}\n";
-    let plan = on(allowed).unwrap();
-    assert_eq!(plan.conditioning, None, "somebody else's cluster is not conditioned");
-    let capped = allowed.replace("allow:", "caps: {produce: 10MiB/s}, allow:");
-    assert!(on(&capped).unwrap_err().contains("`to: 10240/s` at most"), "{}", on(&capped).unwrap_err());
 }
 
 #[test]

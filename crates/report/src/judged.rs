@@ -89,6 +89,7 @@ fn found(input: &ReportInput<'_>) -> Judged {
             SearchOutcome::EveryLoadFails { .. } => Judged::NotMet,
             SearchOutcome::NotConfirmed { .. }
             | SearchOutcome::GeneratorLimit { .. }
+            | SearchOutcome::NoFigures { .. }
             | SearchOutcome::Unfinished => Judged::Inconclusive,
         }),
         _ => None,

@@ -76,6 +76,7 @@ fn test_case(conclusion: &Conclusion, input: &ReportInput<'_>) -> Option<TestCas
                 SearchOutcome::EveryLoadFails { .. } => Ended::Failed,
                 SearchOutcome::NotConfirmed { .. }
                 | SearchOutcome::GeneratorLimit { .. }
+                | SearchOutcome::NoFigures { .. }
                 | SearchOutcome::Unfinished => Ended::Open,
             },
             message: search::sentence(of, input).text,

@@ -1,15 +1,20 @@
-//! Long trials just below the estimate, all of which must pass.
+//! Long trials just below the estimate, all of which must pass; after a failure the load goes down until one holds.
 
 use super::bracket::{Load, same};
+use super::line::Line;
+use super::question::{PointSoFar, Reading, Settings};
 use super::step::{Choice, Search};
 use kdyno_model::conclusion::SearchOutcome;
 use kdyno_model::trial::SearchStage;
 
 /// The first load is this far below the estimate, as a share, or by so many standard deviations of a trial.
 const MARGIN: (f64, f64) = (0.02, 1.0);
-/// After a trial that failed the load is lowered by this, or by so many standard deviations of a trial.
+/// After the first trial that failed the load is lowered by this, or by so many standard deviations of a trial; after
+/// each further one by twice as much as before, so that the few trials there are reach a load that holds.
 const LOWER: (f64, f64) = (0.03, 0.5);
-/// Lowest share of the estimate at which it is still called that.
+/// Trials scatter by this much at least, as a standard deviation of ln(metric): few trials may lie on a line by chance.
+const SCATTER_MIN: f64 = 0.1;
+/// A load is lowered by at most this share at once.
 const MARGIN_MAX: f64 = 0.2;
 
 impl Search<'_> {
@@ -17,32 +22,51 @@ impl Search<'_> {
         let needed = self.settings.confirm_trials as usize;
         let all_passed = self.all_passed_up_to(top);
         if needed == 0 {
-            let all = SearchOutcome::EveryLoadPasses { highest_per_s: top };
-            return Choice::End(if all_passed { all } else { self.end_early() });
+            return Choice::End(if all_passed { self.end_at(top) } else { self.end_early() });
         }
         let Some(last) = self.trials(SearchStage::Confirm).last() else {
-            return match self.first_confirmed_load(top) {
-                Some(load) => Choice::Trial(SearchStage::Confirm, load),
-                None => Choice::End(self.end_early()),
-            };
+            return self.confirm_at(self.first_confirmed_load(top), 0);
         };
-        let here =
-            || self.trials(SearchStage::Confirm).filter(|point| same(point.load_per_s, last.load_per_s));
-        let passed = here().filter(|point| point.passed() == Some(true)).count();
-        if here().any(|point| point.passed() == Some(false)) {
-            let lower = self.settings.at_most(last.load_per_s * (1.0 - self.scaled(LOWER)));
-            if lower < self.settings.from_per_s {
-                return Choice::End(self.end_early());
-            }
-            let estimate =
-                self.line.as_ref().map_or(lower, |_| self.first_confirmed_load(top).unwrap_or(lower));
-            return Choice::Trial(SearchStage::Confirm, lower.min(estimate));
+        let here = self.trials(SearchStage::Confirm).filter(|point| same(point.load_per_s, last.load_per_s));
+        let passed = here.filter(|point| point.passed() == Some(true)).count();
+        // A load that failed is left at once, and so is one that the generator twice could not offer.
+        if last.passed() == Some(false) || last.reading == Reading::GeneratorLimit {
+            return self.confirm_at(self.lower(last, top), 0);
         }
         match passed >= needed {
-            true if all_passed => Choice::End(SearchOutcome::EveryLoadPasses { highest_per_s: top }),
+            true if all_passed => Choice::End(self.end_at(top)),
             true => Choice::End(SearchOutcome::Confirmed { load_per_s: last.load_per_s }),
-            false => Choice::Trial(SearchStage::Confirm, last.load_per_s),
+            false => self.confirm_at(Some(last.load_per_s), passed),
         }
+    }
+
+    /// One more trial at a load of which some passed; the end, where too few are left for the rest or no load is.
+    fn confirm_at(&self, load: Option<f64>, passed: usize) -> Choice {
+        let needed = (self.settings.confirm_trials as usize).saturating_sub(passed);
+        match load.filter(|_| needed <= self.confirming_left()) {
+            Some(load) => Choice::Trial(SearchStage::Confirm, load),
+            None => Choice::End(self.end_early()),
+        }
+    }
+
+    /// Trials that may still confirm.
+    fn confirming_left(&self) -> usize {
+        let run = self.trials(SearchStage::Confirm).count();
+        let kept = (self.settings.confirm_trials_max() as usize).saturating_sub(run);
+        let counted = Settings::counted(self.points.iter().map(|point| point.stage));
+        kept.min(self.settings.trials_max.saturating_sub(counted) as usize)
+    }
+
+    /// The load after one that failed; `None` below the first load of the range.
+    fn lower(&self, last: &PointSoFar, top: f64) -> Option<f64> {
+        let failed = self.trials(SearchStage::Confirm).filter(|point| point.passed() == Some(false)).count();
+        let (share, deviations) = LOWER;
+        let times = 2_f64.powi(i32::try_from(failed).unwrap_or(i32::MAX).saturating_sub(1).clamp(0, 10));
+        let below = last.load_per_s * (1.0 - self.scaled((share * times, deviations * times)));
+        let lower = self.settings.at_most(below).min(top);
+        // With the new trials in it the line may cross lower still.
+        let estimate = self.line.as_ref().and_then(|_| self.first_confirmed_load(top));
+        (lower >= self.settings.from_per_s).then(|| estimate.map_or(lower, |estimate| lower.min(estimate)))
     }
 
     /// Whether the end of the range was tried by whole trials and nothing failed.
@@ -57,13 +81,13 @@ impl Search<'_> {
             Some(line) => {
                 Some(self.settings.at_most(line.crossing.exp() * (1.0 - self.scaled(MARGIN))).min(top))
             }
-            None => self.highest_passed(),
+            None => self.held(),
         }
     }
 
     /// A share of the load: the first, or the second in standard deviations of a trial, whichever is more.
     fn scaled(&self, (least, deviations): (f64, f64)) -> f64 {
-        let noise = self.line.as_ref().map_or(0.0, |line| deviations * line.scatter / line.slope);
-        least.max(noise).min(MARGIN_MAX)
+        let noise = |line: &Line| deviations * line.scatter.max(SCATTER_MIN) / line.slope;
+        least.max(self.line.as_ref().map_or(0.0, noise)).min(MARGIN_MAX)
     }
 }

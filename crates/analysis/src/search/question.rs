@@ -16,7 +16,7 @@ pub struct Settings {
     pub within: f64,
     /// How many trials must pass at the confirmed load; 0: none is run.
     pub confirm_trials: u32,
-    /// Most trials in all.
+    /// Most trials in all; two of the ramp count as one, for they are short.
     pub trials_max: u32,
     /// Loads are whole multiples of it, records/s; `None`: any load can be offered.
     pub step_per_s: Option<f64>,
@@ -128,16 +128,30 @@ impl Settings {
         if !(0.001..=0.5).contains(&self.within) {
             return Err(SettingsError::Within(self.within));
         }
-        let needed = TRIALS_MIN.saturating_add(reserved(self.confirm_trials));
+        let needed = trials_min(self.confirm_trials);
         if self.trials_max < needed {
             return Err(SettingsError::TooFewTrials { trials_max: self.trials_max, needed });
         }
         Ok(())
     }
 
-    /// Trials that are left when those that are kept for confirming are not counted.
-    pub(super) fn search_trials_max(&self) -> usize {
-        self.trials_max.saturating_sub(reserved(self.confirm_trials)) as usize
+    /// Most trials before those that are kept for confirming.
+    pub fn search_trials_max(&self) -> u32 {
+        self.trials_max.saturating_sub(reserved(self.confirm_trials))
+    }
+
+    /// Most trials that confirm.
+    pub fn confirm_trials_max(&self) -> u32 {
+        reserved(self.confirm_trials)
+    }
+
+    /// How many trials these are; two of the ramp count as one.
+    pub fn counted(stages: impl Iterator<Item = SearchStage>) -> u32 {
+        let (ramp, whole) = stages.fold((0_u32, 0_u32), |(ramp, whole), stage| match stage {
+            SearchStage::Ramp => (ramp + 1, whole),
+            SearchStage::Bisect | SearchStage::Confirm => (ramp, whole + 1),
+        });
+        whole.saturating_add(ramp.div_ceil(2))
     }
 
     /// The highest load that can be offered and is not above this one: a whole number of clients.
@@ -164,10 +178,12 @@ impl Settings {
 /// Fewest trials from which a search can say anything but that it is not finished.
 const TRIALS_MIN: u32 = 4;
 
-/// Trials that are kept for confirming: two rounds and one more.
+/// Trials that are kept for confirming: three rounds, so that two loads may fail.
 pub(super) fn reserved(confirm_trials: u32) -> u32 {
-    match confirm_trials {
-        0 => 0,
-        trials => trials.saturating_mul(2).saturating_add(1),
-    }
+    confirm_trials.saturating_mul(3)
+}
+
+/// Fewest trials with which a search that confirms by so many can be made.
+pub fn trials_min(confirm_trials: u32) -> u32 {
+    TRIALS_MIN.saturating_add(reserved(confirm_trials))
 }

@@ -52,10 +52,14 @@ pub fn stands_in_table(conclusions: &[Conclusion], trial: &Trial) -> bool {
                     stage == SearchStage::Confirm && same(load_per_s, load)
                 }
                 SearchOutcome::NotConfirmed { highest_passed_per_s: load }
-                | SearchOutcome::EveryLoadPasses { highest_per_s: load } => {
+                | SearchOutcome::EveryLoadPasses { highest_per_s: load }
+                | SearchOutcome::GeneratorLimit { highest_passed_per_s: Some(load) } => {
                     stage != SearchStage::Ramp && same(load_per_s, load)
                 }
-                _ => false,
+                SearchOutcome::GeneratorLimit { highest_passed_per_s: None }
+                | SearchOutcome::EveryLoadFails { .. }
+                | SearchOutcome::NoFigures { .. }
+                | SearchOutcome::Unfinished => false,
             }
         }
         _ => false,

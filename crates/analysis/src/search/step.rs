@@ -61,7 +61,7 @@ pub fn next_step(settings: &Settings, points: &[PointSoFar]) -> Step {
     }
     let search = Search::new(settings, points);
     match search.choose() {
-        Choice::Trial(stage, load_per_s) if points.len() < settings.trials_max as usize => {
+        Choice::Trial(stage, load_per_s) if search.has_room_for(stage) => {
             Step::Trial { stage, load_per_s: settings.offered(load_per_s) }
         }
         Choice::Trial(..) => Step::Done(Box::new(search.found(search.end_early()))),
@@ -112,7 +112,9 @@ impl<'a> Search<'a> {
             return self.confirm(top);
         }
         match self.search(top) {
-            Some(Choice::Trial(..)) if !self.search_trials_left() => self.confirm(top),
+            Some(Choice::Trial(stage, _)) if !self.fits(stage, self.settings.search_trials_max()) => {
+                self.confirm(top)
+            }
             Some(choice) => choice,
             None => self.confirm(top),
         }
@@ -137,9 +139,18 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Whether trials are left beside those that are kept for confirming.
-    fn search_trials_left(&self) -> bool {
-        self.points.len() < self.settings.search_trials_max()
+    /// Whether one more trial of a stage is among the first so many.
+    fn fits(&self, stage: SearchStage, trials_max: u32) -> bool {
+        let stages = self.points.iter().map(|point| point.stage).chain([stage]);
+        Settings::counted(stages) <= trials_max
+    }
+
+    /// Whether one more trial of a stage may be run at all.
+    fn has_room_for(&self, stage: SearchStage) -> bool {
+        let confirming = self.trials(SearchStage::Confirm).count();
+        let is_over =
+            stage == SearchStage::Confirm && confirming >= self.settings.confirm_trials_max() as usize;
+        !is_over && self.fits(stage, self.settings.trials_max)
     }
 
     /// A trial without a figure is run once more; so is one that the generator could not offer.
@@ -152,7 +163,10 @@ impl<'a> Search<'a> {
             (Reading::Nothing | Reading::GeneratorLimit, false) => {
                 Some(Choice::Trial(last.stage, last.load_per_s))
             }
-            (Reading::Nothing, true) => Some(Choice::End(SearchOutcome::Unfinished)),
+            (Reading::Nothing, true) => Some(Choice::End(SearchOutcome::NoFigures {
+                load_per_s: last.load_per_s,
+                highest_passed_per_s: self.held(),
+            })),
             _ => None,
         }
     }
@@ -187,7 +201,7 @@ impl<'a> Search<'a> {
         match at_top.and_then(Load::settled) {
             None => Some(Choice::Trial(SearchStage::Bisect, top)),
             Some(_) if self.is_end(top) => None,
-            Some(_) => Some(Choice::End(SearchOutcome::GeneratorLimit { highest_passed_per_s: Some(top) })),
+            Some(_) => Some(Choice::End(self.end_at(top))),
         }
     }
 
@@ -251,14 +265,35 @@ impl<'a> Search<'a> {
         passed.map(|load| load.per_s)
     }
 
+    /// The highest load that passed below every load that failed, by whole trials where there are such; where none did,
+    /// the highest that passed at all.
+    pub(super) fn held(&self) -> Option<f64> {
+        let failing = self.first_failing().unwrap_or(f64::INFINITY);
+        let below = || self.loads.iter().filter(|load| load.per_s < failing);
+        let held = below().rfind(|load| load.passed_whole()).or_else(|| below().next_back());
+        let held = held.map(|load| load.per_s).or_else(|| self.highest_passed());
+        held.or_else(|| self.loads.iter().rfind(|load| load.passed()).map(|load| load.per_s))
+    }
+
+    /// The lowest load that failed, as the majority of its trials says.
+    fn first_failing(&self) -> Option<f64> {
+        self.loads.iter().find(|load| !load.passed()).map(|load| load.per_s)
+    }
+
     /// How it stands when no trial is left.
     pub(super) fn end_early(&self) -> SearchOutcome {
-        match (self.highest_passed(), self.loads.first()) {
+        match (self.held(), self.loads.first()) {
             (Some(highest_passed_per_s), _) => SearchOutcome::NotConfirmed { highest_passed_per_s },
-            (None, Some(lowest)) if self.loads.iter().all(|load| !load.passed()) => {
-                SearchOutcome::EveryLoadFails { lowest_per_s: lowest.per_s }
-            }
-            _ => SearchOutcome::Unfinished,
+            (None, Some(lowest)) => SearchOutcome::EveryLoadFails { lowest_per_s: lowest.per_s },
+            (None, None) => SearchOutcome::Unfinished,
+        }
+    }
+
+    /// How it stands when every load up to `top` passed.
+    pub(super) fn end_at(&self, top: f64) -> SearchOutcome {
+        match self.is_end(top) {
+            true => SearchOutcome::EveryLoadPasses { highest_per_s: top },
+            false => SearchOutcome::GeneratorLimit { highest_passed_per_s: Some(top) },
         }
     }
 
@@ -269,12 +304,15 @@ impl<'a> Search<'a> {
             .collect();
         let has_crossed = matches!(
             outcome,
-            SearchOutcome::Confirmed { .. } | SearchOutcome::NotConfirmed { .. } | SearchOutcome::Unfinished
+            SearchOutcome::Confirmed { .. }
+                | SearchOutcome::NotConfirmed { .. }
+                | SearchOutcome::NoFigures { .. }
+                | SearchOutcome::Unfinished
         );
         Found {
             outcome,
             line: self.line.clone().filter(|_| has_crossed),
-            first_failing_per_s: self.loads.iter().find(|load| !load.passed()).map(|load| load.per_s),
+            first_failing_per_s: self.first_failing(),
             inversions,
         }
     }

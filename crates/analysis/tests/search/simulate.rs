@@ -1,6 +1,8 @@
 //! Curves of a known crossing, trials with noise, and whole searches on them.
 
+use kdyno_analysis::search::lengths::settings_for;
 use kdyno_analysis::search::{Found, PointSoFar, RAMP_FACTOR, Reading, Settings, Step, next_step};
+use kdyno_model::plan::Depth;
 use kdyno_model::trial::SearchStage;
 use rand::{Rng, RngExt};
 use rand_pcg::Pcg64;
@@ -77,20 +79,32 @@ pub(crate) fn search(
                 points.push(PointSoFar { stage, load_per_s, reading: trial(stage, load_per_s) });
             }
         }
-        assert!(points.len() <= settings.trials_max as usize);
+        let stages = points.iter().map(|point: &PointSoFar| point.stage);
+        assert!(Settings::counted(stages) <= settings.trials_max);
     }
 }
 
-/// A range in which the crossing lies where the ramp meets it by chance.
-pub(crate) fn settings(random: &mut impl Rng, confirm_trials: u32) -> Settings {
-    let trials_max = 15 + if confirm_trials > 0 { 2 * confirm_trials + 1 } else { 0 };
+/// A search that confirms nothing, in a range in which the crossing lies where the ramp meets it by chance.
+pub(crate) fn settings(random: &mut impl Rng) -> Settings {
     Settings {
         from_per_s: TRUTH / random.random_range(3.0..10.0),
         to_per_s: 100.0 * TRUTH,
         within: 0.02,
-        confirm_trials,
-        trials_max,
+        confirm_trials: 0,
+        trials_max: 12,
         step_per_s: None,
+    }
+}
+
+/// The search that is planned for this depth; the crossing lies up to so many times above its first load.
+pub(crate) fn planned(random: &mut impl Rng, depth: Depth, up_to: f64) -> Settings {
+    let lengths = settings_for(depth, &[]);
+    Settings {
+        from_per_s: TRUTH / random.random_range(3.0..up_to),
+        within: if depth == Depth::Quick { 0.05 } else { 0.02 },
+        confirm_trials: lengths.confirm_trials,
+        trials_max: lengths.trials_max,
+        ..settings(random)
     }
 }
 

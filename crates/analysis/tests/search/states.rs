@@ -1,7 +1,7 @@
 //! Searches whose way is known trial by trial: ends of the range, trials without figures, generators that give up.
 
 use crate::simulate::{Curve, Noise, TRUTH, normal, search};
-use kdyno_analysis::search::{PointSoFar, Reading, Settings, SettingsError, Step, next_step};
+use kdyno_analysis::search::{PointSoFar, Reading, Settings, SettingsError, Step, found_so_far, next_step};
 use kdyno_model::conclusion::{Inversion, SearchOutcome};
 use kdyno_model::trial::SearchStage;
 use rand::{RngExt, SeedableRng};
@@ -80,12 +80,62 @@ fn when_every_load_passes_the_end_of_the_range_is_confirmed() {
 }
 
 #[test]
-fn a_quick_look_confirms_nothing() {
+fn without_trials_that_confirm_the_highest_load_that_held_stands_unconfirmed() {
     let settings = Settings { confirm_trials: 0, trials_max: 15, ..SETTINGS };
     let (points, found) = search(&settings, exact(Curve::Straight(6.0)));
     assert!(stages(&points, SearchStage::Confirm).is_empty());
     let SearchOutcome::NotConfirmed { highest_passed_per_s } = found.outcome else { panic!() };
     assert!(highest_passed_per_s > 0.95 * TRUTH && highest_passed_per_s <= TRUTH);
+}
+
+/// The trials that confirm see a curve of their own, so much lower.
+fn confirmed_lower(settings: &Settings, confirmed_at: f64) -> (Vec<f64>, SearchOutcome) {
+    let curve = Curve::Straight(6.0);
+    let (points, found) = search(settings, |stage, load| {
+        let lower = if stage == SearchStage::Confirm { TRUTH / confirmed_at } else { 1.0 };
+        complete(curve.excess(load * lower))
+    });
+    (stages(&points, SearchStage::Confirm), found.outcome)
+}
+
+#[test]
+fn confirming_goes_down_until_a_load_holds_by_steps_that_grow() {
+    let (loads, outcome) = confirmed_lower(&SETTINGS, 0.92 * TRUTH);
+    let SearchOutcome::Confirmed { load_per_s } = outcome else { panic!("{outcome:?} {loads:?}") };
+    assert!(load_per_s <= 0.92 * TRUTH && load_per_s > 0.8 * TRUTH, "{loads:?}");
+    assert_eq!(loads[loads.len() - 3..], [load_per_s; 3]);
+    let steps: Vec<f64> =
+        loads.windows(2).map(|pair| 1.0 - pair[1] / pair[0]).filter(|step| *step > 0.0).collect();
+    assert!(steps.len() == 2 && steps[0] >= 0.029 && steps[1] > 1.5 * steps[0], "{steps:?}");
+}
+
+#[test]
+fn what_no_trials_are_left_to_confirm_is_not_begun() {
+    // Far below what the search saw: three rounds are not enough.
+    let (loads, outcome) = confirmed_lower(&SETTINGS, 0.3 * TRUTH);
+    let SearchOutcome::NotConfirmed { highest_passed_per_s } = outcome else { panic!("{outcome:?}") };
+    // Each load fails in its first trial; with two of nine left there is no third.
+    assert_eq!(loads.len(), 7, "{loads:?}");
+    // What held lies below each of them, though higher loads had passed.
+    assert!(loads.iter().all(|load| highest_passed_per_s < *load), "{highest_passed_per_s} {loads:?}");
+    // A quick look of two keeps six.
+    let quick = Settings { confirm_trials: 2, trials_max: 16, ..SETTINGS };
+    assert_eq!(confirmed_lower(&quick, 0.3 * TRUTH).0.len(), 5);
+}
+
+#[test]
+fn two_trials_of_the_ramp_count_as_one() {
+    use SearchStage::{Bisect, Confirm, Ramp};
+    let counted = |stages: &[SearchStage]| Settings::counted(stages.iter().copied());
+    assert_eq!(counted(&[]), 0);
+    assert_eq!(counted(&[Ramp]), 1);
+    assert_eq!(counted(&[Ramp, Bisect, Ramp, Confirm]), 3);
+    assert_eq!(counted(&[Ramp, Ramp, Ramp, Bisect]), 3);
+    // A long ramp leaves trials to decide, and those that confirm are kept.
+    let settings = Settings { from_per_s: TRUTH / 500.0, confirm_trials: 2, trials_max: 16, ..SETTINGS };
+    let (points, found) = search(&settings, exact(Curve::Straight(6.0)));
+    assert_eq!(stages(&points, Ramp).len(), 15);
+    assert!(matches!(found.outcome, SearchOutcome::Confirmed { .. }), "{found:?}");
 }
 
 #[test]
@@ -139,7 +189,51 @@ fn trials_without_figures_are_repeated_once() {
     assert!(matches!(found.outcome, SearchOutcome::Confirmed { .. }));
     assert_eq!((points[2].load_per_s, points[2].stage), (points[3].load_per_s, points[3].stage));
     let (points, found) = search(&SETTINGS, |_, _| Reading::Nothing);
-    assert_eq!((found.outcome, points.len()), (SearchOutcome::Unfinished, 2));
+    let none = SearchOutcome::NoFigures { load_per_s: 20_000.0, highest_passed_per_s: None };
+    assert_eq!((found.outcome, points.len()), (none, 2));
+    // What is known by then is told.
+    let mut count = 0;
+    let (_, found) = search(&SETTINGS, |stage, load| {
+        count += 1;
+        if count > 6 { Reading::Nothing } else { curve(stage, load) }
+    });
+    let SearchOutcome::NoFigures { load_per_s, highest_passed_per_s: Some(held) } = found.outcome else {
+        panic!("{:?}", found.outcome)
+    };
+    assert!((81_920.0..TRUTH).contains(&held) && load_per_s > held, "{found:?}");
+    assert!(found.first_failing_per_s.is_some());
+}
+
+#[test]
+fn a_search_that_is_cut_off_is_unfinished_and_tells_what_is_known() {
+    let (points, _) = search(&SETTINGS, exact(Curve::Straight(6.0)));
+    let found = found_so_far(&SETTINGS, &points[..points.len() - 1]);
+    assert_eq!(found.outcome, SearchOutcome::Unfinished);
+    assert!(found.line.is_some() && found.first_failing_per_s.is_some());
+}
+
+#[test]
+fn a_generator_that_cannot_offer_what_is_to_be_confirmed_has_lower_loads_confirmed() {
+    let curve = exact(Curve::Straight(6.0));
+    let (_, found) = search(&SETTINGS, |stage, load| match stage {
+        SearchStage::Confirm if load > 0.9 * TRUTH => Reading::GeneratorLimit,
+        _ => curve(stage, load),
+    });
+    let SearchOutcome::Confirmed { load_per_s } = found.outcome else { panic!("{:?}", found.outcome) };
+    assert!(load_per_s <= 0.9 * TRUTH, "{load_per_s}");
+}
+
+#[test]
+fn when_trials_run_out_the_generators_limit_is_not_the_end_of_the_range() {
+    // Five of the ramp and one whole trial: the rest is kept for confirming.
+    let settings = Settings { confirm_trials: 2, trials_max: 10, ..SETTINGS };
+    let (points, found) =
+        search(&settings, |_, load| if load > 70_000.0 { Reading::GeneratorLimit } else { complete(-0.4) });
+    assert_eq!(
+        (stages(&points, SearchStage::Bisect).len(), stages(&points, SearchStage::Confirm).len()),
+        (1, 2)
+    );
+    assert_eq!(found.outcome, SearchOutcome::GeneratorLimit { highest_passed_per_s: Some(51_200.0) });
 }
 
 #[test]
@@ -196,8 +290,8 @@ fn a_range_that_is_empty_and_numbers_that_are_no_loads_are_refused() {
     let no_step = Settings { step_per_s: Some(0.0), ..SETTINGS };
     assert_eq!(no_step.check(), Err(SettingsError::NotALoad { what: "step", value: 0.0 }));
     assert_eq!(Settings { within: 0.0, ..SETTINGS }.check(), Err(SettingsError::Within(0.0)));
-    let few = Settings { trials_max: 9, ..SETTINGS };
-    assert_eq!(few.check(), Err(SettingsError::TooFewTrials { trials_max: 9, needed: 11 }));
+    let few = Settings { trials_max: 12, ..SETTINGS };
+    assert_eq!(few.check(), Err(SettingsError::TooFewTrials { trials_max: 12, needed: 13 }));
     for wrong in [above, zero, endless, few, coarse, no_step] {
         let Step::Done(found) = next_step(&wrong, &[]) else { panic!("{wrong:?}") };
         assert_eq!(found.outcome, SearchOutcome::Unfinished);

@@ -132,12 +132,14 @@ pub(crate) struct CompareArgs {
 
 const FIND_AFTER: &str = "\
 Examples:
-  kdyno find upgrade-check --highest events.rate --while 'events.response.p99 <= 20ms'
+  kdyno find my.yaml --highest writers.rate --while 'writers.response.p99 <= 20ms'
   kdyno find my.yaml --highest writers.clients --each 1k/s --while 'writers.response.p99 <= 20ms'
   kdyno find intel-sla --quick                                      the scenario's own `find:`
+  kdyno find upgrade-check --side B --highest events.rate --while 'events.response.p99 <= 20ms'
 
-Exit codes: as of `kdyno run --help`; 3: no load meets the conditions; 5: they were met, but not confirmed, or the load
-generator was the limit";
+Exit codes: as of `kdyno run --help`; 0: a load was confirmed, or every load up to the end of the range met the
+conditions; 3: no load met them; 5: loads met them and none was confirmed, the load generator was the limit, or trials
+had no figures";
 
 #[derive(Debug, Args)]
 #[command(after_help = FIND_AFTER)]
@@ -163,6 +165,9 @@ pub(crate) struct FindArgs {
     /// Rate of each client, with --highest ITEM.clients
     #[arg(long, value_name = "RATE")]
     pub(crate) each: Option<String>,
+    /// Which side to search, of a scenario that compares two
+    #[arg(long, value_name = "A|B")]
+    pub(crate) side: Option<String>,
     /// A first look within ten minutes, labelled so
     #[arg(long)]
     pub(crate) quick: bool,

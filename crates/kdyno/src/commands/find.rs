@@ -19,6 +19,7 @@ pub(crate) fn plan(args: &FindArgs) -> Result<Planned, Failure> {
         to: args.to.clone(),
         within: args.within.clone(),
         each: args.each.clone(),
+        side: args.side.clone(),
     });
     let depth = if args.quick { Depth::Quick } else { Depth::Verdict };
     let scenario = args.scenario.as_deref().unwrap_or_default();

@@ -3,15 +3,15 @@
 //! `kdyno_analysis::search` decides which load comes next; here it becomes a trial: the item's rate or number of
 //! clients, the lengths of the phases, the workers' shares.
 
-use super::trials::{Next, Upcoming, conditioned, conditioning, next_id, trial_seed};
+use super::trials::{Next, Upcoming, conditioned_by, conditioning, next_id, trial_seed};
 use crate::PlanError;
 use crate::load::{CLIENTS_MAX, workers};
 use kdyno_analysis::run::AnalysedTrial;
 use kdyno_analysis::search::lengths::settle_ns;
-use kdyno_analysis::search::{PointSoFar, RAMP_FACTOR, Step, judge, next_step, settings};
+use kdyno_analysis::search::{PointSoFar, RAMP_FACTOR, Settings, Step, judge, next_step, settings};
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{
-    Arrivals, CasePlan, FindPlan, Isolation, PhasesPlan, Plan, Rate, RatePiece, Role, Vary,
+    Arrivals, CasePlan, Conditioning, FindPlan, Isolation, PhasesPlan, Plan, Rate, RatePiece, Role, Vary,
 };
 use kdyno_model::trial::{SearchStage, Trial, TrialReason};
 use kdyno_scenario::input::{InputError, quoted};
@@ -25,7 +25,7 @@ const PIECE_NS: u64 = 1_000_000_000;
 /// See [`super::next`]. A plan that [`check`] refuses ends at once.
 pub(super) fn next(plan: &Plan, find: &FindPlan, outcomes: &[TrialOutcome], session: u32) -> Next {
     let settings = settings(find);
-    for (index, case, start) in cases(plan) {
+    for (index, case, start) in Searched::of(plan).starts() {
         let said = outcomes.iter().filter(|outcome| outcome.trial.case == index);
         let points: Vec<PointSoFar> = said
             .filter_map(|outcome| Some(judge(find, AnalysedTrial::of(outcome, outcome.session))?.point))
@@ -52,15 +52,62 @@ pub(super) fn next(plan: &Plan, find: &FindPlan, outcomes: &[TrialOutcome], sess
     Next::Stop
 }
 
-/// See [`super::upcoming`]: a ramp to the middle of the range, as many trials that decide as usual, and those that
-/// confirm, if all of them pass.
-pub(super) fn upcoming<'a>(plan: &'a Plan, find: &'a FindPlan) -> impl Iterator<Item = Upcoming<'a>> {
+/// The systems and cases that are searched.
+#[derive(Clone, Copy)]
+pub(crate) struct Searched<'a> {
+    pub cases: &'a [CasePlan],
+    pub isolation: Isolation,
+    pub conditioning: Option<Conditioning>,
+}
+
+impl<'a> Searched<'a> {
+    /// Those of a plan.
+    pub fn of(plan: &'a Plan) -> Self {
+        Self { cases: &plan.cases, isolation: plan.isolation, conditioning: plan.conditioning }
+    }
+
+    /// Each case with its index and the number of the start of its cluster: cases of one system that follow each other
+    /// share one, unless every one is to have its own.
+    fn starts(self) -> impl Iterator<Item = (u32, &'a CasePlan, u32)> {
+        let mut before: Option<&CasePlan> = None;
+        let mut start = 0;
+        (0_u32..).zip(self.cases).map(move |(index, case)| {
+            let stands = self.isolation != Isolation::Cluster
+                && before.is_some_and(|before| before.system == case.system);
+            before = Some(case);
+            start += u32::from(!stands);
+            (index, case, start)
+        })
+    }
+}
+
+/// How many trials a search takes: that depends on what they show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// A ramp to the middle of the range, as many trials that decide as usual, and those that confirm, if all of them
+    /// pass.
+    Typical,
+    /// As long as its number of trials allows, each at the highest load.
+    Longest,
+}
+
+/// The trials of a search of each case, and those that condition a cluster.
+pub(crate) fn trials<'a>(
+    searched: Searched<'a>,
+    find: &'a FindPlan,
+    extent: Extent,
+) -> impl Iterator<Item = Upcoming<'a>> {
     let mut before = 0;
-    cases(plan).flat_map(move |(_, case, start)| {
-        let first = (std::mem::replace(&mut before, start) != start).then(|| conditioned(plan, case));
-        let first = first.flatten();
-        let first = first.map(|case| Upcoming { case: Cow::Owned(case), start, is_conditioning: true });
-        let trials = typical(find).into_iter().filter_map(move |(stage, load_per_s)| {
+    searched.starts().flat_map(move |(_, case, start)| {
+        let is_fresh = std::mem::replace(&mut before, start) != start;
+        let conditioned =
+            searched.conditioning.filter(|_| is_fresh).and_then(|how| conditioned_by(how, case));
+        let first = conditioned.map(|case| Upcoming { case: Cow::Owned(case), start, is_conditioning: true });
+        let stages = match extent {
+            Extent::Typical => typical(find),
+            Extent::Longest => longest(find),
+        };
+        let trials = stages.into_iter().filter_map(move |(stage, load_per_s)| {
             let case = Cow::Owned(loaded(case, find, stage, load_per_s)?);
             Some(Upcoming { case, start, is_conditioning: false })
         });
@@ -75,32 +122,54 @@ fn typical(find: &FindPlan) -> Vec<(SearchStage, f64)> {
         return Vec::new();
     }
     let answer = (find.from_per_s * find.to_per_s).sqrt();
-    let ramp = std::iter::successors(Some(find.from_per_s), |load| Some(load * RAMP_FACTOR));
-    let below = ramp.clone().take_while(|load| *load < answer).count();
-    let ramp = ramp.take(below + 1).map(|load| (SearchStage::Ramp, load.min(find.to_per_s)));
-    let deciding = std::iter::repeat_n((SearchStage::Bisect, answer), DECIDING_TYPICAL);
-    let confirming = std::iter::repeat_n((SearchStage::Confirm, answer), find.confirm_trials as usize);
-    let search_trials = settings.trials_max as usize - find.confirm_trials as usize;
-    ramp.chain(deciding).take(search_trials).chain(confirming).collect()
+    let mut ramp = std::iter::successors(Some(find.from_per_s), |load| Some(load * RAMP_FACTOR));
+    let mut found = Vec::new();
+    let is_left = |found: &Vec<(SearchStage, f64)>, stage| {
+        let stages = found.iter().map(|(stage, _)| *stage).chain([stage]);
+        Settings::counted(stages) <= settings.search_trials_max()
+    };
+    while let Some(load) = ramp.next().filter(|_| is_left(&found, SearchStage::Ramp)) {
+        found.push((SearchStage::Ramp, load.min(find.to_per_s)));
+        if load >= answer {
+            break;
+        }
+    }
+    for _ in 0..DECIDING_TYPICAL {
+        if is_left(&found, SearchStage::Bisect) {
+            found.push((SearchStage::Bisect, answer));
+        }
+    }
+    found.extend(std::iter::repeat_n((SearchStage::Confirm, answer), find.confirm_trials as usize));
+    found
 }
 
-/// Each case with its index and the number of the start of its cluster: cases of one system that follow each other
-/// share one, unless every one is to have its own.
-fn cases(plan: &Plan) -> impl Iterator<Item = (u32, &CasePlan, u32)> {
-    let mut before: Option<&CasePlan> = None;
-    let mut start = 0;
-    (0_u32..).zip(&plan.cases).map(move |(index, case)| {
-        let stands =
-            plan.isolation != Isolation::Cluster && before.is_some_and(|before| before.system == case.system);
-        before = Some(case);
-        start += u32::from(!stands);
-        (index, case, start)
-    })
+/// Stages and loads of the longest search: its ramp fails at its second load, or, where two of its trials are longer
+/// than a whole one, never ends.
+fn longest(find: &FindPlan) -> Vec<(SearchStage, f64)> {
+    let settings = settings(find);
+    if settings.check().is_err() {
+        return Vec::new();
+    }
+    let trials_max = settings.search_trials_max() as usize;
+    let length_ns = |window_ns: u64| window_ns.saturating_add(settle_ns(window_ns));
+    let is_long_ramp = length_ns(find.ramp_ns).saturating_mul(2) > length_ns(find.trial_ns);
+    let ramp = if is_long_ramp { 2 * trials_max } else { 2 };
+    let deciding = if is_long_ramp { 0 } else { trials_max.saturating_sub(1) };
+    let confirming = settings.confirm_trials_max() as usize;
+    let counts =
+        [(SearchStage::Ramp, ramp), (SearchStage::Bisect, deciding), (SearchStage::Confirm, confirming)];
+    let each = |(stage, count)| std::iter::repeat_n((stage, find.to_per_s), count);
+    counts.into_iter().flat_map(each).collect()
 }
 
 /// The case with this load on the item that is varied, and the phases of the stage; `None`: it has no such item that
 /// produces.
-fn loaded(case: &CasePlan, find: &FindPlan, stage: SearchStage, load_per_s: f64) -> Option<CasePlan> {
+pub(crate) fn loaded(
+    case: &CasePlan,
+    find: &FindPlan,
+    stage: SearchStage,
+    load_per_s: f64,
+) -> Option<CasePlan> {
     let mut case = case.clone();
     let item = case.load.get_mut(&find.item)?;
     let Role::Produce(produce) = &mut item.role else { return None };

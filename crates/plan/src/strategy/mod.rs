@@ -8,6 +8,7 @@ mod find;
 mod list;
 mod trials;
 
+pub(crate) use find::{Extent, Searched, loaded as searched_at, trials as searched};
 pub(crate) use list::{list, seed_of};
 pub(crate) use trials::conditioned_by;
 pub use trials::{Next, Upcoming};
@@ -33,7 +34,17 @@ pub fn upcoming(plan: &Plan, done: usize) -> Box<dyn Iterator<Item = Upcoming<'_
     match &plan.strategy {
         Strategy::List(list) => Box::new(list::upcoming(plan, list).skip(done)),
         Strategy::Compare(comparison) => Box::new(compare::upcoming(plan, comparison).skip(done)),
-        Strategy::Find(search) => Box::new(find::upcoming(plan, search).skip(done)),
+        Strategy::Find(search) => {
+            Box::new(find::trials(Searched::of(plan), search, Extent::Typical).skip(done))
+        }
+    }
+}
+
+/// The most that the plan may run: of a search its longest course, every trial at the highest load.
+pub(crate) fn at_most(plan: &Plan) -> Box<dyn Iterator<Item = Upcoming<'_>> + '_> {
+    match &plan.strategy {
+        Strategy::List(_) | Strategy::Compare(_) => upcoming(plan, 0),
+        Strategy::Find(search) => Box::new(find::trials(Searched::of(plan), search, Extent::Longest)),
     }
 }
 

@@ -8,10 +8,14 @@ use crate::grid::Tone;
 use crate::input::ReportInput;
 use crate::marks::{self, Cell};
 use crate::units;
-use kdyno_model::conclusion::{Conclusion, Ratio, SearchOutcome, SearchPoint, SearchResult};
+use kdyno_model::conclusion::{
+    Conclusion, Inversion, Limit, Ratio, SearchOutcome, SearchPoint, SearchResult,
+};
 use kdyno_model::finding::{Interval, Mark, Scope};
 use kdyno_model::plan::{Depth, FindPlan, Strategy};
-use std::collections::BTreeSet;
+use kdyno_model::run::Session;
+use kdyno_model::trial::SearchStage;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Slope from which a little more load is much more latency.
 const STEEP: f64 = 5.0;
@@ -42,6 +46,7 @@ fn answer(result: &SearchResult, input: &ReportInput<'_>) -> Answer {
     let title = if case.is_empty() { name.to_owned() } else { format!("{name}: {case}") };
     let mut notes: Vec<String> = inversions(result).into_iter().collect();
     notes.extend(limit_there(result, input));
+    notes.extend(sessions(result, input));
     notes.extend(input.conditioning_note());
     Answer {
         title,
@@ -72,28 +77,24 @@ pub fn sentence(result: &SearchResult, input: &ReportInput<'_>) -> Sentence {
     let (varied, conditions) = (&result.varied, conditions(input));
     let rate = |per_s: f64| words::rate(per_s, None);
     let (tone, text) = match result.outcome {
-        SearchOutcome::Confirmed { load_per_s } => (
-            Tone::Strong,
-            format!(
-                "{conditions} holds up to {varied} = {}, confirmed by {} trials of their own",
-                rate(load_per_s),
-                result.points.iter().filter(|point| is_confirming(point, load_per_s)).count()
-            ),
-        ),
-        SearchOutcome::NotConfirmed { highest_passed_per_s } => (
-            Tone::Warn,
-            format!(
-                "{conditions} held up to {varied} = {} in a single trial, which no trials of its own confirmed",
-                rate(highest_passed_per_s)
-            ),
-        ),
-        SearchOutcome::EveryLoadFails { lowest_per_s } => (
-            Tone::Bad,
-            format!(
-                "{conditions} held at no load, down to {varied} = {}, the lowest tried",
-                rate(lowest_per_s)
-            ),
-        ),
+        SearchOutcome::Confirmed { load_per_s } => {
+            let trials = result.points.iter().filter(|point| is_confirming(point, load_per_s)).count();
+            let trials =
+                format!("{trials} {} own", if trials == 1 { "trial of its" } else { "trials of their" });
+            let load = rate(load_per_s);
+            (Tone::Strong, format!("{conditions} holds up to {varied} = {load}, confirmed by {trials}"))
+        }
+        SearchOutcome::NotConfirmed { highest_passed_per_s } => {
+            let held = held(result, input, highest_passed_per_s);
+            (Tone::Warn, format!("not confirmed: {held}; {}", unconfirmed(result, input)))
+        }
+        SearchOutcome::EveryLoadFails { lowest_per_s } => {
+            let lowest = rate(lowest_per_s);
+            (
+                Tone::Bad,
+                format!("no load down to {varied} = {lowest} met {conditions}; lower ones were not tried"),
+            )
+        }
         SearchOutcome::EveryLoadPasses { highest_per_s } => (
             Tone::Strong,
             format!(
@@ -101,20 +102,9 @@ pub fn sentence(result: &SearchResult, input: &ReportInput<'_>) -> Sentence {
                 rate(highest_per_s)
             ),
         ),
-        SearchOutcome::GeneratorLimit { highest_passed_per_s } => {
-            let passed = highest_passed_per_s.map_or_else(
-                || "at none of the loads before that did it hold".to_owned(),
-                |load| format!("up to {varied} = {} it held", rate(load)),
-            );
-            let text = format!(
-                "the load generator was the limit before {conditions} failed: {passed}; what the cluster carries was \
-                 not found"
-            );
-            (Tone::Warn, text)
-        }
-        SearchOutcome::Unfinished => {
-            (Tone::Warn, "the search was interrupted before it had an answer".to_owned())
-        }
+        SearchOutcome::GeneratorLimit { .. }
+        | SearchOutcome::NoFigures { .. }
+        | SearchOutcome::Unfinished => (Tone::Warn, no_answer(result, input)),
     };
     let marked = marks::clause(&answer_marks(result));
     let text = match result.depth {
@@ -133,12 +123,73 @@ fn answer_marks(result: &SearchResult) -> BTreeSet<Mark> {
         SearchOutcome::NotConfirmed { highest_passed_per_s: load }
         | SearchOutcome::EveryLoadFails { lowest_per_s: load }
         | SearchOutcome::EveryLoadPasses { highest_per_s: load }
-        | SearchOutcome::GeneratorLimit { highest_passed_per_s: Some(load) } => {
+        | SearchOutcome::GeneratorLimit { highest_passed_per_s: Some(load) }
+        | SearchOutcome::NoFigures { highest_passed_per_s: Some(load), .. } => {
             marks_at(result, load, |_| true)
         }
-        SearchOutcome::GeneratorLimit { highest_passed_per_s: None } | SearchOutcome::Unfinished => {
-            BTreeSet::new()
+        SearchOutcome::GeneratorLimit { highest_passed_per_s: None }
+        | SearchOutcome::NoFigures { highest_passed_per_s: None, .. }
+        | SearchOutcome::Unfinished => BTreeSet::new(),
+    }
+}
+
+/// Why a search ended without an answer about the cluster, and what is known.
+fn no_answer(result: &SearchResult, input: &ReportInput<'_>) -> String {
+    let (varied, conditions) = (&result.varied, conditions(input));
+    let rate = |per_s: f64| words::rate(per_s, None);
+    match result.outcome {
+        SearchOutcome::GeneratorLimit { highest_passed_per_s: Some(load) } => format!(
+            "the load generator was the limit: {conditions} held at every load that it could offer in time, so the \
+             answer is at least {varied} = {}",
+            rate(load)
+        ),
+        SearchOutcome::GeneratorLimit { highest_passed_per_s: None } => format!(
+            "the load generator was the limit: it could not offer even the first load in time, so whether {conditions} \
+             holds was not found"
+        ),
+        SearchOutcome::NoFigures { load_per_s, highest_passed_per_s } => {
+            let before = highest_passed_per_s.map_or_else(
+                || "before that no load passed".to_owned(),
+                |load| format!("not confirmed: {}", held(result, input, load)),
+            );
+            format!(
+                "no answer: two trials in a row at {varied} = {} had no figures by which {conditions} could be judged; \
+                 {before}",
+                rate(load_per_s)
+            )
         }
+        _ => "the search was interrupted before it had an answer; what is known until then is not confirmed"
+            .to_owned(),
+    }
+}
+
+/// What held without being confirmed.
+fn held(result: &SearchResult, input: &ReportInput<'_>, load_per_s: f64) -> String {
+    let rate = |per_s: f64| words::rate(per_s, None);
+    let (varied, conditions) = (&result.varied, conditions(input));
+    match result.first_failing_per_s {
+        Some(failing) if failing < load_per_s => format!(
+            "{conditions} held at {varied} = {}, although a lower load, {}, failed",
+            rate(load_per_s),
+            rate(failing)
+        ),
+        _ => format!("{conditions} held up to {varied} = {}", rate(load_per_s)),
+    }
+}
+
+/// Why nothing was confirmed.
+fn unconfirmed(result: &SearchResult, input: &ReportInput<'_>) -> String {
+    let confirming = result.points.iter().filter(|point| point.stage == SearchStage::Confirm);
+    let lowest = confirming.map(|point| point.load_per_s).reduce(f64::min);
+    match lowest {
+        Some(lowest) => format!(
+            "of the loads that were to be confirmed, down to {}, none passed all of its trials",
+            words::rate(lowest, None)
+        ),
+        None if plan(input).is_some_and(|find| find.confirm_trials == 0) => {
+            "no trials of its own were asked for".to_owned()
+        }
+        None => "no trials were left to confirm it".to_owned(),
     }
 }
 
@@ -156,7 +207,7 @@ fn is_at(point: &SearchPoint, load_per_s: f64) -> bool {
 
 fn is_confirming(point: &SearchPoint, load_per_s: f64) -> bool {
     is_at(point, load_per_s)
-        && point.stage == kdyno_model::trial::SearchStage::Confirm
+        && point.stage == SearchStage::Confirm
         && point.passed == Some(true)
 }
 
@@ -165,6 +216,12 @@ fn table(result: &SearchResult, input: &ReportInput<'_>) -> TextTable {
     let mut row = |what: &str, figure: Cell| rows.push(vec![what.into(), figure]);
     if let SearchOutcome::Confirmed { load_per_s } = result.outcome {
         row("confirmed", Cell::figure(&answer_marks(result), words::rate(load_per_s, None)));
+    }
+    if let SearchOutcome::NotConfirmed { highest_passed_per_s } = result.outcome {
+        row(
+            "held, not confirmed",
+            Cell::figure(&answer_marks(result), words::rate(highest_passed_per_s, None)),
+        );
     }
     if let Some(estimate) = &result.estimate {
         let figure = input.findings.iter().find(|one| one.scope == result.scope && one.of.metric == ESTIMATE);
@@ -209,7 +266,7 @@ fn slope_text(slope: f64) -> String {
 
 /// Loads that passed above loads that failed.
 fn inversions(result: &SearchResult) -> Option<String> {
-    let pair = |one: &kdyno_model::conclusion::Inversion| {
+    let pair = |one: &Inversion| {
         format!(
             "{} passed and {} failed",
             words::rate(one.passed_per_s, None),
@@ -218,24 +275,88 @@ fn inversions(result: &SearchResult) -> Option<String> {
     };
     let pairs: Vec<String> = result.inversions.iter().map(pair).collect();
     (!pairs.is_empty()).then(|| {
-        format!("Not monotone: {}; the answer lies where trials of both kinds meet.", words::list(&pairs))
+        format!(
+            "Not monotone: {}; the answer was looked for below the lowest load that failed.",
+            words::list(&pairs)
+        )
     })
 }
 
-/// What the limit was at the highest load that passed, and at the first that failed.
+/// What the limit was at the load of the answer, by the trials that confirmed it or else by all of that load, and at the
+/// first load that failed.
 fn limit_there(result: &SearchResult, input: &ReportInput<'_>) -> Vec<String> {
-    let of = |passed: bool| {
-        let points = result.points.iter().filter(move |point| point.passed == Some(passed));
-        let order = |a: &&SearchPoint, b: &&SearchPoint| a.load_per_s.total_cmp(&b.load_per_s);
-        if passed { points.max_by(order) } else { points.min_by(order) }
+    let (what, load, stage) = match result.outcome {
+        SearchOutcome::Confirmed { load_per_s } => {
+            ("the confirmed load", Some(load_per_s), Some(SearchStage::Confirm))
+        }
+        SearchOutcome::NotConfirmed { highest_passed_per_s: load }
+        | SearchOutcome::EveryLoadPasses { highest_per_s: load } => {
+            ("the highest that held", Some(load), None)
+        }
+        SearchOutcome::GeneratorLimit { highest_passed_per_s: load }
+        | SearchOutcome::NoFigures { highest_passed_per_s: load, .. } => {
+            ("the highest that held", load, None)
+        }
+        SearchOutcome::EveryLoadFails { .. } | SearchOutcome::Unfinished => ("", None, None),
     };
-    let text = |point: &SearchPoint| {
-        let limits: Vec<_> = notes::of_trial(input, point.trial).collect();
-        let load = words::rate(point.load_per_s, None);
-        (!limits.is_empty()).then(|| {
-            let each: Vec<String> = limits.iter().map(|limit| notes::limit_sentence(limit)).collect();
-            format!("At {load}, {}.", each.join("; "))
-        })
+    let answer = load.map(|load| (what, load, stage));
+    let failing = result.first_failing_per_s.map(|load| ("the first load that failed", load, None));
+    let text = |(what, load, stage): (&str, f64, Option<SearchStage>)| {
+        let here = result
+            .points
+            .iter()
+            .filter(|point| is_at(point, load) && stage.is_none_or(|stage| point.stage == stage));
+        let limits: Vec<&Limit> = here.flat_map(|point| notes::of_trial(input, point.trial)).collect();
+        let mut items: Vec<&str> = limits.iter().map(|limit| limit.item.as_str()).collect();
+        items.sort_unstable();
+        items.dedup();
+        let of_item = |item: &&str| {
+            let of: Vec<&Limit> = limits.iter().copied().filter(|limit| limit.item == **item).collect();
+            format!("{item}: {}", notes::of_all(&of))
+        };
+        let each: Vec<String> = items.iter().map(of_item).collect();
+        let load = words::rate(load, None);
+        (!each.is_empty()).then(|| format!("At {load}, {what}, {}.", each.join("; ")))
     };
-    [of(true), of(false)].into_iter().flatten().filter_map(text).collect()
+    [answer, failing].into_iter().flatten().filter_map(text).collect()
+}
+
+/// How many of its trials ran in each session, where there were several: clusters of one session are not those of
+/// another, and the host may not be the same.
+fn sessions(result: &SearchResult, input: &ReportInput<'_>) -> Option<String> {
+    let session_of = |point: &SearchPoint| {
+        input.trials.iter().find(|start| start.trial.id == point.trial).map(|start| start.session)
+    };
+    let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+    for session in result.points.iter().filter_map(session_of) {
+        *counts.entry(session).or_default() += 1;
+    }
+    if counts.len() < 2 {
+        return None;
+    }
+    let each: Vec<String> =
+        counts.iter().map(|(session, trials)| format!("{trials} of session {session}")).collect();
+    let mut hosts = input
+        .sessions
+        .iter()
+        .map(|(session, _)| session)
+        .filter(|session| counts.contains_key(&session.number));
+    let first = hosts.next();
+    let others: Vec<&Session> = hosts.collect();
+    let differs = |is_other: fn(&Session, &Session) -> bool| {
+        first.is_some_and(|first| others.iter().any(|other| is_other(first, other)))
+    };
+    let between = if differs(|a, b| a.processors != b.processors || a.host_facts != b.host_facts) {
+        ", on different hosts, or on one that has changed: the answer mixes them"
+    } else if differs(|a, b| a.boot_id != b.boot_id) {
+        ", and the host was started again between them"
+    } else {
+        ""
+    };
+    let count = counts.len();
+    let each = words::list(&each);
+    Some(format!(
+        "The search was interrupted and resumed: its trials are of {count} sessions ({each}), each with clusters of its \
+         own{between}."
+    ))
 }

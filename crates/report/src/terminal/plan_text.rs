@@ -32,7 +32,7 @@ pub fn plan_text(plan: &Plan, estimate: &Estimate, detail: PlanDetail, options: 
     out.out.push_str(&wrap(&plan.question, options.columns(), 0));
     out.blank();
     out.line(0, &time_text(plan, estimate));
-    out.line(0, &disk_text(estimate));
+    out.line(0, &disk_text(plan, estimate));
     out.line(0, &order_text(plan));
     for line in question_lines(plan) {
         out.line(0, &line);
@@ -132,8 +132,13 @@ fn time_text(plan: &Plan, estimate: &Estimate) -> String {
     )
 }
 
-fn disk_text(estimate: &Estimate) -> String {
+fn disk_text(plan: &Plan, estimate: &Estimate) -> String {
     match estimate.disk_bytes {
+        // Which loads it tries depends on what they show.
+        Some(bytes) if matches!(plan.strategy, Strategy::Find(_)) => format!(
+            "disk: {} written by the brokers at most, if every trial ran at the highest load; replicas included",
+            units::bytes(bytes as f64)
+        ),
         Some(bytes) => {
             format!("disk: {} written by the brokers, replicas included", units::bytes(bytes as f64))
         }

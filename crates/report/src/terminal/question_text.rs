@@ -68,7 +68,10 @@ fn find_lines(find: &FindPlan, depth: Depth) -> Vec<String> {
     let conditions: Vec<&str> = find.conditions.iter().map(|one| one.text.as_str()).collect();
     let confirmed = match find.confirm_trials {
         0 => "confirmed by none".to_owned(),
-        trials => format!("confirmed by {trials} of {}", units::duration(find.confirm_ns)),
+        trials => format!(
+            "confirmed by {trials} of {}, at lower loads until all of them hold",
+            units::duration(find.confirm_ns)
+        ),
     };
     let label = match depth {
         Depth::Quick => "quick look",
@@ -82,7 +85,8 @@ fn find_lines(find: &FindPlan, depth: Depth) -> Vec<String> {
             conditions.join(" and ")
         ),
         format!(
-            "trials: up with windows of {}, then of {} until the answer is within {} %, {confirmed}; {} at most",
+            "trials: up with windows of {}, then of {} until the answer is within {} %, {confirmed}; {} at most, two of \
+             the way up counting as one",
             units::duration(find.ramp_ns),
             units::duration(find.trial_ns),
             units::count((find.within * 1000.0).round() / 10.0),

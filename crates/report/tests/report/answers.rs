@@ -2,10 +2,10 @@
 
 use crate::fixture::{Ends, Run, caveat, claims, comparison, finding, run, search};
 use kdyno_model::caveat::*;
-use kdyno_model::conclusion::SearchOutcome;
+use kdyno_model::conclusion::{Conclusion, SearchOutcome, SearchResult};
 use kdyno_model::finding::*;
 use kdyno_model::plan::{Contrast, Depth, Estimate};
-use kdyno_model::trial::TrialReason;
+use kdyno_model::trial::{SearchStage, TrialReason};
 use kdyno_report::judged::{Judged, judged};
 use kdyno_report::terminal::{PlanDetail, TextOptions, plan_text, run_table};
 use kdyno_report::{html, json, junit, markdown};
@@ -63,6 +63,8 @@ fn every_end_of_a_search_is_a_sentence() {
         SearchOutcome::EveryLoadPasses { highest_per_s: 500_000.0 },
         SearchOutcome::GeneratorLimit { highest_passed_per_s: Some(80_000.0) },
         SearchOutcome::GeneratorLimit { highest_passed_per_s: None },
+        SearchOutcome::NoFigures { load_per_s: 113_000.0, highest_passed_per_s: Some(95_000.0) },
+        SearchOutcome::NoFigures { load_per_s: 20_000.0, highest_passed_per_s: None },
         SearchOutcome::Unfinished,
     ];
     let said = all.map(|outcome| {
@@ -71,6 +73,88 @@ fn every_end_of_a_search_is_a_sentence() {
         lines.nth(1).expect("a sentence").to_owned()
     });
     insta::assert_snapshot!(said.join("\n"));
+}
+
+/// The result of the run's search.
+fn searched(run: &mut Run) -> &mut SearchResult {
+    let found = run.conclusions.iter_mut().find_map(|one| match one {
+        Conclusion::Search(of) => Some(of),
+        _ => None,
+    });
+    found.expect("a search")
+}
+
+#[test]
+fn what_was_not_confirmed_says_why() {
+    let said = |change: fn(&mut SearchResult)| {
+        let mut run = search(SearchOutcome::NotConfirmed { highest_passed_per_s: 95_000.0 });
+        change(searched(&mut run));
+        text(&run).replace("\n  ", " ")
+    };
+    let none = said(|of| of.points.retain(|point| point.stage != SearchStage::Confirm));
+    assert!(
+        none.contains("Not confirmed: writers.response.p99 <= 20ms and writers.failed <= 0 held up to"),
+        "{none}"
+    );
+    assert!(
+        none.contains("no trials were left to confirm it") && none.contains("held, not confirmed: 95,000/s"),
+        "{none}"
+    );
+    let failed = said(|of| of.first_failing_per_s = Some(92_000.0));
+    assert!(
+        failed.contains("held at writers.rate = 95,000/s, although a lower load, 92,000/s, failed"),
+        "{failed}"
+    );
+    assert!(failed.contains("down to 92,000/s, none passed all of its trials"), "{failed}");
+}
+
+#[test]
+fn the_limit_is_told_of_the_trials_that_confirm_and_of_the_first_load_that_failed() {
+    let mut run = search(CONFIRMED);
+    let text = text(&run);
+    let confirmed = "At 92,000/s, the confirmed load, writers: the limit was the brokers' processors (82 % to 86 %); next \
+                     replication, at 1.90 × this rate, in 2 of 3 trials; no limit was reached";
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains(confirmed), "{text}");
+    assert!(
+        text.contains("At 113,000/s, the first load that failed, writers: the limit was the load generator"),
+        "{text}"
+    );
+    assert!(!text.contains("At 95,000/s,"), "a single trial that passed is not the answer: {text}");
+    // Without a confirmed load, at the highest that held.
+    searched(&mut run).outcome = SearchOutcome::NotConfirmed { highest_passed_per_s: 95_000.0 };
+    assert!(self::text(&run).contains("At 95,000/s, the highest that held, writers:"));
+}
+
+#[test]
+fn trials_of_several_sessions_are_told_with_what_differs_between_them() {
+    let mut run = search(CONFIRMED);
+    assert!(!text(&run).contains("sessions"), "{}", text(&run));
+    let ids: Vec<_> = searched(&mut run).points.iter().map(|point| point.trial).collect();
+    let like = run.trials[0].clone();
+    run.trials = ids
+        .iter()
+        .map(|id| {
+            let mut start = like.clone();
+            (start.trial.id, start.session) = (*id, if id.0 > 6 { 2 } else { 1 });
+            start
+        })
+        .collect();
+    let (mut second, end) = run.sessions[0].clone();
+    second.number = 2;
+    run.sessions.push((second, end));
+    let told = |run: &Run| text(run).split_whitespace().collect::<Vec<_>>().join(" ");
+    let of =
+        "its trials are of 2 sessions (5 of session 1 and 4 of session 2), each with clusters of its own";
+    assert!(told(&run).contains(&format!("{of}.")), "{}", told(&run));
+    run.sessions[1].0.boot_id = "another".to_owned();
+    assert!(told(&run).contains(&format!("{of}, and the host was started again")), "{}", told(&run));
+    run.sessions[1].0.processors += 1;
+    assert!(
+        told(&run).contains(&format!("{of}, on different hosts, or on one that has changed")),
+        "{}",
+        told(&run)
+    );
 }
 
 #[test]
@@ -149,7 +233,11 @@ fn the_answer_decides_what_a_run_comes_to() {
     let of = |outcome| judged(&search(outcome).input());
     assert_eq!(of(CONFIRMED), Judged::Fine);
     assert_eq!(of(SearchOutcome::EveryLoadFails { lowest_per_s: 1.0 }), Judged::NotMet);
+    assert_eq!(of(SearchOutcome::EveryLoadPasses { highest_per_s: 1.0 }), Judged::Fine);
     assert_eq!(of(SearchOutcome::GeneratorLimit { highest_passed_per_s: None }), Judged::Inconclusive);
+    assert_eq!(of(SearchOutcome::GeneratorLimit { highest_passed_per_s: Some(1.0) }), Judged::Inconclusive);
+    let none = SearchOutcome::NoFigures { load_per_s: 1.0, highest_passed_per_s: None };
+    assert_eq!((of(none), of(SearchOutcome::Unfinished)), (Judged::Inconclusive, Judged::Inconclusive));
     assert_eq!(of(SearchOutcome::NotConfirmed { highest_passed_per_s: 1.0 }), Judged::Inconclusive);
 
     let mut run = with_claims();

@@ -92,7 +92,11 @@ pub static FIND: Section = section(
         ),
         key("each", RATE, "rate of one client; with `ITEM.clients` only"),
         key("from", RATE, "first load that is tried; left out: the item's own rate, else `1k/s`"),
-        key("to", RATE, "highest load that may be tried; left out: `10M/s`"),
+        key(
+            "to",
+            RATE,
+            "highest load that may be tried; left out: `10M/s`, on a target what its cap on `produce` allows",
+        ),
         key(
             "within",
             Kind::Scalar("percent"),
@@ -111,11 +115,25 @@ pub static FIND: Section = section(
         key(
             "trial",
             DURATION,
-            "window of a trial that decides; left out: `50s`, in a quick look `20s` (above p99 `75s` and `30s`)",
+            "window of a trial that decides; left out: `50s`, in a quick look `20s` (above p99 `60s` and `24s`)",
         ),
-        key("confirm", DURATION, "window of each of the trials that confirm the answer; left out: `100s`"),
-        key("confirmations", COUNT, "how many of these must pass; left out: `3`, in a quick look none"),
-        key("trials", COUNT, "most trials in all; left out: 15 (above p99 12) and those that confirm"),
+        key(
+            "confirm",
+            DURATION,
+            "window of each of the trials that confirm the answer; left out: `90s`, in a quick look as long as one that \
+             decides at most",
+        ),
+        key(
+            "confirmations",
+            COUNT,
+            "how many of these must pass; left out: `3`, in a quick look `2` at most",
+        ),
+        key(
+            "trials",
+            COUNT,
+            "most trials in all, two of the ramp counting as one; left out: 14 (in a quick look 10; above p99 12 and 8) \
+             and three times as many as confirm",
+        ),
     ],
 );
 
