@@ -68,7 +68,9 @@ pub(crate) fn sides(scenario: &Scenario, choices: &Choices) -> Result<Option<(Si
         }
         (None, None) => return Ok(None),
     };
-    sides::plan(&a, &b).map(Some)
+    let (sides, planned) = sides::plan(&a, &b)?;
+    let further = clusters::further(&a, &b)?;
+    Ok(Some((Sides { further, ..sides }, planned)))
 }
 
 /// The strategy of a comparison. `planned` is side A.

@@ -4,7 +4,7 @@ use crate::cases::{self, Chosen};
 use crate::choices::{Change, SideChoices};
 use crate::planned::{Planned, plan_cases};
 use crate::set_overrides::NOWHERE;
-use crate::{Choices, PlanError, clusters};
+use crate::{Choices, PlanError};
 use kdyno_model::plan::{CasePlan, OnClusters, Role, SystemPlan};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::SideFile;
@@ -38,7 +38,7 @@ pub(crate) struct Sides {
     pub scenario: Scenario,
     pub chosen: Chosen,
     pub b: Vec<CasePlan>,
-    /// Both sides on further clusters.
+    /// Both sides on further clusters (`clusters::further`).
     pub further: Vec<OnClusters>,
     pub changes: Vec<String>,
 }
@@ -54,7 +54,7 @@ pub(crate) fn plan(a: &Side, b: &Side) -> Result<(Sides, Planned), PlanError> {
         return Err(without_effect(a, b, &changes));
     }
     let labels = [a.called(&chosen)?, b.called(&chosen_b)?];
-    let further = clusters::further(a, b)?;
+    let further = Vec::new();
     Ok((Sides { labels, scenario: a.scenario.clone(), chosen, b: other.cases, further, changes }, planned))
 }
 

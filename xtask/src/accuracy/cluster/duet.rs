@@ -13,8 +13,8 @@ use anyhow::{Context, anyhow, ensure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::designs::{Design, METRICS, PAIRS_PER_START, Row};
 use super::pairs::{Metric, Pair, Pairs, figure};
+use super::rows::{Design, METRICS, PAIRS_PER_START, Row};
 use super::runs::{Place, json_of};
 use crate::bench::broker::Broker;
 

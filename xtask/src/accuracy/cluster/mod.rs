@@ -9,6 +9,7 @@ mod designs;
 mod duet;
 mod pairs;
 mod quota;
+mod rows;
 mod runs;
 mod table;
 
@@ -17,7 +18,7 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 
-pub use self::designs::Design;
+pub use self::rows::Design;
 use self::runs::Place;
 use crate::bench::setup::{self, Setup, load_average, machine};
 
@@ -63,13 +64,13 @@ pub fn run(root: &Path, options: Options) -> anyhow::Result<()> {
     let (mut rows, mut tables, mut failed) = (Vec::new(), Vec::new(), Vec::new());
     for design in options.design.iter().filter(|_| is_asked(Part::Aa)) {
         println!("{design:?}: a system compared with itself (load average {})", load_average());
-        match design.measure(&place, options.pairs) {
+        match designs::measure(*design, &place, options.pairs) {
             Ok(of_design) => rows.extend(of_design),
             Err(error) => failed.push(format!("{design:?}: {error:#}")),
         }
     }
     if !rows.is_empty() {
-        tables.push(designs::table(&rows));
+        tables.push(rows::table(&rows));
     }
     let others: [(Part, Measure); 2] = [(Part::Planted, quota::planted), (Part::Searches, quota::searches)];
     for (part, measure) in others.into_iter().filter(|(part, _)| is_asked(*part)) {
