@@ -208,6 +208,8 @@ impl Scene {
             });
         };
         SystemPlan::Attached(AttachedPlan {
+            price: None,
+            sustain_ns: None,
             target: "elsewhere".to_owned(),
             bootstrap: Vec::new(),
             cluster_id: String::new(),
