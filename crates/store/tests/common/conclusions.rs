@@ -2,11 +2,10 @@
 
 use super::TRIAL;
 use kdyno_model::conclusion::*;
-use kdyno_model::finding::{Interval, IntervalMethod, Mark, Scope, Value};
+use kdyno_model::finding::{Interval, IntervalMethod, Scope, Value};
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::plan::{Better, Depth, EvidenceUnit};
 use kdyno_model::trial::SearchStage;
-use std::collections::BTreeSet;
 
 /// One of every kind.
 pub fn conclusions() -> Vec<Conclusion> {
@@ -44,7 +43,8 @@ pub fn conclusions() -> Vec<Conclusion> {
             ratio,
             a: Value::Is(1.5),
             b: Value::AtLeast(2.5),
-            marks: [BTreeSet::from([Mark::Drifting]), BTreeSet::new()],
+            // Files of this format from before marks were kept here have none.
+            marks: Default::default(),
             n: 8,
             unit_of_evidence: EvidenceUnit::Start,
             p: Some((0.0078, 0.01)),
@@ -56,7 +56,7 @@ pub fn conclusions() -> Vec<Conclusion> {
             says: ClaimSays::CannotTell,
             left: Value::Is(1.0),
             right: Value::None,
-            marks: [BTreeSet::new(), BTreeSet::from([Mark::ShortTerm])],
+            marks: Default::default(),
             compared: None,
             n: 1,
             reason: Some("one trial says nothing about the next".into()),
@@ -90,7 +90,7 @@ fn search(estimate: Option<Ratio>) -> SearchResult {
             stage: SearchStage::Bisect,
             passed: Some(true),
             values: vec![Value::Is(0.1)],
-            marks: vec![BTreeSet::from([Mark::FewRecords])],
+            marks: Vec::new(),
         }],
     }
 }
