@@ -3,7 +3,7 @@
 use crate::PlanError;
 use crate::estimate::estimate;
 use crate::strategy::{Upcoming, heaviest, upcoming};
-use kdyno_model::plan::{AttachedPlan, CasePlan, FindPlan, Plan, Role, Strategy, SystemPlan};
+use kdyno_model::plan::{AttachedPlan, CasePlan, FindPlan, Isolation, Plan, Role, Strategy, SystemPlan};
 use kdyno_model::units::{bytes as shown, duration};
 use kdyno_scenario::input::InputError;
 use std::borrow::Cow;
@@ -20,14 +20,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
         Strategy::Compare(compare) => compare.b.as_slice(),
         Strategy::List(_) | Strategy::Find(_) => &[],
     };
-    let mut targets: Vec<&AttachedPlan> = Vec::new();
-    for case in plan.cases.iter().chain(b) {
-        if let SystemPlan::Attached(target) = &case.system
-            && !targets.contains(&target)
-        {
-            targets.push(target);
-        }
-    }
+    let targets = plan.targets();
     if let (Strategy::Find(search), Some(first)) = (&plan.strategy, plan.cases.first()) {
         targets.iter().try_for_each(|target| may_search(search, first, target))?;
     }
@@ -75,13 +68,17 @@ fn whole_run(plan: &Plan, target: &AttachedPlan) -> Result<(), PlanError> {
     let estimate = estimate(plan);
     let here =
         |trial: &Upcoming<'_>| matches!(&trial.case.system, SystemPlan::Attached(own) if own == target);
-    let partitions: u64 = upcoming(plan, 0)
+    let of_trials = upcoming(plan, 0)
         .filter(here)
-        .map(|trial| trial.case.topics.values().map(|topic| u64::from(topic.partitions)).sum::<u64>())
-        .sum();
+        .map(|trial| trial.case.topics.values().map(|topic| u64::from(topic.partitions)).sum::<u64>());
+    // A trial's topics are deleted before the next one makes its own, unless nothing is isolated.
+    let partitions = match plan.isolation {
+        Isolation::Topic | Isolation::Cluster => of_trials.max().unwrap_or(0),
+        Isolation::None => of_trials.sum(),
+    };
     if let Some(cap) = caps.partitions.filter(|cap| partitions > u64::from(*cap)) {
-        let message = format!("the run makes {partitions} partitions; the target's cap is {cap}");
-        return Err(refused(target, message).hint("fewer cases, repeats or partitions"));
+        let message = format!("the run has {partitions} partitions at once; the target's cap is {cap}");
+        return Err(refused(target, message).hint("fewer partitions, or `isolation: topic`"));
     }
     if let Some(cap) = caps.disk_bytes {
         match estimate.disk_bytes {

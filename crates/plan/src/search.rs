@@ -48,7 +48,8 @@ pub(crate) fn is_asked(scenario: &Scenario, choices: &Choices) -> bool {
     match &choices.ask {
         Ask::Find(_) => true,
         Ask::Compare(_) => false,
-        Ask::Scenario => scenario.typed().find.is_some(),
+        // Of one that also compares the cases are run.
+        Ask::Scenario => scenario.typed().find.is_some() && scenario.typed().compare.is_none(),
     }
 }
 

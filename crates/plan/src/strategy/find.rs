@@ -27,9 +27,8 @@ pub(super) fn next(plan: &Plan, find: &FindPlan, outcomes: &[TrialOutcome], sess
     let settings = settings(find);
     for (index, case, start) in cases(plan) {
         let said = outcomes.iter().filter(|outcome| outcome.trial.case == index);
-        let points: Vec<PointSoFar> = said
-            .filter_map(|outcome| Some(judge(find, AnalysedTrial::of(outcome, outcome.session))?.point))
-            .collect();
+        let points: Vec<PointSoFar> =
+            said.filter_map(|outcome| Some(judge(find, AnalysedTrial::of(outcome))?.point)).collect();
         let Step::Trial { stage, load_per_s } = next_step(&settings, &points) else { continue };
         let Some(effective) = loaded(case, find, stage, load_per_s) else { continue };
         if let Some(trial) = conditioning(plan, index, case, start, outcomes, session) {

@@ -8,8 +8,9 @@ mod find;
 mod list;
 mod trials;
 
-pub(crate) use list::{list, seed_of};
-pub(crate) use trials::conditioned_by;
+pub(crate) use compare::up_to;
+pub(crate) use list::{list, listed, seed_of};
+pub(crate) use trials::{Ground, conditioned_by};
 pub use trials::{Next, Upcoming};
 
 use crate::PlanError;
@@ -31,7 +32,7 @@ pub fn next(plan: &Plan, outcomes: &[TrialOutcome], session: u32) -> Next {
 /// search as many as it typically takes. Trials that condition a cluster are among them, and counted by `done`.
 pub fn upcoming(plan: &Plan, done: usize) -> Box<dyn Iterator<Item = Upcoming<'_>> + '_> {
     match &plan.strategy {
-        Strategy::List(list) => Box::new(list::upcoming(plan, list).skip(done)),
+        Strategy::List(list) => Box::new(listed(Ground::of_plan(plan), list).skip(done)),
         Strategy::Compare(comparison) => Box::new(compare::upcoming(plan, comparison).skip(done)),
         Strategy::Find(search) => Box::new(find::upcoming(plan, search).skip(done)),
     }
@@ -41,7 +42,7 @@ pub fn upcoming(plan: &Plan, done: usize) -> Box<dyn Iterator<Item = Upcoming<'_
 /// plan compares nothing.
 pub(crate) fn until_first_look(plan: &Plan) -> Option<impl Iterator<Item = Upcoming<'_>>> {
     let Strategy::Compare(comparison) = &plan.strategy else { return None };
-    Some(compare::up_to(plan, comparison, comparison.looks.iter().copied().min()?))
+    Some(up_to(Ground::of_plan(plan), comparison, comparison.looks.iter().copied().min()?))
 }
 
 /// The heaviest load that a plan may put on each of its cases.
