@@ -24,11 +24,11 @@ pub struct AnalysedTrial<'a> {
 }
 
 impl<'a> AnalysedTrial<'a> {
-    /// A trial that has just ended in a session.
-    pub fn of(outcome: &'a TrialOutcome, session: u32) -> Self {
+    /// A trial that has ended.
+    pub fn of(outcome: &'a TrialOutcome) -> Self {
         Self {
             trial: &outcome.trial,
-            session,
+            session: outcome.session,
             findings: &outcome.findings,
             caveats: &outcome.caveats,
             conclusions: &outcome.conclusions,

@@ -9,15 +9,19 @@ use crate::cases::Case;
 use crate::{claims, comparison, row_ratios, search};
 use kdyno_model::outcome::{Judgement, TrialOutcome};
 use kdyno_model::plan::{Plan, Strategy};
-use kdyno_model::run::TrialStart;
+use kdyno_model::run::{Session, TrialStart};
 use std::collections::BTreeMap;
 
-/// Everything that a run's trials say, each with the number of its session: of each trial, and of all together.
-pub fn all(plan: &Plan, outcomes: Vec<(TrialOutcome, u32)>, starts: &[TrialStart]) -> Judgement {
-    let trials: Vec<AnalysedTrial<'_>> =
-        outcomes.iter().map(|(outcome, session)| AnalysedTrial::of(outcome, *session)).collect();
-    let mut all = judge(plan, &trials, starts);
-    for (outcome, _) in outcomes {
+/// Everything that a run's trials say: of each trial, and of all together. `starts` and `sessions` as in [`judge`].
+pub fn all(
+    plan: &Plan,
+    outcomes: Vec<TrialOutcome>,
+    starts: &[TrialStart],
+    sessions: &[Session],
+) -> Judgement {
+    let trials: Vec<AnalysedTrial<'_>> = outcomes.iter().map(AnalysedTrial::of).collect();
+    let mut all = judge(plan, &trials, starts, sessions);
+    for outcome in outcomes {
         let TrialOutcome { findings, caveats, conclusions, .. } = outcome;
         all.extend(Judgement { findings, caveats, conclusions });
     }
@@ -29,13 +33,19 @@ pub fn all(plan: &Plan, outcomes: Vec<(TrialOutcome, u32)>, starts: &[TrialStart
 ///
 /// A case states each metric that one of its trials states, without a value where none of them has one. In a comparison
 /// a case is its side A, in a search the trials that stand for the load that was found. `starts` are what was known
-/// when these trials began: the settings that were in force.
-pub fn judge(plan: &Plan, trials: &[AnalysedTrial<'_>], starts: &[TrialStart]) -> Judgement {
+/// when these trials began: the settings that were in force. `sessions` are those of the run, with their hosts.
+pub fn judge(
+    plan: &Plan,
+    trials: &[AnalysedTrial<'_>],
+    starts: &[TrialStart],
+    sessions: &[Session],
+) -> Judgement {
     let answer = match &plan.strategy {
         Strategy::List(_) => Judgement::default(),
         Strategy::Compare(settings) => {
             let mut found = comparison::verdicts(plan, settings, trials);
             found.extend(comparison::settings(plan, settings, starts));
+            found.extend(comparison::hosts(plan, settings, trials, sessions));
             comparison::void(&mut found);
             found
         }

@@ -173,9 +173,9 @@ pub(crate) struct QuickArgs {
 pub(crate) struct RerunArgs {
     #[command(flatten)]
     pub(crate) run: RunChoice,
-    /// Target file of the existing cluster that the run used
+    /// Target file of an existing cluster that the run used; once for each
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
-    pub(crate) target: Option<PathBuf>,
+    pub(crate) target: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
 }

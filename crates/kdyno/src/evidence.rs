@@ -45,13 +45,13 @@ impl Evidence {
             run.series.push(kdyno_analysis::series::trial(&evidence).map_err(Failure::tool)?);
             if !is_analysed {
                 let drawn = kdyno_analysis::trial::judge(&evidence).map_err(Failure::tool)?;
-                let outcome =
-                    TrialOutcome { session: start.session, ..TrialOutcome::new(start.trial.clone(), drawn) };
-                outcomes.push((outcome, start.session));
+                let outcome = TrialOutcome::new(start.trial.clone(), drawn);
+                outcomes.push(TrialOutcome { session: start.session, ..outcome });
             }
         }
         if !is_analysed {
-            run.judgement = kdyno_analysis::run::all(&run.header.plan, outcomes, &run.trials);
+            let sessions: Vec<Session> = run.sessions().cloned().collect();
+            run.judgement = kdyno_analysis::run::all(&run.header.plan, outcomes, &run.trials, &sessions);
         }
         Ok(run)
     }

@@ -13,6 +13,7 @@ use kdyno_model::plan::{Plan, SystemPlan};
 use kdyno_plan::Note;
 use kdyno_report::judged::{Judged, judged};
 use kdyno_report::terminal::{PlanDetail, plan_text};
+use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::io::{BufRead, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -28,13 +29,16 @@ pub(crate) struct Planned {
     pub(crate) plan: Plan,
     pub(crate) scenario_text: String,
     pub(crate) scenario_path: String,
-    /// The target's file, where one was named.
-    pub(crate) target_file: Option<PathBuf>,
+    /// The files of the targets that were named.
+    pub(crate) target_files: TargetFiles,
     /// What the plan makes of the scenario and its author may not expect.
     pub(crate) remarks: Vec<Note>,
     /// The run that is gone on with.
     pub(crate) resumed: Option<Resumed>,
 }
+
+/// Target files by the id of their cluster.
+pub(crate) type TargetFiles = BTreeMap<String, PathBuf>;
 
 /// A run that was interrupted.
 pub(crate) struct Resumed {
@@ -52,7 +56,7 @@ pub(crate) fn execute(planned: Planned, args: &ExecutionArgs) -> Outcome {
         Some(run) => (run.run_id, run.path.clone()),
         None => (random_u64(), run_file(&planned.plan, runs_dir(args.out.as_deref())?)?),
     };
-    let left = left_behind(&planned, run_id);
+    let left = left_behind(&planned.plan, &planned.target_files, run_id);
     let evidence = run_file.clone();
     let stop = signals::stop_flag_with(move || last_words(&left, &evidence))?;
     announce(&planned);
@@ -196,23 +200,21 @@ fn announce(planned: &Planned) {
 }
 
 /// What a run that is ended at once leaves for others to remove, and how.
-fn left_behind(planned: &Planned, run_id: u64) -> String {
-    let target = planned.plan.cases.iter().find_map(|case| match &case.system {
-        SystemPlan::Attached(target) => Some(target),
-        SystemPlan::Local(_) => None,
+fn left_behind(plan: &Plan, files: &TargetFiles, run_id: u64) -> String {
+    let is_local = plan.every_case().any(|case| matches!(case.system, SystemPlan::Local(_)));
+    let own = is_local.then(|| "the guard ends the brokers and removes their data".to_owned());
+    let of_targets = plan.targets().into_iter().map(|target| {
+        let topics = format!("{}{run_id:016x}-", target.prefix);
+        let remedy = match files.get(&target.cluster_id) {
+            Some(file) => format!("{}: `kdyno clean --target {} --yes`", target.target, file.display()),
+            None => format!(
+                "the cluster: `kafka-topics.sh --bootstrap-server {} --delete --topic '{topics}.*'`",
+                target.bootstrap.join(",")
+            ),
+        };
+        format!("topics that begin with {topics} may be left on {remedy} removes them")
     });
-    let Some(target) = target else {
-        return "the guard ends the brokers and removes their data".to_owned();
-    };
-    let topics = format!("{}{run_id:016x}-", target.prefix);
-    let remedy = match &planned.target_file {
-        Some(file) => format!("{}: `kdyno clean --target {} --yes`", target.target, file.display()),
-        None => format!(
-            "the cluster: `kafka-topics.sh --bootstrap-server {} --delete --topic '{topics}.*'`",
-            target.bootstrap.join(",")
-        ),
-    };
-    format!("topics that begin with {topics} may be left on {remedy} removes them")
+    own.into_iter().chain(of_targets).collect::<Vec<_>>().join("; ")
 }
 
 /// The one line of a run that is ended at once.
@@ -228,16 +230,20 @@ fn last_words(left: &str, run_file: &Path) -> String {
 /// Asks before an existing cluster is given a large volume, or one that nothing bounds; without a terminal to
 /// ask on, `--yes` must have been given.
 fn confirm(plan: &Plan, args: &ExecutionArgs) -> Result<(), Failure> {
-    let attached = plan.cases.iter().any(|case| matches!(case.system, SystemPlan::Attached(_)));
+    let is_guest = !plan.targets().is_empty();
     let volume = kdyno_plan::volume_bytes(plan);
-    if args.yes || !attached || volume.is_some_and(|bytes| bytes <= CONFIRM_BYTES) {
+    if args.yes || !is_guest || volume.is_some_and(|bytes| bytes <= CONFIRM_BYTES) {
         return Ok(());
     }
     let volume = match volume {
         Some(bytes) => kdyno_model::units::bytes(bytes as f64),
         None => "as much as it takes".to_owned(),
     };
-    let what = format!("this run sends an existing cluster {volume}, replicas not counted");
+    let whom = match plan.targets().len() {
+        1 => "an existing cluster".to_owned(),
+        several => format!("{several} existing clusters"),
+    };
+    let what = format!("this run sends {whom} {volume}, replicas not counted");
     if !std::io::stdin().is_terminal() {
         return Err(Failure::usage(what).hint("--yes says that this is meant"));
     }
@@ -288,6 +294,7 @@ impl From<LabError> for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kdyno_model::plan::Strategy;
 
     #[test]
     fn the_repository_may_lie_further_up() {
@@ -306,6 +313,52 @@ mod tests {
             assert_eq!(failure.exit, Exit::Usage);
             assert!(failure.message.starts_with("nothing was started"), "{failure:?}");
         }
+    }
+
+    /// A comparison of a cluster of its own (A) and an existing one (B).
+    fn against_a_target() -> Plan {
+        let text = "kdyno: 1\nid: x\nquestion: why?\nsystem: {kafka: 4.1.1}\ntopics: {t: {partitions: 1}}\n\
+                    load: {w: {produce: t, rate: max, value: 1KiB}}\nphases: {measure: 1s}\n";
+        let scenario = kdyno_scenario::Scenario::parse(text, "x.yaml").expect("a scenario");
+        let target = "kdyno: 1\ntarget: staging\ncluster_id: abc\nclient: {bootstrap: [\"h:9092\"]}\n\
+                      guard: {allow: [rate-max]}\n";
+        let target = kdyno_scenario::target::TargetFile::parse(target, "t.yaml").expect("a target");
+        let b = kdyno_plan::SideChoices { target: target.resolve(None).ok(), ..Default::default() };
+        let ask = kdyno_plan::Ask::Compare(kdyno_plan::CompareChoices { b, ..Default::default() });
+        kdyno_plan::plan(&scenario, &kdyno_plan::Choices { ask, ..Default::default() }).expect("a plan")
+    }
+
+    #[test]
+    fn what_side_b_leaves_on_its_target_is_named() {
+        let plan = against_a_target();
+        let files = TargetFiles::from([("abc".to_owned(), PathBuf::from("t.yaml"))]);
+        let left = left_behind(&plan, &files, 0xab);
+        assert!(left.starts_with("the guard ends the brokers"), "{left}");
+        assert!(
+            left.contains("topics that begin with kdyno-00000000000000ab- may be left on staging"),
+            "{left}"
+        );
+        assert!(left.contains("`kdyno clean --target t.yaml --yes`"), "{left}");
+        let left = left_behind(&plan, &TargetFiles::new(), 0xab);
+        assert!(left.contains("kafka-topics.sh --bootstrap-server h:9092"), "{left}");
+    }
+
+    #[test]
+    fn a_volume_for_side_b_is_agreed_to_as_well() {
+        #[derive(clap::Parser)]
+        struct Typed {
+            #[command(flatten)]
+            execution: ExecutionArgs,
+        }
+        let typed = |args: &[&str]| <Typed as clap::Parser>::parse_from(args).execution;
+        let plan = against_a_target();
+        // `rate: max` has no bound, and a test has no terminal to ask on.
+        if !std::io::stdin().is_terminal() {
+            let failure = confirm(&plan, &typed(&["kdyno"])).expect_err("nobody agreed");
+            assert!(failure.message.contains("an existing cluster as much as it takes"), "{failure:?}");
+        }
+        assert!(confirm(&plan, &typed(&["kdyno", "--yes"])).is_ok());
+        assert!(confirm(&Plan { strategy: Strategy::List(Vec::new()), ..plan }, &typed(&["kdyno"])).is_ok());
     }
 
     #[test]

@@ -28,8 +28,7 @@ impl Looks {
         if !is_second {
             return None;
         }
-        let trials: Vec<AnalysedTrial<'_>> =
-            self.outcomes.iter().map(|outcome| AnalysedTrial::of(outcome, outcome.session)).collect();
+        let trials: Vec<AnalysedTrial<'_>> = self.outcomes.iter().map(AnalysedTrial::of).collect();
         let case = outcome.trial.case;
         let now = progress(settings, case, &trials);
         // The pair before may have made the same units a look already.

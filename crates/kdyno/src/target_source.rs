@@ -6,6 +6,14 @@ use kdyno_scenario::target::{Target, TargetFile};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+/// What was typed for a target: its file, and before it what selects the cases that it is for.
+pub(crate) fn of_cases(typed: &str) -> (Option<&str>, &str) {
+    match typed.split_once(':') {
+        Some((cases, file)) if cases.contains('=') && !cases.contains('/') => (Some(cases), file),
+        _ => (None, typed),
+    }
+}
+
 /// Reads a target file, and the properties file it names.
 pub(crate) fn read_target(path: &Path) -> Result<Target, Failure> {
     let text = text_of(path, "target")?;

@@ -112,9 +112,11 @@ fn assert_drawn_alike(path: &Path) {
     for start in file.trials().expect("its trials") {
         let evidence = file.evidence(start.trial.id).expect("its evidence");
         let judgement = kdyno_analysis::trial::judge(&evidence).expect("findings");
-        outcomes.push((TrialOutcome::new(start.trial, judgement), start.session));
+        outcomes.push(TrialOutcome { session: start.session, ..TrialOutcome::new(start.trial, judgement) });
     }
-    let drawn = kdyno_analysis::run::all(&header.plan, outcomes, &file.trials().expect("its trials"));
+    let sessions: Vec<_> = file.sessions().expect("its sessions").into_iter().map(|(one, _)| one).collect();
+    let starts = file.trials().expect("its trials");
+    let drawn = kdyno_analysis::run::all(&header.plan, outcomes, &starts, &sessions);
     let stored = file.judgement().expect("stored findings");
     assert!(drawn.findings.len() > 50, "{} findings", drawn.findings.len());
     assert_eq!(sorted(&drawn.findings), sorted(&stored.findings));

@@ -180,6 +180,11 @@ fn what_is_resumed_must_be_there_and_unfinished() {
     refused(&["run", "FILE", "--resume", "gone"], &["--resume"]);
     refused(&["compare", "FILE", "--resume", "gone"], &["leave the scenario out"]);
     refused(&["run", "--resume", "gone", "--budget", "3m"], &["--budget"]);
+    refused(
+        &["compare", "--resume", "gone", "--b", "kafka=4.1.1"],
+        &["--b: a run that is resumed", "--target"],
+    );
+    refused(&["compare", "--resume", "gone", "--quick"], &["--quick: a run that is resumed"]);
 }
 
 #[test]

@@ -6,19 +6,33 @@ use common::Place;
 
 const README: &str = include_str!("../../../README.md");
 
-/// The lines of README's code blocks of one language; `""` for the plain ones.
-fn blocks(language: &str) -> String {
+/// README's code blocks of one language; `""` for the plain ones.
+fn blocks_of(language: &str) -> Vec<String> {
     let mut inside = None;
-    let mut lines = String::new();
+    let mut blocks: Vec<String> = Vec::new();
     for line in README.lines() {
         match (line.strip_prefix("```"), inside) {
-            (Some(name), None) => inside = Some(name == language),
+            (Some(name), None) => {
+                inside = Some(name == language);
+                blocks.extend((name == language).then(String::new));
+            }
             (Some(_), Some(_)) => inside = None,
-            (None, Some(true)) => lines.push_str(&format!("{line}\n")),
+            (None, Some(true)) => blocks.last_mut().expect("a block").push_str(&format!("{line}\n")),
             _ => {}
         }
     }
-    lines
+    blocks
+}
+
+/// Their lines.
+fn blocks(language: &str) -> String {
+    blocks_of(language).concat()
+}
+
+/// The file that README shows and that has such a line.
+fn shown(line: &str) -> String {
+    let found = blocks_of("yaml").into_iter().find(|block| block.lines().any(|one| one == line));
+    found.unwrap_or_else(|| panic!("README shows no file with the line {line:?}"))
 }
 
 #[test]
@@ -41,6 +55,7 @@ fn commands_that_start_nothing_run_as_written() {
 #[test]
 fn commands_that_measure_are_planned_as_written() {
     let place = Place::new();
+    place.file("mine.yaml", &shown("id: mine"));
     let blocks = blocks("");
     let commands = blocks.lines().filter_map(|line| line.strip_prefix("target/release/kdyno "));
     let commands = commands.map(|line| line.split('#').next().unwrap_or("").trim());
@@ -53,7 +68,7 @@ fn commands_that_measure_are_planned_as_written() {
         assert_eq!(said.code, Some(0), "{line}: {said:?}");
         count += 1;
     }
-    assert!(count >= 4, "README shows how to measure");
+    assert!(count >= 5, "README shows how to measure");
 }
 
 /// The words of a line, a quoted one whole.
@@ -69,7 +84,7 @@ fn words(line: &str) -> Vec<&str> {
 #[test]
 fn the_target_file_shown_is_read() {
     let place = Place::new();
-    let target = place.file("staging.yaml", &blocks("yaml"));
+    let target = place.file("staging.yaml", &shown("target: staging"));
     place.file("staging.properties", "bootstrap.servers=127.0.0.1:9092\n");
     let scenario = place.file(
         "mine.yaml",
@@ -86,4 +101,21 @@ fn the_target_file_shown_is_read() {
     assert_eq!(said.code, Some(0), "{said:?}");
     let text = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("the rate of writers from 100/s to 209,715/s"), "{said:?}");
+    // What README compares on clusters of its own can be compared within the caps shown.
+    let linger = ["--a", "load.events.client.linger.ms=0", "--b", "load.events.client.linger.ms=5"];
+    let said =
+        place.kdyno(&[&["compare", "upgrade-check", "--target", &target, "--dry-run"], &linger[..]].concat());
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.stdout.contains("pairs in drawn order"), "{said:?}");
+}
+
+#[test]
+fn the_scenario_shown_asks_what_is_said_of_it() {
+    let place = Place::new();
+    place.file("mine.yaml", &shown("id: mine"));
+    let said = place.kdyno(&["compare", "./mine.yaml", "--dry-run"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let text = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("comparison: A is no linger, B is 5 ms"), "{text}");
+    assert!(text.contains("writers.response.p99 (lower is better, 20 % matters)"), "{text}");
 }

@@ -121,7 +121,7 @@ fn the_beginning_of_a_name_is_enough_when_it_is_one_file_s() {
     assert_eq!(place.kdyno(&["show", "20261121-12"]).code, Some(1));
 }
 
-/// A run of scenario `one` with a rate and the processor time that it cost.
+/// A run of scenario `rate` with a rate and the processor time that it cost.
 fn measured(place: &Place, number: u32, rate: f64, marks: &[Mark]) {
     let of = |name: &str, unit, value| Finding {
         scope: Scope::Case(0),
@@ -136,7 +136,7 @@ fn measured(place: &Place, number: u32, rate: f64, marks: &[Mark]) {
     };
     let findings = vec![
         of("writers.acked_per_s", Unit::RecordsPerS, rate),
-        of("brokers.cpu_us_per_record", Unit::CpuUsPerRecord, 1e6 / rate),
+        of("brokers.cpu_us_per_record", Unit::CpuUsPerRecord, if rate > 0.0 { 1e6 / rate } else { 0.0 }),
     ];
     let judgement = Judgement { findings, ..Judgement::default() };
     let file = format!("20261122-10000{number}-rate.kdyno");
@@ -186,6 +186,54 @@ fn runs_of_different_scenarios_are_no_comparison() {
     measured(&place, 1, 50_000.0, &[]);
     let said = place.kdyno(&["compare", "--before", "20261122-100001", "--after", "20261121-110000"]);
     assert!(said.stdout.contains("measure different things"), "{said:?}");
+    assert_eq!(said.code, Some(6), "{said:?}");
+}
+
+#[test]
+fn a_figure_of_stored_runs_that_is_zero_decides_nothing() {
+    let place = Place::new();
+    measured(&place, 1, 50_000.0, &[]);
+    measured(&place, 2, 0.0, &[]);
+    let said = place.kdyno(&["compare", "20261122-100001", "20261122-100002"]);
+    assert!(said.stdout.contains("invalid"), "there is no ratio: {said:?}");
+    assert!(
+        said.stdout.contains("Stored runs, no verdict") && !said.stdout.contains("\nVerdict"),
+        "{said:?}"
+    );
+    assert_eq!(said.code, Some(0), "nothing is judged of them: {said:?}");
+}
+
+#[test]
+fn options_that_mean_nothing_for_stored_runs_are_refused() {
+    let place = Place::new();
+    measured(&place, 1, 50_000.0, &[]);
+    measured(&place, 2, 40_000.0, &[]);
+    let runs = ["20261122-100001", "20261122-100002"];
+    let refused = [
+        (&["--judge", "writers.acked_per_s:3%"][..], "--judge: nothing of stored runs is judged"),
+        (&["--junit", "out.xml"], "--junit: nothing of stored runs is judged"),
+        (&["--b", "kafka=4.1.1"], "--b: what differs between stored runs"),
+        (&["--budget", "25m"], "--budget: stored runs have run already"),
+        (&["--quick"], "--quick: stored runs have run already"),
+        (&["--dry-run"], "--dry-run: stored runs have run already"),
+    ];
+    for (options, why) in refused {
+        for what in
+            [&["compare", runs[0], runs[1]][..], &["compare", "--course", "writers.acked_per_s", "rate"]]
+        {
+            // A course has no sides to begin with.
+            if what[1] == "--course" && options[0] == "--b" {
+                continue;
+            }
+            let said = place.kdyno(&[what, options].concat());
+            assert_eq!(said.code, Some(2), "{options:?}: {said:?}");
+            assert!(said.stderr.contains(why) && said.stderr.contains("hint: "), "{options:?}: {said:?}");
+        }
+    }
+    assert!(!place.path().join("out.xml").exists());
+    let said = place.kdyno(&["compare", runs[0], runs[1], "--format", "markdown"]);
+    assert!(said.stdout.starts_with("### 20261122-100001"), "{said:?}");
+    assert!(said.stdout.contains("**Stored runs, no verdict**"), "{said:?}");
 }
 
 #[test]

@@ -26,8 +26,8 @@ pub(crate) struct Before {
     pub(crate) stay: usize,
     /// Highest number of a trial; 0 when none has started.
     pub(crate) last_trial: u32,
-    /// The session before.
-    pub(crate) session: Option<Session>,
+    /// The sessions before, in order.
+    pub(crate) sessions: Vec<Session>,
 }
 
 /// Reads what the run file of an interrupted run holds.
@@ -46,8 +46,8 @@ pub(crate) fn read(path: &Path, request: &RunRequest) -> Result<Before, LabError
         .filter(|(_, event)| event.kind == EventKind::CutShort)
         .filter_map(|(trial, _)| trial)
         .collect();
-    let session = file.sessions()?.pop().map(|(session, _)| session);
-    Ok(Before { session, ..sorted_out(file.trials()?, &cut_short, &file.judgement()?) })
+    let sessions = file.sessions()?.into_iter().map(|(session, _)| session).collect();
+    Ok(Before { sessions, ..sorted_out(file.trials()?, &cut_short, &file.judgement()?) })
 }
 
 /// Tells the trials that count from those that are run again. A trial counts when it ran to its end and was judged;

@@ -1,7 +1,7 @@
 //! One run: preflight, the run file, trial after trial, the end. Reads like a table of contents.
 
 use crate::calibration::{self, Limits};
-use crate::clock::unix_ns;
+use crate::clock::{monotonic_ns, unix_ns};
 use crate::error::LabError;
 use crate::limit::TimeCap;
 use crate::observer::MayGoOn;
@@ -30,19 +30,21 @@ use std::sync::atomic::Ordering;
 /// Only what prevents the run file from being made. What goes wrong later is told by
 /// [`RunOutcome::failure`], beside the evidence.
 pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<RunOutcome, LabError> {
+    let began_ns = monotonic_ns();
     let time_cap = TimeCap::start(&request.plan);
     let may_go_on = MayGoOn { stop: options.stop.clone(), time_cap };
     let lock = crate::preflight::check(&request.plan, &mut options);
     let lock = lock.map_err(|error| unless_stopped(error, &options))?;
     let secrets = Secrets::resolve(&request.plan, options.variables)?;
     let before = if options.resume { resume::read(&options.run_file, request)? } else { Before::default() };
-    let session = session(request, before.session.as_ref(), &options);
+    let session = session(request, before.sessions.last(), &options);
     let store = open_run_file(request, &session, &options)?;
     let mut run = Run {
         request,
         options,
         store,
         session: session.number,
+        began_ns,
         may_go_on,
         private: Private::of(&request.plan),
         secrets,
@@ -50,6 +52,7 @@ pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<R
         provisions: Provisions::default(),
         outcomes: Vec::new(),
         starts: Vec::new(),
+        sessions: before.sessions.iter().chain([&session]).cloned().collect(),
         done: before.stay,
         last_trial: before.last_trial,
         unsettled: None,
@@ -111,6 +114,8 @@ struct Run<'a> {
     store: RunWriter,
     /// Number of the session.
     session: u32,
+    /// When this session began, CLOCK_MONOTONIC.
+    began_ns: u64,
     may_go_on: MayGoOn,
     /// What must not be stored.
     private: Private,
@@ -123,6 +128,8 @@ struct Run<'a> {
     outcomes: Vec<TrialOutcome>,
     /// What was known when these trials began: the settings in force.
     starts: Vec<TrialStart>,
+    /// All sessions of the run, this one the last: on which hosts its trials ran.
+    sessions: Vec<Session>,
     /// How many trials have run, those included that conditioned a cluster which is gone.
     done: usize,
     /// Highest number of a trial.
@@ -136,7 +143,7 @@ struct Run<'a> {
 impl Run<'_> {
     /// Goes on where the sessions before have ended.
     fn take_up(&mut self, before: Before, session: &Session) -> Result<(), LabError> {
-        let Some(last) = &before.session else { return Ok(()) };
+        let Some(last) = before.sessions.last() else { return Ok(()) };
         if let Some(warning) = resume::change_of_host(last, session) {
             (self.options.progress)(Progress::Warning(warning));
         }
@@ -167,12 +174,30 @@ impl Run<'_> {
             if let Some(stop) = self.may_go_on.must_end() {
                 return Err(stop.into());
             }
+            if let Some(why) = self.is_too_late_for(&trial) {
+                (self.options.progress)(Progress::Warning(why));
+                break;
+            }
             self.tell_ended()?;
             // Strategies count what they are told of; a run that goes on has more trials in its file.
             self.last_trial += 1;
             self.trial(Trial { id: TrialId(self.last_trial), ..*trial })?;
         }
         Ok(())
+    }
+
+    /// Why a further trial is not begun: it might end after the time that the run may take. Plans fit their budget, but
+    /// trials in the place of lost ones come on top, and drains may last.
+    fn is_too_late_for(&self, trial: &Trial) -> Option<String> {
+        let plan = &self.request.plan;
+        // The first one is always begun: what it waited for was a download.
+        let budget_ns = plan.budget_ns.filter(|_| self.done > 0)?;
+        let would_end_ns =
+            (monotonic_ns() - self.began_ns).saturating_add(kdyno_plan::longest_ns(plan, trial));
+        (would_end_ns > budget_ns).then(|| {
+            let budget = kdyno_model::units::duration(budget_ns);
+            format!("the budget of {budget} might not hold another trial: the run ends with what it has")
+        })
     }
 
     /// Tells of processes that have ended while no trial ran on their system.
@@ -244,9 +269,9 @@ impl Run<'_> {
 
     /// What the trials say together: stored after the last one, however the run ends.
     fn judge_together(&self) -> Result<(), LabError> {
-        let analysed = |outcome| AnalysedTrial::of(outcome, outcome.session);
-        let trials: Vec<AnalysedTrial<'_>> = self.outcomes.iter().map(analysed).collect();
-        Ok(self.store.judgement(&kdyno_analysis::run::judge(&self.request.plan, &trials, &self.starts))?)
+        let trials: Vec<AnalysedTrial<'_>> = self.outcomes.iter().map(AnalysedTrial::of).collect();
+        let plan = &self.request.plan;
+        Ok(self.store.judgement(&kdyno_analysis::run::judge(plan, &trials, &self.starts, &self.sessions))?)
     }
 
     /// Takes everything down and writes the end. The first thing that went wrong is the one that is told.

@@ -4,6 +4,7 @@
 use crate::private::Private;
 use kdyno_kafka::admin::{Admin, AdminError, ConfigOf, SettingInfo};
 use kdyno_model::event::Subject;
+use kdyno_model::identity::says_who;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -18,25 +19,6 @@ const SETTINGS_MAX: usize = 1000;
 
 /// Characters kept of a value at most.
 const VALUE_CHARACTERS_MAX: usize = 1000;
-
-/// Settings that tell who and where a broker is. They differ between any two brokers and any two starts, and those of
-/// somebody else's cluster are private.
-const IDENTITY: [&str; 14] = [
-    "advertised.host.name",
-    "advertised.listeners",
-    "advertised.port",
-    "broker.id",
-    "broker.rack",
-    "controller.quorum.bootstrap.servers",
-    "controller.quorum.voters",
-    "listeners",
-    "log.dir",
-    "log.dirs",
-    "metadata.log.dir",
-    "node.id",
-    "port",
-    "zookeeper.connect",
-];
 
 /// Asks each broker of the cluster. Settings without a value, as sensitive ones, are left out, and so is a broker whose
 /// settings are those of the first one.
@@ -53,7 +35,7 @@ pub(crate) fn read(bootstrap: &[String], prefix: &str, private: &Private) -> Res
 /// What is kept of a broker's settings.
 fn kept(settings: BTreeMap<String, SettingInfo>, private: &Private) -> BTreeMap<String, String> {
     let kept = settings.into_iter().filter_map(|(name, setting)| {
-        let value = setting.value.filter(|_| !IDENTITY.contains(&name.as_str()))?;
+        let value = setting.value.filter(|_| !says_who(&name))?;
         Some((name, private.hide(&value).chars().take(VALUE_CHARACTERS_MAX).collect()))
     });
     kept.take(SETTINGS_MAX).collect()

@@ -255,12 +255,19 @@ pub enum MetricRole {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Says {
-    /// The interval excludes 1.
+    /// The interval excludes 1 and lies on one side of the margin's ends.
     Different {
-        /// It lies wholly beyond the margin.
+        /// It lies wholly beyond the margin; else within.
         material: bool,
         /// B is the worse one.
         worse: bool,
+    },
+    /// The interval excludes 1 and holds an end of the margin: they differ, and whether it matters cannot be told.
+    MaybeMaterial {
+        /// B is the worse one.
+        worse: bool,
+        /// How many more units it would take, about; `None`: no number of them would do.
+        more_needed: Option<u32>,
     },
     /// The interval lies within the margin.
     Equivalent,

@@ -16,6 +16,7 @@ pub mod event;
 pub mod evidence;
 pub mod finding;
 pub mod histogram;
+pub mod identity;
 pub mod managed;
 pub mod metric;
 pub mod outcome;

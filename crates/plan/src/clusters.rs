@@ -3,6 +3,7 @@
 
 use crate::PlanError;
 use crate::budget::Budget;
+use crate::comparison::longest_ns;
 use crate::planned::Planned;
 use crate::sides::Side;
 use kdyno_model::plan::{
@@ -54,7 +55,7 @@ pub(crate) fn further(a: &Side, b: &Side) -> Result<Vec<OnClusters>, PlanError> 
 /// The budget does not reach once around.
 pub(crate) fn arrange(
     plan: &mut ComparePlan,
-    pair_ns: u64,
+    planned: &Planned,
     pairs: u32,
     budget: Option<Budget>,
 ) -> Result<(), PlanError> {
@@ -62,15 +63,15 @@ pub(crate) fn arrange(
     if (clusters as usize) < CLUSTERS_MIN {
         return Ok(());
     }
-    let needed_ns = pair_ns.saturating_mul(u64::from(pairs)).saturating_mul(u64::from(clusters));
-    if let Some(budget) = budget.filter(|budget| budget.ns < needed_ns) {
-        let why = format!(": each of {clusters} clusters of a side is a unit of evidence");
-        return Err(budget.too_small("a verdict", &why, needed_ns));
-    }
     plan.unit = EvidenceUnit::Cluster;
     plan.pairs_per_start = pairs;
     // Somebody's clusters are as many as they are: there is one look, on which all of the error is spent.
     plan.looks = vec![clusters];
+    let needed_ns = longest_ns(plan, planned, clusters);
+    if let Some(budget) = budget.filter(|budget| budget.ns < needed_ns) {
+        let why = format!(": each of {clusters} clusters of a side is a unit of evidence");
+        return Err(budget.too_small("a verdict", &why, needed_ns));
+    }
     Ok(())
 }
 

@@ -2,17 +2,17 @@
 
 use crate::budget::Budget;
 use crate::choices::{Ask, CompareChoices};
-use crate::estimate::{start_expected_ns, trial_expected_ns};
+use crate::estimate::of_trials;
 use crate::planned::Planned;
 use crate::set_overrides::NOWHERE;
 use crate::sides::{self, Side, Sides, is_attached};
-use crate::strategy::conditioned_by;
+use crate::strategy::{Ground, up_to};
 use crate::{Choices, PlanError, clusters};
-use kdyno_analysis::statistics::smallest_visible;
+use kdyno_analysis::comparison::margin as usual_margin;
+use kdyno_analysis::statistics::{MEAN_UNITS_MIN, UNITS_MIN, smallest_visible};
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::plan::{
-    Better, CasePlan, ComparePlan, Conditioning, Depth, EvidenceUnit, Judge, Plan, Rate, Role, Strategy,
-    SystemPlan,
+    Better, CasePlan, ComparePlan, Depth, EvidenceUnit, Judge, Plan, Rate, Role, Strategy, SystemPlan,
 };
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::CompareFile;
@@ -22,38 +22,28 @@ use kdyno_scenario::yaml::Typed;
 
 /// Units of evidence after which it is looked, with enough time.
 const LOOKS: [u32; 3] = [8, 16, 24];
-/// Fewest units with which a two-sided rank test can reach 5 %: 2 · 2⁻⁶.
-const UNITS_MIN: u32 = 6;
-/// Why there is a least number of units, in words.
+/// Why a verdict has a least number of units, in words.
 const WHY: &str = ": six units of evidence are the fewest that can tell a difference";
+/// The same of a quick look.
+const QUICK_WHY: &str = ": three pairs are the fewest that have an interval";
 /// Most units, and pairs of a start.
 const UNITS_MAX: u64 = 1_000;
 /// Most looks.
 const LOOKS_MAX: usize = 10;
-/// Pairs of a quick look.
+/// Most pairs of a quick look.
 const QUICK_PAIRS: u32 = 8;
-/// How long a quick look takes where nothing else is said, ns.
-const QUICK_NS: u64 = 600 * 1_000_000_000;
-/// Smallest change that matters where nothing else is said: of rates and processor time, and of latencies.
-const MARGIN: f64 = 0.03;
-const MARGIN_OF_LATENCY: f64 = 0.10;
 
-/// The sides of the comparison that is asked for; `None`: none is.
+/// The sides of the comparison that is asked for; `None`: none is. A scenario that also searches asks neither by itself:
+/// its cases are run.
 pub(crate) fn sides(scenario: &Scenario, choices: &Choices) -> Result<Option<(Sides, Planned)>, PlanError> {
     let file = scenario.typed().compare.as_ref();
     let by_hand = match &choices.ask {
         Ask::Find(_) => return Ok(None),
+        Ask::Scenario if scenario.typed().find.is_some() => return Ok(None),
         Ask::Scenario => None,
         Ask::Compare(by_hand) => Some(by_hand),
     };
     let by_hand = by_hand.filter(|by_hand| !by_hand.a.is_empty() || !by_hand.b.is_empty());
-    if let (Some(find), Ask::Compare(_)) = (&scenario.typed().find, &choices.ask) {
-        return Err(InputError::at(
-            find.place,
-            "the scenario searches for a load, which a comparison does not",
-        )
-        .hint("search first (`kdyno find`), then compare a scenario at a rate just below what was found"));
-    }
     let [a, b] = match (by_hand, file) {
         (Some(by_hand), _) => [
             Side::by_hand(scenario, &by_hand.a, "--a", choices)?,
@@ -73,14 +63,14 @@ pub(crate) fn sides(scenario: &Scenario, choices: &Choices) -> Result<Option<(Si
     Ok(Some((Sides { further, ..sides }, planned)))
 }
 
-/// The strategy of a comparison. `planned` is side A.
+/// The strategy of a comparison, and the time that it is to keep to. `planned` is side A.
 pub(crate) fn strategy(
     scenario: &Scenario,
     choices: &Choices,
     sides: &Sides,
     planned: &Planned,
     budget: Option<Budget>,
-) -> Result<Strategy, PlanError> {
+) -> Result<(Strategy, Option<Budget>), PlanError> {
     let file = scenario.typed().compare.as_ref();
     let by_hand = match &choices.ask {
         Ask::Compare(by_hand) => by_hand.clone(),
@@ -100,7 +90,7 @@ pub(crate) fn strategy(
     let mut plan = ComparePlan {
         labels: sides.labels.clone(),
         b: sides.b.clone(),
-        judge: judge(scenario, file, &by_hand.judge, &of_both)?,
+        judge: judge(scenario, file, &by_hand.judge, &of_both, attached)?,
         looks,
         pairs_per_start: pairs,
         unit: EvidenceUnit::Start,
@@ -108,15 +98,22 @@ pub(crate) fn strategy(
         changes: sides.changes.clone(),
         further: sides.further.clone(),
     };
-    let costs = Costs::of(&planned.cases, &sides.b, planned.conditioning);
-    match choices.depth {
-        Depth::Quick => quick(&mut plan, &costs, budget)?,
-        Depth::Verdict => verdict(&mut plan, &costs, budget, attached)?,
-    }
+    let budget = Budget::within_caps(budget, planned.cases.iter().chain(&sides.b));
+    let budget = match choices.depth {
+        Depth::Quick => {
+            let budget = Budget::of_quick_look(budget);
+            quick(&mut plan, planned, budget)?;
+            Some(budget)
+        }
+        Depth::Verdict => {
+            verdict(&mut plan, planned, budget, attached)?;
+            budget
+        }
+    };
     if let Some(labels) = clusters::versions(&planned.cases, &plan) {
         plan.labels = labels;
     }
-    Ok(Strategy::Compare(plan))
+    Ok((Strategy::Compare(plan), budget))
 }
 
 fn ascending(looks: Vec<u32>, file: Option<&CompareFile>) -> Result<Vec<u32>, PlanError> {
@@ -131,77 +128,52 @@ fn ascending(looks: Vec<u32>, file: Option<&CompareFile>) -> Result<Vec<u32>, Pl
     Ok(looks)
 }
 
-/// What a comparison of all cases costs in time.
-struct Costs {
-    /// A start of both clusters with what conditions them, ns.
-    start_ns: u64,
-    /// A pair of trials, ns.
-    pair_ns: u64,
-}
-
-impl Costs {
-    fn of(a: &[CasePlan], b: &[CasePlan], conditioning: Option<Conditioning>) -> Self {
-        let mut costs = Self { start_ns: 0, pair_ns: 0 };
-        for (a, b) in a.iter().zip(b) {
-            costs.pair_ns += trial_expected_ns(a) + trial_expected_ns(b);
-            let sides = [Some(a), Some(b).filter(|b| b.system != a.system)];
-            for side in sides.into_iter().flatten() {
-                let conditioned = conditioning.and_then(|how| conditioned_by(how, side));
-                costs.start_ns += start_expected_ns(side);
-                costs.start_ns += conditioned.as_ref().map_or(0, trial_expected_ns);
-            }
-        }
-        costs
-    }
-
-    fn starts(&self, starts: u32, pairs_per_start: u32) -> u64 {
-        let one = self.start_ns.saturating_add(self.pair_ns.saturating_mul(u64::from(pairs_per_start)));
-        one.saturating_mul(u64::from(starts))
-    }
+/// How long so many units of evidence take when every trial takes its longest, ns.
+pub(crate) fn longest_ns(plan: &ComparePlan, planned: &Planned, units: u32) -> u64 {
+    of_trials(up_to(Ground::of(planned), plan, units)).longest_ns
 }
 
 /// One start, some pairs on it: what these starts show.
-fn quick(plan: &mut ComparePlan, costs: &Costs, budget: Option<Budget>) -> Result<(), PlanError> {
-    let fits = |pairs: &u32| costs.starts(1, *pairs) <= budget.map_or(QUICK_NS, |budget| budget.ns);
-    let pairs = (UNITS_MIN..=QUICK_PAIRS).rev().find(fits);
-    let pairs = match (pairs, budget) {
-        (Some(pairs), _) => pairs,
-        (None, None) => UNITS_MIN,
-        (None, Some(budget)) => {
-            return Err(budget.too_small("a quick look", WHY, costs.starts(1, UNITS_MIN)));
-        }
+fn quick(plan: &mut ComparePlan, planned: &Planned, budget: Budget) -> Result<(), PlanError> {
+    let of = |pairs: u32| ComparePlan {
+        unit: EvidenceUnit::Pair,
+        pairs_per_start: pairs,
+        looks: vec![pairs],
+        ..plan.clone()
     };
-    plan.unit = EvidenceUnit::Pair;
-    plan.pairs_per_start = pairs;
-    plan.looks = vec![pairs];
+    let longest_ns = |pairs: u32| longest_ns(&of(pairs), planned, pairs);
+    let Some(pairs) = budget.most(MEAN_UNITS_MIN, QUICK_PAIRS, longest_ns) else {
+        return Err(budget.too_small("a quick look", QUICK_WHY, longest_ns(MEAN_UNITS_MIN)));
+    };
+    *plan = of(pairs);
     Ok(())
 }
 
 fn verdict(
     plan: &mut ComparePlan,
-    costs: &Costs,
+    planned: &Planned,
     budget: Option<Budget>,
     attached: bool,
 ) -> Result<(), PlanError> {
-    let one_ns = if attached { costs.pair_ns } else { costs.starts(1, plan.pairs_per_start) };
+    let last = plan.looks.last().copied().unwrap_or(UNITS_MIN);
+    let pairs = plan.pairs_per_start;
+    if attached {
+        // A cluster of somebody else is not started: all pairs run as it stands.
+        (plan.unit, plan.pairs_per_start) = (EvidenceUnit::Pair, last);
+    }
     if let Some(budget) = budget {
-        let units = u32::try_from(budget.ns / one_ns.max(1)).unwrap_or(u32::MAX);
-        let least = plan.looks[0].min(UNITS_MIN);
-        if units < least {
-            let needed_ns = one_ns.saturating_mul(u64::from(least));
-            return Err(budget.too_small("a verdict", WHY, needed_ns));
-        }
+        let longest_ns = |units: u32| longest_ns(plan, planned, units);
+        let Some(units) = budget.most(UNITS_MIN, last, longest_ns) else {
+            return Err(budget.too_small("a verdict", WHY, longest_ns(UNITS_MIN)));
+        };
         let fitting: Vec<u32> = plan.looks.iter().copied().filter(|look| *look <= units).collect();
         // With a single look all of the error is spent on it, so it may as well come when the time is over.
         let cut = fitting.len() < plan.looks.len();
         plan.looks = if cut && fitting.len() < 2 { vec![units] } else { fitting };
     }
     if attached {
-        // A cluster of somebody else is not started: all pairs run as it stands.
-        let pairs = plan.pairs_per_start;
-        plan.unit = EvidenceUnit::Pair;
-        plan.pairs_per_start = plan.looks.last().copied().unwrap_or(UNITS_MIN);
-        clusters::arrange(plan, costs.pair_ns, pairs, budget)?;
+        plan.pairs_per_start = plan.looks.last().copied().unwrap_or(last);
+        clusters::arrange(plan, planned, pairs, budget)?;
     }
     Ok(())
 }
@@ -211,6 +183,7 @@ fn judge(
     file: Option<&CompareFile>,
     by_hand: &[String],
     cases: &[CasePlan],
+    attached: bool,
 ) -> Result<Vec<Judge>, PlanError> {
     let mut found: Vec<Judge> = Vec::new();
     let mut add = |judge: Judge, typed: &Typed| {
@@ -228,16 +201,42 @@ fn judge(
         let named = |error: PlanError| {
             PlanError { place: None, ..error }.in_file(&quoted(&format!("--judge {text}")))
         };
-        let read = read_judge(scenario, &of, None, margin.as_ref()).and_then(|judge| add(judge, &of));
-        read.map_err(named)?;
+        let read = read_judge(scenario, &of, None, margin.as_ref()).map_err(named)?;
+        if attached && is_of_brokers(&read.of) {
+            let message =
+                format!("the processes of a target's brokers are not seen, so `{}` is not known", read.of);
+            return Err(named(InputError::whole(message).hint("judge what clients see")));
+        }
+        add(read, &of).map_err(named)?;
     }
     if by_hand.is_empty() {
         for typed in file.iter().flat_map(|file| &file.judge) {
             let judge = read_judge(scenario, &typed.of, typed.better.as_ref(), typed.margin.as_ref())?;
-            add(judge, &typed.of)?;
+            if !(attached && is_of_brokers(&judge.of)) {
+                add(judge, &typed.of)?;
+            }
         }
     }
-    Ok(if found.is_empty() { usual(cases) } else { found })
+    Ok(if found.is_empty() { usual(cases, attached) } else { found })
+}
+
+/// Whether a metric is read from the brokers' processes, which those of a target do not show.
+fn is_of_brokers(of: &Address) -> bool {
+    of.subject == "brokers" || of.subject.starts_with("broker-")
+}
+
+/// What the scenario names to be judged and is not, on a target: a sentence each.
+pub(crate) fn not_judged(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Vec<String> {
+    let by_hand = matches!(&choices.ask, Ask::Compare(by_hand) if !by_hand.judge.is_empty());
+    if by_hand || plan.targets().is_empty() {
+        return Vec::new();
+    }
+    let named = scenario.typed().compare.iter().flat_map(|file| &file.judge);
+    let named = named.filter_map(|judge| kdyno_scenario::metric_of(&judge.of, scenario.typed()).ok());
+    let left_out = named.map(|(of, _)| of).filter(is_of_brokers);
+    left_out
+        .map(|of| format!("{of} is not judged: the processes of a target's brokers are not seen"))
+        .collect()
 }
 
 fn read_judge(
@@ -260,8 +259,7 @@ fn read_judge(
         }
     };
     let margin = match margin {
-        None if unit == Unit::Ns => MARGIN_OF_LATENCY,
-        None => MARGIN,
+        None => usual_margin(unit),
         Some(typed) => share(typed, "margin")?,
     };
     Ok(Judge { of: address, better, margin })
@@ -296,17 +294,17 @@ fn direction(metric: &str, unit: Unit) -> Option<Better> {
     }
 }
 
-/// Processor time per record, where the brokers can be probed, then what the first load item is about: its rate where it sends as fast as it goes, its
-/// latency where it has a rate.
-fn usual(cases: &[CasePlan]) -> Vec<Judge> {
-    let judge = |subject: &str, metric: &str, better: Better, margin: f64| Judge {
+/// Processor time per record, where the brokers can be probed, then what the first load item is about: its rate where it
+/// sends as fast as it goes, its latency where it has a rate.
+fn usual(cases: &[CasePlan], attached: bool) -> Vec<Judge> {
+    let judge = |subject: &str, metric: &str, better: Better, unit: Unit| Judge {
         of: Address { subject: subject.to_owned(), metric: metric.to_owned() },
         better,
-        margin,
+        margin: usual_margin(unit),
     };
     let Some(first) = cases.first() else { return Vec::new() };
     let mut found = Vec::new();
-    if cases.iter().all(|case| matches!(case.system, SystemPlan::Local(_))) {
+    if !attached {
         // What ZooKeeper or controllers of their own do in one case, brokers may do in another.
         let mode = |case: &CasePlan| match &case.system {
             SystemPlan::Local(cluster) => Some(cluster.mode),
@@ -314,22 +312,24 @@ fn usual(cases: &[CasePlan]) -> Vec<Judge> {
         };
         let is_alike = cases.iter().all(|case| mode(case) == mode(first));
         let subject = if is_alike { "brokers" } else { "system" };
-        found.push(judge(subject, "cpu_us_per_record", Better::Lower, MARGIN));
+        found.push(judge(subject, "cpu_us_per_record", Better::Lower, Unit::CpuUsPerRecord));
     }
     let produces = first.load.iter().find_map(|(name, item)| match &item.role {
         Role::Produce(produce) => Some((name, &produce.rate)),
         Role::Consume(_) => None,
     });
     match produces {
-        Some((name, Rate::Max { .. })) => found.push(judge(name, "acked_per_s", Better::Higher, MARGIN)),
+        Some((name, Rate::Max { .. })) => {
+            found.push(judge(name, "acked_per_s", Better::Higher, Unit::RecordsPerS));
+        }
         Some((name, Rate::Open { .. })) => {
             for quantile in ["response.p50", "response.p99"] {
-                found.push(judge(name, quantile, Better::Lower, MARGIN_OF_LATENCY));
+                found.push(judge(name, quantile, Better::Lower, Unit::Ns));
             }
         }
         None => {
             let items = first.load.keys().take(1);
-            found.extend(items.map(|name| judge(name, "fetched_per_s", Better::Higher, MARGIN)));
+            found.extend(items.map(|name| judge(name, "fetched_per_s", Better::Higher, Unit::RecordsPerS)));
         }
     }
     found
@@ -346,19 +346,29 @@ fn pair_sd(metric: &Address) -> f64 {
 }
 
 /// The smallest difference that a comparison sees in four of five cases when its units differ as they typically do, in
-/// a sentence.
-pub(crate) fn smallest_difference(plan: &Plan, compare: &ComparePlan) -> String {
-    let each = compare.judge.iter().map(|judge| {
+/// a sentence; and a sentence for each metric of which it will hardly see less than what matters.
+pub(crate) fn smallest_differences(plan: &Plan, compare: &ComparePlan) -> (String, Vec<String>) {
+    let percent = |share: f64| format!("{:.1} %", share * 100.0);
+    let (mut each, mut beyond) = (Vec::new(), Vec::new());
+    for judge in &compare.judge {
         let smallest = smallest_visible(&compare.looks, pair_sd(&judge.of));
-        let smallest = smallest.map_or("none".to_owned(), |share| format!("{:.1} %", share * 100.0));
-        format!("{} {smallest}", judge.of)
-    });
-    let each = each.collect::<Vec<_>>().join(", ");
+        each.push(format!("{} {}", judge.of, smallest.map_or("none".to_owned(), percent)));
+        if let Some(smallest) = smallest.filter(|smallest| *smallest > judge.margin) {
+            beyond.push(format!(
+                "{}: the smallest difference that can typically be seen ({}) is more than the margin ({}), so that the \
+                 sides are alike within it can hardly be shown",
+                judge.of,
+                percent(smallest),
+                percent(judge.margin)
+            ));
+        }
+    }
+    let looks = listed(&compare.looks);
     let what = match plan.depth {
-        Depth::Quick => "a quick look at one start of the clusters, no verdict".to_owned(),
-        Depth::Verdict => format!("looks after {} {}", listed(&compare.looks), unit_name(compare.unit)),
+        Depth::Quick => format!("a quick look: {looks} pairs on one start of the clusters, no verdict"),
+        Depth::Verdict => format!("looks after {looks} {}", unit_name(compare.unit)),
     };
-    format!("{what}; smallest differences it can typically see: {each}")
+    (format!("{what}; smallest differences it can typically see: {}", each.join(", ")), beyond)
 }
 
 fn listed(looks: &[u32]) -> String {

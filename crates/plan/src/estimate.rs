@@ -1,7 +1,10 @@
 //! How long a plan takes and how much it writes, before it runs.
 
 use crate::strategy::{Upcoming, at_most, until_first_look, upcoming};
-use kdyno_model::plan::{CasePlan, Estimate, Mode, Plan, ProducePlan, Rate, RatePiece, Role, SystemPlan};
+use kdyno_model::plan::{
+    CasePlan, ComparePlan, Estimate, Mode, Plan, ProducePlan, Rate, RatePiece, Role, Strategy, SystemPlan,
+};
+use kdyno_model::trial::Trial;
 
 /// Around each trial: the noise probe (1 s), topics made and removed, clients connected, the outcome of
 /// what is in flight.
@@ -31,7 +34,7 @@ pub fn estimate_until_first_look(plan: &Plan) -> Option<Estimate> {
     until_first_look(plan).map(of_trials)
 }
 
-/// All but the bytes that are written.
+/// Of trials that follow each other: all but the bytes that are written.
 pub(crate) fn of_trials<'a>(trials: impl Iterator<Item = Upcoming<'a>>) -> Estimate {
     let mut load = Length::default();
     let mut extra_s = 0.0;
@@ -59,14 +62,17 @@ pub fn load_ns_after(plan: &Plan, done: usize) -> u64 {
     upcoming(plan, done).map(|trial| trial_length(&trial.case).usual_ns).fold(0, u64::saturating_add)
 }
 
-/// A trial with all that stands around it, ns.
-pub(crate) fn trial_expected_ns(case: &CasePlan) -> u64 {
-    trial_length(case).usual_ns.saturating_add((TRIAL_EXTRA_S * 1e9) as u64)
-}
-
-/// Starting the cluster of a case, ns.
-pub(crate) fn start_expected_ns(case: &CasePlan) -> u64 {
-    (cluster_seconds(&case.system) * 1e9) as u64
+/// The longest time of a trial with all that stands around it, ns; of the first of a pair with that of the second, without
+/// which it is of no use.
+pub fn longest_ns(plan: &Plan, trial: &Trial) -> u64 {
+    let longest = |case: &CasePlan| trial_length(case).most_ns.saturating_add((TRIAL_EXTRA_S * 1e9) as u64);
+    let own_ns = longest(&trial.effective);
+    let is_first = trial.pair.is_some_and(|place| place.place == 1);
+    let Strategy::Compare(comparison) = &plan.strategy else { return own_ns };
+    let is_b = trial.variant.as_deref() == Some(ComparePlan::SIDES[1]);
+    let other = if is_b { &plan.cases } else { &comparison.b };
+    let other = other.get(trial.case as usize).filter(|_| is_first);
+    own_ns.saturating_add(other.map_or(0, longest))
 }
 
 /// A length of time that depends on what is seen.

@@ -4,7 +4,7 @@ use crate::PlanError;
 use crate::estimate::estimate;
 use crate::search::allowed_per_s;
 use crate::strategy::{Upcoming, at_most, heaviest};
-use kdyno_model::plan::{AttachedPlan, CasePlan, FindPlan, Plan, Role, Strategy, SystemPlan};
+use kdyno_model::plan::{AttachedPlan, CasePlan, FindPlan, Isolation, Plan, Role, Strategy, SystemPlan};
 use kdyno_model::units::{bytes as shown, duration};
 use kdyno_scenario::input::InputError;
 use std::borrow::Cow;
@@ -24,14 +24,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
         };
         compare.into_iter().flatten()
     };
-    let mut targets: Vec<&AttachedPlan> = Vec::new();
-    for case in plan.cases.iter().chain(others()) {
-        if let SystemPlan::Attached(target) = &case.system
-            && !targets.contains(&target)
-        {
-            targets.push(target);
-        }
-    }
+    let targets = plan.targets();
     let search = match &plan.strategy {
         Strategy::Find(search) => Some(search),
         Strategy::List(_) | Strategy::Compare(_) => None,
@@ -68,13 +61,17 @@ fn whole_run(plan: &Plan, target: &AttachedPlan) -> Result<(), PlanError> {
     let estimate = estimate(plan);
     let here =
         |trial: &Upcoming<'_>| matches!(&trial.case.system, SystemPlan::Attached(own) if own == target);
-    let partitions: u64 = at_most(plan)
+    let of_trials = at_most(plan)
         .filter(here)
-        .map(|trial| trial.case.topics.values().map(|topic| u64::from(topic.partitions)).sum::<u64>())
-        .sum();
+        .map(|trial| trial.case.topics.values().map(|topic| u64::from(topic.partitions)).sum::<u64>());
+    // A trial's topics are deleted before the next one makes its own, unless nothing is isolated.
+    let partitions = match plan.isolation {
+        Isolation::Topic | Isolation::Cluster => of_trials.max().unwrap_or(0),
+        Isolation::None => of_trials.sum(),
+    };
     if let Some(cap) = caps.partitions.filter(|cap| partitions > u64::from(*cap)) {
-        let message = format!("the run makes {partitions} partitions; the target's cap is {cap}");
-        return Err(refused(target, message).hint("fewer cases, repeats or partitions"));
+        let message = format!("the run has {partitions} partitions at once; the target's cap is {cap}");
+        return Err(refused(target, message).hint("fewer partitions, or `isolation: topic`"));
     }
     if let Some(cap) = caps.disk_bytes {
         match estimate.disk_bytes {

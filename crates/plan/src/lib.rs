@@ -33,7 +33,7 @@ mod system;
 
 pub use choices::{Ask, CaseTarget, Change, Choices, CompareChoices, FindChoices, PlanError, SideChoices};
 pub use estimate::{
-    bytes_to_write_of_trial, estimate, estimate_until_first_look, load_ns_after, volume_bytes,
+    bytes_to_write_of_trial, estimate, estimate_until_first_look, load_ns_after, longest_ns, volume_bytes,
 };
 pub use remarks::{Note, remarks};
 pub use strategy::{Next, Upcoming, next, upcoming};
@@ -68,31 +68,39 @@ pub fn check_question(plan: &Plan) -> Result<(), PlanError> {
     strategy::check(plan)
 }
 
-/// Puts a stored plan, whose addresses were redacted, on the target that it was made for.
+/// Puts a stored plan, whose addresses were redacted, on the targets that it was made for; which of them a case is of is
+/// told by its cluster's id.
 ///
 /// # Errors
-/// The plan is of a local cluster or of another target, or the target's caps have become too small for it.
-pub fn retarget(plan: &mut Plan, target: &Target) -> Result<(), PlanError> {
-    let wanted = &target.attached;
+/// The plan is of local clusters or of another target, or of one target fewer, or a target's caps have become too small
+/// for it.
+pub fn retarget(plan: &mut Plan, targets: &[Target]) -> Result<(), PlanError> {
+    let used: Vec<String> = plan.targets().into_iter().map(|target| target.cluster_id.clone()).collect();
+    if used.is_empty() {
+        let message = "the run used a cluster of its own, not a target";
+        return Err(InputError::whole(message).hint("leave the target out"));
+    }
+    let id_of = |target: &Target| target.attached.cluster_id.clone();
+    if let Some(other) = targets.iter().find(|target| !used.contains(&id_of(target))) {
+        let (used, id) = (used.join(" and "), id_of(other));
+        let message = format!("the run used cluster id {used}, target `{}` has {id}", other.attached.target);
+        return Err(InputError::whole(message));
+    }
     let others = match &mut plan.strategy {
         Strategy::Compare(compare) => Some(compare.other_cases_mut()),
         Strategy::List(_) | Strategy::Find(_) => None,
     };
     for case in plan.cases.iter_mut().chain(others.into_iter().flatten()) {
-        let SystemPlan::Attached(attached) = &mut case.system else {
-            let message = "the run used a cluster of its own, not a target";
-            return Err(InputError::whole(message).hint("leave the target out"));
+        // The other side may stand on a cluster of the run's own.
+        let SystemPlan::Attached(attached) = &mut case.system else { continue };
+        let Some(wanted) = targets.iter().find(|target| id_of(target) == attached.cluster_id) else {
+            let message =
+                format!("the run also used target `{}`, cluster id {}", attached.target, attached.cluster_id);
+            return Err(InputError::whole(message).hint("name its file too, each with a --target of its own"));
         };
-        if attached.cluster_id != wanted.cluster_id {
-            let message = format!(
-                "the run used cluster id {}, target `{}` has {}",
-                attached.cluster_id, wanted.target, wanted.cluster_id
-            );
-            return Err(InputError::whole(message));
-        }
         // How long windows are is the plan's, not the target's.
         let sustain_ns = attached.sustain_ns;
-        attached.clone_from(wanted);
+        attached.clone_from(&wanted.attached);
         attached.sustain_ns = sustain_ns;
         // Those that count are the target's, and a target names none.
         case.secrets.clear();
@@ -106,7 +114,7 @@ pub fn retarget(plan: &mut Plan, target: &Target) -> Result<(), PlanError> {
 /// # Errors
 /// A secret comes from outside the run.
 pub fn check_stored(plan: &Plan) -> Result<(), PlanError> {
-    let mut secrets = plan.cases.iter().flat_map(|case| &case.secrets);
+    let mut secrets = plan.every_case().flat_map(|case| &case.secrets);
     match secrets.find(|(_, reference)| **reference != SecretRef::Made) {
         Some((name, reference)) => {
             let kind = match reference {
@@ -148,12 +156,16 @@ fn make(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
     let budget = Budget::read(scenario, choices, &chosen)?;
     let mut depth = choices.depth;
     let mut judged = claims::Judged::default();
+    let mut budget_ns = budget.map(|budget| budget.ns);
     let strategy = if let Some(sides) = &sides {
-        comparison::strategy(scenario, choices, sides, &planned, budget)?
+        let (strategy, bound) = comparison::strategy(scenario, choices, sides, &planned, budget)?;
+        budget_ns = bound.map(|budget| budget.ns);
+        strategy
     } else if search::is_asked(scenario, choices) {
         let readers: Vec<Reader<'_>> = chosen.cases.iter().map(|case| Reader::new(scenario, case)).collect();
         let (strategy, reached) = search::strategy(scenario, choices, &mut planned, &readers, budget)?;
-        depth = reached;
+        // A search is cut by what it typically takes; how it ends it decides itself.
+        (depth, budget_ns) = (reached, None);
         strategy
     } else {
         judged = claims::judged(scenario, &chosen, &planned.cases)?;
@@ -173,6 +185,7 @@ fn make(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
         published: show::published(scenario, &chosen)?,
         depth,
         conditioning: planned.conditioning,
+        budget_ns,
         claims: judged.claims,
         contrasts: judged.contrasts,
         cases: planned.cases,

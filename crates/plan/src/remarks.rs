@@ -2,7 +2,7 @@
 //! effect, sizes that are easily meant otherwise.
 
 use crate::cases::Chosen;
-use crate::comparison::smallest_difference;
+use crate::comparison::{not_judged, smallest_differences};
 use crate::sides::different_loads;
 use crate::{Choices, PlanError, cases, claims, clusters, sustained};
 use kdyno_model::plan::{Depth, ListedTrial, Plan, Strategy, SystemPlan};
@@ -68,6 +68,11 @@ fn of_the_answer(
         Strategy::List(_) => {
             let untested = claims::judged(scenario, chosen, &plan.cases)?.untested;
             found.extend(untested.into_iter().map(Note::Fact));
+            if file.compare.is_some() && file.find.is_some() {
+                let fact = "the scenario compares and searches: here its cases are run; `kdyno compare` and `kdyno find` \
+                            ask for the rest";
+                found.push(Note::Fact(fact.to_owned()));
+            }
             return Ok(found);
         }
         Strategy::Find(_) => {}
@@ -83,7 +88,10 @@ fn of_the_answer(
                     "the sides offer `{item}` different loads: its latencies say nothing about them"
                 ))
             }));
-            found.push(Note::Fact(smallest_difference(plan, compare)));
+            found.extend(not_judged(scenario, choices, plan).into_iter().map(Note::Warning));
+            let (smallest, beyond) = smallest_differences(plan, compare);
+            found.push(Note::Fact(smallest));
+            found.extend(beyond.into_iter().map(Note::Warning));
         }
     }
     if !file.expect.is_empty() || !file.contrasts.is_empty() {

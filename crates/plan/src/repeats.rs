@@ -2,38 +2,23 @@
 
 use crate::PlanError;
 use crate::budget::Budget;
-use crate::estimate::{start_expected_ns, trial_expected_ns};
+use crate::estimate::of_trials;
 use crate::planned::Planned;
-use crate::strategy::{self, conditioned_by};
-use kdyno_model::plan::{CasePlan, Isolation, Strategy};
+use crate::strategy::{self, Ground};
+use kdyno_model::plan::Strategy;
 
 /// The list of all trials.
 pub(crate) fn list(planned: &Planned, seed: u64, budget: Option<Budget>) -> Result<Strategy, PlanError> {
-    let mut repeats = u32::try_from(planned.repeat).unwrap_or(u32::MAX);
+    let repeats = u32::try_from(planned.repeat).unwrap_or(u32::MAX);
+    let mut list = strategy::list(&planned.cases, repeats, planned.isolation, seed);
     if let Some(budget) = budget {
-        let fits = |repeats: &u32| expected_ns(planned, *repeats) <= budget.ns;
-        let too_small = || budget.too_small("one trial of each case", "", expected_ns(planned, 1));
-        repeats = (1..=repeats).rev().find(fits).ok_or_else(too_small)?;
+        // Fewer repeats are the beginning of more.
+        let trials = |repeats: u32| planned.cases.len() * repeats as usize;
+        let longest_ns =
+            |repeats| of_trials(strategy::listed(Ground::of(planned), &list[..trials(repeats)])).longest_ns;
+        let too_small = || budget.too_small("one trial of each case", "", longest_ns(1));
+        let fitting = budget.most(1, repeats, longest_ns).ok_or_else(too_small)?;
+        list.truncate(trials(fitting));
     }
-    Ok(strategy::list(&planned.cases, repeats, planned.isolation, seed))
-}
-
-/// What so many repeats take, ns. Within a repeat the cases of one system stand together; between repeats a cluster
-/// stays only where all cases share it.
-fn expected_ns(planned: &Planned, repeats: u32) -> u64 {
-    let mut systems: Vec<&CasePlan> = Vec::new();
-    for case in &planned.cases {
-        let known = systems.iter().any(|known| known.system == case.system);
-        if planned.isolation == Isolation::Cluster || !known {
-            systems.push(case);
-        }
-    }
-    let conditioned = |case: &&CasePlan| planned.conditioning.and_then(|how| conditioned_by(how, case));
-    let start =
-        |case: &&CasePlan| start_expected_ns(case) + conditioned(case).as_ref().map_or(0, trial_expected_ns);
-    let starts: u64 = systems.iter().map(start).sum();
-    let trials: u64 = planned.cases.iter().map(trial_expected_ns).sum();
-    let stays = systems.len() == 1 && planned.isolation != Isolation::Cluster;
-    let times = |ns: u64| ns.saturating_mul(u64::from(repeats));
-    times(trials).saturating_add(if stays { starts } else { times(starts) })
+    Ok(Strategy::List(list))
 }

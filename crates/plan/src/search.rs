@@ -8,7 +8,7 @@ use crate::load::CLIENTS_MAX;
 use crate::planned::Planned;
 use crate::reader::Reader;
 use crate::set_overrides::NOWHERE;
-use crate::strategy::{Extent, Searched, searched as trials, searched_at};
+use crate::strategy::{Extent, Ground, searched as trials, searched_at};
 use crate::{Choices, PlanError, sustained};
 use kdyno_analysis::search::lengths::settings_for;
 use kdyno_analysis::search::trials_min;
@@ -49,7 +49,8 @@ pub(crate) fn is_asked(scenario: &Scenario, choices: &Choices) -> bool {
     match &choices.ask {
         Ask::Find(_) => true,
         Ask::Compare(_) => false,
-        Ask::Scenario => scenario.typed().find.is_some(),
+        // Of one that also compares the cases are run.
+        Ask::Scenario => scenario.typed().find.is_some() && scenario.typed().compare.is_none(),
     }
 }
 
@@ -118,8 +119,7 @@ pub(crate) fn strategy(
         sustained::confirm(&mut plan, choices.sustain_ns)?;
         Ok::<_, PlanError>(plan)
     };
-    let searched =
-        Searched { cases: &planned.cases, isolation: planned.isolation, conditioning: planned.conditioning };
+    let searched = Ground::of(planned);
     let quick = || at_depth(Depth::Quick);
     let (plan, depth) = within_time(at_depth(choices.depth)?, quick, searched, budget, choices.depth)?;
     let arrivals = readers.first().map_or(Arrivals::Poisson, |reader| arrivals(reader, &plan.item));
@@ -390,7 +390,7 @@ fn start_at(case: &mut CasePlan, plan: &FindPlan, arrivals: Arrivals) {
 fn within_time(
     plan: FindPlan,
     quick: impl FnOnce() -> Result<FindPlan, PlanError>,
-    searched: Searched<'_>,
+    searched: Ground<'_>,
     budget: Option<Budget>,
     depth: Depth,
 ) -> Result<(FindPlan, Depth), PlanError> {

@@ -5,7 +5,8 @@ use crate::choices::{Change, SideChoices};
 use crate::planned::{Planned, plan_cases};
 use crate::set_overrides::NOWHERE;
 use crate::{Choices, PlanError};
-use kdyno_model::plan::{CasePlan, OnClusters, Role, SystemPlan};
+use kdyno_model::plan::{CasePlan, KafkaSource, OnClusters, Role, SystemPlan};
+use kdyno_model::version::NEWEST;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::SideFile;
 use kdyno_scenario::input::{InputError, known_hint, quoted};
@@ -48,12 +49,13 @@ pub(crate) fn plan(a: &Side, b: &Side) -> Result<(Sides, Planned), PlanError> {
     let (chosen, planned) = a.plan()?;
     let (chosen_b, other) = b.plan()?;
     comparable(&planned.cases, &other.cases)?;
-    let changes = changes(a, b, &chosen, &chosen_b)?;
+    let [first_a, first_b] = [&planned, &other].map(|planned| planned.cases.first());
+    let changes = changes([a, b], [&chosen, &chosen_b], [first_a, first_b])?;
     let same = planned.cases.iter().zip(&other.cases).all(|(a, b)| do_the_same(a, b));
     if same && a.typed != b.typed {
         return Err(without_effect(a, b, &changes));
     }
-    let labels = [a.called(&chosen)?, b.called(&chosen_b)?];
+    let labels = [with_release(a.called(&chosen)?, first_a), with_release(b.called(&chosen_b)?, first_b)];
     let further = Vec::new();
     Ok((Sides { labels, scenario: a.scenario.clone(), chosen, b: other.cases, further, changes }, planned))
 }
@@ -318,9 +320,31 @@ fn do_the_same(a: &CasePlan, b: &CasePlan) -> bool {
     (&a.system, &a.topics, &a.load, a.phases) == (&b.system, &b.topics, &b.load, b.phases)
 }
 
-fn changes(a: &Side, b: &Side, chosen_a: &Chosen, chosen_b: &Chosen) -> Result<Vec<String>, PlanError> {
+/// A text in which the release that `newest` stands for takes its place: a stored verdict speaks of one release.
+fn with_release(text: String, case: Option<&CasePlan>) -> String {
+    let is_newest = case.is_some_and(|case| match &case.system {
+        SystemPlan::Local(cluster) => matches!(&cluster.kafka, KafkaSource::Release(text) if text == NEWEST),
+        SystemPlan::Attached(_) => false,
+    });
+    if !is_newest {
+        return text;
+    }
+    let words = text.split_inclusive(|c: char| !c.is_alphanumeric());
+    let word = |word: &str| match word.strip_prefix("newest") {
+        Some(rest) if !rest.starts_with(char::is_alphanumeric) => format!("{NEWEST}{rest}"),
+        _ => word.to_owned(),
+    };
+    words.map(word).collect()
+}
+
+fn changes(
+    [a, b]: [&Side; 2],
+    [chosen_a, chosen_b]: [&Chosen; 2],
+    [first_a, first_b]: [Option<&CasePlan>; 2],
+) -> Result<Vec<String>, PlanError> {
     let mut found = Vec::new();
     let mut told = |what: &str, a: &str, b: &str| {
+        let (a, b) = (with_release(a.to_owned(), first_a), with_release(b.to_owned(), first_b));
         let text = format!("{what}: {a} → {b}");
         if a != b && !found.contains(&text) {
             found.push(text);

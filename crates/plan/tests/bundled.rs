@@ -47,7 +47,9 @@ fn every_scenario_plans_in_every_profile() {
                 assert_eq!(trials, repeats);
             }
             let notes = remarks(&scenario, &choices, &plan).unwrap();
-            let warned = notes.iter().any(|note| matches!(note, Note::Warning(_)));
+            // A small machine does not see every margin, and that is to be told.
+            let is_known = |text: &str| text.contains("is more than the margin");
+            let warned = notes.iter().any(|note| matches!(note, Note::Warning(text) if !is_known(text)));
             assert!(!warned, "{}: {profile}: {notes:?}", scenario.id());
             let json = serde_json::to_string(&plan).unwrap();
             let back: Plan = serde_json::from_str(&json).unwrap();
@@ -83,15 +85,19 @@ fn laptop_comparisons_and_searches_fit_their_time() {
         match plan(&read(&path), &Choices::default()).unwrap().strategy {
             Strategy::List(_) => continue,
             Strategy::Compare(_) => {
-                // Eight starts, each with a pair, in 25 minutes; a quick look of at least six pairs in ten.
-                let Strategy::Compare(compare) = within(&path, 25, Depth::Verdict).strategy else {
-                    panic!("{id}")
-                };
-                assert_eq!((compare.unit, compare.looks.len()), (EvidenceUnit::Start, 1));
-                assert!(compare.looks[0] >= 8, "{id}: {:?}", compare.looks);
-                let Strategy::Compare(quick) = within(&path, 10, Depth::Quick).strategy else {
-                    panic!("{id}")
-                };
+                // Eight starts, each with a pair, in 45 minutes at the longest, and in 25 as it usually goes; a quick
+                // look of at least three pairs in ten at the longest.
+                let mut verdict = within(&path, 45, Depth::Verdict);
+                assert!(estimate(&verdict).longest_ns <= 45 * MINUTE_NS, "{id}");
+                let Strategy::Compare(compare) = &mut verdict.strategy else { panic!("{id}") };
+                assert_eq!(compare.unit, EvidenceUnit::Start);
+                assert!(compare.looks.last() >= Some(&8), "{id}: {:?}", compare.looks);
+                compare.looks = vec![8];
+                assert!(estimate(&verdict).expected_ns <= 25 * MINUTE_NS, "{id}");
+                let choices = Choices { depth: Depth::Quick, ..Choices::default() };
+                let quick = plan(&read(&path), &choices).unwrap();
+                assert!(estimate(&quick).longest_ns <= 10 * MINUTE_NS, "{id}");
+                let Strategy::Compare(quick) = quick.strategy else { panic!("{id}") };
                 assert_eq!((quick.unit, quick.looks[0]), (EvidenceUnit::Pair, quick.pairs_per_start));
             }
             Strategy::Find(_) => {
@@ -119,7 +125,7 @@ fn the_reports_questions_are_asked() {
     let told = |labels: &str, change: &str| (labels.to_owned(), change.to_owned());
     assert_eq!(changes("folio-41-kafka"), told("Kafka 3.7 | Kafka 4.1", "system.kafka: 3.7.2 → 4.1.1"));
     assert_eq!(changes("folio-kraft-kafka"), told("ZooKeeper | KRaft", "system.mode: zookeeper → kraft"));
-    assert_eq!(changes("upgrade-check"), told("Kafka 3.7.2 | Kafka newest", "system.kafka: 3.7.2 → newest"));
+    assert_eq!(changes("upgrade-check"), told("Kafka 3.7.2 | Kafka 4.3.1", "system.kafka: 3.7.2 → 4.3.1"));
 
     let intel = of("intel-sla", "published");
     let Strategy::Find(search) = &intel.strategy else { panic!("a search") };

@@ -11,7 +11,7 @@ use kdyno_model::plan::{
     SystemPlan,
 };
 use kdyno_model::trial::{Trial, TrialId};
-use kdyno_plan::{Choices, Next, estimate, estimate_until_first_look, next, plan, upcoming};
+use kdyno_plan::{Choices, Next, estimate, estimate_until_first_look, longest_ns, next, plan, upcoming};
 use kdyno_scenario::Scenario;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -233,6 +233,12 @@ fn it_stops_at_the_first_look_that_is_clear_and_at_the_last_one_anyway() {
     assert_eq!(count(&noise), 24);
     // One pair in the first eight says the opposite.
     assert_eq!(count(&|pair| if pair == 3 { 0.5 } else { 1.2 + 0.001 * f64::from(pair) }), 16);
+    // It differs at the first look already; whether by more than the margin of 10 % the second one tells, or none.
+    let from = |centre: f64| move |pair: u32| centre * (1.0 + 0.001 * (f64::from(pair % 8) - 4.0));
+    assert_eq!(count(&from(1.2)), 8, "beyond the margin at once");
+    assert_eq!(count(&from(1.05)), 8, "within it at once");
+    assert_eq!(count(&from(1.104)), 16);
+    assert_eq!(count(&from(1.1)), 24);
     // A metric of which nothing can be said is no reason to go on, nor one to stop before a look.
     assert_eq!(count(&|_| 0.0), 8);
 }
@@ -342,6 +348,11 @@ fn the_estimate_is_of_the_last_look_and_of_the_first() {
     assert!((shortest.load_ns as f64 / 1e9 - usual_s).abs() < 1e-3, "{shortest:?}");
     assert_eq!(shortest.longest_ns - shortest.expected_ns, longest.longest_ns / 3 - longest.expected_ns / 3);
     assert!(shortest.expected_ns < longest.expected_ns && shortest.expected_ns > shortest.load_ns);
+    // A pair of 15 s and 4 s around each, which is begun only where the whole of it fits; conditioning 21 s and 4 s.
+    let mut lab = Lab::new(&plan, &|_| 1.0);
+    while lab.step() && lab.outcomes.len() < 4 {}
+    let longest_s = lab.outcomes.iter().map(|outcome| longest_ns(&plan, &outcome.trial) / 1_000_000_000);
+    assert_eq!(longest_s.collect::<Vec<_>>(), [25, 25, 38, 19]);
     let list = Plan { strategy: Strategy::List(Vec::new()), ..plan };
     assert_eq!(estimate_until_first_look(&list), None);
 }

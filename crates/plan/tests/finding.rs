@@ -124,8 +124,7 @@ fn run(plan: &Plan, trial: impl Fn(Trial) -> TrialOutcome) -> Vec<TrialOutcome> 
 
 fn concluded(plan: &Plan, outcomes: &[TrialOutcome]) -> (SearchResult, Vec<Finding>) {
     let Strategy::Find(find) = &plan.strategy else { panic!() };
-    let said: Vec<AnalysedTrial<'_>> =
-        outcomes.iter().map(|outcome| AnalysedTrial::of(outcome, outcome.session)).collect();
+    let said: Vec<AnalysedTrial<'_>> = outcomes.iter().map(AnalysedTrial::of).collect();
     let judged = result(plan, find, &said);
     let Some(Conclusion::Search(search)) = judged.conclusions.first() else { panic!() };
     (search.clone(), judged.findings)
@@ -259,8 +258,7 @@ fn each_case_has_a_search_of_its_own() {
     let second = outcomes.iter().find(|outcome| outcome.trial.case == 1).unwrap();
     assert_eq!((second.trial.repeat, second.trial.label.as_str()), (1, "size=2KiB ramp 10000/s"));
     let Strategy::Find(search) = &plan.strategy else { panic!() };
-    let said: Vec<AnalysedTrial<'_>> =
-        outcomes.iter().map(|outcome| AnalysedTrial::of(outcome, outcome.session)).collect();
+    let said: Vec<AnalysedTrial<'_>> = outcomes.iter().map(AnalysedTrial::of).collect();
     assert_eq!(result(&plan, search, &said).conclusions.len(), 2);
 }
 
@@ -335,7 +333,7 @@ fn reading(must_be: Threshold, limit: f64, value: Value) -> Reading {
     let Next::Trial(trial) = next(&searched(find.clone()), &[], SESSION) else { panic!() };
     let mut outcome = outcome(*trial, Value::None);
     outcome.findings = vec![finding("writers.acked_per_s", value)];
-    judge(&find, AnalysedTrial::of(&outcome, SESSION)).unwrap().point.reading
+    judge(&find, AnalysedTrial::of(&outcome)).unwrap().point.reading
 }
 
 #[test]
@@ -493,7 +491,7 @@ fn a_targets_caps_hold_for_the_end_of_the_range() {
     for case in &mut plan.cases {
         case.system = kdyno_model::plan::SystemPlan::Attached(target.attached.clone());
     }
-    let error = kdyno_plan::retarget(&mut plan, &target).unwrap_err();
+    let error = kdyno_plan::retarget(&mut plan, std::slice::from_ref(&target)).unwrap_err();
     let text = error.to_string();
     assert!(text.contains("the search may go up to 488 MiB/s") && text.contains("100 MiB/s"), "{text}");
     assert_eq!(error.hint.as_deref(), Some("`to: 102400/s` at most"));

@@ -2,55 +2,15 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
+mod common;
+
+use common::{BASE, MINUTE_NS, asking, compared, comparing, facts, planned, target};
 use kdyno_model::plan::{
-    Better, ClaimExpr, ComparePlan, Conditioning, Depth, EvidenceUnit, KafkaSource, Mode, Plan, Role,
-    Strategy, SystemPlan, WarmupAuto,
+    Better, ClaimExpr, Conditioning, EvidenceUnit, KafkaSource, Mode, Role, Strategy, SystemPlan, WarmupAuto,
 };
-use kdyno_plan::{Ask, CaseTarget, Change, Choices, CompareChoices, Note, SideChoices, plan, remarks};
-use kdyno_scenario::Scenario;
-use kdyno_scenario::target::{Target, TargetFile};
-
-const BASE: &str = "\
-kdyno: 1
-id: base
-question: how much?
-params: {kafka: 3.7.2, rate: 1k/s, spare: 1}
-system: {kafka: $kafka, mode: kraft, config: {num.io.threads: 8}}
-topics: {t: {partitions: 2}}
-load:
-  writers: {produce: t, clients: 2, rate: $rate, value: 1KiB, client: {acks: all}}
-  readers: {consume: t}
-phases: {warmup: 5s, condition: 20s..50s, measure: 10s}
-";
-const MINUTE_NS: u64 = 60_000_000_000;
-
-fn set(text: &str) -> Change {
-    let (name, value) = text.split_once('=').unwrap();
-    Change::Set { name: name.to_owned(), value: value.to_owned() }
-}
-
-fn side(changes: &[&str]) -> SideChoices {
-    SideChoices { changes: changes.iter().map(|text| set(text)).collect(), ..SideChoices::default() }
-}
-
-fn comparing(a: &[&str], b: &[&str]) -> CompareChoices {
-    CompareChoices { a: side(a), b: side(b), ..CompareChoices::default() }
-}
-
-fn asking(ask: CompareChoices) -> Choices {
-    Choices { ask: Ask::Compare(ask), ..Choices::default() }
-}
-
-fn planned(text: &str, choices: &Choices) -> Result<Plan, String> {
-    let scenario = Scenario::parse(text, "s.yaml").map_err(|error| error.to_string())?;
-    plan(&scenario, choices).map_err(|error| format!("{error} | {}", error.hint.clone().unwrap_or_default()))
-}
-
-fn compared(text: &str, choices: &Choices) -> (Plan, ComparePlan) {
-    let plan = planned(text, choices).unwrap();
-    let Strategy::Compare(compare) = plan.strategy.clone() else { panic!("{:?}", plan.strategy) };
-    (plan, compare)
-}
+use kdyno_model::version::NEWEST;
+use kdyno_plan::{Ask, CaseTarget, Change, Choices, CompareChoices, FindChoices, SideChoices, retarget};
+use kdyno_scenario::target::Target;
 
 fn release(system: &SystemPlan) -> String {
     match system {
@@ -61,19 +21,6 @@ fn release(system: &SystemPlan) -> String {
         },
         SystemPlan::Attached(target) => target.target.clone(),
     }
-}
-
-fn facts(text: &str, choices: &Choices) -> (Vec<String>, Vec<String>) {
-    let scenario = Scenario::parse(text, "s.yaml").unwrap();
-    let plan = plan(&scenario, choices).unwrap();
-    let (mut facts, mut warnings) = (Vec::new(), Vec::new());
-    for note in remarks(&scenario, choices, &plan).unwrap() {
-        match note {
-            Note::Fact(text) => facts.push(text),
-            Note::Warning(text) => warnings.push(text),
-        }
-    }
-    (facts, warnings)
 }
 
 #[test]
@@ -188,9 +135,6 @@ fn sides_that_cannot_be_are_refused_by_the_option_that_made_them() {
     let varied = format!("{BASE}vary: {{kafka: [3.7.2, 4.1.1]}}\n");
     let error = planned(&varied, &asking(comparing(&[], &["kafka=4.1.1"]))).unwrap_err();
     assert!(error.contains("side A has 2 cases, side B 1"), "{error}");
-    let search = format!("{BASE}find: {{highest: writers.rate, while: [writers.response.p99 <= 20ms]}}\n");
-    let error = planned(&search, &asking(comparing(&[], &["kafka=4.1.1"]))).unwrap_err();
-    assert!(error.contains("search first (`kdyno find`), then compare"), "{error}");
 }
 
 #[test]
@@ -201,7 +145,8 @@ fn the_same_on_both_sides_is_meant_when_it_is_typed_so() {
     assert!(compare.changes.is_empty());
     let (told, warned) = facts(BASE, &twice);
     assert!(told.iter().any(|fact| fact.contains("what chance alone does")), "{told:?}");
-    assert!(warned.iter().all(|warning| warning.contains("`spare`")), "{warned:?}");
+    let is_known = |warning: &String| warning.contains("`spare`") || warning.contains("more than the margin");
+    assert!(warned.iter().all(is_known), "{warned:?}");
     let different = asking(comparing(&["rate=1k/s"], &["rate=2k/s"]));
     let (_, warned) = facts(BASE, &different);
     assert!(warned.iter().any(|warning| warning.contains("offer `writers` different loads")), "{warned:?}");
@@ -236,57 +181,24 @@ fn what_is_judged_is_as_said_or_the_usual() {
 }
 
 #[test]
-fn a_budget_picks_the_looks_and_says_when_no_verdict_is_possible() {
-    let with = |minutes: Option<u64>, depth: Depth| Choices {
-        budget_ns: minutes.map(|minutes| minutes * MINUTE_NS),
-        depth,
-        ..asking(comparing(&[], &["kafka=4.1.1"]))
-    };
-    let looks = |minutes: Option<u64>, depth: Depth| compared(BASE, &with(minutes, depth)).1;
-    // A start: two clusters of a process each (9 s), conditioned (30 s of load, the window and 4 s around it each),
-    // and a pair of 19 s each: 117 s.
-    assert_eq!(looks(None, Depth::Verdict).looks, [8, 16, 24]);
-    assert_eq!(looks(Some(47), Depth::Verdict).looks, [8, 16, 24]);
-    assert_eq!(looks(Some(46), Depth::Verdict).looks, [8, 16]);
-    assert_eq!(looks(Some(31), Depth::Verdict).looks, [15], "one look: all of the error is spent on it");
-    assert_eq!(looks(Some(12), Depth::Verdict).looks, [6]);
-    let error = planned(BASE, &with(Some(11), Depth::Verdict)).unwrap_err();
-    assert!(error.contains("the budget of 11 min is too small for a verdict: six units"), "{error}");
-    assert!(error.contains("`12m` is the smallest that would do"), "{error}");
-    let quick = looks(None, Depth::Quick);
-    assert_eq!((quick.looks, quick.pairs_per_start, quick.unit), (vec![8], 8, EvidenceUnit::Pair));
-    assert_eq!(looks(Some(6), Depth::Quick).looks, [7]);
-    assert!(planned(BASE, &with(Some(5), Depth::Quick)).unwrap_err().contains("too small for a quick look"));
-
-    let (told, _) = facts(BASE, &with(Some(46), Depth::Verdict));
-    assert!(told.iter().any(|fact| fact.contains("a look after 8, 16 units")), "{told:?}");
-    let smallest = "looks after 8 and 16 starts of the clusters; smallest differences it can typically see: \
-                    brokers.cpu_us_per_record 1.7 %, writers.response.p50 4.3 %, writers.response.p99 13.6 %";
-    assert!(told.iter().any(|fact| fact == smallest), "{told:?}");
-    let (told, _) = facts(BASE, &with(None, Depth::Verdict));
-    assert!(told.iter().all(|fact| !fact.contains("budget")), "{told:?}");
-}
-
-#[test]
-fn a_budget_shortens_repeats() {
-    let text = format!("{BASE}repeat: 10\n");
-    let with = |minutes: u64| Choices { budget_ns: Some(minutes * MINUTE_NS), ..Choices::default() };
-    let repeats = |minutes: u64| planned(&text, &with(minutes)).unwrap().repeats_planned(0);
-    // The cluster and its conditioning once (39.5 s), then 19 s each.
-    assert_eq!((repeats(2), repeats(3), repeats(60)), (Some(4), Some(7), Some(10)));
-    assert!(planned(&text, &with(0)).unwrap_err().contains("too small for one trial of each case"));
-    let (told, _) = facts(&text, &with(2));
-    assert!(told.iter().any(|fact| fact == "the budget allows 4 of 10 repeats"), "{told:?}");
-    let own = format!("{text}budget: 3m\n");
-    assert_eq!(planned(&own, &Choices::default()).unwrap().repeats_planned(0), Some(7));
-    assert_eq!(planned(&own, &with(2)).unwrap().repeats_planned(0), Some(4), "by hand wins");
-}
-
-fn target(name: &str, guard: &str) -> Target {
-    let text = format!(
-        "kdyno: 1\ntarget: {name}\ncluster_id: id-of-{name}\nclient: {{bootstrap: [127.0.0.1:9092]}}\n{guard}"
+fn a_scenario_may_compare_and_search() {
+    let both = format!(
+        "{BASE}vary: {{kafka: [3.7.2, 4.1.1]}}\nfind: {{highest: writers.rate, while: [writers.response.p99 <= 20ms]}}\n\
+         compare:\n  A: {{}}\n  B: {{load: {{writers: {{value: 2KiB}}}}}}\n"
     );
-    TargetFile::parse(&text, "t.yaml").unwrap().resolve(None).unwrap()
+    let asked = |ask: Ask| planned(&both, &Choices { ask, ..Choices::default() }).unwrap().strategy;
+    assert!(matches!(asked(Ask::Scenario), Strategy::List(list) if list.len() == 2), "its cases");
+    let compare = asked(Ask::Compare(CompareChoices::default()));
+    assert!(matches!(compare, Strategy::Compare(of) if of.changes == ["load.writers.value: 1KiB → 2KiB"]));
+    let find = asked(Ask::Find(FindChoices::default()));
+    assert!(matches!(find, Strategy::Find(of) if of.item == "writers"));
+    let (told, _) = facts(&both, &Choices::default());
+    assert!(told.iter().any(|fact| fact.contains("here its cases are run")), "{told:?}");
+    // Sides by hand do not ask for its search.
+    let search = format!("{BASE}find: {{highest: writers.rate, while: [writers.response.p99 <= 20ms]}}\n");
+    let by_hand = planned(&search, &asking(comparing(&[], &["kafka=4.1.1"]))).unwrap();
+    assert!(matches!(by_hand.strategy, Strategy::Compare(_)));
+    assert!(matches!(planned(&search, &Choices::default()).unwrap().strategy, Strategy::Find(_)));
 }
 
 #[test]
@@ -303,6 +215,22 @@ fn targets_are_chosen_by_side_and_by_case() {
         (compare.changes, compare.labels),
         (vec!["target: one → two".to_owned()], ["one".into(), "two".into()])
     );
+    assert_eq!(plan.targets().len(), 2);
+    // A stored plan is put on both again, each side by its cluster's id.
+    let mut stored = plan.clone();
+    let moved = |name: &str| {
+        let mut moved = target(name, "");
+        moved.attached.bootstrap = vec![format!("{name}:9093")];
+        moved
+    };
+    retarget(&mut stored, &[moved("two"), moved("one")]).unwrap();
+    let addresses: Vec<_> = stored.targets().into_iter().map(|of| of.bootstrap.join(",")).collect();
+    assert_eq!(addresses, ["one:9093", "two:9093"]);
+    let refused = |targets: &[Target]| retarget(&mut plan.clone(), targets).unwrap_err().to_string();
+    let error = refused(&[moved("one")]);
+    assert!(error.contains("the run also used target `two`, cluster id id-of-two"), "{error}");
+    let error = refused(&[moved("one"), moved("two"), moved("three")]);
+    assert!(error.contains("the run used cluster id id-of-one and id-of-two, target `three`"), "{error}");
 
     let text = format!("{BASE}vary: {{rate: [1k/s, 2k/s]}}\n");
     let named = |cases: &[(&str, &str)], target: Target| CaseTarget {
@@ -320,7 +248,20 @@ fn targets_are_chosen_by_side_and_by_case() {
     // Each target's caps hold for what it gets.
     let small = "guard: {caps: {partitions: 1}}\n";
     let error = with(vec![both[0].clone(), named(&[], target("two", small))]).unwrap_err();
-    assert!(error.contains("target `two`: the run makes 2 partitions"), "{error}");
+    assert!(error.contains("target `two`: the run has 2 partitions at once"), "{error}");
+}
+
+#[test]
+fn the_newest_release_is_called_by_its_number() {
+    let (_, compare) = compared(BASE, &asking(comparing(&["kafka=3.7.2"], &["kafka=newest"])));
+    assert_eq!(compare.labels, ["kafka=3.7.2".to_owned(), format!("kafka={NEWEST}")]);
+    assert_eq!(compare.changes, [format!("kafka: 3.7.2 → {NEWEST}")]);
+    // A word of which it is a part is another word.
+    let own = format!(
+        "{BASE}compare:\n  A: {{}}\n  B: {{label: \"newest, not newestish\", params: {{kafka: newest}}}}\n"
+    );
+    let (_, compare) = compared(&own, &Choices::default());
+    assert_eq!(compare.labels[1], format!("{NEWEST}, not newestish"));
 }
 
 #[test]

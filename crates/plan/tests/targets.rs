@@ -162,7 +162,7 @@ fn a_search_sustains_what_confirms_its_answer() {
 #[test]
 fn a_stored_plan_keeps_the_length_of_its_windows() {
     let mut plan = planned(BASE, &sustained(30, on(target("there", "")))).unwrap();
-    retarget(&mut plan, &priced("there", "4.32", "USD")).unwrap();
+    retarget(&mut plan, &[priced("there", "4.32", "USD")]).unwrap();
     let SystemPlan::Attached(target) = &plan.cases[0].system else { panic!("attached") };
     assert_eq!((target.sustain_ns, target.price.is_some()), (Some(30 * MINUTE_NS), true));
 }

@@ -2,10 +2,11 @@
 
 use crate::answer::{claims, search};
 use crate::input::ReportInput;
-use kdyno_model::caveat::Caveat;
+use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{ClaimSays, Conclusion, MetricRole, Says, SearchOutcome, Verdict};
 use kdyno_model::finding::{Finding, Quantity, Scope};
 use kdyno_model::metric::Address;
+use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{ClaimExpr, Depth, Strategy};
 
 /// The answer of a run, the gravest part of it first.
@@ -17,7 +18,8 @@ pub enum Judged {
     NotMet,
     /// Side B of a comparison is worse by more than the margin of a metric that was named.
     Worse,
-    /// A verdict, a claim or a search has no answer. A quick look has none ever that could be worse.
+    /// A verdict, a claim or a search has no answer, or of a difference it is open whether it matters. A quick look has
+    /// none ever that could be worse.
     Inconclusive,
     /// None of these.
     Fine,
@@ -29,17 +31,23 @@ pub fn judged(input: &ReportInput<'_>) -> Judged {
     all.into_iter().min().unwrap_or(Judged::Fine)
 }
 
-/// What verdicts come to that are not of this run's plan.
-pub fn of_verdicts(conclusions: &[Conclusion]) -> Judged {
+/// What a comparison of stored runs comes to: no answer ever, since nothing was named to be judged; invalid where the runs
+/// as a whole must not be compared.
+pub fn of_stored_runs(judgement: &Judgement) -> Judged {
+    let is_void =
+        |one: &ScopedCaveat| (one.severity, &one.concerns) == (Severity::Invalid, &Concern::Everything);
+    let is_lost = |one: &ScopedCaveat| matches!(one.caveat, Caveat::Lost { .. });
+    let invalid = judgement.caveats.iter().any(|one| is_void(one) || is_lost(one));
+    if invalid { Judged::Invalid } else { of_verdicts(&judgement.conclusions) }
+}
+
+/// By the verdicts on metrics that were named to be judged; what is only shown decides nothing.
+fn of_verdicts(conclusions: &[Conclusion]) -> Judged {
     let judged = conclusions.iter().filter_map(|one| match one {
         Conclusion::Verdict(of) if of.role == MetricRole::Judged => Some(of_verdict(of)),
         _ => None,
     });
-    // Without a single one nothing was answered, unless what others say must not be used.
-    let is_invalid =
-        |one: &Conclusion| matches!(one, Conclusion::Verdict(Verdict { says: Says::Invalid { .. }, .. }));
-    let unasked = || if conclusions.iter().any(is_invalid) { Judged::Invalid } else { Judged::Inconclusive };
-    judged.min().unwrap_or_else(unasked)
+    judged.min().unwrap_or(Judged::Inconclusive)
 }
 
 fn lost(input: &ReportInput<'_>) -> Judged {
@@ -74,7 +82,7 @@ fn of_verdict(verdict: &Verdict) -> Judged {
             Judged::Inconclusive
         }
         Says::Different { material: true, worse: true } => Judged::Worse,
-        Says::Inconclusive { .. } => Judged::Inconclusive,
+        Says::Inconclusive { .. } | Says::MaybeMaterial { .. } => Judged::Inconclusive,
         Says::Different { .. } | Says::Equivalent => Judged::Fine,
     }
 }

@@ -63,7 +63,7 @@ fn test_case(conclusion: &Conclusion, input: &ReportInput<'_>) -> Option<TestCas
                 Says::Different { material: true, worse: true } if of.depth == Depth::Quick => Ended::Open,
                 Says::Different { material: true, worse: true } => Ended::Failed,
                 Says::Different { .. } | Says::Equivalent => Ended::Passed,
-                Says::Inconclusive { .. } => Ended::Open,
+                Says::Inconclusive { .. } | Says::MaybeMaterial { .. } => Ended::Open,
                 Says::Invalid { .. } => Ended::Invalid,
             },
             message: verdict::sentence(of, &verdict::labels(input)).text,

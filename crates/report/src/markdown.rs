@@ -91,32 +91,57 @@ fn grid(table: &TextTable) -> String {
     out + "\n"
 }
 
-/// Where the figures come from, and how to get them again.
+/// Where the figures come from, and how to get them again: what was typed first, for later sessions only went on with it.
 fn origin(input: &ReportInput<'_>) -> String {
-    let Some((session, _)) = input.sessions.last() else { return String::new() };
+    let (Some((first, _)), Some((last, _))) = (input.sessions.first(), input.sessions.last()) else {
+        return String::new();
+    };
+    let mut hosts: Vec<String> = Vec::new();
+    for (session, _) in input.sessions {
+        let host = host(session);
+        if !hosts.contains(&host) {
+            hosts.push(host);
+        }
+    }
+    let sessions = match input.sessions.len() {
+        1 => String::new(),
+        count => format!(", {count} sessions"),
+    };
+    format!(
+        "Host: {}; kdyno {}; run {:016x}{sessions}, seed {}.\n\nRepeat it: `{}`\n",
+        hosts.join("; then "),
+        escaped(&last.kdyno_version),
+        input.header.run_id,
+        input.plan().seed,
+        command(first, input.plan().seed),
+    )
+}
+
+fn host(session: &Session) -> String {
     let fact = |name: &str| session.host_facts.get(name).filter(|value| !value.is_empty());
     let memory = fact("memory_bytes").and_then(|bytes| bytes.parse::<f64>().ok());
     let memory = memory.map_or_else(String::new, |bytes| format!(", {} of memory", units::bytes(bytes)));
     let cpu = fact("cpu_model").map_or_else(String::new, |cpu| format!(" ({})", escaped(cpu)));
-    format!(
-        "Host: {} processors{cpu}{memory}; kdyno {}; run {:016x}, seed {}.\n\nRepeat it: `{}`\n",
-        session.processors,
-        escaped(&session.kdyno_version),
-        input.header.run_id,
-        input.plan().seed,
-        command(session),
-    )
+    format!("{} processors{cpu}{memory}", session.processors)
 }
 
-/// The command line as typed, the program by its name.
-fn command(session: &Session) -> String {
-    let words = session.command_line.iter().skip(1).map(|word| {
+/// Commands that draw a seed when none is given; what others repeat has its own.
+const DRAW_A_SEED: [&str; 3] = ["run", "compare", "find"];
+
+/// The command line as typed, the program by its name, with the seed that was drawn for it.
+fn command(session: &Session, seed: u64) -> String {
+    let typed: Vec<&str> = session.command_line.iter().skip(1).map(String::as_str).collect();
+    let is_seed = |word: &&str| *word == "--seed" || word.starts_with("--seed=");
+    let draws = typed.first().is_some_and(|name| DRAW_A_SEED.contains(name)) && !typed.iter().any(is_seed);
+    let seed = draws.then(|| ["--seed".to_owned(), seed.to_string()]).into_iter().flatten();
+    let words = typed.into_iter().map(|word| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:@%+".contains(c);
         let quoted = || format!("'{}'", word.replace('\'', r"'\''"));
-        if !word.is_empty() && word.chars().all(plain) { word.clone() } else { quoted() }
+        if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { quoted() }
     });
+    let words = std::iter::once("kdyno".to_owned()).chain(words).chain(seed);
     // A backtick would end the code.
-    clean(&std::iter::once("kdyno".to_owned()).chain(words).collect::<Vec<_>>().join(" ")).replace('`', "'")
+    clean(&words.collect::<Vec<_>>().join(" ")).replace('`', "'")
 }
 
 /// Text without what Markdown or HTML would take for its own.

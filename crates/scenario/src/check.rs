@@ -182,12 +182,6 @@ fn question(file: &ScenarioFile) -> Result<(), InputError> {
         for judge in &compare.judge {
             metric_of(&judge.of, file)?;
         }
-        if let Some(find) = &file.find {
-            let later = compare.place.max(find.place);
-            return Err(InputError::at(later, "a scenario either compares or finds, not both").hint(
-                "search for the highest load of side A first, then compare pairs at a rate just below it",
-            ));
-        }
     }
     for condition in file.find.iter().flat_map(|find| &find.conditions) {
         // What params insert is read when they are known.

@@ -238,6 +238,15 @@ pub(crate) fn forget(connection: &Connection, trial: TrialId) -> Result {
     Ok(())
 }
 
+/// What was drawn from several trials together: it is about to be drawn anew, with more of them.
+pub(crate) fn forget_together(connection: &Connection) -> Result {
+    let (kind, ..) = columns::scope_columns(Scope::Trial(TrialId(0)))?;
+    for table in ["finding", "caveat", "conclusion"] {
+        connection.execute(&format!("DELETE FROM {table} WHERE scope <> ?1"), [&kind])?;
+    }
+    Ok(())
+}
+
 /// What was drawn from evidence, for the scopes named in it; what was stored for those scopes before is replaced.
 pub(crate) fn judgement(connection: &Connection, judgement: &Judgement) -> Result {
     let Judgement { findings, caveats, conclusions } = judgement;

@@ -55,8 +55,8 @@ impl RunWriter {
         })
     }
 
-    /// Appends a session to a run file that nobody else has open. Everything in it stays; a session that was cut
-    /// off stays without an end.
+    /// Appends a session to a run file that nobody else has open. Everything in it stays but what the trials so far said
+    /// together; a session that was cut off stays without an end.
     ///
     /// # Errors
     /// When the file cannot be read or written, is in use, or the session's number does not follow the last one:

@@ -81,7 +81,8 @@ fn write_head(path: &Path, header: &RunHeader, session: &Session) -> Result<Conn
 }
 
 /// First the WAL, which marks the file as in use, then the session: of two processes that would resume a file at
-/// the same time, one finds it in use or the session's number taken.
+/// the same time, one finds it in use or the session's number taken. What the trials so far said together goes: no reader
+/// is to take it for what the run says, which goes on.
 pub(crate) fn append_session(
     path: &Path,
     connection: &Connection,
@@ -91,6 +92,7 @@ pub(crate) fn append_session(
         turn_to_wal(connection)?;
         let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
         rows::session(&transaction, session)?;
+        rows::forget_together(&transaction)?;
         Ok(transaction.commit()?)
     };
     take_reserve(path)?;

@@ -77,13 +77,16 @@ fn every_session_is_kept_when_each_is_killed_in_the_middle() {
 }
 
 #[test]
-fn a_resumed_run_keeps_everything() {
+fn a_resumed_run_keeps_everything_but_what_its_trials_said_together() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.kdyno");
     common::write_run(&path).unwrap();
     RunWriter::resume(&path, &session(3)).unwrap().finish(common::interrupted()).unwrap();
     let file = RunFile::open(&path).unwrap();
-    common::assert_session(&file).unwrap();
+    common::assert_evidence(&file).unwrap();
+    let of_trials = common::judgement_where(|scope| matches!(scope, Scope::Trial(_)));
+    assert!(of_trials.findings.len() > 2 && of_trials.conclusions.len() == 2, "the fixture has some");
+    assert_eq!(file.judgement().unwrap(), of_trials, "a verdict of fewer trials is not the run's");
     let ends: Vec<_> = file.sessions().unwrap().into_iter().map(|(_, end)| end).collect();
     assert_eq!(ends, [common::interrupted(), common::end(), common::interrupted()].map(Some));
     let found = file.evidence(TRIAL).unwrap();

@@ -18,6 +18,9 @@ const MORE_IS_BETTER: [&str; 8] = [
     "target_reached",
 ];
 
+/// Share of false ones among the metrics that were not named beforehand and are called different, on average.
+pub(super) const FALSE_SHARE: f64 = 0.10;
+
 /// The smallest change of a latency that matters when nothing else was said.
 const LATENCY_MARGIN: f64 = 0.10;
 /// The same of rates, processor time and the rest.

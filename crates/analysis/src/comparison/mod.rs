@@ -1,15 +1,17 @@
 //! Whether side B differs from side A, metric by metric (docs/METHOD.md, "Comparing A and B").
 //!
 //! [`verdicts`] judges what the pairs of a comparison's plan have shown so far, [`progress`] tells the strategy whether
-//! more of them are wanted, [`settings`] compares what was in force on both sides, and [`of_runs`] says what stored runs
-//! can and cannot carry.
+//! more of them are wanted, [`settings`] compares what was in force on both sides, [`hosts`] says on which machines they
+//! ran, and [`of_runs`] says what stored runs can and cannot carry.
 
+mod hosts;
 mod metrics;
 mod pairs;
 mod runs;
 mod settings;
 mod verdicts;
 
+pub use hosts::hosts;
 pub use metrics::{better, margin};
 pub use pairs::{Progress, progress};
 pub use runs::{StoredRun, of_runs};

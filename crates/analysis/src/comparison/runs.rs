@@ -4,9 +4,11 @@
 //! drawn order. So the run is the unit, the two sides are not paired, and whatever else changed between them is part of
 //! the difference; each such thing that can be seen is named.
 
-use crate::comparison::metrics::{better, compared_runs, margin};
+use crate::comparison::hosts::host;
+use crate::comparison::metrics::{FALSE_SHARE, better, compared_runs, margin};
+use crate::comparison::verdicts::says;
 use crate::median::Median;
-use crate::statistics::{Bounds, Decision, Margin, UnpairedMeans, benjamini_hochberg, decide_by_means};
+use crate::statistics::{Bounds, Margin, UnpairedMeans, benjamini_hochberg, decide_by_means};
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, Verdict};
 use kdyno_model::finding::{
@@ -22,8 +24,6 @@ use std::collections::BTreeSet;
 const ALPHA: f64 = 0.05;
 /// Fewest runs of each side of which an interval can be made.
 const RUNS_MIN: u32 = 3;
-/// Share of false ones among the metrics that are called different, on average.
-const FALSE_SHARE: f64 = 0.10;
 
 /// One stored run.
 #[derive(Debug, Clone, Copy)]
@@ -125,17 +125,6 @@ fn runs(count: usize) -> String {
     if count == 1 { "one run".to_owned() } else { format!("{count} runs") }
 }
 
-/// Facts of `kdyno_testbed::host` that differ between kinds of machines.
-const HOST_FACTS: [&str; 4] = ["cpu_model", "memory_bytes", "architecture", "virtualisation"];
-
-/// What tells hosts apart, as far as runs keep it.
-fn host(session: &Session) -> String {
-    let facts = session.host_facts.iter().filter(|(name, _)| HOST_FACTS.contains(&name.as_str()));
-    let facts = facts.map(|(name, value)| format!("{name} {value}"));
-    let all = facts.chain([format!("{} processors", session.processors)]);
-    all.collect::<Vec<_>>().join(" · ")
-}
-
 /// The figures of the case with a label; `None`: the run has none.
 fn figures(run: &StoredRun<'_>, label: &str) -> Option<Vec<Finding>> {
     let cases = &run.header.plan.cases;
@@ -162,7 +151,8 @@ impl Rows {
         let p: Vec<f64> = verdicts.iter().map(|verdict| verdict.p.map_or(1.0, |(own, _)| own)).collect();
         for (verdict, adjusted) in verdicts.iter_mut().zip(benjamini_hochberg(&p)) {
             verdict.p = verdict.p.map(|(own, _)| (own, adjusted));
-            if adjusted > FALSE_SHARE && matches!(verdict.says, Says::Different { .. }) {
+            let differs = matches!(verdict.says, Says::Different { .. } | Says::MaybeMaterial { .. });
+            if adjusted > FALSE_SHARE && differs {
                 verdict.says = Says::Inconclusive { more_needed: None };
             }
         }
@@ -270,15 +260,7 @@ fn compare(sides: [&[f64]; 2], margin: f64, better: Better) -> (Option<Ratio>, O
     let Bounds { low, high, level } = means.interval(ALPHA);
     let method = IntervalMethod::StudentT;
     let interval = Interval::Bounds { low: low.exp(), high: high.exp(), level, method };
-    let says = match decide_by_means(&means, Margin::of(margin), ALPHA) {
-        Decision::Different { material } => {
-            Says::Different { material, worse: (estimate > 0.0) == (better == Better::Lower) }
-        }
-        Decision::Equivalent => Says::Equivalent,
-        Decision::Inconclusive { units_needed } => {
-            let have = u32::try_from(a.len().min(b.len())).unwrap_or(u32::MAX);
-            Says::Inconclusive { more_needed: units_needed.map(|needed| needed.saturating_sub(have)) }
-        }
-    };
+    let worse = (estimate > 0.0) == (better == Better::Lower);
+    let says = says(decide_by_means(&means, Margin::of(margin), ALPHA), worse, a.len().min(b.len()));
     (Some(Ratio { estimate: estimate.exp(), interval }), Some(means.p_value()), says)
 }

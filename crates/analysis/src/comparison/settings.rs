@@ -5,36 +5,11 @@ use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, Says, SettingDiffers};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::Scope;
+use kdyno_model::identity::says_who;
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{CasePlan, ComparePlan, ConsumePlan, LoadPlan, Plan, ProducePlan, Role, SystemPlan};
 use kdyno_model::run::TrialStart;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Settings that say who a broker is and where it lies: they differ between any two clusters.
-const IDENTITY: [&str; 22] = [
-    "advertised.listeners",
-    "advertised.host.name",
-    "advertised.port",
-    "broker.id",
-    "broker.rack",
-    "cluster.id",
-    "controller.listener.names",
-    "controller.quorum.bootstrap.servers",
-    "controller.quorum.voters",
-    "control.plane.listener.name",
-    "host.name",
-    "inter.broker.listener.name",
-    "listener.security.protocol.map",
-    "listeners",
-    "log.dir",
-    "log.dirs",
-    "metadata.log.dir",
-    "node.id",
-    "port",
-    "remote.log.metadata.manager.listener.name",
-    "zookeeper.connect",
-    "zookeeper.chroot",
-];
 
 /// Whose settings brokers' are.
 const BROKERS: &str = "brokers";
@@ -66,7 +41,7 @@ pub fn settings(plan: &Plan, compared: &ComparePlan, trials: &[TrialStart]) -> J
             continue;
         };
         for setting in differences(scope, BROKERS, of_a, of_b) {
-            if IDENTITY.contains(&setting.setting.as_str()) {
+            if says_who(&setting.setting) {
                 continue;
             }
             let declared = is_declared(&setting.setting, compared, &a.system, &b.system);
@@ -81,17 +56,18 @@ pub fn settings(plan: &Plan, compared: &ComparePlan, trials: &[TrialStart]) -> J
 
 /// A comparison with an invalid caveat of its own, such as a setting that was not asked to differ, has no verdict.
 pub fn void(judged: &mut Judgement) {
+    let Judgement { findings, caveats, conclusions } = judged;
     let invalid = |caveat: &&ScopedCaveat| {
         caveat.severity == Severity::Invalid && matches!(caveat.scope, Scope::Comparison { .. })
     };
-    for caveat in judged.caveats.iter().filter(invalid) {
+    for caveat in caveats.iter().filter(invalid) {
         let reason = match &caveat.caveat {
             Caveat::UndeclaredDifference { whose, setting, a, b } => {
                 format!("{setting} of {whose} is {a} on side A and {b} on side B, which was not asked for")
             }
             _ => "the evidence of this comparison must not be used".to_owned(),
         };
-        for conclusion in &mut judged.conclusions {
+        for conclusion in conclusions.iter_mut() {
             if let Conclusion::Verdict(verdict) = conclusion
                 && verdict.scope == caveat.scope
                 && !matches!(verdict.says, Says::Invalid { .. })
@@ -100,8 +76,7 @@ pub fn void(judged: &mut Judgement) {
             }
         }
     }
-    let caveats = judged.caveats.clone();
-    marks::invalid(&mut judged.findings, &caveats);
+    marks::invalid(findings, caveats);
 }
 
 /// The settings of the first broker that told any; a broker with the same ones tells none.

@@ -1,11 +1,12 @@
 //! The verdicts of a comparison: what the pairs so far say of each metric.
 
 use crate::analysed::AnalysedTrial;
-use crate::comparison::metrics::{Compared, better, compared, margin};
+use crate::comparison::metrics::{Compared, FALSE_SHARE, better, compared, margin};
 use crate::comparison::pairs::{Pair, Pairs};
 use crate::median::Median;
 use crate::statistics::{
-    self, Bounds, Decision, Margin, PairedMean, UNITS_MIN, benjamini_hochberg, family_wise, holm,
+    self, Bounds, Decision, MEAN_UNITS_MIN, Margin, PairedMean, UNITS_MIN, benjamini_hochberg, family_wise,
+    holm,
 };
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, Verdict};
@@ -16,11 +17,6 @@ use kdyno_model::metric::{Address, Unit};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{Better, ComparePlan, Depth, EvidenceUnit, Plan};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// Share of false ones among the exploratory metrics that are called different, on average.
-const FALSE_SHARE: f64 = 0.10;
-/// Fewest pairs of which a quick look gives an interval (Student's t).
-const QUICK_MIN: u32 = 3;
 
 /// What the pairs say of each case that has a trial: processor time per record first, then the metrics to be judged,
 /// then the other columns of the table. `trials` are those of all sessions in the order in which they ran.
@@ -279,23 +275,18 @@ impl Judging<'_> {
             },
         );
         let ratio = Ratio { estimate: compared.estimate.exp(), interval };
-        let says = match (self.stage, compared.decision) {
-            (Stage::Between { .. } | Stage::TooFew, _) => self.too_few(),
-            (_, Decision::Different { material }) => {
+        let says = match self.stage {
+            Stage::Between { .. } | Stage::TooFew => self.too_few(),
+            Stage::Look { .. } | Stage::Quick => {
                 let worse = (compared.estimate > 0.0) == (better == Better::Lower);
-                Says::Different { material, worse }
-            }
-            (_, Decision::Equivalent) => Says::Equivalent,
-            (_, Decision::Inconclusive { units_needed }) => {
-                let units = u32::try_from(differences.len()).unwrap_or(u32::MAX);
-                Says::Inconclusive { more_needed: units_needed.map(|needed| needed.saturating_sub(units)) }
+                says(compared.decision, worse, differences.len())
             }
         };
         (Some(ratio), says)
     }
 
     fn why_no_interval(&self, units: usize) -> NotResolvable {
-        let needed = if self.is_by_mean() { QUICK_MIN } else { UNITS_MIN };
+        let needed = if self.is_by_mean() { MEAN_UNITS_MIN } else { UNITS_MIN };
         if units == 1 { NotResolvable::OneTrial } else { NotResolvable::TooFewTrials { needed } }
     }
 
@@ -316,6 +307,22 @@ impl Judging<'_> {
             interval: ratio.interval,
             marks: marks_of_both(&verdict.marks),
         })
+    }
+}
+
+/// A decision that rests on so many units, in the words of a verdict.
+pub(super) fn says(decision: Decision, worse: bool, units: usize) -> Says {
+    let more = |needed: Option<u32>| {
+        let units = u32::try_from(units).unwrap_or(u32::MAX);
+        needed.map(|needed| needed.saturating_sub(units))
+    };
+    match decision {
+        Decision::Different { material } => Says::Different { material, worse },
+        Decision::MaybeMaterial { units_needed } => {
+            Says::MaybeMaterial { worse, more_needed: more(units_needed) }
+        }
+        Decision::Equivalent => Says::Equivalent,
+        Decision::Inconclusive { units_needed } => Says::Inconclusive { more_needed: more(units_needed) },
     }
 }
 

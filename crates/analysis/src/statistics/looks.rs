@@ -10,6 +10,9 @@ const ALPHA: f64 = 0.05;
 /// Fewest units of evidence with which a two-sided rank test can reach 5 %: 2 · 2⁻⁶.
 pub const UNITS_MIN: u32 = 6;
 
+/// Fewest units of which a mean is given an interval (Student's t): of two it would be wider than anything it is to show.
+pub const MEAN_UNITS_MIN: u32 = 3;
+
 /// A look at the evidence.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Look {

@@ -18,7 +18,7 @@ pub use bounds::Bounds;
 pub use clustered_quantile::{ClusteredQuantile, clustered_quantile};
 pub use family::{benjamini_hochberg, family_wise, holm};
 pub use hodges_lehmann::WalshAverages;
-pub use looks::{Look, UNITS_MIN, looks, units_least};
+pub use looks::{Look, MEAN_UNITS_MIN, UNITS_MIN, looks, units_least};
 pub use power::smallest_visible;
 pub use signed_rank::{critical, p_value, signed_ranks};
 pub use student::{PairedMean, UnpairedMeans};

@@ -1,7 +1,8 @@
 //! The smallest difference that a comparison would find, told before it begins.
 
-use crate::statistics::looks::looks;
+use crate::statistics::looks::{MEAN_UNITS_MIN, UNITS_MIN, looks};
 use crate::statistics::signed_rank::{critical, signed_ranks};
+use crate::statistics::student::PairedMean;
 use kdyno_model::seed::mix;
 
 /// A difference of this size is found in four comparisons of five.
@@ -15,32 +16,51 @@ const STEPS: u32 = 12;
 const SPREADS_MAX: f64 = 16.0;
 
 /// The smallest change, as a share, that a comparison with these looks finds with a probability of 80 % when ln(B ÷ A) of its
-/// units spreads by `sd` and nothing disturbs them; `None` when its looks cannot find any.
+/// units spreads by `sd` and nothing disturbs them; `None` when its looks cannot find any. Three to five units are judged
+/// by Student's t, as a quick look judges them, more by signed ranks.
 pub fn smallest_visible(units: &[u32], sd: f64) -> Option<f64> {
-    let bounds = looks(units).into_iter().filter_map(|look| {
-        let (most, _) = critical(look.units as usize, look.alpha)?;
-        Some((look.units as usize, most as f64))
+    let judged = looks(units).into_iter().filter_map(|look| {
+        let units = look.units as usize;
+        let rule = match look.units {
+            MEAN_UNITS_MIN..UNITS_MIN => Rule::Mean { alpha: look.alpha },
+            _ => Rule::Ranks { most: critical(units, look.alpha)?.0 as f64 },
+        };
+        Some((units, rule))
     });
-    let bounds: Vec<(usize, f64)> = bounds.collect();
-    let last = bounds.iter().map(|(units, _)| *units).max()?;
+    let judged: Vec<(usize, Rule)> = judged.collect();
+    let last = judged.iter().map(|(units, _)| *units).max()?;
     let noise: Vec<Vec<f64>> = (0..DRAWN).map(|draw| normals(draw, last)).collect();
     let (mut low, mut high) = (0.0, SPREADS_MAX);
     for _ in 0..STEPS {
         let middle = f64::midpoint(low, high);
-        let found = noise.iter().filter(|noise| is_found(noise, middle, &bounds)).count();
+        let found = noise.iter().filter(|noise| is_found(noise, middle, &judged)).count();
         if (found as f64) < POWER * DRAWN as f64 { low = middle } else { high = middle }
     }
     Some((high * sd).exp_m1())
 }
 
-/// Whether the lesser rank sum is small enough at any look.
-fn is_found(noise: &[f64], effect: f64, bounds: &[(usize, f64)]) -> bool {
-    bounds.iter().any(|(units, most)| {
+/// What finds a difference at a look.
+#[derive(Debug, Clone, Copy)]
+enum Rule {
+    /// A p value of at most this, by Student's t.
+    Mean { alpha: f64 },
+    /// A lesser rank sum of at most this.
+    Ranks { most: f64 },
+}
+
+/// Whether any look finds a difference.
+fn is_found(noise: &[f64], effect: f64, judged: &[(usize, Rule)]) -> bool {
+    judged.iter().any(|(units, rule)| {
         let differences: Vec<f64> = noise[..*units].iter().map(|noise| noise + effect).collect();
-        let ranks = signed_ranks(&differences);
-        let below: f64 = ranks.iter().filter(|rank| **rank < 0.0).map(|rank| -rank).sum();
-        let above: f64 = ranks.iter().filter(|rank| **rank > 0.0).sum();
-        below.min(above) <= *most
+        match rule {
+            Rule::Mean { alpha } => PairedMean::of(&differences).is_some_and(|mean| mean.p_value() <= *alpha),
+            Rule::Ranks { most } => {
+                let ranks = signed_ranks(&differences);
+                let below: f64 = ranks.iter().filter(|rank| **rank < 0.0).map(|rank| -rank).sum();
+                let above: f64 = ranks.iter().filter(|rank| **rank > 0.0).sum();
+                below.min(above) <= *most
+            }
+        }
     })
 }
 
@@ -66,8 +86,18 @@ mod tests {
         // errors of 1,000 comparisons are 0.063 ÷ (6 · 0.83 · 0.08) = 0.16.
         let spreads = smallest_visible(&[6], 0.001).unwrap().ln_1p() / 0.001;
         assert!((spreads - 1.793).abs() < 0.16, "{spreads}");
-        assert_eq!(smallest_visible(&[5], 0.01), None);
+        assert_eq!(smallest_visible(&[2], 0.01), None);
         assert_eq!(smallest_visible(&[], 0.01), None);
+    }
+
+    #[test]
+    fn what_fewer_pairs_can_see_is_that_of_a_t_test() {
+        // By the noncentral t the power is 0.8 at 3.264, 2.128 and 1.682 spreads, and rises there by 0.191, 0.330 and
+        // 0.438 with each spread; 5 standard errors of 0.8 in 1,000 comparisons are 0.063.
+        for (units, truth, slope) in [(3, 3.264, 0.191), (4, 2.128, 0.330), (5, 1.682, 0.438)] {
+            let spreads = smallest_visible(&[units], 0.001).unwrap().ln_1p() / 0.001;
+            assert!((spreads - truth).abs() < 0.063 / slope, "{units} pairs: {spreads}, not {truth}");
+        }
     }
 
     #[test]

@@ -2,14 +2,12 @@
 
 use crate::statistics::bounds::Bounds;
 use crate::statistics::hodges_lehmann::WalshAverages;
+use crate::statistics::looks::MEAN_UNITS_MIN;
 use crate::statistics::signed_rank::p_value;
 use crate::statistics::student::{PairedMean, UnpairedMeans};
 
 /// More units than this nobody will run.
 const UNITS_NEEDED_MAX: f64 = 100_000.0;
-
-/// Fewest differences of which a mean has an interval.
-const MEAN_UNITS_MIN: usize = 3;
 
 /// Ratios that make no difference that matters, as logarithms: from 1 − m to 1 + m.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -34,7 +32,7 @@ impl Margin {
         bounds.high < self.low || self.high < bounds.low
     }
 
-    /// How far a difference may still move before it leaves the margin; negative outside of it.
+    /// How far a difference may still move before it leaves the margin; negative outside of it: how far it lies beyond.
     fn room(&self, difference: f64) -> f64 {
         (difference - self.low).min(self.high - difference)
     }
@@ -45,8 +43,13 @@ impl Margin {
 pub enum Decision {
     /// The sides differ.
     Different {
-        /// Surely by more than the margin.
+        /// By more than the margin; else by less.
         material: bool,
+    },
+    /// They differ; whether by more than the margin cannot be said.
+    MaybeMaterial {
+        /// About how many units in all would decide that, if the estimate is right; `None`: no number of them.
+        units_needed: Option<u32>,
     },
     /// They differ by less than the margin, if at all.
     Equivalent,
@@ -101,7 +104,7 @@ pub fn compare_by_mean(
     if differences.is_empty() || differences.iter().any(|difference| !difference.is_finite()) {
         return None;
     }
-    let mean = PairedMean::of(differences).filter(|_| differences.len() >= MEAN_UNITS_MIN);
+    let mean = PairedMean::of(differences).filter(|_| differences.len() >= MEAN_UNITS_MIN as usize);
     let p = mean.map_or(1.0, |mean| mean.p_value());
     let evidence = Evidence {
         units: differences.len(),
@@ -141,24 +144,27 @@ struct Evidence {
 impl Evidence {
     fn judge(self, margin: Margin, alpha: f64) -> Compared {
         let Self { units, estimate, p, p_family, interval, narrower } = self;
-        let differs = interval.filter(|bounds| bounds.low > 0.0 || bounds.high < 0.0);
-        let decision = if let Some(bounds) = differs.filter(|_| p.max(p_family) <= alpha) {
-            Decision::Different { material: margin.lies_beside(bounds) }
-        } else if narrower.is_some_and(|bounds| margin.holds(bounds)) {
-            Decision::Equivalent
-        } else {
-            let units_needed = interval.and_then(|bounds| units_needed(units, estimate, bounds, margin));
-            Decision::Inconclusive { units_needed }
+        let excludes_none = |bounds: &Bounds| bounds.low > 0.0 || bounds.high < 0.0;
+        let differs = interval.filter(excludes_none).filter(|_| p.max(p_family) <= alpha);
+        let is_within = narrower.is_some_and(|bounds| margin.holds(bounds));
+        let room = margin.room(estimate);
+        let needed = |way| interval.and_then(|bounds| units_needed(units, bounds, way));
+        let decision = match differs {
+            Some(bounds) if margin.lies_beside(bounds) => Decision::Different { material: true },
+            Some(_) if is_within => Decision::Different { material: false },
+            // The margin's edge has to come to lie outside of the interval.
+            Some(_) => Decision::MaybeMaterial { units_needed: needed(room.abs()) },
+            None if is_within => Decision::Equivalent,
+            // Until the half-width is shorter than the way to 0 or out of the margin, whichever is longer.
+            None => Decision::Inconclusive { units_needed: needed(estimate.abs().max(room)) },
         };
         Compared { estimate, interval, p, decision }
     }
 }
 
-/// The half-width shrinks with the root of the units: until it is shorter than the way to 0 the sides differ, shorter
-/// than the way out of the margin they are equivalent; whichever comes first.
-fn units_needed(units: usize, estimate: f64, bounds: Bounds, margin: Margin) -> Option<u32> {
+/// The half-width shrinks with the root of the units: so many until it is shorter than `way`.
+fn units_needed(units: usize, bounds: Bounds, way: f64) -> Option<u32> {
     let half_width = (bounds.high - bounds.low) / 2.0;
-    let way = estimate.abs().max(margin.room(estimate));
     let needed = (units as f64 * (half_width / way).powi(2)).ceil().max(units as f64 + 1.0);
     (needed <= UNITS_NEEDED_MAX).then_some(needed as u32)
 }
@@ -191,11 +197,12 @@ mod tests {
     fn the_interval_decides() {
         assert_eq!(decided(&around(0.0, 0.001), 0.05), Decision::Equivalent);
         assert_eq!(decided(&around(0.01, 0.000_5), 0.05), Decision::Different { material: false });
-        assert_eq!(
-            decided(&around(0.045, 0.001), 0.05),
-            Decision::Different { material: false },
-            "it overlaps"
-        );
+        // The margin ends at ln 1.05 = 0.0488. At 5 % the interval leaves out three Walsh averages at either end, and
+        // reaches beyond; the estimate lies 0.004 within.
+        let overlaps = decided(&around(0.045, 0.001), 0.05);
+        assert!(matches!(overlaps, Decision::MaybeMaterial { units_needed: Some(9..) }), "{overlaps:?}");
+        let beyond = decided(&around(0.052, 0.001), 0.05);
+        assert!(matches!(beyond, Decision::MaybeMaterial { units_needed: Some(9..) }), "{beyond:?}");
         assert_eq!(decided(&around(-0.1, 0.001), 0.05), Decision::Different { material: true });
         // A difference that the family of metrics does not carry.
         let spread = around(0.01, 0.000_5);
@@ -224,15 +231,33 @@ mod tests {
     #[test]
     fn the_units_that_are_still_needed_follow_from_the_nearer_way() {
         let bounds = Bounds { low: -0.01, high: 0.03, level: 0.95 };
-        let needed = |estimate, margin| units_needed(8, estimate, bounds, margin);
-        let margin = |side: f64| Margin { low: -side, high: side };
-        // To the margin 0.03, to zero 0.01: half-width 0.02, so 8 · (2/3)² would do, and one more is the least.
-        assert_eq!(needed(0.01, margin(0.04)), Some(9));
-        // To the margin 0.005, to zero 0.01: 8 · 2².
-        assert_eq!(needed(0.01, margin(0.015)), Some(32));
+        let judged = |estimate: f64, bounds: Bounds, side: f64, p: f64| {
+            let (interval, narrower) = (Some(bounds), Some(bounds));
+            let evidence = Evidence { units: 8, estimate, p, p_family: p, interval, narrower };
+            evidence.judge(Margin { low: -side, high: side }, 0.05).decision
+        };
+        let needed = |estimate, side| judged(estimate, bounds, side, 0.5);
+        let open = |units_needed| Decision::Inconclusive { units_needed };
+        // Half-width 0.02; to the margin 0.005, to zero 0.01: 8 · 2².
+        assert_eq!(needed(0.01, 0.015), open(Some(32)));
+        // To the margin 0.0299, so 8 · (2/3)² would do, and one more is the least.
+        assert_eq!(needed(-0.000_1, 0.03), open(Some(9)));
         // Outside the margin only a difference can be found.
-        assert_eq!(needed(0.01, margin(0.005)), Some(32));
-        assert_eq!(needed(0.0, margin(0.0)), None);
+        assert_eq!(needed(0.01, 0.005), open(Some(32)));
+        assert_eq!(needed(0.0, 0.0), open(None));
+        // They differ: what is open is on which side of the margin's edge they do.
+        let bounds = Bounds { low: 0.125, high: 0.625, level: 0.95 };
+        let maybe = |units_needed| Decision::MaybeMaterial { units_needed };
+        assert_eq!(
+            judged(0.375, bounds, 0.5, 0.01),
+            maybe(Some(32)),
+            "half of the half-width below the edge"
+        );
+        assert_eq!(judged(0.375, bounds, 0.25, 0.01), maybe(Some(32)), "as much above it");
+        assert_eq!(judged(0.375, bounds, 0.375, 0.01), maybe(None), "on it");
+        assert_eq!(judged(0.375, bounds, 0.5, 0.5), open(Some(9)), "a p value that is not small enough");
+        assert_eq!(judged(0.375, bounds, 0.7, 0.01), Decision::Different { material: false });
+        assert_eq!(judged(0.375, bounds, 0.1, 0.01), Decision::Different { material: true });
         let compared = compare(&[0.1, -0.1, 0.2], Margin::of(0.1), 0.05, None).unwrap();
         assert_eq!(compared.interval, None);
         assert_eq!(compared.decision, Decision::Inconclusive { units_needed: None });

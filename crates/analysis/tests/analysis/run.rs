@@ -39,6 +39,7 @@ impl Run {
             depth: kdyno_model::plan::Depth::Verdict,
             conditioning: None,
             claims: Vec::new(),
+            budget_ns: None,
             contrasts: Vec::new(),
             show: Show::default(),
             published: None,
@@ -117,8 +118,8 @@ impl Run {
             conclusions: &[],
         });
         let trials: Vec<_> = trials.collect();
-        let found = judge(&self.plan, &trials, &[]);
-        assert_eq!(found, judge(&self.plan, &trials, &[]), "the same trials, the same findings");
+        let found = judge(&self.plan, &trials, &[], &[]);
+        assert_eq!(found, judge(&self.plan, &trials, &[], &[]), "the same trials, the same findings");
         found.findings
     }
 

@@ -382,14 +382,22 @@ fn what_a_short_window_does_not_show_is_marked_short_term() {
     let never = ["writers.response.p50", "brokers.cpu_us_per_record", "readers.fetched_per_s"];
     // Too few segments, dirty pages not known: only what lies beyond p99 of a given rate.
     let marked = with(None, &|_| ());
-    is_marked(&marked, &[rare, "writers.response.max"], &[&never[..], &[p99, "writers.acked_per_s"]].concat());
+    is_marked(
+        &marked,
+        &[rare, "writers.response.max"],
+        &[&never[..], &[p99, "writers.acked_per_s"]].concat(),
+    );
     assert!(with(None, &is_closed).is_empty(), "a maximum does not change for segments");
     assert!(with(None, &has_small_segments).is_empty());
     // Too few dirty pages written: p99, or a maximum.
     let marked = with(Some("2000000"), &has_small_segments);
     is_marked(&marked, &[rare, p99], &[&never[..], &["writers.acked_per_s"]].concat());
     let marked = with(Some("2000000"), &is_closed);
-    is_marked(&marked, &["writers.acked_per_s", "writers.acked_mib_per_s"], &[&never[..], &[rare, p99]].concat());
+    is_marked(
+        &marked,
+        &["writers.acked_per_s", "writers.acked_mib_per_s"],
+        &[&never[..], &[rare, p99]].concat(),
+    );
     assert!(with(Some("1500000"), &is_closed).is_empty(), "three times as much was written");
     // Logs in memory are not written; the sides of a comparison are as short; a target has its own minimum.
     let in_memory = |trial: &mut Trial| {

@@ -2,13 +2,14 @@
 
 use crate::fixture::{CPU, P99, RATE, Run, address, comparing, cut_short, invalid, settings};
 use kdyno_analysis::comparison::progress;
-use kdyno_analysis::run::AnalysedTrial;
+use kdyno_analysis::run::{AnalysedTrial, judge};
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{MetricRole, Says};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::{Interval, IntervalMethod, Mark, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::plan::{Better, Depth, EvidenceUnit, OnClusters};
-use std::collections::BTreeSet;
+use kdyno_model::run::Session;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Eight ratios around a centre, alike but for 1 ‰.
 fn around(centre: f64) -> Vec<f64> {
@@ -34,6 +35,13 @@ fn the_ratio_and_what_is_better_make_the_verdict() {
     assert_eq!(says(&around(0.8), Better::Higher), different(true, true));
     assert_eq!(says(&around(1.05), Better::Lower), different(false, true));
     assert_eq!(says(&around(1.0), Better::Lower), Says::Equivalent);
+    // The interval holds the margin's end.
+    for (better, is_worse) in [(Better::Lower, true), (Better::Higher, false)] {
+        match says(&around(1.1), better) {
+            Says::MaybeMaterial { worse, more_needed: Some(9..) } => assert_eq!(worse, is_worse),
+            other => panic!("{other:?}"),
+        }
+    }
     let noisy = [0.7, 1.4, 0.8, 1.3, 0.9, 1.5, 0.6, 1.2];
     assert!(matches!(says(&noisy, Better::Lower), Says::Inconclusive { more_needed: Some(9..) }));
 }
@@ -174,8 +182,7 @@ fn so_many_lost_pairs_end_a_comparison_with_what_it_has() {
         for pair in 0..lost {
             cut_short(&mut run.outcomes[2 * pair]);
         }
-        let trials: Vec<AnalysedTrial<'_>> =
-            run.outcomes.iter().map(|outcome| AnalysedTrial::of(outcome, 1)).collect();
+        let trials: Vec<AnalysedTrial<'_>> = run.outcomes.iter().map(AnalysedTrial::of).collect();
         let mut of_plan = plan.clone();
         let progress = progress(settings(&mut of_plan), 0, &trials);
         assert!(progress.is_exhausted && progress.units == 10 - lost as u32, "{progress:?}");
@@ -337,6 +344,46 @@ fn a_figure_without_a_ratio_is_no_verdict() {
         format!("{P99} of trial 4 lies among records that were not acknowledged")
     );
     assert_eq!(reason(Value::None), format!("{P99} of trial 4 has no value"));
+}
+
+#[test]
+fn pairs_of_several_hosts_or_boots_are_told_apart() {
+    let plan = comparing(&[P99], &[8], &[]);
+    let mut run = Run::default();
+    run.pairs(P99, &around(1.2));
+    for outcome in &mut run.outcomes[10..] {
+        outcome.session = 2;
+    }
+    let session = |number, boot: &str, processors| Session {
+        number,
+        started_unix_ns: 0,
+        kdyno_version: String::new(),
+        git_head: None,
+        command_line: Vec::new(),
+        boot_id: boot.to_owned(),
+        processors,
+        host_facts: BTreeMap::from([("cpu_model".to_owned(), "Xeon".to_owned())]),
+    };
+    let trials: Vec<AnalysedTrial<'_>> = run.outcomes.iter().map(AnalysedTrial::of).collect();
+    let told = |sessions: &[Session]| {
+        let found = judge(&plan, &trials, &[], sessions).caveats;
+        assert!(found.iter().all(|one| one.scope == Scope::Comparison { case: 0 }), "{found:?}");
+        let detail = |one: ScopedCaveat| match one.caveat {
+            Caveat::EvidenceOfRuns { detail } if one.severity == Severity::Warning => detail,
+            other => panic!("{other:?}"),
+        };
+        found.into_iter().map(detail).collect::<Vec<_>>()
+    };
+    assert!(told(&[session(1, "a", 2), session(2, "a", 2)]).is_empty());
+    // A third one ended before it had a pair.
+    let boots = told(&[session(1, "a", 2), session(2, "b", 2), session(3, "c", 64)]);
+    assert!(boots[0].ends_with("its place: 2 boots"), "{boots:?}");
+    let hosts = told(&[session(1, "a", 2), session(2, "b", 64)]);
+    let each = "5 on cpu_model Xeon · 2 processors, 3 on cpu_model Xeon · 64 processors";
+    assert_eq!(
+        hosts,
+        [format!("the pairs ran on 2 different hosts ({each}): the ratio is a mean over them")]
+    );
 }
 
 #[test]

@@ -59,6 +59,7 @@ pub fn plan(cases: usize, columns: &[&str]) -> Plan {
         depth: Depth::Verdict,
         conditioning: None,
         claims: Vec::new(),
+        budget_ns: None,
         contrasts: Vec::new(),
         show: Show { rows: Vec::new(), columns: columns.iter().map(|name| address(name)).collect() },
         published: None,
@@ -155,9 +156,8 @@ impl Run {
     }
 
     pub fn judged(&self, plan: &Plan) -> Judgement {
-        let trials: Vec<AnalysedTrial<'_>> =
-            self.outcomes.iter().map(|outcome| AnalysedTrial::of(outcome, outcome.session)).collect();
-        kdyno_analysis::run::judge(plan, &trials, &[])
+        let trials: Vec<AnalysedTrial<'_>> = self.outcomes.iter().map(AnalysedTrial::of).collect();
+        kdyno_analysis::run::judge(plan, &trials, &[], &[])
     }
 
     pub fn verdicts(&self, plan: &Plan) -> Vec<Verdict> {

@@ -16,6 +16,7 @@ fn decided(margin: f64) -> [f64; 3] {
                 shares[0] += 1;
                 shares[1] += u32::from(material);
             }
+            Decision::MaybeMaterial { .. } => shares[0] += 1,
             Decision::Equivalent => shares[2] += 1,
             Decision::Inconclusive { .. } => {}
         }

@@ -24,9 +24,9 @@ fn power(effect: f64, margin: f64, disturbed: f64) -> Power {
         let (units, compared) = world.comparison(&looks, Margin::of(margin), None);
         pairs += units;
         sum += compared.estimate.exp();
-        if let Decision::Different { material: is_material } = compared.decision {
+        if let Decision::Different { .. } | Decision::MaybeMaterial { .. } = compared.decision {
             different += 1;
-            material += u32::from(is_material);
+            material += u32::from(compared.decision == Decision::Different { material: true });
             wrong_sign += u32::from(compared.estimate * effect < 0.0);
         }
     }

@@ -61,7 +61,9 @@ impl World {
                 compare(&differences[..look.units as usize], margin, look.alpha, p_family).unwrap();
             (look.units, compared)
         };
-        let is_decided = |compared: &Compared| !matches!(compared.decision, Decision::Inconclusive { .. });
+        let is_decided = |compared: &Compared| {
+            matches!(compared.decision, Decision::Different { .. } | Decision::Equivalent)
+        };
         let decided = looks.iter().map(judged).find(|(_, compared)| is_decided(compared));
         decided.unwrap_or_else(|| judged(looks.last().unwrap()))
     }

@@ -40,8 +40,8 @@ pub(crate) fn bench_evidence(args: &BenchEvidenceArgs) -> Outcome {
         let judgement = kdyno_analysis::trial::judge(&writer.evidence(trial.id)?).map_err(Failure::tool)?;
         writer.judgement(&judgement)?;
         let outcome = kdyno_model::outcome::TrialOutcome::new(*trial, judgement);
-        let trials = [kdyno_analysis::run::AnalysedTrial::of(&outcome, 1)];
-        writer.judgement(&kdyno_analysis::run::judge(&plan, &trials, &[]))?;
+        let trials = [kdyno_analysis::run::AnalysedTrial::of(&outcome)];
+        writer.judgement(&kdyno_analysis::run::judge(&plan, &trials, &[], &[]))?;
     }
     writer.finish(SessionEnd { status: RunStatus::Completed, detail: String::new(), ended_unix_ns: 2 })?;
     Ok(Exit::Done)

@@ -2,12 +2,12 @@
 
 use crate::cli::CompareArgs;
 use crate::commands::{resume, run, stored_runs};
-use crate::execution::{Planned, execute};
+use crate::execution::{Planned, TargetFiles, execute};
 use crate::failure::{Failure, Outcome};
 use crate::{scenario_source, target_source};
 use kdyno_model::plan::Depth;
 use kdyno_plan::{Ask, Change, CompareChoices, SideChoices};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Does what the arguments mean.
 pub(crate) fn compare(args: &CompareArgs) -> Outcome {
@@ -22,6 +22,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Outcome {
                 .hint("leave the scenario out"))
         }
         ([], [], Some(named)) => {
+            refuse_choices_of_a_plan(args)?;
             let planned = resume::plan(named, args.dir.as_deref(), &args.choices.target)?;
             start(planned, args)
         }
@@ -36,6 +37,24 @@ pub(crate) fn compare(args: &CompareArgs) -> Outcome {
     }
 }
 
+/// A run that is resumed has its sides, its judged metrics and its depth with it.
+fn refuse_choices_of_a_plan(args: &CompareArgs) -> Result<(), Failure> {
+    let typed = [
+        ("--a", !args.a.is_empty()),
+        ("--b", !args.b.is_empty()),
+        ("--judge", !args.judge.is_empty()),
+        ("--may-differ", !args.may_differ.is_empty()),
+        ("--quick", args.quick),
+    ];
+    match typed.into_iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((option, _)) => {
+            Err(Failure::usage(format!("{option}: a run that is resumed has its question with it"))
+                .hint("leave it out; targets are named again, each with a --target of its own"))
+        }
+    }
+}
+
 fn start(planned: Planned, args: &CompareArgs) -> Outcome {
     if args.choices.dry_run {
         return run::dry_run(&planned, &args.execution);
@@ -44,19 +63,22 @@ fn start(planned: Planned, args: &CompareArgs) -> Outcome {
 }
 
 fn plan(scenario: &str, args: &CompareArgs) -> Result<Planned, Failure> {
+    let mut files = TargetFiles::new();
     let ask = Ask::Compare(CompareChoices {
-        a: side(&args.a, "--a")?,
-        b: side(&args.b, "--b")?,
+        a: side(&args.a, "--a", &mut files)?,
+        b: side(&args.b, "--b", &mut files)?,
         judge: args.judge.clone(),
         may_differ: args.may_differ.clone(),
     });
     let depth = if args.quick { Depth::Quick } else { Depth::Verdict };
-    run::plan_choices(scenario, &args.choices, ask, depth)
+    let mut planned = run::plan_choices(scenario, &args.choices, ask, depth)?;
+    planned.target_files.extend(files);
+    Ok(planned)
 }
 
 /// What one side is: `NAME=VALUE`, `target=FILE` (with commas several files that take turns; in YAML they need no `target=`)
-/// or `@FILE`, each as often as wanted.
-fn side(typed: &[String], option: &str) -> Result<SideChoices, Failure> {
+/// or `@FILE`, each as often as wanted. Files of targets are added to `files`.
+fn side(typed: &[String], option: &str, files: &mut TargetFiles) -> Result<SideChoices, Failure> {
     let mut side = SideChoices::default();
     for one in typed {
         match (one.strip_prefix('@'), one.split_once('=')) {
@@ -67,13 +89,17 @@ fn side(typed: &[String], option: &str) -> Result<SideChoices, Failure> {
                 side.changes.push(Change::Patch { file: file.to_owned(), text });
             }
             _ if target_files(one).is_some() => {
-                let read = |file| target_source::read_target(Path::new(file));
-                let files = target_files(one).unwrap_or_default();
-                let mut targets = files.into_iter().map(read).collect::<Result<Vec<_>, _>>()?.into_iter();
+                let mut targets = Vec::new();
+                for file in target_files(one).unwrap_or_default() {
+                    let target = target_source::read_target(Path::new(file))?;
+                    files.insert(target.attached.cluster_id.clone(), PathBuf::from(file));
+                    targets.push(target);
+                }
                 if side.target.is_some() {
                     return Err(Failure::usage(format!("{option}: a second target for one side"))
                         .hint("several that take turns are named together: `target=one.yaml,two.yaml`"));
                 }
+                let mut targets = targets.into_iter();
                 side.target = targets.next();
                 side.more_targets = targets.collect();
             }

@@ -4,7 +4,7 @@
 //! of its own, one producer at a modest constant rate, limits that protect the cluster.
 
 use crate::cli::QuickArgs;
-use crate::execution::{Planned, random_u64};
+use crate::execution::{Planned, TargetFiles, random_u64};
 use crate::failure::Failure;
 use kdyno_kafka::admin::Admin;
 use kdyno_model::address::is_address;
@@ -47,7 +47,7 @@ pub(crate) fn plan(args: &QuickArgs) -> Result<Planned, Failure> {
         plan,
         scenario_text: text,
         scenario_path: "quick".to_owned(),
-        target_file: None,
+        target_files: TargetFiles::new(),
         remarks: Vec::new(),
         resumed: None,
     })

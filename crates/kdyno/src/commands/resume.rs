@@ -1,9 +1,10 @@
 //! `--resume RUN`: the plan of an interrupted run, gone on with in its own file.
 
-use crate::commands::rerun::with_target;
+use crate::commands::rerun::with_targets;
 use crate::evidence::find_run;
 use crate::execution::{Planned, Resumed};
 use crate::failure::Failure;
+use crate::target_source;
 use kdyno_model::run::RunStatus;
 use kdyno_store::RunFile;
 use std::path::{Path, PathBuf};
@@ -23,20 +24,16 @@ pub(crate) fn plan(named: &str, dir: Option<&Path>, targets: &[String]) -> Resul
         ))
         .hint("`kdyno rerun` runs its plan again"));
     }
-    let target = match targets {
-        [] => None,
-        [one] => Some(PathBuf::from(one)),
-        _ => {
-            return Err(Failure::usage("a run is resumed on one target, not on several")
-                .hint("name the one that the run used"));
-        }
-    };
+    // Which cases a target is for stands in the plan.
+    let files: Vec<PathBuf> =
+        targets.iter().map(|one| PathBuf::from(target_source::of_cases(one).1)).collect();
     let header = file.header()?;
+    let (plan, target_files) = with_targets(header.plan, &files)?;
     Ok(Planned {
-        plan: with_target(header.plan, target.as_deref())?,
+        plan,
         scenario_text: header.scenario_text,
         scenario_path: header.scenario_path,
-        target_file: target,
+        target_files,
         remarks: Vec::new(),
         resumed: Some(Resumed { path, run_id: header.run_id }),
     })

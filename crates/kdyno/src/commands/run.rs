@@ -3,10 +3,10 @@
 use crate::cli::{ChoiceArgs, ExecutionArgs, RunArgs};
 use crate::commands::resume;
 use crate::environment::{Environment, runs_dir};
-use crate::execution::{Planned, random_u64};
+use crate::execution::{Planned, TargetFiles, random_u64};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::progress::text_options;
-use crate::target_source::read_target;
+use crate::target_source::{of_cases, read_target};
 use crate::{out, scenario_source};
 use kdyno_model::plan::Depth;
 use kdyno_plan::{Ask, CaseTarget, Choices, Note};
@@ -36,7 +36,7 @@ pub(crate) fn plan_choices(
     ask: Ask,
     depth: Depth,
 ) -> Result<Planned, Failure> {
-    let (target, targets, file) = read_targets(&args.target)?;
+    let (target, targets, files) = read_targets(&args.target)?;
     let time = |option: &str, text: &Option<String>| {
         let told = |why| Failure::usage(format!("{option}: {why}"));
         text.as_ref().map(|text| units::whole(text, Dimension::Ns).map_err(told)).transpose()
@@ -52,7 +52,7 @@ pub(crate) fn plan_choices(
         sustain_ns: time("--sustain", &args.sustain)?,
         budget_ns: time("--budget", &args.budget)?,
     };
-    Ok(Planned { target_file: file, ..plan_scenario(scenario, choices)? })
+    Ok(Planned { target_files: files, ..plan_scenario(scenario, choices)? })
 }
 
 /// Scenario text → scenario → plan.
@@ -63,22 +63,20 @@ pub(crate) fn plan_scenario(named: &str, choices: Choices) -> Result<Planned, Fa
     let plan = kdyno_plan::plan(&scenario, &choices)?;
     let scenario_text = String::from_utf8_lossy(&source.bytes).into_owned();
     let remarks = kdyno_plan::remarks(&scenario, &choices, &plan)?;
-    Ok(Planned { plan, scenario_text, scenario_path: source.name, target_file: None, remarks, resumed: None })
+    let target_files = TargetFiles::new();
+    Ok(Planned { plan, scenario_text, scenario_path: source.name, target_files, remarks, resumed: None })
 }
 
-/// The target of all cases, those of some, and the file of the first.
-type Targets = (Option<Target>, Vec<CaseTarget>, Option<PathBuf>);
+/// The target of all cases, those of some, and the files of all.
+type Targets = (Option<Target>, Vec<CaseTarget>, TargetFiles);
 
 /// `FILE`, or `PARAM=VALUE[,PARAM=VALUE…]:FILE` for the cases with these values.
 fn read_targets(typed: &[String]) -> Result<Targets, Failure> {
-    let (mut all, mut some, mut first) = (None, Vec::new(), None);
+    let (mut all, mut some, mut files) = (None, Vec::new(), TargetFiles::new());
     for one in typed {
-        let (cases, file) = match one.split_once(':') {
-            Some((cases, file)) if cases.contains('=') && !cases.contains('/') => (Some(cases), file),
-            _ => (None, one.as_str()),
-        };
+        let (cases, file) = of_cases(one);
         let target = read_target(Path::new(file))?;
-        first.get_or_insert_with(|| PathBuf::from(file));
+        files.insert(target.attached.cluster_id.clone(), PathBuf::from(file));
         match cases {
             Some(cases) => some.push(CaseTarget { cases: selection(cases)?, target }),
             None if all.is_some() => {
@@ -88,7 +86,7 @@ fn read_targets(typed: &[String]) -> Result<Targets, Failure> {
             None => all = Some(target),
         }
     }
-    Ok((all, some, first))
+    Ok((all, some, files))
 }
 
 fn selection(cases: &str) -> Result<Vec<(String, String)>, Failure> {

@@ -17,8 +17,40 @@ use std::path::PathBuf;
 /// Most runs that are read at once.
 const RUNS_MAX: usize = 1_000;
 
+/// Refuses options that say how trials are run or judged: what is stored has run, and a metric that is named afterwards was
+/// not named to be judged.
+fn refuse_options_of_runs(args: &CompareArgs) -> Result<(), Failure> {
+    let CompareArgs { a, b, judge, may_differ, quick, choices, execution, .. } = args;
+    let sides = "what differs between stored runs cannot be chosen any more";
+    let judged = "nothing of stored runs is judged: a metric to be judged is named before its trials run";
+    let ran = "stored runs have run already";
+    let typed = [
+        ("--a", !a.is_empty(), sides),
+        ("--b", !b.is_empty(), sides),
+        ("--may-differ", !may_differ.is_empty(), sides),
+        ("--judge", !judge.is_empty(), judged),
+        ("--junit", execution.junit.is_some(), judged),
+        ("--quick", *quick, ran),
+        ("--profile", choices.profile.is_some(), ran),
+        ("--set", !choices.set.is_empty(), ran),
+        ("--target", !choices.target.is_empty(), ran),
+        ("--seed", choices.seed.is_some(), ran),
+        ("--budget", choices.budget.is_some(), ran),
+        ("--dry-run", choices.dry_run, ran),
+        ("--out", execution.out.is_some(), ran),
+        ("--share", execution.share, ran),
+        ("--yes", execution.yes, ran),
+    ];
+    match typed.into_iter().find(|(_, is_given, _)| *is_given) {
+        None => Ok(()),
+        Some((option, _, why)) => Err(Failure::usage(format!("{option}: {why}"))
+            .hint("with stored runs go --dir, --format, --json and --gate; `kdyno compare SCENARIO` takes the others")),
+    }
+}
+
 /// One metric of every run that is named; a scenario's name stands for all of its runs.
 pub(crate) fn course(metric: &str, named: &[String], args: &CompareArgs) -> Outcome {
+    refuse_options_of_runs(args)?;
     let of = Address::parse(metric).ok_or_else(|| {
         Failure::usage(format!("--course: `{metric}` is no metric"))
             .hint("SUBJECT.METRIC, e.g. writers.acked_per_s")
@@ -69,6 +101,7 @@ fn read(named: &[String], args: &CompareArgs) -> Result<Vec<(PathBuf, Evidence)>
 
 /// Two groups of stored runs, the run as the unit.
 pub(crate) fn compare(before: &[String], after: &[String], args: &CompareArgs) -> Outcome {
+    refuse_options_of_runs(args)?;
     let groups = [read(before, args)?, read(after, args)?];
     let named = groups.each_ref().map(|runs| runs.iter().map(Named::of).collect::<Vec<_>>());
     let stored = named.each_ref().map(|runs| runs.iter().map(Named::stored).collect::<Vec<_>>());
@@ -87,7 +120,7 @@ pub(crate) fn compare(before: &[String], after: &[String], args: &CompareArgs) -
             Form::Markdown => document.markdown(),
         })?;
     }
-    Ok(gated(kdyno_report::judged::of_verdicts(&judgement.conclusions), args.execution.gate))
+    Ok(gated(kdyno_report::judged::of_stored_runs(&judgement), args.execution.gate))
 }
 
 /// A stored run with what a comparison asks of it.

@@ -39,7 +39,8 @@ fn the_first_scenario_replicates_and_loses_nothing() {
     assert!(text.contains("cases:\n  - {rate: 10k/s}\n  - {rate: max}\n"), "{text}");
     let path = place.file("first-light.yaml", &text.replace("10k/s", "500/s"));
     let path = path.to_str().expect("plain path");
-    let document = bundled(&place, &[path, "--set", "warmup=2s", "--set", "dur=3s", "--set", "condition=none"]);
+    let document =
+        bundled(&place, &[path, "--set", "warmup=2s", "--set", "dur=3s", "--set", "condition=none"]);
     let (rates, metrics) = (["500/s", "max"], ["writers.failed", "writers.unresolved"]);
     for (case, rate) in rates.into_iter().enumerate() {
         assert_eq!(document["cases"][case]["params"]["rate"], rate);

@@ -54,6 +54,9 @@ pub struct Plan {
     /// The load that a cluster which was just started gets before its first trial; `None`: none.
     #[serde(default)]
     pub conditioning: Option<Conditioning>,
+    /// Time that the run may take, ns: no trial begins that might end after it. `None`: as long as it takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_ns: Option<u64>,
     /// Expectations to be judged.
     #[serde(default)]
     pub claims: Vec<Claim>,
@@ -63,6 +66,28 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Every case that it may run: the rows, and in a comparison those of side B after them.
+    pub fn every_case(&self) -> impl Iterator<Item = &CasePlan> {
+        let others = match &self.strategy {
+            Strategy::Compare(comparison) => Some(comparison.other_cases()),
+            Strategy::List(_) | Strategy::Find(_) => None,
+        };
+        self.cases.iter().chain(others.into_iter().flatten())
+    }
+
+    /// The existing clusters that it loads, of both sides, each once.
+    pub fn targets(&self) -> Vec<&AttachedPlan> {
+        let mut found: Vec<&AttachedPlan> = Vec::new();
+        for case in self.every_case() {
+            if let SystemPlan::Attached(target) = &case.system
+                && !found.contains(&target)
+            {
+                found.push(target);
+            }
+        }
+        found
+    }
+
     /// How many trials of a case its strategy will choose; `None` when that depends on what they show.
     pub fn repeats_planned(&self, case: u32) -> Option<u32> {
         let Strategy::List(listed) = &self.strategy else { return None };

@@ -3,9 +3,10 @@
 //! One case after the other. Clusters of both sides start together and are conditioned; then each carries the load in
 //! turn, pair by pair, in an order that a coin gives for each pair. A start that an interruption or a lost trial ended
 //! is left behind for the next one. At the looks that the plan names the metrics to be judged are looked at, and if all
-//! of them are clear the case is done; units of evidence that were lost are replaced, up to a bound.
+//! of them are clear the case is done, of what differs also whether it matters; units of evidence that were lost are
+//! replaced, up to a bound.
 
-use super::trials::{Next, Upcoming, conditioned, conditioning, next_id, trial_seed};
+use super::trials::{Ground, Next, Upcoming, conditioned_by, conditioning, next_id, trial_seed};
 use kdyno_analysis::comparison::{progress, verdicts};
 use kdyno_analysis::run::AnalysedTrial;
 use kdyno_model::caveat::Caveat;
@@ -31,12 +32,12 @@ pub(super) fn next(plan: &Plan, settings: &ComparePlan, outcomes: &[TrialOutcome
 
 /// See [`super::upcoming`]: up to the last look, with nothing lost.
 pub(super) fn upcoming<'a>(plan: &'a Plan, settings: &'a ComparePlan) -> impl Iterator<Item = Upcoming<'a>> {
-    up_to(plan, settings, settings.looks.iter().copied().max().unwrap_or(0))
+    up_to(Ground::of_plan(plan), settings, settings.looks.iter().copied().max().unwrap_or(0))
 }
 
 /// The trials until each case has so many units of evidence.
-pub(super) fn up_to<'a>(
-    plan: &'a Plan,
+pub(crate) fn up_to<'a>(
+    ground: Ground<'a>,
     settings: &'a ComparePlan,
     units: u32,
 ) -> impl Iterator<Item = Upcoming<'a>> {
@@ -47,7 +48,7 @@ pub(super) fn up_to<'a>(
         EvidenceUnit::Start | EvidenceUnit::Run => (units, units.saturating_mul(per_start)),
     };
     let mut start = 0;
-    plan.cases.iter().zip(&settings.b).zip(0_u32..).flat_map(move |((a, b), case)| {
+    ground.cases.iter().zip(&settings.b).zip(0_u32..).flat_map(move |((a, b), case)| {
         let first = start;
         start += starts;
         (0..starts).flat_map(move |at| {
@@ -56,14 +57,16 @@ pub(super) fn up_to<'a>(
             if b.system != a.system {
                 sides.push(b);
             }
-            let conditioned = sides.into_iter().filter_map(move |side| conditioned(plan, side));
-            let conditioned = conditioned.map(move |case| Upcoming {
-                case: Cow::Owned(case),
+            let conditioned =
+                sides.into_iter().filter_map(move |side| conditioned_by(ground.conditioning?, side));
+            let conditioned = conditioned.map(move |fresh| Upcoming {
+                case: Cow::Owned(fresh),
                 start,
                 is_conditioning: true,
             });
             let pairs = per_start.min(pairs_max - at * per_start);
-            let sides = move |pair: u32| [0, 1].map(|side| settings.effective(&plan.cases, side, case, pair));
+            let sides =
+                move |pair: u32| [0, 1].map(|side| settings.effective(ground.cases, side, case, pair));
             let pairs = (0..pairs).flat_map(move |of_start| sides(at * per_start + of_start + 1));
             let trials = pairs.flatten().map(move |side| Upcoming {
                 case: Cow::Borrowed(side),
@@ -95,8 +98,7 @@ struct Ran<'a> {
 impl<'a> Comparing<'a> {
     /// Whether the last look was reached, or one at which everything was clear, or too much was lost.
     fn is_over(&self) -> bool {
-        let trials: Vec<AnalysedTrial<'_>> =
-            self.outcomes.iter().map(|outcome| AnalysedTrial::of(outcome, outcome.session)).collect();
+        let trials: Vec<AnalysedTrial<'_>> = self.outcomes.iter().map(AnalysedTrial::of).collect();
         let progress = progress(self.settings, self.case, &trials);
         if progress.is_exhausted || self.half_pair().is_some() {
             return progress.is_exhausted;
@@ -104,7 +106,7 @@ impl<'a> Comparing<'a> {
         progress.is_look && self.is_clear(&trials)
     }
 
-    /// Whether each metric that is judged has its verdict.
+    /// Whether each metric that is judged has its verdict: more units could tell nothing more that matters.
     fn is_clear(&self, trials: &[AnalysedTrial<'_>]) -> bool {
         let judged = verdicts(self.plan, self.settings, trials).conclusions;
         let mut judged = judged.iter().filter_map(|conclusion| match conclusion {
@@ -117,7 +119,7 @@ impl<'a> Comparing<'a> {
             _ => None,
         });
         // What is invalid stays so: its figures have no ratio.
-        judged.all(|says| !matches!(says, Says::Inconclusive { .. }))
+        judged.all(|says| !matches!(says, Says::Inconclusive { .. } | Says::MaybeMaterial { .. }))
     }
 
     fn ran(&self) -> impl DoubleEndedIterator<Item = Ran<'a>> {

@@ -3,7 +3,7 @@
 //! `kdyno_analysis::search` decides which load comes next; here it becomes a trial: the item's rate or number of
 //! clients, the lengths of the phases, the workers' shares.
 
-use super::trials::{Next, Upcoming, conditioned_by, conditioning, next_id, trial_seed};
+use super::trials::{Ground, Next, Upcoming, conditioned_by, conditioning, next_id, trial_seed};
 use crate::PlanError;
 use crate::load::{CLIENTS_MAX, workers};
 use kdyno_analysis::run::AnalysedTrial;
@@ -11,7 +11,7 @@ use kdyno_analysis::search::lengths::settle_ns;
 use kdyno_analysis::search::{PointSoFar, RAMP_FACTOR, Settings, Step, judge, next_step, settings};
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{
-    Arrivals, CasePlan, Conditioning, FindPlan, Isolation, PhasesPlan, Plan, Rate, RatePiece, Role, Vary,
+    Arrivals, CasePlan, FindPlan, Isolation, PhasesPlan, Plan, Rate, RatePiece, Role, Vary,
 };
 use kdyno_model::trial::{SearchStage, Trial, TrialReason};
 use kdyno_scenario::input::{InputError, quoted};
@@ -25,11 +25,10 @@ const PIECE_NS: u64 = 1_000_000_000;
 /// See [`super::next`]. A plan that [`check`] refuses ends at once.
 pub(super) fn next(plan: &Plan, find: &FindPlan, outcomes: &[TrialOutcome], session: u32) -> Next {
     let settings = settings(find);
-    for (index, case, start) in Searched::of(plan).starts() {
+    for (index, case, start) in starts(Ground::of_plan(plan)) {
         let said = outcomes.iter().filter(|outcome| outcome.trial.case == index);
-        let points: Vec<PointSoFar> = said
-            .filter_map(|outcome| Some(judge(find, AnalysedTrial::of(outcome, outcome.session))?.point))
-            .collect();
+        let points: Vec<PointSoFar> =
+            said.filter_map(|outcome| Some(judge(find, AnalysedTrial::of(outcome))?.point)).collect();
         let Step::Trial { stage, load_per_s } = next_step(&settings, &points) else { continue };
         let Some(effective) = loaded(case, find, stage, load_per_s) else { continue };
         if let Some(trial) = conditioning(plan, index, case, start, outcomes, session) {
@@ -52,33 +51,18 @@ pub(super) fn next(plan: &Plan, find: &FindPlan, outcomes: &[TrialOutcome], sess
     Next::Stop
 }
 
-/// The systems and cases that are searched.
-#[derive(Clone, Copy)]
-pub(crate) struct Searched<'a> {
-    pub cases: &'a [CasePlan],
-    pub isolation: Isolation,
-    pub conditioning: Option<Conditioning>,
-}
-
-impl<'a> Searched<'a> {
-    /// Those of a plan.
-    pub fn of(plan: &'a Plan) -> Self {
-        Self { cases: &plan.cases, isolation: plan.isolation, conditioning: plan.conditioning }
-    }
-
-    /// Each case with its index and the number of the start of its cluster: cases of one system that follow each other
-    /// share one, unless every one is to have its own.
-    fn starts(self) -> impl Iterator<Item = (u32, &'a CasePlan, u32)> {
-        let mut before: Option<&CasePlan> = None;
-        let mut start = 0;
-        (0_u32..).zip(self.cases).map(move |(index, case)| {
-            let stands = self.isolation != Isolation::Cluster
-                && before.is_some_and(|before| before.system == case.system);
-            before = Some(case);
-            start += u32::from(!stands);
-            (index, case, start)
-        })
-    }
+/// Each case with its index and the number of the start of its cluster: cases of one system that follow each other share
+/// one, unless every one is to have its own.
+fn starts<'a>(ground: Ground<'a>) -> impl Iterator<Item = (u32, &'a CasePlan, u32)> {
+    let mut before: Option<&CasePlan> = None;
+    let mut start = 0;
+    (0_u32..).zip(ground.cases).map(move |(index, case)| {
+        let stands = ground.isolation != Isolation::Cluster
+            && before.is_some_and(|before| before.system == case.system);
+        before = Some(case);
+        start += u32::from(!stands);
+        (index, case, start)
+    })
 }
 
 /// How many trials a search takes: that depends on what they show.
@@ -93,15 +77,14 @@ pub(crate) enum Extent {
 
 /// The trials of a search of each case, and those that condition a cluster.
 pub(crate) fn trials<'a>(
-    searched: Searched<'a>,
+    ground: Ground<'a>,
     find: &'a FindPlan,
     extent: Extent,
 ) -> impl Iterator<Item = Upcoming<'a>> {
     let mut before = 0;
-    searched.starts().flat_map(move |(_, case, start)| {
+    starts(ground).flat_map(move |(_, case, start)| {
         let is_fresh = std::mem::replace(&mut before, start) != start;
-        let conditioned =
-            searched.conditioning.filter(|_| is_fresh).and_then(|how| conditioned_by(how, case));
+        let conditioned = ground.conditioning.filter(|_| is_fresh).and_then(|how| conditioned_by(how, case));
         let first = conditioned.map(|case| Upcoming { case: Cow::Owned(case), start, is_conditioning: true });
         let stages = match extent {
             Extent::Typical => typical(find),

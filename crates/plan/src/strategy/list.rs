@@ -4,9 +4,9 @@
 //! cluster is not rebuilt needlessly. With `isolation: cluster` each trial has a cluster of its own and all cases are
 //! shuffled alike.
 
-use super::trials::{Next, Upcoming, conditioned, conditioning, next_id, trial_seed};
+use super::trials::{Ground, Next, Upcoming, conditioned_by, conditioning, next_id, trial_seed};
 use kdyno_model::outcome::TrialOutcome;
-use kdyno_model::plan::{CasePlan, Isolation, ListedTrial, Plan, Strategy};
+use kdyno_model::plan::{CasePlan, Isolation, ListedTrial, Plan};
 use kdyno_model::seed::mix;
 use kdyno_model::trial::{Trial, TrialReason};
 use std::borrow::Cow;
@@ -15,10 +15,8 @@ use std::borrow::Cow;
 pub(super) fn next(plan: &Plan, list: &[ListedTrial], outcomes: &[TrialOutcome], session: u32) -> Next {
     let done = reported(outcomes).count();
     let Some(listed) = list.get(done).copied() else { return Next::Stop };
-    let (Some(case), Some(start)) = (plan.cases.get(listed.case as usize), starts(plan, list).nth(done))
-    else {
-        return Next::Stop;
-    };
+    let start = starts(Ground::of_plan(plan), list).nth(done);
+    let (Some(case), Some(start)) = (plan.cases.get(listed.case as usize), start) else { return Next::Stop };
     if let Some(trial) = conditioning(plan, listed.case, case, start, outcomes, session) {
         return Next::Trial(Box::new(trial));
     }
@@ -38,13 +36,14 @@ pub(super) fn next(plan: &Plan, list: &[ListedTrial], outcomes: &[TrialOutcome],
     }))
 }
 
-/// See [`super::upcoming`].
-pub(super) fn upcoming<'a>(plan: &'a Plan, list: &'a [ListedTrial]) -> impl Iterator<Item = Upcoming<'a>> {
-    let cases = list.iter().filter_map(|listed| plan.cases.get(listed.case as usize));
+/// The trials of a list: see [`super::upcoming`].
+pub(crate) fn listed<'a>(ground: Ground<'a>, list: &'a [ListedTrial]) -> impl Iterator<Item = Upcoming<'a>> {
+    let cases = list.iter().filter_map(move |listed| ground.cases.get(listed.case as usize));
     let mut before = 0;
-    cases.zip(starts(plan, list)).flat_map(move |(case, start)| {
-        let first =
-            (std::mem::replace(&mut before, start) != start).then(|| conditioned(plan, case)).flatten();
+    cases.zip(starts(ground, list)).flat_map(move |(case, start)| {
+        let is_first = std::mem::replace(&mut before, start) != start;
+        let how = ground.conditioning.filter(|_| is_first);
+        let first = how.and_then(|how| conditioned_by(how, case));
         let first = first.map(|case| Upcoming { case: Cow::Owned(case), start, is_conditioning: true });
         first.into_iter().chain([Upcoming { case: Cow::Borrowed(case), start, is_conditioning: false }])
     })
@@ -56,13 +55,13 @@ fn reported(outcomes: &[TrialOutcome]) -> impl Iterator<Item = &TrialOutcome> {
 }
 
 /// The number of the start of its cluster for each trial of the list.
-fn starts<'a>(plan: &'a Plan, list: &'a [ListedTrial]) -> impl Iterator<Item = u32> + 'a {
+fn starts<'a>(ground: Ground<'a>, list: &'a [ListedTrial]) -> impl Iterator<Item = u32> + 'a {
     let mut before: Option<&CasePlan> = None;
     let mut start = 0;
     list.iter().filter_map(move |listed| {
-        let case = plan.cases.get(listed.case as usize)?;
-        let stands =
-            plan.isolation != Isolation::Cluster && before.is_some_and(|before| before.system == case.system);
+        let case = ground.cases.get(listed.case as usize)?;
+        let is_shared = ground.isolation != Isolation::Cluster;
+        let stands = is_shared && before.is_some_and(|before| before.system == case.system);
         before = Some(case);
         start += u32::from(!stands);
         Some(start)
@@ -76,7 +75,7 @@ pub(crate) fn seed_of(id: &str) -> u64 {
 }
 
 /// Every case, `repeats` times, in an order drawn from the seed.
-pub(crate) fn list(cases: &[CasePlan], repeats: u32, isolation: Isolation, seed: u64) -> Strategy {
+pub(crate) fn list(cases: &[CasePlan], repeats: u32, isolation: Isolation, seed: u64) -> Vec<ListedTrial> {
     let mut groups: Vec<Vec<u32>> = Vec::new();
     for (index, case) in (0_u32..).zip(cases) {
         let same = groups
@@ -96,7 +95,7 @@ pub(crate) fn list(cases: &[CasePlan], repeats: u32, isolation: Isolation, seed:
             found.extend(group.iter().map(|&case| ListedTrial { case, repeat }));
         }
     }
-    Strategy::List(found)
+    found
 }
 
 /// Draws from a seed, one after the other.

@@ -1,7 +1,10 @@
 //! What the strategies share: what one says, and the trials that condition a cluster.
 
+use crate::planned::Planned;
 use kdyno_model::outcome::TrialOutcome;
-use kdyno_model::plan::{CasePlan, Conditioning, Fill, PhasesPlan, Plan, Rate, Role, SystemPlan, WarmupAuto};
+use kdyno_model::plan::{
+    CasePlan, Conditioning, Fill, Isolation, PhasesPlan, Plan, Rate, Role, SystemPlan, WarmupAuto,
+};
 use kdyno_model::seed::mix;
 use kdyno_model::trial::{Trial, TrialId, TrialReason};
 use std::borrow::Cow;
@@ -16,6 +19,30 @@ pub enum Next {
     Trial(Box<Trial>),
     /// The question is answered as far as it will be.
     Stop,
+}
+
+/// What trials are made of, also of a plan in the making.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ground<'a> {
+    /// The cases; of a comparison those of side A.
+    pub cases: &'a [CasePlan],
+    /// What is made anew for each trial.
+    pub isolation: Isolation,
+    /// What a fresh cluster gets.
+    pub conditioning: Option<Conditioning>,
+}
+
+impl<'a> Ground<'a> {
+    /// Of a plan.
+    pub(super) fn of_plan(plan: &'a Plan) -> Self {
+        Self { cases: &plan.cases, isolation: plan.isolation, conditioning: plan.conditioning }
+    }
+
+    /// Of cases that have no strategy yet.
+    pub fn of(planned: &'a Planned) -> Self {
+        let Planned { cases, isolation, conditioning, .. } = planned;
+        Self { cases, isolation: *isolation, conditioning: *conditioning }
+    }
 }
 
 /// A trial that will run.

@@ -206,9 +206,7 @@ fn is_at(point: &SearchPoint, load_per_s: f64) -> bool {
 }
 
 fn is_confirming(point: &SearchPoint, load_per_s: f64) -> bool {
-    is_at(point, load_per_s)
-        && point.stage == SearchStage::Confirm
-        && point.passed == Some(true)
+    is_at(point, load_per_s) && point.stage == SearchStage::Confirm && point.passed == Some(true)
 }
 
 fn table(result: &SearchResult, input: &ReportInput<'_>) -> TextTable {

@@ -10,7 +10,7 @@ use crate::marks::{self, Cell};
 use crate::units;
 use kdyno_model::conclusion::{Conclusion, MetricRole, Says, SettingDiffers, Verdict};
 use kdyno_model::finding::{Scope, Value, marks_of_both};
-use kdyno_model::plan::{Better, ComparePlan, Depth, Strategy};
+use kdyno_model::plan::{Better, ComparePlan, Depth, EvidenceUnit, Strategy};
 
 /// Most settings that are named one by one; a comparison of two releases has dozens of other defaults.
 const SETTINGS_MAX: usize = 20;
@@ -48,10 +48,10 @@ pub fn answer(conclusions: &[Conclusion], scope: Scope, case: &str, labels: &[St
         let text = "no metric was named to be judged beforehand, so there is no verdict: the table says what differs";
         sentences.push(Sentence::new(Tone::Warn, format!("{text}.")));
     }
-    let depth = of_scope.first().map_or(Depth::Verdict, |one| one.depth);
-    let name = match depth {
-        Depth::Quick => "Quick look, these starts only",
-        Depth::Verdict => "Verdict",
+    let name = match of_scope.first() {
+        Some(one) if one.unit_of_evidence == EvidenceUnit::Run => "Stored runs, no verdict",
+        Some(one) if one.depth == Depth::Quick => "Quick look, these starts only",
+        _ => "Verdict",
     };
     let title = if case.is_empty() { name.to_owned() } else { format!("{name}: {case}") };
     let mut notes = Vec::new();
@@ -62,6 +62,7 @@ pub fn answer(conclusions: &[Conclusion], scope: Scope, case: &str, labels: &[St
                 .to_owned(),
         );
     }
+    notes.extend(of_scope.iter().filter_map(|one| too_wide(one)));
     notes.extend(settings(conclusions, scope));
     Answer { title, sentences, table: Some(table(&of_scope, labels)), curve: None, notes }
 }
@@ -90,6 +91,25 @@ fn verdicts(conclusions: &[Conclusion]) -> impl Iterator<Item = &Verdict> {
     })
 }
 
+/// Of a judged metric without an answer: an interval that reaches further than the margin could not have shown that the
+/// sides are alike, whatever the estimate.
+fn too_wide(verdict: &Verdict) -> Option<String> {
+    let is_open = matches!(verdict.says, Says::Inconclusive { .. } | Says::MaybeMaterial { .. });
+    let (low, high, _) = verdict.ratio.as_ref().and_then(words::bounds)?;
+    let reach = (high - low) / 2.0;
+    let margin = verdict.margin;
+    let told = || {
+        format!(
+            "The interval of {} reaches ±{}, further than the margin of {}: so much evidence could not show that the sides \
+             are alike in it.",
+            verdict.of,
+            words::percent(reach, Some(reach)),
+            words::percent(margin, Some(margin)),
+        )
+    };
+    (is_open && verdict.role == MetricRole::Judged && reach > margin).then(told)
+}
+
 /// The verdict on one metric.
 pub fn sentence(verdict: &Verdict, labels: &[String; 2]) -> Sentence {
     let [a, b] = labels;
@@ -109,13 +129,19 @@ pub fn sentence(verdict: &Verdict, labels: &[String; 2]) -> Sentence {
             (tone, text)
         }
         Says::Different { material: false, .. } => {
-            let matters = match ratio.and_then(words::bounds) {
-                Some((low, high, _)) if within(low, high, verdict.margin) => {
-                    format!("less than the {margin} that matters")
-                }
-                _ => format!("whether it is more than the {margin} that matters cannot be told"),
-            };
-            (Tone::Plain, format!("{b} differs from {a}: {metric} is {change} ({figures}); {matters}"))
+            let text = format!(
+                "{b} differs from {a}: {metric} is {change} ({figures}); less than the {margin} that matters"
+            );
+            (Tone::Plain, text)
+        }
+        Says::MaybeMaterial { worse, more_needed } => {
+            let word = if *worse { "worse" } else { "better" };
+            let more = more(*more_needed, verdict);
+            let text = format!(
+                "{b} is {word} than {a}: {metric} is {change} ({figures}), whether by more than the margin of {margin} \
+                 cannot be told; {more}"
+            );
+            (Tone::Warn, text)
         }
         Says::Equivalent => {
             let text = format!(
@@ -125,11 +151,7 @@ pub fn sentence(verdict: &Verdict, labels: &[String; 2]) -> Sentence {
             (Tone::Plain, text)
         }
         Says::Inconclusive { more_needed } => {
-            let unit = verdict.unit_of_evidence;
-            let more = match more_needed {
-                Some(0) | None => "the margin is too small for any number of them".to_owned(),
-                Some(more) => format!("it would take about {} more", words::units_of_evidence(*more, unit)),
-            };
+            let more = more(*more_needed, verdict);
             let lies =
                 if between.is_empty() { String::new() } else { format!(": the change lies {between}") };
             (
@@ -151,9 +173,19 @@ pub fn sentence(verdict: &Verdict, labels: &[String; 2]) -> Sentence {
     Sentence::new(tone, text)
 }
 
-/// Whether an interval of a ratio lies within the margin, which is the same share of A both ways.
-fn within(low: f64, high: f64, margin: f64) -> bool {
-    low >= 1.0 - margin && high <= 1.0 + margin
+/// How many more units it would take.
+fn more(needed: Option<u32>, verdict: &Verdict) -> String {
+    match needed {
+        Some(more) => {
+            format!("it would take about {} more", words::units_of_evidence(more, verdict.unit_of_evidence))
+        }
+        None if verdict.ratio.as_ref().and_then(words::bounds).is_none() => {
+            "too few for an interval, so it is not known how many it would take".to_owned()
+        }
+        None => {
+            "the estimate is so near to where the answer turns that no number of them would tell".to_owned()
+        }
+    }
 }
 
 /// The verdict in one or two words.
@@ -162,6 +194,8 @@ pub fn word(verdict: &Verdict) -> &'static str {
         Says::Different { material: true, worse: true } => "worse",
         Says::Different { material: true, worse: false } => "better",
         Says::Different { material: false, .. } => "differs",
+        Says::MaybeMaterial { worse: true, .. } => "maybe worse",
+        Says::MaybeMaterial { worse: false, .. } => "maybe better",
         Says::Equivalent => "equivalent",
         Says::Inconclusive { .. } => "cannot tell",
         Says::Invalid { .. } => "invalid",

@@ -3,7 +3,9 @@
 
 use crate::units;
 use kdyno_model::metric::Unit;
-use kdyno_model::plan::{Better, CasePlan, ComparePlan, Depth, FindPlan, Judge, Plan, Strategy, Vary};
+use kdyno_model::plan::{
+    Better, CasePlan, ComparePlan, Depth, EvidenceUnit, FindPlan, Judge, Plan, Strategy, Vary,
+};
 
 /// One line each.
 pub(super) fn question_lines(plan: &Plan) -> Vec<String> {
@@ -30,15 +32,18 @@ fn compare_lines(compare: &ComparePlan, depth: Depth) -> Vec<String> {
     let pairs = |count: u32| format!("{count} pair{}", if count == 1 { "" } else { "s" });
     let looks: Vec<String> = compare.looks.iter().map(ToString::to_string).collect();
     let unit = compare.unit;
+    let pairs_of_unit = match unit {
+        EvidenceUnit::Pair => pairs(compare.looks.last().copied().unwrap_or_default()),
+        _ => format!("{} per {unit}", pairs(compare.pairs_per_start)),
+    };
     let design = match depth {
         Depth::Quick => format!(
             "quick look: {} on one start of the clusters, in drawn order; it says what these starts show and is no verdict",
             pairs(compare.looks.last().copied().unwrap_or_default())
         ),
         Depth::Verdict => format!(
-            "evidence: {} per {unit} in drawn order, both sides under the same arrivals; looked at after {} {unit}s, and \
+            "evidence: {pairs_of_unit} in drawn order, both sides under the same arrivals; looked at after {} {unit}s, and \
              ended at the first look that is clear",
-            pairs(compare.pairs_per_start),
             looks.join(", ")
         ),
     };

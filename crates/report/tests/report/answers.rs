@@ -2,11 +2,12 @@
 
 use crate::fixture::{Ends, Run, caveat, claims, comparison, finding, run, search};
 use kdyno_model::caveat::*;
-use kdyno_model::conclusion::{Conclusion, SearchOutcome, SearchResult};
+use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, SearchOutcome, SearchResult};
 use kdyno_model::finding::*;
-use kdyno_model::plan::{Contrast, Depth, Estimate};
+use kdyno_model::outcome::Judgement;
+use kdyno_model::plan::{Contrast, Depth, Estimate, EvidenceUnit, Strategy};
 use kdyno_model::trial::{SearchStage, TrialReason};
-use kdyno_report::judged::{Judged, judged};
+use kdyno_report::judged::{Judged, judged, of_stored_runs};
 use kdyno_report::terminal::{PlanDetail, TextOptions, plan_text, run_table};
 use kdyno_report::{html, json, junit, markdown};
 
@@ -32,14 +33,14 @@ fn a_comparison_as_text() {
 
 #[test]
 fn every_verdict_is_a_sentence() {
-    let all = [Ends::Worse, Ends::Better, Ends::Alike, Ends::Open, Ends::Invalid];
+    let all = [Ends::Worse, Ends::Better, Ends::Alike, Ends::Maybe, Ends::Open, Ends::Invalid];
     let said = all.map(|ends| first_sentence(&comparison(ends, Depth::Verdict)));
     insta::assert_snapshot!(said.join("\n"));
 }
 
 #[test]
 fn a_quick_look_is_never_called_a_verdict() {
-    for ends in [Ends::Worse, Ends::Better, Ends::Alike, Ends::Open] {
+    for ends in [Ends::Worse, Ends::Better, Ends::Alike, Ends::Maybe, Ends::Open] {
         let run = comparison(ends, Depth::Quick);
         let sentence = first_sentence(&run);
         assert!(sentence.starts_with("Quick look, these starts only: "), "{sentence}");
@@ -226,6 +227,7 @@ fn the_answer_decides_what_a_run_comes_to() {
     assert_eq!(of(Ends::Worse), Judged::Worse);
     assert_eq!(of(Ends::Better), Judged::Fine);
     assert_eq!(of(Ends::Alike), Judged::Fine);
+    assert_eq!(of(Ends::Maybe), Judged::Inconclusive, "whether it matters is the question");
     assert_eq!(of(Ends::Open), Judged::Inconclusive);
     assert_eq!(of(Ends::Invalid), Judged::Invalid);
     assert_eq!(judged(&comparison(Ends::Worse, Depth::Quick).input()), Judged::Inconclusive, "no verdict");
@@ -244,6 +246,91 @@ fn the_answer_decides_what_a_run_comes_to() {
     assert_eq!(judged(&run.input()), Judged::NotMet, "one claim does not hold");
     run.conclusions.retain(|one| !format!("{one:?}").contains("DoesNot"));
     assert_eq!(judged(&run.input()), Judged::Inconclusive, "one cannot be told");
+}
+
+/// The comparison of the fixture with another verdict on the metric that is judged first.
+fn saying(says: Says, ratio: Option<Ratio>) -> Run {
+    let mut run = comparison(Ends::Alike, Depth::Verdict);
+    let Some(Conclusion::Verdict(first)) = run.conclusions.first_mut() else { panic!("a verdict") };
+    (first.says, first.ratio) = (says, ratio);
+    run
+}
+
+#[test]
+fn it_is_told_why_nobody_knows_how_much_more_it_takes() {
+    let sentence = |ratio| first_sentence(&saying(Says::Inconclusive { more_needed: None }, ratio));
+    let alone = Ratio { estimate: 1.02, interval: Interval::NotResolvable(NotResolvable::OneTrial) };
+    assert!(sentence(Some(alone)).contains("too few for an interval"), "{}", sentence(Some(alone)));
+    let interval = Interval::Bounds { low: 0.9, high: 1.1, level: 0.95, method: IntervalMethod::SignedRank };
+    let told = sentence(Some(Ratio { estimate: 1.0, interval }));
+    assert!(told.contains("so near to where the answer turns that no number of them"), "{told}");
+}
+
+#[test]
+fn an_interval_that_reaches_beyond_the_margin_is_told_beside_a_verdict_that_is_open() {
+    let told = |half: f64, says: Says| {
+        let (low, high) = (1.01 - half, 1.01 + half);
+        let interval = Interval::Bounds { low, high, level: 0.95, method: IntervalMethod::SignedRank };
+        let text = text(&saying(says, Some(Ratio { estimate: 1.01, interval }))).replace("\n  ", " ");
+        text.contains("so much evidence could not show that the sides are alike in it")
+    };
+    let open = || Says::Inconclusive { more_needed: Some(9) };
+    // Processor time has a margin of 3 %.
+    assert!(told(0.04, open()) && told(0.04, Says::MaybeMaterial { worse: true, more_needed: None }));
+    assert!(!told(0.02, open()) && !told(0.04, Says::Different { material: true, worse: true }));
+}
+
+#[test]
+fn what_is_only_shown_never_decides_the_exit_code() {
+    let mut run = comparison(Ends::Alike, Depth::Verdict);
+    let Some(Conclusion::Verdict(shown)) = run.conclusions.get_mut(2) else { panic!("a verdict") };
+    assert_eq!(shown.role, MetricRole::Exploratory);
+    (shown.says, shown.ratio) = (Says::Invalid { reason: "it is 0".to_owned() }, None);
+    assert_eq!(judged(&run.input()), Judged::Fine);
+    // Of stored runs everything is only shown.
+    run.conclusions.drain(..2);
+    let mut stored = Judgement { conclusions: run.conclusions, ..Judgement::default() };
+    assert_eq!(of_stored_runs(&stored), Judged::Inconclusive);
+    let warning = Caveat::EvidenceOfRuns { detail: "the hosts differ".to_owned() };
+    stored.caveats.push(caveat(1, Severity::Warning, warning.clone()));
+    assert_eq!(of_stored_runs(&stored), Judged::Inconclusive);
+    stored
+        .caveats
+        .push(ScopedCaveat { concerns: Concern::Everything, ..caveat(1, Severity::Invalid, warning) });
+    assert_eq!(of_stored_runs(&stored), Judged::Invalid, "they measure different things");
+}
+
+#[test]
+fn a_resumed_comparison_is_repeated_by_what_was_typed_first_with_the_seed_it_drew() {
+    let repeat = |run: &Run| {
+        let block = markdown::block(&run.input());
+        block.lines().find(|line| line.starts_with("Repeat it: ")).expect("a command").to_owned()
+    };
+    let typed = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let mut run = comparison(Ends::Worse, Depth::Verdict);
+    run.sessions[0].0.command_line = typed("/x/kdyno compare upgrade-check --budget 25m");
+    let mut later = run.sessions[0].clone();
+    later.0.command_line = typed("kdyno compare --resume latest");
+    later.0.processors = 64;
+    run.sessions.push(later);
+    assert_eq!(repeat(&run), "Repeat it: `kdyno compare upgrade-check --budget 25m --seed 42`");
+    let block = markdown::block(&run.input());
+    assert!(block.contains("Host: 2 processors") && block.contains("; then 64 processors"), "{block}");
+    assert!(block.contains(", 2 sessions, seed 42."), "{block}");
+    for given in ["kdyno compare x --seed 7", "kdyno compare --seed=7 x", "kdyno rerun latest"] {
+        run.sessions[0].0.command_line = typed(given);
+        assert_eq!(repeat(&run), format!("Repeat it: `{given}`"));
+    }
+}
+
+#[test]
+fn pairs_of_a_standing_cluster_are_counted_once() {
+    let mut run = comparison(Ends::Alike, Depth::Verdict);
+    let Strategy::Compare(compare) = &mut run.header.plan.strategy else { panic!("a comparison") };
+    (compare.unit, compare.pairs_per_start) = (EvidenceUnit::Pair, 24);
+    let estimate = Estimate { expected_ns: 1, longest_ns: 1, load_ns: 1, disk_bytes: None };
+    let text = plan_text(&run.header.plan, &estimate, PlanDetail::Short, &WIDE);
+    assert!(text.contains("evidence: 24 pairs in drawn order"), "{text}");
 }
 
 #[test]

@@ -27,6 +27,7 @@ pub fn header() -> RunHeader {
             depth: kdyno_model::plan::Depth::Verdict,
             conditioning: None,
             claims: Vec::new(),
+            budget_ns: None,
             contrasts: Vec::new(),
             show: Show {
                 rows: vec!["brokers".into()],
