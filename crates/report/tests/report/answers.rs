@@ -4,7 +4,7 @@ use crate::fixture::{Ends, Run, caveat, claims, comparison, finding, run, search
 use kdyno_model::caveat::*;
 use kdyno_model::conclusion::{Conclusion, SearchOutcome, SearchResult};
 use kdyno_model::finding::*;
-use kdyno_model::plan::{Contrast, Depth, Estimate};
+use kdyno_model::plan::{Contrast, Depth, Estimate, Strategy, Vary};
 use kdyno_model::trial::{SearchStage, TrialReason};
 use kdyno_report::judged::{Judged, judged};
 use kdyno_report::terminal::{PlanDetail, TextOptions, plan_text, run_table};
@@ -82,6 +82,16 @@ fn searched(run: &mut Run) -> &mut SearchResult {
         _ => None,
     });
     found.expect("a search")
+}
+
+#[test]
+fn a_search_that_added_clients_says_how_many() {
+    let mut run = search(CONFIRMED);
+    searched(&mut run).varied.metric = "clients".to_owned();
+    let Strategy::Find(find) = &mut run.header.plan.strategy else { panic!("a search") };
+    find.vary = Vary::Clients { per_client_per_s: 2_000.0 };
+    let text = text(&run);
+    assert!(text.contains("holds up to writers.clients = 46 (92,000/s), confirmed by 2 trials"), "{text}");
 }
 
 #[test]
