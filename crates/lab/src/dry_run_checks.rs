@@ -126,6 +126,9 @@ fn volume(volumes: impl Iterator<Item = Option<u64>>, how: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::preflight::room_for_trial;
+    use kdyno_model::plan::{Arrivals, Rate, RatePiece, Role};
+    use kdyno_model::trial::{Trial, TrialReason};
     use kdyno_plan::Choices;
     use kdyno_scenario::Scenario;
 
@@ -169,6 +172,36 @@ mod tests {
         assert!(facts[1].contains(" free in "), "{facts:?}");
         assert!(facts[2].starts_with("memory: heaps of 192 MiB, "), "{facts:?}");
         assert!(facts[3].ends_with("runs, which is made"), "{facts:?}");
+    }
+
+    #[test]
+    fn what_a_search_writes_is_told_of_its_first_load_and_checked_again_before_each_trial() {
+        let text = "kdyno: 1\nid: small\nquestion: How much?\nsystem: {kafka: 4.1.1}\n\
+             topics: {perf: {partitions: 3}}\nload: {writers: {produce: perf, rate: 1k/s, value: 988B}}\n\
+             phases: {warmup: 0s, condition: none, measure: 3s}\n\
+             find: {highest: writers.rate, to: 1G/s, while: [writers.response.p99 <= 20ms]}\n";
+        let scenario = Scenario::parse(text, "test").expect("a scenario");
+        let plan = kdyno_plan::plan(&scenario, &Choices::default()).expect("a plan");
+        let temp = tempfile::tempdir().expect("temp");
+        let environment = Environment::in_folder(temp.path());
+        let told = dry_run_checks(&plan, temp.path(), temp.path(), &environment);
+        let words = "disk: per trial at the search's first load, 1,000/s, and in proportion at others, each broker writes";
+        assert!(
+            told.iter().any(|note| matches!(note, Note::Fact(fact) if fact.starts_with(words))),
+            "{told:?}"
+        );
+        let kdyno_plan::Next::Trial(mut trial) = kdyno_plan::next(&plan, &[], 1) else { panic!("a trial") };
+        let room = |trial: &Trial| room_for_trial(&plan, trial, temp.path(), &environment);
+        assert!(room(&trial).is_ok());
+        // An hour at 1,000,000,000/s are 3.3 PB.
+        let item = trial.effective.load.get_mut("writers").expect("it produces");
+        let Role::Produce(produce) = &mut item.role else { panic!("it produces") };
+        let piece = RatePiece { from_per_s: 1e9, to_per_s: 1e9, length_ns: 1 };
+        produce.rate = Rate::Open { pieces: vec![piece], arrivals: Arrivals::Constant };
+        trial.effective.phases.measure_ns = 3_600_000_000_000;
+        assert!(room(&trial).expect_err("too much").to_string().contains("the run would write"));
+        trial.reason = TrialReason::Conditioning;
+        assert!(room(&trial).is_ok(), "a trial of the search only");
     }
 
     #[test]

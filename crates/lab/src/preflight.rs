@@ -6,6 +6,7 @@ use crate::options::{Progress, RunOptions};
 use kdyno_model::plan::{
     AttachedPlan, CasePlan, ClusterPlan, Isolation, KafkaSource, Plan, Strategy, SystemPlan, TopicPlan,
 };
+use kdyno_model::trial::Trial;
 use kdyno_testbed::attach::Attached;
 use kdyno_testbed::lock::HostLock;
 use kdyno_testbed::{Environment, TestbedError, distribution, leftovers, preflight};
@@ -58,6 +59,21 @@ pub(crate) fn room(
     let bytes: u64 = case.topics.values().map(each).sum();
     let replicas: u64 = case.topics.values().map(replicas).sum();
     preflight::check_retained(&folders, replicas * times, bytes * times)
+}
+
+/// Is there room for what a trial of a search writes? Which loads it tries is not known before it begins.
+pub(crate) fn room_for_trial(
+    plan: &Plan,
+    trial: &Trial,
+    work_dir: &Path,
+    environment: &Environment,
+) -> Result<(), TestbedError> {
+    match (&plan.strategy, &trial.effective.system) {
+        (Strategy::Find(_), SystemPlan::Local(cluster)) if !trial.is_conditioning() => {
+            room(plan, &trial.effective, cluster, work_dir, environment)
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Replicas of partitions that the cluster of a system holds at once: those of its largest case, as often as

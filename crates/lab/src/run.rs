@@ -6,6 +6,7 @@ use crate::error::LabError;
 use crate::limit::TimeCap;
 use crate::observer::MayGoOn;
 use crate::options::{Progress, RunOptions, RunOutcome, RunRequest};
+use crate::preflight;
 use crate::private::Private;
 use crate::provisions::{Provision, Provisions};
 use crate::resume::{self, Before};
@@ -33,7 +34,7 @@ pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<R
     let began_ns = monotonic_ns();
     let time_cap = TimeCap::start(&request.plan);
     let may_go_on = MayGoOn { stop: options.stop.clone(), time_cap };
-    let lock = crate::preflight::check(&request.plan, &mut options);
+    let lock = preflight::check(&request.plan, &mut options);
     let lock = lock.map_err(|error| unless_stopped(error, &options))?;
     let secrets = Secrets::resolve(&request.plan, options.variables)?;
     let before = if options.resume { resume::read(&options.run_file, request)? } else { Before::default() };
@@ -214,6 +215,7 @@ impl Run<'_> {
     /// One trial with all that stands around it.
     fn trial(&mut self, trial: Trial) -> Result<(), LabError> {
         let plan = &self.request.plan;
+        preflight::room_for_trial(plan, &trial, &self.options.work_dir, &self.options.environment)?;
         let hidden = self.secrets.variables();
         let stands = self.provisions.stand(plan, &trial, &mut self.options, &mut self.private, &hidden);
         stands.map_err(|error| of_side(plan, &trial, error))?;

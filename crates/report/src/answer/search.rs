@@ -12,7 +12,7 @@ use kdyno_model::conclusion::{
     Conclusion, Inversion, Limit, Ratio, SearchOutcome, SearchPoint, SearchResult,
 };
 use kdyno_model::finding::{Interval, Mark, Scope};
-use kdyno_model::plan::{Depth, FindPlan, Strategy};
+use kdyno_model::plan::{Depth, FindPlan, Strategy, Vary};
 use kdyno_model::run::Session;
 use kdyno_model::trial::SearchStage;
 use std::collections::{BTreeMap, BTreeSet};
@@ -74,32 +74,29 @@ pub fn conditions(input: &ReportInput<'_>) -> String {
 
 /// How the search ended.
 pub fn sentence(result: &SearchResult, input: &ReportInput<'_>) -> Sentence {
-    let (varied, conditions) = (&result.varied, conditions(input));
-    let rate = |per_s: f64| words::rate(per_s, None);
+    let conditions = conditions(input);
+    let at = |per_s: f64| varied_at(result, input, per_s);
     let (tone, text) = match result.outcome {
         SearchOutcome::Confirmed { load_per_s } => {
             let trials = result.points.iter().filter(|point| is_confirming(point, load_per_s)).count();
             let trials =
                 format!("{trials} {} own", if trials == 1 { "trial of its" } else { "trials of their" });
-            let load = rate(load_per_s);
-            (Tone::Strong, format!("{conditions} holds up to {varied} = {load}, confirmed by {trials}"))
+            let load = at(load_per_s);
+            (Tone::Strong, format!("{conditions} holds up to {load}, confirmed by {trials}"))
         }
         SearchOutcome::NotConfirmed { highest_passed_per_s } => {
             let held = held(result, input, highest_passed_per_s);
             (Tone::Warn, format!("not confirmed: {held}; {}", unconfirmed(result, input)))
         }
         SearchOutcome::EveryLoadFails { lowest_per_s } => {
-            let lowest = rate(lowest_per_s);
-            (
-                Tone::Bad,
-                format!("no load down to {varied} = {lowest} met {conditions}; lower ones were not tried"),
-            )
+            let lowest = at(lowest_per_s);
+            (Tone::Bad, format!("no load down to {lowest} met {conditions}; lower ones were not tried"))
         }
         SearchOutcome::EveryLoadPasses { highest_per_s } => (
             Tone::Strong,
             format!(
-                "{conditions} held at every load up to {varied} = {}, the highest allowed: the limit lies above it",
-                rate(highest_per_s)
+                "{conditions} held at every load up to {}, the highest allowed: the limit lies above it",
+                at(highest_per_s)
             ),
         ),
         SearchOutcome::GeneratorLimit { .. }
@@ -135,13 +132,13 @@ fn answer_marks(result: &SearchResult) -> BTreeSet<Mark> {
 
 /// Why a search ended without an answer about the cluster, and what is known.
 fn no_answer(result: &SearchResult, input: &ReportInput<'_>) -> String {
-    let (varied, conditions) = (&result.varied, conditions(input));
-    let rate = |per_s: f64| words::rate(per_s, None);
+    let conditions = conditions(input);
+    let at = |per_s: f64| varied_at(result, input, per_s);
     match result.outcome {
         SearchOutcome::GeneratorLimit { highest_passed_per_s: Some(load) } => format!(
             "the load generator was the limit: {conditions} held at every load that it could offer in time, so the \
-             answer is at least {varied} = {}",
-            rate(load)
+             answer is at least {}",
+            at(load)
         ),
         SearchOutcome::GeneratorLimit { highest_passed_per_s: None } => format!(
             "the load generator was the limit: it could not offer even the first load in time, so whether {conditions} \
@@ -153,9 +150,9 @@ fn no_answer(result: &SearchResult, input: &ReportInput<'_>) -> String {
                 |load| format!("not confirmed: {}", held(result, input, load)),
             );
             format!(
-                "no answer: two trials in a row at {varied} = {} had no figures by which {conditions} could be judged; \
+                "no answer: two trials in a row at {} had no figures by which {conditions} could be judged; \
                  {before}",
-                rate(load_per_s)
+                at(load_per_s)
             )
         }
         _ => "the search was interrupted before it had an answer; what is known until then is not confirmed"
@@ -163,17 +160,28 @@ fn no_answer(result: &SearchResult, input: &ReportInput<'_>) -> String {
     }
 }
 
+/// A load as what was varied: `writers.rate = 95,000/s`, `writers.clients = 47 (94,000/s)`.
+fn varied_at(result: &SearchResult, input: &ReportInput<'_>, per_s: f64) -> String {
+    let rate = words::rate(per_s, None);
+    match plan(input).map(|find| find.vary) {
+        Some(Vary::Clients { per_client_per_s }) => {
+            format!("{} = {} ({rate})", result.varied, units::count((per_s / per_client_per_s).round()))
+        }
+        Some(Vary::Rate) | None => format!("{} = {rate}", result.varied),
+    }
+}
+
 /// What held without being confirmed.
 fn held(result: &SearchResult, input: &ReportInput<'_>, load_per_s: f64) -> String {
-    let rate = |per_s: f64| words::rate(per_s, None);
-    let (varied, conditions) = (&result.varied, conditions(input));
+    let conditions = conditions(input);
+    let at = |per_s: f64| varied_at(result, input, per_s);
     match result.first_failing_per_s {
         Some(failing) if failing < load_per_s => format!(
-            "{conditions} held at {varied} = {}, although a lower load, {}, failed",
-            rate(load_per_s),
-            rate(failing)
+            "{conditions} held at {}, although a lower load, {}, failed",
+            at(load_per_s),
+            words::rate(failing, None)
         ),
-        _ => format!("{conditions} held up to {varied} = {}", rate(load_per_s)),
+        _ => format!("{conditions} held up to {}", at(load_per_s)),
     }
 }
 

@@ -5,7 +5,7 @@ use kdyno_model::caveat::*;
 use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, SearchOutcome, SearchResult};
 use kdyno_model::finding::*;
 use kdyno_model::outcome::Judgement;
-use kdyno_model::plan::{Contrast, Depth, Estimate, EvidenceUnit, Strategy};
+use kdyno_model::plan::{Contrast, Depth, Estimate, EvidenceUnit, Strategy, Vary};
 use kdyno_model::trial::{SearchStage, TrialReason};
 use kdyno_report::judged::{Judged, judged, of_stored_runs};
 use kdyno_report::terminal::{PlanDetail, TextOptions, plan_text, run_table};
@@ -83,6 +83,16 @@ fn searched(run: &mut Run) -> &mut SearchResult {
         _ => None,
     });
     found.expect("a search")
+}
+
+#[test]
+fn a_search_that_added_clients_says_how_many() {
+    let mut run = search(CONFIRMED);
+    searched(&mut run).varied.metric = "clients".to_owned();
+    let Strategy::Find(find) = &mut run.header.plan.strategy else { panic!("a search") };
+    find.vary = Vary::Clients { per_client_per_s: 2_000.0 };
+    let text = text(&run);
+    assert!(text.contains("holds up to writers.clients = 46 (92,000/s), confirmed by 2 trials"), "{text}");
 }
 
 #[test]
