@@ -52,6 +52,8 @@ impl Limited {
     fn command(&self, bench: &Setup, chore: &str, scenario: &Path, folder: &Path) -> Command {
         let mut command = Command::new(&bench.kdyno);
         command.arg(chore).arg(scenario).arg("--target").arg(&self.target).arg("--out").arg(folder);
+        // Load as fast as it goes on somebody's cluster is meant: it is ours.
+        command.arg("--yes");
         println!("  on {}", self.broker.name());
         command
     }
@@ -130,8 +132,7 @@ pub fn searches(place: &Place) -> anyhow::Result<String> {
                 };
                 let scenario = place.scenarios.join("search.yaml");
                 let mut command = limited.command(&place.bench, "find", &scenario, &folder);
-                let document =
-                    place.complete(command.args(["--seed", &seed.to_string(), "--yes"]), &folder)?;
+                let document = place.complete(command.args(["--seed", &seed.to_string()]), &folder)?;
                 cluster = Some(limited);
                 document
             }
