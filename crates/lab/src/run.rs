@@ -187,18 +187,12 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Why a further trial is not begun: it might end after the time that the run may take. Plans fit their budget, but
-    /// trials in the place of lost ones come on top, and drains may last.
+    /// Why a further trial is not begun.
     fn is_too_late_for(&self, trial: &Trial) -> Option<String> {
         let plan = &self.request.plan;
         // The first one is always begun: what it waited for was a download.
         let budget_ns = plan.budget_ns.filter(|_| self.done > 0)?;
-        let would_end_ns =
-            (monotonic_ns() - self.began_ns).saturating_add(kdyno_plan::longest_ns(plan, trial));
-        (would_end_ns > budget_ns).then(|| {
-            let budget = kdyno_model::units::duration(budget_ns);
-            format!("the budget of {budget} might not hold another trial: the run ends with what it has")
-        })
+        too_late(budget_ns, monotonic_ns() - self.began_ns, kdyno_plan::longest_ns(plan, trial))
     }
 
     /// Tells of processes that have ended while no trial ran on their system.
@@ -308,6 +302,16 @@ impl Run<'_> {
     }
 }
 
+/// Why no trial of this length is begun: it might end after the time that the run may take. Plans fit their budget, but
+/// trials in the place of lost ones come on top, and drains may last.
+fn too_late(budget_ns: u64, elapsed_ns: u64, longest_ns: u64) -> Option<String> {
+    let is_late = elapsed_ns.saturating_add(longest_ns) > budget_ns;
+    let budget = kdyno_model::units::duration(budget_ns);
+    let why =
+        || format!("the budget of {budget} might not hold another trial: the run ends with what it has");
+    is_late.then(why)
+}
+
 fn status(failure: Option<&LabError>) -> RunStatus {
     match failure {
         Some(LabError::Interrupted) => RunStatus::Interrupted,
@@ -405,6 +409,15 @@ mod tests {
             let words = format!("side {label} of the comparison did not start: ");
             assert!(told.to_string().starts_with(&words), "{told}");
         }
+    }
+
+    #[test]
+    fn no_trial_begins_that_might_end_after_the_budget() {
+        const MINUTE_NS: u64 = 60_000_000_000;
+        assert_eq!(too_late(10 * MINUTE_NS, 8 * MINUTE_NS, 2 * MINUTE_NS), None);
+        let why = too_late(10 * MINUTE_NS, 8 * MINUTE_NS + 1, 2 * MINUTE_NS).expect("a nanosecond too long");
+        assert!(why.starts_with("the budget of 10 min might not hold another trial"), "{why}");
+        assert!(too_late(MINUTE_NS, 1, u64::MAX).is_some());
     }
 
     #[test]

@@ -346,23 +346,24 @@ fn pair_sd(metric: &Address) -> f64 {
 }
 
 /// The smallest difference that a comparison sees in four of five cases when its units differ as they typically do, in
-/// a sentence; and a sentence for each metric of which it will hardly see less than what matters.
-pub(crate) fn smallest_differences(plan: &Plan, compare: &ComparePlan) -> (String, Vec<String>) {
+/// a sentence; and one that names the metrics of which it will hardly see less than what matters.
+pub(crate) fn smallest_differences(plan: &Plan, compare: &ComparePlan) -> (String, Option<String>) {
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
     let (mut each, mut beyond) = (Vec::new(), Vec::new());
-    for judge in &compare.judge {
-        let smallest = smallest_visible(&compare.looks, pair_sd(&judge.of));
-        each.push(format!("{} {}", judge.of, smallest.map_or("none".to_owned(), percent)));
-        if let Some(smallest) = smallest.filter(|smallest| *smallest > judge.margin) {
-            beyond.push(format!(
-                "{}: the smallest difference that can typically be seen ({}) is more than the margin ({}), so that the \
-                 sides are alike within it can hardly be shown",
-                judge.of,
-                percent(smallest),
-                percent(judge.margin)
-            ));
+    for Judge { of, margin, .. } in &compare.judge {
+        let smallest = smallest_visible(&compare.looks, pair_sd(of));
+        each.push(format!("{of} {}", smallest.map_or("none".to_owned(), percent)));
+        if let Some(smallest) = smallest.filter(|smallest| smallest > margin) {
+            beyond.push(format!("{of} ({}, margin {})", percent(smallest), percent(*margin)));
         }
     }
+    let beyond = (!beyond.is_empty()).then(|| {
+        format!(
+            "the smallest difference that can typically be seen is more than the margin of {}: that the sides are alike \
+             within it can hardly be shown",
+            beyond.join(", ")
+        )
+    });
     let looks = listed(&compare.looks);
     let what = match plan.depth {
         Depth::Quick => format!("a quick look: {looks} pairs on one start of the clusters, no verdict"),
