@@ -324,7 +324,9 @@ mod tests {
         let ramp = RatePiece { from_per_s: 100.0, to_per_s: 900.0, length_ns: 10 * S };
         // A rate at which no second begins with a record: constant arrivals too begin anew.
         for pieces in [constant(333.3), vec![ramp]] {
-            for (arrivals, client) in [(Arrivals::Constant, 1), (Arrivals::Poisson, 1), (Arrivals::Poisson, 2)] {
+            for (arrivals, client) in
+                [(Arrivals::Constant, 1), (Arrivals::Poisson, 1), (Arrivals::Poisson, 2)]
+            {
                 let schedule = Schedule::new(&pieces, arrivals, client, 3, 9);
                 let at_once = heard(schedule.clone(), 0, 0, 20 * S);
                 assert!(at_once.len() > 2_000, "{}", at_once.len());
@@ -370,7 +372,11 @@ mod tests {
         let n = f64::from(schedules);
         // A spanning gap is the sum of two unit exponentials: variance 2.
         assert!((spanning / n - 2.0).abs() < 5.0 * (2.0 / n).sqrt(), "{} mean gaps", spanning / n);
-        assert!((f64::from(after) / n - 1.0).abs() < 5.0 / n.sqrt(), "{} in a mean gap", f64::from(after) / n);
+        assert!(
+            (f64::from(after) / n - 1.0).abs() < 5.0 / n.sqrt(),
+            "{} in a mean gap",
+            f64::from(after) / n
+        );
     }
 
     /// Those of all clients together.

@@ -6,7 +6,9 @@
 mod common;
 
 use common::{Load, MS, Machine, SECOND, T0, TOPIC, simulate};
-use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, RequestTrace, Service, ServicePer, ServiceTime};
+use kdyno_kafka_server::fake_broker::{
+    FakeCluster, FakeConfig, RequestTrace, Service, ServicePer, ServiceTime,
+};
 use kdyno_model::conclusion::{Conclusion, Limit, LimitKind};
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
@@ -67,14 +69,7 @@ impl Scene {
     fn at_most(fill: Fill, service: Service) -> Self {
         let mut load = Load::max(fill).seconds(5.0).with(|plan| plan.value_bytes = 1_000);
         load.warmup_seconds = 2;
-        Self {
-            load,
-            service,
-            record_cost_ns: 0,
-            generator_max_per_s: None,
-            declared: None,
-            replicas: 1,
-        }
+        Self { load, service, record_cost_ns: 0, generator_max_per_s: None, declared: None, replicas: 1 }
     }
 
     fn plan(mut self, change: impl FnOnce(&mut kdyno_model::plan::ProducerSettings)) -> Self {
@@ -134,7 +129,12 @@ impl Scene {
             let at_ns = (second * SECOND).cast_signed();
             for (name, ns) in [(series::CPU_USER_S_TOTAL, used_ns), (series::CPU_SYSTEM_S_TOTAL, 0)] {
                 let value = ns as f64 / SECOND as f64;
-                probes.push(ProbeReading { at_ns, subject: Subject::Broker(0), series: name.to_owned(), value });
+                probes.push(ProbeReading {
+                    at_ns,
+                    subject: Subject::Broker(0),
+                    series: name.to_owned(),
+                    value,
+                });
             }
         }
         probes
@@ -314,7 +314,10 @@ fn twice_the_requests_in_flight_carry_twice_as_much() {
         scene.judged()
     };
     let (one, two) = (with(1, 1), with(2, 1));
-    assert_eq!((one.limit.named, two.limit.named), (LimitKind::RequestsInFlight, LimitKind::RequestsInFlight));
+    assert_eq!(
+        (one.limit.named, two.limit.named),
+        (LimitKind::RequestsInFlight, LimitKind::RequestsInFlight)
+    );
     assert_near(one.used(LimitKind::RequestsInFlight), 1.0, 0.02, "Little");
     assert_near(two.per_s, 2.0 * one.per_s, 0.02, "lifted");
     let replicated = with(2, 3);

@@ -52,10 +52,10 @@ mod tests {
     #[test]
     fn brokers_whose_processors_overlap_share_them() {
         assert_eq!(of(&[(&[0], 0.5), (&[1], 0.25)]), [(vec![0], 1, 0.5), (vec![1], 1, 0.25)]);
-        assert_eq!(of(&[(&[0], 0.5), (&[1], 0.25), (&[0], 0.125)]), [
-            (vec![1], 1, 0.25),
-            (vec![0], 2, 0.625)
-        ]);
+        assert_eq!(
+            of(&[(&[0], 0.5), (&[1], 0.25), (&[0], 0.125)]),
+            [(vec![1], 1, 0.25), (vec![0], 2, 0.625)]
+        );
         // The third one joins the other two.
         assert_eq!(of(&[(&[0], 0.5), (&[2], 0.25), (&[0, 1, 2], 1.0)]), [(vec![0, 1, 2], 3, 1.75)]);
         assert_eq!(of(&[(&[], 0.5), (&[3, 3], 0.25)]), [(vec![3], 1, 0.25)], "not pinned; named twice");
@@ -65,7 +65,11 @@ mod tests {
     fn what_fits_nowhere_else_on_the_host_runs_there_too() {
         let group = groups([([0u32].as_slice(), 0.5)].into_iter()).remove(0);
         assert_eq!(group.busy_share(None), 0.5);
-        assert_eq!(group.busy_share(Some((1.25, 2.0))), 0.5, "a quarter must run on it, which may be the broker's");
+        assert_eq!(
+            group.busy_share(Some((1.25, 2.0))),
+            0.5,
+            "a quarter must run on it, which may be the broker's"
+        );
         assert_eq!(group.busy_share(Some((1.875, 2.0))), 0.875);
         assert_eq!(group.busy_share(Some((0.75, 1.0))), 0.75, "there is no other");
     }
