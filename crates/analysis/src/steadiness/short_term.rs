@@ -58,7 +58,8 @@ pub(super) fn of(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Vec<Shor
 }
 
 /// Whether a figure of an item may be another one in load that goes on, for what a window did not hold: writing back
-/// dirty pages slows a maximum down and lengthens p99, filling a segment is seldom enough for what lies beyond p99. `rates` are the metrics that a maximum has.
+/// dirty pages slows a maximum down and lengthens p99, filling a segment is seldom enough for what lies beyond p99.
+/// `rates` are the metrics that a maximum has.
 pub(super) fn concerns(short: &[ShortTerm], is_open_loop: bool, rates: &[&str], metric: &str) -> bool {
     let Some((timing, statistic)) = metric.split_once('.') else {
         let is_missing = |one: &ShortTerm| matches!(one, ShortTerm::FlushCycles { .. });
