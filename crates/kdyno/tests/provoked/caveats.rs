@@ -172,36 +172,25 @@ fn what_the_plan_makes_doubtful_is_told() {
     let head = "params: {batch: 16KiB}\nvary: {batch: [150B, 64KiB]}\n";
     let phases = "warmup: 1s, measure: 2s, drain: 5s";
     let (said, seen) = provoke(&place, brokers(1, 5), &scenario(head, load, phases), |_, _| ());
-    let items_of = |item_of: &dyn Fn(&Caveat) -> Option<&String>| -> Vec<String> {
-        let found = seen.judgement.caveats.iter().filter_map(|found| item_of(&found.caveat));
-        found.cloned().collect::<BTreeSet<String>>().into_iter().collect()
+    let told = |found: &kdyno_model::caveat::ScopedCaveat| match &found.caveat {
+        Caveat::WrittenNotAppended { item } => Some(("not appended", item.clone())),
+        Caveat::PooledCompression { item } => Some(("pooled", item.clone())),
+        Caveat::RandomValues { item, .. } => Some(("random", item.clone())),
+        Caveat::AssignedNotGroup { item } => Some(("assigned", item.clone())),
+        // All are paced, with too few records for the last quantiles.
+        Caveat::FewRecords { item, .. } if item == "batched" => Some(("few records", item.clone())),
+        _ => None,
     };
-    let told: [(&str, &dyn Fn(&Caveat) -> Option<&String>); 5] = [
-        ("blind", &|caveat| match caveat {
-            Caveat::WrittenNotAppended { item } => Some(item),
-            _ => None,
-        }),
-        ("pooled", &|caveat| match caveat {
-            Caveat::PooledCompression { item } => Some(item),
-            _ => None,
-        }),
-        ("random", &|caveat| match caveat {
-            Caveat::RandomValues { item, .. } => Some(item),
-            _ => None,
-        }),
-        ("readers", &|caveat| match caveat {
-            Caveat::AssignedNotGroup { item } => Some(item),
-            _ => None,
-        }),
-        // Several clients are paced, all with too few records for the last quantiles.
-        ("batched", &|caveat| match caveat {
-            Caveat::FewRecords { item, .. } if item == "batched" => Some(item),
-            _ => None,
-        }),
+    let told: BTreeSet<(&str, String)> = seen.judgement.caveats.iter().filter_map(told).collect();
+    let wanted = [
+        ("assigned", "readers"),
+        ("few records", "batched"),
+        ("not appended", "blind"),
+        ("pooled", "pooled"),
+        ("random", "random"),
     ];
-    for (item, found) in told {
-        assert_eq!(items_of(found), [item], "{said:?}");
-    }
+    let wanted: BTreeSet<(&str, String)> = wanted.map(|(what, item)| (what, item.to_owned())).into();
+    assert_eq!(told, wanted, "{said:?}");
     // Where a batch has room for one record it is full.
     let small =
         seen.caveats(|caveat| matches!(caveat, Caveat::SmallBatches { item, .. } if item == "batched"));
