@@ -10,7 +10,7 @@ use crate::strategy::{Ground, up_to};
 use crate::{Choices, PlanError, clusters};
 use kdyno_analysis::comparison::margin as usual_margin;
 use kdyno_analysis::statistics::{MEAN_UNITS_MIN, UNITS_MIN, smallest_visible};
-use kdyno_model::metric::{Address, Unit};
+use kdyno_model::metric::{Address, COST_PER_GB, Unit};
 use kdyno_model::plan::{
     Better, CasePlan, ComparePlan, Depth, EvidenceUnit, Judge, Plan, Rate, Role, Strategy, SystemPlan,
 };
@@ -220,9 +220,11 @@ fn judge(
     Ok(if found.is_empty() { usual(cases, attached) } else { found })
 }
 
-/// Whether a metric is read from the brokers' processes, which those of a target do not show.
+/// Whether a metric is read from the brokers' processes, which those of a target do not show. What writing costs follows
+/// from the price and what clients see.
 fn is_of_brokers(of: &Address) -> bool {
-    of.subject == "brokers" || of.subject.starts_with("broker-")
+    let is_one = of.subject.starts_with("broker-");
+    (is_one || ["brokers", "system"].contains(&of.subject.as_str())) && of.metric != COST_PER_GB
 }
 
 /// What the scenario names to be judged and is not, on a target: a sentence each.

@@ -116,7 +116,7 @@ pub(crate) fn strategy(
     let file = asked(scenario, choices)?;
     let at_depth = |depth| {
         let mut plan = same_in_all(scenario, &file, (&planned.cases, readers), depth)?;
-        sustained::confirm(&mut plan, choices.sustain_ns)?;
+        sustained::confirm(&mut plan, depth, choices.sustain_ns)?;
         Ok::<_, PlanError>(plan)
     };
     let searched = Ground::of(planned);

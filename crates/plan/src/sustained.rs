@@ -5,7 +5,7 @@
 
 use crate::PlanError;
 use crate::phases::PHASE_NS_MAX;
-use kdyno_model::plan::{CasePlan, FindPlan, Plan, Role, SystemPlan};
+use kdyno_model::plan::{CasePlan, Depth, FindPlan, Plan, Role, SystemPlan};
 use kdyno_model::units::duration;
 use kdyno_scenario::input::InputError;
 
@@ -40,12 +40,16 @@ pub(crate) fn lengthen(case: &mut CasePlan, sustain_ns: Option<u64>) -> Result<(
 /// as they were.
 ///
 /// # Errors
-/// The search confirms nothing.
-pub(crate) fn confirm(search: &mut FindPlan, sustain_ns: Option<u64>) -> Result<(), PlanError> {
+/// The search confirms nothing, or is a quick look.
+pub(crate) fn confirm(search: &mut FindPlan, depth: Depth, sustain_ns: Option<u64>) -> Result<(), PlanError> {
     let Some(sustain_ns) = sustain_ns else { return Ok(()) };
+    if depth == Depth::Quick {
+        return Err(refused("a quick look has no time for windows that long")
+            .hint("leave `--quick` out, or give more `--budget`"));
+    }
     if search.confirm_trials == 0 {
         return Err(refused("only trials that confirm are that long, and this search has none")
-            .hint("leave `--quick` out"));
+            .hint("`confirmations: 3` in the scenario's `find`"));
     }
     search.confirm_ns = search.confirm_ns.max(sustain_ns);
     Ok(())

@@ -190,7 +190,7 @@ fn a_scenario_may_compare_and_search() {
     assert!(matches!(asked(Ask::Scenario), Strategy::List(list) if list.len() == 2), "its cases");
     let compare = asked(Ask::Compare(CompareChoices::default()));
     assert!(matches!(compare, Strategy::Compare(of) if of.changes == ["load.writers.value: 1KiB → 2KiB"]));
-    let find = asked(Ask::Find(FindChoices::default()));
+    let find = asked(Ask::Find(FindChoices { side: Some("A".to_owned()), ..FindChoices::default() }));
     assert!(matches!(find, Strategy::Find(of) if of.item == "writers"));
     let (told, _) = facts(&both, &Choices::default());
     assert!(told.iter().any(|fact| fact.contains("here its cases are run")), "{told:?}");

@@ -156,7 +156,7 @@ fn a_search_sustains_what_confirms_its_answer() {
     let Strategy::Find(search) = searching(Depth::Verdict).unwrap().strategy else { panic!("a search") };
     assert_eq!(search.confirm_ns, 30 * MINUTE_NS);
     assert!(search.trial_ns < 30 * MINUTE_NS, "those before it show where to look");
-    assert!(searching(Depth::Quick).unwrap_err().contains("this search has none"));
+    assert!(searching(Depth::Quick).unwrap_err().contains("a quick look has no time for windows that long"));
 }
 
 #[test]

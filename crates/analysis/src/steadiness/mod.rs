@@ -59,7 +59,7 @@ pub(crate) fn judge(
         if short_term::is_marked(trial) {
             let is_open_loop = is_open_loop(item.plan);
             put(Mark::ShortTerm, findings, |of| {
-                of.subject == item.name && short_term::concerns(&short_term, is_open_loop, &of.metric)
+                of.subject == item.name && short_term::concerns(&short_term, is_open_loop, RATES, &of.metric)
             });
         }
         judged.add(trial, item.name, &tested, short_term);

@@ -61,10 +61,11 @@ pub(super) fn of(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Vec<Shor
 
 /// Whether a figure of an item may be another one in load that goes on, for what a window did not hold: writing back
 /// dirty pages slows a maximum down and lengthens p99, filling a segment is seldom enough for what lies beyond p99.
-pub(super) fn concerns(short: &[ShortTerm], is_open_loop: bool, metric: &str) -> bool {
+/// `rates` are the metrics that a maximum has.
+pub(super) fn concerns(short: &[ShortTerm], is_open_loop: bool, rates: &[&str], metric: &str) -> bool {
     let Some((timing, statistic)) = metric.split_once('.') else {
         let is_missing = |one: &ShortTerm| matches!(one, ShortTerm::FlushCycles { .. });
-        return !is_open_loop && super::RATES.contains(&metric) && short.iter().any(is_missing);
+        return !is_open_loop && rates.contains(&metric) && short.iter().any(is_missing);
     };
     let is_generators = matches!(timing.parse(), Ok(Timing::ScheduleDelay | Timing::Callback));
     let (is_rare, is_p99) = (matches!(statistic, "p99.9" | "p99.99" | "max"), statistic == "p99");

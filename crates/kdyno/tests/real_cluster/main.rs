@@ -3,6 +3,7 @@
 //! One test at a time: each starts a cluster, and two at once on a small machine would only wait for
 //! each other.
 
+mod between_trials;
 mod bundled;
 mod clusters;
 #[path = "../common/mod.rs"]
@@ -10,3 +11,4 @@ mod common;
 mod evidence;
 mod faults;
 mod fixture;
+mod quota;

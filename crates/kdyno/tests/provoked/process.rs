@@ -1,0 +1,206 @@
+//! What befalls the worker: it is stopped, killed, held, or as fast as it can be.
+
+use crate::common::{Place, RUN_DEADLINE, Running, signal};
+use crate::fixture::{Seen, alone, beside_others, brokers, command, measured, provoke, scenario, used};
+use kdyno_model::caveat::{Caveat, Severity};
+use kdyno_model::conclusion::LimitKind;
+use kdyno_model::finding::Value;
+use rustix::process::{Pid, Signal};
+use rustix::thread::{CpuSet, sched_setaffinity};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+const PACED: &str = "  writers: {produce: perf, rate: 500/s, value: 100B, client: {linger.ms: 0}}\n";
+const FASTEST: &str = "  writers: {produce: perf, rate: max, value: 100B}\n";
+
+fn worker(running: &Running<'_>) -> u32 {
+    let workers = running.processes("kdyno worker");
+    assert_eq!(workers.len(), 1, "one worker");
+    workers[0]
+}
+
+/// The stop falls on more than a hundredth of the records, so that p99 tells of it and not of the cluster.
+#[test]
+fn a_worker_that_was_stopped_is_late_and_says_from_which_quantile_on() {
+    let (_turn, place) = (beside_others(), Place::new());
+    let phases = "warmup: 1s, measure: 9s, drain: 5s";
+    let (said, seen) = provoke(&place, brokers(1, 2), &scenario("", PACED, phases), |_, running| {
+        measured(running);
+        let worker = worker(running);
+        signal(worker, Signal::STOP);
+        std::thread::sleep(Duration::from_millis(150));
+        signal(worker, Signal::CONT);
+    });
+    let is_invalid = |caveat: &Caveat| matches!(caveat, Caveat::GeneratorLate { .. });
+    let late = seen.caveats(is_invalid);
+    assert!(late.iter().any(|found| found.severity == Severity::Invalid), "{said:?}");
+    assert!(seen.finding(1, "writers.response.p99").is_invalid());
+    assert!(!seen.finding(1, "writers.acked_per_s").is_invalid(), "rates stand");
+    // Without it the cluster took what it always takes.
+    assert!(seen.value(1, "writers.without_generator.p50") < seen.value(1, "writers.response.p99.9"));
+}
+
+/// What is open when a worker is killed in a stall of the cluster was written off by nobody.
+#[test]
+fn records_that_were_open_when_the_worker_was_killed_are_above_every_quantile() {
+    let (_turn, place) = (beside_others(), Place::new());
+    let phases = "warmup: 1s, measure: 30s, drain: 5s";
+    let (said, seen) = provoke(&place, brokers(1, 1), &scenario("", PACED, phases), |server, running| {
+        measured(running);
+        let now_ns = server.now_ns();
+        server.with(|cluster| {
+            cluster.script().at(now_ns).stall(0, 60_000_000_000);
+        });
+        // Rows are written each second: what they tell of must be more than what was answered before.
+        std::thread::sleep(Duration::from_secs(6));
+        signal(worker(running), Signal::KILL);
+    });
+    assert_eq!(said.code, Some(1), "{said:?}");
+    let unresolved = seen.caveat(|caveat| matches!(caveat, Caveat::Unresolved { .. }));
+    let Caveat::Unresolved { records, .. } = unresolved.caveat else { panic!() };
+    assert!(records > 1_000, "four seconds of load and more: {unresolved:?}");
+    let p99 = seen.finding(1, "writers.response.p99").estimate;
+    assert!(matches!(p99, Value::AtLeast(ns) if ns > 1e9), "{p99:?}");
+    for kind in ["cut short", "log not checked"] {
+        let found = seen.caveats(|caveat| match kind {
+            "cut short" => matches!(caveat, Caveat::CutShort { .. }),
+            _ => matches!(caveat, Caveat::LogNotChecked { .. }),
+        });
+        assert_eq!(found.len(), 1, "{kind}: {:#?}", seen.judgement.caveats);
+    }
+}
+
+/// Against a broker that does nothing the generator is what is measured.
+#[test]
+fn a_maximum_that_is_the_generators_own_is_void() {
+    let (_turn, place) = (alone(), Place::new());
+    let seen = against_the_null_broker(&place, |command| command, |_| ());
+    let short = seen.caveat(|caveat| matches!(caveat, Caveat::CalibrationShort { .. }));
+    assert_eq!(short.severity, Severity::Invalid);
+    assert!(seen.finding(1, "writers.acked_per_s").is_invalid());
+    seen.caveat(|caveat| matches!(caveat, Caveat::ClosedLoop { .. }));
+    assert!(used(seen.limit(1), LimitKind::Generator) > 0.5, "{:?}", seen.limit(1));
+    let has_no_rest = seen.caveats(|caveat| {
+        matches!(
+            caveat,
+            Caveat::ThreadBusy { .. } | Caveat::WorkerBusy { .. } | Caveat::WaitedForProcessor { .. }
+        )
+    });
+    assert!(
+        !has_no_rest.is_empty(),
+        "its thread ran, or was ready, all the time: {:#?}",
+        seen.judgement.caveats
+    );
+}
+
+/// A worker on one processor with two programs that never sleep.
+#[test]
+fn a_worker_that_must_wait_for_a_processor_says_so() {
+    let (_turn, place) = (alone(), Place::new());
+    let mut spinning = Vec::new();
+    let seen = against_the_null_broker(
+        &place,
+        |command| command,
+        |running| {
+            let mut processor = CpuSet::new();
+            processor.set(0);
+            for _ in 0..2 {
+                let mut shell = Command::new("sh");
+                shell.args(["-c", "while :; do :; done"]).current_dir(place.path());
+                let spinner = place.start(shell);
+                pin(&[spinner.pid()], &processor);
+                spinning.push(spinner);
+            }
+            pin(&threads(worker(running)), &processor);
+        },
+    );
+    drop(spinning);
+    let waited =
+        seen.caveats(|caveat| matches!(caveat, Caveat::WaitedForProcessor { who, .. } if who == "writers"));
+    let [found] = waited.as_slice() else { panic!("{:#?}", seen.judgement.caveats) };
+    let Caveat::WaitedForProcessor { share, .. } = found.caveat else { panic!() };
+    assert!(share > 0.2, "two thirds of the time others ran: {share}");
+    assert!(used(seen.limit(1), LimitKind::Generator) > 0.5, "ready is busy: {:?}", seen.limit(1));
+}
+
+/// A control group that gives kdyno and its worker a tenth of a processor.
+#[test]
+fn a_worker_that_is_held_by_a_limit_says_so() {
+    let (_turn, place) = (alone(), Place::new());
+    let Some(group) = Group::of_a_tenth() else {
+        eprintln!("skipped: a limit on processor time cannot be set here (needs root)");
+        return;
+    };
+    let seen = against_the_null_broker(&place, |command| group.starts(&command), |_| ());
+    seen.caveat(|caveat| matches!(caveat, Caveat::ProcessorLimited { .. }));
+}
+
+/// As fast as it goes for some seconds, disturbed by `during` before it is measured.
+fn against_the_null_broker(
+    place: &Place,
+    as_what: impl FnOnce(Command) -> Command,
+    during: impl FnOnce(&Running<'_>),
+) -> Seen {
+    let mut broker = place.start(place.command(&["null-broker", "--port", "0", "--partitions", "2"]));
+    let address = broker.wait_for_line();
+    let text = scenario("", FASTEST, "warmup: 4s, measure: 5s, drain: 5s");
+    let command = command(place, "run", &text, (&address, "kdyno-null-broker"), &[]);
+    let mut running = place.start(as_what(command));
+    running.wait_for("· warmup");
+    during(&running);
+    let said = running.wait(RUN_DEADLINE);
+    assert!(matches!(said.code, Some(0 | 6)), "{said:?}");
+    broker.signal(Signal::TERM);
+    assert_eq!(broker.wait(RUN_DEADLINE).code, Some(0));
+    Seen::of(place)
+}
+
+fn threads(process: u32) -> Vec<u32> {
+    let process = procfs::process::Process::new(process.cast_signed()).expect("the worker");
+    process.tasks().expect("its threads").flatten().map(|task| task.tid.cast_unsigned()).collect()
+}
+
+fn pin(threads: &[u32], processor: &CpuSet) {
+    for thread in threads {
+        let thread = Pid::from_raw(thread.cast_signed()).expect("a thread");
+        sched_setaffinity(Some(thread), processor).expect("a processor that is there");
+    }
+}
+
+/// A control group with a limit on processor time, of either version; removed at the end.
+struct Group(PathBuf);
+
+impl Group {
+    fn of_a_tenth() -> Option<Self> {
+        let name = format!("kdyno-test-{}", std::process::id());
+        let (first, second) = (Path::new("/sys/fs/cgroup/cpu"), Path::new("/sys/fs/cgroup"));
+        let (root, file, limit) = if first.join("cpu.cfs_quota_us").exists() || first.join("tasks").exists() {
+            (first, "cpu.cfs_quota_us", "10000")
+        } else {
+            (second, "cpu.max", "10000 100000")
+        };
+        let group = Self(root.join(name));
+        std::fs::create_dir(&group.0).ok()?;
+        std::fs::write(group.0.join(file), limit).ok().map(|()| group)
+    }
+
+    /// The same command as one that runs in the group, with all that it starts.
+    fn starts(&self, command: &Command) -> Command {
+        let mut shell = Command::new("sh");
+        shell.args(["-c", "echo $$ > \"$0\" && exec \"$@\""]).arg(self.0.join("cgroup.procs"));
+        shell.arg(command.get_program()).args(command.get_args()).stdin(std::process::Stdio::null());
+        shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        if let Some(folder) = command.get_current_dir() {
+            shell.current_dir(folder);
+        }
+        shell
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // Its process has ended by now, unless the test failed.
+        let _ = std::fs::remove_dir(&self.0);
+    }
+}

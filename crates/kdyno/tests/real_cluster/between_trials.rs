@@ -1,0 +1,136 @@
+//! What happens to a cluster between one trial and the next.
+
+use crate::common::{Place, RUN_DEADLINE, Running, signal};
+use crate::fixture::{ended, one_at_a_time};
+use kdyno_model::caveat::Caveat;
+use kdyno_model::event::{EventKind, Subject};
+use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::finding::Scope;
+use kdyno_model::trial::TrialId;
+use kdyno_store::RunFile;
+use rustix::process::Signal;
+use std::process::Command;
+use std::time::{Duration, Instant, SystemTime};
+
+/// Two trials on a cluster.
+fn scenario(system: &str, replicas: u32, load: &str, phases: &str) -> String {
+    format!(
+        "kdyno: 1\nid: twice\nquestion: Does it work?\nrepeat: 2\n\
+         system: {{kafka: 4.1.1, brokers: 2, limits: {{heap: 256MiB}}, {system}}}\n\
+         topics: {{perf: {{partitions: 4, replicas: {replicas}}}}}\nload: {{writers: {{produce: perf, {load}}}}}\n\
+         phases: {{condition: none, {phases}}}\n"
+    )
+}
+
+fn start<'a>(place: &'a Place, text: &str) -> Running<'a> {
+    let path = place.file("twice.yaml", text);
+    place.start(place.command(&[
+        "run",
+        path.to_str().expect("plain path"),
+        "--share",
+        "--yes",
+        "--seed",
+        "1",
+    ]))
+}
+
+fn evidence(place: &Place, trial: u32) -> TrialEvidence {
+    let file = RunFile::open(&place.run_file()).expect("the run file");
+    file.evidence(TrialId(trial)).expect("evidence")
+}
+
+fn kinds(evidence: &TrialEvidence) -> Vec<EventKind> {
+    evidence.events.iter().map(|event| event.kind).collect()
+}
+
+/// Programs that are not part of the run use a third of the processors meanwhile: both are told, each with its trial.
+#[test]
+fn a_cluster_that_lost_a_broker_is_replaced_for_the_next_trial() {
+    let _turn = one_at_a_time();
+    let place = Place::new();
+    let load = "rate: 200/s, value: 100B";
+    let mut running = start(&place, &scenario("mode: kraft", 1, load, "warmup: 1s, measure: 8s, drain: 2s"));
+    running.wait_for("· measure");
+    let mut spinning = Vec::new();
+    for _ in 0..=std::thread::available_parallelism().map_or(1, usize::from) / 3 {
+        let mut shell = Command::new("sh");
+        spinning.push(place.start({
+            shell.args(["-c", "while :; do :; done"]).current_dir(place.path());
+            shell
+        }));
+    }
+    let brokers = running.processes("kafka.Kafka");
+    assert_eq!(brokers.len(), 2, "two brokers");
+    signal(brokers[0], Signal::KILL);
+    running.wait_for("trial 2 of 2");
+    drop(spinning);
+    ended(&running.wait(RUN_DEADLINE), 0);
+    place.expect_no_processes();
+
+    let (first, second) = (evidence(&place, 1), evidence(&place, 2));
+    assert!(kinds(&first).contains(&EventKind::ProcessDied), "{:?}", first.events);
+    assert!(!kinds(&second).contains(&EventKind::ProcessDied), "{:?}", second.events);
+    let cluster = |of: &TrialEvidence| of.start.cluster.get("cluster_id").expect("an id").clone();
+    assert_ne!(cluster(&first), cluster(&second), "what is left of a cluster is measured no further");
+    let probed = |of: &TrialEvidence, broker| {
+        of.probes.iter().any(|reading| reading.subject == Subject::Broker(broker))
+    };
+    assert!(probed(&second, 0) && probed(&second, 1));
+    let acknowledged: u64 = second.totals.iter().map(|totals| totals.counts.acknowledged).sum();
+    let offered: u64 = second.totals.iter().map(|totals| totals.counts.offered).sum();
+    assert_eq!(acknowledged, offered, "both of its brokers serve");
+
+    let file = RunFile::open(&place.run_file()).expect("the run file");
+    let caveats = file.judgement().expect("what was concluded").caveats;
+    let of_first = |is_one: fn(&Caveat) -> bool| {
+        caveats.iter().any(|found| found.scope == Scope::Trial(TrialId(1)) && is_one(&found.caveat))
+    };
+    assert!(of_first(|caveat| matches!(caveat, Caveat::ProcessDied { .. })), "{caveats:#?}");
+    assert!(of_first(|caveat| matches!(caveat, Caveat::OtherLoad { .. })), "{caveats:#?}");
+    assert!(of_first(|caveat| matches!(caveat, Caveat::Unconditioned)), "{caveats:#?}");
+    assert!(of_first(|caveat| matches!(caveat, Caveat::SharedProcessors { .. })), "{caveats:#?}");
+}
+
+/// A follower that is stopped falls out of sync; the next trial waits until it has caught up.
+#[test]
+fn the_next_trial_waits_for_replicas_that_are_out_of_sync() {
+    let _turn = one_at_a_time();
+    let place = Place::new();
+    let system = "mode: {controllers: 1}, storage: memory, config: {replica.lag.time.max.ms: 1500}";
+    let load = "rate: 200/s, value: 100B, client: {acks: 1, request.timeout.ms: 2000ms, delivery.timeout.ms: 4000ms}";
+    let mut running = start(&place, &scenario(system, 2, load, "warmup: 1s, measure: 7s, drain: 2s"));
+    running.wait_for("· measure");
+    // Dedicated controllers are started by the same class.
+    let brokers = running.processes("broker-1");
+    assert_eq!(brokers.len(), 1, "the second broker");
+    signal(brokers[0], Signal::STOP);
+    let end = Instant::now() + RUN_DEADLINE;
+    while evidence(&place, 1).totals.is_empty() {
+        assert!(Instant::now() < end, "the first trial does not end");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    // For ten seconds the logs' ends are read: they do not settle either while a replica is behind.
+    std::thread::sleep(Duration::from_secs(15));
+    let goes_on = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("a clock").as_nanos();
+    signal(brokers[0], Signal::CONT);
+    ended(&running.wait(RUN_DEADLINE), 0);
+    place.expect_no_processes();
+
+    let (first, second) = (evidence(&place, 1), evidence(&place, 2));
+    for kind in [EventKind::IsrShrunk, EventKind::LogUnchecked] {
+        assert!(kinds(&first).contains(&kind), "no {kind}: {:?}", first.events);
+        assert!(!kinds(&second).contains(&kind), "{kind}: {:?}", second.events);
+    }
+    assert!(!kinds(&second).contains(&EventKind::ClusterUnsettled), "{:?}", second.events);
+    assert!(u128::from(second.start.t0_unix_ns) > goes_on, "it began before the replicas were in sync");
+    let same = |of: &TrialEvidence| of.start.cluster.get("cluster_id").cloned();
+    assert_eq!(same(&first), same(&second));
+    let file = RunFile::open(&place.run_file()).expect("the run file");
+    let caveats = file.judgement().expect("what was concluded").caveats;
+    let is_told = |is_one: fn(&Caveat) -> bool| caveats.iter().any(|found| is_one(&found.caveat));
+    assert!(
+        is_told(|caveat| matches!(caveat, Caveat::ClusterChanged { event, .. } if event == "isr-shrunk")),
+        "{caveats:#?}"
+    );
+    assert!(is_told(|caveat| matches!(caveat, Caveat::MemoryStorage)), "{caveats:#?}");
+}

@@ -1,0 +1,89 @@
+//! A quota of the brokers is named as the limit, and twice the quota carries twice as much.
+
+use crate::common::{Place, QUICKLY, RUN_DEADLINE, Said};
+use crate::fixture::{ended, one_at_a_time};
+use kdyno_model::caveat::Caveat;
+use kdyno_model::conclusion::{Conclusion, Limit, LimitKind};
+use kdyno_model::finding::Value;
+use kdyno_store::RunFile;
+use std::path::PathBuf;
+use std::process::Command;
+
+const SCENARIO: &str = "\
+kdyno: 1
+id: quota
+question: How much?
+topics: {perf: {partitions: 2, replicas: 1}}
+load: {writers: {produce: perf, rate: max, fill: in-flight, value: 1000B, client: {linger.ms: 0}}}
+phases: {warmup: 3s, measure: 6s, drain: 10s}
+";
+
+#[test]
+fn a_quota_is_the_limit_and_twice_the_quota_carries_twice_as_much() {
+    let _turn = one_at_a_time();
+    let place = Place::new();
+    // Quotas are kept in windows of a second, of which few are looked back on.
+    let config = ["--config", "quota.window.num=3"];
+    let up = ["cluster", "up", "capped", "--kafka", "4.1.1", "--heap", "256MiB"];
+    ended(&place.start(place.command(&[&up[..], &config].concat())).wait(RUN_DEADLINE), 0);
+    let target = place.kdyno(&["cluster", "target", "capped"]);
+    ended(&target, 0);
+    let address = target.stdout.split('"').find(|part| part.contains(':') && !part.contains(' '));
+    let address = address.expect("an address").to_owned();
+    let target = place.file("target.yaml", &target.stdout);
+    let scenario = place.file("quota.yaml", SCENARIO);
+    let path = |path: &PathBuf| path.to_str().expect("plain path").to_owned();
+    let mut carried = Vec::new();
+    for (number, bytes_per_s) in [400_000, 800_000].into_iter().enumerate() {
+        set_quota(&place, &address, bytes_per_s);
+        let runs = path(&place.path().join(format!("runs-{number}")));
+        let args = ["run", &path(&scenario), "--target", &path(&target), "--out", &runs, "--share", "--yes"];
+        let mut command = place.command(&args);
+        command.env("XDG_CACHE_HOME", place.path().join("cache"));
+        let said = place.start(command).wait(RUN_DEADLINE);
+        assert!(matches!(said.code, Some(0 | 6)), "{said:?}");
+        let (per_s, limit, is_throttled) = read(&runs);
+        assert_eq!(limit.named, LimitKind::Quota, "{limit:?}");
+        assert!(is_throttled, "the caveat too: {said:?}");
+        carried.push(per_s);
+    }
+    ended(&place.start(place.command(&["cluster", "down", "capped"])).wait(RUN_DEADLINE), 0);
+    place.expect_no_processes();
+    let ratio = carried[1] / carried[0];
+    assert!((1.5..2.5).contains(&ratio), "twice the quota carried {ratio} times as much: {carried:?}");
+}
+
+/// Bytes per second that each client id may produce, set by Kafka's own tool from the brokers' own jars.
+fn set_quota(place: &Place, address: &str, bytes_per_s: u32) {
+    let brokers = place.processes(0);
+    let (broker, _) = brokers.iter().find(|(_, line)| line.contains("kafka.Kafka")).expect("a broker");
+    let process = procfs::process::Process::new(broker.cast_signed()).expect("the broker");
+    let line = process.cmdline().expect("its command line");
+    let after =
+        |option: &str| line.iter().skip_while(|word| *word != option).nth(1).expect("a class path").clone();
+    let mut tool = Command::new(&line[0]);
+    tool.args(["-cp", &after("-cp"), "kafka.admin.ConfigCommand", "--bootstrap-server", address, "--alter"]);
+    tool.args(["--add-config", &format!("producer_byte_rate={bytes_per_s}")]);
+    tool.args(["--entity-type", "clients", "--entity-default"]).current_dir(place.path());
+    let said: Said = place.start(tool).wait(QUICKLY);
+    ended(&said, 0);
+}
+
+/// Acknowledged records/s, the limit, and whether the run doubts its figures for answers that were held back.
+fn read(runs: &str) -> (f64, Limit, bool) {
+    let mut files =
+        std::fs::read_dir(runs).expect("a folder of runs").map(|entry| entry.expect("entry").path());
+    let path =
+        files.find(|path| path.extension().is_some_and(|ending| ending == "kdyno")).expect("a run file");
+    let judgement = RunFile::open(&path).expect("the run file").judgement().expect("what was concluded");
+    let rate = judgement.findings.iter().find(|finding| finding.of.to_string() == "writers.acked_per_s");
+    let Some(Value::Is(per_s)) = rate.map(|finding| finding.estimate) else { panic!("no rate: {rate:?}") };
+    let mut limits = judgement.conclusions.into_iter().filter_map(|conclusion| match conclusion {
+        Conclusion::Limit(limit) => Some(limit),
+        _ => None,
+    });
+    let is_throttled =
+        |caveat: &Caveat| matches!(caveat, Caveat::ClusterChanged { event, .. } if event == "throttled");
+    let told = judgement.caveats.iter().any(|found| is_throttled(&found.caveat));
+    (per_s, limits.next().expect("a limit"), told)
+}
