@@ -137,8 +137,8 @@ impl Run<'_> {
     /// Goes on where the sessions before have ended.
     fn take_up(&mut self, before: Before, session: &Session) -> Result<(), LabError> {
         let Some(last) = &before.session else { return Ok(()) };
-        if let Some(warning) = resume::change_of_host(last, session) {
-            (self.options.progress)(Progress::Warning(warning));
+        if let Some(doubt) = resume::change_of_host(last, session) {
+            (self.options.progress)(Progress::Warning(doubt));
         }
         let count = before.outcomes.len();
         (self.options.progress)(Progress::Step(format!("going on after {count} finished trials")));
