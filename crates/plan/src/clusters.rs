@@ -3,7 +3,7 @@
 
 use crate::PlanError;
 use crate::budget::Budget;
-use crate::comparison::longest_ns;
+use crate::estimate::units_longest_ns;
 use crate::planned::Planned;
 use crate::sides::Side;
 use kdyno_model::plan::{
@@ -67,7 +67,7 @@ pub(crate) fn arrange(
     plan.pairs_per_start = pairs;
     // Somebody's clusters are as many as they are: there is one look, on which all of the error is spent.
     plan.looks = vec![clusters];
-    let needed_ns = longest_ns(plan, planned, clusters);
+    let needed_ns = units_longest_ns(plan, planned, clusters);
     if let Some(budget) = budget.filter(|budget| budget.ns < needed_ns) {
         let why = format!(": each of {clusters} clusters of a side is a unit of evidence");
         return Err(budget.too_small("a verdict", &why, needed_ns));

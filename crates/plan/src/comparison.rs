@@ -2,11 +2,10 @@
 
 use crate::budget::Budget;
 use crate::choices::{Ask, CompareChoices};
-use crate::estimate::of_trials;
+use crate::estimate::units_longest_ns;
 use crate::planned::Planned;
 use crate::set_overrides::NOWHERE;
 use crate::sides::{self, Side, Sides, is_attached};
-use crate::strategy::{Ground, up_to};
 use crate::{Choices, PlanError, clusters};
 use kdyno_analysis::comparison::margin as usual_margin;
 use kdyno_analysis::statistics::{MEAN_UNITS_MIN, UNITS_MIN, smallest_visible};
@@ -128,11 +127,6 @@ fn ascending(looks: Vec<u32>, file: Option<&CompareFile>) -> Result<Vec<u32>, Pl
     Ok(looks)
 }
 
-/// How long so many units of evidence take when every trial takes its longest, ns.
-pub(crate) fn longest_ns(plan: &ComparePlan, planned: &Planned, units: u32) -> u64 {
-    of_trials(up_to(Ground::of(planned), plan, units)).longest_ns
-}
-
 /// One start, some pairs on it: what these starts show.
 fn quick(plan: &mut ComparePlan, planned: &Planned, budget: Budget) -> Result<(), PlanError> {
     let of = |pairs: u32| ComparePlan {
@@ -141,7 +135,7 @@ fn quick(plan: &mut ComparePlan, planned: &Planned, budget: Budget) -> Result<()
         looks: vec![pairs],
         ..plan.clone()
     };
-    let longest_ns = |pairs: u32| longest_ns(&of(pairs), planned, pairs);
+    let longest_ns = |pairs: u32| units_longest_ns(&of(pairs), planned, pairs);
     let Some(pairs) = budget.most(MEAN_UNITS_MIN, QUICK_PAIRS, longest_ns) else {
         return Err(budget.too_small("a quick look", QUICK_WHY, longest_ns(MEAN_UNITS_MIN)));
     };
@@ -162,7 +156,7 @@ fn verdict(
         (plan.unit, plan.pairs_per_start) = (EvidenceUnit::Pair, last);
     }
     if let Some(budget) = budget {
-        let longest_ns = |units: u32| longest_ns(plan, planned, units);
+        let longest_ns = |units: u32| units_longest_ns(plan, planned, units);
         let Some(units) = budget.most(UNITS_MIN, last, longest_ns) else {
             return Err(budget.too_small("a verdict", WHY, longest_ns(UNITS_MIN)));
         };

@@ -1,6 +1,7 @@
 //! How long a plan takes and how much it writes, before it runs.
 
-use crate::strategy::{Upcoming, at_most, until_first_look, upcoming};
+use crate::planned::Planned;
+use crate::strategy::{Ground, Upcoming, at_most, until_first_look, up_to, upcoming};
 use kdyno_model::plan::{
     CasePlan, ComparePlan, Estimate, Mode, Plan, ProducePlan, Rate, RatePiece, Role, Strategy, SystemPlan,
 };
@@ -32,6 +33,11 @@ pub fn estimate(plan: &Plan) -> Estimate {
 /// nothing.
 pub fn estimate_until_first_look(plan: &Plan) -> Option<Estimate> {
     until_first_look(plan).map(of_trials)
+}
+
+/// How long so many units of evidence of a comparison take when every trial takes its longest, ns.
+pub(crate) fn units_longest_ns(plan: &ComparePlan, planned: &Planned, units: u32) -> u64 {
+    of_trials(up_to(Ground::of(planned), plan, units)).longest_ns
 }
 
 /// Of trials that follow each other: all but the bytes that are written.
