@@ -55,6 +55,7 @@ struct Figures {
 
 /// One of the two clusters.
 struct Side {
+    name: &'static str,
     broker: Broker,
     target: PathBuf,
 }
@@ -123,10 +124,10 @@ fn one_start(place: &Place, folder: &Path, start: u64) -> anyhow::Result<Vec<Ran
         std::fs::remove_dir_all(&folder)?;
     }
     std::fs::create_dir_all(&folder)?;
-    let side = |name: &str| -> anyhow::Result<Side> {
+    let side = |name: &'static str| -> anyhow::Result<Side> {
         let broker = Broker::start_with(&place.bench, &format!("duet-{name}"), &["--heap", "512MiB"])?;
         let target = place.target(&broker)?;
-        Ok(Side { broker, target })
+        Ok(Side { name, broker, target })
     };
     let sides = [side("a")?, side("b")?];
     for side in &sides {
@@ -159,7 +160,8 @@ fn command(place: &Place, side: &Side, folder: &Path, seed: u64) -> Command {
     let mut command = Command::new(&place.bench.kdyno);
     command.arg("run").arg(place.scenarios.join("duet.yaml")).arg("--target").arg(&side.target);
     command.args(["--share", "--yes", "--no-progress", "--json", "--seed", &seed.to_string()]);
-    command.arg("--out").arg(folder);
+    // Runs that begin in the same second would have one name in one folder.
+    command.arg("--out").arg(folder.join(side.name));
     command
 }
 
