@@ -60,28 +60,26 @@ pub(super) fn of(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Vec<Shor
 }
 
 /// Whether a figure of an item may be another one in load that goes on, for what a window did not hold: writing back
-/// dirty pages slows a maximum down and lengthens p99, filling a segment is seldom enough for what lies beyond p99.
-/// `rates` are the metrics that a maximum has.
+/// dirty pages or the end of burst credits slows a maximum down and lengthens p99, filling a segment is seldom enough for
+/// what lies beyond p99. `rates` are the metrics that a maximum has.
 pub(super) fn concerns(short: &[ShortTerm], is_open_loop: bool, rates: &[&str], metric: &str) -> bool {
     let Some((timing, statistic)) = metric.split_once('.') else {
-        let is_missing = |one: &ShortTerm| matches!(one, ShortTerm::FlushCycles { .. });
+        let is_missing =
+            |one: &ShortTerm| matches!(one, ShortTerm::FlushCycles { .. } | ShortTerm::BurstCredits { .. });
         return !is_open_loop && rates.contains(&metric) && short.iter().any(is_missing);
     };
     let is_generators = matches!(timing.parse(), Ok(Timing::ScheduleDelay | Timing::Callback));
     let (is_rare, is_p99) = (matches!(statistic, "p99.9" | "p99.99" | "max"), statistic == "p99");
     let is_missing = |one: &ShortTerm| match one {
         ShortTerm::SegmentRolls { .. } => is_rare,
-        ShortTerm::FlushCycles { .. } => is_rare || is_p99,
-        ShortTerm::BurstCredits { .. } => false,
+        ShortTerm::FlushCycles { .. } | ShortTerm::BurstCredits { .. } => is_rare || is_p99,
     };
     is_open_loop && !is_generators && short.iter().any(is_missing)
 }
 
-/// Whether figures of a trial are marked: those of a cluster of our own. A comparison speaks of a difference between
-/// two windows that are as short.
+/// Whether figures of a trial are marked. A comparison speaks of a difference between two windows that are as short.
 pub(super) fn is_marked(trial: &Trial<'_>) -> bool {
-    let of = &trial.evidence.start.trial;
-    matches!(of.effective.system, SystemPlan::Local(_)) && of.reason != TrialReason::Pair
+    trial.evidence.start.trial.reason != TrialReason::Pair
 }
 
 /// The topic's setting, or that of the brokers, or Kafka's.

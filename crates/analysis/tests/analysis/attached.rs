@@ -123,15 +123,18 @@ fn a_window_is_short_of_what_the_one_who_measures_says() {
         let SystemPlan::Attached(mut plan) = target(None) else { panic!("attached") };
         plan.sustain_ns = sustain_ns;
         trial.start.trial.effective.system = SystemPlan::Attached(plan);
-        let conclusions = kdyno_analysis::trial::judge(&trial).unwrap().conclusions;
-        let writers = conclusions.into_iter().find_map(|one| match one {
+        let judged = kdyno_analysis::trial::judge(&trial).unwrap();
+        let p99 = judged.findings.iter().find(|one| one.of.to_string() == "writers.response.p99").unwrap();
+        let writers = judged.conclusions.into_iter().find_map(|one| match one {
             Conclusion::Steadiness(of) if of.item == "writers" => Some(of.short_term),
             _ => None,
         });
-        writers.unwrap().into_iter().find(|one| matches!(one, ShortTerm::BurstCredits { .. }))
+        let burst = writers.unwrap().into_iter().find(|one| matches!(one, ShortTerm::BurstCredits { .. }));
+        (burst, p99.marks.contains(&Mark::ShortTerm))
     };
     // The window is of 10 s.
-    assert_eq!(missing(None), Some(ShortTerm::BurstCredits { seen_s: 10, needed_s: 3600 }));
-    assert_eq!(missing(Some(11 * S)), Some(ShortTerm::BurstCredits { seen_s: 10, needed_s: 11 }));
-    assert_eq!(missing(Some(10 * S)), None);
+    let of = |needed_s| (Some(ShortTerm::BurstCredits { seen_s: 10, needed_s }), true);
+    assert_eq!(missing(None), of(3600));
+    assert_eq!(missing(Some(11 * S)), of(11));
+    assert_eq!(missing(Some(10 * S)), (None, false));
 }

@@ -336,7 +336,7 @@ fn latencies_belong_to_the_second_of_intent_and_in_a_warm_up_to_that_of_the_outc
     timed_in(&mut trial, |second| (second, second.max(12)));
     let smallest = trial.steadiness("writers").smallest_step.unwrap();
     assert!((smallest - 0.1).abs() < 1e-9, "{smallest} is not the least that matters of a latency");
-    // What comes home was intended ever longer ago.
+    // What is acknowledged was intended ever longer ago.
     let mut trial = warming(&STEADY);
     timed_in(&mut trial, |second| (second / 2, second));
     assert_eq!(progress(&trial, 22).unwrap(), Some(Progress::Settled));
