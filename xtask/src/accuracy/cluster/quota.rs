@@ -102,7 +102,8 @@ fn planted_row(document: &Value) -> anyhow::Result<Vec<String>> {
         .find(|finding| finding["quantity"] == "ratio_b_to_a" && finding["metric"] == "acked_per_s");
     let ratio = ratio.context("the comparison has no ratio of acked_per_s")?;
     let bounds = ratio["interval"]["low"].as_f64().zip(ratio["interval"]["high"].as_f64());
-    let is_found = says["different"]["worse"] == true;
+    // Found is that B is worse: whether 5 % matters, by the scenario's margin, is another question.
+    let is_found = worse(says).is_some_and(|(_, worse)| worse);
     // Under a quota trials may differ by so little that the interval is a point.
     let is_sized =
         bounds.is_some_and(|(low, high)| (low - PLANTED_WITHIN..=high + PLANTED_WITHIN).contains(&PLANTED));
@@ -119,10 +120,18 @@ fn planted_row(document: &Value) -> anyhow::Result<Vec<String>> {
 
 /// A verdict in a word or two.
 fn word(says: &Value) -> String {
-    let worse = says["different"]["worse"].as_bool();
-    let worse = worse.map(|worse| if worse { "different, worse" } else { "different, better" });
+    if let Some((name, worse)) = worse(says) {
+        return format!("{}, {}", name.replace('_', " "), if worse { "worse" } else { "better" });
+    }
     let name = says.as_object().and_then(|says| says.keys().next()).map(String::as_str);
-    worse.or(name).or(says.as_str()).unwrap_or(NOTHING).to_owned()
+    name.or(says.as_str()).unwrap_or(NOTHING).to_owned()
+}
+
+/// The name of a verdict by which the sides differ, material or not, and whether B is the worse one.
+fn worse(says: &Value) -> Option<(&'static str, bool)> {
+    ["different", "maybe_material"]
+        .into_iter()
+        .find_map(|name| says[name]["worse"].as_bool().map(|worse| (name, worse)))
 }
 
 fn yes(is_so: bool) -> String {
@@ -216,13 +225,23 @@ mod tests {
         let row = compared(&worse, 0.948, 0.953);
         assert_eq!(row[2..5], ["0.9510", "0.9480 – 0.9530", "different, worse"]);
         assert_eq!(row[5..], ["yes", "yes"]);
-        assert_eq!(compared(&worse, 0.9502, 0.9502)[5..], ["yes", "yes"], "whole batches");
+        assert_eq!(compared(&worse, 0.950_08, 0.950_08)[5..], ["yes", "yes"], "whole batches");
+        assert_eq!(compared(&worse, 0.950_2, 0.950_2)[5..], ["yes", "no ✗"], "more than a batch");
         assert_eq!(compared(&worse, 0.952, 0.953)[5..], ["yes", "no ✗"]);
         assert_eq!(compared(&worse, 0.947, 0.948)[5..], ["yes", "no ✗"]);
         assert_eq!(compared(&json!("equivalent"), 0.94, 0.96)[4..], ["equivalent", "no ✗", "yes"]);
         assert_eq!(compared(&json!({"inconclusive": {}}), 0.94, 0.96)[4], "inconclusive");
         let better = json!({"different": {"material": true, "worse": false}});
         assert_eq!(compared(&better, 0.94, 0.96)[5..], ["no ✗", "yes"], "the wrong sign is not found");
+    }
+
+    #[test]
+    fn a_planted_difference_is_found_whether_or_not_it_is_material() {
+        let maybe = |worse: bool| json!({"maybe_material": {"worse": worse, "more_needed": 3}});
+        assert_eq!(compared(&maybe(true), 0.948, 0.972)[4..6], ["maybe material, worse", "yes"]);
+        assert_eq!(compared(&maybe(false), 0.948, 0.972)[4..6], ["maybe material, better", "no ✗"]);
+        let immaterial = json!({"different": {"material": false, "worse": true}});
+        assert_eq!(compared(&immaterial, 0.948, 0.953)[4..6], ["different, worse", "yes"]);
     }
 
     #[test]
