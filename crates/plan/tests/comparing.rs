@@ -161,10 +161,30 @@ fn clusters_take_turns_pair_by_pair() {
 fn a_cluster_whose_pairs_are_all_lost_does_not_keep_a_comparison_going() {
     let plan = on_clusters(6, 1);
     let mut lab = Lab::new(&plan, &|_| 1.0);
-    // Every pair of the second cluster: trials 3 and 4 of each twelve.
-    lab.cut = &|id| (id.0 - 1) % 12 / 2 == 1;
+    // Every pair of the second cluster: the first trial of pair 2, and, after the other five, of all further ones.
+    lab.cut = &|id| id.0 == 3 || id.0 > 11;
     let trials = lab.run();
-    assert!(trials.len() > 12 && trials.len() <= 2 * 8, "{}", trials.len());
+    assert_eq!(pairs(&trials).into_keys().collect::<Vec<u32>>(), [1, 2, 3, 4, 5, 6, 8, 14]);
+}
+
+#[test]
+fn a_lost_pair_of_a_cluster_is_replaced_on_that_cluster() {
+    for (per_cluster, planned) in [(1, 6), (2, 12)] {
+        let plan = on_clusters(6, per_cluster);
+        let mut lab = Lab::new(&plan, &|_| 1.0);
+        // The first trial of pair 3, whose second one is spared.
+        lab.cut = &|id| id == TrialId(5);
+        let ran: Vec<u32> = pairs(&lab.run()).into_keys().collect();
+        // The next number whose turn is that of the third cluster.
+        assert_eq!(ran, (1..=planned).chain([planned + 3]).collect::<Vec<u32>>());
+    }
+    // So many are lost that the third cluster gets no other: it is left with one pair of two.
+    let plan = on_clusters(6, 2);
+    let mut lab = Lab::new(&plan, &|_| 1.0);
+    // After the first one of them each of its trials: 12 pairs, and three more at most.
+    lab.cut = &|id| id.0 == 17 || id.0 > 23;
+    let ran: Vec<u32> = pairs(&lab.run()).into_keys().collect();
+    assert_eq!(ran, (1..=12).chain([15, 21, 27]).collect::<Vec<u32>>());
 }
 
 #[test]

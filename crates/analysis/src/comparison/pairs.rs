@@ -30,10 +30,12 @@ pub(super) struct Pairs<'a> {
     pub(super) lost: Vec<String>,
     /// Units of which all pairs have run, lost ones among them.
     pub(super) attempted: u32,
-    /// Units of which all pairs have run and at least one is whole.
+    /// Units of which all pairs have run and at least one is whole; of clusters all are, as long as lost ones are replaced.
     pub(super) units: u32,
-    /// Pairs that have run, lost ones among them.
-    ran: u32,
+    /// Number of the pair that is to run next, if one is.
+    next_pair: u32,
+    /// No lost pair of a cluster is replaced any more.
+    is_spent: bool,
 }
 
 /// How far a comparison of one case has come.
@@ -45,6 +47,8 @@ pub struct Progress {
     pub is_exhausted: bool,
     /// The units are as many as a look wants, so a verdict may be drawn.
     pub is_look: bool,
+    /// Number of the pair that is to run next, if one is: numbers are left out whose clusters have all of their pairs.
+    pub next_pair: u32,
 }
 
 /// How far the comparison of a case has come; `trials` are those of all sessions in the order in which they ran.
@@ -94,7 +98,21 @@ impl<'a> Pairs<'a> {
                 settings.pairs_per_start.max(1)
             }
         };
-        found.ran = units.values().map(|(ran, _)| ran).sum();
+        let newest = last_pair.unwrap_or(0);
+        found.next_pair = newest.saturating_add(1);
+        let mut whole_min = 1;
+        if settings.unit == EvidenceUnit::Cluster {
+            let ran: u32 = units.values().map(|(ran, _)| ran).sum();
+            // Clusters are as many as they are: what is replaced is their pairs.
+            found.is_spent = ran >= attempts_max(settings.pairs_on_a_start());
+            if !found.is_spent {
+                whole_min = pairs_wanted;
+            }
+            let lacks =
+                |pair: &u32| units.get(&settings.turn(*pair)).is_none_or(|(_, whole)| *whole < pairs_wanted);
+            let around = found.next_pair..=newest.saturating_add(settings.clusters());
+            found.next_pair = around.into_iter().find(lacks).unwrap_or(found.next_pair);
+        }
         let is_start = matches!(settings.unit, EvidenceUnit::Start | EvidenceUnit::Run);
         let left_behind = |unit: u32| is_start && Some(unit) < last_start;
         for (unit, (ran, whole)) in &mut units {
@@ -108,7 +126,7 @@ impl<'a> Pairs<'a> {
         }
         units.retain(|_, (ran, _)| *ran >= pairs_wanted);
         found.attempted = u32::try_from(units.len()).unwrap_or(u32::MAX);
-        units.retain(|_, (_, whole)| *whole > 0);
+        units.retain(|_, (_, whole)| *whole >= whole_min);
         found.whole.retain(|pair| units.contains_key(&pair.unit));
         found.units = u32::try_from(units.len()).unwrap_or(u32::MAX);
         found
@@ -116,10 +134,8 @@ impl<'a> Pairs<'a> {
 
     pub(super) fn progress(&self, settings: &ComparePlan) -> Progress {
         let last = settings.looks.iter().copied().max().unwrap_or(0);
-        let attempts_max = |wanted: u32| wanted.saturating_add((wanted / REPLACED_PART).max(REPLACED_MIN));
-        // Clusters are as many as they are: what is replaced is their pairs.
         let is_over = match settings.unit {
-            EvidenceUnit::Cluster => self.ran >= attempts_max(settings.pairs_on_a_start()),
+            EvidenceUnit::Cluster => self.is_spent,
             EvidenceUnit::Pair | EvidenceUnit::Start | EvidenceUnit::Run => {
                 self.attempted >= attempts_max(last)
             }
@@ -128,6 +144,7 @@ impl<'a> Pairs<'a> {
             units: self.units,
             is_exhausted: self.units >= last || is_over,
             is_look: settings.looks.contains(&self.units),
+            next_pair: self.next_pair,
         }
     }
 
@@ -136,6 +153,11 @@ impl<'a> Pairs<'a> {
         let starts: std::collections::BTreeSet<u32> = self.whole.iter().map(|pair| pair.start).collect();
         u32::try_from(starts.len()).unwrap_or(u32::MAX)
     }
+}
+
+/// So many are run at most, lost ones among them, where so many are wanted.
+fn attempts_max(wanted: u32) -> u32 {
+    wanted.saturating_add((wanted / REPLACED_PART).max(REPLACED_MIN))
 }
 
 enum Sides<'a> {

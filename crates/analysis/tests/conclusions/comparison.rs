@@ -256,6 +256,38 @@ fn pairs_of_one_cluster_are_one_unit_whenever_they_ran() {
 }
 
 #[test]
+fn a_cluster_that_lost_a_pair_counts_once_it_is_replaced_or_nothing_more_comes() {
+    let mut plan = comparing(&[P99], &[6], &[]);
+    let on = OnClusters { a: plan.cases.clone(), b: settings(&mut plan).b.clone() };
+    let of_plan = settings(&mut plan);
+    (of_plan.unit, of_plan.pairs_per_start, of_plan.further) = (EvidenceUnit::Cluster, 2, vec![on; 5]);
+    let of_plan = of_plan.clone();
+    let mut run = Run::default();
+    let ran = |run: &Run| {
+        let trials: Vec<AnalysedTrial<'_>> = run.outcomes.iter().map(AnalysedTrial::of).collect();
+        let now = progress(&of_plan, 0, &trials);
+        (now.units, now.is_exhausted, now.next_pair)
+    };
+    let pair = |run: &mut Run, pair: u32| run.pair(pair, 1, [&[(P99, Value::Is(5.0))]; 2]);
+    (1..=12).for_each(|number| pair(&mut run, number));
+    assert_eq!(ran(&run).0, 6);
+    // Pair 9 is the third cluster's second one.
+    cut_short(&mut run.outcomes[16]);
+    assert_eq!(ran(&run), (5, false, 15));
+    let lost_once = run.outcomes.clone();
+    pair(&mut run, 15);
+    assert_eq!(ran(&run), (6, true, 16), "replaced");
+    run.outcomes = lost_once;
+    for number in [15, 21, 27] {
+        pair(&mut run, number);
+        let last = run.outcomes.len() - 1;
+        cut_short(&mut run.outcomes[last]);
+    }
+    assert_eq!(ran(&run).1, true, "a quarter of twelve");
+    assert_eq!(ran(&run).0, 6, "with the one that it has");
+}
+
+#[test]
 fn pairs_that_each_have_a_start_speak_of_more_than_these() {
     let mut plan = comparing(&[P99], &[8], &[]);
     settings(&mut plan).unit = EvidenceUnit::Pair;

@@ -181,7 +181,8 @@ impl<'a> Comparing<'a> {
                 return Some(Trial { variant: Some(ComparePlan::SIDES[side].to_owned()), label, ..trial });
             }
         }
-        let pair = self.ran().map(|ran| ran.place.pair).max().unwrap_or(0) + 1;
+        let trials: Vec<AnalysedTrial<'_>> = self.outcomes.iter().map(AnalysedTrial::of).collect();
+        let pair = progress(self.settings, self.case, &trials).next_pair;
         self.half(coin(ORDER_OF_PAIR, pair), PairPlace { pair, place: 1 }, start)
     }
 
