@@ -58,8 +58,11 @@ pub(crate) fn judge(
         let short_term = short_term::of(trial, item, window);
         if short_term::is_marked(trial) {
             let is_open_loop = is_open_loop(item.plan);
-            put(Mark::ShortTerm, findings, |of| {
-                of.subject == item.name && short_term::concerns(&short_term, is_open_loop, RATES, &of.metric)
+            let concerns = |metric: &str| short_term::concerns(&short_term, is_open_loop, RATES, metric);
+            put(Mark::ShortTerm, findings, |of| match of.metric.as_str() {
+                // A price divided by the rate.
+                COST_PER_GB => produce(item.plan).is_some() && concerns("acked_per_s"),
+                metric => of.subject == item.name && concerns(metric),
             });
         }
         judged.add(trial, item.name, &tested, short_term);

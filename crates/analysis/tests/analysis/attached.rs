@@ -1,6 +1,6 @@
 //! An attached cluster on the host that the load comes from: its brokers share the processors, they are not other programs.
 
-use crate::fixture::{S, Trial, unscoped};
+use crate::fixture::{S, Trial, closed_loop, unscoped};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::conclusion::{Conclusion, ShortTerm};
 use kdyno_model::event::Subject;
@@ -114,6 +114,9 @@ fn a_cost_has_the_marks_of_the_rate() {
         }
     });
     assert_eq!((rate.contains(&Mark::SeveralLevels), &rate), (true, &cost));
+    // A maximum over 10 s may be carried by burst credits; a rate that is given is none.
+    let (rate, cost) = marks(|trial| trial.writers().rate = closed_loop());
+    assert_eq!((rate.contains(&Mark::ShortTerm), &rate), (true, &cost));
 }
 
 #[test]
