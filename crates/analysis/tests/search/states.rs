@@ -216,7 +216,8 @@ fn trials_that_are_repeated_use_up_none_of_those_that_confirm() {
                 is_second = stage == SearchStage::Bisect && whole > first && !is_second;
                 if is_second { limit } else { curve(stage, load) }
             });
-            let others = points.iter().map(|point| point.stage).filter(|stage| *stage != SearchStage::Confirm);
+            let others =
+                points.iter().map(|point| point.stage).filter(|stage| *stage != SearchStage::Confirm);
             assert_eq!(Settings::counted(others), SETTINGS.search_trials_max(), "{first}: {points:?}");
             assert!(matches!(found.outcome, SearchOutcome::Confirmed { .. }), "{first}: {found:?}");
         }
