@@ -185,6 +185,20 @@ fn what_is_resumed_must_be_there_and_unfinished() {
         &["--b: a run that is resumed", "--target"],
     );
     refused(&["compare", "--resume", "gone", "--quick"], &["--quick: a run that is resumed"]);
+    refused(&["find", "--resume", "gone"], &["there is no run `gone`"]);
+    for option in [
+        &["--highest", "writers.rate"][..],
+        &["--while", "writers.response.p99 <= 20ms"],
+        &["--from", "1k/s"],
+        &["--to", "2M/s"],
+        &["--within", "1%"],
+        &["--each", "1k/s"],
+        &["--side", "A"],
+        &["--quick"],
+    ] {
+        let why = format!("{}: a run that is resumed", option[0]);
+        refused(&[&["find", "--resume", "gone"], option].concat(), &[&why]);
+    }
 }
 
 #[test]
@@ -209,6 +223,9 @@ fn the_help_tells_exit_codes_and_gates() {
             assert!(help.contains(word), "{command}: no {word:?} in: {help}");
         }
     }
+    let help = Place::new().kdyno(&["find", "--help"]).stdout;
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(help.contains("5, with --gate strict (else 0): loads met them and none was confirmed"), "{help}");
     let help = Place::new().kdyno(&["compare", "--help"]).stdout;
     for word in ["--before", "--after", "--course", "--quick", "no verdict"] {
         assert!(help.contains(word), "no {word:?} in: {help}");

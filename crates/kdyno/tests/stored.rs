@@ -214,6 +214,7 @@ fn options_that_mean_nothing_for_stored_runs_are_refused() {
         (&["--junit", "out.xml"], "--junit: nothing of stored runs is judged"),
         (&["--b", "kafka=4.1.1"], "--b: what differs between stored runs"),
         (&["--budget", "25m"], "--budget: stored runs have run already"),
+        (&["--sustain", "1h"], "--sustain: stored runs have run already"),
         (&["--quick"], "--quick: stored runs have run already"),
         (&["--dry-run"], "--dry-run: stored runs have run already"),
     ];

@@ -30,6 +30,24 @@ pub struct Choices {
     pub budget_ns: Option<u64>,
 }
 
+impl Choices {
+    /// The same with as much time as there is: whatever the budget, and without the targets' caps on `time`.
+    pub(crate) fn with_unlimited_time(&self) -> Self {
+        let mut same = Self { budget_ns: Some(u64::MAX), ..self.clone() };
+        let sides = match &mut same.ask {
+            Ask::Compare(by_hand) => vec![&mut by_hand.a, &mut by_hand.b],
+            Ask::Scenario | Ask::Find(_) => Vec::new(),
+        };
+        let of_sides =
+            sides.into_iter().flat_map(|side| side.target.iter_mut().chain(&mut side.more_targets));
+        let of_cases = same.targets.iter_mut().map(|of| &mut of.target);
+        for target in of_sides.chain(of_cases).chain(&mut same.target) {
+            target.attached.caps.time_ns = None;
+        }
+        same
+    }
+}
+
 /// The existing cluster of some cases.
 #[derive(Debug, Clone)]
 pub struct CaseTarget {

@@ -7,7 +7,7 @@ use crate::estimate::units_longest_ns;
 use crate::planned::Planned;
 use crate::sides::Side;
 use kdyno_model::plan::{
-    AttachedPlan, CasePlan, ComparePlan, EvidenceUnit, OnClusters, Plan, Strategy, SystemPlan,
+    AttachedPlan, CasePlan, ComparePlan, Depth, EvidenceUnit, OnClusters, Plan, Strategy, SystemPlan,
 };
 use kdyno_scenario::input::InputError;
 use kdyno_scenario::target::Target;
@@ -105,6 +105,12 @@ pub(crate) fn told(plan: &Plan) -> Option<String> {
     let clusters = compare.clusters();
     match compare.unit {
         _ if clusters < 2 => None,
+        // It has few pairs, whatever the number of clusters.
+        _ if plan.depth == Depth::Quick => Some(format!(
+            "a quick look at {} of {clusters} clusters of each side: what it shows is about these, not about what runs \
+             on them",
+            compare.pairs_per_start.min(clusters)
+        )),
         EvidenceUnit::Cluster => Some(format!(
             "the cluster is the unit of evidence: {clusters} of each side speak of what runs on them"
         )),

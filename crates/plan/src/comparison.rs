@@ -97,7 +97,7 @@ pub(crate) fn strategy(
         changes: sides.changes.clone(),
         further: sides.further.clone(),
     };
-    let budget = Budget::within_caps(budget, planned.cases.iter().chain(&sides.b));
+    let budget = Budget::within_caps(budget, planned.cases.iter().chain(plan.other_cases()));
     let budget = match choices.depth {
         Depth::Quick => {
             let budget = Budget::of_quick_look(budget);

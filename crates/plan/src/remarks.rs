@@ -60,8 +60,8 @@ fn of_the_answer(
     chosen: &Chosen,
 ) -> Result<Vec<Note>, PlanError> {
     let mut found = Vec::new();
-    // As much time as there is: what the budget did is the difference.
-    let unbounded = crate::make(scenario, &Choices { budget_ns: Some(u64::MAX), ..choices.clone() })?;
+    // What the budget or a cap did is the difference.
+    let unbounded = crate::make(scenario, &choices.with_unlimited_time())?;
     found.extend(cut(plan, &unbounded).map(Note::Fact));
     let file = scenario.typed();
     match &plan.strategy {
@@ -101,7 +101,7 @@ fn of_the_answer(
     Ok(found)
 }
 
-/// What the budget has shortened.
+/// What the budget, or a target's cap on `time` in its place, has shortened.
 fn cut(plan: &Plan, unbounded: &Plan) -> Option<String> {
     let listed = |looks: &[u32]| looks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     match (&plan.strategy, &unbounded.strategy) {
@@ -111,11 +111,16 @@ fn cut(plan: &Plan, unbounded: &Plan) -> Option<String> {
         }
         (Strategy::Compare(own), Strategy::Compare(all)) if own.looks != all.looks => {
             let (own, all) = (listed(&own.looks), listed(&all.looks));
-            Some(format!("the budget allows a look after {own} units of evidence, not after {all}"))
+            let caps = plan.targets().into_iter().filter_map(|target| target.caps.time_ns).min();
+            let who = match plan.budget_ns {
+                Some(budget_ns) if caps == Some(budget_ns) => "the target's cap on `time`",
+                _ => "the budget",
+            };
+            Some(format!("{who} allows a look after {own} units of evidence, not after {all}"))
         }
         (Strategy::Find(own), Strategy::Find(all)) if own != all => Some(match plan.depth {
             Depth::Quick if unbounded.depth == Depth::Verdict => {
-                "the budget allows a quick look: short trials, and none that confirms the answer".to_owned()
+                "the budget allows a quick look: short trials".to_owned()
             }
             _ => format!("the budget allows {} of {} trials", own.trials_max, all.trials_max),
         }),

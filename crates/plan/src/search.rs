@@ -34,7 +34,7 @@ const FROM_PER_S: f64 = 1_000.0;
 const TRIALS_MIN: u32 = 8;
 /// Most trials of a search.
 const TRIALS_MAX: u32 = 1_000;
-/// How long a quick look may take where nothing else is said, ns.
+/// How long a quick look may take for each case, ns.
 const QUICK_NS: u64 = 600 * SECOND_NS;
 /// Highest load that is tried where nothing else is said, records/s.
 const TO_PER_S: f64 = 10e6;
@@ -385,8 +385,8 @@ fn start_at(case: &mut CasePlan, plan: &FindPlan, arrivals: Arrivals) {
 }
 
 /// Makes the search fit its time, whatever its trials show: a quick look in the place of a verdict, then fewer trials,
-/// then a single one that confirms. A quick look without a budget has ten minutes for each case, and is not refused when
-/// even the least takes more.
+/// then a single one that confirms. A quick look has ten minutes for each case, however long the budget is, and is not
+/// refused when even the least takes more than these.
 fn within_time(
     plan: FindPlan,
     quick: impl FnOnce() -> Result<FindPlan, PlanError>,
@@ -395,11 +395,11 @@ fn within_time(
     depth: Depth,
 ) -> Result<(FindPlan, Depth), PlanError> {
     let longest_ns = |plan: &FindPlan| of_trials(trials(searched, plan, Extent::Longest)).longest_ns;
-    let time_ns = match (budget, depth) {
-        (Some(budget), _) => budget.ns,
-        (None, Depth::Quick) => QUICK_NS.saturating_mul(searched.cases.len() as u64),
-        (None, Depth::Verdict) => return Ok((plan, depth)),
+    let quick_ns = match depth {
+        Depth::Quick => QUICK_NS.saturating_mul(searched.cases.len() as u64),
+        Depth::Verdict => u64::MAX,
     };
+    let time_ns = budget.map_or(quick_ns, |budget| budget.ns.min(quick_ns));
     if longest_ns(&plan) <= time_ns {
         return Ok((plan, depth));
     }

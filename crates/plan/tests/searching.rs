@@ -126,6 +126,7 @@ fn a_budget_makes_a_search_a_quick_look() {
     let with = |minutes: u64| Choices { budget_ns: Some(minutes * MINUTE_NS), ..finding(ask.clone()) };
     let (plan, search) = found(BASE, &with(40));
     assert_eq!((plan.depth, search.confirm_trials), (Depth::Verdict, 3));
+    assert_eq!(plan.budget_ns, Some(40 * MINUTE_NS), "no trial begins that might end after it");
     let (plan, search) = found(BASE, &with(12));
     assert_eq!((plan.depth, search.confirm_trials, search.trials_max), (Depth::Quick, 2, 16));
     // Then it has fewer trials, and a single one confirms.
@@ -134,10 +135,32 @@ fn a_budget_makes_a_search_a_quick_look() {
     assert!(estimate(&plan).longest_ns <= 6 * MINUTE_NS);
     let scenario = Scenario::parse(BASE, "s.yaml").unwrap();
     let told = remarks(&scenario, &with(12), &found(BASE, &with(12)).0).unwrap();
-    let is_told =
-        |note: &Note| matches!(note, Note::Fact(fact) if fact.contains("the budget allows a quick look"));
-    assert!(told.iter().any(is_told), "{told:?}");
+    assert!(
+        told.contains(&Note::Fact("the budget allows a quick look: short trials".to_owned())),
+        "{told:?}"
+    );
     assert!(planned(BASE, &with(1)).unwrap_err().contains("too small for a search"));
+}
+
+#[test]
+fn a_quick_look_has_ten_minutes_however_long_the_budget_is() {
+    let ask = by_hand("writers.rate", &["writers.response.p99 <= 20ms"]);
+    let quick = |text: &str, minutes: Option<u64>| {
+        let budget_ns = minutes.map(|minutes| minutes * MINUTE_NS);
+        let choices = Choices { budget_ns, depth: Depth::Quick, ..finding(ask.clone()) };
+        let (plan, search) = found(text, &choices);
+        assert_eq!(plan.depth, Depth::Quick);
+        (search.confirm_trials, search.trials_max, estimate(&plan).longest_ns <= 10 * MINUTE_NS)
+    };
+    // Long trials, which the sections may ask for, leave fewer of them.
+    let long =
+        format!("{BASE}find: {{highest: writers.rate, while: [writers.response.p99 <= 20ms], trial: 40s}}\n");
+    let cut = quick(&long, None);
+    assert!(cut.1 < 16 && cut.2, "{cut:?}");
+    assert_eq!(quick(&long, Some(45)), cut);
+    assert_eq!(quick(&format!("{long}budget: 8h\n"), None), cut);
+    assert_eq!(quick(BASE, Some(45)), (2, 16, true));
+    assert_eq!(quick(BASE, Some(6)).1, 9, "a shorter one counts");
 }
 
 #[test]

@@ -253,3 +253,57 @@ fn sides_have_as_many_clusters_each_of_its_own() {
     }
     assert!(refused(&small).contains("target `b2`: the load produces up to"));
 }
+
+#[test]
+fn the_shortest_cap_on_time_of_all_clusters_is_the_budget_and_is_told() {
+    let scenario = Scenario::parse(BASE, "s.yaml").unwrap();
+    let told = |choices: &Choices| {
+        let plan = planned(BASE, choices).unwrap();
+        let cut = |note: Note| match note {
+            Note::Fact(fact) if fact.contains(" allows ") => Some(fact),
+            _ => None,
+        };
+        (compared(choices).1.looks, remarks(&scenario, choices, &plan).unwrap().into_iter().find_map(cut))
+    };
+    // A pair takes 38 s.
+    let mut capped = on_several([2, 2], ["", ""]);
+    assert_eq!(told(&capped), (vec![8, 16, 24], None));
+    if let Ask::Compare(ask) = &mut capped.ask {
+        ask.b.more_targets = vec![target("b2", "guard: {caps: {time: 12m}}\n")];
+    }
+    let cut = "the target's cap on `time` allows a look after 8, 16 units of evidence, not after 8, 16, 24";
+    assert_eq!(told(&capped), (vec![8, 16], Some(cut.to_owned())));
+    let shorter = Choices { budget_ns: Some(11 * MINUTE_NS), ..capped };
+    let cut = "the budget allows a look after 8, 16 units of evidence, not after 8, 16, 24";
+    assert_eq!(told(&shorter), (vec![8, 16], Some(cut.to_owned())));
+    // A cap that the whole run would not keep to is no mistake where the budget is shorter still.
+    let text = BASE.to_owned() + "repeat: 10\n";
+    let scenario = Scenario::parse(&text, "s.yaml").unwrap();
+    let capped = target("one", "guard: {caps: {time: 3m}}\n");
+    let choices = Choices { budget_ns: Some(2 * MINUTE_NS), ..on(capped) };
+    let told = remarks(&scenario, &choices, &plan(&scenario, &choices).unwrap()).unwrap();
+    assert!(told.contains(&Note::Fact("the budget allows 6 of 10 repeats".to_owned())), "{told:?}");
+}
+
+#[test]
+fn a_quick_look_at_many_clusters_speaks_of_those_that_it_saw() {
+    let told = |clusters: usize, minutes: u64| {
+        let (depth, budget_ns) = (Depth::Quick, Some(minutes * MINUTE_NS));
+        let choices = Choices { depth, budget_ns, ..on_several([clusters; 2], ["", ""]) };
+        let plan = planned(BASE, &choices).unwrap();
+        let notes = remarks(&Scenario::parse(BASE, "s.yaml").unwrap(), &choices, &plan).unwrap();
+        let of_clusters = |note: Note| match note {
+            Note::Fact(fact) if fact.contains("clusters of each side") => Some(fact),
+            _ => None,
+        };
+        notes.into_iter().filter_map(of_clusters).collect::<Vec<_>>()
+    };
+    let says = |seen: &str| {
+        let about = "what it shows is about these, not about what runs on them";
+        vec![format!("a quick look at {seen} clusters of each side: {about}")]
+    };
+    assert_eq!(told(6, 10), says("6 of 6"));
+    assert_eq!(told(6, 2), says("3 of 6"));
+    assert_eq!(told(2, 10), says("2 of 2"));
+    assert!(told(1, 10).is_empty());
+}

@@ -102,7 +102,7 @@ impl<'a> Search<'a> {
     }
 
     fn choose(&self) -> Choice {
-        if let Some(choice) = self.again() {
+        if let Some(choice) = self.again().filter(|choice| self.leaves_those_that_confirm(choice)) {
             return choice;
         }
         let Some(top) = self.top else {
@@ -111,12 +111,15 @@ impl<'a> Search<'a> {
         if self.trials(SearchStage::Confirm).next().is_some() {
             return self.confirm(top);
         }
-        match self.search(top) {
-            Some(Choice::Trial(stage, _)) if !self.fits(stage, self.settings.search_trials_max()) => {
-                self.confirm(top)
-            }
-            Some(choice) => choice,
-            None => self.confirm(top),
+        let choice = self.search(top).filter(|choice| self.leaves_those_that_confirm(choice));
+        choice.unwrap_or_else(|| self.confirm(top))
+    }
+
+    /// Whether a choice takes none of the trials that are kept for confirming.
+    fn leaves_those_that_confirm(&self, choice: &Choice) -> bool {
+        match choice {
+            Choice::Trial(SearchStage::Confirm, _) | Choice::End(_) => true,
+            Choice::Trial(stage, _) => self.fits(*stage, self.settings.search_trials_max()),
         }
     }
 

@@ -205,6 +205,26 @@ fn trials_without_figures_are_repeated_once() {
 }
 
 #[test]
+fn trials_that_are_repeated_use_up_none_of_those_that_confirm() {
+    let curve = exact(Curve::Straight(6.0));
+    for first in 0..4 {
+        for limit in [Reading::Nothing, Reading::GeneratorLimit] {
+            // From then on every load that decides has a figure in its second trial only.
+            let (mut whole, mut is_second) = (0, false);
+            let (points, found) = search(&SETTINGS, |stage, load| {
+                whole += usize::from(stage == SearchStage::Bisect);
+                is_second = stage == SearchStage::Bisect && whole > first && !is_second;
+                if is_second { limit } else { curve(stage, load) }
+            });
+            let others =
+                points.iter().map(|point| point.stage).filter(|stage| *stage != SearchStage::Confirm);
+            assert_eq!(Settings::counted(others), SETTINGS.search_trials_max(), "{first}: {points:?}");
+            assert!(matches!(found.outcome, SearchOutcome::Confirmed { .. }), "{first}: {found:?}");
+        }
+    }
+}
+
+#[test]
 fn a_search_that_is_cut_off_is_unfinished_and_tells_what_is_known() {
     let (points, _) = search(&SETTINGS, exact(Curve::Straight(6.0)));
     let found = found_so_far(&SETTINGS, &points[..points.len() - 1]);

@@ -138,8 +138,8 @@ Examples:
   kdyno find upgrade-check --side B --highest events.rate --while 'events.response.p99 <= 20ms'
 
 Exit codes: as of `kdyno run --help`; 0: a load was confirmed, or every load up to the end of the range met the
-conditions; 3: no load met them; 5: loads met them and none was confirmed, the load generator was the limit, or trials
-had no figures";
+conditions; 3: no load met them; 5, with --gate strict (else 0): loads met them and none was confirmed, the load
+generator was the limit, trials had no figures, or the budget was over before there was an answer";
 
 #[derive(Debug, Args)]
 #[command(after_help = FIND_AFTER)]

@@ -22,7 +22,13 @@ pub(crate) fn compare(args: &CompareArgs) -> Outcome {
                 .hint("leave the scenario out"))
         }
         ([], [], Some(named)) => {
-            refuse_choices_of_a_plan(args)?;
+            resume::refuse_questions(&[
+                ("--a", !args.a.is_empty()),
+                ("--b", !args.b.is_empty()),
+                ("--judge", !args.judge.is_empty()),
+                ("--may-differ", !args.may_differ.is_empty()),
+                ("--quick", args.quick),
+            ])?;
             let planned = resume::plan(named, args.dir.as_deref(), &args.choices.target)?;
             start(planned, args)
         }
@@ -34,24 +40,6 @@ pub(crate) fn compare(args: &CompareArgs) -> Outcome {
         ([], ..) => Err(Failure::usage(format!("{} things were named to compare", args.what.len()))
             .hint("two stored runs; for more of them `--before RUN… --after RUN…`")),
         (before, ..) => stored_runs::compare(before, &args.after, args),
-    }
-}
-
-/// A run that is resumed has its sides, its judged metrics and its depth with it.
-fn refuse_choices_of_a_plan(args: &CompareArgs) -> Result<(), Failure> {
-    let typed = [
-        ("--a", !args.a.is_empty()),
-        ("--b", !args.b.is_empty()),
-        ("--judge", !args.judge.is_empty()),
-        ("--may-differ", !args.may_differ.is_empty()),
-        ("--quick", args.quick),
-    ];
-    match typed.into_iter().find(|(_, is_given)| *is_given) {
-        None => Ok(()),
-        Some((option, _)) => {
-            Err(Failure::usage(format!("{option}: a run that is resumed has its question with it"))
-                .hint("leave it out; targets are named again, each with a --target of its own"))
-        }
     }
 }
 

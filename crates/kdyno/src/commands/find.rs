@@ -10,6 +10,16 @@ use kdyno_plan::{Ask, FindChoices};
 /// Plans the search.
 pub(crate) fn plan(args: &FindArgs) -> Result<Planned, Failure> {
     if let Some(named) = &args.choices.resume {
+        resume::refuse_questions(&[
+            ("--highest", args.highest.is_some()),
+            ("--while", !args.conditions.is_empty()),
+            ("--from", args.from.is_some()),
+            ("--to", args.to.is_some()),
+            ("--within", args.within.is_some()),
+            ("--each", args.each.is_some()),
+            ("--side", args.side.is_some()),
+            ("--quick", args.quick),
+        ])?;
         return resume::plan(named, args.dir.as_deref(), &args.choices.target);
     }
     let ask = Ask::Find(FindChoices {

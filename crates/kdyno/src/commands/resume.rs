@@ -9,6 +9,17 @@ use kdyno_model::run::RunStatus;
 use kdyno_store::RunFile;
 use std::path::{Path, PathBuf};
 
+/// Refuses options of a question, each with whether it was given: a run that is resumed has its own with it.
+pub(crate) fn refuse_questions(options: &[(&str, bool)]) -> Result<(), Failure> {
+    match options.iter().find(|(_, is_given)| *is_given) {
+        None => Ok(()),
+        Some((option, _)) => {
+            Err(Failure::usage(format!("{option}: a run that is resumed has its question with it"))
+                .hint("leave it out; targets are named again, each with a --target of its own"))
+        }
+    }
+}
+
 /// Takes plan, seed and id from the run file.
 pub(crate) fn plan(named: &str, dir: Option<&Path>, targets: &[String]) -> Result<Planned, Failure> {
     let path = find_run(named, dir)?;

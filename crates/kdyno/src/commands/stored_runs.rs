@@ -36,6 +36,7 @@ fn refuse_options_of_runs(args: &CompareArgs) -> Result<(), Failure> {
         ("--target", !choices.target.is_empty(), ran),
         ("--seed", choices.seed.is_some(), ran),
         ("--budget", choices.budget.is_some(), ran),
+        ("--sustain", choices.sustain.is_some(), ran),
         ("--dry-run", choices.dry_run, ran),
         ("--out", execution.out.is_some(), ran),
         ("--share", execution.share, ran),

@@ -155,7 +155,8 @@ fn no_answer(result: &SearchResult, input: &ReportInput<'_>) -> String {
                 at(load_per_s)
             )
         }
-        _ => "the search was interrupted before it had an answer; what is known until then is not confirmed"
+        _ => "the search ended before it had an answer (interrupted, or its budget was over); what is known until then \
+              is not confirmed"
             .to_owned(),
     }
 }
