@@ -242,6 +242,15 @@ pub enum Caveat {
         /// On side B.
         b: String,
     },
+    /// Clusters of one side of a comparison have different settings.
+    ClustersDiffer {
+        /// Which side: `A` or `B`.
+        side: String,
+        /// How many settings differ.
+        settings: u32,
+        /// The first of them, and where it has which value, one lowercase sentence.
+        first: String,
+    },
     /// Stored runs cannot carry what a comparison would need.
     EvidenceOfRuns {
         /// One lowercase sentence.

@@ -14,8 +14,6 @@ use kdyno_scenario::target::Target;
 
 /// Fewest clusters of each side with which a two-sided rank test can reach 5 %: 2 · 2⁻⁶.
 pub(crate) const CLUSTERS_MIN: usize = 6;
-/// Facts that a target may declare of the version that runs on it, the first one first.
-const VERSION_FACTS: [&str; 2] = ["kafka", "version"];
 
 /// Both sides on every cluster but their first ones.
 ///
@@ -90,9 +88,7 @@ pub(crate) fn versions(a: &[CasePlan], plan: &ComparePlan) -> Option<[String; 2]
 /// The version that all targets of these cases declare.
 fn version<'a>(mut cases: impl Iterator<Item = &'a CasePlan>) -> Option<String> {
     let declared = |case: &CasePlan| match &case.system {
-        SystemPlan::Attached(target) => {
-            VERSION_FACTS.iter().find_map(|name| target.facts.get(*name)).cloned()
-        }
+        SystemPlan::Attached(target) => target.version().map(str::to_owned),
         SystemPlan::Local(_) => None,
     };
     let first = declared(cases.next()?)?;

@@ -20,7 +20,8 @@ type Settings = BTreeMap<String, String>;
 /// a caveat for each that was not asked for: it may be what the verdict is about. `trials` are those of the run.
 ///
 /// What the comparison changes, what `may_differ` names, and defaults that come with another version or mode are
-/// declared. Settings that only say who a broker is are left out.
+/// declared; on clusters that are not ours, all that differs where they declare other versions. Settings that only say who a broker is
+/// are left out. Where each side has several clusters, those of each turn are compared, and those of a side with each other.
 pub fn settings(plan: &Plan, compared: &ComparePlan, trials: &[TrialStart]) -> Judgement {
     let mut found = Judgement::default();
     for ((case, a), b) in (0u32..).zip(&plan.cases).zip(&compared.b) {
@@ -28,28 +29,12 @@ pub fn settings(plan: &Plan, compared: &ComparePlan, trials: &[TrialStart]) -> J
         for setting in of_clients(scope, a, b) {
             found.conclusions.push(Conclusion::SettingDiffers(setting));
         }
-        let of_side = |side: &str| {
-            let trials = trials.iter().filter(|start| start.trial.case == case);
-            trials.filter(|start| start.trial.variant.as_deref() == Some(side)).find_map(in_force)
-        };
-        let sides = ComparePlan::SIDES.map(of_side);
-        let [Some(of_a), Some(of_b)] = sides else {
-            // Of trials that ran, settings that nobody could read may differ in anything.
-            if trials.iter().any(|start| start.trial.case == case && !start.trial.is_conditioning()) {
-                found.caveats.push(not_compared(scope));
-            }
-            continue;
-        };
-        for setting in differences(scope, BROKERS, of_a, of_b) {
-            if says_who(&setting.setting) {
-                continue;
-            }
-            let declared = is_declared(&setting.setting, compared, &a.system, &b.system);
-            if !declared {
-                found.caveats.push(undeclared(&setting));
-            }
-            found.conclusions.push(Conclusion::SettingDiffers(SettingDiffers { declared, ..setting }));
-        }
+        let of_case: Vec<&TrialStart> = trials.iter().filter(|start| start.trial.case == case).collect();
+        let clusters: Vec<Clusters<'_>> = (0..compared.clusters())
+            .filter_map(|turn| Clusters::of(plan, compared, case, turn, &of_case))
+            .collect();
+        of_brokers(scope, compared, &clusters, &mut found);
+        found.caveats.extend([0, 1].into_iter().filter_map(|side| within_side(scope, side, &clusters)));
     }
     found
 }
@@ -79,6 +64,99 @@ pub fn void(judged: &mut Judgement) {
     marks::invalid(findings, caveats);
 }
 
+/// One cluster of each side, on which pairs run in turn.
+struct Clusters<'a> {
+    systems: [&'a SystemPlan; 2],
+    /// Side A and side B: whether a trial ran there, and what its brokers told.
+    has_run: [bool; 2],
+    in_force: [Option<&'a Settings>; 2],
+}
+
+impl<'a> Clusters<'a> {
+    fn of(
+        plan: &'a Plan,
+        compared: &'a ComparePlan,
+        case: u32,
+        turn: u32,
+        trials: &[&'a TrialStart],
+    ) -> Option<Self> {
+        let system = |side| Some(&compared.effective(&plan.cases, side, case, turn + 1)?.system);
+        // What conditions clusters is of no pair: it runs on those of the first turn.
+        let of_turn =
+            |start: &TrialStart| start.trial.pair.map_or(0, |place| compared.turn(place.pair)) == turn;
+        let of_side = |side: &'static str| {
+            let trials = trials.iter().copied().filter(move |start| of_turn(start));
+            trials.filter(move |start| start.trial.variant.as_deref() == Some(side))
+        };
+        Some(Self {
+            systems: [system(0)?, system(1)?],
+            has_run: ComparePlan::SIDES.map(|side| of_side(side).any(|start| !start.trial.is_conditioning())),
+            in_force: ComparePlan::SIDES.map(|side| of_side(side).find_map(in_force)),
+        })
+    }
+
+    fn name(&self, side: usize) -> &str {
+        match self.systems[side] {
+            SystemPlan::Attached(target) => &target.target,
+            SystemPlan::Local(_) => "a local cluster",
+        }
+    }
+}
+
+/// Differences of the brokers' settings, turn by turn; those that are the same on all clusters are told once.
+fn of_brokers(scope: Scope, compared: &ComparePlan, clusters: &[Clusters<'_>], found: &mut Judgement) {
+    // By setting and its values: on which clusters, and how bad it is.
+    let mut differ: BTreeMap<(String, String, String), (Vec<String>, Option<Severity>)> = BTreeMap::new();
+    let mut told = 0;
+    for on in clusters {
+        let [Some(of_a), Some(of_b)] = on.in_force else { continue };
+        told += 1;
+        for setting in differences(scope, BROKERS, of_a, of_b) {
+            if says_who(&setting.setting) {
+                continue;
+            }
+            let severity = severity(&setting.setting, compared, on.systems);
+            let entry = differ.entry((setting.setting, setting.a, setting.b)).or_default();
+            entry.0.push(format!("{} and {}", on.name(0), on.name(1)));
+            entry.1 = entry.1.max(severity);
+        }
+    }
+    // Of trials that ran, settings that nobody could read may differ in anything.
+    let is_unread =
+        |on: &Clusters<'_>| [0, 1].iter().any(|side| on.has_run[*side] && on.in_force[*side].is_none());
+    if clusters.iter().any(is_unread) {
+        found.caveats.push(not_compared(scope));
+    }
+    for ((setting, a, b), (on, severity)) in differ {
+        let whose =
+            if on.len() == told { BROKERS.to_owned() } else { format!("{BROKERS} of {}", on.join(", ")) };
+        let setting = SettingDiffers { scope, whose, setting, a, b, declared: severity.is_none() };
+        found.caveats.extend(severity.map(|severity| undeclared(&setting, severity)));
+        found.conclusions.push(Conclusion::SettingDiffers(setting));
+    }
+}
+
+/// Settings in which clusters of one side differ from the first of them that told any.
+fn within_side(scope: Scope, side: usize, clusters: &[Clusters<'_>]) -> Option<ScopedCaveat> {
+    let mut told = clusters.iter().filter_map(|on| Some((on.name(side), on.in_force[side]?)));
+    let (of, first) = told.next()?;
+    let mut differ: BTreeMap<String, String> = BTreeMap::new();
+    for (other, settings) in told {
+        for one in differences(scope, BROKERS, first, settings) {
+            if !says_who(&one.setting) {
+                let text = format!("{} is {} on {of} and {} on {other}", one.setting, one.a, one.b);
+                differ.entry(one.setting).or_insert(text);
+            }
+        }
+    }
+    let caveat = Caveat::ClustersDiffer {
+        side: ComparePlan::SIDES[side].to_owned(),
+        settings: u32::try_from(differ.len()).unwrap_or(u32::MAX),
+        first: differ.into_values().next()?,
+    };
+    Some(ScopedCaveat { scope, severity: Severity::Warning, concerns: Concern::Everything, caveat })
+}
+
 /// The settings of the first broker that told any; a broker with the same ones tells none.
 fn in_force(start: &TrialStart) -> Option<&Settings> {
     let brokers = start.settings.iter().filter(|(subject, _)| matches!(subject, Subject::Broker(_)));
@@ -101,8 +179,8 @@ fn differences(scope: Scope, whose: &str, a: &Settings, b: &Settings) -> Vec<Set
     told.collect()
 }
 
-/// Whether a broker setting's difference is part of what was asked for.
-fn is_declared(setting: &str, compared: &ComparePlan, a: &SystemPlan, b: &SystemPlan) -> bool {
+/// How bad it is that a broker setting differs; `None`: it is part of what was asked for.
+fn severity(setting: &str, compared: &ComparePlan, systems: [&SystemPlan; 2]) -> Option<Severity> {
     let path = format!("system.config.{setting}");
     let names = |entry: &String| {
         let entry = entry.trim_end_matches(".*");
@@ -111,16 +189,26 @@ fn is_declared(setting: &str, compared: &ComparePlan, a: &SystemPlan, b: &System
             || path.strip_prefix(entry).is_some_and(|rest| rest.starts_with('.'))
     };
     if compared.may_differ.iter().any(names) {
-        return true;
+        return None;
     }
-    let (SystemPlan::Local(a), SystemPlan::Local(b)) = (a, b) else { return false };
-    let [of_a, of_b] = [a, b].map(|cluster| cluster.config.get(setting));
-    if of_a != of_b {
-        return true;
-    }
-    // Neither side sets it, so it is a default, and another version or mode has others.
-    let is_another = a.kafka != b.kafka || a.mode != b.mode || a.brokers != b.brokers;
-    of_a.is_none() && is_another
+    let is_asked = match systems {
+        [SystemPlan::Local(a), SystemPlan::Local(b)] => {
+            let [of_a, of_b] = [a, b].map(|cluster| cluster.config.get(setting));
+            // Neither side sets it, so it is a default, and another version or mode has others.
+            let is_another = a.kafka != b.kafka || a.mode != b.mode || a.brokers != b.brokers;
+            of_a != of_b || (of_a.is_none() && is_another)
+        }
+        [SystemPlan::Attached(a), SystemPlan::Attached(b)] if a.cluster_id != b.cluster_id => {
+            match a.version().zip(b.version()) {
+                // Another version has other defaults; what somebody set is not known from them.
+                Some((a, b)) => a != b,
+                // Nobody said whether the same runs on both, so it is told and voids nothing.
+                None => return Some(Severity::Warning),
+            }
+        }
+        _ => false,
+    };
+    (!is_asked).then_some(Severity::Invalid)
 }
 
 fn not_compared(scope: Scope) -> ScopedCaveat {
@@ -130,10 +218,10 @@ fn not_compared(scope: Scope) -> ScopedCaveat {
     ScopedCaveat { scope, severity: Severity::Warning, concerns: Concern::Everything, caveat }
 }
 
-fn undeclared(setting: &SettingDiffers) -> ScopedCaveat {
+fn undeclared(setting: &SettingDiffers, severity: Severity) -> ScopedCaveat {
     let SettingDiffers { scope, whose, setting, a, b, .. } = setting.clone();
     let caveat = Caveat::UndeclaredDifference { whose, setting, a, b };
-    ScopedCaveat { scope, severity: Severity::Invalid, concerns: Concern::Everything, caveat }
+    ScopedCaveat { scope, severity, concerns: Concern::Everything, caveat }
 }
 
 /// Differences of the load: both sides are made from one scenario, so each comes from what was asked to differ, or from

@@ -9,7 +9,8 @@ use kdyno_model::event::Subject;
 use kdyno_model::finding::{Quantity, Scope, Value};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{
-    Compression, LoadPlan, Partitioner, Payload, Plan, ProducePlan, ProducerSettings, Rate, Role, SystemPlan,
+    AttachedPlan, Caps, CasePlan, Compression, LoadPlan, OnClusters, Partitioner, Payload, Plan, ProducePlan,
+    ProducerSettings, Rate, Role, SystemPlan,
 };
 use kdyno_model::run::TrialStart;
 use std::collections::BTreeMap;
@@ -125,6 +126,96 @@ fn brokers_that_told_nothing_are_not_compared() {
     assert!(
         matches!(&found.caveats[0].caveat, Caveat::EvidenceOfRuns { detail } if detail.contains("settings"))
     );
+}
+
+/// A target of this name that declares this version.
+fn target(name: &str, version: Option<&str>) -> SystemPlan {
+    let caps = Caps {
+        produce_bytes_per_s: None,
+        connections: None,
+        partitions: None,
+        disk_bytes: None,
+        time_ns: None,
+    };
+    SystemPlan::Attached(AttachedPlan {
+        target: name.to_owned(),
+        bootstrap: Vec::new(),
+        cluster_id: format!("id of {name}"),
+        prefix: "kdyno-".to_owned(),
+        caps,
+        allow: Vec::new(),
+        abort_if: Vec::new(),
+        facts: version.map(|version| ("kafka".to_owned(), version.to_owned())).into_iter().collect(),
+        price: None,
+        sustain_ns: None,
+    })
+}
+
+#[test]
+fn settings_of_targets_may_differ_with_the_versions_that_they_declare() {
+    let found = |a: SystemPlan, b: SystemPlan| {
+        let mut plan = alike();
+        plan.cases[0].system = a;
+        compared(&mut plan).b[0].system = b;
+        let found = differences(&mut plan, &[("num.io.threads", "8")], &[("num.io.threads", "4")]);
+        let declared = told(&found).iter().map(|(.., declared)| *declared).collect::<Vec<_>>();
+        (declared, found.caveats.iter().map(|caveat| caveat.severity).collect::<Vec<_>>())
+    };
+    let (old, new) = (Some("3.7.2"), Some("4.1.1"));
+    assert_eq!(found(target("a", old), target("b", new)), (vec![true], vec![]));
+    let undeclared = |severity| (vec![false], vec![severity]);
+    // The same version has the same defaults: somebody set it.
+    assert_eq!(found(target("a", new), target("b", new)), undeclared(Severity::Invalid));
+    for versions in [[None, new], [old, None], [None, None]] {
+        let [a, b] = versions;
+        assert_eq!(found(target("a", a), target("b", b)), undeclared(Severity::Warning), "{versions:?}");
+    }
+    assert_eq!(found(target("a", None), target("a", None)), undeclared(Severity::Invalid), "one cluster");
+}
+
+/// What is said of three clusters of each side, on which `num.io.threads` is so.
+fn of_several(a: [&str; 3], b: [&str; 3]) -> Judgement {
+    let mut plan = alike();
+    let on = |side: &str, number: usize| {
+        let system = target(&format!("{side}{number}"), Some("4.1.1"));
+        vec![CasePlan { system, ..plan.cases[0].clone() }]
+    };
+    let [(first_a, first_b), second, third] = [1, 2, 3].map(|number| (on("a", number), on("b", number)));
+    plan.cases = first_a;
+    let of_plan = compared(&mut plan);
+    of_plan.b = first_b;
+    of_plan.further = [second, third].map(|(a, b)| OnClusters { a, b }).into();
+    let of_plan = of_plan.clone();
+    let mut run = Run::default();
+    run.pairs("writers.acked_per_s", &[1.0; 3]);
+    let threads = a.into_iter().zip(b).flat_map(|(a, b)| [a, b]);
+    let starts = run.outcomes.iter().zip(threads);
+    let starts: Vec<TrialStart> =
+        starts.map(|(outcome, threads)| start(outcome, &[("num.io.threads", threads)])).collect();
+    settings(&plan, &of_plan, &starts)
+}
+
+#[test]
+fn settings_of_all_clusters_are_compared() {
+    let found = of_several(["8"; 3], ["8", "8", "4"]);
+    assert_eq!(told(&found), [differs("brokers of a3 and b3 num.io.threads", "8 → 4", false)]);
+    let first = "num.io.threads is 8 on b1 and 4 on b3".to_owned();
+    let differ = Caveat::ClustersDiffer { side: "B".into(), settings: 1, first };
+    let caveats: Vec<_> = found.caveats.iter().map(|of| (of.severity, of.caveat.clone())).collect();
+    assert!(matches!(caveats[0], (Severity::Invalid, Caveat::UndeclaredDifference { .. })), "{caveats:?}");
+    assert_eq!(caveats[1..], [(Severity::Warning, differ)]);
+    // What differs everywhere is told once.
+    let found = of_several(["8"; 3], ["4"; 3]);
+    assert_eq!(told(&found), [differs("brokers num.io.threads", "8 → 4", false)]);
+    assert_eq!(found.caveats.len(), 1, "{:?}", found.caveats);
+    // Alike in each pair, and not from pair to pair.
+    let found = of_several(["8", "4", "8"], ["8", "4", "8"]);
+    let sides = found.caveats.iter().map(|of| match &of.caveat {
+        Caveat::ClustersDiffer { side, .. } => side.as_str(),
+        other => panic!("{other:?}"),
+    });
+    let sides: Vec<&str> = sides.collect();
+    assert_eq!((found.conclusions.len(), sides), (0, vec!["A", "B"]));
 }
 
 #[test]

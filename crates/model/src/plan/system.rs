@@ -109,6 +109,16 @@ pub struct AttachedPlan {
     pub sustain_ns: Option<u64>,
 }
 
+impl AttachedPlan {
+    /// Facts that may say which version of Kafka runs on it, the first one first.
+    const VERSION_FACTS: [&str; 2] = ["kafka", "version"];
+
+    /// The version that the target declares.
+    pub fn version(&self) -> Option<&str> {
+        Self::VERSION_FACTS.iter().find_map(|name| self.facts.get(*name)).map(String::as_str)
+    }
+}
+
 /// What a cluster costs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Price {

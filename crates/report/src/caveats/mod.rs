@@ -145,6 +145,7 @@ fn about(caveat: &Caveat) -> About {
         | Caveat::TheseStartsOnly { .. }
         | Caveat::PairsLost { .. }
         | Caveat::UndeclaredDifference { .. }
+        | Caveat::ClustersDiffer { .. }
         | Caveat::EvidenceOfRuns { .. } => About::Trial,
         Caveat::QueueGrowth { .. }
         | Caveat::Failures { .. }
@@ -345,6 +346,7 @@ mod tests {
                 b: "4".to_owned(),
             },
             Caveat::PairsLost { pairs: 2, first: text() },
+            Caveat::ClustersDiffer { side: "B".to_owned(), settings: 2, first: text() },
             Caveat::EvidenceOfRuns { detail: text() },
             Caveat::Failures { item: item(), reason: "max-block".to_owned(), records: 5 },
             Caveat::Unresolved { item: item(), records: 5 },

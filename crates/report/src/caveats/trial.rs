@@ -105,7 +105,17 @@ fn comparison(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
                 "{setting} of {whose} differs between the sides and was not asked to (A {a}, B {b}): the difference may \
                  be its doing"
             ),
-            "set it alike on both sides, or name it in `may_differ`",
+            "set it alike on both sides, or name it in `may_differ`; targets of different versions say so with \
+             `facts: {kafka: VERSION}`",
+        ),
+        Caveat::ClustersDiffer { side, settings, first } => told(
+            side,
+            &[f64::from(*settings)],
+            format!(
+                "the clusters of side {side} differ among themselves in {} settings of their brokers; the first: {first}",
+                numbers.count(0)
+            ),
+            "set them alike, or take what is said for a mean over clusters that differ",
         ),
         Caveat::EvidenceOfRuns { detail } => {
             told(detail, &[], detail.clone(), "`kdyno compare SCENARIO` runs both sides in adjacent pairs")
