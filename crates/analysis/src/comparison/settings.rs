@@ -103,10 +103,19 @@ impl<'a> Clusters<'a> {
     }
 }
 
+/// Where a setting differs with the same values.
+#[derive(Default)]
+struct Differs {
+    /// The names of both clusters of each turn.
+    on: Vec<String>,
+    /// The worst of all turns.
+    severity: Option<Severity>,
+}
+
 /// Differences of the brokers' settings, turn by turn; those that are the same on all clusters are told once.
 fn of_brokers(scope: Scope, compared: &ComparePlan, clusters: &[Clusters<'_>], found: &mut Judgement) {
-    // By setting and its values: on which clusters, and how bad it is.
-    let mut differ: BTreeMap<(String, String, String), (Vec<String>, Option<Severity>)> = BTreeMap::new();
+    // By setting and its values.
+    let mut differ: BTreeMap<(String, String, String), Differs> = BTreeMap::new();
     let mut told = 0;
     for on in clusters {
         let [Some(of_a), Some(of_b)] = on.in_force else { continue };
@@ -117,8 +126,8 @@ fn of_brokers(scope: Scope, compared: &ComparePlan, clusters: &[Clusters<'_>], f
             }
             let severity = severity(&setting.setting, compared, on.systems);
             let entry = differ.entry((setting.setting, setting.a, setting.b)).or_default();
-            entry.0.push(format!("{} and {}", on.name(0), on.name(1)));
-            entry.1 = entry.1.max(severity);
+            entry.on.push(format!("{} and {}", on.name(0), on.name(1)));
+            entry.severity = entry.severity.max(severity);
         }
     }
     // Of trials that ran, settings that nobody could read may differ in anything.
@@ -127,7 +136,7 @@ fn of_brokers(scope: Scope, compared: &ComparePlan, clusters: &[Clusters<'_>], f
     if clusters.iter().any(is_unread) {
         found.caveats.push(not_compared(scope));
     }
-    for ((setting, a, b), (on, severity)) in differ {
+    for ((setting, a, b), Differs { on, severity }) in differ {
         let whose =
             if on.len() == told { BROKERS.to_owned() } else { format!("{BROKERS} of {}", on.join(", ")) };
         let setting = SettingDiffers { scope, whose, setting, a, b, declared: severity.is_none() };
