@@ -164,8 +164,7 @@ fn make(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
     } else if search::is_asked(scenario, choices) {
         let readers: Vec<Reader<'_>> = chosen.cases.iter().map(|case| Reader::new(scenario, case)).collect();
         let (strategy, reached) = search::strategy(scenario, choices, &mut planned, &readers, budget)?;
-        // A search that has a budget was planned to keep to it at its longest.
-        (depth, budget_ns) = (reached, None);
+        depth = reached;
         strategy
     } else {
         judged = claims::judged(scenario, &chosen, &planned.cases)?;

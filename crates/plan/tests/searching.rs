@@ -126,6 +126,7 @@ fn a_budget_makes_a_search_a_quick_look() {
     let with = |minutes: u64| Choices { budget_ns: Some(minutes * MINUTE_NS), ..finding(ask.clone()) };
     let (plan, search) = found(BASE, &with(40));
     assert_eq!((plan.depth, search.confirm_trials), (Depth::Verdict, 3));
+    assert_eq!(plan.budget_ns, Some(40 * MINUTE_NS), "no trial begins that might end after it");
     let (plan, search) = found(BASE, &with(12));
     assert_eq!((plan.depth, search.confirm_trials, search.trials_max), (Depth::Quick, 2, 16));
     // Then it has fewer trials, and a single one confirms.
