@@ -12,15 +12,17 @@ use kdyno_model::plan::{Plan, Strategy};
 use kdyno_model::run::{Session, TrialStart};
 use std::collections::BTreeMap;
 
-/// Everything that a run's trials say: of each trial, and of all together. `starts` and `sessions` as in [`judge`].
+/// Everything that a run's trials say: of each trial, and of all together. `starts`, `sessions` and `is_out_of_time` as
+/// in [`judge`].
 pub fn all(
     plan: &Plan,
     outcomes: Vec<TrialOutcome>,
     starts: &[TrialStart],
     sessions: &[Session],
+    is_out_of_time: bool,
 ) -> Judgement {
     let trials: Vec<AnalysedTrial<'_>> = outcomes.iter().map(AnalysedTrial::of).collect();
-    let mut all = judge(plan, &trials, starts, sessions);
+    let mut all = judge(plan, &trials, starts, sessions, is_out_of_time);
     for outcome in outcomes {
         let TrialOutcome { findings, caveats, conclusions, .. } = outcome;
         all.extend(Judgement { findings, caveats, conclusions });
@@ -39,11 +41,15 @@ pub fn judge(
     trials: &[AnalysedTrial<'_>],
     starts: &[TrialStart],
     sessions: &[Session],
+    is_out_of_time: bool,
 ) -> Judgement {
     let answer = match &plan.strategy {
         Strategy::List(_) => Judgement::default(),
         Strategy::Compare(settings) => {
-            let mut found = comparison::verdicts(plan, settings, trials);
+            let mut found = match is_out_of_time {
+                true => comparison::verdicts_out_of_time(plan, settings, trials),
+                false => comparison::verdicts(plan, settings, trials),
+            };
             found.extend(comparison::settings(plan, settings, starts));
             found.extend(comparison::hosts(plan, settings, trials, sessions));
             comparison::void(&mut found);

@@ -7,7 +7,7 @@ use crate::scenario_source::{self, last_part};
 use kdyno_model::event::Event;
 use kdyno_model::finding::Scope;
 use kdyno_model::outcome::{Judgement, TrialOutcome};
-use kdyno_model::run::{RunHeader, Session, SessionEnd, TrialStart};
+use kdyno_model::run::{RunHeader, RunStatus, Session, SessionEnd, TrialStart};
 use kdyno_model::sample::NoiseReading;
 use kdyno_model::series::TrialSeries;
 use kdyno_model::trial::TrialId;
@@ -51,7 +51,10 @@ impl Evidence {
         }
         if !is_analysed {
             let sessions: Vec<Session> = run.sessions().cloned().collect();
-            run.judgement = kdyno_analysis::run::all(&run.header.plan, outcomes, &run.trials, &sessions);
+            let end = run.sessions.last().and_then(|(_, end)| end.as_ref());
+            let is_out_of_time = end.is_some_and(|end| end.status == RunStatus::OutOfTime);
+            let (plan, starts) = (&run.header.plan, &run.trials);
+            run.judgement = kdyno_analysis::run::all(plan, outcomes, starts, &sessions, is_out_of_time);
         }
         Ok(run)
     }

@@ -116,7 +116,7 @@ fn assert_drawn_alike(path: &Path) {
     }
     let sessions: Vec<_> = file.sessions().expect("its sessions").into_iter().map(|(one, _)| one).collect();
     let starts = file.trials().expect("its trials");
-    let drawn = kdyno_analysis::run::all(&header.plan, outcomes, &starts, &sessions);
+    let drawn = kdyno_analysis::run::all(&header.plan, outcomes, &starts, &sessions, false);
     let stored = file.judgement().expect("stored findings");
     assert!(drawn.findings.len() > 50, "{} findings", drawn.findings.len());
     assert_eq!(sorted(&drawn.findings), sorted(&stored.findings));

@@ -245,6 +245,17 @@ fn a_completed_run_has_nothing_to_resume() {
 }
 
 #[test]
+fn a_run_that_ran_out_of_time_says_so_and_can_be_resumed() {
+    let place = Place::new();
+    let nothing = Judgement::default();
+    store_with(&place, "20261122-100000-late.kdyno", "late", 1_000, RunStatus::OutOfTime, &nothing);
+    let said = place.kdyno(&["runs"]);
+    assert!(said.stdout.contains("out_of_time"), "{said:?}");
+    let said = place.kdyno(&["run", "--resume", "latest", "--dry-run"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+}
+
+#[test]
 fn stored_answers_are_exported_for_pull_requests_and_ci() {
     let place = Place::new();
     measured(&place, 1, 50_000.0, &[]);

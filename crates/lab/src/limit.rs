@@ -1,8 +1,9 @@
-//! How long a run may last on the targets it is a guest of.
+//! How long a run may last: on the targets it is a guest of, and by its budget.
 
 use crate::cases;
 use crate::clock::monotonic_ns;
 use kdyno_model::plan::{Plan, SystemPlan};
+use kdyno_model::units::duration;
 
 /// The end of the time that a plan's targets allow. It counts all of a run from its first step: the look at the
 /// cluster, connecting, drains, topics.
@@ -32,5 +33,60 @@ impl TimeCap {
     /// The cap, s.
     pub(crate) fn seconds(&self) -> f64 {
         self.cap_ns as f64 / 1e9
+    }
+}
+
+/// The plan's budget in this session. It counts from the first trial: what stands before that is not in the plan's
+/// reckoning.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TimeBudget {
+    /// `None`: trials take as long as they take.
+    budget_ns: Option<u64>,
+    /// When the first trial began, CLOCK_MONOTONIC.
+    began_ns: Option<u64>,
+}
+
+impl TimeBudget {
+    /// Of a session that has begun no trial.
+    pub(crate) fn of(plan: &Plan) -> Self {
+        Self { budget_ns: plan.budget_ns, began_ns: None }
+    }
+
+    /// A trial begins: the first one starts the clock.
+    pub(crate) fn begin(&mut self, now_ns: u64) {
+        self.began_ns.get_or_insert(now_ns);
+    }
+
+    /// Why no trial of this length is begun: it might end after the budget. Plans fit their budget, but trials in the
+    /// place of lost ones come on top, and drains may last. The first trial is always begun.
+    pub(crate) fn too_late(&self, now_ns: u64, longest_ns: u64) -> Option<String> {
+        let (budget_ns, began_ns) = self.budget_ns.zip(self.began_ns)?;
+        let is_late = now_ns.saturating_sub(began_ns).saturating_add(longest_ns) > budget_ns;
+        let why = || {
+            let budget = duration(budget_ns);
+            format!("the budget of {budget} might not hold another trial: the run ends with what it has")
+        };
+        is_late.then(why)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MINUTE_NS: u64 = 60_000_000_000;
+
+    #[test]
+    fn no_trial_begins_that_might_end_after_the_budget() {
+        let mut budget = TimeBudget { budget_ns: Some(10 * MINUTE_NS), began_ns: None };
+        assert_eq!(budget.too_late(20 * MINUTE_NS, 30 * MINUTE_NS), None, "nothing has begun");
+        budget.begin(20 * MINUTE_NS);
+        budget.begin(25 * MINUTE_NS);
+        assert_eq!(budget.too_late(28 * MINUTE_NS, 2 * MINUTE_NS), None);
+        let why = budget.too_late(28 * MINUTE_NS + 1, 2 * MINUTE_NS).expect("a nanosecond too long");
+        assert!(why.starts_with("the budget of 10 min might not hold another trial"), "{why}");
+        assert!(budget.too_late(21 * MINUTE_NS, u64::MAX).is_some());
+        let unbounded = TimeBudget { budget_ns: None, began_ns: Some(0) };
+        assert_eq!(unbounded.too_late(u64::MAX, u64::MAX), None);
     }
 }

@@ -102,7 +102,7 @@ fn of_scope(judgement: &Judgement, scope: Scope) -> Judgement {
     }
 }
 
-/// Why figures of two sessions cannot be compared, where host or boot are others; one lowercase clause.
+/// What is told where host or boot of two sessions differ; one lowercase clause. Pairs of both count for a verdict.
 pub(crate) fn change_of_host(before: &Session, now: &Session) -> Option<String> {
     let what = if before.processors != now.processors || before.host_facts != now.host_facts {
         "the run goes on on another host, or on one that has changed"
@@ -111,7 +111,7 @@ pub(crate) fn change_of_host(before: &Session, now: &Session) -> Option<String> 
     } else {
         return None;
     };
-    Some(format!("{what}: nothing is compared between trials of before and of now"))
+    Some(format!("{what}: no pair of trials and no ratio of rows spans both"))
 }
 
 #[cfg(test)]
@@ -233,7 +233,10 @@ mod tests {
             host_facts: BTreeMap::new(),
         };
         assert_eq!(change_of_host(&session("a", 2), &session("a", 2)), None);
-        assert!(change_of_host(&session("a", 2), &session("b", 2)).expect("a boot").contains("again"));
+        assert_eq!(
+            change_of_host(&session("a", 2), &session("b", 2)).expect("a boot"),
+            "the host was started again since the run was interrupted: no pair of trials and no ratio of rows spans both"
+        );
         assert!(change_of_host(&session("a", 2), &session("b", 4)).expect("a host").contains("another host"));
     }
 }

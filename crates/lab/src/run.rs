@@ -3,7 +3,7 @@
 use crate::calibration::{self, Limits};
 use crate::clock::{monotonic_ns, unix_ns};
 use crate::error::LabError;
-use crate::limit::TimeCap;
+use crate::limit::{TimeBudget, TimeCap};
 use crate::observer::MayGoOn;
 use crate::options::{Progress, RunOptions, RunOutcome, RunRequest};
 use crate::preflight;
@@ -31,7 +31,6 @@ use std::sync::atomic::Ordering;
 /// Only what prevents the run file from being made. What goes wrong later is told by
 /// [`RunOutcome::failure`], beside the evidence.
 pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<RunOutcome, LabError> {
-    let began_ns = monotonic_ns();
     let time_cap = TimeCap::start(&request.plan);
     let may_go_on = MayGoOn { stop: options.stop.clone(), time_cap };
     let lock = preflight::check(&request.plan, &mut options);
@@ -45,7 +44,7 @@ pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<R
         options,
         store,
         session: session.number,
-        began_ns,
+        budget: TimeBudget::of(&request.plan),
         may_go_on,
         private: Private::of(&request.plan),
         secrets,
@@ -60,8 +59,8 @@ pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<R
         limits: Limits::new(),
     };
     let taken_up = run.take_up(before, &session).and_then(|()| run.calibrate(&session));
-    let failure = taken_up.and_then(|()| run.trials()).err().map(|error| unless_stopped(error, &run.options));
-    Ok(run.close(failure))
+    let ended = taken_up.and_then(|()| run.trials()).map_err(|error| unless_stopped(error, &run.options));
+    Ok(run.close(ended))
 }
 
 /// What goes wrong after a stop from outside is part of stopping, unless the evidence itself is at stake.
@@ -115,8 +114,8 @@ struct Run<'a> {
     store: RunWriter,
     /// Number of the session.
     session: u32,
-    /// When this session began, CLOCK_MONOTONIC.
-    began_ns: u64,
+    /// How long its trials may take.
+    budget: TimeBudget,
     may_go_on: MayGoOn,
     /// What must not be stored.
     private: Private,
@@ -170,29 +169,24 @@ impl Run<'_> {
     }
 
     /// One trial after the other, as the plan's strategy names them, until it stops or one cannot go on.
-    fn trials(&mut self) -> Result<(), LabError> {
-        while let Next::Trial(trial) = kdyno_plan::next(&self.request.plan, &self.outcomes, self.session) {
+    fn trials(&mut self) -> Result<End, LabError> {
+        let plan = &self.request.plan;
+        while let Next::Trial(trial) = kdyno_plan::next(plan, &self.outcomes, self.session) {
             if let Some(stop) = self.may_go_on.must_end() {
                 return Err(stop.into());
             }
-            if let Some(why) = self.is_too_late_for(&trial) {
-                (self.options.progress)(Progress::Warning(why));
-                break;
+            let longest_ns = kdyno_plan::longest_ns(plan, &self.outcomes, &trial, self.session);
+            if let Some(why) = self.budget.too_late(monotonic_ns(), longest_ns) {
+                (self.options.progress)(Progress::Warning(why.clone()));
+                return Ok(End::OutOfTime(why));
             }
+            self.budget.begin(monotonic_ns());
             self.tell_ended()?;
             // Strategies count what they are told of; a run that goes on has more trials in its file.
             self.last_trial += 1;
             self.trial(Trial { id: TrialId(self.last_trial), ..*trial })?;
         }
-        Ok(())
-    }
-
-    /// Why a further trial is not begun.
-    fn is_too_late_for(&self, trial: &Trial) -> Option<String> {
-        let plan = &self.request.plan;
-        // The first one is always begun: what it waited for was a download.
-        let budget_ns = plan.budget_ns.filter(|_| self.done > 0)?;
-        too_late(budget_ns, monotonic_ns() - self.began_ns, kdyno_plan::longest_ns(plan, trial))
+        Ok(End::Answered)
     }
 
     /// Tells of processes that have ended while no trial ran on their system.
@@ -264,28 +258,33 @@ impl Run<'_> {
     }
 
     /// What the trials say together: stored after the last one, however the run ends.
-    fn judge_together(&self) -> Result<(), LabError> {
+    fn judge_together(&self, is_out_of_time: bool) -> Result<(), LabError> {
         let trials: Vec<AnalysedTrial<'_>> = self.outcomes.iter().map(AnalysedTrial::of).collect();
-        let plan = &self.request.plan;
-        Ok(self.store.judgement(&kdyno_analysis::run::judge(plan, &trials, &self.starts, &self.sessions))?)
+        let (plan, starts, sessions) = (&self.request.plan, &self.starts, &self.sessions);
+        let judgement = kdyno_analysis::run::judge(plan, &trials, starts, sessions, is_out_of_time);
+        Ok(self.store.judgement(&judgement)?)
     }
 
     /// Takes everything down and writes the end. The first thing that went wrong is the one that is told.
-    fn close(mut self, failure: Option<LabError>) -> RunOutcome {
-        let mut failure = failure;
+    fn close(mut self, ended: Result<End, LabError>) -> RunOutcome {
+        let (out_of_time, mut failure) = match ended {
+            Ok(End::Answered) => (None, None),
+            Ok(End::OutOfTime(why)) => (Some(why), None),
+            Err(error) => (None, Some(error)),
+        };
         if let Some(error) = failure.as_ref().and_then(LabError::testbed)
             && !error.log_tail().is_empty()
         {
             // A store that has failed shows at its end, below.
             let _ = self.store.log("cluster", &error.log_tail().join("\n"));
         }
-        let judged = self.judge_together();
+        let judged = self.judge_together(out_of_time.is_some());
         let taken_down = self.provisions.take_down(self.options.progress);
         failure = failure.or(judged.err()).or(taken_down.err());
-        let status = status(failure.as_ref());
+        let why = failure.as_ref().map(|error| self.private.hide(&error.to_string()));
         let end = SessionEnd {
-            status,
-            detail: failure.as_ref().map(|error| self.private.hide(&error.to_string())).unwrap_or_default(),
+            status: status(failure.as_ref(), out_of_time.is_some()),
+            detail: why.or_else(|| out_of_time.clone()).unwrap_or_default(),
             ended_unix_ns: unix_ns(),
         };
         if let Err(error) = self.store.finish(end) {
@@ -295,27 +294,26 @@ impl Run<'_> {
         let _ = std::fs::remove_dir_all(&self.options.work_dir);
         RunOutcome {
             path: self.options.run_file.clone(),
-            status: self::status(failure.as_ref()),
+            status: status(failure.as_ref(), out_of_time.is_some()),
             failure,
             caveats: self.outcomes.into_iter().flat_map(|outcome| outcome.caveats).collect(),
         }
     }
 }
 
-/// Why no trial of this length is begun: it might end after the time that the run may take. Plans fit their budget, but
-/// trials in the place of lost ones come on top, and drains may last.
-fn too_late(budget_ns: u64, elapsed_ns: u64, longest_ns: u64) -> Option<String> {
-    let is_late = elapsed_ns.saturating_add(longest_ns) > budget_ns;
-    let budget = kdyno_model::units::duration(budget_ns);
-    let why =
-        || format!("the budget of {budget} might not hold another trial: the run ends with what it has");
-    is_late.then(why)
+/// How trials came to their end when nothing went wrong.
+enum End {
+    /// The strategy wants no more of them.
+    Answered,
+    /// The budget might not hold another one; why, a lowercase sentence.
+    OutOfTime(String),
 }
 
-fn status(failure: Option<&LabError>) -> RunStatus {
+fn status(failure: Option<&LabError>, is_out_of_time: bool) -> RunStatus {
     match failure {
         Some(LabError::Interrupted) => RunStatus::Interrupted,
         Some(_) => RunStatus::Failed,
+        None if is_out_of_time => RunStatus::OutOfTime,
         None => RunStatus::Completed,
     }
 }
@@ -412,12 +410,10 @@ mod tests {
     }
 
     #[test]
-    fn no_trial_begins_that_might_end_after_the_budget() {
-        const MINUTE_NS: u64 = 60_000_000_000;
-        assert_eq!(too_late(10 * MINUTE_NS, 8 * MINUTE_NS, 2 * MINUTE_NS), None);
-        let why = too_late(10 * MINUTE_NS, 8 * MINUTE_NS + 1, 2 * MINUTE_NS).expect("a nanosecond too long");
-        assert!(why.starts_with("the budget of 10 min might not hold another trial"), "{why}");
-        assert!(too_late(MINUTE_NS, 1, u64::MAX).is_some());
+    fn a_run_that_its_budget_ended_is_not_completed() {
+        assert_eq!(status(None, false), RunStatus::Completed);
+        assert_eq!(status(None, true), RunStatus::OutOfTime);
+        assert_eq!(status(Some(&LabError::Interrupted), true), RunStatus::Interrupted);
     }
 
     #[test]

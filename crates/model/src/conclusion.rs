@@ -344,7 +344,7 @@ pub enum SearchOutcome {
         /// The highest that passed before, below every load that failed.
         highest_passed_per_s: Option<f64>,
     },
-    /// It was interrupted.
+    /// It was interrupted, or its budget held no further trial.
     Unfinished,
 }
 

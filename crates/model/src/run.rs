@@ -117,6 +117,8 @@ pub mod cluster_fact {
 pub enum RunStatus {
     /// Every trial ran.
     Completed,
+    /// Its budget held no further trial; what it has is judged, and it may go on.
+    OutOfTime,
     /// Somebody asked it to stop.
     Interrupted,
     /// kdyno or the system under test failed.

@@ -1,11 +1,13 @@
 //! How long a plan takes and how much it writes, before it runs.
 
 use crate::planned::Planned;
-use crate::strategy::{Ground, Upcoming, at_most, until_first_look, up_to, upcoming};
+use crate::strategy::{Ground, Upcoming, at_most, conditioned_by, until_first_look, up_to, upcoming};
+use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{
     CasePlan, ComparePlan, Estimate, Mode, Plan, ProducePlan, Rate, RatePiece, Role, Strategy, SystemPlan,
 };
 use kdyno_model::trial::Trial;
+use std::borrow::Cow;
 
 /// Around each trial: the noise probe (1 s), topics made and removed, clients connected, the outcome of
 /// what is in flight.
@@ -68,17 +70,43 @@ pub fn load_ns_after(plan: &Plan, done: usize) -> u64 {
     upcoming(plan, done).map(|trial| trial_length(&trial.case).usual_ns).fold(0, u64::saturating_add)
 }
 
-/// The longest time of a trial with all that stands around it, ns; of the first of a pair with that of the second, without
-/// which it is of no use.
-pub fn longest_ns(plan: &Plan, trial: &Trial) -> u64 {
-    let longest = |case: &CasePlan| trial_length(case).most_ns.saturating_add((TRIAL_EXTRA_S * 1e9) as u64);
-    let own_ns = longest(&trial.effective);
-    let is_first = trial.pair.is_some_and(|place| place.place == 1);
-    let Strategy::Compare(comparison) = &plan.strategy else { return own_ns };
-    let is_b = trial.variant.as_deref() == Some(ComparePlan::SIDES[1]);
-    let other = if is_b { &plan.cases } else { &comparison.b };
-    let other = other.get(trial.case as usize).filter(|_| is_first);
-    own_ns.saturating_add(other.map_or(0, longest))
+/// The longest time from now until a trial is of use, with all that stands around it, ns: of the first of a pair with
+/// that of the second; of one that conditions a cluster with what it is conditioned for; with the start of each
+/// cluster that does not stand yet. `outcomes` and `session` as for [`crate::next`], which named the trial.
+pub fn longest_ns(plan: &Plan, outcomes: &[TrialOutcome], trial: &Trial, session: u32) -> u64 {
+    let of_start = outcomes.iter().filter(|ran| (ran.session, ran.trial.start) == (session, trial.start));
+    let ran: Vec<&CasePlan> = of_start.map(|ran| &ran.trial.effective).collect();
+    let on_start = |case| Upcoming { case, start: trial.start, is_conditioning: false };
+    let before = || ran.iter().map(|case| on_start(Cow::Borrowed(*case)));
+    let coming = until_of_use(plan, &ran, trial).into_iter().map(on_start);
+    of_trials(before().chain(coming)).longest_ns.saturating_sub(of_trials(before()).longest_ns)
+}
+
+/// The trial and those without which it is of no use; `ran` have run on its start of the clusters.
+fn until_of_use<'a>(plan: &'a Plan, ran: &[&CasePlan], trial: &'a Trial) -> Vec<Cow<'a, CasePlan>> {
+    let own = Cow::Borrowed(&trial.effective);
+    let Strategy::Compare(comparison) = &plan.strategy else {
+        let conditioned_for = plan.cases.get(trial.case as usize).filter(|_| trial.is_conditioning());
+        return [own].into_iter().chain(conditioned_for.map(Cow::Borrowed)).collect();
+    };
+    let pair = trial.pair.map_or(1, |place| place.pair);
+    let is_a = trial.variant.as_deref() == Some(ComparePlan::SIDES[0]);
+    let of_side = |side| comparison.effective(&plan.cases, side, trial.case, pair);
+    let other = of_side(usize::from(is_a));
+    let further: Vec<Cow<'_, CasePlan>> = match trial.pair {
+        Some(place) if place.place == 1 => other.into_iter().map(Cow::Borrowed).collect(),
+        Some(_) => Vec::new(),
+        None => {
+            let stands = |case: &CasePlan| {
+                case.system == trial.effective.system || ran.iter().any(|ran| ran.system == case.system)
+            };
+            let fresh = other.filter(|other| !stands(other));
+            let conditions =
+                fresh.and_then(|other| conditioned_by(plan.conditioning?, other)).map(Cow::Owned);
+            conditions.into_iter().chain([0, 1].into_iter().filter_map(of_side).map(Cow::Borrowed)).collect()
+        }
+    };
+    [own].into_iter().chain(further).collect()
 }
 
 /// A length of time that depends on what is seen.

@@ -368,11 +368,17 @@ fn the_estimate_is_of_the_last_look_and_of_the_first() {
     assert!((shortest.load_ns as f64 / 1e9 - usual_s).abs() < 1e-3, "{shortest:?}");
     assert_eq!(shortest.longest_ns - shortest.expected_ns, longest.longest_ns / 3 - longest.expected_ns / 3);
     assert!(shortest.expected_ns < longest.expected_ns && shortest.expected_ns > shortest.load_ns);
-    // A pair of 15 s and 4 s around each, which is begun only where the whole of it fits; conditioning 21 s and 4 s.
+    // A pair of 15 s and 4 s around each, which is begun only where the whole of it fits; conditioning 21 s and 4 s, begun
+    // only where the other side's and a pair fit too; a cluster starts in 4.5 s.
     let mut lab = Lab::new(&plan, &|_| 1.0);
-    while lab.step() && lab.outcomes.len() < 4 {}
-    let longest_s = lab.outcomes.iter().map(|outcome| longest_ns(&plan, &outcome.trial) / 1_000_000_000);
-    assert_eq!(longest_s.collect::<Vec<_>>(), [25, 25, 38, 19]);
+    while lab.step() && lab.outcomes.len() < 5 {}
+    let longest_ms = |at: usize, session: u32| {
+        longest_ns(&plan, &lab.outcomes[..at], &lab.outcomes[at].trial, session) / 1_000_000
+    };
+    let of_first_start: Vec<u64> = (0..4).map(|at| longest_ms(at, 1)).collect();
+    assert_eq!(of_first_start, [2 * 25_000 + 38_000 + 9_000, 25_000 + 38_000 + 4_500, 38_000, 19_000]);
+    assert_eq!(longest_ms(4, 1), longest_ms(0, 1), "the clusters of the start before are gone");
+    assert_eq!(longest_ms(2, 2), 38_000 + 9_000, "those of a session before too");
     let list = Plan { strategy: Strategy::List(Vec::new()), ..plan };
     assert_eq!(estimate_until_first_look(&list), None);
 }

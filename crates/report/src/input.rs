@@ -93,6 +93,9 @@ impl<'a> ReportInput<'a> {
             Some(end) if end.status == RunStatus::Failed => {
                 Some(format!("{}; {trials}: {}", end.status, end.detail))
             }
+            Some(end) if end.status == RunStatus::OutOfTime => {
+                Some(format!("out of time; {trials}: {}", end.detail))
+            }
             Some(end) if end.status == RunStatus::Interrupted => Some(format!("{}; {trials}", end.status)),
             Some(_) => planned.filter(|planned| complete < *planned as usize).map(|_| trials),
         }

@@ -16,4 +16,4 @@ pub use metrics::{better, margin};
 pub use pairs::{Progress, progress};
 pub use runs::{StoredRun, of_runs};
 pub use settings::{settings, void};
-pub use verdicts::verdicts;
+pub use verdicts::{verdicts, verdicts_out_of_time};

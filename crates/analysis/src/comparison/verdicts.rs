@@ -21,6 +21,24 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What the pairs say of each case that has a trial: processor time per record first, then the metrics to be judged,
 /// then the other columns of the table. `trials` are those of all sessions in the order in which they ran.
 pub fn verdicts(plan: &Plan, settings: &ComparePlan, trials: &[AnalysedTrial<'_>]) -> Judgement {
+    judged(plan, settings, trials, Stage::of)
+}
+
+/// The same where the budget lets no further trial begin: six units or more are judged as at the look that was to come,
+/// whose part of the error is then spent.
+pub fn verdicts_out_of_time(plan: &Plan, settings: &ComparePlan, trials: &[AnalysedTrial<'_>]) -> Judgement {
+    judged(plan, settings, trials, |plan, settings, pairs| match Stage::of(plan, settings, pairs) {
+        Stage::Between { alpha, .. } if pairs.units >= UNITS_MIN => Stage::Look { alpha },
+        stage => stage,
+    })
+}
+
+fn judged(
+    plan: &Plan,
+    settings: &ComparePlan,
+    trials: &[AnalysedTrial<'_>],
+    stage: impl Fn(&Plan, &ComparePlan, &Pairs<'_>) -> Stage,
+) -> Judgement {
     let mut found = Judgement::default();
     let metrics = compared(plan, settings);
     for case in 0..u32::try_from(plan.cases.len()).unwrap_or(u32::MAX) {
@@ -28,7 +46,7 @@ pub fn verdicts(plan: &Plan, settings: &ComparePlan, trials: &[AnalysedTrial<'_>
         if pairs.whole.is_empty() && pairs.lost.is_empty() {
             continue;
         }
-        let judging = Judging { plan, settings, case, stage: Stage::of(plan, settings, &pairs), pairs };
+        let judging = Judging { plan, settings, case, stage: stage(plan, settings, &pairs), pairs };
         judging.judge(&metrics, &mut found);
     }
     found

@@ -118,8 +118,8 @@ impl Run {
             conclusions: &[],
         });
         let trials: Vec<_> = trials.collect();
-        let found = judge(&self.plan, &trials, &[], &[]);
-        assert_eq!(found, judge(&self.plan, &trials, &[], &[]), "the same trials, the same findings");
+        let found = judge(&self.plan, &trials, &[], &[], false);
+        assert_eq!(found, judge(&self.plan, &trials, &[], &[], false), "the same trials, the same findings");
         found.findings
     }
 

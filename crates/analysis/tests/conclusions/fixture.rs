@@ -157,7 +157,7 @@ impl Run {
 
     pub fn judged(&self, plan: &Plan) -> Judgement {
         let trials: Vec<AnalysedTrial<'_>> = self.outcomes.iter().map(AnalysedTrial::of).collect();
-        kdyno_analysis::run::judge(plan, &trials, &[], &[])
+        kdyno_analysis::run::judge(plan, &trials, &[], &[], false)
     }
 
     pub fn verdicts(&self, plan: &Plan) -> Vec<Verdict> {

@@ -229,7 +229,7 @@ fn a_difference_that_nobody_asked_for_leaves_no_verdict() {
     let says = |b: &str| {
         let starts = [start(&run.outcomes[0], &[("x", "1")]), start(&run.outcomes[1], &[("x", b)])];
         let trials: Vec<AnalysedTrial<'_>> = run.outcomes.iter().map(AnalysedTrial::of).collect();
-        let found = judge(&plan, &trials, &starts, &[]);
+        let found = judge(&plan, &trials, &starts, &[], false);
         let verdict = found.conclusions.into_iter().find_map(|conclusion| match conclusion {
             Conclusion::Verdict(verdict) => Some(verdict.says),
             _ => None,

@@ -26,7 +26,7 @@ pub(crate) struct ChoiceArgs {
     /// Least length of the measured windows on targets, e.g. 1h: past what burst credits and memory carry
     #[arg(long, value_name = "TIME")]
     pub(crate) sustain: Option<String>,
-    /// Go on with an interrupted run: what it has is not measured again
+    /// Go on with a run that was interrupted or ran out of time: what it has is not measured again
     #[arg(long, value_name = "RUN", value_hint = ValueHint::FilePath,
         conflicts_with_all = ["profile", "set", "seed", "budget", "sustain"])]
     pub(crate) resume: Option<String>,

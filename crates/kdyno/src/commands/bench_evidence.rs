@@ -41,7 +41,7 @@ pub(crate) fn bench_evidence(args: &BenchEvidenceArgs) -> Outcome {
         writer.judgement(&judgement)?;
         let outcome = kdyno_model::outcome::TrialOutcome::new(*trial, judgement);
         let trials = [kdyno_analysis::run::AnalysedTrial::of(&outcome)];
-        writer.judgement(&kdyno_analysis::run::judge(&plan, &trials, &[], &[]))?;
+        writer.judgement(&kdyno_analysis::run::judge(&plan, &trials, &[], &[], false))?;
     }
     writer.finish(SessionEnd { status: RunStatus::Completed, detail: String::new(), ended_unix_ns: 2 })?;
     Ok(Exit::Done)

@@ -1,10 +1,13 @@
-//! `--resume RUN`: the plan of an interrupted run, gone on with in its own file.
+//! `--resume RUN`: the plan of a run that was interrupted or ran out of time, gone on with in its own file.
 
 use crate::commands::rerun::with_targets;
 use crate::evidence::find_run;
 use crate::execution::{Planned, Resumed};
 use crate::failure::Failure;
 use crate::target_source;
+use kdyno_analysis::statistics::UNITS_MIN;
+use kdyno_model::conclusion::Conclusion;
+use kdyno_model::plan::{Depth, Plan, Strategy};
 use kdyno_model::run::RunStatus;
 use kdyno_store::RunFile;
 use std::path::{Path, PathBuf};
@@ -28,17 +31,25 @@ pub(crate) fn plan(named: &str, dir: Option<&Path>, targets: &[String]) -> Resul
         return Err(Failure::usage(format!("{} is still being written: its run goes on", path.display())));
     }
     let ended = file.sessions()?.pop().and_then(|(_, end)| end);
-    if ended.is_some_and(|end| end.status == RunStatus::Completed) {
+    let is = |status| ended.as_ref().is_some_and(|end| end.status == status);
+    if is(RunStatus::Completed) {
         return Err(Failure::usage(format!(
             "the run {} was completed: nothing of it is left to do",
             path.display()
         ))
         .hint("`kdyno rerun` runs its plan again"));
     }
+    let header = file.header()?;
+    if is(RunStatus::OutOfTime) && is_judged_early(&header.plan, &file.judgement()?.conclusions) {
+        let message = format!(
+            "the verdict of the run {} was drawn when its budget ended: trials after it would judge it once more",
+            path.display()
+        );
+        return Err(Failure::usage(message).hint("`kdyno rerun` runs its plan again"));
+    }
     // Which cases a target is for stands in the plan.
     let files: Vec<PathBuf> =
         targets.iter().map(|one| PathBuf::from(target_source::of_cases(one).1)).collect();
-    let header = file.header()?;
     let (plan, target_files) = with_targets(header.plan, &files)?;
     Ok(Planned {
         plan,
@@ -48,4 +59,63 @@ pub(crate) fn plan(named: &str, dir: Option<&Path>, targets: &[String]) -> Resul
         remarks: Vec::new(),
         resumed: Some(Resumed { path, run_id: header.run_id }),
     })
+}
+
+/// Whether a comparison was judged where no look had been planned: to judge it again later would spend more than its
+/// error.
+fn is_judged_early(plan: &Plan, conclusions: &[Conclusion]) -> bool {
+    let Strategy::Compare(comparison) = &plan.strategy else { return false };
+    let is_early = |one: &Conclusion| match one {
+        Conclusion::Verdict(of) => {
+            of.depth == Depth::Verdict && of.n >= UNITS_MIN && !comparison.looks.contains(&of.n)
+        }
+        _ => false,
+    };
+    conclusions.iter().any(is_early)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kdyno_model::conclusion::{MetricRole, Says, Verdict};
+    use kdyno_model::finding::{Scope, Value};
+    use kdyno_model::metric::{Address, Unit};
+    use kdyno_model::plan::{Better, EvidenceUnit};
+    use kdyno_plan::{Ask, Change, Choices, CompareChoices, SideChoices};
+    use kdyno_scenario::Scenario;
+
+    #[test]
+    fn a_verdict_that_was_drawn_before_its_look_is_the_last_one() {
+        let text = "kdyno: 1\nid: small\nquestion: How?\nsystem: {kafka: 4.1.1}\n\
+                    topics: {perf: {partitions: 1}}\nload: {writers: {produce: perf, rate: 1/s, value: 100B}}\n\
+                    phases: {warmup: 0s, measure: 1s}\n";
+        let scenario = Scenario::parse(text, "test").expect("a scenario");
+        let kafka = Change::Set { name: "kafka".to_owned(), value: "4.3.1".to_owned() };
+        let b = SideChoices { changes: vec![kafka], ..SideChoices::default() };
+        let ask = Ask::Compare(CompareChoices { b, ..CompareChoices::default() });
+        let plan = kdyno_plan::plan(&scenario, &Choices { ask, ..Choices::default() }).expect("a plan");
+        let is_early = |n: u32, depth: Depth| {
+            let verdict = Verdict {
+                scope: Scope::Comparison { case: 0 },
+                of: Address { subject: "writers".to_owned(), metric: "acked_per_s".to_owned() },
+                unit: Unit::RecordsPerS,
+                better: Better::Higher,
+                margin: 0.03,
+                depth,
+                role: MetricRole::Judged,
+                ratio: None,
+                a: Value::None,
+                b: Value::None,
+                marks: Default::default(),
+                n,
+                unit_of_evidence: EvidenceUnit::Start,
+                p: None,
+                says: Says::Equivalent,
+            };
+            is_judged_early(&plan, &[Conclusion::Verdict(verdict)])
+        };
+        // Looks after 8, 16 and 24 starts; with fewer than six there was no verdict.
+        assert_eq!([5, 6, 8, 14, 16].map(|n| is_early(n, Depth::Verdict)), [false, true, false, true, false]);
+        assert!(!is_early(7, Depth::Quick), "a quick look is never a verdict");
+    }
 }

@@ -13,7 +13,7 @@ use kdyno_model::conclusion::{
 };
 use kdyno_model::finding::{Interval, Mark, Scope};
 use kdyno_model::plan::{Depth, FindPlan, Strategy, Vary};
-use kdyno_model::run::Session;
+use kdyno_model::run::{RunStatus, Session};
 use kdyno_model::trial::SearchStage;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -155,9 +155,11 @@ fn no_answer(result: &SearchResult, input: &ReportInput<'_>) -> String {
                 at(load_per_s)
             )
         }
-        _ => "the search ended before it had an answer (interrupted, or its budget was over); what is known until then \
-              is not confirmed"
-            .to_owned(),
+        _ => {
+            let is_out_of_time = input.end().is_some_and(|end| end.status == RunStatus::OutOfTime);
+            let why = if is_out_of_time { "ran out of the time of its budget" } else { "was interrupted" };
+            format!("the search {why} before it had an answer; what is known until then is not confirmed")
+        }
     }
 }
 

@@ -45,8 +45,8 @@ struct RunDocument {
     scenario_path: String,
     /// The scenario as typed.
     scenario_text: String,
-    /// How the last session ended: `completed`, `interrupted` or `failed`; null while it goes on, and when it was cut
-    /// off.
+    /// How the last session ended: `completed`, `out_of_time`, `interrupted` or `failed`; null while it goes on, and
+    /// when it was cut off.
     status: Option<String>,
     /// How many trials are planned; null where that is decided on the way.
     trials_planned: Option<u32>,

@@ -37,7 +37,7 @@ pub(super) struct SessionDocument {
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct EndDocument {
-    /// `completed`, `interrupted` or `failed`.
+    /// `completed`, `out_of_time`, `interrupted` or `failed`.
     status: String,
     /// Why; empty when completed.
     detail: String,

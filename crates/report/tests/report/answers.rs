@@ -6,6 +6,7 @@ use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, SearchOutcome
 use kdyno_model::finding::*;
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{Contrast, Depth, Estimate, EvidenceUnit, Strategy, Vary};
+use kdyno_model::run::RunStatus;
 use kdyno_model::trial::{SearchStage, TrialReason};
 use kdyno_report::judged::{Judged, judged, of_stored_runs};
 use kdyno_report::terminal::{PlanDetail, TextOptions, plan_text, run_table};
@@ -74,6 +75,20 @@ fn every_end_of_a_search_is_a_sentence() {
         lines.nth(1).expect("a sentence").to_owned()
     });
     insta::assert_snapshot!(said.join("\n"));
+}
+
+#[test]
+fn a_search_whose_budget_ended_says_so() {
+    let mut run = search(SearchOutcome::Unfinished);
+    let end = run.sessions[0].1.as_mut().expect("the fixture has an end");
+    (end.status, end.detail) = (RunStatus::OutOfTime, "the budget of 10 min is over".to_owned());
+    let text = text(&run).replace("\n  ", " ");
+    let said = "The search ran out of the time of its budget before it had an answer; what is known until then is not confirmed";
+    assert!(text.contains(said), "{text}");
+    assert!(
+        text.contains("out of time; ") && text.contains("complete: the budget of 10 min is over"),
+        "{text}"
+    );
 }
 
 /// The result of the run's search.
