@@ -3,7 +3,6 @@
 //! A figure that comes near what the generator can do on this host says little about the cluster, so runs that look for
 //! a maximum know that limit: of each shape of load, once per host, kept in the user's cache.
 
-use crate::cases;
 use crate::clock::monotonic_ns;
 use crate::error::LabError;
 use crate::inbox::{Heard, Inbox, WorkerNews};
@@ -123,7 +122,7 @@ pub(crate) fn measure(
 fn shapes(plan: &Plan) -> Vec<(&CasePlan, LoadPlan, String)> {
     let mut found: Vec<(&CasePlan, LoadPlan, String)> = Vec::new();
     for (case, name, item) in
-        cases::all(plan).flat_map(|case| case.load.iter().map(move |(name, item)| (case, name, item)))
+        plan.every_case().flat_map(|case| case.load.iter().map(move |(name, item)| (case, name, item)))
     {
         let Some(key) = key(case, item).filter(|_| is_wanted(plan, item)) else { continue };
         for clients in client_counts(plan, name, item) {

@@ -1,6 +1,5 @@
 //! What a run's preflight would find on this host, told without starting, fetching or making anything.
 
-use crate::cases;
 use crate::preflight::{heaps, local, room};
 use kdyno_model::plan::{CasePlan, ClusterPlan, KafkaSource, Plan, Strategy, SystemPlan};
 use kdyno_plan::Note;
@@ -37,7 +36,7 @@ pub fn dry_run_checks(
             add(warning(&error));
         }
     }
-    if cases::all(plan).any(|case| matches!(case.system, SystemPlan::Attached(_))) {
+    if plan.every_case().any(|case| matches!(case.system, SystemPlan::Attached(_))) {
         add(Note::Fact(attached(plan)));
     }
     if let Some((heaps, free)) = heaps(plan) {
@@ -89,7 +88,7 @@ fn disk(plan: &Plan, folders: &[PathBuf], work_dir: &Path, environment: &Environ
 }
 
 fn attached(plan: &Plan) -> String {
-    let written = volume(cases::all(plan).map(kdyno_plan::bytes_to_write_of_trial), "");
+    let written = volume(plan.every_case().map(kdyno_plan::bytes_to_write_of_trial), "");
     let trial = of_trial(plan);
     format!("disk: {trial} the target's brokers together write {written}, replicas included")
 }

@@ -13,7 +13,6 @@
 
 mod abort;
 mod calibration;
-mod cases;
 pub mod clock;
 mod cluster_view;
 mod cluster_watch;

@@ -1,6 +1,5 @@
 //! How long a run may last: on the targets it is a guest of, and by its budget.
 
-use crate::cases;
 use crate::clock::monotonic_ns;
 use kdyno_model::plan::{Plan, SystemPlan};
 use kdyno_model::units::duration;
@@ -18,7 +17,7 @@ pub struct TimeCap {
 impl TimeCap {
     /// Starts the clock; `None` when no target of the plan has such a cap.
     pub(crate) fn start(plan: &Plan) -> Option<Self> {
-        let caps = cases::all(plan).filter_map(|case| match &case.system {
+        let caps = plan.every_case().filter_map(|case| match &case.system {
             SystemPlan::Attached(target) => target.caps.time_ns,
             SystemPlan::Local(_) => None,
         });

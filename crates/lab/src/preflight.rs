@@ -1,6 +1,5 @@
 //! Looks before anything is started: is the host free, is there a Kafka with a Java to run it, is there room?
 
-use crate::cases;
 use crate::error::LabError;
 use crate::options::{Progress, RunOptions};
 use kdyno_model::plan::{
@@ -79,7 +78,7 @@ pub(crate) fn room_for_trial(
 /// Replicas of partitions that the cluster of a system holds at once: those of its largest case, as often as
 /// there are topics at once.
 pub(crate) fn partition_replicas(plan: &Plan, system: &SystemPlan) -> u64 {
-    let cases = cases::all(plan).filter(|case| case.system == *system);
+    let cases = plan.every_case().filter(|case| case.system == *system);
     let sizes = cases.map(|case| case.topics.values().map(replicas).sum::<u64>());
     sizes.max().unwrap_or(1) * topics_at_once(plan)
 }
@@ -123,7 +122,7 @@ fn heaps_of_pair((a, b): (&CasePlan, &CasePlan)) -> Option<u64> {
 /// Makes sure that each attached cluster is the one meant and can carry its cases.
 fn attached_fit(plan: &Plan, options: &mut RunOptions<'_>) -> Result<(), LabError> {
     let mut known: Option<(&AttachedPlan, Attached)> = None;
-    for case in cases::all(plan) {
+    for case in plan.every_case() {
         let SystemPlan::Attached(target) = &case.system else {
             continue;
         };
@@ -150,7 +149,7 @@ fn attached_fit(plan: &Plan, options: &mut RunOptions<'_>) -> Result<(), LabErro
 
 /// Cases with a cluster of our own.
 pub(crate) fn local(plan: &Plan) -> impl Iterator<Item = (&CasePlan, &ClusterPlan)> {
-    cases::all(plan).filter_map(|case| match &case.system {
+    plan.every_case().filter_map(|case| match &case.system {
         SystemPlan::Local(cluster) => Some((case, cluster)),
         SystemPlan::Attached(_) => None,
     })

@@ -1,7 +1,6 @@
 //! Addresses of attached clusters are private: a run file may be shown around. What is told to the user names
 //! them; what is stored does not.
 
-use crate::cases;
 use kdyno_model::address::is_address;
 use kdyno_model::plan::{Plan, SystemPlan};
 
@@ -19,7 +18,7 @@ impl Private {
     /// The addresses that the plan's targets name.
     pub(crate) fn of(plan: &Plan) -> Self {
         let mut private = Self::default();
-        for case in cases::all(plan) {
+        for case in plan.every_case() {
             if let SystemPlan::Attached(attached) = &case.system {
                 private.add(attached.bootstrap.iter().cloned());
             }

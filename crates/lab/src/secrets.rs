@@ -1,6 +1,5 @@
 //! From the references of a plan to the values of its secrets: resolved once for a run, gone at its end.
 
-use crate::cases;
 use crate::error::LabError;
 use crate::worker::exited_within;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -53,7 +52,7 @@ impl Secrets {
     /// One gives no value. The error names it, and nothing of what was read.
     pub(crate) fn resolve(plan: &Plan, variables: Variables<'_>) -> Result<Self, LabError> {
         let mut values = BTreeMap::new();
-        for (name, reference) in cases::all(plan).flat_map(|case| &case.secrets) {
+        for (name, reference) in plan.every_case().flat_map(|case| &case.secrets) {
             if let Entry::Vacant(entry) = values.entry((name.clone(), reference.clone())) {
                 let value = value_of(reference, variables).map_err(|NoValue { why, hint }| {
                     LabError::Secret { name: name.clone(), reference: reference.clone(), why, hint }

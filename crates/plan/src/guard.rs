@@ -7,7 +7,6 @@ use crate::strategy::{Upcoming, at_most, heaviest};
 use kdyno_model::plan::{AttachedPlan, CasePlan, FindPlan, Isolation, Plan, Role, Strategy, SystemPlan};
 use kdyno_model::units::{bytes as shown, duration};
 use kdyno_scenario::input::InputError;
-use std::borrow::Cow;
 
 /// Permission for a closed loop.
 const RATE_MAX: &str = "rate-max";
@@ -17,13 +16,6 @@ const FIND: &str = "find";
 
 /// Checks the plan against every target that it uses.
 pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
-    let others = || {
-        let compare = match &plan.strategy {
-            Strategy::Compare(compare) => Some(compare.other_cases()),
-            Strategy::List(_) | Strategy::Find(_) => None,
-        };
-        compare.into_iter().flatten()
-    };
     let targets = plan.targets();
     let search = match &plan.strategy {
         Strategy::Find(search) => Some(search),
@@ -32,7 +24,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
     if search.is_some() {
         targets.iter().try_for_each(|target| may_search(target))?;
     }
-    for case in heaviest(plan).chain(others().map(Cow::Borrowed)) {
+    for case in heaviest(plan) {
         if let SystemPlan::Attached(target) = &case.system {
             rates(&case, search, target)?;
             connections(&case, target)?;

@@ -40,7 +40,7 @@ pub use strategy::{Next, Upcoming, next, upcoming};
 
 use budget::Budget;
 use cases::Chosen;
-use kdyno_model::plan::{Plan, Strategy, SystemPlan};
+use kdyno_model::plan::{Plan, SystemPlan};
 use kdyno_model::secret::SecretRef;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::{InputError, quoted};
@@ -86,11 +86,7 @@ pub fn retarget(plan: &mut Plan, targets: &[Target]) -> Result<(), PlanError> {
         let message = format!("the run used cluster id {used}, target `{}` has {id}", other.attached.target);
         return Err(InputError::whole(message));
     }
-    let others = match &mut plan.strategy {
-        Strategy::Compare(compare) => Some(compare.other_cases_mut()),
-        Strategy::List(_) | Strategy::Find(_) => None,
-    };
-    for case in plan.cases.iter_mut().chain(others.into_iter().flatten()) {
+    for case in plan.every_case_mut() {
         // The other side may stand on a cluster of the run's own.
         let SystemPlan::Attached(attached) = &mut case.system else { continue };
         let Some(wanted) = targets.iter().find(|target| id_of(target) == attached.cluster_id) else {

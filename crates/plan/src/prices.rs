@@ -2,7 +2,7 @@
 
 use crate::PlanError;
 use kdyno_model::metric::{Address, COST_PER_GB};
-use kdyno_model::plan::{AttachedPlan, CasePlan, ComparePlan, Price, Role, Show, Strategy, SystemPlan};
+use kdyno_model::plan::{AttachedPlan, CasePlan, ComparePlan, Price, Role, Show, Strategy};
 use kdyno_scenario::input::InputError;
 
 /// Adds the column where a case has a price, in a comparison where all cases of both sides have one: a ratio needs both.
@@ -15,7 +15,7 @@ pub(crate) fn add_column(show: &mut Show, cases: &[CasePlan], strategy: &Strateg
         Strategy::List(_) | Strategy::Find(_) => None,
     };
     let all = || cases.iter().chain(compare.into_iter().flat_map(ComparePlan::other_cases));
-    let priced: Vec<(&AttachedPlan, &Price)> = all().filter_map(price).collect();
+    let priced: Vec<(&AttachedPlan, &Price)> = all().filter_map(|case| case.system.priced()).collect();
     let Some((first, price)) = priced.first() else { return Ok(()) };
     if let Some((other, theirs)) = priced.iter().find(|(_, theirs)| theirs.currency != price.currency) {
         let message = format!(
@@ -31,11 +31,4 @@ pub(crate) fn add_column(show: &mut Show, cases: &[CasePlan], strategy: &Strateg
         show.columns.push(cost);
     }
     Ok(())
-}
-
-fn price(case: &CasePlan) -> Option<(&AttachedPlan, &Price)> {
-    match &case.system {
-        SystemPlan::Attached(target) => target.price.as_ref().map(|price| (target, price)),
-        SystemPlan::Local(_) => None,
-    }
 }

@@ -4,24 +4,13 @@
 
 mod common;
 
-use common::{BASE, MINUTE_NS, asking, compared, comparing, facts, planned, target};
+use common::{BASE, MINUTE_NS, asking, compared, comparing, facts, planned, release, target};
 use kdyno_model::plan::{
-    Better, ClaimExpr, Conditioning, EvidenceUnit, KafkaSource, Mode, Role, Strategy, SystemPlan, WarmupAuto,
+    Better, ClaimExpr, Conditioning, EvidenceUnit, Mode, Role, Strategy, SystemPlan, WarmupAuto,
 };
 use kdyno_model::version::NEWEST;
 use kdyno_plan::{Ask, CaseTarget, Change, Choices, CompareChoices, FindChoices, SideChoices, retarget};
 use kdyno_scenario::target::Target;
-
-fn release(system: &SystemPlan) -> String {
-    match system {
-        SystemPlan::Local(cluster) => match &cluster.kafka {
-            KafkaSource::Release(release) => release.clone(),
-            KafkaSource::Home(dir) => format!("home {}", dir.display()),
-            KafkaSource::Source(dir) => format!("source {}", dir.display()),
-        },
-        SystemPlan::Attached(target) => target.target.clone(),
-    }
-}
 
 #[test]
 fn sides_are_made_of_params_keys_of_the_system_and_paths() {

@@ -2,48 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
-use kdyno_model::plan::{
-    Arrivals, Depth, FindPlan, KafkaSource, Plan, Rate, Role, Strategy, SystemPlan, Vary,
-};
-use kdyno_plan::{Ask, Choices, FindChoices, Note, estimate, plan, remarks};
+mod common;
+
+use common::{BASE, MINUTE_NS, planned, release, target};
+use kdyno_model::plan::{Arrivals, Depth, FindPlan, Plan, Rate, Role, Strategy, Vary};
+use kdyno_plan::{Ask, Choices, FindChoices, Note, estimate, remarks};
 use kdyno_scenario::Scenario;
-use kdyno_scenario::target::{Target, TargetFile};
-
-const BASE: &str = "\
-kdyno: 1
-id: base
-question: how much?
-params: {kafka: 3.7.2, rate: 1k/s, spare: 1}
-system: {kafka: $kafka, mode: kraft, config: {num.io.threads: 8}}
-topics: {t: {partitions: 2}}
-load:
-  writers: {produce: t, clients: 2, rate: $rate, value: 1KiB, client: {acks: all}}
-  readers: {consume: t}
-phases: {warmup: 5s, condition: 20s..50s, measure: 10s}
-";
-const MINUTE_NS: u64 = 60_000_000_000;
-
-fn planned(text: &str, choices: &Choices) -> Result<Plan, String> {
-    let scenario = Scenario::parse(text, "s.yaml").map_err(|error| error.to_string())?;
-    plan(&scenario, choices).map_err(|error| format!("{error} | {}", error.hint.clone().unwrap_or_default()))
-}
-
-fn release(plan: &Plan) -> String {
-    match &plan.cases[0].system {
-        SystemPlan::Local(cluster) => match &cluster.kafka {
-            KafkaSource::Release(release) => release.clone(),
-            other => panic!("{other:?}"),
-        },
-        SystemPlan::Attached(target) => target.target.clone(),
-    }
-}
-
-fn target(name: &str, guard: &str) -> Target {
-    let text = format!(
-        "kdyno: 1\ntarget: {name}\ncluster_id: id-of-{name}\nclient: {{bootstrap: [127.0.0.1:9092]}}\n{guard}"
-    );
-    TargetFile::parse(&text, "t.yaml").unwrap().resolve(None).unwrap()
-}
 
 fn finding(find: FindChoices) -> Choices {
     Choices { ask: Ask::Find(find), ..Choices::default() }
@@ -210,7 +174,7 @@ fn a_search_measures_one_side_of_a_scenario_that_compares() {
     let of = |side: Option<&str>| {
         planned(&own, &finding(FindChoices { side: side.map(str::to_owned), ..ask.clone() }))
     };
-    let system = |side| release(&of(Some(side)).unwrap());
+    let system = |side| release(&of(Some(side)).unwrap().cases[0].system);
     assert_eq!((system("A"), system("B")), ("3.7.2".to_owned(), "4.1.1".to_owned()));
     let error = of(None).unwrap_err();
     assert!(error.contains("compares two sides, and a search measures one"), "{error}");

@@ -6,7 +6,7 @@ use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Event;
 use kdyno_model::finding::{Finding, Interval, NotResolvable, Scope};
 use kdyno_model::outcome::Judgement;
-use kdyno_model::plan::{CasePlan, Strategy, SystemPlan};
+use kdyno_model::plan::{CasePlan, SystemPlan};
 use kdyno_model::run::{RunHeader, Session, SessionEnd, TrialStart};
 use kdyno_model::sample::{NoiseReading, ProbeReading, Sample, StreamTotals};
 use kdyno_model::secret::SecretRef;
@@ -39,10 +39,7 @@ type Result = std::result::Result<(), RowError>;
 
 pub(crate) fn header(connection: &Connection, header: &RunHeader) -> Result {
     let mut plan = header.plan.clone();
-    plan.cases.iter_mut().for_each(redact);
-    if let Strategy::Compare(compare) = &mut plan.strategy {
-        compare.other_cases_mut().for_each(redact);
-    }
+    plan.every_case_mut().for_each(redact);
     let target = plan.cases.iter().find_map(|case| match &case.system {
         SystemPlan::Attached(attached) => Some(&attached.target),
         SystemPlan::Local(_) => None,

@@ -1,7 +1,7 @@
 //! What happens to a cluster between one trial and the next.
 
-use crate::common::{Place, RUN_DEADLINE, Running, signal};
-use crate::fixture::{ended, one_at_a_time};
+use crate::common::{Place, RUN_DEADLINE, signal};
+use crate::fixture::{ended, one_at_a_time, start_scenario};
 use kdyno_model::caveat::Caveat;
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::evidence::TrialEvidence;
@@ -22,18 +22,6 @@ fn scenario(system: &str, replicas: u32, load: &str, phases: &str) -> String {
     )
 }
 
-fn start<'a>(place: &'a Place, text: &str) -> Running<'a> {
-    let path = place.file("twice.yaml", text);
-    place.start(place.command(&[
-        "run",
-        path.to_str().expect("plain path"),
-        "--share",
-        "--yes",
-        "--seed",
-        "1",
-    ]))
-}
-
 fn evidence(place: &Place, trial: u32) -> TrialEvidence {
     let file = RunFile::open(&place.run_file()).expect("the run file");
     file.evidence(TrialId(trial)).expect("evidence")
@@ -49,7 +37,8 @@ fn a_cluster_that_lost_a_broker_is_replaced_for_the_next_trial() {
     let _turn = one_at_a_time();
     let place = Place::new();
     let load = "rate: 200/s, value: 100B";
-    let mut running = start(&place, &scenario("mode: kraft", 1, load, "warmup: 1s, measure: 8s, drain: 2s"));
+    let mut running =
+        start_scenario(&place, &scenario("mode: kraft", 1, load, "warmup: 1s, measure: 8s, drain: 2s"));
     running.wait_for("· measure");
     let mut spinning = Vec::new();
     for _ in 0..=std::thread::available_parallelism().map_or(1, usize::from) / 3 {
@@ -98,7 +87,8 @@ fn the_next_trial_waits_for_replicas_that_are_out_of_sync() {
     let place = Place::new();
     let system = "mode: {controllers: 1}, storage: memory, config: {replica.lag.time.max.ms: 1500}";
     let load = "rate: 200/s, value: 100B, client: {acks: 1, request.timeout.ms: 2000ms, delivery.timeout.ms: 4000ms}";
-    let mut running = start(&place, &scenario(system, 2, load, "warmup: 1s, measure: 7s, drain: 2s"));
+    let mut running =
+        start_scenario(&place, &scenario(system, 2, load, "warmup: 1s, measure: 7s, drain: 2s"));
     running.wait_for("· measure");
     // Dedicated controllers are started by the same class.
     let brokers = running.processes("broker-1");

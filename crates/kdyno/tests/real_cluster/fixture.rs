@@ -33,7 +33,12 @@ show: {{rows: [brokers], columns: [writers.acked_per_s, writers.response.p99, br
 
 /// Starts a run of such a scenario.
 pub fn start(place: &Place, brokers: u32, seconds: u32) -> Running<'_> {
-    let path = place.file("small.yaml", &scenario(brokers, seconds));
+    start_scenario(place, &scenario(brokers, seconds))
+}
+
+/// Starts a run of a scenario.
+pub fn start_scenario<'a>(place: &'a Place, text: &str) -> Running<'a> {
+    let path = place.file("small.yaml", text);
     place.start(place.command(&[
         "run",
         path.to_str().expect("plain path"),

@@ -75,6 +75,15 @@ impl Plan {
         self.cases.iter().chain(others.into_iter().flatten())
     }
 
+    /// The same, to be changed.
+    pub fn every_case_mut(&mut self) -> impl Iterator<Item = &mut CasePlan> {
+        let others = match &mut self.strategy {
+            Strategy::Compare(comparison) => Some(comparison.other_cases_mut()),
+            Strategy::List(_) | Strategy::Find(_) => None,
+        };
+        self.cases.iter_mut().chain(others.into_iter().flatten())
+    }
+
     /// The existing clusters that it loads, of both sides, each once.
     pub fn targets(&self) -> Vec<&AttachedPlan> {
         let mut found: Vec<&AttachedPlan> = Vec::new();

@@ -15,6 +15,16 @@ pub enum SystemPlan {
     Attached(AttachedPlan),
 }
 
+impl SystemPlan {
+    /// A target that declares a price, and that price.
+    pub fn priced(&self) -> Option<(&AttachedPlan, &Price)> {
+        match self {
+            Self::Attached(target) => target.price.as_ref().map(|price| (target, price)),
+            Self::Local(_) => None,
+        }
+    }
+}
+
 /// A local cluster of real Apache Kafka brokers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClusterPlan {

@@ -6,8 +6,8 @@
 //! of them are clear the case is done, of what differs also whether it matters; units of evidence that were lost are
 //! replaced, up to a bound.
 
-use super::trials::{Ground, Next, Upcoming, conditioned_by, conditioning, next_id, trial_seed};
-use kdyno_analysis::comparison::{progress, verdicts};
+use super::trials::{Ground, Next, Upcoming, conditioning, next_id, trial_seed};
+use kdyno_analysis::comparison::{Progress, progress, verdicts};
 use kdyno_analysis::run::AnalysedTrial;
 use kdyno_model::caveat::Caveat;
 use kdyno_model::conclusion::{Conclusion, MetricRole, Says};
@@ -25,8 +25,9 @@ const ORDER_OF_START: u64 = 0x7374_6172;
 /// See [`super::next`].
 pub(super) fn next(plan: &Plan, settings: &ComparePlan, outcomes: &[TrialOutcome], session: u32) -> Next {
     let cases = 0..u32::try_from(plan.cases.len()).unwrap_or(u32::MAX);
-    let comparing = cases.map(|case| Comparing { plan, settings, outcomes, session, case });
-    let trial = comparing.filter(|comparing| !comparing.is_over()).find_map(|comparing| comparing.trial());
+    let mut comparing = cases.map(|case| Comparing { plan, settings, outcomes, session, case });
+    let trials: Vec<AnalysedTrial<'_>> = outcomes.iter().map(AnalysedTrial::of).collect();
+    let trial = comparing.find_map(|comparing| comparing.trial(&trials));
     trial.map_or(Next::Stop, |trial| Next::Trial(Box::new(trial)))
 }
 
@@ -57,13 +58,7 @@ pub(crate) fn up_to<'a>(
             if b.system != a.system {
                 sides.push(b);
             }
-            let conditioned =
-                sides.into_iter().filter_map(move |side| conditioned_by(ground.conditioning?, side));
-            let conditioned = conditioned.map(move |fresh| Upcoming {
-                case: Cow::Owned(fresh),
-                start,
-                is_conditioning: true,
-            });
+            let conditioned = sides.into_iter().filter_map(move |side| ground.conditioning(side, start));
             let pairs = per_start.min(pairs_max - at * per_start);
             let sides =
                 move |pair: u32| [0, 1].map(|side| settings.effective(ground.cases, side, case, pair));
@@ -97,13 +92,11 @@ struct Ran<'a> {
 
 impl<'a> Comparing<'a> {
     /// Whether the last look was reached, or one at which everything was clear, or too much was lost.
-    fn is_over(&self) -> bool {
-        let trials: Vec<AnalysedTrial<'_>> = self.outcomes.iter().map(AnalysedTrial::of).collect();
-        let progress = progress(self.settings, self.case, &trials);
+    fn is_over(&self, trials: &[AnalysedTrial<'_>], progress: &Progress) -> bool {
         if progress.is_exhausted || self.half_pair().is_some() {
             return progress.is_exhausted;
         }
-        progress.is_look && self.is_clear(&trials)
+        progress.is_look && self.is_clear(trials)
     }
 
     /// Whether each metric that is judged has its verdict: more units could tell nothing more that matters.
@@ -162,7 +155,12 @@ impl<'a> Comparing<'a> {
         if stands && has_room { start } else { newest + 1 }
     }
 
-    fn trial(&self) -> Option<Trial> {
+    /// The next trial; `None` when the comparison is over.
+    fn trial(&self, trials: &[AnalysedTrial<'_>]) -> Option<Trial> {
+        let progress = progress(self.settings, self.case, trials);
+        if self.is_over(trials, &progress) {
+            return None;
+        }
         if let Some(Ran { outcome, place }) = self.half_pair() {
             let other = usize::from(outcome.trial.variant.as_deref() == Some(ComparePlan::SIDES[0]));
             return self.half(other, PairPlace { pair: place.pair, place: 2 }, outcome.trial.start);
@@ -181,8 +179,7 @@ impl<'a> Comparing<'a> {
                 return Some(Trial { variant: Some(ComparePlan::SIDES[side].to_owned()), label, ..trial });
             }
         }
-        let trials: Vec<AnalysedTrial<'_>> = self.outcomes.iter().map(AnalysedTrial::of).collect();
-        let pair = progress(self.settings, self.case, &trials).next_pair;
+        let pair = progress.next_pair;
         self.half(coin(ORDER_OF_PAIR, pair), PairPlace { pair, place: 1 }, start)
     }
 

@@ -3,16 +3,14 @@
 //! `kdyno_analysis::search` decides which load comes next; here it becomes a trial: the item's rate or number of
 //! clients, the lengths of the phases, the workers' shares.
 
-use super::trials::{Ground, Next, Upcoming, conditioned_by, conditioning, next_id, trial_seed};
+use super::trials::{Ground, Next, Upcoming, conditioning, next_id, trial_seed};
 use crate::PlanError;
 use crate::load::{CLIENTS_MAX, workers};
 use kdyno_analysis::run::AnalysedTrial;
 use kdyno_analysis::search::lengths::settle_ns;
 use kdyno_analysis::search::{PointSoFar, RAMP_FACTOR, Settings, Step, judge, next_step, settings};
 use kdyno_model::outcome::TrialOutcome;
-use kdyno_model::plan::{
-    Arrivals, CasePlan, FindPlan, Isolation, PhasesPlan, Plan, Rate, RatePiece, Role, Vary,
-};
+use kdyno_model::plan::{Arrivals, CasePlan, FindPlan, PhasesPlan, Plan, Rate, RatePiece, Role, Vary};
 use kdyno_model::trial::{SearchStage, Trial, TrialReason};
 use kdyno_scenario::input::{InputError, quoted};
 use std::borrow::Cow;
@@ -51,18 +49,9 @@ pub(super) fn next(plan: &Plan, find: &FindPlan, outcomes: &[TrialOutcome], sess
     Next::Stop
 }
 
-/// Each case with its index and the number of the start of its cluster: cases of one system that follow each other share
-/// one, unless every one is to have its own.
+/// Each case with its index and the number of the start of its cluster.
 fn starts<'a>(ground: Ground<'a>) -> impl Iterator<Item = (u32, &'a CasePlan, u32)> {
-    let mut before: Option<&CasePlan> = None;
-    let mut start = 0;
-    (0_u32..).zip(ground.cases).map(move |(index, case)| {
-        let stands = ground.isolation != Isolation::Cluster
-            && before.is_some_and(|before| before.system == case.system);
-        before = Some(case);
-        start += u32::from(!stands);
-        (index, case, start)
-    })
+    (0_u32..).zip(ground.starts(ground.cases.iter())).map(|(index, (case, start))| (index, case, start))
 }
 
 /// How many trials a search takes: that depends on what they show.
@@ -84,8 +73,7 @@ pub(crate) fn trials<'a>(
     let mut before = 0;
     starts(ground).flat_map(move |(_, case, start)| {
         let is_fresh = std::mem::replace(&mut before, start) != start;
-        let conditioned = ground.conditioning.filter(|_| is_fresh).and_then(|how| conditioned_by(how, case));
-        let first = conditioned.map(|case| Upcoming { case: Cow::Owned(case), start, is_conditioning: true });
+        let first = is_fresh.then(|| ground.conditioning(case, start)).flatten();
         let stages = match extent {
             Extent::Typical => typical(find),
             Extent::Longest => longest(find),

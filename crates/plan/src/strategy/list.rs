@@ -4,7 +4,7 @@
 //! cluster is not rebuilt needlessly. With `isolation: cluster` each trial has a cluster of its own and all cases are
 //! shuffled alike.
 
-use super::trials::{Ground, Next, Upcoming, conditioned_by, conditioning, next_id, trial_seed};
+use super::trials::{Ground, Next, Upcoming, conditioning, next_id, trial_seed};
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{CasePlan, Isolation, ListedTrial, Plan};
 use kdyno_model::seed::mix;
@@ -15,8 +15,7 @@ use std::borrow::Cow;
 pub(super) fn next(plan: &Plan, list: &[ListedTrial], outcomes: &[TrialOutcome], session: u32) -> Next {
     let done = reported(outcomes).count();
     let Some(listed) = list.get(done).copied() else { return Next::Stop };
-    let start = starts(Ground::of_plan(plan), list).nth(done);
-    let (Some(case), Some(start)) = (plan.cases.get(listed.case as usize), start) else { return Next::Stop };
+    let Some((case, start)) = starts(Ground::of_plan(plan), list).nth(done) else { return Next::Stop };
     if let Some(trial) = conditioning(plan, listed.case, case, start, outcomes, session) {
         return Next::Trial(Box::new(trial));
     }
@@ -38,13 +37,10 @@ pub(super) fn next(plan: &Plan, list: &[ListedTrial], outcomes: &[TrialOutcome],
 
 /// The trials of a list: see [`super::upcoming`].
 pub(crate) fn listed<'a>(ground: Ground<'a>, list: &'a [ListedTrial]) -> impl Iterator<Item = Upcoming<'a>> {
-    let cases = list.iter().filter_map(move |listed| ground.cases.get(listed.case as usize));
     let mut before = 0;
-    cases.zip(starts(ground, list)).flat_map(move |(case, start)| {
+    starts(ground, list).flat_map(move |(case, start)| {
         let is_first = std::mem::replace(&mut before, start) != start;
-        let how = ground.conditioning.filter(|_| is_first);
-        let first = how.and_then(|how| conditioned_by(how, case));
-        let first = first.map(|case| Upcoming { case: Cow::Owned(case), start, is_conditioning: true });
+        let first = is_first.then(|| ground.conditioning(case, start)).flatten();
         first.into_iter().chain([Upcoming { case: Cow::Borrowed(case), start, is_conditioning: false }])
     })
 }
@@ -54,18 +50,9 @@ fn reported(outcomes: &[TrialOutcome]) -> impl Iterator<Item = &TrialOutcome> {
     outcomes.iter().filter(|outcome| !outcome.trial.is_conditioning())
 }
 
-/// The number of the start of its cluster for each trial of the list.
-fn starts<'a>(ground: Ground<'a>, list: &'a [ListedTrial]) -> impl Iterator<Item = u32> + 'a {
-    let mut before: Option<&CasePlan> = None;
-    let mut start = 0;
-    list.iter().filter_map(move |listed| {
-        let case = ground.cases.get(listed.case as usize)?;
-        let is_shared = ground.isolation != Isolation::Cluster;
-        let stands = is_shared && before.is_some_and(|before| before.system == case.system);
-        before = Some(case);
-        start += u32::from(!stands);
-        Some(start)
-    })
+/// The case of each trial of the list and the number of the start of its cluster.
+fn starts<'a>(ground: Ground<'a>, list: &'a [ListedTrial]) -> impl Iterator<Item = (&'a CasePlan, u32)> {
+    ground.starts(list.iter().filter_map(move |listed| ground.cases.get(listed.case as usize)))
 }
 
 /// The seed of a scenario when none is given: FNV-1a of its id.

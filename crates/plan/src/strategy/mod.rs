@@ -58,7 +58,7 @@ pub(crate) fn until_first_look(plan: &Plan) -> Option<impl Iterator<Item = Upcom
 
 /// The heaviest load that a plan may put on each of its cases.
 pub(crate) fn heaviest(plan: &Plan) -> impl Iterator<Item = Cow<'_, CasePlan>> {
-    plan.cases.iter().map(|case| {
+    plan.every_case().map(|case| {
         let found = match &plan.strategy {
             Strategy::Find(search) => find::heaviest(case, search),
             Strategy::List(_) | Strategy::Compare(_) => None,

@@ -45,6 +45,31 @@ impl<'a> Ground<'a> {
     }
 }
 
+impl<'a> Ground<'a> {
+    /// For each of these cases, in the order in which they run, the number of the start of its cluster: cases of one
+    /// system that follow each other share one, unless every one is to have its own.
+    pub(super) fn starts(
+        self,
+        cases: impl Iterator<Item = &'a CasePlan>,
+    ) -> impl Iterator<Item = (&'a CasePlan, u32)> {
+        let mut before: Option<&CasePlan> = None;
+        let mut start = 0;
+        cases.map(move |case| {
+            let is_shared = self.isolation != Isolation::Cluster;
+            let stands = is_shared && before.is_some_and(|before| before.system == case.system);
+            before = Some(case);
+            start += u32::from(!stands);
+            (case, start)
+        })
+    }
+
+    /// The trial that conditions a case's cluster on a start, if one does.
+    pub(super) fn conditioning(self, case: &CasePlan, start: u32) -> Option<Upcoming<'a>> {
+        let case = Cow::Owned(conditioned_by(self.conditioning?, case)?);
+        Some(Upcoming { case, start, is_conditioning: true })
+    }
+}
+
 /// A trial that will run.
 #[derive(Debug, Clone)]
 pub struct Upcoming<'a> {
@@ -66,7 +91,7 @@ pub(super) fn conditioning(
     outcomes: &[TrialOutcome],
     session: u32,
 ) -> Option<Trial> {
-    let conditioned = conditioned(plan, effective)?;
+    let conditioned = conditioned_by(plan.conditioning?, effective)?;
     let has_run = |outcome: &TrialOutcome| {
         let trial = &outcome.trial;
         let is_of_start = trial.start == start && outcome.session == session;
@@ -89,13 +114,8 @@ pub(super) fn conditioning(
     })
 }
 
-/// What conditions a case's cluster: its own load as fast as it goes, until it has settled. `None`: the plan wants no
-/// conditioning, or the cluster is somebody's.
-pub(super) fn conditioned(plan: &Plan, case: &CasePlan) -> Option<CasePlan> {
-    conditioned_by(plan.conditioning?, case)
-}
-
-/// The same, of a plan in the making.
+/// What conditions a case's cluster: its own load as fast as it goes, until it has settled. `None`: the cluster is
+/// somebody's.
 pub(crate) fn conditioned_by(how: Conditioning, case: &CasePlan) -> Option<CasePlan> {
     let Conditioning { least_ns, most_ns } = how;
     if matches!(case.system, SystemPlan::Attached(_)) {

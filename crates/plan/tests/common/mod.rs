@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test binary uses its own part of this")]
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
-use kdyno_model::plan::{ComparePlan, Plan, Strategy};
+use kdyno_model::plan::{ComparePlan, KafkaSource, Plan, Strategy, SystemPlan};
 use kdyno_plan::{Ask, Change, Choices, CompareChoices, Note, SideChoices, plan, remarks};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::target::{Target, TargetFile};
@@ -67,4 +67,16 @@ pub fn target(name: &str, guard: &str) -> Target {
         "kdyno: 1\ntarget: {name}\ncluster_id: id-of-{name}\nclient: {{bootstrap: [127.0.0.1:9092]}}\n{guard}"
     );
     TargetFile::parse(&text, "t.yaml").unwrap().resolve(None).unwrap()
+}
+
+/// Where a system's Kafka comes from, or whose it is.
+pub fn release(system: &SystemPlan) -> String {
+    match system {
+        SystemPlan::Local(cluster) => match &cluster.kafka {
+            KafkaSource::Release(release) => release.clone(),
+            KafkaSource::Home(dir) => format!("home {}", dir.display()),
+            KafkaSource::Source(dir) => format!("source {}", dir.display()),
+        },
+        SystemPlan::Attached(target) => target.target.clone(),
+    }
 }
