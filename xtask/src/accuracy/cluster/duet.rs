@@ -18,6 +18,9 @@ use super::rows::{Design, METRICS, PAIRS_PER_START, Row};
 use super::runs::{Place, json_of};
 use crate::bench::broker::Broker;
 
+/// Warm-up of a pair, and of what conditions both sides together before the pairs of a start.
+const PAIR_WARMUP: &str = "10s";
+const PACED_WARMUP: &str = "40s";
 /// Longest time between two readings of the brokers' processor time.
 const READING: Duration = Duration::from_millis(100);
 /// Least part of a window in which the other side's window is open too.
@@ -115,7 +118,9 @@ fn keep(file: &Path, ran: &[Ran]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Starts both clusters, conditions one after the other, runs the pairs of the start.
+/// Starts both clusters, conditions them, runs the pairs of the start. They are conditioned one after the other as fast as
+/// each goes, in an order that is drawn, and then together at the pace of the pairs: small batches at a pace take
+/// another way through the brokers than full ones, which a JVM compiles when it is first taken often.
 fn one_start(place: &Place, folder: &Path, start: u64) -> anyhow::Result<Vec<Ran>> {
     let begin = Instant::now();
     let folder = folder.join(format!("start-{start}"));
@@ -130,17 +135,19 @@ fn one_start(place: &Place, folder: &Path, start: u64) -> anyhow::Result<Vec<Ran
         Ok(Side { name, broker, target })
     };
     let sides = [side("a")?, side("b")?];
-    for side in &sides {
-        let mut condition = command(place, side, &folder, SEED);
+    let is_a_conditioned_first = coin(SEED ^ start);
+    for place_in_order in [usize::from(!is_a_conditioned_first), usize::from(is_a_conditioned_first)] {
+        let mut condition = command(place, &sides[place_in_order], &folder, SEED);
         json_of(condition.args(["--set", "rate=max", "--set", "warmup=20s", "--set", "dur=5s"]))?;
     }
+    together(place, &sides, &folder, SEED ^ start, is_a_conditioned_first, PACED_WARMUP)?;
     let start_s = begin.elapsed().as_secs_f64();
     let mut ran = Vec::new();
     for pair in 0..u64::from(PAIRS_PER_START) {
         let seed = SEED + start * u64::from(PAIRS_PER_START) + pair;
         let is_a_first = coin(seed);
         let begin = Instant::now();
-        let (windows, [a, b]) = together(place, &sides, &folder, seed, is_a_first)?;
+        let (windows, [a, b]) = together(place, &sides, &folder, seed, is_a_first, PAIR_WARMUP)?;
         let overlap = overlap(windows);
         ensure!(overlap >= OVERLAP_MIN, "the windows overlap by {:.0} % only", 100.0 * overlap);
         ran.push(Ran { start, is_a_first, pair_s: begin.elapsed().as_secs_f64(), start_s, overlap, a, b });
@@ -172,12 +179,14 @@ fn together(
     folder: &Path,
     seed: u64,
     is_a_first: bool,
+    warmup: &str,
 ) -> anyhow::Result<([Window; 2], [Figures; 2])> {
     let is_over = AtomicBool::new(false);
     let (documents, readings) = thread::scope(|scope| {
         let reader = scope.spawn(|| read_processors(sides, &is_over));
         let launch = |side: &Side| {
             let mut command = command(place, side, folder, seed);
+            command.args(["--set", &format!("warmup={warmup}")]);
             scope.spawn(move || json_of(&mut command))
         };
         let [first, second] = if is_a_first { [0, 1] } else { [1, 0] };
