@@ -250,7 +250,13 @@ fn a_run_that_ran_out_of_time_says_so_and_can_be_resumed() {
     let nothing = Judgement::default();
     store_with(&place, "20261122-100000-late.kdyno", "late", 1_000, RunStatus::OutOfTime, &nothing);
     let said = place.kdyno(&["runs"]);
-    assert!(said.stdout.contains("out_of_time"), "{said:?}");
+    assert!(said.stdout.contains("  out of time  "), "{said:?}");
+    // Documents have the code of the run file.
+    let document = |words: &[&str]| -> serde_json::Value {
+        serde_json::from_str(&place.kdyno(words).stdout).expect("JSON")
+    };
+    assert_eq!(document(&["runs", "--json"])[0]["status"], "out_of_time");
+    assert_eq!(document(&["show", "latest", "--json"])["status"], "out_of_time");
     let said = place.kdyno(&["run", "--resume", "latest", "--dry-run"]);
     assert_eq!(said.code, Some(0), "{said:?}");
 }

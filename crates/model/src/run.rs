@@ -9,7 +9,6 @@ use crate::sample::StreamId;
 use crate::trial::Trial;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use strum::{Display, EnumString, IntoStaticStr};
 
 /// What is known before the first trial. Holds no secret: targets are digests, command lines redacted.
 #[derive(Debug, Clone, PartialEq)]
@@ -143,9 +142,8 @@ pub mod cluster_fact {
 }
 
 /// How a session ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Display, EnumString, IntoStaticStr)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
 pub enum RunStatus {
     /// Every trial ran.
     Completed,
