@@ -6,5 +6,6 @@ mod claims;
 mod columns;
 mod comparison;
 mod fixture;
+mod judged_by;
 mod settings;
 mod stored_runs;

@@ -104,6 +104,7 @@ mod tests {
                 depth,
                 role: MetricRole::Judged,
                 ratio: None,
+                equivalence_interval: None,
                 a: Value::None,
                 b: Value::None,
                 marks: Default::default(),
