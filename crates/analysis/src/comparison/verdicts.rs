@@ -25,12 +25,22 @@ pub fn verdicts(plan: &Plan, settings: &ComparePlan, trials: &[AnalysedTrial<'_>
 }
 
 /// The same where the budget lets no further trial begin: six units or more are judged as at the look that was to come,
-/// whose part of the error is then spent.
+/// whose part of the error is then spent, so that the run cannot go on. Therefore not while another case has too few of
+/// them: with more time it could have its verdict too.
 pub fn verdicts_out_of_time(plan: &Plan, settings: &ComparePlan, trials: &[AnalysedTrial<'_>]) -> Judgement {
+    let is_open = |case| {
+        let pairs = Pairs::of(settings, case, trials);
+        pairs.units < UNITS_MIN && matches!(Stage::of(plan, settings, &pairs), Stage::Between { .. })
+    };
+    let may_go_on = cases(plan).any(is_open);
     judged(plan, settings, trials, |plan, settings, pairs| match Stage::of(plan, settings, pairs) {
-        Stage::Between { alpha, .. } if pairs.units >= UNITS_MIN => Stage::Look { alpha },
+        Stage::Between { alpha, .. } if !may_go_on => Stage::Look { alpha },
         stage => stage,
     })
+}
+
+fn cases(plan: &Plan) -> std::ops::Range<u32> {
+    0..u32::try_from(plan.cases.len()).unwrap_or(u32::MAX)
 }
 
 fn judged(
@@ -41,7 +51,7 @@ fn judged(
 ) -> Judgement {
     let mut found = Judgement::default();
     let metrics = compared(plan, settings);
-    for case in 0..u32::try_from(plan.cases.len()).unwrap_or(u32::MAX) {
+    for case in cases(plan) {
         let pairs = Pairs::of(settings, case, trials);
         if pairs.whole.is_empty() && pairs.lost.is_empty() {
             continue;

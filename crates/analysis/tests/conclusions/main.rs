@@ -7,5 +7,6 @@ mod columns;
 mod comparison;
 mod fixture;
 mod judged_by;
+mod out_of_time;
 mod settings;
 mod stored_runs;
