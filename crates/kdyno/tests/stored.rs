@@ -27,7 +27,14 @@ fn store_with(
     judgement: &Judgement,
 ) {
     let choices = Choices::default();
-    store_planned(place, file, (scenario, &choices), started_unix_ns, (status, started_unix_ns + 1), judgement);
+    store_planned(
+        place,
+        file,
+        (scenario, &choices),
+        started_unix_ns,
+        (status, started_unix_ns + 1),
+        judgement,
+    );
 }
 
 /// The same of a plan that was made so, and that ended then.
@@ -285,7 +292,8 @@ fn the_time_of_sessions_before_is_gone_from_the_budget() {
         let _ = std::fs::remove_file(path);
         store_planned(&place, file, ("late", &choices), MINUTE_NS, (status, 10 * MINUTE_NS), &nothing);
     };
-    let resume = |budget: &[&str]| place.kdyno(&[&["run", "--resume", "latest", "--dry-run"], budget].concat());
+    let resume =
+        |budget: &[&str]| place.kdyno(&[&["run", "--resume", "latest", "--dry-run"], budget].concat());
     // Nine minutes of ten.
     ended(RunStatus::Interrupted);
     assert_eq!(resume(&[]).code, Some(0));

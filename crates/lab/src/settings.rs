@@ -100,9 +100,8 @@ mod tests {
 
     #[test]
     fn brokers_that_are_like_the_first_are_not_repeated() {
-        let with = |id, threads| {
-            (Subject::Broker(id), BTreeMap::from([("num.io.threads".to_owned(), threads)]))
-        };
+        let with =
+            |id, threads| (Subject::Broker(id), BTreeMap::from([("num.io.threads".to_owned(), threads)]));
         let of = |id, threads: &str| with(id, SettingInForce::Default(threads.to_owned()));
         let same = with(4, SettingInForce::Static("8".to_owned()));
         let kept = distinct(vec![of(1, "8"), of(2, "8"), of(3, "4"), same]);

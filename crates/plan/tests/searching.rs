@@ -128,9 +128,8 @@ fn a_quick_look_has_ten_minutes_however_long_the_budget_is() {
     assert_eq!(quick(BASE, Some(45)), (2, 16, true));
     assert_eq!(quick(BASE, Some(6)).1, 9, "a shorter one counts");
     // The least that there is takes more: it has so long, and no longer.
-    let longer = format!(
-        "{BASE}find: {{highest: writers.rate, while: [writers.response.p99 <= 20ms], trial: 5m}}\n"
-    );
+    let longer =
+        format!("{BASE}find: {{highest: writers.rate, while: [writers.response.p99 <= 20ms], trial: 5m}}\n");
     let choices = Choices { depth: Depth::Quick, ..finding(ask.clone()) };
     let (plan, search) = found(&longer, &choices);
     assert_eq!(search.confirm_trials, 1);

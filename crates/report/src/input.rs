@@ -95,7 +95,9 @@ impl<'a> ReportInput<'a> {
                     Some(format!("{}; {trials}: {detail}", status_words(*status)))
                 }
                 RunStatus::Interrupted => Some(format!("{}; {trials}", status_words(*status))),
-                RunStatus::Completed => planned.filter(|planned| complete < *planned as usize).map(|_| trials),
+                RunStatus::Completed => {
+                    planned.filter(|planned| complete < *planned as usize).map(|_| trials)
+                }
             },
         }
     }

@@ -128,7 +128,8 @@ fn of_brokers(scope: Scope, compared: &ComparePlan, clusters: &[Clusters<'_>], f
         let [Some(of_a), Some(of_b)] = [on.of_side(0), on.of_side(1)] else { continue };
         told += 1;
         for setting in of_two_brokers(scope, of_a, of_b) {
-            let is_set = [of_a, of_b].iter().any(|of| of.get(&setting.setting).is_some_and(SettingInForce::is_set));
+            let is_set =
+                [of_a, of_b].iter().any(|of| of.get(&setting.setting).is_some_and(SettingInForce::is_set));
             let severity = severity(&setting.setting, compared, on.systems, is_set);
             let entry = differ.entry((setting.setting, setting.a, setting.b)).or_default();
             entry.on.push(format!("{} and {}", on.name(0), on.name(1)));

@@ -190,7 +190,8 @@ fn of_targets(versions: [&str; 2], a: &[SettingInForce], b: &[SettingInForce]) -
     let mut run = Run::default();
     run.pairs("writers.acked_per_s", &[1.0]);
     let told = |values: &[SettingInForce]| {
-        let of_broker = |value: &SettingInForce| BTreeMap::from([("num.io.threads".to_owned(), value.clone())]);
+        let of_broker =
+            |value: &SettingInForce| BTreeMap::from([("num.io.threads".to_owned(), value.clone())]);
         (1..).map(Subject::Broker).zip(values.iter().map(of_broker)).collect()
     };
     let starts = [with_brokers(&run.outcomes[0], told(a)), with_brokers(&run.outcomes[1], told(b))];

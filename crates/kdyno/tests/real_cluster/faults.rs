@@ -1,7 +1,9 @@
 //! Whatever is killed, interrupted or full: nothing survives, and the run keeps its evidence.
 
 use crate::common::{Place, RUN_DEADLINE, signal};
-use crate::fixture::{caveats, ended, event_kinds, figure, one_at_a_time, scenario, start, start_and_measure};
+use crate::fixture::{
+    caveats, ended, event_kinds, figure, one_at_a_time, scenario, start, start_and_measure,
+};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::path::Path;

@@ -86,7 +86,10 @@ fn a_difference_is_printed_with_the_interval_that_excludes_none() {
 #[test]
 fn a_run_file_without_the_interval_of_equivalence_has_none_printed() {
     let (sentence, cells) = printed(|verdict| verdict.equivalence_interval = None);
-    assert!(sentence.ends_with("as far as it matters: the change lies within ±3 % (8 starts)."), "{sentence}");
+    assert!(
+        sentence.ends_with("as far as it matters: the change lies within ±3 % (8 starts)."),
+        "{sentence}"
+    );
     assert_eq!(cells[4..6], ["–", "–"]);
 }
 
