@@ -6,7 +6,7 @@ mod common;
 use common::{encoded, text, topic_name};
 use kafka_protocol::messages as theirs;
 use kafka_protocol::messages::BrokerId;
-use kdyno_kafka::admin::{Admin, AdminError, ConfigOf, OffsetAt};
+use kdyno_kafka::admin::{Admin, AdminError, ConfigOf, OffsetAt, SettingSource};
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::messages::{
     m02_list_offsets, m03_metadata, m18_api_versions, m19_create_topics, m20_delete_topics,
@@ -459,6 +459,27 @@ fn a_brokers_settings_are_asked_of_that_broker_which_tells_those_it_does_not_kno
         ("ssl.key.password", None, true),
     ];
     assert_eq!(told, expected);
+}
+
+#[test]
+fn where_a_setting_comes_from_is_told() {
+    use theirs::describe_configs_response as reply;
+    let broker = single(
+        |_| (0, vec![0]),
+        |_, version| {
+            let setting = |source: i8| {
+                let setting = reply::DescribeConfigsResourceResult::default();
+                setting.with_name(text(&format!("s{source}"))).with_config_source(source)
+            };
+            let result = reply::DescribeConfigsResult::default().with_configs((0..=7).map(setting).collect());
+            let answer = theirs::DescribeConfigsResponse::default().with_results(vec![result]);
+            Answer::Body(encoded(&answer, version))
+        },
+    );
+    let settings = connect(&[&broker], PATIENCE).unwrap().describe_configs(ConfigOf::Topic("t")).unwrap();
+    use SettingSource::{Default, Dynamic, Static, Unknown};
+    let told: Vec<SettingSource> = settings.values().map(|setting| setting.source).collect();
+    assert_eq!(told, [Unknown, Dynamic, Dynamic, Dynamic, Static, Default, Unknown, Unknown]);
 }
 
 #[test]

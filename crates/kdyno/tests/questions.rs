@@ -179,7 +179,8 @@ fn what_is_resumed_must_be_there_and_unfinished() {
     refused(&["run", "--resume", "gone"], &["there is no run `gone`"]);
     refused(&["run", "FILE", "--resume", "gone"], &["--resume"]);
     refused(&["compare", "FILE", "--resume", "gone"], &["leave the scenario out"]);
-    refused(&["run", "--resume", "gone", "--budget", "3m"], &["--budget"]);
+    refused(&["run", "--resume", "gone", "--seed", "3"], &["--seed"]);
+    refused(&["run", "--resume", "gone", "--budget", "3m"], &["there is no run `gone`"]);
     refused(
         &["compare", "--resume", "gone", "--b", "kafka=4.1.1"],
         &["--b: a run that is resumed", "--target"],

@@ -26,6 +26,26 @@ fn store_with(
     status: RunStatus,
     judgement: &Judgement,
 ) {
+    let choices = Choices::default();
+    store_planned(
+        place,
+        file,
+        (scenario, &choices),
+        started_unix_ns,
+        (status, started_unix_ns + 1),
+        judgement,
+    );
+}
+
+/// The same of a plan that was made so, and that ended then.
+fn store_planned(
+    place: &Place,
+    file: &str,
+    (scenario, choices): (&str, &Choices),
+    started_unix_ns: u64,
+    (status, ended_unix_ns): (RunStatus, u64),
+    judgement: &Judgement,
+) {
     let text = format!(
         "kdyno: 1\nid: {scenario}\nquestion: Does {scenario} work?\nsystem: {{brokers: 1}}\n\
          topics: {{perf: {{partitions: 1, replicas: 1}}}}\n\
@@ -36,7 +56,7 @@ fn store_with(
     std::fs::create_dir_all(&folder).expect("a folder of runs");
     let header = RunHeader {
         run_id: started_unix_ns,
-        plan: kdyno_plan::plan(&parsed, &Choices::default()).expect("a plan"),
+        plan: kdyno_plan::plan(&parsed, choices).expect("a plan"),
         scenario_text: text,
         scenario_path: "test".to_owned(),
     };
@@ -52,7 +72,7 @@ fn store_with(
     };
     let writer = RunWriter::create(&folder.join(file), &header, &session).expect("a run file");
     writer.judgement(judgement).expect("findings");
-    let end = SessionEnd { status, detail: String::new(), ended_unix_ns: started_unix_ns + 1 };
+    let end = SessionEnd { status, detail: String::new(), ended_unix_ns };
     writer.finish(end).expect("an end");
 }
 
@@ -250,9 +270,45 @@ fn a_run_that_ran_out_of_time_says_so_and_can_be_resumed() {
     let nothing = Judgement::default();
     store_with(&place, "20261122-100000-late.kdyno", "late", 1_000, RunStatus::OutOfTime, &nothing);
     let said = place.kdyno(&["runs"]);
-    assert!(said.stdout.contains("out_of_time"), "{said:?}");
+    assert!(said.stdout.contains("  out of time  "), "{said:?}");
+    // Documents have the code of the run file.
+    let document = |words: &[&str]| -> serde_json::Value {
+        serde_json::from_str(&place.kdyno(words).stdout).expect("JSON")
+    };
+    assert_eq!(document(&["runs", "--json"])[0]["status"], "out_of_time");
+    assert_eq!(document(&["show", "latest", "--json"])["status"], "out_of_time");
     let said = place.kdyno(&["run", "--resume", "latest", "--dry-run"]);
     assert_eq!(said.code, Some(0), "{said:?}");
+}
+
+#[test]
+fn the_time_of_sessions_before_is_gone_from_the_budget() {
+    const MINUTE_NS: u64 = 60_000_000_000;
+    let place = Place::new();
+    let choices = Choices { budget_ns: Some(10 * MINUTE_NS), ..Choices::default() };
+    let ended = |status| {
+        let (file, nothing) = ("20261122-100000-late.kdyno", Judgement::default());
+        let path = place.path().join("kdyno-runs").join(file);
+        let _ = std::fs::remove_file(path);
+        store_planned(&place, file, ("late", &choices), MINUTE_NS, (status, 10 * MINUTE_NS), &nothing);
+    };
+    let resume =
+        |budget: &[&str]| place.kdyno(&[&["run", "--resume", "latest", "--dry-run"], budget].concat());
+    // Nine minutes of ten.
+    ended(RunStatus::Interrupted);
+    assert_eq!(resume(&[]).code, Some(0));
+    for (status, budget, total) in [
+        (RunStatus::OutOfTime, &[][..], "10 min"),
+        (RunStatus::OutOfTime, &["--budget", "9m"], "9 min"),
+        (RunStatus::Interrupted, &["--budget", "9m"], "9 min"),
+    ] {
+        ended(status);
+        let said = resume(budget);
+        assert_eq!(said.code, Some(2), "{said:?}");
+        let why = format!("took 9 min until now, and a budget of {total} holds no further trial");
+        assert!(said.stderr.contains(&why) && said.stderr.contains("`--budget 19m`"), "{said:?}");
+        assert_eq!(resume(&["--budget", "12m"]).code, Some(0), "a new total");
+    }
 }
 
 #[test]

@@ -41,4 +41,5 @@ pub mod worker;
 pub use dry_run_checks::dry_run_checks;
 pub use error::LabError;
 pub use options::{Live, Progress, RunOptions, RunOutcome, RunRequest};
+pub use resume::spent_ns;
 pub use run::run;

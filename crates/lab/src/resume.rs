@@ -6,7 +6,7 @@ use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::EventKind;
 use kdyno_model::finding::Scope;
 use kdyno_model::outcome::{Judgement, TrialOutcome};
-use kdyno_model::run::{Session, TrialStart};
+use kdyno_model::run::{Session, SessionEnd, TrialStart};
 use kdyno_model::trial::{Trial, TrialId};
 use kdyno_store::RunFile;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +28,8 @@ pub(crate) struct Before {
     pub(crate) last_trial: u32,
     /// The sessions before, in order.
     pub(crate) sessions: Vec<Session>,
+    /// How long they took, ns.
+    pub(crate) spent_ns: u64,
 }
 
 /// Reads what the run file of an interrupted run holds.
@@ -46,8 +48,22 @@ pub(crate) fn read(path: &Path, request: &RunRequest) -> Result<Before, LabError
         .filter(|(_, event)| event.kind == EventKind::CutShort)
         .filter_map(|(trial, _)| trial)
         .collect();
-    let sessions = file.sessions()?.into_iter().map(|(session, _)| session).collect();
-    Ok(Before { sessions, ..sorted_out(file.trials()?, &cut_short, &file.judgement()?) })
+    let (sessions, trials) = (file.sessions()?, file.trials()?);
+    let spent_ns = spent_ns(&sessions, &trials);
+    let sessions = sessions.into_iter().map(|(session, _)| session).collect();
+    Ok(Before { sessions, spent_ns, ..sorted_out(trials, &cut_short, &file.judgement()?) })
+}
+
+/// How long the sessions of a run took, each from its start to its end, ns. One that was cut off is taken to have ended
+/// when the load of its last trial began, as far as its trials are kept; `trials` are those of the run file.
+pub fn spent_ns(sessions: &[(Session, Option<SessionEnd>)], trials: &[TrialStart]) -> u64 {
+    let took_ns = |(session, end): &(Session, Option<SessionEnd>)| {
+        let of_session = trials.iter().filter(|start| start.session == session.number);
+        let last_load = || of_session.map(|start| start.t0_unix_ns).max();
+        let until = end.as_ref().map(|end| end.ended_unix_ns).or_else(last_load);
+        until.map_or(0, |until| until.saturating_sub(session.started_unix_ns))
+    };
+    sessions.iter().map(took_ns).fold(0, u64::saturating_add)
 }
 
 /// Tells the trials that count from those that are run again. A trial counts when it ran to its end and was judged;
@@ -120,6 +136,7 @@ mod tests {
     use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Value};
     use kdyno_model::metric::{Address, Unit};
     use kdyno_model::plan::{AttachedPlan, Caps, CasePlan, PhasesPlan, SystemPlan};
+    use kdyno_model::run::RunStatus;
     use kdyno_model::trial::{PairPlace, TrialReason};
 
     fn start(id: u32, reason: TrialReason, pair: Option<PairPlace>, session: u32) -> TrialStart {
@@ -238,5 +255,39 @@ mod tests {
             "the host was started again since the run was interrupted: no pair of trials and no ratio of rows spans both"
         );
         assert!(change_of_host(&session("a", 2), &session("b", 4)).expect("a host").contains("another host"));
+    }
+
+    const MINUTE_NS: u64 = 60_000_000_000;
+
+    #[test]
+    fn sessions_take_the_time_from_their_start_to_their_end() {
+        let session = |number: u32, from: u64, to: Option<u64>| {
+            let session = Session {
+                number,
+                started_unix_ns: from * MINUTE_NS,
+                kdyno_version: String::new(),
+                git_head: None,
+                command_line: Vec::new(),
+                boot_id: String::new(),
+                processors: 1,
+                host_facts: BTreeMap::new(),
+            };
+            let end = |ended_unix_ns| SessionEnd {
+                status: RunStatus::Interrupted,
+                detail: String::new(),
+                ended_unix_ns,
+            };
+            (session, to.map(|to| end(to * MINUTE_NS)))
+        };
+        let begun = |id: u32, session: u32, at: u64| {
+            let t0_unix_ns = at * MINUTE_NS;
+            TrialStart { t0_unix_ns, ..start(id, TrialReason::Listed { of: 2 }, None, session) }
+        };
+        let sessions = [session(1, 100, Some(104)), session(2, 200, None), session(3, 300, None)];
+        let trials = [begun(1, 1, 101), begun(2, 2, 201), begun(3, 2, 203)];
+        assert_eq!(spent_ns(&sessions[..1], &trials), 4 * MINUTE_NS);
+        assert_eq!(spent_ns(&sessions, &trials), 7 * MINUTE_NS, "cut off, and cut off without a trial");
+        // A clock that was set back.
+        assert_eq!(spent_ns(&[session(1, 100, Some(90))], &[]), 0);
     }
 }

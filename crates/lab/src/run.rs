@@ -44,7 +44,7 @@ pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<R
         options,
         store,
         session: session.number,
-        budget: TimeBudget::of(&request.plan),
+        budget: TimeBudget::of(&request.plan, before.spent_ns),
         may_go_on,
         private: Private::of(&request.plan),
         secrets,

@@ -2,14 +2,15 @@
 //! was asked for and in nothing else.
 
 use crate::private::Private;
-use kdyno_kafka::admin::{Admin, AdminError, ConfigOf, SettingInfo};
+use kdyno_kafka::admin::{Admin, AdminError, ConfigOf, SettingInfo, SettingSource};
 use kdyno_model::event::Subject;
 use kdyno_model::identity::says_who;
+use kdyno_model::run::{BrokerSettings, SettingInForce};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// By broker: name to value.
-pub(crate) type Settings = BTreeMap<Subject, BTreeMap<String, String>>;
+/// Of each broker.
+pub(crate) type Settings = BTreeMap<Subject, BrokerSettings>;
 
 /// Longest wait for an answer; a quiet broker takes some 10 ms.
 const ANSWER_TIME_MAX: Duration = Duration::from_secs(10);
@@ -33,19 +34,30 @@ pub(crate) fn read(bootstrap: &[String], prefix: &str, private: &Private) -> Res
 }
 
 /// What is kept of a broker's settings.
-fn kept(settings: BTreeMap<String, SettingInfo>, private: &Private) -> BTreeMap<String, String> {
+fn kept(settings: BTreeMap<String, SettingInfo>, private: &Private) -> BrokerSettings {
     let kept = settings.into_iter().filter_map(|(name, setting)| {
         let value = setting.value.filter(|_| !says_who(&name))?;
-        Some((name, private.hide(&value).chars().take(VALUE_CHARACTERS_MAX).collect()))
+        let value = private.hide(&value).chars().take(VALUE_CHARACTERS_MAX).collect();
+        let in_force = match setting.source {
+            SettingSource::Default => SettingInForce::Default(value),
+            SettingSource::Static => SettingInForce::Static(value),
+            SettingSource::Dynamic => SettingInForce::Dynamic(value),
+            SettingSource::Unknown => SettingInForce::Unknown(value),
+        };
+        Some((name, in_force))
     });
     kept.take(SETTINGS_MAX).collect()
 }
 
-/// The first broker's settings, and those of each broker that has others.
-fn distinct(told: Vec<(Subject, BTreeMap<String, String>)>) -> Settings {
-    let first = told.first().map(|(_, settings)| settings.clone()).unwrap_or_default();
+/// The first broker's settings, and those of each broker that has others; one may have been told what is the default of
+/// another.
+fn distinct(told: Vec<(Subject, BrokerSettings)>) -> Settings {
+    let values = |settings: &BrokerSettings| -> Vec<(String, String)> {
+        settings.iter().map(|(name, setting)| (name.clone(), setting.value().to_owned())).collect()
+    };
+    let first = told.first().map(|(_, settings)| values(settings)).unwrap_or_default();
     let mut told = told.into_iter();
-    told.next().into_iter().chain(told.filter(|(_, settings)| *settings != first)).collect()
+    told.next().into_iter().chain(told.filter(|(_, settings)| values(settings) != first)).collect()
 }
 
 #[cfg(test)]
@@ -53,7 +65,8 @@ mod tests {
     use super::*;
 
     fn setting(name: &str, value: Option<&str>) -> (String, SettingInfo) {
-        (name.to_owned(), SettingInfo { value: value.map(str::to_owned), known: true })
+        let source = SettingSource::Static;
+        (name.to_owned(), SettingInfo { value: value.map(str::to_owned), known: true, source })
     }
 
     #[test]
@@ -74,8 +87,9 @@ mod tests {
             names,
             ["num.io.threads", "principal.builder.class", "sasl.oauthbearer.jwks.endpoint.url"]
         );
-        assert_eq!(kept["principal.builder.class"].len(), VALUE_CHARACTERS_MAX);
-        assert!(!kept["sasl.oauthbearer.jwks.endpoint.url"].contains("corp"), "{kept:?}");
+        assert_eq!(kept["principal.builder.class"].value().len(), VALUE_CHARACTERS_MAX);
+        assert!(!kept["sasl.oauthbearer.jwks.endpoint.url"].value().contains("corp"), "{kept:?}");
+        assert_eq!(kept["num.io.threads"], SettingInForce::Static("8".to_owned()));
     }
 
     #[test]
@@ -86,10 +100,11 @@ mod tests {
 
     #[test]
     fn brokers_that_are_like_the_first_are_not_repeated() {
-        let of = |id, threads: &str| {
-            (Subject::Broker(id), BTreeMap::from([("num.io.threads".to_owned(), threads.to_owned())]))
-        };
-        let kept = distinct(vec![of(1, "8"), of(2, "8"), of(3, "4")]);
+        let with =
+            |id, threads| (Subject::Broker(id), BTreeMap::from([("num.io.threads".to_owned(), threads)]));
+        let of = |id, threads: &str| with(id, SettingInForce::Default(threads.to_owned()));
+        let same = with(4, SettingInForce::Static("8".to_owned()));
+        let kept = distinct(vec![of(1, "8"), of(2, "8"), of(3, "4"), same]);
         assert_eq!(kept, BTreeMap::from([of(1, "8"), of(3, "4")]));
         assert_eq!(distinct(Vec::new()), Settings::new());
     }

@@ -251,6 +251,15 @@ pub enum Caveat {
         /// The first of them, and where it has which value, one lowercase sentence.
         first: String,
     },
+    /// Brokers of one cluster have different settings.
+    BrokersDiffer {
+        /// On which side of the comparison: `A` or `B`.
+        side: String,
+        /// How many settings differ.
+        settings: u32,
+        /// The first of them, and which broker has which value, one lowercase sentence.
+        first: String,
+    },
     /// Stored runs cannot carry what a comparison would need.
     EvidenceOfRuns {
         /// One lowercase sentence.

@@ -4,7 +4,7 @@
 //! limit was, whether B differs from A, what a cluster carries at an SLA, whether a claim holds. Each keeps the
 //! numbers that it rests on. Definitions and thresholds stand in docs/METHOD.md.
 
-use crate::finding::{Interval, Mark, Scope, Value};
+use crate::finding::{Interval, Mark, NotResolvable, Scope, Value};
 use crate::metric::{Address, Unit};
 use crate::plan::{Better, Depth, EvidenceUnit};
 use crate::trial::{SearchStage, TrialId};
@@ -215,6 +215,10 @@ pub struct Verdict {
     pub role: MetricRole,
     /// B ÷ A with its interval; `None` without a single pair of figures.
     pub ratio: Option<Ratio>,
+    /// The interval of the same ratio at twice the error, as two one-sided tests take it: where it lies within the
+    /// margin no difference matters. `None`: too few units for one, or a run file from before it was kept.
+    #[serde(default)]
+    pub equivalence_interval: Option<Interval>,
     /// Median of side A.
     pub a: Value,
     /// Median of side B.
@@ -230,6 +234,21 @@ pub struct Verdict {
     pub p: Option<(f64, f64)>,
     /// The verdict.
     pub says: Says,
+}
+
+impl Verdict {
+    /// The ratio with the interval that [`says`](Self::says) rests on, which is the one to print beside it: where no
+    /// difference matters the one at twice the error, else the one at the error of the look.
+    pub fn judged_by(&self) -> Option<Ratio> {
+        let ratio = self.ratio?;
+        let interval = match self.says {
+            Says::Equivalent | Says::Different { material: false, .. } => {
+                self.equivalence_interval.unwrap_or(Interval::NotResolvable(NotResolvable::NoMethod))
+            }
+            _ => ratio.interval,
+        };
+        Some(Ratio { interval, ..ratio })
+    }
 }
 
 /// A ratio with its interval.

@@ -9,7 +9,6 @@ use crate::sample::StreamId;
 use crate::trial::Trial;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use strum::{Display, EnumString, IntoStaticStr};
 
 /// What is known before the first trial. Holds no secret: targets are digests, command lines redacted.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,7 +64,39 @@ pub struct TrialStart {
     pub command_lines: BTreeMap<Subject, Vec<String>>,
     /// Settings in force as the brokers tell them (DescribeConfigs), by broker; sensitive ones have no value there. A
     /// broker whose settings are those of the first one is left out. Empty: not asked, or not allowed to.
-    pub settings: BTreeMap<Subject, BTreeMap<String, String>>,
+    pub settings: BTreeMap<Subject, BrokerSettings>,
+}
+
+/// Settings in force on one broker, by name.
+pub type BrokerSettings = BTreeMap<String, SettingInForce>;
+
+/// The value of a setting in force, by where it comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SettingInForce {
+    /// The default of the broker's version.
+    Default(String),
+    /// The broker was started with it.
+    Static(String),
+    /// Somebody set it while the cluster ran.
+    Dynamic(String),
+    /// The broker did not tell, or the run file is from before this was kept.
+    #[serde(untagged)]
+    Unknown(String),
+}
+
+impl SettingInForce {
+    /// The value.
+    pub fn value(&self) -> &str {
+        match self {
+            Self::Default(value) | Self::Static(value) | Self::Dynamic(value) | Self::Unknown(value) => value,
+        }
+    }
+
+    /// Whether somebody set it, or whoever made the file that the broker was started with.
+    pub fn is_set(&self) -> bool {
+        matches!(self, Self::Static(_) | Self::Dynamic(_))
+    }
 }
 
 impl TrialStart {
@@ -111,9 +142,8 @@ pub mod cluster_fact {
 }
 
 /// How a session ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Display, EnumString, IntoStaticStr)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
 pub enum RunStatus {
     /// Every trial ran.
     Completed,
@@ -134,4 +164,20 @@ pub struct SessionEnd {
     pub detail: String,
     /// When it ended.
     pub ended_unix_ns: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_of_run_files_from_before_their_source_was_kept_are_read() {
+        let old = r#"{"num.io.threads":"8"}"#;
+        let settings: BrokerSettings = serde_json::from_str(old).expect("settings");
+        assert_eq!(settings["num.io.threads"], SettingInForce::Unknown("8".to_owned()));
+        let new = r#"{"a":{"default":"1"},"b":{"dynamic":"2"},"c":{"static":"3"}}"#;
+        let settings: BrokerSettings = serde_json::from_str(new).expect("settings");
+        assert_eq!(settings.values().map(SettingInForce::is_set).collect::<Vec<_>>(), [false, true, true]);
+        assert_eq!(serde_json::to_string(&settings).expect("JSON"), new);
+    }
 }

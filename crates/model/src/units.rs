@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn doubt_and_absence_are_printed() {
+    fn lower_bounds_and_absence_are_printed() {
         assert_eq!(value(Value::AtLeast(2e9), Unit::Ns), "≥ 2.00 s");
         assert_eq!(value(Value::None, Unit::Ns), NOTHING);
         assert_eq!(value(Value::Is(f64::NAN), Unit::RecordsPerS), NOTHING);

@@ -159,8 +159,9 @@ fn make(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
         strategy
     } else if search::is_asked(scenario, choices) {
         let readers: Vec<Reader<'_>> = chosen.cases.iter().map(|case| Reader::new(scenario, case)).collect();
-        let (strategy, reached) = search::strategy(scenario, choices, &mut planned, &readers, budget)?;
-        depth = reached;
+        let (strategy, reached, bound_ns) =
+            search::strategy(scenario, choices, &mut planned, &readers, budget)?;
+        (depth, budget_ns) = (reached, bound_ns);
         strategy
     } else {
         judged = claims::judged(scenario, &chosen, &planned.cases)?;

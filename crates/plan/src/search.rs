@@ -105,14 +105,15 @@ fn asked(scenario: &Scenario, choices: &Choices) -> Result<FindFile, PlanError> 
     Ok(found)
 }
 
-/// The strategy of a search; sets the varied item's first load in every case, and says how deep the search goes.
+/// The strategy of a search; sets the varied item's first load in every case, and says how deep the search goes and how
+/// long it may take, ns.
 pub(crate) fn strategy(
     scenario: &Scenario,
     choices: &Choices,
     planned: &mut Planned,
     readers: &[Reader<'_>],
     budget: Option<Budget>,
-) -> Result<(Strategy, Depth), PlanError> {
+) -> Result<(Strategy, Depth, Option<u64>), PlanError> {
     let file = asked(scenario, choices)?;
     let at_depth = |depth| {
         let mut plan = same_in_all(scenario, &file, (&planned.cases, readers), depth)?;
@@ -121,12 +122,13 @@ pub(crate) fn strategy(
     };
     let searched = Ground::of(planned);
     let quick = || at_depth(Depth::Quick);
-    let (plan, depth) = within_time(at_depth(choices.depth)?, quick, searched, budget, choices.depth)?;
+    let (plan, depth, time_ns) =
+        within_time(at_depth(choices.depth)?, quick, searched, budget, choices.depth)?;
     let arrivals = readers.first().map_or(Arrivals::Poisson, |reader| arrivals(reader, &plan.item));
     for case in &mut planned.cases {
         start_at(case, &plan, arrivals);
     }
-    Ok((Strategy::Find(plan), depth))
+    Ok((Strategy::Find(plan), depth, time_ns))
 }
 
 /// The search as each case makes it, which must be the same for all.
@@ -386,22 +388,26 @@ fn start_at(case: &mut CasePlan, plan: &FindPlan, arrivals: Arrivals) {
 
 /// Makes the search fit its time, whatever its trials show: a quick look in the place of a verdict, then fewer trials,
 /// then a single one that confirms. A quick look has ten minutes for each case, however long the budget is, and is not
-/// refused when even the least takes more than these.
+/// refused when even the least takes more than these: then it has so long. The time that bounds it is the last of three.
 fn within_time(
     plan: FindPlan,
     quick: impl FnOnce() -> Result<FindPlan, PlanError>,
     searched: Ground<'_>,
     budget: Option<Budget>,
     depth: Depth,
-) -> Result<(FindPlan, Depth), PlanError> {
+) -> Result<(FindPlan, Depth, Option<u64>), PlanError> {
     let longest_ns = |plan: &FindPlan| of_trials(trials(searched, plan, Extent::Longest)).longest_ns;
     let quick_ns = match depth {
         Depth::Quick => QUICK_NS.saturating_mul(searched.cases.len() as u64),
         Depth::Verdict => u64::MAX,
     };
     let time_ns = budget.map_or(quick_ns, |budget| budget.ns.min(quick_ns));
+    let bounded = |plan: FindPlan, reached| {
+        let bound_ns = (time_ns < u64::MAX).then(|| time_ns.max(longest_ns(&plan)));
+        (plan, reached, bound_ns)
+    };
     if longest_ns(&plan) <= time_ns {
-        return Ok((plan, depth));
+        return Ok(bounded(plan, depth));
     }
     let mut plan = if depth == Depth::Verdict { quick()? } else { plan };
     while longest_ns(&plan) > time_ns {
@@ -417,6 +423,6 @@ fn within_time(
         Some(budget) if longest_ns(&plan) > budget.ns => {
             Err(budget.too_small("a search", "", longest_ns(&plan)))
         }
-        _ => Ok((plan, Depth::Quick)),
+        _ => Ok(bounded(plan, Depth::Quick)),
     }
 }

@@ -94,7 +94,7 @@ fn outcome(trial: Trial, p99_ns: Value) -> TrialOutcome {
     TrialOutcome { trial, findings, caveats: Vec::new(), conclusions: Vec::new(), session: SESSION }
 }
 
-fn doubt(outcome: &mut TrialOutcome, caveat: Caveat, severity: Severity) {
+fn add_caveat(outcome: &mut TrialOutcome, caveat: Caveat, severity: Severity) {
     let scope = Scope::Trial(outcome.trial.id);
     outcome.caveats.push(ScopedCaveat { scope, severity, concerns: Concern::Everything, caveat });
 }
@@ -240,7 +240,8 @@ fn clients_of_a_fixed_rate_are_added() {
         let share = case.workers[0].shares.iter().find(|share| share.item == "writers").unwrap();
         assert_eq!(share.client_count, case.load["writers"].clients);
     }
-    assert_eq!(outcomes[0].trial.label, "ramp 1 clients");
+    assert_eq!(outcomes[0].trial.label, "ramp 1 client");
+    assert_eq!(outcomes[1].trial.label, "ramp 2 clients");
     let (search, _) = concluded(&plan, &outcomes);
     assert_eq!(search.varied.to_string(), "writers.clients");
     assert!(matches!(search.outcome, SearchOutcome::Confirmed { load_per_s: 45_000.0 | 50_000.0 }));
@@ -288,7 +289,7 @@ fn a_queue_that_grew_is_a_failure_and_the_generators_lateness_is_none() {
         let load = searched_load(&trial).unwrap().1;
         let mut outcome = outcome(trial, Value::Is(1e6));
         if load > TRUTH {
-            doubt(&mut outcome, growth(), Severity::Invalid);
+            add_caveat(&mut outcome, growth(), Severity::Invalid);
         }
         outcome
     });
@@ -300,8 +301,8 @@ fn a_queue_that_grew_is_a_failure_and_the_generators_lateness_is_none() {
         let mut outcome = curve(trial);
         if load > 0.9 * TRUTH {
             // Both at once: a generator that is late lets a queue grow too.
-            doubt(&mut outcome, growth(), Severity::Invalid);
-            doubt(&mut outcome, late(), Severity::Invalid);
+            add_caveat(&mut outcome, growth(), Severity::Invalid);
+            add_caveat(&mut outcome, late(), Severity::Invalid);
         }
         outcome
     });
@@ -312,13 +313,13 @@ fn a_queue_that_grew_is_a_failure_and_the_generators_lateness_is_none() {
     // Then even a figure that meets the conditions says nothing: not all of the load was there.
     let Next::Trial(trial) = next(&plan, &[], SESSION) else { panic!() };
     let mut both = outcome(*trial, Value::Is(1e6));
-    doubt(&mut both, growth(), Severity::Invalid);
-    doubt(&mut both, late(), Severity::Invalid);
+    add_caveat(&mut both, growth(), Severity::Invalid);
+    add_caveat(&mut both, late(), Severity::Invalid);
     assert_eq!(concluded(&plan, &[both]).0.points[0].passed, None);
     // A late generator only makes latencies longer, so what passes with it has passed.
     let passing = run(&plan, |trial| {
         let mut outcome = outcome(trial, Value::Is(1e6));
-        doubt(&mut outcome, late(), Severity::Invalid);
+        add_caveat(&mut outcome, late(), Severity::Invalid);
         outcome
     });
     let (search, _) = concluded(&plan, &passing);
@@ -383,7 +384,7 @@ fn a_trial_that_was_cut_short_or_has_no_figure_proves_nothing_by_passing() {
     let judged = |p99_ns: f64, measured_s| {
         let Next::Trial(trial) = next(&plan, &[], SESSION) else { panic!() };
         let mut outcome = outcome(*trial, Value::Is(p99_ns));
-        doubt(&mut outcome, cut(measured_s), Severity::Warning);
+        add_caveat(&mut outcome, cut(measured_s), Severity::Warning);
         concluded(&plan, &[outcome]).0.points[0].passed
     };
     assert_eq!((judged(1e6, 19), judged(1e9, 9), judged(1e9, 10)), (None, None, Some(false)));
@@ -396,7 +397,7 @@ fn a_trial_that_was_cut_short_or_has_no_figure_proves_nothing_by_passing() {
     let broken = run(&plan, |trial| {
         let mut outcome = outcome(trial, Value::Is(1e6));
         let caveat = Caveat::AccountingBroken { item: "writers".into(), difference: 1 };
-        doubt(&mut outcome, caveat, Severity::Invalid);
+        add_caveat(&mut outcome, caveat, Severity::Invalid);
         outcome
     });
     assert_eq!(broken.len(), 2);

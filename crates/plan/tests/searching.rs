@@ -114,7 +114,9 @@ fn a_quick_look_has_ten_minutes_however_long_the_budget_is() {
         let choices = Choices { budget_ns, depth: Depth::Quick, ..finding(ask.clone()) };
         let (plan, search) = found(text, &choices);
         assert_eq!(plan.depth, Depth::Quick);
-        (search.confirm_trials, search.trials_max, estimate(&plan).longest_ns <= 10 * MINUTE_NS)
+        let bound_ns = minutes.unwrap_or(10).min(10) * MINUTE_NS;
+        assert_eq!(plan.budget_ns, Some(bound_ns), "no trial begins that might end after it");
+        (search.confirm_trials, search.trials_max, estimate(&plan).longest_ns <= bound_ns)
     };
     // Long trials, which the sections may ask for, leave fewer of them.
     let long =
@@ -125,6 +127,14 @@ fn a_quick_look_has_ten_minutes_however_long_the_budget_is() {
     assert_eq!(quick(&format!("{long}budget: 8h\n"), None), cut);
     assert_eq!(quick(BASE, Some(45)), (2, 16, true));
     assert_eq!(quick(BASE, Some(6)).1, 9, "a shorter one counts");
+    // The least that there is takes more: it has so long, and no longer.
+    let longer =
+        format!("{BASE}find: {{highest: writers.rate, while: [writers.response.p99 <= 20ms], trial: 5m}}\n");
+    let choices = Choices { depth: Depth::Quick, ..finding(ask.clone()) };
+    let (plan, search) = found(&longer, &choices);
+    assert_eq!(search.confirm_trials, 1);
+    assert!(estimate(&plan).longest_ns > 10 * MINUTE_NS);
+    assert_eq!(plan.budget_ns, Some(estimate(&plan).longest_ns));
 }
 
 #[test]

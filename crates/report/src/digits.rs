@@ -12,6 +12,8 @@ use kdyno_model::units;
 const DIGITS_MIN: i32 = 2;
 /// From here on the digits are the unit's own.
 const DIGITS_MAX: i32 = 7;
+/// Most decimals that a spread fixes.
+const DECIMALS_MAX: i32 = 6;
 
 /// A finding as printed, without its marks.
 pub fn text(finding: &Finding) -> String {
@@ -53,14 +55,33 @@ pub fn number(number: f64, unit: Unit, half_width: Option<f64>) -> String {
 /// A number of an interval, with as many decimals as its half-width lets mean something: unlike [`number`] it gives both
 /// ends of an interval the same ones.
 pub fn decimals(number: f64, half_width: Option<f64>) -> String {
-    const DECIMALS_MAX: i32 = 6;
+    decimals_beside(number, half_width, 0)
+}
+
+/// The same with at least as many decimals as a limit has that stands beside it, since a number that is rounded to fewer
+/// of them may seem to lie beyond a limit that it keeps.
+pub fn decimals_beside(number: f64, half_width: Option<f64>, of_limit: usize) -> String {
     match half_width.filter(|width| width.is_finite() && *width > 0.0) {
         Some(width) if number.is_finite() => {
             let decimals = (-width.log10().floor() as i32).clamp(0, DECIMALS_MAX) as usize;
-            format!("{number:.decimals$}")
+            format!("{number:.decimals$}", decimals = decimals.max(of_limit))
         }
+        // Without a spread it has two decimals at most, when it is not small.
+        _ if of_limit > 0 && number.is_finite() => format!("{number:.decimals$}", decimals = of_limit.max(2)),
         _ => units::significant(number),
     }
+}
+
+/// A number that somebody named, as exact as it was named: `10`, `2.75`.
+pub fn named(number: f64) -> String {
+    // What binary fractions add to a decimal one lies far behind.
+    let text = format!("{number:.8}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Decimals of a number that somebody named.
+pub fn decimals_of(number: f64) -> usize {
+    named(number).split_once('.').map_or(0, |(_, decimals)| decimals.len())
 }
 
 /// The interval of a finding, `low – high`; `None` where there is none.
@@ -137,6 +158,17 @@ mod tests {
         assert_eq!([8.3, 16.1].map(|end| decimals(end, Some(3.9))), ["8", "16"]);
         assert_eq!([-0.82, 1.74].map(|end| decimals(end, Some(0.9))), ["-0.8", "1.7"]);
         assert_eq!(decimals(2.5, None), "2.50");
+    }
+
+    #[test]
+    fn what_keeps_a_limit_is_not_rounded_beyond_it() {
+        assert_eq!([2.7, 0.4].map(|end| decimals_beside(end, Some(1.2), 2)), ["2.70", "0.40"]);
+        assert_eq!(decimals_beside(2.746, Some(0.001), 2), "2.746");
+        assert_eq!(decimals_beside(12.966, None, 3), "12.966");
+        assert_eq!(decimals_beside(2.7, None, 0), "2.70");
+        let percent = |share: f64| named(share * 100.0);
+        assert_eq!([0.1, 0.0275, 0.07, 0.025, 0.0].map(percent), ["10", "2.75", "7", "2.5", "0"]);
+        assert_eq!([10.0, 2.75, 0.1, 0.07].map(decimals_of), [0, 2, 1, 2]);
     }
 
     #[test]

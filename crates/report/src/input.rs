@@ -90,15 +90,26 @@ impl<'a> ReportInput<'a> {
         );
         match self.end() {
             None => Some(format!("no end is stored: the run goes on or was cut off; {trials}")),
-            Some(end) if end.status == RunStatus::Failed => {
-                Some(format!("{}; {trials}: {}", end.status, end.detail))
-            }
-            Some(end) if end.status == RunStatus::OutOfTime => {
-                Some(format!("out of time; {trials}: {}", end.detail))
-            }
-            Some(end) if end.status == RunStatus::Interrupted => Some(format!("{}; {trials}", end.status)),
-            Some(_) => planned.filter(|planned| complete < *planned as usize).map(|_| trials),
+            Some(SessionEnd { status, detail, .. }) => match status {
+                RunStatus::Failed | RunStatus::OutOfTime => {
+                    Some(format!("{}; {trials}: {detail}", status_words(*status)))
+                }
+                RunStatus::Interrupted => Some(format!("{}; {trials}", status_words(*status))),
+                RunStatus::Completed => {
+                    planned.filter(|planned| complete < *planned as usize).map(|_| trials)
+                }
+            },
         }
+    }
+}
+
+/// How a session ended, in words; documents have its code.
+pub fn status_words(status: RunStatus) -> &'static str {
+    match status {
+        RunStatus::Completed => "completed",
+        RunStatus::OutOfTime => "out of time",
+        RunStatus::Interrupted => "interrupted",
+        RunStatus::Failed => "failed",
     }
 }
 

@@ -28,4 +28,4 @@ pub mod terminal;
 mod trials;
 pub mod units;
 
-pub use input::ReportInput;
+pub use input::{ReportInput, status_words};

@@ -6,9 +6,9 @@
 
 use crate::comparison::hosts::host;
 use crate::comparison::metrics::{FALSE_SHARE, better, compared_runs, margin};
-use crate::comparison::verdicts::says;
+use crate::comparison::verdicts::{of_ratio, says};
 use crate::median::Median;
-use crate::statistics::{Bounds, Margin, UnpairedMeans, benjamini_hochberg, decide_by_means};
+use crate::statistics::{Margin, UnpairedMeans, benjamini_hochberg, compare_unpaired};
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, Verdict};
 use kdyno_model::finding::{
@@ -177,11 +177,11 @@ impl Rows {
             return None;
         }
         let (better, margin) = (better(&of), margin(unit));
-        let (ratio, p, says) = match self.logarithms(&of) {
+        let said = match self.logarithms(&of) {
             Ok([a, b]) => compare([&a, &b], margin, better),
-            Err(reason) => (None, None, Says::Invalid { reason }),
+            Err(reason) => Said::nothing(Says::Invalid { reason }),
         };
-        let says = self.reason.clone().map_or(says, |reason| Says::Invalid { reason });
+        let says = self.reason.clone().map_or(said.says, |reason| Says::Invalid { reason });
         let n = self.sides.iter().map(Vec::len).min().unwrap_or(0);
         let [a, b] = values.each_ref().map(|values| Median::of(values).estimate);
         Some(Verdict {
@@ -192,13 +192,14 @@ impl Rows {
             margin,
             depth: Depth::Verdict,
             role: MetricRole::Exploratory,
-            ratio,
+            ratio: said.ratio,
+            equivalence_interval: said.equivalence_interval,
             a,
             b,
             marks,
             n: u32::try_from(n).unwrap_or(u32::MAX),
             unit_of_evidence: EvidenceUnit::Run,
-            p: p.map(|p| (p, p)),
+            p: said.p.map(|p| (p, p)),
             says,
         })
     }
@@ -240,27 +241,48 @@ impl Rows {
     }
 }
 
+/// What the figures of one metric say.
+struct Said {
+    ratio: Option<Ratio>,
+    equivalence_interval: Option<Interval>,
+    p: Option<f64>,
+    says: Says,
+}
+
+impl Said {
+    fn nothing(says: Says) -> Self {
+        Self { ratio: None, equivalence_interval: None, p: None, says }
+    }
+}
+
 /// By Welch's t of the logarithms' means.
-fn compare(sides: [&[f64]; 2], margin: f64, better: Better) -> (Option<Ratio>, Option<f64>, Says) {
+fn compare(sides: [&[f64]; 2], margin: f64, better: Better) -> Said {
     let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
     let [a, b] = sides;
-    if a.is_empty() || b.is_empty() {
-        return (None, None, Says::Invalid { reason: "a side has no run".to_owned() });
+    let fewest = a.len().min(b.len());
+    if fewest == 0 {
+        return Said::nothing(Says::Invalid { reason: "a side has no run".to_owned() });
     }
     let estimate = mean(b) - mean(a);
-    let enough = a.len().min(b.len()) >= RUNS_MIN as usize;
-    let Some(means) = UnpairedMeans::of(a, b).filter(|_| enough) else {
-        let why = match a.len().min(b.len()) {
-            1 => NotResolvable::OneTrial,
-            _ => NotResolvable::TooFewTrials { needed: RUNS_MIN },
-        };
-        let ratio = Ratio { estimate: estimate.exp(), interval: Interval::NotResolvable(why) };
-        return (Some(ratio), None, Says::Inconclusive { more_needed: None });
+    let compared = UnpairedMeans::of(a, b)
+        .filter(|_| fewest >= RUNS_MIN as usize)
+        .map(|means| compare_unpaired(&means, Margin::of(margin), ALPHA));
+    let interval = |bounds| of_ratio(bounds, IntervalMethod::StudentT);
+    let why_not = match fewest {
+        1 => NotResolvable::OneTrial,
+        _ => NotResolvable::TooFewTrials { needed: RUNS_MIN },
     };
-    let Bounds { low, high, level } = means.interval(ALPHA);
-    let method = IntervalMethod::StudentT;
-    let interval = Interval::Bounds { low: low.exp(), high: high.exp(), level, method };
+    let bounds = compared.and_then(|compared| compared.interval);
     let worse = (estimate > 0.0) == (better == Better::Lower);
-    let says = says(decide_by_means(&means, Margin::of(margin), ALPHA), worse, a.len().min(b.len()));
-    (Some(Ratio { estimate: estimate.exp(), interval }), Some(means.p_value()), says)
+    Said {
+        ratio: Some(Ratio {
+            estimate: estimate.exp(),
+            interval: bounds.map_or(Interval::NotResolvable(why_not), interval),
+        }),
+        equivalence_interval: compared.and_then(|compared| compared.equivalence_interval).map(interval),
+        p: compared.map(|compared| compared.p),
+        says: compared.map_or(Says::Inconclusive { more_needed: None }, |compared| {
+            says(compared.decision, worse, fewest)
+        }),
+    }
 }

@@ -8,7 +8,7 @@ use kdyno_model::finding::Scope;
 use kdyno_model::identity::says_who;
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{CasePlan, ComparePlan, ConsumePlan, LoadPlan, Plan, ProducePlan, Role, SystemPlan};
-use kdyno_model::run::TrialStart;
+use kdyno_model::run::{BrokerSettings, SettingInForce, TrialStart};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whose settings brokers' are.
@@ -20,8 +20,9 @@ type Settings = BTreeMap<String, String>;
 /// a caveat for each that was not asked for: it may be what the verdict is about. `trials` are those of the run.
 ///
 /// What the comparison changes, what `may_differ` names, and defaults that come with another version or mode are
-/// declared; on clusters that are not ours, all that differs where they declare other versions. Settings that only say who a broker is
-/// are left out. Where each side has several clusters, those of each turn are compared, and those of a side with each other.
+/// declared; on clusters that are not ours, defaults where they declare other versions. Settings that only say who a broker
+/// is are left out. Where each side has several clusters, those of each turn are compared, and those of a side with each
+/// other; and the brokers of each cluster.
 pub fn settings(plan: &Plan, compared: &ComparePlan, trials: &[TrialStart]) -> Judgement {
     let mut found = Judgement::default();
     for ((case, a), b) in (0u32..).zip(&plan.cases).zip(&compared.b) {
@@ -35,6 +36,7 @@ pub fn settings(plan: &Plan, compared: &ComparePlan, trials: &[TrialStart]) -> J
             .collect();
         of_brokers(scope, compared, &clusters, &mut found);
         found.caveats.extend([0, 1].into_iter().filter_map(|side| within_side(scope, side, &clusters)));
+        found.caveats.extend([0, 1].into_iter().filter_map(|side| within_clusters(scope, side, &clusters)));
     }
     found
 }
@@ -67,9 +69,9 @@ pub fn void(judged: &mut Judgement) {
 /// One cluster of each side, on which pairs run in turn.
 struct Clusters<'a> {
     systems: [&'a SystemPlan; 2],
-    /// Side A and side B: whether a trial ran there, and what its brokers told.
+    /// Side A and side B: whether a trial ran there, and what its brokers told: the first, and those with other settings.
     has_run: [bool; 2],
-    in_force: [Option<&'a Settings>; 2],
+    in_force: [Vec<(&'a Subject, &'a BrokerSettings)>; 2],
 }
 
 impl<'a> Clusters<'a> {
@@ -91,8 +93,13 @@ impl<'a> Clusters<'a> {
         Some(Self {
             systems: [system(0)?, system(1)?],
             has_run: ComparePlan::SIDES.map(|side| of_side(side).any(|start| !start.trial.is_conditioning())),
-            in_force: ComparePlan::SIDES.map(|side| of_side(side).find_map(in_force)),
+            in_force: ComparePlan::SIDES.map(|side| of_side(side).find_map(in_force).unwrap_or_default()),
         })
+    }
+
+    /// The settings of a side's first broker; `None`: nobody told any.
+    fn of_side(&self, side: usize) -> Option<&'a BrokerSettings> {
+        self.in_force[side].first().map(|(_, settings)| *settings)
     }
 
     fn name(&self, side: usize) -> &str {
@@ -118,13 +125,12 @@ fn of_brokers(scope: Scope, compared: &ComparePlan, clusters: &[Clusters<'_>], f
     let mut differ: BTreeMap<(String, String, String), Differs> = BTreeMap::new();
     let mut told = 0;
     for on in clusters {
-        let [Some(of_a), Some(of_b)] = on.in_force else { continue };
+        let [Some(of_a), Some(of_b)] = [on.of_side(0), on.of_side(1)] else { continue };
         told += 1;
-        for setting in differences(scope, BROKERS, of_a, of_b) {
-            if says_who(&setting.setting) {
-                continue;
-            }
-            let severity = severity(&setting.setting, compared, on.systems);
+        for setting in of_two_brokers(scope, of_a, of_b) {
+            let is_set =
+                [of_a, of_b].iter().any(|of| of.get(&setting.setting).is_some_and(SettingInForce::is_set));
+            let severity = severity(&setting.setting, compared, on.systems, is_set);
             let entry = differ.entry((setting.setting, setting.a, setting.b)).or_default();
             entry.on.push(format!("{} and {}", on.name(0), on.name(1)));
             entry.severity = entry.severity.max(severity);
@@ -132,7 +138,7 @@ fn of_brokers(scope: Scope, compared: &ComparePlan, clusters: &[Clusters<'_>], f
     }
     // Of trials that ran, settings that nobody could read may differ in anything.
     let is_unread =
-        |on: &Clusters<'_>| [0, 1].iter().any(|side| on.has_run[*side] && on.in_force[*side].is_none());
+        |on: &Clusters<'_>| [0, 1].iter().any(|side| on.has_run[*side] && on.of_side(*side).is_none());
     if clusters.iter().any(is_unread) {
         found.caveats.push(not_compared(scope));
     }
@@ -147,15 +153,13 @@ fn of_brokers(scope: Scope, compared: &ComparePlan, clusters: &[Clusters<'_>], f
 
 /// Settings in which clusters of one side differ from the first of them that told any.
 fn within_side(scope: Scope, side: usize, clusters: &[Clusters<'_>]) -> Option<ScopedCaveat> {
-    let mut told = clusters.iter().filter_map(|on| Some((on.name(side), on.in_force[side]?)));
+    let mut told = clusters.iter().filter_map(|on| Some((on.name(side), on.of_side(side)?)));
     let (of, first) = told.next()?;
     let mut differ: BTreeMap<String, String> = BTreeMap::new();
     for (other, settings) in told {
-        for one in differences(scope, BROKERS, first, settings) {
-            if !says_who(&one.setting) {
-                let text = format!("{} is {} on {of} and {} on {other}", one.setting, one.a, one.b);
-                differ.entry(one.setting).or_insert(text);
-            }
+        for one in of_two_brokers(scope, first, settings) {
+            let text = format!("{} is {} on {of} and {} on {other}", one.setting, one.a, one.b);
+            differ.entry(one.setting).or_insert(text);
         }
     }
     let caveat = Caveat::ClustersDiffer {
@@ -166,10 +170,41 @@ fn within_side(scope: Scope, side: usize, clusters: &[Clusters<'_>]) -> Option<S
     Some(ScopedCaveat { scope, severity: Severity::Warning, concerns: Concern::Everything, caveat })
 }
 
-/// The settings of the first broker that told any; a broker with the same ones tells none.
-fn in_force(start: &TrialStart) -> Option<&Settings> {
-    let brokers = start.settings.iter().filter(|(subject, _)| matches!(subject, Subject::Broker(_)));
-    brokers.map(|(_, settings)| settings).find(|settings| !settings.is_empty())
+/// Settings in which a broker differs from the first one of its cluster, on any cluster of a side.
+fn within_clusters(scope: Scope, side: usize, clusters: &[Clusters<'_>]) -> Option<ScopedCaveat> {
+    let mut differ: BTreeMap<String, String> = BTreeMap::new();
+    for on in clusters {
+        let Some(((first, settings), others)) = on.in_force[side].split_first() else { continue };
+        for (other, of_other) in others {
+            for one in of_two_brokers(scope, settings, of_other) {
+                let SettingDiffers { setting, a, b, .. } = &one;
+                let text = format!("{setting} is {a} on {first} and {b} on {other} of {}", on.name(side));
+                differ.entry(one.setting).or_insert(text);
+            }
+        }
+    }
+    let caveat = Caveat::BrokersDiffer {
+        side: ComparePlan::SIDES[side].to_owned(),
+        settings: u32::try_from(differ.len()).unwrap_or(u32::MAX),
+        first: differ.into_values().next()?,
+    };
+    Some(ScopedCaveat { scope, severity: Severity::Warning, concerns: Concern::Everything, caveat })
+}
+
+/// What the brokers told that told any; `None`: none did. A broker with the settings of the first one tells none.
+fn in_force(start: &TrialStart) -> Option<Vec<(&Subject, &BrokerSettings)>> {
+    let told = start.settings.iter().filter(|(_, settings)| !settings.is_empty());
+    let told: Vec<_> = told.filter(|(subject, _)| matches!(subject, Subject::Broker(_))).collect();
+    (!told.is_empty()).then_some(told)
+}
+
+/// Differences between two brokers but for who and where they are.
+fn of_two_brokers(scope: Scope, a: &BrokerSettings, b: &BrokerSettings) -> Vec<SettingDiffers> {
+    let values = |of: &BrokerSettings| -> Settings {
+        let told = of.iter().filter(|(name, _)| !says_who(name));
+        told.map(|(name, setting)| (name.clone(), setting.value().to_owned())).collect()
+    };
+    differences(scope, BROKERS, &values(a), &values(b))
 }
 
 /// Every name with two values, or one on one side only.
@@ -188,8 +223,14 @@ fn differences(scope: Scope, whose: &str, a: &Settings, b: &Settings) -> Vec<Set
     told.collect()
 }
 
-/// How bad it is that a broker setting differs; `None`: it is part of what was asked for.
-fn severity(setting: &str, compared: &ComparePlan, systems: [&SystemPlan; 2]) -> Option<Severity> {
+/// How bad it is that a broker setting differs, on one side of which it `is_set` and no default; `None`: it is part of what
+/// was asked for.
+fn severity(
+    setting: &str,
+    compared: &ComparePlan,
+    systems: [&SystemPlan; 2],
+    is_set: bool,
+) -> Option<Severity> {
     let path = format!("system.config.{setting}");
     let names = |entry: &String| {
         let entry = entry.trim_end_matches(".*");
@@ -209,7 +250,9 @@ fn severity(setting: &str, compared: &ComparePlan, systems: [&SystemPlan; 2]) ->
         }
         [SystemPlan::Attached(a), SystemPlan::Attached(b)] if a.cluster_id != b.cluster_id => {
             match a.version().zip(b.version()) {
-                // Another version has other defaults; what somebody set is not known from them.
+                // A release's own file sets some too, others than that of the next: so it is told, and voids nothing.
+                Some((a, b)) if a != b && is_set => return Some(Severity::Warning),
+                // Another version has other defaults.
                 Some((a, b)) => a != b,
                 // Nobody said whether the same runs on both, so it is told and voids nothing.
                 None => return Some(Severity::Warning),

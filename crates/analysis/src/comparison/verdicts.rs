@@ -25,12 +25,22 @@ pub fn verdicts(plan: &Plan, settings: &ComparePlan, trials: &[AnalysedTrial<'_>
 }
 
 /// The same where the budget lets no further trial begin: six units or more are judged as at the look that was to come,
-/// whose part of the error is then spent.
+/// whose part of the error is then spent, so that the run cannot go on. Therefore not while another case has too few of
+/// them: with more time it could have its verdict too.
 pub fn verdicts_out_of_time(plan: &Plan, settings: &ComparePlan, trials: &[AnalysedTrial<'_>]) -> Judgement {
+    let is_open = |case| {
+        let pairs = Pairs::of(settings, case, trials);
+        pairs.units < UNITS_MIN && matches!(Stage::of(plan, settings, &pairs), Stage::Between { .. })
+    };
+    let may_go_on = cases(plan).any(is_open);
     judged(plan, settings, trials, |plan, settings, pairs| match Stage::of(plan, settings, pairs) {
-        Stage::Between { alpha, .. } if pairs.units >= UNITS_MIN => Stage::Look { alpha },
+        Stage::Between { alpha, .. } if !may_go_on => Stage::Look { alpha },
         stage => stage,
     })
+}
+
+fn cases(plan: &Plan) -> std::ops::Range<u32> {
+    0..u32::try_from(plan.cases.len()).unwrap_or(u32::MAX)
 }
 
 fn judged(
@@ -41,7 +51,7 @@ fn judged(
 ) -> Judgement {
     let mut found = Judgement::default();
     let metrics = compared(plan, settings);
-    for case in 0..u32::try_from(plan.cases.len()).unwrap_or(u32::MAX) {
+    for case in cases(plan) {
         let pairs = Pairs::of(settings, case, trials);
         if pairs.whole.is_empty() && pairs.lost.is_empty() {
             continue;
@@ -222,9 +232,9 @@ impl Judging<'_> {
         let better = judge.map_or_else(|| better(of), |judge| judge.better);
         let margin = judge.map_or_else(|| margin(measured.unit), |judge| judge.margin);
         let differences = measured.differences.as_deref();
-        let (ratio, says) = match differences {
-            Err(reason) => (None, Says::Invalid { reason: reason.clone() }),
-            Ok([]) => (None, self.too_few()),
+        let (ratio, equivalence_interval, says) = match differences {
+            Err(reason) => (None, None, Says::Invalid { reason: reason.clone() }),
+            Ok([]) => (None, None, self.too_few()),
             Ok(differences) => self.decide(differences, margin, better, p, judge.is_some()),
         };
         let [a, b] = measured.sides.each_ref().map(|values| Median::of(values).estimate);
@@ -237,6 +247,7 @@ impl Judging<'_> {
             depth: self.plan.depth,
             role: if judge.is_some() { MetricRole::Judged } else { MetricRole::Exploratory },
             ratio,
+            equivalence_interval,
             a,
             b,
             marks: measured.marks.clone(),
@@ -269,7 +280,7 @@ impl Judging<'_> {
         better: Better,
         p: Option<Probabilities>,
         is_judged: bool,
-    ) -> (Option<Ratio>, Says) {
+    ) -> (Option<Ratio>, Option<Interval>, Says) {
         let alpha = self.stage.alpha();
         let p_family = p.map(|(_, together)| match is_judged {
             true => together,
@@ -281,17 +292,11 @@ impl Judging<'_> {
         let quick =
             self.is_by_mean().then(|| statistics::compare_by_mean(differences, margin, alpha, p_family));
         let by_ranks = || statistics::compare(differences, margin, alpha, p_family);
-        let Some(compared) = quick.flatten().or_else(by_ranks) else { return (None, self.too_few()) };
+        let Some(compared) = quick.flatten().or_else(by_ranks) else { return (None, None, self.too_few()) };
         let method = if self.is_by_mean() { IntervalMethod::StudentT } else { IntervalMethod::SignedRank };
-        let interval = compared.interval.map_or_else(
-            || Interval::NotResolvable(self.why_no_interval(differences.len())),
-            |Bounds { low, high, level }| Interval::Bounds {
-                low: low.exp(),
-                high: high.exp(),
-                level,
-                method,
-            },
-        );
+        let why_not = || Interval::NotResolvable(self.why_no_interval(differences.len()));
+        let interval = compared.interval.map_or_else(why_not, |bounds| of_ratio(bounds, method));
+        let equivalence_interval = compared.equivalence_interval.map(|bounds| of_ratio(bounds, method));
         let ratio = Ratio { estimate: compared.estimate.exp(), interval };
         let says = match self.stage {
             Stage::Between { .. } | Stage::TooFew => self.too_few(),
@@ -300,7 +305,7 @@ impl Judging<'_> {
                 says(compared.decision, worse, differences.len())
             }
         };
-        (Some(ratio), says)
+        (Some(ratio), equivalence_interval, says)
     }
 
     fn why_no_interval(&self, units: usize) -> NotResolvable {
@@ -326,6 +331,12 @@ impl Judging<'_> {
             marks: marks_of_both(&verdict.marks),
         })
     }
+}
+
+/// The interval of B ÷ A by that of its logarithm.
+pub(super) fn of_ratio(bounds: Bounds, method: IntervalMethod) -> Interval {
+    let Bounds { low, high, level } = bounds;
+    Interval::Bounds { low: low.exp(), high: high.exp(), level, method }
 }
 
 /// A decision that rests on so many units, in the words of a verdict.

@@ -67,6 +67,8 @@ pub struct Compared {
     pub estimate: f64,
     /// Its interval at the look's level; `None` when there are too few differences for one.
     pub interval: Option<Bounds>,
+    /// The same at twice the error, by which it is judged whether a difference matters.
+    pub equivalence_interval: Option<Bounds>,
     /// Two-sided p value of no difference, of this metric alone.
     pub p: f64,
     /// What follows.
@@ -118,7 +120,7 @@ pub fn compare_by_mean(
 }
 
 /// The same of two sides that are not paired.
-pub fn decide_by_means(means: &UnpairedMeans, margin: Margin, alpha: f64) -> Decision {
+pub fn compare_unpaired(means: &UnpairedMeans, margin: Margin, alpha: f64) -> Compared {
     let p = means.p_value();
     let evidence = Evidence {
         units: means.n,
@@ -128,7 +130,7 @@ pub fn decide_by_means(means: &UnpairedMeans, margin: Margin, alpha: f64) -> Dec
         interval: Some(means.interval(alpha)),
         narrower: Some(means.interval(2.0 * alpha)),
     };
-    evidence.judge(margin, alpha).decision
+    evidence.judge(margin, alpha)
 }
 
 struct Evidence {
@@ -158,7 +160,7 @@ impl Evidence {
             // Until the half-width is shorter than the way to 0 or out of the margin, whichever is longer.
             None => Decision::Inconclusive { units_needed: needed(estimate.abs().max(room)) },
         };
-        Compared { estimate, interval, p, decision }
+        Compared { estimate, interval, equivalence_interval: narrower, p, decision }
     }
 }
 
@@ -222,7 +224,9 @@ mod tests {
         let margin = f64::midpoint(wide.high.max(-wide.low), narrow.high.max(-narrow.low));
         let margin = Margin { low: -margin, high: margin };
         assert!(!margin.holds(wide) && margin.holds(narrow));
-        assert_eq!(compare(&differences, margin, 0.05, None).unwrap().decision, Decision::Equivalent);
+        let compared = compare(&differences, margin, 0.05, None).unwrap();
+        assert_eq!(compared.decision, Decision::Equivalent);
+        assert_eq!((compared.interval, compared.equivalence_interval), (Some(wide), Some(narrow)));
         let at_bound = Margin { low: narrow.low, high: 1.0 };
         let decision = compare(&differences, at_bound, 0.05, None).unwrap().decision;
         assert!(matches!(decision, Decision::Inconclusive { .. }), "{decision:?}");

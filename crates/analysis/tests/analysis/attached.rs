@@ -35,7 +35,7 @@ fn target(price: Option<Price>) -> SystemPlan {
 }
 
 /// Caveats about processors of a trial whose brokers are no processes of the run and used 0.6 of the host's two.
-fn doubts(attached_here: bool) -> Vec<(Severity, Caveat)> {
+fn caveats(attached_here: bool) -> Vec<(Severity, Caveat)> {
     let mut trial = Trial::clean();
     trial.start.trial.effective.system = target(None);
     for reading in &mut trial.probes {
@@ -54,12 +54,12 @@ fn doubts(attached_here: bool) -> Vec<(Severity, Caveat)> {
 
 #[test]
 fn brokers_of_an_attached_cluster_on_this_host_share_its_processors() {
-    assert_eq!(doubts(true), [(Severity::Warning, Caveat::SharedProcessors { processors: 2 })]);
+    assert_eq!(caveats(true), [(Severity::Warning, Caveat::SharedProcessors { processors: 2 })]);
 }
 
 #[test]
 fn elsewhere_what_uses_the_host_is_not_the_cluster() {
-    let found = doubts(false);
+    let found = caveats(false);
     assert!(matches!(found[..], [(Severity::Warning, Caveat::OtherLoad { .. })]), "{found:?}");
 }
 

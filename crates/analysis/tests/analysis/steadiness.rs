@@ -244,7 +244,7 @@ fn a_window_that_is_too_short_or_too_noisy_says_how_long_would_do() {
 }
 
 #[test]
-fn a_warm_up_that_did_not_settle_is_a_doubt_unless_the_window_is_steady() {
+fn a_warm_up_that_did_not_settle_is_a_caveat_unless_the_window_is_steady() {
     let told = |course: Course| {
         let mut trial = course.trial();
         trial.events = vec![event(EventKind::WarmupNotSettled, Subject::Kdyno, "the rate rose")];

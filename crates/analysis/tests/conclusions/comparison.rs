@@ -4,7 +4,7 @@ use crate::fixture::{CPU, P99, RATE, Run, address, comparing, cut_short, invalid
 use kdyno_analysis::comparison::progress;
 use kdyno_analysis::run::{AnalysedTrial, judge};
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
-use kdyno_model::conclusion::{Conclusion, MetricRole, Says};
+use kdyno_model::conclusion::{MetricRole, Says};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::{Interval, IntervalMethod, Mark, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::plan::{Better, Depth, EvidenceUnit, OnClusters};
@@ -443,30 +443,4 @@ fn a_quick_look_says_what_these_pairs_showed() {
     let verdict = run.verdicts(&plan).remove(0);
     let Interval::Bounds { method, .. } = verdict.ratio.unwrap().interval else { panic!("{verdict:?}") };
     assert_eq!(method, IntervalMethod::SignedRank);
-}
-
-#[test]
-fn what_the_budget_ended_is_judged_by_what_it_has() {
-    let out_of_time = |looks: &[u32], ratios: &[f64]| {
-        let plan = comparing(&[P99], looks, &[]);
-        let mut run = Run::default();
-        run.pairs(P99, ratios);
-        let trials: Vec<AnalysedTrial<'_>> = run.outcomes.iter().map(AnalysedTrial::of).collect();
-        let conclusions = judge(&plan, &trials, &[], &[], true).conclusions;
-        let verdict = conclusions.into_iter().find_map(|one| match one {
-            Conclusion::Verdict(verdict) => Some(verdict),
-            _ => None,
-        });
-        verdict.unwrap()
-    };
-    let worse = Says::Different { material: true, worse: true };
-    let seven = &around(1.2)[..7];
-    // A single look spends all of the error, also one unit before it.
-    assert_eq!(out_of_time(&[8], seven).says, worse);
-    // The first of three may spend 1 %, and of seven units p is 2 ÷ 128 at best: it is not given more.
-    assert!(matches!(out_of_time(&[8, 16, 24], seven).says, Says::Inconclusive { .. }));
-    // After the first look it is the part of the next one.
-    assert_eq!(out_of_time(&[8, 16, 24], &[around(1.2), vec![1.2; 3]].concat()).says, worse);
-    let five = out_of_time(&[8], &around(1.2)[..5]);
-    assert_eq!(five.says, Says::Inconclusive { more_needed: Some(3) }, "more may come when it goes on");
 }

@@ -6,5 +6,7 @@ mod claims;
 mod columns;
 mod comparison;
 mod fixture;
+mod judged_by;
+mod out_of_time;
 mod settings;
 mod stored_runs;

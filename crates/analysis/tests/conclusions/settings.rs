@@ -12,11 +12,20 @@ use kdyno_model::plan::{
     AttachedPlan, Caps, CasePlan, Compression, LoadPlan, OnClusters, Partitioner, Payload, Plan, ProducePlan,
     ProducerSettings, Rate, Role, SystemPlan,
 };
-use kdyno_model::run::TrialStart;
+use kdyno_model::run::{BrokerSettings, SettingInForce, TrialStart};
 use std::collections::BTreeMap;
 
+/// A trial whose broker told these settings, and not where they come from.
 fn start(outcome: &kdyno_model::outcome::TrialOutcome, settings: &[(&str, &str)]) -> TrialStart {
-    let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    let unknown = |value: &&str| SettingInForce::Unknown((*value).to_owned());
+    let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), unknown(value))).collect();
+    with_brokers(outcome, BTreeMap::from([(Subject::Broker(1), settings)]))
+}
+
+fn with_brokers(
+    outcome: &kdyno_model::outcome::TrialOutcome,
+    settings: BTreeMap<Subject, BrokerSettings>,
+) -> TrialStart {
     TrialStart {
         trial: outcome.trial.clone(),
         session: 1,
@@ -25,7 +34,7 @@ fn start(outcome: &kdyno_model::outcome::TrialOutcome, settings: &[(&str, &str)]
         streams: Vec::new(),
         cluster: BTreeMap::new(),
         command_lines: BTreeMap::new(),
-        settings: BTreeMap::from([(Subject::Broker(1), settings)]),
+        settings,
     }
 }
 
@@ -171,6 +180,56 @@ fn settings_of_targets_may_differ_with_the_versions_that_they_declare() {
         assert_eq!(found(target("a", a), target("b", b)), undeclared(Severity::Warning), "{versions:?}");
     }
     assert_eq!(found(target("a", None), target("a", None)), undeclared(Severity::Invalid), "one cluster");
+}
+
+/// What is said of two targets that declare these versions, whose brokers told these values of one setting.
+fn of_targets(versions: [&str; 2], a: &[SettingInForce], b: &[SettingInForce]) -> Judgement {
+    let mut plan = alike();
+    plan.cases[0].system = target("a", Some(versions[0]));
+    compared(&mut plan).b[0].system = target("b", Some(versions[1]));
+    let mut run = Run::default();
+    run.pairs("writers.acked_per_s", &[1.0]);
+    let told = |values: &[SettingInForce]| {
+        let of_broker =
+            |value: &SettingInForce| BTreeMap::from([("num.io.threads".to_owned(), value.clone())]);
+        (1..).map(Subject::Broker).zip(values.iter().map(of_broker)).collect()
+    };
+    let starts = [with_brokers(&run.outcomes[0], told(a)), with_brokers(&run.outcomes[1], told(b))];
+    let of_plan = compared(&mut plan).clone();
+    settings(&plan, &of_plan, &starts)
+}
+
+#[test]
+fn defaults_of_another_version_are_expected_and_what_somebody_set_is_not() {
+    use SettingInForce::{Default, Dynamic, Static, Unknown};
+    let eight = |of: fn(String) -> SettingInForce| of("8".to_owned());
+    let four = |of: fn(String) -> SettingInForce| of("4".to_owned());
+    let severities = |versions, a, b| {
+        let found = of_targets(versions, &[a], &[b]);
+        assert_eq!(found.conclusions.len(), 1);
+        found.caveats.iter().map(|of| of.severity).collect::<Vec<_>>()
+    };
+    let (apart, alike) = (["3.7.2", "4.1.1"], ["4.1.1", "4.1.1"]);
+    assert_eq!(severities(apart, eight(Default), four(Default)), []);
+    assert_eq!(severities(apart, eight(Unknown), four(Default)), []);
+    for set in [eight(Static), eight(Dynamic)] {
+        assert_eq!(severities(apart, set.clone(), four(Default)), [Severity::Warning]);
+        assert_eq!(severities(alike, set, four(Default)), [Severity::Invalid]);
+    }
+    assert_eq!(severities(apart, eight(Default), four(Dynamic)), [Severity::Warning]);
+    // The same value is none, whoever set it.
+    assert_eq!(of_targets(apart, &[eight(Static)], &[eight(Default)]), Judgement::default());
+}
+
+#[test]
+fn brokers_of_one_cluster_should_agree() {
+    let of = |value: &str| SettingInForce::Default(value.to_owned());
+    let found = of_targets(["4.1.1"; 2], &[of("8")], &[of("8"), of("4"), of("2")]);
+    assert_eq!(found.conclusions, []);
+    let first = "num.io.threads is 8 on broker-1 and 4 on broker-2 of b".to_owned();
+    let differ = Caveat::BrokersDiffer { side: "B".into(), settings: 1, first };
+    let caveats: Vec<_> = found.caveats.iter().map(|of| (of.severity, &of.caveat)).collect();
+    assert_eq!(caveats, [(Severity::Warning, &differ)]);
 }
 
 /// What is said of three clusters of each side, on which `num.io.threads` is so.

@@ -83,6 +83,11 @@ fn three_runs_of_each_side_have_an_interval() {
     assert!(order.contains("in no drawn order"), "{order}");
     let (verdicts, _) = compared(&all(&[100.0, 100.1, 99.9]), &all(&[100.0, 99.9, 100.1]));
     assert_eq!(verdicts[0].says, Says::Equivalent);
+    let Some(Interval::Bounds { low, high, level, .. }) = verdicts[0].judged_by().map(|of| of.interval)
+    else {
+        panic!("{verdicts:?}")
+    };
+    assert!(level == 0.9 && 0.97 < low && high < 1.03, "{level}: {low} {high}");
 }
 
 #[test]

@@ -12,7 +12,7 @@ mod types;
 
 pub use crate::consumer::OffsetAt;
 pub use error::{AdminError, Result};
-pub use types::{BrokerInfo, ClusterInfo, ConfigOf, PartitionInfo, SettingInfo, TopicInfo};
+pub use types::{BrokerInfo, ClusterInfo, ConfigOf, PartitionInfo, SettingInfo, SettingSource, TopicInfo};
 
 use crate::connection::SessionFactory;
 use crate::errors::ErrorCode;
@@ -469,7 +469,15 @@ fn topic_info(topic: m03_metadata::MetadataResponseTopic) -> TopicInfo {
 
 fn setting_info(setting: m32_describe_configs::DescribeConfigsResourceResult) -> (String, SettingInfo) {
     let known = setting.config_type != messages::CONFIG_TYPE_UNKNOWN;
-    (setting.name, SettingInfo { value: setting.value, known })
+    let source = match setting.config_source {
+        messages::CONFIG_SOURCE_TOPIC
+        | messages::CONFIG_SOURCE_DYNAMIC_BROKER
+        | messages::CONFIG_SOURCE_DYNAMIC_DEFAULT_BROKER => SettingSource::Dynamic,
+        messages::CONFIG_SOURCE_STATIC_BROKER => SettingSource::Static,
+        messages::CONFIG_SOURCE_DEFAULT => SettingSource::Default,
+        _ => SettingSource::Unknown,
+    };
+    (setting.name, SettingInfo { value: setting.value, known, source })
 }
 
 fn error_code<T>(result: &Result<T>) -> Option<ErrorCode> {

@@ -62,6 +62,21 @@ pub struct SettingInfo {
     /// False when the broker was given it and does not know it, as a misspelt one. Brokers before Kafka 2.6 do
     /// not tell; then it is true.
     pub known: bool,
+    /// Where its value comes from.
+    pub source: SettingSource,
+}
+
+/// Where the value of a setting in force comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SettingSource {
+    /// The default of the broker's version.
+    Default,
+    /// What the broker was started with, its `server.properties`.
+    Static,
+    /// Somebody set it while the cluster ran, for one broker, for all of them or for a topic.
+    Dynamic,
+    /// The broker did not tell, or something that came after this was written.
+    Unknown,
 }
 
 /// What has settings.

@@ -16,6 +16,17 @@ pub const RESOURCE_TYPE_BROKER: i8 = 4;
 /// Type, in DescribeConfigs, of a setting that the broker was given and does not know; -1 before version 3.
 pub const CONFIG_TYPE_UNKNOWN: i8 = 0;
 
+/// Source, in DescribeConfigs, of a value that was set for a topic.
+pub const CONFIG_SOURCE_TOPIC: i8 = 1;
+/// Of one that was set for one broker while it ran.
+pub const CONFIG_SOURCE_DYNAMIC_BROKER: i8 = 2;
+/// Of one that was set for all brokers while they ran.
+pub const CONFIG_SOURCE_DYNAMIC_DEFAULT_BROKER: i8 = 3;
+/// Of one that the broker was started with.
+pub const CONFIG_SOURCE_STATIC_BROKER: i8 = 4;
+/// Of a default.
+pub const CONFIG_SOURCE_DEFAULT: i8 = 5;
+
 impl m02_list_offsets::Request {
     /// One offset of each of these partitions, which the addressed broker leads: that of the first record not
     /// older than `timestamp` in ms since 1970, or [`EARLIEST_TIMESTAMP`] or [`LATEST_TIMESTAMP`].

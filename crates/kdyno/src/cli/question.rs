@@ -20,15 +20,17 @@ pub(crate) struct ChoiceArgs {
     /// Seed of schedules and of the order of trials [default: chosen at random, and printed]
     #[arg(long)]
     pub(crate) seed: Option<u64>,
-    /// Time that all of it may take, e.g. 25m: fewer repeats, never another method
+    /// Time that all of it may take, e.g. 25m: fewer repeats, never another method; with --resume the new total, of all
+    /// sessions
     #[arg(long, value_name = "TIME")]
     pub(crate) budget: Option<String>,
     /// Least length of the measured windows on targets, e.g. 1h: past what burst credits and memory carry
     #[arg(long, value_name = "TIME")]
     pub(crate) sustain: Option<String>,
-    /// Go on with a run that was interrupted or ran out of time: what it has is not measured again
+    /// Go on with a run that was interrupted or ran out of time: what it has is not measured again, and the time that it
+    /// took counts
     #[arg(long, value_name = "RUN", value_hint = ValueHint::FilePath,
-        conflicts_with_all = ["profile", "set", "seed", "budget", "sustain"])]
+        conflicts_with_all = ["profile", "set", "seed", "sustain"])]
     pub(crate) resume: Option<String>,
     /// Print what would be done and end
     #[arg(long)]

@@ -29,7 +29,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Outcome {
                 ("--may-differ", !args.may_differ.is_empty()),
                 ("--quick", args.quick),
             ])?;
-            let planned = resume::plan(named, args.dir.as_deref(), &args.choices.target)?;
+            let planned = resume::plan(named, args.dir.as_deref(), &args.choices)?;
             start(planned, args)
         }
         ([], [scenario], None) => start(plan(scenario, args)?, args),

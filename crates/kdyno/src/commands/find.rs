@@ -20,7 +20,7 @@ pub(crate) fn plan(args: &FindArgs) -> Result<Planned, Failure> {
             ("--side", args.side.is_some()),
             ("--quick", args.quick),
         ])?;
-        return resume::plan(named, args.dir.as_deref(), &args.choices.target);
+        return resume::plan(named, args.dir.as_deref(), &args.choices);
     }
     let ask = Ask::Find(FindChoices {
         highest: args.highest.clone(),

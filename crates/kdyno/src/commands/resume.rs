@@ -1,6 +1,8 @@
 //! `--resume RUN`: the plan of a run that was interrupted or ran out of time, gone on with in its own file.
 
+use crate::cli::ChoiceArgs;
 use crate::commands::rerun::with_targets;
+use crate::commands::run::time;
 use crate::evidence::find_run;
 use crate::execution::{Planned, Resumed};
 use crate::failure::Failure;
@@ -9,6 +11,7 @@ use kdyno_analysis::statistics::UNITS_MIN;
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::plan::{Depth, Plan, Strategy};
 use kdyno_model::run::RunStatus;
+use kdyno_model::units::duration;
 use kdyno_store::RunFile;
 use std::path::{Path, PathBuf};
 
@@ -23,8 +26,9 @@ pub(crate) fn refuse_questions(options: &[(&str, bool)]) -> Result<(), Failure> 
     }
 }
 
-/// Takes plan, seed and id from the run file.
-pub(crate) fn plan(named: &str, dir: Option<&Path>, targets: &[String]) -> Result<Planned, Failure> {
+/// Takes plan, seed and id from the run file; of what was chosen beside the run its targets, and how long all of it may
+/// take.
+pub(crate) fn plan(named: &str, dir: Option<&Path>, chosen: &ChoiceArgs) -> Result<Planned, Failure> {
     let path = find_run(named, dir)?;
     let file = RunFile::open(&path)?;
     if file.is_live() {
@@ -47,10 +51,11 @@ pub(crate) fn plan(named: &str, dir: Option<&Path>, targets: &[String]) -> Resul
         );
         return Err(Failure::usage(message).hint("`kdyno rerun` runs its plan again"));
     }
+    let budget_ns = time_left(&file, &header.plan, chosen, is(RunStatus::OutOfTime))?;
     // Which cases a target is for stands in the plan.
     let files: Vec<PathBuf> =
-        targets.iter().map(|one| PathBuf::from(target_source::of_cases(one).1)).collect();
-    let (plan, target_files) = with_targets(header.plan, &files)?;
+        chosen.target.iter().map(|one| PathBuf::from(target_source::of_cases(one).1)).collect();
+    let (plan, target_files) = with_targets(Plan { budget_ns, ..header.plan }, &files)?;
     Ok(Planned {
         plan,
         scenario_text: header.scenario_text,
@@ -59,6 +64,33 @@ pub(crate) fn plan(named: &str, dir: Option<&Path>, targets: &[String]) -> Resul
         remarks: Vec::new(),
         resumed: Some(Resumed { path, run_id: header.run_id }),
     })
+}
+
+/// The budget of all sessions together, ns: as it is given now, else as it was planned. Refused when sessions before have
+/// used it.
+fn time_left(
+    file: &RunFile,
+    plan: &Plan,
+    chosen: &ChoiceArgs,
+    is_out_of_time: bool,
+) -> Result<Option<u64>, Failure> {
+    let anew = time("--budget", &chosen.budget)?;
+    let Some(budget_ns) = anew.or(plan.budget_ns) else { return Ok(None) };
+    let spent_ns = kdyno_lab::spent_ns(&file.sessions()?, &file.trials()?);
+    // What ended it would end it at once.
+    let is_as_before = is_out_of_time && anew.is_none();
+    if budget_ns > spent_ns && !is_as_before {
+        return Ok(Some(budget_ns));
+    }
+    let message = format!(
+        "the run {} took {} until now, and a budget of {} holds no further trial",
+        file.path().display(),
+        duration(spent_ns),
+        duration(budget_ns),
+    );
+    let minutes = spent_ns.saturating_add(plan.budget_ns.unwrap_or(budget_ns)).div_ceil(60_000_000_000);
+    Err(Failure::usage(message)
+        .hint(format!("`--budget {minutes}m` gives it a new total, what it took included")))
 }
 
 /// Whether a comparison was judged where no look had been planned: to judge it again later would spend more than its
@@ -104,6 +136,7 @@ mod tests {
                 depth,
                 role: MetricRole::Judged,
                 ratio: None,
+                equivalence_interval: None,
                 a: Value::None,
                 b: Value::None,
                 marks: Default::default(),

@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 /// Plans the scenario for the system or the target that it is to be measured on.
 pub(crate) fn plan(args: &RunArgs) -> Result<Planned, Failure> {
     match &args.choices.resume {
-        Some(named) => resume::plan(named, args.execution.out.as_deref(), &args.choices.target),
+        Some(named) => resume::plan(named, args.execution.out.as_deref(), &args.choices),
         None => {
             let scenario = args.scenario.as_deref().unwrap_or_default();
             plan_choices(scenario, &args.choices, Ask::Scenario, Depth::Verdict)
@@ -37,10 +37,6 @@ pub(crate) fn plan_choices(
     depth: Depth,
 ) -> Result<Planned, Failure> {
     let (target, targets, files) = read_targets(&args.target)?;
-    let time = |option: &str, text: &Option<String>| {
-        let told = |why| Failure::usage(format!("{option}: {why}"));
-        text.as_ref().map(|text| units::whole(text, Dimension::Ns).map_err(told)).transpose()
-    };
     let choices = Choices {
         profile: args.profile.clone(),
         set: args.set.clone(),
@@ -53,6 +49,12 @@ pub(crate) fn plan_choices(
         budget_ns: time("--budget", &args.budget)?,
     };
     Ok(Planned { target_files: files, ..plan_scenario(scenario, choices)? })
+}
+
+/// The time that an option was given, ns.
+pub(crate) fn time(option: &str, text: &Option<String>) -> Result<Option<u64>, Failure> {
+    let told = |why| Failure::usage(format!("{option}: {why}"));
+    text.as_ref().map(|text| units::whole(text, Dimension::Ns).map_err(told)).transpose()
 }
 
 /// Scenario text → scenario → plan.

@@ -4,6 +4,7 @@ use crate::cli::RunsArgs;
 use crate::environment::runs_dir;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{moment, out};
+use kdyno_report::status_words;
 use kdyno_store::{RunList, RunSummary};
 
 /// Lists the run files of a folder, oldest first.
@@ -66,9 +67,18 @@ fn differs(run: &RunSummary) -> String {
 
 fn status(run: &RunSummary) -> String {
     match &run.end {
-        Some(end) => end.status.to_string(),
+        Some(end) => status_words(end.status).to_owned(),
         None if run.live => "running".to_owned(),
         None => "cut off".to_owned(),
+    }
+}
+
+/// The same as a code: that of the run file, `running` or `cut_off`.
+fn status_code(run: &RunSummary) -> serde_json::Value {
+    match &run.end {
+        Some(end) => serde_json::json!(end.status),
+        None if run.live => serde_json::json!("running"),
+        None => serde_json::json!("cut_off"),
     }
 }
 
@@ -85,7 +95,7 @@ fn as_json(run: &RunSummary) -> serde_json::Value {
         "sessions": run.sessions,
         "trials_planned": run.trials_planned,
         "trials_started": run.trials_started,
-        "status": status(run),
+        "status": status_code(run),
         "detail": run.end.as_ref().map(|end| &end.detail),
         "ended_unix_ns": run.end.as_ref().map(|end| end.ended_unix_ns),
     })

@@ -1,7 +1,7 @@
 //! Bundled scenarios.
 
 use crate::common::{Place, RUN_DEADLINE};
-use crate::fixture::{doubts, ended, figure_of, one_at_a_time};
+use crate::fixture::{caveats, ended, figure_of, one_at_a_time};
 use serde_json::Value;
 
 /// Runs a bundled scenario with small heaps and returns its document.
@@ -12,7 +12,7 @@ fn bundled(place: &Place, args: &[&str]) -> Value {
     place.expect_no_processes();
     let document = place.show();
     assert_eq!(document["status"], "completed");
-    assert_eq!(doubts(&document, "invalid"), Vec::<&str>::new());
+    assert_eq!(caveats(&document, "invalid"), Vec::<&str>::new());
     document
 }
 

@@ -1,7 +1,9 @@
 //! Whatever is killed, interrupted or full: nothing survives, and the run keeps its evidence.
 
 use crate::common::{Place, RUN_DEADLINE, signal};
-use crate::fixture::{doubts, ended, event_kinds, figure, one_at_a_time, scenario, start, start_and_measure};
+use crate::fixture::{
+    caveats, ended, event_kinds, figure, one_at_a_time, scenario, start, start_and_measure,
+};
 use rustix::process::Signal;
 use serde_json::Value;
 use std::path::Path;
@@ -98,8 +100,8 @@ fn a_broker_killed_in_the_middle_shows_and_the_run_goes_on() {
     ended(&said, 0);
     place.expect_no_processes();
     let document = place.show();
-    assert!(doubts(&document, "warning").contains(&"process-died"), "{}", document["caveats"]);
-    assert_eq!(doubts(&document, "invalid"), Vec::<&str>::new());
+    assert!(caveats(&document, "warning").contains(&"process-died"), "{}", document["caveats"]);
+    assert_eq!(caveats(&document, "invalid"), Vec::<&str>::new());
     assert!(event_kinds(&document).contains(&"process-died".to_owned()));
     let lost = figure(&document, "writers.failed") + figure(&document, "writers.unresolved");
     assert!(lost > 0.0, "records of the dead broker's partitions were not acknowledged");

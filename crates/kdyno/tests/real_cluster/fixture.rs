@@ -79,8 +79,8 @@ pub fn event_kinds(document: &Value) -> Vec<String> {
     events.iter().filter_map(|event| event["kind"].as_str().map(ToOwned::to_owned)).collect()
 }
 
-/// Kinds of the run's doubts of a severity.
-pub fn doubts<'a>(document: &'a Value, severity: &str) -> Vec<&'a str> {
+/// Kinds of the run's caveats of a severity.
+pub fn caveats<'a>(document: &'a Value, severity: &str) -> Vec<&'a str> {
     let caveats = document["caveats"].as_array().expect("caveats");
     let of_weight = caveats.iter().filter(|caveat| caveat["severity"] == severity);
     of_weight.filter_map(|caveat| caveat["kind"].as_str()).collect()

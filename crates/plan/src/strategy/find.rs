@@ -175,7 +175,8 @@ fn label(case: &CasePlan, find: &FindPlan, stage: SearchStage, load_per_s: f64) 
     let load = match find.vary {
         Vary::Rate => format!("{stage} {load_per_s:.0}/s"),
         Vary::Clients { per_client_per_s } => {
-            format!("{stage} {:.0} clients", load_per_s / per_client_per_s)
+            let clients = (load_per_s / per_client_per_s).round();
+            format!("{stage} {clients:.0} client{}", if clients > 1.0 { "s" } else { "" })
         }
     };
     if case.label.is_empty() { load } else { format!("{} {load}", case.label) }

@@ -8,7 +8,7 @@ use crate::grid::Tone;
 use crate::input::ReportInput;
 use crate::marks::{self, Cell};
 use crate::units;
-use kdyno_model::conclusion::{Conclusion, MetricRole, Says, SettingDiffers, Verdict};
+use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, SettingDiffers, Verdict};
 use kdyno_model::finding::{Scope, Value, marks_of_both};
 use kdyno_model::plan::{Better, ComparePlan, Depth, EvidenceUnit, Strategy};
 
@@ -95,16 +95,18 @@ fn verdicts(conclusions: &[Conclusion]) -> impl Iterator<Item = &Verdict> {
 /// sides are alike, whatever the estimate.
 fn too_wide(verdict: &Verdict) -> Option<String> {
     let is_open = matches!(verdict.says, Says::Inconclusive { .. } | Says::MaybeMaterial { .. });
-    let (low, high, _) = verdict.ratio.as_ref().and_then(words::bounds)?;
+    let interval = verdict.equivalence_interval?;
+    let (low, high, level) = words::bounds(&Ratio { interval, ..verdict.ratio? })?;
     let reach = (high - low) / 2.0;
     let margin = verdict.margin;
     let told = || {
         format!(
-            "The interval of {} reaches ±{}, further than the margin of {}: so much evidence could not show that the sides \
-             are alike in it.",
+            "The interval of {} reaches ±{} at {} confidence, further than the margin of {}: so much evidence could not show \
+             that the sides are alike in it.",
             verdict.of,
             words::percent(reach, Some(reach)),
-            words::percent(margin, Some(margin)),
+            words::percent(level, Some(0.001)),
+            words::margin(margin),
         )
     };
     (is_open && verdict.role == MetricRole::Judged && reach > margin).then(told)
@@ -114,10 +116,10 @@ fn too_wide(verdict: &Verdict) -> Option<String> {
 pub fn sentence(verdict: &Verdict, labels: &[String; 2]) -> Sentence {
     let [a, b] = labels;
     let metric = words::metric(&verdict.of);
-    let margin = words::percent(verdict.margin, Some(verdict.margin));
-    let ratio = verdict.ratio.as_ref();
-    let change = ratio.map(words::change).unwrap_or_default();
-    let between = ratio.map(words::between).unwrap_or_default();
+    let margin = words::margin(verdict.margin);
+    let ratio = verdict.judged_by();
+    let change = ratio.as_ref().map(words::change).unwrap_or_default();
+    let between = ratio.map(|ratio| words::between(&ratio, verdict.margin)).unwrap_or_default();
     let rests = words::units_of_evidence(verdict.n, verdict.unit_of_evidence);
     let figures = if between.is_empty() { rests.clone() } else { format!("{between}, {rests}") };
     let (tone, text) = match &verdict.says {
@@ -144,9 +146,12 @@ pub fn sentence(verdict: &Verdict, labels: &[String; 2]) -> Sentence {
             (Tone::Warn, text)
         }
         Says::Equivalent => {
+            let lies = match between.as_str() {
+                "" => format!("within ±{margin} ({rests})"),
+                _ => format!("{figures}, within ±{margin}"),
+            };
             let text = format!(
-                "{b} is no different from {a} in {metric} as far as it matters: the change lies {figures}, within \
-                 ±{margin}"
+                "{b} is no different from {a} in {metric} as far as it matters: the change lies {lies}"
             );
             (Tone::Plain, text)
         }
@@ -219,8 +224,8 @@ fn table(verdicts: &[&Verdict], labels: &[String; 2]) -> TextTable {
 }
 
 fn row(verdict: &Verdict) -> Vec<Cell> {
-    let ratio = verdict.ratio.as_ref();
-    let bounds = ratio.and_then(words::bounds);
+    let ratio = verdict.judged_by();
+    let bounds = ratio.as_ref().and_then(words::bounds);
     let half_width = bounds.map(|(low, high, _)| (high - low) / 2.0);
     let side = |value: Value| {
         let width = match value {
@@ -239,11 +244,11 @@ fn row(verdict: &Verdict) -> Vec<Cell> {
         metric.into(),
         Cell::figure(of_a, side(verdict.a)),
         Cell::figure(of_b, side(verdict.b)),
-        ratio.map_or_else(
+        ratio.as_ref().map_or_else(
             || nothing().into(),
             |ratio| Cell::figure(&marks_of_both(&verdict.marks), words::ratio(ratio)),
         ),
-        ratio.map_or_else(nothing, words::interval).into(),
+        ratio.map_or_else(nothing, |ratio| words::interval_beside_margin(&ratio, verdict.margin)).into(),
         bounds.map_or_else(nothing, |(_, _, level)| words::percent(level, Some(0.001))).into(),
         words::units_of_evidence(verdict.n, verdict.unit_of_evidence).into(),
         match verdict.better {
@@ -251,7 +256,7 @@ fn row(verdict: &Verdict) -> Vec<Cell> {
             Better::Higher => "higher".into(),
         },
         match verdict.role {
-            MetricRole::Judged => words::percent(verdict.margin, Some(verdict.margin)).into(),
+            MetricRole::Judged => words::margin(verdict.margin).into(),
             MetricRole::Exploratory => nothing().into(),
         },
         word(verdict).into(),

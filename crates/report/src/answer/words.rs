@@ -66,13 +66,20 @@ pub(super) fn change(ratio: &Ratio) -> String {
     format!("{} {direction}", percent(change.abs(), width))
 }
 
-/// The interval of a change: `between +8 % and +16 %, 96.1 % confidence`; empty without one.
-pub(super) fn between(ratio: &Ratio) -> String {
+/// A margin as it was named: `10 %`.
+pub(super) fn margin(share: f64) -> String {
+    format!("{} %", digits::named(share * 100.0))
+}
+
+/// The interval of a change beside a margin: `between +8 % and +16 %, 96.1 % confidence`; empty without one.
+pub(super) fn between(ratio: &Ratio, margin: f64) -> String {
     let Some((low, high, level)) = bounds(ratio) else { return String::new() };
-    let width = Some((high - low) / 2.0);
+    let width = Some((high - low) / 2.0 * 100.0);
+    let of_margin = digits::decimals_of(margin * 100.0);
     let signed = |bound: f64| {
         let sign = if bound >= 1.0 { "+" } else { "" };
-        format!("{sign}{}", percent(bound - 1.0, width))
+        let number = digits::decimals_beside((bound - 1.0) * 100.0, width, of_margin);
+        format!("{sign}{} %", number.replace('-', "−"))
     };
     format!("between {} and {}, {} confidence", signed(low), signed(high), percent(level, Some(0.001)))
 }
@@ -130,11 +137,20 @@ pub(super) fn ratio(ratio: &Ratio) -> String {
     }
 }
 
-/// The interval of a ratio, `1.08 – 1.16`; why there is none otherwise.
+/// The interval of a ratio, `1.08 – 1.16`; nothing where there is none.
 pub(super) fn interval(ratio: &Ratio) -> String {
+    interval_beside(ratio, 0)
+}
+
+/// The same beside a margin, which lies as far from 1 as this share.
+pub(super) fn interval_beside_margin(ratio: &Ratio, margin: f64) -> String {
+    interval_beside(ratio, digits::decimals_of(margin))
+}
+
+fn interval_beside(ratio: &Ratio, of_limit: usize) -> String {
     match bounds(ratio) {
         Some((low, high, _)) => {
-            let bound = |bound| digits::decimals(bound, Some((high - low) / 2.0));
+            let bound = |bound| digits::decimals_beside(bound, Some((high - low) / 2.0), of_limit);
             format!("{} – {}", bound(low), bound(high))
         }
         None => units::NOTHING.to_owned(),
@@ -155,14 +171,19 @@ mod tests {
     fn changes_are_told_with_the_digits_of_their_interval() {
         let worse = with(1.1234, 1.08, 1.16);
         assert_eq!(change(&worse), "12 % higher");
-        assert_eq!(between(&worse), "between +8 % and +16 %, 96.1 % confidence");
+        assert_eq!(between(&worse, 0.1), "between +8 % and +16 %, 96.1 % confidence");
         assert_eq!(change(&with(0.968, 0.962, 0.974)), "3.2 % lower");
         assert_eq!(capital("kafka=4 is"), "kafka=4 is");
         assert_eq!(capital("by far"), "By far");
-        assert_eq!(between(&with(0.99, 0.95, 1.02)), "between −5 % and +2 %, 96.1 % confidence");
+        let alike = with(0.99, 0.9526, 1.0174);
+        assert_eq!(between(&alike, 0.05), "between −5 % and +2 %, 96.1 % confidence");
+        assert_eq!(between(&alike, 0.0475), "between −4.74 % and +1.74 %, 96.1 % confidence");
+        assert_eq!(interval(&alike), "0.95 – 1.02");
+        assert_eq!(interval_beside_margin(&alike, 0.05), "0.95 – 1.02");
+        assert_eq!(interval_beside_margin(&alike, 0.0475), "0.9526 – 1.0174");
         assert_eq!(change(&with(2.41, 2.3, 2.5)), "2.4 × as high");
         let alone = Ratio { estimate: 1.5, interval: Interval::NotResolvable(NotResolvable::OneTrial) };
-        assert_eq!((change(&alone), between(&alone)), ("50.0 % higher".to_owned(), String::new()));
+        assert_eq!((change(&alone), between(&alone, 0.1)), ("50.0 % higher".to_owned(), String::new()));
     }
 
     #[test]

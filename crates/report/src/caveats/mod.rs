@@ -146,6 +146,7 @@ fn about(caveat: &Caveat) -> About {
         | Caveat::PairsLost { .. }
         | Caveat::UndeclaredDifference { .. }
         | Caveat::ClustersDiffer { .. }
+        | Caveat::BrokersDiffer { .. }
         | Caveat::EvidenceOfRuns { .. } => About::Trial,
         Caveat::QueueGrowth { .. }
         | Caveat::Failures { .. }
@@ -347,6 +348,7 @@ mod tests {
             },
             Caveat::PairsLost { pairs: 2, first: text() },
             Caveat::ClustersDiffer { side: "B".to_owned(), settings: 2, first: text() },
+            Caveat::BrokersDiffer { side: "A".to_owned(), settings: 3, first: text() },
             Caveat::EvidenceOfRuns { detail: text() },
             Caveat::Failures { item: item(), reason: "max-block".to_owned(), records: 5 },
             Caveat::Unresolved { item: item(), records: 5 },

@@ -117,6 +117,15 @@ fn comparison(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
             ),
             "set them alike, or take what is said for a mean over clusters that differ",
         ),
+        Caveat::BrokersDiffer { side, settings, first } => told(
+            side,
+            &[f64::from(*settings)],
+            format!(
+                "the brokers of side {side} differ from each other in {} settings; the first: {first}",
+                numbers.count(0)
+            ),
+            "set them alike: what is said is of brokers of both kinds, and the sides are compared by the first of each",
+        ),
         Caveat::EvidenceOfRuns { detail } => {
             told(detail, &[], detail.clone(), "`kdyno compare SCENARIO` runs both sides in adjacent pairs")
         }

@@ -12,7 +12,7 @@ use crate::answer::answers;
 use crate::case_table::case_table;
 use crate::caveats;
 use crate::figures::Figures;
-use crate::input::{ReportInput, trial_name};
+use crate::input::{ReportInput, status_words, trial_name};
 use crate::terminal::first_line;
 use crate::units;
 use kdyno_model::run::TrialStart;
@@ -109,7 +109,7 @@ fn environment(input: &ReportInput<'_>) -> Markup {
                 p class="meta" {
                     "Began " (units::instant(session.started_unix_ns)) " with kdyno " (session.kdyno_version)
                     @if let Some(git_head) = &session.git_head { " in a folder at commit " (git_head) }
-                    @if let Some(end) = end { "; " (end.status) " " (units::instant(end.ended_unix_ns)) }
+                    @if let Some(end) = end { "; " (status_words(end.status)) " " (units::instant(end.ended_unix_ns)) }
                     "."
                 }
             }

@@ -11,7 +11,7 @@ mod trials;
 use crate::case_table::case_table;
 use crate::figures::Figures;
 use crate::input::ReportInput;
-use crate::names::printed;
+use crate::names::{name_of, printed};
 use findings::{CaveatDocument, ConclusionDocument, FindingDocument};
 use kdyno_model::plan::Published;
 use schemars::JsonSchema;
@@ -151,7 +151,7 @@ fn document(input: &ReportInput<'_>) -> RunDocument {
         seed: plan.seed.to_string(),
         scenario_path: input.header.scenario_path.clone(),
         scenario_text: input.header.scenario_text.clone(),
-        status: input.end().map(|end| end.status.to_string()),
+        status: input.end().map(|end| name_of(&end.status)),
         trials_planned: plan.strategy.trials_planned(),
         trials_complete: input.complete(&figures),
         sessions: input.sessions.iter().map(trials::session).collect(),

@@ -164,7 +164,7 @@ pub(super) fn session((session, end): &(Session, Option<SessionEnd>)) -> Session
         processors: session.processors,
         host: session.host_facts.clone(),
         end: end.as_ref().map(|end| EndDocument {
-            status: end.status.to_string(),
+            status: name_of(&end.status),
             detail: end.detail.clone(),
             ended_unix_ns: end.ended_unix_ns.to_string(),
         }),

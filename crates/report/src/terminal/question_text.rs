@@ -1,6 +1,7 @@
 //! What a plan is to answer beyond a table, in words: who is compared, what is judged and when it is looked; what is
 //! searched, and between which loads.
 
+use crate::digits;
 use crate::units;
 use kdyno_model::metric::Unit;
 use kdyno_model::plan::{
@@ -59,7 +60,7 @@ fn judge_text(judge: &Judge) -> String {
         Better::Lower => "lower is better",
         Better::Higher => "higher is better",
     };
-    format!("{} ({better}, {} % matters)", judge.of, units::count((judge.margin * 1000.0).round() / 10.0))
+    format!("{} ({better}, {} % matters)", judge.of, digits::named(judge.margin * 100.0))
 }
 
 fn find_lines(find: &FindPlan, depth: Depth) -> Vec<String> {

@@ -3,6 +3,7 @@
 use crate::fixture::{Ends, comparison, run, run_of_texts, search};
 use kdyno_model::conclusion::SearchOutcome;
 use kdyno_model::plan::Depth;
+use kdyno_model::run::RunStatus;
 use kdyno_report::html::page;
 
 /// Pages for the eye: `target/tmp/report.html` and others beside it after the tests.
@@ -25,6 +26,14 @@ fn a_page_of_a_run() {
     let html = page(&input);
     let words = html.split("</style>").nth(1).expect("a body");
     insta::assert_snapshot!(words.replace('>', ">\n"));
+}
+
+#[test]
+fn how_a_session_ended_is_told_in_words() {
+    let mut run = run();
+    run.sessions[0].1.as_mut().expect("the fixture has an end").status = RunStatus::OutOfTime;
+    let html = page(&run.input());
+    assert!(html.contains("; out of time ") && !html.contains("out_of_time"), "{html}");
 }
 
 #[test]

@@ -7,3 +7,4 @@ mod hlog;
 mod html;
 mod marks;
 mod terminal;
+mod verdicts;

@@ -41,6 +41,7 @@ pub fn conclusions() -> Vec<Conclusion> {
             depth: Depth::Verdict,
             role: MetricRole::Judged,
             ratio,
+            equivalence_interval: Some(interval),
             a: Value::Is(1.5),
             b: Value::AtLeast(2.5),
             // Files of this format from before marks were kept here have none.

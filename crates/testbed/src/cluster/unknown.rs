@@ -72,9 +72,10 @@ fn among<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kdyno_kafka::admin::SettingSource;
 
     fn told(settings: &[(&str, bool)]) -> BTreeMap<String, SettingInfo> {
-        let info = |known| SettingInfo { value: None, known };
+        let info = |known| SettingInfo { value: None, known, source: SettingSource::Static };
         settings.iter().map(|(name, known)| (name.to_string(), info(*known))).collect()
     }
 

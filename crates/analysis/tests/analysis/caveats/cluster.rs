@@ -1,13 +1,13 @@
 //! What happened to the cluster and to the trial as a whole.
 
-use super::assert_doubts;
+use super::assert_caveats;
 use crate::fixture::{Trial, event};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::event::{Event, EventKind, Subject};
 
 #[test]
 fn each_event_that_makes_a_trial_doubtful_is_told() {
-    assert_doubts([
+    assert_caveats([
         (
             |trial| trial.events = vec![event(EventKind::ProcessDied, Subject::Broker(1), "exit 137"); 2],
             Severity::Warning,
@@ -81,7 +81,7 @@ fn what_was_seen_of_the_cluster_since_t0_is_told_once_for_each_kind() {
 
 #[test]
 fn brokers_that_met_no_load_before_are_told() {
-    assert_doubts([(
+    assert_caveats([(
         |trial| {
             let event = event(EventKind::Unconditioned, Subject::Brokers, "x");
             trial.events = vec![Event { at_ns: None, ..event }];

@@ -1,6 +1,6 @@
 //! Whether the load generator is what was measured.
 
-use super::assert_doubts;
+use super::assert_caveats;
 use crate::fixture::{MS, Trial, at_three_digits, closed_loop, histogram};
 use kdyno_model::caveat::{Caveat, Concern, Severity};
 use kdyno_model::event::Subject;
@@ -22,8 +22,8 @@ pub(super) fn thread_waited(trial: &mut Trial, share: f64) {
 }
 
 #[test]
-fn each_doubt_about_the_generator_is_named_by_what_causes_it() {
-    assert_doubts([
+fn each_caveat_about_the_generator_is_named_by_what_causes_it() {
+    assert_caveats([
         (
             |trial| {
                 let used = [series::CPU_USER_S_TOTAL, series::CPU_SYSTEM_S_TOTAL];
@@ -116,7 +116,7 @@ fn among_records_that_never_came_home_nobodys_share_is_known() {
 }
 
 #[test]
-fn a_tenth_is_a_doubt_and_half_is_no_figure() {
+fn a_tenth_is_a_caveat_and_half_is_no_figure() {
     let with = |late_ns: u64| {
         let mut trial = Trial::clean();
         timed(&mut trial, Timing::Response, &[(10 * MS, 10_000)]);

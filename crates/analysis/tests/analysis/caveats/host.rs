@@ -1,6 +1,6 @@
 //! Who else had the processors, and what the host did with the load.
 
-use super::assert_doubts;
+use super::assert_caveats;
 use crate::fixture::{S, Trial};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::event::Subject;
@@ -32,8 +32,8 @@ fn stolen(trial: &mut Trial, per_s: f64) {
 }
 
 #[test]
-fn each_doubt_about_the_host_is_named_by_what_causes_it() {
-    assert_doubts([
+fn each_caveat_about_the_host_is_named_by_what_causes_it() {
+    assert_caveats([
         (|trial| stolen(trial, 0.05), Severity::Warning, Caveat::Steal { share: 0.025 }),
         (in_memory, Severity::Warning, Caveat::MemoryStorage),
         (

@@ -1,6 +1,6 @@
 //! Records and how they fared, and how the load was made.
 
-use super::assert_doubts;
+use super::assert_caveats;
 use crate::fixture::{MS, READERS, Trial, WRITERS, at_three_digits, histogram};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::finding::{Mark, Value};
@@ -12,8 +12,8 @@ fn item() -> String {
 }
 
 #[test]
-fn each_doubt_about_the_load_is_named_by_what_causes_it() {
-    assert_doubts([
+fn each_caveat_about_the_load_is_named_by_what_causes_it() {
+    assert_caveats([
         (
             |trial| trial.totals[1].counts.offered += 2,
             Severity::Invalid,

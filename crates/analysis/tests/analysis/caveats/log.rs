@@ -1,6 +1,6 @@
 //! Truth from the log.
 
-use super::assert_doubts;
+use super::assert_caveats;
 use crate::fixture::{S, Trial, WRITERS, event};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::event::{EventKind, Subject};
@@ -53,7 +53,7 @@ fn what_was_refused_left_open_or_sent_again_may_be_there() {
 fn what_cannot_be_compared_is_said() {
     let not_checked = |detail: &str| Caveat::LogNotChecked { topic: "perf".into(), detail: detail.into() };
     let unread = "its end offsets were not read before and after the load";
-    assert_doubts([
+    assert_caveats([
         (
             |trial| {
                 let topic = Subject::Topic("perf".into());

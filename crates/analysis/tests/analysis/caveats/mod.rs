@@ -17,10 +17,10 @@ fn a_clean_trial_has_nothing_to_doubt_but_its_shared_processors() {
 }
 
 /// A change to a clean trial, and the one caveat it must cause.
-type Doubt = (fn(&mut Trial), Severity, Caveat);
+type Told = (fn(&mut Trial), Severity, Caveat);
 
-fn assert_doubts<const N: usize>(doubts: [Doubt; N]) {
-    for (change, severity, caveat) in doubts {
+fn assert_caveats<const N: usize>(caveats: [Told; N]) {
+    for (change, severity, caveat) in caveats {
         let mut trial = Trial::clean();
         change(&mut trial);
         let found = trial.caveats();
@@ -82,7 +82,7 @@ fn weights(change: fn(&mut Trial), is_one: fn(&Caveat) -> bool) -> String {
 
 /// The matrix of docs/METHOD.md, where a row's weights are not all the same.
 #[test]
-fn the_weight_of_a_doubt_depends_on_the_question() {
+fn the_weight_of_a_caveat_depends_on_the_question() {
     let late = |trial: &mut Trial| trial.stages([3_050_000, 0, 500_000, 0, 50_000, 390_000, 10_000]);
     let a_bit_late = |trial: &mut Trial| trial.stages([1_050_000, 0, 500_000, 0, 50_000, 2_390_000, 10_000]);
     assert_eq!(weights(late, |found| matches!(found, Caveat::GeneratorLate { .. })), "i–ii");

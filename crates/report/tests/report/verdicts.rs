@@ -1,0 +1,106 @@
+//! What is printed beside a verdict is what it was judged by.
+
+use crate::fixture::{Ends, comparison};
+use kdyno_model::conclusion::{Conclusion, Ratio, Says, Verdict};
+use kdyno_model::finding::{Interval, IntervalMethod};
+use kdyno_model::plan::Depth;
+use kdyno_report::markdown;
+use proptest::prelude::*;
+
+/// Numbers in percent, in their order.
+fn percents(text: &str) -> Vec<f64> {
+    let number = |before: &str| before.rsplit([' ', '±', '(']).next()?.replace('−', "-").parse().ok();
+    text.split(" %").filter_map(number).collect()
+}
+
+/// What is printed of a comparison whose first verdict ended so and is changed.
+fn block(ends: Ends, change: impl FnOnce(&mut Verdict)) -> String {
+    let mut run = comparison(ends, Depth::Verdict);
+    let first = run.conclusions.iter_mut().find_map(|one| match one {
+        Conclusion::Verdict(of) => Some(of),
+        _ => None,
+    });
+    change(first.expect("a verdict"));
+    markdown::block(&run.input())
+}
+
+/// The first verdict's sentence and the cells of its row.
+fn printed(change: impl FnOnce(&mut Verdict)) -> (String, Vec<String>) {
+    let block = block(Ends::Alike, change);
+    let line = |begins: &str, holds: &str| {
+        let found = block.lines().find(|line| line.starts_with(begins) && line.contains(holds));
+        found.expect("the line is there").to_owned()
+    };
+    let row = line("| brokers.cpu_us_per_record", "|");
+    let cells = row.split('|').map(|cell| cell.trim().to_owned()).filter(|cell| !cell.is_empty());
+    (line("kafka=4.3.1", "processor time of the brokers"), cells.collect())
+}
+
+fn interval(low: f64, high: f64, level: f64) -> Interval {
+    Interval::Bounds { low, high, level, method: IntervalMethod::SignedRank }
+}
+
+proptest! {
+    #[test]
+    fn no_interval_is_printed_that_reaches_beyond_the_margin_that_it_is_said_to_keep(
+        hundredths_of_a_percent in 1_u32..5_000,
+        ends in (0.0..1.0_f64, 0.0..1.0_f64),
+        is_a_point in any::<bool>(),
+        is_equivalent in any::<bool>(),
+    ) {
+        let margin = f64::from(hundredths_of_a_percent) / 10_000.0;
+        let end = |part: f64| 1.0 - margin + 2.0 * margin * part;
+        let low = end(ends.0.min(ends.1));
+        let high = if is_a_point { low } else { end(ends.0.max(ends.1)) };
+        let (sentence, cells) = printed(|verdict| {
+            verdict.margin = margin;
+            verdict.says = match is_equivalent {
+                true => Says::Equivalent,
+                false => Says::Different { material: false, worse: true },
+            };
+            let wider = interval(low - margin, high + margin, 0.99);
+            verdict.ratio = Some(Ratio { estimate: f64::midpoint(low, high), interval: wider });
+            verdict.equivalence_interval = Some(interval(low, high, 0.98));
+        });
+        let [.., from, to, level, limit] = percents(&sentence)[..] else { panic!("{sentence}") };
+        prop_assert!(from <= to && -limit <= from && to <= limit, "{}", sentence);
+        prop_assert!(level == 98.0 && (limit - margin * 100.0).abs() < 1e-9, "{}", sentence);
+        let (from, to) = cells[4].split_once(" – ").expect("two ends");
+        let distance = |end: &str| (end.parse::<f64>().expect("a number") - 1.0).abs();
+        prop_assert!(distance(from).max(distance(to)) < margin + 1e-9, "{:?}", cells);
+        prop_assert_eq!((cells[5].as_str(), percents(&cells[8])), ("98.0 %", vec![limit]));
+    }
+}
+
+#[test]
+fn a_difference_is_printed_with_the_interval_that_excludes_none() {
+    let (sentence, cells) = printed(|verdict| {
+        verdict.says = Says::Different { material: true, worse: true };
+        verdict.ratio = Some(Ratio { estimate: 1.1, interval: interval(1.06, 1.14, 0.99) });
+        verdict.equivalence_interval = Some(interval(1.08, 1.12, 0.98));
+    });
+    assert!(sentence.contains("(between +6 % and +14 %, 99.0 % confidence, 8 starts)"), "{sentence}");
+    assert_eq!(cells[4..6], ["1.06 – 1.14", "99.0 %"]);
+}
+
+#[test]
+fn a_run_file_without_the_interval_of_equivalence_has_none_printed() {
+    let (sentence, cells) = printed(|verdict| verdict.equivalence_interval = None);
+    assert!(
+        sentence.ends_with("as far as it matters: the change lies within ±3 % (8 starts)."),
+        "{sentence}"
+    );
+    assert_eq!(cells[4..6], ["–", "–"]);
+}
+
+#[test]
+fn evidence_is_too_little_for_equivalence_by_the_interval_that_judges_it() {
+    let is_told = |half_width: f64| {
+        let block = block(Ends::Open, |verdict| {
+            verdict.ratio = Some(Ratio { estimate: 1.01, interval: interval(0.96, 1.06, 0.99) });
+            verdict.equivalence_interval = Some(interval(1.01 - half_width, 1.01 + half_width, 0.98));
+        });
+        block.contains("reaches ±4 % at 98.0 % confidence, further than the margin of 3 %")
+    };
+    assert!(is_told(0.04) && !is_told(0.02));
+}
