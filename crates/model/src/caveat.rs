@@ -65,8 +65,10 @@ pub enum Caveat {
     SamplesMissing {
         /// Load item.
         item: String,
-        /// Records by the totals − records by the rows, over all outcomes.
-        records: i64,
+        /// The first count that differs, e.g. `acknowledged`.
+        count: String,
+        /// It by the totals − it by the rows.
+        difference: i64,
     },
     /// Records failed.
     Failures {
