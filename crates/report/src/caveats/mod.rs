@@ -361,6 +361,12 @@ mod tests {
                 late_ns: 130_000_000,
                 response_ns: 136_000_000,
             },
+            Caveat::GeneratorLate {
+                item: item(),
+                quantile: "mean".to_owned(),
+                late_ns: 130_000_000,
+                response_ns: 136_000_000,
+            },
             Caveat::CalibrationShort { item: item(), ratio: 1.4 },
             Caveat::OtherLoad { cpu_percent: 40.0 },
             Caveat::WaitedForProcessor { who: "broker-0".to_owned(), share: 0.31 },
