@@ -16,13 +16,14 @@ pub(crate) struct Lag {
     pub(crate) is_at_least: bool,
 }
 
-/// The lag of an item that consumes; `None` of one that produces, and without a window.
+/// The lag of an item that consumes; `None` of one that produces, without a window, and where one of its streams had not
+/// been told by then where the log ends.
 ///
 /// The newest `records` that the trial's producers wrote to the topic are those that the consumer has not got: their
 /// acknowledgements are counted backwards from the window's end.
 pub(crate) fn of(trial: &Trial<'_>, item: &Item<'_>) -> Option<Lag> {
     let window = trial.window.filter(|_| produce(item.plan).is_none())?;
-    let records = item.tally.lag_records.1;
+    let records = item.tally.lag_records.1?;
     let mut lag = Lag { records, seconds: None, is_at_least: false };
     let writers = trial.items.iter().filter(|other| other.plan.topic == item.plan.topic);
     let streams: Vec<StreamId> = writers

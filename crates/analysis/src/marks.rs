@@ -4,7 +4,7 @@ use crate::caveats::load::RECORDS_BEYOND_MIN;
 use crate::rows::Trial;
 use kdyno_model::caveat::{Concern, ScopedCaveat, Severity};
 use kdyno_model::finding::{Finding, Mark, Value};
-use kdyno_model::metric::{Address, QUANTILES};
+use kdyno_model::metric::{self, Address, QUANTILES, SubjectKind, Unit};
 use kdyno_model::sample::Timing;
 
 /// Marks the findings that must not be used by the caveats that say so. Only those of the caveat's own scope are
@@ -24,6 +24,12 @@ pub fn is_concerned(concerns: &Concern, of: &Address) -> bool {
     match concerns {
         Concern::Everything => true,
         Concern::Latencies { item } => of.subject == *item && is_latency(&of.metric),
+        Concern::Rates { item } => {
+            (of.subject == *item && is_rate(&of.metric)) || of.metric == metric::COST_PER_GB
+        }
+        Concern::Mean { item } => {
+            of.subject == *item && matches!(of.metric.as_str(), "response.mean" | "response_over_service")
+        }
         Concern::LatenciesFrom { item, quantile } => of.subject == *item && is_from(&of.metric, quantile),
     }
 }
@@ -31,6 +37,12 @@ pub fn is_concerned(concerns: &Concern, of: &Address) -> bool {
 /// Whether a metric of a load item is made of times of records.
 fn is_latency(metric: &str) -> bool {
     timing(metric).is_some() || metric == "response_over_service"
+}
+
+/// Whether a metric of a load item that produces is a rate.
+fn is_rate(name: &str) -> bool {
+    let known = metric::find(SubjectKind::Produce, name);
+    known.is_some_and(|known| matches!(known.unit, Unit::RecordsPerS | Unit::MibPerS))
 }
 
 /// The timing and the statistic of a latency.

@@ -23,8 +23,9 @@ pub(crate) struct ItemTally {
     pub(crate) offered: u64,
     /// Records without an outcome at the window's ends.
     pub(crate) open: OpenRecords,
-    /// Consume: records between the consumers and the end of the log when the window began and when it ended.
-    pub(crate) lag_records: (u64, u64),
+    /// Consume: records between the consumers and the end of the log when the window began and when it ended, where they
+    /// are known.
+    pub(crate) lag_records: (Option<u64>, Option<u64>),
     /// Counts written in the window, whatever phase the records belong to; `offered` of it is not used.
     pub(crate) windowed: Counts,
     /// Counts of the records of the measure phase, whenever they were written.
@@ -115,19 +116,19 @@ fn open_at<'a>(rows: impl Iterator<Item = &'a Sample>, second: u32) -> u64 {
 }
 
 /// Records between the consumers of some streams and the end of the log when a second began: what each stream said
-/// last.
+/// last; `None` where one of them did not know.
 fn lag_at<'a, R: Iterator<Item = &'a Sample>>(
     streams: &[StreamId],
     rows: impl Fn() -> R,
     second: u32,
-) -> u64 {
+) -> Option<u64> {
     let of_stream = |id: &StreamId| {
         let earlier = || rows().filter(|row| row.id == *id && row.written_second < second);
         let last = earlier().map(|row| row.written_second).max();
         let said = earlier().filter(|row| Some(row.written_second) == last);
-        said.fold(0u64, |sum, row| sum.saturating_add(row.counts.lag_records))
+        said.filter_map(|row| row.counts.lag_records).reduce(u64::saturating_add)
     };
-    streams.iter().map(of_stream).fold(0, u64::saturating_add)
+    streams.iter().map(of_stream).try_fold(0u64, |sum, lag| Some(sum.saturating_add(lag?)))
 }
 
 /// Records of one second of t0 whose outcome is not known.

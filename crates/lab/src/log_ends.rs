@@ -2,10 +2,10 @@
 
 use crate::clock::{monotonic_ns, relative_ns};
 use crate::system::System;
-use kdyno_kafka::admin::{Admin, OffsetAt, Result};
+use kdyno_kafka::admin::{Admin, OffsetAt, PartitionInfo, Result};
 use kdyno_model::event::Subject;
 use kdyno_model::sample::{ProbeReading, series};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 /// Longest wait for the answers to one reading.
@@ -33,8 +33,9 @@ pub(crate) fn read(system: &System, topics: &BTreeMap<String, String>) -> Result
     read_by(&mut admin, topics)
 }
 
-/// Reads them until they stand still and every replica is in sync: until then the end that readers see, which is told
-/// here, may lie before what the leader alone has acknowledged. When that takes more than [`GROWTH_TIME_MAX`], `Ok(None)`.
+/// Reads them until they stand still and every replica on a living broker is in sync, and no other: until then the end
+/// that readers see, which is told here, may lie before what the leader alone has acknowledged. When that takes more than
+/// [`GROWTH_TIME_MAX`], `Ok(None)`.
 pub(crate) fn read_settled(system: &System, topics: &BTreeMap<String, String>) -> Result<Option<LogEnds>> {
     let client_id = format!("{}admin", system.prefix());
     let mut admin = Admin::connect(&system.bootstrap(), &client_id, ANSWER_TIME_MAX)?;
@@ -51,18 +52,27 @@ pub(crate) fn read_settled(system: &System, topics: &BTreeMap<String, String>) -
     Ok(None)
 }
 
-/// Whether every replica of the topics has all that its leader has.
+/// Whether the living replicas of the topics have all that their leaders have.
 fn in_sync(admin: &mut Admin, topics: &BTreeMap<String, String>) -> Result<bool> {
     let names: Vec<&str> = topics.values().map(String::as_str).collect();
-    let told = admin.topics(Some(&names))?;
+    let (cluster, told) = admin.state(Some(&names))?;
+    let living: BTreeSet<i32> = cluster.brokers.iter().map(|broker| broker.id).collect();
     let mut partitions = told.iter().flat_map(|topic| &topic.partitions);
-    Ok(partitions.all(|partition| partition.isr.len() >= partition.replicas.len()))
+    Ok(partitions.all(|partition| is_in_sync(partition, &living)))
+}
+
+/// Whether the replicas in sync are those on living brokers. A dead one does not come back within a trial: to wait for it
+/// would leave unchecked just what its death may have lost. While it still counts as in sync nothing moves on.
+fn is_in_sync(partition: &PartitionInfo, living: &BTreeSet<i32>) -> bool {
+    let in_sync: BTreeSet<i32> = partition.isr.iter().copied().collect();
+    let alive: BTreeSet<i32> = partition.replicas.iter().copied().filter(|id| living.contains(id)).collect();
+    in_sync == alive
 }
 
 /// What is said of logs that do not come to rest.
 pub(crate) fn still_grew() -> String {
     let seconds = GROWTH_TIME_MAX.as_secs();
-    format!("{seconds} s after the drain the logs still grew, or not every replica was in sync")
+    format!("{seconds} s after the drain the logs still grew, or not every living replica was in sync")
 }
 
 fn read_by(admin: &mut Admin, topics: &BTreeMap<String, String>) -> Result<LogEnds> {
@@ -90,6 +100,23 @@ impl LogEnds {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kdyno_kafka::errors::ErrorCode;
+
+    #[test]
+    fn replicas_of_dead_brokers_are_not_waited_for_and_no_others_are_left_out() {
+        let is_settled = |isr: &[i32], living: &[i32]| {
+            let (leader, replicas) = (isr.first().copied().unwrap_or(-1), vec![0, 1, 2]);
+            let partition =
+                PartitionInfo { id: 0, leader, replicas, isr: isr.to_vec(), error: ErrorCode::NONE };
+            is_in_sync(&partition, &living.iter().copied().collect())
+        };
+        assert!(is_settled(&[2, 1, 0], &[0, 1, 2, 3]));
+        assert!(!is_settled(&[2, 1], &[0, 1, 2]), "one is behind");
+        assert!(is_settled(&[2, 1], &[1, 2]), "one is dead");
+        assert!(!is_settled(&[2], &[1, 2]), "one is dead, and another one is behind");
+        assert!(!is_settled(&[0, 1, 2], &[1, 2]), "the leader still waits for the dead one");
+        assert!(!is_settled(&[0], &[1, 2]), "the last one in sync is dead");
+    }
 
     #[test]
     fn what_is_read_before_t0_lies_before_it() {

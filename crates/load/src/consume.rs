@@ -67,7 +67,7 @@ impl ConsumeStream {
         }
     }
 
-    fn lag_records(&self) -> u64 {
+    fn lag_records(&self) -> Option<u64> {
         self.clients.iter().map(|client| client.kafka.lag_records()).sum()
     }
 }

@@ -157,8 +157,8 @@ impl Recorder {
         self.slot(now_ns).counts.throttled_ns += throttled_ns;
     }
 
-    /// So many records were left to fetch when the second ended that [`Self::tick`] cuts next.
-    pub fn lag(&mut self, records: u64) {
+    /// So many records were left to fetch when the second ended that [`Self::tick`] cuts next; `None`: not known.
+    pub fn lag(&mut self, records: Option<u64>) {
         let last_ns = self.next_deadline() - 1;
         self.slot(last_ns).counts.lag_records = records;
     }

@@ -87,7 +87,8 @@ fn what_is_left_to_fetch_is_told_for_the_end_of_every_second() {
         }
         seconds
     };
-    let (fetched, lag) = (by_second(|counts| counts.fetched), by_second(|counts| counts.lag_records));
+    let (fetched, lag) =
+        (by_second(|counts| counts.fetched), by_second(|counts| counts.lag_records.unwrap_or(0)));
     assert!(lag.len() > 1 && lag.keys().copied().eq(0..lag.len() as u32), "every second: {lag:?}");
     assert!(lag[&0] > 0, "it is behind at first: {lag:?}");
     let mut left = records;

@@ -29,12 +29,22 @@ pub enum Concern {
         /// Load item.
         item: String,
     },
+    /// The rates of a load item, and the cost of written data, which rests on them; latencies and processor time stand.
+    Rates {
+        /// Load item.
+        item: String,
+    },
     /// One quantile, and those above it, of a load item's response time.
     LatenciesFrom {
         /// Load item.
         item: String,
         /// Name of the quantile, e.g. `p99.9`.
         quantile: String,
+    },
+    /// The mean of a load item's response time, and what that is of its mean service time.
+    Mean {
+        /// Load item.
+        item: String,
     },
 }
 
@@ -65,8 +75,10 @@ pub enum Caveat {
     SamplesMissing {
         /// Load item.
         item: String,
-        /// Records by the totals − records by the rows, over all outcomes.
-        records: i64,
+        /// The first count that differs, e.g. `acknowledged`.
+        count: String,
+        /// It by the totals − it by the rows.
+        difference: i64,
     },
     /// Records failed.
     Failures {
@@ -99,13 +111,13 @@ pub enum Caveat {
         /// What it could use at most: event loop threads or processors, whichever are fewer.
         cores: u32,
     },
-    /// The load generator's own lateness makes up more than a tenth of the response at a quantile.
+    /// The load generator's own lateness makes up more than a tenth of the response at a quantile, or in the mean.
     GeneratorLate {
         /// Load item.
         item: String,
-        /// The lowest quantile of which that is so, e.g. `p99.9`.
+        /// The lowest quantile of which that is so, e.g. `p99.9`; or `mean`.
         quantile: String,
-        /// ns of the response at it that are the generator's own.
+        /// ns of the response there that are the generator's own.
         late_ns: u64,
         /// ns.
         response_ns: u64,

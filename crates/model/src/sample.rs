@@ -12,7 +12,7 @@ use crate::event::Subject;
 use crate::histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use strum::{Display, EnumCount, EnumString, IntoStaticStr, VariantArray};
 
 /// A phase of a trial. A record belongs to the phase of its t0.
@@ -134,9 +134,11 @@ pub struct Counts {
     pub fetched_bytes: u64,
     /// Latencies above the histogram's range, clamped.
     pub clamped: u64,
-    /// Consume: records between the stream and the end of the log at the end of the written second. A state: it
-    /// adds up over the streams of one second, never over seconds.
-    pub lag_records: u64,
+    /// Consume: records between the stream and the end of the log at the end of the written second; none while a
+    /// partition's leader has not told where its log ends. A state: it adds up over the streams of one second, never over
+    /// seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lag_records: Option<u64>,
     /// Time for which brokers held back answers, by their own words, ns.
     pub throttled_ns: u64,
     /// Records of the batches sent again, each time counted: a log may hold each of them once more.
@@ -147,6 +149,57 @@ impl Counts {
     /// Whether nothing was counted.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// By how much each count exceeds another's, by name: those alone that differ, records with an outcome first. The lag is
+    /// a state and not compared.
+    pub fn differences(&self, other: &Counts) -> Vec<(String, i128)> {
+        let Counts {
+            offered,
+            achieved,
+            acknowledged,
+            acknowledged_bytes,
+            failed,
+            unresolved,
+            requests,
+            request_bytes,
+            batches,
+            retries,
+            fetched,
+            fetched_bytes,
+            clamped,
+            lag_records: _,
+            throttled_ns,
+            retried_records,
+        } = self;
+        let by_reason = |of: &Counts, reason: &str| of.failed.get(reason).copied().unwrap_or(0);
+        let reasons: BTreeSet<&String> = failed.keys().chain(other.failed.keys()).collect();
+        let failures = reasons
+            .into_iter()
+            .map(|reason| (format!("failed, {reason}"), by_reason(self, reason), by_reason(other, reason)));
+        let outcomes = [
+            ("acknowledged", acknowledged, other.acknowledged),
+            ("fetched", fetched, other.fetched),
+            ("unresolved", unresolved, other.unresolved),
+        ];
+        let rest = [
+            ("offered", offered, other.offered),
+            ("achieved", achieved, other.achieved),
+            ("acknowledged_bytes", acknowledged_bytes, other.acknowledged_bytes),
+            ("requests", requests, other.requests),
+            ("request_bytes", request_bytes, other.request_bytes),
+            ("batches", batches, other.batches),
+            ("retries", retries, other.retries),
+            ("fetched_bytes", fetched_bytes, other.fetched_bytes),
+            ("clamped", clamped, other.clamped),
+            ("throttled_ns", throttled_ns, other.throttled_ns),
+            ("retried_records", retried_records, other.retried_records),
+        ];
+        let named = |(name, own, other): (&str, &u64, u64)| (name.to_owned(), *own, other);
+        let all = outcomes.into_iter().map(named).chain(failures).chain(rest.into_iter().map(named));
+        all.map(|(name, own, other)| (name, i128::from(own) - i128::from(other)))
+            .filter(|(_, difference)| *difference != 0)
+            .collect()
     }
 
     /// Adds what another counted. Saturates, because a damaged file may hold anything.
@@ -182,12 +235,15 @@ impl Counts {
             (&mut self.fetched, fetched),
             (&mut self.fetched_bytes, fetched_bytes),
             (&mut self.clamped, clamped),
-            (&mut self.lag_records, lag_records),
             (&mut self.throttled_ns, throttled_ns),
             (&mut self.retried_records, retried_records),
         ];
         for (sum, value) in pairs {
             *sum = sum.saturating_add(*value);
+        }
+        if let Some(records) = lag_records {
+            let sum = self.lag_records.get_or_insert(0);
+            *sum = sum.saturating_add(*records);
         }
         for (reason, records) in failed {
             let sum = self.failed.entry(reason.clone()).or_default();

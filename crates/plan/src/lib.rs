@@ -13,6 +13,7 @@ mod claims;
 mod client;
 mod clusters;
 mod comparison;
+mod conditions;
 mod estimate;
 mod guard;
 mod kafka;

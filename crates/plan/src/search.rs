@@ -3,6 +3,7 @@
 use crate::budget::Budget;
 use crate::choices::{Ask, FindChoices};
 use crate::comparison::share;
+use crate::conditions::conditions;
 use crate::estimate::of_trials;
 use crate::load::CLIENTS_MAX;
 use crate::planned::Planned;
@@ -12,16 +13,12 @@ use crate::strategy::{Extent, Ground, searched as trials, searched_at};
 use crate::{Choices, PlanError, sustained};
 use kdyno_analysis::search::lengths::settings_for;
 use kdyno_analysis::search::trials_min;
-use kdyno_model::plan::{
-    Arrivals, CasePlan, ClaimOp, Condition, Depth, FindPlan, Rate, Role, Strategy, SystemPlan, Threshold,
-    Vary,
-};
+use kdyno_model::plan::{Arrivals, CasePlan, Depth, FindPlan, Rate, Role, Strategy, SystemPlan, Vary};
 use kdyno_model::trial::SearchStage;
 use kdyno_model::units::count;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::FindFile;
 use kdyno_scenario::input::{InputError, known_hint, quoted};
-use kdyno_scenario::judged::{Expr, comparison};
 use kdyno_scenario::units::{self, Dimension};
 use kdyno_scenario::yaml::Typed;
 
@@ -165,9 +162,9 @@ fn find(
     reader: &Reader<'_>,
     depth: Depth,
 ) -> Result<FindPlan, PlanError> {
-    let conditions = conditions(scenario, file, reader)?;
-    let usual = settings_for(depth, &conditions);
     let (item, is_clients) = varied(file, case, reader)?;
+    let conditions = conditions(scenario, &file.conditions, reader, (case, &item))?;
+    let usual = settings_for(depth, &conditions);
     let length = |typed: &Option<Typed>, key: &str, usual: u64| {
         typed.as_ref().map_or(Ok(usual), |typed| reader.ns(typed, key, SECOND_NS..=TRIAL_NS_MAX))
     };
@@ -313,48 +310,6 @@ fn own_rate(case: &CasePlan, item: &str) -> Option<f64> {
     match &case.load.get(item)?.role {
         Role::Produce(produce) => produce.rate.peak_per_s(),
         Role::Consume(_) => None,
-    }
-}
-
-fn conditions(
-    scenario: &Scenario,
-    file: &FindFile,
-    reader: &Reader<'_>,
-) -> Result<Vec<Condition>, PlanError> {
-    let one = |typed: &Typed| {
-        let text = reader.text(typed)?;
-        let read = comparison(&Typed { text: text.clone(), ..typed.clone() }, scenario.typed())?;
-        let (metric, op, limit) = match (&read.left, read.op, &read.right) {
-            (Expr::Metric(metric), op, Expr::Number(limit)) => (metric, op, *limit),
-            (Expr::Number(limit), op, Expr::Metric(metric)) => (metric, turned(op), *limit),
-            _ => {
-                let message = format!("{} is no condition", quoted(&text));
-                return Err(reader
-                    .wrong(typed, message)
-                    .hint("one metric and one number, e.g. `writers.response.p99 <= 20ms`"));
-            }
-        };
-        if let Some((name, _)) = metric.case.first() {
-            return Err(InputError::at(
-                name.place,
-                "a condition holds for the case that is searched: it selects none",
-            ));
-        }
-        let must_be = match op {
-            ClaimOp::AtMost | ClaimOp::Less => Threshold::AtMost,
-            ClaimOp::AtLeast | ClaimOp::Greater => Threshold::AtLeast,
-        };
-        Ok(Condition { of: metric.of.clone(), must_be, limit, text: text.trim().to_owned() })
-    };
-    file.conditions.iter().map(one).collect()
-}
-
-fn turned(op: ClaimOp) -> ClaimOp {
-    match op {
-        ClaimOp::Less => ClaimOp::Greater,
-        ClaimOp::AtMost => ClaimOp::AtLeast,
-        ClaimOp::Greater => ClaimOp::Less,
-        ClaimOp::AtLeast => ClaimOp::AtMost,
     }
 }
 

@@ -326,6 +326,65 @@ fn a_queue_that_grew_is_a_failure_and_the_generators_lateness_is_none() {
     assert_eq!(search.outcome, SearchOutcome::EveryLoadPasses { highest_per_s: 500_000.0 });
 }
 
+/// Whether the first trial of a search passed whose one condition is of something else than latencies, and is met or
+/// not, beside these invalid caveats.
+fn passed_beside(is_met: bool, caveats: &[(Concern, Caveat)]) -> Option<bool> {
+    let mut find = find(Depth::Quick);
+    let of = Address::parse("writers.failed_share").unwrap();
+    find.conditions = vec![Condition { of, must_be: Threshold::AtMost, limit: 1e-3, text: String::new() }];
+    let Next::Trial(trial) = next(&searched(find.clone()), &[], SESSION) else { panic!() };
+    let scope = Scope::Trial(trial.id);
+    let mut outcome = outcome(*trial, Value::Is(1e6));
+    outcome.findings = vec![finding("writers.failed_share", Value::Is(if is_met { 0.0 } else { 0.5 }))];
+    outcome.caveats.extend(caveats.iter().map(|(concerns, caveat)| ScopedCaveat {
+        scope,
+        severity: Severity::Invalid,
+        concerns: concerns.clone(),
+        caveat: caveat.clone(),
+    }));
+    judge(&find, AnalysedTrial::of(&outcome)).unwrap().point.passed()
+}
+
+#[test]
+fn a_load_that_was_not_carried_has_failed_whatever_the_conditions_are_of() {
+    let queue = |item: &str, start_s, growth_s| {
+        let item = || item.to_owned();
+        let caveat = Caveat::QueueGrowth { item: item(), start_s, growth_s, allowed_s: 0.05 };
+        (Concern::Latencies { item: item() }, caveat)
+    };
+    let growth = |item: &str| queue(item, 0.0, 13.0);
+    let late = |item: &str| {
+        let (item, quantile) = (|| item.to_owned(), || "p50".to_owned());
+        let caveat = Caveat::GeneratorLate { item: item(), quantile: quantile(), late_ns: 1, response_ns: 2 };
+        (Concern::LatenciesFrom { item: item(), quantile: quantile() }, caveat)
+    };
+    assert_eq!(passed_beside(true, &[]), Some(true));
+    assert_eq!(passed_beside(true, &[growth("writers")]), Some(false));
+    // The load that is raised stands beside others, which were not carried either.
+    assert_eq!(passed_beside(true, &[growth("bulk")]), Some(false));
+    // What they owed when the window began, and no more later, is carried.
+    assert_eq!(passed_beside(true, &[queue("bulk", 13.0, 0.0)]), Some(true));
+    assert_eq!(passed_beside(true, &[queue("writers", 13.0, 0.0)]), Some(false));
+    // A generator that did not send in time lets a queue grow too; that of another item does not.
+    assert_eq!(passed_beside(true, &[growth("writers"), late("writers")]), None);
+    assert_eq!(passed_beside(true, &[growth("writers"), late("bulk")]), Some(false));
+    assert_eq!(passed_beside(false, &[late("writers")]), Some(false), "latencies are not what is judged");
+}
+
+#[test]
+fn only_what_the_generator_can_do_of_the_load_that_is_raised_ends_a_search() {
+    let short = |item: &str| {
+        let caveat = Caveat::CalibrationShort { item: item.to_owned(), ratio: 1.5 };
+        [(Concern::Rates { item: item.to_owned() }, caveat)]
+    };
+    assert_eq!(passed_beside(false, &short("writers")), None);
+    assert_eq!(passed_beside(true, &short("writers")), Some(true), "it was offered, and what it met it met");
+    assert_eq!(
+        (passed_beside(false, &short("bulk")), passed_beside(true, &short("bulk"))),
+        (Some(false), Some(true))
+    );
+}
+
 /// What a trial with one condition and one figure says.
 fn reading(must_be: Threshold, limit: f64, value: Value) -> Reading {
     let mut find = find(Depth::Quick);

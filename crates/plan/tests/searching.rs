@@ -85,6 +85,44 @@ fn a_search_by_hand_that_cannot_be_is_refused() {
 }
 
 #[test]
+fn a_condition_that_more_load_makes_easier_to_meet_is_refused() {
+    let planned = |condition: &str| planned(BASE, &finding(by_hand("writers.rate", &[condition])));
+    for easier in [
+        "writers.acked_per_s >= 50k/s",
+        "50k/s <= writers.achieved_per_s",
+        "readers.fetched_per_s >= 50k/s",
+        "writers.response.p99 >= 20ms",
+        "writers.achieved_share <= 99%",
+        "brokers.cpu_us_per_record <= 20",
+        "system.records_per_s_per_core >= 1k/s",
+    ] {
+        let error = planned(easier).unwrap_err();
+        assert!(error.contains("gets easier to meet the more load there is"), "{easier}: {error}");
+    }
+    for harder in [
+        "writers.acked_per_s <= 50k/s",
+        "writers.achieved_share >= 99%",
+        "writers.linger.p50 <= 4ms",
+        "brokers.cpu_percent <= 150",
+        "readers.lag <= 1s",
+    ] {
+        assert!(planned(harder).is_ok(), "{harder}");
+    }
+}
+
+#[test]
+fn a_condition_that_leaves_its_limit_out_is_refused() {
+    let refused =
+        |condition: &str| planned(BASE, &finding(by_hand("writers.rate", &[condition]))).unwrap_err();
+    let error = refused("writers.failed_share < 0.1%");
+    assert!(
+        error.contains("leaves its limit out") && error.contains("write `writers.failed_share <= 0.1%`"),
+        "{error}"
+    );
+    assert!(refused("20ms > writers.response.p99").contains("write `20ms >= writers.response.p99`"));
+}
+
+#[test]
 fn a_budget_makes_a_search_a_quick_look() {
     let ask = by_hand("writers.rate", &["writers.response.p99 <= 20ms"]);
     let with = |minutes: u64| Choices { budget_ns: Some(minutes * MINUTE_NS), ..finding(ask.clone()) };

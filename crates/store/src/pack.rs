@@ -73,6 +73,7 @@ struct PackedCounts {
     fetched: u64,
     fetched_bytes: u64,
     clamped: u64,
+    /// 0: not known; otherwise one more than they are.
     lag_records: u64,
     throttled_ns: u64,
     retried_records: u64,
@@ -257,7 +258,7 @@ fn counts_in(counts: &Counts) -> PackedCounts {
         fetched,
         fetched_bytes,
         clamped,
-        lag_records,
+        lag_records: lag_records.map_or(0, |records| records.saturating_add(1)),
         throttled_ns,
         retried_records,
     }
@@ -278,7 +279,7 @@ fn counts_out(packed: PackedCounts) -> Counts {
         fetched: packed.fetched,
         fetched_bytes: packed.fetched_bytes,
         clamped: packed.clamped,
-        lag_records: packed.lag_records,
+        lag_records: packed.lag_records.checked_sub(1),
         throttled_ns: packed.throttled_ns,
         retried_records: packed.retried_records,
     }

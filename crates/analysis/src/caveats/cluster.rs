@@ -64,7 +64,7 @@ pub(super) fn changed(trial: &Trial<'_>) -> Vec<Found> {
 }
 
 /// Before T0 nothing is measured: a topic that has just been made has no leader for a moment.
-fn since_t0<'a>(trial: &Trial<'a>, kind: EventKind) -> impl Iterator<Item = &'a Event> {
+pub(super) fn since_t0<'a>(trial: &Trial<'a>, kind: EventKind) -> impl Iterator<Item = &'a Event> {
     events(trial, kind).filter(|event| event.at_ns.is_some_and(|at_ns| at_ns >= 0))
 }
 

@@ -3,6 +3,7 @@
 use super::found::Found;
 use crate::cpu;
 use crate::evidence::{Window, is_open_loop, produce};
+use crate::histogram::Distribution;
 use crate::rows::{Item, Trial};
 use kdyno_model::caveat::{Caveat, Concern};
 use kdyno_model::finding::Value;
@@ -30,47 +31,61 @@ const CALIBRATION_MIN: f64 = 2.0;
 /// Share of the window that a load item's thread may be ready without a processor.
 const THREAD_WAITED_SHARE_MAX: f64 = 0.05;
 
-/// Quantiles at which the generator makes up a doubtful part of the response, but not most of it.
+/// Quantiles, and the mean, of which the generator makes up a part that has to be told, but not most of it.
 pub(super) fn late(trial: &Trial<'_>) -> Vec<Found> {
     late_by(trial, |share| share > LATE_SHARE_MAX, |share| share < LATE_SHARE_INVALID)
 }
 
-/// Quantiles at which it makes up most.
+/// Those of which it makes up most.
 pub(super) fn mostly_late(trial: &Trial<'_>) -> Vec<Found> {
     late_by(trial, |share| share >= LATE_SHARE_INVALID, |_| true)
 }
 
-/// The lowest quantile of each item at which the generator's share is of the wanted size.
+/// The name of the mean among the statistics of a timing.
+const MEAN: &str = "mean";
+
+/// The lowest quantile of each item at which the generator's share is of the wanted size, and its mean if that share is.
 fn late_by(trial: &Trial<'_>, from: fn(f64) -> bool, to: fn(f64) -> bool) -> Vec<Found> {
     let sleeps_ns = trial.evidence.noise.iter().map(|noise| noise.sleep_late_ns_p99);
     let floor_ns = LATE_SLEEPS_MIN * sleeps_ns.max().unwrap_or(0) as f64;
-    let found = trial.items.iter().filter(|item| is_open_loop(item.plan)).filter_map(|item| {
-        let of_quantile = |(name, quantile): &(&'static str, f64)| {
-            let (late_ns, response_ns) = late_ns(item, *quantile)?;
+    let found = trial.items.iter().filter(|item| is_open_loop(item.plan)).flat_map(|item| {
+        let is_wanted = |late_ns: f64, response_ns: f64| {
             let share = late_ns / response_ns;
-            (late_ns > floor_ns && from(share) && to(share)).then_some((*name, late_ns, response_ns))
+            late_ns > floor_ns && from(share) && to(share)
         };
-        let (name, late_ns, response_ns) = metric::QUANTILES.iter().find_map(of_quantile)?;
-        let (item_name, quantile) = (item.name.to_owned(), name.to_owned());
-        let concerns = Concern::LatenciesFrom { item: item_name.clone(), quantile: quantile.clone() };
-        // Both come from whole numbers of ns far below 2⁵³.
-        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-        let (late_ns, response_ns) = (late_ns as u64, response_ns as u64);
-        let caveat = Caveat::GeneratorLate { item: item_name, quantile, late_ns, response_ns };
-        Some(Found::of(item, caveat).concerning(concerns))
+        let of = |name: &'static str, statistic: &dyn Fn(&Distribution) -> Value| {
+            let (late_ns, response_ns) = late_ns(item, statistic)?;
+            is_wanted(late_ns, response_ns).then(|| late_found(item, name, late_ns, response_ns))
+        };
+        let mut quantiles = metric::QUANTILES.iter();
+        let lowest = quantiles.find_map(|(name, quantile)| of(name, &|times| times.quantile(*quantile)));
+        lowest.into_iter().chain(of(MEAN, &Distribution::mean))
     });
     found.collect()
 }
 
-/// How much of the response at a quantile is the generator's, and the response, ns: what the same quantile is lower by
-/// without schedule delay and callback.
-fn late_ns(item: &Item<'_>, quantile: f64) -> Option<(f64, f64)> {
+fn late_found(item: &Item<'_>, statistic: &str, late_ns: f64, response_ns: f64) -> Found {
+    let (item_name, quantile) = (item.name.to_owned(), statistic.to_owned());
+    let concerns = match statistic {
+        MEAN => Concern::Mean { item: item_name.clone() },
+        _ => Concern::LatenciesFrom { item: item_name.clone(), quantile: quantile.clone() },
+    };
+    // Both are far below 2⁵³ ns.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let (late_ns, response_ns) = (late_ns as u64, response_ns as u64);
+    let caveat = Caveat::GeneratorLate { item: item_name, quantile, late_ns, response_ns };
+    Found::of(item, caveat).concerning(concerns)
+}
+
+/// How much of a statistic of the response is the generator's, and the response, ns: what the same statistic is lower by
+/// without schedule delay and callback. Means come from exact sums, so theirs is the mean of both.
+fn late_ns(item: &Item<'_>, statistic: impl Fn(&Distribution) -> Value) -> Option<(f64, f64)> {
     let of = |timing| item.latencies.get(&timing);
     // Of a stream that was cut off they are not of the same records.
     if of(Timing::Response)?.finished() != of(Timing::WithoutGenerator)?.finished() {
         return None;
     }
-    let at = |timing| match of(timing)?.quantile(quantile) {
+    let at = |timing| match statistic(of(timing)?) {
         Value::Is(ns) => Some(ns),
         // Among records that were never acknowledged the generator's share is not known.
         Value::AtLeast(_) | Value::None => None,
@@ -127,8 +142,10 @@ pub(super) fn calibration_short(trial: &Trial<'_>) -> Vec<Found> {
     let found = trial.items.iter().filter_map(|item| {
         let rate = acked_per_s(item, window).filter(|rate| *rate > 0.0)?;
         let ratio = calibrated_per_s(trial, item)? / rate;
-        let caveat = Caveat::CalibrationShort { item: item.name.to_owned(), ratio };
-        (ratio < CALIBRATION_MIN).then(|| Found::of(item, caveat))
+        let name = || item.name.to_owned();
+        let caveat = Caveat::CalibrationShort { item: name(), ratio };
+        let found = || Found::of(item, caveat).concerning(Concern::Rates { item: name() });
+        (ratio < CALIBRATION_MIN).then(found)
     });
     found.collect()
 }

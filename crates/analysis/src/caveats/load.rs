@@ -9,7 +9,7 @@ use crate::tally::unfinished;
 use kdyno_model::caveat::{Caveat, Concern};
 use kdyno_model::metric;
 use kdyno_model::plan::{CasePlan, Compression, Payload};
-use kdyno_model::sample::{Counts, Timing};
+use kdyno_model::sample::Timing;
 
 /// Records beyond a quantile below which it says little about the next run.
 pub(crate) const RECORDS_BEYOND_MIN: u64 = 100;
@@ -37,18 +37,16 @@ pub(super) fn accounting_broken(trial: &Trial<'_>) -> Vec<Found> {
     })
 }
 
-/// Exact: the rows hold every record of the totals. Of a trial that was cut short the last ones may be missing.
+/// Exact: the rows hold all that the totals count. Of a trial that was cut short the last ones may be missing.
 pub(super) fn samples_missing(trial: &Trial<'_>) -> Vec<Found> {
     if cut_short(trial.evidence).is_some() {
         return Vec::new();
     }
-    let outcomes = |counts: &Counts| {
-        i128::from(counts.acknowledged) + i128::from(counts.fetched) + i128::from(unfinished(counts))
-    };
     of_items(trial, |item| {
-        let missing = outcomes(item.tally.totals.as_ref()?) - outcomes(&item.tally.all);
-        (missing != 0)
-            .then(|| Caveat::SamplesMissing { item: item.name.to_owned(), records: saturate(missing) })
+        let differences = item.tally.totals.as_ref()?.differences(&item.tally.all);
+        let (count, difference) = differences.into_iter().next()?;
+        let item = item.name.to_owned();
+        Some(Caveat::SamplesMissing { item, count, difference: saturate(difference) })
     })
 }
 
@@ -118,11 +116,11 @@ pub(super) fn few_records(trial: &Trial<'_>) -> Vec<Found> {
 
 pub(super) fn consumer_behind(trial: &Trial<'_>) -> Vec<Found> {
     of_items(trial, |item| {
-        let (before, records) = item.tally.lag_records;
-        let lag = lag::of(trial, item)?;
-        let is_behind = lag.seconds.map_or(records > before, |seconds| seconds > BEHIND_S_MAX);
+        let lag::Lag { records, seconds, .. } = lag::of(trial, item)?;
+        let has_grown = || item.tally.lag_records.0.is_some_and(|before| records > before);
+        let is_behind = seconds.map_or_else(has_grown, |seconds| seconds > BEHIND_S_MAX);
         let item = item.name.to_owned();
-        is_behind.then_some(Caveat::ConsumerBehind { item, records, seconds: lag.seconds })
+        is_behind.then_some(Caveat::ConsumerBehind { item, records, seconds })
     })
 }
 

@@ -4,6 +4,7 @@
 //! before T0 and after the drain ≤ acknowledged + records sent again + failed + unresolved. Offsets are taken by
 //! records alone: kdyno writes no transactions, so no marker takes one.
 
+use super::cluster::since_t0;
 use super::found::{Found, events};
 use crate::evidence::produce;
 use crate::rows::Trial;
@@ -39,12 +40,26 @@ pub(super) fn unexplained(trial: &Trial<'_>) -> Vec<Found> {
     })
 }
 
-/// It cannot be told.
+/// It cannot be told, and nothing happened that loses records.
 pub(super) fn not_checked(trial: &Trial<'_>) -> Vec<Found> {
+    if has_lost_a_broker(trial) { Vec::new() } else { unchecked(trial) }
+}
+
+/// It cannot be told, where a broker died or left the cluster.
+pub(super) fn not_checked_after_a_death(trial: &Trial<'_>) -> Vec<Found> {
+    if has_lost_a_broker(trial) { unchecked(trial) } else { Vec::new() }
+}
+
+fn unchecked(trial: &Trial<'_>) -> Vec<Found> {
     of_topics(trial, |topic, says| match says {
         Says::NotChecked(detail) => Some(Caveat::LogNotChecked { topic, detail }),
         _ => None,
     })
+}
+
+fn has_lost_a_broker(trial: &Trial<'_>) -> bool {
+    let gone = since_t0(trial, EventKind::ProcessDied).chain(since_t0(trial, EventKind::BrokersChanged));
+    gone.map(|event| &event.subject).any(|subject| matches!(subject, Subject::Broker(_)))
 }
 
 fn of_topics(trial: &Trial<'_>, told: impl Fn(String, Says) -> Option<Caveat>) -> Vec<Found> {

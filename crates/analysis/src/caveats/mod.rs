@@ -49,6 +49,7 @@ const RULES: &[(Rule, Weight)] = &[
     (load::unresolved, WARNING),
     (load::retries, WARNING),
     (log::unexplained, WARNING),
+    (log::not_checked_after_a_death, WARNING),
     (load::consumer_behind, WARNING),
     (cluster::changed, WARNING),
     (generator::late, LATENCY_WARNING),

@@ -105,16 +105,30 @@ fn ln_ratio(part: f64, whole: f64) -> f64 {
 }
 
 fn read(find: &FindPlan, said: AnalysedTrial<'_>, met: Met, is_invalid: bool) -> Reading {
+    let invalid = || said.caveats.iter().filter(|scoped| scoped.severity == Severity::Invalid);
     // A caveat of another item, or of quantiles beyond those of the conditions, says nothing of whether they hold.
-    let concerns = |scoped: &&ScopedCaveat| {
+    let concerns = |scoped: &ScopedCaveat| {
         find.conditions.iter().any(|condition| is_concerned(&scoped.concerns, &condition.of))
     };
-    let invalid = |kind: fn(&Caveat) -> bool| {
-        let invalid = said.caveats.iter().filter(|scoped| scoped.severity == Severity::Invalid);
-        invalid.filter(concerns).any(|scoped| kind(&scoped.caveat))
-    };
-    let (of_generator, of_queue) = (invalid(is_of_generator), invalid(is_of_queue));
-    let of_else = invalid(|caveat| !is_of_generator(caveat) && !is_of_queue(caveat));
+    // But a load that was not carried has failed, whatever the conditions are of. Of items beside the one that is raised the
+    // queue must have grown: what a slow one owes at a single instant may be one record.
+    let overloaded = invalid().filter_map(|scoped| match &scoped.caveat {
+        Caveat::QueueGrowth { item, growth_s, allowed_s, .. } => {
+            let is_told = *item == find.item || growth_s > allowed_s || concerns(scoped);
+            is_told.then_some(item.as_str())
+        }
+        _ => None,
+    });
+    let overloaded: Vec<&str> = overloaded.collect();
+    let of_queue = !overloaded.is_empty();
+    let of_generator = invalid().any(|scoped| match &scoped.caveat {
+        Caveat::CalibrationShort { item, .. } if *item == find.item => true,
+        // Perhaps that was why it queued.
+        Caveat::GeneratorLate { item, .. } if overloaded.contains(&item.as_str()) => true,
+        caveat => is_of_generator(caveat) && concerns(scoped),
+    });
+    let is_else = |caveat: &Caveat| !is_of_generator(caveat) && !matches!(caveat, Caveat::QueueGrowth { .. });
+    let of_else = invalid().any(|scoped| is_else(&scoped.caveat) && concerns(scoped));
     if of_else || (is_invalid && !of_generator && !of_queue) {
         return Reading::Nothing;
     }
@@ -149,11 +163,6 @@ fn is_of_generator(caveat: &Caveat) -> bool {
         | Caveat::ProcessorLimited { .. } => true,
         _ => false,
     }
-}
-
-/// More was offered than was carried.
-fn is_of_queue(caveat: &Caveat) -> bool {
-    matches!(caveat, Caveat::QueueGrowth { .. })
 }
 
 fn cut_short(caveats: &[ScopedCaveat]) -> Option<(u32, u32)> {

@@ -149,8 +149,10 @@ fn item_series(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Result<Vec
     let seconds = || window.first_second..window.end_second;
     let rate = courses::rate(trial.evidence, item.name, seconds());
     let metric = if produce(item.plan).is_some() { "acked_per_s" } else { "fetched_per_s" };
-    let mut tested: Vec<Tested> =
-        Tested::of(item.name, metric, Figure::Rate, &rate, window).into_iter().collect();
+    // Of a load of less than a record a second, most seconds hold none by its schedule.
+    let has_rate = rate.iter().sum::<f64>() >= rate.len() as f64;
+    let tested = has_rate.then(|| Tested::of(item.name, metric, Figure::Rate, &rate, window));
+    let mut tested: Vec<Tested> = tested.flatten().into_iter().collect();
     if is_open_loop(item.plan) {
         let p50 = courses::response_p50(trial.evidence, item.name, seconds(), SecondOf::Intent)?;
         let p50 = courses::filled(&p50)

@@ -117,14 +117,20 @@ pub struct Level {
     pub value: f64,
 }
 
-/// How a series of finite points lies; `None` where it has no level above 0 to speak of.
+/// How a series of finite points from 0 on lies; `None` where all are 0.
 pub fn course(points: &[f64], figure: Figure, penalties: Penalties) -> Option<Course> {
-    let level = drift::median(&mut points.to_vec()).filter(|level| *level > 0.0)?;
+    if !points.iter().any(|point| *point > 0.0) {
+        return None;
+    }
     if points.len() < POINTS_MIN {
         return Some(Course { shape: Shape::TooShort { needed: POINTS_NEEDED }, smallest_step: None });
     }
     let size = points.len().div_ceil(POINTS_MAX);
     let batches = means(points, size);
+    let level = drift::median(&mut batches.clone())?;
+    if level <= 0.0 {
+        return Some(Course { shape: Shape::SeveralLevels(stretches(points)), smallest_step: None });
+    }
     let logs: Vec<f64> = batches.iter().map(|point| (point / level).max(FLOOR).ln()).collect();
     let noise = Noise::of(&logs, SD_MIN)?;
     let least = figure.least_ratio().ln();
@@ -139,6 +145,18 @@ pub fn course(points: &[f64], figure: Figure, penalties: Penalties) -> Option<Co
         false => Shape::TooShort { needed: points_needed(logs.len(), step) * size },
     };
     Some(Course { shape: shape.unwrap_or_else(steady), smallest_step: Some(step.exp_m1()) })
+}
+
+/// Where a series that is 0 in half of its points or more is 0, and where it is not.
+fn stretches(points: &[f64]) -> Vec<Level> {
+    let mut to = 0;
+    let runs = points.chunk_by(|a, b| (*a > 0.0) == (*b > 0.0));
+    let levels = runs.map(|run| {
+        let from = to;
+        to += run.len();
+        Level { from, to, value: run.iter().sum::<f64>() / run.len() as f64 }
+    });
+    levels.collect()
 }
 
 /// Means of so many neighbours each; the last ones that make no whole batch are left out.

@@ -142,6 +142,7 @@ impl Trial {
             requests: 5,
             batches: 50,
             request_bytes: 145_000,
+            lag_records: Some(0),
             ..Counts::default()
         };
     }

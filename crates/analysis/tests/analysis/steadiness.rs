@@ -169,6 +169,21 @@ fn a_rate_that_triples_inside_the_window_marks_what_is_made_of_it() {
 }
 
 #[test]
+fn a_closed_loop_that_stood_still_for_most_of_the_window_is_not_steady() {
+    let stalled = Course { per_s: |second| if second < 8 { about(1000, second) } else { 0 }, ..STEADY };
+    let mut trial = stalled.trial();
+    trial.writers().rate = closed_loop();
+    is_marked(&trial.marked(Mark::SeveralLevels), &["writers.acked_per_s", "writers.response.p99"], &[]);
+    let told = trial.told(|found| matches!(found, Caveat::Unsteady { item, .. } if item == "writers"));
+    assert_eq!((told.len(), told[0].severity), (1, Severity::Warning));
+    // A record every third second is a slow load, and no stall.
+    let slow = Course { per_s: |second| u64::from(second % 3 == 0), ..STEADY };
+    let mut trial = slow.trial();
+    trial.writers().rate = closed_loop();
+    assert_eq!(trial.told(|found| matches!(found, Caveat::Unsteady { item, .. } if item == "writers")), []);
+}
+
+#[test]
 fn latencies_that_rise_are_marked_and_rates_stand() {
     let p50_ns = |second| 4 * MS + u64::from(second) * MS / 5;
     let trial = Course { p50_ns, ..STEADY }.trial();

@@ -96,10 +96,11 @@ fn totals_are_compared_with_the_rows_of_all_workers() {
     let mut trial = two_workers();
     let lost = trial.samples.iter().position(|row| row.id == OTHER && row.t0_second == 5).unwrap();
     trial.samples.remove(lost);
-    let records = i64::try_from(PER_SECOND).unwrap();
+    let (item, count) = ("writers".to_owned(), "acknowledged".to_owned());
+    let difference = i64::try_from(PER_SECOND).unwrap();
     let found = trial.caveats();
     assert!(
-        found.contains(&(Severity::Invalid, Caveat::SamplesMissing { item: "writers".into(), records })),
+        found.contains(&(Severity::Invalid, Caveat::SamplesMissing { item, count, difference })),
         "{found:?}"
     );
 }

@@ -206,3 +206,24 @@ fn seconds_in_which_nothing_happened_are_no_level_but_a_stop_is() {
     };
     assert!(levels.iter().any(|level| level.value < 0.1 * LEVEL), "{levels:?}");
 }
+
+/// A load that stood still for more than half of the time has no median to be in proportion to.
+#[test]
+fn a_series_that_is_0_most_of_the_time_is_on_several_levels() {
+    let of = |n: usize, is_up: fn(usize) -> bool| {
+        let points: Vec<f64> = (0..n).map(|at| if is_up(at) { LEVEL } else { 0.0 }).collect();
+        course(&points, Figure::Rate, Penalties::MARK).map(|course| course.shape)
+    };
+    let levels = |shape: Option<Shape>| match shape {
+        Some(Shape::SeveralLevels(levels)) => {
+            levels.iter().map(|level| (level.from, level.to, level.value)).collect::<Vec<_>>()
+        }
+        other => panic!("{other:?}"),
+    };
+    let stalled = levels(of(60, |at| !(10..45).contains(&at)));
+    assert_eq!(stalled, [(0, 10, LEVEL), (10, 45, 0.0), (45, 60, LEVEL)]);
+    assert_eq!(levels(of(60, |at| at % 3 == 0)).len(), 40, "bursts of a second");
+    assert_eq!(levels(of(600, |at| at < 200)), [(0, 200, LEVEL), (200, 600, 0.0)]);
+    assert_eq!(of(60, |_| false), None, "there is nothing to tell");
+    assert_eq!(of(9, |at| at == 0), Some(Shape::TooShort { needed: 20 }));
+}

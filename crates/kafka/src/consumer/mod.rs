@@ -223,9 +223,12 @@ impl Consumer {
         waiting.map(|position| position.not_before_ns).chain(self.connections.next_deadline()).min()
     }
 
-    /// Records that its partitions' leaders had and that have not been fetched, as of their latest answers.
-    pub fn lag_records(&self) -> u64 {
-        self.positions.iter().map(Position::lag_records).sum()
+    /// Records that its partitions' leaders had and that have not been fetched, as of their latest answers; `None` until
+    /// each has given one.
+    pub fn lag_records(&self) -> Option<u64> {
+        // Of more clients than partitions some have none; before the metadata nobody knows.
+        let is_known = !self.positions.is_empty() || self.connections.partition_count(TOPIC) > 0;
+        self.positions.iter().map(Position::lag_records).sum::<Option<u64>>().filter(|_| is_known)
     }
 
     /// Whether everything there was at `end_ns` has been fetched: each leader was asked after it and had

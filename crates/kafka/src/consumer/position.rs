@@ -67,9 +67,11 @@ impl Position {
         }
     }
 
-    /// Records that could have been fetched and have not been, as of the latest answer.
-    pub(super) fn lag_records(&self) -> u64 {
-        self.next.map_or(0, |next| self.high_watermark.saturating_sub(next).max(0) as u64)
+    /// Records that could have been fetched and have not been, as of the latest answer; `None` before one. While it is asked
+    /// where to go on, they are counted from where fetching ended.
+    pub(super) fn lag_records(&self) -> Option<u64> {
+        let next = self.next.or(self.missed).filter(|_| self.high_watermark >= 0)?;
+        Some(self.high_watermark.saturating_sub(next).max(0) as u64)
     }
 
     /// There is no answer: the leader is asked again after a while.
@@ -83,7 +85,7 @@ impl Position {
         }
     }
 
-    /// The offset to go on from; how far it is from the end is not known.
+    /// The offset to go on from.
     fn listed(&mut self, offset: i64, effects: &mut Effects) {
         self.error = ErrorCode::NONE;
         self.next = Some(offset);
@@ -100,7 +102,10 @@ impl Position {
 
     /// Counts the batches of an answer, up to the first that is damaged.
     fn fetched(&mut self, answer: &m01_fetch::PartitionReply<'_>, retry_ns: u64, effects: &mut Effects) {
-        self.high_watermark = answer.high_watermark;
+        // −1: it does not know it yet.
+        if answer.high_watermark >= 0 {
+            self.high_watermark = answer.high_watermark;
+        }
         let record_set = answer.records;
         for batch in records::batches(record_set) {
             let batch = match batch.and_then(|batch| batch.verify_crc().map(|()| batch)) {
@@ -272,6 +277,25 @@ mod tests {
     }
 
     #[test]
+    fn the_lag_is_unknown_until_a_leader_told_its_end_and_then_stays_as_it_was() {
+        let mut position = Position::new(0);
+        assert_eq!(position.lag_records(), None);
+        list(&mut position, ErrorCode::NONE, 12);
+        assert_eq!(position.lag_records(), None, "where to begin is known, and not where the log ends");
+        fetch(&mut position, ErrorCode::TOPIC_AUTHORIZATION_FAILED, &[]);
+        assert_eq!(position.lag_records(), None, "what comes with an error is no end");
+        fetch(&mut position, ErrorCode::NONE, &[]);
+        let lag = Some(HIGH_WATERMARK as u64 - 12);
+        assert_eq!(position.lag_records(), lag);
+        fetch(&mut position, ErrorCode::NOT_LEADER_OR_FOLLOWER, &[]);
+        assert_eq!(position.lag_records(), lag);
+        fetch(&mut position, ErrorCode::OFFSET_OUT_OF_RANGE, &[]);
+        assert_eq!((position.next, position.lag_records()), (None, lag));
+        list(&mut position, ErrorCode::NONE, 20);
+        assert_eq!(position.lag_records(), Some(HIGH_WATERMARK as u64 - 20));
+    }
+
+    #[test]
     fn batches_count_and_one_with_a_wrong_checksum_does_not() {
         let mut position = Position::new(0);
         list(&mut position, ErrorCode::NONE, 12);
@@ -282,7 +306,7 @@ mod tests {
         let effects = fetch(&mut position, ErrorCode::NONE, &record_set);
         assert_eq!((effects.records, effects.batches, effects.throttled_ns), (6, 2, 7_000_000));
         assert_eq!(position.next, Some(18), "the damaged batch is asked for again");
-        assert_eq!(position.lag_records(), 12, "and is what is behind, with what comes after it");
+        assert_eq!(position.lag_records(), Some(12), "and is what is behind, with what comes after it");
         let [ConsumerEvent::FetchError(detail)] = effects.events.as_slice() else {
             panic!("{:?}", effects.events)
         };

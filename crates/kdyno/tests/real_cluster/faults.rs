@@ -100,7 +100,10 @@ fn a_broker_killed_in_the_middle_shows_and_the_run_goes_on() {
     ended(&said, 0);
     place.expect_no_processes();
     let document = place.show();
-    assert!(caveats(&document, "warning").contains(&"process-died"), "{}", document["caveats"]);
+    let warnings = caveats(&document, "warning");
+    assert!(warnings.contains(&"process-died"), "{}", document["caveats"]);
+    // The partitions that it led have no other replica, and so no leader that could be asked.
+    assert!(warnings.contains(&"log-not-checked"), "{}", document["caveats"]);
     assert_eq!(caveats(&document, "invalid"), Vec::<&str>::new());
     assert!(event_kinds(&document).contains(&"process-died".to_owned()));
     let lost = figure(&document, "writers.failed") + figure(&document, "writers.unresolved");

@@ -6,6 +6,8 @@ use kdyno_model::caveat::Caveat;
 const LESS_WORK: &str =
     "use fewer clients or larger batches, pooled payloads, or a machine of its own for the load";
 
+const LESS_LATE: &str = "lower the rate, use fewer clients, or give the load a machine of its own";
+
 /// How busy and how late the load generator was.
 pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
     match caveat {
@@ -28,6 +30,17 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
             ),
             LESS_WORK,
         ),
+        Caveat::GeneratorLate { item, quantile, late_ns, response_ns } if quantile == "mean" => told(
+            &format!("{item} mean"),
+            &[*late_ns as f64, *response_ns as f64],
+            format!(
+                "{item}: the load generator's own lateness makes up {} of the mean response time of {}: the mean is an \
+                 upper bound of what the cluster took",
+                numbers.ns(0),
+                numbers.ns(1)
+            ),
+            LESS_LATE,
+        ),
         Caveat::GeneratorLate { item, quantile, late_ns, response_ns } => told(
             &format!("{item} {quantile}"),
             &[*late_ns as f64, *response_ns as f64],
@@ -37,7 +50,7 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
                 numbers.ns(0),
                 numbers.ns(1)
             ),
-            "lower the rate, use fewer clients, or give the load a machine of its own",
+            LESS_LATE,
         ),
         Caveat::CalibrationShort { item, ratio } => told(
             item,

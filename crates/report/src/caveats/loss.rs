@@ -33,12 +33,13 @@ pub(super) fn accounting(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Descr
             ),
             REPORT_IT,
         ),
-        Caveat::SamplesMissing { item, records } => told(
+        Caveat::SamplesMissing { item, count, difference } => told(
             item,
-            &[*records as f64],
+            &[*difference as f64],
             format!(
-                "{item}: the stored rows and the stream's own totals differ by {} records: samples were lost",
-                numbers.count(0)
+                "{item}: the stored rows and the stream's own totals differ by {} ({}): samples were lost",
+                numbers.count(0),
+                numbers.first(count)
             ),
             REPORT_IT,
         ),

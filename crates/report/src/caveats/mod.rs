@@ -330,7 +330,7 @@ mod tests {
         vec![
             Caveat::Lost { topic: topic(), acknowledged: 1_000, growth: 990 },
             Caveat::AccountingBroken { item: item(), difference: -3 },
-            Caveat::SamplesMissing { item: item(), records: 12 },
+            Caveat::SamplesMissing { item: item(), count: "acknowledged".to_owned(), difference: 12 },
             Caveat::LogUnexplained { topic: topic(), expected_max: 1_000, growth: 1_005 },
             Caveat::LogNotChecked { topic: topic(), detail: text() },
             Caveat::ProcessDied { subject: Subject::Broker(1) },
@@ -360,6 +360,12 @@ mod tests {
             Caveat::GeneratorLate {
                 item: item(),
                 quantile: "p99.9".to_owned(),
+                late_ns: 130_000_000,
+                response_ns: 136_000_000,
+            },
+            Caveat::GeneratorLate {
+                item: item(),
+                quantile: "mean".to_owned(),
                 late_ns: 130_000_000,
                 response_ns: 136_000_000,
             },

@@ -95,7 +95,7 @@ pub(super) struct CaveatDocument {
     scope: ScopeDocument,
     /// `note`, `warning` or `invalid` (the figures must not be used).
     severity: String,
-    /// Which figures of the scope: `everything`, `latencies` or `latencies_from` a quantile on.
+    /// Which figures of the scope: `everything`, `rates`, `latencies`, `mean`, or `latencies_from` a quantile on.
     concerns: String,
     /// The load item whose latencies those are; null for everything.
     concerns_item: Option<String>,
@@ -150,7 +150,9 @@ pub(super) fn caveat(one: &ScopedCaveat) -> CaveatDocument {
     let (kind, details) = tagged(&one.caveat);
     let (concerns_item, concerns_quantile) = match &one.concerns {
         Concern::Everything => (None, None),
-        Concern::Latencies { item } => (Some(item.clone()), None),
+        Concern::Latencies { item } | Concern::Rates { item } | Concern::Mean { item } => {
+            (Some(item.clone()), None)
+        }
         Concern::LatenciesFrom { item, quantile } => (Some(item.clone()), Some(quantile.clone())),
     };
     CaveatDocument {

@@ -142,6 +142,8 @@ pub fn sample_of(id: StreamId, sequence: u64) -> Sample {
             requests: 10,
             request_bytes: 140_000,
             batches: 20,
+            // Not known of the first row, and 0 of the second.
+            lag_records: sequence.checked_sub(1),
             ..Counts::default()
         },
         histograms: BTreeMap::from([(Timing::Response, vec![sequence as u8; 90])]),
@@ -320,7 +322,7 @@ pub fn caveats() -> Vec<ScopedCaveat> {
     let of_trial = [
         Caveat::QueueGrowth { item: item(), start_s: third, growth_s: 5.0, allowed_s: 0.05 },
         Caveat::AccountingBroken { item: item(), difference: -1 },
-        Caveat::SamplesMissing { item: item(), records: -1 },
+        Caveat::SamplesMissing { item: item(), count: text("retries"), difference: -1 },
         Caveat::Failures { item: item(), reason: text("delivery-timeout"), records: 1 },
         Caveat::Unresolved { item: item(), records: 1 },
         Caveat::ThreadBusy { thread: item(), cpu_percent: 80.0 },

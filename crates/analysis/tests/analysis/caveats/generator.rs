@@ -61,9 +61,28 @@ fn each_caveat_about_the_generator_is_named_by_what_causes_it() {
     assert_eq!(trial.caveats(), []);
 }
 
-/// What is said of the generator: severity, quantile, and which figures are marked.
+#[test]
+fn a_maximum_that_may_be_the_generators_own_leaves_everything_but_that_items_rates() {
+    let mut trial = Trial::clean();
+    trial.writers().rate = closed_loop();
+    calibrated(&mut trial, 1_500.0);
+    let found = trial.told(|found| matches!(found, Caveat::CalibrationShort { .. }));
+    assert_eq!(found[0].severity, Severity::Invalid);
+    let rates = [
+        "achieved_per_s",
+        "acked_mib_per_s",
+        "acked_mib_per_s_sum_of_clients",
+        "acked_per_s",
+        "acked_per_s_sum_of_clients",
+        "offered_per_s",
+    ];
+    assert_eq!(trial.marked(Mark::Invalid), rates.map(|name| format!("writers.{name}")).into());
+}
+
+/// What is said of the generator at quantiles: severity, quantile, and which figures are marked.
 fn late(trial: &Trial) -> Vec<(Severity, String, BTreeSet<String>)> {
-    let found = trial.told(|found| matches!(found, Caveat::GeneratorLate { .. }));
+    let mut found = trial.told(|found| matches!(found, Caveat::GeneratorLate { .. }));
+    found.retain(|found| found.concerns != Concern::Mean { item: "writers".into() });
     let told = found.into_iter().map(|found| {
         let Concern::LatenciesFrom { item, quantile } = found.concerns else { panic!("{found:?}") };
         assert_eq!(item, "writers");
@@ -94,6 +113,33 @@ fn a_worker_that_was_stopped_does_not_pass_its_tail_off_as_the_clusters() {
     };
     assert_eq!(late_ns as f64, at_three_digits(140 * MS) - at_three_digits(4 * MS));
     assert_eq!(response_ns as f64, at_three_digits(140 * MS));
+}
+
+/// What is said of the generator in the mean, of a response whose mean is 36 ms.
+fn late_in_the_mean(late_us: u64) -> Vec<(Severity, [u64; 2], BTreeSet<String>)> {
+    let mut trial = Trial::clean();
+    let row = trial.samples.iter_mut().find(|row| row.grain == Grain::Phase && row.phase == Phase::Measure);
+    let row = row.unwrap();
+    // 10,000 records.
+    row.sums_ns.insert(Timing::Response, 360_000 * u128::from(MS));
+    row.sums_ns.insert(Timing::WithoutGenerator, u128::from(36_000 - late_us) * 10_000_000);
+    let found = trial.told(|found| matches!(found, Caveat::GeneratorLate { .. })).into_iter();
+    let told = found.map(|found| {
+        let Caveat::GeneratorLate { quantile, late_ns, response_ns, .. } = found.caveat else { panic!() };
+        assert_eq!(quantile, "mean");
+        (found.severity, [late_ns, response_ns], trial.marked(Mark::Invalid))
+    });
+    told.collect()
+}
+
+/// A worker that is stopped for 2 s of 60 touches few records, each of which waits for a second: no quantile up to p95
+/// tells of it, and most of the mean.
+#[test]
+fn a_mean_that_the_generator_made_is_not_the_clusters() {
+    let marked = ["writers.response.mean", "writers.response_over_service"].map(str::to_owned);
+    assert_eq!(late_in_the_mean(33_000), [(Severity::Invalid, [33 * MS, 36 * MS], marked.into())]);
+    assert_eq!(late_in_the_mean(17_900), [(Severity::Warning, [17_900_000, 36 * MS], BTreeSet::new())]);
+    assert_eq!(late_in_the_mean(3_600), [], "a tenth");
 }
 
 #[test]

@@ -15,13 +15,19 @@ fn item() -> String {
 fn each_caveat_about_the_load_is_named_by_what_causes_it() {
     assert_caveats([
         (
-            |trial| trial.totals[1].counts.offered += 2,
+            |trial| {
+                trial.counts(5).offered += 2;
+                trial.take_totals();
+            },
             Severity::Invalid,
             Caveat::AccountingBroken { item: item(), difference: 2 },
         ),
         (
             // The other way round: more outcomes than records.
-            |trial| trial.totals[1].counts.offered -= 2,
+            |trial| {
+                trial.counts(5).offered -= 2;
+                trial.take_totals();
+            },
             Severity::Invalid,
             Caveat::AccountingBroken { item: item(), difference: -2 },
         ),
@@ -32,7 +38,22 @@ fn each_caveat_about_the_load_is_named_by_what_causes_it() {
                 trial.log_grows(12_007);
             },
             Severity::Invalid,
-            Caveat::SamplesMissing { item: item(), records: 7 },
+            Caveat::SamplesMissing { item: item(), count: "acknowledged".into(), difference: 7 },
+        ),
+        (
+            // Whatever a row counts: figures are made of it.
+            |trial| trial.totals[1].counts.retried_records += 3,
+            Severity::Invalid,
+            Caveat::SamplesMissing { item: item(), count: "retried_records".into(), difference: 3 },
+        ),
+        (
+            |trial| {
+                let failed = &mut trial.totals[1].counts.failed;
+                failed.extend([("A".to_owned(), 0), ("B".to_owned(), 2)]);
+                trial.totals[1].counts.offered += 2;
+            },
+            Severity::Invalid,
+            Caveat::SamplesMissing { item: item(), count: "failed, B".into(), difference: 2 },
         ),
         (
             |trial| {
@@ -48,13 +69,17 @@ fn each_caveat_about_the_load_is_named_by_what_causes_it() {
             Caveat::RandomValues { item: item(), compression: "zstd".into() },
         ),
         (
-            |trial| trial.counts(5).retries = 1,
+            |trial| {
+                trial.counts(5).retries = 1;
+                trial.take_totals();
+            },
             Severity::Warning,
             Caveat::Retries { item: item(), batches: 1 },
         ),
     ]);
     let mut trial = Trial::clean();
     trial.counts(1).retries = 3;
+    trial.take_totals();
     assert_eq!(trial.caveats(), [], "those of the warm-up are in no figure");
     trial.writers().payload = Payload::Pooled { pool_bytes: 8 << 20 };
     assert_eq!(trial.caveats(), [], "a pool without compression");
@@ -118,12 +143,12 @@ fn quantiles_of_too_few_records_are_marked_and_told_once() {
 fn behind(before: u64, at_end: u64) -> Trial {
     let mut trial = Trial::clean();
     for row in trial.samples.iter_mut().filter(|row| row.id == READERS && row.grain == Grain::Second) {
-        row.counts.lag_records = match row.written_second {
+        row.counts.lag_records = Some(match row.written_second {
             1 => before,
             11 => at_end,
             // A state, not a count: what lies in between adds nothing.
             _ => 77_777,
-        };
+        });
     }
     trial.take_totals();
     trial
@@ -169,10 +194,22 @@ fn a_consumer_that_fell_silent_is_where_it_was_last() {
     let mut trial = behind(0, 0);
     trial.samples.retain(|row| row.id != READERS || row.written_second < 9);
     for row in trial.samples.iter_mut().filter(|row| row.id == READERS && row.written_second == 8) {
-        row.counts.lag_records = 2_000;
+        row.counts.lag_records = Some(2_000);
     }
     trial.take_totals();
     trial.is("readers.lag", 2e9);
+}
+
+#[test]
+fn a_lag_that_nobody_knows_is_none_and_not_0() {
+    let mut trial = Trial::clean();
+    trial.is("readers.lag", 0.0);
+    for row in trial.samples.iter_mut().filter(|row| row.id == READERS) {
+        row.counts.lag_records = None;
+    }
+    trial.take_totals();
+    assert_eq!((trial.value("readers.lag"), trial.value("readers.lag_records")), (Value::None, Value::None));
+    assert_eq!(trial.caveats(), []);
 }
 
 #[test]

@@ -77,6 +77,16 @@ fn what_cannot_be_compared_is_said() {
             not_checked(unread),
         ),
     ]);
+    // Where a broker died, records may well be lost, and nobody looked.
+    let dead = |kind, subject| {
+        let mut trial = Trial::clean();
+        let unchecked = event(EventKind::LogUnchecked, Subject::Topic("perf".into()), "not authorised");
+        trial.events = vec![unchecked, event(kind, subject, "broker 1 is gone")];
+        trial.told(|found| matches!(found, Caveat::LogNotChecked { .. }))[0].severity
+    };
+    assert_eq!(dead(EventKind::ProcessDied, Subject::Broker(1)), Severity::Warning);
+    assert_eq!(dead(EventKind::BrokersChanged, Subject::Broker(1)), Severity::Warning);
+    assert_eq!(dead(EventKind::ProcessDied, Subject::Controller(1)), Severity::Note);
     // Another topic's trouble is not this one's.
     let mut trial = Trial::clean();
     trial.events = vec![event(EventKind::LogUnchecked, Subject::Topic("other".into()), "not authorised")];

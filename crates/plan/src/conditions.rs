@@ -1,0 +1,105 @@
+//! What must hold while the load of a search is raised.
+
+use crate::PlanError;
+use crate::reader::Reader;
+use kdyno_model::metric::{self, Address, COST_PER_GB, SubjectKind, Unit};
+use kdyno_model::plan::{CasePlan, ClaimOp, Condition, Role, Threshold};
+use kdyno_scenario::Scenario;
+use kdyno_scenario::input::{InputError, quoted};
+use kdyno_scenario::judged::{Expr, comparison};
+use kdyno_scenario::yaml::Typed;
+
+/// The conditions of a search that raises the load of an item of a case.
+pub(crate) fn conditions(
+    scenario: &Scenario,
+    typed: &[Typed],
+    reader: &Reader<'_>,
+    (case, item): (&CasePlan, &str),
+) -> Result<Vec<Condition>, PlanError> {
+    let one = |typed: &Typed| {
+        let condition = condition(scenario, typed, reader)?;
+        if gets_easier(&condition, case, item) {
+            let text = quoted(&condition.text);
+            let message =
+                format!("{text} gets easier to meet the more load there is: no load is the highest");
+            let hint = "name what gets worse with the load, e.g. `writers.response.p99 <= 20ms`; `expect` judges \
+                        anything at a given rate";
+            return Err(reader.wrong(typed, message).hint(hint));
+        }
+        Ok(condition)
+    };
+    typed.iter().map(one).collect()
+}
+
+fn condition(scenario: &Scenario, typed: &Typed, reader: &Reader<'_>) -> Result<Condition, PlanError> {
+    let text = reader.text(typed)?.trim().to_owned();
+    let read = comparison(&Typed { text: text.clone(), ..typed.clone() }, scenario.typed())?;
+    let (metric, op, limit) = match (&read.left, read.op, &read.right) {
+        (Expr::Metric(metric), op, Expr::Number(limit)) => (metric, op, *limit),
+        (Expr::Number(limit), op, Expr::Metric(metric)) => (metric, turned(op), *limit),
+        _ => {
+            let message = format!("{} is no condition", quoted(&text));
+            return Err(reader
+                .wrong(typed, message)
+                .hint("one metric and one number, e.g. `writers.response.p99 <= 20ms`"));
+        }
+    };
+    if let Some((name, _)) = metric.case.first() {
+        return Err(InputError::at(
+            name.place,
+            "a condition holds for the case that is searched: it selects none",
+        ));
+    }
+    let must_be = match op {
+        ClaimOp::AtMost => Threshold::AtMost,
+        ClaimOp::AtLeast => Threshold::AtLeast,
+        ClaimOp::Less | ClaimOp::Greater => {
+            let with_limit = text.replacen('<', "<=", 1).replacen('>', ">=", 1);
+            let message = format!("{} leaves its limit out; a condition allows it", quoted(&text));
+            return Err(reader.wrong(typed, message).hint(format!("write `{with_limit}`")));
+        }
+    };
+    Ok(Condition { of: metric.of.clone(), must_be, limit, text })
+}
+
+fn turned(op: ClaimOp) -> ClaimOp {
+    match op {
+        ClaimOp::Less => ClaimOp::Greater,
+        ClaimOp::AtMost => ClaimOp::AtLeast,
+        ClaimOp::Greater => ClaimOp::Less,
+        ClaimOp::AtLeast => ClaimOp::AtMost,
+    }
+}
+
+/// Whether more load makes a condition easier to meet: then its first load fails and the higher ones, which would hold, are
+/// never tried.
+fn gets_easier(condition: &Condition, case: &CasePlan, item: &str) -> bool {
+    match condition.must_be {
+        Threshold::AtMost => falls(&condition.of.metric),
+        Threshold::AtLeast => rises(&condition.of, case, item),
+    }
+}
+
+/// Whether a metric gets smaller with more load: more records share what batches, requests and idle threads cost.
+fn falls(metric: &str) -> bool {
+    matches!(metric, "cpu_us_per_record" | COST_PER_GB | "achieved_share" | "target_reached")
+}
+
+/// Whether a metric gets larger with more load: all but those that fall, how long batches linger, since they are full
+/// sooner, and what other load items carry, since they are crowded out.
+fn rises(of: &Address, case: &CasePlan, item: &str) -> bool {
+    if falls(&of.metric) || of.metric.starts_with("linger.") {
+        return false;
+    }
+    let Some(load) = case.load.get(&of.subject) else { return true };
+    let kind = match load.role {
+        Role::Produce(_) => SubjectKind::Produce,
+        Role::Consume(_) => SubjectKind::Consume,
+    };
+    let is_carried = metric::find(kind, &of.metric)
+        .is_some_and(|known| matches!(known.unit, Unit::RecordsPerS | Unit::MibPerS));
+    // What reads the records of the load that is raised grows with it.
+    let is_read =
+        kind == SubjectKind::Consume && case.load.get(item).is_some_and(|own| own.topic == load.topic);
+    !is_carried || of.subject == item || is_read
+}
