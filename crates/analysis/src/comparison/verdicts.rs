@@ -42,7 +42,7 @@ fn judged(
     let mut found = Judgement::default();
     let metrics = compared(plan, settings);
     for case in 0..u32::try_from(plan.cases.len()).unwrap_or(u32::MAX) {
-        let pairs = Pairs::of(settings, case, trials);
+        let pairs = Pairs::of(plan, settings, case, trials);
         if pairs.whole.is_empty() && pairs.lost.is_empty() {
             continue;
         }
@@ -140,6 +140,10 @@ impl Judging<'_> {
         if let Some(first) = self.pairs.lost.first() {
             let pairs = u32::try_from(self.pairs.lost.len()).unwrap_or(u32::MAX);
             tell(Severity::Warning, Caveat::PairsLost { pairs, first: first.clone() });
+        }
+        let pairs = self.pairs.unconditioned();
+        if pairs > 0 {
+            tell(Severity::Warning, Caveat::PairsUnconditioned { pairs });
         }
         let starts = self.pairs.starts();
         if self.settings.unit == EvidenceUnit::Pair && starts > 0 && starts < self.pairs.units {

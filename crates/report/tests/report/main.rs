@@ -5,5 +5,6 @@ mod exports;
 mod fixture;
 mod hlog;
 mod html;
+mod invalid;
 mod marks;
 mod terminal;
