@@ -1,16 +1,34 @@
 //! What must not be used, and what is told of it.
 
-use crate::fixture::{caveat, run};
+use crate::answers::with_claims;
+use crate::fixture::{Ends, caveat, comparison, run, search};
 use kdyno_model::caveat::{Caveat, ScopedCaveat, Severity};
-use kdyno_model::conclusion::Conclusion;
-use kdyno_model::finding::Scope;
+use kdyno_model::conclusion::{Conclusion, SearchOutcome};
+use kdyno_model::finding::{Mark, Scope};
 use kdyno_model::outcome::Judgement;
-use kdyno_report::judged::{Judged, of_stored_runs};
+use kdyno_model::plan::Depth;
+use kdyno_report::judged::{Judged, judged, of_stored_runs};
 use kdyno_report::stored::StoredComparison;
 use kdyno_report::terminal::{TextOptions, run_table};
-use kdyno_report::json;
+use kdyno_report::{json, junit};
 
 const WIDE: TextOptions = TextOptions { width: 140, colour: false };
+
+#[test]
+fn junit_tells_what_must_not_be_used_as_an_error() {
+    let mut lossy = search(SearchOutcome::Confirmed { load_per_s: 92_000.0 });
+    let lost = Caveat::Lost { topic: "perf".to_owned(), acknowledged: 1_000, growth: 990 };
+    lossy.caveats.push(caveat(1, Severity::Invalid, lost));
+    let mut claiming = with_claims();
+    for one in claiming.findings.iter_mut().filter(|one| one.scope == Scope::Case(1)) {
+        one.marks.insert(Mark::Invalid);
+    }
+    let runs = [lossy, claiming, comparison(Ends::Invalid, Depth::Verdict)];
+    for run in &runs {
+        assert_eq!(judged(&run.input()), Judged::Invalid, "the exit code says the same");
+    }
+    insta::assert_snapshot!(runs.map(|run| junit::document(&run.input())).join("\n"));
+}
 
 #[test]
 fn rows_are_told_from_the_row_that_ratios_are_to() {
