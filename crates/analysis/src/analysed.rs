@@ -3,7 +3,7 @@
 use crate::marks::is_concerned;
 use kdyno_model::caveat::{Caveat, ScopedCaveat, Severity};
 use kdyno_model::conclusion::Conclusion;
-use kdyno_model::finding::Finding;
+use kdyno_model::finding::{Finding, Value};
 use kdyno_model::metric::Address;
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::trial::Trial;
@@ -45,11 +45,25 @@ impl<'a> AnalysedTrial<'a> {
         finding.is_invalid() || self.invalid_by(&finding.of).next().is_some()
     }
 
-    /// Whether a figure must not be used for no other reason than that the load queued: that is the system's own doing,
-    /// and leaving such trials out would favour the side that did not keep up.
+    /// Whether a figure must not be used and the load queued, whatever else speaks against it: leaving such trials out
+    /// would favour the side that did not keep up. Not where the trial is no evidence at all, for records are gone or
+    /// counts do not add up.
     pub(crate) fn is_queued(&self, of: &Address) -> bool {
-        let mut causes = self.invalid_by(of).peekable();
-        causes.peek().is_some() && causes.all(|cause| matches!(cause, Caveat::QueueGrowth { .. }))
+        self.invalid_by(of).any(is_queue) && !self.invalid_by(of).any(is_void)
+    }
+
+    /// A figure as far as it may be used. Where the load queued, and nothing else speaks against it, it is at least so
+    /// much: it grows for as long as the load lasts.
+    pub(crate) fn usable(&self, finding: &Finding) -> Option<Value> {
+        let is_queued_only = || {
+            let mut causes = self.invalid_by(&finding.of).peekable();
+            causes.peek().is_some() && causes.all(is_queue)
+        };
+        match finding.estimate {
+            Value::None => None,
+            estimate if !self.is_invalid(finding) => Some(estimate),
+            Value::Is(number) | Value::AtLeast(number) => is_queued_only().then_some(Value::AtLeast(number)),
+        }
     }
 
     /// The invalid caveats that speak of a metric.
@@ -65,4 +79,14 @@ impl<'a> AnalysedTrial<'a> {
             _ => None,
         })
     }
+}
+
+/// More was offered than was carried.
+fn is_queue(caveat: &Caveat) -> bool {
+    matches!(caveat, Caveat::QueueGrowth { .. })
+}
+
+/// Nothing that was counted in the trial can be relied on.
+fn is_void(caveat: &Caveat) -> bool {
+    matches!(caveat, Caveat::Lost { .. } | Caveat::AccountingBroken { .. } | Caveat::SamplesMissing { .. })
 }

@@ -11,16 +11,18 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Case<'a> {
     pub(crate) session: u32,
     pub(crate) findings: Vec<Finding>,
-    /// Of each metric the figures that may be used, by repeat.
+    /// Of each metric the figures that may be used, as far as they may, by repeat.
     repeats: BTreeMap<&'a Address, BTreeMap<u32, Value>>,
 }
 
 /// The values of one metric.
 #[derive(Default)]
 struct Values {
-    /// Of the trials whose figure may be used, and of the others.
+    /// Of the trials whose figure may be used, as far as it may, and of the others.
     known: [Vec<Value>; 2],
     marks: [BTreeSet<Mark>; 2],
+    /// A trial's figure must not be used as it stands.
+    has_invalid: bool,
 }
 
 impl<'a> Case<'a> {
@@ -48,11 +50,13 @@ impl<'a> Case<'a> {
                 if finding.estimate == Value::None {
                     continue;
                 }
-                let is_invalid = trial.is_invalid(finding);
-                values.known[usize::from(is_invalid)].push(finding.estimate);
-                values.marks[usize::from(is_invalid)].extend(&finding.marks);
-                if !is_invalid {
-                    repeats.entry(&finding.of).or_default().insert(trial.trial.repeat, finding.estimate);
+                let usable = trial.usable(finding);
+                let group = usize::from(usable.is_none());
+                values.known[group].push(usable.unwrap_or(finding.estimate));
+                values.marks[group].extend(&finding.marks);
+                values.has_invalid |= trial.is_invalid(finding);
+                if let Some(value) = usable {
+                    repeats.entry(&finding.of).or_default().insert(trial.trial.repeat, value);
                 }
             }
         }
@@ -60,7 +64,7 @@ impl<'a> Case<'a> {
         Some(Self { session, findings, repeats })
     }
 
-    /// Its figures of a metric that may be used, by repeat.
+    /// Its figures of a metric that may be used, as far as they may, by repeat.
     pub(crate) fn repeats(&self, of: &Address) -> impl Iterator<Item = (u32, Value)> {
         self.repeats.get(of).into_iter().flatten().map(|(repeat, value)| (*repeat, *value))
     }
@@ -82,7 +86,8 @@ impl Values {
         let [valid, invalid] = &self.known;
         let from_invalid = valid.is_empty() && !invalid.is_empty();
         let mut marks = self.marks[usize::from(from_invalid)].clone();
-        if from_invalid {
+        // What is left when repeats do not count is a choice among them.
+        if self.has_invalid {
             marks.insert(Mark::Invalid);
         }
         let Median { estimate, n, range, interval } = Median::of(if from_invalid { invalid } else { valid });

@@ -159,7 +159,9 @@ fn compare(sides: &[[Value; 2]]) -> Result<Compared, &'static str> {
                     *at_least = true;
                     *number
                 }
-                Value::None => return Err("a figure lies among records that were not acknowledged"),
+                Value::None => {
+                    return Err("of a figure that it divides by or takes away only a lower bound is known");
+                }
             };
         }
         numbers.push(pair);

@@ -29,7 +29,7 @@ struct Column<'a> {
     of: &'a Address,
 }
 
-/// Our figure of a row, known exactly and from valid trials.
+/// Our figure of a row, known exactly and from trials whose figures may be used.
 #[derive(Clone, Copy)]
 struct Ours<'a> {
     case: u32,
@@ -94,7 +94,7 @@ impl<'a> Column<'a> {
             Value::Is(number)
                 if number.is_finite()
                     && number != 0.0
-                    && !finding.is_invalid()
+                    && of.repeats(self.of).next().is_some()
                     && finding.unit != Unit::YesNo =>
             {
                 Some(Ours { case, of, finding, number })
@@ -122,14 +122,11 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// `None`: fewer than two rows have a figure.
+    /// From the row that the ratios are to. `None`: fewer than two rows have a figure.
     fn told_apart(&self, rows: &[TableRow]) -> Option<ToldApart> {
-        let base = rows.iter().find_map(|row| self.ours(row.case?))?;
+        let base = self.base(rows)?.ours;
         let mut others = self.comparable(rows, &base);
         others.retain(|other| other.case != base.case);
-        if others.is_empty() {
-            return None;
-        }
         let together = u32::try_from(others.len()).unwrap_or(u32::MAX);
         let paired: Vec<Paired> =
             others.iter().map(|other| paired(self.of, &base, other, together)).collect();
@@ -141,7 +138,7 @@ impl<'a> Column<'a> {
             if p <= ALPHA { &mut differ } else { &mut same }.push(*case);
         }
         let why_not = tested.is_empty().then(|| why_not(&paired));
-        Some(ToldApart { of: self.of.clone(), differ, same, why_not })
+        Some(ToldApart { of: self.of.clone(), base: base.case, differ, same, why_not })
     }
 }
 
@@ -149,7 +146,7 @@ fn why_not(paired: &[Paired]) -> String {
     match paired.iter().map(|paired| paired.n).max().unwrap_or(0) {
         0 | 1 => "one trial each says nothing about the next one".to_owned(),
         n if n < REPEATS_MIN => format!("{n} trials each are too few, {REPEATS_MIN} are needed"),
-        _ => "some figures lie among records that were not acknowledged, or are 0".to_owned(),
+        _ => "of some figures only a lower bound is known (records without an outcome, or a queue), or they are 0".to_owned(),
     }
 }
 

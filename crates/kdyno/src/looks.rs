@@ -30,9 +30,9 @@ impl Looks {
         }
         let trials: Vec<AnalysedTrial<'_>> = self.outcomes.iter().map(AnalysedTrial::of).collect();
         let case = outcome.trial.case;
-        let now = progress(settings, case, &trials);
+        let now = progress(&self.plan, settings, case, &trials);
         // The pair before may have made the same units a look already.
-        let before = progress(settings, case, &trials[..trials.len().saturating_sub(1)]);
+        let before = progress(&self.plan, settings, case, &trials[..trials.len().saturating_sub(1)]);
         if !now.is_look || before.units == now.units {
             return None;
         }

@@ -3,10 +3,12 @@
 mod common;
 
 use common::{Place, Said};
+use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::finding::*;
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::outcome::*;
 use kdyno_model::run::{RunHeader, RunStatus, Session, SessionEnd};
+use kdyno_model::trial::TrialId;
 use kdyno_plan::Choices;
 use kdyno_scenario::Scenario;
 use kdyno_store::RunWriter;
@@ -143,6 +145,10 @@ fn the_beginning_of_a_name_is_enough_when_it_is_one_file_s() {
 
 /// A run of scenario `rate` with a rate and the processor time that it cost.
 fn measured(place: &Place, number: u32, rate: f64, marks: &[Mark]) {
+    measured_with(place, number, rate, marks, Vec::new());
+}
+
+fn measured_with(place: &Place, number: u32, rate: f64, marks: &[Mark], caveats: Vec<ScopedCaveat>) {
     let of = |name: &str, unit, value| Finding {
         scope: Scope::Case(0),
         of: Address::parse(name).expect("an address"),
@@ -158,7 +164,7 @@ fn measured(place: &Place, number: u32, rate: f64, marks: &[Mark]) {
         of("writers.acked_per_s", Unit::RecordsPerS, rate),
         of("brokers.cpu_us_per_record", Unit::CpuUsPerRecord, if rate > 0.0 { 1e6 / rate } else { 0.0 }),
     ];
-    let judgement = Judgement { findings, ..Judgement::default() };
+    let judgement = Judgement { findings, caveats, ..Judgement::default() };
     let file = format!("20261122-10000{number}-rate.kdyno");
     store_with(place, &file, "rate", u64::from(number) * 1_000_000_000, RunStatus::Completed, &judgement);
 }
@@ -206,6 +212,24 @@ fn runs_of_different_scenarios_are_no_comparison() {
     measured(&place, 1, 50_000.0, &[]);
     let said = place.kdyno(&["compare", "--before", "20261122-100001", "--after", "20261121-110000"]);
     assert!(said.stdout.contains("measure different things"), "{said:?}");
+    assert_eq!(said.code, Some(6), "{said:?}");
+}
+
+#[test]
+fn a_run_that_lost_records_is_no_comparison() {
+    let place = Place::new();
+    measured(&place, 1, 50_000.0, &[]);
+    let lost = ScopedCaveat {
+        scope: Scope::Trial(TrialId(1)),
+        severity: Severity::Invalid,
+        concerns: Concern::Everything,
+        caveat: Caveat::Lost { topic: "perf".to_owned(), acknowledged: 100_000, growth: 99_500 },
+    };
+    measured_with(&place, 2, 60_000.0, &[], vec![lost]);
+    let said = place.kdyno(&["compare", "--before", "20261122-100001", "--after", "20261122-100002"]);
+    assert!(said.stdout.starts_with("DATA LOSS: 500 of 100,000 acknowledged records"), "{said:?}");
+    let named = "20261122-100002-rate.kdyno lost acknowledged records";
+    assert!(said.stdout.replace("\n         ", " ").contains(named), "{said:?}");
     assert_eq!(said.code, Some(6), "{said:?}");
 }
 

@@ -236,6 +236,11 @@ pub enum Caveat {
         /// How many starts.
         starts: u32,
     },
+    /// Pairs of a comparison met brokers that had just been started and had carried no load, as its plan wants it.
+    PairsUnconditioned {
+        /// How many.
+        pairs: u32,
+    },
     /// Pairs of a comparison were left out, both trials of each.
     PairsLost {
         /// How many.

@@ -434,12 +434,15 @@ pub enum ClaimSays {
     CannotTell,
 }
 
-/// Which rows of the table one column tells apart from its first row.
+/// Which rows of the table one column tells apart from the row that its ratios are to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToldApart {
     /// The column.
     pub of: Address,
-    /// Cases that surely differ from the first one.
+    /// The case that the others are told from. Files from before it was kept name the first one.
+    #[serde(default)]
+    pub base: u32,
+    /// Cases that surely differ from it.
     pub differ: Vec<u32>,
     /// Cases that cannot be told from it.
     pub same: Vec<u32>,

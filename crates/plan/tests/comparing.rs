@@ -58,11 +58,13 @@ struct Lab<'a> {
     ratio: &'a dyn Fn(u32) -> f64,
     /// Whether a trial is cut short.
     cut: &'a dyn Fn(TrialId) -> bool,
+    /// Every pair meets brokers that were just started.
+    is_cold: bool,
 }
 
 impl<'a> Lab<'a> {
     fn new(plan: &'a Plan, ratio: &'a dyn Fn(u32) -> f64) -> Self {
-        Self { plan, session: 1, outcomes: Vec::new(), ratio, cut: &|_| false }
+        Self { plan, session: 1, outcomes: Vec::new(), ratio, cut: &|_| false, is_cold: false }
     }
 
     fn step(&mut self) -> bool {
@@ -87,7 +89,9 @@ impl<'a> Lab<'a> {
         let scope = Scope::Trial(trial.id);
         let concerns = Concern::Everything;
         let caveat = ScopedCaveat { scope, severity: Severity::Warning, concerns, caveat };
-        let caveats = Some(caveat).filter(|_| (self.cut)(trial.id)).into_iter().collect();
+        let cold = ScopedCaveat { caveat: Caveat::Unconditioned, ..caveat.clone() };
+        let cut = Some(caveat).filter(|_| (self.cut)(trial.id));
+        let caveats = cut.into_iter().chain(Some(cold).filter(|_| self.is_cold)).collect();
         let judgement = Judgement { findings: vec![finding], caveats, conclusions: Vec::new() };
         let session = self.session;
         self.outcomes.push(TrialOutcome { session, ..TrialOutcome::new(*trial, judgement) });
@@ -278,6 +282,19 @@ fn lost_pairs_are_replaced_up_to_a_bound() {
     let mut lab = Lab::new(&plan, &|_| 1.2);
     lab.cut = &|_| true;
     assert_eq!(pairs(&lab.run()).len(), 10, "eight and two more");
+}
+
+#[test]
+fn pairs_on_cold_brokers_are_lost_only_where_these_were_to_be_conditioned() {
+    let mut plan = comparing(&[8], 1, EvidenceUnit::Start);
+    let pairs_run = |plan: &Plan| {
+        let mut lab = Lab::new(plan, &|_| 1.2);
+        lab.is_cold = true;
+        pairs(&lab.run()).len()
+    };
+    assert_eq!(pairs_run(&plan), 10, "each is lost: eight and two more");
+    plan.conditioning = None;
+    assert_eq!(pairs_run(&plan), 8, "a verdict at the first look");
 }
 
 #[test]

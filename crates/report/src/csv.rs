@@ -28,8 +28,8 @@ const VALUE: Column =
     ("value", "the figure, a decimal number with a point and no unit; empty where there is none");
 const AT_LEAST: Column = (
     "at_least",
-    "`true`: the true figure is the value or more, because a quantile fell among records that were never acknowledged; \
-     else `false`",
+    "`true`: the true figure is the value or more, because a quantile fell among records that were never acknowledged, or \
+     a case's repeats queued; else `false`",
 );
 
 const FINDINGS_BEFORE: [Column; 7] = [

@@ -3,7 +3,9 @@
 use crate::answer::{claims, search};
 use crate::input::ReportInput;
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
-use kdyno_model::conclusion::{ClaimSays, Conclusion, MetricRole, Says, SearchOutcome, Verdict};
+use kdyno_model::conclusion::{
+    ClaimSays, Conclusion, JudgedClaim, MetricRole, Says, SearchOutcome, SearchResult, Verdict,
+};
 use kdyno_model::finding::{Finding, Quantity, Scope};
 use kdyno_model::metric::Address;
 use kdyno_model::outcome::Judgement;
@@ -36,9 +38,7 @@ pub fn judged(input: &ReportInput<'_>) -> Judged {
 pub fn of_stored_runs(judgement: &Judgement) -> Judged {
     let is_void =
         |one: &ScopedCaveat| (one.severity, &one.concerns) == (Severity::Invalid, &Concern::Everything);
-    let is_lost = |one: &ScopedCaveat| matches!(one.caveat, Caveat::Lost { .. });
-    let invalid = judgement.caveats.iter().any(|one| is_void(one) || is_lost(one));
-    if invalid { Judged::Invalid } else { of_verdicts(&judgement.conclusions) }
+    if judgement.caveats.iter().any(is_void) { Judged::Invalid } else { of_verdicts(&judgement.conclusions) }
 }
 
 /// By the verdicts on metrics that were named to be judged; what is only shown decides nothing.
@@ -57,14 +57,18 @@ fn lost(input: &ReportInput<'_>) -> Judged {
 
 /// The shown columns of a table of cases.
 fn shown(input: &ReportInput<'_>) -> Judged {
+    if invalid_shown(input).next().is_some() { Judged::Invalid } else { Judged::Fine }
+}
+
+/// Figures in the shown columns of a table of cases that must not be used.
+pub(crate) fn invalid_shown<'a>(input: &ReportInput<'a>) -> impl Iterator<Item = &'a Finding> + use<'a> {
     let plan = input.plan();
-    let is_shown = |of: &Address| plan.show.columns.is_empty() || plan.show.columns.contains(of);
-    let is_answer = |one: &Finding| {
-        one.quantity == Quantity::Value && matches!(one.scope, Scope::Case(_)) && is_shown(&one.of)
-    };
     let is_list = matches!(plan.strategy, Strategy::List(_));
-    let invalid = input.findings.iter().any(|one| is_list && is_answer(one) && one.is_invalid());
-    if invalid { Judged::Invalid } else { Judged::Fine }
+    let is_shown = |of: &Address| plan.show.columns.is_empty() || plan.show.columns.contains(of);
+    let is_answer = move |one: &&Finding| {
+        is_list && one.quantity == Quantity::Value && matches!(one.scope, Scope::Case(_)) && is_shown(&one.of)
+    };
+    input.findings.iter().filter(is_answer).filter(|one| one.is_invalid())
 }
 
 fn comparison(input: &ReportInput<'_>) -> Judged {
@@ -74,7 +78,8 @@ fn comparison(input: &ReportInput<'_>) -> Judged {
     }
 }
 
-fn of_verdict(verdict: &Verdict) -> Judged {
+/// One verdict of a comparison.
+pub(crate) fn of_verdict(verdict: &Verdict) -> Judged {
     match &verdict.says {
         Says::Invalid { .. } => Judged::Invalid,
         // These starts only: no verdict, and so no red gate.
@@ -92,36 +97,43 @@ fn found(input: &ReportInput<'_>) -> Judged {
         return Judged::Fine;
     }
     let outcomes = input.conclusions.iter().filter_map(|one| match one {
-        Conclusion::Search(of) => Some(match of.outcome {
-            SearchOutcome::Confirmed { .. } | SearchOutcome::EveryLoadPasses { .. } => Judged::Fine,
-            SearchOutcome::EveryLoadFails { .. } => Judged::NotMet,
-            SearchOutcome::NotConfirmed { .. }
-            | SearchOutcome::GeneratorLimit { .. }
-            | SearchOutcome::NoFigures { .. }
-            | SearchOutcome::Unfinished => Judged::Inconclusive,
-        }),
+        Conclusion::Search(of) => Some(of_search(of)),
         _ => None,
     });
     outcomes.min().unwrap_or(Judged::Inconclusive)
 }
 
+/// The result of one search.
+pub(crate) fn of_search(of: &SearchResult) -> Judged {
+    match of.outcome {
+        SearchOutcome::Confirmed { .. } | SearchOutcome::EveryLoadPasses { .. } => Judged::Fine,
+        SearchOutcome::EveryLoadFails { .. } => Judged::NotMet,
+        SearchOutcome::NotConfirmed { .. }
+        | SearchOutcome::GeneratorLimit { .. }
+        | SearchOutcome::NoFigures { .. }
+        | SearchOutcome::Unfinished => Judged::Inconclusive,
+    }
+}
+
 fn claimed(input: &ReportInput<'_>) -> Judged {
-    let each = claims::judged(input).map(|one| {
-        let rests = claims::claim(one, input).map(|claim| metrics(&claim.left).chain(metrics(&claim.right)));
-        let invalid = |(of, case): (&Address, u32)| {
-            let is_it = |one: &Finding| {
-                one.scope == Scope::Case(case) && one.of == *of && one.quantity == Quantity::Value
-            };
-            input.findings.iter().any(|one| is_it(one) && one.is_invalid())
+    claims::judged(input).map(|one| of_claim(one, input)).min().unwrap_or(Judged::Fine)
+}
+
+/// One claim: invalid with any of its figures.
+pub(crate) fn of_claim(one: &JudgedClaim, input: &ReportInput<'_>) -> Judged {
+    let rests = claims::claim(one, input).map(|claim| metrics(&claim.left).chain(metrics(&claim.right)));
+    let invalid = |(of, case): (&Address, u32)| {
+        let is_it = |one: &Finding| {
+            one.scope == Scope::Case(case) && one.of == *of && one.quantity == Quantity::Value
         };
-        match one.says {
-            _ if rests.is_some_and(|mut rests| rests.any(invalid)) => Judged::Invalid,
-            ClaimSays::Holds => Judged::Fine,
-            ClaimSays::DoesNot => Judged::NotMet,
-            ClaimSays::CannotTell => Judged::Inconclusive,
-        }
-    });
-    each.min().unwrap_or(Judged::Fine)
+        input.findings.iter().any(|one| is_it(one) && one.is_invalid())
+    };
+    match one.says {
+        _ if rests.is_some_and(|mut rests| rests.any(invalid)) => Judged::Invalid,
+        ClaimSays::Holds => Judged::Fine,
+        ClaimSays::DoesNot => Judged::NotMet,
+        ClaimSays::CannotTell => Judged::Inconclusive,
+    }
 }
 
 /// The metrics that a side of a claim is made of, each with its case.

@@ -1,13 +1,16 @@
 //! The answer as JUnit XML: claims, verdicts and the conditions of a search as test cases, for the tools that know how
 //! to show those.
 //!
-//! Does not hold, worse, no load meets the conditions: a failure. Invalid: an error. No answer: skipped.
+//! Does not hold, worse, no load meets the conditions: a failure. Invalid: an error. No answer: skipped. These are the
+//! parts that the exit code is made of; what makes the run as a whole invalid is a test case of its own.
 
 use crate::answer::{claims, search, verdict};
+use crate::caveats;
 use crate::grid::clean;
 use crate::input::ReportInput;
-use kdyno_model::conclusion::{ClaimSays, Conclusion, MetricRole, Says, SearchOutcome};
-use kdyno_model::plan::Depth;
+use crate::judged::{Judged, invalid_shown, judged, of_claim, of_search, of_verdict};
+use kdyno_model::conclusion::{Conclusion, MetricRole};
+use kdyno_model::finding::{Finding, Scope};
 
 /// How a test case ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +21,17 @@ enum Ended {
     Open,
 }
 
+impl From<Judged> for Ended {
+    fn from(judged: Judged) -> Self {
+        match judged {
+            Judged::Invalid => Self::Invalid,
+            Judged::NotMet | Judged::Worse => Self::Failed,
+            Judged::Inconclusive => Self::Open,
+            Judged::Fine => Self::Passed,
+        }
+    }
+}
+
 struct TestCase {
     class: &'static str,
     name: String,
@@ -25,9 +39,10 @@ struct TestCase {
     message: String,
 }
 
-/// One test suite with everything that the run judged; it is empty when the run judges nothing.
+/// One test suite with everything that the run judged; it is empty when the run judges nothing and may be used.
 pub fn document(input: &ReportInput<'_>) -> String {
-    let cases: Vec<TestCase> = input.conclusions.iter().filter_map(|one| test_case(one, input)).collect();
+    let of_conclusions = input.conclusions.iter().filter_map(|one| test_case(one, input));
+    let cases: Vec<TestCase> = evidence(input).into_iter().chain(of_conclusions).collect();
     let count = |ended: Ended| cases.iter().filter(|case| case.ended == ended).count();
     let mut out = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" \
@@ -44,41 +59,51 @@ pub fn document(input: &ReportInput<'_>) -> String {
     out + "</testsuite>\n"
 }
 
+/// That the run's answer must not be used, where that is so: then no test case that passes is one.
+fn evidence(input: &ReportInput<'_>) -> Option<TestCase> {
+    if judged(input) != Judged::Invalid {
+        return None;
+    }
+    let loss = caveats::worded(input).into_iter().filter(|one| one.is_loss);
+    let loss = loss.map(|one| format!("DATA LOSS: {}.", one.sentence));
+    let shown = invalid_shown(input).map(|one| format!("{} must not be used.", figure_of(one, input)));
+    let why: Vec<String> = loss.chain(shown).collect();
+    let message = if why.is_empty() {
+        "A figure that the answer rests on must not be used.".to_owned()
+    } else {
+        why.join(" ")
+    };
+    Some(TestCase { class: "run", name: "evidence".to_owned(), ended: Ended::Invalid, message })
+}
+
+/// A metric with its case, where there are several.
+fn figure_of(one: &Finding, input: &ReportInput<'_>) -> String {
+    match one.scope {
+        Scope::Case(case) if !input.case_label(case).is_empty() => {
+            format!("{} of {}", one.of, input.case_label(case))
+        }
+        _ => one.of.to_string(),
+    }
+}
+
 fn test_case(conclusion: &Conclusion, input: &ReportInput<'_>) -> Option<TestCase> {
     match conclusion {
         Conclusion::Claim(of) => Some(TestCase {
             class: "claim",
             name: claims::claim(of, input).map_or_else(String::new, |claim| claim.text.clone()),
-            ended: match of.says {
-                ClaimSays::Holds => Ended::Passed,
-                ClaimSays::DoesNot => Ended::Failed,
-                ClaimSays::CannotTell => Ended::Open,
-            },
+            ended: of_claim(of, input).into(),
             message: claims::sentence(of, input).text,
         }),
         Conclusion::Verdict(of) if of.role == MetricRole::Judged => Some(TestCase {
             class: "verdict",
             name: of.of.to_string(),
-            ended: match &of.says {
-                Says::Different { material: true, worse: true } if of.depth == Depth::Quick => Ended::Open,
-                Says::Different { material: true, worse: true } => Ended::Failed,
-                Says::Different { .. } | Says::Equivalent => Ended::Passed,
-                Says::Inconclusive { .. } | Says::MaybeMaterial { .. } => Ended::Open,
-                Says::Invalid { .. } => Ended::Invalid,
-            },
+            ended: of_verdict(of).into(),
             message: verdict::sentence(of, &verdict::labels(input)).text,
         }),
         Conclusion::Search(of) => Some(TestCase {
             class: "sla",
             name: search::conditions(input),
-            ended: match of.outcome {
-                SearchOutcome::Confirmed { .. } | SearchOutcome::EveryLoadPasses { .. } => Ended::Passed,
-                SearchOutcome::EveryLoadFails { .. } => Ended::Failed,
-                SearchOutcome::NotConfirmed { .. }
-                | SearchOutcome::GeneratorLimit { .. }
-                | SearchOutcome::NoFigures { .. }
-                | SearchOutcome::Unfinished => Ended::Open,
-            },
+            ended: of_search(of).into(),
             message: search::sentence(of, input).text,
         }),
         _ => None,

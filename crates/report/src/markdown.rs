@@ -24,8 +24,7 @@ pub fn block(input: &ReportInput<'_>) -> String {
     for one in caveats::worded(input).iter().filter(|one| one.severity > Severity::Note) {
         let concerns =
             if one.concerns.is_empty() { String::new() } else { format!(" [{}]", escaped(&one.concerns)) };
-        let severity = if one.is_loss { "data loss".to_owned() } else { one.severity.to_string() };
-        out.push_str(&format!("- **{severity}**: {}{concerns}\n", escaped(&one.sentence)));
+        out.push_str(&format!("- **{}**: {}{concerns}\n", one.label(), escaped(&one.sentence)));
     }
     if out.ends_with('\n') && !out.ends_with("\n\n") {
         out.push('\n');

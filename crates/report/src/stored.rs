@@ -5,7 +5,7 @@ use crate::caveats;
 use crate::grid::{TextOptions, Tone};
 use crate::input::ReportInput;
 use crate::markdown;
-use crate::terminal::{answer_text, caveat_text};
+use crate::terminal::{answer_text, caveat_text, loss_first, loss_text};
 use kdyno_model::finding::Scope;
 use kdyno_model::outcome::Judgement;
 
@@ -21,12 +21,14 @@ pub struct StoredComparison<'a> {
 }
 
 impl StoredComparison<'_> {
-    /// For a terminal: what the evidence cannot carry stands first.
+    /// For a terminal: loss, if there was any, then what the evidence cannot carry stand first.
     pub fn text(&self, options: &TextOptions) -> String {
         let head = options.paint(&self.title(), Tone::Strong) + "\n";
-        let caveats = caveat_text(&caveats::worded(&self.input()), options);
+        let [loss, others] = loss_first(&self.input());
+        let (loss, caveats) = (loss_text(&loss, options), caveat_text(&others, options));
         let answers = self.answers();
-        let parts = [head, caveats].into_iter().chain(answers.iter().map(|one| answer_text(one, options)));
+        let parts =
+            [loss, head, caveats].into_iter().chain(answers.iter().map(|one| answer_text(one, options)));
         parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
     }
 
@@ -34,7 +36,7 @@ impl StoredComparison<'_> {
     pub fn markdown(&self) -> String {
         let mut out = format!("### {}\n\n", markdown::escaped(&self.title()));
         for one in caveats::worded(&self.input()) {
-            out.push_str(&format!("- **{}**: {}\n", one.severity, markdown::escaped(&one.sentence)));
+            out.push_str(&format!("- **{}**: {}\n", one.label(), markdown::escaped(&one.sentence)));
         }
         out.push('\n');
         out.extend(self.answers().iter().map(markdown::answer_block));

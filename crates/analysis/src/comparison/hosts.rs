@@ -33,7 +33,7 @@ pub fn hosts(
     for case in 0..u32::try_from(plan.cases.len()).unwrap_or(u32::MAX) {
         let mut pairs: BTreeMap<String, u32> = BTreeMap::new();
         let mut boots: BTreeSet<&str> = BTreeSet::new();
-        for pair in Pairs::of(settings, case, trials).whole {
+        for pair in Pairs::of(plan, settings, case, trials).whole {
             let of_pair = |session: &&Session| session.number == pair.sides[0].session;
             if let Some(session) = sessions.iter().find(of_pair) {
                 *pairs.entry(host(session)).or_default() += 1;

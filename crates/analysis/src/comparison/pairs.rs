@@ -4,7 +4,7 @@ use crate::analysed::AnalysedTrial;
 use kdyno_model::caveat::Caveat;
 use kdyno_model::event::Subject;
 use kdyno_model::metric::Address;
-use kdyno_model::plan::{ComparePlan, EvidenceUnit};
+use kdyno_model::plan::{ComparePlan, EvidenceUnit, Plan};
 use std::collections::BTreeMap;
 
 /// Units beyond the last look that may be run in place of lost ones, as a part of the last look.
@@ -52,12 +52,12 @@ pub struct Progress {
 }
 
 /// How far the comparison of a case has come; `trials` are those of all sessions in the order in which they ran.
-pub fn progress(settings: &ComparePlan, case: u32, trials: &[AnalysedTrial<'_>]) -> Progress {
-    Pairs::of(settings, case, trials).progress(settings)
+pub fn progress(plan: &Plan, settings: &ComparePlan, case: u32, trials: &[AnalysedTrial<'_>]) -> Progress {
+    Pairs::of(plan, settings, case, trials).progress(settings)
 }
 
 impl<'a> Pairs<'a> {
-    pub(super) fn of(settings: &ComparePlan, case: u32, trials: &[AnalysedTrial<'a>]) -> Self {
+    pub(super) fn of(plan: &Plan, settings: &ComparePlan, case: u32, trials: &[AnalysedTrial<'a>]) -> Self {
         let mut by_pair: BTreeMap<u32, Vec<AnalysedTrial<'a>>> = BTreeMap::new();
         for trial in trials.iter().filter(|trial| trial.trial.case == case) {
             if let Some(place) = trial.trial.pair {
@@ -77,7 +77,7 @@ impl<'a> Pairs<'a> {
                 EvidenceUnit::Start | EvidenceUnit::Run => start,
             };
             let (ran, whole) = units.entry(unit).or_default();
-            match sides(settings, pair, &trials) {
+            match sides(plan, settings, pair, &trials) {
                 Sides::Whole(sides) => {
                     (*ran, *whole) = (*ran + 1, *whole + 1);
                     found.whole.push(Pair { unit, start, sides });
@@ -153,6 +153,15 @@ impl<'a> Pairs<'a> {
         let starts: std::collections::BTreeSet<u32> = self.whole.iter().map(|pair| pair.start).collect();
         u32::try_from(starts.len()).unwrap_or(u32::MAX)
     }
+
+    /// How many of the whole pairs met brokers that had carried no load.
+    pub(super) fn unconditioned(&self) -> u32 {
+        let is_cold = |trial: &AnalysedTrial<'_>| {
+            trial.caveats.iter().any(|scoped| matches!(scoped.caveat, Caveat::Unconditioned))
+        };
+        let pairs = self.whole.iter().filter(|pair| pair.sides.iter().any(is_cold)).count();
+        u32::try_from(pairs).unwrap_or(u32::MAX)
+    }
 }
 
 /// So many are run at most, lost ones among them, where so many are wanted.
@@ -169,9 +178,9 @@ enum Sides<'a> {
 
 /// Both trials of a pair. It is lost with one of them: what is left of it would be compared with another time, or with
 /// another start of the cluster.
-fn sides<'a>(settings: &ComparePlan, pair: u32, trials: &[AnalysedTrial<'a>]) -> Sides<'a> {
+fn sides<'a>(plan: &Plan, settings: &ComparePlan, pair: u32, trials: &[AnalysedTrial<'a>]) -> Sides<'a> {
     for trial in trials {
-        if let Some(why) = unusable(settings, trial) {
+        if let Some(why) = unusable(plan, settings, trial) {
             return Sides::Lost(format!("pair {pair}: trial {} {why}", trial.trial.id));
         }
     }
@@ -185,16 +194,19 @@ fn sides<'a>(settings: &ComparePlan, pair: u32, trials: &[AnalysedTrial<'a>]) ->
     }
 }
 
-/// Why a trial makes its pair useless: it ended early, lost a broker, met a cold cluster, or a figure to be judged must not be used. Not where its load
-/// queued: a side that cannot carry it must not win by the pairs that are left.
-fn unusable(settings: &ComparePlan, trial: &AnalysedTrial<'_>) -> Option<String> {
+/// Why a trial makes its pair useless: it ended early, lost a broker, met a cluster that should have been conditioned and
+/// was not, or a figure to be judged must not be used. Not where its load queued: a side that cannot carry it must not win
+/// by the pairs that are left.
+fn unusable(plan: &Plan, settings: &ComparePlan, trial: &AnalysedTrial<'_>) -> Option<String> {
     if let Some(reason) = trial.cut_short() {
         return Some(format!("was cut short: {reason}"));
     }
     let met = trial.caveats.iter().find_map(|scoped| match &scoped.caveat {
         Caveat::ProcessDied { subject: died @ Subject::Broker(_) } => Some(format!("lost {died}")),
-        // What took the place of a cluster that lost a broker has not been conditioned.
-        Caveat::Unconditioned => Some("ran on a cluster that had just been started".to_owned()),
+        // What took the place of a cluster that lost a broker has not been conditioned. Where none is, every start is so.
+        Caveat::Unconditioned if plan.conditioning.is_some() => {
+            Some("ran on a cluster that had just been started".to_owned())
+        }
         _ => None,
     });
     if met.is_some() {

@@ -36,6 +36,8 @@ pub struct StoredRun<'a> {
     pub sessions: &'a [Session],
     /// What was found of its cases.
     pub findings: &'a [Finding],
+    /// What speaks against its figures.
+    pub caveats: &'a [ScopedCaveat],
 }
 
 /// What the runs after a change say against those before, for each case that all of them have; `case` of a scope is that
@@ -43,6 +45,9 @@ pub struct StoredRun<'a> {
 pub fn of_runs(before: &[StoredRun<'_>], after: &[StoredRun<'_>]) -> Judgement {
     let mut found = Judgement::default();
     let Some(first) = before.first() else { return found };
+    for run in before.iter().chain(after) {
+        found.caveats.extend(losses(run));
+    }
     for detail in differences(before, after) {
         found.caveats.push(caveat(Severity::Warning, detail));
     }
@@ -69,6 +74,18 @@ pub fn of_runs(before: &[StoredRun<'_>], after: &[StoredRun<'_>]) -> Judgement {
             continue;
         };
         Rows { case, sides: [a, b], reason: reason.clone() }.judge(first, &mut found);
+    }
+    found
+}
+
+/// What a run lost of what was acknowledged to it, then that it did: nothing that rests on it may be used.
+fn losses(run: &StoredRun<'_>) -> Vec<ScopedCaveat> {
+    let lost = run.caveats.iter().filter(|of| matches!(of.caveat, Caveat::Lost { .. }));
+    let mut found: Vec<ScopedCaveat> =
+        lost.map(|of| ScopedCaveat { scope: Scope::Run, ..of.clone() }).collect();
+    if !found.is_empty() {
+        let detail = format!("{} lost acknowledged records: its figures count what is gone", run.name);
+        found.push(caveat(Severity::Invalid, detail));
     }
     found
 }

@@ -29,7 +29,7 @@ pub fn verdicts(plan: &Plan, settings: &ComparePlan, trials: &[AnalysedTrial<'_>
 /// them: with more time it could have its verdict too.
 pub fn verdicts_out_of_time(plan: &Plan, settings: &ComparePlan, trials: &[AnalysedTrial<'_>]) -> Judgement {
     let is_open = |case| {
-        let pairs = Pairs::of(settings, case, trials);
+        let pairs = Pairs::of(plan, settings, case, trials);
         pairs.units < UNITS_MIN && matches!(Stage::of(plan, settings, &pairs), Stage::Between { .. })
     };
     let may_go_on = cases(plan).any(is_open);
@@ -52,7 +52,7 @@ fn judged(
     let mut found = Judgement::default();
     let metrics = compared(plan, settings);
     for case in cases(plan) {
-        let pairs = Pairs::of(settings, case, trials);
+        let pairs = Pairs::of(plan, settings, case, trials);
         if pairs.whole.is_empty() && pairs.lost.is_empty() {
             continue;
         }
@@ -150,6 +150,10 @@ impl Judging<'_> {
         if let Some(first) = self.pairs.lost.first() {
             let pairs = u32::try_from(self.pairs.lost.len()).unwrap_or(u32::MAX);
             tell(Severity::Warning, Caveat::PairsLost { pairs, first: first.clone() });
+        }
+        let pairs = self.pairs.unconditioned();
+        if pairs > 0 {
+            tell(Severity::Warning, Caveat::PairsUnconditioned { pairs });
         }
         let starts = self.pairs.starts();
         if self.settings.unit == EvidenceUnit::Pair && starts > 0 && starts < self.pairs.units {

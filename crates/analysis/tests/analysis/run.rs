@@ -197,7 +197,7 @@ fn a_metric_that_no_trial_has_is_stated_without_a_value() {
 }
 
 #[test]
-fn invalid_trials_count_only_when_there_are_no_others() {
+fn invalid_trials_count_only_when_there_are_no_others_and_leave_their_mark() {
     let mut run = Run::new(&[1]);
     let first = run.trial(0, 1, Value::Is(900.0));
     run.make_invalid(first);
@@ -205,7 +205,7 @@ fn invalid_trials_count_only_when_there_are_no_others() {
     assert_eq!((rate.estimate, rate.n, rate.is_invalid()), (Value::Is(900.0), 1, true));
     run.trial(0, 1, Value::Is(100.0));
     let rate = run.of_case(0).unwrap();
-    assert_eq!((rate.estimate, rate.n, rate.is_invalid()), (Value::Is(100.0), 1, false));
+    assert_eq!((rate.estimate, rate.n, rate.is_invalid()), (Value::Is(100.0), 1, true));
 }
 
 #[test]

@@ -4,7 +4,9 @@ use crate::fixture::{RATE, Run, address, invalid, plan};
 use kdyno_model::caveat::Concern;
 use kdyno_model::conclusion::{Conclusion, ToldApart};
 use kdyno_model::finding::{Finding, Interval, IntervalMethod, Mark, NotResolvable, Quantity, Scope, Value};
+use kdyno_model::plan::{ParamValue, Published, PublishedRow};
 use kdyno_model::trial::{SearchStage, TrialReason};
+use std::collections::BTreeMap;
 
 fn told_apart(run: &Run, cases: usize) -> Vec<ToldApart> {
     let conclusions = run.judged(&plan(cases, &[RATE])).conclusions.into_iter();
@@ -22,8 +24,12 @@ fn ratios(run: &Run, cases: usize) -> Vec<Finding> {
 }
 
 fn told(differ: &[u32], same: &[u32], why_not: Option<&str>) -> Vec<ToldApart> {
+    told_from(0, differ, same, why_not)
+}
+
+fn told_from(base: u32, differ: &[u32], same: &[u32], why_not: Option<&str>) -> Vec<ToldApart> {
     let why_not = why_not.map(str::to_owned);
-    vec![ToldApart { of: address(RATE), differ: differ.into(), same: same.into(), why_not }]
+    vec![ToldApart { of: address(RATE), base, differ: differ.into(), same: same.into(), why_not }]
 }
 
 #[test]
@@ -74,7 +80,8 @@ fn figures_that_must_not_be_used_are_not_compared() {
     run.repeats(RATE, &[&[100.0; 4], &[200.0, 201.0, 202.0, 5.0]]);
     invalid(run.outcomes.last_mut().unwrap(), Concern::Everything);
     assert_eq!(told_apart(&run, 2), told(&[1], &[], None));
-    assert_eq!(ratios(&run, 2)[1].n, 3);
+    let ratio = ratios(&run, 2).remove(1);
+    assert_eq!((ratio.n, ratio.is_invalid()), (3, true), "of the repeats that are left, and marked");
     for outcome in &mut run.outcomes[4..] {
         invalid(outcome, Concern::Everything);
     }
@@ -84,8 +91,46 @@ fn figures_that_must_not_be_used_are_not_compared() {
     run.repeats(RATE, &[&[100.0; 3], &[200.0, 201.0, 202.0]]);
     run.outcomes[5].findings[0].estimate = Value::AtLeast(300.0);
     assert_eq!(ratios(&run, 2)[1].interval, Interval::NotResolvable(NotResolvable::Censored));
-    let why = "some figures lie among records that were not acknowledged, or are 0";
+    let why =
+        "of some figures only a lower bound is known (records without an outcome, or a queue), or they are 0";
     assert_eq!(told_apart(&run, 2), told(&[], &[], Some(why)));
+}
+
+#[test]
+fn rows_are_told_from_the_row_that_their_ratios_are_to() {
+    // The first row has no figure that may be used.
+    let mut run = Run::default();
+    run.repeats(RATE, &[&[1.0; 3], &[100.0; 3], &[200.0, 201.0, 202.0], &[100.0, 101.0, 99.0]]);
+    for outcome in &mut run.outcomes[..3] {
+        invalid(outcome, Concern::Everything);
+    }
+    assert_eq!(told_apart(&run, 4), told_from(1, &[2], &[3], None));
+    assert_eq!((ratios(&run, 4)[0].scope, ratios(&run, 4)[0].estimate), (Scope::Case(1), Value::Is(1.0)));
+    // Beside published figures it is the first one that has both.
+    let mut plan = plan(3, &[RATE]);
+    let brokers = |brokers: i64| BTreeMap::from([("brokers".to_owned(), ParamValue::Int(brokers))]);
+    for (case, number) in plan.cases.iter_mut().zip([1, 3, 5]) {
+        case.params = brokers(number);
+    }
+    let row = |number: i64, value| PublishedRow {
+        params: BTreeMap::from([("brokers".to_owned(), ParamValue::Text(number.to_string()))]),
+        values: BTreeMap::from([(RATE.to_owned(), value)]),
+    };
+    let text = String::new;
+    plan.published = Some(Published {
+        title: text(),
+        date: text(),
+        hardware: text(),
+        definition: text(),
+        rows: vec![row(1, None), row(3, Some(10.0)), row(5, Some(20.0))],
+    });
+    let mut run = Run::default();
+    run.repeats(RATE, &[&[50.0, 51.0, 52.0], &[100.0; 3], &[100.0, 101.0, 99.0]]);
+    let found = run.judged(&plan).conclusions;
+    assert_eq!(
+        found,
+        told_from(1, &[0], &[2], None).into_iter().map(Conclusion::ToldApart).collect::<Vec<_>>()
+    );
 }
 
 #[test]

@@ -1,13 +1,13 @@
 //! Verdicts of comparisons.
 
-use crate::fixture::{CPU, P99, RATE, Run, address, comparing, cut_short, invalid, settings};
+use crate::fixture::{CPU, P99, RATE, Run, address, comparing, cut_short, invalid, late, queued, settings};
 use kdyno_analysis::comparison::progress;
 use kdyno_analysis::run::{AnalysedTrial, judge};
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{MetricRole, Says};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::{Interval, IntervalMethod, Mark, NotResolvable, Quantity, Scope, Value};
-use kdyno_model::plan::{Better, Depth, EvidenceUnit, OnClusters};
+use kdyno_model::plan::{Better, Conditioning, Depth, EvidenceUnit, OnClusters};
 use kdyno_model::run::Session;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -138,27 +138,29 @@ fn a_side_that_does_not_carry_the_load_does_not_win_by_the_pairs_that_are_left()
     let mut run = Run::default();
     run.pairs(P99, &around(1.0));
     let of_b = run.outcomes.iter_mut().find(|of| of.trial.variant.as_deref() == Some("B")).expect("a side B");
-    let caveat = Caveat::QueueGrowth { item: "writers".into(), start_s: 0.0, growth_s: 3.0, allowed_s: 0.05 };
-    let (scope, id) = (Scope::Trial(of_b.trial.id), of_b.trial.id);
-    let concerns = Concern::Latencies { item: "writers".into() };
-    of_b.caveats.push(ScopedCaveat {
-        scope,
-        severity: Severity::Invalid,
-        concerns: concerns.clone(),
-        caveat,
-    });
+    let id = of_b.trial.id;
+    queued(of_b);
     let says = run.verdicts(&plan).remove(0).says;
     let reason = format!("B did not carry the load in trial {id}, so {P99} is the time in a queue");
     assert_eq!(says, Says::Invalid { reason });
-    // With another invalid caveat beside it the pair is lost, as any other.
+    // Nor by what an overload brings with it: a host that has no processor left for the load generator either.
     let of_b = run.outcomes.iter_mut().find(|of| of.trial.id == id).expect("the trial");
-    invalid(of_b, concerns);
+    late(of_b);
+    assert_eq!(run.verdicts(&plan).remove(0).says, says);
+    // A trial that is no evidence at all loses its pair, as any other.
+    let of_b = run.outcomes.iter_mut().find(|of| of.trial.id == id).expect("the trial");
+    invalid(of_b, Concern::Latencies { item: "writers".into() });
+    assert_eq!(run.verdicts(&plan).remove(0).n, 7);
+    // So does lateness of the generator alone.
+    run.outcomes.iter_mut().for_each(|of| of.caveats.clear());
+    late(&mut run.outcomes[3]);
     assert_eq!(run.verdicts(&plan).remove(0).n, 7);
 }
 
 #[test]
 fn a_pair_that_lost_a_broker_or_met_cold_ones_does_not_count() {
-    let plan = comparing(&[P99], &[8], &[]);
+    let mut plan = comparing(&[P99], &[8], &[]);
+    plan.conditioning = Some(Conditioning { least_ns: 1, most_ns: 2 });
     let with = |caveat: Caveat| {
         let mut run = Run::default();
         run.pairs(P99, &around(1.2));
@@ -174,6 +176,24 @@ fn a_pair_that_lost_a_broker_or_met_cold_ones_does_not_count() {
 }
 
 #[test]
+fn where_nothing_is_conditioned_pairs_on_cold_brokers_count_and_it_is_told() {
+    let plan = comparing(&[P99], &[8], &[]);
+    let mut run = Run::default();
+    run.pairs(P99, &around(1.2));
+    for outcome in &mut run.outcomes[2..] {
+        let (scope, concerns) = (Scope::Trial(outcome.trial.id), Concern::Everything);
+        let (severity, caveat) = (Severity::Warning, Caveat::Unconditioned);
+        outcome.caveats.push(ScopedCaveat { scope, severity, concerns, caveat });
+    }
+    let verdict = run.verdicts(&plan).remove(0);
+    assert_eq!((verdict.n, verdict.says), (8, Says::Different { material: true, worse: true }));
+    let caveats = run.judged(&plan).caveats;
+    let [told] = caveats.as_slice() else { panic!("{caveats:?}") };
+    assert_eq!((told.severity, told.scope), (Severity::Warning, Scope::Comparison { case: 0 }));
+    assert_eq!(told.caveat, Caveat::PairsUnconditioned { pairs: 7 });
+}
+
+#[test]
 fn so_many_lost_pairs_end_a_comparison_with_what_it_has() {
     let plan = comparing(&[P99], &[8], &[]);
     for lost in [3, 5] {
@@ -184,7 +204,7 @@ fn so_many_lost_pairs_end_a_comparison_with_what_it_has() {
         }
         let trials: Vec<AnalysedTrial<'_>> = run.outcomes.iter().map(AnalysedTrial::of).collect();
         let mut of_plan = plan.clone();
-        let progress = progress(settings(&mut of_plan), 0, &trials);
+        let progress = progress(&plan, settings(&mut of_plan), 0, &trials);
         assert!(progress.is_exhausted && progress.units == 10 - lost as u32, "{progress:?}");
         match run.verdicts(&plan).remove(0).says {
             Says::Different { material: true, worse: true } => assert_eq!(lost, 3, "seven are enough"),
@@ -265,7 +285,7 @@ fn a_cluster_that_lost_a_pair_counts_once_it_is_replaced_or_nothing_more_comes()
     let mut run = Run::default();
     let ran = |run: &Run| {
         let trials: Vec<AnalysedTrial<'_>> = run.outcomes.iter().map(AnalysedTrial::of).collect();
-        let now = progress(&of_plan, 0, &trials);
+        let now = progress(&plan, &of_plan, 0, &trials);
         (now.units, now.is_exhausted, now.next_pair)
     };
     let pair = |run: &mut Run, pair: u32| run.pair(pair, 1, [&[(P99, Value::Is(5.0))]; 2]);

@@ -176,6 +176,26 @@ pub fn invalid(outcome: &mut TrialOutcome, concerns: Concern) {
     outcome.caveats.push(ScopedCaveat { scope, severity: Severity::Invalid, concerns, caveat });
 }
 
+/// The load of a trial queued: its latencies are those of a queue.
+pub fn queued(outcome: &mut TrialOutcome) {
+    let caveat = Caveat::QueueGrowth { item: "writers".into(), start_s: 0.0, growth_s: 3.0, allowed_s: 0.05 };
+    speak_against_latencies(outcome, caveat);
+}
+
+/// The load generator made most of a trial's latencies.
+pub fn late(outcome: &mut TrialOutcome) {
+    let quantile = "p50".into();
+    let caveat =
+        Caveat::GeneratorLate { item: "writers".into(), quantile, late_ns: 2_000, response_ns: 3_000 };
+    speak_against_latencies(outcome, caveat);
+}
+
+fn speak_against_latencies(outcome: &mut TrialOutcome, caveat: Caveat) {
+    let scope = Scope::Trial(outcome.trial.id);
+    let concerns = Concern::Latencies { item: "writers".into() };
+    outcome.caveats.push(ScopedCaveat { scope, severity: Severity::Invalid, concerns, caveat });
+}
+
 pub fn cut_short(outcome: &mut TrialOutcome) {
     let caveat = Caveat::CutShort { reason: "a broker died".into(), measured_s: 1, planned_s: 2 };
     let scope = Scope::Trial(outcome.trial.id);

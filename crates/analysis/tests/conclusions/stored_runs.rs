@@ -2,12 +2,13 @@
 
 use crate::fixture::{P99, RATE, Run, address, plan};
 use kdyno_analysis::comparison::{StoredRun, of_runs};
-use kdyno_model::caveat::{Caveat, Severity};
+use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, MetricRole, Says, Verdict};
-use kdyno_model::finding::{Finding, Interval, IntervalMethod, Mark, NotResolvable, Value};
+use kdyno_model::finding::{Finding, Interval, IntervalMethod, Mark, NotResolvable, Scope, Value};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::EvidenceUnit;
 use kdyno_model::run::{RunHeader, Session};
+use kdyno_model::trial::TrialId;
 use std::collections::{BTreeMap, BTreeSet};
 
 const ACHIEVED: &str = "writers.achieved_per_s";
@@ -16,6 +17,7 @@ struct Stored {
     header: RunHeader,
     sessions: Vec<Session>,
     findings: Vec<Finding>,
+    caveats: Vec<ScopedCaveat>,
 }
 
 fn stored(rate: Value) -> Stored {
@@ -38,7 +40,7 @@ fn stored(rate: Value) -> Stored {
         scenario_path: String::new(),
         plan: plan.clone(),
     };
-    Stored { header, sessions: vec![session], findings: run.judged(&plan).findings }
+    Stored { header, sessions: vec![session], findings: run.judged(&plan).findings, caveats: Vec::new() }
 }
 
 fn all(rates: &[f64]) -> Vec<Stored> {
@@ -61,7 +63,8 @@ fn compared(before: &[Stored], after: &[Stored]) -> (Vec<Verdict>, Vec<(Severity
 }
 
 fn seen<'a>(name: &'a str, run: &'a Stored) -> StoredRun<'a> {
-    StoredRun { name, header: &run.header, sessions: &run.sessions, findings: &run.findings }
+    let Stored { header, sessions, findings, caveats } = run;
+    StoredRun { name, header, sessions, findings, caveats }
 }
 
 #[test]
@@ -128,6 +131,31 @@ fn runs_of_different_scenarios_are_not_compared() {
     let detail = "after is a run of other, before of s: they measure different things";
     assert!(caveats.contains(&(Severity::Invalid, detail.to_owned())), "{caveats:?}");
     assert_eq!(verdicts[0].says, Says::Invalid { reason: detail.to_owned() });
+}
+
+#[test]
+fn a_run_that_lost_records_is_told_first_and_not_compared() {
+    let mut after = all(&[80.0, 81.0, 79.0]);
+    let lost = Caveat::Lost { topic: "t".into(), acknowledged: 100_000, growth: 99_500 };
+    let of_trial = Scope::Trial(TrialId(2));
+    let invalid = |scope| (scope, Severity::Invalid, Concern::Everything);
+    let (scope, severity, concerns) = invalid(of_trial);
+    after[1].caveats.push(ScopedCaveat { scope, severity, concerns, caveat: lost.clone() });
+    // What is no loss stays with its run.
+    let other = ScopedCaveat { caveat: Caveat::MemoryStorage, ..after[1].caveats[0].clone() };
+    after[1].caveats.insert(0, other);
+    let before = all(&[100.0, 101.0, 99.0]);
+    let a: Vec<StoredRun<'_>> = before.iter().map(|run| seen("before", run)).collect();
+    let b: Vec<StoredRun<'_>> = after.iter().map(|run| seen("after", run)).collect();
+    let Judgement { conclusions, caveats, .. } = of_runs(&a, &b);
+    let (scope, severity, concerns) = invalid(Scope::Run);
+    assert_eq!(caveats[0], ScopedCaveat { scope, severity, concerns, caveat: lost });
+    let detail = "after lost acknowledged records: its figures count what is gone".to_owned();
+    assert_eq!(caveats[1].caveat, Caveat::EvidenceOfRuns { detail: detail.clone() });
+    let rest = &caveats[2..];
+    assert!(rest.iter().all(|of| of.severity == Severity::Warning), "{rest:?}");
+    let Conclusion::Verdict(verdict) = &conclusions[0] else { panic!("{conclusions:?}") };
+    assert_eq!(verdict.says, Says::Invalid { reason: detail });
 }
 
 #[test]

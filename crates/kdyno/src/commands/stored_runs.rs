@@ -9,6 +9,7 @@ use crate::progress::text_options;
 use kdyno_analysis::comparison::StoredRun;
 use kdyno_model::metric::Address;
 use kdyno_model::run::Session;
+use kdyno_report::ReportInput;
 use kdyno_report::course::{self, CourseRun};
 use kdyno_report::stored::StoredComparison;
 use std::io::IsTerminal;
@@ -138,8 +139,8 @@ impl<'a> Named<'a> {
 
     fn stored(&self) -> StoredRun<'_> {
         let input = self.run.input();
-        let (header, findings) = (input.header, input.findings);
-        StoredRun { name: &self.name, header, sessions: &self.sessions, findings }
+        let ReportInput { header, findings, caveats, .. } = input;
+        StoredRun { name: &self.name, header, sessions: &self.sessions, findings, caveats }
     }
 }
 

@@ -25,7 +25,7 @@
 //! | unknown setting | `real_cluster::evidence` |
 //! | page cache absorbed | any short run on a real disk, `first-light` for one; what the host writes back of other programs makes it no test: `analysis` (`caveats`), on readings |
 //! | host shared | `null_broker.rs` |
-//! | pairs lost, these starts only, undeclared difference, evidence of runs | `analysis` (`conclusions`), `stored.rs` |
+//! | pairs lost, pairs unconditioned, these starts only, undeclared difference, evidence of runs | `analysis` (`conclusions`), `stored.rs` |
 //! | accounting broken, samples missing | nothing short of a defect of the worker makes them: `analysis` (`caveats`), on rows that lie |
 //! | steal | nothing but a hypervisor takes a processor: `analysis` (`caveats`), on readings |
 //! | records skipped | a log that is cut off below the reader: `kafka` (`consumer`), on replies |

@@ -157,7 +157,7 @@ impl<'a> Comparing<'a> {
 
     /// The next trial; `None` when the comparison is over.
     fn trial(&self, trials: &[AnalysedTrial<'_>]) -> Option<Trial> {
-        let progress = progress(self.settings, self.case, trials);
+        let progress = progress(self.plan, self.settings, self.case, trials);
         if self.is_over(trials, &progress) {
             return None;
         }

@@ -14,6 +14,8 @@ mod table;
 pub mod verdict;
 mod words;
 
+use crate::case_table::case_table;
+use crate::figures::Figures;
 use crate::input::ReportInput;
 pub use form::Answer;
 use kdyno_model::conclusion::Conclusion;
@@ -36,7 +38,11 @@ pub fn sentence(conclusion: &Conclusion, input: &ReportInput<'_>) -> String {
         Conclusion::Verdict(of) => verdict::sentence(of, &verdict::labels(input)).text,
         Conclusion::Search(of) => search::sentence(of, input).text,
         Conclusion::Claim(of) => claims::sentence(of, input).text,
-        Conclusion::ToldApart(of) => notes::told_apart(of, 1, &|case| Some(case as usize + 1)),
+        Conclusion::ToldApart(of) => {
+            let figures = Figures::new(input.findings, input.caveats);
+            let table = case_table(input, &figures);
+            notes::told_apart(of, &|case| table.row_of(case))
+        }
         Conclusion::SettingDiffers(of) => verdict::setting(of),
     }
 }

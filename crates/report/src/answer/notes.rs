@@ -34,13 +34,13 @@ fn columns(input: &ReportInput<'_>, table: &CaseTable<'_>) -> Vec<String> {
     {
         return vec![format!("No column tells the rows apart: {why_not}.")];
     }
-    let first = table.rows.iter().position(|row| row.case.is_some()).unwrap_or_default() + 1;
-    let texts = told.into_iter().map(|of| told_apart(of, first, &|case| table.row_of(case)));
+    let texts = told.into_iter().map(|of| told_apart(of, &|case| table.row_of(case)));
     texts.filter(|text| !text.is_empty()).collect()
 }
 
 /// `By writers.acked_per_s rows 2 and 3 differ from row 1; row 4 cannot be told from it.`
-pub fn told_apart(of: &ToldApart, first: usize, row_of: &dyn Fn(u32) -> Option<usize>) -> String {
+pub fn told_apart(of: &ToldApart, row_of: &dyn Fn(u32) -> Option<usize>) -> String {
+    let base = row_of(of.base).map_or_else(|| "the first row".to_owned(), |row| format!("row {row}"));
     let rows = |cases: &[u32]| {
         let mut rows: Vec<usize> = cases.iter().filter_map(|case| row_of(*case)).collect();
         rows.sort_unstable();
@@ -52,12 +52,11 @@ pub fn told_apart(of: &ToldApart, first: usize, row_of: &dyn Fn(u32) -> Option<u
         return format!("By {} no rows can be told apart: {why_not}.", of.of);
     }
     let ((differ, differing), (same, alike)) = (rows(&of.differ), rows(&of.same));
-    let differ_text =
-        format!("{differing} {} from row {first}", if differ == 1 { "differs" } else { "differ" });
+    let differ_text = format!("{differing} {} from {base}", if differ == 1 { "differs" } else { "differ" });
     match (differ, same) {
         (0, 0) => String::new(),
         (_, 0) => format!("By {} {differ_text}.", of.of),
-        (0, _) => format!("By {} {alike} cannot be told from row {first}.", of.of),
+        (0, _) => format!("By {} {alike} cannot be told from {base}.", of.of),
         _ => format!("By {} {differ_text}; {alike} cannot be told from it.", of.of),
     }
 }

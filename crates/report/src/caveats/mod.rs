@@ -35,6 +35,13 @@ pub struct Worded {
     pub concerns: String,
 }
 
+impl Worded {
+    /// What stands before it: its severity, or that records are gone.
+    pub fn label(&self) -> String {
+        if self.is_loss { "data loss".to_owned() } else { self.severity.to_string() }
+    }
+}
+
 /// Groups and words a run's caveats, the most severe first.
 pub fn worded(input: &ReportInput<'_>) -> Vec<Worded> {
     let mut groups: Vec<Vec<&ScopedCaveat>> = Vec::new();
@@ -143,6 +150,7 @@ fn about(caveat: &Caveat) -> About {
         | Caveat::WarmupNotSettled { .. }
         | Caveat::Unconditioned
         | Caveat::TheseStartsOnly { .. }
+        | Caveat::PairsUnconditioned { .. }
         | Caveat::PairsLost { .. }
         | Caveat::UndeclaredDifference { .. }
         | Caveat::ClustersDiffer { .. }
@@ -346,6 +354,7 @@ mod tests {
                 a: "8".to_owned(),
                 b: "4".to_owned(),
             },
+            Caveat::PairsUnconditioned { pairs: 2 },
             Caveat::PairsLost { pairs: 2, first: text() },
             Caveat::ClustersDiffer { side: "B".to_owned(), settings: 2, first: text() },
             Caveat::BrokersDiffer { side: "A".to_owned(), settings: 3, first: text() },

@@ -89,6 +89,16 @@ fn steadiness(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
 /// Whether the sides of a comparison differ in what was asked for alone.
 fn comparison(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
     match caveat {
+        Caveat::PairsUnconditioned { pairs } => told(
+            "",
+            &[f64::from(*pairs)],
+            format!(
+                "{} pairs met brokers that had just been started and had carried no load (`condition: none`): the ratio \
+                 speaks of such brokers",
+                numbers.count(0)
+            ),
+            "leave `phases.condition` at its default to compare brokers that have carried load",
+        ),
         Caveat::PairsLost { pairs, first } => told(
             "",
             &[f64::from(*pairs)],

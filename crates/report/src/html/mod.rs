@@ -166,7 +166,10 @@ fn reading() -> Markup {
             "service",
             "from the moment the client found buffer space to the outcome: what a blocking client prints",
         ),
-        ("≥", "the quantile falls among records that failed or stayed open, so it is at least this"),
+        (
+            "≥",
+            "at least this: the quantile falls among records that failed or stayed open, or a repeat's load queued",
+        ),
         (
             "CPU per record",
             "processor time of all brokers, or of the load generator, per acknowledged record (fetched, where none is produced)",

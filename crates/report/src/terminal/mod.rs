@@ -13,4 +13,6 @@ pub use plan_text::{PlanDetail, plan_text};
 pub use run_table::{run_table, trial_summary};
 
 pub(crate) use answer_text::answer_text;
-pub(crate) use run_table::{caveat_text, first_line, ours_text, range_text, table_notes};
+pub(crate) use run_table::{
+    caveat_text, first_line, loss_first, loss_text, ours_text, range_text, table_notes,
+};

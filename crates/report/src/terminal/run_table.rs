@@ -20,8 +20,7 @@ use std::collections::BTreeSet;
 /// The whole result: loss, if there was any; head, caveats, answers, the scenario's table, every trial's figures.
 pub fn run_table(input: &ReportInput<'_>, options: &TextOptions) -> String {
     let figures = Figures::new(input.findings, input.caveats);
-    let (loss, others): (Vec<Worded>, Vec<Worded>) =
-        caveats::worded(input).into_iter().partition(|one| one.is_loss);
+    let [loss, others] = loss_first(input);
     let mut parts =
         vec![loss_text(&loss, options), head(input, &figures, options), caveat_text(&others, options)];
     parts.extend(answers(input).iter().map(|answer| answer_text(answer, options)));
@@ -30,8 +29,14 @@ pub fn run_table(input: &ReportInput<'_>, options: &TextOptions) -> String {
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
+/// Caveats that tell of loss, and all others.
+pub(crate) fn loss_first(input: &ReportInput<'_>) -> [Vec<Worded>; 2] {
+    let (loss, others) = caveats::worded(input).into_iter().partition(|one| one.is_loss);
+    [loss, others]
+}
+
 /// Acknowledged records that are gone: before anything else.
-fn loss_text(loss: &[Worded], options: &TextOptions) -> String {
+pub(crate) fn loss_text(loss: &[Worded], options: &TextOptions) -> String {
     let mut out = String::new();
     for one in loss {
         let concerns = if one.concerns.is_empty() { String::new() } else { format!(" [{}]", one.concerns) };

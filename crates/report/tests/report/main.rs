@@ -5,6 +5,7 @@ mod exports;
 mod fixture;
 mod hlog;
 mod html;
+mod invalid;
 mod marks;
 mod terminal;
 mod verdicts;

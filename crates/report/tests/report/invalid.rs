@@ -1,0 +1,65 @@
+//! What must not be used, and what is told of it.
+
+use crate::answers::with_claims;
+use crate::fixture::{Ends, caveat, comparison, run, search};
+use kdyno_model::caveat::{Caveat, ScopedCaveat, Severity};
+use kdyno_model::conclusion::{Conclusion, SearchOutcome};
+use kdyno_model::finding::{Mark, Scope};
+use kdyno_model::outcome::Judgement;
+use kdyno_model::plan::Depth;
+use kdyno_report::judged::{Judged, judged, of_stored_runs};
+use kdyno_report::stored::StoredComparison;
+use kdyno_report::terminal::{TextOptions, run_table};
+use kdyno_report::{json, junit};
+
+const WIDE: TextOptions = TextOptions { width: 140, colour: false };
+
+#[test]
+fn junit_tells_what_must_not_be_used_as_an_error() {
+    let mut lossy = search(SearchOutcome::Confirmed { load_per_s: 92_000.0 });
+    let lost = Caveat::Lost { topic: "perf".to_owned(), acknowledged: 1_000, growth: 990 };
+    lossy.caveats.push(caveat(1, Severity::Invalid, lost));
+    let mut claiming = with_claims();
+    for one in claiming.findings.iter_mut().filter(|one| one.scope == Scope::Case(1)) {
+        one.marks.insert(Mark::Invalid);
+    }
+    let runs = [lossy, claiming, comparison(Ends::Invalid, Depth::Verdict)];
+    for run in &runs {
+        assert_eq!(judged(&run.input()), Judged::Invalid, "the exit code says the same");
+    }
+    insta::assert_snapshot!(runs.map(|run| junit::document(&run.input())).join("\n"));
+}
+
+#[test]
+fn rows_are_told_from_the_row_that_ratios_are_to() {
+    let mut run = run();
+    for one in &mut run.conclusions {
+        if let Conclusion::ToldApart(of) = one {
+            (of.base, of.why_not) = (1, None);
+            (of.differ, of.same) = if of.differ.is_empty() { (vec![], vec![0]) } else { (vec![0], vec![]) };
+        }
+    }
+    let told = [
+        "By writers.acked_per_s row 1 differs from row 2.",
+        "By writers.response.p99 row 1 cannot be told from row 2.",
+    ];
+    let (text, document) = (run_table(&run.input(), &WIDE), json::run(&run.input()).to_string());
+    for words in told {
+        assert!(text.contains(words) && document.contains(words), "{words}: {text}");
+    }
+}
+
+#[test]
+fn stored_runs_tell_loss_before_anything_else() {
+    let run = run();
+    let lost = Caveat::Lost { topic: "perf".to_owned(), acknowledged: 1_000, growth: 990 };
+    let lost = ScopedCaveat { scope: Scope::Run, ..caveat(1, Severity::Invalid, lost) };
+    let judgement = Judgement { caveats: vec![lost], ..Judgement::default() };
+    assert_eq!(of_stored_runs(&judgement), Judged::Invalid);
+    let labels = ["a.kdyno", "b.kdyno"].map(str::to_owned);
+    let stored = StoredComparison { judgement: &judgement, first: &run.input(), labels };
+    let text = stored.text(&WIDE);
+    assert!(text.starts_with("DATA LOSS: 10 of 1,000 acknowledged records are not in the log"), "{text}");
+    assert_eq!(text.matches("acknowledged records are not in the log").count(), 1, "{text}");
+    assert!(stored.markdown().contains("\n- **data loss**: 10 of 1,000"), "{}", stored.markdown());
+}
