@@ -388,6 +388,11 @@ fn name_and_value(typed: &str) -> Result<(String, String), String> {
     }
 }
 
+/// A time with its unit; ns.
+fn time(typed: &str) -> Result<u64, String> {
+    kdyno_scenario::units::whole(typed, kdyno_scenario::units::Dimension::Ns)
+}
+
 /// `kraft`, `controllers=N` or `zookeeper=N`.
 fn mode(typed: &str) -> Result<kdyno_model::plan::Mode, String> {
     use kdyno_model::plan::Mode;

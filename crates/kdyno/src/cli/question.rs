@@ -1,6 +1,6 @@
 //! The commands that ask a question of a scenario, or of runs that are stored.
 
-use super::{ExecutionArgs, name_and_value};
+use super::{ExecutionArgs, name_and_value, time};
 use clap::{Args, ValueEnum, ValueHint};
 use std::path::PathBuf;
 
@@ -22,11 +22,11 @@ pub(crate) struct ChoiceArgs {
     pub(crate) seed: Option<u64>,
     /// Time that all of it may take, e.g. 25m: fewer repeats, never another method; with --resume the new total, of all
     /// sessions
-    #[arg(long, value_name = "TIME")]
-    pub(crate) budget: Option<String>,
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(crate) budget: Option<u64>,
     /// Least length of the measured windows on targets, e.g. 1h: past what burst credits and memory carry
-    #[arg(long, value_name = "TIME")]
-    pub(crate) sustain: Option<String>,
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub(crate) sustain: Option<u64>,
     /// Go on with a run that was interrupted or ran out of time: what it has is not measured again, and the time that it
     /// took counts
     #[arg(long, value_name = "RUN", value_hint = ValueHint::FilePath,

@@ -2,7 +2,6 @@
 
 use crate::cli::ChoiceArgs;
 use crate::commands::rerun::with_targets;
-use crate::commands::run::time;
 use crate::evidence::find_run;
 use crate::execution::{Planned, Resumed};
 use crate::failure::Failure;
@@ -74,7 +73,7 @@ fn time_left(
     chosen: &ChoiceArgs,
     is_out_of_time: bool,
 ) -> Result<Option<u64>, Failure> {
-    let anew = time("--budget", &chosen.budget)?;
+    let anew = chosen.budget;
     let Some(budget_ns) = anew.or(plan.budget_ns) else { return Ok(None) };
     let spent_ns = kdyno_lab::spent_ns(&file.sessions()?, &file.trials()?);
     // What ended it would end it at once.

@@ -14,7 +14,6 @@ use kdyno_report::terminal::{PlanDetail, plan_text};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
 use kdyno_scenario::target::Target;
-use kdyno_scenario::units::{self, Dimension};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -45,16 +44,10 @@ pub(crate) fn plan_choices(
         targets,
         ask,
         depth,
-        sustain_ns: time("--sustain", &args.sustain)?,
-        budget_ns: time("--budget", &args.budget)?,
+        sustain_ns: args.sustain,
+        budget_ns: args.budget,
     };
     Ok(Planned { target_files: files, ..plan_scenario(scenario, choices)? })
-}
-
-/// The time that an option was given, ns.
-pub(crate) fn time(option: &str, text: &Option<String>) -> Result<Option<u64>, Failure> {
-    let told = |why| Failure::usage(format!("{option}: {why}"));
-    text.as_ref().map(|text| units::whole(text, Dimension::Ns).map_err(told)).transpose()
 }
 
 /// Scenario text → scenario → plan.

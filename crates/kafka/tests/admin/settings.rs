@@ -1,0 +1,65 @@
+//! What is read of brokers' settings.
+
+use crate::*;
+
+#[test]
+fn a_brokers_settings_are_asked_of_that_broker_which_tells_those_it_does_not_know() {
+    let listeners = [0, 1].map(|_| TcpListener::bind("127.0.0.1:0").expect("a free port"));
+    let addresses = [0, 1].map(|i: usize| listeners[i].local_addr().expect("its address"));
+    let ports = addresses.map(|address| i32::from(address.port()));
+    for (listener, id) in listeners.into_iter().zip(0..) {
+        serve(listener, move |api_key, version| match api_key {
+            m18_api_versions::API_KEY => api_versions(version),
+            m03_metadata::API_KEY => metadata(version, &ports, 0, 0, &[0]),
+            m32_describe_configs::API_KEY if id == 1 => {
+                let secret = ("ssl.key.password", None, 9);
+                configs(version, &[("num.io.threads", Some("8"), 3), ("num.io.thread", None, 0), secret])
+            }
+            _ => Answer::Close,
+        });
+    }
+    let mut admin = connect(&[&addresses[0].to_string()], PATIENCE).unwrap();
+    let settings = admin.describe_configs(ConfigOf::Broker(1)).unwrap();
+    let told: Vec<_> =
+        settings.iter().map(|(name, s)| (name.as_str(), s.value.as_deref(), s.known)).collect();
+    let expected = [
+        ("num.io.thread", None, false),
+        ("num.io.threads", Some("8"), true),
+        ("ssl.key.password", None, true),
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn where_a_setting_comes_from_is_told() {
+    use theirs::describe_configs_response as reply;
+    let broker = single(
+        |_| (0, vec![0]),
+        |_, version| {
+            let setting = |source: i8| {
+                let setting = reply::DescribeConfigsResourceResult::default();
+                setting.with_name(text(&format!("s{source}"))).with_config_source(source)
+            };
+            let result = reply::DescribeConfigsResult::default().with_configs((0..=7).map(setting).collect());
+            let answer = theirs::DescribeConfigsResponse::default().with_results(vec![result]);
+            Answer::Body(encoded(&answer, version))
+        },
+    );
+    let settings = connect(&[&broker], PATIENCE).unwrap().describe_configs(ConfigOf::Topic("t")).unwrap();
+    use SettingSource::{Default, Dynamic, Static, Unknown};
+    let told: Vec<SettingSource> = settings.values().map(|setting| setting.source).collect();
+    assert_eq!(told, [Unknown, Dynamic, Dynamic, Dynamic, Static, Default, Unknown, Unknown]);
+}
+
+#[test]
+fn a_broker_too_old_to_tell_is_not_taken_to_know_nothing() {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("its address");
+    serve(listener, move |api_key, version| match api_key {
+        m18_api_versions::API_KEY => api_versions_with(version, (32, 0, 2)),
+        m03_metadata::API_KEY => metadata(version, &[i32::from(address.port())], 0, 0, &[0]),
+        _ => configs(version, &[("num.io.thread", None, 0)]),
+    });
+    let mut admin = connect(&[&address.to_string()], PATIENCE).unwrap();
+    assert!(admin.describe_configs(ConfigOf::Broker(0)).unwrap()["num.io.thread"].known);
+}
