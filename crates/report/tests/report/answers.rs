@@ -280,6 +280,7 @@ fn saying(says: Says, ratio: Option<Ratio>) -> Run {
     let mut run = comparison(Ends::Alike, Depth::Verdict);
     let Some(Conclusion::Verdict(first)) = run.conclusions.first_mut() else { panic!("a verdict") };
     (first.says, first.ratio) = (says, ratio);
+    first.equivalence_interval = ratio.map(|ratio| ratio.interval);
     run
 }
 
