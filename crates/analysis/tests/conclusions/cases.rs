@@ -81,8 +81,8 @@ fn a_ratio_to_an_overloaded_row_has_no_interval_and_the_mark() {
     run.repeats(P99, &[&[10.0 * MS; 3], &[12.0 * MS, 12.1 * MS, 8_000.0 * MS]]);
     let judged = |run: &Run| run.judged(&plan(2, &[P99]));
     let ratio = |run: &Run| {
-        let found = judged(run).findings.into_iter();
-        found.filter(|of| of.quantity == Quantity::RatioToFirstRow).next_back().unwrap()
+        let mut found = judged(run).findings.into_iter();
+        found.rfind(|of| of.quantity == Quantity::RatioToFirstRow).unwrap()
     };
     assert!(matches!(ratio(&run).interval, Interval::Bounds { .. }));
     queued(&mut run.outcomes[5]);
