@@ -66,6 +66,13 @@ impl<'a> AnalysedTrial<'a> {
         }
     }
 
+    /// Whether a figure must not be used for what the load generator did alone: that says nothing of the system, so to leave
+    /// such a trial out is no choice among what the system did.
+    pub(crate) fn is_generators_alone(&self, of: &Address) -> bool {
+        let mut causes = self.invalid_by(of).peekable();
+        causes.peek().is_some() && causes.all(is_of_generator)
+    }
+
     /// The invalid caveats that speak of a metric.
     fn invalid_by<'b>(&self, of: &'b Address) -> impl Iterator<Item = &'a Caveat> + use<'a, 'b> {
         let caveats = self.caveats.iter().filter(|caveat| caveat.severity == Severity::Invalid);
@@ -89,4 +96,17 @@ fn is_queue(caveat: &Caveat) -> bool {
 /// Nothing that was counted in the trial can be relied on.
 fn is_void(caveat: &Caveat) -> bool {
     matches!(caveat, Caveat::Lost { .. } | Caveat::AccountingBroken { .. } | Caveat::SamplesMissing { .. })
+}
+
+/// The load generator was late, or had no processor time left. Brokers that wait for a processor are the system's.
+pub(crate) fn is_of_generator(caveat: &Caveat) -> bool {
+    match caveat {
+        Caveat::WaitedForProcessor { who, .. } => !who.starts_with("broker"),
+        Caveat::GeneratorLate { .. }
+        | Caveat::ThreadBusy { .. }
+        | Caveat::WorkerBusy { .. }
+        | Caveat::CalibrationShort { .. }
+        | Caveat::ProcessorLimited { .. } => true,
+        _ => false,
+    }
 }

@@ -21,8 +21,8 @@ struct Values {
     /// Of the trials whose figure may be used, as far as it may, and of the others.
     known: [Vec<Value>; 2],
     marks: [BTreeSet<Mark>; 2],
-    /// A trial's figure must not be used as it stands.
-    has_invalid: bool,
+    /// A trial's figure must not be used as it stands, for what the system did: what is left is a choice among its trials.
+    is_choice: bool,
 }
 
 impl<'a> Case<'a> {
@@ -54,7 +54,7 @@ impl<'a> Case<'a> {
                 let group = usize::from(usable.is_none());
                 values.known[group].push(usable.unwrap_or(finding.estimate));
                 values.marks[group].extend(&finding.marks);
-                values.has_invalid |= trial.is_invalid(finding);
+                values.is_choice |= trial.is_invalid(finding) && !trial.is_generators_alone(&finding.of);
                 if let Some(value) = usable {
                     repeats.entry(&finding.of).or_default().insert(trial.trial.repeat, value);
                 }
@@ -86,8 +86,7 @@ impl Values {
         let [valid, invalid] = &self.known;
         let from_invalid = valid.is_empty() && !invalid.is_empty();
         let mut marks = self.marks[usize::from(from_invalid)].clone();
-        // What is left when repeats do not count is a choice among them.
-        if self.has_invalid {
+        if self.is_choice || from_invalid {
             marks.insert(Mark::Invalid);
         }
         let Median { estimate, n, range, interval } = Median::of(if from_invalid { invalid } else { valid });

@@ -1,7 +1,7 @@
 //! From a run's trials to the numbers of a search: whether conditions held, and by how much.
 
 use super::question::{PointSoFar, Reading, Settings};
-use crate::analysed::AnalysedTrial;
+use crate::analysed::{AnalysedTrial, is_of_generator};
 use crate::marks::is_concerned;
 use kdyno_model::caveat::{Caveat, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, SteadyState};
@@ -149,19 +149,6 @@ fn read(find: &FindPlan, said: AnalysedTrial<'_>, met: Met, is_invalid: bool) ->
         None => Reading::Nothing,
         Some(true) if is_rising(find, said.conclusions) => Reading::Failed,
         Some(passed) => Reading::Complete { passed, excess: met.excess },
-    }
-}
-
-/// The load generator was late, or had no processor time left. Brokers that wait for a processor are the system's.
-fn is_of_generator(caveat: &Caveat) -> bool {
-    match caveat {
-        Caveat::WaitedForProcessor { who, .. } => !who.starts_with("broker"),
-        Caveat::GeneratorLate { .. }
-        | Caveat::ThreadBusy { .. }
-        | Caveat::WorkerBusy { .. }
-        | Caveat::CalibrationShort { .. }
-        | Caveat::ProcessorLimited { .. } => true,
-        _ => false,
     }
 }
 

@@ -76,6 +76,17 @@ fn a_repeat_whose_figure_says_nothing_is_left_out_and_the_choice_is_marked() {
 }
 
 #[test]
+fn what_the_generator_spoilt_is_left_out_without_a_mark() {
+    let mut run = overloaded(0);
+    late(&mut run.outcomes[4]);
+    let p99 = p99_of_case(&run);
+    assert_eq!((p99.estimate, p99.n, p99.is_invalid()), (Value::Is(12.15 * MS), 4, false));
+    run.outcomes.iter_mut().for_each(late);
+    let p99 = p99_of_case(&run);
+    assert_eq!((p99.n, p99.is_invalid()), (5, true), "there is nothing else");
+}
+
+#[test]
 fn a_ratio_to_an_overloaded_row_has_no_interval_and_the_mark() {
     let mut run = Run::default();
     run.repeats(P99, &[&[10.0 * MS; 3], &[12.0 * MS, 12.1 * MS, 8_000.0 * MS]]);
