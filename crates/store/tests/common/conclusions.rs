@@ -41,10 +41,10 @@ pub fn conclusions() -> Vec<Conclusion> {
             depth: Depth::Verdict,
             role: MetricRole::Judged,
             ratio,
-            // Files of this format from before it and marks were kept here have none.
-            equivalence_interval: None,
+            equivalence_interval: Some(interval),
             a: Value::Is(1.5),
             b: Value::AtLeast(2.5),
+            // Files of this format from before marks were kept here have none.
             marks: Default::default(),
             n: 8,
             unit_of_evidence: EvidenceUnit::Start,

@@ -16,7 +16,9 @@ use kdyno_model::finding::{Finding, Interval, IntervalMethod, Mark, NotResolvabl
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::RoleKind;
-use kdyno_model::run::{RunStatus, Session, SessionEnd, StreamInfo, TrialStart};
+use kdyno_model::run::{
+    BrokerSettings, RunStatus, Session, SessionEnd, SettingInForce, StreamInfo, TrialStart,
+};
 use kdyno_model::sample::{
     ClientTotals, Counts, Grain, NoiseReading, Phase, ProbeReading, Sample, StreamId, StreamTotals, Timing,
     series,
@@ -80,9 +82,15 @@ pub fn trial_start() -> TrialStart {
         t0_monotonic_ns: 123_456,
         streams: STREAMS.map(stream).into_iter().chain([reader]).collect(),
         cluster: BTreeMap::from([("version".into(), "4.1.1".into())]),
-        settings: std::collections::BTreeMap::new(),
+        settings: BTreeMap::from([(Subject::Broker(1), broker_settings())]),
         command_lines: BTreeMap::from([(Subject::Broker(0), vec!["java".into(), "kafka.Kafka".into()])]),
     }
+}
+
+fn broker_settings() -> BrokerSettings {
+    use SettingInForce::{Default, Dynamic, Static, Unknown};
+    let all = [Default("8".into()), Static("9".into()), Dynamic(String::new()), Unknown("10".into())];
+    all.into_iter().zip(1..).map(|(setting, number)| (format!("setting.{number}"), setting)).collect()
 }
 
 pub fn later_trial() -> TrialStart {
