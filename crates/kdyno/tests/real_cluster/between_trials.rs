@@ -12,13 +12,14 @@ use rustix::process::Signal;
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime};
 
-/// Two trials on a cluster.
+/// Two trials on a cluster. Shown is the rate alone: what happens to the first trial may make its latencies void, and the
+/// run would then end with 6.
 fn scenario(system: &str, replicas: u32, load: &str, phases: &str) -> String {
     format!(
         "kdyno: 1\nid: twice\nquestion: Does it work?\nrepeat: 2\n\
          system: {{kafka: 4.1.1, brokers: 2, limits: {{heap: 256MiB}}, {system}}}\n\
          topics: {{perf: {{partitions: 4, replicas: {replicas}}}}}\nload: {{writers: {{produce: perf, {load}}}}}\n\
-         phases: {{condition: none, {phases}}}\n"
+         phases: {{condition: none, {phases}}}\nshow: {{columns: [writers.acked_per_s]}}\n"
     )
 }
 
