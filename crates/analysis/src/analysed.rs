@@ -55,10 +55,7 @@ impl<'a> AnalysedTrial<'a> {
     /// A figure as far as it may be used. Where the load queued, and nothing else speaks against it, it is at least so
     /// much: it grows for as long as the load lasts.
     pub(crate) fn usable(&self, finding: &Finding) -> Option<Value> {
-        let is_queued_only = || {
-            let mut causes = self.invalid_by(&finding.of).peekable();
-            causes.peek().is_some() && causes.all(is_queue)
-        };
+        let is_queued_only = || self.is_invalid_only_by(&finding.of, is_queue);
         match finding.estimate {
             Value::None => None,
             estimate if !self.is_invalid(finding) => Some(estimate),
@@ -69,8 +66,13 @@ impl<'a> AnalysedTrial<'a> {
     /// Whether a figure must not be used for what the load generator did alone: that says nothing of the system, so to leave
     /// such a trial out is no choice among what the system did.
     pub(crate) fn is_generators_alone(&self, of: &Address) -> bool {
+        self.is_invalid_only_by(of, is_of_generator)
+    }
+
+    /// Whether invalid caveats speak of a metric, and all of them are of a kind.
+    fn is_invalid_only_by(&self, of: &Address, kind: fn(&Caveat) -> bool) -> bool {
         let mut causes = self.invalid_by(of).peekable();
-        causes.peek().is_some() && causes.all(is_of_generator)
+        causes.peek().is_some() && causes.all(kind)
     }
 
     /// The invalid caveats that speak of a metric.
@@ -89,7 +91,7 @@ impl<'a> AnalysedTrial<'a> {
 }
 
 /// More was offered than was carried.
-fn is_queue(caveat: &Caveat) -> bool {
+pub(crate) fn is_queue(caveat: &Caveat) -> bool {
     matches!(caveat, Caveat::QueueGrowth { .. })
 }
 

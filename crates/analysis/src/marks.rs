@@ -4,7 +4,7 @@ use crate::caveats::load::RECORDS_BEYOND_MIN;
 use crate::rows::Trial;
 use kdyno_model::caveat::{Concern, ScopedCaveat, Severity};
 use kdyno_model::finding::{Finding, Mark, Value};
-use kdyno_model::metric::{self, Address, QUANTILES, SubjectKind, Unit};
+use kdyno_model::metric::{self, Address, QUANTILES, SubjectKind};
 use kdyno_model::sample::Timing;
 
 /// Marks the findings that must not be used by the caveats that say so. Only those of the caveat's own scope are
@@ -41,8 +41,7 @@ fn is_latency(metric: &str) -> bool {
 
 /// Whether a metric of a load item that produces is a rate.
 fn is_rate(name: &str) -> bool {
-    let known = metric::find(SubjectKind::Produce, name);
-    known.is_some_and(|known| matches!(known.unit, Unit::RecordsPerS | Unit::MibPerS))
+    metric::find(SubjectKind::Produce, name).is_some_and(|known| known.unit.is_rate())
 }
 
 /// The timing and the statistic of a latency.

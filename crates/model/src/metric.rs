@@ -63,6 +63,13 @@ pub enum Unit {
     YesNo,
 }
 
+impl Unit {
+    /// Whether it counts something per second.
+    pub fn is_rate(self) -> bool {
+        matches!(self, Self::RecordsPerS | Self::MibPerS)
+    }
+}
+
 /// One metric: its name, whose it is, its unit and what it means.
 #[derive(Debug, Clone, Copy)]
 pub struct Metric {

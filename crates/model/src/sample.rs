@@ -145,21 +145,40 @@ pub struct Counts {
     pub retried_records: u64,
 }
 
+/// How many of a [`Counts`]' numbers are of records with an outcome.
+const OUTCOMES: usize = 3;
+
 impl Counts {
     /// Whether nothing was counted.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// By how much each count exceeds another's, by name: those alone that differ, records with an outcome first. The lag is
-    /// a state and not compared.
-    pub fn differences(&self, other: &Counts) -> Vec<(String, i128)> {
+    /// The first count that differs from another's, by name, and by how much it exceeds it: records with an outcome come
+    /// first. The lag is a state and not compared.
+    pub fn first_difference(&self, other: &Counts) -> Option<(String, i128)> {
+        let by_reason = |of: &Counts, reason: &str| of.failed.get(reason).copied().unwrap_or(0);
+        let reasons: BTreeSet<&String> = self.failed.keys().chain(other.failed.keys()).collect();
+        let failures = reasons
+            .into_iter()
+            .map(|reason| (format!("failed, {reason}"), by_reason(self, reason), by_reason(other, reason)));
+        let numbers = self.numbers().into_iter().zip(other.numbers());
+        let numbers = numbers.map(|((name, own), (_, other))| (name.to_owned(), own, other));
+        let mut outcomes: Vec<(String, u64, u64)> = numbers.collect();
+        let rest = outcomes.split_off(OUTCOMES);
+        let mut all = outcomes.into_iter().chain(failures).chain(rest);
+        all.find_map(|(name, own, other)| (own != other).then(|| (name, i128::from(own) - i128::from(other))))
+    }
+
+    /// Every count that is one number and adds up over seconds, by name; the first [`OUTCOMES`] are of records with an
+    /// outcome.
+    fn numbers(&self) -> [(&'static str, u64); 14] {
         let Counts {
             offered,
             achieved,
             acknowledged,
             acknowledged_bytes,
-            failed,
+            failed: _,
             unresolved,
             requests,
             request_bytes,
@@ -171,35 +190,23 @@ impl Counts {
             lag_records: _,
             throttled_ns,
             retried_records,
-        } = self;
-        let by_reason = |of: &Counts, reason: &str| of.failed.get(reason).copied().unwrap_or(0);
-        let reasons: BTreeSet<&String> = failed.keys().chain(other.failed.keys()).collect();
-        let failures = reasons
-            .into_iter()
-            .map(|reason| (format!("failed, {reason}"), by_reason(self, reason), by_reason(other, reason)));
-        let outcomes = [
-            ("acknowledged", acknowledged, other.acknowledged),
-            ("fetched", fetched, other.fetched),
-            ("unresolved", unresolved, other.unresolved),
-        ];
-        let rest = [
-            ("offered", offered, other.offered),
-            ("achieved", achieved, other.achieved),
-            ("acknowledged_bytes", acknowledged_bytes, other.acknowledged_bytes),
-            ("requests", requests, other.requests),
-            ("request_bytes", request_bytes, other.request_bytes),
-            ("batches", batches, other.batches),
-            ("retries", retries, other.retries),
-            ("fetched_bytes", fetched_bytes, other.fetched_bytes),
-            ("clamped", clamped, other.clamped),
-            ("throttled_ns", throttled_ns, other.throttled_ns),
-            ("retried_records", retried_records, other.retried_records),
-        ];
-        let named = |(name, own, other): (&str, &u64, u64)| (name.to_owned(), *own, other);
-        let all = outcomes.into_iter().map(named).chain(failures).chain(rest.into_iter().map(named));
-        all.map(|(name, own, other)| (name, i128::from(own) - i128::from(other)))
-            .filter(|(_, difference)| *difference != 0)
-            .collect()
+        } = *self;
+        [
+            ("acknowledged", acknowledged),
+            ("fetched", fetched),
+            ("unresolved", unresolved),
+            ("offered", offered),
+            ("achieved", achieved),
+            ("acknowledged_bytes", acknowledged_bytes),
+            ("requests", requests),
+            ("request_bytes", request_bytes),
+            ("batches", batches),
+            ("retries", retries),
+            ("fetched_bytes", fetched_bytes),
+            ("clamped", clamped),
+            ("throttled_ns", throttled_ns),
+            ("retried_records", retried_records),
+        ]
     }
 
     /// Adds what another counted. Saturates, because a damaged file may hold anything.

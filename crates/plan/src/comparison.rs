@@ -281,7 +281,7 @@ fn direction(metric: &str, unit: Unit) -> Option<Better> {
     match (metric, unit) {
         (_, Unit::Ns | Unit::CpuUsPerRecord | Unit::PercentOfCore | Unit::CostPerGb) => Some(Better::Lower),
         ("offered_per_s", _) => None,
-        (_, Unit::RecordsPerS | Unit::MibPerS) => Some(Better::Higher),
+        (_, unit) if unit.is_rate() => Some(Better::Higher),
         (
             "failed" | "failed_share" | "unresolved" | "retries" | "lag_records" | "memory_rss_bytes_max",
             _,

@@ -2,7 +2,7 @@
 
 use crate::PlanError;
 use crate::reader::Reader;
-use kdyno_model::metric::{self, Address, COST_PER_GB, SubjectKind, Unit};
+use kdyno_model::metric::{self, Address, COST_PER_GB, SubjectKind};
 use kdyno_model::plan::{CasePlan, ClaimOp, Condition, Role, Threshold};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::{InputError, quoted};
@@ -96,8 +96,7 @@ fn rises(of: &Address, case: &CasePlan, item: &str) -> bool {
         Role::Produce(_) => SubjectKind::Produce,
         Role::Consume(_) => SubjectKind::Consume,
     };
-    let is_carried = metric::find(kind, &of.metric)
-        .is_some_and(|known| matches!(known.unit, Unit::RecordsPerS | Unit::MibPerS));
+    let is_carried = metric::find(kind, &of.metric).is_some_and(|known| known.unit.is_rate());
     // What reads the records of the load that is raised grows with it.
     let is_read =
         kind == SubjectKind::Consume && case.load.get(item).is_some_and(|own| own.topic == load.topic);

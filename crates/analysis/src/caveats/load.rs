@@ -43,8 +43,7 @@ pub(super) fn samples_missing(trial: &Trial<'_>) -> Vec<Found> {
         return Vec::new();
     }
     of_items(trial, |item| {
-        let differences = item.tally.totals.as_ref()?.differences(&item.tally.all);
-        let (count, difference) = differences.into_iter().next()?;
+        let (count, difference) = item.tally.totals.as_ref()?.first_difference(&item.tally.all)?;
         let item = item.name.to_owned();
         Some(Caveat::SamplesMissing { item, count, difference: saturate(difference) })
     })

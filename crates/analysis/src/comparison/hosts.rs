@@ -30,7 +30,7 @@ pub fn hosts(
     sessions: &[Session],
 ) -> Judgement {
     let mut found = Judgement::default();
-    for case in 0..u32::try_from(plan.cases.len()).unwrap_or(u32::MAX) {
+    for case in plan.case_numbers() {
         let mut pairs: BTreeMap<String, u32> = BTreeMap::new();
         let mut boots: BTreeSet<&str> = BTreeSet::new();
         for pair in Pairs::of(plan, settings, case, trials).whole {

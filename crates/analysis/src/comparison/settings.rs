@@ -162,12 +162,7 @@ fn within_side(scope: Scope, side: usize, clusters: &[Clusters<'_>]) -> Option<S
             differ.entry(one.setting).or_insert(text);
         }
     }
-    let caveat = Caveat::ClustersDiffer {
-        side: ComparePlan::SIDES[side].to_owned(),
-        settings: u32::try_from(differ.len()).unwrap_or(u32::MAX),
-        first: differ.into_values().next()?,
-    };
-    Some(ScopedCaveat { scope, severity: Severity::Warning, concerns: Concern::Everything, caveat })
+    on_one_side(scope, side, differ, |side, settings, first| Caveat::ClustersDiffer { side, settings, first })
 }
 
 /// Settings in which a broker differs from the first one of its cluster, on any cluster of a side.
@@ -183,11 +178,18 @@ fn within_clusters(scope: Scope, side: usize, clusters: &[Clusters<'_>]) -> Opti
             }
         }
     }
-    let caveat = Caveat::BrokersDiffer {
-        side: ComparePlan::SIDES[side].to_owned(),
-        settings: u32::try_from(differ.len()).unwrap_or(u32::MAX),
-        first: differ.into_values().next()?,
-    };
+    on_one_side(scope, side, differ, |side, settings, first| Caveat::BrokersDiffer { side, settings, first })
+}
+
+/// A warning of settings that differ on one side: which, how many, and the first in words; `None`: none does.
+fn on_one_side(
+    scope: Scope,
+    side: usize,
+    differ: BTreeMap<String, String>,
+    caveat: fn(String, u32, String) -> Caveat,
+) -> Option<ScopedCaveat> {
+    let settings = u32::try_from(differ.len()).unwrap_or(u32::MAX);
+    let caveat = caveat(ComparePlan::SIDES[side].to_owned(), settings, differ.into_values().next()?);
     Some(ScopedCaveat { scope, severity: Severity::Warning, concerns: Concern::Everything, caveat })
 }
 

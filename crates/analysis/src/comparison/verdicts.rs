@@ -32,15 +32,11 @@ pub fn verdicts_out_of_time(plan: &Plan, settings: &ComparePlan, trials: &[Analy
         let pairs = Pairs::of(plan, settings, case, trials);
         pairs.units < UNITS_MIN && matches!(Stage::of(plan, settings, &pairs), Stage::Between { .. })
     };
-    let may_go_on = cases(plan).any(is_open);
+    let may_go_on = plan.case_numbers().any(is_open);
     judged(plan, settings, trials, |plan, settings, pairs| match Stage::of(plan, settings, pairs) {
         Stage::Between { alpha, .. } if !may_go_on => Stage::Look { alpha },
         stage => stage,
     })
-}
-
-fn cases(plan: &Plan) -> std::ops::Range<u32> {
-    0..u32::try_from(plan.cases.len()).unwrap_or(u32::MAX)
 }
 
 fn judged(
@@ -51,7 +47,7 @@ fn judged(
 ) -> Judgement {
     let mut found = Judgement::default();
     let metrics = compared(plan, settings);
-    for case in cases(plan) {
+    for case in plan.case_numbers() {
         let pairs = Pairs::of(plan, settings, case, trials);
         if pairs.whole.is_empty() && pairs.lost.is_empty() {
             continue;

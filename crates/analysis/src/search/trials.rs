@@ -1,7 +1,7 @@
 //! From a run's trials to the numbers of a search: whether conditions held, and by how much.
 
 use super::question::{PointSoFar, Reading, Settings};
-use crate::analysed::{AnalysedTrial, is_of_generator};
+use crate::analysed::{AnalysedTrial, is_of_generator, is_queue};
 use crate::marks::is_concerned;
 use kdyno_model::caveat::{Caveat, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, SteadyState};
@@ -127,7 +127,7 @@ fn read(find: &FindPlan, said: AnalysedTrial<'_>, met: Met, is_invalid: bool) ->
         Caveat::GeneratorLate { item, .. } if overloaded.contains(&item.as_str()) => true,
         caveat => is_of_generator(caveat) && concerns(scoped),
     });
-    let is_else = |caveat: &Caveat| !is_of_generator(caveat) && !matches!(caveat, Caveat::QueueGrowth { .. });
+    let is_else = |caveat: &Caveat| !is_of_generator(caveat) && !is_queue(caveat);
     let of_else = invalid().any(|scoped| is_else(&scoped.caveat) && concerns(scoped));
     if of_else || (is_invalid && !of_generator && !of_queue) {
         return Reading::Nothing;

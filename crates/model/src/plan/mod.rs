@@ -24,6 +24,7 @@ pub use system::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// One explicit, seeded experiment: what `kdyno run` executes and what the run file keeps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -75,7 +76,12 @@ impl Plan {
         self.cases.iter().chain(others.into_iter().flatten())
     }
 
-    /// The same, to be changed.
+    /// The numbers of its rows.
+    pub fn case_numbers(&self) -> Range<u32> {
+        0..u32::try_from(self.cases.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Every case, to be changed.
     pub fn every_case_mut(&mut self) -> impl Iterator<Item = &mut CasePlan> {
         let others = match &mut self.strategy {
             Strategy::Compare(comparison) => Some(comparison.other_cases_mut()),

@@ -24,8 +24,7 @@ const ORDER_OF_START: u64 = 0x7374_6172;
 
 /// See [`super::next`].
 pub(super) fn next(plan: &Plan, settings: &ComparePlan, outcomes: &[TrialOutcome], session: u32) -> Next {
-    let cases = 0..u32::try_from(plan.cases.len()).unwrap_or(u32::MAX);
-    let mut comparing = cases.map(|case| Comparing { plan, settings, outcomes, session, case });
+    let mut comparing = plan.case_numbers().map(|case| Comparing { plan, settings, outcomes, session, case });
     let trials: Vec<AnalysedTrial<'_>> = outcomes.iter().map(AnalysedTrial::of).collect();
     let trial = comparing.find_map(|comparing| comparing.trial(&trials));
     trial.map_or(Next::Stop, |trial| Next::Trial(Box::new(trial)))

@@ -43,9 +43,7 @@ impl<'a> Ground<'a> {
         let Planned { cases, isolation, conditioning, .. } = planned;
         Self { cases, isolation: *isolation, conditioning: *conditioning }
     }
-}
 
-impl<'a> Ground<'a> {
     /// For each of these cases, in the order in which they run, the number of the start of its cluster: cases of one
     /// system that follow each other share one, unless every one is to have its own.
     pub(super) fn starts(

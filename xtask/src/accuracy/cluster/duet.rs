@@ -136,8 +136,8 @@ fn one_start(place: &Place, folder: &Path, start: u64) -> anyhow::Result<Vec<Ran
     };
     let sides = [side("a")?, side("b")?];
     let is_a_conditioned_first = coin(SEED ^ start);
-    for place_in_order in [usize::from(!is_a_conditioned_first), usize::from(is_a_conditioned_first)] {
-        let mut condition = command(place, &sides[place_in_order], &folder, SEED);
+    for side in in_order(is_a_conditioned_first) {
+        let mut condition = command(place, &sides[side], &folder, SEED);
         json_of(condition.args(["--set", "rate=max", "--set", "warmup=20s", "--set", "dur=5s"]))?;
     }
     together(place, &sides, &folder, SEED ^ start, is_a_conditioned_first, PACED_WARMUP)?;
@@ -153,6 +153,11 @@ fn one_start(place: &Place, folder: &Path, start: u64) -> anyhow::Result<Vec<Ran
         ran.push(Ran { start, is_a_first, pair_s: begin.elapsed().as_secs_f64(), start_s, overlap, a, b });
     }
     Ok(ran)
+}
+
+/// The places of both sides, in the order in which they take their turn.
+fn in_order(is_a_first: bool) -> [usize; 2] {
+    if is_a_first { [0, 1] } else { [1, 0] }
 }
 
 /// Whether a number's hash is odd (SplitMix64).
@@ -189,7 +194,7 @@ fn together(
             command.args(["--set", &format!("warmup={warmup}")]);
             scope.spawn(move || json_of(&mut command))
         };
-        let [first, second] = if is_a_first { [0, 1] } else { [1, 0] };
+        let [first, second] = in_order(is_a_first);
         let mut running = [(first, launch(&sides[first])), (second, launch(&sides[second]))];
         running.sort_by_key(|(side, _)| *side);
         let documents = running.map(|(_, run)| joined(run));
