@@ -7,8 +7,8 @@ use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Scope, Va
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::outcome::{Judgement, TrialOutcome};
 use kdyno_model::plan::{
-    Better, ComparePlan, Conditioning, EvidenceUnit, Judge, KafkaSource, OnClusters, Plan, Strategy,
-    SystemPlan,
+    Better, ComparePlan, Conditioning, EvidenceUnit, Judge, KafkaSource, OnClusters, PairDesign, Plan,
+    Strategy, SystemPlan,
 };
 use kdyno_model::trial::{Trial, TrialId};
 use kdyno_plan::{Choices, Next, estimate, estimate_until_first_look, longest_ns, next, plan, upcoming};
@@ -44,6 +44,7 @@ fn comparing(looks: &[u32], pairs_per_start: u32, unit: EvidenceUnit) -> Plan {
         unit,
         may_differ: Vec::new(),
         changes: Vec::new(),
+        design: PairDesign::Turns,
         further: Vec::new(),
     });
     plan
