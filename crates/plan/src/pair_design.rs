@@ -2,7 +2,6 @@
 
 use crate::PlanError;
 use crate::reader::Reader;
-use crate::set_overrides::NOWHERE;
 use crate::sides::{Sides, is_attached};
 use kdyno_model::plan::{CasePlan, PairDesign, Rate, Role};
 use kdyno_scenario::file::CompareFile;
@@ -20,19 +19,20 @@ pub(crate) fn of(
     reader: &Reader<'_>,
 ) -> Result<PairDesign, PlanError> {
     let typed = file.and_then(|file| file.design.as_ref());
-    let asked: Option<(PairDesign, Place)> = match (by_hand, typed) {
-        (Some(design), _) => Some((design, NOWHERE)),
+    let asked: Option<(PairDesign, Option<Place>)> = match (by_hand, typed) {
+        (Some(design), _) => Some((design, None)),
         (None, Some(typed)) => match reader.word(typed, "design", &["turns", "duet"])?.as_str() {
-            "duet" => Some((PairDesign::Duet, typed.place)),
-            _ => Some((PairDesign::Turns, typed.place)),
+            "duet" => Some((PairDesign::Duet, Some(typed.place))),
+            _ => Some((PairDesign::Turns, Some(typed.place))),
         },
         (None, None) => None,
     };
     let against = against_duet(a, sides);
     match (asked, against) {
         (Some((PairDesign::Duet, place)), Some(why)) => {
-            let error = InputError::at(place, format!("both sides cannot run at once: {why}"));
-            Err(error.hint("`turns` runs them one after the other"))
+            let option = if place.is_some() { "" } else { "`--design duet`: " };
+            let error = InputError::whole(format!("{option}both sides cannot run at once: {why}"));
+            Err(InputError { place, ..error }.hint("`turns` runs them one after the other"))
         }
         (Some((design, _)), _) => Ok(design),
         (None, Some(_)) => Ok(PairDesign::Turns),
