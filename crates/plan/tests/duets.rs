@@ -52,7 +52,7 @@ fn what_cannot_run_at_once_takes_turns_and_a_duet_of_it_is_refused_with_the_reas
     let max = BASE.replace("rate: $rate", "rate: max");
     case(&max, releases(None), "load item `writers` has no rate");
     case(BASE, comparing(&["rate=1k/s"], &["rate=2k/s"]), "they share one system");
-    let by_records = BASE.replace("measure: 10s", "measure: 10k records");
+    let by_records = BASE.replace("measure: 10s", "measure: {records: 10k, within: 1m}");
     case(&by_records, releases(None), "load item `writers` ends by records");
     let consuming = BASE.replace("  writers: {produce: t, clients: 2, rate: $rate, value: 1KiB, client: {acks: all}}\n", "");
     case(&consuming.replace("params: {kafka: 3.7.2, rate: 1k/s, spare: 1}", "params: {kafka: 3.7.2}"), releases(None), "nothing is produced");
@@ -70,5 +70,5 @@ fn a_refused_duet_of_a_scenario_is_told_with_its_place() {
     let max = BASE.replace("rate: $rate", "rate: max");
     let own = format!("{max}compare: {{A: {{}}, B: {{params: {{kafka: 4.1.1}}}}, design: duet}}\n");
     let error = planned(&own, &Choices::default()).unwrap_err();
-    assert!(error.starts_with("s.yaml:11:59: both sides cannot run at once: load item `writers`"), "{error}");
+    assert!(error.starts_with("s.yaml:11:55: both sides cannot run at once: load item `writers`"), "{error}");
 }
