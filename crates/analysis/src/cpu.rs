@@ -45,10 +45,15 @@ pub(crate) fn is_worker(subject: &Subject) -> bool {
     matches!(subject, Subject::Worker(_))
 }
 
-/// Whether it is a process of the run: of the system under test, a worker, or kdyno itself.
+/// Whether it is a process of the other side of a pair that runs at once.
+pub(crate) fn is_other_side(subject: &Subject) -> bool {
+    matches!(subject, Subject::OtherSide(_))
+}
+
+/// Whether it is a process of the run: of the system under test, a worker, the other side of a duet, or kdyno itself.
 pub(crate) fn is_own_process(subject: &Subject) -> bool {
-    use Subject::{Broker, Controller, Kdyno, Worker, Zookeeper};
-    matches!(subject, Broker(_) | Controller(_) | Zookeeper(_) | Worker(_) | Kdyno)
+    use Subject::{Broker, Controller, Kdyno, OtherSide, Worker, Zookeeper};
+    matches!(subject, Broker(_) | Controller(_) | Zookeeper(_) | Worker(_) | OtherSide(_) | Kdyno)
 }
 
 /// Processor time that a subject used in the window, seconds.

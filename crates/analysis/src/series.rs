@@ -117,8 +117,10 @@ fn percentiles(evidence: &TrialEvidence, item: &str) -> Result<Vec<QuantilePoint
 
 /// In order of the printed name.
 fn processors(evidence: &TrialEvidence) -> Vec<CpuSeries> {
+    // What the other side of a duet used stands in the trial of that side.
+    let own = evidence.probes.iter().filter(|reading| !cpu::is_other_side(&reading.subject));
     let subjects: BTreeMap<String, &Subject> =
-        evidence.probes.iter().map(|reading| (reading.subject.to_string(), &reading.subject)).collect();
+        own.map(|reading| (reading.subject.to_string(), &reading.subject)).collect();
     subjects
         .into_values()
         .map(|subject| CpuSeries { subject: subject.clone(), points: cpu::course(&evidence.probes, subject) })

@@ -5,7 +5,7 @@ use crate::looks::Looks;
 use crate::out;
 use kdyno_lab::{Live, Progress};
 use kdyno_model::outcome::TrialOutcome;
-use kdyno_report::terminal::{LiveState, TextOptions, live_line, trial_summary};
+use kdyno_report::terminal::{LiveState, TextOptions, live_line, live_line_of_pair, trial_summary};
 use std::io::{IsTerminal, Write};
 
 /// Distance of live lines where they cannot be redrawn, such as a log file.
@@ -43,7 +43,14 @@ impl Printer {
                 let label = if label.is_empty() { String::new() } else { format!(": {label}") };
                 self.line(&format!("trial {trial}{of}{label}"));
             }
-            Progress::Live(live) => self.live(&live),
+            Progress::Live(live) => {
+                let text = live_line(&live_state(&live), &self.options);
+                self.live(&text, live.elapsed_ns);
+            }
+            Progress::LiveOfPair(pair) => {
+                let text = live_line_of_pair(&pair.each_ref().map(live_state), &self.options);
+                self.live(&text, pair[0].elapsed_ns);
+            }
             Progress::TrialEnded(outcome) => {
                 let TrialOutcome { trial, findings, caveats, .. } = &*outcome;
                 let summary = trial_summary(trial, findings, caveats, &self.options);
@@ -58,15 +65,14 @@ impl Printer {
         }
     }
 
-    fn live(&mut self, live: &Live) {
-        let text = live_line(&live_state(live), &self.options);
+    fn live(&mut self, text: &str, elapsed_ns: u64) {
         if self.terminal {
             // A terminal that is gone has no reader to disappoint.
             let _ = write!(std::io::stderr().lock(), "\r\x1b[2K{text}");
             self.drawn = true;
-        } else if self.plain_at_ns.is_none_or(|at_ns| live.elapsed_ns >= at_ns + PLAIN_LINE_EVERY_NS) {
-            self.plain_at_ns = Some(live.elapsed_ns);
-            out::note(&text);
+        } else if self.plain_at_ns.is_none_or(|at_ns| elapsed_ns >= at_ns + PLAIN_LINE_EVERY_NS) {
+            self.plain_at_ns = Some(elapsed_ns);
+            out::note(text);
         }
     }
 

@@ -63,7 +63,18 @@ fn a_comparison_tells_its_sides_its_evidence_and_its_length_before_it_starts() {
     );
     planned(
         &["compare", "FILE", "--a", "kafka=3.7.2", "--b", "kafka=4.1.1", "--quick", "--dry-run"],
-        &["quick look: ", "is no verdict", "system of side B", "Apache Kafka 3.7.2", "Apache Kafka 4.1.1"],
+        &[
+            "quick look: ",
+            "both sides at once, under the same arrivals",
+            "is no verdict",
+            "system of side B",
+            "Apache Kafka 3.7.2",
+            "Apache Kafka 4.1.1",
+        ],
+    );
+    planned(
+        &["compare", "FILE", "--a", "kafka=3.7.2", "--b", "kafka=4.1.1", "--design", "turns", "--dry-run"],
+        &["in drawn order, both sides under the same arrivals"],
     );
     planned(
         &[
@@ -112,6 +123,10 @@ fn a_comparison_that_cannot_be_is_refused() {
     refused(
         &["compare", "FILE", "--a", "linger=0ms", "--b", "linger=5ms", "--judge", "writers.speed:3%"],
         &["writers.speed"],
+    );
+    refused(
+        &["compare", "FILE", "--a", "linger=0ms", "--b", "linger=5ms", "--design", "duet"],
+        &["--design duet", "both sides cannot run at once: they share one system", "hint:", "`turns`"],
     );
     refused(&["compare", "a", "b", "c"], &["3 things were named", "--before"]);
     refused(&["compare", "--before", "one"], &["--after"]);
@@ -186,6 +201,7 @@ fn what_is_resumed_must_be_there_and_unfinished() {
         &["--b: a run that is resumed", "--target"],
     );
     refused(&["compare", "--resume", "gone", "--quick"], &["--quick: a run that is resumed"]);
+    refused(&["compare", "--resume", "gone", "--design", "duet"], &["--design: a run that is resumed"]);
     refused(&["find", "--resume", "gone"], &["there is no run `gone`"]);
     for option in [
         &["--highest", "writers.rate"][..],

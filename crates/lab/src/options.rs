@@ -74,6 +74,8 @@ pub enum Progress {
     },
     /// Once per second of a trial.
     Live(Box<Live>),
+    /// The same of the two of a duet, which run at once; the one that began first is the first.
+    LiveOfPair(Box<[Live; 2]>),
     /// A trial is over and its findings are there.
     TrialEnded(Box<TrialOutcome>),
 }

@@ -3,7 +3,7 @@
 use crate::error::LabError;
 use crate::options::{Progress, RunOptions};
 use kdyno_model::plan::{
-    AttachedPlan, CasePlan, ClusterPlan, Isolation, KafkaSource, Plan, Strategy, SystemPlan, TopicPlan,
+    AttachedPlan, CasePlan, ClusterPlan, Isolation, KafkaSource, PairDesign, Plan, Strategy, SystemPlan, TopicPlan,
 };
 use kdyno_model::trial::Trial;
 use kdyno_testbed::attach::Attached;
@@ -50,7 +50,7 @@ pub(crate) fn room(
 ) -> Result<(), TestbedError> {
     let folders = preflight::log_folders(&cluster.storage, work_dir, environment);
     if let Some(bytes) = kdyno_plan::bytes_to_write_of_trial(case) {
-        return preflight::check_room(&folders, bytes);
+        return preflight::check_room(&folders, bytes.saturating_mul(trials_at_once(plan)));
     }
     // A maximum rate writes what it can; the brokers' retention is then what bounds it.
     let times = topics_at_once(plan);
@@ -58,6 +58,14 @@ pub(crate) fn room(
     let bytes: u64 = case.topics.values().map(each).sum();
     let replicas: u64 = case.topics.values().map(replicas).sum();
     preflight::check_retained(&folders, replicas * times, bytes * times)
+}
+
+/// How many trials write at once: the other side of a duet writes about as much.
+fn trials_at_once(plan: &Plan) -> u64 {
+    match &plan.strategy {
+        Strategy::Compare(comparison) if comparison.design == PairDesign::Duet => 2,
+        Strategy::List(_) | Strategy::Compare(_) | Strategy::Find(_) => 1,
+    }
 }
 
 /// Is there room for what a trial of a search writes? Which loads it tries is not known before it begins.

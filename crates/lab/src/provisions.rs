@@ -95,24 +95,27 @@ impl Provisions {
         unfit.into_iter().map(|standing| standing.system.stop()).fold(Ok(()), Result::and)
     }
 
-    /// What stands for the trial.
-    fn of(&mut self, trial: &Trial) -> Result<&mut Provision, LabError> {
-        let fits = |standing: &&mut Provision| {
-            standing.start == trial.start && standing.system.fits(&trial.effective.system)
-        };
-        self.standing.iter_mut().find(fits).ok_or(LabError::NoSystem)
+    /// What stands for the trial, with the topics that were made for it.
+    pub(crate) fn of(&self, trial: &Trial) -> Result<(&Provision, &Topics), LabError> {
+        let standing =
+            self.standing.iter().find(|standing| standing.is_for(trial)).ok_or(LabError::NoSystem)?;
+        standing.topics.as_ref().map(|topics| (standing, topics)).ok_or(LabError::NoSystem)
     }
 
-    /// Fresh topics on the trial's system, or those of the trial before when nothing is isolated.
-    pub(crate) fn topics(
+    fn of_mut(&mut self, trial: &Trial) -> Result<&mut Provision, LabError> {
+        self.standing.iter_mut().find(|standing| standing.is_for(trial)).ok_or(LabError::NoSystem)
+    }
+
+    /// Makes fresh topics on the trial's system, or keeps those of the trial before when nothing is isolated.
+    pub(crate) fn make_topics(
         &mut self,
         plan: &Plan,
         trial: &Trial,
         run_id: u64,
         options: &mut RunOptions<'_>,
-    ) -> Result<(&Provision, &Topics), LabError> {
+    ) -> Result<(), LabError> {
         let wanted = &trial.effective.topics;
-        let standing = self.of(trial)?;
+        let standing = self.of_mut(trial)?;
         let kept =
             standing.topics.take().filter(|topics| plan.isolation == Isolation::None && topics.fit(wanted));
         let topics = match kept {
@@ -125,13 +128,12 @@ impl Provisions {
             }
         };
         standing.topics = Some(topics);
-        let standing = &*standing;
-        standing.topics.as_ref().map(|topics| (standing, topics)).ok_or(LabError::NoSystem)
+        Ok(())
     }
 
     /// After a trial: it has told which processes ended in it.
     pub(crate) fn has_run(&mut self, trial: &Trial) -> Result<(), LabError> {
-        let standing = self.of(trial)?;
+        let standing = self.of_mut(trial)?;
         standing.has_carried_load = true;
         standing.told.extend(standing.system.ended().into_keys());
         Ok(())
@@ -155,7 +157,7 @@ impl Provisions {
     pub(crate) fn retire_topics(&mut self, plan: &Plan, trial: &Trial) -> Result<(), LabError> {
         match plan.isolation {
             Isolation::None => Ok(()),
-            Isolation::Topic | Isolation::Cluster => self.of(trial)?.drop_topics(),
+            Isolation::Topic | Isolation::Cluster => self.of_mut(trial)?.drop_topics(),
         }
     }
 
@@ -180,6 +182,11 @@ fn stays((of_cluster, of_trial): (u32, u32), is_whole: bool, fits: bool) -> bool
 }
 
 impl Provision {
+    /// Whether the trial runs on it.
+    fn is_for(&self, trial: &Trial) -> bool {
+        self.start == trial.start && self.system.fits(&trial.effective.system)
+    }
+
     /// Deletes the topics. On a local cluster that has lost a broker this may fail; the cluster is then
     /// replaced before the next trial and takes its topics with it.
     fn drop_topics(&mut self) -> Result<(), LabError> {

@@ -19,10 +19,9 @@ use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{ComparePlan, Plan, Strategy};
 use kdyno_model::run::{RunHeader, RunStatus, Session, SessionEnd, TrialStart};
 use kdyno_model::trial::{Trial, TrialId};
-use kdyno_plan::Next;
 use kdyno_store::RunWriter;
 use kdyno_testbed::{host, leftovers};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 /// Executes a plan and keeps its evidence in one file.
@@ -171,11 +170,13 @@ impl Run<'_> {
     /// One trial after the other, as the plan's strategy names them, until it stops or one cannot go on.
     fn trials(&mut self) -> Result<End, LabError> {
         let plan = &self.request.plan;
-        while let Next::Trial(trial) = kdyno_plan::next(plan, &self.outcomes, self.session) {
+        loop {
+            let trials = kdyno_plan::next(plan, &self.outcomes, self.session).trials();
+            let Some(first) = trials.first() else { return Ok(End::Answered) };
             if let Some(stop) = self.may_go_on.must_end() {
                 return Err(stop.into());
             }
-            let longest_ns = kdyno_plan::longest_ns(plan, &self.outcomes, &trial, self.session);
+            let longest_ns = kdyno_plan::longest_ns(plan, &self.outcomes, first, self.session);
             if let Some(why) = self.budget.too_late(monotonic_ns(), longest_ns) {
                 (self.options.progress)(Progress::Warning(why.clone()));
                 return Ok(End::OutOfTime(why));
@@ -183,10 +184,11 @@ impl Run<'_> {
             self.budget.begin(monotonic_ns());
             self.tell_ended()?;
             // Strategies count what they are told of; a run that goes on has more trials in its file.
-            self.last_trial += 1;
-            self.trial(Trial { id: TrialId(self.last_trial), ..*trial })?;
+            let numbered = trials.into_iter().zip(self.last_trial + 1..);
+            let trials: Vec<Trial> = numbered.map(|(trial, id)| Trial { id: TrialId(id), ..trial }).collect();
+            self.last_trial += u32::try_from(trials.len()).unwrap_or(u32::MAX);
+            self.at_once(&trials)?;
         }
-        Ok(End::Answered)
     }
 
     /// Tells of processes that have ended while no trial ran on their system.
@@ -200,49 +202,77 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// One trial with all that stands around it.
-    fn trial(&mut self, trial: Trial) -> Result<(), LabError> {
+    /// Trials that run at once, one or the two of a duet, with all that stands around them.
+    fn at_once(&mut self, trials: &[Trial]) -> Result<(), LabError> {
         let plan = &self.request.plan;
-        preflight::room_for_trial(plan, &trial, &self.options.work_dir, &self.options.environment)?;
-        let hidden = self.secrets.variables();
-        let stands = self.provisions.stand(plan, &trial, &mut self.options, &mut self.private, &hidden);
-        stands.map_err(|error| of_side(plan, &trial, error))?;
-        let (standing, topics) =
-            self.provisions.topics(plan, &trial, self.request.run_id, &mut self.options)?;
-        for event in known_before(&trial, standing, self.host_shared.as_deref(), self.unsettled.take()) {
-            self.store.event(Some(trial.id), event)?;
-        }
-        self.store.noise(trial.id, kdyno_testbed::noise::measure()?)?;
+        self.provide(trials)?;
         let of = trials_planned(plan);
-        (self.options.progress)(Progress::TrialStarted { trial: trial.id, of, label: trial.label.clone() });
-        let context = TrialContext {
-            trial: &trial,
-            session: self.session,
-            run_id: self.request.run_id,
-            system: &standing.system,
-            settings: &standing.settings,
-            generator_facts: calibration::facts(&self.limits, &trial.effective),
-            topics: &topics.names,
-            store: &self.store,
-            self_exe: &self.options.self_exe,
-            work_dir: &self.options.work_dir,
-            may_go_on: self.may_go_on.clone(),
-            private: &self.private,
-            secrets: &self.secrets,
-            of,
-            later_ns: kdyno_plan::load_ns_after(plan, self.done + 1),
-        };
-        let cut_short = trial::run(&context, self.options.progress)?;
-        if cut_short.is_none() {
-            self.unsettled = settle::wait(&standing.system, topics, &self.may_go_on);
+        for trial in trials {
+            (self.options.progress)(Progress::TrialStarted {
+                trial: trial.id,
+                of,
+                label: trial.label.clone(),
+            });
         }
-        self.done += 1;
-        self.judge(trial.clone())?;
-        self.provisions.has_run(&trial)?;
-        match cut_short {
-            Some(reason) => Err(reason),
-            None => self.provisions.retire_topics(&self.request.plan, &trial),
+        let later_ns = kdyno_plan::load_ns_after(plan, self.done + trials.len());
+        let mut contexts = Vec::new();
+        for trial in trials {
+            let (standing, topics) = self.provisions.of(trial)?;
+            contexts.push(TrialContext {
+                trial,
+                session: self.session,
+                run_id: self.request.run_id,
+                system: &standing.system,
+                settings: &standing.settings,
+                generator_facts: calibration::facts(&self.limits, &trial.effective),
+                topics: &topics.names,
+                store: &self.store,
+                self_exe: &self.options.self_exe,
+                work_dir: folder_of(&self.options.work_dir, trial)?,
+                may_go_on: self.may_go_on.clone(),
+                private: &self.private,
+                secrets: &self.secrets,
+                of,
+                later_ns,
+            });
         }
+        let cut_short = trial::run(&contexts, self.options.progress)?;
+        for (trial, cut_short) in trials.iter().zip(&cut_short) {
+            if cut_short.is_none() {
+                let (standing, topics) = self.provisions.of(trial)?;
+                let unsettled = settle::wait(&standing.system, topics, &self.may_go_on);
+                self.unsettled = self.unsettled.take().or(unsettled);
+            }
+            self.done += 1;
+            self.judge(trial.clone())?;
+            self.provisions.has_run(trial)?;
+        }
+        if let Some(reason) = cut_short.into_iter().flatten().next() {
+            return Err(reason);
+        }
+        trials.iter().try_for_each(|trial| self.provisions.retire_topics(plan, trial))
+    }
+
+    /// Makes what the trials stand on, and stores what is known before they begin: of the host once for all.
+    fn provide(&mut self, trials: &[Trial]) -> Result<(), LabError> {
+        let plan = &self.request.plan;
+        let hidden = self.secrets.variables();
+        for trial in trials {
+            preflight::room_for_trial(plan, trial, &self.options.work_dir, &self.options.environment)?;
+            let stands = self.provisions.stand(plan, trial, &mut self.options, &mut self.private, &hidden);
+            stands.map_err(|error| of_side(plan, trial, error))?;
+            self.provisions.make_topics(plan, trial, self.request.run_id, &mut self.options)?;
+        }
+        let unsettled = self.unsettled.take();
+        let noise = kdyno_testbed::noise::measure()?;
+        for trial in trials {
+            let (standing, _) = self.provisions.of(trial)?;
+            for event in known_before(trial, standing, self.host_shared.as_deref(), unsettled.clone()) {
+                self.store.event(Some(trial.id), event)?;
+            }
+            self.store.noise(trial.id, noise)?;
+        }
+        Ok(())
     }
 
     /// Draws the trial's numbers and caveats from what the store yields of it, stores and tells them.
@@ -318,6 +348,13 @@ fn status(failure: Option<&LabError>, is_out_of_time: bool) -> RunStatus {
     }
 }
 
+/// Makes the folder for the logs of a trial's workers: those of two trials at once have the same numbers.
+fn folder_of(work_dir: &Path, trial: &Trial) -> Result<PathBuf, LabError> {
+    let path = work_dir.join(format!("trial-{}", trial.id));
+    std::fs::create_dir_all(&path).map_err(|source| LabError::Folder { path: path.clone(), source })?;
+    Ok(path)
+}
+
 /// How many trials the run will have, those included that condition a cluster; `None` when that depends on what they
 /// show.
 fn trials_planned(plan: &Plan) -> Option<u32> {
@@ -370,7 +407,7 @@ fn event(kind: EventKind, subject: Subject, detail: String) -> Event {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kdyno_model::plan::EvidenceUnit;
+    use kdyno_model::plan::{EvidenceUnit, PairDesign};
     use kdyno_plan::{Choices, Next};
     use kdyno_scenario::Scenario;
 
@@ -398,6 +435,7 @@ mod tests {
             unit: EvidenceUnit::Start,
             may_differ: Vec::new(),
             changes: Vec::new(),
+            design: PairDesign::Turns,
             further: Vec::new(),
         });
         for (side, label) in [("A", "A (kafka=3.7.2)"), ("B", "B (kafka=4.3.1)")] {

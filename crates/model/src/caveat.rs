@@ -231,6 +231,11 @@ pub enum Caveat {
     },
     /// The cluster had just been started and had carried no load before this trial.
     Unconditioned,
+    /// The two trials of a pair that were to run at once were not measured in the same seconds.
+    NotAtOnce {
+        /// Share of the measure phase in which the other one's lay too, 0 to 1.
+        share: f64,
+    },
     /// Several trials rest on one start of their clusters: another start may show another figure.
     TheseStartsOnly {
         /// How many starts.

@@ -106,6 +106,8 @@ pub enum Subject {
     Brokers,
     /// The kdyno process that runs the lab.
     Kdyno,
+    /// A process of the other side of a pair that runs at once with the trial, counted from 0.
+    OtherSide(u32),
     /// The machine.
     Host,
     /// A load item, by its address in the scenario.
@@ -129,6 +131,7 @@ impl fmt::Display for Subject {
             Self::Worker(id) => write!(f, "worker-{id}"),
             Self::Brokers => f.write_str("brokers"),
             Self::Kdyno => f.write_str("kdyno"),
+            Self::OtherSide(number) => write!(f, "other-side-{number}"),
             Self::Host => f.write_str("host"),
             Self::Item(name) | Self::Setting(name) | Self::Topic(name) => f.write_str(name),
         }
@@ -177,6 +180,7 @@ impl FromStr for Subject {
             "broker" => Ok(Self::Broker(number()?)),
             "controller" => Ok(Self::Controller(number()?)),
             "zookeeper" => Ok(Self::Zookeeper(number()?)),
+            "other-side" => Ok(Self::OtherSide(number()?)),
             "worker" => Ok(Self::Worker(id.parse().map_err(|_| unknown())?)),
             _ => Err(unknown()),
         }
@@ -204,6 +208,7 @@ mod tests {
             Subject::Worker(2),
             Subject::Brokers,
             Subject::Kdyno,
+            Subject::OtherSide(12),
             Subject::Host,
             Subject::Item("broker-1".into()),
             Subject::Setting("log.dirs".into()),

@@ -399,6 +399,10 @@ pub mod series {
     pub const IO_PRESSURE_S_TOTAL: &str = "io_pressure_s_total";
     /// Topics only: sum of the end offsets of their partitions, read before T0 and after the drain.
     pub const LOG_RECORDS_TOTAL: &str = "log_records_total";
+    /// Of the other side of a pair that runs at once: start and end of its measure phase, in seconds from the T0 of the
+    /// trial that holds the reading.
+    pub const MEASURE_START_S: &str = "measure_start_s";
+    pub const MEASURE_END_S: &str = "measure_end_s";
     /// Processes: involuntary context switches.
     pub const CONTEXT_SWITCHES_INVOLUNTARY_TOTAL: &str = "context_switches_involuntary_total";
 }

@@ -46,7 +46,8 @@ pub struct Trial {
 pub struct PairPlace {
     /// Which pair of the case, from 1.
     pub pair: u32,
-    /// Whether it runs first or second of the two: 1 or 2.
+    /// Whether it runs first or second of the two: 1 or 2. Of two that run at once the first one's workers are started
+    /// first.
     pub place: u8,
 }
 
@@ -88,8 +89,10 @@ pub enum TrialReason {
     },
     /// A cluster that was just started gets load that is not reported, so that no case meets cold brokers.
     Conditioning,
-    /// One half of a pair of a comparison.
+    /// One half of a pair of a comparison, of which one runs after the other.
     Pair,
+    /// One half of a pair of which both run at once, on clusters of their own ([`PairDesign::Duet`](crate::plan::PairDesign)).
+    Duet,
     /// A load that a search wants to know about.
     Search {
         /// What for.
@@ -103,5 +106,10 @@ impl Trial {
     /// Whether it only warms its cluster up: it stands in no table and nothing is concluded from it.
     pub fn is_conditioning(&self) -> bool {
         self.reason == TrialReason::Conditioning
+    }
+
+    /// Whether it is half of a pair of which both run at once.
+    pub fn is_of_duet(&self) -> bool {
+        self.reason == TrialReason::Duet
     }
 }

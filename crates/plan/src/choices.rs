@@ -1,6 +1,6 @@
 //! What a plan is made with beside the scenario, and the error when that cannot be.
 
-use kdyno_model::plan::Depth;
+use kdyno_model::plan::{Depth, PairDesign};
 use kdyno_scenario::input::InputError;
 use kdyno_scenario::target::Target;
 
@@ -81,6 +81,8 @@ pub struct CompareChoices {
     pub judge: Vec<String>,
     /// Settings that may differ, beside those of the scenario.
     pub may_differ: Vec<String>,
+    /// How the two of a pair run; none: as the scenario says, else both at once where that can be.
+    pub design: Option<PairDesign>,
 }
 
 /// One side of a comparison by hand: the scenario with these changes.

@@ -6,7 +6,7 @@ use crate::estimate::units_longest_ns;
 use crate::planned::Planned;
 use crate::set_overrides::NOWHERE;
 use crate::sides::{self, Side, Sides, is_attached};
-use crate::{Choices, PlanError, clusters};
+use crate::{Choices, PlanError, clusters, pair_design};
 use kdyno_analysis::comparison::margin as usual_margin;
 use kdyno_analysis::statistics::{MEAN_UNITS_MIN, UNITS_MIN, smallest_visible};
 use kdyno_model::metric::{Address, COST_PER_GB, Unit};
@@ -93,6 +93,7 @@ pub(crate) fn strategy(
         looks,
         pairs_per_start: pairs,
         unit: EvidenceUnit::Start,
+        design: pair_design::of(file, by_hand.design, &planned.cases, sides, &reader)?,
         may_differ,
         changes: sides.changes.clone(),
         further: sides.further.clone(),

@@ -4,7 +4,8 @@ use crate::planned::Planned;
 use crate::strategy::{Ground, Upcoming, at_most, conditioned_by, until_first_look, up_to, upcoming};
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{
-    CasePlan, ComparePlan, Estimate, Mode, Plan, ProducePlan, Rate, RatePiece, Role, Strategy, SystemPlan,
+    CasePlan, ComparePlan, Estimate, Mode, PairDesign, Plan, ProducePlan, Rate, RatePiece, Role, Strategy,
+    SystemPlan,
 };
 use kdyno_model::trial::Trial;
 use std::borrow::Cow;
@@ -44,19 +45,19 @@ pub(crate) fn units_longest_ns(plan: &ComparePlan, planned: &Planned, units: u32
 
 /// Of trials that follow each other: all but the bytes that are written.
 pub(crate) fn of_trials<'a>(trials: impl Iterator<Item = Upcoming<'a>>) -> Estimate {
-    let mut load = Length::default();
+    let mut load = Loads::default();
     let mut extra_s = 0.0;
     let mut standing: Vec<(u32, SystemPlan)> = Vec::new();
-    for Upcoming { case, start, .. } in trials {
+    for Upcoming { case, start, is_beside, .. } in trials {
         standing.retain(|(of, _)| *of == start);
         if !standing.iter().any(|(_, system)| *system == case.system) {
             extra_s += cluster_seconds(&case.system);
             standing.push((start, case.system.clone()));
         }
-        load = load.and(trial_length(&case));
-        extra_s += TRIAL_EXTRA_S;
+        load.add(trial_length(&case), is_beside);
+        extra_s += if is_beside { 0.0 } else { TRIAL_EXTRA_S };
     }
-    let extra_ns = (extra_s * 1e9) as u64;
+    let (load, extra_ns) = (load.all, (extra_s * 1e9) as u64);
     Estimate {
         expected_ns: load.usual_ns.saturating_add(extra_ns),
         longest_ns: load.most_ns.saturating_add(extra_ns),
@@ -67,46 +68,70 @@ pub(crate) fn of_trials<'a>(trials: impl Iterator<Item = Upcoming<'a>>) -> Estim
 
 /// How long the loads of all trials after the first `done` usually take, ns, as far as these are known.
 pub fn load_ns_after(plan: &Plan, done: usize) -> u64 {
-    upcoming(plan, done).map(|trial| trial_length(&trial.case).usual_ns).fold(0, u64::saturating_add)
+    let mut loads = Loads::default();
+    upcoming(plan, done).for_each(|trial| loads.add(trial_length(&trial.case), trial.is_beside));
+    loads.all.usual_ns
 }
 
 /// The longest time from now until a trial is of use, with all that stands around it, ns: of the first of a pair with
-/// that of the second; of one that conditions a cluster with what it is conditioned for; with the start of each
+/// that of the second, which is one length where both run at once; of one that conditions a cluster with what it is conditioned for; with the start of each
 /// cluster that does not stand yet. `outcomes` and `session` as for [`crate::next`], which named the trial.
 pub fn longest_ns(plan: &Plan, outcomes: &[TrialOutcome], trial: &Trial, session: u32) -> u64 {
     let of_start = outcomes.iter().filter(|ran| (ran.session, ran.trial.start) == (session, trial.start));
     let ran: Vec<&CasePlan> = of_start.map(|ran| &ran.trial.effective).collect();
-    let on_start = |case| Upcoming { case, start: trial.start, is_conditioning: false };
-    let before = || ran.iter().map(|case| on_start(Cow::Borrowed(*case)));
+    let on_start =
+        |(case, is_beside)| Upcoming { case, start: trial.start, is_conditioning: false, is_beside };
+    let before = || ran.iter().map(|case| on_start((Cow::Borrowed(*case), false)));
     let coming = until_of_use(plan, &ran, trial).into_iter().map(on_start);
     of_trials(before().chain(coming)).longest_ns.saturating_sub(of_trials(before()).longest_ns)
 }
 
-/// The trial and those without which it is of no use; `ran` have run on its start of the clusters.
-fn until_of_use<'a>(plan: &'a Plan, ran: &[&CasePlan], trial: &'a Trial) -> Vec<Cow<'a, CasePlan>> {
-    let own = Cow::Borrowed(&trial.effective);
+/// The trial and those without which it is of no use, each with whether it runs at once with the one before it; `ran`
+/// have run on its start of the clusters.
+fn until_of_use<'a>(plan: &'a Plan, ran: &[&CasePlan], trial: &'a Trial) -> Vec<(Cow<'a, CasePlan>, bool)> {
+    let own = (Cow::Borrowed(&trial.effective), false);
+    let after = |case: &'a CasePlan| (Cow::Borrowed(case), false);
     let Strategy::Compare(comparison) = &plan.strategy else {
         let conditioned_for = plan.cases.get(trial.case as usize).filter(|_| trial.is_conditioning());
-        return [own].into_iter().chain(conditioned_for.map(Cow::Borrowed)).collect();
+        return [own].into_iter().chain(conditioned_for.map(after)).collect();
     };
+    let is_duet = comparison.design == PairDesign::Duet;
     let pair = trial.pair.map_or(1, |place| place.pair);
     let is_a = trial.variant.as_deref() == Some(ComparePlan::SIDES[0]);
     let of_side = |side| comparison.effective(&plan.cases, side, trial.case, pair);
     let other = of_side(usize::from(is_a));
-    let further: Vec<Cow<'_, CasePlan>> = match trial.pair {
-        Some(place) if place.place == 1 => other.into_iter().map(Cow::Borrowed).collect(),
+    let second = |case: &'a CasePlan| (Cow::Borrowed(case), is_duet);
+    let further: Vec<(Cow<'_, CasePlan>, bool)> = match trial.pair {
+        Some(place) if place.place == 1 => other.into_iter().map(second).collect(),
         Some(_) => Vec::new(),
         None => {
             let stands = |case: &CasePlan| {
                 case.system == trial.effective.system || ran.iter().any(|ran| ran.system == case.system)
             };
             let fresh = other.filter(|other| !stands(other));
-            let conditions =
-                fresh.and_then(|other| conditioned_by(plan.conditioning?, other)).map(Cow::Owned);
-            conditions.into_iter().chain([0, 1].into_iter().filter_map(of_side).map(Cow::Borrowed)).collect()
+            let conditions = fresh.and_then(|other| conditioned_by(plan.conditioning?, other));
+            let conditions = conditions.map(|case| (Cow::Owned(case), false));
+            let pair = of_side(0).map(after).into_iter().chain(of_side(1).map(second));
+            conditions.into_iter().chain(pair).collect()
         }
     };
     [own].into_iter().chain(further).collect()
+}
+
+/// The lengths of loads one after the other, of which some run at once with the one before.
+#[derive(Debug, Default)]
+struct Loads {
+    all: Length,
+    last: Length,
+}
+
+impl Loads {
+    /// One that runs beside the last one makes it longer by what it lasts longer.
+    fn add(&mut self, length: Length, is_beside: bool) {
+        let more = if is_beside { length.beyond(self.last) } else { length };
+        self.all = self.all.and(more);
+        self.last = if is_beside { self.last.and(more) } else { length };
+    }
 }
 
 /// A length of time that depends on what is seen.
@@ -121,6 +146,13 @@ impl Length {
         Self {
             usual_ns: self.usual_ns.saturating_add(other.usual_ns),
             most_ns: self.most_ns.saturating_add(other.most_ns),
+        }
+    }
+
+    fn beyond(self, other: Self) -> Self {
+        Self {
+            usual_ns: self.usual_ns.saturating_sub(other.usual_ns),
+            most_ns: self.most_ns.saturating_sub(other.most_ns),
         }
     }
 }

@@ -18,6 +18,7 @@ mod estimate;
 mod guard;
 mod kafka;
 mod load;
+mod pair_design;
 mod phases;
 mod planned;
 mod prices;

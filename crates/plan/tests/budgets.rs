@@ -5,15 +5,20 @@
 mod common;
 
 use common::{BASE, MINUTE_NS, asking, compared, comparing, facts, planned, target};
-use kdyno_model::plan::{Depth, EvidenceUnit, Isolation, Strategy};
+use kdyno_model::plan::{Depth, EvidenceUnit, Isolation, PairDesign, Strategy};
 use kdyno_plan::{Choices, CompareChoices, estimate};
+
+/// Two releases, each on a cluster of its own.
+fn releases(design: PairDesign) -> CompareChoices {
+    CompareChoices { design: Some(design), ..comparing(&[], &["kafka=4.1.1"]) }
+}
 
 #[test]
 fn a_budget_picks_the_looks_and_says_when_no_verdict_is_possible() {
     let with = |minutes: Option<u64>, depth: Depth| Choices {
         budget_ns: minutes.map(|minutes| minutes * MINUTE_NS),
         depth,
-        ..asking(comparing(&[], &["kafka=4.1.1"]))
+        ..asking(releases(PairDesign::Turns))
     };
     let looks = |minutes: Option<u64>, depth: Depth| compared(BASE, &with(minutes, depth)).1;
     // A start: two clusters of a process each (9 s), conditioned (50 s of load at most, the window of 1 s and 4 s around
@@ -23,6 +28,12 @@ fn a_budget_picks_the_looks_and_says_when_no_verdict_is_possible() {
     assert_eq!(looks(Some(62), Depth::Verdict).looks, [8, 16]);
     assert_eq!(looks(Some(41), Depth::Verdict).looks, [15], "one look: all of the error is spent on it");
     assert_eq!(looks(Some(16), Depth::Verdict).looks, [6]);
+    // Both at once: 19 s a pair, 138 s a start.
+    let at_once = |minutes: u64| {
+        let budget_ns = Some(minutes * MINUTE_NS);
+        compared(BASE, &Choices { budget_ns, ..asking(releases(PairDesign::Duet)) }).1.looks
+    };
+    assert_eq!((at_once(56), at_once(55)), (vec![8, 16, 24], vec![8, 16]));
     let error = planned(BASE, &with(Some(15), Depth::Verdict)).unwrap_err();
     assert!(error.contains("the budget of 15 min is too small for a verdict: six units"), "{error}");
     assert!(error.contains("`16m` is the smallest that would do"), "{error}");
@@ -38,9 +49,9 @@ fn a_budget_picks_the_looks_and_says_when_no_verdict_is_possible() {
 
 #[test]
 fn a_quick_look_has_as_many_pairs_as_surely_fit_into_ten_minutes() {
-    let quick = |text: &str, minutes: Option<u64>| {
+    let look = |text: &str, minutes: Option<u64>, design: PairDesign| {
         let budget_ns = minutes.map(|minutes| minutes * MINUTE_NS);
-        let choices = Choices { budget_ns, depth: Depth::Quick, ..asking(comparing(&[], &["kafka=4.1.1"])) };
+        let choices = Choices { budget_ns, depth: Depth::Quick, ..asking(releases(design)) };
         let plan = planned(text, &choices)?;
         let Strategy::Compare(compare) = &plan.strategy else { panic!("a comparison") };
         assert_eq!((compare.unit, compare.looks.len()), (EvidenceUnit::Pair, 1));
@@ -50,7 +61,10 @@ fn a_quick_look_has_as_many_pairs_as_surely_fit_into_ten_minutes() {
         assert_eq!(plan.budget_ns, Some(bound_ns), "no trial begins that might end after it");
         Ok::<_, String>(compare.looks[0])
     };
-    // Two clusters and their conditioning take 119 s at the longest, a pair 38 s.
+    let quick = |text: &str, minutes: Option<u64>| look(text, minutes, PairDesign::Turns);
+    // Two clusters and their conditioning take 119 s at the longest, a pair 38 s, or half of it where both run at once.
+    let at_once = |minutes| look(BASE, minutes, PairDesign::Duet).unwrap();
+    assert_eq!((at_once(None), at_once(Some(4)), at_once(Some(3))), (8, 6, 3));
     let pairs = |minutes| quick(BASE, minutes).unwrap();
     assert_eq!((pairs(None), pairs(Some(6)), pairs(Some(5)), pairs(Some(4))), (8, 6, 4, 3));
     let error = quick(BASE, Some(3)).unwrap_err();
@@ -64,7 +78,7 @@ fn a_quick_look_has_as_many_pairs_as_surely_fit_into_ten_minutes() {
     let error = quick(&longer, Some(45)).unwrap_err();
     assert!(error.contains("a quick look's budget of 10 min is too small for a quick look"), "{error}");
     assert!(error.contains("it takes up to 15 min; fewer cases or shorter phases need less"), "{error}");
-    let choices = Choices { depth: Depth::Quick, ..asking(comparing(&[], &["kafka=4.1.1"])) };
+    let choices = Choices { depth: Depth::Quick, ..asking(releases(PairDesign::Turns)) };
     let (told, _) = facts(&long, &choices);
     let start = "a quick look: 4 pairs on one start of the clusters, no verdict; smallest differences";
     assert!(told.iter().any(|fact| fact.starts_with(start) && !fact.contains("none")), "{told:?}");

@@ -16,6 +16,7 @@ pub struct CompareFile {
     pub may_differ: Vec<Typed>,
     pub looks: Vec<Typed>,
     pub pairs_per_start: Typed,
+    pub design: Option<Typed>,
 }
 
 /// A side of a comparison.
@@ -88,6 +89,7 @@ pub(crate) fn compare(node: &Node) -> Result<CompareFile, InputError> {
         may_differ: opt(&fields, "may_differ", |node| scalars(node, "may_differ"))?.unwrap_or_default(),
         looks: opt(&fields, "looks", |node| scalars(node, "looks"))?.unwrap_or_default(),
         pairs_per_start: fields.required("pairs_per_start")?,
+        design: fields.scalar("design")?,
     })
 }
 

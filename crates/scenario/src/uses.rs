@@ -100,6 +100,7 @@ impl CompareFile {
     fn values(&self) -> Vec<Keyed<'_>> {
         let mut found = vec![("pairs_per_start", &self.pairs_per_start)];
         found.extend(self.looks.iter().map(|look| ("looks", look)));
+        found.extend(self.design.iter().map(|design| ("design", design)));
         for side in [&self.a, &self.b] {
             found.extend(side.label.iter().map(|label| ("label", label)));
             leaves("", &side.patch, &mut found);

@@ -2,6 +2,7 @@
 //! question that a figure may answer (docs/METHOD.md, Caveats).
 
 mod cluster;
+mod duet;
 mod found;
 pub(crate) mod generator;
 pub(crate) mod host;
@@ -73,6 +74,7 @@ const RULES: &[(Rule, Weight)] = &[
     (cluster::fetch_errors, WARNING),
     (cluster::records_skipped, WARNING),
     (cluster::unconditioned, WARNING),
+    (duet::not_at_once, WARNING),
     (cluster::warmup_not_settled, WARNING),
     (cluster::cut_short_by, WARNING),
     (log::not_checked, NOTE),
@@ -101,7 +103,7 @@ fn severity(trial: &Trial<'_>, question: Option<Question>, weight: &Weight) -> O
     let of = |question: Question| weight[question as usize];
     match &trial.evidence.start.trial.reason {
         TrialReason::Search { .. } => return of(Question::Find),
-        TrialReason::Pair => return of(Question::Compare),
+        TrialReason::Pair | TrialReason::Duet => return of(Question::Compare),
         TrialReason::Listed { .. } | TrialReason::Conditioning => {}
     }
     let producing = trial.items.iter().filter(|item| produce(item.plan).is_some());

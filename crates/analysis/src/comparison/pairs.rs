@@ -195,7 +195,7 @@ fn sides<'a>(plan: &Plan, settings: &ComparePlan, pair: u32, trials: &[AnalysedT
 }
 
 /// Why a trial makes its pair useless: it ended early, lost a broker, met a cluster that should have been conditioned and
-/// was not, or a figure to be judged must not be used. Not where its load queued: a side that cannot carry it must not win
+/// was not, ran at another time than the other one where both were to run at once, or a figure to be judged must not be used. Not where its load queued: a side that cannot carry it must not win
 /// by the pairs that are left.
 fn unusable(plan: &Plan, settings: &ComparePlan, trial: &AnalysedTrial<'_>) -> Option<String> {
     if let Some(reason) = trial.cut_short() {
@@ -207,6 +207,10 @@ fn unusable(plan: &Plan, settings: &ComparePlan, trial: &AnalysedTrial<'_>) -> O
         Caveat::Unconditioned if plan.conditioning.is_some() => {
             Some("ran on a cluster that had just been started".to_owned())
         }
+        Caveat::NotAtOnce { share } => Some(format!(
+            "was measured at once with the other one for only {:.0} % of its window",
+            share * 100.0
+        )),
         _ => None,
     });
     if met.is_some() {

@@ -79,7 +79,7 @@ pub(super) fn concerns(short: &[ShortTerm], is_open_loop: bool, rates: &[&str], 
 
 /// Whether figures of a trial are marked. A comparison speaks of a difference between two windows that are as short.
 pub(super) fn is_marked(trial: &Trial<'_>) -> bool {
-    trial.evidence.start.trial.reason != TrialReason::Pair
+    !matches!(trial.evidence.start.trial.reason, TrialReason::Pair | TrialReason::Duet)
 }
 
 /// The topic's setting, or that of the brokers, or Kafka's.

@@ -172,6 +172,7 @@ fn a_pair_that_lost_a_broker_or_met_cold_ones_does_not_count() {
     assert_eq!(with(Caveat::ProcessDied { subject: Subject::Broker(1) }), 7);
     assert_eq!(with(Caveat::ProcessDied { subject: Subject::Controller(1) }), 8);
     assert_eq!(with(Caveat::Unconditioned), 7);
+    assert_eq!(with(Caveat::NotAtOnce { share: 0.9 }), 7);
     assert_eq!(with(Caveat::MemoryStorage), 8);
 }
 

@@ -8,7 +8,7 @@ use kdyno_model::metric::{Address, Unit};
 use kdyno_model::outcome::{Judgement, TrialOutcome};
 use kdyno_model::plan::{
     Better, CasePlan, ClusterPlan, ComparePlan, Depth, EvidenceUnit, Isolation, Judge, KafkaSource, Mode,
-    PhasesPlan, Plan, Show, Storage, Strategy, SystemPlan,
+    PairDesign, PhasesPlan, Plan, Show, Storage, Strategy, SystemPlan,
 };
 use kdyno_model::trial::{PairPlace, Trial, TrialId, TrialReason};
 use std::collections::{BTreeMap, BTreeSet};
@@ -78,6 +78,7 @@ pub fn comparing(judge: &[&str], looks: &[u32], columns: &[&str]) -> Plan {
         unit: EvidenceUnit::Start,
         may_differ: Vec::new(),
         changes: Vec::new(),
+        design: PairDesign::Turns,
         further: Vec::new(),
     };
     Plan { strategy: Strategy::Compare(settings), ..plan(1, columns) }

@@ -2,6 +2,7 @@
 
 use super::{ExecutionArgs, name_and_value, time};
 use clap::{Args, ValueEnum, ValueHint};
+use kdyno_model::plan::PairDesign;
 use std::path::PathBuf;
 
 /// What turns a scenario into a plan, beside the scenario; or the run whose plan is gone on with.
@@ -45,6 +46,24 @@ pub(crate) enum Gate {
     Worse,
     /// These, and no answer (5)
     Strict,
+}
+
+/// How the two of a pair run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Design {
+    /// One after the other
+    Turns,
+    /// Both at once
+    Duet,
+}
+
+impl From<Design> for PairDesign {
+    fn from(design: Design) -> Self {
+        match design {
+            Design::Turns => Self::Turns,
+            Design::Duet => Self::Duet,
+        }
+    }
 }
 
 /// How results are printed on standard output.
@@ -110,6 +129,10 @@ pub(crate) struct CompareArgs {
     /// A setting that may differ beside what is compared; may be repeated
     #[arg(long, value_name = "SETTING")]
     pub(crate) may_differ: Vec<String>,
+    /// How the two of a pair run: one after the other, or both at once under the same arrivals [default: as the scenario
+    /// says, else both at once where each side has local clusters of its own and all that is produced has a rate]
+    #[arg(long, value_enum)]
+    pub(crate) design: Option<Design>,
     /// A first look at one start of the clusters, within ten minutes; no verdict
     #[arg(long)]
     pub(crate) quick: bool,

@@ -27,6 +27,7 @@ pub(crate) fn compare(args: &CompareArgs) -> Outcome {
                 ("--b", !args.b.is_empty()),
                 ("--judge", !args.judge.is_empty()),
                 ("--may-differ", !args.may_differ.is_empty()),
+                ("--design", args.design.is_some()),
                 ("--quick", args.quick),
             ])?;
             let planned = resume::plan(named, args.dir.as_deref(), &args.choices)?;
@@ -57,6 +58,7 @@ fn plan(scenario: &str, args: &CompareArgs) -> Result<Planned, Failure> {
         b: side(&args.b, "--b", &mut files)?,
         judge: args.judge.clone(),
         may_differ: args.may_differ.clone(),
+        design: args.design.map(Into::into),
     });
     let depth = if args.quick { Depth::Quick } else { Depth::Verdict };
     let mut planned = run::plan_choices(scenario, &args.choices, ask, depth)?;

@@ -1,26 +1,32 @@
-//! One trial: its workers are given their tasks, started at T0 together, listened to until they are done.
+//! One trial: its workers are given their tasks, started at T0 together, listened to until they are done. Or the two of
+//! a duet at once, with one T0 (`conduct`).
 //!
 //! A trial that has begun always ends with its evidence stored and with a reason when it ended early; an
 //! error is returned only for what makes the evidence itself impossible (the store) or the trial void
 //! before T0.
 
+mod announcement;
 mod close;
+mod conduct;
 mod live;
+mod meeting;
 mod warmup;
+
+pub(crate) use conduct::run;
 
 use crate::clock::{monotonic_ns, relative_ns, unix_ns, until};
 use crate::cluster_view::Change;
 use crate::cluster_watch::{ClusterWatch, Watched};
 use crate::error::LabError;
 use crate::inbox::{Heard, Inbox, Stop, WorkerNews};
-use crate::log_ends;
+use crate::log_ends::LogEnds;
 use crate::observer::{MayGoOn, Observer, SECOND_NS};
 use crate::options::Progress;
 use crate::private::Private;
 use crate::secrets::Secrets;
 use crate::settings::Settings;
 use crate::system::System;
-use crate::task::{self, T0_AHEAD_NS, TICK_NS};
+use crate::task::{self, TICK_NS};
 use crate::worker::Worker;
 use kdyno_analysis::live::Live as LiveTally;
 use kdyno_model::event::{Event, EventKind, Subject};
@@ -30,8 +36,9 @@ use kdyno_model::trial::Trial;
 use kdyno_model::worker::{FromWorker, PhaseSpan, ToWorker, WorkerEvent, WorkerTask, phase_spans};
 use kdyno_store::RunWriter;
 use kdyno_testbed::process::ProcessRef;
+use meeting::Seat;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use warmup::{Begin, Warmup};
 
@@ -59,7 +66,8 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) topics: &'a BTreeMap<String, String>,
     pub(crate) store: &'a RunWriter,
     pub(crate) self_exe: &'a Path,
-    pub(crate) work_dir: &'a Path,
+    /// Folder for the logs of its workers, which has to be there.
+    pub(crate) work_dir: PathBuf,
     pub(crate) may_go_on: MayGoOn,
     /// What must not be stored.
     pub(crate) private: &'a Private,
@@ -70,28 +78,14 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) later_ns: u64,
 }
 
-/// Runs one trial from its workers' start to their end; returns why it ended before its plan did, if it did.
-pub(crate) fn run(
-    context: &TrialContext<'_>,
-    progress: &mut dyn FnMut(Progress),
-) -> Result<Option<LabError>, LabError> {
-    let mut execution = Execution::spawn(context)?;
-    if let Err(error) = execution.prepare().and_then(|()| execution.start(progress)) {
-        execution.keep_logs()?;
-        return Err(error);
-    }
-    execution.listen(progress)?;
-    execution.close(progress)
-}
-
 /// A trial under way.
 struct Execution<'a> {
     context: &'a TrialContext<'a>,
     inbox: Inbox,
     workers: Vec<Worker>,
-    /// Until the end.
+    /// From when all workers are there to the end.
     observer: Option<Observer>,
-    /// Looks at the cluster until the load is over.
+    /// Looks at the cluster from then until the load is over.
     cluster_watch: Option<ClusterWatch>,
     /// T0 on CLOCK_MONOTONIC, ns; 0 before it is chosen.
     t0_ns: u64,
@@ -112,30 +106,25 @@ struct Execution<'a> {
 }
 
 impl<'a> Execution<'a> {
-    /// Starts the workers that the plan names, and the observer.
-    fn spawn(context: &'a TrialContext<'a>) -> Result<Self, LabError> {
+    /// Starts the workers that the plan names. The sides of a duet each have a `seat` where they agree when their warm-ups
+    /// end.
+    fn spawn(context: &'a TrialContext<'a>, seat: Option<Seat>) -> Result<Self, LabError> {
         let inbox = Inbox::default();
         let hidden = context.secrets.variables();
         let mut workers = Vec::new();
         for planned in &context.trial.effective.workers {
-            let (exe, dir) = (context.self_exe, context.work_dir);
+            let (exe, dir) = (context.self_exe, &context.work_dir);
             workers.push(Worker::spawn(exe, planned.worker, dir, &hidden, inbox.sender())?);
         }
-        let mut processes = context.system.processes();
-        let of_worker = |worker: &Worker| ProcessRef { subject: subject_of(worker), pid: worker.pid() };
-        processes.extend(workers.iter().map(of_worker));
-        processes.push(ProcessRef { subject: Subject::Kdyno, pid: std::process::id() });
-        let observer = Observer::start(processes, context.may_go_on.clone(), inbox.sender())?;
-        let cluster_watch = ClusterWatch::start(watched(context), inbox.sender())?;
         Ok(Self {
             context,
             inbox,
             workers,
-            observer: Some(observer),
-            cluster_watch: Some(cluster_watch),
+            observer: None,
+            cluster_watch: None,
             t0_ns: 0,
             phases: phase_spans(&context.trial.effective.phases, None),
-            warmup: Warmup::of(&context.trial.effective.phases),
+            warmup: Warmup::of(&context.trial.effective.phases, seat),
             live: LiveTally::default(),
             done: BTreeSet::new(),
             producing: task::producing(context.trial),
@@ -143,6 +132,22 @@ impl<'a> Execution<'a> {
             deadline_ns: u64::MAX,
             cut_short: None,
         })
+    }
+
+    /// The processes of its system and its workers.
+    fn processes(&self) -> Vec<ProcessRef> {
+        let of_worker = |worker: &Worker| ProcessRef { subject: subject_of(worker), pid: worker.pid() };
+        let workers = self.workers.iter().map(of_worker);
+        self.context.system.processes().into_iter().chain(workers).collect()
+    }
+
+    /// Starts the observer of these processes and of this one, and the watch of the cluster.
+    fn watch(&mut self, mut processes: Vec<ProcessRef>) -> Result<(), LabError> {
+        processes.push(ProcessRef { subject: Subject::Kdyno, pid: std::process::id() });
+        let may_go_on = self.context.may_go_on.clone();
+        self.observer = Some(Observer::start(processes, may_go_on, self.inbox.sender())?);
+        self.cluster_watch = Some(ClusterWatch::start(watched(self.context), self.inbox.sender())?);
+        Ok(())
     }
 
     /// Hands the tasks over and waits for the barrier. What happens before T0 is an event without a place on the
@@ -177,19 +182,18 @@ impl<'a> Execution<'a> {
         Ok(())
     }
 
-    /// Chooses T0, stores the trial's head, announces the measure phase and starts all workers.
-    fn start(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
-        let context = self.context;
+    /// Announces the measure phase after a warm-up of fixed length, which ends when it always would have: told before the
+    /// start, it cannot come too late.
+    fn announce_fixed(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
         self.tell_dead(None, progress)?;
+        let start_ns = self.context.trial.effective.phases.measure_start_ns();
+        if self.warmup.is_some() { Ok(()) } else { self.tell_workers(&ToWorker::Measure { start_ns }) }
+    }
+
+    /// Stores the trial's head and how far the logs reached, now that T0 is told.
+    fn started(&mut self, log_ends: kdyno_kafka::admin::Result<LogEnds>) -> Result<(), LabError> {
+        let context = self.context;
         let lengths = &context.trial.effective.phases;
-        // A warm-up of fixed length ends when it always would have. Told before the start, it cannot come too late.
-        let measure_start_ns = lengths.measure_start_ns();
-        if self.warmup.is_none() {
-            self.tell_workers(&ToWorker::Measure { start_ns: measure_start_ns })?;
-        }
-        let log_ends = log_ends::read(context.system, context.topics);
-        self.t0_ns = monotonic_ns() + T0_AHEAD_NS;
-        self.tell_workers(&ToWorker::Start { t0_monotonic_ns: self.t0_ns })?;
         context.store.trial_started(&TrialStart {
             trial: context.trial.clone(),
             session: context.session,
@@ -207,7 +211,7 @@ impl<'a> Execution<'a> {
             Ok(ends) => context.store.probe(context.trial.id, ends.readings(self.t0_ns))?,
             Err(error) => self.log_unchecked(None, &error.to_string())?,
         }
-        let spans = phase_spans(lengths, Some(measure_start_ns));
+        let spans = phase_spans(lengths, Some(lengths.measure_start_ns()));
         self.deadline_ns = self.overdue_after(&spans);
         match self.warmup {
             None => self.measure_begins(spans),
@@ -249,17 +253,15 @@ impl<'a> Execution<'a> {
 
     /// What is to be done next without anything being heard, CLOCK_MONOTONIC, ns.
     fn wake_ns(&self) -> u64 {
-        let last_call_ns = |warmup: &Warmup| self.t0_ns.saturating_add(warmup.last_call_ns());
-        self.warmup.as_ref().map_or(self.deadline_ns, |warmup| last_call_ns(warmup).min(self.deadline_ns))
+        let since_ns = monotonic_ns().saturating_sub(self.t0_ns);
+        let look_ns = |warmup: &Warmup| self.t0_ns.saturating_add(warmup.next_look_ns(since_ns));
+        self.warmup.as_ref().map_or(self.deadline_ns, |warmup| look_ns(warmup).min(self.deadline_ns))
     }
 
-    /// Ends a warm-up whose longest time is nearly over.
-    fn call_last(&mut self) -> Result<(), LabError> {
-        let now_ns = monotonic_ns();
-        if now_ns < self.wake_ns() {
-            return Ok(());
-        }
-        let begin = self.warmup.as_mut().map(|warmup| warmup.last_call(now_ns.saturating_sub(self.t0_ns)));
+    /// Ends a warm-up that is to end whatever is heard.
+    fn look_at_warmup(&mut self) -> Result<(), LabError> {
+        let since_ns = monotonic_ns().saturating_sub(self.t0_ns);
+        let begin = self.warmup.as_mut().and_then(|warmup| warmup.due(since_ns));
         begin.map_or(Ok(()), |begin| self.end_warmup(begin))
     }
 
@@ -267,7 +269,7 @@ impl<'a> Execution<'a> {
     fn listen(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
         while self.done.len() < self.workers.len() {
             // Also while there is always something to hear.
-            self.call_last()?;
+            self.look_at_warmup()?;
             let Some(heard) = self.inbox.hear(until(self.wake_ns())) else {
                 if monotonic_ns() < self.deadline_ns {
                     continue;

@@ -14,7 +14,7 @@ pub use load::{
 };
 pub use question::{
     Better, Claim, ClaimExpr, ClaimOp, ComparePlan, Condition, Conditioning, Contrast, Depth, EvidenceUnit,
-    FindPlan, Judge, OnClusters, Threshold, Vary,
+    FindPlan, Judge, OnClusters, PairDesign, Threshold, Vary,
 };
 pub use system::{
     AbortIf, AttachedPlan, Beyond, Caps, ClusterPlan, KafkaSource, Mode, Price, Storage, SystemPlan,

@@ -44,6 +44,9 @@ pub struct ComparePlan {
     pub pairs_per_start: u32,
     /// What counts as one unit.
     pub unit: EvidenceUnit,
+    /// How the two of a pair run. Plans from before it was kept: one after the other.
+    #[serde(default)]
+    pub design: PairDesign,
     /// Settings that may differ beside those that are compared.
     pub may_differ: Vec<String>,
     /// What was asked to differ, in words: `system.kafka: 3.7.2 → 4.3.1`.
@@ -145,6 +148,21 @@ pub enum EvidenceUnit {
     Run,
     /// A cluster: for several targets per side.
     Cluster,
+}
+
+/// How the two trials of a pair run.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, Display, EnumString, IntoStaticStr,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum PairDesign {
+    /// One after the other: each has the machine for itself.
+    #[default]
+    Turns,
+    /// At once, under the same arrivals, on clusters that each side has for itself: what disturbs the machine disturbs
+    /// both.
+    Duet,
 }
 
 /// A search for the highest load at which conditions hold.

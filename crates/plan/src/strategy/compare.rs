@@ -1,7 +1,7 @@
 //! Pairs of trials of two sides, until the verdict is clear or the last look is reached.
 //!
 //! One case after the other. Clusters of both sides start together and are conditioned; then each carries the load in
-//! turn, pair by pair, in an order that a coin gives for each pair. A start that an interruption or a lost trial ended
+//! turn, or both at once, pair by pair, in an order that a coin gives for each pair. A start that an interruption or a lost trial ended
 //! is left behind for the next one. At the looks that the plan names the metrics to be judged are looked at, and if all
 //! of them are clear the case is done, of what differs also whether it matters; units of evidence that were lost are
 //! replaced, up to a bound.
@@ -13,9 +13,9 @@ use kdyno_model::caveat::Caveat;
 use kdyno_model::conclusion::{Conclusion, MetricRole, Says};
 use kdyno_model::finding::Scope;
 use kdyno_model::outcome::TrialOutcome;
-use kdyno_model::plan::{CasePlan, ComparePlan, EvidenceUnit, Plan};
+use kdyno_model::plan::{CasePlan, ComparePlan, EvidenceUnit, PairDesign, Plan};
 use kdyno_model::seed::mix;
-use kdyno_model::trial::{PairPlace, Trial, TrialReason};
+use kdyno_model::trial::{PairPlace, Trial, TrialId, TrialReason};
 use std::borrow::Cow;
 
 /// What draws from the plan's seed are for, so that none of them is another's.
@@ -26,8 +26,7 @@ const ORDER_OF_START: u64 = 0x7374_6172;
 pub(super) fn next(plan: &Plan, settings: &ComparePlan, outcomes: &[TrialOutcome], session: u32) -> Next {
     let mut comparing = plan.case_numbers().map(|case| Comparing { plan, settings, outcomes, session, case });
     let trials: Vec<AnalysedTrial<'_>> = outcomes.iter().map(AnalysedTrial::of).collect();
-    let trial = comparing.find_map(|comparing| comparing.trial(&trials));
-    trial.map_or(Next::Stop, |trial| Next::Trial(Box::new(trial)))
+    comparing.find_map(|comparing| comparing.next(&trials)).unwrap_or(Next::Stop)
 }
 
 /// See [`super::upcoming`]: up to the last look, with nothing lost.
@@ -61,11 +60,15 @@ pub(crate) fn up_to<'a>(
             let pairs = per_start.min(pairs_max - at * per_start);
             let sides =
                 move |pair: u32| [0, 1].map(|side| settings.effective(ground.cases, side, case, pair));
-            let pairs = (0..pairs).flat_map(move |of_start| sides(at * per_start + of_start + 1));
-            let trials = pairs.flatten().map(move |side| Upcoming {
-                case: Cow::Borrowed(side),
-                start,
-                is_conditioning: false,
+            let is_duet = settings.design == PairDesign::Duet;
+            let trials = (0..pairs).flat_map(move |of_start| {
+                let sides = sides(at * per_start + of_start + 1).into_iter().flatten();
+                sides.enumerate().map(move |(place, side)| Upcoming {
+                    case: Cow::Borrowed(side),
+                    start,
+                    is_conditioning: false,
+                    is_beside: is_duet && place > 0,
+                })
             });
             conditioned.chain(trials)
         })
@@ -119,8 +122,11 @@ impl<'a> Comparing<'a> {
         of_case.filter_map(|outcome| Some(Ran { outcome, place: outcome.trial.pair? }))
     }
 
-    /// The first trial of a pair whose second one can still follow.
+    /// The first trial of a pair whose second one can still follow; of two that run at once none can.
     fn half_pair(&self) -> Option<Ran<'a>> {
+        if self.settings.design == PairDesign::Duet {
+            return None;
+        }
         let last = self.ran().next_back()?;
         (last.place.place == 1 && self.stands(last.outcome)).then_some(last)
     }
@@ -154,15 +160,17 @@ impl<'a> Comparing<'a> {
         if stands && has_room { start } else { newest + 1 }
     }
 
-    /// The next trial; `None` when the comparison is over.
-    fn trial(&self, trials: &[AnalysedTrial<'_>]) -> Option<Trial> {
+    /// The next trial, or both of a duet's pair; `None` when the comparison is over.
+    fn next(&self, trials: &[AnalysedTrial<'_>]) -> Option<Next> {
+        let alone = |trial: Trial| Next::Trial(Box::new(trial));
         let progress = progress(self.plan, self.settings, self.case, trials);
         if self.is_over(trials, &progress) {
             return None;
         }
         if let Some(Ran { outcome, place }) = self.half_pair() {
             let other = usize::from(outcome.trial.variant.as_deref() == Some(ComparePlan::SIDES[0]));
-            return self.half(other, PairPlace { pair: place.pair, place: 2 }, outcome.trial.start);
+            let place = PairPlace { pair: place.pair, place: 2 };
+            return self.half(other, place, outcome.trial.start).map(alone);
         }
         let start = self.start();
         let coin = |of: u64, number: u32| {
@@ -175,11 +183,21 @@ impl<'a> Comparing<'a> {
             if let Some(trial) = conditioning(self.plan, self.case, case, start, self.outcomes, self.session)
             {
                 let label = self.label(side, &trial.label);
-                return Some(Trial { variant: Some(ComparePlan::SIDES[side].to_owned()), label, ..trial });
+                let variant = Some(ComparePlan::SIDES[side].to_owned());
+                return Some(alone(Trial { variant, label, ..trial }));
             }
         }
         let pair = progress.next_pair;
-        self.half(coin(ORDER_OF_PAIR, pair), PairPlace { pair, place: 1 }, start)
+        let side = coin(ORDER_OF_PAIR, pair);
+        let one = self.half(side, PairPlace { pair, place: 1 }, start)?;
+        match self.settings.design {
+            PairDesign::Turns => Some(alone(one)),
+            PairDesign::Duet => {
+                let other = self.half(1 - side, PairPlace { pair, place: 2 }, start)?;
+                let other = Trial { id: TrialId(one.id.0.saturating_add(1)), ..other };
+                Some(Next::Together(Box::new([one, other])))
+            }
+        }
     }
 
     /// What a side (0 is A, 1 is B) runs in a pair.
@@ -197,7 +215,10 @@ impl<'a> Comparing<'a> {
             repeat: place.pair,
             start,
             label: self.label(side, &format!("#{}", place.pair)),
-            reason: TrialReason::Pair,
+            reason: match self.settings.design {
+                PairDesign::Turns => TrialReason::Pair,
+                PairDesign::Duet => TrialReason::Duet,
+            },
             seed: trial_seed(self.plan.seed, place.pair),
             effective: self.effective(side, place.pair)?.clone(),
         })

@@ -41,7 +41,8 @@ pub(crate) fn listed<'a>(ground: Ground<'a>, list: &'a [ListedTrial]) -> impl It
     starts(ground, list).flat_map(move |(case, start)| {
         let is_first = std::mem::replace(&mut before, start) != start;
         let first = is_first.then(|| ground.conditioning(case, start)).flatten();
-        first.into_iter().chain([Upcoming { case: Cow::Borrowed(case), start, is_conditioning: false }])
+        let case = Cow::Borrowed(case);
+        first.into_iter().chain([Upcoming { case, start, is_conditioning: false, is_beside: false }])
     })
 }
 

@@ -17,8 +17,21 @@ const CONDITIONING_WINDOW_NS: u64 = 1_000_000_000;
 pub enum Next {
     /// Run this one.
     Trial(Box<Trial>),
+    /// Run these two at once, the first one's workers started first: a pair of a duet.
+    Together(Box<[Trial; 2]>),
     /// The question is answered as far as it will be.
     Stop,
+}
+
+impl Next {
+    /// The trials that are to be run at once; none: it stops.
+    pub fn trials(self) -> Vec<Trial> {
+        match self {
+            Self::Trial(trial) => vec![*trial],
+            Self::Together(pair) => Vec::from(*pair),
+            Self::Stop => Vec::new(),
+        }
+    }
 }
 
 /// What trials are made of, also of a plan in the making.
@@ -64,7 +77,7 @@ impl<'a> Ground<'a> {
     /// The trial that conditions a case's cluster on a start, if one does.
     pub(super) fn conditioning(self, case: &CasePlan, start: u32) -> Option<Upcoming<'a>> {
         let case = Cow::Owned(conditioned_by(self.conditioning?, case)?);
-        Some(Upcoming { case, start, is_conditioning: true })
+        Some(Upcoming { case, start, is_conditioning: true, is_beside: false })
     }
 }
 
@@ -77,6 +90,8 @@ pub struct Upcoming<'a> {
     pub start: u32,
     /// It only conditions its cluster.
     pub is_conditioning: bool,
+    /// It runs at once with the one before it, and takes no time of its own.
+    pub is_beside: bool,
 }
 
 /// The trial that conditions the cluster of a case and start, if the plan wants one and none has run yet in the session

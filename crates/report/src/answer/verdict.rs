@@ -10,7 +10,7 @@ use crate::marks::{self, Cell};
 use crate::units;
 use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, SettingDiffers, Verdict};
 use kdyno_model::finding::{Scope, Value, marks_of_both};
-use kdyno_model::plan::{Better, ComparePlan, Depth, EvidenceUnit, Strategy};
+use kdyno_model::plan::{Better, ComparePlan, Depth, EvidenceUnit, PairDesign, Strategy};
 
 /// Most settings that are named one by one; a comparison of two releases has dozens of other defaults.
 const SETTINGS_MAX: usize = 20;
@@ -22,6 +22,7 @@ pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
         let scope = Scope::Comparison { case };
         let mut answer = answer(input.conclusions, scope, input.case_label(case), &labels);
         answer.notes.extend(changes(compared(input)));
+        answer.notes.extend(at_once(compared(input)));
         answer
     };
     compared_cases(input.conclusions).into_iter().map(answer).collect()
@@ -82,6 +83,13 @@ fn compared<'a>(input: &ReportInput<'a>) -> Option<&'a ComparePlan> {
 fn changes(compare: Option<&ComparePlan>) -> Option<String> {
     let changes = &compare?.changes;
     (!changes.is_empty()).then(|| format!("Asked to differ: {}.", changes.join("; ")))
+}
+
+/// Of a duet: what its figures are.
+fn at_once(compare: Option<&ComparePlan>) -> Option<String> {
+    let told = "Both sides ran at once on this machine: their figures are not those of a system that has it for itself. What \
+                disturbed one disturbed the other, so the ratio is what is compared.";
+    (compare?.design == PairDesign::Duet).then(|| told.to_owned())
 }
 
 fn verdicts(conclusions: &[Conclusion]) -> impl Iterator<Item = &Verdict> {

@@ -149,6 +149,7 @@ fn about(caveat: &Caveat) -> About {
         | Caveat::Unsteady { .. }
         | Caveat::WarmupNotSettled { .. }
         | Caveat::Unconditioned
+        | Caveat::NotAtOnce { .. }
         | Caveat::TheseStartsOnly { .. }
         | Caveat::PairsUnconditioned { .. }
         | Caveat::PairsLost { .. }
@@ -347,6 +348,7 @@ mod tests {
             Caveat::Unsteady { item: item(), detail: text() },
             Caveat::WarmupNotSettled { detail: text() },
             Caveat::Unconditioned,
+            Caveat::NotAtOnce { share: 0.82 },
             Caveat::TheseStartsOnly { starts: 1 },
             Caveat::UndeclaredDifference {
                 whose: "brokers".to_owned(),

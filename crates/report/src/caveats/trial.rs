@@ -89,6 +89,16 @@ fn steadiness(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
 /// Whether the sides of a comparison differ in what was asked for alone.
 fn comparison(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
     match caveat {
+        Caveat::NotAtOnce { share } => told(
+            "",
+            &[*share],
+            format!(
+                "the two of the pair were to be measured at once, and only {} of the window was the other one's too: what \
+                 disturbed one need not have disturbed the other",
+                numbers.percent(0)
+            ),
+            "repeat the pair; `--design turns` runs the sides one after the other",
+        ),
         Caveat::PairsUnconditioned { pairs } => told(
             "",
             &[f64::from(*pairs)],

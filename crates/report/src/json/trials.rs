@@ -62,7 +62,8 @@ pub(super) struct TrialDocument {
     label: String,
     /// Which start of its cluster it ran on, from 1.
     start: u32,
-    /// Why it was chosen: `listed` when the plan lists its trials beforehand, `pair` of a comparison, `search`,
+    /// Why it was chosen: `listed` when the plan lists its trials beforehand, `pair` of a comparison,
+    /// `duet` of one whose two sides ran at once, `search`,
     /// `conditioning` (of a cluster that was just started; its figures count nowhere).
     reason: String,
     /// Seed of its schedules and choices, as text because it may exceed what many readers keep exactly.

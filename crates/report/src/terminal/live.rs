@@ -25,10 +25,39 @@ pub struct LiveState {
     pub remaining_ns: Option<u64>,
 }
 
+/// Longest label of a trial.
+const LABEL_WIDTH: usize = 24;
+
 /// One line of at most the terminal's width. What does not fit is left out, the least important first.
 pub fn live_line(state: &LiveState, options: &TextOptions) -> String {
+    fitting(parts(state), options)
+}
+
+/// The same of the two trials of a duet, which run at once: of each what was acknowledged and how long it took.
+pub fn live_line_of_pair(pair: &[LiveState; 2], options: &TextOptions) -> String {
+    let [first, second] = pair;
+    let of = first.trials.map_or_else(String::new, |trials| format!("/{trials}"));
+    let mut out = vec![
+        (0, format!("{} and {}{of}", first.trial, second.trial)),
+        (1, format!("{} {}", first.phase, units::duration(first.elapsed_ns))),
+    ];
+    for state in pair {
+        let LiveFigures { acknowledged_per_s, response_ns_p99, failed, .. } = state.figures;
+        let failed =
+            if failed > 0 { format!(" failed {}", units::count(failed as f64)) } else { String::new() };
+        let rate = units::count(acknowledged_per_s as f64);
+        let label = shorten(&clean(&state.label), LABEL_WIDTH);
+        out.push((0, format!("{label}: {rate}/s p99 {}{failed}", time(response_ns_p99))));
+    }
+    if let Some(remaining) = first.remaining_ns {
+        out.push((2, format!("{} left", units::duration(remaining))));
+    }
+    fitting(out, options)
+}
+
+/// The pieces in one line, without those of the highest rank that do not fit.
+fn fitting(mut parts: Vec<(u8, String)>, options: &TextOptions) -> String {
     const SEPARATOR: &str = " · ";
-    let mut parts = parts(state);
     loop {
         let line = parts.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(SEPARATOR);
         let least = parts.iter().enumerate().filter(|(_, part)| part.0 > 0).max_by_key(|(_, part)| part.0);
@@ -46,7 +75,7 @@ fn parts(state: &LiveState) -> Vec<(u8, String)> {
     let of = state.trials.map_or_else(String::new, |trials| format!("/{trials}"));
     let mut out = vec![(0, format!("{}{of}", state.trial))];
     if !state.label.is_empty() {
-        out.push((4, shorten(&clean(&state.label), 24)));
+        out.push((4, shorten(&clean(&state.label), LABEL_WIDTH)));
     }
     out.push((1, format!("{} {}", state.phase, units::duration(state.elapsed_ns))));
     if state.phase == Phase::Startup {
@@ -65,8 +94,6 @@ fn parts(state: &LiveState) -> Vec<(u8, String)> {
         workers_cpu_percent,
     } = state.figures;
     let count = |number: u64| units::count(number as f64);
-    let time =
-        |ns: Option<u64>| ns.map_or_else(|| units::NOTHING.to_owned(), |ns| units::nanoseconds(ns as f64));
     // What is nearly all of the offered rate is not said beside it.
     let differs = |rate: u64| rate.abs_diff(offered_per_s) as f64 >= 0.005 * offered_per_s as f64;
     if offered_per_s > 0 && !differs(acknowledged_per_s) {
@@ -96,4 +123,8 @@ fn parts(state: &LiveState) -> Vec<(u8, String)> {
         out.push((2, format!("{} left", units::duration(remaining))));
     }
     out
+}
+
+fn time(ns: Option<u64>) -> String {
+    ns.map_or_else(|| units::NOTHING.to_owned(), |ns| units::nanoseconds(ns as f64))
 }

@@ -8,7 +8,7 @@ mod run_table;
 
 pub use crate::grid::TextOptions;
 pub use answer_text::look_text;
-pub use live::{LiveState, live_line};
+pub use live::{LiveState, live_line, live_line_of_pair};
 pub use plan_text::{PlanDetail, plan_text};
 pub use run_table::{run_table, trial_summary};
 

@@ -5,7 +5,7 @@ use crate::digits;
 use crate::units;
 use kdyno_model::metric::Unit;
 use kdyno_model::plan::{
-    Better, CasePlan, ComparePlan, Depth, EvidenceUnit, FindPlan, Judge, Plan, Strategy, Vary,
+    Better, CasePlan, ComparePlan, Depth, EvidenceUnit, FindPlan, Judge, PairDesign, Plan, Strategy, Vary,
 };
 
 /// One line each.
@@ -37,13 +37,18 @@ fn compare_lines(compare: &ComparePlan, depth: Depth) -> Vec<String> {
         EvidenceUnit::Pair => pairs(compare.looks.last().copied().unwrap_or_default()),
         _ => format!("{} per {unit}", pairs(compare.pairs_per_start)),
     };
+    let (at_once, together) = match compare.design {
+        PairDesign::Turns => ("both sides", ""),
+        PairDesign::Duet => ("both sides at once,", ", both sides at once, under the same arrivals"),
+    };
     let design = match depth {
         Depth::Quick => format!(
-            "quick look: {} on one start of the clusters, in drawn order; it says what these starts show and is no verdict",
+            "quick look: {} on one start of the clusters, in drawn order{together}; it says what these starts show and is no \
+             verdict",
             pairs(compare.looks.last().copied().unwrap_or_default())
         ),
         Depth::Verdict => format!(
-            "evidence: {pairs_of_unit} in drawn order, both sides under the same arrivals; looked at after {} {unit}s, and \
+            "evidence: {pairs_of_unit} in drawn order, {at_once} under the same arrivals; looked at after {} {unit}s, and \
              ended at the first look that is clear",
             looks.join(", ")
         ),

@@ -30,6 +30,13 @@ pub static COMPARE: Section = section(
             "1",
             "pairs that run on one start of both clusters; a start with all its pairs is one unit of evidence",
         ),
+        key(
+            "design",
+            Kind::Choice(&["turns", "duet"]),
+            "`turns`: the two of a pair run one after the other; `duet`: both at once, under the same arrivals, on \
+             clusters of their own; left out: `duet` where both sides have local clusters of their own and every item \
+             that produces has a rate, else `turns`",
+        ),
     ],
 );
 

@@ -122,6 +122,10 @@ fn process_values(watched: &mut Watched) -> Option<Vec<Value>> {
         (series::CPU_SYSTEM_S_TOTAL, system_s),
         (series::MEMORY_RSS_BYTES, stat.rss as f64 * procfs::page_size() as f64),
     ];
+    if matches!(watched.subject, Subject::OtherSide(_)) {
+        // All else of it is read with the trial that it belongs to.
+        return Some(values);
+    }
     if let Ok(io) = process.io() {
         values.push((series::DISK_READ_BYTES_TOTAL, io.read_bytes as f64));
         values.push((series::DISK_WRITE_BYTES_TOTAL, io.write_bytes as f64));

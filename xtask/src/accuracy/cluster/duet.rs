@@ -1,5 +1,5 @@
 //! The duet: two clusters that stand at once get the same paced load in the same seconds, and their figures are paired.
-//! What disturbs the machine disturbs both. kdyno itself has no such design; here two of its runs are started together.
+//! What disturbs the machine disturbs both. Here two runs of kdyno are started together; `compare` has a design of its own for that.
 
 use std::fs::File;
 use std::io::Write;

@@ -103,7 +103,7 @@ fn the_page_cache_is_no_news_where_the_logs_lie_in_memory() {
 }
 
 /// A program that is not part of the run uses so much of a core.
-fn other(trial: &mut Trial, cores: f64) {
+pub(super) fn other(trial: &mut Trial, cores: f64) {
     for reading in &mut trial.probes {
         if reading.subject == Subject::Host && reading.series == series::CPU_USER_S_TOTAL {
             reading.value += cores * (reading.at_ns as f64 / S as f64);

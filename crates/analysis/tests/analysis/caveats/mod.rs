@@ -1,6 +1,7 @@
 //! The reasons to doubt a trial: each comes when it must, and does not when it must not.
 
 mod cluster;
+mod duet;
 mod generator;
 mod host;
 mod load;

@@ -1,0 +1,96 @@
+//! Trials of which the other side ran at once.
+
+use super::host::{other, written};
+use crate::fixture::{S, Trial};
+use kdyno_model::caveat::{Caveat, Severity};
+use kdyno_model::event::Subject;
+use kdyno_model::sample::{Phase, ProbeReading, series};
+use kdyno_model::trial::TrialReason;
+
+/// Half of a duet, measured from 2 s to 12 s, and the other one from and to these seconds.
+fn beside(from_s: f64, to_s: f64) -> Trial {
+    let mut trial = Trial::clean();
+    trial.start.trial.reason = TrialReason::Duet;
+    for (name, value) in [(series::MEASURE_START_S, from_s), (series::MEASURE_END_S, to_s)] {
+        trial.probes.push(ProbeReading {
+            at_ns: (value * S as f64) as i64,
+            subject: Subject::OtherSide(0),
+            series: name.to_owned(),
+            value,
+        });
+    }
+    trial
+}
+
+fn share(trial: &Trial) -> Option<f64> {
+    let found = trial.told(|caveat| matches!(caveat, Caveat::NotAtOnce { .. }));
+    found.first().map(|found| match found.caveat {
+        Caveat::NotAtOnce { share } if found.severity == Severity::Warning => (share * 1e6).round() / 1e6,
+        _ => panic!("{found:?}"),
+    })
+}
+
+#[test]
+fn the_two_of_a_duet_are_measured_in_the_same_seconds() {
+    for (from_s, to_s, told) in [
+        (2.0, 12.0, None),
+        (0.0, 20.0, None),
+        (2.5, 12.5, None),
+        (2.51, 12.51, Some(0.949)),
+        (1.0, 11.0, Some(0.9)),
+        (12.0, 22.0, Some(0.0)),
+        (20.0, 30.0, Some(0.0)),
+    ] {
+        assert_eq!(share(&beside(from_s, to_s)), told, "{from_s} to {to_s}");
+    }
+    let mut unknown = beside(2.0, 12.0);
+    unknown.probes.retain(|reading| reading.series != series::MEASURE_END_S);
+    assert_eq!(share(&unknown), Some(0.0), "what was not told was not seen to be at once");
+    unknown.start.trial.reason = TrialReason::Pair;
+    assert_eq!(share(&unknown), None, "sides that take turns are not measured at once");
+    let mut unmeasured = beside(20.0, 30.0);
+    unmeasured.phases.retain(|span| span.phase != Phase::Measure);
+    assert_eq!(share(&unmeasured), None, "that it was cut short is what is told");
+}
+
+#[test]
+fn what_the_other_side_used_is_no_other_program() {
+    let used = |trial: &mut Trial, cores: f64| {
+        trial.counter(Subject::OtherSide(0), series::CPU_USER_S_TOTAL, cores / 2.0);
+        trial.counter(Subject::OtherSide(1), series::CPU_USER_S_TOTAL, cores / 2.0);
+        for number in 0..2 {
+            trial.counter(Subject::OtherSide(number), series::CPU_SYSTEM_S_TOTAL, 0.0);
+        }
+    };
+    let mut trial = beside(2.0, 12.0);
+    other(&mut trial, 0.6);
+    used(&mut trial, 0.6);
+    assert_eq!(trial.caveats(), [], "all of it is the other side's");
+    other(&mut trial, 0.5);
+    let found = trial.caveats();
+    let [(Severity::Warning, Caveat::OtherLoad { cpu_percent })] = found[..] else {
+        panic!("expected one caveat: {found:?}")
+    };
+    assert!((cpu_percent - 50.0).abs() < 1e-6, "{cpu_percent}");
+}
+
+#[test]
+fn the_drives_have_the_writes_of_both_sides() {
+    let share = |bytes_per_s| {
+        let mut trial = beside(2.0, 12.0);
+        written(&mut trial, bytes_per_s);
+        trial.told(|caveat| matches!(caveat, Caveat::PageCacheAbsorbed { .. })).len()
+    };
+    // Each side's brokers are given 150,000 × 2 replicas per second.
+    assert_eq!((share(299_000.0), share(301_000.0)), (1, 0));
+}
+
+#[test]
+fn what_the_other_side_used_is_drawn_with_its_own_trial() {
+    let mut trial = beside(2.0, 12.0);
+    trial.counter(Subject::OtherSide(0), series::CPU_USER_S_TOTAL, 0.5);
+    trial.counter(Subject::OtherSide(0), series::CPU_SYSTEM_S_TOTAL, 0.1);
+    let drawn = kdyno_analysis::series::trial(&trial).expect("whole rows").cpu;
+    assert!(drawn.iter().any(|course| course.subject == Subject::Broker(0)));
+    assert!(drawn.iter().all(|course| !matches!(course.subject, Subject::OtherSide(_))), "{drawn:?}");
+}

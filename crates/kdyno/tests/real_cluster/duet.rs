@@ -1,0 +1,78 @@
+//! A comparison whose sides run at once.
+
+use crate::common::{Place, RUN_DEADLINE};
+use crate::fixture::{ended, one_at_a_time};
+use kdyno_model::caveat::Caveat;
+use kdyno_model::conclusion::Conclusion;
+use kdyno_model::event::{EventKind, Subject};
+use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::sample::{Phase, series};
+use kdyno_model::trial::TrialReason;
+use kdyno_store::RunFile;
+
+const SCENARIO: &str = "\
+kdyno: 1
+id: duet
+question: Does it work?
+system: {kafka: 4.1.1, mode: kraft, brokers: 1, limits: {heap: 256MiB}, config: {num.io.threads: 4}}
+topics: {perf: {partitions: 2, replicas: 1}}
+load:
+  writers: {produce: perf, clients: 1, rate: 500/s, value: 100B}
+  readers: {consume: perf, clients: 1}
+phases: {warmup: 1s..4s, condition: none, measure: 2s, drain: 2s}
+";
+
+/// A reading of the other side's measure phase, s.
+fn other_s(of: &TrialEvidence, name: &str) -> f64 {
+    let told = of.probes.iter().find(|reading| reading.series == name);
+    told.filter(|reading| reading.subject == Subject::OtherSide(0)).expect("it is told").value
+}
+
+#[test]
+fn both_sides_are_measured_in_the_same_seconds_on_clusters_of_their_own() {
+    let _turn = one_at_a_time();
+    let place = Place::new();
+    let path = place.file("duet.yaml", SCENARIO);
+    let path = path.to_str().expect("plain path");
+    let sides = ["--a", "system.config.num.io.threads=4", "--b", "system.config.num.io.threads=5"];
+    let rest = ["--quick", "--budget", "45s", "--share", "--yes", "--seed", "1"];
+    let said = place.start(place.command(&[&["compare", path][..], &sides, &rest].concat())).wait(RUN_DEADLINE);
+    ended(&said, 0);
+    place.expect_no_processes();
+    assert!(said.stderr.contains("both sides at once, under the same arrivals"), "{}", said.stderr);
+    assert!(said.stdout.contains("Both sides ran at once on this machine"), "{}", said.stdout);
+
+    let file = RunFile::open(&place.run_file()).expect("the run file");
+    let trials = file.trials().expect("trials");
+    assert_eq!(trials.len(), 6, "three pairs: {}", said.stderr);
+    for pair in trials.chunks(2) {
+        let [a, b] = [0, 1].map(|at| file.evidence(pair[at].trial.id).expect("evidence"));
+        assert_eq!(a.start.t0_monotonic_ns, b.start.t0_monotonic_ns);
+        let span = |of: &TrialEvidence| of.span(Phase::Measure).expect("it was measured");
+        assert_eq!((span(&a), span(&b).end_ns), (span(&b), span(&a).end_ns));
+        assert_ne!(a.start.cluster.get("cluster_id"), b.start.cluster.get("cluster_id"));
+        for (one, other) in [(&a, &b), (&b, &a)] {
+            assert_eq!(one.start.trial.reason, TrialReason::Duet);
+            assert_eq!(other_s(one, series::MEASURE_START_S), span(other).start_ns as f64 / 1e9);
+            assert_eq!(other_s(one, series::MEASURE_END_S), span(other).end_ns as f64 / 1e9);
+            let is_read = |subject: &Subject| {
+                let cpu = |name: &str| name == series::CPU_USER_S_TOTAL;
+                one.probes.iter().filter(|reading| reading.subject == *subject && cpu(&reading.series)).count() > 2
+            };
+            // The other side's broker and worker.
+            assert!(is_read(&Subject::OtherSide(0)) && is_read(&Subject::OtherSide(1)));
+            assert!(is_read(&Subject::Broker(0)) && is_read(&Subject::Worker(0)));
+            let counts = |of: fn(&kdyno_model::sample::Counts) -> u64| -> u64 {
+                one.totals.iter().map(|totals| of(&totals.counts)).sum()
+            };
+            assert!(counts(|counts| counts.acknowledged) > 1_000);
+            assert_eq!(counts(|counts| counts.offered), counts(|counts| counts.acknowledged));
+            assert!(one.events.iter().all(|event| event.kind != EventKind::CutShort), "{:?}", one.events);
+            assert_eq!(one.noise.len(), 1);
+        }
+    }
+    let judgement = file.judgement().expect("what was concluded");
+    let is_bad = |caveat: &Caveat| matches!(caveat, Caveat::NotAtOnce { .. } | Caveat::PairsLost { .. });
+    assert!(!judgement.caveats.iter().any(|found| is_bad(&found.caveat)), "{:#?}", judgement.caveats);
+    assert!(judgement.conclusions.iter().any(|one| matches!(one, Conclusion::Verdict(_))));
+}

@@ -1,0 +1,86 @@
+//! How the two trials of each pair run: one after the other, or both at once.
+
+use crate::PlanError;
+use crate::reader::Reader;
+use crate::sides::{Sides, is_attached};
+use kdyno_model::plan::{CasePlan, PairDesign, Rate, Role};
+use kdyno_scenario::file::CompareFile;
+use kdyno_scenario::input::{InputError, Place};
+
+/// The design that is asked for, by hand or else by the scenario; without either a duet where one can be.
+///
+/// # Errors
+/// A duet is asked for and cannot be: why.
+pub(crate) fn of(
+    file: Option<&CompareFile>,
+    by_hand: Option<PairDesign>,
+    a: &[CasePlan],
+    sides: &Sides,
+    reader: &Reader<'_>,
+) -> Result<PairDesign, PlanError> {
+    let typed = file.and_then(|file| file.design.as_ref());
+    let asked: Option<(PairDesign, Option<Place>)> = match (by_hand, typed) {
+        (Some(design), _) => Some((design, None)),
+        (None, Some(typed)) => match reader.word(typed, "design", &["turns", "duet"])?.as_str() {
+            "duet" => Some((PairDesign::Duet, Some(typed.place))),
+            _ => Some((PairDesign::Turns, Some(typed.place))),
+        },
+        (None, None) => None,
+    };
+    let against = against_duet(a, sides);
+    match (asked, against) {
+        (Some((PairDesign::Duet, place)), Some(why)) => {
+            let option = if place.is_some() { "" } else { "`--design duet`: " };
+            let error = InputError::whole(format!("{option}both sides cannot run at once: {why}"));
+            Err(InputError { place, ..error }.hint("`turns` runs them one after the other"))
+        }
+        (Some((design, _)), _) => Ok(design),
+        (None, Some(_)) => Ok(PairDesign::Turns),
+        (None, None) => Ok(PairDesign::Duet),
+    }
+}
+
+/// Why the sides cannot run at once, if they cannot.
+fn against_duet(a: &[CasePlan], sides: &Sides) -> Option<String> {
+    if !sides.further.is_empty() {
+        return Some("each side has several targets, which take turns".to_owned());
+    }
+    a.iter().zip(&sides.b).find_map(|(a, b)| {
+        let of = if a.label.is_empty() { String::new() } else { format!(" of case {}", a.label) };
+        let why = against_pair(a, b)?;
+        Some(format!("{why}{of}"))
+    })
+}
+
+fn against_pair(a: &CasePlan, b: &CasePlan) -> Option<String> {
+    if is_attached(a) || is_attached(b) {
+        return Some("the processes of a target's brokers are not seen, nor what else they do".to_owned());
+    }
+    if a.system == b.system {
+        return Some("they share one system, and each would be the other one's load".to_owned());
+    }
+    if a.phases != b.phases {
+        return Some("their phases differ in length".to_owned());
+    }
+    [a, b].into_iter().find_map(not_paced)
+}
+
+/// Why a case's load is not a given one that goes on for a given time.
+fn not_paced(case: &CasePlan) -> Option<String> {
+    let mut producers = case.load.iter().filter_map(|(name, item)| match &item.role {
+        Role::Produce(produce) => Some((name, produce)),
+        Role::Consume(_) => None,
+    });
+    if producers.clone().next().is_none() {
+        return Some("nothing is produced, and consumers read as fast as they can".to_owned());
+    }
+    producers.find_map(|(name, produce)| match (&produce.rate, produce.records_max) {
+        (Rate::Max { .. }, _) => {
+            Some(format!("load item `{name}` has no rate, and each side would take what the other leaves"))
+        }
+        (Rate::Open { .. }, Some(_)) => {
+            Some(format!("load item `{name}` ends by records, which need not be at the same instant"))
+        }
+        (Rate::Open { .. }, None) => None,
+    })
+}

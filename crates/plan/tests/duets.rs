@@ -1,0 +1,74 @@
+//! Which comparisons run both sides at once, and which cannot.
+
+#![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
+
+mod common;
+
+use common::{BASE, asking, compared, comparing, planned, target};
+use kdyno_model::plan::{Depth, PairDesign};
+use kdyno_plan::{Choices, CompareChoices, SideChoices};
+
+const SIDES: ([&str; 0], [&str; 1]) = ([], ["kafka=4.1.1"]);
+
+fn releases(design: Option<PairDesign>) -> CompareChoices {
+    CompareChoices { design, ..comparing(&SIDES.0, &SIDES.1) }
+}
+
+fn design_of(text: &str, ask: CompareChoices) -> PairDesign {
+    compared(text, &asking(ask)).1.design
+}
+
+/// Why a duet that is asked for cannot be.
+fn refused(text: &str, ask: CompareChoices) -> String {
+    planned(text, &asking(CompareChoices { design: Some(PairDesign::Duet), ..ask })).unwrap_err()
+}
+
+#[test]
+fn sides_with_clusters_of_their_own_and_a_given_load_run_at_once_unless_told_otherwise() {
+    assert_eq!(design_of(BASE, releases(None)), PairDesign::Duet);
+    assert_eq!(design_of(BASE, releases(Some(PairDesign::Turns))), PairDesign::Turns);
+    assert_eq!(design_of(BASE, releases(Some(PairDesign::Duet))), PairDesign::Duet);
+    let quick = Choices { depth: Depth::Quick, ..asking(releases(None)) };
+    assert_eq!(compared(BASE, &quick).1.design, PairDesign::Duet);
+    let scenario = |design: &str| {
+        format!("{BASE}compare: {{A: {{}}, B: {{params: {{kafka: 4.1.1}}}}, design: {design}}}\n")
+    };
+    let own = |design: &str| compared(&scenario(design), &Choices::default()).1.design;
+    assert_eq!((own("turns"), own("duet")), (PairDesign::Turns, PairDesign::Duet));
+    let by_hand = CompareChoices { design: Some(PairDesign::Duet), ..CompareChoices::default() };
+    assert_eq!(design_of(&scenario("turns"), by_hand), PairDesign::Duet, "what is chosen by hand wins");
+    let error = planned(&scenario("trio"), &Choices::default()).unwrap_err();
+    assert!(error.contains("`design`") && error.contains("`trio`") && error.contains("duet"), "{error}");
+}
+
+#[test]
+fn what_cannot_run_at_once_takes_turns_and_a_duet_of_it_is_refused_with_the_reason() {
+    let case = |text: &str, ask: CompareChoices, why: &str| {
+        assert_eq!(design_of(text, ask.clone()), PairDesign::Turns, "{why}");
+        let error = refused(text, ask);
+        assert!(error.contains("both sides cannot run at once: ") && error.contains(why), "{error}");
+        assert!(error.contains("`turns` runs them one after the other"), "{error}");
+    };
+    let max = BASE.replace("rate: $rate", "rate: max");
+    case(&max, releases(None), "load item `writers` has no rate");
+    case(BASE, comparing(&["rate=1k/s"], &["rate=2k/s"]), "they share one system");
+    let by_records = BASE.replace("measure: 10s", "measure: {records: 10k, within: 1m}");
+    case(&by_records, releases(None), "load item `writers` ends by records");
+    let consuming = BASE.replace("  writers: {produce: t, clients: 2, rate: $rate, value: 1KiB, client: {acks: all}}\n", "");
+    case(&consuming.replace("params: {kafka: 3.7.2, rate: 1k/s, spare: 1}", "params: {kafka: 3.7.2}"), releases(None), "nothing is produced");
+    let on = |name: &str| SideChoices { target: Some(target(name, "")), ..SideChoices::default() };
+    case(BASE, CompareChoices { a: on("one"), b: on("two"), ..CompareChoices::default() }, "the processes of a target's brokers");
+    let several = |name: &str, more: &str| SideChoices { more_targets: vec![target(more, "")], ..on(name) };
+    let ask = CompareChoices { a: several("one", "two"), b: several("three", "four"), ..CompareChoices::default() };
+    case(BASE, ask, "each side has several targets");
+    let mixed = format!("{BASE}vary: {{rate: [1k/s, max]}}\n");
+    case(&mixed, releases(None), "load item `writers` has no rate, and each side would take what the other leaves of case rate=max");
+}
+
+#[test]
+fn a_refused_duet_of_a_scenario_is_told_with_its_place() {
+    let max = BASE.replace("rate: $rate", "rate: max");
+    let own = format!("{max}compare: {{A: {{}}, B: {{params: {{kafka: 4.1.1}}}}, design: duet}}\n");
+    let error = planned(&own, &Choices::default()).unwrap_err();
+    assert!(error.starts_with("s.yaml:11:55: both sides cannot run at once: load item `writers`"), "{error}");
+}

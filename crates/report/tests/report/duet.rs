@@ -1,0 +1,70 @@
+//! Comparisons of which both sides ran at once.
+
+use crate::fixture::{Ends, comparison};
+use kdyno_model::plan::{Depth, Estimate, PairDesign, Strategy};
+use kdyno_model::sample::Phase;
+use kdyno_model::series::LiveFigures;
+use kdyno_model::trial::TrialId;
+use kdyno_report::markdown;
+use kdyno_report::terminal::{LiveState, PlanDetail, TextOptions, live_line_of_pair, plan_text, run_table};
+
+const WIDE: TextOptions = TextOptions { width: 300, colour: false };
+
+/// What is printed of the plan beforehand, and of the run.
+fn printed(design: PairDesign, depth: Depth) -> (String, [String; 2]) {
+    let mut run = comparison(Ends::Worse, depth);
+    let Strategy::Compare(compare) = &mut run.header.plan.strategy else { panic!("a comparison") };
+    compare.design = design;
+    let estimate = Estimate { expected_ns: 1, longest_ns: 1, load_ns: 1, disk_bytes: None };
+    let plan = plan_text(&run.header.plan, &estimate, PlanDetail::Full, &WIDE);
+    (plan, [run_table(&run.input(), &WIDE), markdown::block(&run.input())])
+}
+
+#[test]
+fn that_both_sides_run_at_once_is_said_before_the_run_and_with_its_answer() {
+    for depth in [Depth::Verdict, Depth::Quick] {
+        let (plan, answers) = printed(PairDesign::Duet, depth);
+        assert!(plan.contains("both sides at once, under the same arrivals"), "{plan}");
+        for answer in answers {
+            assert!(answer.contains("Both sides ran at once on this machine: their figures are not"), "{answer}");
+        }
+        let (plan, answers) = printed(PairDesign::Turns, depth);
+        assert!(!plan.contains("at once"), "{plan}");
+        assert!(answers.iter().all(|answer| !answer.contains("at once")), "{answers:?}");
+    }
+}
+
+fn state(trial: u32, label: &str, acknowledged_per_s: u64, p99_ns: Option<u64>) -> LiveState {
+    LiveState {
+        elapsed_ns: 23_000_000_000,
+        phase: Phase::Measure,
+        trial: TrialId(trial),
+        trials: None,
+        label: label.to_owned(),
+        figures: LiveFigures {
+            offered_per_s: 20_000,
+            achieved_per_s: 20_000,
+            acknowledged_per_s,
+            fetched_per_s: None,
+            response_ns_p50: Some(1_100_000),
+            response_ns_p99: p99_ns,
+            open_records: 10,
+            failed: u64::from(p99_ns.is_none()) * 7,
+            brokers_cpu_percent: Some(40.0),
+            workers_cpu_percent: Some(10.0),
+        },
+        remaining_ns: Some(95_000_000_000),
+    }
+}
+
+#[test]
+fn one_line_tells_how_both_stand() {
+    let pair = [state(7, "kafka=4.3.1 #3", 20_010, Some(4_200_000)), state(8, "kafka=3.7.2 #3", 19_000, None)];
+    let line = live_line_of_pair(&pair, &WIDE);
+    let told = "7 and 8 · measure 23 s · kafka=4.3.1 #3: 20,010/s p99 4.20 ms · kafka=3.7.2 #3: 19,000/s p99 – failed 7 · \
+                1 min 35 s left";
+    assert_eq!(line, told);
+    for width in 20..140 {
+        assert!(live_line_of_pair(&pair, &TextOptions { width, colour: false }).chars().count() <= width);
+    }
+}
