@@ -54,15 +54,29 @@ fn what_cannot_run_at_once_takes_turns_and_a_duet_of_it_is_refused_with_the_reas
     case(BASE, comparing(&["rate=1k/s"], &["rate=2k/s"]), "they share one system");
     let by_records = BASE.replace("measure: 10s", "measure: {records: 10k, within: 1m}");
     case(&by_records, releases(None), "load item `writers` ends by records");
-    let consuming = BASE.replace("  writers: {produce: t, clients: 2, rate: $rate, value: 1KiB, client: {acks: all}}\n", "");
-    case(&consuming.replace("params: {kafka: 3.7.2, rate: 1k/s, spare: 1}", "params: {kafka: 3.7.2}"), releases(None), "nothing is produced");
+    let consuming = BASE
+        .replace("  writers: {produce: t, clients: 2, rate: $rate, value: 1KiB, client: {acks: all}}\n", "");
+    case(
+        &consuming.replace("params: {kafka: 3.7.2, rate: 1k/s, spare: 1}", "params: {kafka: 3.7.2}"),
+        releases(None),
+        "nothing is produced",
+    );
     let on = |name: &str| SideChoices { target: Some(target(name, "")), ..SideChoices::default() };
-    case(BASE, CompareChoices { a: on("one"), b: on("two"), ..CompareChoices::default() }, "the processes of a target's brokers");
+    case(
+        BASE,
+        CompareChoices { a: on("one"), b: on("two"), ..CompareChoices::default() },
+        "the processes of a target's brokers",
+    );
     let several = |name: &str, more: &str| SideChoices { more_targets: vec![target(more, "")], ..on(name) };
-    let ask = CompareChoices { a: several("one", "two"), b: several("three", "four"), ..CompareChoices::default() };
+    let ask =
+        CompareChoices { a: several("one", "two"), b: several("three", "four"), ..CompareChoices::default() };
     case(BASE, ask, "each side has several targets");
     let mixed = format!("{BASE}vary: {{rate: [1k/s, max]}}\n");
-    case(&mixed, releases(None), "load item `writers` has no rate, and each side would take what the other leaves of case rate=max");
+    case(
+        &mixed,
+        releases(None),
+        "load item `writers` has no rate, and each side would take what the other leaves of case rate=max",
+    );
 }
 
 #[test]

@@ -36,7 +36,8 @@ fn both_sides_are_measured_in_the_same_seconds_on_clusters_of_their_own() {
     let path = path.to_str().expect("plain path");
     let sides = ["--a", "system.config.num.io.threads=4", "--b", "system.config.num.io.threads=5"];
     let rest = ["--quick", "--budget", "45s", "--share", "--yes", "--seed", "1"];
-    let said = place.start(place.command(&[&["compare", path][..], &sides, &rest].concat())).wait(RUN_DEADLINE);
+    let said =
+        place.start(place.command(&[&["compare", path][..], &sides, &rest].concat())).wait(RUN_DEADLINE);
     ended(&said, 0);
     place.expect_no_processes();
     assert!(said.stderr.contains("both sides at once, under the same arrivals"), "{}", said.stderr);
@@ -57,7 +58,11 @@ fn both_sides_are_measured_in_the_same_seconds_on_clusters_of_their_own() {
             assert_eq!(other_s(one, series::MEASURE_END_S), span(other).end_ns as f64 / 1e9);
             let is_read = |subject: &Subject| {
                 let cpu = |name: &str| name == series::CPU_USER_S_TOTAL;
-                one.probes.iter().filter(|reading| reading.subject == *subject && cpu(&reading.series)).count() > 2
+                one.probes
+                    .iter()
+                    .filter(|reading| reading.subject == *subject && cpu(&reading.series))
+                    .count()
+                    > 2
             };
             // The other side's broker and worker.
             assert!(is_read(&Subject::OtherSide(0)) && is_read(&Subject::OtherSide(1)));

@@ -26,7 +26,10 @@ fn that_both_sides_run_at_once_is_said_before_the_run_and_with_its_answer() {
         let (plan, answers) = printed(PairDesign::Duet, depth);
         assert!(plan.contains("both sides at once, under the same arrivals"), "{plan}");
         for answer in answers {
-            assert!(answer.contains("Both sides ran at once on this machine: their figures are not"), "{answer}");
+            assert!(
+                answer.contains("Both sides ran at once on this machine: their figures are not"),
+                "{answer}"
+            );
         }
         let (plan, answers) = printed(PairDesign::Turns, depth);
         assert!(!plan.contains("at once"), "{plan}");
@@ -59,7 +62,8 @@ fn state(trial: u32, label: &str, acknowledged_per_s: u64, p99_ns: Option<u64>) 
 
 #[test]
 fn one_line_tells_how_both_stand() {
-    let pair = [state(7, "kafka=4.3.1 #3", 20_010, Some(4_200_000)), state(8, "kafka=3.7.2 #3", 19_000, None)];
+    let pair =
+        [state(7, "kafka=4.3.1 #3", 20_010, Some(4_200_000)), state(8, "kafka=3.7.2 #3", 19_000, None)];
     let line = live_line_of_pair(&pair, &WIDE);
     let told = "7 and 8 · measure 23 s · kafka=4.3.1 #3: 20,010/s p99 4.20 ms · kafka=3.7.2 #3: 19,000/s p99 – failed 7 · \
                 1 min 35 s left";

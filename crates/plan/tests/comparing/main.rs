@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
+mod duet;
+
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::metric::{Address, Unit};
@@ -10,8 +12,8 @@ use kdyno_model::plan::{
     Better, ComparePlan, Conditioning, EvidenceUnit, Judge, KafkaSource, OnClusters, PairDesign, Plan,
     Strategy, SystemPlan,
 };
-use kdyno_model::trial::{Trial, TrialId, TrialReason};
-use kdyno_plan::{Choices, Next, estimate, estimate_until_first_look, load_ns_after, longest_ns, next, plan, upcoming};
+use kdyno_model::trial::{Trial, TrialId};
+use kdyno_plan::{Choices, estimate, estimate_until_first_look, longest_ns, next, plan, upcoming};
 use kdyno_scenario::Scenario;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -404,104 +406,4 @@ fn the_estimate_is_of_the_last_look_and_of_the_first() {
     assert_eq!(longest_ms(2, 2), 38_000 + 9_000, "those of a session before too");
     let list = Plan { strategy: Strategy::List(Vec::new()), ..plan };
     assert_eq!(estimate_until_first_look(&list), None);
-}
-
-/// The same as [`comparing`], with both sides at once.
-fn duet(looks: &[u32], pairs_per_start: u32) -> Plan {
-    let mut plan = comparing(looks, pairs_per_start, EvidenceUnit::Start);
-    let Strategy::Compare(settings) = &mut plan.strategy else { panic!("a comparison") };
-    settings.design = PairDesign::Duet;
-    plan
-}
-
-#[test]
-fn the_two_of_a_duet_are_named_together_in_an_order_that_is_drawn() {
-    let plan = duet(&[16], 2);
-    let mut lab = Lab::new(&plan, &|_| 1.2);
-    let mut first = BTreeMap::new();
-    for start in 1..=16 {
-        for _ in 0..2 {
-            assert!(lab.step() && lab.outcomes.last().unwrap().trial.is_conditioning(), "one after the other");
-        }
-        for pair in [2 * start - 1, 2 * start] {
-            let Next::Together(trials) = next(&plan, &lab.outcomes, 1) else { panic!("pair {pair}") };
-            let [one, two] = &*trials;
-            assert_eq!((one.start, two.start, one.seed), (start, start, two.seed));
-            assert_eq!(two.id.0, one.id.0 + 1);
-            assert_eq!([one, two].map(|trial| trial.pair.unwrap().place), [1, 2]);
-            assert_eq!([one, two].map(|trial| trial.pair.unwrap().pair), [pair; 2]);
-            assert!([one, two].iter().all(|trial| trial.reason == TrialReason::Duet));
-            assert_ne!(one.variant, two.variant);
-            assert_ne!(one.effective.system, two.effective.system);
-            *first.entry(one.variant.clone().unwrap()).or_insert(0) += 1;
-            assert!(lab.step());
-        }
-    }
-    assert_eq!(first.len(), 2, "the order is drawn: {first:?}");
-    assert!(!lab.step(), "the last look is reached");
-    // The coin is that of sides that take turns.
-    let turns = comparing(&[16], 2, EvidenceUnit::Start);
-    let order = |trials: Vec<Trial>| trials.into_iter().map(|trial| trial.variant).collect::<Vec<_>>();
-    let ran = lab.outcomes.into_iter().map(|outcome| outcome.trial).collect();
-    assert_eq!(order(ran), order(Lab::new(&turns, &|_| 1.2).run()));
-}
-
-#[test]
-fn half_of_a_duet_is_never_completed_its_pair_is_lost() {
-    let plan = duet(&[6], 2);
-    let mut lab = Lab::new(&plan, &|_| 1.2);
-    assert!(lab.step() && lab.step() && lab.step());
-    // The second one of the first pair came to nothing.
-    lab.outcomes.pop();
-    let Next::Together(trials) = next(&plan, &lab.outcomes, 1) else { panic!("a pair") };
-    assert_eq!(trials.each_ref().map(|trial| trial.pair.unwrap().pair), [2; 2]);
-    // Another session takes the pair up under its number: the lab leaves halves out.
-    lab.outcomes.truncate(2);
-    lab.session = 2;
-    assert!(lab.step() && lab.step());
-    let Next::Together(trials) = next(&plan, &lab.outcomes, 2) else { panic!("a pair") };
-    assert_eq!(trials.each_ref().map(|trial| (trial.pair.unwrap().pair, trial.start)), [(1, 2); 2]);
-}
-
-#[test]
-fn one_of_a_duet_that_is_cut_short_loses_the_pair() {
-    let plan = duet(&[6], 1);
-    let mut lab = Lab::new(&plan, &|_| 1.2);
-    // The second trial of the second start's pair.
-    lab.cut = &|id| id == TrialId(8);
-    let trials = lab.run();
-    assert_eq!(pairs(&trials).len(), 7, "one lost, six whole");
-    assert!(pairs(&trials).values().all(|trials| trials.len() == 2));
-}
-
-#[test]
-fn a_duet_takes_the_time_of_one_trial() {
-    let mut plan = duet(&[8], 1);
-    let conditioning_s = 2.0 * (20.0 / 3.0 + 1.0);
-    let load_s = |plan: &Plan| estimate(plan).load_ns as f64 / 1e9;
-    assert!((load_s(&plan) - 8.0 * (conditioning_s + 15.0)).abs() < 1e-3, "{}", load_s(&plan));
-    let foreseen: Vec<bool> = upcoming(&plan, 0).take(4).map(|trial| trial.is_beside).collect();
-    assert_eq!(foreseen, [false, false, false, true]);
-    assert_eq!(load_ns_after(&plan, 0) - load_ns_after(&plan, 4), estimate(&plan).load_ns / 8);
-    // Both sides write.
-    let turns = comparing(&[8], 1, EvidenceUnit::Start);
-    assert_eq!(estimate(&plan).disk_bytes, estimate(&turns).disk_bytes);
-    assert_eq!(estimate(&turns).expected_ns - estimate(&plan).expected_ns, 8 * 19_000_000_000);
-
-    // As in turns, but a pair is 15 s and 4 s around it, once.
-    let mut lab = Lab::new(&plan, &|_| 1.0);
-    assert!(lab.step() && lab.step() && lab.step());
-    let longest_ms = |at: usize| longest_ns(&plan, &lab.outcomes[..at], &lab.outcomes[at].trial, 1) / 1_000_000;
-    assert_eq!([0, 1, 2].map(longest_ms), [2 * 25_000 + 19_000 + 9_000, 25_000 + 19_000 + 4_500, 19_000]);
-
-    // The longer one counts, whichever is foreseen first.
-    for is_b in [false, true] {
-        let mut longer = duet(&[8], 1);
-        let Strategy::Compare(settings) = &mut longer.strategy else { panic!("a comparison") };
-        let case = if is_b { &mut settings.b[0] } else { &mut longer.cases[0] };
-        case.phases.measure_ns += 7_000_000_000;
-        assert!((load_s(&longer) - load_s(&plan) - 8.0 * 7.0).abs() < 1e-3, "{is_b}");
-    }
-    plan.strategy = Strategy::List(Vec::new());
-    assert_eq!(load_ns_after(&plan, 0), 0);
 }
