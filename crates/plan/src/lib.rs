@@ -115,7 +115,7 @@ pub fn check_stored(plan: &Plan) -> Result<(), PlanError> {
         Some((name, reference)) => {
             let kind = match reference {
                 SecretRef::Env(_) => "an environment variable",
-                SecretRef::File(_) => "a file",
+                SecretRef::File(_) | SecretRef::Property { .. } => "a file",
                 SecretRef::Exec(_) | SecretRef::Made => "a command",
             };
             let message = format!("the stored plan takes secret {} from {kind}", quoted(name));

@@ -329,7 +329,7 @@ fn redact(case: &mut CasePlan) {
     }
     for reference in case.secrets.values_mut() {
         match reference {
-            SecretRef::File(path) => *path = REDACTED.into(),
+            SecretRef::File(path) | SecretRef::Property { file: path, .. } => *path = REDACTED.into(),
             SecretRef::Exec(command) => *command = vec![REDACTED.to_owned()],
             SecretRef::Env(_) | SecretRef::Made => {}
         }
