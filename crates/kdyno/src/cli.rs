@@ -145,8 +145,11 @@ pub(crate) struct ExecutionArgs {
 #[derive(Debug, Args)]
 pub(crate) struct QuickArgs {
     /// Broker to ask first, HOST:PORT; several with commas, an IPv6 address in brackets
-    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', required = true)]
+    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', required_unless_present = "command_config")]
     pub(crate) bootstrap_server: Vec<String>,
+    /// A Java client's properties file: how the cluster is reached, and settings of the producer
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) command_config: Option<PathBuf>,
     /// Records per second, all clients together
     #[arg(long, default_value = "1000/s", value_name = "RATE")]
     pub(crate) rate: String,
@@ -162,9 +165,9 @@ pub(crate) struct QuickArgs {
     /// Replicas of each partition [default: 3, or as many as there are brokers]
     #[arg(long)]
     pub(crate) replicas: Option<u32>,
-    /// Acknowledgements to wait for: 0, 1 or all
-    #[arg(long, default_value = "all", value_parser = ["0", "1", "all"])]
-    pub(crate) acks: String,
+    /// Acknowledgements to wait for: 0, 1 or all [default: all, or what --command-config says]
+    #[arg(long, value_parser = ["0", "1", "all"])]
+    pub(crate) acks: Option<String>,
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
 }

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use strum::{Display, EnumString, IntoStaticStr, VariantNames};
+use strum::{Display, EnumString, IntoStaticStr};
 
 /// Stands for what is told and never stored.
 const REDACTED: &str = "redacted";
@@ -65,7 +65,6 @@ impl Security {
     Display,
     EnumString,
     IntoStaticStr,
-    VariantNames,
 )]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
@@ -82,6 +81,9 @@ pub enum Protocol {
 }
 
 impl Protocol {
+    /// Their names.
+    pub const NAMES: [&str; 4] = ["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"];
+
     /// Whether the connection is encrypted.
     pub fn has_tls(self) -> bool {
         matches!(self, Self::Ssl | Self::SaslSsl)
@@ -127,7 +129,6 @@ pub struct Tls {
     Display,
     EnumString,
     IntoStaticStr,
-    VariantNames,
 )]
 pub enum TlsVersion {
     /// TLS 1.2.
@@ -138,6 +139,11 @@ pub enum TlsVersion {
     #[serde(rename = "TLSv1.3")]
     #[strum(serialize = "TLSv1.3")]
     Tls13,
+}
+
+impl TlsVersion {
+    /// Their names.
+    pub const NAMES: [&str; 2] = ["TLSv1.2", "TLSv1.3"];
 }
 
 /// Certificates, with or without a private key.
@@ -237,7 +243,9 @@ mod tests {
     #[test]
     fn protocols_have_kafkas_names() {
         assert_eq!("SASL_SSL".parse(), Ok(Protocol::SaslSsl));
-        assert_eq!(Protocol::VARIANTS, ["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]);
+        for name in Protocol::NAMES {
+            assert_eq!(name.parse::<Protocol>().map(|protocol| protocol.to_string()), Ok(name.to_owned()));
+        }
         assert_eq!(serde_json::to_string(&Protocol::SaslPlaintext).expect("json"), "\"SASL_PLAINTEXT\"");
         assert_eq!("TLSv1.3".parse(), Ok(TlsVersion::Tls13));
         assert_eq!(serde_json::to_string(&TlsVersion::Tls12).expect("json"), "\"TLSv1.2\"");
