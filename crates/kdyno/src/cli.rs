@@ -159,6 +159,9 @@ pub(crate) struct QuickArgs {
     /// Length of the measured window, at most 5m
     #[arg(long, default_value = "10s", value_name = "TIME")]
     pub(crate) duration: String,
+    /// Write to this topic, which is there, instead of one that is made for this and deleted afterwards
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["partitions", "replicas"])]
+    pub(crate) topic: Option<String>,
     /// Partitions of the topic that is made for this and deleted afterwards
     #[arg(long, default_value_t = 3)]
     pub(crate) partitions: u32,

@@ -1,6 +1,7 @@
 //! Why a run could not begin or could not go on.
 
 use crate::inbox::Stop;
+use crate::topics::is_denied;
 use kdyno_kafka::admin::AdminError;
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_model::secret::SecretRef;
@@ -164,6 +165,10 @@ impl LabError {
             Self::Topic { address, source } if source.code() == Some(ErrorCode::INVALID_CONFIG) => {
                 Some(format!("correct the setting in `topics.{address}.config` of the scenario"))
             }
+            Self::Topic { address, source } if is_denied(source) => Some(format!(
+                "a user who may not make topics names one that is there: `topics: {{{address}: NAME}}` in the target file, \
+                 with `existing-topics` under `guard.allow`"
+            )),
             Self::WorkerNotPrepared { .. } => {
                 Some("do the brokers answer? `kdyno show latest --json` has the events".to_owned())
             }
@@ -218,5 +223,7 @@ mod tests {
         let hint = error.hint().expect("a hint");
         assert_eq!(hint, "correct the setting in `topics.perf.config` of the scenario");
         assert_eq!(refused(ErrorCode::INVALID_REPLICATION_FACTOR, "three").hint(), None);
+        let denied = refused(ErrorCode::TOPIC_AUTHORIZATION_FAILED, "Authorization failed.").hint();
+        assert!(denied.is_some_and(|hint| hint.contains("`topics: {perf: NAME}`")));
     }
 }

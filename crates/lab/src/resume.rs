@@ -136,6 +136,7 @@ mod tests {
             cluster_id: String::new(),
             security: Security::default(),
             prefix: String::new(),
+            topics: BTreeMap::new(),
             caps,
             allow: Vec::new(),
             abort_if: Vec::new(),

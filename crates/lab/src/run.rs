@@ -241,7 +241,7 @@ impl Run<'_> {
         self.provisions.has_run(&trial)?;
         match cut_short {
             Some(reason) => Err(reason),
-            None => self.provisions.retire_topics(&self.request.plan, &trial),
+            None => self.provisions.retire_topics(&self.request.plan, &trial, self.options.progress),
         }
     }
 

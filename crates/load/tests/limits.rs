@@ -212,6 +212,7 @@ impl Scene {
             cluster_id: String::new(),
             security: Security::default(),
             prefix: "kdyno-".to_owned(),
+            topics: Default::default(),
             caps: Caps {
                 produce_bytes_per_s: None,
                 connections: None,

@@ -4,7 +4,9 @@ use crate::PlanError;
 use crate::estimate::estimate;
 use crate::search::allowed_per_s;
 use crate::strategy::{Upcoming, at_most, heaviest};
-use kdyno_model::plan::{AttachedPlan, CasePlan, FindPlan, Isolation, Plan, Role, Strategy, SystemPlan};
+use kdyno_model::plan::{
+    AttachedPlan, CasePlan, FindPlan, Isolation, Plan, Role, Strategy, SystemPlan, TopicPlan,
+};
 use kdyno_model::units::{bytes as shown, duration};
 use kdyno_scenario::input::InputError;
 
@@ -68,7 +70,7 @@ fn whole_run(plan: &Plan, target: &AttachedPlan) -> Result<(), PlanError> {
         |trial: &Upcoming<'_>| matches!(&trial.case.system, SystemPlan::Attached(own) if own == target);
     let of_trials = at_most(plan)
         .filter(here)
-        .map(|trial| trial.case.topics.values().map(|topic| u64::from(topic.partitions)).sum::<u64>());
+        .map(|trial| made(&trial.case, target).map(|topic| u64::from(topic.partitions)).sum::<u64>());
     // A trial's topics are deleted before the next one makes its own, unless nothing is isolated.
     let partitions = match plan.isolation {
         Isolation::Topic | Isolation::Cluster => of_trials.max().unwrap_or(0),
@@ -109,6 +111,12 @@ fn whole_run(plan: &Plan, target: &AttachedPlan) -> Result<(), PlanError> {
         return Err(refused(target, message).hint("shorter phases, fewer cases or repeats"));
     }
     Ok(())
+}
+
+/// The topics of a case that are made on the target.
+fn made<'a>(case: &'a CasePlan, target: &'a AttachedPlan) -> impl Iterator<Item = &'a TopicPlan> {
+    let all = case.topics.iter().filter(|(address, _)| !target.topics.contains_key(*address));
+    all.map(|(_, topic)| topic)
 }
 
 fn refused(target: &AttachedPlan, message: String) -> PlanError {

@@ -49,6 +49,7 @@ pub fn remarks(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Result<Ve
             }
         }
     }
+    found.extend(existing_topics(plan).into_iter().map(Note::Fact));
     found.extend(sustained::told(plan).into_iter().chain(clusters::told(plan)).map(Note::Fact));
     found.extend(of_the_answer(scenario, choices, plan, &chosen)?);
     Ok(found)
@@ -154,6 +155,25 @@ fn replaced(scenario: &Scenario, plan: &Plan) -> Vec<Note> {
         ))
     });
     std::iter::once(Note::Fact(fact)).chain(without_effect).collect()
+}
+
+/// Topics of targets that stand for those of the scenario.
+fn existing_topics(plan: &Plan) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for case in plan.every_case() {
+        let SystemPlan::Attached(target) = &case.system else { continue };
+        let used = target.topics.iter().filter(|(address, _)| case.topics.contains_key(*address));
+        for (address, name) in used {
+            let told = format!(
+                "topic `{address}` is `{name}` of target {}: it is there, keeps what trials write, and may be written by others",
+                target.target
+            );
+            if !found.contains(&told) {
+                found.push(told);
+            }
+        }
+    }
+    found
 }
 
 /// What of the clients' settings has no effect.

@@ -7,7 +7,7 @@ use crate::file::version;
 use crate::input::{InputError, known_hint, listed, quoted};
 use crate::keys;
 use crate::units::{self, Dimension};
-use crate::walk::{Fields, entries, list, scalar, scalars};
+use crate::walk::{Fields, entries, list, scalar, scalars, settings};
 use crate::yaml::{self, Node, Typed};
 use crate::security::{self, PropertiesFile, Reach};
 use kdyno_model::address::{PREFIX_CHARS_MAX, is_address};
@@ -18,6 +18,10 @@ use std::path::Path;
 
 /// Most brokers that are listed to ask first.
 const BOOTSTRAP_MAX: usize = 100;
+/// Longest name of a topic in Kafka.
+const TOPIC_CHARS_MAX: usize = 249;
+/// Permission for load on topics that are there.
+const EXISTING_TOPICS: &str = "existing-topics";
 /// Most facts, nested ones counted singly.
 const FACTS_MAX: usize = 200;
 
@@ -28,6 +32,7 @@ pub struct TargetFile {
     name: String,
     cluster_id: String,
     client: ClientFile,
+    topics: BTreeMap<String, String>,
     guard: GuardFile,
     facts: BTreeMap<String, String>,
     price: Option<Price>,
@@ -82,13 +87,16 @@ impl TargetFile {
         if let Some(node) = fields.get("facts") {
             flatten(node, "", &mut facts)?;
         }
+        let guard = guard(fields.get("guard"), &fields)?;
+        let topics = fields.get("topics").map(|node| topics(node, &guard)).transpose()?.unwrap_or_default();
         let client = fields.get("client").map(|node| client(node, Path::new(file_name))).transpose()?;
         Ok(Self {
             file_name: file_name.to_owned(),
             name: name.text,
             cluster_id: cluster_id.text,
             client: client.ok_or_else(|| InputError::at(fields.place, "`client` is missing"))?,
-            guard: guard(fields.get("guard"), &fields)?,
+            topics,
+            guard,
             facts,
             price: fields.get("price").map(price::price).transpose()?,
         })
@@ -129,6 +137,7 @@ impl TargetFile {
                 cluster_id: self.cluster_id,
                 security,
                 prefix: self.guard.prefix,
+                topics: self.topics,
                 caps: self.guard.caps,
                 allow: self.guard.allow,
                 abort_if: self.guard.abort_if,
@@ -186,6 +195,26 @@ fn address(typed: &Typed) -> Result<String, InputError> {
         false => Err(InputError::at(typed.place, format!("{} is not `host:port`", quoted(text)))
             .hint("an IPv6 address stands in brackets, as in `[::1]:9092`")),
     }
+}
+
+/// Topics that are there, by the address of those that they stand for.
+fn topics(node: &Node, guard: &GuardFile) -> Result<BTreeMap<String, String>, InputError> {
+    let mut found = BTreeMap::new();
+    for (address, value) in settings(node, "topics")? {
+        let fits = (1..=TOPIC_CHARS_MAX).contains(&value.text.len())
+            && value.text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+        if !fits || value.text.starts_with("__") {
+            return Err(InputError::at(value.place, format!("{} cannot be a topic of load", quoted(&value.text)))
+                .hint("letters, digits, `-`, `_` and `.`; what begins with `__` is Kafka's own"));
+        }
+        found.insert(address.text, value.text);
+    }
+    if !found.is_empty() && !guard.allow.iter().any(|allowed| allowed == EXISTING_TOPICS) {
+        let message = "load on topics that are there needs to be allowed";
+        return Err(InputError::at(node.place(), message)
+            .hint(format!("name `{EXISTING_TOPICS}` under `guard.allow`")));
+    }
+    Ok(found)
 }
 
 /// Nested facts under dotted names.
@@ -418,6 +447,22 @@ guard:
         for (text, part) in cases {
             let told = error(&with(text));
             assert!(told.starts_with("t.yaml:7:") && told.contains(part), "{text}: {told}");
+        }
+    }
+
+    #[test]
+    fn topics_that_are_there_need_a_permission() {
+        let with = |topics: &str, allow: &str| {
+            TARGET.replace("guard:", &format!("topics: {topics}\nguard:")).replace("[rate-max]", allow)
+        };
+        let text = with("{perf: team-a.load}", "[existing-topics]");
+        let target = TargetFile::parse(&text, "t.yaml").unwrap().resolve(None).unwrap().attached;
+        assert_eq!(target.topics, BTreeMap::from([("perf".to_owned(), "team-a.load".to_owned())]));
+        let told = error(&with("{perf: team-a.load}", "[rate-max]"));
+        assert!(told.starts_with("t.yaml:6:9: ") && told.contains("name `existing-topics`"), "{told}");
+        for name in ["__consumer_offsets", "a b", "\"\""] {
+            let told = error(&with(&format!("{{perf: {name}}}"), "[existing-topics]"));
+            assert!(told.contains("cannot be a topic of load"), "{name}: {told}");
         }
     }
 

@@ -170,6 +170,7 @@ fn attached() -> SystemPlan {
             sasl: Some(Sasl::Plain { username: "user-of-b1.corp".into(), password: "pw".into() }),
         },
         prefix: "kdyno-".into(),
+        topics: [("perf".to_owned(), "topic-of-b1.corp".to_owned())].into(),
         caps: Caps {
             produce_bytes_per_s: None,
             connections: None,

@@ -245,6 +245,7 @@ fn elsewhere(facts: &[(&str, &str)]) -> Trial {
         cluster_id: String::new(),
         security: Security::default(),
         prefix: "kdyno-".into(),
+        topics: Default::default(),
         caps: no_caps,
         allow: Vec::new(),
         abort_if: Vec::new(),

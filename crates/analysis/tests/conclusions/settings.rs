@@ -140,6 +140,7 @@ fn target(name: &str, version: Option<&str>) -> SystemPlan {
         cluster_id: format!("id of {name}"),
         security: Security::default(),
         prefix: "kdyno-".to_owned(),
+        topics: Default::default(),
         caps,
         allow: Vec::new(),
         abort_if: Vec::new(),

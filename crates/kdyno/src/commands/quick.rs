@@ -52,9 +52,8 @@ pub(crate) fn plan(args: &QuickArgs) -> Result<Planned, Failure> {
     let bootstrap = bootstrap(args, &reach)?;
     check(args)?;
     let (settings, notes) = reach.of_load(Side::Produce);
-    let (target, brokers) = look(&bootstrap, &reach)?;
-    let replicas = args.replicas.unwrap_or(REPLICAS.min(brokers));
-    let text = scenario_text(args, replicas, &client(args.acks.as_deref(), &settings));
+    let (target, topic) = look(args, &bootstrap, &reach)?;
+    let text = scenario_text(args, &topic, &client(args.acks.as_deref(), &settings));
     let (plan, remarks) = planned(&text, target).map_err(|error| from_config(error, args, &settings))?;
     Ok(Planned {
         plan,
@@ -102,14 +101,15 @@ fn bootstrap(args: &QuickArgs, reach: &Reach) -> Result<Vec<String>, Failure> {
     }
 }
 
-/// Asks the cluster who it is, and how many brokers it has.
-fn look(bootstrap: &[String], reach: &Reach) -> Result<(Target, u32), Failure> {
+/// Asks the cluster who it is, and of what the topic is or will be made.
+fn look(args: &QuickArgs, bootstrap: &[String], reach: &Reach) -> Result<(Target, TopicShape), Failure> {
     let mut attached = AttachedPlan {
         target: "quick".to_owned(),
         bootstrap: bootstrap.to_vec(),
         cluster_id: String::new(),
         security: reach.security.clone(),
         prefix: PREFIX.to_owned(),
+        topics: args.topic.iter().map(|name| (SCENARIO.to_owned(), name.clone())).collect(),
         caps: CAPS,
         allow: Vec::new(),
         abort_if: Vec::new(),
@@ -126,8 +126,30 @@ fn look(bootstrap: &[String], reach: &Reach) -> Result<(Target, u32), Failure> {
         Admin::connect(bootstrap, &client_id, CONNECT_DEADLINE).map_err(|error| failed(&error))?;
     let cluster = admin.cluster().map_err(|error| failed(&error))?;
     attached.cluster_id = cluster.cluster_id.unwrap_or_default();
-    let brokers = u32::try_from(cluster.brokers.len()).unwrap_or(u32::MAX).max(1);
-    Ok((Target { attached, secrets: reach.secrets.clone(), notes: Vec::new() }, brokers))
+    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX).max(1);
+    let topic = match &args.topic {
+        None => TopicShape {
+            partitions: args.partitions,
+            replicas: args.replicas.unwrap_or(REPLICAS.min(number(cluster.brokers.len()))),
+        },
+        Some(name) => {
+            let found = admin.topics(Some(&[name])).map_err(|error| failed(&error))?;
+            let found = found.iter().find(|topic| topic.name == *name && !topic.error.is_error());
+            let found = found.ok_or_else(|| {
+                Failure::usage(format!("--topic: the cluster shows no topic {}", quoted(name)))
+                    .hint("it is not there, or this user may not describe it")
+            })?;
+            let replicas = found.partitions.first().map_or(1, |partition| partition.replicas.len());
+            TopicShape { partitions: number(found.partitions.len()), replicas: number(replicas) }
+        }
+    };
+    Ok((Target { attached, secrets: reach.secrets.clone(), notes: Vec::new() }, topic))
+}
+
+/// Of what a topic is made.
+struct TopicShape {
+    partitions: u32,
+    replicas: u32,
 }
 
 /// Reads and plans the scenario.
@@ -170,7 +192,7 @@ fn literal(text: &str) -> String {
 }
 
 /// The scenario, as one would type it. What the user gave is quoted, so that it stays a value.
-fn scenario_text(args: &QuickArgs, replicas: u32, client: &str) -> String {
+fn scenario_text(args: &QuickArgs, topic: &TopicShape, client: &str) -> String {
     let (rate, value, duration) = (literal(&args.rate), literal(&args.size), literal(&args.duration));
     format!(
         "kdyno: 1
@@ -184,6 +206,7 @@ phases: {{warmup: 3s, measure: {duration}, drain: auto}}
 show:
   columns: [writers.offered_per_s, writers.acked_per_s, writers.response.p50, writers.response.p99, writers.failed]
 ",
-        partitions = args.partitions,
+        partitions = topic.partitions,
+        replicas = topic.replicas,
     )
 }

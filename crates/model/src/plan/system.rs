@@ -105,6 +105,10 @@ pub struct AttachedPlan {
     pub security: Security,
     /// Prefix of every topic, client id and group of ours.
     pub prefix: String,
+    /// Topics of the cluster that stand for the scenario's, by the address of these. They are never made, altered or
+    /// deleted.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub topics: BTreeMap<String, String>,
     /// Limits that are enforced.
     pub caps: Caps,
     /// Named permissions, e.g. `rate-max`.

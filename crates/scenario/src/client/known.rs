@@ -145,7 +145,7 @@ pub const OTHERS: &[Other] = &[
     row("socket.connection.setup.timeout.ms", PCA, Long, Always(&[], FIXED_LIMIT)),
     row("socket.connection.setup.timeout.max.ms", PCA, Long, Always(&[], FIXED_LIMIT)),
     row("connections.max.idle.ms", PCA, Long, Always(&["-1"], STAY_OPEN)),
-    row("metadata.recovery.strategy", PCA, Text, Always(&["none"], BOOTSTRAP_ONLY_FIRST)),
+    row("metadata.recovery.strategy", PCA, Text, Always(&["none", "NONE"], BOOTSTRAP_ONLY_FIRST)),
     row("metadata.recovery.rebootstrap.trigger.ms", PCA, Long, WithoutEffect(BOOTSTRAP_ONLY_FIRST)),
     row("enable.metrics.push", PCA, Boolean, WithoutEffect(NO_METRICS_PUSH)),
     row("metric.reporters", PCA, List, WithoutEffect(NO_JAVA)),

@@ -17,6 +17,12 @@ pub static TARGET: Section = Section {
             Kind::Section(&PRICE),
             "what the whole cluster costs; tables then have its cost per GB written",
         ),
+        key(
+            "topics",
+            Kind::Settings("names of topics"),
+            "topics that are there, each under the name of the scenario's topic for which it stands; they are neither made \
+             nor deleted, and have partitions, replicas and settings of their own (with `allow: [existing-topics]`)",
+        ),
         key("guard", Kind::Section(&GUARD), "what may be done to it"),
     ],
     later: &[("metrics", "brokers of a target are not probed")],
@@ -88,7 +94,7 @@ pub static GUARD: Section = Section {
 };
 
 /// Permissions that a target may give.
-pub const ALLOW: &[&str] = &["rate-max", "find"];
+pub const ALLOW: &[&str] = &["rate-max", "find", "existing-topics"];
 
 /// Limits on what a target is given.
 pub static CAPS: Section = section(
@@ -104,4 +110,4 @@ pub static CAPS: Section = section(
 );
 
 /// Permissions of a target that a later version will act on.
-pub const ALLOW_LATER: &[&str] = &["faults", "restarts", "config-changes", "existing-topics"];
+pub const ALLOW_LATER: &[&str] = &["faults", "restarts", "config-changes"];

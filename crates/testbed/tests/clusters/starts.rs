@@ -84,6 +84,7 @@ fn attached() -> Result<(), Failed> {
         cluster_id: cluster.facts()["cluster_id"].clone(),
         security: Security::default(),
         prefix: "kdyno-".to_string(),
+        topics: BTreeMap::new(),
         caps: Caps {
             produce_bytes_per_s: None,
             connections: None,
