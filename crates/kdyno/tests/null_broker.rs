@@ -5,6 +5,7 @@ mod common;
 use common::{Place, RUN_DEADLINE, Running, Said, signal};
 use kdyno_model::event::EventKind;
 use kdyno_model::outcome::TrialOutcome;
+use kdyno_model::plan::Role;
 use kdyno_store::RunFile;
 use rustix::process::Signal;
 use std::io::Read;
@@ -276,6 +277,41 @@ fn quick_needs_no_file() {
         assert_eq!(said.code, Some(2), "{said:?}");
         assert!(said.stderr.contains(option), "{said:?}");
     }
+    broker.stop();
+}
+
+#[test]
+fn quick_takes_what_kafkas_own_tools_take() {
+    let place = Place::new();
+    let broker = NullBroker::start(&place);
+    let config = |text: &str| {
+        let text = format!("bootstrap.servers = {}\n{text}", broker.address);
+        place.file("client.properties", &text).to_str().expect("plain path").to_owned()
+    };
+    let quick = |config: &str, more: &[&str]| {
+        let args = ["quick", "--command-config", config, "--duration", "2s", "--share"];
+        place.start(place.command(&[&args[..], more].concat())).wait(RUN_DEADLINE)
+    };
+    let said = quick(&config("linger.ms=\\\n 20\nacks : 1\nclient.id=me\nschema.registry.url=x\n"), &[]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    for note in ["`client.id` of `writers` has no effect here", "`schema.registry.url` is no setting of Kafka's clients"] {
+        assert!(said.stderr.contains(note), "{note}: {said:?}");
+    }
+    let header = RunFile::open(&place.run_file()).expect("a run file").header().expect("its head");
+    let Role::Produce(produce) = &header.plan.cases[0].load["writers"].role else { panic!("it produces") };
+    assert_eq!((produce.client.linger_ns, produce.client.acks), (20_000_000, 1));
+
+    let refused = |text: &str, more: &[&str], words: &[&str]| {
+        let said = quick(&config(text), more);
+        assert_eq!(said.code, Some(2), "{said:?}");
+        for word in words {
+            assert!(said.stderr.contains(word), "{word}: {said:?}");
+        }
+    };
+    refused("\nlinger.ms=soon\n", &[], &["client.properties:3:1: `linger.ms`"]);
+    refused("security.protocol=SSL\n", &[], &["`security.protocol` SSL is not in this version yet"]);
+    refused("ssl.truststore.locaton=x\n", &[], &["client.properties:2:1: ", "`ssl.truststore.location`"]);
+    refused("", &["--topic", "x", "--partitions", "2"], &["--partitions"]);
     broker.stop();
 }
 

@@ -90,26 +90,28 @@ pub const CONSUMER: &[Setting] = &[
 pub const ROUND_ROBIN: &str = "org.apache.kafka.clients.producer.RoundRobinPartitioner";
 const PARTITIONERS: &[&str] = &["sticky", ROUND_ROBIN];
 
+const OF_TOPICS: &str = "is a setting of topics";
+const OF_BROKERS: &str = "is a setting of brokers";
 const IN_TOPIC: &str = "put it into `config` of the topic";
 const IN_BROKERS: &str = "put it into `config` of the `system`";
 
-/// Settings of others than clients that are often meant together with theirs: whose they are, and what to do.
+/// Settings of others than clients that are often meant together with theirs: what they are, and what to do.
 const ELSEWHERE: &[(&str, &str, &str)] = &[
-    ("min.insync.replicas", "topics", IN_TOPIC),
-    ("retention.ms", "topics", IN_TOPIC),
-    ("retention.bytes", "topics", IN_TOPIC),
-    ("segment.bytes", "topics", IN_TOPIC),
-    ("cleanup.policy", "topics", IN_TOPIC),
-    ("max.message.bytes", "topics", IN_TOPIC),
-    ("message.max.bytes", "brokers", IN_BROKERS),
-    ("replication.factor", "topics", "write `replicas` of the topic"),
-    ("num.partitions", "brokers", "write `partitions` of the topic"),
-    ("num.io.threads", "brokers", IN_BROKERS),
-    ("num.network.threads", "brokers", IN_BROKERS),
-    ("num.replica.fetchers", "brokers", IN_BROKERS),
-    ("log.segment.bytes", "brokers", IN_BROKERS),
-    ("log.retention.ms", "brokers", IN_BROKERS),
-    ("log.flush.interval.messages", "brokers", IN_BROKERS),
+    ("min.insync.replicas", OF_TOPICS, IN_TOPIC),
+    ("retention.ms", OF_TOPICS, IN_TOPIC),
+    ("retention.bytes", OF_TOPICS, IN_TOPIC),
+    ("segment.bytes", OF_TOPICS, IN_TOPIC),
+    ("cleanup.policy", OF_TOPICS, IN_TOPIC),
+    ("max.message.bytes", OF_TOPICS, IN_TOPIC),
+    ("message.max.bytes", OF_BROKERS, IN_BROKERS),
+    ("replication.factor", OF_TOPICS, "write `replicas` of the topic"),
+    ("num.partitions", OF_BROKERS, "write `partitions` of the topic"),
+    ("num.io.threads", OF_BROKERS, IN_BROKERS),
+    ("num.network.threads", OF_BROKERS, IN_BROKERS),
+    ("num.replica.fetchers", OF_BROKERS, IN_BROKERS),
+    ("log.segment.bytes", OF_BROKERS, IN_BROKERS),
+    ("log.retention.ms", OF_BROKERS, IN_BROKERS),
+    ("log.flush.interval.messages", OF_BROKERS, IN_BROKERS),
 ];
 
 /// Whose settings are meant.
@@ -169,15 +171,15 @@ pub fn find(side: Side, name: &Typed) -> Result<Found, InputError> {
             _ => Ok(Found::Other(row)),
         };
     }
-    if let Some((whose, hint)) = elsewhere(side, &name.text) {
-        return Err(InputError::at(name.place, format!("`{}` is a setting of {whose}", name.text)).hint(hint));
+    if let Some((what, hint)) = elsewhere(side, &name.text) {
+        return Err(InputError::at(name.place, format!("`{}` {what}", name.text)).hint(hint));
     }
     let own = side.settings().iter().map(|setting| setting.name);
     // Of all that Kafka knows: the nearest of those that are acted on alone may mean something else.
     let hint = match meant(&name.text, names()) {
         Some(near) => match (other(side.client(), near).map(|row| row.rule), elsewhere(side, near)) {
             (Some(Rule::Always([], why)), _) => format!("Kafka knows `{near}`, which is not supported: {why}"),
-            (_, Some((whose, hint))) => format!("Kafka knows `{near}`, a setting of {whose}: {hint}"),
+            (_, Some((what, hint))) => format!("Kafka knows `{near}`, which {what}: {hint}"),
             _ => format!("did you mean `{near}`?"),
         },
         None => format!("allowed here: {}", listed(own)),
@@ -212,22 +214,23 @@ pub(crate) fn nearest_known(name: &str) -> Option<&'static str> {
     meant(name, names())
 }
 
-/// Whose setting it is when it is not one of this side's clients, and what to do.
+/// What it is, as the end of a sentence, when it is not a setting of this side's clients; and what to do.
 fn elsewhere(side: Side, name: &str) -> Option<(&'static str, &'static str)> {
     if is_of(side, name) {
         return None;
     }
     if reach_setting(name).is_some() {
-        return Some(("how a cluster is reached", "put it into the properties file of the target's `client`"));
+        let hint = "put it into the properties file of the target's `client`";
+        return Some(("says how a cluster is reached, not what load it gets", hint));
     }
     if is_of(side.other(), name) {
         return Some(match side {
-            Side::Produce => ("consumers", "put it into `client` of an item that consumes"),
-            Side::Consume => ("producers", "put it into `client` of an item that produces"),
+            Side::Produce => ("is a setting of consumers", "put it into `client` of an item that consumes"),
+            Side::Consume => ("is a setting of producers", "put it into `client` of an item that produces"),
         });
     }
     if other(Client::Admin, name).is_some() {
-        return Some(("admin clients", "leave it out: kdyno's own makes and deletes topics"));
+        return Some(("is a setting of admin clients", "leave it out: kdyno's own makes and deletes topics"));
     }
     let (_, whose, hint) = ELSEWHERE.iter().find(|(known, ..)| *known == name)?;
     Some((whose, hint))

@@ -2,6 +2,7 @@
 //! the short form leaves out what the run itself does not depend on being read.
 
 use super::question_text::{question_lines, side_b};
+use super::security_text::security_line;
 use crate::grid::{TextOptions, Tone, wrap};
 use crate::terminal::first_line;
 use crate::units;
@@ -225,6 +226,9 @@ fn system_lines(system: &SystemPlan) -> Vec<String> {
                 target.cluster_id,
                 target.prefix
             )];
+            lines.extend(security_line(&target.security));
+            let existing = target.topics.iter();
+            lines.extend(existing.map(|(address, name)| format!("topic {address} is {name}, which is there")));
             lines.extend(target.facts.iter().map(|(name, value)| format!("declared: {name} = {value}")));
             let price = target.price.as_ref();
             lines.extend(
