@@ -1,7 +1,6 @@
 //! Why a run could not begin or could not go on.
 
 use crate::inbox::Stop;
-use crate::topics::is_denied;
 use kdyno_kafka::admin::AdminError;
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_model::secret::SecretRef;
@@ -184,6 +183,14 @@ impl LabError {
             _ => None,
         }
     }
+}
+
+/// Whether the user may not do what was asked for.
+pub(crate) fn is_denied(error: &AdminError) -> bool {
+    let code = error.code();
+    [ErrorCode::TOPIC_AUTHORIZATION_FAILED, ErrorCode::CLUSTER_AUTHORIZATION_FAILED]
+        .into_iter()
+        .any(|denied| code == Some(denied))
 }
 
 impl From<Stop> for LabError {

@@ -4,13 +4,13 @@
 //! clusters of the one before are stopped first; so a list of trials has one cluster at a time, and a comparison those
 //! of both sides. An attached cluster is nobody's to stop: it stays.
 
-use crate::error::LabError;
+use crate::error::{LabError, is_denied};
 use crate::options::{Progress, RunOptions};
 use crate::preflight::partition_replicas;
 use crate::private::Private;
 use crate::settings::{self, Settings};
 use crate::system::System;
-use crate::topics::{Topics, is_denied, topic_name};
+use crate::topics::{Topics, topic_name};
 use kdyno_model::event::Subject;
 use kdyno_model::plan::{Isolation, Plan};
 use kdyno_model::trial::Trial;
@@ -113,10 +113,10 @@ impl Provisions {
     ) -> Result<(&Provision, &Topics), LabError> {
         let wanted = &trial.effective.topics;
         let standing = self.of(trial)?;
-        let kept =
-            standing.topics.take().filter(|topics| {
-                (plan.isolation == Isolation::None || topics.is_kept()) && topics.fit(wanted)
-            });
+        let kept = standing
+            .topics
+            .take()
+            .filter(|topics| (plan.isolation == Isolation::None || topics.is_kept()) && topics.fit(wanted));
         let topics = match kept {
             Some(topics) => topics,
             None => {

@@ -1,8 +1,7 @@
 //! The topics of a trial: made fresh, named so that no other run's topic can be meant, deleted afterwards.
 
 use crate::error::LabError;
-use kdyno_kafka::admin::{Admin, AdminError};
-use kdyno_kafka::errors::ErrorCode;
+use kdyno_kafka::admin::Admin;
 use kdyno_model::plan::TopicPlan;
 use kdyno_model::trial::TrialId;
 use std::collections::BTreeMap;
@@ -107,14 +106,6 @@ impl Topics {
     }
 }
 
-/// Whether the user may not do what was asked for.
-pub(crate) fn is_denied(error: &AdminError) -> bool {
-    let code = error.code();
-    [ErrorCode::TOPIC_AUTHORIZATION_FAILED, ErrorCode::CLUSTER_AUTHORIZATION_FAILED]
-        .into_iter()
-        .any(|denied| code == Some(denied))
-}
-
 /// `PREFIX RUN-ID - ADDRESS - TRIAL`. The trial's number keeps a new topic apart from one of the same address
 /// whose deletion brokers have not yet finished.
 pub(crate) fn topic_name(prefix: &str, run_id: u64, address: &str, trial: TrialId) -> String {
@@ -135,7 +126,8 @@ mod tests {
     fn administration_uses_the_prefix_as_its_client_id() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
         let bootstrap = vec![listener.local_addr().expect("its address").to_string()];
-        let create = move || Topics::create(&bootstrap, "team-a.", &BTreeMap::new(), &BTreeMap::new(), str::to_owned);
+        let create =
+            move || Topics::create(&bootstrap, "team-a.", &BTreeMap::new(), &BTreeMap::new(), str::to_owned);
         let client = std::thread::spawn(create);
         let (mut broker, _) = listener.accept().expect("a client");
         // Length of the request, its kind and version, its number, length of the client id: then the id.
@@ -152,15 +144,20 @@ mod tests {
     fn topics_that_are_there_are_neither_made_nor_deleted() {
         let plan = TopicPlan { partitions: 1, replicas: 1, config: BTreeMap::new() };
         let plans = BTreeMap::from([("perf".to_owned(), plan.clone())]);
-        let existing = ["perf", "other"].map(|address| (address.to_owned(), format!("team-a.{address}"))).into();
+        let existing =
+            ["perf", "other"].map(|address| (address.to_owned(), format!("team-a.{address}"))).into();
         // Nobody listens there, and nobody is asked.
         let nobody = ["127.0.0.1:1".to_owned()];
-        let topics = Topics::create(&nobody, PREFIX, &plans, &existing, str::to_owned).expect("nothing to make");
+        let topics =
+            Topics::create(&nobody, PREFIX, &plans, &existing, str::to_owned).expect("nothing to make");
         assert_eq!(topics.names, BTreeMap::from([("perf".to_owned(), "team-a.perf".to_owned())]));
         assert!(topics.made().is_empty() && topics.are_replicated());
         topics.delete(&nobody).expect("nothing to delete");
         let both = BTreeMap::from([("perf".to_owned(), plan.clone()), ("more".to_owned(), plan)]);
-        assert!(Topics::create(&nobody, PREFIX, &both, &existing, str::to_owned).is_err(), "one is to be made");
+        assert!(
+            Topics::create(&nobody, PREFIX, &both, &existing, str::to_owned).is_err(),
+            "one is to be made"
+        );
     }
 
     #[test]

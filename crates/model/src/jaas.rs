@@ -43,7 +43,8 @@ pub struct JaasError {
 }
 
 const FORM: &str = "the form is `CLASS required username=\"…\" password=\"…\";`";
-const QUOTE: &str = "put the value into double quotes; within them `\\` and `\"` are written `\\\\` and `\\\"`";
+const QUOTE: &str =
+    "put the value into double quotes; within them `\\` and `\"` are written `\\\\` and `\\\"`";
 
 fn wrong<T>(message: impl Into<String>, hint: &'static str) -> Result<T, JaasError> {
     Err(JaasError { message: message.into(), hint })
@@ -228,9 +229,13 @@ mod tests {
 
     #[test]
     fn a_module_has_a_class_and_options() {
-        let module = parse(&format!("{PLAIN} required username=\"alice\" password=\"p=;w\";")).expect("a module");
+        let module =
+            parse(&format!("{PLAIN} required username=\"alice\" password=\"p=;w\";")).expect("a module");
         assert_eq!((module.class.as_str(), module.name()), (PLAIN, "PlainLoginModule"));
-        assert_eq!((module.options["username"].as_str(), module.options["password"].as_str()), ("alice", "p=;w"));
+        assert_eq!(
+            (module.options["username"].as_str(), module.options["password"].as_str()),
+            ("alice", "p=;w")
+        );
         assert!(!format!("{module:?}").contains("p=;w"), "{module:?}");
         assert!(options(&format!("{PLAIN} REQUIRED;")).is_empty());
     }

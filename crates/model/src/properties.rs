@@ -284,7 +284,10 @@ impl Line {
             });
         }
         String::from_utf16(&units).or_else(|_| {
-            wrong("a `\\u` escape in the line that begins here is half of a surrogate pair", "write both halves")
+            wrong(
+                "a `\\u` escape in the line that begins here is half of a surrogate pair",
+                "write both halves",
+            )
         })
     }
 
@@ -405,7 +408,9 @@ mod tests {
 
     #[test]
     fn what_java_refuses_is_refused_with_its_line_and_without_its_value() {
-        for text in ["a=1\npw=secret\\u12", "a=1\npw=secret\\u00zz", "a=1\npw=secret\\u+123", "a=1\npw=secret\\ud800"] {
+        for text in
+            ["a=1\npw=secret\\u12", "a=1\npw=secret\\u00zz", "a=1\npw=secret\\u+123", "a=1\npw=secret\\ud800"]
+        {
             let error = Properties::parse(text.as_bytes()).expect_err(text);
             assert_eq!(error.line, Some(2), "{text}");
             assert!(!format!("{error:?}").contains("secret"), "{error:?}");

@@ -6,6 +6,7 @@
 
 use kdyno_model::jaas;
 use kdyno_model::properties::Properties;
+use std::collections::BTreeMap;
 
 const PROPERTIES: &str = include_str!("java-properties.txt");
 const JAAS: &str = include_str!("java-jaas.txt");
@@ -21,9 +22,9 @@ fn digits(text: &str) -> String {
 
 /// Names and values as Java prints a sorted map.
 fn map<'a>(pairs: impl Iterator<Item = (&'a str, &'a str)>) -> String {
-    let mut pairs: Vec<String> = pairs.map(|(name, value)| format!("{}={}", digits(name), digits(value))).collect();
-    pairs.sort();
-    format!("{{{}}}", pairs.join(", "))
+    let pairs: BTreeMap<String, String> = pairs.map(|(name, value)| (digits(name), digits(value))).collect();
+    let shown: Vec<String> = pairs.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    format!("{{{}}}", shown.join(", "))
 }
 
 fn cases(text: &str) -> impl Iterator<Item = (Vec<u8>, &str)> {

@@ -6,8 +6,8 @@ use kdyno_model::plan::{Compression, ConsumePlan, Partitioner, ProducerSettings,
 use kdyno_model::units::size;
 use kdyno_model::version::Version;
 use kdyno_scenario::client::{
-    Found, ROUND_ROBIN, Rule, Setting, SettingKind, Side, consumer_defaults, find, number,
-    producer_defaults, removed_in, since,
+    Found, ROUND_ROBIN, Rule, Setting, SettingKind, Side, consumer_defaults, find, number, producer_defaults,
+    removed_in, since,
 };
 use kdyno_scenario::input::{InputError, Place, not_allowed};
 use kdyno_scenario::values::Values;
@@ -104,10 +104,14 @@ pub(crate) fn without_effect(
         let of = version.line();
         match (since(name), removed_in(name)) {
             (Some((major, minor)), _) if !version.at_least(major, minor) => {
-                told.push(format!("`{name}` of `{item}`: Kafka's clients know it from {major}.{minor} on, not those of {of}"));
+                told.push(format!(
+                    "`{name}` of `{item}`: Kafka's clients know it from {major}.{minor} on, not those of {of}"
+                ));
             }
             (_, Some((major, minor))) if version.at_least(major, minor) => {
-                told.push(format!("`{name}` of `{item}`: Kafka's clients do not know it any more from {major}.{minor} on"));
+                told.push(format!(
+                    "`{name}` of `{item}`: Kafka's clients do not know it any more from {major}.{minor} on"
+                ));
             }
             _ => {}
         }

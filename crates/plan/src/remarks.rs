@@ -265,7 +265,9 @@ mod tests {
     fn settings_without_effect_are_told_once_and_those_of_other_versions_too() {
         assert_eq!(
             warnings("size: $s, s: 1KiB", "client.id: x, retries: 2147483647", &[]),
-            ["`client.id` of `w` has no effect here: client ids are made of the prefix, the item and the client's number"]
+            [
+                "`client.id` of `w` has no effect here: client ids are made of the prefix, the item and the client's number"
+            ]
         );
         let told = warnings("size: $s, s: 1KiB", "defaults: '3.2', enable.metrics.push: false", &[]);
         assert_eq!(told.len(), 2, "{told:?}");

@@ -105,12 +105,12 @@ fn a_comparison_tells_costs_where_both_sides_have_a_price() {
 fn topics_that_are_there_take_nothing_of_the_cap_on_partitions_and_are_told() {
     let guard = "guard: {allow: [existing-topics], caps: {partitions: 1}}\n";
     assert!(planned(BASE, &on(target("there", guard))).unwrap_err().contains("has 2 partitions at once"));
-    let choices = on(target("there", &format!("topics: {{t: team-a.load, other: x}}\n{guard}")));
+    let choices = on(target("there", &format!("topics: {{t: team-a.load, unused: x}}\n{guard}")));
     let plan = planned(BASE, &choices).unwrap();
     let notes = remarks(&Scenario::parse(BASE, "s.yaml").unwrap(), &choices, &plan).unwrap();
     let told = |note: &&Note| matches!(note, Note::Fact(fact) if fact.contains("`t` is `team-a.load` of target there"));
     assert_eq!(notes.iter().filter(told).count(), 1, "{notes:?}");
-    assert!(!format!("{notes:?}").contains("other"), "the scenario has no such topic: {notes:?}");
+    assert!(!format!("{notes:?}").contains("unused"), "the scenario has no such topic: {notes:?}");
 }
 
 #[test]
@@ -129,7 +129,10 @@ fn a_protocol_that_is_not_spoken_is_refused() {
     let mut there = target("there", "");
     there.attached.security.protocol = Protocol::SaslSsl;
     let error = planned(BASE, &on(there)).unwrap_err();
-    assert!(error.contains("target `there`: `security.protocol` SASL_SSL is not in this version yet"), "{error}");
+    assert!(
+        error.contains("target `there`: `security.protocol` SASL_SSL is not in this version yet"),
+        "{error}"
+    );
 }
 
 fn sustained(minutes: u64, choices: Choices) -> Choices {

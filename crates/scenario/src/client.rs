@@ -178,7 +178,9 @@ pub fn find(side: Side, name: &Typed) -> Result<Found, InputError> {
     // Of all that Kafka knows: the nearest of those that are acted on alone may mean something else.
     let hint = match meant(&name.text, names()) {
         Some(near) => match (other(side.client(), near).map(|row| row.rule), elsewhere(side, near)) {
-            (Some(Rule::Always([], why)), _) => format!("Kafka knows `{near}`, which is not supported: {why}"),
+            (Some(Rule::Always([], why)), _) => {
+                format!("Kafka knows `{near}`, which is not supported: {why}")
+            }
             (_, Some((what, hint))) => format!("Kafka knows `{near}`, which {what}: {hint}"),
             _ => format!("did you mean `{near}`?"),
         },

@@ -75,7 +75,9 @@ impl Reach {
             let names = listed(of_others.iter().map(|property| property.name.as_str()));
             told.push(format!("settings of other clients than those of the load are not taken: {names}"));
         }
-        told.extend(unknown_notes(&unknown.iter().map(|property| property.name.as_str()).collect::<Vec<_>>()));
+        told.extend(unknown_notes(
+            &unknown.iter().map(|property| property.name.as_str()).collect::<Vec<_>>(),
+        ));
         (own, told)
     }
 }
@@ -144,8 +146,10 @@ impl<'a> Reader<'a> {
             let names = properties.properties.iter().map(|property| property.name.as_str());
             let idle: Vec<&str> = names.filter(|name| !has && name.starts_with(family)).collect();
             if !idle.is_empty() {
-                let message =
-                    format!("with `{PROTOCOL}` {protocol} these have no effect: {}", listed(idle.iter().copied()));
+                let message = format!(
+                    "with `{PROTOCOL}` {protocol} these have no effect: {}",
+                    listed(idle.iter().copied())
+                );
                 self.found.notes.push(message);
             }
         }
@@ -242,7 +246,11 @@ impl<'a> Reader<'a> {
             return Ok(SecretRef::Env(variable.to_owned()));
         }
         if let Some((file, name)) = file_and_name() {
-            return Ok(SecretRef::Property { file: PathBuf::from(file), name: name.to_owned(), option: None });
+            return Ok(SecretRef::Property {
+                file: PathBuf::from(file),
+                name: name.to_owned(),
+                option: None,
+            });
         }
         let known = self.given.keys().map(String::as_str);
         let hint = match known.clone().next() {

@@ -6,10 +6,10 @@ mod secrets;
 use crate::file::version;
 use crate::input::{InputError, known_hint, listed, quoted};
 use crate::keys;
+use crate::security::{self, PropertiesFile, Reach};
 use crate::units::{self, Dimension};
 use crate::walk::{Fields, entries, list, scalar, scalars, settings};
 use crate::yaml::{self, Node, Typed};
-use crate::security::{self, PropertiesFile, Reach};
 use kdyno_model::address::{PREFIX_CHARS_MAX, is_address};
 use kdyno_model::plan::{AbortIf, AttachedPlan, Beyond, Caps, Price, Watched};
 use kdyno_model::secret::SecretRef;
@@ -164,7 +164,8 @@ fn word(typed: &Typed, what: &str) -> Result<(), InputError> {
 fn client(node: &Node, file: &Path) -> Result<ClientFile, InputError> {
     let fields = Fields::of(node, &keys::CLIENT)?;
     let folder = file.parent().unwrap_or(Path::new(""));
-    let secrets = fields.get("secrets").map(|node| secrets::secrets(node, folder)).transpose()?.unwrap_or_default();
+    let secrets =
+        fields.get("secrets").map(|node| secrets::secrets(node, folder)).transpose()?.unwrap_or_default();
     let bootstrap = match fields.get("bootstrap") {
         None => Vec::new(),
         Some(node) => {
@@ -204,8 +205,11 @@ fn topics(node: &Node, guard: &GuardFile) -> Result<BTreeMap<String, String>, In
         let fits = (1..=TOPIC_CHARS_MAX).contains(&value.text.len())
             && value.text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
         if !fits || value.text.starts_with("__") {
-            return Err(InputError::at(value.place, format!("{} cannot be a topic of load", quoted(&value.text)))
-                .hint("letters, digits, `-`, `_` and `.`; what begins with `__` is Kafka's own"));
+            return Err(InputError::at(
+                value.place,
+                format!("{} cannot be a topic of load", quoted(&value.text)),
+            )
+            .hint("letters, digits, `-`, `_` and `.`; what begins with `__` is Kafka's own"));
         }
         found.insert(address.text, value.text);
     }
@@ -393,7 +397,8 @@ guard:
             };
             file.clone().resolve(Some(properties))
         };
-        let java = "# hi\nbootstrap.servers = b1:9092,\\\n  b2:9092\nsecurity.protocol=PLAINTEXT\nacks: all\n";
+        let java =
+            "# hi\nbootstrap.servers = b1:9092,\\\n  b2:9092\nsecurity.protocol=PLAINTEXT\nacks: all\n";
         let target = read(&file, java).unwrap();
         assert_eq!(target.attached.bootstrap, ["b1:9092", "b2:9092"]);
         assert!(target.attached.security.is_plaintext());
@@ -401,9 +406,15 @@ guard:
         assert!(read(&file, "").unwrap_err().to_string().contains("lacks a usable"));
         let both = TARGET.replace("client: {", "client: {properties: staging.properties, ");
         let both = TargetFile::parse(&both, "t.yaml").unwrap();
-        assert_eq!(read(&both, java).unwrap().attached.bootstrap[0], "a.example:9092", "what stands here counts");
+        assert_eq!(
+            read(&both, java).unwrap().attached.bootstrap[0],
+            "a.example:9092",
+            "what stands here counts"
+        );
         assert_eq!(read(&both, "").unwrap().attached.bootstrap[0], "a.example:9092");
-        assert!(error(&TARGET.replace("bootstrap: ['a.example:9092', '[::1]:9092']", "")).contains("or both"));
+        assert!(
+            error(&TARGET.replace("bootstrap: ['a.example:9092', '[::1]:9092']", "")).contains("or both")
+        );
     }
 
     #[test]

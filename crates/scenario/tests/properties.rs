@@ -119,18 +119,30 @@ fn certificates_may_stand_in_the_file_and_the_key_is_a_secret() {
 #[test]
 fn the_rules_of_stores_are_kafkas() {
     for (text, why) in [
-        ("ssl.truststore.password=hunter2", "`ssl.truststore.password` is there, but not `ssl.truststore.location`"),
-        ("ssl.keystore.password=hunter2", "`ssl.keystore.password` is there, but not `ssl.keystore.location`"),
+        (
+            "ssl.truststore.password=hunter2",
+            "`ssl.truststore.password` is there, but not `ssl.truststore.location`",
+        ),
+        (
+            "ssl.keystore.password=hunter2",
+            "`ssl.keystore.password` is there, but not `ssl.keystore.location`",
+        ),
         ("ssl.keystore.location=me.p12", "`ssl.keystore.location` is there, but not `ssl.keystore.password`"),
         ("ssl.keystore.key=hunter2", "`ssl.keystore.key` is there, but not `ssl.keystore.certificate.chain`"),
-        ("ssl.keystore.certificate.chain=x", "`ssl.keystore.certificate.chain` is there, but not `ssl.keystore.key`"),
+        (
+            "ssl.keystore.certificate.chain=x",
+            "`ssl.keystore.certificate.chain` is there, but not `ssl.keystore.key`",
+        ),
         ("ssl.truststore.certificates=x", "`ssl.truststore.certificates` needs `ssl.truststore.type=PEM`"),
         ("ssl.truststore.location=ca.pem", "write `ssl.truststore.type=PEM`"),
         ("ssl.truststore.location=ca.txt", "neither a PKCS#12 store nor a PEM file"),
         ("ssl.truststore.location=ca.p12\nssl.truststore.type=BKS", "`BKS` is none of"),
         ("ssl.truststore.location=ca.p12\nssl.truststore.type=PEM", "is no PEM file"),
         ("ssl.truststore.location=gone", "no such file"),
-        ("ssl.truststore.location=ca.pem\nssl.truststore.type=PEM\nssl.truststore.password=hunter2", "no meaning"),
+        (
+            "ssl.truststore.location=ca.pem\nssl.truststore.type=PEM\nssl.truststore.password=hunter2",
+            "no meaning",
+        ),
         ("ssl.truststore.certificates=x\nssl.truststore.type=PEM\nssl.truststore.location=a.pem", "both"),
         ("ssl.endpoint.identification.algorithm=ldap", "neither `https` nor empty"),
         ("ssl.enabled.protocols=SSLv3", "names no version of TLS that is spoken"),
@@ -143,13 +155,19 @@ fn the_rules_of_stores_are_kafkas() {
 
 #[test]
 fn a_store_that_only_java_reads_gets_the_line_that_converts_it() {
-    let told = refused("security.protocol=SSL\nssl.keystore.location=/etc/my store.jks\nssl.keystore.password=hunter2\n");
+    let told = refused(
+        "security.protocol=SSL\nssl.keystore.location=/etc/my store.jks\nssl.keystore.password=hunter2\n",
+    );
     assert!(told.starts_with("client.properties:2:1: /etc/my store.jks is a JKS store"), "{told}");
     let line = "`keytool -importkeystore -srckeystore '/etc/my store.jks' -srcstoretype JKS -destkeystore \
                 '/etc/my store.p12' -deststoretype PKCS12`";
     assert!(told.contains(line), "{told}");
-    assert!(told.contains("`ssl.keystore.location=/etc/my store.p12` and `ssl.keystore.type=PKCS12`"), "{told}");
-    let told = refused("security.protocol=SSL\nssl.truststore.type=PKCS12\nssl.truststore.location=ca.jceks\n");
+    assert!(
+        told.contains("`ssl.keystore.location=/etc/my store.p12` and `ssl.keystore.type=PKCS12`"),
+        "{told}"
+    );
+    let told =
+        refused("security.protocol=SSL\nssl.truststore.type=PKCS12\nssl.truststore.location=ca.jceks\n");
     assert!(told.contains("-srcstoretype JCEKS -destkeystore ca.p12"), "{told}");
 }
 
@@ -164,7 +182,10 @@ fn sasl_says_what_is_missing_and_what_is_spoken() {
         ("sasl.mechanism=PLAIN", "`sasl.jaas.config` is missing"),
         (&format!("sasl.mechanism=PLAIN\n{plain} password=\"hunter2\";"), "has no `username`"),
         (&format!("sasl.mechanism=PLAIN\n{plain} username=\"a\";"), "has no `password`"),
-        (&format!("sasl.mechanism=PLAIN\n{plain} username=\"a\" password=\"hunter2\""), "does not end with `;`"),
+        (
+            &format!("sasl.mechanism=PLAIN\n{plain} username=\"a\" password=\"hunter2\""),
+            "does not end with `;`",
+        ),
         ("sasl.mechanism=PLAIN\nsasl.jaas.config=a.B required;", "login module `a.B` is not supported"),
         ("sasl.mechanism=OAUTHBEARER\nsasl.login.callback.handler.class=a.B", "is not supported as `a.B`"),
         (
@@ -204,9 +225,20 @@ fn a_token_comes_from_a_file_or_from_a_secret_of_the_target() {
 
 #[test]
 fn what_has_no_effect_is_told_and_what_is_misspelt_is_refused() {
-    let found = read("ssl.truststore.location=x\nssl.provider=x\nmetric.reporters=x\nacks=1\nschema.registry.url=x\n");
-    assert!(found.notes.iter().any(|note| note.contains("with `security.protocol` PLAINTEXT these have no effect")));
-    assert!(found.notes.iter().any(|note| note.contains("`ssl.provider` has no effect here")), "{:?}", found.notes);
+    let found = read(
+        "ssl.truststore.location=x\nssl.provider=x\nmetric.reporters=x\nacks=1\nschema.registry.url=x\n",
+    );
+    assert!(
+        found
+            .notes
+            .iter()
+            .any(|note| note.contains("with `security.protocol` PLAINTEXT these have no effect"))
+    );
+    assert!(
+        found.notes.iter().any(|note| note.contains("`ssl.provider` has no effect here")),
+        "{:?}",
+        found.notes
+    );
     let (own, told) = found.of_load(Side::Produce);
     let names: Vec<&str> = own.iter().map(|property| property.name.as_str()).collect();
     assert_eq!(names, ["metric.reporters", "acks"]);

@@ -106,11 +106,13 @@ impl Attached {
     /// In what topics that are there differ from those of the case, each a lowercase sentence.
     #[must_use]
     pub fn differences(&self, case: &CasePlan) -> Vec<String> {
-        let both = case.topics.iter().filter_map(|(address, plan)| {
-            self.existing.get(address).map(|found| (address, plan, found))
-        });
+        let both = case
+            .topics
+            .iter()
+            .filter_map(|(address, plan)| self.existing.get(address).map(|found| (address, plan, found)));
         let told = both.filter_map(|(address, plan, found)| {
-            let replicas = found.partitions.iter().map(|partition| partition.replicas.len()).max().unwrap_or(0);
+            let replicas =
+                found.partitions.iter().map(|partition| partition.replicas.len()).max().unwrap_or(0);
             let (has, wanted) = (found.partitions.len(), plan.partitions);
             let mut told = Vec::new();
             if has != wanted as usize {
@@ -334,10 +336,8 @@ pub(crate) mod tests {
             internal: false,
             partitions: (0..12).map(partition).collect(),
         };
-        let with = |error| Attached {
-            existing: BTreeMap::from([("perf".to_string(), topic(error))]),
-            ..attached()
-        };
+        let with =
+            |error| Attached { existing: BTreeMap::from([("perf".to_string(), topic(error))]), ..attached() };
         assert!(with(ErrorCode::NONE).check_case(&case(3)).is_ok(), "its replicas are its own");
         let told = with(ErrorCode::NONE).differences(&case(3));
         assert_eq!(told, ["topic perf is team-a.load, which has 12 partitions, not 1; 2 replicas, not 3"]);

@@ -8,7 +8,10 @@ use kdyno_model::conclusion::{Conclusion, Says, SettingDiffers};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::{Quantity, Scope, Value};
 use kdyno_model::outcome::Judgement;
-use kdyno_model::plan::{AttachedPlan, Caps, CasePlan, Compression, LoadPlan, OnClusters, Partitioner, Payload, Plan, ProducePlan, ProducerSettings, Rate, Role, Security, SystemPlan};
+use kdyno_model::plan::{
+    AttachedPlan, Caps, CasePlan, Compression, LoadPlan, OnClusters, Partitioner, Payload, Plan, ProducePlan,
+    ProducerSettings, Rate, Role, Security, SystemPlan,
+};
 use kdyno_model::run::TrialStart;
 use std::collections::BTreeMap;
 

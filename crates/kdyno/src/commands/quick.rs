@@ -91,7 +91,9 @@ fn bootstrap(args: &QuickArgs, reach: &Reach) -> Result<Vec<String>, Failure> {
         _ => ("--bootstrap-server".to_owned(), &args.bootstrap_server),
     };
     if addresses.is_empty() {
-        return Err(Failure::usage(format!("{from} has no `bootstrap.servers`")).hint("name --bootstrap-server"));
+        return Err(
+            Failure::usage(format!("{from} has no `bootstrap.servers`")).hint("name --bootstrap-server")
+        );
     }
     match addresses.iter().find(|address| !is_address(address)) {
         Some(wrong) => {

@@ -82,12 +82,7 @@ pub struct Other {
     pub rule: Rule,
 }
 
-pub(super) const fn row(
-    name: &'static str,
-    of: &'static [Client],
-    kind: JavaType,
-    rule: Rule,
-) -> Other {
+pub(super) const fn row(name: &'static str, of: &'static [Client], kind: JavaType, rule: Rule) -> Other {
     Other { name, of, kind, rule }
 }
 
@@ -135,13 +130,23 @@ const DESERIALIZERS: &[&str] = &[
 /// The settings of producers, consumers and admin clients that are not acted on, but for those that say how a cluster is
 /// reached.
 pub const OTHERS: &[Other] = &[
-    row("client.id", PCA, Text, WithoutEffect("client ids are made of the prefix, the item and the client's number")),
+    row(
+        "client.id",
+        PCA,
+        Text,
+        WithoutEffect("client ids are made of the prefix, the item and the client's number"),
+    ),
     row("client.dns.lookup", PCA, Text, Always(&["use_all_dns_ips"], ALL_ADDRESSES)),
     row("send.buffer.bytes", PCA, Int, Always(&["-1"], SYSTEM_BUFFERS)),
     row("receive.buffer.bytes", PCA, Int, Always(&["-1"], SYSTEM_BUFFERS)),
     row("reconnect.backoff.ms", PCA, Long, Always(&[], FIXED_PAUSE)),
     row("reconnect.backoff.max.ms", PCA, Long, Always(&[], FIXED_PAUSE)),
-    row("retry.backoff.max.ms", PCA, Long, Always(&[], "the pause between attempts is always `retry.backoff.ms`")),
+    row(
+        "retry.backoff.max.ms",
+        PCA,
+        Long,
+        Always(&[], "the pause between attempts is always `retry.backoff.ms`"),
+    ),
     row("socket.connection.setup.timeout.ms", PCA, Long, Always(&[], FIXED_LIMIT)),
     row("socket.connection.setup.timeout.max.ms", PCA, Long, Always(&[], FIXED_LIMIT)),
     row("connections.max.idle.ms", PCA, Long, Always(&["-1"], STAY_OPEN)),
@@ -185,8 +190,18 @@ pub const OTHERS: &[Other] = &[
     row("auto.offset.reset", C, Text, Always(&[], "use `from: latest` or `from: earliest` of the load item")),
     row("client.rack", C, Text, Always(&[""], "records are fetched from the leader")),
     row("check.crcs", C, Boolean, Always(&["true"], "checksums are always checked")),
-    row("metadata.max.age.ms", CA, Long, Always(&["300000"], "the metadata of consumers is renewed every 5 minutes")),
-    row("isolation.level", C, Text, Always(&["read_uncommitted"], "records of open transactions are fetched too")),
+    row(
+        "metadata.max.age.ms",
+        CA,
+        Long,
+        Always(&["300000"], "the metadata of consumers is renewed every 5 minutes"),
+    ),
+    row(
+        "isolation.level",
+        C,
+        Text,
+        Always(&["read_uncommitted"], "records of open transactions are fetched too"),
+    ),
     row("allow.auto.create.topics", C, Boolean, WithoutEffect("topics are there before clients connect")),
     row("exclude.internal.topics", C, Boolean, WithoutEffect("consumers name their topic")),
     row("default.api.timeout.ms", CA, Int, WithoutEffect("no call of a client blocks")),

@@ -1,8 +1,7 @@
 //! The settings of Kafka's clients that say how a cluster is reached: addresses, `security.*`, `ssl.*`, `sasl.*`. They
 //! stand in a target's properties file, never in a load item.
 
-use super::known::{Other, PCA, row};
-use super::{Client, JavaType, Rule};
+use super::known::{Client, JavaType, Other, PCA, Rule, row};
 use JavaType::{Boolean, Class, Double, Int, List, Long, Password, Short, Text};
 use Rule::{Always, Used, WithoutEffect};
 
@@ -10,7 +9,8 @@ const NO_JAVA: &str = "there is no Java here";
 const NO_KERBEROS: &str = "Kerberos is not spoken";
 const NOT_OVER_HTTP: &str = "tokens are not fetched over HTTP";
 const ASKED_ANEW: &str = "a token is asked for anew whenever a connection logs in";
-const OWN_CODE: &str = "it names code of Java's; see `secrets: {…: {exec: …}}` of the target's `client` for tokens";
+const OWN_CODE: &str =
+    "it names code of Java's; see `secrets: {…: {exec: …}}` of the target's `client` for tokens";
 const TOKEN_HANDLERS: &[&str] = &[
     "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginCallbackHandler",
     "org.apache.kafka.common.security.oauthbearer.secured.OAuthBearerLoginCallbackHandler",
@@ -20,7 +20,12 @@ const TOKEN_HANDLERS: &[&str] = &[
 pub const REACH: &[Other] = &[
     row("bootstrap.servers", PCA, List, Used),
     row("bootstrap.controllers", &[Client::Admin], List, Always(&[""], "brokers are asked, not controllers")),
-    row("config.providers", PCA, List, WithoutEffect("`${env:NAME}` and `${file:PATH:NAME}` are read without it")),
+    row(
+        "config.providers",
+        PCA,
+        List,
+        WithoutEffect("`${env:NAME}` and `${file:PATH:NAME}` are read without it"),
+    ),
     row("security.protocol", PCA, Text, Used),
     row("security.providers", PCA, Text, WithoutEffect(NO_JAVA)),
     row("ssl.cipher.suites", PCA, List, Used),

@@ -34,7 +34,11 @@ pub static CLIENT: Section = section(
     "client",
     "`bootstrap`, `properties`, or both. Without properties brokers are spoken to in plain text.",
     &[
-        key("bootstrap", Kind::List(&TEXT), "`host:port` of brokers to ask first; counts before the properties'"),
+        key(
+            "bootstrap",
+            Kind::List(&TEXT),
+            "`host:port` of brokers to ask first; counts before the properties'",
+        ),
         key(
             "properties",
             TEXT,

@@ -40,8 +40,11 @@ impl Reader<'_> {
             _ if mechanism == scram_512 => self.scram(ScramHash::Sha512),
             _ if mechanism == bearer => self.bearer(),
             "GSSAPI" | "AWS_MSK_IAM" => {
-                let hint = if mechanism == "GSSAPI" { spoken() } else { format!("use `OAUTHBEARER`: {TOKEN_HINT}") };
-                Err(self.wrong(MECHANISM, format!("`{MECHANISM}` {mechanism} is not supported here")).hint(hint))
+                let hint =
+                    if mechanism == "GSSAPI" { spoken() } else { format!("use `OAUTHBEARER`: {TOKEN_HINT}") };
+                Err(self
+                    .wrong(MECHANISM, format!("`{MECHANISM}` {mechanism} is not supported here"))
+                    .hint(hint))
             }
             other => {
                 let (message, hint) = not_allowed(other, &Sasl::MECHANISMS);
@@ -114,7 +117,9 @@ impl Reader<'_> {
                 Ok(TOKEN_URL.to_owned())
             }
             None => {
-                let message = format!("`{TOKEN_URL}` is taken with `file:///PATH` only: tokens are not fetched over HTTP");
+                let message = format!(
+                    "`{TOKEN_URL}` is taken with `file:///PATH` only: tokens are not fetched over HTTP"
+                );
                 Err(self.wrong(TOKEN_URL, message).hint(TOKEN_HINT))
             }
         }

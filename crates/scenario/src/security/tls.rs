@@ -43,7 +43,12 @@ impl Reader<'_> {
             identity: self.identity()?,
             hostname_check: self.hostname_check()?,
             versions: self.versions()?,
-            ciphers: self.list("ssl.cipher.suites").unwrap_or_default().into_iter().map(str::to_owned).collect(),
+            ciphers: self
+                .list("ssl.cipher.suites")
+                .unwrap_or_default()
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
         })
     }
 
@@ -162,7 +167,8 @@ impl Reader<'_> {
             None => Ok(()),
             Some(_) => {
                 let message = format!("`{}` has no meaning with {of}", names.password);
-                Err(self.wrong(names.password, message)
+                Err(self
+                    .wrong(names.password, message)
                     .hint(format!("leave it out; what opens an encrypted key is `{KEY_PASSWORD}`")))
             }
         }
@@ -179,14 +185,17 @@ impl Reader<'_> {
         let at = |message: String| self.wrong(names.location, message);
         let path = Path::new(location);
         let head = (self.file.head)(path).map_err(|why| {
-            at(format!("`{}`: {location} {why}", names.location))
-                .hint("a path that does not begin with `/` begins in the current folder, as with Kafka's tools")
+            at(format!("`{}`: {location} {why}", names.location)).hint(
+                "a path that does not begin with `/` begins in the current folder, as with Kafka's tools",
+            )
         })?;
         let kind = self.text(names.kind).unwrap_or("JKS");
         let javas_own = JAVAS_OWN.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, kind)| *kind);
         if self.is_pem(names) {
             return match javas_own.is_some() || head.first() == Some(&SEQUENCE) {
-                true => Err(at(format!("{location} is no PEM file")).hint("correct its type, or its location")),
+                true => {
+                    Err(at(format!("{location} is no PEM file")).hint("correct its type, or its location"))
+                }
                 false => Ok(StoreContent::PemFile(path.to_owned())),
             };
         }
@@ -212,7 +221,9 @@ impl Reader<'_> {
 
 /// The line that makes a PKCS#12 store of one that only Java reads. It asks for the passwords.
 fn conversion(names: &StoreNames, location: &str, own: &str) -> String {
-    let stem = [".jks", ".jceks", ".keystore", ".truststore"].iter().find_map(|ending| location.strip_suffix(ending));
+    let stem = [".jks", ".jceks", ".keystore", ".truststore"]
+        .iter()
+        .find_map(|ending| location.strip_suffix(ending));
     let made = format!("{}.p12", stem.unwrap_or(location));
     let quote = |path: &str| match path.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+@%".contains(c)) {
         true => path.to_owned(),

@@ -59,7 +59,8 @@ mod tests {
 
     #[test]
     fn secrets_come_from_variables_files_and_commands() {
-        let text = "{A: {env: PW}, B: {file: pw}, C: {file: /run/pw}, D: {exec: token}, E: {exec: [vault, read]}}";
+        let text =
+            "{A: {env: PW}, B: {file: pw}, C: {file: /run/pw}, D: {exec: token}, E: {exec: [vault, read]}}";
         let found = read(text).expect("secrets");
         assert_eq!(found["A"], SecretRef::Env("PW".to_owned()));
         assert_eq!(found["B"], SecretRef::File("/targets/pw".into()));
