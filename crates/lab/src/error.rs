@@ -119,7 +119,7 @@ pub enum LabError {
         /// The secret's name.
         name: String,
         /// Where its value was to come from.
-        reference: SecretRef,
+        reference: Box<SecretRef>,
         /// One lowercase clause about it.
         why: String,
         /// What can be done.

@@ -57,7 +57,7 @@ impl Secrets {
         for (name, reference) in plan.every_case().flat_map(|case| &case.secrets) {
             if let Entry::Vacant(entry) = values.entry((name.clone(), reference.clone())) {
                 let value = value_of(reference, variables).map_err(|NoValue { why, hint }| {
-                    LabError::Secret { name: name.clone(), reference: reference.clone(), why, hint }
+                    LabError::Secret { name: name.clone(), reference: Box::new(reference.clone()), why, hint }
                 })?;
                 entry.insert(value);
             }

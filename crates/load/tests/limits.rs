@@ -14,7 +14,7 @@ use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::plan::{
     Arrivals, AttachedPlan, Caps, CasePlan, ClusterPlan, Fill, KafkaSource, LoadPlan, Mode, PhasesPlan, Role,
-    RoleKind, Security, Storage, SystemPlan, TopicPlan,
+    RoleKind, Storage, SystemPlan, TopicPlan,
 };
 use kdyno_model::run::{Session, StreamInfo, TrialStart, cluster_fact};
 use kdyno_model::sample::{Phase, ProbeReading, StreamId, series};
@@ -213,7 +213,7 @@ impl Scene {
             target: "elsewhere".to_owned(),
             bootstrap: Vec::new(),
             cluster_id: String::new(),
-            security: Security::default(),
+            security: Box::default(),
             prefix: "kdyno-".to_owned(),
             topics: Default::default(),
             caps: Caps {

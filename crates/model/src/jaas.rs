@@ -143,7 +143,7 @@ impl Tokens<'_> {
     fn skip_comment(&mut self) {
         if self.chars.next_if_eq(&'*').is_some() {
             let mut last = ' ';
-            while let Some(c) = self.chars.next() {
+            for c in self.chars.by_ref() {
                 if last == '*' && c == '/' {
                     return;
                 }

@@ -135,7 +135,7 @@ impl TargetFile {
                 target: self.name,
                 bootstrap,
                 cluster_id: self.cluster_id,
-                security,
+                security: Box::new(security),
                 prefix: self.guard.prefix,
                 topics: self.topics,
                 caps: self.guard.caps,

@@ -164,11 +164,11 @@ fn attached() -> SystemPlan {
         target: "staging".into(),
         bootstrap: vec!["b1.corp.example:9092".into()],
         cluster_id: "abc".into(),
-        security: Security {
+        security: Box::new(Security {
             protocol: Protocol::SaslPlaintext,
             tls: None,
             sasl: Some(Sasl::Plain { username: "user-of-b1.corp".into(), password: "pw".into() }),
-        },
+        }),
         prefix: "kdyno-".into(),
         topics: [("perf".to_owned(), "topic-of-b1.corp".to_owned())].into(),
         caps: Caps {

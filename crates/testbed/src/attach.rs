@@ -244,7 +244,7 @@ pub(crate) mod tests {
     use super::*;
     use kdyno_kafka::admin::{BrokerInfo, PartitionInfo};
     use kdyno_kafka::errors::ErrorCode;
-    use kdyno_model::plan::{Caps, PhasesPlan, Security, TopicPlan};
+    use kdyno_model::plan::{Caps, PhasesPlan, TopicPlan};
     use proptest::prelude::*;
 
     pub(crate) fn plan(prefix: &str) -> AttachedPlan {
@@ -252,7 +252,7 @@ pub(crate) mod tests {
             target: "staging".to_string(),
             bootstrap: vec!["127.0.0.1:1".to_string()],
             cluster_id: "x".to_string(),
-            security: Security::default(),
+            security: Box::default(),
             prefix: prefix.to_string(),
             topics: BTreeMap::new(),
             caps: Caps {

@@ -10,7 +10,7 @@ use kdyno_model::finding::{Quantity, Scope, Value};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{
     AttachedPlan, Caps, CasePlan, Compression, LoadPlan, OnClusters, Partitioner, Payload, Plan, ProducePlan,
-    ProducerSettings, Rate, Role, Security, SystemPlan,
+    ProducerSettings, Rate, Role, SystemPlan,
 };
 use kdyno_model::run::TrialStart;
 use std::collections::BTreeMap;
@@ -141,7 +141,7 @@ fn target(name: &str, version: Option<&str>) -> SystemPlan {
         target: name.to_owned(),
         bootstrap: Vec::new(),
         cluster_id: format!("id of {name}"),
-        security: Security::default(),
+        security: Box::default(),
         prefix: "kdyno-".to_owned(),
         topics: Default::default(),
         caps,

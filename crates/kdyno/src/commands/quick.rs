@@ -109,7 +109,7 @@ fn look(args: &QuickArgs, bootstrap: &[String], reach: &Reach) -> Result<(Target
         target: "quick".to_owned(),
         bootstrap: bootstrap.to_vec(),
         cluster_id: String::new(),
-        security: reach.security.clone(),
+        security: Box::new(reach.security.clone()),
         prefix: PREFIX.to_owned(),
         topics: args.topic.iter().map(|name| (SCENARIO.to_owned(), name.clone())).collect(),
         caps: CAPS,

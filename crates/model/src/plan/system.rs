@@ -102,7 +102,7 @@ pub struct AttachedPlan {
     pub cluster_id: String,
     /// How its brokers are spoken to.
     #[serde(default, skip_serializing_if = "Security::is_plaintext")]
-    pub security: Security,
+    pub security: Box<Security>,
     /// Prefix of every topic, client id and group of ours.
     pub prefix: String,
     /// Topics of the cluster that stand for the scenario's, by the address of these. They are never made, altered or

@@ -165,7 +165,7 @@ pub const OTHERS: &[Other] = &[
     row("retries", PA, Int, Always(&["2147483647"], RETRIED_UNTIL)),
     row("metadata.max.idle.ms", P, Long, WithoutEffect("a producer has one topic, which it does not forget")),
     row("compression.gzip.level", P, Int, Always(&["-1"], FIXED_LEVEL)),
-    row("compression.lz4.level", P, Int, Always(&[], FIXED_LEVEL)),
+    row("compression.lz4.level", P, Int, Always(&["9"], FIXED_LEVEL)),
     row("compression.zstd.level", P, Int, Always(&["3"], FIXED_LEVEL)),
     row("partitioner.adaptive.partitioning.enable", P, Boolean, Always(&["false"], NOT_STICKY_AS_JAVA)),
     row("partitioner.availability.timeout.ms", P, Long, Always(&["0"], NOT_STICKY_AS_JAVA)),
