@@ -68,7 +68,7 @@ pub(crate) fn plan(args: &QuickArgs) -> Result<Planned, Failure> {
 /// Longest measured window: a quick look is no endurance test.
 const DURATION_NS_MAX: u64 = 5 * 60 * 1_000_000_000;
 
-/// Reads addresses and quantities here, where the message can name the option; the scenario reads them again.
+/// Reads quantities here, where the message can name the option; the scenario reads them again.
 fn check(args: &QuickArgs) -> Result<(), Failure> {
     let option = |name: &str| {
         let name = name.to_owned();
