@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 /// Most unknown settings that are told one by one.
 const UNKNOWN_TOLD_MAX: usize = 20;
 /// Addresses of a cluster's brokers, in properties.
-pub(crate) const BOOTSTRAP_SERVERS: &str = "bootstrap.servers";
+const BOOTSTRAP_SERVERS: &str = "bootstrap.servers";
 const PROTOCOL: &str = "security.protocol";
 /// How names begin that say nothing but how a cluster is reached.
 const FAMILIES: &[&str] = &["bootstrap.", "security.", "ssl.", "sasl."];

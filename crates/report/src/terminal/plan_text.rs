@@ -163,7 +163,7 @@ fn order_text(plan: &Plan) -> String {
 }
 
 /// The parts of a case that the short form tells.
-const SHORT: &[&str] = &["system", "load", "phases"];
+const SHORT: &[&str] = &["system", "load", "client settings", "phases"];
 
 /// A case's parts, each with its lines.
 fn case_parts(case: &CasePlan) -> Vec<(&'static str, Vec<String>)> {
