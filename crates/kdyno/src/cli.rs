@@ -145,8 +145,11 @@ pub(crate) struct ExecutionArgs {
 #[derive(Debug, Args)]
 pub(crate) struct QuickArgs {
     /// Broker to ask first, HOST:PORT; several with commas, an IPv6 address in brackets
-    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', required = true)]
+    #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', required_unless_present = "command_config")]
     pub(crate) bootstrap_server: Vec<String>,
+    /// A Java client's properties file: how the cluster is reached, and settings of the producer
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub(crate) command_config: Option<PathBuf>,
     /// Records per second, all clients together
     #[arg(long, default_value = "1000/s", value_name = "RATE")]
     pub(crate) rate: String,
@@ -156,15 +159,18 @@ pub(crate) struct QuickArgs {
     /// Length of the measured window, at most 5m
     #[arg(long, default_value = "10s", value_name = "TIME")]
     pub(crate) duration: String,
+    /// Write to this topic, which is there, instead of one that is made for this and deleted afterwards
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["partitions", "replicas"])]
+    pub(crate) topic: Option<String>,
     /// Partitions of the topic that is made for this and deleted afterwards
     #[arg(long, default_value_t = 3)]
     pub(crate) partitions: u32,
     /// Replicas of each partition [default: 3, or as many as there are brokers]
     #[arg(long)]
     pub(crate) replicas: Option<u32>,
-    /// Acknowledgements to wait for: 0, 1 or all
-    #[arg(long, default_value = "all", value_parser = ["0", "1", "all"])]
-    pub(crate) acks: String,
+    /// Acknowledgements to wait for: 0, 1 or all [default: all, or what --command-config says]
+    #[arg(long, value_parser = ["0", "1", "all"])]
+    pub(crate) acks: Option<String>,
     #[command(flatten)]
     pub(crate) execution: ExecutionArgs,
 }

@@ -2,7 +2,10 @@
 
 use crate::failure::Failure;
 use crate::{out, scenario_source};
+use kdyno_scenario::input::InputError;
+use kdyno_scenario::security::PropertiesFile;
 use kdyno_scenario::target::{Target, TargetFile};
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -16,17 +19,41 @@ pub(crate) fn of_cases(typed: &str) -> (Option<&str>, &str) {
 
 /// Reads a target file, and the properties file it names.
 pub(crate) fn read_target(path: &Path) -> Result<Target, Failure> {
-    let text = text_of(path, "target")?;
+    let text = String::from_utf8(scenario_source::read_bytes(path, "target")?)
+        .map_err(|_| Failure::usage(format!("the target {} is not UTF-8", path.display())))?;
     refuse_shared(path)?;
     let file = TargetFile::parse(&text, &path.display().to_string())?;
     let folder = path.parent().unwrap_or(Path::new("."));
-    let properties =
-        file.properties().map(|name| text_of(&folder.join(name), "properties file")).transpose()?;
-    let target = file.resolve(properties.as_deref())?;
-    if !target.ignored_properties.is_empty() {
-        out::note(&format!("not read from the properties file: {}", target.ignored_properties.join(", ")));
+    let target = match file.properties().map(|name| folder.join(name)) {
+        None => file.resolve(None)?,
+        Some(path) => with_properties(&path, |properties| file.resolve(Some(properties)))?,
+    };
+    for note in &target.notes {
+        out::note(note);
     }
     Ok(target)
+}
+
+/// Hands on a Java client's properties file, and what the files that it names begin with.
+pub(crate) fn with_properties<T>(
+    path: &Path,
+    read: impl FnOnce(PropertiesFile<'_>) -> Result<T, InputError>,
+) -> Result<T, Failure> {
+    let bytes = scenario_source::read_bytes(path, "properties file")?;
+    Ok(read(PropertiesFile { path, bytes: &bytes, head: &head })?)
+}
+
+/// The first bytes of a file, by which formats of certificates and keys are told apart.
+fn head(path: &Path) -> Result<Vec<u8>, String> {
+    /// More than any format needs: PEM begins with 11 characters that are always the same.
+    const BYTES: u64 = 16;
+    let failed = |e: std::io::Error| format!("could not be read: {e}");
+    if !std::fs::metadata(path).map_err(failed)?.is_file() {
+        return Err("is no regular file".to_owned());
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(path).map_err(failed)?.take(BYTES).read_to_end(&mut bytes).map_err(failed)?;
+    Ok(bytes)
 }
 
 /// A target file says how to reach somebody's cluster: nobody else on this host need read it.
@@ -39,9 +66,4 @@ fn refuse_shared(path: &Path) -> Result<(), Failure> {
     let mode = mode & 0o777;
     Err(Failure::usage(format!("the target {} is open to other users (mode {mode:o})", path.display()))
         .hint(format!("chmod 600 {}", path.display())))
-}
-
-fn text_of(path: &Path, what: &str) -> Result<String, Failure> {
-    String::from_utf8(scenario_source::read_bytes(path, what)?)
-        .map_err(|_| Failure::usage(format!("the {what} {} is not UTF-8", path.display())))
 }

@@ -3,8 +3,10 @@
 mod common;
 
 use common::{Place, RUN_DEADLINE, Running, Said, signal};
+use kdyno_kafka::admin::Admin;
 use kdyno_model::event::EventKind;
 use kdyno_model::outcome::TrialOutcome;
+use kdyno_model::plan::Role;
 use kdyno_store::RunFile;
 use rustix::process::Signal;
 use std::io::Read;
@@ -102,6 +104,50 @@ fn an_attached_run_is_counted_exactly_and_leaves_no_topic() {
     let seen = broker.stop();
     assert_eq!(seen.code, Some(0), "{seen:?}");
     place.expect_no_processes();
+}
+
+#[test]
+fn a_topic_that_is_there_is_written_to_and_neither_made_nor_deleted() {
+    let place = Place::new();
+    let broker = NullBroker::start(&place);
+    let files = files(&place, &broker.address, CLUSTER_ID);
+    let target = std::fs::read_to_string(&files[2]).expect("the target");
+    let target =
+        target.replace("guard: {", "topics: {perf: team-a.load}\nguard: {allow: [existing-topics], ");
+    place.file("target.yaml", &target);
+    place.file("small.yaml", &SCENARIO.replace("partitions: 2", "partitions: 3"));
+    for _ in 0..2 {
+        let said = run(&place, &files, &["--json"]).wait(RUN_DEADLINE);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        for told in ["topic `perf` is `team-a.load` of target null", "which has 2 partitions, not 3"] {
+            assert!(said.stderr.contains(told), "{told}: {said:?}");
+        }
+        let document: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
+        let caveats = document["caveats"].as_array().expect("caveats");
+        let of_log = |caveat: &&serde_json::Value| {
+            caveat["kind"].as_str().is_some_and(|kind| kind.starts_with("log") || kind == "lost")
+        };
+        assert_eq!(caveats.iter().find(of_log), None, "what was there before is not counted");
+    }
+    let mut admin =
+        Admin::connect(std::slice::from_ref(&broker.address), "test", RUN_DEADLINE).expect("a broker");
+    let topics = admin.topics(None).expect("its topics");
+    let names: Vec<&str> = topics.iter().map(|topic| topic.name.as_str()).collect();
+    assert_eq!(names, ["team-a.load"]);
+    let quick = [
+        "quick",
+        "--bootstrap-server",
+        &broker.address,
+        "--topic",
+        "team-a.load",
+        "--duration",
+        "2s",
+        "--share",
+    ];
+    let said = place.start(place.command(&quick)).wait(RUN_DEADLINE);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(admin.topics(None).expect("its topics").len(), 1, "none is made");
+    broker.stop();
 }
 
 /// What was stored while the run went on is what the same evidence says now.
@@ -275,6 +321,37 @@ fn quick_needs_no_file() {
         let said = place.kdyno(&["quick", "--bootstrap-server", &broker.address, option, value]);
         assert_eq!(said.code, Some(2), "{said:?}");
         assert!(said.stderr.contains(option), "{said:?}");
+    }
+    broker.stop();
+}
+
+#[test]
+fn quick_takes_what_kafkas_own_tools_take() {
+    let place = Place::new();
+    let broker = NullBroker::start(&place);
+    let config = |text: &str| {
+        let text = format!("bootstrap.servers = {}\n{text}", broker.address);
+        place.file("client.properties", &text).to_str().expect("plain path").to_owned()
+    };
+    let quick = |config: &str| {
+        let args = ["quick", "--command-config", config, "--duration", "2s", "--share"];
+        place.start(place.command(&args)).wait(RUN_DEADLINE)
+    };
+    let said = quick(&config("linger.ms=\\\n 20\nacks : 1\nclient.id=me\nschema.registry.url=x\n"));
+    assert_eq!(said.code, Some(0), "{said:?}");
+    for note in ["`client.id` of `writers` has no effect", "`schema.registry.url` is no setting of Kafka's"] {
+        assert!(said.stderr.contains(note), "{note}: {said:?}");
+    }
+    let header = RunFile::open(&place.run_file()).expect("a run file").header().expect("its head");
+    let Role::Produce(produce) = &header.plan.cases[0].load["writers"].role else { panic!("it produces") };
+    assert_eq!((produce.client.linger_ns, produce.client.acks), (20_000_000, 1));
+    for (text, words) in [
+        ("\nlinger.ms=soon\n", "client.properties:3:1: `linger.ms`"),
+        ("security.protocol=SSL\n", "`security.protocol` SSL is not in this version yet"),
+        ("ssl.truststore.locaton=x\n", "client.properties:2:1: "),
+    ] {
+        let said = quick(&config(text));
+        assert!(said.code == Some(2) && said.stderr.contains(words), "{words}: {said:?}");
     }
     broker.stop();
 }

@@ -17,6 +17,8 @@ pub(crate) struct AbortWatch {
     brokers: BTreeSet<i32>,
     /// Begins the names of the run's own topics.
     prefix: String,
+    /// Topics that were there and that the run writes to.
+    own: BTreeSet<String>,
     others: Others,
 }
 
@@ -96,13 +98,19 @@ impl Others {
 }
 
 impl AbortWatch {
-    /// `None` when nothing is to be watched.
-    pub(crate) fn of(conditions: &[AbortIf], brokers: BTreeSet<i32>, prefix: &str) -> Option<Self> {
+    /// `None` when nothing is to be watched. `own` are topics beside those with the prefix that the run writes to.
+    pub(crate) fn of(
+        conditions: &[AbortIf],
+        brokers: BTreeSet<i32>,
+        prefix: &str,
+        own: BTreeSet<String>,
+    ) -> Option<Self> {
         let held = |condition: &AbortIf| Held { condition: condition.clone(), since_ns: None };
         (!conditions.is_empty()).then(|| Self {
             conditions: conditions.iter().map(held).collect(),
             brokers,
             prefix: prefix.to_owned(),
+            own,
             others: Others::default(),
         })
     }
@@ -121,7 +129,9 @@ impl AbortWatch {
         {
             return reached;
         }
-        let of_others = |topic: &&TopicInfo| !topic.internal && !topic.name.starts_with(&self.prefix);
+        let of_others = |topic: &&TopicInfo| {
+            !topic.internal && !topic.name.starts_with(&self.prefix) && !self.own.contains(&topic.name)
+        };
         let names: BTreeSet<&str> =
             topics.iter().filter(of_others).map(|topic| topic.name.as_str()).collect();
         let ask = |name: &str| admin.list_offsets(name, OffsetAt::Latest).ok();
@@ -178,7 +188,7 @@ mod tests {
 
     fn watch(of: Watched, beyond: Beyond, limit: f64, for_s: u64) -> AbortWatch {
         let condition = AbortIf { of, beyond, limit, for_ns: for_s * SECOND, text: "a > b".to_owned() };
-        AbortWatch::of(&[condition], BTreeSet::from([0, 1]), "kdyno-").expect("a condition")
+        AbortWatch::of(&[condition], BTreeSet::from([0, 1]), "kdyno-", BTreeSet::new()).expect("a condition")
     }
 
     fn seen(of: Watched, value: f64) -> Seen {
@@ -187,7 +197,7 @@ mod tests {
 
     #[test]
     fn without_conditions_nothing_is_watched() {
-        assert!(AbortWatch::of(&[], BTreeSet::new(), "kdyno-").is_none());
+        assert!(AbortWatch::of(&[], BTreeSet::new(), "kdyno-", BTreeSet::new()).is_none());
     }
 
     #[test]

@@ -199,7 +199,12 @@ mod tests {
             bootstrap: vec!["no address".to_owned()],
             prefix: "kdyno-".to_owned(),
             topics: BTreeMap::new(),
-            abort: AbortWatch::of(&[condition], std::collections::BTreeSet::new(), "kdyno-"),
+            abort: AbortWatch::of(
+                &[condition],
+                std::collections::BTreeSet::new(),
+                "kdyno-",
+                Default::default(),
+            ),
         };
         let inbox = Inbox::default();
         let mut looks = Looks::new(watched, inbox.sender());

@@ -119,7 +119,7 @@ pub enum LabError {
         /// The secret's name.
         name: String,
         /// Where its value was to come from.
-        reference: SecretRef,
+        reference: Box<SecretRef>,
         /// One lowercase clause about it.
         why: String,
         /// What can be done.
@@ -164,6 +164,10 @@ impl LabError {
             Self::Topic { address, source } if source.code() == Some(ErrorCode::INVALID_CONFIG) => {
                 Some(format!("correct the setting in `topics.{address}.config` of the scenario"))
             }
+            Self::Topic { address, source } if is_denied(source) => Some(format!(
+                "a user who may not make topics names one that is there: `topics: {{{address}: NAME}}` in the target file, \
+                 with `existing-topics` under `guard.allow`"
+            )),
             Self::WorkerNotPrepared { .. } => {
                 Some("do the brokers answer? `kdyno show latest --json` has the events".to_owned())
             }
@@ -179,6 +183,14 @@ impl LabError {
             _ => None,
         }
     }
+}
+
+/// Whether the user may not do what was asked for.
+pub(crate) fn is_denied(error: &AdminError) -> bool {
+    let code = error.code();
+    [ErrorCode::TOPIC_AUTHORIZATION_FAILED, ErrorCode::CLUSTER_AUTHORIZATION_FAILED]
+        .into_iter()
+        .any(|denied| code == Some(denied))
 }
 
 impl From<Stop> for LabError {
@@ -218,5 +230,7 @@ mod tests {
         let hint = error.hint().expect("a hint");
         assert_eq!(hint, "correct the setting in `topics.perf.config` of the scenario");
         assert_eq!(refused(ErrorCode::INVALID_REPLICATION_FACTOR, "three").hint(), None);
+        let denied = refused(ErrorCode::TOPIC_AUTHORIZATION_FAILED, "Authorization failed.").hint();
+        assert!(denied.is_some_and(|hint| hint.contains("`topics: {perf: NAME}`")));
     }
 }

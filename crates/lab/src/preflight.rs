@@ -131,6 +131,7 @@ fn heaps_of_pair((a, b): (&CasePlan, &CasePlan)) -> Option<u64> {
 /// Makes sure that each attached cluster is the one meant and can carry its cases.
 fn attached_fit(plan: &Plan, options: &mut RunOptions<'_>) -> Result<(), LabError> {
     let mut known: Option<(&AttachedPlan, Attached)> = None;
+    let mut told: Vec<String> = Vec::new();
     for case in plan.every_case() {
         let SystemPlan::Attached(target) = &case.system else {
             continue;
@@ -151,6 +152,12 @@ fn attached_fit(plan: &Plan, options: &mut RunOptions<'_>) -> Result<(), LabErro
             }
         };
         attached.check_case(case)?;
+        for difference in attached.differences(case) {
+            if !told.contains(&difference) {
+                (options.progress)(Progress::Warning(difference.clone()));
+                told.push(difference);
+            }
+        }
         known = Some((target, attached));
     }
     Ok(())

@@ -4,7 +4,7 @@
 //! clusters of the one before are stopped first; so a list of trials has one cluster at a time, and a comparison those
 //! of both sides. An attached cluster is nobody's to stop: it stays.
 
-use crate::error::LabError;
+use crate::error::{LabError, is_denied};
 use crate::options::{Progress, RunOptions};
 use crate::preflight::partition_replicas;
 use crate::private::Private;
@@ -116,15 +116,18 @@ impl Provisions {
     ) -> Result<(), LabError> {
         let wanted = &trial.effective.topics;
         let standing = self.of_mut(trial)?;
-        let kept =
-            standing.topics.take().filter(|topics| plan.isolation == Isolation::None && topics.fit(wanted));
+        let kept = standing
+            .topics
+            .take()
+            .filter(|topics| (plan.isolation == Isolation::None || topics.is_kept()) && topics.fit(wanted));
         let topics = match kept {
             Some(topics) => topics,
             None => {
                 (options.progress)(Progress::Step("making topics".to_owned()));
                 let prefix = standing.system.prefix();
                 let name = |address: &str| topic_name(prefix, run_id, address, trial.id);
-                Topics::create(&standing.system.bootstrap(), prefix, wanted, name)?
+                let existing = standing.system.existing_topics();
+                Topics::create(&standing.system.bootstrap(), prefix, wanted, &existing, name)?
             }
         };
         standing.topics = Some(topics);
@@ -154,10 +157,15 @@ impl Provisions {
     }
 
     /// After a trial: deletes its topics, unless the next one is to have them.
-    pub(crate) fn retire_topics(&mut self, plan: &Plan, trial: &Trial) -> Result<(), LabError> {
+    pub(crate) fn retire_topics(
+        &mut self,
+        plan: &Plan,
+        trial: &Trial,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<(), LabError> {
         match plan.isolation {
             Isolation::None => Ok(()),
-            Isolation::Topic | Isolation::Cluster => self.of_mut(trial)?.drop_topics(),
+            Isolation::Topic | Isolation::Cluster => self.of_mut(trial)?.drop_topics(progress),
         }
     }
 
@@ -168,7 +176,7 @@ impl Provisions {
         }
         let mut outcome = Ok(());
         for mut standing in self.standing.drain(..) {
-            let topics = standing.drop_topics();
+            let topics = standing.drop_topics(progress);
             outcome = outcome.and(topics).and(standing.system.stop());
         }
         outcome
@@ -189,9 +197,21 @@ impl Provision {
 
     /// Deletes the topics. On a local cluster that has lost a broker this may fail; the cluster is then
     /// replaced before the next trial and takes its topics with it.
-    fn drop_topics(&mut self) -> Result<(), LabError> {
-        let Some(topics) = self.topics.take() else { return Ok(()) };
+    /// A user who may make topics and not delete them loads the same ones again.
+    fn drop_topics(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
+        let Some(mut topics) = self.topics.take() else { return Ok(()) };
         match topics.delete(&self.system.bootstrap()) {
+            Err(LabError::Admin { source, .. }) if self.system.is_attached() && is_denied(&source) => {
+                if !topics.is_kept() {
+                    let names = topics.made().join(", ");
+                    progress(Progress::Warning(format!(
+                        "the target does not let this user delete topics: {names} stay, and later trials are put on them"
+                    )));
+                    topics.keep();
+                }
+                self.topics = Some(topics);
+                Ok(())
+            }
             Err(error) if self.system.is_attached() => Err(error),
             _ => Ok(()),
         }

@@ -250,7 +250,10 @@ impl Run<'_> {
         if let Some(reason) = cut_short.into_iter().flatten().next() {
             return Err(reason);
         }
-        trials.iter().try_for_each(|trial| self.provisions.retire_topics(plan, trial))
+        for trial in trials {
+            self.provisions.retire_topics(plan, trial, self.options.progress)?;
+        }
+        Ok(())
     }
 
     /// Makes what the trials stand on, and stores what is known before they begin: of the host once for all.

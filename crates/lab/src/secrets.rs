@@ -3,7 +3,9 @@
 use crate::error::LabError;
 use crate::worker::exited_within;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use kdyno_model::jaas;
 use kdyno_model::plan::{CasePlan, Plan};
+use kdyno_model::properties::{PROPERTIES_BYTES_MAX, Properties};
 use kdyno_model::secret::{SECRET_BYTES_MAX, Secret, SecretRef};
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -55,7 +57,7 @@ impl Secrets {
         for (name, reference) in plan.every_case().flat_map(|case| &case.secrets) {
             if let Entry::Vacant(entry) = values.entry((name.clone(), reference.clone())) {
                 let value = value_of(reference, variables).map_err(|NoValue { why, hint }| {
-                    LabError::Secret { name: name.clone(), reference: reference.clone(), why, hint }
+                    LabError::Secret { name: name.clone(), reference: Box::new(reference.clone()), why, hint }
                 })?;
                 entry.insert(value);
             }
@@ -75,7 +77,7 @@ impl Secrets {
     pub(crate) fn variables(&self) -> Vec<String> {
         let variable = |(_, reference): &(String, SecretRef)| match reference {
             SecretRef::Env(name) => Some(name.clone()),
-            SecretRef::File(_) | SecretRef::Exec(_) | SecretRef::Made => None,
+            SecretRef::File(_) | SecretRef::Property { .. } | SecretRef::Exec(_) | SecretRef::Made => None,
         };
         self.0.keys().filter_map(variable).collect()
     }
@@ -87,7 +89,8 @@ fn value_of(reference: &SecretRef, variables: Variables<'_>) -> Result<Secret, N
             let value = variables(name).ok_or_else(|| "is not set".to_owned())?;
             checked(Secret::new(value.into_vec()))
         }
-        SecretRef::File(path) => file(path),
+        SecretRef::File(path) => read_value(private_file(path)?),
+        SecretRef::Property { file, name, option } => property(file, name, option.as_deref()),
         SecretRef::Exec(command) => output(command, COMMAND_DEADLINE),
         SecretRef::Made => made(),
     }
@@ -117,7 +120,7 @@ fn read_value(stream: impl Read) -> Result<Secret, NoValue> {
 }
 
 /// A file that its owner alone may read.
-fn file(path: &Path) -> Result<Secret, NoValue> {
+fn private_file(path: &Path) -> Result<File, NoValue> {
     const OTHERS: u32 = 0o077;
     let failed = |e: std::io::Error| format!("could not be read: {e}");
     // A pipe that nobody writes to is opened at once, and then refused.
@@ -132,7 +135,28 @@ fn file(path: &Path) -> Result<Secret, NoValue> {
         let why = format!("is open to other users (mode {mode:o})");
         return Err(NoValue { why, hint: Some(format!("chmod 600 {}", path.display())) });
     }
-    read_value(file)
+    Ok(file)
+}
+
+/// A property's value, or that of an option of its login module.
+fn property(path: &Path, name: &str, option: Option<&str>) -> Result<Secret, NoValue> {
+    let mut bytes = Vec::new();
+    private_file(path)?
+        .take(PROPERTIES_BYTES_MAX as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|e| format!("could not be read: {e}"))?;
+    let properties = Properties::parse(&bytes).map_err(|error| error.message)?;
+    // It was there when the run was planned.
+    let gone = || "is there no longer".to_owned();
+    let value = properties.get(name).ok_or_else(gone)?;
+    let value = match option {
+        None => value.trim().to_owned(),
+        Some(option) => {
+            let module = jaas::parse(value).map_err(|error| error.message)?;
+            module.options.get(option).ok_or_else(gone)?.clone()
+        }
+    };
+    checked(Secret::new(value.into_bytes()))
 }
 
 /// What a command writes to its standard output. What it writes elsewhere is told to nobody: it may be the secret.
@@ -180,6 +204,7 @@ fn made() -> Result<Secret, NoValue> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::PathBuf;
 
     const VALUE: &str = "hunter2";
 
@@ -217,10 +242,11 @@ mod tests {
     fn a_file_must_be_its_owners_alone() {
         let dir = tempfile::tempdir().expect("temp dir");
         let path = dir.path().join("pw");
+        let file = |path: PathBuf| value_of(&SecretRef::File(path), &|_| None);
         let written = |content: &[u8], mode| {
             std::fs::write(&path, content).expect("written");
             std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).expect("a mode");
-            file(&path)
+            file(path.clone())
         };
         assert_eq!(text(written(b"hunter2\n", 0o600)), VALUE);
         assert_eq!(text(written(b" a\n\r\n", 0o400)), " a\n", "one newline at its end");
@@ -233,8 +259,30 @@ mod tests {
         let open = written(VALUE.as_bytes(), 0o640).err().expect("open to a group");
         assert_eq!(open.why, "is open to other users (mode 640)");
         assert!(open.hint.is_some_and(|hint| hint.starts_with("chmod 600 ")));
-        assert_eq!(told(file(dir.path())), "is no regular file");
-        assert!(told(file(&dir.path().join("none"))).starts_with("could not be read"));
+        assert_eq!(told(file(dir.path().to_owned())), "is no regular file");
+        assert!(told(file(dir.path().join("none"))).starts_with("could not be read"));
+    }
+
+    #[test]
+    fn a_property_is_read_as_java_reads_it_and_not_from_a_file_that_others_may_read() {
+        let dir = tempfile::tempdir().expect("temp dir");
+        let path = dir.path().join("client.properties");
+        let content = "ssl.key.password = hunter\\u0032 \nsasl.jaas.config=x required \\\n password=\"hunter2\";\nempty=\n";
+        std::fs::write(&path, content).expect("written");
+        let property = |name: &str, option: Option<&str>| {
+            let (name, option) = (name.to_owned(), option.map(str::to_owned));
+            value_of(&SecretRef::Property { file: path.clone(), name, option }, &|_| None)
+        };
+        let mode = |mode| std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).expect("a mode");
+        mode(0o600);
+        assert_eq!(text(property("ssl.key.password", None)), VALUE);
+        assert_eq!(text(property("sasl.jaas.config", Some("password"))), VALUE);
+        assert_eq!(told(property("empty", None)), "is empty");
+        for gone in [("other", None), ("sasl.jaas.config", Some("username"))] {
+            assert_eq!(told(property(gone.0, gone.1)), "is there no longer");
+        }
+        mode(0o644);
+        assert_eq!(told(property("ssl.key.password", None)), "is open to other users (mode 644)");
     }
 
     #[test]

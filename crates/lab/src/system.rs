@@ -76,6 +76,14 @@ impl System {
         }
     }
 
+    /// Topics of it that stand for the scenario's, by the address of these.
+    pub(crate) fn existing_topics(&self) -> BTreeMap<String, String> {
+        match self {
+            Self::Local { .. } => BTreeMap::new(),
+            Self::Attached { plan, .. } => plan.topics.clone(),
+        }
+    }
+
     /// Prefix of topics and client ids.
     pub(crate) fn prefix(&self) -> &str {
         match self {
@@ -97,7 +105,8 @@ impl System {
         match self {
             Self::Local { .. } => None,
             Self::Attached { plan, cluster } => {
-                AbortWatch::of(&plan.abort_if, cluster.brokers().collect(), &plan.prefix)
+                let own = plan.topics.values().cloned().collect();
+                AbortWatch::of(&plan.abort_if, cluster.brokers().collect(), &plan.prefix, own)
             }
         }
     }

@@ -14,11 +14,15 @@ const ADMIN_DEADLINE: Duration = Duration::from_secs(30);
 /// Prefix of topics and client ids on clusters of our own; on others it is the target's.
 pub(crate) const PREFIX: &str = "kdyno-";
 
-/// Topics that exist and are ours to delete.
+/// Topics of a trial. Those that were made for it are ours to delete.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Topics {
     /// The topic's address in the scenario to its real name.
     pub(crate) names: BTreeMap<String, String>,
+    /// Those of them that were there before the run.
+    existing: BTreeMap<String, String>,
+    /// The user may not delete those that were made: later trials have them too.
+    is_kept: bool,
     /// What they were made from.
     made_of: BTreeMap<String, TopicPlan>,
     /// Begins the client ids of administration.
@@ -26,17 +30,29 @@ pub(crate) struct Topics {
 }
 
 impl Topics {
-    /// Makes every topic and waits until each of its partitions has a leader. `prefix` begins the client id, as it
-    /// begins the `name` of each topic.
+    /// Makes every topic but those that `existing` names, and waits until each of its partitions has a leader. `prefix`
+    /// begins the client id, as it begins the `name` of each topic.
     pub(crate) fn create(
         bootstrap: &[String],
         prefix: &str,
         plans: &BTreeMap<String, TopicPlan>,
+        existing: &BTreeMap<String, String>,
         name: impl Fn(&str) -> String,
     ) -> Result<Self, LabError> {
+        let mut made = Self {
+            names: BTreeMap::new(),
+            existing: existing.clone(),
+            is_kept: false,
+            made_of: plans.clone(),
+            prefix: prefix.to_owned(),
+        };
+        made.existing.retain(|address, _| plans.contains_key(address));
+        made.names.clone_from(&made.existing);
+        if made.existing.len() == plans.len() && !plans.is_empty() {
+            return Ok(made);
+        }
         let mut admin = connect(bootstrap, prefix, "make topics")?;
-        let mut made = Self { names: BTreeMap::new(), made_of: plans.clone(), prefix: prefix.to_owned() };
-        for (address, plan) in plans {
+        for (address, plan) in plans.iter().filter(|(address, _)| !existing.contains_key(*address)) {
             let real = name(address);
             let partitions = i32::try_from(plan.partitions).unwrap_or(i32::MAX);
             let replicas = i16::try_from(plan.replicas).unwrap_or(i16::MAX);
@@ -56,17 +72,33 @@ impl Topics {
         self.made_of == *plans
     }
 
-    /// Whether one of them has more than one replica.
+    /// Whether one of them has more than one replica, or may have.
     pub(crate) fn are_replicated(&self) -> bool {
-        self.made_of.values().any(|plan| plan.replicas > 1)
+        !self.existing.is_empty() || self.made_of.values().any(|plan| plan.replicas > 1)
     }
 
-    /// Deletes them all.
+    /// Whether later trials are to have them too, because the user may not delete them.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.is_kept
+    }
+
+    /// Keeps them for later trials.
+    pub(crate) fn keep(&mut self) {
+        self.is_kept = true;
+    }
+
+    /// Real names of those that were made.
+    pub(crate) fn made(&self) -> Vec<&str> {
+        let made = self.names.iter().filter(|(address, _)| !self.existing.contains_key(*address));
+        made.map(|(_, name)| name.as_str()).collect()
+    }
+
+    /// Deletes those that were made.
     pub(crate) fn delete(&self, bootstrap: &[String]) -> Result<(), LabError> {
-        if self.names.is_empty() {
+        let names = self.made();
+        if names.is_empty() {
             return Ok(());
         }
-        let names: Vec<&str> = self.names.values().map(String::as_str).collect();
         let mut admin = connect(bootstrap, &self.prefix, "delete topics")?;
         admin
             .delete_topics(&names)
@@ -94,7 +126,8 @@ mod tests {
     fn administration_uses_the_prefix_as_its_client_id() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
         let bootstrap = vec![listener.local_addr().expect("its address").to_string()];
-        let create = move || Topics::create(&bootstrap, "team-a.", &BTreeMap::new(), str::to_owned);
+        let create =
+            move || Topics::create(&bootstrap, "team-a.", &BTreeMap::new(), &BTreeMap::new(), str::to_owned);
         let client = std::thread::spawn(create);
         let (mut broker, _) = listener.accept().expect("a client");
         // Length of the request, its kind and version, its number, length of the client id: then the id.
@@ -105,6 +138,26 @@ mod tests {
         assert_eq!(String::from_utf8(id).as_deref(), Ok("team-a.admin"));
         drop((broker, listener));
         client.join().expect("no panic").expect_err("no broker answers");
+    }
+
+    #[test]
+    fn topics_that_are_there_are_neither_made_nor_deleted() {
+        let plan = TopicPlan { partitions: 1, replicas: 1, config: BTreeMap::new() };
+        let plans = BTreeMap::from([("perf".to_owned(), plan.clone())]);
+        let existing =
+            ["perf", "other"].map(|address| (address.to_owned(), format!("team-a.{address}"))).into();
+        // Nobody listens there, and nobody is asked.
+        let nobody = ["127.0.0.1:1".to_owned()];
+        let topics =
+            Topics::create(&nobody, PREFIX, &plans, &existing, str::to_owned).expect("nothing to make");
+        assert_eq!(topics.names, BTreeMap::from([("perf".to_owned(), "team-a.perf".to_owned())]));
+        assert!(topics.made().is_empty() && topics.are_replicated());
+        topics.delete(&nobody).expect("nothing to delete");
+        let both = BTreeMap::from([("perf".to_owned(), plan.clone()), ("more".to_owned(), plan)]);
+        assert!(
+            Topics::create(&nobody, PREFIX, &both, &existing, str::to_owned).is_err(),
+            "one is to be made"
+        );
     }
 
     #[test]

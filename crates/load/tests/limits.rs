@@ -213,7 +213,9 @@ impl Scene {
             target: "elsewhere".to_owned(),
             bootstrap: Vec::new(),
             cluster_id: String::new(),
+            security: Box::default(),
             prefix: "kdyno-".to_owned(),
+            topics: Default::default(),
             caps: Caps {
                 produce_bytes_per_s: None,
                 connections: None,

@@ -22,6 +22,15 @@ pub enum SecretRef {
     Env(String),
     /// This file's contents, without a newline at its end.
     File(PathBuf),
+    /// A property of a Java client's properties file, in plain text.
+    Property {
+        /// The properties file.
+        file: PathBuf,
+        /// The property's name.
+        name: String,
+        /// Of `sasl.jaas.config`: the option of its login module.
+        option: Option<String>,
+    },
     /// What this program with its arguments writes to its standard output, without a newline at its end. No shell.
     Exec(Vec<String>),
     /// Random, made for the run: for systems that are made for it as well.
@@ -34,6 +43,10 @@ impl fmt::Display for SecretRef {
         match self {
             Self::Env(name) => write!(f, "environment variable {name}"),
             Self::File(path) => write!(f, "file {}", path.display()),
+            Self::Property { file, name, option: None } => write!(f, "`{name}` of file {}", file.display()),
+            Self::Property { file, name, option: Some(option) } => {
+                write!(f, "`{option}` in `{name}` of file {}", file.display())
+            }
             Self::Exec(command) => write!(f, "command {}", command.first().map_or("", String::as_str)),
             Self::Made => f.write_str("made for the run"),
         }

@@ -6,9 +6,11 @@ use kdyno_model::plan::{Compression, ConsumePlan, Partitioner, ProducerSettings,
 use kdyno_model::units::size;
 use kdyno_model::version::Version;
 use kdyno_scenario::client::{
-    ROUND_ROBIN, Setting, SettingKind, Side, consumer_defaults, find, number, producer_defaults,
+    Found, ROUND_ROBIN, Rule, Setting, SettingKind, Side, consumer_defaults, find, number, producer_defaults,
+    removed_in, since,
 };
-use kdyno_scenario::input::{InputError, not_allowed};
+use kdyno_scenario::input::{InputError, Place, not_allowed};
+use kdyno_scenario::values::Values;
 use kdyno_scenario::yaml::Typed;
 
 const NS_PER_MS: u64 = 1_000_000;
@@ -31,8 +33,17 @@ fn read<'a>(
     let mut version = Version::newest();
     let mut given = Vec::new();
     for (name, value) in typed {
-        let setting = find(side, name)?;
         let text = reader.text(value)?;
+        let setting = match find(side, name)? {
+            Found::ActedOn(setting) => setting,
+            Found::Other(row) => {
+                if let Some((message, hint)) = row.complaint(&text) {
+                    let hint = Some(hint).filter(|hint| !hint.is_empty()).map(str::to_owned);
+                    return Err(reader.wrong(value, message).maybe_hint(hint));
+                }
+                continue;
+            }
+        };
         if setting.name == "defaults" {
             version = defaults(reader, value, &text)?;
             continue;
@@ -68,6 +79,44 @@ fn one<'a>(
 fn defaults(reader: &Reader<'_>, typed: &Typed, text: &str) -> Result<Version, PlanError> {
     Version::of_client(text)
         .map_err(|error| reader.wrong(typed, format!("`defaults`: {}", error.message)).hint(error.hint))
+}
+
+/// What of a load item's settings has no effect, or is not known to the clients whose defaults are taken; each a
+/// lowercase sentence.
+pub(crate) fn without_effect(
+    values: &Values,
+    item: &str,
+    side: Side,
+    typed: &[(Typed, Typed)],
+) -> Result<Vec<String>, PlanError> {
+    let mut told = Vec::new();
+    let mut version = Version::newest();
+    if let Some((_, value)) = typed.iter().find(|(name, _)| name.text == "defaults") {
+        version = Version::of_client(&values.text(value)?).unwrap_or(version);
+    }
+    for (name, _) in typed {
+        let name = name.text.as_str();
+        if let Ok(Found::Other(row)) = find(side, &Typed::assumed(name, Place::default()))
+            && let Rule::WithoutEffect(why) = row.rule
+        {
+            told.push(format!("`{name}` of `{item}` has no effect here: {why}"));
+        }
+        let of = version.line();
+        match (since(name), removed_in(name)) {
+            (Some((major, minor)), _) if !version.at_least(major, minor) => {
+                told.push(format!(
+                    "`{name}` of `{item}`: Kafka's clients know it from {major}.{minor} on, not those of {of}"
+                ));
+            }
+            (_, Some((major, minor))) if version.at_least(major, minor) => {
+                told.push(format!(
+                    "`{name}` of `{item}`: Kafka's clients do not know it any more from {major}.{minor} on"
+                ));
+            }
+            _ => {}
+        }
+    }
+    Ok(told)
 }
 
 /// A producer's settings.

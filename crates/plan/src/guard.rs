@@ -4,7 +4,9 @@ use crate::PlanError;
 use crate::estimate::estimate;
 use crate::search::allowed_per_s;
 use crate::strategy::{Upcoming, at_most, heaviest};
-use kdyno_model::plan::{AttachedPlan, CasePlan, FindPlan, Isolation, Plan, Role, Strategy, SystemPlan};
+use kdyno_model::plan::{
+    AttachedPlan, CasePlan, FindPlan, Isolation, Plan, Role, Strategy, SystemPlan, TopicPlan,
+};
 use kdyno_model::units::{bytes as shown, duration};
 use kdyno_scenario::input::InputError;
 
@@ -24,6 +26,7 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
     if search.is_some() {
         targets.iter().try_for_each(|target| may_search(target))?;
     }
+    targets.iter().try_for_each(|target| check_spoken(target))?;
     for case in heaviest(plan) {
         if let SystemPlan::Attached(target) = &case.system {
             rates(&case, search, target)?;
@@ -31,6 +34,18 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
         }
     }
     targets.into_iter().try_for_each(|target| whole_run(plan, target))
+}
+
+/// Refuses a protocol that clients do not speak yet.
+///
+/// # Errors
+/// The target's listener is not plain.
+pub fn check_spoken(target: &AttachedPlan) -> Result<(), PlanError> {
+    if target.security.is_plaintext() {
+        return Ok(());
+    }
+    let message = format!("`security.protocol` {} is not in this version yet", target.security.protocol);
+    Err(refused(target, message).hint("only PLAINTEXT is spoken"))
 }
 
 /// A search needs to be allowed and must know when to stop.
@@ -55,7 +70,7 @@ fn whole_run(plan: &Plan, target: &AttachedPlan) -> Result<(), PlanError> {
         |trial: &Upcoming<'_>| matches!(&trial.case.system, SystemPlan::Attached(own) if own == target);
     let of_trials = at_most(plan)
         .filter(here)
-        .map(|trial| trial.case.topics.values().map(|topic| u64::from(topic.partitions)).sum::<u64>());
+        .map(|trial| made(&trial.case, target).map(|topic| u64::from(topic.partitions)).sum::<u64>());
     // A trial's topics are deleted before the next one makes its own, unless nothing is isolated.
     let partitions = match plan.isolation {
         Isolation::Topic | Isolation::Cluster => of_trials.max().unwrap_or(0),
@@ -96,6 +111,12 @@ fn whole_run(plan: &Plan, target: &AttachedPlan) -> Result<(), PlanError> {
         return Err(refused(target, message).hint("shorter phases, fewer cases or repeats"));
     }
     Ok(())
+}
+
+/// The topics of a case that are made on the target.
+fn made<'a>(case: &'a CasePlan, target: &'a AttachedPlan) -> impl Iterator<Item = &'a TopicPlan> {
+    let all = case.topics.iter().filter(|(address, _)| !target.topics.contains_key(*address));
+    all.map(|(_, topic)| topic)
 }
 
 fn refused(target: &AttachedPlan, message: String) -> PlanError {

@@ -37,6 +37,7 @@ pub use choices::{Ask, CaseTarget, Change, Choices, CompareChoices, FindChoices,
 pub use estimate::{
     bytes_to_write_of_trial, estimate, estimate_until_first_look, load_ns_after, longest_ns, volume_bytes,
 };
+pub use guard::check_spoken;
 pub use remarks::{Note, remarks};
 pub use strategy::{Next, Upcoming, next, upcoming};
 
@@ -100,8 +101,7 @@ pub fn retarget(plan: &mut Plan, targets: &[Target]) -> Result<(), PlanError> {
         let sustain_ns = attached.sustain_ns;
         attached.clone_from(&wanted.attached);
         attached.sustain_ns = sustain_ns;
-        // Those that count are the target's, and a target names none.
-        case.secrets.clear();
+        case.secrets.clone_from(&wanted.secrets);
     }
     guard::check(plan)
 }
@@ -117,7 +117,7 @@ pub fn check_stored(plan: &Plan) -> Result<(), PlanError> {
         Some((name, reference)) => {
             let kind = match reference {
                 SecretRef::Env(_) => "an environment variable",
-                SecretRef::File(_) => "a file",
+                SecretRef::File(_) | SecretRef::Property { .. } => "a file",
                 SecretRef::Exec(_) | SecretRef::Made => "a command",
             };
             let message = format!("the stored plan takes secret {} from {kind}", quoted(name));

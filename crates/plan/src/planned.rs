@@ -8,7 +8,6 @@ use kdyno_scenario::Scenario;
 use kdyno_scenario::input::{InputError, known_hint, quoted};
 use kdyno_scenario::target::Target;
 use kdyno_scenario::units;
-use std::collections::BTreeMap;
 
 /// Most trials of one plan.
 const TRIALS_MAX: u64 = 10_000;
@@ -125,6 +124,6 @@ fn case_plan(reader: &Reader<'_>, target: Option<&Target>) -> Result<CasePlan, P
         workers: load::workers(&load),
         load,
         phases,
-        secrets: BTreeMap::new(),
+        secrets: target.map(|target| target.secrets.clone()).unwrap_or_default(),
     })
 }

@@ -4,11 +4,12 @@
 use crate::cases::Chosen;
 use crate::comparison::{not_judged, smallest_differences};
 use crate::sides::different_loads;
-use crate::{Choices, PlanError, cases, claims, clusters, sustained};
+use crate::{Choices, PlanError, cases, claims, client, clusters, sustained};
 use kdyno_model::plan::{Depth, ListedTrial, Plan, Strategy, SystemPlan};
 use kdyno_model::units::count;
 use kdyno_scenario::Scenario;
-use kdyno_scenario::file::ScenarioFile;
+use kdyno_scenario::client::Side;
+use kdyno_scenario::file::{RoleFile, ScenarioFile};
 use kdyno_scenario::input::quoted;
 use kdyno_scenario::units::{self, Dimension};
 use kdyno_scenario::values::Values;
@@ -41,12 +42,14 @@ pub fn remarks(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Result<Ve
     }
     let chosen = cases::choose(scenario, choices, &[])?;
     for case in &chosen.cases {
-        for remark in sizes(file, &case.values)? {
+        let told = sizes(file, &case.values)?;
+        for remark in told.into_iter().chain(client_settings(file, &case.values)?) {
             if !found.contains(&remark) {
                 found.push(remark);
             }
         }
     }
+    found.extend(existing_topics(plan).into_iter().map(Note::Fact));
     found.extend(sustained::told(plan).into_iter().chain(clusters::told(plan)).map(Note::Fact));
     found.extend(of_the_answer(scenario, choices, plan, &chosen)?);
     Ok(found)
@@ -154,6 +157,39 @@ fn replaced(scenario: &Scenario, plan: &Plan) -> Vec<Note> {
     std::iter::once(Note::Fact(fact)).chain(without_effect).collect()
 }
 
+/// Topics of targets that stand for those of the scenario.
+fn existing_topics(plan: &Plan) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for case in plan.every_case() {
+        let SystemPlan::Attached(target) = &case.system else { continue };
+        let used = target.topics.iter().filter(|(address, _)| case.topics.contains_key(*address));
+        for (address, name) in used {
+            let told = format!(
+                "topic `{address}` is `{name}` of target {}: it is there, keeps what trials write, and may be written by others",
+                target.target
+            );
+            if !found.contains(&told) {
+                found.push(told);
+            }
+        }
+    }
+    found
+}
+
+/// What of the clients' settings has no effect.
+fn client_settings(file: &ScenarioFile, values: &Values) -> Result<Vec<Note>, PlanError> {
+    let mut found = Vec::new();
+    for (name, item) in &file.load {
+        let side = match item.role {
+            RoleFile::Produce(_) => Side::Produce,
+            RoleFile::Consume { .. } => Side::Consume,
+        };
+        let told = client::without_effect(values, &name.text, side, &item.client)?;
+        found.extend(told.into_iter().map(Note::Fact));
+    }
+    Ok(found)
+}
+
 /// Sizes in Kafka's settings that are numbers without a unit of size, and easily meant otherwise: there a number
 /// counts bytes, and `k` a thousand of them.
 fn sizes(file: &ScenarioFile, values: &Values) -> Result<Vec<Note>, PlanError> {
@@ -223,6 +259,23 @@ mod tests {
             assert!(warnings("size: 1KiB", &format!("batch.size: {clear}"), &[]).is_empty(), "{clear}");
         }
         assert!(warnings("size: 1KiB", "linger.ms: 5", &[]).is_empty(), "a duration is no size");
+    }
+
+    #[test]
+    fn settings_without_effect_are_told_once_and_those_of_other_versions_too() {
+        assert_eq!(
+            warnings("size: $s, s: 1KiB", "client.id: x, retries: 2147483647", &[]),
+            [
+                "`client.id` of `w` has no effect here: client ids are made of the prefix, the item and the client's number"
+            ]
+        );
+        let told = warnings("size: $s, s: 1KiB", "defaults: '3.2', enable.metrics.push: false", &[]);
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(told[1].contains("from 3.7 on, not those of 3.2"), "{told:?}");
+        let told = warnings("size: $s, s: 1KiB", "defaults: '4.0', auto.include.jmx.reporter: false", &[]);
+        assert!(told[1].contains("any more from 4.0 on"), "{told:?}");
+        let told = warnings("size: $s, s: 1KiB", "defaults: '3.9', auto.include.jmx.reporter: false", &[]);
+        assert_eq!(told.len(), 1, "{told:?}");
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
-use kdyno_model::plan::{ComparePlan, Depth, EvidenceUnit, Plan, Strategy, SystemPlan};
+use kdyno_model::plan::{ComparePlan, Depth, EvidenceUnit, Plan, Protocol, Strategy, SystemPlan};
+use kdyno_model::secret::SecretRef;
 use kdyno_plan::{
     Ask, CaseTarget, Choices, CompareChoices, FindChoices, Note, SideChoices, estimate, plan, remarks,
     retarget, upcoming,
@@ -98,6 +99,40 @@ fn a_comparison_tells_costs_where_both_sides_have_a_price() {
     };
     let Strategy::Compare(compare) = planned(BASE, &judged).unwrap().strategy else { panic!("a comparison") };
     assert_eq!((compare.judge[0].better.to_string(), compare.judge[0].margin), ("lower".to_owned(), 0.05));
+}
+
+#[test]
+fn topics_that_are_there_take_nothing_of_the_cap_on_partitions_and_are_told() {
+    let guard = "guard: {allow: [existing-topics], caps: {partitions: 1}}\n";
+    assert!(planned(BASE, &on(target("there", guard))).unwrap_err().contains("has 2 partitions at once"));
+    let choices = on(target("there", &format!("topics: {{t: team-a.load, unused: x}}\n{guard}")));
+    let plan = planned(BASE, &choices).unwrap();
+    let notes = remarks(&Scenario::parse(BASE, "s.yaml").unwrap(), &choices, &plan).unwrap();
+    let told = |note: &&Note| matches!(note, Note::Fact(fact) if fact.contains("`t` is `team-a.load` of target there"));
+    assert_eq!(notes.iter().filter(told).count(), 1, "{notes:?}");
+    assert!(!format!("{notes:?}").contains("unused"), "the scenario has no such topic: {notes:?}");
+}
+
+#[test]
+fn secrets_are_the_targets_also_when_a_stored_plan_is_run_again() {
+    let mut there = target("there", "");
+    there.secrets.insert("pw".to_owned(), SecretRef::Env("PW".to_owned()));
+    let mut plan = planned(BASE, &on(there.clone())).unwrap();
+    assert_eq!(plan.cases[0].secrets, there.secrets);
+    there.secrets.insert("pw".to_owned(), SecretRef::Env("OTHER".to_owned()));
+    retarget(&mut plan, &[there.clone()]).unwrap();
+    assert_eq!(plan.cases[0].secrets, there.secrets);
+}
+
+#[test]
+fn a_protocol_that_is_not_spoken_is_refused() {
+    let mut there = target("there", "");
+    there.attached.security.protocol = Protocol::SaslSsl;
+    let error = planned(BASE, &on(there)).unwrap_err();
+    assert!(
+        error.contains("target `there`: `security.protocol` SASL_SSL is not in this version yet"),
+        "{error}"
+    );
 }
 
 fn sustained(minutes: u64, choices: Choices) -> Choices {

@@ -1,5 +1,11 @@
-//! Settings of clients under the Java client's names: which are known, in what unit, and their defaults by
-//! Kafka version.
+//! Settings of clients under the Java client's names: which are acted on, in what unit, and their defaults by
+//! Kafka version; what becomes of all others stands in the tables of [`known`] and [`reach`].
+
+mod known;
+mod reach;
+
+pub use known::{Client, JavaType, OTHERS, Other, Rule, other, removed_in, since};
+pub use reach::{REACH, reach_setting};
 
 use crate::input::{InputError, listed, meant, quoted};
 use crate::units::{self, Dimension};
@@ -84,79 +90,28 @@ pub const CONSUMER: &[Setting] = &[
 pub const ROUND_ROBIN: &str = "org.apache.kafka.clients.producer.RoundRobinPartitioner";
 const PARTITIONERS: &[&str] = &["sticky", ROUND_ROBIN];
 
-const ONLY_PLAINTEXT: &str = "clients and brokers speak plaintext";
-const BY_KDYNO: &str = "kdyno sets it itself";
-const NOT_IDEMPOTENT: &str = "the producer is neither idempotent nor transactional yet";
-const NO_GROUPS: &str = "partition p is assigned to client p mod clients";
-const NO_DESERIALIZER: &str = "keys and values are bytes made and read by kdyno";
-
-/// Settings of the Java clients that are known and not acted on, each with the reason.
-pub const OTHERS: &[(&str, &str)] = &[
-    ("bootstrap.servers", BY_KDYNO),
-    ("client.id", BY_KDYNO),
-    ("key.serializer", NO_DESERIALIZER),
-    ("value.serializer", NO_DESERIALIZER),
-    ("key.deserializer", NO_DESERIALIZER),
-    ("value.deserializer", NO_DESERIALIZER),
-    ("transactional.id", NOT_IDEMPOTENT),
-    ("transaction.timeout.ms", NOT_IDEMPOTENT),
-    ("isolation.level", NOT_IDEMPOTENT),
-    ("group.id", NO_GROUPS),
-    ("group.instance.id", NO_GROUPS),
-    ("group.protocol", NO_GROUPS),
-    ("partition.assignment.strategy", NO_GROUPS),
-    ("session.timeout.ms", NO_GROUPS),
-    ("heartbeat.interval.ms", NO_GROUPS),
-    ("max.poll.interval.ms", NO_GROUPS),
-    ("max.poll.records", "a fetched response is taken as a whole"),
-    ("enable.auto.commit", NO_GROUPS),
-    ("auto.commit.interval.ms", NO_GROUPS),
-    ("auto.offset.reset", "use `from: latest` or `from: earliest` of the load item"),
-    ("client.rack", "records are fetched from the leader"),
-    ("check.crcs", "checksums are always checked"),
-    ("retries", "a record is sent again until `delivery.timeout.ms`"),
-    ("retry.backoff.max.ms", "the pause between attempts is `retry.backoff.ms`"),
-    ("compression.gzip.level", "the codec's usual level is used"),
-    ("compression.lz4.level", "the codec's usual level is used"),
-    ("compression.zstd.level", "the codec's usual level is used"),
-    ("partitioner.adaptive.partitioning.enable", "the sticky partitioner chooses at random"),
-    ("partitioner.availability.timeout.ms", "the sticky partitioner chooses at random"),
-    ("partitioner.ignore.keys", "records have no key"),
-    ("interceptor.classes", "there is no Java here"),
-    ("metric.reporters", "there is no Java here"),
-    ("metrics.sample.window.ms", "there is no Java here"),
-    ("enable.metrics.push", "there is no Java here"),
-    ("metadata.max.idle.ms", "metadata is renewed every `metadata.max.age.ms`"),
-    ("connections.max.idle.ms", "connections stay open for the whole trial"),
-    ("reconnect.backoff.ms", "the pause before connecting again is fixed"),
-    ("reconnect.backoff.max.ms", "the pause before connecting again is fixed"),
-    ("socket.connection.setup.timeout.ms", "the limit is fixed"),
-    ("send.buffer.bytes", "the system's own default is used"),
-    ("receive.buffer.bytes", "the system's own default is used"),
-    ("security.protocol", ONLY_PLAINTEXT),
-    ("security.providers", ONLY_PLAINTEXT),
-];
-
+const OF_TOPICS: &str = "is a setting of topics";
+const OF_BROKERS: &str = "is a setting of brokers";
 const IN_TOPIC: &str = "put it into `config` of the topic";
 const IN_BROKERS: &str = "put it into `config` of the `system`";
 
-/// Settings of others than clients that are often meant together with theirs: whose they are, and what to do.
+/// Settings of others than clients that are often meant together with theirs: what they are, and what to do.
 const ELSEWHERE: &[(&str, &str, &str)] = &[
-    ("min.insync.replicas", "topics", IN_TOPIC),
-    ("retention.ms", "topics", IN_TOPIC),
-    ("retention.bytes", "topics", IN_TOPIC),
-    ("segment.bytes", "topics", IN_TOPIC),
-    ("cleanup.policy", "topics", IN_TOPIC),
-    ("max.message.bytes", "topics", IN_TOPIC),
-    ("message.max.bytes", "brokers", IN_BROKERS),
-    ("replication.factor", "topics", "write `replicas` of the topic"),
-    ("num.partitions", "brokers", "write `partitions` of the topic"),
-    ("num.io.threads", "brokers", IN_BROKERS),
-    ("num.network.threads", "brokers", IN_BROKERS),
-    ("num.replica.fetchers", "brokers", IN_BROKERS),
-    ("log.segment.bytes", "brokers", IN_BROKERS),
-    ("log.retention.ms", "brokers", IN_BROKERS),
-    ("log.flush.interval.messages", "brokers", IN_BROKERS),
+    ("min.insync.replicas", OF_TOPICS, IN_TOPIC),
+    ("retention.ms", OF_TOPICS, IN_TOPIC),
+    ("retention.bytes", OF_TOPICS, IN_TOPIC),
+    ("segment.bytes", OF_TOPICS, IN_TOPIC),
+    ("cleanup.policy", OF_TOPICS, IN_TOPIC),
+    ("max.message.bytes", OF_TOPICS, IN_TOPIC),
+    ("message.max.bytes", OF_BROKERS, IN_BROKERS),
+    ("replication.factor", OF_TOPICS, "write `replicas` of the topic"),
+    ("num.partitions", OF_BROKERS, "write `partitions` of the topic"),
+    ("num.io.threads", OF_BROKERS, IN_BROKERS),
+    ("num.network.threads", OF_BROKERS, IN_BROKERS),
+    ("num.replica.fetchers", OF_BROKERS, IN_BROKERS),
+    ("log.segment.bytes", OF_BROKERS, IN_BROKERS),
+    ("log.retention.ms", OF_BROKERS, IN_BROKERS),
+    ("log.flush.interval.messages", OF_BROKERS, IN_BROKERS),
 ];
 
 /// Whose settings are meant.
@@ -176,7 +131,15 @@ impl Side {
         }
     }
 
-    /// The settings of this side.
+    /// Its clients.
+    pub fn client(self) -> Client {
+        match self {
+            Self::Produce => Client::Producer,
+            Self::Consume => Client::Consumer,
+        }
+    }
+
+    /// The settings of this side that are acted on.
     pub fn settings(self) -> &'static [Setting] {
         match self {
             Self::Produce => PRODUCER,
@@ -185,43 +148,41 @@ impl Side {
     }
 }
 
+/// A setting that may stand in a load item's `client`.
+#[derive(Debug, Clone, Copy)]
+pub enum Found {
+    /// It is acted on.
+    ActedOn(&'static Setting),
+    /// It has no effect here, or only values that are what is done anyway.
+    Other(&'static Other),
+}
+
 /// The setting of a name.
 ///
 /// # Errors
-/// A name that is unknown, or known and not acted on.
-pub fn find(side: Side, name: &Typed) -> Result<&'static Setting, InputError> {
+/// A name that is unknown, of somebody else's setting, or of one that is not supported whatever its value.
+pub fn find(side: Side, name: &Typed) -> Result<Found, InputError> {
     if let Some(setting) = side.settings().iter().find(|setting| setting.name == name.text) {
-        return Ok(setting);
+        return Ok(Found::ActedOn(setting));
     }
-    if name.text.starts_with("ssl.") || name.text.starts_with("sasl.") {
-        let what = format!("client setting {}", quoted(&name.text));
-        return Err(InputError::later(name.place, &what, ONLY_PLAINTEXT));
+    if let Some(row) = other(side.client(), &name.text) {
+        return match row.rule {
+            Rule::Always([], why) => Err(not_supported(name, why)),
+            _ => Ok(Found::Other(row)),
+        };
     }
-    if let Some(what) = not_acted_on(side, &name.text) {
-        return Err(match what {
-            NotActedOn::Later(reason) => {
-                InputError::later(name.place, &format!("client setting `{}`", name.text), reason)
-            }
-            NotActedOn::Elsewhere(whose, hint) => {
-                InputError::at(name.place, format!("`{}` is a setting of {whose}", name.text)).hint(hint)
-            }
-        });
+    if let Some((what, hint)) = elsewhere(side, &name.text) {
+        return Err(InputError::at(name.place, format!("`{}` {what}", name.text)).hint(hint));
     }
     let own = side.settings().iter().map(|setting| setting.name);
-    let others = OTHERS.iter().map(|(known, _)| *known).chain(ELSEWHERE.iter().map(|(known, ..)| *known));
     // Of all that Kafka knows: the nearest of those that are acted on alone may mean something else.
-    let hint = match meant(
-        &name.text,
-        own.clone().chain(side.other().settings().iter().map(|s| s.name)).chain(others),
-    ) {
-        Some(near) => match not_acted_on(side, near) {
-            None => format!("did you mean `{near}`?"),
-            Some(NotActedOn::Later(reason)) => {
-                format!("Kafka knows `{near}`, which is not in this version yet: {reason}")
+    let hint = match meant(&name.text, names()) {
+        Some(near) => match (other(side.client(), near).map(|row| row.rule), elsewhere(side, near)) {
+            (Some(Rule::Always([], why)), _) => {
+                format!("Kafka knows `{near}`, which is not supported: {why}")
             }
-            Some(NotActedOn::Elsewhere(whose, hint)) => {
-                format!("Kafka knows `{near}`, a setting of {whose}: {hint}")
-            }
+            (_, Some((what, hint))) => format!("Kafka knows `{near}`, which {what}: {hint}"),
+            _ => format!("did you mean `{near}`?"),
         },
         None => format!("allowed here: {}", listed(own)),
     };
@@ -229,33 +190,52 @@ pub fn find(side: Side, name: &Typed) -> Result<&'static Setting, InputError> {
         .hint(hint))
 }
 
-/// Why a setting that Kafka knows cannot stand there.
-enum NotActedOn {
-    /// For this reason.
-    Later(&'static str),
-    /// It is a setting of these, and what to do.
-    Elsewhere(&'static str, &'static str),
+fn not_supported(name: &Typed, why: &str) -> InputError {
+    InputError::at(name.place, format!("client setting `{}` is not supported", name.text)).hint(why)
 }
 
-fn not_acted_on(side: Side, name: &str) -> Option<NotActedOn> {
-    if side.settings().iter().any(|setting| setting.name == name) {
+/// Every name that is known, of clients and of others.
+fn names() -> impl Iterator<Item = &'static str> + Clone {
+    let acted_on = PRODUCER.iter().chain(CONSUMER).map(|setting| setting.name);
+    let others = OTHERS.iter().chain(REACH).map(|row| row.name);
+    acted_on.chain(others).chain(ELSEWHERE.iter().map(|(known, ..)| *known))
+}
+
+/// Whether it is the name of a setting of any of Kafka's clients.
+pub fn is_known(name: &str) -> bool {
+    names().any(|known| known == name) && !ELSEWHERE.iter().any(|(known, ..)| *known == name)
+}
+
+/// Whether it is the name of a setting of this side's clients.
+pub(crate) fn is_of(side: Side, name: &str) -> bool {
+    side.settings().iter().any(|setting| setting.name == name) || other(side.client(), name).is_some()
+}
+
+/// The known name that was meant by another.
+pub(crate) fn nearest_known(name: &str) -> Option<&'static str> {
+    meant(name, names())
+}
+
+/// What it is, as the end of a sentence, when it is not a setting of this side's clients; and what to do.
+fn elsewhere(side: Side, name: &str) -> Option<(&'static str, &'static str)> {
+    if is_of(side, name) {
         return None;
     }
-    if side.other().settings().iter().any(|setting| setting.name == name) {
+    if reach_setting(name).is_some() {
+        let hint = "put it into the properties file of the target's `client`";
+        return Some(("says how a cluster is reached, not what load it gets", hint));
+    }
+    if is_of(side.other(), name) {
         return Some(match side {
-            Side::Produce => {
-                NotActedOn::Elsewhere("consumers", "put it into `client` of an item that consumes")
-            }
-            Side::Consume => {
-                NotActedOn::Elsewhere("producers", "put it into `client` of an item that produces")
-            }
+            Side::Produce => ("is a setting of consumers", "put it into `client` of an item that consumes"),
+            Side::Consume => ("is a setting of producers", "put it into `client` of an item that produces"),
         });
     }
-    let later = OTHERS.iter().find(|(known, _)| *known == name).map(|(_, reason)| NotActedOn::Later(reason));
-    later.or_else(|| {
-        let (_, whose, hint) = ELSEWHERE.iter().find(|(known, ..)| *known == name)?;
-        Some(NotActedOn::Elsewhere(whose, hint))
-    })
+    if other(Client::Admin, name).is_some() {
+        return Some(("is a setting of admin clients", "leave it out: kdyno's own makes and deletes topics"));
+    }
+    let (_, whose, hint) = ELSEWHERE.iter().find(|(known, ..)| *known == name)?;
+    Some((whose, hint))
 }
 
 /// A numeric setting's value in its base unit: bytes, milliseconds or a number.

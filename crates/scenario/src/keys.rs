@@ -6,7 +6,7 @@ mod target;
 
 pub use questions::{COMPARE, CONTRAST, EXPECT, FIND, JUDGE, SIDE};
 pub(crate) use questions::{LOAD_OF_SIDE, TOPICS_OF_SIDE};
-pub use target::{ALLOW, ALLOW_LATER, CAPS, CLIENT, GUARD, PRICE, TARGET};
+pub use target::{ALLOW, ALLOW_LATER, CAPS, CLIENT, GUARD, PRICE, SECRET, TARGET};
 
 /// What may stand under a key.
 #[derive(Debug)]
@@ -69,6 +69,7 @@ const NOUNS: &[&str] = &[
     "target",
     "side",
     "contrast",
+    "secret",
 ];
 
 impl Section {

@@ -18,6 +18,7 @@ mod names;
 pub mod patch;
 mod question;
 mod reference;
+pub mod security;
 mod synonyms;
 pub mod target;
 pub mod units;

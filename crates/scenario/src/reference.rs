@@ -1,6 +1,6 @@
 //! The reference of every key and the JSON Schema, both made from the tables.
 
-use super::client::{CONSUMER, OTHERS, PRODUCER, Setting, SettingKind};
+use super::client::{CONSUMER, Client, OTHERS, Other, PRODUCER, REACH, Rule, Setting, SettingKind, since};
 use super::keys::{self, Key, Kind, Section};
 use kdyno_model::metric;
 use kdyno_model::sample::Timing;
@@ -47,7 +47,8 @@ const SECTIONS: &[&Section] = &[
     &keys::SOURCE,
 ];
 
-const TARGET_SECTIONS: &[&Section] = &[&keys::TARGET, &keys::CLIENT, &keys::PRICE, &keys::GUARD, &keys::CAPS];
+const TARGET_SECTIONS: &[&Section] =
+    &[&keys::TARGET, &keys::CLIENT, &keys::SECRET, &keys::PRICE, &keys::GUARD, &keys::CAPS];
 
 fn root(section: &Section, title: &str, sections: &[&Section]) -> Value {
     let mut schema = section_schema(section);
@@ -115,7 +116,7 @@ fn kind_schema(kind: &Kind) -> Value {
         Kind::Section(section) => reference_to(section),
         Kind::Named(section) => json!({"type": "object", "additionalProperties": reference_to(section)}),
         // Their values may be maps.
-        Kind::Settings("facts" | "secrets" | keys::TOPICS_OF_SIDE | keys::LOAD_OF_SIDE) => {
+        Kind::Settings("facts" | keys::TOPICS_OF_SIDE | keys::LOAD_OF_SIDE) => {
             json!({"type": "object"})
         }
         Kind::Settings(_) => json!({"type": "object", "additionalProperties": any_scalar()}),
@@ -134,14 +135,17 @@ pub fn reference() -> String {
     text.push_str(CLIENT_HEAD);
     settings_text(&mut text, "Producers", PRODUCER);
     settings_text(&mut text, "Consumers", CONSUMER);
-    text.push_str("Known and not in this version yet, or fixed:\n\n");
-    for (name, reason) in OTHERS {
-        let _ = writeln!(text, "- `{name}`: {reason}");
-    }
+    text.push_str("All others of Kafka's clients. One without effect is noted; one that is not supported is an error.\n\n");
+    let of_load = |row: &&Other| row.of != [Client::Admin];
+    others_text(&mut text, OTHERS.iter().filter(of_load));
     text.push_str("\n# The target file\n\n");
     for section in TARGET_SECTIONS {
         section_text(&mut text, section);
     }
+    text.push_str("## Its properties file\n\n");
+    text.push_str(PROPERTIES_HEAD);
+    others_text(&mut text, REACH.iter());
+    text.push('\n');
     text.push_str("# Metrics\n\n");
     metrics_text(&mut text);
     text
@@ -175,6 +179,15 @@ before it).
 const CLIENT_HEAD: &str = "\
 `client: {defaults: \"3.2\", …}` takes the defaults that the Java client of that version has; without it those of the
 newest. `linger.ms` plus `request.timeout.ms` must not exceed `delivery.timeout.ms`, as in Java.
+
+";
+
+const PROPERTIES_HEAD: &str = "\
+Read byte for byte as `java.util.Properties` reads it: Latin-1, `\\` goes on in the next line and begins escapes. Names
+and rules are those of Kafka's clients; passwords, keys and tokens may stand in it when its owner alone may read it, or
+elsewhere as `${NAME}` (see [secret](#secret)), `${env:NAME}` or `${file:PATH:NAME}`. SASL speaks `PLAIN`,
+`SCRAM-SHA-256`, `SCRAM-SHA-512` and `OAUTHBEARER`; of the last one the token comes from `file:` in
+`sasl.oauthbearer.token.endpoint.url`, or from the option `token` of its login module. Stores are PEM or PKCS#12.
 
 ";
 
@@ -226,6 +239,23 @@ fn settings_text(text: &mut String, whose: &str, settings: &[Setting]) {
         let _ = writeln!(text, "| `{}` | {takes} | {} |", setting.name, setting.default);
     }
     text.push('\n');
+}
+
+fn others_text<'a>(text: &mut String, rows: impl Iterator<Item = &'a Other>) {
+    text.push_str("| setting | clients from | here |\n|---|---|---|\n");
+    for row in rows {
+        let from = since(row.name).map(|(major, minor)| format!("{major}.{minor}")).unwrap_or_default();
+        let here = match row.rule {
+            Rule::Used => "taken".to_owned(),
+            Rule::WithoutEffect(why) => format!("no effect: {why}"),
+            Rule::Always([], why) => format!("not supported: {why}"),
+            Rule::Always(values, why) => {
+                let values = values.iter().map(|value| if value.is_empty() { "empty" } else { *value });
+                format!("always {}: {why}", crate::input::listed(values).replace(", ", " or "))
+            }
+        };
+        let _ = writeln!(text, "| `{}` | {from} | {here} |", row.name);
+    }
 }
 
 fn metrics_text(text: &mut String) {

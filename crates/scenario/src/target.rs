@@ -1,38 +1,49 @@
 //! Target: a private file that says how to reach an existing cluster and what may be done to it.
 
 mod price;
+mod secrets;
 
 use crate::file::version;
 use crate::input::{InputError, known_hint, listed, quoted};
 use crate::keys;
+use crate::security::{self, PropertiesFile, Reach};
 use crate::units::{self, Dimension};
-use crate::walk::{Fields, entries, list, scalar, scalars};
+use crate::walk::{Fields, entries, list, scalar, scalars, settings};
 use crate::yaml::{self, Node, Typed};
 use kdyno_model::address::{PREFIX_CHARS_MAX, is_address};
 use kdyno_model::plan::{AbortIf, AttachedPlan, Beyond, Caps, Price, Watched};
+use kdyno_model::secret::SecretRef;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 /// Most brokers that are listed to ask first.
 const BOOTSTRAP_MAX: usize = 100;
+/// Longest name of a topic in Kafka.
+const TOPIC_CHARS_MAX: usize = 249;
+/// Permission for load on topics that are there.
+const EXISTING_TOPICS: &str = "existing-topics";
 /// Most facts, nested ones counted singly.
 const FACTS_MAX: usize = 200;
 
-/// A target file as typed: everything but the brokers' addresses, which may stand in a properties file.
+/// A target file as typed: everything but what stands in a properties file.
 #[derive(Debug, Clone)]
 pub struct TargetFile {
     file_name: String,
     name: String,
     cluster_id: String,
-    reach: Reach,
+    client: ClientFile,
+    topics: BTreeMap<String, String>,
     guard: GuardFile,
     facts: BTreeMap<String, String>,
     price: Option<Price>,
 }
 
 #[derive(Debug, Clone)]
-enum Reach {
-    Bootstrap(Vec<Typed>),
-    Properties(Typed),
+struct ClientFile {
+    /// Empty where the properties file is to name them.
+    bootstrap: Vec<Typed>,
+    properties: Option<Typed>,
+    secrets: BTreeMap<String, SecretRef>,
 }
 
 #[derive(Debug, Clone)]
@@ -48,8 +59,10 @@ struct GuardFile {
 pub struct Target {
     /// Everything the plan needs of it.
     pub attached: AttachedPlan,
-    /// Keys of the properties file that were not read; for a warning.
-    pub ignored_properties: Vec<String>,
+    /// What its clients must know and nobody else may, by name: where the values come from.
+    pub secrets: BTreeMap<String, SecretRef>,
+    /// What of its properties file has no effect or may be meant otherwise, each a lowercase sentence.
+    pub notes: Vec<String>,
 }
 
 impl TargetFile {
@@ -74,46 +87,57 @@ impl TargetFile {
         if let Some(node) = fields.get("facts") {
             flatten(node, "", &mut facts)?;
         }
-        let client = fields.get("client").map(reach).transpose()?;
+        let guard = guard(fields.get("guard"), &fields)?;
+        let topics = fields.get("topics").map(|node| topics(node, &guard)).transpose()?.unwrap_or_default();
+        let client = fields.get("client").map(|node| client(node, Path::new(file_name))).transpose()?;
         Ok(Self {
             file_name: file_name.to_owned(),
             name: name.text,
             cluster_id: cluster_id.text,
-            reach: client.ok_or_else(|| InputError::at(fields.place, "`client` is missing"))?,
-            guard: guard(fields.get("guard"), &fields)?,
+            client: client.ok_or_else(|| InputError::at(fields.place, "`client` is missing"))?,
+            topics,
+            guard,
             facts,
             price: fields.get("price").map(price::price).transpose()?,
         })
     }
 
-    /// The properties file to read, relative to the target file; none when addresses stand here.
+    /// The properties file to read, relative to the target file; none when everything stands here.
     pub fn properties(&self) -> Option<&str> {
-        match &self.reach {
-            Reach::Properties(path) => Some(&path.text),
-            Reach::Bootstrap(_) => None,
-        }
+        self.client.properties.as_ref().map(|typed| typed.text.as_str())
     }
 
-    /// The checked target; `properties` is the text of [`TargetFile::properties`].
+    /// The checked target; `properties` is the file of [`TargetFile::properties`].
     ///
     /// # Errors
-    /// No usable address, or security that this version does not speak.
-    pub fn resolve(self, properties: Option<&str>) -> Result<Target, InputError> {
-        let (typed, ignored_properties) = match &self.reach {
-            Reach::Bootstrap(list) => (list.clone(), Vec::new()),
-            Reach::Properties(path) => {
-                let text = properties.unwrap_or_default();
-                bootstrap_of(text, path).map_err(|error| error.in_file(&self.file_name))?
+    /// No usable address, or what the properties file says is wrong or not spoken.
+    pub fn resolve(self, properties: Option<PropertiesFile<'_>>) -> Result<Target, InputError> {
+        let ClientFile { bootstrap: mut typed, properties: path, secrets } = self.client;
+        let reach = properties.map(|file| security::reach(file, &secrets)).transpose()?.unwrap_or_default();
+        let mut notes = reach.told_of_target();
+        let unused = secrets.keys().filter(|name| !reach.used.contains(*name));
+        notes.extend(unused.map(|name| format!("secret {} of the target is used nowhere", quoted(name))));
+        if let (true, Some(path)) = (typed.is_empty(), path) {
+            let one = |text: &String| Typed { text: text.clone(), ..path.clone() };
+            typed = reach.bootstrap.iter().map(one).collect();
+            if typed.is_empty() || typed.len() > BOOTSTRAP_MAX {
+                let message =
+                    format!("the properties file {} lacks a usable `bootstrap.servers`", quoted(&path.text));
+                let error = InputError::at(path.place, message).hint("or name `bootstrap` beside it");
+                return Err(error.in_file(&self.file_name));
             }
-        };
+        }
         let addresses = typed.iter().map(address).collect::<Result<Vec<_>, _>>();
         let bootstrap = addresses.map_err(|error| error.in_file(&self.file_name))?;
+        let Reach { security, secrets, .. } = reach;
         Ok(Target {
             attached: AttachedPlan {
                 target: self.name,
                 bootstrap,
                 cluster_id: self.cluster_id,
+                security: Box::new(security),
                 prefix: self.guard.prefix,
+                topics: self.topics,
                 caps: self.guard.caps,
                 allow: self.guard.allow,
                 abort_if: self.guard.abort_if,
@@ -121,7 +145,8 @@ impl TargetFile {
                 price: self.price,
                 sustain_ns: None,
             },
-            ignored_properties,
+            secrets,
+            notes,
         })
     }
 }
@@ -136,32 +161,28 @@ fn word(typed: &Typed, what: &str) -> Result<(), InputError> {
         .hint("letters, digits, `-`, `_` and `.`"))
 }
 
-fn reach(node: &Node) -> Result<Reach, InputError> {
+fn client(node: &Node, file: &Path) -> Result<ClientFile, InputError> {
     let fields = Fields::of(node, &keys::CLIENT)?;
-    if let Some(secrets) = fields.get("secrets") {
-        for (name, value) in entries(secrets, "secrets")? {
-            if let Node::Scalar(typed) = value {
-                let message = format!("secret {} stands here in plain text", quoted(&name.text));
-                return Err(InputError::at(typed.place, message)
-                    .hint("refer to it: `{env: NAME}`, `{file: PATH}` or `{exec: COMMAND}`"));
-            }
-        }
-        let hint = "leave it out: only PLAINTEXT is spoken, which needs no secret";
-        return Err(InputError::later(secrets.place(), "`secrets`", hint));
-    }
-    match (fields.get("bootstrap"), fields.get("properties")) {
-        (Some(node), None) => {
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let secrets =
+        fields.get("secrets").map(|node| secrets::secrets(node, folder)).transpose()?.unwrap_or_default();
+    let bootstrap = match fields.get("bootstrap") {
+        None => Vec::new(),
+        Some(node) => {
             let found = scalars(node, "bootstrap")?;
             if found.is_empty() || found.len() > BOOTSTRAP_MAX {
                 let message =
                     format!("`bootstrap` takes 1 to {BOOTSTRAP_MAX} addresses, not {}", found.len());
                 return Err(InputError::at(node.place(), message));
             }
-            Ok(Reach::Bootstrap(found))
+            found
         }
-        (None, Some(node)) => Ok(Reach::Properties(scalar(node, "properties")?)),
-        _ => Err(InputError::at(fields.place, "`client` takes one of `bootstrap` and `properties`")),
+    };
+    let properties = fields.scalar("properties")?;
+    if bootstrap.is_empty() && properties.is_none() {
+        return Err(InputError::at(fields.place, "`client` takes `bootstrap`, `properties`, or both"));
     }
+    Ok(ClientFile { bootstrap, properties, secrets })
 }
 
 /// What a broker's address looks like, for hints.
@@ -177,59 +198,27 @@ fn address(typed: &Typed) -> Result<String, InputError> {
     }
 }
 
-/// The addresses in a Java client's properties, and the keys that were not read.
-fn bootstrap_of(text: &str, path: &Typed) -> Result<(Vec<Typed>, Vec<String>), InputError> {
-    let at = |message: String| InputError::at(path.place, message);
-    let (mut found, mut ignored) = (Vec::new(), Vec::new());
-    for (key, value) in properties(text) {
-        let secret = key.ends_with("password") || key == "sasl.jaas.config" || key == "ssl.keystore.key";
-        match key.as_str() {
-            "bootstrap.servers" => {
-                let one = |part: &str| Typed { text: part.trim().to_owned(), ..path.clone() };
-                found = value.split(',').filter(|part| !part.trim().is_empty()).map(one).collect();
-            }
-            "security.protocol" if value == "PLAINTEXT" => {}
-            "security.protocol" => {
-                let what = format!("{} of the properties file", quoted(&format!("{key}={value}")));
-                return Err(InputError::later(path.place, &what, "only PLAINTEXT is spoken"));
-            }
-            _ if secret && !value.is_empty() && !value.starts_with("${") => {
-                let message =
-                    format!("`{key}` stands in plain text in the properties file {}", quoted(&path.text));
-                return Err(at(message).hint("remove it: only PLAINTEXT is spoken, which needs no secret"));
-            }
-            _ => ignored.push(key),
+/// Topics that are there, by the address of those that they stand for.
+fn topics(node: &Node, guard: &GuardFile) -> Result<BTreeMap<String, String>, InputError> {
+    let mut found = BTreeMap::new();
+    for (address, value) in settings(node, "topics")? {
+        let fits = (1..=TOPIC_CHARS_MAX).contains(&value.text.len())
+            && value.text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+        if !fits || value.text.starts_with("__") {
+            return Err(InputError::at(
+                value.place,
+                format!("{} cannot be a topic of load", quoted(&value.text)),
+            )
+            .hint("letters, digits, `-`, `_` and `.`; what begins with `__` is Kafka's own"));
         }
+        found.insert(address.text, value.text);
     }
-    if found.is_empty() || found.len() > BOOTSTRAP_MAX {
-        return Err(at(format!(
-            "the properties file {} lacks a usable `bootstrap.servers`",
-            quoted(&path.text)
-        )));
+    if !found.is_empty() && !guard.allow.iter().any(|allowed| allowed == EXISTING_TOPICS) {
+        let message = "load on topics that are there needs to be allowed";
+        return Err(InputError::at(node.place(), message)
+            .hint(format!("name `{EXISTING_TOPICS}` under `guard.allow`")));
     }
-    Ok((found, ignored))
-}
-
-/// Keys and values of Java properties: comments, `=` or `:` or a blank between, lines continued by `\`.
-fn properties(text: &str) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    let mut line = String::new();
-    for part in text.lines().take(yaml::KEYS_MAX) {
-        let part = part.trim();
-        if line.is_empty() && (part.is_empty() || part.starts_with(['#', '!'])) {
-            continue;
-        }
-        if let Some(open) = part.strip_suffix('\\') {
-            line.push_str(open);
-            continue;
-        }
-        line.push_str(part);
-        let whole = std::mem::take(&mut line);
-        let end = whole.find(|c: char| c == '=' || c == ':' || c.is_whitespace()).unwrap_or(whole.len());
-        let value = whole[end..].trim_start().trim_start_matches(['=', ':']).trim();
-        found.push((whole[..end].to_owned(), value.to_owned()));
-    }
-    found
+    Ok(found)
 }
 
 /// Nested facts under dotted names.
@@ -392,28 +381,40 @@ guard:
         let message = error(&text);
         assert!(message.starts_with("t.yaml:4:") && message.contains("in plain text"), "{message}");
         assert!(!message.contains("hunter2"), "the message repeats the secret: {message}");
-        let text = TARGET.replace("client: {", "client: {secrets: {PW: {env: X}}, ");
-        assert!(error(&text).contains("not in this version yet"));
     }
 
     #[test]
-    fn reads_addresses_from_properties() {
+    fn addresses_stand_here_or_in_properties() {
         let text =
             TARGET.replace("bootstrap: ['a.example:9092', '[::1]:9092']", "properties: staging.properties");
         let file = TargetFile::parse(&text, "t.yaml").unwrap();
         assert_eq!(file.properties(), Some("staging.properties"));
+        let read = |file: &TargetFile, java: &str| {
+            let properties = PropertiesFile {
+                path: Path::new("staging.properties"),
+                bytes: java.as_bytes(),
+                head: &|_| Err("is not there".to_owned()),
+            };
+            file.clone().resolve(Some(properties))
+        };
         let java =
             "# hi\nbootstrap.servers = b1:9092,\\\n  b2:9092\nsecurity.protocol=PLAINTEXT\nacks: all\n";
-        let target = file.clone().resolve(Some(java)).unwrap();
+        let target = read(&file, java).unwrap();
         assert_eq!(target.attached.bootstrap, ["b1:9092", "b2:9092"]);
-        assert_eq!(target.ignored_properties, ["acks"]);
-        let refused = |java: &str| file.clone().resolve(Some(java)).unwrap_err().to_string();
-        assert!(
-            refused("bootstrap.servers=b:1\nsecurity.protocol=SASL_SSL").contains("not in this version yet")
+        assert!(target.attached.security.is_plaintext());
+        assert!(target.notes[0].contains("`acks`") && target.notes.len() == 1, "{:?}", target.notes);
+        assert!(read(&file, "").unwrap_err().to_string().contains("lacks a usable"));
+        let both = TARGET.replace("client: {", "client: {properties: staging.properties, ");
+        let both = TargetFile::parse(&both, "t.yaml").unwrap();
+        assert_eq!(
+            read(&both, java).unwrap().attached.bootstrap[0],
+            "a.example:9092",
+            "what stands here counts"
         );
-        let message = refused("bootstrap.servers=b:1\nssl.keystore.password=hunter2");
-        assert!(message.contains("plain text") && !message.contains("hunter2"), "{message}");
-        assert!(refused("").contains("lacks a usable"));
+        assert_eq!(read(&both, "").unwrap().attached.bootstrap[0], "a.example:9092");
+        assert!(
+            error(&TARGET.replace("bootstrap: ['a.example:9092', '[::1]:9092']", "")).contains("or both")
+        );
     }
 
     #[test]
@@ -457,6 +458,22 @@ guard:
         for (text, part) in cases {
             let told = error(&with(text));
             assert!(told.starts_with("t.yaml:7:") && told.contains(part), "{text}: {told}");
+        }
+    }
+
+    #[test]
+    fn topics_that_are_there_need_a_permission() {
+        let with = |topics: &str, allow: &str| {
+            TARGET.replace("guard:", &format!("topics: {topics}\nguard:")).replace("[rate-max]", allow)
+        };
+        let text = with("{perf: team-a.load}", "[existing-topics]");
+        let target = TargetFile::parse(&text, "t.yaml").unwrap().resolve(None).unwrap().attached;
+        assert_eq!(target.topics, BTreeMap::from([("perf".to_owned(), "team-a.load".to_owned())]));
+        let told = error(&with("{perf: team-a.load}", "[rate-max]"));
+        assert!(told.starts_with("t.yaml:6:9: ") && told.contains("name `existing-topics`"), "{told}");
+        for name in ["__consumer_offsets", "a b", "\"\""] {
+            let told = error(&with(&format!("{{perf: {name}}}"), "[existing-topics]"));
+            assert!(told.contains("cannot be a topic of load"), "{name}: {told}");
         }
     }
 

@@ -325,10 +325,12 @@ fn finding(connection: &Connection, finding: &Finding) -> Result {
 fn redact(case: &mut CasePlan) {
     if let SystemPlan::Attached(attached) = &mut case.system {
         attached.bootstrap = vec![REDACTED.to_owned()];
+        attached.security.redact();
+        attached.topics.values_mut().for_each(|name| REDACTED.clone_into(name));
     }
     for reference in case.secrets.values_mut() {
         match reference {
-            SecretRef::File(path) => *path = REDACTED.into(),
+            SecretRef::File(path) | SecretRef::Property { file: path, .. } => *path = REDACTED.into(),
             SecretRef::Exec(command) => *command = vec![REDACTED.to_owned()],
             SecretRef::Env(_) | SecretRef::Made => {}
         }

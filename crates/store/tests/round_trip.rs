@@ -9,7 +9,7 @@ use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::{Interval, IntervalMethod, NotResolvable, Scope, Value};
 use kdyno_model::metric::Unit;
 use kdyno_model::outcome::Judgement;
-use kdyno_model::plan::{AttachedPlan, Caps, SystemPlan};
+use kdyno_model::plan::{AttachedPlan, Caps, Protocol, Sasl, Security, SystemPlan};
 use kdyno_model::run::TrialStart;
 use kdyno_model::secret::SecretRef;
 use kdyno_model::trial::TrialId;
@@ -164,7 +164,13 @@ fn attached() -> SystemPlan {
         target: "staging".into(),
         bootstrap: vec!["b1.corp.example:9092".into()],
         cluster_id: "abc".into(),
+        security: Box::new(Security {
+            protocol: Protocol::SaslPlaintext,
+            tls: None,
+            sasl: Some(Sasl::Plain { username: "user-of-b1.corp".into(), password: "pw".into() }),
+        }),
         prefix: "kdyno-".into(),
+        topics: [("perf".to_owned(), "topic-of-b1.corp".to_owned())].into(),
         caps: Caps {
             produce_bytes_per_s: None,
             connections: None,
@@ -191,6 +197,14 @@ fn addresses_of_an_attached_cluster_and_places_of_secrets_are_never_written() {
     start.trial.effective.secrets = [
         ("pw".to_owned(), SecretRef::File("secrets/b1.corp/pw".into())),
         ("key".to_owned(), SecretRef::Exec(vec!["pass".to_owned(), "b1.corp".to_owned()])),
+        (
+            "jaas".to_owned(),
+            SecretRef::Property {
+                file: "b1.corp.properties".into(),
+                name: "sasl.jaas.config".to_owned(),
+                option: Some("password".to_owned()),
+            },
+        ),
         ("made".to_owned(), SecretRef::Made),
     ]
     .into();

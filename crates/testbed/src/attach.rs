@@ -5,7 +5,7 @@
 //! the cluster's answer. Nothing is written: connecting and metadata are all that is sent.
 
 use crate::error::TestbedError;
-use kdyno_kafka::admin::{Admin, AdminError, ClusterInfo};
+use kdyno_kafka::admin::{Admin, AdminError, ClusterInfo, TopicInfo};
 use kdyno_model::address::PREFIX_CHARS_MAX;
 use kdyno_model::plan::{AttachedPlan, CasePlan};
 use kdyno_model::run::cluster_fact;
@@ -29,6 +29,8 @@ pub struct Attached {
     caps: kdyno_model::plan::Caps,
     prefix: String,
     leftovers: usize,
+    /// What the cluster tells of the topics that stand for the scenario's, by the address of these.
+    existing: BTreeMap<String, TopicInfo>,
     on_this_host: bool,
 }
 
@@ -40,6 +42,7 @@ impl Attached {
     pub fn check(plan: &AttachedPlan) -> Result<Self, TestbedError> {
         let (mut admin, cluster) = connect(plan)?;
         let topics = admin.topics(None).map_err(|e| failed(&plan.target, &e))?;
+        let existing = existing(&mut admin, plan).map_err(|e| failed(&plan.target, &e))?;
         let ours = topics.iter().filter(|topic| run_id_of(&plan.prefix, &topic.name).is_some());
         Ok(Self {
             target: plan.target.clone(),
@@ -47,6 +50,7 @@ impl Attached {
             caps: plan.caps,
             prefix: plan.prefix.clone(),
             leftovers: ours.count(),
+            existing,
             on_this_host: plan.bootstrap.iter().all(|address| is_loopback(address)),
             cluster,
         })
@@ -64,6 +68,13 @@ impl Attached {
             Err(TestbedError::Attach { message, hint: Some(hint.to_string()) })
         };
         for (name, topic) in &case.topics {
+            if let Some(found) = self.existing.get(name) {
+                if found.error.is_error() {
+                    let message = format!("topic {name} is to be {}, which is {}", found.name, found.error);
+                    return refuse(message, "is it there, and may this user describe it?");
+                }
+                continue;
+            }
             if u64::from(topic.replicas) > brokers {
                 let message = format!(
                     "topic {name} wants {} replicas, the cluster has {brokers} brokers",
@@ -90,6 +101,34 @@ impl Attached {
             ),
             _ => Ok(()),
         }
+    }
+
+    /// In what topics that are there differ from those of the case, each a lowercase sentence.
+    #[must_use]
+    pub fn differences(&self, case: &CasePlan) -> Vec<String> {
+        let both = case
+            .topics
+            .iter()
+            .filter_map(|(address, plan)| self.existing.get(address).map(|found| (address, plan, found)));
+        let told = both.filter_map(|(address, plan, found)| {
+            let replicas =
+                found.partitions.iter().map(|partition| partition.replicas.len()).max().unwrap_or(0);
+            let (has, wanted) = (found.partitions.len(), plan.partitions);
+            let mut told = Vec::new();
+            if has != wanted as usize {
+                told.push(format!("{has} partitions, not {wanted}"));
+            }
+            if replicas != plan.replicas as usize {
+                told.push(format!("{replicas} replicas, not {}", plan.replicas));
+            }
+            if !plan.config.is_empty() {
+                let names = plan.config.keys().map(String::as_str).collect::<Vec<_>>().join(", ");
+                told.push(format!("settings of its own, also of {names}"));
+            }
+            let name = &found.name;
+            (!told.is_empty()).then(|| format!("topic {address} is {name}, which has {}", told.join("; ")))
+        });
+        told.collect()
     }
 
     /// What is known of the cluster; what the target file declares is marked as declared.
@@ -126,6 +165,17 @@ impl Attached {
     pub fn leftover_topics(&self) -> usize {
         self.leftovers
     }
+}
+
+/// Looks at the topics that stand for the scenario's. One that is not there is told with its error.
+fn existing(admin: &mut Admin, plan: &AttachedPlan) -> Result<BTreeMap<String, TopicInfo>, AdminError> {
+    if plan.topics.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let names: Vec<&str> = plan.topics.values().map(String::as_str).collect();
+    let told = admin.topics(Some(&names))?;
+    let of = |name: &str| told.iter().find(|topic| topic.name == name).cloned();
+    Ok(plan.topics.iter().filter_map(|(address, name)| Some((address.clone(), of(name)?))).collect())
 }
 
 /// Whether a `host:port` is this host's own by its words alone: a literal address or `localhost`; no name is looked
@@ -192,7 +242,8 @@ pub(crate) fn failed(target: &str, error: &AdminError) -> TestbedError {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use kdyno_kafka::admin::BrokerInfo;
+    use kdyno_kafka::admin::{BrokerInfo, PartitionInfo};
+    use kdyno_kafka::errors::ErrorCode;
     use kdyno_model::plan::{Caps, PhasesPlan, TopicPlan};
     use proptest::prelude::*;
 
@@ -201,7 +252,9 @@ pub(crate) mod tests {
             target: "staging".to_string(),
             bootstrap: vec!["127.0.0.1:1".to_string()],
             cluster_id: "x".to_string(),
+            security: Box::default(),
             prefix: prefix.to_string(),
+            topics: BTreeMap::new(),
             caps: Caps {
                 produce_bytes_per_s: None,
                 connections: None,
@@ -230,6 +283,7 @@ pub(crate) mod tests {
             caps: plan("kdyno-").caps,
             prefix: "kdyno-".to_string(),
             leftovers: 0,
+            existing: BTreeMap::new(),
             on_this_host: false,
         }
     }
@@ -265,6 +319,31 @@ pub(crate) mod tests {
         assert!(attached().check_case(&case(2)).is_ok());
         let error = attached().check_case(&case(3)).expect_err("two brokers");
         assert!(error.to_string().contains("wants 3 replicas, the cluster has 2 brokers"), "{error}");
+    }
+
+    #[test]
+    fn a_topic_that_is_there_is_taken_as_it_is_and_what_differs_is_told() {
+        let partition = |id| PartitionInfo {
+            id,
+            leader: 0,
+            replicas: vec![0, 1],
+            isr: vec![0, 1],
+            error: ErrorCode::NONE,
+        };
+        let topic = |error| TopicInfo {
+            name: "team-a.load".to_string(),
+            error,
+            internal: false,
+            partitions: (0..12).map(partition).collect(),
+        };
+        let with =
+            |error| Attached { existing: BTreeMap::from([("perf".to_string(), topic(error))]), ..attached() };
+        assert!(with(ErrorCode::NONE).check_case(&case(3)).is_ok(), "its replicas are its own");
+        let told = with(ErrorCode::NONE).differences(&case(3));
+        assert_eq!(told, ["topic perf is team-a.load, which has 12 partitions, not 1; 2 replicas, not 3"]);
+        assert!(attached().differences(&case(3)).is_empty());
+        let error = with(ErrorCode::TOPIC_AUTHORIZATION_FAILED).check_case(&case(1)).expect_err("denied");
+        assert!(error.to_string().contains("team-a.load, which is TOPIC_AUTHORIZATION_FAILED"), "{error}");
     }
 
     #[test]

@@ -24,7 +24,9 @@ fn target(price: Option<Price>) -> SystemPlan {
         target: "standing".to_owned(),
         bootstrap: vec!["redacted".to_owned()],
         cluster_id: "x".to_owned(),
+        security: Box::default(),
         prefix: "kdyno-".to_owned(),
+        topics: Default::default(),
         caps,
         allow: vec![],
         abort_if: Vec::new(),
@@ -50,6 +52,31 @@ fn caveats(attached_here: bool) -> Vec<(Severity, Caveat)> {
     let mut found = unscoped(kdyno_analysis::trial::judge(&trial).unwrap().caveats);
     found.retain(|(_, caveat)| matches!(caveat, Caveat::SharedProcessors { .. } | Caveat::OtherLoad { .. }));
     found
+}
+
+/// What is told of the log of a topic that was there before the run, when it grew by so many records; 12,000 were
+/// acknowledged.
+fn told_of_log(growth: u64) -> Vec<Caveat> {
+    let mut trial = Trial::clean();
+    let mut system = target(None);
+    if let SystemPlan::Attached(target) = &mut system {
+        target.topics.insert("perf".to_owned(), "team-a.load".to_owned());
+    }
+    trial.start.trial.effective.system = system;
+    trial.log_grows(growth);
+    let found = unscoped(kdyno_analysis::trial::judge(&trial).unwrap().caveats).into_iter();
+    let of_log = |caveat: &Caveat| {
+        matches!(caveat, Caveat::Lost { .. } | Caveat::LogUnexplained { .. } | Caveat::LogNotChecked { .. })
+    };
+    found.map(|(_, caveat)| caveat).filter(of_log).collect()
+}
+
+#[test]
+fn what_others_write_to_a_topic_that_was_there_is_not_unexplained_and_what_it_lacks_is_lost() {
+    assert!(told_of_log(12_000).is_empty());
+    let [Caveat::LogNotChecked { detail, .. }] = &told_of_log(12_003)[..] else { panic!("not checked") };
+    assert!(detail.contains("others wrote 3 records"), "{detail}");
+    assert!(matches!(told_of_log(11_999)[..], [Caveat::Lost { .. }]));
 }
 
 #[test]

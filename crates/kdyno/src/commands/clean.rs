@@ -9,6 +9,7 @@ use kdyno_testbed::clean;
 /// Lists the leftovers; deletes them when told so.
 pub(crate) fn clean(args: &CleanArgs) -> Outcome {
     let target = read_target(&args.target)?.attached;
+    kdyno_plan::check_spoken(&target)?;
     let topics = clean::find(&target, None)?;
     if topics.is_empty() {
         out::note(&format!("no topic of ours is on {}", target.target));

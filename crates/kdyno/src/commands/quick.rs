@@ -1,17 +1,22 @@
-//! `kdyno quick`: a first figure from a cluster, without a file.
+//! `kdyno quick`: a first figure from a cluster, without a file of ours.
 //!
 //! It writes the scenario and the target that a careful user would, and runs them as any other: one topic
-//! of its own, one producer at a modest constant rate, limits that protect the cluster.
+//! of its own, one producer at a modest constant rate, limits that protect the cluster. How the cluster is reached, and
+//! the producer's settings, may come from a file that Kafka's own tools take.
 
 use crate::cli::QuickArgs;
 use crate::execution::{Planned, TargetFiles, random_u64};
 use crate::failure::Failure;
+use crate::target_source::with_properties;
 use kdyno_kafka::admin::Admin;
 use kdyno_model::address::is_address;
-use kdyno_model::plan::{AttachedPlan, Caps};
-use kdyno_plan::Choices;
+use kdyno_model::plan::{AttachedPlan, Caps, Plan};
+use kdyno_model::properties::Property;
+use kdyno_plan::{Choices, Note};
 use kdyno_scenario::Scenario;
-use kdyno_scenario::input::quoted;
+use kdyno_scenario::client::Side;
+use kdyno_scenario::input::{InputError, Place, quoted};
+use kdyno_scenario::security::{Reach, reach};
 use kdyno_scenario::target::{ADDRESS_FORM, Target};
 use kdyno_scenario::units::{self, Dimension};
 use std::collections::BTreeMap;
@@ -29,6 +34,9 @@ const CAPS: Caps = Caps {
     time_ns: Some(10 * 60 * 1_000_000_000),
 };
 
+/// What messages call the scenario.
+const SCENARIO: &str = "quick";
+
 /// Begins the names of topics and client ids.
 const PREFIX: &str = "kdyno-";
 
@@ -37,18 +45,22 @@ const REPLICAS: u32 = 3;
 
 /// Looks at the cluster, writes the scenario, plans it.
 pub(crate) fn plan(args: &QuickArgs) -> Result<Planned, Failure> {
+    let reach = match &args.command_config {
+        None => Reach::default(),
+        Some(path) => with_properties(path, |properties| reach(properties, &BTreeMap::new()))?,
+    };
+    let bootstrap = bootstrap(args, &reach)?;
     check(args)?;
-    let (target, brokers) = look(&args.bootstrap_server)?;
-    let text = scenario_text(args, args.replicas.unwrap_or(REPLICAS.min(brokers)));
-    let scenario = Scenario::parse(&text, "quick")?;
-    let choices = Choices { seed: Some(random_u64()), target: Some(target), ..Choices::default() };
-    let plan = kdyno_plan::plan(&scenario, &choices)?;
+    let (settings, notes) = reach.of_load(Side::Produce);
+    let (target, topic) = look(args, &bootstrap, &reach)?;
+    let text = scenario_text(args, &topic, &client(args.acks.as_deref(), &settings));
+    let (plan, remarks) = planned(&text, target).map_err(|error| from_config(error, args, &settings))?;
     Ok(Planned {
         plan,
         scenario_text: text,
-        scenario_path: "quick".to_owned(),
+        scenario_path: SCENARIO.to_owned(),
         target_files: TargetFiles::new(),
-        remarks: Vec::new(),
+        remarks: notes.into_iter().map(Note::Fact).chain(remarks).collect(),
         resumed: None,
     })
 }
@@ -56,16 +68,12 @@ pub(crate) fn plan(args: &QuickArgs) -> Result<Planned, Failure> {
 /// Longest measured window: a quick look is no endurance test.
 const DURATION_NS_MAX: u64 = 5 * 60 * 1_000_000_000;
 
-/// Reads addresses and quantities here, where the message can name the option; the scenario reads them again.
+/// Reads quantities here, where the message can name the option; the scenario reads them again.
 fn check(args: &QuickArgs) -> Result<(), Failure> {
     let option = |name: &str| {
         let name = name.to_owned();
         move |why: String| Failure::usage(format!("--{name}: {why}"))
     };
-    if let Some(wrong) = args.bootstrap_server.iter().find(|address| !is_address(address)) {
-        return Err(Failure::usage(format!("--bootstrap-server: {} is not HOST:PORT", quoted(wrong)))
-            .hint(ADDRESS_FORM));
-    }
     units::parse_as(&args.rate, Dimension::PerS).map_err(option("rate"))?;
     units::whole(&args.size, Dimension::Bytes).map_err(option("size"))?;
     let duration_ns = units::whole(&args.duration, Dimension::Ns).map_err(option("duration"))?;
@@ -76,20 +84,34 @@ fn check(args: &QuickArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Asks the cluster who it is, and how many brokers it has.
-fn look(bootstrap: &[String]) -> Result<(Target, u32), Failure> {
-    let failed = |error: &dyn std::fmt::Display| {
-        Failure::tool(error).hint("is this the address of a plaintext listener that this host can reach?")
+/// Brokers to ask first: those of the command line, else those of the properties file.
+fn bootstrap(args: &QuickArgs, reach: &Reach) -> Result<Vec<String>, Failure> {
+    let (from, addresses) = match (&args.command_config, args.bootstrap_server.is_empty()) {
+        (Some(path), true) => (path.display().to_string(), &reach.bootstrap),
+        _ => ("--bootstrap-server".to_owned(), &args.bootstrap_server),
     };
-    let client_id = format!("{PREFIX}admin");
-    let mut admin =
-        Admin::connect(bootstrap, &client_id, CONNECT_DEADLINE).map_err(|error| failed(&error))?;
-    let cluster = admin.cluster().map_err(|error| failed(&error))?;
-    let attached = AttachedPlan {
+    if addresses.is_empty() {
+        return Err(
+            Failure::usage(format!("{from} has no `bootstrap.servers`")).hint("name --bootstrap-server")
+        );
+    }
+    match addresses.iter().find(|address| !is_address(address)) {
+        Some(wrong) => {
+            Err(Failure::usage(format!("{from}: {} is not HOST:PORT", quoted(wrong))).hint(ADDRESS_FORM))
+        }
+        None => Ok(addresses.clone()),
+    }
+}
+
+/// Asks the cluster who it is, and of what the topic is or will be made.
+fn look(args: &QuickArgs, bootstrap: &[String], reach: &Reach) -> Result<(Target, TopicShape), Failure> {
+    let mut attached = AttachedPlan {
         target: "quick".to_owned(),
         bootstrap: bootstrap.to_vec(),
-        cluster_id: cluster.cluster_id.unwrap_or_default(),
+        cluster_id: String::new(),
+        security: Box::new(reach.security.clone()),
         prefix: PREFIX.to_owned(),
+        topics: args.topic.iter().map(|name| (SCENARIO.to_owned(), name.clone())).collect(),
         caps: CAPS,
         allow: Vec::new(),
         abort_if: Vec::new(),
@@ -97,15 +119,83 @@ fn look(bootstrap: &[String]) -> Result<(Target, u32), Failure> {
         price: None,
         sustain_ns: None,
     };
-    let brokers = u32::try_from(cluster.brokers.len()).unwrap_or(u32::MAX).max(1);
-    Ok((Target { attached, ignored_properties: Vec::new() }, brokers))
+    kdyno_plan::check_spoken(&attached)?;
+    let failed = |error: &dyn std::fmt::Display| {
+        Failure::tool(error).hint("is this the address of a plaintext listener that this host can reach?")
+    };
+    let client_id = format!("{PREFIX}admin");
+    let mut admin =
+        Admin::connect(bootstrap, &client_id, CONNECT_DEADLINE).map_err(|error| failed(&error))?;
+    let cluster = admin.cluster().map_err(|error| failed(&error))?;
+    attached.cluster_id = cluster.cluster_id.unwrap_or_default();
+    let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX).max(1);
+    let topic = match &args.topic {
+        None => TopicShape {
+            partitions: args.partitions,
+            replicas: args.replicas.unwrap_or(REPLICAS.min(number(cluster.brokers.len()))),
+        },
+        Some(name) => {
+            let found = admin.topics(Some(&[name])).map_err(|error| failed(&error))?;
+            let found = found.iter().find(|topic| topic.name == *name && !topic.error.is_error());
+            let found = found.ok_or_else(|| {
+                Failure::usage(format!("--topic: the cluster shows no topic {}", quoted(name)))
+                    .hint("it is not there, or this user may not describe it")
+            })?;
+            let replicas = found.partitions.first().map_or(1, |partition| partition.replicas.len());
+            TopicShape { partitions: number(found.partitions.len()), replicas: number(replicas) }
+        }
+    };
+    Ok((Target { attached, secrets: reach.secrets.clone(), notes: Vec::new() }, topic))
+}
+
+/// Of what a topic is made.
+struct TopicShape {
+    partitions: u32,
+    replicas: u32,
+}
+
+/// Reads and plans the scenario.
+fn planned(text: &str, target: Target) -> Result<(Plan, Vec<Note>), InputError> {
+    let scenario = Scenario::parse(text, SCENARIO)?;
+    let choices = Choices { seed: Some(random_u64()), target: Some(target), ..Choices::default() };
+    let plan = kdyno_plan::plan(&scenario, &choices)?;
+    let remarks = kdyno_plan::remarks(&scenario, &choices, &plan)?;
+    Ok((plan, remarks))
+}
+
+/// What is wrong with a setting of the properties file is told of its line there, not of a scenario that nobody sees.
+fn from_config(error: InputError, args: &QuickArgs, settings: &[&Property]) -> InputError {
+    let Some(path) = &args.command_config else { return error };
+    let named = |property: &&&Property| error.message.contains(&format!("`{}`", property.name));
+    match settings.iter().find(named) {
+        Some(property) => {
+            let place = Some(Place { line: property.line, column: 1 });
+            InputError { file: path.display().to_string(), place, ..error }
+        }
+        None => error,
+    }
+}
+
+/// The producer's settings as YAML: those of the properties file, and `acks` where the command line or nobody says it.
+fn client(acks: Option<&str>, settings: &[&Property]) -> String {
+    const ACKS: &str = "acks";
+    let of_file = settings.iter().filter(|property| acks.is_none() || property.name != ACKS);
+    let mut entries: Vec<String> =
+        of_file.map(|property| format!("{}: {}", property.name, literal(property.value.trim()))).collect();
+    if acks.is_some() || !settings.iter().any(|property| property.name == ACKS) {
+        entries.insert(0, format!("{ACKS}: {}", literal(acks.unwrap_or("all"))));
+    }
+    entries.join(", ")
+}
+
+/// A text in quotes, so that it stays a value, and without params.
+fn literal(text: &str) -> String {
+    serde_json::Value::from(text.replace('$', "$$")).to_string()
 }
 
 /// The scenario, as one would type it. What the user gave is quoted, so that it stays a value.
-fn scenario_text(args: &QuickArgs, replicas: u32) -> String {
-    let quoted = |text: &str| serde_json::Value::from(text).to_string();
-    let (rate, value) = (quoted(&args.rate), quoted(&args.size));
-    let (duration, acks) = (quoted(&args.duration), quoted(&args.acks));
+fn scenario_text(args: &QuickArgs, topic: &TopicShape, client: &str) -> String {
+    let (rate, value, duration) = (literal(&args.rate), literal(&args.size), literal(&args.duration));
     format!(
         "kdyno: 1
 id: quick
@@ -113,11 +203,12 @@ question: How soon does this cluster acknowledge a modest, constant load?
 topics:
   quick: {{partitions: {partitions}, replicas: {replicas}}}
 load:
-  writers: {{produce: quick, clients: 1, rate: {rate}, value: {value}, client: {{acks: {acks}}}}}
+  writers: {{produce: quick, clients: 1, rate: {rate}, value: {value}, client: {{{client}}}}}
 phases: {{warmup: 3s, measure: {duration}, drain: auto}}
 show:
   columns: [writers.offered_per_s, writers.acked_per_s, writers.response.p50, writers.response.p99, writers.failed]
 ",
-        partitions = args.partitions,
+        partitions = topic.partitions,
+        replicas = topic.replicas,
     )
 }

@@ -1,5 +1,6 @@
 //! The system under test and its topics.
 
+use super::Security;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -99,8 +100,15 @@ pub struct AttachedPlan {
     pub bootstrap: Vec<String>,
     /// The cluster id that must answer; otherwise nothing is sent.
     pub cluster_id: String,
+    /// How its brokers are spoken to.
+    #[serde(default, skip_serializing_if = "Security::is_plaintext")]
+    pub security: Box<Security>,
     /// Prefix of every topic, client id and group of ours.
     pub prefix: String,
+    /// Topics of the cluster that stand for the scenario's, by the address of these. They are never made, altered or
+    /// deleted.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub topics: BTreeMap<String, String>,
     /// Limits that are enforced.
     pub caps: Caps,
     /// Named permissions, e.g. `rate-max`.

@@ -5,6 +5,7 @@ mod live;
 mod plan_text;
 mod question_text;
 mod run_table;
+mod security_text;
 
 pub use crate::grid::TextOptions;
 pub use answer_text::look_text;

@@ -2,6 +2,7 @@
 //! the short form leaves out what the run itself does not depend on being read.
 
 use super::question_text::{question_lines, side_b};
+use super::security_text::security_line;
 use crate::grid::{TextOptions, Tone, wrap};
 use crate::terminal::first_line;
 use crate::units;
@@ -162,7 +163,7 @@ fn order_text(plan: &Plan) -> String {
 }
 
 /// The parts of a case that the short form tells.
-const SHORT: &[&str] = &["system", "load", "phases"];
+const SHORT: &[&str] = &["system", "load", "client settings", "phases"];
 
 /// A case's parts, each with its lines.
 fn case_parts(case: &CasePlan) -> Vec<(&'static str, Vec<String>)> {
@@ -225,6 +226,10 @@ fn system_lines(system: &SystemPlan) -> Vec<String> {
                 target.cluster_id,
                 target.prefix
             )];
+            lines.extend(security_line(&target.security));
+            let existing = target.topics.iter();
+            lines
+                .extend(existing.map(|(address, name)| format!("topic {address} is {name}, which is there")));
             lines.extend(target.facts.iter().map(|(name, value)| format!("declared: {name} = {value}")));
             let price = target.price.as_ref();
             lines.extend(

@@ -17,6 +17,12 @@ pub static TARGET: Section = Section {
             Kind::Section(&PRICE),
             "what the whole cluster costs; tables then have its cost per GB written",
         ),
+        key(
+            "topics",
+            Kind::Settings("names of topics"),
+            "topics that are there, each under the name of the scenario's topic for which it stands; they are neither made \
+             nor deleted, and have partitions, replicas and settings of their own (with `allow: [existing-topics]`)",
+        ),
         key("guard", Kind::Section(&GUARD), "what may be done to it"),
     ],
     later: &[("metrics", "brokers of a target are not probed")],
@@ -26,11 +32,39 @@ pub static TARGET: Section = Section {
 /// How to reach a target.
 pub static CLIENT: Section = section(
     "client",
-    "One of `bootstrap` and `properties`.",
+    "`bootstrap`, `properties`, or both. Without properties brokers are spoken to in plain text.",
     &[
-        key("bootstrap", Kind::List(&TEXT), "`host:port` of brokers to ask first"),
-        key("properties", TEXT, "a Java client's properties file; `bootstrap.servers` is read from it"),
-        key("secrets", Kind::Settings("secrets"), "not in this version yet: only PLAINTEXT is spoken"),
+        key(
+            "bootstrap",
+            Kind::List(&TEXT),
+            "`host:port` of brokers to ask first; counts before the properties'",
+        ),
+        key(
+            "properties",
+            TEXT,
+            "a Java client's properties file, read as Java reads it: `bootstrap.servers`, `security.protocol`, `ssl.*` \
+             and `sasl.*` are taken from it; its path begins at the target file, paths in it where kdyno is started",
+        ),
+        key(
+            "secrets",
+            Kind::Named(&SECRET),
+            "values that stand elsewhere; the properties file refers to one as `${NAME}`",
+        ),
+    ],
+);
+
+/// Where a secret's value comes from.
+pub static SECRET: Section = section(
+    "secret",
+    "One of these: where the value comes from. It is asked for when the run begins.",
+    &[
+        key("env", TEXT, "name of an environment variable"),
+        key("file", TEXT, "a file that its owner alone may read; its path begins at the target file"),
+        key(
+            "exec",
+            Kind::Either(&[TEXT, Kind::List(&TEXT)]),
+            "a program, or a list of a program and its arguments, that writes the value to its standard output",
+        ),
     ],
 );
 
@@ -64,7 +98,7 @@ pub static GUARD: Section = Section {
 };
 
 /// Permissions that a target may give.
-pub const ALLOW: &[&str] = &["rate-max", "find"];
+pub const ALLOW: &[&str] = &["rate-max", "find", "existing-topics"];
 
 /// Limits on what a target is given.
 pub static CAPS: Section = section(
@@ -80,4 +114,4 @@ pub static CAPS: Section = section(
 );
 
 /// Permissions of a target that a later version will act on.
-pub const ALLOW_LATER: &[&str] = &["faults", "restarts", "config-changes", "existing-topics"];
+pub const ALLOW_LATER: &[&str] = &["faults", "restarts", "config-changes"];

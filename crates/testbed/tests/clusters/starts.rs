@@ -82,7 +82,9 @@ fn attached() -> Result<(), Failed> {
         target: "here".to_string(),
         bootstrap: cluster.bootstrap(),
         cluster_id: cluster.facts()["cluster_id"].clone(),
+        security: Box::default(),
         prefix: "kdyno-".to_string(),
+        topics: BTreeMap::new(),
         caps: Caps {
             produce_bytes_per_s: None,
             connections: None,

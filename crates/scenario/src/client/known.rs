@@ -1,0 +1,310 @@
+//! What Kafka's clients can be set to and is not acted on, each with what becomes of it: a note where it has no effect
+//! here, an error where leaving it out would be another load than the one that was asked for.
+//!
+//! Names and types are those of the `ConfigDef`s of kafka-clients 4.3.1 (`tests/client-settings.tsv` has them).
+
+/// A client of Kafka.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Client {
+    /// The producer.
+    Producer,
+    /// The consumer.
+    Consumer,
+    /// The admin client.
+    Admin,
+}
+
+/// What Kafka parses a value as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JavaType {
+    /// `true` or `false`, in any case.
+    Boolean,
+    /// 32 bits with a sign.
+    Int,
+    /// 64 bits with a sign.
+    Long,
+    /// 16 bits with a sign.
+    Short,
+    /// A number with a fraction.
+    Double,
+    /// A text.
+    Text,
+    /// Texts, separated by commas.
+    List,
+    /// The name of a class.
+    Class,
+    /// A text that is secret.
+    Password,
+}
+
+impl JavaType {
+    /// What is wrong with a value, as Kafka's `ConfigDef` parses it; never the value itself.
+    pub fn complaint(self, value: &str) -> Option<&'static str> {
+        let text = value.trim();
+        // Java's number parsers take a sign of either kind, and so do Rust's.
+        let (fits, what) = match self {
+            Self::Boolean => {
+                let words = ["true", "false"];
+                (words.iter().any(|word| text.eq_ignore_ascii_case(word)), "is neither `true` nor `false`")
+            }
+            Self::Int => (text.parse::<i32>().is_ok(), "is no whole number of 32 bits"),
+            Self::Long => (text.parse::<i64>().is_ok(), "is no whole number of 64 bits"),
+            Self::Short => (text.parse::<i16>().is_ok(), "is no whole number of 16 bits"),
+            Self::Double => (text.parse::<f64>().is_ok(), "is no number"),
+            Self::Class => (!text.is_empty(), "names no class"),
+            Self::Text | Self::List | Self::Password => (true, ""),
+        };
+        (!fits).then_some(what)
+    }
+}
+
+/// What becomes of a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// It is read (of those that say how a cluster is reached).
+    Used,
+    /// Nothing that it changes exists here, for this reason.
+    WithoutEffect(&'static str),
+    /// Only these values are what is done anyway; others, or all where there are none, are refused, for this reason.
+    Always(&'static [&'static str], &'static str),
+}
+
+/// A setting of Kafka's clients that is not acted on.
+#[derive(Debug, Clone, Copy)]
+pub struct Other {
+    /// Kafka's name.
+    pub name: &'static str,
+    /// The clients that have it.
+    pub of: &'static [Client],
+    /// What Kafka parses its value as.
+    pub kind: JavaType,
+    /// What becomes of it.
+    pub rule: Rule,
+}
+
+pub(super) const fn row(name: &'static str, of: &'static [Client], kind: JavaType, rule: Rule) -> Other {
+    Other { name, of, kind, rule }
+}
+
+use Client::{Admin, Consumer, Producer};
+use JavaType::{Boolean, Class, Double, Int, List, Long, Text};
+use Rule::{Always, WithoutEffect};
+
+const P: &[Client] = &[Producer];
+const C: &[Client] = &[Consumer];
+const A: &[Client] = &[Admin];
+const PA: &[Client] = &[Producer, Admin];
+const CA: &[Client] = &[Consumer, Admin];
+const PC: &[Client] = &[Producer, Consumer];
+pub(super) const PCA: &[Client] = &[Producer, Consumer, Admin];
+
+const NO_JAVA: &str = "there is no Java here";
+const NO_TRANSACTIONS: &str = "the producer is not transactional";
+const NO_GROUPS: &str = "consumers are in no group: partition p is assigned to client p mod clients";
+const NO_COMMITS: &str = "consumers are in no group and commit nothing";
+const NO_SHARING: &str = "there are no share consumers";
+const BYTES_ONLY: &str = "keys and values are bytes that kdyno makes and reads itself";
+const FIXED_LEVEL: &str = "each codec has the level that is Java's default";
+const SYSTEM_BUFFERS: &str = "sockets have the buffers that the system gives them, as with -1";
+const FIXED_PAUSE: &str = "the pause before connecting again is fixed";
+const FIXED_LIMIT: &str = "how long connecting may take is fixed";
+const STAY_OPEN: &str = "connections stay open for the whole trial";
+const NO_METRICS_PUSH: &str = "clients push no metrics to brokers";
+const ALL_ADDRESSES: &str = "a name's addresses are taken as the system gives them";
+const NOT_STICKY_AS_JAVA: &str = "the sticky partitioner chooses at random";
+const RETRIED_UNTIL: &str = "a record is sent again until `delivery.timeout.ms`";
+const BOOTSTRAP_ONLY_FIRST: &str = "bootstrap addresses are asked when a client begins";
+const SERIALIZERS: &[&str] = &[
+    "org.apache.kafka.common.serialization.ByteArraySerializer",
+    "org.apache.kafka.common.serialization.ByteBufferSerializer",
+    "org.apache.kafka.common.serialization.BytesSerializer",
+    "org.apache.kafka.common.serialization.StringSerializer",
+];
+const DESERIALIZERS: &[&str] = &[
+    "org.apache.kafka.common.serialization.ByteArrayDeserializer",
+    "org.apache.kafka.common.serialization.ByteBufferDeserializer",
+    "org.apache.kafka.common.serialization.BytesDeserializer",
+    "org.apache.kafka.common.serialization.StringDeserializer",
+];
+
+/// The settings of producers, consumers and admin clients that are not acted on, but for those that say how a cluster is
+/// reached.
+pub const OTHERS: &[Other] = &[
+    row(
+        "client.id",
+        PCA,
+        Text,
+        WithoutEffect("client ids are made of the prefix, the item and the client's number"),
+    ),
+    row("client.dns.lookup", PCA, Text, Always(&["use_all_dns_ips"], ALL_ADDRESSES)),
+    row("send.buffer.bytes", PCA, Int, Always(&["-1"], SYSTEM_BUFFERS)),
+    row("receive.buffer.bytes", PCA, Int, Always(&["-1"], SYSTEM_BUFFERS)),
+    row("reconnect.backoff.ms", PCA, Long, Always(&[], FIXED_PAUSE)),
+    row("reconnect.backoff.max.ms", PCA, Long, Always(&[], FIXED_PAUSE)),
+    row(
+        "retry.backoff.max.ms",
+        PCA,
+        Long,
+        Always(&[], "the pause between attempts is always `retry.backoff.ms`"),
+    ),
+    row("socket.connection.setup.timeout.ms", PCA, Long, Always(&[], FIXED_LIMIT)),
+    row("socket.connection.setup.timeout.max.ms", PCA, Long, Always(&[], FIXED_LIMIT)),
+    row("connections.max.idle.ms", PCA, Long, Always(&["-1"], STAY_OPEN)),
+    row("metadata.recovery.strategy", PCA, Text, Always(&["none", "NONE"], BOOTSTRAP_ONLY_FIRST)),
+    row("metadata.recovery.rebootstrap.trigger.ms", PCA, Long, WithoutEffect(BOOTSTRAP_ONLY_FIRST)),
+    row("enable.metrics.push", PCA, Boolean, WithoutEffect(NO_METRICS_PUSH)),
+    row("metric.reporters", PCA, List, WithoutEffect(NO_JAVA)),
+    row("auto.include.jmx.reporter", PCA, Boolean, WithoutEffect(NO_JAVA)),
+    row("metrics.num.samples", PCA, Int, WithoutEffect(NO_JAVA)),
+    row("metrics.recording.level", PCA, Text, WithoutEffect(NO_JAVA)),
+    row("metrics.sample.window.ms", PCA, Long, WithoutEffect(NO_JAVA)),
+    row("interceptor.classes", PC, List, WithoutEffect(NO_JAVA)),
+    // Producers.
+    row("key.serializer", P, Class, Always(SERIALIZERS, BYTES_ONLY)),
+    row("value.serializer", P, Class, Always(SERIALIZERS, BYTES_ONLY)),
+    row("retries", PA, Int, Always(&["2147483647"], RETRIED_UNTIL)),
+    row("metadata.max.idle.ms", P, Long, WithoutEffect("a producer has one topic, which it does not forget")),
+    row("compression.gzip.level", P, Int, Always(&["-1"], FIXED_LEVEL)),
+    row("compression.lz4.level", P, Int, Always(&["9"], FIXED_LEVEL)),
+    row("compression.zstd.level", P, Int, Always(&["3"], FIXED_LEVEL)),
+    row("partitioner.adaptive.partitioning.enable", P, Boolean, Always(&["false"], NOT_STICKY_AS_JAVA)),
+    row("partitioner.availability.timeout.ms", P, Long, Always(&["0"], NOT_STICKY_AS_JAVA)),
+    row("partitioner.ignore.keys", P, Boolean, WithoutEffect("records have no key")),
+    row("transactional.id", P, Text, Always(&[], NO_TRANSACTIONS)),
+    row("transaction.timeout.ms", P, Int, WithoutEffect(NO_TRANSACTIONS)),
+    row("transaction.two.phase.commit.enable", P, Boolean, Always(&["false"], NO_TRANSACTIONS)),
+    // Consumers.
+    row("key.deserializer", C, Class, Always(DESERIALIZERS, BYTES_ONLY)),
+    row("value.deserializer", C, Class, Always(DESERIALIZERS, BYTES_ONLY)),
+    row("group.id", C, Text, Always(&[], NO_GROUPS)),
+    row("group.instance.id", C, Text, WithoutEffect(NO_GROUPS)),
+    row("group.protocol", C, Text, WithoutEffect(NO_GROUPS)),
+    row("group.remote.assignor", C, Text, WithoutEffect(NO_GROUPS)),
+    row("partition.assignment.strategy", C, List, WithoutEffect(NO_GROUPS)),
+    row("session.timeout.ms", C, Int, WithoutEffect(NO_GROUPS)),
+    row("heartbeat.interval.ms", C, Int, WithoutEffect(NO_GROUPS)),
+    row("max.poll.interval.ms", C, Int, WithoutEffect(NO_GROUPS)),
+    row("max.poll.records", C, Int, WithoutEffect("the records of a fetched response are taken at once")),
+    row("enable.auto.commit", C, Boolean, Always(&["false"], NO_COMMITS)),
+    row("auto.commit.interval.ms", C, Int, WithoutEffect(NO_COMMITS)),
+    row("auto.offset.reset", C, Text, Always(&[], "use `from: latest` or `from: earliest` of the load item")),
+    row("client.rack", C, Text, Always(&[""], "records are fetched from the leader")),
+    row("check.crcs", C, Boolean, Always(&["true"], "checksums are always checked")),
+    row(
+        "metadata.max.age.ms",
+        CA,
+        Long,
+        Always(&["300000"], "the metadata of consumers is renewed every 5 minutes"),
+    ),
+    row(
+        "isolation.level",
+        C,
+        Text,
+        Always(&["read_uncommitted"], "records of open transactions are fetched too"),
+    ),
+    row("allow.auto.create.topics", C, Boolean, WithoutEffect("topics are there before clients connect")),
+    row("exclude.internal.topics", C, Boolean, WithoutEffect("consumers name their topic")),
+    row("default.api.timeout.ms", CA, Int, WithoutEffect("no call of a client blocks")),
+    row("share.acknowledgement.mode", C, Text, WithoutEffect(NO_SHARING)),
+    row("share.acquire.mode", C, Text, WithoutEffect(NO_SHARING)),
+    // Admin clients.
+    row("request.timeout.ms", A, Int, WithoutEffect("topics are made and deleted within fixed times")),
+    row("retry.backoff.ms", A, Long, WithoutEffect("topics are made and deleted within fixed times")),
+];
+
+/// The setting of a client that is not acted on and says nothing of how a cluster is reached.
+pub fn other(client: Client, name: &str) -> Option<&'static Other> {
+    OTHERS.iter().find(|row| row.name == name && row.of.contains(&client))
+}
+
+/// Settings that came after 2.7, each with the version whose clients know it first.
+const SINCE: &[(&str, (u32, u32))] = &[
+    ("partitioner.adaptive.partitioning.enable", (3, 3)),
+    ("partitioner.availability.timeout.ms", (3, 3)),
+    ("partitioner.ignore.keys", (3, 3)),
+    ("auto.include.jmx.reporter", (3, 4)),
+    ("enable.metrics.push", (3, 7)),
+    ("group.protocol", (3, 7)),
+    ("group.remote.assignor", (3, 7)),
+    ("retry.backoff.max.ms", (3, 7)),
+    ("compression.gzip.level", (3, 8)),
+    ("compression.lz4.level", (3, 8)),
+    ("compression.zstd.level", (3, 8)),
+    ("metadata.recovery.strategy", (3, 8)),
+    ("metadata.recovery.rebootstrap.trigger.ms", (4, 0)),
+    ("share.acknowledgement.mode", (4, 1)),
+    ("transaction.two.phase.commit.enable", (4, 1)),
+    ("share.acquire.mode", (4, 2)),
+];
+
+/// Settings that are no more, each with the first version without it.
+const REMOVED: &[(&str, (u32, u32))] = &[("auto.include.jmx.reporter", (4, 0))];
+
+fn version_of(table: &[(&str, (u32, u32))], name: &str) -> Option<(u32, u32)> {
+    table.iter().find(|(known, _)| *known == name).map(|(_, version)| *version)
+}
+
+/// The version whose clients know a setting first; none where those of 2.7 do.
+pub fn since(name: &str) -> Option<(u32, u32)> {
+    version_of(SINCE, name)
+}
+
+/// The first version whose clients do not know a setting any more.
+pub fn removed_in(name: &str) -> Option<(u32, u32)> {
+    version_of(REMOVED, name)
+}
+
+impl Other {
+    /// What is wrong with a value: Kafka does not parse it, or another is what is done; and what to do. Values of
+    /// secrets are not repeated.
+    pub fn complaint(&self, value: &str) -> Option<(String, &'static str)> {
+        if let Some(what) = self.kind.complaint(value) {
+            return Some((format!("`{}` {what}", self.name), ""));
+        }
+        let text = value.trim();
+        let same = |known: &&str| match self.kind {
+            Boolean => known.eq_ignore_ascii_case(text),
+            Int | Long => known.parse::<i64>().ok() == text.parse().ok(),
+            Double | Text | List | Class | JavaType::Short | JavaType::Password => *known == text,
+        };
+        match self.rule {
+            Always(values, why) if !values.iter().any(same) => {
+                let is = crate::input::quoted(text);
+                Some((format!("client setting `{}` is not supported as {is}", self.name), why))
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_parsed_as_kafka_parses_them() {
+        for (kind, good, bad) in [
+            (Boolean, " TRUE ", "yes"),
+            (Int, " +2147483647", "2147483648"),
+            (Long, "-9223372036854775808", "1.5"),
+            (JavaType::Short, "32767", "32768"),
+            (Double, "0.8", "a"),
+            (Class, "a.B", " "),
+        ] {
+            assert_eq!((kind.complaint(good), kind.complaint(bad).is_some()), (None, true), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn only_values_that_are_done_anyway_are_taken() {
+        let complaint = |name, value| other(Client::Consumer, name).expect("a row").complaint(value);
+        assert_eq!(complaint("check.crcs", "True"), None);
+        assert!(complaint("check.crcs", "false").is_some_and(|(_, why)| why.contains("always checked")));
+        assert_eq!(complaint("max.poll.records", "500"), None);
+        assert!(complaint("max.poll.records", "many").is_some_and(|(what, _)| what.contains("32 bits")));
+        assert_eq!(complaint("key.deserializer", DESERIALIZERS[0]), None);
+        assert!(complaint("key.deserializer", "io.confluent.Avro").is_some());
+        assert_eq!(complaint("receive.buffer.bytes", "-1"), None);
+        assert!(complaint("receive.buffer.bytes", "65536").is_some());
+    }
+}

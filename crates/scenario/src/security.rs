@@ -1,0 +1,263 @@
+//! How a Java client's properties say that brokers are reached: addresses, TLS, SASL. Rules and defaults are those of
+//! Kafka's clients; what these take and kdyno does not speak is an error that says what to do.
+//!
+//! Values of passwords, keys and tokens stay where they are: what comes out names them.
+
+mod sasl;
+mod tls;
+
+use crate::client::{Rule, Side, is_known, is_of, nearest_known, reach_setting};
+use crate::input::{InputError, Place, known_hint, listed, not_allowed, quoted};
+use kdyno_model::plan::{Protocol, Security};
+use kdyno_model::properties::{Properties, Property};
+use kdyno_model::secret::SecretRef;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+/// Most unknown settings that are told one by one.
+const UNKNOWN_TOLD_MAX: usize = 20;
+/// Addresses of a cluster's brokers, in properties.
+const BOOTSTRAP_SERVERS: &str = "bootstrap.servers";
+const PROTOCOL: &str = "security.protocol";
+/// How names begin that say nothing but how a cluster is reached.
+const FAMILIES: &[&str] = &["bootstrap.", "security.", "ssl.", "sasl."];
+
+/// A properties file, and what has to be seen of the files that it names.
+#[derive(Clone, Copy)]
+pub struct PropertiesFile<'a> {
+    /// Its path, for messages and for references to secrets that stand in it.
+    pub path: &'a Path,
+    /// Its bytes.
+    pub bytes: &'a [u8],
+    /// The first bytes of a file, four at least where it has so many; or why it cannot be read.
+    pub head: &'a dyn Fn(&Path) -> Result<Vec<u8>, String>,
+}
+
+/// What a properties file says of how a cluster is reached.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Reach {
+    /// `bootstrap.servers`, as typed; empty where it is not there.
+    pub bootstrap: Vec<String>,
+    /// Protocol, TLS and SASL.
+    pub security: Security,
+    /// Where the values of the secrets that `security` names come from.
+    pub secrets: BTreeMap<String, SecretRef>,
+    /// Settings of the file that say how clients behave and not how a cluster is reached.
+    pub others: Vec<Property>,
+    /// Names of the given secrets that the file refers to.
+    pub used: BTreeSet<String>,
+    /// What has no effect or is read otherwise than its author may think, each a lowercase sentence.
+    pub notes: Vec<String>,
+}
+
+impl Reach {
+    /// What to tell where the load says how clients behave, and the file is not asked.
+    pub(crate) fn told_of_target(&self) -> Vec<String> {
+        let mut told = self.notes.clone();
+        let names = self.others.iter().map(|property| property.name.as_str());
+        let (known, unknown): (Vec<&str>, Vec<&str>) = names.partition(|name| is_known(name));
+        if !known.is_empty() {
+            let names = listed(known);
+            told.push(format!("how clients behave is the scenario's to say, so these of the properties file are not taken: {names}"));
+        }
+        told.extend(unknown_notes(&unknown));
+        told
+    }
+
+    /// The settings that a load item with clients of this side may take, and what to tell of all others.
+    pub fn of_load(&self, side: Side) -> (Vec<&Property>, Vec<String>) {
+        let mut told = self.notes.clone();
+        let (known, unknown): (Vec<&Property>, Vec<&Property>) =
+            self.others.iter().partition(|property| is_known(&property.name));
+        let (own, of_others): (Vec<&Property>, Vec<&Property>) =
+            known.into_iter().partition(|property| is_of(side, &property.name));
+        if !of_others.is_empty() {
+            let names = listed(of_others.iter().map(|property| property.name.as_str()));
+            told.push(format!("settings of other clients than those of the load are not taken: {names}"));
+        }
+        told.extend(unknown_notes(
+            &unknown.iter().map(|property| property.name.as_str()).collect::<Vec<_>>(),
+        ));
+        (own, told)
+    }
+}
+
+/// That Kafka's clients do not know these names either.
+fn unknown_notes(names: &[&str]) -> Vec<String> {
+    let told = |name: &&str| {
+        let meant = nearest_known(name).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        format!("{} is no setting of Kafka's clients, and is not taken{meant}", quoted(name))
+    };
+    let mut notes: Vec<String> = names.iter().take(UNKNOWN_TOLD_MAX).map(told).collect();
+    if names.len() > UNKNOWN_TOLD_MAX {
+        notes.push(format!("so are {} more", names.len() - UNKNOWN_TOLD_MAX));
+    }
+    notes
+}
+
+/// Reads a properties file. `given` are secrets that it may refer to as `${NAME}`.
+///
+/// # Errors
+/// What Kafka's clients refuse, and what they take and kdyno does not; with the file and line, without any value that
+/// may be secret.
+pub fn reach(file: PropertiesFile<'_>, given: &BTreeMap<String, SecretRef>) -> Result<Reach, InputError> {
+    let name = file.path.display().to_string();
+    let at = |line: u32| Place { line, column: 1 };
+    let properties = Properties::parse(file.bytes).map_err(|error| {
+        let hint = Some(error.hint).filter(|hint| !hint.is_empty()).map(str::to_owned);
+        let wrong = match error.line {
+            Some(line) => InputError::at(at(line), error.message),
+            None => InputError::whole(error.message),
+        };
+        wrong.maybe_hint(hint).in_file(&name)
+    })?;
+    let mut reader = Reader { file, properties: &properties, given, found: Reach::default() };
+    reader.read().map_err(|error| error.in_file(&name))?;
+    let mut found = reader.found;
+    let notes = properties.notes.iter().map(|note| format!("{name}:{}: {}", note.line, note.text));
+    found.notes.splice(0..0, notes);
+    Ok(found)
+}
+
+/// One file being read.
+struct Reader<'a> {
+    file: PropertiesFile<'a>,
+    properties: &'a Properties,
+    given: &'a BTreeMap<String, SecretRef>,
+    found: Reach,
+}
+
+impl<'a> Reader<'a> {
+    fn read(&mut self) -> Result<(), InputError> {
+        let properties = self.properties;
+        for property in &properties.properties {
+            self.classify(property)?;
+        }
+        let typed = self.text(BOOTSTRAP_SERVERS).unwrap_or_default();
+        let addresses = typed.split(',').map(str::trim).filter(|address| !address.is_empty());
+        self.found.bootstrap = addresses.map(str::to_owned).collect();
+        let protocol = self.protocol()?;
+        self.found.security = Security {
+            protocol,
+            tls: if protocol.has_tls() { Some(self.tls()?) } else { None },
+            sasl: if protocol.has_sasl() { Some(self.sasl()?) } else { None },
+        };
+        for (has, family) in [(protocol.has_tls(), "ssl."), (protocol.has_sasl(), "sasl.")] {
+            let names = properties.properties.iter().map(|property| property.name.as_str());
+            let idle: Vec<&str> = names.filter(|name| !has && name.starts_with(family)).collect();
+            if !idle.is_empty() {
+                let message = format!(
+                    "with `{PROTOCOL}` {protocol} these have no effect: {}",
+                    listed(idle.iter().copied())
+                );
+                self.found.notes.push(message);
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts a property where it belongs: how the cluster is reached, or how clients behave.
+    fn classify(&mut self, property: &Property) -> Result<(), InputError> {
+        let name = property.name.as_str();
+        let Some(row) = reach_setting(name) else {
+            if FAMILIES.iter().any(|family| name.starts_with(family)) {
+                // Java only logs it. Here the connection would be another than the one that was meant.
+                let message = format!("{} is no setting of Kafka's clients", quoted(name));
+                let hint = nearest_known(name).map(|near| format!("did you mean `{near}`?"));
+                return Err(self.wrong(name, message).maybe_hint(hint));
+            }
+            self.found.others.push(property.clone());
+            return Ok(());
+        };
+        match row.rule {
+            Rule::Used => Ok(()),
+            Rule::WithoutEffect(why) => {
+                self.found.notes.push(format!("`{name}` has no effect here: {why}"));
+                Ok(())
+            }
+            Rule::Always(..) => match row.complaint(&property.value) {
+                Some((message, hint)) => Err(self.wrong(name, message).hint(hint)),
+                None => Ok(()),
+            },
+        }
+    }
+
+    fn protocol(&self) -> Result<Protocol, InputError> {
+        let Some(typed) = self.text(PROTOCOL) else { return Ok(Protocol::default()) };
+        typed.to_ascii_uppercase().parse().map_err(|_| {
+            let (message, hint) = not_allowed(typed, &Protocol::NAMES);
+            self.wrong(PROTOCOL, format!("`{PROTOCOL}`: {message}")).maybe_hint(hint)
+        })
+    }
+
+    /// A property's value without blanks around it, as Kafka's clients take values.
+    fn text(&self, name: &str) -> Option<&'a str> {
+        self.properties.get(name).map(str::trim)
+    }
+
+    /// The parts of a list, as Kafka's clients take lists.
+    fn list(&self, name: &str) -> Option<Vec<&'a str>> {
+        let text = self.text(name)?;
+        Some(if text.is_empty() { Vec::new() } else { text.split(',').map(str::trim).collect() })
+    }
+
+    /// An error at a property.
+    fn wrong(&self, name: &str, message: impl Into<String>) -> InputError {
+        match self.properties.find(name) {
+            Some(property) => InputError::at(Place { line: property.line, column: 1 }, message),
+            None => InputError::whole(message),
+        }
+    }
+
+    /// The name under which a secret is known, where the property is there.
+    fn secret(&mut self, name: &str) -> Result<Option<String>, InputError> {
+        match self.text(name) {
+            Some(value) => self.keep(name, None, value).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Keeps where a value comes from, under a name that it gives back.
+    fn keep(&mut self, name: &str, option: Option<&str>, value: &str) -> Result<String, InputError> {
+        let known_as = option.map_or_else(|| name.to_owned(), |option| format!("{name}:{option}"));
+        if value.is_empty() {
+            return Err(self.wrong(name, format!("{} is empty", quoted(&known_as))));
+        }
+        let reference = match value.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) {
+            Some(inner) => self.referred(name, inner)?,
+            None => SecretRef::Property {
+                file: self.file.path.to_owned(),
+                name: name.to_owned(),
+                option: option.map(str::to_owned),
+            },
+        };
+        self.found.secrets.insert(known_as.clone(), reference);
+        Ok(known_as)
+    }
+
+    /// `${NAME}`, or what Kafka's own providers of configuration read: `${env:NAME}`, `${file:PATH:NAME}`.
+    fn referred(&mut self, property: &str, inner: &str) -> Result<SecretRef, InputError> {
+        if let Some(reference) = self.given.get(inner) {
+            self.found.used.insert(inner.to_owned());
+            return Ok(reference.clone());
+        }
+        let file_and_name = || inner.strip_prefix("file:")?.rsplit_once(':');
+        if let Some(variable) = inner.strip_prefix("env:").filter(|name| !name.is_empty()) {
+            return Ok(SecretRef::Env(variable.to_owned()));
+        }
+        if let Some((file, name)) = file_and_name() {
+            return Ok(SecretRef::Property {
+                file: PathBuf::from(file),
+                name: name.to_owned(),
+                option: None,
+            });
+        }
+        let known = self.given.keys().map(String::as_str);
+        let hint = match known.clone().next() {
+            Some(_) => known_hint(inner, known),
+            None => "name it under `secrets` of the target's `client`, or write `${env:NAME}`".to_owned(),
+        };
+        let message = format!("`{property}` refers to {}, which is no secret of the target", quoted(inner));
+        Err(self.wrong(property, message).hint(hint))
+    }
+}

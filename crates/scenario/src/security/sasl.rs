@@ -1,0 +1,131 @@
+//! `sasl.*` of a Java client.
+
+use super::Reader;
+use crate::input::{InputError, listed, not_allowed, quoted};
+use kdyno_model::jaas::{self, LoginModule};
+use kdyno_model::plan::{Sasl, ScramHash};
+use kdyno_model::secret::SecretRef;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+const MECHANISM: &str = "sasl.mechanism";
+const JAAS: &str = "sasl.jaas.config";
+const TOKEN_URL: &str = "sasl.oauthbearer.token.endpoint.url";
+/// Option of ours beside those of Java's OAuthBearerLoginModule: the token itself.
+const TOKEN: &str = "token";
+/// Begins the names of options that are SASL extensions.
+const EXTENSION: &str = "extension_";
+const LOGIN_MODULES: [&str; 3] = [
+    "org.apache.kafka.common.security.plain.PlainLoginModule",
+    "org.apache.kafka.common.security.scram.ScramLoginModule",
+    "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule",
+];
+const TOKEN_HINT: &str = "write `token=\"${TOKEN}\"` into `sasl.jaas.config`, and in the target's `client` \
+                          `secrets: {TOKEN: {exec: [COMMAND, …]}}`; managed clusters give such tokens for their IAM";
+
+impl Reader<'_> {
+    pub(super) fn sasl(&mut self) -> Result<Sasl, InputError> {
+        let Some(mechanism) = self.text(MECHANISM) else {
+            let message = format!("`{MECHANISM}` is missing, for which Kafka's clients take GSSAPI");
+            return Err(InputError::whole(message).hint(spoken()));
+        };
+        let [plain, scram_256, scram_512, bearer] = Sasl::MECHANISMS;
+        match mechanism {
+            _ if mechanism == plain => {
+                let module = self.login_module()?;
+                let (username, password) = self.user(&module)?;
+                Ok(Sasl::Plain { username, password })
+            }
+            _ if mechanism == scram_256 => self.scram(ScramHash::Sha256),
+            _ if mechanism == scram_512 => self.scram(ScramHash::Sha512),
+            _ if mechanism == bearer => self.bearer(),
+            "GSSAPI" | "AWS_MSK_IAM" => {
+                let hint =
+                    if mechanism == "GSSAPI" { spoken() } else { format!("use `OAUTHBEARER`: {TOKEN_HINT}") };
+                Err(self
+                    .wrong(MECHANISM, format!("`{MECHANISM}` {mechanism} is not supported here"))
+                    .hint(hint))
+            }
+            other => {
+                let (message, hint) = not_allowed(other, &Sasl::MECHANISMS);
+                Err(self.wrong(MECHANISM, format!("`{MECHANISM}`: {message}")).maybe_hint(hint))
+            }
+        }
+    }
+
+    fn login_module(&self) -> Result<LoginModule, InputError> {
+        let Some(text) = self.text(JAAS) else {
+            let message = format!("`{JAAS}` is missing: it says who logs in");
+            return Err(self.wrong(MECHANISM, message).hint(
+                "what stands in a file for `java.security.auth.login.config` goes there, from the class of the login \
+                 module to its `;`",
+            ));
+        };
+        let module = jaas::parse(text).map_err(|error| {
+            let hint = Some(error.hint).filter(|hint| !hint.is_empty()).map(str::to_owned);
+            self.wrong(JAAS, format!("`{JAAS}`: {}", error.message)).maybe_hint(hint)
+        })?;
+        if LOGIN_MODULES.contains(&module.class.as_str()) {
+            return Ok(module);
+        }
+        let message = format!("`{JAAS}`: login module {} is not supported here", quoted(&module.class));
+        Err(self.wrong(JAAS, message).hint(format!("supported are {}", listed(LOGIN_MODULES))))
+    }
+
+    /// The user's name, and under which name the password is known.
+    fn user(&mut self, module: &LoginModule) -> Result<(String, String), InputError> {
+        let option = |name: &str| {
+            let value = module.options.get(name).filter(|value| !value.is_empty());
+            value.ok_or_else(|| self.wrong(JAAS, format!("`{JAAS}` has no `{name}`")))
+        };
+        let (username, password) = (option("username")?, option("password")?);
+        let password = self.keep(JAAS, Some("password"), password)?;
+        Ok((username.clone(), password))
+    }
+
+    fn scram(&mut self, hash: ScramHash) -> Result<Sasl, InputError> {
+        let module = self.login_module()?;
+        let (username, password) = self.user(&module)?;
+        let is_delegation_token =
+            module.options.get("tokenauth").is_some_and(|value| value.eq_ignore_ascii_case("true"));
+        Ok(Sasl::Scram { hash, username, password, is_delegation_token })
+    }
+
+    fn bearer(&mut self) -> Result<Sasl, InputError> {
+        let module = self.login_module()?;
+        let extension = |(name, value): (&String, &String)| {
+            Some((name.strip_prefix(EXTENSION)?.to_owned(), value.clone()))
+        };
+        let extensions: BTreeMap<String, String> = module.options.iter().filter_map(extension).collect();
+        let token = match (module.options.get(TOKEN), self.text(TOKEN_URL)) {
+            (Some(value), _) => self.keep(JAAS, Some(TOKEN), value)?,
+            (None, Some(url)) => self.token_of(url)?,
+            (None, None) => {
+                let message = format!("`{JAAS}` says nothing of where the token comes from");
+                return Err(self.wrong(JAAS, message).hint(TOKEN_HINT));
+            }
+        };
+        Ok(Sasl::OauthBearer { token, extensions })
+    }
+
+    /// A token that lies in a file; one that a server gives needs a command that asks it.
+    fn token_of(&mut self, url: &str) -> Result<String, InputError> {
+        let path = url.strip_prefix("file:").map(|rest| rest.strip_prefix("//").unwrap_or(rest));
+        match path.filter(|path| path.starts_with('/')) {
+            Some(path) => {
+                self.found.secrets.insert(TOKEN_URL.to_owned(), SecretRef::File(PathBuf::from(path)));
+                Ok(TOKEN_URL.to_owned())
+            }
+            None => {
+                let message = format!(
+                    "`{TOKEN_URL}` is taken with `file:///PATH` only: tokens are not fetched over HTTP"
+                );
+                Err(self.wrong(TOKEN_URL, message).hint(TOKEN_HINT))
+            }
+        }
+    }
+}
+
+fn spoken() -> String {
+    format!("spoken are {}", listed(Sasl::MECHANISMS))
+}

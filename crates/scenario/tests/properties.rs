@@ -1,0 +1,278 @@
+//! Properties files of Java clients: what a target's clients do with them, and what is told instead.
+
+#![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
+
+use kdyno_model::plan::{Protocol, Sasl, ScramHash, Store, StoreContent, TlsVersion};
+use kdyno_model::secret::SecretRef;
+use kdyno_scenario::client::Side;
+use kdyno_scenario::security::{PropertiesFile, Reach, reach};
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+const JAAS: &str = "sasl.jaas.config=org.apache.kafka.common.security";
+const PASSWORD: &str = "hunter2";
+
+/// First bytes of files by the ending of their names.
+fn head(path: &Path) -> Result<Vec<u8>, String> {
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("jks") => Ok(vec![0xfe, 0xed, 0xfe, 0xed]),
+        Some("jceks") => Ok(vec![0xce, 0xce, 0xce, 0xce]),
+        Some("p12") => Ok(vec![0x30, 0x82, 0x0a, 0x01]),
+        Some("pem") => Ok(b"-----BEGIN CERTIFICATE-----".to_vec()),
+        Some("txt") => Ok(b"hello".to_vec()),
+        _ => Err("could not be read: no such file".to_owned()),
+    }
+}
+
+fn read_bytes(bytes: &[u8], given: &[(&str, SecretRef)]) -> Result<Reach, String> {
+    let given: BTreeMap<String, SecretRef> =
+        given.iter().map(|(name, reference)| ((*name).to_owned(), reference.clone())).collect();
+    let file = PropertiesFile { path: Path::new("client.properties"), bytes, head: &head };
+    reach(file, &given).map_err(|error| format!("{error} | {}", error.hint.clone().unwrap_or_default()))
+}
+
+fn read(text: &str) -> Reach {
+    read_bytes(text.as_bytes(), &[]).unwrap()
+}
+
+/// What is told of a file that is refused; never a password.
+fn refused(text: &str) -> String {
+    let told = read_bytes(text.as_bytes(), &[]).expect_err(text);
+    assert!(!told.contains(PASSWORD), "{told}");
+    told
+}
+
+fn of_file(name: &str, option: Option<&str>) -> SecretRef {
+    SecretRef::Property {
+        file: "client.properties".into(),
+        name: name.to_owned(),
+        option: option.map(str::to_owned),
+    }
+}
+
+#[test]
+fn an_empty_file_is_plaintext() {
+    let found = read("");
+    assert_eq!(found, Reach::default());
+    assert!(found.security.is_plaintext());
+    assert_eq!(read("bootstrap.servers = a:1, b:2 ,\n").bootstrap, ["a:1", "b:2"]);
+}
+
+#[test]
+fn scram_over_tls_as_a_cluster_operator_hands_it_out() {
+    let text = format!(
+        "security.protocol=sasl_ssl\nsasl.mechanism=SCRAM-SHA-512\n\
+         {JAAS}.scram.ScramLoginModule required \\\n  username=\"alice\" password=\"{PASSWORD}\";\n\
+         ssl.truststore.location=ca.pem\nssl.truststore.type=PEM\n"
+    );
+    let found = read(&text);
+    assert_eq!(found.security.protocol, Protocol::SaslSsl);
+    let tls = found.security.tls.clone().unwrap();
+    let content = StoreContent::PemFile("ca.pem".into());
+    assert_eq!(tls.trust, Some(Store { content, password: None, key_password: None }));
+    assert_eq!((tls.identity, tls.hostname_check), (None, true));
+    assert_eq!(tls.versions, [TlsVersion::Tls12, TlsVersion::Tls13]);
+    let Some(Sasl::Scram { hash: ScramHash::Sha512, username, password, is_delegation_token: false }) =
+        found.security.sasl.clone()
+    else {
+        panic!("{:?}", found.security.sasl);
+    };
+    assert_eq!(username, "alice");
+    assert_eq!(found.secrets[&password], of_file("sasl.jaas.config", Some("password")));
+    assert!(!format!("{found:?}").contains(PASSWORD), "{found:?}");
+}
+
+#[test]
+fn mutual_tls_from_pkcs_12_stores_whose_type_is_left_out() {
+    let found = read(
+        "security.protocol=SSL\nssl.keystore.location=/etc/me.p12\nssl.keystore.password=hunter2\n\
+         ssl.key.password=${env:KEY}\nssl.truststore.location=/etc/ca.p12\nssl.truststore.password=${file:/etc/pw:ca}\n\
+         ssl.endpoint.identification.algorithm=\nssl.enabled.protocols=TLSv1.3, TLSv1.1\nssl.cipher.suites=A,B\n",
+    );
+    let tls = found.security.tls.unwrap();
+    let (trust, identity) = (tls.trust.unwrap(), tls.identity.unwrap());
+    assert_eq!(trust.content, StoreContent::Pkcs12File("/etc/ca.p12".into()));
+    assert_eq!(identity.content, StoreContent::Pkcs12File("/etc/me.p12".into()));
+    assert_eq!(found.secrets[&identity.password.unwrap()], of_file("ssl.keystore.password", None));
+    assert_eq!(found.secrets[&identity.key_password.unwrap()], SecretRef::Env("KEY".to_owned()));
+    let elsewhere = SecretRef::Property { file: "/etc/pw".into(), name: "ca".to_owned(), option: None };
+    assert_eq!(found.secrets[&trust.password.unwrap()], elsewhere);
+    assert!(!tls.hostname_check);
+    assert_eq!((tls.versions.as_slice(), tls.ciphers.len()), (&[TlsVersion::Tls13][..], 2));
+    assert!(found.notes[0].contains("`TLSv1.1` is not spoken"), "{:?}", found.notes);
+}
+
+#[test]
+fn certificates_may_stand_in_the_file_and_the_key_is_a_secret() {
+    let found = read(
+        "security.protocol=SSL\nssl.truststore.type=PEM\nssl.truststore.certificates=-----BEGIN A\\nB\n\
+         ssl.keystore.type=PEM\nssl.keystore.certificate.chain=-----BEGIN C\nssl.keystore.key=hunter2\n",
+    );
+    let tls = found.security.tls.unwrap();
+    let text = "-----BEGIN A\nB".to_owned();
+    assert_eq!(tls.trust.unwrap().content, StoreContent::Pem { certificates: text, key: None });
+    let StoreContent::Pem { key: Some(key), .. } = tls.identity.unwrap().content else { panic!("PEM") };
+    assert_eq!(found.secrets[&key], of_file("ssl.keystore.key", None));
+}
+
+#[test]
+fn the_rules_of_stores_are_kafkas() {
+    for (text, why) in [
+        (
+            "ssl.truststore.password=hunter2",
+            "`ssl.truststore.password` is there, but not `ssl.truststore.location`",
+        ),
+        (
+            "ssl.keystore.password=hunter2",
+            "`ssl.keystore.password` is there, but not `ssl.keystore.location`",
+        ),
+        ("ssl.keystore.location=me.p12", "`ssl.keystore.location` is there, but not `ssl.keystore.password`"),
+        ("ssl.keystore.key=hunter2", "`ssl.keystore.key` is there, but not `ssl.keystore.certificate.chain`"),
+        (
+            "ssl.keystore.certificate.chain=x",
+            "`ssl.keystore.certificate.chain` is there, but not `ssl.keystore.key`",
+        ),
+        ("ssl.truststore.certificates=x", "`ssl.truststore.certificates` needs `ssl.truststore.type=PEM`"),
+        ("ssl.truststore.location=ca.pem", "write `ssl.truststore.type=PEM`"),
+        ("ssl.truststore.location=ca.txt", "neither a PKCS#12 store nor a PEM file"),
+        ("ssl.truststore.location=ca.p12\nssl.truststore.type=BKS", "`BKS` is none of"),
+        ("ssl.truststore.location=ca.p12\nssl.truststore.type=PEM", "is no PEM file"),
+        ("ssl.truststore.location=gone", "no such file"),
+        (
+            "ssl.truststore.location=ca.pem\nssl.truststore.type=PEM\nssl.truststore.password=hunter2",
+            "no meaning",
+        ),
+        ("ssl.truststore.certificates=x\nssl.truststore.type=PEM\nssl.truststore.location=a.pem", "both"),
+        ("ssl.endpoint.identification.algorithm=ldap", "neither `https` nor empty"),
+        ("ssl.enabled.protocols=SSLv3", "names no version of TLS that is spoken"),
+        ("ssl.engine.factory.class=a.B", "is not supported"),
+    ] {
+        let told = refused(&format!("security.protocol=SSL\n{text}\n"));
+        assert!(told.starts_with("client.properties:") && told.contains(why), "{text}: {told}");
+    }
+}
+
+#[test]
+fn a_store_that_only_java_reads_gets_the_line_that_converts_it() {
+    let told = refused(
+        "security.protocol=SSL\nssl.keystore.location=/etc/my store.jks\nssl.keystore.password=hunter2\n",
+    );
+    assert!(told.starts_with("client.properties:2:1: /etc/my store.jks is a JKS store"), "{told}");
+    let line = "`keytool -importkeystore -srckeystore '/etc/my store.jks' -srcstoretype JKS -destkeystore \
+                '/etc/my store.p12' -deststoretype PKCS12`";
+    assert!(told.contains(line), "{told}");
+    assert!(
+        told.contains("`ssl.keystore.location=/etc/my store.p12` and `ssl.keystore.type=PKCS12`"),
+        "{told}"
+    );
+    let told =
+        refused("security.protocol=SSL\nssl.truststore.type=PKCS12\nssl.truststore.location=ca.jceks\n");
+    assert!(told.contains("-srcstoretype JCEKS -destkeystore ca.p12"), "{told}");
+}
+
+#[test]
+fn sasl_says_what_is_missing_and_what_is_spoken() {
+    let plain = format!("{JAAS}.plain.PlainLoginModule required");
+    for (text, why) in [
+        ("", "`sasl.mechanism` is missing, for which Kafka's clients take GSSAPI"),
+        ("sasl.mechanism=GSSAPI", "spoken are `PLAIN`"),
+        ("sasl.mechanism=SCRAM-SHA512", "did you mean `SCRAM-SHA-512`?"),
+        ("sasl.mechanism=AWS_MSK_IAM", "use `OAUTHBEARER`"),
+        ("sasl.mechanism=PLAIN", "`sasl.jaas.config` is missing"),
+        (&format!("sasl.mechanism=PLAIN\n{plain} password=\"hunter2\";"), "has no `username`"),
+        (&format!("sasl.mechanism=PLAIN\n{plain} username=\"a\";"), "has no `password`"),
+        (
+            &format!("sasl.mechanism=PLAIN\n{plain} username=\"a\" password=\"hunter2\""),
+            "does not end with `;`",
+        ),
+        ("sasl.mechanism=PLAIN\nsasl.jaas.config=a.B required;", "login module `a.B` is not supported"),
+        ("sasl.mechanism=OAUTHBEARER\nsasl.login.callback.handler.class=a.B", "is not supported as `a.B`"),
+        (
+            &format!("sasl.mechanism=OAUTHBEARER\n{JAAS}.oauthbearer.OAuthBearerLoginModule required;"),
+            "nothing of where the token comes from",
+        ),
+        (
+            &format!(
+                "sasl.mechanism=OAUTHBEARER\n{JAAS}.oauthbearer.OAuthBearerLoginModule required;\n\
+                 sasl.oauthbearer.token.endpoint.url=https://idp/token"
+            ),
+            "tokens are not fetched over HTTP",
+        ),
+    ] {
+        let told = refused(&format!("security.protocol=SASL_PLAINTEXT\n{text}\n"));
+        assert!(told.contains(why), "{text}: {told}");
+    }
+}
+
+#[test]
+fn a_token_comes_from_a_file_or_from_a_secret_of_the_target() {
+    let head = "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=OAUTHBEARER\n";
+    let module = format!("{JAAS}.oauthbearer.OAuthBearerLoginModule required");
+    let found = read(&format!("{head}{module};\nsasl.oauthbearer.token.endpoint.url=file:///run/token\n"));
+    let Some(Sasl::OauthBearer { token, .. }) = &found.security.sasl else { panic!("a token") };
+    assert_eq!(found.secrets[token], SecretRef::File("/run/token".into()));
+
+    let given = SecretRef::Exec(vec!["token".to_owned()]);
+    let text = format!("{head}{module} token=\"${{T}}\" extension_logicalCluster=\"lkc-1\";\n");
+    let found = read_bytes(text.as_bytes(), &[("T", given.clone())]).unwrap();
+    let Some(Sasl::OauthBearer { token, extensions }) = &found.security.sasl else { panic!("a token") };
+    assert_eq!((&found.secrets[token], extensions["logicalCluster"].as_str()), (&given, "lkc-1"));
+    assert!(found.used.contains("T"));
+    let told = read_bytes(text.as_bytes(), &[("TOKEN", given)]).unwrap_err();
+    assert!(told.contains("refers to `T`, which is no secret of the target"), "{told}");
+}
+
+#[test]
+fn what_has_no_effect_is_told_and_what_is_misspelt_is_refused() {
+    let found = read(
+        "ssl.truststore.location=x\nssl.provider=x\nmetric.reporters=x\nacks=1\nschema.registry.url=x\n",
+    );
+    assert!(
+        found
+            .notes
+            .iter()
+            .any(|note| note.contains("with `security.protocol` PLAINTEXT these have no effect"))
+    );
+    assert!(
+        found.notes.iter().any(|note| note.contains("`ssl.provider` has no effect here")),
+        "{:?}",
+        found.notes
+    );
+    let (own, told) = found.of_load(Side::Produce);
+    let names: Vec<&str> = own.iter().map(|property| property.name.as_str()).collect();
+    assert_eq!(names, ["metric.reporters", "acks"]);
+    assert!(told.iter().any(|note| note.starts_with("`schema.registry.url` is no setting")), "{told:?}");
+    let (_, told) = found.of_load(Side::Consume);
+    assert!(told.iter().any(|note| note.contains("are not taken: `acks`")), "{told:?}");
+    let told = refused("ssl.truststore.locaton=x\n");
+    assert!(told.contains("did you mean `ssl.truststore.location`?"), "{told}");
+    assert!(refused("security.protokol=SSL\n").contains("did you mean `security.protocol`?"));
+    assert!(refused("security.protocol=TLS\n").contains("is none of `PLAINTEXT`, `SSL`"));
+    let many: String = (0..1000).map(|n| format!("zz{n}=\n")).collect();
+    assert!(read(&many).of_load(Side::Produce).1.len() < 50);
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        let _ = read_bytes(&bytes, &[]);
+    }
+
+    #[test]
+    fn no_text_of_settings_makes_it_panic_or_tells_a_password(
+        lines in proptest::collection::vec(
+            ("(security\\.protocol|sasl\\.mechanism|sasl\\.jaas\\.config|ssl\\.keystore\\.(key|type|location|password)|ssl\\.key\\.password)",
+             "(SSL|SASL_SSL|PLAIN|PEM|a\\.pem|b\\.jks|x required( [a-z]{1,4}=.{0,6})?;?)?"),
+            0..8,
+        ),
+    ) {
+        let mut text: String = lines.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
+        text.push_str("ssl.truststore.password=hunter2\n");
+        let told = match read_bytes(text.as_bytes(), &[]) {
+            Ok(found) => format!("{found:?}"),
+            Err(told) => told,
+        };
+        prop_assert!(!told.contains(PASSWORD), "{}", told);
+    }
+}
