@@ -119,7 +119,7 @@ mod tests {
     use super::*;
     use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Value};
     use kdyno_model::metric::{Address, Unit};
-    use kdyno_model::plan::{AttachedPlan, Caps, CasePlan, PhasesPlan, SystemPlan};
+    use kdyno_model::plan::{AttachedPlan, Caps, CasePlan, PhasesPlan, Security, SystemPlan};
     use kdyno_model::trial::{PairPlace, TrialReason};
 
     fn start(id: u32, reason: TrialReason, pair: Option<PairPlace>, session: u32) -> TrialStart {
@@ -134,6 +134,7 @@ mod tests {
             target: "t".to_owned(),
             bootstrap: Vec::new(),
             cluster_id: String::new(),
+            security: Security::default(),
             prefix: String::new(),
             caps,
             allow: Vec::new(),

@@ -12,10 +12,7 @@ use kdyno_kafka_server::fake_broker::{
 use kdyno_model::conclusion::{Conclusion, Limit, LimitKind};
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
-use kdyno_model::plan::{
-    Arrivals, AttachedPlan, Caps, CasePlan, ClusterPlan, Fill, KafkaSource, LoadPlan, Mode, PhasesPlan, Role,
-    RoleKind, Storage, SystemPlan, TopicPlan,
-};
+use kdyno_model::plan::{Arrivals, AttachedPlan, Caps, CasePlan, ClusterPlan, Fill, KafkaSource, LoadPlan, Mode, PhasesPlan, Role, RoleKind, Security, Storage, SystemPlan, TopicPlan};
 use kdyno_model::run::{Session, StreamInfo, TrialStart, cluster_fact};
 use kdyno_model::sample::{Phase, ProbeReading, StreamId, series};
 use kdyno_model::trial::{Trial, TrialId, TrialReason};
@@ -213,6 +210,7 @@ impl Scene {
             target: "elsewhere".to_owned(),
             bootstrap: Vec::new(),
             cluster_id: String::new(),
+            security: Security::default(),
             prefix: "kdyno-".to_owned(),
             caps: Caps {
                 produce_bytes_per_s: None,

@@ -9,7 +9,7 @@ use crate::units::{self, Dimension};
 use crate::walk::{Fields, entries, list, scalar, scalars};
 use crate::yaml::{self, Node, Typed};
 use kdyno_model::address::{PREFIX_CHARS_MAX, is_address};
-use kdyno_model::plan::{AbortIf, AttachedPlan, Beyond, Caps, Price, Watched};
+use kdyno_model::plan::{AbortIf, AttachedPlan, Beyond, Caps, Price, Security, Watched};
 use std::collections::BTreeMap;
 
 /// Most brokers that are listed to ask first.
@@ -113,6 +113,7 @@ impl TargetFile {
                 target: self.name,
                 bootstrap,
                 cluster_id: self.cluster_id,
+                security: Security::default(),
                 prefix: self.guard.prefix,
                 caps: self.guard.caps,
                 allow: self.guard.allow,

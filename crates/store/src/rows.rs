@@ -325,6 +325,7 @@ fn finding(connection: &Connection, finding: &Finding) -> Result {
 fn redact(case: &mut CasePlan) {
     if let SystemPlan::Attached(attached) = &mut case.system {
         attached.bootstrap = vec![REDACTED.to_owned()];
+        attached.security.redact();
     }
     for reference in case.secrets.values_mut() {
         match reference {

@@ -9,7 +9,7 @@ use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::{Interval, IntervalMethod, NotResolvable, Scope, Value};
 use kdyno_model::metric::Unit;
 use kdyno_model::outcome::Judgement;
-use kdyno_model::plan::{AttachedPlan, Caps, SystemPlan};
+use kdyno_model::plan::{AttachedPlan, Caps, Security, SystemPlan};
 use kdyno_model::run::TrialStart;
 use kdyno_model::secret::SecretRef;
 use kdyno_model::trial::TrialId;
@@ -164,6 +164,7 @@ fn attached() -> SystemPlan {
         target: "staging".into(),
         bootstrap: vec!["b1.corp.example:9092".into()],
         cluster_id: "abc".into(),
+        security: Security::default(),
         prefix: "kdyno-".into(),
         caps: Caps {
             produce_bytes_per_s: None,

@@ -193,7 +193,7 @@ pub(crate) fn failed(target: &str, error: &AdminError) -> TestbedError {
 pub(crate) mod tests {
     use super::*;
     use kdyno_kafka::admin::BrokerInfo;
-    use kdyno_model::plan::{Caps, PhasesPlan, TopicPlan};
+    use kdyno_model::plan::{Caps, PhasesPlan, Security, TopicPlan};
     use proptest::prelude::*;
 
     pub(crate) fn plan(prefix: &str) -> AttachedPlan {
@@ -201,6 +201,7 @@ pub(crate) mod tests {
             target: "staging".to_string(),
             bootstrap: vec!["127.0.0.1:1".to_string()],
             cluster_id: "x".to_string(),
+            security: Security::default(),
             prefix: prefix.to_string(),
             caps: Caps {
                 produce_bytes_per_s: None,

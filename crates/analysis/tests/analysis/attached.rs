@@ -6,7 +6,7 @@ use kdyno_model::conclusion::{Conclusion, ShortTerm};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::{Mark, Value};
 use kdyno_model::metric::{COST_PER_GB, Unit};
-use kdyno_model::plan::{AttachedPlan, Caps, Price, SystemPlan};
+use kdyno_model::plan::{AttachedPlan, Caps, Price, Security, SystemPlan};
 use kdyno_model::run::cluster_fact;
 use kdyno_model::sample::series;
 use std::collections::BTreeMap;
@@ -24,6 +24,7 @@ fn target(price: Option<Price>) -> SystemPlan {
         target: "standing".to_owned(),
         bootstrap: vec!["redacted".to_owned()],
         cluster_id: "x".to_owned(),
+        security: Security::default(),
         prefix: "kdyno-".to_owned(),
         caps,
         allow: vec![],

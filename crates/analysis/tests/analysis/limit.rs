@@ -4,7 +4,7 @@ use crate::fixture::{MS, S, Trial, closed_loop};
 use kdyno_model::conclusion::{Conclusion, Limit, LimitEvidence, LimitKind};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::Scope;
-use kdyno_model::plan::{AttachedPlan, Caps, SystemPlan};
+use kdyno_model::plan::{AttachedPlan, Caps, Security, SystemPlan};
 use kdyno_model::run::cluster_fact;
 use kdyno_model::sample::series;
 use kdyno_model::trial::{TrialId, TrialReason};
@@ -243,6 +243,7 @@ fn elsewhere(facts: &[(&str, &str)]) -> Trial {
         target: "elsewhere".into(),
         bootstrap: Vec::new(),
         cluster_id: String::new(),
+        security: Security::default(),
         prefix: "kdyno-".into(),
         caps: no_caps,
         allow: Vec::new(),

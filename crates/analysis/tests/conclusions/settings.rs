@@ -8,10 +8,7 @@ use kdyno_model::conclusion::{Conclusion, Says, SettingDiffers};
 use kdyno_model::event::Subject;
 use kdyno_model::finding::{Quantity, Scope, Value};
 use kdyno_model::outcome::Judgement;
-use kdyno_model::plan::{
-    AttachedPlan, Caps, CasePlan, Compression, LoadPlan, OnClusters, Partitioner, Payload, Plan, ProducePlan,
-    ProducerSettings, Rate, Role, SystemPlan,
-};
+use kdyno_model::plan::{AttachedPlan, Caps, CasePlan, Compression, LoadPlan, OnClusters, Partitioner, Payload, Plan, ProducePlan, ProducerSettings, Rate, Role, Security, SystemPlan};
 use kdyno_model::run::TrialStart;
 use std::collections::BTreeMap;
 
@@ -141,6 +138,7 @@ fn target(name: &str, version: Option<&str>) -> SystemPlan {
         target: name.to_owned(),
         bootstrap: Vec::new(),
         cluster_id: format!("id of {name}"),
+        security: Security::default(),
         prefix: "kdyno-".to_owned(),
         caps,
         allow: Vec::new(),

@@ -8,7 +8,7 @@ use crate::execution::{Planned, TargetFiles, random_u64};
 use crate::failure::Failure;
 use kdyno_kafka::admin::Admin;
 use kdyno_model::address::is_address;
-use kdyno_model::plan::{AttachedPlan, Caps};
+use kdyno_model::plan::{AttachedPlan, Caps, Security};
 use kdyno_plan::Choices;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::quoted;
@@ -89,6 +89,7 @@ fn look(bootstrap: &[String]) -> Result<(Target, u32), Failure> {
         target: "quick".to_owned(),
         bootstrap: bootstrap.to_vec(),
         cluster_id: cluster.cluster_id.unwrap_or_default(),
+        security: Security::default(),
         prefix: PREFIX.to_owned(),
         caps: CAPS,
         allow: Vec::new(),

@@ -5,6 +5,7 @@
 
 mod load;
 mod question;
+mod security;
 mod system;
 
 use crate::secret::SecretRef;
@@ -16,6 +17,7 @@ pub use question::{
     Better, Claim, ClaimExpr, ClaimOp, ComparePlan, Condition, Conditioning, Contrast, Depth, EvidenceUnit,
     FindPlan, Judge, OnClusters, Threshold, Vary,
 };
+pub use security::{Protocol, Sasl, ScramHash, Security, Store, StoreContent, Tls, TlsVersion};
 pub use system::{
     AbortIf, AttachedPlan, Beyond, Caps, ClusterPlan, KafkaSource, Mode, Price, Storage, SystemPlan,
     TopicPlan, Watched,

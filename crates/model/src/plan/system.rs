@@ -1,5 +1,6 @@
 //! The system under test and its topics.
 
+use super::Security;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -99,6 +100,9 @@ pub struct AttachedPlan {
     pub bootstrap: Vec<String>,
     /// The cluster id that must answer; otherwise nothing is sent.
     pub cluster_id: String,
+    /// How its brokers are spoken to.
+    #[serde(default, skip_serializing_if = "Security::is_plaintext")]
+    pub security: Security,
     /// Prefix of every topic, client id and group of ours.
     pub prefix: String,
     /// Limits that are enforced.

@@ -6,7 +6,7 @@ use crate::scene::{
 use kdyno_kafka::admin::{Admin, OffsetAt};
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_model::event::Subject;
-use kdyno_model::plan::{AttachedPlan, Caps, KafkaSource, Mode, Storage};
+use kdyno_model::plan::{AttachedPlan, Caps, KafkaSource, Mode, Security, Storage};
 use kdyno_model::sample::series;
 use kdyno_model::version::NEWEST;
 use kdyno_testbed::attach::Attached;
@@ -82,6 +82,7 @@ fn attached() -> Result<(), Failed> {
         target: "here".to_string(),
         bootstrap: cluster.bootstrap(),
         cluster_id: cluster.facts()["cluster_id"].clone(),
+        security: Security::default(),
         prefix: "kdyno-".to_string(),
         caps: Caps {
             produce_bytes_per_s: None,
