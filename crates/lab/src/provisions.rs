@@ -8,6 +8,7 @@ use crate::error::LabError;
 use crate::options::{Progress, RunOptions};
 use crate::preflight::partition_replicas;
 use crate::private::Private;
+use crate::secrets::Secrets;
 use crate::settings::{self, Settings};
 use crate::system::System;
 use crate::topics::{Topics, topic_name};
@@ -48,14 +49,14 @@ pub(crate) struct Ended {
 
 impl Provisions {
     /// Makes sure that what the trial asks for stands; addresses of a new system are added to what is private. The
-    /// processes of a new system do not inherit the environment variables `hidden`.
+    /// processes of a new system do not inherit the environment variables that hold secrets.
     pub(crate) fn stand(
         &mut self,
         plan: &Plan,
         trial: &Trial,
         options: &mut RunOptions<'_>,
         private: &mut Private,
-        hidden: &[String],
+        secrets: &Secrets,
     ) -> Result<(), LabError> {
         self.stop_unfit(trial)?;
         let wanted = &trial.effective.system;
@@ -64,9 +65,9 @@ impl Provisions {
             return Ok(());
         }
         let replicas = partition_replicas(plan, wanted);
-        let system = System::provide(wanted, trial.id, replicas, hidden, options)?;
+        let system = System::provide(&trial.effective, trial.id, replicas, secrets, options)?;
         private.add(system.private_addresses());
-        let settings = settings::read(&system.bootstrap(), system.prefix(), private).unwrap_or_else(|why| {
+        let settings = settings::read(&system.access(), system.prefix(), private).unwrap_or_else(|why| {
             let why = format!("the brokers' settings are not kept with the run: {why}");
             (options.progress)(Progress::Step(why));
             Settings::new()
@@ -121,7 +122,7 @@ impl Provisions {
                 (options.progress)(Progress::Step("making topics".to_owned()));
                 let prefix = standing.system.prefix();
                 let name = |address: &str| topic_name(prefix, run_id, address, trial.id);
-                Topics::create(&standing.system.bootstrap(), prefix, wanted, name)?
+                Topics::create(&standing.system.access(), prefix, wanted, name)?
             }
         };
         standing.topics = Some(topics);
@@ -184,7 +185,7 @@ impl Provision {
     /// replaced before the next trial and takes its topics with it.
     fn drop_topics(&mut self) -> Result<(), LabError> {
         let Some(topics) = self.topics.take() else { return Ok(()) };
-        match topics.delete(&self.system.bootstrap()) {
+        match topics.delete(&self.system.access()) {
             Err(error) if self.system.is_attached() => Err(error),
             _ => Ok(()),
         }

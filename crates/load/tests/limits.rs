@@ -12,7 +12,10 @@ use kdyno_kafka_server::fake_broker::{
 use kdyno_model::conclusion::{Conclusion, Limit, LimitKind};
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
-use kdyno_model::plan::{Arrivals, AttachedPlan, Caps, CasePlan, ClusterPlan, Fill, KafkaSource, LoadPlan, Mode, PhasesPlan, Role, RoleKind, Security, Storage, SystemPlan, TopicPlan};
+use kdyno_model::plan::{
+    Arrivals, AttachedPlan, Caps, CasePlan, ClusterPlan, Fill, KafkaSource, LoadPlan, Mode, PhasesPlan, Role,
+    RoleKind, Security, Storage, SystemPlan, TopicPlan,
+};
 use kdyno_model::run::{Session, StreamInfo, TrialStart, cluster_fact};
 use kdyno_model::sample::{Phase, ProbeReading, StreamId, series};
 use kdyno_model::trial::{Trial, TrialId, TrialReason};
@@ -202,6 +205,7 @@ impl Scene {
                 cpus: vec![vec![0]],
                 racks: Vec::new(),
                 storage: Storage::Disk,
+                listeners: Default::default(),
             });
         };
         SystemPlan::Attached(AttachedPlan {

@@ -3,6 +3,7 @@
 //! Values of passwords, keys and tokens are not here: a name stands for each, which
 //! [`CasePlan::secrets`](super::CasePlan::secrets) maps to where its value comes from.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,7 +13,7 @@ use strum::{Display, EnumString, IntoStaticStr, VariantNames};
 const REDACTED: &str = "redacted";
 
 /// How clients connect to a system, as `security.protocol` and what belongs to it say.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Security {
     /// `security.protocol`.
     pub protocol: Protocol,
@@ -62,6 +63,7 @@ impl Security {
     Default,
     Serialize,
     Deserialize,
+    JsonSchema,
     Display,
     EnumString,
     IntoStaticStr,
@@ -94,7 +96,7 @@ impl Protocol {
 }
 
 /// TLS of a client (`ssl.*`).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tls {
     /// Certificates that are trusted (`ssl.truststore.*`); `None`: the platform's roots, as Java's cacerts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,6 +126,7 @@ pub struct Tls {
     Ord,
     Serialize,
     Deserialize,
+    JsonSchema,
     Display,
     EnumString,
     IntoStaticStr,
@@ -141,7 +144,7 @@ pub enum TlsVersion {
 }
 
 /// Certificates, with or without a private key.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Store {
     /// Where they are.
     pub content: StoreContent,
@@ -154,7 +157,7 @@ pub struct Store {
 }
 
 /// Where certificates and keys are.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StoreContent {
     /// A PEM file; of a client's own certificate the key (PKCS#8) stands in it too.
@@ -172,7 +175,7 @@ pub enum StoreContent {
 }
 
 /// How a client says who it is (`sasl.mechanism`, `sasl.jaas.config`).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sasl {
     /// `PLAIN`: the password itself is sent.
@@ -205,7 +208,7 @@ pub enum Sasl {
 }
 
 /// The hash of SCRAM.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ScramHash {
     /// SHA-256.
