@@ -152,10 +152,10 @@ impl<'a> Execution<'a> {
     /// Hands the tasks over and waits for the barrier. What happens before T0 is an event without a place on the
     /// trial's time line.
     fn prepare(&mut self) -> Result<(), LabError> {
-        let mut secrets = self.context.secrets.of(&self.context.trial.effective);
-        secrets.extend(self.context.system.secrets());
         let token = Token::of(&self.context.trial.effective);
         let fresh = token.as_ref().map(Token::value).transpose().map_err(|why| LabError::Token { why })?;
+        let mut secrets = self.context.secrets.of(&self.context.trial.effective);
+        secrets.extend(self.context.system.secrets());
         if let (Some(token), Some(fresh)) = (&token, &fresh) {
             secrets.insert(&token.name, fresh);
             let login = self.context.system.access().security.login;
