@@ -2,7 +2,7 @@
 //!
 //! Layers, inside out: [`wire`] reads and writes primitives, [`messages`] the requests and responses built of
 //! them, [`records`] the record batches inside those. A [`connection`] carries them to one broker: session,
-//! handshake, pipelined requests. [`broker_connections`] are all connections of a client: metadata, leaders,
+//! handshake, pipelined requests; [`security`] is what TLS and SASL add to it. [`broker_connections`] are all connections of a client: metadata, leaders,
 //! coordinators, reconnecting, refusals. [`producer`] and [`consumer`] decide what to send when; as a
 //! [`client`](client::Client) each is moved by whoever has sockets. [`admin`] is the one place that does I/O:
 //! a small blocking client for set-up, over the same connections.
@@ -20,4 +20,5 @@ pub mod errors;
 pub mod messages;
 pub mod producer;
 pub mod records;
+pub mod security;
 pub mod wire;

@@ -361,6 +361,22 @@ pub(crate) struct NullBrokerArgs {
     /// Partitions of every topic it is asked for
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) partitions: u32,
+    /// Speak TLS of this version; the certificate to trust, PEM, is printed after the address
+    #[arg(long, value_enum)]
+    pub(crate) tls: Option<TlsChoice>,
+}
+
+/// Versions of TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TlsChoice {
+    /// 1.3, or 1.2 where the client does not speak that
+    Any,
+    /// 1.2 alone
+    #[value(name = "1.2")]
+    Tls12,
+    /// 1.3 alone
+    #[value(name = "1.3")]
+    Tls13,
 }
 
 #[derive(Debug, Args)]

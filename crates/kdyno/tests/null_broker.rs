@@ -347,7 +347,6 @@ fn quick_takes_what_kafkas_own_tools_take() {
     assert_eq!((produce.client.linger_ns, produce.client.acks), (20_000_000, 1));
     for (text, words) in [
         ("\nlinger.ms=soon\n", "client.properties:3:1: `linger.ms`"),
-        ("security.protocol=SSL\n", "`security.protocol` SSL is not in this version yet"),
         ("ssl.truststore.locaton=x\n", "client.properties:2:1: "),
     ] {
         let said = quick(&config(text));

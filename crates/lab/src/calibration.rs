@@ -11,7 +11,8 @@ use crate::options::{Progress, RunOptions, RunRequest};
 use crate::task::{T0_AHEAD_NS, TICK_NS};
 use crate::worker::Worker;
 use kdyno_model::plan::{
-    CasePlan, Fill, LoadPlan, PhasesPlan, Plan, ProducePlan, Rate, Role, RoleKind, Strategy, Vary,
+    CasePlan, Fill, LoadPlan, PhasesPlan, Plan, ProducePlan, Protocol, Rate, Role, RoleKind, Security, Store,
+    StoreContent, Strategy, SystemPlan, Tls, TlsVersion, Vary,
 };
 use kdyno_model::run::{Session, cluster_fact};
 use kdyno_model::sample::{Grain, Phase};
@@ -19,7 +20,7 @@ use kdyno_model::worker::{FromWorker, StreamRole, StreamTask, ToWorker, WorkerTa
 use kdyno_testbed::guard::command_bound_to_us;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::mpsc::channel;
@@ -56,6 +57,9 @@ pub(crate) type Limits = BTreeMap<String, BTreeMap<u32, f64>>;
 struct Shape<'a> {
     produce: &'a ProducePlan,
     partitions: u32,
+    /// Versions of TLS that brokers may be spoken to in; `None`: they are spoken to without.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tls: Option<Vec<TlsVersion>>,
 }
 
 /// A limit as it is kept.
@@ -165,7 +169,18 @@ fn key(case: &CasePlan, item: &LoadPlan) -> Option<String> {
     let produce =
         ProducePlan { rate: Rate::Max { fill: Fill::InFlight }, records_max: None, ..produce.clone() };
     let partitions = case.topics.get(&item.topic).map_or(1, |topic| topic.partitions);
-    serde_json::to_string(&Shape { produce: &produce, partitions }).ok()
+    serde_json::to_string(&Shape { produce: &produce, partitions, tls: tls_of(case) }).ok()
+}
+
+/// Versions of TLS that a case's brokers may be spoken to in.
+fn tls_of(case: &CasePlan) -> Option<Vec<TlsVersion>> {
+    match &case.system {
+        SystemPlan::Local(cluster) => {
+            let clients = &cluster.listeners.clients;
+            clients.protocol.has_tls().then(|| clients.tls.clone())
+        }
+        SystemPlan::Attached(target) => target.security.tls.as_ref().map(|tls| tls.versions.clone()),
+    }
 }
 
 /// The host as far as a limit depends on it.
@@ -194,7 +209,8 @@ fn keep(folder: &Path, path: &Path, kept: &Kept) {
     let _ = std::fs::create_dir_all(folder).and_then(|()| std::fs::write(path, text));
 }
 
-/// One measurement: a null broker and a worker, for four seconds.
+/// One measurement: a null broker, in TLS where the case's brokers are, and a worker, for four seconds. Nobody logs
+/// in: that happens before the load.
 fn of_item(
     case: &CasePlan,
     item: &LoadPlan,
@@ -202,11 +218,11 @@ fn of_item(
     options: &RunOptions<'_>,
 ) -> Result<f64, String> {
     let partitions = case.topics.get(&item.topic).map_or(1, |topic| topic.partitions);
-    let broker = NullBroker::start(&options.self_exe, partitions, hidden)?;
+    let broker = NullBroker::start(&options.self_exe, partitions, tls_of(case), hidden)?;
     let inbox = Inbox::default();
     let worker = Worker::spawn(&options.self_exe, 0, &options.work_dir, hidden, inbox.sender());
     let mut worker = worker.map_err(|error| error.to_string())?;
-    let acknowledged = drive(&mut worker, &inbox, task(item, &broker.address)?);
+    let acknowledged = drive(&mut worker, &inbox, task(item, &broker)?);
     // Its last word has been said, or does not matter.
     worker.finish(acknowledged.is_err());
     let per_s = acknowledged? as f64;
@@ -248,14 +264,15 @@ fn drive(worker: &mut Worker, inbox: &Inbox, task: WorkerTask) -> Result<u64, St
     }
 }
 
-fn task(item: &LoadPlan, address: &str) -> Result<WorkerTask, String> {
+fn task(item: &LoadPlan, broker: &NullBroker) -> Result<WorkerTask, String> {
     let Role::Produce(produce) = &item.role else { return Err("it produces nothing".to_owned()) };
     let produce =
         ProducePlan { rate: Rate::Max { fill: Fill::InFlight }, records_max: None, ..produce.clone() };
     Ok(WorkerTask {
         worker: 0,
         run_id: 0,
-        bootstrap: vec![address.to_owned()],
+        bootstrap: vec![broker.address.clone()],
+        security: broker.security.clone(),
         client_id_prefix: crate::topics::PREFIX.to_owned(),
         phases: PhasesPlan {
             warmup_ns: WARMUP_NS,
@@ -283,14 +300,22 @@ fn task(item: &LoadPlan, address: &str) -> Result<WorkerTask, String> {
 struct NullBroker {
     child: Child,
     address: String,
+    security: Security,
 }
 
 impl NullBroker {
-    fn start(self_exe: &Path, partitions: u32, hidden: &[String]) -> Result<Self, String> {
+    fn start(
+        self_exe: &Path,
+        partitions: u32,
+        tls: Option<Vec<TlsVersion>>,
+        hidden: &[String],
+    ) -> Result<Self, String> {
         let failed = |error: std::io::Error| format!("could not start a null broker: {error}");
         let exe = self_exe.display().to_string();
-        let words = [&exe, "null-broker", "--port", "0", "--partitions", &partitions.to_string()];
-        let command = command_bound_to_us(self_exe, words.map(str::to_owned).to_vec());
+        let partitions = partitions.to_string();
+        let mut words = vec![&*exe, "null-broker", "--port", "0", "--partitions", &partitions];
+        words.extend(tls.as_deref().into_iter().flat_map(|versions| ["--tls", tls_word(versions)]));
+        let command = command_bound_to_us(self_exe, words.into_iter().map(str::to_owned).collect());
         let mut command = command.map_err(|error| error.to_string())?;
         for variable in hidden {
             command.env_remove(variable);
@@ -302,22 +327,53 @@ impl NullBroker {
             .spawn()
             .map_err(failed)?;
         let stdout = child.stdout.take();
-        let mut broker = Self { child, address: String::new() };
-        // Its first line may never come; a read has no deadline.
-        let (told, line) = channel();
-        std::thread::spawn(move || {
-            let mut line = String::new();
-            let read = stdout.map(|stdout| BufReader::new(stdout).read_line(&mut line));
-            let _ = told.send(if matches!(read, Some(Ok(_))) { line } else { String::new() });
-        });
-        let line = line.recv_timeout(ADDRESS_TIME_MAX).unwrap_or_default();
-        line.trim().clone_into(&mut broker.address);
+        let mut broker = Self { child, address: String::new(), security: Security::default() };
+        // What it says first may never come; a read has no deadline.
+        let (told, said) = channel();
+        let has_tls = tls.is_some();
+        std::thread::spawn(move || told.send(stdout.map(|stdout| address_and_certificate(stdout, has_tls))));
+        let said = said.recv_timeout(ADDRESS_TIME_MAX).ok().flatten().unwrap_or_default();
+        let (address, certificate) = said.split_once('\n').unwrap_or_default();
+        address.clone_into(&mut broker.address);
+        if let Some(versions) = tls {
+            broker.security = security(certificate, versions);
+        }
         if broker.address.is_empty() {
             Err("the null broker did not say where it listens".to_owned())
         } else {
             Ok(broker)
         }
     }
+}
+
+/// The word of `null-broker --tls`.
+fn tls_word(versions: &[TlsVersion]) -> &'static str {
+    match versions {
+        [TlsVersion::Tls12] => "1.2",
+        [TlsVersion::Tls13] => "1.3",
+        _ => "any",
+    }
+}
+
+/// The first line, and with TLS all up to the end of the certificate.
+fn address_and_certificate(stdout: impl Read, has_tls: bool) -> String {
+    let mut said = String::new();
+    for line in BufReader::new(stdout).lines().map_while(Result::ok) {
+        said.push_str(&line);
+        said.push('\n');
+        if !has_tls || line.starts_with("-----END") {
+            return said;
+        }
+    }
+    String::new()
+}
+
+/// Trust in the null broker's own certificate.
+fn security(certificate: &str, versions: Vec<TlsVersion>) -> Security {
+    let content = StoreContent::Pem { certificates: certificate.to_owned(), key: None };
+    let trust = Some(Store { content, password: None, key_password: None });
+    let tls = Tls { trust, identity: None, hostname_check: true, versions, ciphers: Vec::new() };
+    Security { protocol: Protocol::Ssl, tls: Some(tls), sasl: None }
 }
 
 impl Drop for NullBroker {

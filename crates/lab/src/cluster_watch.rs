@@ -9,7 +9,7 @@ use crate::clock::monotonic_ns;
 use crate::cluster_view::{Change, ClusterView};
 use crate::error::LabError;
 use crate::inbox::{Heard, Stop};
-use kdyno_kafka::admin::{Admin, AdminError};
+use kdyno_kafka::admin::{Access, Admin, AdminError};
 use kdyno_model::event::{EventKind, Subject};
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
@@ -40,7 +40,7 @@ pub(crate) struct ClusterWatch {
 
 /// What the thread needs.
 pub(crate) struct Watched {
-    pub(crate) bootstrap: Vec<String>,
+    pub(crate) access: Access,
     /// Begins the client id.
     pub(crate) prefix: String,
     /// Addresses to real names.
@@ -136,7 +136,7 @@ impl Looks {
                 let client_id = format!("{}watch", self.watched.prefix);
                 let limit =
                     if self.watched.abort.is_some() { ANSWER_TIME_MAX_FOR_ABORT } else { ANSWER_TIME_MAX };
-                Admin::connect(&self.watched.bootstrap, &client_id, limit)?
+                self.watched.access.admin(&client_id, limit)?
             }
         };
         let view = match &mut self.watched.abort {
@@ -172,7 +172,7 @@ mod tests {
         let nobody = free.local_addr().expect("its address").to_string();
         drop(free);
         let watched = Watched {
-            bootstrap: vec![nobody],
+            access: Access::plaintext(vec![nobody]),
             prefix: "kdyno-".to_owned(),
             topics: BTreeMap::new(),
             abort: None,
@@ -196,7 +196,7 @@ mod tests {
             text: "under_replicated > 0".to_owned(),
         };
         let watched = Watched {
-            bootstrap: vec!["no address".to_owned()],
+            access: Access::plaintext(vec!["no address".to_owned()]),
             prefix: "kdyno-".to_owned(),
             topics: BTreeMap::new(),
             abort: AbortWatch::of(
@@ -228,7 +228,7 @@ mod tests {
     fn the_watch_ends_when_it_is_dropped() {
         let inbox = Inbox::default();
         let watched = Watched {
-            bootstrap: vec!["no address".to_owned()],
+            access: Access::plaintext(vec!["no address".to_owned()]),
             prefix: "kdyno-".to_owned(),
             topics: BTreeMap::new(),
             abort: None,

@@ -14,6 +14,9 @@ pub enum LabError {
     /// The system under test could not be made, reached or kept.
     #[error(transparent)]
     Testbed(#[from] TestbedError),
+    /// Brokers cannot be spoken to as the target says.
+    #[error(transparent)]
+    Credentials(#[from] kdyno_credentials::CredentialsError),
     /// The evidence could not be written or read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -124,6 +127,12 @@ pub enum LabError {
         why: String,
         /// What can be done.
         hint: Option<String>,
+    },
+    /// There is no token to log in with.
+    #[error("the token of the login: {why}")]
+    Token {
+        /// One lowercase clause.
+        why: String,
     },
     /// A side of a comparison did not get its system.
     #[error("side {side} of the comparison did not start: {source}")]

@@ -5,6 +5,7 @@
 
 use crate::cluster_view::Change;
 use crate::limit::TimeCap;
+use crate::token::Renewed;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::ProbeReading;
 use kdyno_model::worker::FromWorker;
@@ -26,6 +27,8 @@ pub enum Heard {
     Cluster(u64, Vec<Change>),
     /// What the last seconds showed, for the progress line and the end of the warm-up.
     Recent(Box<TrialEvidence>),
+    /// A token was asked for anew.
+    Token(Renewed),
     /// The trial has to end before its plan does.
     Stop(Stop),
 }

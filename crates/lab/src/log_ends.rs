@@ -29,7 +29,7 @@ pub(crate) struct LogEnds {
 /// Reads the ends of the topics' logs. `topics` maps addresses to real names.
 pub(crate) fn read(system: &System, topics: &BTreeMap<String, String>) -> Result<LogEnds> {
     let client_id = format!("{}admin", system.prefix());
-    let mut admin = Admin::connect(&system.bootstrap(), &client_id, ANSWER_TIME_MAX)?;
+    let mut admin = system.access().admin(&client_id, ANSWER_TIME_MAX)?;
     read_by(&mut admin, topics)
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn read(system: &System, topics: &BTreeMap<String, String>) -> Result
 /// [`GROWTH_TIME_MAX`], `Ok(None)`.
 pub(crate) fn read_settled(system: &System, topics: &BTreeMap<String, String>) -> Result<Option<LogEnds>> {
     let client_id = format!("{}admin", system.prefix());
-    let mut admin = Admin::connect(&system.bootstrap(), &client_id, ANSWER_TIME_MAX)?;
+    let mut admin = system.access().admin(&client_id, ANSWER_TIME_MAX)?;
     let started = Instant::now();
     let mut before = read_by(&mut admin, topics)?;
     while started.elapsed() < GROWTH_TIME_MAX {

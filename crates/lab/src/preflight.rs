@@ -2,6 +2,7 @@
 
 use crate::error::LabError;
 use crate::options::{Progress, RunOptions};
+use crate::secrets::Secrets;
 use kdyno_model::plan::{
     AttachedPlan, CasePlan, ClusterPlan, Isolation, KafkaSource, PairDesign, Plan, Strategy, SystemPlan,
     TopicPlan,
@@ -15,14 +16,18 @@ use std::path::Path;
 
 /// Takes the host for this run and makes sure that the plan's systems can be made. The lock holds until it
 /// is dropped.
-pub(crate) fn check(plan: &Plan, options: &mut RunOptions<'_>) -> Result<HostLock, LabError> {
+pub(crate) fn check(
+    plan: &Plan,
+    secrets: &Secrets,
+    options: &mut RunOptions<'_>,
+) -> Result<HostLock, LabError> {
     preflight::check_writable(options.run_file.parent().unwrap_or(Path::new(".")))?;
     let lock = HostLock::acquire(&options.environment, &plan.scenario, options.share)?;
     if let Some(parent) = options.work_dir.parent() {
         leftovers::sweep(parent);
     }
     leftovers::sweep(&options.environment.memory_dir);
-    attached_fit(plan, options)?;
+    attached_fit(plan, secrets, options)?;
     for (case, cluster) in local(plan) {
         room(plan, case, cluster, &options.work_dir, &options.environment)?;
     }
@@ -129,7 +134,7 @@ fn heaps_of_pair((a, b): (&CasePlan, &CasePlan)) -> Option<u64> {
 }
 
 /// Makes sure that each attached cluster is the one meant and can carry its cases.
-fn attached_fit(plan: &Plan, options: &mut RunOptions<'_>) -> Result<(), LabError> {
+fn attached_fit(plan: &Plan, secrets: &Secrets, options: &mut RunOptions<'_>) -> Result<(), LabError> {
     let mut known: Option<(&AttachedPlan, Attached)> = None;
     let mut told: Vec<String> = Vec::new();
     for case in plan.every_case() {
@@ -139,7 +144,7 @@ fn attached_fit(plan: &Plan, options: &mut RunOptions<'_>) -> Result<(), LabErro
         let attached = match known.take().filter(|(plan, _)| *plan == target) {
             Some((_, attached)) => attached,
             None => {
-                let attached = Attached::check(target)?;
+                let attached = Attached::check(target, &secrets.access(target, case)?)?;
                 if attached.leftover_topics() > 0 {
                     let step = format!(
                         "{} topics of earlier runs are still on {}; `kdyno clean` removes them",

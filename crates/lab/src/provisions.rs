@@ -8,6 +8,7 @@ use crate::error::{LabError, is_denied};
 use crate::options::{Progress, RunOptions};
 use crate::preflight::partition_replicas;
 use crate::private::Private;
+use crate::secrets::Secrets;
 use crate::settings::{self, Settings};
 use crate::system::System;
 use crate::topics::{Topics, topic_name};
@@ -48,14 +49,14 @@ pub(crate) struct Ended {
 
 impl Provisions {
     /// Makes sure that what the trial asks for stands; addresses of a new system are added to what is private. The
-    /// processes of a new system do not inherit the environment variables `hidden`.
+    /// processes of a new system do not inherit the environment variables that hold secrets.
     pub(crate) fn stand(
         &mut self,
         plan: &Plan,
         trial: &Trial,
         options: &mut RunOptions<'_>,
         private: &mut Private,
-        hidden: &[String],
+        secrets: &Secrets,
     ) -> Result<(), LabError> {
         self.stop_unfit(trial)?;
         let wanted = &trial.effective.system;
@@ -64,9 +65,9 @@ impl Provisions {
             return Ok(());
         }
         let replicas = partition_replicas(plan, wanted);
-        let system = System::provide(wanted, trial.id, replicas, hidden, options)?;
+        let system = System::provide(&trial.effective, trial.id, replicas, secrets, options)?;
         private.add(system.private_addresses());
-        let settings = settings::read(&system.bootstrap(), system.prefix(), private).unwrap_or_else(|why| {
+        let settings = settings::read(&system.access(), system.prefix(), private).unwrap_or_else(|why| {
             let why = format!("the brokers' settings are not kept with the run: {why}");
             (options.progress)(Progress::Step(why));
             Settings::new()
@@ -127,7 +128,7 @@ impl Provisions {
                 let prefix = standing.system.prefix();
                 let name = |address: &str| topic_name(prefix, run_id, address, trial.id);
                 let existing = standing.system.existing_topics();
-                Topics::create(&standing.system.bootstrap(), prefix, wanted, &existing, name)?
+                Topics::create(&standing.system.access(), prefix, wanted, &existing, name)?
             }
         };
         standing.topics = Some(topics);
@@ -200,7 +201,7 @@ impl Provision {
     /// A user who may make topics and not delete them loads the same ones again.
     fn drop_topics(&mut self, progress: &mut dyn FnMut(Progress)) -> Result<(), LabError> {
         let Some(mut topics) = self.topics.take() else { return Ok(()) };
-        match topics.delete(&self.system.bootstrap()) {
+        match topics.delete(&self.system.access()) {
             Err(LabError::Admin { source, .. }) if self.system.is_attached() && is_denied(&source) => {
                 if !topics.is_kept() {
                     let names = topics.made().join(", ");

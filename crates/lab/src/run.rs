@@ -32,9 +32,9 @@ use std::sync::atomic::Ordering;
 pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<RunOutcome, LabError> {
     let time_cap = TimeCap::start(&request.plan);
     let may_go_on = MayGoOn { stop: options.stop.clone(), time_cap };
-    let lock = preflight::check(&request.plan, &mut options);
-    let lock = lock.map_err(|error| unless_stopped(error, &options))?;
     let secrets = Secrets::resolve(&request.plan, options.variables)?;
+    let lock = preflight::check(&request.plan, &secrets, &mut options);
+    let lock = lock.map_err(|error| unless_stopped(error, &options))?;
     let before = if options.resume { resume::read(&options.run_file, request)? } else { Before::default() };
     let session = session(request, before.sessions.last(), &options);
     let store = open_run_file(request, &session, &options)?;
@@ -259,10 +259,10 @@ impl Run<'_> {
     /// Makes what the trials stand on, and stores what is known before they begin: of the host once for all.
     fn provide(&mut self, trials: &[Trial]) -> Result<(), LabError> {
         let plan = &self.request.plan;
-        let hidden = self.secrets.variables();
         for trial in trials {
             preflight::room_for_trial(plan, trial, &self.options.work_dir, &self.options.environment)?;
-            let stands = self.provisions.stand(plan, trial, &mut self.options, &mut self.private, &hidden);
+            let stands =
+                self.provisions.stand(plan, trial, &mut self.options, &mut self.private, &self.secrets);
             stands.map_err(|error| of_side(plan, trial, error))?;
             self.provisions.make_topics(plan, trial, self.request.run_id, &mut self.options)?;
         }

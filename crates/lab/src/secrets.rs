@@ -3,8 +3,9 @@
 use crate::error::LabError;
 use crate::worker::exited_within;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use kdyno_kafka::admin::Access;
 use kdyno_model::jaas;
-use kdyno_model::plan::{CasePlan, Plan};
+use kdyno_model::plan::{AttachedPlan, CasePlan, Plan};
 use kdyno_model::properties::{PROPERTIES_BYTES_MAX, Properties};
 use kdyno_model::secret::{SECRET_BYTES_MAX, Secret, SecretRef};
 use rustix::fs::OFlags;
@@ -56,10 +57,7 @@ impl Secrets {
         let mut values = BTreeMap::new();
         for (name, reference) in plan.every_case().flat_map(|case| &case.secrets) {
             if let Entry::Vacant(entry) = values.entry((name.clone(), reference.clone())) {
-                let value = value_of(reference, variables).map_err(|NoValue { why, hint }| {
-                    LabError::Secret { name: name.clone(), reference: Box::new(reference.clone()), why, hint }
-                })?;
-                entry.insert(value);
+                entry.insert(resolved(name, reference, variables)?);
             }
         }
         Ok(Self(values))
@@ -73,6 +71,16 @@ impl Secrets {
         self.0.iter().filter(mine).map(|((name, _), secret)| (name.as_str(), secret)).collect()
     }
 
+    /// How the brokers of a case's target are reached.
+    ///
+    /// # Errors
+    /// Its certificates and secrets are of no use.
+    pub(crate) fn access(&self, target: &AttachedPlan, case: &CasePlan) -> Result<Access, LabError> {
+        let values = self.of(case);
+        let security = kdyno_credentials::security(&target.security, &|name| values.get(name).copied())?;
+        Ok(Access { bootstrap: target.bootstrap.clone(), security })
+    }
+
     /// Environment variables that hold one: a process that is started from here must not inherit them.
     pub(crate) fn variables(&self) -> Vec<String> {
         let variable = |(_, reference): &(String, SecretRef)| match reference {
@@ -81,6 +89,36 @@ impl Secrets {
         };
         self.0.keys().filter_map(variable).collect()
     }
+}
+
+/// How the brokers of a target are reached outside a run.
+///
+/// # Errors
+/// A secret has no value, or certificates are of no use.
+pub fn access(
+    target: &AttachedPlan,
+    secrets: &BTreeMap<String, SecretRef>,
+    variables: Variables<'_>,
+) -> Result<Access, LabError> {
+    let value =
+        |(name, reference): (&String, &SecretRef)| Ok((name.as_str(), resolved(name, reference, variables)?));
+    let values: BTreeMap<&str, Secret> = secrets.iter().map(value).collect::<Result<_, LabError>>()?;
+    let security = kdyno_credentials::security(&target.security, &|name| values.get(name))?;
+    Ok(Access { bootstrap: target.bootstrap.clone(), security })
+}
+
+fn resolved(name: &str, reference: &SecretRef, variables: Variables<'_>) -> Result<Secret, LabError> {
+    value_of(reference, variables).map_err(|NoValue { why, hint }| LabError::Secret {
+        name: name.to_owned(),
+        reference: Box::new(reference.clone()),
+        why,
+        hint,
+    })
+}
+
+/// A file's or command's value now: one that expires.
+pub(crate) fn resolve_again(reference: &SecretRef) -> Result<Secret, String> {
+    value_of(reference, &|_| None).map_err(|none| none.why)
 }
 
 fn value_of(reference: &SecretRef, variables: Variables<'_>) -> Result<Secret, NoValue> {

@@ -2,7 +2,7 @@
 //! was asked for and in nothing else.
 
 use crate::private::Private;
-use kdyno_kafka::admin::{Admin, AdminError, ConfigOf, SettingInfo, SettingSource};
+use kdyno_kafka::admin::{Access, AdminError, ConfigOf, SettingInfo, SettingSource};
 use kdyno_model::event::Subject;
 use kdyno_model::identity::says_who;
 use kdyno_model::run::{BrokerSettings, SettingInForce};
@@ -23,8 +23,8 @@ const VALUE_CHARACTERS_MAX: usize = 1000;
 
 /// Asks each broker of the cluster. Settings without a value, as sensitive ones, are left out, and so is a broker whose
 /// settings are those of the first one.
-pub(crate) fn read(bootstrap: &[String], prefix: &str, private: &Private) -> Result<Settings, AdminError> {
-    let mut admin = Admin::connect(bootstrap, &format!("{prefix}admin"), ANSWER_TIME_MAX)?;
+pub(crate) fn read(access: &Access, prefix: &str, private: &Private) -> Result<Settings, AdminError> {
+    let mut admin = access.admin(&format!("{prefix}admin"), ANSWER_TIME_MAX)?;
     let mut told = Vec::new();
     for broker in admin.cluster()?.brokers {
         let settings = admin.describe_configs(ConfigOf::Broker(broker.id))?;

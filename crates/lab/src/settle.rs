@@ -7,7 +7,6 @@ use crate::cluster_view::ClusterView;
 use crate::observer::MayGoOn;
 use crate::system::System;
 use crate::topics::Topics;
-use kdyno_kafka::admin::Admin;
 use std::time::{Duration, Instant};
 
 /// Longest wait. A follower that is behind copies some 100 MB/s.
@@ -49,6 +48,6 @@ pub(crate) fn wait(system: &System, topics: &Topics, may_go_on: &MayGoOn) -> Opt
 /// How many partitions lack replicas in sync.
 fn look(system: &System, topics: &Topics) -> kdyno_kafka::admin::Result<usize> {
     let client_id = format!("{}admin", system.prefix());
-    let mut admin = Admin::connect(&system.bootstrap(), &client_id, ANSWER_TIME_MAX)?;
+    let mut admin = system.access().admin(&client_id, ANSWER_TIME_MAX)?;
     Ok(ClusterView::look(&mut admin, &topics.names)?.under_replicated())
 }

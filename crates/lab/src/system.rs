@@ -3,9 +3,12 @@
 use crate::abort::AbortWatch;
 use crate::error::LabError;
 use crate::options::{Progress, RunOptions};
+use crate::secrets::Secrets;
 use crate::topics::PREFIX;
+use kdyno_kafka::admin::Access;
 use kdyno_model::event::Subject;
-use kdyno_model::plan::{AttachedPlan, ClusterPlan, SystemPlan};
+use kdyno_model::plan::{AttachedPlan, CasePlan, ClusterPlan, Security, SystemPlan};
+use kdyno_model::secret::Secret;
 use kdyno_model::trial::TrialId;
 use kdyno_testbed::attach::Attached;
 use kdyno_testbed::cluster::{LocalCluster, StartOptions, UnknownSetting};
@@ -19,7 +22,7 @@ pub(crate) enum System {
     /// Ours, from the first process to the last.
     Local { plan: Box<ClusterPlan>, cluster: Box<LocalCluster> },
     /// Somebody else's, within the limits of its target file.
-    Attached { plan: Box<AttachedPlan>, cluster: Box<Attached> },
+    Attached { plan: Box<AttachedPlan>, access: Access, cluster: Box<Attached> },
 }
 
 /// Added to the time a cluster may take to get ready, for each of its brokers.
@@ -28,20 +31,21 @@ const START_DEADLINE_PER_BROKER: Duration = Duration::from_secs(15);
 impl System {
     /// Starts the cluster, or makes sure that the one named is the one that answers. `partition_replicas` is
     /// how many a local cluster will hold at once, so that its retention fits the disk; its processes do not inherit
-    /// the environment variables `hidden`.
+    /// the environment variables that hold secrets.
     pub(crate) fn provide(
-        plan: &SystemPlan,
+        case: &CasePlan,
         trial: TrialId,
         partition_replicas: u64,
-        hidden: &[String],
+        secrets: &Secrets,
         options: &mut RunOptions<'_>,
     ) -> Result<Self, LabError> {
-        match plan {
-            SystemPlan::Local(plan) => start(plan, trial, partition_replicas, hidden, options),
+        match &case.system {
+            SystemPlan::Local(plan) => start(plan, trial, partition_replicas, &secrets.variables(), options),
             SystemPlan::Attached(plan) => {
                 (options.progress)(Progress::Step(format!("attaching to {}", plan.target)));
-                let cluster = Attached::check(plan)?;
-                Ok(Self::Attached { plan: Box::new(plan.clone()), cluster: Box::new(cluster) })
+                let access = secrets.access(plan, case)?;
+                let cluster = Attached::check(plan, &access)?;
+                Ok(Self::Attached { plan: Box::new(plan.clone()), access, cluster: Box::new(cluster) })
             }
         }
     }
@@ -68,11 +72,29 @@ impl System {
         matches!(self, Self::Attached { .. })
     }
 
-    /// Addresses to ask first.
-    pub(crate) fn bootstrap(&self) -> Vec<String> {
+    /// How its brokers are reached.
+    pub(crate) fn access(&self) -> Access {
         match self {
-            Self::Local { cluster, .. } => cluster.bootstrap(),
-            Self::Attached { plan, .. } => plan.bootstrap.clone(),
+            Self::Local { cluster, .. } => cluster.access().clone(),
+            Self::Attached { access, .. } => access.clone(),
+        }
+    }
+
+    /// The same as workers are told it: with names of secrets.
+    pub(crate) fn security(&self) -> Security {
+        match self {
+            Self::Local { cluster, .. } => cluster.security().clone(),
+            Self::Attached { plan, .. } => Security::clone(&plan.security),
+        }
+    }
+
+    /// Values of the secrets that a local cluster made for itself, by name.
+    pub(crate) fn secrets(&self) -> BTreeMap<&str, &Secret> {
+        match self {
+            Self::Local { cluster, .. } => {
+                cluster.secrets().iter().map(|(name, secret)| (name.as_str(), secret)).collect()
+            }
+            Self::Attached { .. } => BTreeMap::new(),
         }
     }
 
@@ -104,7 +126,7 @@ impl System {
     pub(crate) fn abort_watch(&self) -> Option<AbortWatch> {
         match self {
             Self::Local { .. } => None,
-            Self::Attached { plan, cluster } => {
+            Self::Attached { plan, cluster, .. } => {
                 let own = plan.topics.values().cloned().collect();
                 AbortWatch::of(&plan.abort_if, cluster.brokers().collect(), &plan.prefix, own)
             }
@@ -189,6 +211,7 @@ fn start(
     let mut start = StartOptions::new(&options.environment, exe, work_dir, "run", &tell);
     start.partition_replicas = partition_replicas;
     start.give_up = Some(&options.stop);
+    start.prefix = PREFIX;
     start.hidden_variables = hidden.to_vec();
     // On a busy machine JVMs start one after the other.
     start.deadline += START_DEADLINE_PER_BROKER * plan.brokers;

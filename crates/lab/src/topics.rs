@@ -1,7 +1,7 @@
 //! The topics of a trial: made fresh, named so that no other run's topic can be meant, deleted afterwards.
 
 use crate::error::LabError;
-use kdyno_kafka::admin::Admin;
+use kdyno_kafka::admin::{Access, Admin};
 use kdyno_model::plan::TopicPlan;
 use kdyno_model::trial::TrialId;
 use std::collections::BTreeMap;
@@ -33,7 +33,7 @@ impl Topics {
     /// Makes every topic but those that `existing` names, and waits until each of its partitions has a leader. `prefix`
     /// begins the client id, as it begins the `name` of each topic.
     pub(crate) fn create(
-        bootstrap: &[String],
+        access: &Access,
         prefix: &str,
         plans: &BTreeMap<String, TopicPlan>,
         existing: &BTreeMap<String, String>,
@@ -51,7 +51,7 @@ impl Topics {
         if made.existing.len() == plans.len() && !plans.is_empty() {
             return Ok(made);
         }
-        let mut admin = connect(bootstrap, prefix, "make topics")?;
+        let mut admin = connect(access, prefix, "make topics")?;
         for (address, plan) in plans.iter().filter(|(address, _)| !existing.contains_key(*address)) {
             let real = name(address);
             let partitions = i32::try_from(plan.partitions).unwrap_or(i32::MAX);
@@ -60,7 +60,7 @@ impl Topics {
             made.names.insert(address.clone(), real.clone());
             if let Err(source) = admin.create_topic(&real, partitions, replicas, &plan.config) {
                 // Those made so far are ours to take away again; the first error is the one to tell.
-                let _ = made.delete(bootstrap);
+                let _ = made.delete(access);
                 return Err(LabError::Topic { address: address.clone(), source });
             }
         }
@@ -94,12 +94,12 @@ impl Topics {
     }
 
     /// Deletes those that were made.
-    pub(crate) fn delete(&self, bootstrap: &[String]) -> Result<(), LabError> {
+    pub(crate) fn delete(&self, access: &Access) -> Result<(), LabError> {
         let names = self.made();
         if names.is_empty() {
             return Ok(());
         }
-        let mut admin = connect(bootstrap, &self.prefix, "delete topics")?;
+        let mut admin = connect(access, &self.prefix, "delete topics")?;
         admin
             .delete_topics(&names)
             .map_err(|source| LabError::Admin { what: format!("delete topics {}", names.join(", ")), source })
@@ -112,8 +112,9 @@ pub(crate) fn topic_name(prefix: &str, run_id: u64, address: &str, trial: TrialI
     format!("{prefix}{run_id:016x}-{address}-{trial}")
 }
 
-fn connect(bootstrap: &[String], prefix: &str, what: &str) -> Result<Admin, LabError> {
-    Admin::connect(bootstrap, &format!("{prefix}admin"), ADMIN_DEADLINE)
+fn connect(access: &Access, prefix: &str, what: &str) -> Result<Admin, LabError> {
+    access
+        .admin(&format!("{prefix}admin"), ADMIN_DEADLINE)
         .map_err(|source| LabError::Admin { what: format!("connect to {what}"), source })
 }
 
@@ -125,9 +126,9 @@ mod tests {
     #[test]
     fn administration_uses_the_prefix_as_its_client_id() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let bootstrap = vec![listener.local_addr().expect("its address").to_string()];
+        let access = Access::plaintext(vec![listener.local_addr().expect("its address").to_string()]);
         let create =
-            move || Topics::create(&bootstrap, "team-a.", &BTreeMap::new(), &BTreeMap::new(), str::to_owned);
+            move || Topics::create(&access, "team-a.", &BTreeMap::new(), &BTreeMap::new(), str::to_owned);
         let client = std::thread::spawn(create);
         let (mut broker, _) = listener.accept().expect("a client");
         // Length of the request, its kind and version, its number, length of the client id: then the id.
@@ -147,7 +148,7 @@ mod tests {
         let existing =
             ["perf", "other"].map(|address| (address.to_owned(), format!("team-a.{address}"))).into();
         // Nobody listens there, and nobody is asked.
-        let nobody = ["127.0.0.1:1".to_owned()];
+        let nobody = Access::plaintext(vec!["127.0.0.1:1".to_owned()]);
         let topics =
             Topics::create(&nobody, PREFIX, &plans, &existing, str::to_owned).expect("nothing to make");
         assert_eq!(topics.names, BTreeMap::from([("perf".to_owned(), "team-a.perf".to_owned())]));

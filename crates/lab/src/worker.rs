@@ -120,7 +120,7 @@ impl Worker {
         written.map_err(|e| self.not_written(&e))
     }
 
-    /// Sends the values of secrets by name; before its task, once.
+    /// Sends the values of secrets by name: before its task once, later those that are new.
     ///
     /// # Errors
     /// As [`Worker::send`].

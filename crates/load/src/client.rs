@@ -58,7 +58,7 @@ impl ProduceClient {
             topics: vec![context.task.topic.clone()],
             bootstrap: context.bootstrap.clone(),
             needs: ProducerClient::<RecordTimes>::NEEDS,
-            sessions: None,
+            security: context.security.clone(),
             request_timeout_ns: settings.request_timeout_ns,
             retry_backoff_ns: settings.retry_backoff_ns,
             metadata_max_age_ns: settings.metadata_max_age_ns,

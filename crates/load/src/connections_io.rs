@@ -119,7 +119,7 @@ impl ConnectionsIo {
             let space = queues.input_space();
             let room = space.len();
             match net.read(self.id(connection), space) {
-                Ok(0) => return Err(ConnectionError::Closed),
+                Ok(0) => return Err(queues.closed_by_peer()),
                 Ok(bytes) => {
                     queues.advance_read(bytes)?;
                     client.receive(connection, there_ns.unwrap_or_else(|| net.now_ns()))?;
@@ -129,7 +129,7 @@ impl ConnectionsIo {
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(queues.socket_failed(error)),
             }
         }
     }

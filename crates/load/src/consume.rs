@@ -78,7 +78,7 @@ fn connections_config(plan: &ConsumePlan, context: &StreamContext, index: u32) -
         topics: vec![context.task.topic.clone()],
         bootstrap: context.bootstrap.clone(),
         needs: Consumer::NEEDS,
-        sessions: None,
+        security: context.security.clone(),
         request_timeout_ns: plan.request_timeout_ns,
         retry_backoff_ns: plan.retry_backoff_ns,
         metadata_max_age_ns: METADATA_MAX_AGE_NS,

@@ -3,7 +3,7 @@
 use base64::display::Base64Display;
 use base64::engine::general_purpose::STANDARD;
 use kdyno_model::secret::Secret;
-use kdyno_model::worker::{BeforeTask, FRAME_BYTES_MAX, FromWorker, PROTOCOL_VERSION};
+use kdyno_model::worker::{BeforeTask, FRAME_BYTES_MAX, FromWorker, PROTOCOL_VERSION, ToWorker};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -77,6 +77,31 @@ pub fn read_before_task(stream: &mut impl Read) -> io::Result<Option<BeforeTask>
     const ROOM_BYTES: usize = 1 << 20;
     let body = read_body(stream, ROOM_BYTES)?.map(Secret::new);
     body.map(|body| parse(body.expose())).transpose()
+}
+
+/// What a worker hears after its task.
+pub enum AfterTask {
+    /// Newer values of secrets by name.
+    Secrets(BTreeMap<String, Secret>),
+    /// Anything else.
+    Said(ToWorker),
+}
+
+/// Reads what a worker may hear after its task, and overwrites the bytes; `None` at the end of the stream.
+///
+/// # Errors
+/// As [`read_frame`]; no error repeats a value.
+pub fn read_after_task(stream: &mut impl Read) -> io::Result<Option<AfterTask>> {
+    const SECRETS: &[u8] = b"{\"secrets\"";
+    let body = read_body(stream, 1 << 16)?.map(Secret::new);
+    let read = |body: Secret| match body.expose().starts_with(SECRETS) {
+        false => parse(body.expose()).map(AfterTask::Said),
+        true => match parse(body.expose())? {
+            BeforeTask::Secrets(values) => Ok(AfterTask::Secrets(values)),
+            BeforeTask::Prepare(task) => Ok(AfterTask::Said(ToWorker::Prepare(task))),
+        },
+    };
+    body.map(read).transpose()
 }
 
 /// One message's bytes; up to `room_bytes` of them are read without being moved.

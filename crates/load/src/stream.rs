@@ -4,13 +4,12 @@ use crate::net::Net;
 use kdyno_kafka::broker_connections::ConnectionKey;
 use kdyno_kafka::client::Client;
 use kdyno_kafka::connection::Refusal;
+use kdyno_kafka::security::Security;
 use kdyno_model::event::EventKind;
 use kdyno_model::plan::PhasesPlan;
 use kdyno_model::sample::{Sample, StreamId, StreamTotals};
-use kdyno_model::secret::Secret;
 use kdyno_model::worker::{StreamTask, WorkerEvent};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use thiserror::Error;
 
 /// Most events of one stream that are kept: a flapping connection must not fill the run file.
@@ -75,16 +74,6 @@ impl Clock {
     }
 }
 
-/// The values of the plan's secrets by name, as the lab sent them; one copy for all streams of a worker.
-#[derive(Clone, Default)]
-pub struct Secrets(pub Arc<BTreeMap<String, Secret>>);
-
-impl std::fmt::Debug for Secrets {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
-    }
-}
-
 /// What a stream knows of its surroundings.
 #[derive(Debug, Clone)]
 pub struct StreamContext {
@@ -108,8 +97,8 @@ pub struct StreamContext {
     pub has_producers: bool,
     /// What the lab wants of the stream.
     pub task: StreamTask,
-    /// What its clients may need to be let in.
-    pub secrets: Secrets,
+    /// TLS and login of its clients.
+    pub security: Security,
     /// What happened, for the timeline.
     pub events: Events,
 }
@@ -259,7 +248,7 @@ mod tests {
             topics: vec!["t".to_owned()],
             bootstrap: vec![("broker".to_owned(), 9092)],
             needs: ProducerClient::<()>::NEEDS,
-            sessions: None,
+            security: Security::default(),
             request_timeout_ns: 1,
             retry_backoff_ns: 1,
             metadata_max_age_ns: 1,

@@ -4,15 +4,21 @@
 
 use crate::consume::ConsumeStream;
 use crate::event_loop::{Control, EventLoop, LoopError};
-use crate::framing::{read_before_task, read_frame, write_frame};
+use crate::framing::{AfterTask, read_after_task, read_before_task, write_frame};
 use crate::net::monotonic_ns;
 use crate::produce::ProduceStream;
-use crate::stream::{Events, Secrets, Stream, StreamContext, StreamError};
+use crate::stream::{Events, Stream, StreamContext, StreamError};
+use kdyno_credentials::CredentialsError;
+use kdyno_kafka::security::sasl::Login;
+use kdyno_kafka::security::{Hidden, Security};
+use kdyno_model::plan::Sasl;
 use kdyno_model::sample::StreamTotals;
+use kdyno_model::secret::Secret;
 use kdyno_model::worker::{
     BeforeTask, FromWorker, MEASURE_AHEAD_NS, PROTOCOL_VERSION, StreamRole, StreamTask, ToWorker, WorkerTask,
 };
 use mio::Waker;
+use std::collections::BTreeMap;
 use std::io::{self, BufWriter};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -49,6 +55,9 @@ pub enum WorkerError {
     /// An address of the task is no `host:port`.
     #[error("`{0}` is not a host and a port")]
     Address(String),
+    /// Brokers cannot be spoken to as the task says.
+    #[error(transparent)]
+    Credentials(#[from] CredentialsError),
     /// A stream failed.
     #[error("stream {name}: {source}")]
     Stream {
@@ -85,7 +94,7 @@ impl Drop for TellEnd {
 
 /// What the main thread waits for.
 enum Incoming {
-    Lab(ToWorker),
+    Lab(AfterTask),
     LabGone,
     LabFailed(io::Error),
     /// One more stream can start.
@@ -120,13 +129,16 @@ pub fn main(fd: OwnedFd) -> Result<(), WorkerError> {
     }
 }
 
+/// Values of secrets by name.
+type Secrets = BTreeMap<String, Secret>;
+
 /// The task, and the secrets that came before it.
 fn read_task(reader: &mut UnixStream) -> Result<(WorkerTask, Secrets), WorkerError> {
     let mut secrets = None;
     loop {
         match read_before_task(reader)? {
             Some(BeforeTask::Prepare(task)) => {
-                return Ok((*task, Secrets(Arc::new(secrets.unwrap_or_default()))));
+                return Ok((*task, secrets.unwrap_or_default()));
             }
             Some(BeforeTask::Secrets(_)) if secrets.is_some() => {
                 return Err(WorkerError::OutOfTurn("`secrets` twice"));
@@ -152,7 +164,7 @@ fn write_messages(writer: &mut BufWriter<UnixStream>, messages: &Receiver<FromWo
 /// Passes the lab's messages on, then its end.
 fn read_lab(mut reader: UnixStream, incoming: &Sender<Incoming>) {
     loop {
-        let (heard, is_last) = match read_frame(&mut reader) {
+        let (heard, is_last) = match read_after_task(&mut reader) {
             Ok(Some(message)) => (Incoming::Lab(message), false),
             Ok(None) => (Incoming::LabGone, true),
             Err(error) => (Incoming::LabFailed(error), true),
@@ -172,18 +184,25 @@ fn run(
     if task.streams.is_empty() {
         return Err(WorkerError::OutOfTurn("`prepare` with a task without streams"));
     }
+    let security = kdyno_credentials::security(&task.security, &|name| secrets.get(name))?;
     let (incoming, messages) = channel();
     let for_lab = incoming.clone();
     thread::spawn(move || read_lab(reader, &for_lab));
-    let mut streams =
-        Streams { running: Vec::new(), prepared: 0, t0_ns: None, measure_ns: None, is_stopped: false };
+    let mut streams = Streams {
+        running: Vec::new(),
+        prepared: 0,
+        t0_ns: None,
+        measure_ns: None,
+        is_stopped: false,
+        token: token(task, &security),
+    };
     let result = task
         .streams
         .iter()
         .enumerate()
         .try_for_each(|(index, stream)| {
             streams.running.push(spawn(
-                context(task, secrets, stream)?,
+                context(task, &security, stream)?,
                 index,
                 incoming.clone(),
                 out.clone(),
@@ -207,6 +226,14 @@ struct Streams {
     /// Start of the measure phase, ns from T0, once it is announced.
     measure_ns: Option<u64>,
     is_stopped: bool,
+    /// Name of the secret that is the token of this login.
+    token: Option<(String, Arc<Login>)>,
+}
+
+/// The login that has a token, and the name of that secret.
+fn token(task: &WorkerTask, security: &Security) -> Option<(String, Arc<Login>)> {
+    let Some(Sasl::OauthBearer { token, .. }) = &task.security.sasl else { return None };
+    security.login.clone().map(|login| (token.clone(), login))
 }
 
 impl Streams {
@@ -227,7 +254,8 @@ impl Streams {
         let mut totals = Vec::new();
         while totals.len() < self.running.len() {
             match messages.recv().unwrap_or(Incoming::LabGone) {
-                Incoming::Lab(message) => self.apply(message)?,
+                Incoming::Lab(AfterTask::Said(message)) => self.apply(message)?,
+                Incoming::Lab(AfterTask::Secrets(values)) => self.renew(&values)?,
                 Incoming::LabGone => return Err(WorkerError::LabGone),
                 Incoming::LabFailed(error) => return Err(WorkerError::Lab(error)),
                 Incoming::Prepared => {
@@ -247,6 +275,14 @@ impl Streams {
         }
         totals.sort_by_key(|totals| totals.id);
         Ok(totals)
+    }
+
+    /// Logs in with a newer token from now on.
+    fn renew(&self, values: &Secrets) -> Result<(), WorkerError> {
+        let Some((name, login)) = &self.token else { return Ok(()) };
+        let Some(newer) = values.get(name) else { return Ok(()) };
+        let renewed = login.renew(Hidden::new(newer.expose().to_vec()));
+        renewed.map_err(|error| CredentialsError::from(error).into())
     }
 
     /// Does what the lab says. What comes after a stop does not matter any more.
@@ -365,7 +401,11 @@ fn build(context: StreamContext) -> Result<Box<dyn Stream>, StreamError> {
     })
 }
 
-fn context(task: &WorkerTask, secrets: &Secrets, stream: &StreamTask) -> Result<StreamContext, WorkerError> {
+fn context(
+    task: &WorkerTask,
+    security: &Security,
+    stream: &StreamTask,
+) -> Result<StreamContext, WorkerError> {
     let address = |text: &String| {
         let (host, port) = text.rsplit_once(':').ok_or_else(|| WorkerError::Address(text.clone()))?;
         let port = port.parse().map_err(|_| WorkerError::Address(text.clone()))?;
@@ -382,7 +422,7 @@ fn context(task: &WorkerTask, secrets: &Secrets, stream: &StreamTask) -> Result<
         phases: task.phases,
         has_producers: task.has_producers,
         task: stream.clone(),
-        secrets: secrets.clone(),
+        security: security.clone(),
         events: Events::default(),
     })
 }

@@ -205,6 +205,7 @@ impl Scene {
                 cpus: vec![vec![0]],
                 racks: Vec::new(),
                 storage: Storage::Disk,
+                listeners: Default::default(),
             });
         };
         SystemPlan::Attached(AttachedPlan {

@@ -79,6 +79,7 @@ fn task(bootstrap: Vec<String>, streams: Vec<StreamTask>) -> WorkerTask {
         worker: 0,
         run_id: 1,
         bootstrap,
+        security: Default::default(),
         client_id_prefix: "test-".to_owned(),
         phases: PhasesPlan {
             warmup_ns: SECOND,

@@ -12,6 +12,7 @@
 //!   (event …) prepared ────────────────▶
 //!         ◀───────────────────────────── start, measure; or, when the warm-up ends by evidence,
 //!   sample … event … ──────────────────▶ measure later, at least 1 s ahead
+//!         ◀───────────────────────────── (secrets)
 //!   (load_ended) ──────────────────────▶      when all workers' producers have ended:
 //!         ◀───────────────────────────── (drain) (stop)
 //!   sample … done ─────────────────────▶      the worker exits with 0
@@ -20,7 +21,7 @@
 //! socket ends it.
 
 use crate::event::EventKind;
-use crate::plan::{ConsumePlan, PhasesPlan, ProducePlan, RoleKind};
+use crate::plan::{ConsumePlan, PhasesPlan, ProducePlan, RoleKind, Security};
 use crate::sample::{Phase, Sample, StreamTotals};
 use crate::secret::{Secret, values_by_name};
 use schemars::{JsonSchema, generate::SchemaSettings};
@@ -28,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Version of these messages; a worker of another version is refused.
-pub const PROTOCOL_VERSION: u32 = 3;
+pub const PROTOCOL_VERSION: u32 = 4;
 
 /// How long before it begins the measure phase is announced at the latest, ns: schedules must not have passed
 /// that instant yet.
@@ -60,8 +61,8 @@ pub fn json_schema() -> serde_json::Value {
 #[derive(Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BeforeTask {
-    /// The values of all secrets by name, where the plan has any; once. A worker keeps them in memory alone and repeats
-    /// none of them.
+    /// The values of all secrets by name, where the plan has any; before the task once. After it the same message has
+    /// newer values of tokens. A worker keeps them in memory alone and repeats none of them.
     Secrets(#[serde(deserialize_with = "values_by_name")] BTreeMap<String, Secret>),
     /// As [`ToWorker::Prepare`].
     Prepare(Box<WorkerTask>),
@@ -130,6 +131,10 @@ pub struct WorkerTask {
     pub run_id: u64,
     /// `host:port` to ask first.
     pub bootstrap: Vec<String>,
+    /// How brokers are spoken to; [`BeforeTask::Secrets`] has the values of the secrets that it names. A worker that
+    /// cannot do so fails.
+    #[serde(default, skip_serializing_if = "Security::is_plaintext")]
+    pub security: Security,
     /// Prefix of client ids.
     pub client_id_prefix: String,
     /// Lengths of the phases; [`ToWorker::Measure`] says when the second one begins. At the end of the drain a

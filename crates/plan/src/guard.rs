@@ -26,7 +26,6 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
     if search.is_some() {
         targets.iter().try_for_each(|target| may_search(target))?;
     }
-    targets.iter().try_for_each(|target| check_spoken(target))?;
     for case in heaviest(plan) {
         if let SystemPlan::Attached(target) = &case.system {
             rates(&case, search, target)?;
@@ -34,18 +33,6 @@ pub(crate) fn check(plan: &Plan) -> Result<(), PlanError> {
         }
     }
     targets.into_iter().try_for_each(|target| whole_run(plan, target))
-}
-
-/// Refuses a protocol that clients do not speak yet.
-///
-/// # Errors
-/// The target's listener is not plain.
-pub fn check_spoken(target: &AttachedPlan) -> Result<(), PlanError> {
-    if target.security.is_plaintext() {
-        return Ok(());
-    }
-    let message = format!("`security.protocol` {} is not in this version yet", target.security.protocol);
-    Err(refused(target, message).hint("only PLAINTEXT is spoken"))
 }
 
 /// A search needs to be allowed and must know when to stop.

@@ -37,7 +37,6 @@ pub use choices::{Ask, CaseTarget, Change, Choices, CompareChoices, FindChoices,
 pub use estimate::{
     bytes_to_write_of_trial, estimate, estimate_until_first_look, load_ns_after, longest_ns, volume_bytes,
 };
-pub use guard::check_spoken;
 pub use remarks::{Note, remarks};
 pub use strategy::{Next, Upcoming, next, upcoming};
 

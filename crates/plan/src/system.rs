@@ -3,10 +3,14 @@
 use crate::PlanError;
 use crate::kafka::{Owner, settings};
 use crate::reader::Reader;
-use kdyno_model::plan::{ClusterPlan, KafkaSource, Mode, Storage, SystemPlan, TopicPlan};
+use kdyno_model::plan::{
+    ClientListener, ClusterPlan, KafkaSource, Listeners, Mechanism, Mode, Protocol, Storage, SystemPlan,
+    TlsVersion, TopicPlan,
+};
 use kdyno_model::version::{Cause, NEWEST, Version, VersionError, check_nodes};
-use kdyno_scenario::file::{KafkaFile, ModeFile, StorageFile};
+use kdyno_scenario::file::{KafkaFile, ListenersFile, ModeFile, StorageFile};
 use kdyno_scenario::input::quoted;
+use kdyno_scenario::yaml::Typed;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -63,7 +67,35 @@ pub(crate) fn cluster(reader: &Reader<'_>) -> Result<ClusterPlan, PlanError> {
         cpus,
         racks: typed.racks.iter().map(|rack| reader.filled(rack, "racks")).collect::<Result<_, _>>()?,
         storage: storage(reader, &typed.storage)?,
+        listeners: listeners(reader, &typed.listeners)?,
     })
+}
+
+fn listeners(reader: &Reader<'_>, typed: &ListenersFile) -> Result<Listeners, PlanError> {
+    let word = |value: &Typed, key: &str, words: &[&str]| reader.word(value, key, words);
+    let protocols = ["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"];
+    let mechanisms = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"];
+    let protocol: Protocol = word(&typed.protocol, "protocol", &protocols)?.parse().unwrap_or_default();
+    let internal = word(&typed.internal, "protocol", &["PLAINTEXT", "SSL"])?.parse().unwrap_or_default();
+    let mechanism =
+        match word(&typed.sasl, "sasl", &[&["auto", "none"][..], &mechanisms[..]].concat())?.as_str() {
+            "auto" => protocol.has_sasl().then_some(Mechanism::ScramSha512),
+            name => name.parse().ok(),
+        };
+    let tls = match word(&typed.tls, "tls", &["any", "1.2", "1.3"])?.as_str() {
+        _ if !protocol.has_tls() => Vec::new(),
+        "1.2" => vec![TlsVersion::Tls12],
+        "1.3" => vec![TlsVersion::Tls13],
+        _ => vec![TlsVersion::Tls12, TlsVersion::Tls13],
+    };
+    let client_certificates = word(&typed.certificates, "certificates", &["none", "required"])? == "required";
+    let listeners = Listeners {
+        clients: ClientListener { protocol, mechanism, tls, client_certificates },
+        internal,
+        authorizer: word(&typed.authorizer, "authorizer", &["none", "acls"])? == "acls",
+    };
+    listeners.check().map_err(|why| reader.wrong(&typed.protocol, format!("`listeners`: {why}")))?;
+    Ok(listeners)
 }
 
 fn kafka(reader: &Reader<'_>, typed: &KafkaFile) -> Result<(KafkaSource, Option<Version>), PlanError> {

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
-use kdyno_model::plan::{ComparePlan, Depth, EvidenceUnit, Plan, Protocol, Strategy, SystemPlan};
+use kdyno_model::plan::{ComparePlan, Depth, EvidenceUnit, Plan, Strategy, SystemPlan};
 use kdyno_model::secret::SecretRef;
 use kdyno_plan::{
     Ask, CaseTarget, Choices, CompareChoices, FindChoices, Note, SideChoices, estimate, plan, remarks,
@@ -122,17 +122,6 @@ fn secrets_are_the_targets_also_when_a_stored_plan_is_run_again() {
     there.secrets.insert("pw".to_owned(), SecretRef::Env("OTHER".to_owned()));
     retarget(&mut plan, &[there.clone()]).unwrap();
     assert_eq!(plan.cases[0].secrets, there.secrets);
-}
-
-#[test]
-fn a_protocol_that_is_not_spoken_is_refused() {
-    let mut there = target("there", "");
-    there.attached.security.protocol = Protocol::SaslSsl;
-    let error = planned(BASE, &on(there)).unwrap_err();
-    assert!(
-        error.contains("target `there`: `security.protocol` SASL_SSL is not in this version yet"),
-        "{error}"
-    );
 }
 
 fn sustained(minutes: u64, choices: Choices) -> Choices {

@@ -1,11 +1,16 @@
 //! A scenario as typed: every section taken apart, every value still a text with its place.
 
+mod listeners;
+
+pub use listeners::ListenersFile;
+
 use super::keys;
 use super::question;
 pub use super::question::{CompareFile, ContrastFile, ExpectFile, FindFile, JudgeFile, SideFile};
 use super::walk::{Fields, entries, known, list, list_of, opt, scalar, scalars, settings};
 use crate::input::{InputError, Place, listed};
 use crate::yaml::{Node, Typed};
+use listeners::listeners;
 
 /// A row of param values, as typed.
 #[derive(Debug, Clone)]
@@ -86,6 +91,7 @@ pub struct SystemFile {
     pub racks: Vec<Typed>,
     pub storage: StorageFile,
     pub config: Vec<(Typed, Typed)>,
+    pub listeners: ListenersFile,
     pub proxy: Typed,
 }
 
@@ -328,6 +334,7 @@ fn system(node: Option<&Node>, place: Place) -> Result<SystemFile, InputError> {
             _ => StorageFile::Word(fields.required("storage")?),
         },
         config: opt(&fields, "config", |node| settings(node, "config"))?.unwrap_or_default(),
+        listeners: listeners(fields.get("listeners").unwrap_or(&empty), &empty)?,
         proxy: fields.required("proxy")?,
     })
 }

@@ -1,9 +1,11 @@
 //! Every key of a scenario and a target, in tables: the reader checks against them, the reference and the
 //! JSON Schema are made from them, so the three cannot disagree.
 
+mod listeners;
 mod questions;
 mod target;
 
+pub use listeners::{CLIENT_LISTENER, INTERNAL_LISTENER, LISTENERS};
 pub use questions::{COMPARE, CONTRAST, EXPECT, FIND, JUDGE, SIDE};
 pub(crate) use questions::{LOAD_OF_SIDE, TOPICS_OF_SIDE};
 pub use target::{ALLOW, ALLOW_LATER, CAPS, CLIENT, GUARD, PRICE, SECRET, TARGET};
@@ -194,9 +196,10 @@ pub static SYSTEM: Section = Section {
             "where the brokers' logs lie; a list names one folder per drive",
         ),
         key("config", Kind::Settings("Kafka broker settings"), "broker settings under Kafka's own names"),
+        key("listeners", Kind::Section(&LISTENERS), "how clients reach the brokers, and these each other"),
         or("proxy", Kind::Choice(&["none"]), "none", "a Kafka proxy between clients and brokers"),
     ],
-    later: &[("listeners", "clients and brokers speak plaintext")],
+    later: &[],
     open: false,
 };
 

@@ -33,6 +33,15 @@ impl SystemFile {
         found.extend(self.jvm.iter().map(|option| ("jvm", option)));
         found.extend(self.racks.iter().map(|rack| ("racks", rack)));
         found.extend(settings(&self.config));
+        let listeners = &self.listeners;
+        found.extend([
+            ("protocol", &listeners.protocol),
+            ("sasl", &listeners.sasl),
+            ("tls", &listeners.tls),
+            ("certificates", &listeners.certificates),
+            ("protocol", &listeners.internal),
+            ("authorizer", &listeners.authorizer),
+        ]);
         found
     }
 }

@@ -5,7 +5,7 @@
 //! the cluster's answer. Nothing is written: connecting and metadata are all that is sent.
 
 use crate::error::TestbedError;
-use kdyno_kafka::admin::{Admin, AdminError, ClusterInfo, TopicInfo};
+use kdyno_kafka::admin::{Access, Admin, AdminError, ClusterInfo, TopicInfo};
 use kdyno_model::address::PREFIX_CHARS_MAX;
 use kdyno_model::plan::{AttachedPlan, CasePlan};
 use kdyno_model::run::cluster_fact;
@@ -35,12 +35,12 @@ pub struct Attached {
 }
 
 impl Attached {
-    /// Connects and looks.
+    /// Connects by `access` and looks.
     ///
     /// # Errors
     /// The prefix is unusable, nobody answers, or the cluster has another id than the target says.
-    pub fn check(plan: &AttachedPlan) -> Result<Self, TestbedError> {
-        let (mut admin, cluster) = connect(plan)?;
+    pub fn check(plan: &AttachedPlan, access: &Access) -> Result<Self, TestbedError> {
+        let (mut admin, cluster) = connect(plan, access)?;
         let topics = admin.topics(None).map_err(|e| failed(&plan.target, &e))?;
         let existing = existing(&mut admin, plan).map_err(|e| failed(&plan.target, &e))?;
         let ours = topics.iter().filter(|topic| run_id_of(&plan.prefix, &topic.name).is_some());
@@ -187,11 +187,10 @@ fn is_loopback(address: &str) -> bool {
 }
 
 /// Connects, and goes no further unless the cluster's id is the target's.
-pub(crate) fn connect(plan: &AttachedPlan) -> Result<(Admin, ClusterInfo), TestbedError> {
+pub(crate) fn connect(plan: &AttachedPlan, access: &Access) -> Result<(Admin, ClusterInfo), TestbedError> {
     check_prefix(plan)?;
     let client_id = format!("{}admin", plan.prefix);
-    let mut admin =
-        Admin::connect(&plan.bootstrap, &client_id, ANSWER_TIME_MAX).map_err(|e| failed(&plan.target, &e))?;
+    let mut admin = access.admin(&client_id, ANSWER_TIME_MAX).map_err(|e| failed(&plan.target, &e))?;
     let cluster = admin.cluster().map_err(|e| failed(&plan.target, &e))?;
     let id = cluster.cluster_id.as_deref().unwrap_or("none");
     if id != plan.cluster_id {
@@ -270,6 +269,10 @@ pub(crate) mod tests {
         }
     }
 
+    fn check(plan: &AttachedPlan) -> Result<Attached, TestbedError> {
+        Attached::check(plan, &Access::plaintext(plan.bootstrap.clone()))
+    }
+
     fn attached() -> Attached {
         let broker = |id| BrokerInfo { id, host: "h".to_string(), port: 1, rack: Some("a".to_string()) };
         Attached {
@@ -307,10 +310,10 @@ pub(crate) mod tests {
     #[test]
     fn useless_prefixes_are_refused_before_connecting() {
         for prefix in ["", "a", "a b c", "über-", &"x".repeat(51)] {
-            let error = Attached::check(&plan(prefix)).expect_err("prefix");
+            let error = check(&plan(prefix)).expect_err("prefix");
             assert!(error.to_string().contains("cannot be a prefix"), "{error}");
         }
-        let error = Attached::check(&plan("kdyno-")).expect_err("nobody listens on port 1");
+        let error = check(&plan("kdyno-")).expect_err("nobody listens on port 1");
         assert!(error.to_string().starts_with("target staging: "), "{error}");
     }
 

@@ -2,14 +2,15 @@
 
 use crate::attach::{self, run_id_of};
 use crate::error::TestbedError;
+use kdyno_kafka::admin::Access;
 use kdyno_model::plan::AttachedPlan;
 
 /// Lists the topics that our runs left, of one run or of all. Nothing is changed.
 ///
 /// # Errors
 /// The cluster does not answer, or is not the target's.
-pub fn find(plan: &AttachedPlan, run: Option<u64>) -> Result<Vec<String>, TestbedError> {
-    let (mut admin, _) = attach::connect(plan)?;
+pub fn find(plan: &AttachedPlan, access: &Access, run: Option<u64>) -> Result<Vec<String>, TestbedError> {
+    let (mut admin, _) = attach::connect(plan, access)?;
     let topics = admin.topics(None).map_err(|e| attach::failed(&plan.target, &e))?;
     let ours =
         |name: &String| run_id_of(&plan.prefix, name).is_some_and(|id| run.is_none_or(|run| run == id));
@@ -22,7 +23,7 @@ pub fn find(plan: &AttachedPlan, run: Option<u64>) -> Result<Vec<String>, Testbe
 ///
 /// # Errors
 /// A name is not of our form (nothing is then deleted), the cluster is not the target's, or it refuses.
-pub fn delete(plan: &AttachedPlan, names: &[String]) -> Result<(), TestbedError> {
+pub fn delete(plan: &AttachedPlan, access: &Access, names: &[String]) -> Result<(), TestbedError> {
     if let Some(name) = names.iter().find(|name| run_id_of(&plan.prefix, name).is_none()) {
         return Err(TestbedError::Attach {
             message: format!("target {}: topic {name} is not of our runs; nothing was deleted", plan.target),
@@ -32,7 +33,7 @@ pub fn delete(plan: &AttachedPlan, names: &[String]) -> Result<(), TestbedError>
     if names.is_empty() {
         return Ok(());
     }
-    let (mut admin, _) = attach::connect(plan)?;
+    let (mut admin, _) = attach::connect(plan, access)?;
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
     admin.delete_topics(&names).map_err(|e| attach::failed(&plan.target, &e))
 }
@@ -45,7 +46,8 @@ mod tests {
     fn foreign_topics_are_never_deleted() {
         let plan = crate::attach::tests::plan("kdyno-");
         let error =
-            delete(&plan, &["kdyno-00000000000000ab-a-0".into(), "orders".into()]).expect_err("not ours");
+            delete(&plan, &Access::default(), &["kdyno-00000000000000ab-a-0".into(), "orders".into()])
+                .expect_err("not ours");
         assert!(error.to_string().contains("orders is not of our runs"), "{error}");
     }
 }

@@ -88,8 +88,15 @@ pub fn work_dir(environment: &Environment, name: &str) -> Result<PathBuf, Testbe
 /// Starts a cluster that outlives this process. Work folder, name and stop file of the options are set here.
 ///
 /// # Errors
-/// The name is taken by a cluster that is running, or the cluster does not start.
+/// The name is taken by a cluster that is running, its listeners are not plain, or the cluster does not start.
 pub fn up(name: &str, plan: &ClusterPlan, options: StartOptions<'_>) -> Result<RunningCluster, TestbedError> {
+    if !plan.listeners.are_plain() {
+        let why = "a cluster that stays is PLAINTEXT: what was made for its clients would be known to nobody";
+        return Err(TestbedError::Registry {
+            message: why.to_string(),
+            hint: Some("leave `system.listeners` out, or use `kdyno run`".to_string()),
+        });
+    }
     let environment = options.environment;
     let paths = paths(environment, name)?;
     create_folder(&environment.state_dir.join("clusters"))?;

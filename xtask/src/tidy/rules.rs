@@ -39,6 +39,14 @@ pub const CRATES: &[CrateRule] = &[
         never: "know anything of benchmarking; depend on tokio",
     },
     CrateRule {
+        place: "credentials",
+        may_use: &["model", "kafka"],
+        pure: false,
+        no_tokio: true,
+        program: false,
+        never: "repeat a secret; open a socket",
+    },
+    CrateRule {
         place: "kafka-server",
         may_use: &["kafka"],
         pure: false,
@@ -48,7 +56,7 @@ pub const CRATES: &[CrateRule] = &[
     },
     CrateRule {
         place: "load",
-        may_use: &["model", "kafka"],
+        may_use: &["model", "kafka", "credentials"],
         pure: false,
         no_tokio: true,
         program: false,
@@ -64,7 +72,7 @@ pub const CRATES: &[CrateRule] = &[
     },
     CrateRule {
         place: "testbed",
-        may_use: &["model", "kafka"],
+        may_use: &["model", "kafka", "credentials"],
         pure: false,
         no_tokio: false,
         program: false,
@@ -97,7 +105,7 @@ pub const CRATES: &[CrateRule] = &[
     },
     CrateRule {
         place: "lab",
-        may_use: &["model", "kafka", "load", "plan", "testbed", "store", "analysis"],
+        may_use: &["model", "kafka", "credentials", "load", "plan", "testbed", "store", "analysis"],
         pure: false,
         no_tokio: false,
         program: false,
@@ -109,6 +117,7 @@ pub const CRATES: &[CrateRule] = &[
             "model",
             "scenario",
             "kafka",
+            "credentials",
             "kafka-server",
             "load",
             "plan",
@@ -317,6 +326,6 @@ mod tests {
                 assert!(!rule.pure || used.pure, "pure {} uses {}", rule.place, used.place);
             }
         }
-        assert!(markdown().contains("| `load` | `model`, `kafka` |"), "{}", markdown());
+        assert!(markdown().contains("| `load` | `model`, `kafka`, `credentials` |"), "{}", markdown());
     }
 }

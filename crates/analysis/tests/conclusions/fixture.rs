@@ -32,6 +32,7 @@ pub fn case(kafka: &str) -> CasePlan {
         cpus: Vec::new(),
         racks: Vec::new(),
         storage: Storage::Disk,
+        listeners: Default::default(),
     };
     CasePlan {
         label: String::new(),

@@ -2,6 +2,7 @@
 
 use super::answer::Broker;
 use super::session::{PIECE_BYTES_MAX, Session};
+use super::tls::{CIPHERTEXT_BYTES, RECORD_BYTES_MAX, TlsEnd};
 use mio::net::TcpStream;
 use rustix::net::RecvFlags;
 use std::io::{self, Read};
@@ -55,6 +56,7 @@ pub(super) struct Connection {
     pub is_queued: bool,
     /// The end of the stream was announced: a short read does not mean that an event follows.
     pub end_is_near: bool,
+    tls: Option<TlsEnd>,
     session: Session,
     /// Bytes read and not consumed: the beginning of a piece or, while paused, everything behind.
     rest: Vec<u8>,
@@ -67,11 +69,12 @@ pub(super) struct Connection {
 
 impl Connection {
     /// A connection just accepted.
-    pub fn new(stream: TcpStream) -> Self {
+    pub fn new(stream: TcpStream, tls: Option<TlsEnd>) -> Self {
         Self {
             stream,
             is_queued: false,
             end_is_near: false,
+            tls,
             session: Session::new(),
             rest: Vec::new(),
             is_paused: false,
@@ -124,7 +127,18 @@ impl Connection {
     }
 
     fn send(&mut self, broker: &mut Broker) -> io::Result<()> {
-        broker.stats.sent_bytes += self.session.outbox.send(&mut self.stream)? as u64;
+        let Some(tls) = &mut self.tls else {
+            broker.stats.sent_bytes += self.session.outbox.send(&mut self.stream)? as u64;
+            return Ok(());
+        };
+        // Answers go on waiting in the outbox, where they are counted, while the socket takes no more.
+        while tls.flush(&mut self.stream)? {
+            let sent = self.session.outbox.send(&mut tls.writer())?;
+            if sent == 0 {
+                break;
+            }
+            broker.stats.sent_bytes += sent as u64;
+        }
         Ok(())
     }
 
@@ -133,6 +147,9 @@ impl Connection {
             let rest = std::mem::take(&mut self.rest);
             self.feed(&rest, broker)?;
             return Ok(Received::More);
+        }
+        if self.tls.is_some() {
+            return self.receive_tls(broker, buffer);
         }
         if self.session.skip_ahead() >= DISCARD_BYTES_MIN {
             self.large_batches = true;
@@ -156,6 +173,24 @@ impl Connection {
             self.large_batches = self.session.skip_ahead() >= DISCARD_BYTES_MIN;
         }
         Ok(self.after(count, room))
+    }
+
+    fn receive_tls(&mut self, broker: &mut Broker, buffer: &mut [u8]) -> io::Result<Received> {
+        let Some(tls) = &mut self.tls else { return Ok(Received::More) };
+        let kept = self.rest.len();
+        let (plaintext, ciphertext) = buffer.split_at_mut(kept + CIPHERTEXT_BYTES + RECORD_BYTES_MAX);
+        plaintext[..kept].copy_from_slice(&self.rest);
+        let ciphertext = &mut ciphertext[..CIPHERTEXT_BYTES];
+        let (count, filled) = match tls.read(&mut self.stream, ciphertext, &mut plaintext[kept..]) {
+            Ok((0, _)) => return Ok(Received::End),
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(Received::Drained),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(Received::More),
+            Err(error) => return Err(error),
+        };
+        broker.stats.received_bytes += filled as u64;
+        self.feed(&plaintext[..kept + filled], broker)?;
+        Ok(self.after(count, CIPHERTEXT_BYTES))
     }
 
     fn feed(&mut self, bytes: &[u8], broker: &mut Broker) -> io::Result<()> {

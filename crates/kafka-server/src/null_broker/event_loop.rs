@@ -3,6 +3,7 @@
 use super::answer::Broker;
 use super::connection::{BUFFER_BYTES, Connection, Turn};
 use super::options::{NullBrokerOptions, NullBrokerStats};
+use super::tls::NullBrokerTls;
 use mio::net::TcpListener;
 use mio::{Events, Interest, Poll, Token};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -31,6 +32,7 @@ const LISTENER: Token = Token(usize::MAX);
 struct Server {
     poll: Poll,
     listener: TcpListener,
+    tls: Option<NullBrokerTls>,
     broker: Broker,
     buffer: Vec<u8>,
     connections: BTreeMap<Token, Connection>,
@@ -48,6 +50,7 @@ struct Server {
 pub(super) fn run(
     listener: std::net::TcpListener,
     options: &NullBrokerOptions,
+    tls: Option<NullBrokerTls>,
     stop: &AtomicBool,
 ) -> io::Result<NullBrokerStats> {
     let address = listener.local_addr()?;
@@ -58,6 +61,7 @@ pub(super) fn run(
     let mut server = Server {
         poll,
         listener,
+        tls,
         broker: Broker::new(address.ip().to_string(), address.port(), options),
         buffer: vec![0; BUFFER_BYTES],
         connections: BTreeMap::new(),
@@ -149,7 +153,8 @@ impl Server {
         self.next_token += 1;
         self.poll.registry().register(&mut stream, token, Interest::READABLE | Interest::WRITABLE)?;
         self.broker.stats.connections += 1;
-        self.connections.insert(token, Connection::new(stream));
+        let tls = self.tls.as_ref().map(NullBrokerTls::open).transpose()?;
+        self.connections.insert(token, Connection::new(stream, tls));
         Ok(())
     }
 

@@ -14,12 +14,14 @@ mod event_loop;
 mod options;
 mod outbox;
 mod session;
+mod tls;
 mod topics;
 
 #[cfg(test)]
 mod tests;
 
 pub use options::{FetchAnswer, NullBrokerOptions, NullBrokerStats};
+pub use tls::NullBrokerTls;
 
 use std::io;
 use std::net::TcpListener;
@@ -37,5 +39,19 @@ pub fn serve(
     stop: Arc<AtomicBool>,
 ) -> io::Result<NullBrokerStats> {
     options.check()?;
-    event_loop::run(listener, &options, &stop)
+    event_loop::run(listener, &options, None, &stop)
+}
+
+/// As [`serve`], in TLS.
+///
+/// # Errors
+/// As [`serve`].
+pub fn serve_tls(
+    listener: TcpListener,
+    options: NullBrokerOptions,
+    tls: NullBrokerTls,
+    stop: Arc<AtomicBool>,
+) -> io::Result<NullBrokerStats> {
+    options.check()?;
+    event_loop::run(listener, &options, Some(tls), &stop)
 }

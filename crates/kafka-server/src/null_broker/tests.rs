@@ -2,7 +2,7 @@
 
 use super::answer::Broker;
 use super::session::Session;
-use super::{FetchAnswer, NullBrokerOptions, NullBrokerStats, serve};
+use super::{FetchAnswer, NullBrokerOptions, NullBrokerStats, NullBrokerTls, serve, serve_tls};
 use crate::codec::batch::prebuilt;
 use crate::codec::oracle::{produce, request, response, topic};
 use crate::codec::{Api, code};
@@ -17,8 +17,11 @@ use kafka_protocol::messages::{
     MetadataRequest, MetadataResponse, ProduceResponse,
 };
 use kafka_protocol::records::RecordBatchDecoder;
+use kdyno_kafka::connection::SessionFactory as _;
+use kdyno_kafka::security::tls::stores::{StoreKind, trusted};
+use kdyno_kafka::security::tls::{Tls, TlsConfig, TlsVersion};
 use proptest::prelude::*;
-use std::io::{Read, Write};
+use std::io::{self, IoSlice, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -319,11 +322,17 @@ struct Running {
 
 impl Running {
     fn start(options: NullBrokerOptions) -> Self {
+        Self::serving(move |listener, stop| serve(listener, options, stop))
+    }
+
+    fn serving(
+        serve: impl FnOnce(TcpListener, Arc<AtomicBool>) -> io::Result<NullBrokerStats> + Send + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("bind");
         let address = listener.local_addr().expect("address");
         let stop = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&stop);
-        let thread = std::thread::spawn(move || serve(listener, options, told).expect("serve"));
+        let thread = std::thread::spawn(move || serve(listener, told).expect("serve"));
         Self { address, stop, thread: Some(thread) }
     }
 
@@ -386,6 +395,42 @@ fn real_sockets_large_and_small_batches_interleaved() {
     assert_eq!(stats.records, 11 * rounds as u64);
     assert_eq!(stats.received_bytes, sent_bytes);
     assert_eq!(stats.requests, 2 * rounds as u64);
+}
+
+#[test]
+fn in_tls_every_batch_is_counted_and_answered() {
+    for version in [TlsVersion::Tls12, TlsVersion::Tls13] {
+        let tls = NullBrokerTls::new(&[version], &[]).expect("tls");
+        let trusted = trusted(StoreKind::Pem, tls.certificate_pem.as_bytes(), None).expect("its certificate");
+        let options = NullBrokerOptions { partitions: 4, ..Default::default() };
+        let running = Running::serving(move |listener, stop| serve_tls(listener, options, tls, stop));
+        let (identity, ciphers) = (None, Vec::new());
+        let config = TlsConfig { trusted, identity, checks_hostname: true, versions: vec![version], ciphers };
+        let mut session = Tls::new(config).expect("sessions").open("127.0.0.1").expect("a session");
+        let mut stream = running.connect();
+        let (mut answers, mut buffer) = (Vec::new(), vec![0; 1 << 16]);
+        for round in 0..20 {
+            let sets = [(0, prebuilt(3, 40_000)), (1, prebuilt(1, 10)), (2, prebuilt(2, 17_000))];
+            let frame = request(ApiKey::Produce, 9, round, &produce(1, "t", &sets));
+            let mut is_sent = false;
+            while answers.is_empty() {
+                let mut ciphertext = Vec::new();
+                if !session.is_handshaking() && !std::mem::replace(&mut is_sent, true) {
+                    session.send(&[IoSlice::new(&frame)]);
+                }
+                session.write_to(&mut ciphertext);
+                stream.write_all(&ciphertext).expect("written");
+                let count = stream.read(&mut buffer).expect("an answer");
+                session.receive(&buffer[..count], &mut answers).expect("tls");
+            }
+            let (answered, answer) = response::<ProduceResponse>(&mut answers, 9);
+            assert_eq!((answered, answer.responses[0].partition_responses.len()), (round, 3));
+        }
+        drop(stream);
+        let stats = running.end();
+        assert_eq!((stats.errors, stats.last_error), (0, None));
+        assert_eq!((stats.requests, stats.records), (20, 20 * 6));
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use kdyno_kafka::admin::{Admin, OffsetAt};
 use kdyno_kafka::broker_connections::{BrokerConnections, ConnectionEvent, ConnectionsConfig};
 use kdyno_kafka::client::Client;
-use kdyno_kafka::connection::{Refusal, Session, SessionFactory};
+use kdyno_kafka::connection::{Refusal, Session};
 use kdyno_kafka::consumer::{Consumer, ConsumerConfig};
 use kdyno_kafka::messages::Api;
 use kdyno_kafka::producer::{
@@ -17,6 +17,7 @@ use kdyno_kafka::producer::{
 use kdyno_kafka::records::{
     BatchHeader, BodySum, Compression, HEADER_BYTES, encode_record, write_batch_header,
 };
+use kdyno_kafka::security::Security;
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Stored, tcp};
 use std::collections::BTreeMap;
 use std::io::{IoSlice, Read, Write};
@@ -53,17 +54,21 @@ impl Bodies<()> for Plain {
     fn recycle(&mut self, _body: Bytes) {}
 }
 
+fn in_toys() -> Security {
+    Security { sessions: Some(Arc::new(Toys)), login: None }
+}
+
 fn connections(cluster: &FakeCluster, between: Between, needs: &'static [Api]) -> ConnectionsConfig {
-    let sessions: Option<Arc<dyn SessionFactory>> = match between {
-        Between::Nothing => None,
-        _ => Some(Arc::new(Toys)),
+    let security = match between {
+        Between::Nothing => Security::default(),
+        _ => in_toys(),
     };
     ConnectionsConfig {
         client_id: "me".to_owned(),
         topics: vec![TOPIC.to_owned()],
         bootstrap: cluster.broker_ids().iter().map(|id| cluster.address(*id)).collect(),
         needs,
-        sessions,
+        security,
         request_timeout_ns: 2 * SECOND,
         retry_backoff_ns: SECOND / 10,
         metadata_max_age_ns: 300 * SECOND,
@@ -256,8 +261,7 @@ fn served(refuses: bool) -> (tcp::FakeServer, String) {
 #[test]
 fn the_admin_client_works_in_a_session() {
     let (_server, address) = served(false);
-    let mut admin =
-        Admin::connect_in(Some(Arc::new(Toys)), &[address], "me", Duration::from_secs(60)).unwrap();
+    let mut admin = Admin::connect_by(in_toys(), &[address], "me", Duration::from_secs(60)).unwrap();
     admin.create_topic("made", 3, 1, &BTreeMap::new()).unwrap();
     assert_eq!(admin.topics(Some(&["made"])).unwrap()[0].partitions.len(), 3);
     let offsets = admin.list_offsets("made", OffsetAt::Latest).unwrap();
@@ -268,12 +272,8 @@ fn the_admin_client_works_in_a_session() {
 #[test]
 fn the_admin_client_does_not_insist_where_it_is_refused() {
     let (_server, address) = served(true);
-    let connected = Admin::connect_in(
-        Some(Arc::new(Toys)),
-        std::slice::from_ref(&address),
-        "me",
-        Duration::from_secs(60),
-    );
+    let connected =
+        Admin::connect_by(in_toys(), std::slice::from_ref(&address), "me", Duration::from_secs(60));
     let error = connected.unwrap_err().to_string();
     assert_eq!(error, format!("broker {address}: no session is possible: the other end said no"));
 }

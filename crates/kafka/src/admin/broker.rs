@@ -2,9 +2,10 @@
 
 use super::address::{Address, Deadline, connect, timed_out};
 use super::error::{AdminError, Result};
-use crate::connection::{Connection, ConnectionError, Refusal, SessionFactory, WRITE_SLICES_MAX};
+use crate::connection::{Connection, ConnectionError, Refusal, WRITE_SLICES_MAX};
 use crate::errors::ErrorCode;
 use crate::messages::{Api, Request, m03_metadata, m18_api_versions};
+use crate::security::Security;
 use crate::wire::{self, FRAME_BYTES_MAX};
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::TcpStream;
@@ -24,16 +25,16 @@ impl Broker {
     pub(super) fn open(
         address: &Address,
         client_id: &str,
-        sessions: Option<&dyn SessionFactory>,
+        security: &Security,
         deadline: Deadline,
     ) -> Result<Self> {
         let stream = connect(address, deadline)?;
         let connection = Connection::new(client_id.into(), &[m03_metadata::API], FRAME_BYTES_MAX);
         let mut broker = Self { address: address.clone(), stream, connection, opened: Instant::now() };
-        let session = sessions.map(|sessions| sessions.open(&address.host)).transpose();
+        let session = security.sessions.as_ref().map(|sessions| sessions.open(&address.host)).transpose();
         let session =
             session.map_err(|error| broker.failure(&m18_api_versions::API, deadline, error.into()))?;
-        broker.connection.open(session, 0);
+        broker.connection.open(session, security.login.clone(), 0);
         while !broker.connection.is_up() {
             broker.exchange(&m18_api_versions::API, deadline, |_, _| Ok(()))?;
         }
@@ -92,11 +93,12 @@ impl Broker {
         deadline: Deadline,
         mut each: impl FnMut(i16, &[u8]) -> wire::Result<()>,
     ) -> std::result::Result<(), ConnectionError> {
-        self.write_all(deadline)?;
+        self.write_all(deadline).map_err(|error| self.connection.socket_failed(error))?;
         self.stream.set_read_timeout(Some(deadline.wait()?))?;
-        let bytes = retry_interrupted(|| self.stream.read(self.connection.input_space()))?;
+        let read = retry_interrupted(|| self.stream.read(self.connection.input_space()));
+        let bytes = read.map_err(|error| self.connection.socket_failed(error))?;
         if bytes == 0 {
-            return Err(ConnectionError::Closed);
+            return Err(self.connection.closed_by_peer());
         }
         self.connection.advance_read(bytes)?;
         self.connection.receive(self.now_ns(), |request, body| each(request.version, body))
@@ -137,6 +139,8 @@ impl Broker {
             ConnectionError::Session(source) | ConnectionError::Refused(Refusal::Session(source)) => {
                 AdminError::Session { address, source }
             }
+            ConnectionError::Refused(Refusal::Login(source)) => AdminError::Login { address, source },
+            ConnectionError::ClosedEarly { when, cause } => AdminError::ClosedEarly { address, when, cause },
             ConnectionError::Io(error) => match error.kind() {
                 ErrorKind::ConnectionReset | ErrorKind::BrokenPipe => AdminError::Closed { address, api },
                 kind if timed_out(kind) => AdminError::Timeout { address, api, limit: deadline.limit },

@@ -3,6 +3,7 @@
 use crate::connection::SessionError;
 use crate::errors::ErrorCode;
 use crate::messages::VersionError;
+use crate::security::sasl::LoginError;
 use crate::wire::WireError;
 use std::io;
 use std::time::Duration;
@@ -43,14 +44,22 @@ pub enum AdminError {
         source: io::Error,
     },
     /// The broker hung up instead of answering.
-    #[error(
-        "broker {address} closed the connection instead of answering {api} (does its listener expect TLS or SASL?)"
-    )]
+    #[error("broker {address} closed the connection instead of answering {api}")]
     Closed {
         /// Address of the broker.
         address: String,
         /// Name of the request.
         api: &'static str,
+    },
+    /// The broker hung up before the connection was of use.
+    #[error("broker {address} closed the connection {when}: {cause}")]
+    ClosedEarly {
+        /// Address of the broker.
+        address: String,
+        /// What it did not wait for.
+        when: &'static str,
+        /// What that probably means.
+        cause: &'static str,
     },
     /// The broker was too slow.
     #[error("broker {address} did not answer {api} within {limit:?}")]
@@ -69,6 +78,14 @@ pub enum AdminError {
         address: String,
         /// Why not.
         source: SessionError,
+    },
+    /// The login failed.
+    #[error("broker {address}: {source}")]
+    Login {
+        /// Address of the broker.
+        address: String,
+        /// Why.
+        source: LoginError,
     },
     /// Broker and we have no version of a request in common.
     #[error("broker {address}: {source}")]
@@ -164,7 +181,8 @@ impl AdminError {
     /// Whether the same call may succeed a moment later.
     pub(super) fn is_retriable(&self) -> bool {
         match self {
-            Self::Refused { .. } | Self::Io { .. } | Self::Closed { .. } | Self::Unreachable(_) => true,
+            Self::Refused { .. } | Self::Io { .. } | Self::Unreachable(_) => true,
+            Self::Closed { .. } | Self::ClosedEarly { .. } => true,
             Self::Timeout { .. }
             | Self::NoController
             | Self::UnknownBroker { .. }

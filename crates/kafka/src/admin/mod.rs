@@ -5,25 +5,28 @@
 //! Every public call ends within the time given to [`Admin::connect`], retries included. It retries what the
 //! brokers call retriable, and broken connections; requests for the controller go to the broker that is it.
 
+mod access;
 mod address;
 mod broker;
 mod error;
 mod types;
+mod users;
 
 pub use crate::consumer::OffsetAt;
+pub use access::Access;
 pub use error::{AdminError, Result};
 pub use types::{BrokerInfo, ClusterInfo, ConfigOf, PartitionInfo, SettingInfo, SettingSource, TopicInfo};
+pub use users::{Acl, Operation, Resource};
 
-use crate::connection::SessionFactory;
 use crate::errors::ErrorCode;
 use crate::messages::{
     self, Api, m02_list_offsets, m03_metadata, m19_create_topics, m20_delete_topics, m32_describe_configs,
 };
+use crate::security::Security;
 use crate::wire::WireError;
 use address::{Address, Deadline};
 use broker::Broker;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -40,7 +43,7 @@ const TEXT_BYTES_MAX: usize = i16::MAX as usize;
 pub struct Admin {
     bootstrap: Vec<Address>,
     client_id: String,
-    sessions: Option<Arc<dyn SessionFactory>>,
+    security: Security,
     timeout: Duration,
     /// Connections that are up; when one fails all are dropped.
     connections: Vec<Broker>,
@@ -50,21 +53,21 @@ pub struct Admin {
 }
 
 impl Admin {
-    /// Connects to the first of the bootstrap addresses that answers, without a session. `timeout` bounds this
+    /// Connects to the first of the bootstrap addresses that answers, as PLAINTEXT. `timeout` bounds this
     /// and every later call, retries included.
     ///
     /// # Errors
     /// When no address leads to a broker; the error tells why for each.
     pub fn connect(bootstrap: &[String], client_id: &str, timeout: Duration) -> Result<Self> {
-        Self::connect_in(None, bootstrap, client_id, timeout)
+        Self::connect_by(Security::default(), bootstrap, client_id, timeout)
     }
 
-    /// As [`Self::connect`], with every connection in a session of `sessions`.
+    /// As [`Self::connect`], with every connection secured.
     ///
     /// # Errors
     /// As [`Self::connect`].
-    pub fn connect_in(
-        sessions: Option<Arc<dyn SessionFactory>>,
+    pub fn connect_by(
+        security: Security,
         bootstrap: &[String],
         client_id: &str,
         timeout: Duration,
@@ -77,7 +80,7 @@ impl Admin {
         let mut admin = Self {
             bootstrap,
             client_id: client_id.to_owned(),
-            sessions,
+            security,
             timeout,
             connections: Vec::new(),
             known: BTreeMap::new(),
@@ -365,7 +368,7 @@ impl Admin {
         let mut errors = Vec::new();
         for (tried, address) in addresses.iter().enumerate() {
             let share = deadline.share(addresses.len() - tried);
-            match Broker::open(address, &self.client_id, self.sessions.as_deref(), share) {
+            match Broker::open(address, &self.client_id, &self.security, share) {
                 Ok(broker) => return Ok(self.connections.push_mut(broker)),
                 Err(error) => errors.push(error),
             }

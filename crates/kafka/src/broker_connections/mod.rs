@@ -207,9 +207,9 @@ impl<T> BrokerConnections<T> {
     pub fn on_connected(&mut self, connection: usize, now_ns: u64) -> Result<(), ConnectionError> {
         let opened = &mut self.connections[connection];
         let session =
-            self.config.sessions.as_ref().map(|sessions| sessions.open(&opened.host)).transpose()?;
+            self.config.security.sessions.as_ref().map(|sessions| sessions.open(&opened.host)).transpose()?;
         opened.state = ConnectionState::Open;
-        opened.connection.open(session, now_ns);
+        opened.connection.open(session, self.config.security.login.clone(), now_ns);
         Ok(())
     }
 

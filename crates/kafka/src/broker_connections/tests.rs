@@ -3,6 +3,7 @@
 use super::*;
 use crate::errors::ErrorCode;
 use crate::messages::{Api, Message, m00_produce, m18_api_versions, write_frame};
+use crate::security::Security;
 use crate::wire::Writer;
 use std::io::IoSlice;
 
@@ -16,7 +17,7 @@ fn connections(topics: &[&str]) -> BrokerConnections<u32> {
         topics: topics.iter().map(ToString::to_string).collect(),
         bootstrap: vec![("first".to_owned(), 9092)],
         needs: NEEDS,
-        sessions: None,
+        security: Security::default(),
         request_timeout_ns: 1_000,
         retry_backoff_ns: 10,
         metadata_max_age_ns: 1_000_000,

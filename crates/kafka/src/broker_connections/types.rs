@@ -1,10 +1,10 @@
 //! What the connections of a client are made of: settings, keys, states, events.
 
-use crate::connection::{Answered, Connection, Refusal, SessionFactory};
+use crate::connection::{Answered, Connection, Refusal};
 use crate::errors::ErrorCode;
 use crate::messages::Api;
+use crate::security::Security;
 use std::fmt;
-use std::sync::Arc;
 
 /// Settings of a client's connections. Times in ns.
 #[derive(Debug, Clone)]
@@ -17,8 +17,8 @@ pub struct ConnectionsConfig {
     pub bootstrap: Vec<(String, u16)>,
     /// What every broker must speak; Metadata is one of them.
     pub needs: &'static [Api],
-    /// Opens the session of each connection; `None`: plain connections.
-    pub sessions: Option<Arc<dyn SessionFactory>>,
+    /// TLS and login of each connection.
+    pub security: Security,
     /// `request.timeout.ms`.
     pub request_timeout_ns: u64,
     /// `retry.backoff.ms`: least time between two requests for metadata.

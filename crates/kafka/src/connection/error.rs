@@ -3,6 +3,7 @@
 use super::SessionError;
 use crate::errors::ErrorCode;
 use crate::messages::VersionError;
+use crate::security::sasl::LoginError;
 use crate::wire::WireError;
 use std::io;
 use thiserror::Error;
@@ -16,6 +17,14 @@ pub enum ConnectionError {
     /// The broker closed the connection.
     #[error("the broker closed the connection")]
     Closed,
+    /// The broker closed the connection before anything was done with it, which has few causes.
+    #[error("the broker closed the connection {when}: {cause}")]
+    ClosedEarly {
+        /// What it did not wait for.
+        when: &'static str,
+        /// What that probably means.
+        cause: &'static str,
+    },
     /// The peer does not speak the protocol.
     #[error("the reply cannot be read: {0}")]
     Wire(#[from] WireError),
@@ -47,6 +56,9 @@ pub enum Refusal {
     /// The two ends of the session do not accept each other.
     #[error(transparent)]
     Session(SessionError),
+    /// The login failed.
+    #[error(transparent)]
+    Login(LoginError),
     /// The broker refused a request of the handshake.
     #[error("the broker answered {api} with an error {error}")]
     Handshake {

@@ -64,6 +64,11 @@ impl Input {
         }
     }
 
+    /// What was read and not taken.
+    pub(super) fn pending(&self) -> &[u8] {
+        &self.bytes[self.start..self.end]
+    }
+
     fn pending_frame(&self) -> Option<usize> {
         let prefix = self.bytes.get(self.start..self.end)?.first_chunk::<4>()?;
         frame_length(*prefix, self.frame_bytes_max).ok()

@@ -17,16 +17,15 @@ pub use handshake::Handshake;
 pub use output::{WRITE_BYTES_MAX, WRITE_SLICES_MAX};
 pub use session::{Session, SessionError, SessionFactory};
 
-use crate::messages::{
-    Api, Message as _, Request, VersionError, m18_api_versions, request_header, response_header, write_frame,
-};
+use crate::messages::{Api, Request, VersionError, request_header, response_header, write_frame};
+use crate::security::sasl::Login;
 use crate::wire::{self, Reader, WireError};
 use bytes::Bytes;
 use input::Input;
 use output::{advance, gather};
 use session::SessionBytes;
 use std::collections::VecDeque;
-use std::io::IoSlice;
+use std::io::{self, IoSlice};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -82,8 +81,13 @@ pub struct Connection<T> {
     in_flight: VecDeque<InFlightRequest<T>>,
     /// How many of `in_flight`, from the front, are written completely.
     written_count: usize,
+    /// Requests of the caller that wait until the broker knows us again, and their frames.
+    held: VecDeque<InFlightRequest<T>>,
+    held_frames: VecDeque<Bytes>,
     next_correlation_id: i32,
     input: Input,
+    /// Whether a request of the caller was answered.
+    was_of_use: bool,
 }
 
 /// From the first byte to the last.
@@ -101,22 +105,30 @@ impl<T> Connection<T> {
             written_total: 0,
             in_flight: VecDeque::new(),
             written_count: 0,
+            held: VecDeque::new(),
+            held_frames: VecDeque::new(),
             next_correlation_id: 0,
             input: Input::new(frame_bytes_max),
+            was_of_use: false,
         }
     }
 
-    /// The socket is connected: begins the session, if there is to be one, and the handshake.
-    pub fn open(&mut self, session: Option<Box<dyn Session>>, now_ns: u64) {
+    /// The socket is connected: begins the session, if there is to be one, and the handshake, which has a login
+    /// where one is given.
+    pub fn open(&mut self, session: Option<Box<dyn Session>>, login: Option<Arc<Login>>, now_ns: u64) {
         self.session = session.map(SessionBytes::new);
+        self.handshake.set_login(login);
         self.continue_handshake(now_ns);
     }
 
+    /// Sends the next request of the handshake, or, when there is none, what waited for its end.
     fn continue_handshake(&mut self, now_ns: u64) {
-        if let Some(version) = self.handshake.next_version() {
-            let request = m18_api_versions::Request::of_this_client();
-            let body = |out: &mut Vec<u8>| request.encode(version, out);
-            self.ask_in(None, m18_api_versions::API, version, now_ns, body);
+        if let Some(own) = self.handshake.next_request() {
+            return self.ask_in(None, own.api, own.version, now_ns, |out| out.extend_from_slice(&own.body));
+        }
+        self.outgoing.append(&mut self.held_frames);
+        for request in std::mem::take(&mut self.held) {
+            self.queue(request);
         }
     }
 
@@ -137,7 +149,48 @@ impl<T> Connection<T> {
     pub fn close(&mut self) -> impl Iterator<Item = T> + use<T> {
         let next = Self::new(Arc::clone(&self.client_id), self.needs, self.input.frame_bytes_max());
         let closed = std::mem::replace(self, next);
-        closed.in_flight.into_iter().filter_map(|request| request.token)
+        closed.in_flight.into_iter().chain(closed.held).filter_map(|request| request.token)
+    }
+
+    /// What the end of the socket's bytes means: before the connection was of use, mostly that the two ends have
+    /// another idea of the listener.
+    pub fn closed_by_peer(&self) -> ConnectionError {
+        let early = |when, cause| ConnectionError::ClosedEarly { when, cause };
+        if !self.input.pending().is_empty() {
+            return ConnectionError::Closed;
+        }
+        match (self.session.as_ref().map(SessionBytes::handshaking), self.handshake.ended()) {
+            (Some(Some(false)), _) => early(
+                "during the TLS handshake, without a byte of TLS",
+                "its listener is probably PLAINTEXT or SASL_PLAINTEXT (security.protocol)",
+            ),
+            (Some(Some(true)), _) => early("during the TLS handshake", "its log tells why"),
+            (Some(None), Some(when)) if !self.handshake.has_versions() => early(
+                when,
+                "it may ask for a client certificate (its ssl.client.auth; our ssl.keystore.location)",
+            ),
+            (None, Some(when)) if !self.handshake.has_versions() => {
+                early(when, "its listener is probably SSL or SASL_SSL (security.protocol)")
+            }
+            (_, Some(when)) => early(when, "its log tells why"),
+            (_, None) if !self.was_of_use && !self.in_flight.is_empty() && !self.handshake.has_login() => {
+                early(
+                    "instead of answering the first request",
+                    "its listener may ask for a login, SASL_PLAINTEXT or SASL_SSL (security.protocol)",
+                )
+            }
+            _ => ConnectionError::Closed,
+        }
+    }
+
+    /// What a failed read or write means: a peer that hangs up on bytes it has not read makes an error of it.
+    pub fn socket_failed(&self, error: io::Error) -> ConnectionError {
+        use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset};
+        let is_hang_up = matches!(error.kind(), BrokenPipe | ConnectionAborted | ConnectionReset);
+        match self.closed_by_peer() {
+            early @ ConnectionError::ClosedEarly { .. } if is_hang_up => early,
+            _ => error.into(),
+        }
     }
 }
 
@@ -175,6 +228,7 @@ impl<T> Connection<T> {
         now_ns: u64,
         body: impl FnOnce(&mut Vec<u8>),
     ) {
+        let holds = token.is_some() && self.must_wait(now_ns);
         let mut frame = Vec::new();
         write_frame(&mut frame, |frame| {
             let (flexible, correlation_id) = (api.is_flexible(version), self.next_correlation_id);
@@ -182,8 +236,9 @@ impl<T> Connection<T> {
             body(frame);
         });
         let bytes = frame.len();
-        self.outgoing.push_back(frame.into());
-        self.sent(token, (api, version), true, now_ns, bytes);
+        let frames = if holds { &mut self.held_frames } else { &mut self.outgoing };
+        frames.push_back(frame.into());
+        self.sent(token, (api, version), (true, holds), now_ns, bytes);
     }
 
     /// Sends a frame that `encode` appends as segments, returning its size. `is_answered` is false for
@@ -196,20 +251,29 @@ impl<T> Connection<T> {
         now_ns: u64,
         encode: impl FnOnce(i32, &mut VecDeque<Bytes>) -> usize,
     ) {
-        let bytes = encode(self.next_correlation_id, &mut self.outgoing);
-        self.sent(Some(token), (api, version), is_answered, now_ns, bytes);
+        let holds = self.must_wait(now_ns);
+        let frames = if holds { &mut self.held_frames } else { &mut self.outgoing };
+        let bytes = encode(self.next_correlation_id, frames);
+        self.sent(Some(token), (api, version), (is_answered, holds), now_ns, bytes);
+    }
+
+    /// Whether a request of the caller has to wait, since the broker is told again who we are.
+    fn must_wait(&mut self, now_ns: u64) -> bool {
+        if self.handshake.log_in_again(now_ns) {
+            self.continue_handshake(now_ns);
+        }
+        self.handshake.holds()
     }
 
     fn sent(
         &mut self,
         token: Option<T>,
         (api, version): (Api, i16),
-        is_answered: bool,
+        (is_answered, holds): (bool, bool),
         now_ns: u64,
         bytes: usize,
     ) {
-        self.queued_total += bytes as u64;
-        self.in_flight.push_back(InFlightRequest {
+        let request = InFlightRequest {
             token,
             api,
             version,
@@ -217,15 +281,23 @@ impl<T> Connection<T> {
             written_ns: None,
             bytes,
             correlation_id: self.next_correlation_id,
-            ends_at: self.queued_total,
+            ends_at: 0,
             is_answered,
-        });
+        };
         self.next_correlation_id = self.next_correlation_id.wrapping_add(1) & i32::MAX;
+        if holds { self.held.push_back(request) } else { self.queue(request) }
+    }
+
+    /// Takes a request whose frame is the last of those to be written.
+    fn queue(&mut self, mut request: InFlightRequest<T>) {
+        self.queued_total += request.bytes as u64;
+        request.ends_at = self.queued_total;
+        self.in_flight.push_back(request);
     }
 
     /// Requests handed over and not answered (or, where no answer comes, not written).
     pub fn in_flight(&self) -> usize {
-        self.in_flight.len()
+        self.in_flight.len() + self.held.len()
     }
 
     /// When the longest waiting request was handed over.
@@ -254,6 +326,10 @@ impl<T> Connection<T> {
         now_ns: u64,
         mut each: impl FnMut(Answered<T>, &[u8]) -> Result<(), WireError>,
     ) -> Result<(), ConnectionError> {
+        let is_plain = self.session.is_none() && !self.handshake.is_over();
+        if is_plain && session::is_tls_alert(self.input.pending()) {
+            return Err(Refusal::Session(session::tls_expected()).into());
+        }
         while let Some((request, frame)) = self.next_response()? {
             let mut reader = Reader::new(self.input.frame(frame));
             let response_bytes = reader.remaining();
@@ -261,10 +337,11 @@ impl<T> Connection<T> {
             response_header(&mut reader, api.key, api.is_flexible(version))?;
             let body = reader.take(reader.remaining())?;
             let Some(token) = token else {
-                self.handshake.on_response(body)?;
+                self.handshake.on_response(body, version, now_ns)?;
                 self.continue_handshake(now_ns);
                 continue;
             };
+            self.was_of_use = true;
             let written_ns = written_ns.unwrap_or(now_ns);
             each(Answered { token, version, written_ns, bytes, response_bytes }, body)?;
         }
@@ -347,5 +424,7 @@ impl<T> Connection<T> {
     }
 }
 
+#[cfg(test)]
+mod login_tests;
 #[cfg(test)]
 mod tests;

@@ -18,6 +18,8 @@
 //! The methods are those of rustls' buffered API: `read_tls`, `process_new_packets` and `reader` are
 //! `receive`, `writer` is `send`, `write_tls` is `write_to`. SASL is no session but part of the
 //! [`Handshake`](super::Handshake): its messages are requests, and frames follow them as before.
+//!
+//! [`security::tls`](crate::security::tls) is the one session there is, besides those of tests.
 
 use super::output::{WRITE_BYTES_MAX, WRITE_SLICES_MAX, advance, gather};
 use bytes::Bytes;
@@ -66,6 +68,17 @@ pub enum SessionError {
     Refused(String),
 }
 
+/// Whether what answers our frames is a TLS alert: a record of type 21 and version 3.x.
+pub(super) fn is_tls_alert(received: &[u8]) -> bool {
+    matches!(received, [21, 3, 0..=4, ..])
+}
+
+/// What such an alert means.
+pub(super) fn tls_expected() -> SessionError {
+    let what = "the broker's listener speaks TLS, SSL or SASL_SSL, and we do not (security.protocol)";
+    SessionError::Refused(what.to_owned())
+}
+
 /// A session and its bytes on the way in and out.
 #[derive(Debug)]
 pub(super) struct SessionBytes {
@@ -73,6 +86,7 @@ pub(super) struct SessionBytes {
     /// Where the socket is read into.
     received: Vec<u8>,
     plaintext: Vec<u8>,
+    has_received: bool,
     /// Ciphertext to be written, from `start` on.
     outgoing: Vec<u8>,
     start: usize,
@@ -92,6 +106,7 @@ impl SessionBytes {
             session,
             received: Vec::new(),
             plaintext: Vec::new(),
+            has_received: false,
             outgoing: Vec::new(),
             start: 0,
             taken_total: 0,
@@ -148,6 +163,11 @@ impl SessionBytes {
         self.plaintext_written
     }
 
+    /// Whether the two ends have not agreed yet; then, whether the peer said anything at all.
+    pub(super) fn handshaking(&self) -> Option<bool> {
+        self.session.is_handshaking().then_some(self.has_received)
+    }
+
     /// Where to read the socket into; never empty.
     pub(super) fn input_space(&mut self) -> &mut [u8] {
         self.received.resize(RECEIVE_BYTES, 0);
@@ -157,6 +177,7 @@ impl SessionBytes {
     /// Takes `bytes` that were read, and returns the plaintext of them.
     pub(super) fn receive(&mut self, bytes: usize) -> Result<&[u8], SessionError> {
         self.plaintext.clear();
+        self.has_received |= bytes > 0;
         self.session.receive(&self.received[..bytes], &mut self.plaintext)?;
         Ok(&self.plaintext)
     }

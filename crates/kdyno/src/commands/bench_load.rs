@@ -176,6 +176,7 @@ fn task(args: &BenchLoadArgs, rate: Rate) -> WorkerTask {
         worker: 0,
         run_id: 0xbe9c,
         bootstrap: vec![args.bootstrap.clone()],
+        security: Default::default(),
         client_id_prefix: "kdyno-bench-".to_owned(),
         phases: PhasesPlan {
             warmup_ns: args.warmup_seconds * NS_PER_S,

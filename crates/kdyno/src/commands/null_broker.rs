@@ -1,10 +1,11 @@
 //! `kdyno null-broker`: the ceiling of a load generator, measured against a broker that does nothing.
 
 use super::descriptors;
-use crate::cli::NullBrokerArgs;
+use crate::cli::{NullBrokerArgs, TlsChoice};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{out, signals};
-use kdyno_kafka_server::null_broker::{NullBrokerOptions, NullBrokerStats, serve};
+use kdyno_kafka::security::tls::TlsVersion;
+use kdyno_kafka_server::null_broker::{NullBrokerOptions, NullBrokerStats, NullBrokerTls, serve, serve_tls};
 use kdyno_model::units::bytes;
 use std::net::{Ipv4Addr, TcpListener};
 
@@ -17,12 +18,26 @@ pub(crate) fn null_broker(args: &NullBrokerArgs) -> Outcome {
             .hint("--port 0 takes a free port")
     })?;
     let address = listener.local_addr().map_err(Failure::tool)?;
-    out::data(&format!("{address}\n"))?;
+    let tls = args.tls.map(versions).map(|versions| NullBrokerTls::new(versions, &[]));
+    let tls = tls.transpose().map_err(Failure::tool)?;
+    let certificate = tls.as_ref().map_or("", |tls| tls.certificate_pem.as_str());
+    out::data(&format!("{address}\n{certificate}"))?;
     let options = NullBrokerOptions { partitions: args.partitions, ..NullBrokerOptions::default() };
-    let stats =
-        serve(listener, options, stop).map_err(|e| Failure::tool(format!("the null broker failed: {e}")))?;
+    let served = match tls {
+        None => serve(listener, options, stop),
+        Some(tls) => serve_tls(listener, options, tls, stop),
+    };
+    let stats = served.map_err(|e| Failure::tool(format!("the null broker failed: {e}")))?;
     out::note(&summary(&stats));
     Ok(Exit::Done)
+}
+
+fn versions(choice: TlsChoice) -> &'static [TlsVersion] {
+    match choice {
+        TlsChoice::Any => &[TlsVersion::Tls12, TlsVersion::Tls13],
+        TlsChoice::Tls12 => &[TlsVersion::Tls12],
+        TlsChoice::Tls13 => &[TlsVersion::Tls13],
+    }
 }
 
 /// What it saw, in one line.

@@ -8,7 +8,6 @@ use crate::cli::QuickArgs;
 use crate::execution::{Planned, TargetFiles, random_u64};
 use crate::failure::Failure;
 use crate::target_source::with_properties;
-use kdyno_kafka::admin::Admin;
 use kdyno_model::address::is_address;
 use kdyno_model::plan::{AttachedPlan, Caps, Plan};
 use kdyno_model::properties::Property;
@@ -119,13 +118,14 @@ fn look(args: &QuickArgs, bootstrap: &[String], reach: &Reach) -> Result<(Target
         price: None,
         sustain_ns: None,
     };
-    kdyno_plan::check_spoken(&attached)?;
+    let protocol = attached.security.protocol;
     let failed = |error: &dyn std::fmt::Display| {
-        Failure::tool(error).hint("is this the address of a plaintext listener that this host can reach?")
+        Failure::tool(error)
+            .hint(format!("is this the address of a {protocol} listener that this host can reach?"))
     };
+    let access = kdyno_lab::access(&attached, &reach.secrets, &|name| std::env::var_os(name))?;
     let client_id = format!("{PREFIX}admin");
-    let mut admin =
-        Admin::connect(bootstrap, &client_id, CONNECT_DEADLINE).map_err(|error| failed(&error))?;
+    let mut admin = access.admin(&client_id, CONNECT_DEADLINE).map_err(|error| failed(&error))?;
     let cluster = admin.cluster().map_err(|error| failed(&error))?;
     attached.cluster_id = cluster.cluster_id.unwrap_or_default();
     let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX).max(1);

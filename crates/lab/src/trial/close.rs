@@ -18,8 +18,9 @@ impl Execution<'_> {
         // Not a reason to end the trial early any more, for it has ended.
         self.tell_dead(Some(relative_ns(monotonic_ns(), self.t0_ns)), progress)?;
         let (context, t0_ns) = (self.context, self.t0_ns);
-        // Both end in their own time; what they have seen lies in the inbox.
+        // They end in their own time; what they have seen lies in the inbox.
         drop(self.cluster_watch.take());
+        drop(self.renewal.take());
         if let Some(observer) = self.observer.take() {
             observer.finish();
         }
@@ -29,7 +30,7 @@ impl Execution<'_> {
                 Heard::Cluster(seen_ns, changes) => {
                     self.cluster_changed(Some(relative_ns(seen_ns, t0_ns)), changes)?;
                 }
-                Heard::Worker(..) | Heard::Recent(_) | Heard::Stop(_) => {}
+                Heard::Worker(..) | Heard::Recent(_) | Heard::Token(_) | Heard::Stop(_) => {}
             }
         }
         self.end_workers()?;

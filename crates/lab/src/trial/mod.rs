@@ -27,6 +27,7 @@ use crate::secrets::Secrets;
 use crate::settings::Settings;
 use crate::system::System;
 use crate::task::{self, TICK_NS};
+use crate::token::{Renewal, Renewed, Token};
 use crate::worker::Worker;
 use kdyno_analysis::live::Live as LiveTally;
 use kdyno_model::event::{Event, EventKind, Subject};
@@ -103,6 +104,8 @@ struct Execution<'a> {
     deadline_ns: u64,
     /// Why the workers were told to stop, if they were.
     cut_short: Option<LabError>,
+    /// Asks for newer tokens, where there is one that expires.
+    renewal: Option<Renewal>,
 }
 
 impl<'a> Execution<'a> {
@@ -131,6 +134,7 @@ impl<'a> Execution<'a> {
             died: context.system.ended().into_keys().collect(),
             deadline_ns: u64::MAX,
             cut_short: None,
+            renewal: None,
         })
     }
 
@@ -153,7 +157,16 @@ impl<'a> Execution<'a> {
     /// Hands the tasks over and waits for the barrier. What happens before T0 is an event without a place on the
     /// trial's time line.
     fn prepare(&mut self) -> Result<(), LabError> {
-        let secrets = self.context.secrets.of(&self.context.trial.effective);
+        let token = Token::of(&self.context.trial.effective);
+        let fresh = token.as_ref().map(Token::value).transpose().map_err(|why| LabError::Token { why })?;
+        let mut secrets = self.context.secrets.of(&self.context.trial.effective);
+        secrets.extend(self.context.system.secrets());
+        if let (Some(token), Some(fresh)) = (&token, &fresh) {
+            secrets.insert(&token.name, fresh);
+            let login = self.context.system.access().security.login;
+            let renewal = Renewal::start(token.clone(), fresh, login, self.inbox.sender());
+            self.renewal = Some(renewal.map_err(|source| LabError::ObserverStart { source })?);
+        }
         for (worker, planned) in self.workers.iter_mut().zip(&self.context.trial.effective.workers) {
             if !secrets.is_empty() {
                 worker.send_secrets(&secrets)?;
@@ -173,6 +186,7 @@ impl<'a> Execution<'a> {
                 Some(Heard::Worker(worker, news)) => return Err(self.gone(worker, news)),
                 Some(Heard::Stop(stop)) => return Err(stop.into()),
                 Some(Heard::Cluster(_, changes)) => self.cluster_changed(None, changes)?,
+                Some(Heard::Token(renewed)) => drop(self.hand_over(&renewed)),
                 Some(Heard::Probes(..) | Heard::Recent(_)) => {}
                 None => {
                     return Err(LabError::WorkerNotPrepared { number, seconds: PREPARE_DEADLINE.as_secs() });
@@ -293,10 +307,26 @@ impl<'a> Execution<'a> {
                 Heard::Cluster(seen_ns, changes) => {
                     self.cluster_changed(Some(relative_ns(seen_ns, self.t0_ns)), changes)?;
                 }
+                Heard::Token(renewed) => {
+                    self.hand_over(&renewed).into_iter().for_each(|why| progress(Progress::Warning(why)));
+                }
                 Heard::Stop(stop) => self.stop(stop.into()),
             }
         }
         Ok(())
+    }
+
+    /// Hands a newer token to the workers; in words, why there is none.
+    fn hand_over(&mut self, renewed: &Renewed) -> Option<String> {
+        let newer = match &renewed.value {
+            Ok(newer) => BTreeMap::from([(renewed.name.as_str(), newer)]),
+            Err(why) => return Some(format!("no newer token: {why}; logins go on with the one before it")),
+        };
+        for worker in &mut self.workers {
+            // One that cannot be told has closed its socket: the next thing heard of it says so.
+            let _ = worker.send_secrets(&newer);
+        }
+        None
     }
 
     fn hear_worker(&mut self, worker: u16, news: WorkerNews) -> Result<(), LabError> {
@@ -427,7 +457,8 @@ fn worker_task(context: &TrialContext<'_>, planned: &WorkerPlan) -> WorkerTask {
     WorkerTask {
         worker: planned.worker,
         run_id: context.run_id,
-        bootstrap: context.system.bootstrap(),
+        bootstrap: context.system.access().bootstrap,
+        security: context.system.security(),
         client_id_prefix: context.system.prefix().to_owned(),
         phases: case.phases,
         has_producers: !task::producing(context.trial).is_empty(),
@@ -439,7 +470,7 @@ fn worker_task(context: &TrialContext<'_>, planned: &WorkerPlan) -> WorkerTask {
 /// What the watch of the cluster has to know.
 fn watched(context: &TrialContext<'_>) -> Watched {
     Watched {
-        bootstrap: context.system.bootstrap(),
+        access: context.system.access(),
         prefix: context.system.prefix().to_owned(),
         topics: context.topics.clone(),
         abort: context.system.abort_watch(),

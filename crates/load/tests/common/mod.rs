@@ -405,7 +405,7 @@ fn context(name: &str, role: StreamRole, phases: PhasesPlan, cluster: &FakeClust
             bytes_per_s_max: None,
             role,
         },
-        secrets: Default::default(),
+        security: Default::default(),
         events: Events::default(),
     }
 }

@@ -49,6 +49,7 @@ pub fn task(bootstrap: &[String], measure_ns: u64) -> WorkerTask {
         worker: WORKER,
         run_id: u64::MAX,
         bootstrap: bootstrap.to_vec(),
+        security: Default::default(),
         client_id_prefix: "conformance-".to_owned(),
         phases: PhasesPlan { warmup_ns: SECOND, warmup_auto: None, measure_ns, drain_ns: 30 * SECOND },
         has_producers: true,

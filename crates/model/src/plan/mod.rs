@@ -3,12 +3,14 @@
 //! Times are nanoseconds, sizes bytes, rates records per second, all as plain numbers whose names
 //! carry the unit. The plan is stored in the run file as JSON, so every type here is serialisable.
 
+mod listeners;
 mod load;
 mod question;
 mod security;
 mod system;
 
 use crate::secret::SecretRef;
+pub use listeners::{ClientListener, Listeners, Mechanism};
 pub use load::{
     Arrivals, Compression, ConsumePlan, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Partitioner,
     Payload, ProducePlan, ProducerSettings, Rate, RatePiece, Role, RoleKind, StartOffset, VALUE_BYTES_MAX,

@@ -3,6 +3,7 @@
 //! Values of passwords, keys and tokens are not here: a name stands for each, which
 //! [`CasePlan::secrets`](super::CasePlan::secrets) maps to where its value comes from.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -12,7 +13,7 @@ use strum::{Display, EnumString, IntoStaticStr};
 const REDACTED: &str = "redacted";
 
 /// How clients connect to a system, as `security.protocol` and what belongs to it say.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Security {
     /// `security.protocol`.
     pub protocol: Protocol,
@@ -54,7 +55,18 @@ impl Security {
 
 /// Kafka's `security.protocol`, in its own words.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, Display, EnumString, IntoStaticStr,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Default,
+    Serialize,
+    Deserialize,
+    JsonSchema,
+    Display,
+    EnumString,
+    IntoStaticStr,
 )]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
@@ -86,7 +98,7 @@ impl Protocol {
 }
 
 /// TLS of a client (`ssl.*`).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tls {
     /// Certificates that are trusted (`ssl.truststore.*`); `None`: the platform's roots, as Java's cacerts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -116,6 +128,7 @@ pub struct Tls {
     Ord,
     Serialize,
     Deserialize,
+    JsonSchema,
     Display,
     EnumString,
     IntoStaticStr,
@@ -137,7 +150,7 @@ impl TlsVersion {
 }
 
 /// Certificates, with or without a private key.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Store {
     /// Where they are.
     pub content: StoreContent,
@@ -150,7 +163,7 @@ pub struct Store {
 }
 
 /// Where certificates and keys are.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StoreContent {
     /// A PEM file; of a client's own certificate the key (PKCS#8) stands in it too.
@@ -168,7 +181,7 @@ pub enum StoreContent {
 }
 
 /// How a client says who it is (`sasl.mechanism`, `sasl.jaas.config`).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Sasl {
     /// `PLAIN`: the password itself is sent.
@@ -201,7 +214,7 @@ pub enum Sasl {
 }
 
 /// The hash of SCRAM.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ScramHash {
     /// SHA-256.

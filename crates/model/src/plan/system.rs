@@ -1,6 +1,6 @@
 //! The system under test and its topics.
 
-use super::Security;
+use super::{Listeners, Security};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -47,6 +47,9 @@ pub struct ClusterPlan {
     pub racks: Vec<String>,
     /// Where the brokers' logs lie.
     pub storage: Storage,
+    /// How clients reach it, and its nodes each other.
+    #[serde(default, skip_serializing_if = "Listeners::are_plain")]
+    pub listeners: Listeners,
 }
 
 /// Where Kafka's jars come from.

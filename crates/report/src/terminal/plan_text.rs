@@ -284,6 +284,9 @@ fn local_lines(cluster: &ClusterPlan) -> Vec<String> {
     if !cluster.racks.is_empty() {
         lines.push(format!("racks: {}", cluster.racks.join(" | ")));
     }
+    if !cluster.listeners.are_plain() {
+        lines.push(format!("listeners: {}", cluster.listeners));
+    }
     lines
 }
 

@@ -1,6 +1,7 @@
 //! The settings files of brokers, controllers and ZooKeeper.
 
 use super::layout::{Layout, Node, NodeKind};
+use super::secured::{CLIENTS, INTERNAL, Secured};
 use crate::error::TestbedError;
 use kdyno_model::managed::instead_of;
 use kdyno_model::plan::ClusterPlan;
@@ -61,20 +62,19 @@ pub(super) fn kafka(
     layout: &Layout,
     node: &Node,
     version: &Version,
-    retention: Retention,
+    (retention, secured): (Retention, Option<&Secured>),
 ) -> Settings {
     let mut settings = Settings::new();
     let mut set = |key: &str, value: String| settings.insert(key.to_string(), value);
     let data: Vec<_> = node.data.iter().map(|folder| folder.display().to_string()).collect();
     set("log.dirs", data.join(","));
-    let clients = format!("PLAINTEXT://127.0.0.1:{}", node.client_port);
+    let Names { listeners: clients, between_brokers, protocols } = names(plan, node);
     let peers = format!("CONTROLLER://127.0.0.1:{}", node.peer_port);
     let kraft = layout.zookeepers().next().is_none();
     if kraft {
         set("node.id", node.id.to_string());
         set("controller.quorum.voters", layout.voters());
         set("controller.listener.names", "CONTROLLER".to_string());
-        set("listener.security.protocol.map", "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT".to_string());
         let (roles, listeners) = match node.kind {
             NodeKind::Combined => ("broker,controller", format!("{clients},{peers}")),
             NodeKind::Controller => ("controller", peers),
@@ -90,16 +90,49 @@ pub(super) fn kafka(
         set("zookeeper.connection.timeout.ms", "60000".to_string());
         set("listeners", clients.clone());
     }
+    if kraft || secured.is_some() {
+        set("listener.security.protocol.map", protocols);
+    }
     if node.kind.is_broker() {
         set("advertised.listeners", clients);
-        set("inter.broker.listener.name", "PLAINTEXT".to_string());
+        set("inter.broker.listener.name", between_brokers.to_string());
         if let Some(rack) = &node.rack {
             set("broker.rack", rack.clone());
         }
         settings.extend(broker_defaults(plan.brokers, version, retention));
     }
+    if let Some(secured) = secured {
+        settings.extend(secured.settings(node, kraft));
+    }
     settings.extend(plan.config.iter().map(|(key, value)| (key.clone(), value.clone())));
     settings
+}
+
+/// How listeners are called.
+struct Names {
+    /// Those of a broker, with their addresses.
+    listeners: String,
+    /// The one by which brokers connect to each other.
+    between_brokers: &'static str,
+    /// The protocol of each.
+    protocols: String,
+}
+
+fn names(plan: &ClusterPlan, node: &Node) -> Names {
+    let at = |name: &str, port: u16| format!("{name}://127.0.0.1:{port}");
+    if plan.listeners.are_plain() {
+        return Names {
+            listeners: at("PLAINTEXT", node.client_port),
+            between_brokers: "PLAINTEXT",
+            protocols: "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT".to_string(),
+        };
+    }
+    let (clients, internal) = (plan.listeners.clients.protocol, plan.listeners.internal);
+    Names {
+        listeners: format!("{},{}", at(CLIENTS, node.client_port), at(INTERNAL, node.internal_port)),
+        between_brokers: INTERNAL,
+        protocols: format!("{CLIENTS}:{clients},{INTERNAL}:{internal},CONTROLLER:{internal}"),
+    }
 }
 
 /// What a test cluster of this size needs in place of Kafka's defaults, where the scenario says nothing.
@@ -183,12 +216,14 @@ fn escape(text: &str, key: bool) -> String {
 mod tests {
     use super::super::layout::tests::{layout, plan};
     use super::*;
-    use kdyno_model::plan::Mode;
+    use kdyno_model::plan::{Mode, Protocol, TlsVersion};
 
     fn settings(plan: &ClusterPlan, index: usize, version: &str) -> Settings {
         let layout = layout(plan);
         let retention = Retention::within(100 << 30, 100);
-        kafka(plan, &layout, &layout.nodes[index], &Version::parse(version).expect("version"), retention)
+        let version = Version::parse(version).expect("version");
+        let secured = Secured::make(&plan.listeners).expect("made");
+        kafka(plan, &layout, &layout.nodes[index], &version, (retention, secured.as_ref()))
     }
 
     #[test]
@@ -206,6 +241,25 @@ mod tests {
         assert_eq!(old["broker.id"], "1");
         assert_eq!(old["zookeeper.connect"].split(',').count(), 3);
         assert!(!old.contains_key("process.roles"));
+    }
+
+    #[test]
+    fn a_secured_cluster_has_listeners_for_clients_and_for_its_own() {
+        let mut plan = plan(Mode::KraftCombined, 1);
+        plan.listeners.clients.protocol = Protocol::Ssl;
+        plan.listeners.clients.tls = vec![TlsVersion::Tls13];
+        let broker = settings(&plan, 0, "4.1.1");
+        assert_eq!(
+            broker["listener.security.protocol.map"],
+            "CLIENTS:SSL,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT"
+        );
+        let names: Vec<&str> =
+            broker["listeners"].split(',').filter_map(|one| one.split("://").next()).collect();
+        assert_eq!(names, ["CLIENTS", "INTERNAL", "CONTROLLER"]);
+        assert!(broker["listeners"].starts_with(&broker["advertised.listeners"]));
+        assert_eq!(broker["inter.broker.listener.name"], "INTERNAL");
+        assert_eq!(broker["listener.name.clients.ssl.enabled.protocols"], "TLSv1.3");
+        assert!(check_overrides(&plan).is_ok());
     }
 
     #[test]

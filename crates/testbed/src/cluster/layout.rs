@@ -49,6 +49,8 @@ pub(crate) struct Node {
     pub data: Vec<PathBuf>,
     /// Where its clients connect (a controller has none).
     pub client_port: u16,
+    /// Where brokers of a secured cluster connect to each other; 0 where that is `client_port`.
+    pub internal_port: u16,
     /// KRaft controller port, or a ZooKeeper server's port for its peers.
     pub peer_port: u16,
     /// A ZooKeeper server's election port.
@@ -86,6 +88,7 @@ impl Layout {
         cluster_id: String,
         ports: &mut HeldPorts,
     ) -> Self {
+        let is_secured = !plan.listeners.are_plain();
         let mut nodes = Vec::new();
         let mut add = |kind: NodeKind, id: u32, subject: Subject| {
             let broker = kind.is_broker();
@@ -96,6 +99,7 @@ impl Layout {
                 data: data_folders(plan, places, kind, &subject),
                 subject,
                 client_port: if kind == NodeKind::Controller { 0 } else { ports.next() },
+                internal_port: if broker && is_secured { ports.next() } else { 0 },
                 peer_port: if kind == NodeKind::Broker { 0 } else { ports.next() },
                 election_port: if kind == NodeKind::Zookeeper { ports.next() } else { 0 },
                 rack: if broker { nth_repeating(&plan.racks, id) } else { None },
@@ -125,7 +129,7 @@ impl Layout {
             Mode::KraftControllers { controllers } => controllers,
             Mode::KraftCombined => 0,
         };
-        3 * others as usize + 2 * plan.brokers as usize
+        3 * others as usize + (2 + usize::from(!plan.listeners.are_plain())) * plan.brokers as usize
     }
 
     pub(crate) fn brokers(&self) -> impl Iterator<Item = &Node> {
@@ -135,6 +139,11 @@ impl Layout {
     /// `host:port` of each broker, in the order of their ids.
     pub(crate) fn bootstrap(&self) -> Vec<String> {
         self.brokers().map(|node| format!("127.0.0.1:{}", node.client_port)).collect()
+    }
+
+    /// `host:port` at which the brokers of a secured cluster connect to each other, in the order of their ids.
+    pub(crate) fn internal_addresses(&self) -> Vec<String> {
+        self.brokers().map(|node| format!("127.0.0.1:{}", node.internal_port)).collect()
     }
 
     /// `controller.quorum.voters`; empty without KRaft.
@@ -208,6 +217,7 @@ pub(crate) mod tests {
             cpus: vec![],
             racks: vec![],
             storage: Storage::Disk,
+            listeners: Default::default(),
         }
     }
 

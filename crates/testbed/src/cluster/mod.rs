@@ -7,6 +7,7 @@ mod layout;
 mod logging;
 mod ports;
 mod ready;
+mod secured;
 mod storage;
 mod unknown;
 
@@ -20,12 +21,16 @@ use crate::folder::{create_folder, remove_folder};
 use crate::guard::{Guard, ProcessSpec, Spec};
 use crate::leftovers;
 use crate::process::{ProcessId, ProcessRef};
+use crate::secret_file;
+use kdyno_kafka::admin::Access;
 use kdyno_model::event::Subject;
-use kdyno_model::plan::{ClusterPlan, KafkaSource, Mode, Storage};
+use kdyno_model::plan::{ClusterPlan, KafkaSource, Mode, Security, Storage};
+use kdyno_model::secret::Secret;
 use kdyno_model::version::Version;
 use launch::TAIL_LINES;
 use layout::{Layout, Node, NodeKind, Places};
 use ready::Failed;
+use secured::Secured;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -60,6 +65,8 @@ pub struct StartOptions<'a> {
     pub partition_replicas: u64,
     /// For a running cluster: the cluster ends when this file appears.
     pub stop_file: Option<PathBuf>,
+    /// What the names of topics and groups begin with that clients of a secured cluster may use.
+    pub prefix: &'a str,
     /// Set from outside to give the start up.
     pub give_up: Option<&'a AtomicBool>,
     /// Environment variables that the guard and the cluster's processes must not inherit: they hold secrets.
@@ -87,6 +94,7 @@ impl<'a> StartOptions<'a> {
             grace: Duration::from_secs(3),
             partition_replicas: PARTITION_REPLICAS_DEFAULT,
             stop_file: None,
+            prefix: "kdyno-",
             give_up: None,
             hidden_variables: Vec::new(),
         }
@@ -97,6 +105,9 @@ impl<'a> StartOptions<'a> {
 pub struct LocalCluster {
     guard: Guard,
     layout: Layout,
+    access: Access,
+    security: Security,
+    secrets: BTreeMap<String, Secret>,
     command_lines: BTreeMap<Subject, Vec<String>>,
     facts: BTreeMap<String, String>,
     /// Settings of the plan that the brokers do not know, or why nobody could look.
@@ -154,7 +165,8 @@ impl LocalCluster {
             create_folder(folder)?;
         }
         let retention = storage::retention(&layout, options.partition_replicas);
-        let command_lines = write_files(plan, distribution, &layout, retention, options)?;
+        let secured = Secured::make(&plan.listeners)?;
+        let command_lines = write_files(plan, distribution, &layout, (retention, secured.as_ref()), options)?;
         let spec = guard_spec(&layout, &command_lines, &remove, options);
         // Freed as late as can be: the JVMs bind them within a second.
         drop(ports);
@@ -163,6 +175,9 @@ impl LocalCluster {
         let mut facts = facts(plan, distribution, &layout, retention);
         let mut cluster = Self {
             guard,
+            access: Access::plaintext(layout.bootstrap()),
+            security: Security::default(),
+            secrets: BTreeMap::new(),
             layout,
             command_lines,
             facts: BTreeMap::new(),
@@ -170,17 +185,55 @@ impl LocalCluster {
             remove,
             detached: false,
         };
-        ready::wait(&cluster.guard, &cluster.layout, started, options.deadline, options.give_up)?;
+        cluster.become_ready(secured, started, options)?;
         facts.insert("ready_ms".to_string(), started.elapsed().as_millis().to_string());
         cluster.facts = facts;
-        cluster.unknown_settings = unknown::find(&cluster.bootstrap(), FIRST_BROKER, &plan.config);
+        cluster.unknown_settings = unknown::find(&cluster.access, FIRST_BROKER, &plan.config);
         Ok(cluster)
+    }
+
+    /// Waits for its brokers, and makes the user of a secured one.
+    fn become_ready(
+        &mut self,
+        secured: Option<Secured>,
+        started: Instant,
+        options: &StartOptions<'_>,
+    ) -> Result<(), Failed> {
+        let layout = &self.layout;
+        let internal = secured.as_ref().map(|secured| secured.internal_access(layout)).transpose()?;
+        let first = internal.as_ref().unwrap_or(&self.access);
+        ready::wait(&self.guard, (layout, first), started, options.deadline, options.give_up)?;
+        if let Some(secured) = secured {
+            secured.make_user(layout, options.prefix)?;
+            self.access = secured.access(layout)?;
+            self.security = secured.clients();
+            self.secrets = secured.into_secrets();
+        }
+        Ok(())
     }
 
     /// `host:port` of each broker, in the order of their ids.
     #[must_use]
     pub fn bootstrap(&self) -> Vec<String> {
         self.layout.bootstrap()
+    }
+
+    /// How clients reach its brokers.
+    #[must_use]
+    pub fn access(&self) -> &Access {
+        &self.access
+    }
+
+    /// The same as workers are told it: with names of secrets.
+    #[must_use]
+    pub fn security(&self) -> &Security {
+        &self.security
+    }
+
+    /// Values of the secrets that [`Self::security`] names.
+    #[must_use]
+    pub fn secrets(&self) -> &BTreeMap<String, Secret> {
+        &self.secrets
     }
 
     /// Every process, for the probes.
@@ -308,7 +361,7 @@ fn write_files(
     plan: &ClusterPlan,
     distribution: &Distribution,
     layout: &Layout,
-    retention: Retention,
+    (retention, secured): (Retention, Option<&Secured>),
     options: &StartOptions<'_>,
 ) -> Result<BTreeMap<Subject, Vec<String>>, TestbedError> {
     let checkpoint = storage::checkpoint(plan, distribution, layout, &options.work_dir)?;
@@ -318,15 +371,16 @@ fn write_files(
         create_folder(&node.folder.join(launch::LOGS_FOLDER))?;
         let settings = match node.kind {
             NodeKind::Zookeeper => config::zookeeper(layout, node),
-            _ => config::kafka(plan, layout, node, &distribution.version, retention),
+            _ => config::kafka(plan, layout, node, &distribution.version, (retention, secured)),
         };
-        for (name, text) in [
-            (launch::config_file(node.kind), config::properties(&settings)),
-            (log_config.file_name, log_config.content.clone()),
-        ] {
-            let path = node.folder.join(name);
-            std::fs::write(&path, text).map_err(|e| TestbedError::io("cannot write", &path, e))?;
+        if let (Some(secured), true) = (secured, node.kind != NodeKind::Zookeeper) {
+            secured.write_files(node)?;
         }
+        // The settings of a secured broker may hold a password.
+        let settings = Secret::new(config::properties(&settings).into_bytes());
+        secret_file::write(&node.folder, launch::config_file(node.kind), &settings)?;
+        let path = node.folder.join(log_config.file_name);
+        std::fs::write(&path, &log_config.content).map_err(|e| TestbedError::io("cannot write", &path, e))?;
         storage::format(layout, node, &distribution.version, checkpoint.as_deref())?;
         command_lines.insert(node.subject.clone(), launch::command_line(plan, distribution, node));
     }
@@ -386,6 +440,9 @@ fn facts(
     fact("segment_bytes", retention.segment_bytes.to_string());
     fact("cpu_limit", if plan.cpus.is_empty() { "none" } else { "pinning" }.to_string());
     fact("jmx", "off".to_string());
+    if !plan.listeners.are_plain() {
+        fact("listeners", plan.listeners.to_string());
+    }
     let mut added = config::broker_defaults(plan.brokers, &distribution.version, retention);
     added.retain(|name, _| !plan.config.contains_key(name));
     let added: Vec<String> = added.into_iter().map(|(name, value)| format!("{name}={value}")).collect();

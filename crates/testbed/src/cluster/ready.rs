@@ -5,7 +5,7 @@ use super::launch::{self, TAIL_LINES};
 use super::layout::Layout;
 use crate::error::TestbedError;
 use crate::guard::Guard;
-use kdyno_kafka::admin::Admin;
+use kdyno_kafka::admin::Access;
 use kdyno_model::event::Subject;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -29,16 +29,16 @@ impl From<TestbedError> for Failed {
     }
 }
 
-/// Waits until all brokers of the layout answer, no longer than the deadline after `started`, or until it is given up
+/// Waits until all brokers of the layout answer at the addresses of `access`, no longer than the deadline after `started`, or until it is given up
 /// from outside.
 pub(super) fn wait(
     guard: &Guard,
-    layout: &Layout,
+    (layout, access): (&Layout, &Access),
     started: Instant,
     deadline: Duration,
     give_up: Option<&AtomicBool>,
 ) -> Result<(), Failed> {
-    let bootstrap = layout.bootstrap();
+    let bootstrap = &access.bootstrap;
     let mut ready = 0;
     loop {
         if let Some(failed) = dead(guard, layout) {
@@ -46,7 +46,7 @@ pub(super) fn wait(
         }
         // In order: one that answered stays so, or is found dead above.
         while let Some(address) = bootstrap.get(ready) {
-            if !answers(address, bootstrap.len()) {
+            if !answers(address, access) {
                 break;
             }
             ready += 1;
@@ -63,10 +63,10 @@ pub(super) fn wait(
 }
 
 /// Whether this broker answers metadata and knows all brokers of the cluster.
-fn answers(address: &str, brokers: usize) -> bool {
-    let cluster = Admin::connect(&[address.to_string()], "kdyno-testbed", ANSWER_TIME_MAX)
-        .and_then(|mut admin| admin.cluster());
-    cluster.is_ok_and(|cluster| cluster.brokers.len() == brokers)
+fn answers(address: &str, access: &Access) -> bool {
+    let one = Access { bootstrap: vec![address.to_string()], security: access.security.clone() };
+    let cluster = one.admin("kdyno-testbed", ANSWER_TIME_MAX).and_then(|mut admin| admin.cluster());
+    cluster.is_ok_and(|cluster| cluster.brokers.len() == access.bootstrap.len())
 }
 
 /// The failure of a process that has ended; one that lost its port first, because that is worth another try.

@@ -121,7 +121,8 @@ pub(super) fn random_number() -> Result<u64, TestbedError> {
     Ok(u64::from_ne_bytes(bytes))
 }
 
-fn fill_random(bytes: &mut [u8]) -> Result<(), TestbedError> {
+/// Fills bytes by chance.
+pub(super) fn fill_random(bytes: &mut [u8]) -> Result<(), TestbedError> {
     let path = Path::new("/dev/urandom");
     let read = std::fs::File::open(path).and_then(|mut file| file.read_exact(bytes));
     read.map_err(|e| TestbedError::io("cannot read", path, e))

@@ -1,7 +1,7 @@
 //! Settings of a scenario that the brokers do not know. A broker passes over a misspelt name without a word, so it
 //! is asked once it is ready: it lists what it was given together with what it knows.
 
-use kdyno_kafka::admin::{Admin, ConfigOf, Result, SettingInfo};
+use kdyno_kafka::admin::{Access, ConfigOf, Result, SettingInfo};
 use kdyno_model::words::{nearest, quoted};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -34,14 +34,14 @@ impl fmt::Display for UnknownSetting {
 /// release and were given the same, so one speaks for them. One that does not answer is no reason to end a cluster
 /// that works: the error is a sentence that says that nobody looked.
 pub(super) fn find(
-    bootstrap: &[String],
+    access: &Access,
     broker: u32,
     given: &BTreeMap<String, String>,
 ) -> std::result::Result<Vec<UnknownSetting>, String> {
     if given.is_empty() {
         return Ok(Vec::new());
     }
-    let told = told(bootstrap, broker).map_err(|error| {
+    let told = told(access, broker).map_err(|error| {
         format!(
             "the brokers did not tell which settings they know, so a misspelt one would go unnoticed: {error}"
         )
@@ -49,9 +49,9 @@ pub(super) fn find(
     Ok(among(given.keys(), &told))
 }
 
-fn told(bootstrap: &[String], broker: u32) -> Result<BTreeMap<String, SettingInfo>> {
+fn told(access: &Access, broker: u32) -> Result<BTreeMap<String, SettingInfo>> {
     let id = i32::try_from(broker).unwrap_or(i32::MAX);
-    Admin::connect(bootstrap, "kdyno-testbed", ANSWER_TIME_MAX)?.describe_configs(ConfigOf::Broker(id))
+    access.admin("kdyno-testbed", ANSWER_TIME_MAX)?.describe_configs(ConfigOf::Broker(id))
 }
 
 /// Those of the given names that the broker says it does not know. A name that it does not list is not judged.

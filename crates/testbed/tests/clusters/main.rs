@@ -8,6 +8,7 @@ mod holder;
 mod kills;
 mod matrix;
 mod scene;
+mod secured;
 mod standing;
 mod starts;
 
@@ -42,6 +43,7 @@ fn run() -> ExitCode {
     arguments.test_threads = Some(1);
     let mut trials: Vec<Trial> = Vec::new();
     trials.extend(starts::trials());
+    trials.extend(secured::trials());
     trials.extend(failures::trials());
     trials.extend(kills::trials());
     trials.extend(standing::trials());

@@ -3,7 +3,7 @@
 use crate::scene::{
     PATIENCE, Scene, ensure, eventually, one_broker, plan, tells_unknown_settings, trial, with_odd_settings,
 };
-use kdyno_kafka::admin::{Admin, OffsetAt};
+use kdyno_kafka::admin::{Access, Admin, OffsetAt};
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_model::event::Subject;
 use kdyno_model::plan::{AttachedPlan, Caps, KafkaSource, Mode, Storage};
@@ -98,17 +98,18 @@ fn attached() -> Result<(), Failed> {
         price: None,
         sustain_ns: None,
     };
-    ensure(Attached::check(&target)?.leftover_topics() == 1, "one topic of ours")?;
-    ensure(clean::find(&target, Some(0xcd))?.is_empty(), "none of another run")?;
-    let found = clean::find(&target, None)?;
+    let access = Access::plaintext(cluster.bootstrap());
+    ensure(Attached::check(&target, &access)?.leftover_topics() == 1, "one topic of ours")?;
+    ensure(clean::find(&target, &access, Some(0xcd))?.is_empty(), "none of another run")?;
+    let found = clean::find(&target, &access, None)?;
     ensure(found == [ours], format!("{found:?}"))?;
-    clean::delete(&target, &found)?;
+    clean::delete(&target, &access, &found)?;
     let mut left: Vec<String> = admin.topics(None)?.into_iter().map(|topic| topic.name).collect();
     left.sort();
     ensure(left == ["kdyno-orders", "orders"], format!("{left:?}"))?;
 
     target.cluster_id = "another".to_string();
-    let error = Attached::check(&target).err().ok_or("a wrong id was accepted")?;
+    let error = Attached::check(&target, &access).err().ok_or("a wrong id was accepted")?;
     ensure(error.to_string().contains("nothing was sent"), error.to_string())?;
     Ok(cluster.stop()?)
 }

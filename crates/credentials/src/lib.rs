@@ -1,0 +1,178 @@
+//! Makes of a plan's [`Security`](kdyno_model::plan::Security), and of the values of its secrets, what connections
+//! need: certificates and keys read, checked and put together, once for all connections of a process.
+//!
+//! The one place that opens certificate files and asks the platform for its roots; who needs connections (worker,
+//! testbed, lab) asks here. No error repeats a secret.
+
+#![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
+
+use kdyno_kafka::connection::SessionFactory;
+use kdyno_kafka::security::sasl::{CredentialError, Login, scram::Hash};
+use kdyno_kafka::security::tls::stores::{self, Identity, STORE_BYTES_MAX, StoreError, StoreKind};
+use kdyno_kafka::security::tls::{Tls, TlsConfig, TlsError, TlsVersion};
+use kdyno_kafka::security::{Hidden, Security};
+use kdyno_model::plan::{self, Sasl, ScramHash, Store, StoreContent};
+use kdyno_model::secret::Secret;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use thiserror::Error;
+
+/// Why connections cannot be secured as the plan says.
+#[derive(Debug, Error)]
+pub enum CredentialsError {
+    /// A secret of the plan has no value.
+    #[error("secret `{0}` has no value")]
+    NoSecret(String),
+    /// A certificate file cannot be read.
+    #[error("{setting}: {path} cannot be read: {source}")]
+    File {
+        /// The setting that names it.
+        setting: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A store is of no use.
+    #[error("{setting}: {place}: {source}")]
+    Store {
+        /// The setting that names it.
+        setting: &'static str,
+        /// The file, or `its PEM text`.
+        place: String,
+        /// Why.
+        source: StoreError,
+    },
+    /// The platform has no roots.
+    #[error(
+        "ssl.truststore.location is not set, and this host has no certificates of authorities that all trust{0}"
+    )]
+    NoRoots(String),
+    /// TLS settings do not go together.
+    #[error("TLS: {0}")]
+    Tls(#[from] TlsError),
+    /// A login that cannot be sent.
+    #[error("{0}")]
+    Login(#[from] CredentialError),
+}
+
+/// Gives a secret's value by its name in the plan.
+pub type Values<'a> = &'a dyn Fn(&str) -> Option<&'a Secret>;
+
+/// What connections need to be secured as the plan says.
+///
+/// # Errors
+/// A secret lacks, a file cannot be read or is of no use, or settings do not go together.
+pub fn security(plan: &plan::Security, values: Values<'_>) -> Result<Security, CredentialsError> {
+    let sessions = plan.tls.as_ref().map(|tls| tls_of(tls, values)).transpose()?;
+    let sessions = sessions.map(|tls| Arc::new(tls) as Arc<dyn SessionFactory>);
+    let login = plan.sasl.as_ref().map(|sasl| login_of(sasl, values)).transpose()?;
+    Ok(Security { sessions, login: login.map(Arc::new) })
+}
+
+fn hidden(name: &str, values: Values<'_>) -> Result<Hidden, CredentialsError> {
+    let value = values(name).ok_or_else(|| CredentialsError::NoSecret(name.to_owned()))?;
+    Ok(Hidden::new(value.expose().to_vec()))
+}
+
+fn login_of(sasl: &Sasl, values: Values<'_>) -> Result<Login, CredentialsError> {
+    Ok(match sasl {
+        Sasl::Plain { username, password } => Login::plain(username, hidden(password, values)?)?,
+        Sasl::Scram { hash, username, password, is_delegation_token } => {
+            let hash = match hash {
+                ScramHash::Sha256 => Hash::Sha256,
+                ScramHash::Sha512 => Hash::Sha512,
+            };
+            Login::scram(hash, username, hidden(password, values)?, *is_delegation_token)?
+        }
+        Sasl::OauthBearer { token, extensions } => {
+            Login::oauth_bearer(hidden(token, values)?, extensions.clone())?
+        }
+    })
+}
+
+fn tls_of(plan: &plan::Tls, values: Values<'_>) -> Result<Tls, CredentialsError> {
+    const TRUST: &str = "ssl.truststore";
+    let trusted = match &plan.trust {
+        Some(store) => {
+            let opened = Opened::new(TRUST, store, values)?;
+            let trusted = stores::trusted(opened.kind, &opened.bytes, opened.password.as_ref());
+            trusted.map_err(|source| opened.failed(source))?
+        }
+        None => {
+            let found = rustls_native_certs::load_native_certs();
+            if found.certs.is_empty() {
+                let why = found.errors.first().map(|error| format!(" ({error})")).unwrap_or_default();
+                return Err(CredentialsError::NoRoots(why));
+            }
+            found.certs
+        }
+    };
+    let version = |version: &plan::TlsVersion| match version {
+        plan::TlsVersion::Tls12 => TlsVersion::Tls12,
+        plan::TlsVersion::Tls13 => TlsVersion::Tls13,
+    };
+    Ok(Tls::new(TlsConfig {
+        trusted,
+        identity: plan.identity.as_ref().map(|store| identity_of(store, values)).transpose()?,
+        checks_hostname: plan.hostname_check,
+        versions: plan.versions.iter().map(version).collect(),
+        ciphers: plan.ciphers.clone(),
+    })?)
+}
+
+fn identity_of(store: &Store, values: Values<'_>) -> Result<Identity, CredentialsError> {
+    let opened = Opened::new("ssl.keystore", store, values)?;
+    let key = match &store.content {
+        StoreContent::Pem { key, .. } => key.as_deref().map(|name| hidden(name, values)).transpose()?,
+        _ => None,
+    };
+    let key_password = store.key_password.as_deref().map(|name| hidden(name, values)).transpose()?;
+    let password = opened.password.as_ref();
+    let identity =
+        stores::identity(opened.kind, &opened.bytes, key.as_ref(), password, key_password.as_ref());
+    identity.map_err(|source| opened.failed(source))
+}
+
+/// A store's bytes, as far as they can be had without looking into them.
+struct Opened {
+    setting: &'static str,
+    place: String,
+    kind: StoreKind,
+    bytes: Vec<u8>,
+    password: Option<Hidden>,
+}
+
+impl Opened {
+    fn new(setting: &'static str, store: &Store, values: Values<'_>) -> Result<Self, CredentialsError> {
+        let of_file = |path: &Path| {
+            let failed = |source| CredentialsError::File { setting, path: path.to_owned(), source };
+            read(path).map(|bytes| (path.display().to_string(), bytes)).map_err(failed)
+        };
+        let (kind, (place, bytes)) = match &store.content {
+            StoreContent::PemFile(path) => (StoreKind::Pem, of_file(path)?),
+            StoreContent::Pkcs12File(path) => (StoreKind::Pkcs12, of_file(path)?),
+            StoreContent::Pem { certificates, .. } => {
+                (StoreKind::Pem, ("its PEM text".to_owned(), certificates.clone().into_bytes()))
+            }
+        };
+        let password = store.password.as_deref().map(|name| hidden(name, values)).transpose()?;
+        Ok(Self { setting, place, kind, bytes, password })
+    }
+
+    fn failed(&self, source: StoreError) -> CredentialsError {
+        CredentialsError::Store { setting: self.setting, place: self.place.clone(), source }
+    }
+}
+
+/// Reads no more than tells that it is too much.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(STORE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+//! Why a login fails.
+
+use super::Mechanism;
+use thiserror::Error;
+
+/// Longest text of a broker that is repeated, characters.
+const WORDS_MAX: usize = 300;
+
+/// Why a login fails; another attempt fails in the same way.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum LoginError {
+    /// The listener takes other mechanisms.
+    #[error("the broker's listener takes no login by {mechanism}{}", others(.offered))]
+    Mechanism {
+        /// Ours.
+        mechanism: Mechanism,
+        /// Those of the listener (`sasl.enabled.mechanisms`).
+        offered: Vec<String>,
+    },
+    /// The listener takes no login at all.
+    #[error(
+        "the broker's listener takes no login: its security protocol is PLAINTEXT or SSL, ours has SASL \
+         (security.protocol)"
+    )]
+    NotAsked,
+    /// The broker does not accept who we say we are.
+    #[error("the broker refused the login by {mechanism}: {words}")]
+    Refused {
+        /// The mechanism.
+        mechanism: Mechanism,
+        /// The broker's own words.
+        words: String,
+    },
+    /// The broker's part of the exchange is not what the mechanism asks for.
+    #[error("the login by {mechanism} ended: {what}")]
+    Exchange {
+        /// The mechanism.
+        mechanism: Mechanism,
+        /// What is wrong.
+        what: String,
+    },
+}
+
+fn others(offered: &[String]) -> String {
+    match offered {
+        [] => String::new(),
+        _ => format!(", only by {}", told(&offered.join(", "))),
+    }
+}
+
+/// Text of a broker, fit to be printed on one line.
+pub(super) fn told(text: &str) -> String {
+    let mut words: String =
+        text.chars().take(WORDS_MAX).map(|char| if char.is_control() { ' ' } else { char }).collect();
+    if text.chars().nth(WORDS_MAX).is_some() {
+        words.push('…');
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_a_broker_are_short_and_on_one_line() {
+        assert_eq!(told("no\nsuch\u{1b}[31m user"), "no such [31m user");
+        assert_eq!(told(&"é".repeat(400)), "é".repeat(300) + "…");
+        let offered = vec!["PLAIN".to_owned(), "SCRAM-SHA-256".to_owned()];
+        let error = LoginError::Mechanism { mechanism: Mechanism::ScramSha512, offered };
+        let text = "the broker's listener takes no login by SCRAM-SHA-512, only by PLAIN, SCRAM-SHA-256";
+        assert_eq!(error.to_string(), text);
+    }
+}

@@ -1,0 +1,79 @@
+//! One TLS session, as the connection wants it.
+
+use super::words;
+use crate::connection::{Session, SessionError};
+use rustls::ClientConnection;
+use std::fmt;
+use std::io::{BufRead, IoSlice, Write};
+
+/// First bytes of a TLS record: change of cipher, alert, handshake, data.
+const RECORD_TYPES: std::ops::RangeInclusive<u8> = 20..=23;
+
+/// The client's end.
+pub(super) struct TlsSession {
+    tls: ClientConnection,
+    has_identity: bool,
+    has_received: bool,
+}
+
+impl TlsSession {
+    pub(super) fn new(mut tls: ClientConnection, has_identity: bool) -> Self {
+        // What is sent is bounded by the connection, which offers one write's bytes at a time.
+        tls.set_buffer_limit(None);
+        Self { tls, has_identity, has_received: false }
+    }
+}
+
+impl fmt::Debug for TlsSession {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TlsSession({:?})", self.tls.protocol_version())
+    }
+}
+
+impl Session for TlsSession {
+    fn receive(&mut self, mut ciphertext: &[u8], plaintext: &mut Vec<u8>) -> Result<(), SessionError> {
+        if let Some(first) = ciphertext.first().filter(|_| !self.has_received) {
+            if !RECORD_TYPES.contains(first) {
+                return Err(words::no_tls());
+            }
+            self.has_received = true;
+        }
+        let broken = |error: std::io::Error| SessionError::Broken(error.to_string());
+        while !ciphertext.is_empty() {
+            self.tls.read_tls(&mut ciphertext).map_err(broken)?;
+            let state = self.tls.process_new_packets();
+            let state = state.map_err(|error| words::told(error, self.has_identity))?;
+            let mut left = state.plaintext_bytes_to_read();
+            plaintext.reserve(left);
+            let mut reader = self.tls.reader();
+            while left > 0 {
+                let piece = reader.fill_buf().map_err(broken)?;
+                let bytes = piece.len();
+                plaintext.extend_from_slice(piece);
+                reader.consume(bytes);
+                left -= bytes;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_handshaking(&self) -> bool {
+        self.tls.is_handshaking()
+    }
+
+    fn send(&mut self, plaintext: &[IoSlice<'_>]) {
+        // Without a limit all is taken.
+        let _ = self.tls.writer().write_vectored(plaintext);
+    }
+
+    fn wants_write(&self) -> bool {
+        self.tls.wants_write()
+    }
+
+    fn write_to(&mut self, ciphertext: &mut Vec<u8>) {
+        while self.tls.wants_write() {
+            // A vector takes all.
+            let _ = self.tls.write_tls(ciphertext);
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! Certificates and private keys, from the bytes of PEM texts and PKCS#12 stores.
+
+use crate::security::Hidden;
+use p12_keystore::{KeyStore, KeyStoreEntry, Pkcs12ImportPolicy};
+use pkcs8::{EncryptedPrivateKeyInfoRef, SecretDocument};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use thiserror::Error;
+
+/// Largest store that is read, bytes: a platform's roots have some 200 KiB.
+pub const STORE_BYTES_MAX: usize = 4 << 20;
+
+const PEM_BEGIN: &str = "-----BEGIN ";
+const ENCRYPTED_BEGIN: &str = "-----BEGIN ENCRYPTED PRIVATE KEY-----";
+const ENCRYPTED_END: &str = "-----END ENCRYPTED PRIVATE KEY-----";
+/// The first bytes of Java's own format, and the first one of a DER sequence, which PKCS#12 is.
+const JKS_MAGIC: [u8; 4] = [0xfe, 0xed, 0xfe, 0xed];
+const DER_SEQUENCE: u8 = 0x30;
+
+/// The form of a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoreKind {
+    /// PEM text: certificates, and a PKCS#8 key where there is one.
+    Pem,
+    /// PKCS#12, as keytool and OpenSSL make it.
+    Pkcs12,
+}
+
+/// Why a store is of no use. No text of it is repeated.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum StoreError {
+    /// It is of another form than its type says.
+    #[error("it is {found}, and not {expected} as its type says")]
+    Kind {
+        /// As stated.
+        expected: &'static str,
+        /// As the bytes tell.
+        found: &'static str,
+    },
+    /// It is too large.
+    #[error("it has {0} bytes, at most {STORE_BYTES_MAX} are read")]
+    Large(usize),
+    /// It cannot be read as what it is.
+    #[error("{0}")]
+    Unreadable(String),
+    /// There is no certificate in it.
+    #[error("it holds no {0}")]
+    Lacks(&'static str),
+    /// A password is needed, or another one.
+    #[error("{0}")]
+    Password(&'static str),
+}
+
+/// A certificate with those that vouch for it, and the key that belongs to it.
+#[derive(Debug)]
+pub struct Identity {
+    /// Our own first.
+    pub chain: Vec<CertificateDer<'static>>,
+    /// The private key; its `Debug` does not show it.
+    pub key: PrivateKeyDer<'static>,
+}
+
+fn check(kind: StoreKind, bytes: &[u8]) -> Result<(), StoreError> {
+    if bytes.len() > STORE_BYTES_MAX {
+        return Err(StoreError::Large(bytes.len()));
+    }
+    let is_pem = bytes.windows(PEM_BEGIN.len()).any(|window| window == PEM_BEGIN.as_bytes());
+    let found = match bytes {
+        [] => "empty",
+        _ if bytes.starts_with(&JKS_MAGIC) => "a JKS store",
+        _ if is_pem => "PEM text",
+        [DER_SEQUENCE, ..] => "a PKCS#12 store (or other DER)",
+        _ => "of no known form",
+    };
+    let (expected, fits) = match kind {
+        StoreKind::Pem => ("PEM text", is_pem),
+        StoreKind::Pkcs12 => ("a PKCS#12 store", !is_pem && bytes.first() == Some(&DER_SEQUENCE)),
+    };
+    if fits { Ok(()) } else { Err(StoreError::Kind { expected, found }) }
+}
+
+/// The certificates of a truststore.
+///
+/// # Errors
+/// When there are none, or the store cannot be opened.
+pub fn trusted(
+    kind: StoreKind,
+    bytes: &[u8],
+    password: Option<&Hidden>,
+) -> Result<Vec<CertificateDer<'static>>, StoreError> {
+    check(kind, bytes)?;
+    let certificates = match kind {
+        StoreKind::Pem => pem_certificates(bytes)?,
+        StoreKind::Pkcs12 => {
+            let store = open(bytes, password, Pkcs12ImportPolicy::Relaxed)?;
+            let of = |entry: &KeyStoreEntry| match entry {
+                KeyStoreEntry::Certificate(certificate) => Some(certificate.as_der().to_vec().into()),
+                _ => None,
+            };
+            store.entries().filter_map(|(_, entry)| of(entry)).collect()
+        }
+    };
+    if certificates.is_empty() { Err(StoreError::Lacks("certificate")) } else { Ok(certificates) }
+}
+
+/// The certificate chain and the key of a keystore. Of PEM, `key` is the text that holds the key, where that is not
+/// the store's own.
+///
+/// # Errors
+/// When one of them lacks, or the store or the key cannot be opened.
+pub fn identity(
+    kind: StoreKind,
+    bytes: &[u8],
+    key: Option<&Hidden>,
+    password: Option<&Hidden>,
+    key_password: Option<&Hidden>,
+) -> Result<Identity, StoreError> {
+    check(kind, bytes)?;
+    match kind {
+        StoreKind::Pem => {
+            let chain = pem_certificates(bytes)?;
+            if chain.is_empty() {
+                return Err(StoreError::Lacks("certificate"));
+            }
+            let key = pem_key(key.map_or(bytes, Hidden::expose), key_password.or(password))?;
+            Ok(Identity { chain, key })
+        }
+        StoreKind::Pkcs12 => {
+            let store = open(bytes, password.or(key_password), Pkcs12ImportPolicy::Strict)?;
+            let (_, chain) =
+                store.private_key_chain().ok_or(StoreError::Lacks("private key with its certificate"))?;
+            let key = PrivatePkcs8KeyDer::from(chain.key().as_der().to_vec()).into();
+            Ok(Identity {
+                chain: chain.certs().iter().map(|one| one.as_der().to_vec().into()).collect(),
+                key,
+            })
+        }
+    }
+}
+
+fn open(bytes: &[u8], password: Option<&Hidden>, policy: Pkcs12ImportPolicy) -> Result<KeyStore, StoreError> {
+    let Some(password) = password else {
+        return Err(StoreError::Password("it is a PKCS#12 store, which a password opens, and none is given"));
+    };
+    let password = str::from_utf8(password.expose());
+    let password = password.map_err(|_| StoreError::Password("its password is not UTF-8"))?;
+    KeyStore::from_pkcs12(bytes, password, policy).map_err(|error| match error {
+        p12_keystore::error::Error::MacError(_) => StoreError::Password("its password is wrong"),
+        error => StoreError::Unreadable(format!("it cannot be read as PKCS#12: {error}")),
+    })
+}
+
+fn pem_certificates(bytes: &[u8]) -> Result<Vec<CertificateDer<'static>>, StoreError> {
+    let read: Result<_, _> = CertificateDer::pem_slice_iter(bytes).collect();
+    read.map_err(|error| StoreError::Unreadable(format!("its certificates cannot be read: {error}")))
+}
+
+fn pem_key(bytes: &[u8], password: Option<&Hidden>) -> Result<PrivateKeyDer<'static>, StoreError> {
+    let text =
+        str::from_utf8(bytes).map_err(|_| StoreError::Unreadable("it is not UTF-8 text".to_owned()))?;
+    if !text.contains(ENCRYPTED_BEGIN) {
+        return PrivateKeyDer::from_pem_slice(bytes).map_err(|error| match error {
+            rustls::pki_types::pem::Error::NoItemsFound => StoreError::Lacks("private key"),
+            // What the reader says may repeat a line.
+            _ => StoreError::Unreadable("its private key cannot be read".to_owned()),
+        });
+    }
+    let wrong = || StoreError::Unreadable("its encrypted private key cannot be read".to_owned());
+    let password =
+        password.ok_or(StoreError::Password("its private key is encrypted, and no password is given"))?;
+    let from = text.find(ENCRYPTED_BEGIN).ok_or_else(wrong)?;
+    let length = text[from..].find(ENCRYPTED_END).ok_or_else(wrong)? + ENCRYPTED_END.len();
+    let (_, encrypted) = SecretDocument::from_pem(&text[from..from + length]).map_err(|_| wrong())?;
+    let encrypted = EncryptedPrivateKeyInfoRef::try_from(encrypted.as_bytes()).map_err(|_| wrong())?;
+    let key = encrypted.decrypt(password.expose());
+    let key =
+        key.map_err(|_| StoreError::Password("its private key cannot be opened with the password given"))?;
+    Ok(PrivatePkcs8KeyDer::from(key.as_bytes().to_vec()).into())
+}

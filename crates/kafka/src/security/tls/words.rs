@@ -1,0 +1,161 @@
+//! Why there is no session, in a sentence that names the cause and the setting.
+
+use crate::connection::SessionError;
+use rustls::{AlertDescription as Alert, CertificateError, Error};
+
+const DAY_S: u64 = 86_400;
+
+/// What the peer sent instead of TLS.
+pub(super) fn no_tls() -> SessionError {
+    SessionError::Refused(
+        "what answers there does not speak TLS: its listener is PLAINTEXT or SASL_PLAINTEXT, or no broker \
+         (security.protocol)"
+            .to_owned(),
+    )
+}
+
+/// Why a session ended. Whether we showed a certificate makes the difference of what an alert means.
+pub(super) fn told(error: Error, has_identity: bool) -> SessionError {
+    match error {
+        Error::InvalidCertificate(error) => SessionError::Refused(certificate(&error)),
+        Error::NoCertificatesPresented => {
+            SessionError::Refused("the broker presents no certificate".to_owned())
+        }
+        Error::PeerIncompatible(error) => SessionError::Refused(format!(
+            "the broker and we have no version, cipher suite or signature of TLS in common ({error:?}; \
+             ssl.enabled.protocols, ssl.cipher.suites)"
+        )),
+        Error::AlertReceived(alert) => told_alert(alert, has_identity),
+        error => SessionError::Broken(error.to_string()),
+    }
+}
+
+fn told_alert(alert: Alert, has_identity: bool) -> SessionError {
+    let refused = SessionError::Refused;
+    match alert {
+        Alert::CertificateRequired | Alert::NoCertificate if has_identity => {
+            refused(format!("the broker asks for another client certificate than ours (TLS alert {alert:?})"))
+        }
+        Alert::CertificateRequired | Alert::NoCertificate => refused(NO_IDENTITY.to_owned()),
+        Alert::BadCertificate
+        | Alert::UnsupportedCertificate
+        | Alert::CertificateRevoked
+        | Alert::CertificateExpired
+        | Alert::CertificateUnknown
+        | Alert::UnknownCA
+        | Alert::AccessDenied => match has_identity {
+            true => refused(format!("the broker does not accept our certificate (TLS alert {alert:?})")),
+            false => refused(NO_IDENTITY.to_owned()),
+        },
+        Alert::ProtocolVersion => refused(
+            "the broker speaks none of the versions of TLS that we may speak (ssl.enabled.protocols)"
+                .to_owned(),
+        ),
+        Alert::HandshakeFailure | Alert::InsufficientSecurity => refused(format!(
+            "the broker and we have no cipher suite in common, or it asks for a client certificate (TLS alert \
+             {alert:?}; ssl.cipher.suites, ssl.keystore.location)"
+        )),
+        Alert::UnrecognisedName => {
+            refused("the broker does not know the host name that we dialled (TLS alert)".to_owned())
+        }
+        alert => SessionError::Broken(format!("the broker ended the TLS session with alert {alert:?}")),
+    }
+}
+
+const NO_IDENTITY: &str = "the broker asks for a client certificate, and we have none (its ssl.client.auth; our ssl.keystore.location)";
+
+fn certificate(error: &CertificateError) -> String {
+    match error {
+        CertificateError::Expired => "the broker's certificate, or one it rests on, has expired".to_owned(),
+        CertificateError::ExpiredContext { time, not_after } => {
+            let ago = time.as_secs().saturating_sub(not_after.as_secs()) / DAY_S;
+            let ago = if ago == 0 { "less than a day".to_owned() } else { format!("{ago} days") };
+            format!("the broker's certificate, or one it rests on, expired {ago} ago")
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "the broker's certificate, or one it rests on, is not valid yet: is the clock of this host right?"
+                .to_owned()
+        }
+        CertificateError::UnknownIssuer => {
+            "the broker's certificate is signed by nobody whom we trust (ssl.truststore.location)".to_owned()
+        }
+        CertificateError::NotValidForNameContext { expected, presented } => {
+            let names: Vec<&str> = presented.iter().map(|name| bare(name)).collect();
+            let expected = expected.to_str();
+            match names[..] {
+                [] => format!(
+                    "the broker's certificate has no subject alternative name (SAN), which is where the host \
+                     {expected:?} is looked for; ssl.endpoint.identification.algorithm= (empty) turns that off"
+                ),
+                _ => format!(
+                    "the broker's certificate is for {}, and not for the host {expected:?} that was dialled; \
+                     ssl.endpoint.identification.algorithm= (empty) turns that check off",
+                    names.join(", ")
+                ),
+            }
+        }
+        CertificateError::NotValidForName => {
+            "the broker's certificate is not for the host that was dialled".to_owned()
+        }
+        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
+            "the broker's certificate is not one for servers (extended key usage)".to_owned()
+        }
+        // The checker of certificates has no error of its own for this in the library's table.
+        CertificateError::Other(other) if format!("{other:?}").contains("CaUsedAsEndEntity") => {
+            "the broker's certificate is one of an authority (basic constraints CA:TRUE): the broker needs one of \
+             its own, signed by that authority"
+                .to_owned()
+        }
+        error => format!("the broker's certificate cannot be accepted: {error}"),
+    }
+}
+
+/// `DnsName("host")` and `IpAddress(1.2.3.4)` without what is around the name.
+fn bare(presented: &str) -> &str {
+    let inside = presented.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
+    inside.unwrap_or(presented).trim_matches('"')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustls::pki_types::{ServerName, UnixTime};
+    use std::time::Duration;
+
+    fn at(secs: u64) -> UnixTime {
+        UnixTime::since_unix_epoch(Duration::from_secs(secs))
+    }
+
+    #[test]
+    fn an_expired_certificate_says_since_when() {
+        let told = |time, not_after| {
+            certificate(&CertificateError::ExpiredContext { time: at(time), not_after: at(not_after) })
+        };
+        assert!(told(10 * DAY_S, 7 * DAY_S).ends_with("expired 3 days ago"));
+        assert!(told(10 * DAY_S, 10 * DAY_S - 1).ends_with("expired less than a day ago"));
+    }
+
+    #[test]
+    fn a_certificate_of_another_host_names_both() {
+        let expected = ServerName::try_from("broker-1.example").expect("a name").to_owned();
+        let told = |presented: &[&str]| {
+            let presented = presented.iter().map(|&name| name.to_owned()).collect();
+            certificate(&CertificateError::NotValidForNameContext { expected: expected.clone(), presented })
+        };
+        let text = told(&["DnsName(\"localhost\")", "IpAddress(127.0.0.1)"]);
+        assert!(
+            text.contains("is for localhost, 127.0.0.1, and not for the host \"broker-1.example\""),
+            "{text}"
+        );
+        assert!(told(&[]).contains("no subject alternative name"));
+    }
+
+    #[test]
+    fn an_alert_says_whose_certificate_is_meant() {
+        let text = |has_identity| told(Error::AlertReceived(Alert::BadCertificate), has_identity).to_string();
+        assert!(text(true).contains("does not accept our certificate (TLS alert BadCertificate)"));
+        assert!(text(false).contains("asks for a client certificate, and we have none"));
+        let broken = told(Error::AlertReceived(Alert::InternalError), false);
+        assert!(matches!(broken, SessionError::Broken(_)), "{broken}");
+    }
+}

@@ -1,0 +1,397 @@
+//! What a secured cluster needs and nobody else has: an authority, certificates, a user with a password and its
+//! access control lists, made for one start and gone with the cluster.
+//!
+//! Nothing secret is on a command line: keys and passwords are in files of mode 0600 in the cluster's folder, and
+//! SCRAM users are made by a request over the internal listener, which knows the brokers' own certificate, or is
+//! PLAINTEXT on the loopback address.
+
+use super::layout::{Layout, Node};
+use crate::error::TestbedError;
+use crate::secret_file;
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use kdyno_kafka::admin::{Access, Acl, AdminError, Operation, Resource};
+use kdyno_kafka::security::Hidden;
+use kdyno_kafka::security::sasl::scram::{Hash, ITERATIONS_MIN};
+use kdyno_model::plan::{
+    ClientListener, Listeners, Mechanism, Protocol, Sasl, ScramHash, Security, Store, StoreContent, Tls,
+    TlsVersion,
+};
+use kdyno_model::secret::Secret;
+use rcgen::{
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
+    KeyUsagePurpose,
+};
+use std::collections::BTreeMap;
+use std::num::NonZeroU32;
+use std::time::{Duration, Instant, SystemTime};
+
+/// Names of listeners, as they stand in settings.
+pub(super) const CLIENTS: &str = "CLIENTS";
+pub(super) const INTERNAL: &str = "INTERNAL";
+/// The user that clients are, and whom the certificates of clients and brokers name.
+const USER: &str = "kdyno";
+const CLIENT_NAME: &str = "kdyno-client";
+const BROKER_NAME: &str = "kdyno-broker";
+/// Names of the two secrets in the plan of a worker.
+const PASSWORD: &str = "local-password";
+const KEY: &str = "local-key";
+/// Files in a node's folder.
+const BROKER_FILE: &str = "broker.pem";
+const AUTHORITY_FILE: &str = "authority.pem";
+/// Bytes of chance in a password and in a salt.
+const RANDOM_BYTES: usize = 32;
+/// How long an unsigned token is good for, s: a run is over by then.
+const TOKEN_LIFETIME_S: u64 = 7 * 24 * 3600;
+/// How long users and lists may take to be known at every broker; a busy one takes some 100 ms.
+const KNOWN_TIME_MAX: Duration = Duration::from_secs(20);
+const PAUSE: Duration = Duration::from_millis(100);
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(5);
+
+/// What was made.
+pub(super) struct Secured {
+    listeners: Listeners,
+    authority_pem: String,
+    broker_certificate: String,
+    broker_key: Secret,
+    client_certificate: String,
+    secrets: BTreeMap<String, Secret>,
+}
+
+impl Secured {
+    /// Makes it; `None` for listeners that ask nobody for anything.
+    pub(super) fn make(listeners: &Listeners) -> Result<Option<Self>, TestbedError> {
+        if listeners.are_plain() {
+            return Ok(None);
+        }
+        listeners.check().map_err(|why| TestbedError::Impossible(why.to_string()))?;
+        let failed =
+            |error: rcgen::Error| TestbedError::Impossible(format!("no certificate could be made: {error}"));
+        let authority = Authority::new().map_err(failed)?;
+        let (broker_certificate, key) =
+            authority.leaf(BROKER_NAME, &["localhost", "127.0.0.1"]).map_err(failed)?;
+        let broker_key = Secret::new(key.into_bytes());
+        let (client_certificate, client_key) = authority.leaf(CLIENT_NAME, &[]).map_err(failed)?;
+        let mut secrets = BTreeMap::from([(KEY.to_string(), Secret::new(client_key.into_bytes()))]);
+        let password = match listeners.clients.mechanism {
+            Some(Mechanism::OauthBearer) => unsigned_token(),
+            _ => {
+                let mut random = [0; RANDOM_BYTES];
+                super::storage::fill_random(&mut random)?;
+                URL_SAFE_NO_PAD.encode(random)
+            }
+        };
+        secrets.insert(PASSWORD.to_string(), Secret::new(password.into_bytes()));
+        Ok(Some(Self {
+            listeners: listeners.clone(),
+            authority_pem: authority.pem,
+            broker_certificate,
+            broker_key,
+            client_certificate,
+            secrets,
+        }))
+    }
+
+    /// Writes what a broker or controller reads into its folder.
+    pub(super) fn write_files(&self, node: &Node) -> Result<(), TestbedError> {
+        let pem = [self.broker_key.expose(), self.broker_certificate.as_bytes()].concat();
+        secret_file::write(&node.folder, BROKER_FILE, &Secret::new(pem))?;
+        let path = node.folder.join(AUTHORITY_FILE);
+        std::fs::write(&path, &self.authority_pem).map_err(|e| TestbedError::io("cannot write", &path, e))
+    }
+
+    /// Settings of a broker or controller beside those of its addresses.
+    pub(super) fn settings(&self, node: &Node, kraft: bool) -> BTreeMap<String, String> {
+        let mut settings = BTreeMap::new();
+        let mut set = |key: &str, value: &str| settings.insert(key.to_string(), value.to_string());
+        let Listeners { clients, internal, authorizer } = &self.listeners;
+        if clients.protocol.has_tls() || internal.has_tls() {
+            let file = |name: &str| node.folder.join(name).display().to_string();
+            set("ssl.keystore.type", "PEM");
+            set("ssl.keystore.location", &file(BROKER_FILE));
+            set("ssl.truststore.type", "PEM");
+            set("ssl.truststore.location", &file(AUTHORITY_FILE));
+        }
+        if internal.has_tls() {
+            set("listener.name.internal.ssl.client.auth", "required");
+            set("listener.name.controller.ssl.client.auth", "required");
+        }
+        if clients.protocol.has_tls() {
+            let auth = if clients.client_certificates { "required" } else { "none" };
+            set("listener.name.clients.ssl.client.auth", auth);
+            let versions: Vec<String> = clients.tls.iter().map(ToString::to_string).collect();
+            set("listener.name.clients.ssl.enabled.protocols", &versions.join(","));
+        }
+        if let Some(mechanism) = clients.mechanism {
+            set("listener.name.clients.sasl.enabled.mechanisms", &mechanism.to_string());
+            let key =
+                format!("listener.name.clients.{}.sasl.jaas.config", mechanism.to_string().to_lowercase());
+            set(&key, &self.jaas(mechanism));
+        }
+        if *authorizer {
+            let class = match kraft {
+                true => "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+                false => "kafka.security.authorizer.AclAuthorizer",
+            };
+            set("authorizer.class.name", class);
+            set("super.users", &format!("User:{}", self.brokers_principal()));
+        }
+        settings
+    }
+
+    /// Whom nodes are to each other.
+    fn brokers_principal(&self) -> String {
+        if self.listeners.internal.has_tls() { format!("CN={BROKER_NAME}") } else { "ANONYMOUS".to_string() }
+    }
+
+    /// Whom clients are to brokers.
+    fn clients_principal(&self) -> String {
+        match self.listeners.clients.mechanism {
+            Some(_) => format!("User:{USER}"),
+            None => format!("User:CN={CLIENT_NAME}"),
+        }
+    }
+
+    /// Who may log in, as a broker reads it.
+    fn jaas(&self, mechanism: Mechanism) -> String {
+        const MODULES: &str = "org.apache.kafka.common.security";
+        match mechanism {
+            Mechanism::Plain => {
+                // Letters, digits, `-` and `_`.
+                let password = self.secrets.get(PASSWORD).map(Secret::expose).unwrap_or_default();
+                let password = String::from_utf8_lossy(password);
+                format!("{MODULES}.plain.PlainLoginModule required user_{USER}=\"{password}\";")
+            }
+            Mechanism::ScramSha256 | Mechanism::ScramSha512 => {
+                format!("{MODULES}.scram.ScramLoginModule required;")
+            }
+            Mechanism::OauthBearer => format!(
+                "{MODULES}.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub=\"{USER}\";"
+            ),
+        }
+    }
+
+    /// How clients connect, with names of secrets.
+    pub(super) fn clients(&self) -> Security {
+        let ClientListener { protocol, mechanism, tls, client_certificates } = &self.listeners.clients;
+        let (username, password) = (USER.to_string(), PASSWORD.to_string());
+        let scram = |hash| Sasl::Scram {
+            hash,
+            username: username.clone(),
+            password: password.clone(),
+            is_delegation_token: false,
+        };
+        let sasl = mechanism.map(|mechanism| match mechanism {
+            Mechanism::Plain => Sasl::Plain { username: username.clone(), password: password.clone() },
+            Mechanism::ScramSha256 => scram(ScramHash::Sha256),
+            Mechanism::ScramSha512 => scram(ScramHash::Sha512),
+            Mechanism::OauthBearer => {
+                Sasl::OauthBearer { token: password.clone(), extensions: BTreeMap::new() }
+            }
+        });
+        let identity = client_certificates.then(|| StoreContent::Pem {
+            certificates: self.client_certificate.clone(),
+            key: Some(KEY.to_string()),
+        });
+        let tls = protocol.has_tls().then(|| self.tls(identity.map(store), tls.clone()));
+        Security { protocol: *protocol, tls, sasl }
+    }
+
+    fn tls(&self, identity: Option<Store>, versions: Vec<TlsVersion>) -> Tls {
+        let trust = StoreContent::Pem { certificates: self.authority_pem.clone(), key: None };
+        Tls { trust: Some(store(trust)), identity, hostname_check: true, versions, ciphers: Vec::new() }
+    }
+
+    /// Values of the secrets that [`Self::clients`] names.
+    pub(super) fn into_secrets(self) -> BTreeMap<String, Secret> {
+        self.secrets
+    }
+
+    /// How clients connect to the brokers.
+    pub(super) fn access(&self, layout: &Layout) -> Result<Access, TestbedError> {
+        let security = kdyno_credentials::security(&self.clients(), &|name| self.secrets.get(name));
+        let security = security.map_err(|e| TestbedError::Impossible(e.to_string()))?;
+        Ok(Access { bootstrap: layout.bootstrap(), security })
+    }
+
+    /// How brokers connect to each other, and whoever makes users.
+    pub(super) fn internal_access(&self, layout: &Layout) -> Result<Access, TestbedError> {
+        let security = match self.listeners.internal.has_tls() {
+            false => Security::default(),
+            true => {
+                let certificates = self.broker_certificate.clone();
+                let identity = StoreContent::Pem { certificates, key: Some(KEY.to_string()) };
+                let tls = self.tls(Some(store(identity)), vec![TlsVersion::Tls12, TlsVersion::Tls13]);
+                Security { protocol: Protocol::Ssl, tls: Some(tls), sasl: None }
+            }
+        };
+        let security =
+            kdyno_credentials::security(&security, &|name| (name == KEY).then_some(&self.broker_key));
+        let security = security.map_err(|e| TestbedError::Impossible(e.to_string()))?;
+        Ok(Access { bootstrap: layout.internal_addresses(), security })
+    }
+
+    /// Makes the user and what it may do, on a cluster that is up, and waits until every broker knows both.
+    pub(super) fn make_user(&self, layout: &Layout, prefix: &str) -> Result<(), TestbedError> {
+        let internal = self.internal_access(layout)?;
+        let failed = |what: &'static str| {
+            move |error: AdminError| TestbedError::Start {
+                message: format!("the cluster is up, but {what}: {error}"),
+                hint: None,
+                log_tail: Vec::new(),
+            }
+        };
+        let hash = match self.listeners.clients.mechanism {
+            Some(Mechanism::ScramSha256) => Some(Hash::Sha256),
+            Some(Mechanism::ScramSha512) => Some(Hash::Sha512),
+            _ => None,
+        };
+        let mut admin =
+            internal.admin("kdyno-testbed", KNOWN_TIME_MAX).map_err(failed("nobody can administer it"))?;
+        if let Some(hash) = hash {
+            let mut salt = [0; RANDOM_BYTES];
+            super::storage::fill_random(&mut salt)?;
+            let password = self.secrets.get(PASSWORD).map(Secret::expose).unwrap_or_default();
+            let iterations = NonZeroU32::new(ITERATIONS_MIN).unwrap_or(NonZeroU32::MIN);
+            let made =
+                admin.set_scram_password(USER, hash, &Hidden::new(password.to_vec()), (&salt, iterations));
+            made.map_err(failed("its SCRAM user cannot be made (KRaft has them since Kafka 3.5)"))?;
+        }
+        if self.listeners.authorizer {
+            admin
+                .create_acls(&acls(&self.clients_principal(), prefix))
+                .map_err(failed("it takes no ACLs"))?;
+        }
+        let clients = self.access(layout)?;
+        for address in &clients.bootstrap {
+            let one = Access { bootstrap: vec![address.clone()], security: clients.security.clone() };
+            let begun = Instant::now();
+            while let Err(error) = one.admin("kdyno-testbed", ANSWER_TIME_MAX) {
+                if begun.elapsed() > KNOWN_TIME_MAX {
+                    return Err(failed("its clients' listener lets us in nowhere")(error));
+                }
+                std::thread::sleep(PAUSE);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn store(content: StoreContent) -> Store {
+    Store { content, password: None, key_password: None }
+}
+
+/// What a run does, and no more.
+fn acls(principal: &str, prefix: &str) -> Vec<Acl> {
+    use Operation::{AlterConfigs, Create, Delete, Describe, DescribeConfigs, IdempotentWrite, Read, Write};
+    let of = |resource, name: &str, is_prefix, operations: &[Operation]| {
+        let acl = |operation: &Operation| Acl {
+            principal: principal.to_string(),
+            resource,
+            name: name.to_string(),
+            is_prefix,
+            operation: *operation,
+        };
+        operations.iter().map(acl).collect::<Vec<_>>()
+    };
+    [
+        of(
+            Resource::Topic,
+            prefix,
+            true,
+            &[Read, Write, Create, Delete, Describe, DescribeConfigs, AlterConfigs],
+        ),
+        of(Resource::Group, prefix, true, &[Read, Describe, Delete]),
+        of(Resource::TransactionalId, prefix, true, &[Write, Describe]),
+        of(Resource::Cluster, "kafka-cluster", false, &[Describe, DescribeConfigs, IdempotentWrite]),
+    ]
+    .concat()
+}
+
+/// A token that says who we are and is signed by nobody: what a broker accepts whose OAUTHBEARER is not set up.
+fn unsigned_token() -> String {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let claims = format!("{{\"sub\":\"{USER}\",\"iat\":{now},\"exp\":{}}}", now + TOKEN_LIFETIME_S);
+    format!("{}.{}.", URL_SAFE_NO_PAD.encode("{\"alg\":\"none\"}"), URL_SAFE_NO_PAD.encode(claims))
+}
+
+/// Signs the certificates of one cluster; its key is kept nowhere.
+struct Authority {
+    issuer: Issuer<'static, KeyPair>,
+    pem: String,
+}
+
+impl Authority {
+    fn new() -> Result<Self, rcgen::Error> {
+        let mut params = named("kdyno-authority", &[])?;
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        let key = KeyPair::generate()?;
+        let pem = params.self_signed(&key)?.pem();
+        Ok(Self { issuer: Issuer::new(params, key), pem })
+    }
+
+    /// Certificate and key, as PEM.
+    fn leaf(&self, name: &str, hosts: &[&str]) -> Result<(String, String), rcgen::Error> {
+        let mut params = named(name, hosts)?;
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages =
+            vec![ExtendedKeyUsagePurpose::ServerAuth, ExtendedKeyUsagePurpose::ClientAuth];
+        let key = KeyPair::generate()?;
+        Ok((params.signed_by(&key, &self.issuer)?.pem(), key.serialize_pem()))
+    }
+}
+
+fn named(name: &str, hosts: &[&str]) -> Result<CertificateParams, rcgen::Error> {
+    let mut params = CertificateParams::new(hosts.iter().map(|&host| host.to_string()).collect::<Vec<_>>())?;
+    params.distinguished_name.push(DnType::CommonName, name);
+    Ok(params)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::layout::tests::{layout, plan};
+    use super::*;
+    use kdyno_model::plan::Mode;
+
+    fn made(mechanism: Option<Mechanism>, protocol: Protocol, internal: Protocol) -> (Layout, Secured) {
+        let tls = if protocol.has_tls() { vec![TlsVersion::Tls12] } else { Vec::new() };
+        let clients = ClientListener { protocol, mechanism, tls, client_certificates: false };
+        let listeners = Listeners { clients, internal, authorizer: mechanism.is_some() };
+        let mut plan = plan(Mode::KraftCombined, 1);
+        plan.listeners = listeners.clone();
+        (layout(&plan), Secured::make(&listeners).expect("made").expect("not plain"))
+    }
+
+    #[test]
+    fn plain_listeners_need_nothing() {
+        assert!(Secured::make(&Listeners::default()).expect("nothing to do").is_none());
+    }
+
+    #[test]
+    fn certificates_fit_the_settings_of_both_ends() {
+        let (layout, secured) = made(Some(Mechanism::ScramSha512), Protocol::SaslSsl, Protocol::Ssl);
+        secured.access(&layout).expect("clients");
+        secured.internal_access(&layout).expect("brokers");
+        let settings = secured.settings(&layout.nodes[0], true);
+        assert_eq!(settings["listener.name.clients.ssl.enabled.protocols"], "TLSv1.2");
+        assert_eq!(settings["listener.name.clients.ssl.client.auth"], "none");
+        assert_eq!(settings["listener.name.internal.ssl.client.auth"], "required");
+        assert_eq!(settings["super.users"], "User:CN=kdyno-broker");
+        assert_eq!(settings["ssl.keystore.location"], "/w/broker-0/broker.pem");
+    }
+
+    #[test]
+    fn only_the_file_of_a_broker_has_the_password_and_only_where_plain_needs_it() {
+        for mechanism in [Mechanism::Plain, Mechanism::ScramSha256] {
+            let (layout, secured) = made(Some(mechanism), Protocol::SaslPlaintext, Protocol::Plaintext);
+            let settings = secured.settings(&layout.nodes[0], false);
+            let password = String::from_utf8_lossy(secured.secrets[PASSWORD].expose()).into_owned();
+            assert!(password.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c)), "no quotes");
+            let told = settings.values().any(|value| value.contains(&password));
+            assert_eq!(told, mechanism == Mechanism::Plain);
+            assert!(!format!("{:?}", secured.clients()).contains(&password));
+            assert_eq!(settings["super.users"], "User:ANONYMOUS");
+            assert!(!settings.contains_key("ssl.keystore.location"));
+        }
+    }
+}
