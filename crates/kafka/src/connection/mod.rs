@@ -84,6 +84,8 @@ pub struct Connection<T> {
     written_count: usize,
     next_correlation_id: i32,
     input: Input,
+    /// When a request was last written or a response last read, ns.
+    active_ns: u64,
 }
 
 /// From the first byte to the last.
@@ -103,12 +105,14 @@ impl<T> Connection<T> {
             written_count: 0,
             next_correlation_id: 0,
             input: Input::new(frame_bytes_max),
+            active_ns: 0,
         }
     }
 
     /// The socket is connected: begins the session, if there is to be one, and the handshake.
     pub fn open(&mut self, session: Option<Box<dyn Session>>, now_ns: u64) {
         self.session = session.map(SessionBytes::new);
+        self.active_ns = now_ns;
         self.continue_handshake(now_ns);
     }
 
@@ -148,21 +152,22 @@ impl<T> Connection<T> {
     /// # Errors
     /// When they have none in common.
     pub fn ask<R: Request>(&mut self, token: T, request: &R, now_ns: u64) -> Result<(), VersionError> {
-        self.ask_by_hand(token, R::API, now_ns, |version, out| request.encode(version, out))
+        self.ask_by_hand(token, (R::API, i16::MAX), now_ns, |version, out| request.encode(version, out))
     }
 
-    /// As [`Self::ask`], for a request that has no type; `body` appends its body.
+    /// As [`Self::ask`], for a request that has no type; `body` appends its body. Versions above `version_max` are
+    /// not used.
     ///
     /// # Errors
     /// As [`Self::ask`].
     pub fn ask_by_hand(
         &mut self,
         token: T,
-        api: Api,
+        (api, version_max): (Api, i16),
         now_ns: u64,
         body: impl FnOnce(i16, &mut Vec<u8>),
     ) -> Result<(), VersionError> {
-        let version = self.version(&api)?;
+        let version = self.version(&api)?.min(version_max);
         self.ask_in(Some(token), api, version, now_ns, |out| body(version, out));
         Ok(())
     }
@@ -228,9 +233,26 @@ impl<T> Connection<T> {
         self.in_flight.len()
     }
 
-    /// When the longest waiting request was handed over.
+    /// When the longest waiting request was handed over; later where it was [held back](Self::hold_back).
     pub fn oldest_sent_ns(&self) -> Option<u64> {
         self.in_flight.front().map(|request| request.sent_ns)
+    }
+
+    /// The broker does not work on what is in flight for so long, ns: its time begins so much later.
+    pub fn hold_back(&mut self, throttled_ns: u64) {
+        for request in &mut self.in_flight {
+            request.sent_ns = request.sent_ns.saturating_add(throttled_ns);
+        }
+    }
+
+    /// Gives back the memory of a large response that was taken in.
+    pub fn shrink(&mut self) {
+        self.input.shrink();
+    }
+
+    /// When a request was last written or a response last read, ns.
+    pub fn active_ns(&self) -> u64 {
+        self.active_ns
     }
 
     /// Takes the front request if it is written and no response will come.
@@ -255,6 +277,7 @@ impl<T> Connection<T> {
         mut each: impl FnMut(Answered<T>, &[u8]) -> Result<(), WireError>,
     ) -> Result<(), ConnectionError> {
         while let Some((request, frame)) = self.next_response()? {
+            self.active_ns = self.active_ns.max(now_ns);
             let mut reader = Reader::new(self.input.frame(frame));
             let response_bytes = reader.remaining();
             let InFlightRequest { token, api, version, written_ns, bytes, .. } = request;
@@ -322,6 +345,7 @@ impl<T> Connection<T> {
                 break;
             }
             request.written_ns = Some(now_ns);
+            self.active_ns = self.active_ns.max(now_ns);
             self.written_count += 1;
         }
     }
