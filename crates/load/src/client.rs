@@ -85,8 +85,8 @@ impl ProduceClient {
     }
 
     /// T0 is past: brokers that cannot be reached since before are told as what concerns the load.
-    pub fn begins(&mut self) {
-        self.kafka.connections_mut().tell_unreachable_again();
+    pub fn begins(&mut self, now_ns: u64) {
+        self.kafka.connections_mut().tell_unreachable_again(now_ns);
     }
 
     /// Its connections, and what is sent over them.

@@ -177,7 +177,7 @@ impl Stream for ConsumeStream {
             self.has_begun = true;
             for client in &mut self.clients {
                 // What cannot be reached since before T0 concerns the load now.
-                client.kafka.connections_mut().tell_unreachable_again();
+                client.kafka.connections_mut().tell_unreachable_again(now_ns);
             }
             self.wakeups.all_now();
         }

@@ -199,8 +199,10 @@ impl Events {
             return;
         }
         let broker = |id: i32| if id < 0 { "no broker".to_owned() } else { format!("broker {id}") };
-        let detail =
-            format!("partition {partition} is led by {} now, by {} before", broker(to), broker(from));
+        let detail = match (from, to) {
+            (..0, ..0) => format!("partition {partition} has no leader as the load begins"),
+            _ => format!("partition {partition} is led by {} now, by {} before", broker(to), broker(from)),
+        };
         self.push(now_ns, EventKind::LeaderMoved, detail);
     }
 

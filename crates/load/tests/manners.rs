@@ -3,9 +3,9 @@
 
 mod common;
 
-use common::{Load, MS, Outcome, SECOND, T0, TOPIC, simulate};
+use common::{Fetching, Load, MS, Outcome, SECOND, T0, TOPIC, fetch, simulate};
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service};
-use kdyno_model::plan::Arrivals;
+use kdyno_model::plan::{Arrivals, StartOffset};
 use kdyno_model::sample::Timing;
 
 /// How long a broker takes for a produce request.
@@ -60,6 +60,23 @@ fn a_topic_that_is_made_anew_is_told_and_gets_the_records() {
     }
 }
 
+#[test]
+fn a_consumer_of_a_topic_that_is_made_anew_goes_on_with_the_new_one() {
+    let filled = simulate(&load(), FakeCluster::new(config(1, 1).keep_batches()));
+    let (mut cluster, now_ns, records) = (filled.cluster, filled.ended_ns, filled.totals.counts.acknowledged);
+    cluster.script().at(now_ns + 3 * SECOND).recreate_topic(TOPIC);
+    let outcome = fetch(&Fetching::from(StartOffset::Earliest), cluster, now_ns);
+    assert_eq!(outcome.counts().fetched, records, "all of the old one");
+    let told = [
+        "fetch-error: client 0: partition 0: fetching failed: UNKNOWN_TOPIC_ID".to_owned(),
+        "metadata-error: the topic was deleted and made anew: what was written to it before is gone".to_owned(),
+        format!(
+            "records-skipped: client 0: partition 0: offset {records} does not exist: fetching went back to offset 0"
+        ),
+    ];
+    assert_eq!(outcome.events, told);
+}
+
 /// A quota: the broker answers at once and leaves it to the client to wait (KIP-219).
 #[test]
 fn a_client_sends_nothing_while_its_broker_throttles_it() {
@@ -103,7 +120,7 @@ fn a_broker_that_is_cut_off_does_not_keep_the_others_from_their_load() {
     outcome.assert_accounted();
     let unreachable = "unreachable: client 0: broker 1 cannot be reached, trying on: no connection could be made within ";
     let told = outcome.events.iter().filter(|event| event.starts_with(unreachable));
-    assert!(told.count() >= 1, "{:?}", outcome.events);
+    assert!(told.count() >= 2, "before the load and as it begins: {:?}", outcome.events);
     for partition in 0..3 {
         let leader = outcome.cluster.leader(TOPIC, partition).expect("a leader");
         let stored = outcome.cluster.stored(TOPIC, partition).expect("a partition").records;

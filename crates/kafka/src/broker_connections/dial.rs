@@ -2,6 +2,7 @@
 
 use super::{BrokerConnection, BrokerConnections, ConnectionEvent, ConnectionKey, ConnectionState, RequestKind};
 use crate::connection::ConnectionError;
+use std::collections::BTreeSet;
 
 /// What the caller does, and what it tells.
 impl<T> BrokerConnections<T> {
@@ -61,7 +62,6 @@ impl<T> BrokerConnections<T> {
         closed.state = ConnectionState::Down { retry_ns: now_ns + pause_ns };
         closed.failures = closed.failures.saturating_add(1);
         closed.setup_failures = if was_open { 0 } else { closed.setup_failures.saturating_add(1) };
-        let was_told = std::mem::replace(&mut closed.is_told_unreachable, !was_open);
         let mut is_metadata_lost = false;
         for request in closed.connection.close() {
             match request {
@@ -75,9 +75,15 @@ impl<T> BrokerConnections<T> {
                 closed.refusal = Some(refusal.clone());
                 Some(ConnectionEvent::Refused { key, refusal })
             }
-            error if was_open => Some(ConnectionEvent::Disconnected { key, why: error.to_string() }),
-            _ if was_told => None,
-            error => Some(ConnectionEvent::Unreachable { key, why: error.to_string() }),
+            error if was_open => {
+                closed.unreachable = None;
+                Some(ConnectionEvent::Disconnected { key, why: error.to_string() })
+            }
+            error => {
+                let why = error.to_string();
+                let was_told = closed.unreachable.replace(why.clone()).is_some();
+                (!was_told).then_some(ConnectionEvent::Unreachable { key, why })
+            }
         };
         self.events.extend(event.map(|event| (now_ns, event)));
         self.metadata.is_wanted = true;
@@ -151,6 +157,29 @@ impl<T> BrokerConnections<T> {
             let throttled = &mut self.connections[connection];
             throttled.muted_until_ns = throttled.muted_until_ns.max(Some(now_ns.saturating_add(throttled_ns)));
             throttled.connection.hold_back(throttled_ns);
+        }
+    }
+
+    /// The load begins: what cannot be reached since before is told once more, since it concerns the load now.
+    pub fn tell_unreachable_again(&mut self, now_ns: u64) {
+        for connection in &self.connections {
+            let is_missed = connection.is_wanted && !connection.is_bootstrap() && !connection.connection.is_up();
+            if let Some(why) = connection.unreachable.clone().filter(|_| is_missed) {
+                let key = connection.key;
+                self.events.push((now_ns, ConnectionEvent::Unreachable { key, why }));
+            }
+        }
+        let leaders: BTreeSet<i32> = self.leaders().map(|leader| leader.broker).collect();
+        for broker in leaders.into_iter().filter(|id| *id >= 0) {
+            if self.metadata.address(broker).is_none() {
+                self.on_moved(broker, now_ns);
+            }
+        }
+        for topic in &self.metadata.topics {
+            for (leader, partition) in topic.leaders.iter().zip(0..).filter(|(leader, _)| leader.broker < 0) {
+                let (from, to, topic) = (leader.broker, leader.broker, topic.name.clone());
+                self.events.push((now_ns, ConnectionEvent::LeaderMoved { topic, partition, from, to }));
+            }
         }
     }
 

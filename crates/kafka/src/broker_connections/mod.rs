@@ -140,10 +140,15 @@ impl<T> BrokerConnections<T> {
         Some(self.add(key, address))
     }
 
+    /// The leaders of all partitions of all topics.
+    fn leaders(&self) -> impl Iterator<Item = &Leader> {
+        self.metadata.topics.iter().flat_map(|topic| &topic.leaders)
+    }
+
     /// Notes which connection leads to each leader, and which connections nobody needs any more.
     fn relink(&mut self) {
-        let leaders = self.metadata.topics.iter().flat_map(|topic| &topic.leaders);
-        let leaders: BTreeSet<i32> = leaders.map(|leader| leader.broker).filter(|id| *id >= 0).collect();
+        let leaders = self.leaders().map(|leader| leader.broker).filter(|id| *id >= 0);
+        let leaders: BTreeSet<i32> = leaders.collect();
         for connection in &mut self.connections {
             if let ConnectionKey::Broker(id, purpose) = connection.key {
                 let is_used = match purpose {
@@ -229,11 +234,6 @@ impl<T> BrokerConnections<T> {
     /// Takes what happened since the last call, each with its instant, ns.
     pub fn take_events(&mut self) -> Vec<(u64, ConnectionEvent)> {
         std::mem::take(&mut self.events)
-    }
-
-    /// Brokers that could not be reached before are told once more if they still cannot be.
-    pub fn tell_unreachable_again(&mut self) {
-        self.connections.iter_mut().for_each(|connection| connection.is_told_unreachable = false);
     }
 
     /// Takes the client's requests whose connection was lost since the last call, each with that connection.

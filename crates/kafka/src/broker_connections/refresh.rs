@@ -43,7 +43,10 @@ impl<T> BrokerConnections<T> {
         let queues = &mut self.connections[connection].connection;
         let asked = queues.ask(RequestKind::Metadata, &request, now_ns);
         metadata.next_connection = (connection + 1) % count;
-        metadata.is_asked = asked.is_ok();
+        metadata.is_asked = true;
+        if asked.is_err() {
+            metadata.failed(now_ns, self.config.retry_backoff, &mut self.random);
+        }
     }
 
     /// # Errors
@@ -78,8 +81,7 @@ impl<T> BrokerConnections<T> {
         }
         self.on_brokers(&response.brokers, taken.is_stale, now_ns);
         self.relink();
-        let mut leaders = self.metadata.topics.iter().flat_map(|topic| &topic.leaders);
-        let is_complete = leaders.all(|leader| leader.connection.is_some());
+        let is_complete = self.leaders().all(|leader| leader.connection.is_some());
         let patience_ns = now_ns.saturating_add(self.config.setup_timeout.first_ns);
         self.patience_ns.get_or_insert(patience_ns);
         self.metadata.answered(taken.is_news, now_ns, self.config.retry_backoff, &mut self.random);

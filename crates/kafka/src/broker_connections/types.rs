@@ -140,8 +140,8 @@ pub(super) struct BrokerConnection<T> {
     pub(super) setup_failures: u32,
     /// The broker throttles the client: nothing is sent before this instant, ns.
     pub(super) muted_until_ns: Option<u64>,
-    /// It was told that the broker cannot be reached: each further attempt that fails is no news.
-    pub(super) is_told_unreachable: bool,
+    /// Why the broker cannot be reached, which was told: each further attempt that fails is no news.
+    pub(super) unreachable: Option<String>,
     /// Why it is not tried any more.
     pub(super) refusal: Option<Refusal>,
 }
@@ -164,7 +164,7 @@ impl<T> BrokerConnection<T> {
             failures: 0,
             setup_failures: 0,
             muted_until_ns: None,
-            is_told_unreachable: false,
+            unreachable: None,
             refusal: None,
         }
     }
@@ -242,7 +242,7 @@ pub enum ConnectionEvent {
         /// Why.
         refusal: Refusal,
     },
-    /// A partition's leader is another now (−1: none).
+    /// A partition's leader is another now (−1: none). Where both are −1 it has none when the load begins.
     LeaderMoved {
         /// Name of the topic.
         topic: String,

@@ -389,8 +389,17 @@ fn a_leader_that_cannot_be_reached_is_waited_for_as_long_as_a_socket_may_take() 
     assert!(!connections.is_ready());
     connections.poll(10 * SECOND);
     assert!(connections.is_ready(), "without broker 2, and without the partition that has no leader");
-    connections.tell_unreachable_again();
-    assert_eq!(fail(&mut connections, 11 * SECOND), 1, "told again");
+    connections.tell_unreachable_again(11 * SECOND);
+    let again = connections.take_events().into_iter().map(|(at_ns, event)| {
+        assert_eq!(at_ns, 11 * SECOND);
+        match event {
+            ConnectionEvent::Unreachable { key, .. } => key.to_string(),
+            ConnectionEvent::LeaderMoved { partition, from: -1, to: -1, .. } => format!("partition {partition}"),
+            other => panic!("{other:?}"),
+        }
+    });
+    assert_eq!(again.collect::<Vec<_>>(), ["broker 2", "partition 2"], "told again when the load begins");
+    assert_eq!(fail(&mut connections, 11 * SECOND), 0);
     let refusal = Refusal::OtherCluster { first: "a".to_owned(), found: "b".to_owned() };
     connections.on_closed(lost, 12 * SECOND, refusal.into());
     assert!(!connections.is_ready() && connections.refusal().is_some(), "that is for the user to cure");
@@ -424,11 +433,11 @@ fn what_is_no_address_is_told_and_not_dialled() {
         let key = ConnectionKey::Broker(2, Purpose::Leader);
         let told = ConnectionEvent::Unreachable { key, why: why.to_owned() };
         assert_eq!(connections.take_events(), [(0, told)], "once");
+        connections.tell_unreachable_again(1);
+        assert_eq!(connections.take_events().len(), 1, "and when the load begins");
         let leader = dial(&mut connections, 1);
-        assert_eq!((connections.key(leader), is_due(&mut connections)), (
-            ConnectionKey::Broker(1, Purpose::Leader),
-            false
-        ));
+        assert_eq!(connections.key(leader), ConnectionKey::Broker(1, Purpose::Leader));
+        assert!(!is_due(&mut connections));
         hear(&mut connections, cluster(&[1, 2], &[(1, 1), (2, 1)]), 2);
         assert!(is_due(&mut connections), "once it has one it is dialled");
     }
