@@ -26,6 +26,9 @@ use std::time::Duration;
 
 /// Small things that do not grow with the input, an error's text for instance.
 const CONSTANT_BYTES: usize = 4 << 10;
+/// What is kept of leaders takes so many times its bytes: eleven make an endpoint of 40 and its host's text, in a
+/// list that grows by doubling.
+const HINTS_FACTOR: usize = 16;
 /// Output a body may have in these tests.
 const BODY_BYTES_MAX: usize = 1 << 20;
 /// Largest fixed buffers of a decoder: lz4 holds a compressed and a plain block of up to 4 MiB each.
@@ -36,10 +39,14 @@ fn read_replies(bytes: &[u8]) {
     for version in m00_produce::API.version_min..=m00_produce::API.version_max {
         let peak = peak_bytes(|| drop(m00_produce::decode(bytes, version, |_| {})));
         assert!(peak <= CONSTANT_BYTES, "produce v{version}: {peak}");
+        let peak = peak_bytes(|| drop(m00_produce::leader_hints(bytes, version)));
+        assert!(peak <= HINTS_FACTOR * bytes.len() + CONSTANT_BYTES, "produce v{version}: {peak}");
     }
     for version in m01_fetch::API.version_min..=m01_fetch::API.version_max {
         let peak = peak_bytes(|| drop(m01_fetch::decode(bytes, version, |_| {})));
         assert!(peak <= CONSTANT_BYTES, "fetch v{version}: {peak}");
+        let peak = peak_bytes(|| drop(m01_fetch::leader_hints(bytes, version)));
+        assert!(peak <= HINTS_FACTOR * bytes.len() + CONSTANT_BYTES, "fetch v{version}: {peak}");
     }
 }
 
@@ -230,8 +237,8 @@ fn a_frame_that_is_only_claimed_takes_no_memory() {
         let (mut stream, _) = listener.accept().expect("a connection");
         let mut request = [0; 64];
         let _ = stream.read(&mut request);
-        // The largest frame that is allowed, of which nothing follows.
-        let _ = stream.write_all(&(FRAME_BYTES_MAX as i32).to_be_bytes());
+        // The largest frame that the admin client takes, of which nothing follows.
+        let _ = stream.write_all(&(16i32 << 20).to_be_bytes());
     });
     let peak = peak_bytes(|| {
         let error = Admin::connect(&[address], "hostile", Duration::from_secs(20)).expect_err("no reply");

@@ -4,11 +4,11 @@
 mod common;
 
 use bytes::{Buf, Bytes, BytesMut};
-use common::{material, topic_name};
+use common::{Material, material};
 use kafka_protocol::messages as theirs;
 use kafka_protocol::protocol::Decodable;
 use kafka_protocol::records as their_records;
-use kdyno_kafka::messages::{m00_produce, m01_fetch};
+use kdyno_kafka::messages::{BrokerEndpoint, LeaderHint, LeaderHints, m00_produce, m01_fetch};
 use kdyno_kafka::records::{
     BatchHeader, BodySum, Compression, HEADER_BYTES, batches, encode_record, write_batch_header,
 };
@@ -33,6 +33,25 @@ fn batch(records: &[KeyValue], base_timestamp_ms: i64) -> ([u8; HEADER_BYTES], V
     let mut head = [0; HEADER_BYTES];
     write_batch_header(&mut head, &header, &BodySum::of(&body));
     (head, body)
+}
+
+/// How a request names topic `t` with an id of sevens.
+fn named_or_by_id(version: i16, by_name_max: i16) -> (&'static str, [u8; 16]) {
+    if version <= by_name_max { ("t", [0; 16]) } else { ("", [7; 16]) }
+}
+
+/// What a response made of this material says of leaders. A leader and epoch of −1 are the field's default, which
+/// is not sent.
+fn told_leaders(material: &Material, has_leaders: bool, has_endpoints: bool) -> LeaderHints {
+    let (number, names) = (material.number, &material.names);
+    let leader = |id: &i32| LeaderHint { partition: *id, leader: number, epoch: number };
+    let endpoint =
+        |host: &String| BrokerEndpoint { broker: number, host: host.clone(), port: number };
+    let leaders = names.iter().flat_map(|_| material.ids.iter().map(leader));
+    LeaderHints {
+        leaders: leaders.filter(|_| has_leaders && number != -1).collect(),
+        endpoints: names.iter().map(endpoint).filter(|_| has_endpoints).collect(),
+    }
 }
 
 proptest! {
@@ -101,6 +120,7 @@ proptest! {
                 acks: -1,
                 timeout_ms: 9,
                 topic: "t",
+                topic_id: [7; 16],
             };
             let mut segments: Vec<Bytes> = Vec::new();
             let total = encode(&head, &parts, &mut BytesMut::new(), &mut segments);
@@ -114,7 +134,8 @@ proptest! {
             let read = theirs::ProduceRequest::decode(&mut frame, version).expect("a request they can read");
             prop_assert_eq!(frame.remaining(), 0);
             prop_assert_eq!((read.acks, read.timeout_ms, &read.transactional_id), (-1, 9, &None));
-            prop_assert_eq!(&read.topic_data[0].name, &topic_name("t"));
+            let (name, id) = (read.topic_data[0].name.to_string(), read.topic_data[0].topic_id);
+            prop_assert_eq!((name.as_str(), *id.as_bytes()), named_or_by_id(version, BY_NAME_MAX));
             let sent = [header.as_slice(), &body].concat();
             prop_assert_eq!(read.topic_data[0].partition_data.len(), parts.len());
             for (read, part) in read.topic_data[0].partition_data.iter().zip(&parts) {
@@ -127,6 +148,14 @@ proptest! {
             prop_assert_eq!(throttle, material.number);
             let reply = |id: &i32| PartitionReply { partition: *id, error: material.error, base_offset: material.long };
             let expected: Vec<_> = material.names.iter().flat_map(|_| material.ids.iter().map(reply)).collect();
+            prop_assert_eq!(&replies, &expected);
+            let hints = leader_hints(&material.produce(version), version).unwrap();
+            prop_assert_eq!(hints, told_leaders(&material, version >= 10, version >= 10));
+
+            // What other makers' brokers put behind a response is nothing to us, as to the Java client.
+            let longer = [material.produce(version), vec![0x7f; 9]].concat();
+            replies.clear();
+            decode(&longer, version, |reply| replies.push(reply)).unwrap();
             prop_assert_eq!(replies, expected);
         }
     }
@@ -142,6 +171,7 @@ proptest! {
                 bytes_max: 3,
                 partition_bytes_max: 4,
                 topic: "t",
+                topic_id: [7; 16],
                 partitions: &partitions,
             };
             let mut out = Vec::new();
@@ -152,7 +182,8 @@ proptest! {
             prop_assert_eq!((read.max_wait_ms, read.min_bytes, read.max_bytes), (1, 2, 3));
             prop_assert_eq!((read.replica_id.0, read.isolation_level), (-1, 0));
             prop_assert_eq!((read.session_id, read.session_epoch), (0, -1));
-            prop_assert_eq!(&read.topics[0].topic, &topic_name("t"));
+            let (name, id) = (read.topics[0].topic.to_string(), read.topics[0].topic_id);
+            prop_assert_eq!((name.as_str(), *id.as_bytes()), named_or_by_id(version, BY_NAME_MAX));
             let asked: Vec<_> = read.topics[0].partitions.iter().map(|p| (p.partition, p.fetch_offset)).collect();
             prop_assert_eq!(asked, partitions);
             prop_assert!(read.topics[0].partitions.iter().all(|p| p.partition_max_bytes == 4));
@@ -169,6 +200,13 @@ proptest! {
                 records: material.text.as_deref().unwrap_or_default().as_bytes(),
             };
             let expected: Vec<_> = material.names.iter().flat_map(|_| material.ids.iter().map(reply)).collect();
+            prop_assert_eq!(&replies, &expected);
+            let hints = leader_hints(&bytes, version).unwrap();
+            prop_assert_eq!(hints, told_leaders(&material, version >= 12, version >= 16));
+
+            let longer = [bytes.clone(), vec![0x7f; 9]].concat();
+            let mut replies = Vec::new();
+            decode(&longer, version, |reply| replies.push(reply)).unwrap();
             prop_assert_eq!(replies, expected);
         }
     }

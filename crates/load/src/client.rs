@@ -54,16 +54,12 @@ impl ProduceClient {
     pub fn new(index: u32, plan: &ProducePlan, context: &StreamContext) -> Self {
         let settings = &plan.client;
         let config = ConnectionsConfig {
-            client_id: context.client_id(context.task.client_first + index),
-            topics: vec![context.task.topic.clone()],
-            bootstrap: context.bootstrap.clone(),
             needs: ProducerClient::<RecordTimes>::NEEDS,
-            security: context.security.clone(),
             request_timeout_ns: settings.request_timeout_ns,
-            retry_backoff_ns: settings.retry_backoff_ns,
             metadata_max_age_ns: settings.metadata_max_age_ns,
             // Replies to produce requests are small; metadata of large clusters is not.
             frame_bytes_max: 16 << 20,
+            ..context.connections_config(index, settings.retry_backoff_ns)
         };
         Self {
             kafka: ProducerClient::new(config),
@@ -86,6 +82,11 @@ impl ProduceClient {
             records: 0,
             wants_turn: false,
         }
+    }
+
+    /// T0 is past: brokers that cannot be reached since before are told as what concerns the load.
+    pub fn begins(&mut self, now_ns: u64) {
+        self.kafka.connections_mut().tell_unreachable_again(now_ns);
     }
 
     /// Its connections, and what is sent over them.
@@ -253,6 +254,7 @@ impl ProduceClient {
         recorder: Option<&mut Recorder>,
         events: &mut Events,
     ) {
+        self.kafka.wake_idle();
         self.io.keep_up(&mut self.kafka, net, now_ns, events);
         let (Some(payloads), Some(recorder)) = (&mut self.payloads, recorder) else {
             return self.io.flush_all(self.kafka.connections_mut(), net);

@@ -53,7 +53,7 @@ impl ConnectionsIo {
         while let Some((connection, error)) = connections.timed_out(now_ns) {
             self.close(connections, connection, net, error);
         }
-        while let Some(connection) = connections.take_surplus() {
+        while let Some(connection) = connections.take_surplus(now_ns) {
             net.close(self.id(connection));
         }
         connections.poll(now_ns);
@@ -78,8 +78,14 @@ impl ConnectionsIo {
             ConnectionEvent::LeaderMoved { partition, from, to, .. } => {
                 return events.leader_moved(at_ns, partition, from, to);
             }
-            ConnectionEvent::MetadataError { error, .. } => {
-                (EventKind::MetadataError, format!("asking for the leaders failed: {error}"))
+            ConnectionEvent::MetadataError { topic, error } => {
+                let detail = format!("asking for the leaders failed: {error}");
+                return events.topic_troubled(at_ns, topic, detail);
+            }
+            ConnectionEvent::MetadataRecovered { topic } => return events.topic_recovered(&topic),
+            ConnectionEvent::TopicRecreated { topic } => {
+                let detail = "the topic was deleted and made anew: what was written to it before is gone";
+                return events.topic_troubled(at_ns, topic, detail.to_owned());
             }
         };
         events.push(at_ns, kind, detail);

@@ -74,16 +74,12 @@ impl ConsumeStream {
 
 fn connections_config(plan: &ConsumePlan, context: &StreamContext, index: u32) -> ConnectionsConfig {
     ConnectionsConfig {
-        client_id: context.client_id(context.task.client_first + index),
-        topics: vec![context.task.topic.clone()],
-        bootstrap: context.bootstrap.clone(),
         needs: Consumer::NEEDS,
-        security: context.security.clone(),
         request_timeout_ns: plan.request_timeout_ns,
-        retry_backoff_ns: plan.retry_backoff_ns,
         metadata_max_age_ns: METADATA_MAX_AGE_NS,
         // An answer holds what was asked for and, at worst, one batch more than that.
         frame_bytes_max: (plan.fetch_bytes_max as usize).max(1 << 20) + (100 << 20),
+        ..context.connections_config(index, plan.retry_backoff_ns)
     }
 }
 
@@ -179,6 +175,10 @@ impl Stream for ConsumeStream {
         self.tick(now_ns);
         if !self.has_begun && self.clock.is_some_and(|clock| now_ns >= clock.t0_ns) {
             self.has_begun = true;
+            for client in &mut self.clients {
+                // What cannot be reached since before T0 concerns the load now.
+                client.kafka.connections_mut().tell_unreachable_again(now_ns);
+            }
             self.wakeups.all_now();
         }
         if let Some(clock) = self.clock

@@ -15,6 +15,7 @@ use rustix::time::{
 };
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError};
 use std::time::Duration;
 use thiserror::Error;
@@ -89,13 +90,13 @@ impl EventLoop {
     ///
     /// # Errors
     /// When the operating system has no more descriptors.
-    pub fn new() -> Result<(Self, Waker), LoopError> {
+    pub fn new() -> Result<(Self, Arc<Waker>), LoopError> {
         let poll = Poll::new()?;
         let timer =
             timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
         poll.registry().register(&mut SourceFd(&timer.as_raw_fd()), TIMER, Interest::READABLE)?;
-        let waker = Waker::new(poll.registry(), WAKER)?;
-        let sockets = Sockets::new(poll.registry().try_clone()?);
+        let waker = Arc::new(Waker::new(poll.registry(), WAKER)?);
+        let sockets = Sockets::new(poll.registry().try_clone()?, Arc::clone(&waker));
         Ok((Self { poll, timer, armed_ns: 0, sockets }, waker))
     }
 
@@ -140,12 +141,12 @@ impl EventLoop {
             let told_ns = told_ns(looked_ns, deadline_ns, returned_ns);
             looked_ns = returned_ns;
             let clients = stream.client_count().max(1);
-            for event in &events {
-                if event.token().0 < WAKER.0 {
-                    let (client, connection) = (event.token().0 % clients, event.token().0 / clients);
-                    let ready = Ready { is_writable: event.is_writable(), told_ns };
-                    stream.on_ready(client, connection, ready, &mut self.sockets);
-                }
+            let sockets = events.iter().filter(|event| event.token().0 < WAKER.0);
+            let ready = sockets.map(|event| (event.token().0, event.is_writable()));
+            let failed = self.sockets.take_failed().into_iter().map(|id| (id, false));
+            for (id, is_writable) in ready.chain(failed) {
+                let (client, connection) = (id % clients, id / clients);
+                stream.on_ready(client, connection, Ready { is_writable, told_ns }, &mut self.sockets);
             }
         }
     }

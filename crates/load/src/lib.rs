@@ -3,7 +3,7 @@
 //! Read in the order of a record's life: [`schedule`] says when it is intended, [`client`] takes it,
 //! [`payload`] says what it carries, [`connections_io`] moves its bytes, [`recorder`] counts it, [`worker`] hands
 //! the samples on. [`produce`] and [`consume`] are the two kinds of [`stream`]; [`event_loop`] turns them
-//! over the sockets of [`net`], and [`wakeups`] say which of their clients a turn is for.
+//! over the sockets of [`net`], whose names `lookup` resolves on other threads, and [`wakeups`] say which of their clients a turn is for.
 //!
 //! Invariant: no clusters, no store, no tokio: plain threads, `mio` and a tick.
 
@@ -15,6 +15,7 @@ pub mod consume;
 pub mod event_loop;
 pub mod framing;
 pub mod histo;
+mod lookup;
 pub mod net;
 pub mod payload;
 pub mod produce;

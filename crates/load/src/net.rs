@@ -1,9 +1,11 @@
 //! Sockets behind one small trait, so that the streams run unchanged over simulated links and time.
 
+use crate::lookup::{Addresses, Lookups, Resolve};
 use mio::net::TcpStream;
-use mio::{Interest, Registry, Token};
+use mio::{Interest, Registry, Token, Waker};
 use std::io::{self, IoSlice, Read, Write};
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
+use std::sync::Arc;
 
 /// Names a connection; chosen by the caller, dense from 0.
 pub type ConnectionId = usize;
@@ -12,7 +14,8 @@ pub type ConnectionId = usize;
 pub trait Net {
     /// Now, ns of a monotonic clock.
     fn now_ns(&self) -> u64;
-    /// Begins to connect. The event of the connection then says how it went.
+    /// Begins to connect: looks the host up, then opens a socket to one of its addresses, each attempt to the next.
+    /// The event of the connection then says how it went.
     ///
     /// # Errors
     /// When it is known at once that it cannot be.
@@ -40,47 +43,82 @@ pub trait Net {
 #[derive(Debug)]
 pub struct Sockets {
     registry: Registry,
-    streams: Vec<Option<TcpStream>>,
-    /// Names looked up so far: a name is resolved once, since resolving blocks.
-    resolved: Vec<Resolved>,
+    slots: Vec<Slot>,
+    lookups: Lookups,
 }
 
-/// A name's addresses, and the one to try next.
-#[derive(Debug)]
-struct Resolved {
-    host: String,
-    port: u16,
-    addresses: Vec<SocketAddr>,
-    next: usize,
+/// One connection's socket, and where to.
+#[derive(Debug, Default)]
+struct Slot {
+    addresses: Addresses,
+    stream: Option<TcpStream>,
+    /// Its host is being looked up.
+    is_looked_up: bool,
+    /// Why there is no socket, until it is asked for.
+    failure: Option<io::Error>,
 }
 
 impl Sockets {
-    /// Sockets whose events go to the poll that `registry` belongs to, under the connection's number.
-    pub fn new(registry: Registry) -> Self {
-        Self { registry, streams: Vec::new(), resolved: Vec::new() }
+    /// Sockets whose events go to the poll that `registry` belongs to, under the connection's number. Hosts are
+    /// looked up by other threads, which wake the poll.
+    pub fn new(registry: Registry, waker: Arc<Waker>) -> Self {
+        Self::resolving(crate::lookup::system, registry, waker)
     }
 
-    /// The address to try now: a name may have several, of which only one is listened on, so each attempt
-    /// takes the next.
-    fn resolve(&mut self, host: &str, port: u16) -> io::Result<SocketAddr> {
-        let known = self.resolved.iter().position(|name| name.host == host && name.port == port);
-        let at = match known {
-            Some(at) => at,
-            None => {
-                let addresses = (host, port).to_socket_addrs()?.collect();
-                self.resolved.push(Resolved { host: host.to_owned(), port, addresses, next: 0 });
-                self.resolved.len() - 1
+    /// As [`Self::new`], with another way to look up a host.
+    pub(crate) fn resolving(resolve: Resolve, registry: Registry, waker: Arc<Waker>) -> Self {
+        Self { registry, slots: Vec::new(), lookups: Lookups::new(resolve, waker) }
+    }
+
+    /// After the poll was woken: opens the sockets whose host was looked up meanwhile. Returns the connections of
+    /// which it is known by now that they cannot be made, which no event will tell.
+    pub fn take_failed(&mut self) -> Vec<ConnectionId> {
+        let mut failed = Vec::new();
+        while let Some((host, port, found)) = self.lookups.take_found() {
+            for id in 0..self.slots.len() {
+                let slot = &mut self.slots[id];
+                if !(slot.is_looked_up && slot.addresses.is_of(&host, port)) {
+                    continue;
+                }
+                slot.is_looked_up = false;
+                let opened = match &found {
+                    Ok(found) => {
+                        slot.addresses.found(found);
+                        self.open(id)
+                    }
+                    Err(error) => Err(io::Error::new(error.kind(), error.to_string())),
+                };
+                if let Err(error) = opened {
+                    self.slots[id].failure = Some(error);
+                    failed.push(id);
+                }
             }
-        };
-        let name = &mut self.resolved[at];
-        let address = name.addresses.get(name.next % name.addresses.len().max(1)).copied();
-        name.next += 1;
-        address.ok_or_else(|| io::Error::other("its name has no address"))
+        }
+        failed
+    }
+
+    /// Opens a socket to the next address, if it is known.
+    fn open(&mut self, id: ConnectionId) -> io::Result<()> {
+        let slot = &mut self.slots[id];
+        let address = slot.addresses.take_next().ok_or_else(|| io::Error::other("its name has no address"))?;
+        let mut stream = connect(address)?;
+        self.registry.register(&mut stream, Token(id), Interest::READABLE | Interest::WRITABLE)?;
+        slot.stream = Some(stream);
+        Ok(())
     }
 
     fn stream(&mut self, id: ConnectionId) -> io::Result<&mut TcpStream> {
-        self.streams.get_mut(id).and_then(Option::as_mut).ok_or_else(|| io::ErrorKind::NotConnected.into())
+        let slot = self.slots.get_mut(id);
+        slot.and_then(|slot| slot.stream.as_mut()).ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
+}
+
+/// A socket with the options of the Java client's.
+fn connect(address: SocketAddr) -> io::Result<TcpStream> {
+    let stream = TcpStream::connect(address)?;
+    stream.set_nodelay(true)?;
+    rustix::net::sockopt::set_socket_keepalive(&stream, true)?;
+    Ok(stream)
 }
 
 /// Now on CLOCK_MONOTONIC, ns.
@@ -95,24 +133,34 @@ impl Net for Sockets {
     }
 
     fn connect(&mut self, id: ConnectionId, host: &str, port: u16) -> io::Result<()> {
-        let address = self.resolve(host, port)?;
-        let mut stream = TcpStream::connect(address)?;
-        self.registry.register(&mut stream, Token(id), Interest::READABLE | Interest::WRITABLE)?;
-        if self.streams.len() <= id {
-            self.streams.resize_with(id + 1, || None);
+        if self.slots.len() <= id {
+            self.slots.resize_with(id + 1, Slot::default);
         }
-        self.streams[id] = Some(stream);
-        Ok(())
+        let slot = &mut self.slots[id];
+        slot.addresses.lead_to(host, port);
+        if slot.addresses.is_known() {
+            return self.open(id);
+        }
+        slot.is_looked_up = true;
+        self.lookups.look_up(host, port)
     }
 
     fn finish_connect(&mut self, id: ConnectionId) -> io::Result<bool> {
-        let stream = self.stream(id)?;
+        let slot = self.slots.get_mut(id).ok_or(io::ErrorKind::NotConnected)?;
+        if let Some(error) = slot.failure.take() {
+            return Err(error);
+        }
+        if slot.is_looked_up {
+            return Ok(false);
+        }
+        let stream = slot.stream.as_mut().ok_or(io::ErrorKind::NotConnected)?;
         if let Some(error) = stream.take_error()? {
             return Err(error);
         }
         match stream.peer_addr() {
             Ok(_) => {
-                stream.set_nodelay(true)?;
+                // Once this connection ends the host may have moved.
+                slot.addresses.forget();
                 Ok(true)
             }
             Err(error) if error.kind() == io::ErrorKind::NotConnected => Ok(false),
@@ -129,9 +177,82 @@ impl Net for Sockets {
     }
 
     fn close(&mut self, id: ConnectionId) {
-        if let Some(mut stream) = self.streams.get_mut(id).and_then(Option::take) {
+        let Some(slot) = self.slots.get_mut(id) else { return };
+        slot.is_looked_up = false;
+        slot.failure = None;
+        if let Some(mut stream) = slot.stream.take() {
             // Deregistering fails only for a socket that is not registered, which is then all right.
             let _ = self.registry.deregister(&mut stream);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mio::{Events, Poll};
+    use std::net::TcpListener;
+    use std::sync::Mutex;
+
+    /// Who holds it keeps names from being looked up.
+    static NAMES: Mutex<()> = Mutex::new(());
+
+    fn slowly(_host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+        drop(NAMES.lock());
+        Ok(vec![SocketAddr::from(([127, 0, 0, 1], port))])
+    }
+
+    fn never(_host: &str, _port: u16) -> io::Result<Vec<SocketAddr>> {
+        Err(io::Error::other("no such name"))
+    }
+
+    fn sockets(resolve: Resolve) -> (Poll, Sockets) {
+        let poll = Poll::new().expect("a poll");
+        let registry = poll.registry().try_clone().expect("its registry");
+        let waker = Waker::new(poll.registry(), Token(usize::MAX)).expect("a waker");
+        (poll, Sockets::resolving(resolve, registry, Arc::new(waker)))
+    }
+
+    /// Waits until the connection is made or cannot be.
+    fn settle(poll: &mut Poll, sockets: &mut Sockets, id: ConnectionId) -> io::Result<()> {
+        let mut events = Events::with_capacity(8);
+        loop {
+            poll.poll(&mut events, None)?;
+            let failed = sockets.take_failed();
+            let is_made = sockets.finish_connect(id);
+            assert_eq!(failed.contains(&id), is_made.is_err(), "{is_made:?}");
+            if is_made? {
+                return Ok(());
+            }
+        }
+    }
+
+    #[test]
+    fn a_thread_that_connects_does_not_wait_for_the_name_to_be_looked_up() {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = listener.local_addr().expect("its address").port();
+        let (mut poll, mut sockets) = sockets(slowly);
+        let names = NAMES.lock().expect("nobody else holds it");
+        sockets.connect(3, "broker", port).expect("begun");
+        assert!(matches!(sockets.finish_connect(3), Ok(false)), "the name is not known yet");
+        sockets.close(3);
+        assert!(sockets.finish_connect(3).is_err(), "given up");
+        sockets.connect(3, "broker", port).expect("begun again");
+        drop(names);
+        settle(&mut poll, &mut sockets, 3).expect("a connection");
+        let stream = sockets.stream(3).expect("a socket");
+        assert!(stream.nodelay().expect("an option"));
+        assert!(rustix::net::sockopt::socket_keepalive(&*stream).expect("an option"));
+    }
+
+    #[test]
+    fn a_name_that_is_not_known_is_a_connection_that_cannot_be_made() {
+        let (mut poll, mut sockets) = sockets(never);
+        for _ in 0..2 {
+            sockets.connect(0, "broker", 9092).expect("begun");
+            let error = settle(&mut poll, &mut sockets, 0).expect_err("no connection");
+            assert_eq!(error.to_string(), "no such name");
+            sockets.close(0);
         }
     }
 }

@@ -148,6 +148,7 @@ impl ProduceStream {
     fn pass(&mut self, now_ns: u64, clock: Clock) {
         if !self.has_begun && now_ns >= clock.t0_ns {
             self.has_begun = true;
+            self.clients.iter_mut().for_each(|client| client.begins(now_ns));
             self.wakeups.all_now();
         }
         if !self.is_measuring && now_ns >= clock.measure_ns {

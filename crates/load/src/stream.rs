@@ -1,19 +1,24 @@
 //! What every stream is to the event loop: something with connections, deadlines and an end.
 
 use crate::net::Net;
-use kdyno_kafka::broker_connections::ConnectionKey;
+use kdyno_kafka::backoff::ExponentialBackoff;
+use kdyno_kafka::broker_connections::{ConnectionKey, ConnectionsConfig};
 use kdyno_kafka::client::Client;
 use kdyno_kafka::connection::Refusal;
 use kdyno_kafka::security::Security;
 use kdyno_model::event::EventKind;
 use kdyno_model::plan::PhasesPlan;
 use kdyno_model::sample::{Sample, StreamId, StreamTotals};
+use kdyno_model::seed::mix;
 use kdyno_model::worker::{StreamTask, WorkerEvent};
 use std::collections::BTreeMap;
 use thiserror::Error;
 
 /// Most events of one stream that are kept: a flapping connection must not fill the run file.
 const EVENTS_MAX: u32 = 10_000;
+
+/// Place of the first client's seed for its connections among those drawn from the stream's.
+const CONNECTION_SEEDS: u64 = 1 << 40;
 
 /// Why a stream cannot run.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -113,6 +118,30 @@ impl StreamContext {
     pub fn client_id(&self, client: u32) -> String {
         format!("{}{}-{client}", self.client_id_prefix, self.task.name)
     }
+
+    /// What the connections of the stream's client `index` are told, but for what its role decides: what brokers
+    /// must speak, time-outs, the age of metadata and the largest response.
+    pub(crate) fn connections_config(&self, index: u32, retry_backoff_ns: u64) -> ConnectionsConfig {
+        let client = self.task.client_first + index;
+        ConnectionsConfig {
+            client_id: self.client_id(client),
+            topics: vec![self.task.topic.clone()],
+            bootstrap: self.bootstrap.clone(),
+            needs: &[],
+            security: self.security.clone(),
+            request_timeout_ns: 0,
+            retry_backoff: ExponentialBackoff {
+                first_ns: retry_backoff_ns,
+                max_ns: ExponentialBackoff::RETRY_MAX_NS,
+            },
+            reconnect_backoff: ExponentialBackoff::RECONNECT,
+            setup_timeout: ExponentialBackoff::SETUP_TIMEOUT,
+            idle_ns: ConnectionsConfig::IDLE_NS,
+            metadata_max_age_ns: 0,
+            frame_bytes_max: 0,
+            seed: mix(self.seed, CONNECTION_SEEDS + u64::from(client)),
+        }
+    }
 }
 
 /// What happened in a stream.
@@ -124,6 +153,9 @@ pub struct Events {
     throttling: Vec<ConnectionKey>,
     /// Who leads a partition, as told last: its clients hear of it one after the other.
     leaders: BTreeMap<i32, i32>,
+    /// What was told last of a topic that the brokers do not describe, or that is another one: its clients hear of
+    /// that one after the other too.
+    topics: BTreeMap<String, String>,
 }
 
 impl Events {
@@ -156,9 +188,25 @@ impl Events {
             return;
         }
         let broker = |id: i32| if id < 0 { "no broker".to_owned() } else { format!("broker {id}") };
-        let detail =
-            format!("partition {partition} is led by {} now, by {} before", broker(to), broker(from));
+        let detail = match (from, to) {
+            (..0, ..0) => format!("partition {partition} has no leader as the load begins"),
+            _ => format!("partition {partition} is led by {} now, by {} before", broker(to), broker(from)),
+        };
         self.push(now_ns, EventKind::LeaderMoved, detail);
+    }
+
+    /// Notes what clients hear of a topic instead of its leaders, unless another client has noted the same.
+    pub fn topic_troubled(&mut self, now_ns: u64, topic: String, detail: String) {
+        let is_news = self.topics.get(&topic) != Some(&detail);
+        if is_news {
+            self.push(now_ns, EventKind::MetadataError, detail.clone());
+            self.topics.insert(topic, detail);
+        }
+    }
+
+    /// A client hears of the topic's leaders again: what comes after that is news.
+    pub fn topic_recovered(&mut self, topic: &str) {
+        self.topics.remove(topic);
     }
 
     /// Takes the events, as of T0 and the stream's number.
@@ -237,7 +285,6 @@ pub trait Stream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kdyno_kafka::broker_connections::ConnectionsConfig;
     use kdyno_kafka::connection::{ConnectionError, SessionError};
     use kdyno_kafka::producer::ProducerClient;
 
@@ -250,9 +297,13 @@ mod tests {
             needs: ProducerClient::<()>::NEEDS,
             security: Security::default(),
             request_timeout_ns: 1,
-            retry_backoff_ns: 1,
+            retry_backoff: ExponentialBackoff { first_ns: 1, max_ns: 1 },
+            reconnect_backoff: ExponentialBackoff { first_ns: 1, max_ns: 1 },
+            setup_timeout: ExponentialBackoff { first_ns: 1, max_ns: 1 },
+            idle_ns: 1,
             metadata_max_age_ns: 1,
             frame_bytes_max: 1,
+            seed: 1,
         });
         let connected = |client: &_| are_connected([client].into_iter(), |_| true);
         let refusal = Refusal::Session(SessionError::Refused("no".to_owned()));

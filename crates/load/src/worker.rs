@@ -76,7 +76,7 @@ struct Running {
     name: String,
     is_producing: bool,
     control: Sender<Control>,
-    waker: Waker,
+    waker: Arc<Waker>,
     thread: Option<JoinHandle<Result<StreamTotals, LoopError>>>,
 }
 

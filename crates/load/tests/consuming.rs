@@ -15,8 +15,11 @@ const CONTROL_NS: u64 = 5 * MS;
 /// A cluster that holds what a second of load left in it, in a few hundred batches, and the instant at which it
 /// is so.
 fn filled(brokers: u32, partitions: u32) -> (FakeCluster, u64) {
-    let config =
-        FakeConfig::new(brokers).topic(TOPIC, partitions).control_delay_ns(CONTROL_NS).keep_batches();
+    filled_as(FakeConfig::new(brokers), partitions)
+}
+
+fn filled_as(config: FakeConfig, partitions: u32) -> (FakeCluster, u64) {
+    let config = config.topic(TOPIC, partitions).control_delay_ns(CONTROL_NS).keep_batches();
     let load =
         Load::open(5_000.0, Arrivals::Poisson).seconds(1.0).with(|plan| plan.client.linger_ns = 2 * MS);
     let outcome = simulate(&load, FakeCluster::new(config));
@@ -55,6 +58,15 @@ fn what_is_stored_is_fetched_once_by_any_number_of_clients() {
         let ended = load_end_ns..load_end_ns + 2 * fetching.plan.fetch_wait_ns + SECOND;
         assert!(ended.contains(&outcome.ended_ns), "it ends with the load: {} ns", outcome.ended_ns);
     }
+}
+
+/// Brokers of before topics had ids, which are asked for them by name.
+#[test]
+fn what_is_stored_is_fetched_by_name_from_older_brokers() {
+    let (cluster, now_ns) = filled_as(FakeConfig::new(3).without_topic_ids(), 6);
+    let outcome = fetch(&Fetching::from(StartOffset::Earliest), cluster, now_ns);
+    assert_all_fetched(&outcome, 6);
+    assert_eq!(outcome.events, Vec::<String>::new());
 }
 
 /// What is fetched counts from T0 on, so nothing is asked for before it.

@@ -253,8 +253,8 @@ fn generator(machine: Machine) -> (Scene, f64) {
     (scene, per_s)
 }
 
-const SLOW: Machine = Machine { reading_ns: 400_000, send_window: None, stop: None };
-const FAST: Machine = Machine { reading_ns: 20_000, send_window: None, stop: None };
+const SLOW: Machine = Machine { reading_ns: 400_000, send_window: None, stop: None, cut_off: None };
+const FAST: Machine = Machine { reading_ns: 20_000, send_window: None, stop: None, cut_off: None };
 
 #[test]
 fn the_schedule_is_the_limit_until_the_headroom_is_used_up() {

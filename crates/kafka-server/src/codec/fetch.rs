@@ -1,7 +1,10 @@
 //! Fetch: the request, and its response piece by piece. Fetch sessions are not kept: the response names
 //! session 0, upon which clients send full requests.
 
-use super::{RequestHead, begin_frame, end_frame, topic_name};
+use super::produce::{endpoints_field, leader_field};
+use super::responses::BrokerView;
+use super::{RequestHead, TopicRef, begin_frame, end_frame};
+use kdyno_kafka::messages::m01_fetch::BY_NAME_MAX;
 use kdyno_kafka::wire::{Reader, Result, Writer};
 
 /// One partition asked for.
@@ -18,13 +21,15 @@ pub(crate) struct FetchRequest<'a> {
     pub max_wait_ms: i32,
     pub bytes_min: i32,
     pub bytes_max: i32,
-    pub topics: Vec<(&'a str, Vec<FetchPartition>)>,
+    pub topics: Vec<(TopicRef<'a>, Vec<FetchPartition>)>,
 }
 
 impl<'a> FetchRequest<'a> {
     /// Reads the body to its end.
     pub fn decode(mut reader: Reader<'a>, version: i16, flexible: bool) -> Result<Self> {
-        reader.i32()?; // replica id
+        if version < 15 {
+            reader.i32()?; // replica id
+        }
         let max_wait_ms = reader.i32()?;
         let bytes_min = reader.i32()?;
         let bytes_max = reader.i32()?;
@@ -36,17 +41,17 @@ impl<'a> FetchRequest<'a> {
         let count = reader.array_length(flexible, 2)?;
         let mut topics = Vec::with_capacity(count);
         for _ in 0..count {
-            let name = topic_name(&mut reader, flexible)?;
+            let topic = TopicRef::read(&mut reader, flexible, version > BY_NAME_MAX)?;
             let count = reader.array_length(flexible, 16)?;
             let mut partitions = Vec::with_capacity(count);
             for _ in 0..count {
                 partitions.push(Self::partition(&mut reader, version, flexible)?);
             }
             reader.skip_tags(flexible)?;
-            topics.push((name, partitions));
+            topics.push((topic, partitions));
         }
         if version >= 7 {
-            skip_forgotten(&mut reader, flexible)?;
+            skip_forgotten(&mut reader, flexible, version > BY_NAME_MAX)?;
         }
         if version >= 11 {
             reader.string(flexible)?; // rack
@@ -74,9 +79,9 @@ impl<'a> FetchRequest<'a> {
     }
 }
 
-fn skip_forgotten(reader: &mut Reader<'_>, flexible: bool) -> Result<()> {
+fn skip_forgotten(reader: &mut Reader<'_>, flexible: bool, by_id: bool) -> Result<()> {
     for _ in 0..reader.array_length(flexible, 2)? {
-        topic_name(reader, flexible)?;
+        TopicRef::read(reader, flexible, by_id)?;
         let partitions = reader.array_length(flexible, 4)?;
         reader.take(partitions * 4)?;
         reader.skip_tags(flexible)?;
@@ -101,6 +106,8 @@ pub(crate) struct FetchOutcome {
     pub high_watermark: i64,
     /// Of the records that follow.
     pub records_bytes: usize,
+    /// Who leads instead, and since which election.
+    pub leader: Option<(i32, i32)>,
 }
 
 impl FetchResponse {
@@ -117,8 +124,8 @@ impl FetchResponse {
     }
 
     /// Begins a topic.
-    pub fn topic(&self, out: &mut Vec<u8>, name: &str, partitions: usize) {
-        out.put_string(name, self.flexible);
+    pub fn topic(&self, out: &mut Vec<u8>, topic: TopicRef<'_>, partitions: usize) {
+        topic.write(out, self.flexible);
         out.put_array_length(partitions, self.flexible);
     }
 
@@ -144,8 +151,11 @@ impl FetchResponse {
     }
 
     /// Ends a partition.
-    pub fn end_partition(&self, out: &mut Vec<u8>) {
-        out.put_no_tags(self.flexible);
+    pub fn end_partition(&self, out: &mut Vec<u8>, outcome: &FetchOutcome) {
+        match outcome.leader.filter(|_| self.flexible) {
+            Some(leader) => out.put_tags(&[(1, leader_field(leader))]),
+            None => out.put_no_tags(self.flexible),
+        }
     }
 
     /// Ends a topic.
@@ -153,9 +163,12 @@ impl FetchResponse {
         out.put_no_tags(self.flexible);
     }
 
-    /// Ends the response.
-    pub fn end(self, out: &mut Vec<u8>) {
-        out.put_no_tags(self.flexible);
+    /// Ends the response, with where the leaders listen that were named.
+    pub fn end(self, out: &mut Vec<u8>, leaders: &[&BrokerView]) {
+        match leaders {
+            [_, ..] if self.version >= 16 => out.put_tags(&[(0, endpoints_field(leaders))]),
+            _ => out.put_no_tags(self.flexible),
+        }
         end_frame(out, self.start);
     }
 }

@@ -26,6 +26,8 @@ pub(crate) mod code {
     pub const OFFSET_OUT_OF_RANGE: i16 = 1;
     /// No such topic or partition.
     pub const UNKNOWN_TOPIC_OR_PARTITION: i16 = 3;
+    /// No topic has the id.
+    pub const UNKNOWN_TOPIC_ID: i16 = 100;
     /// Another broker leads the partition.
     pub const NOT_LEADER_OR_FOLLOWER: i16 = 6;
     /// The record set is not one.
@@ -95,7 +97,18 @@ impl Api {
         self.of_client().key
     }
 
-    /// First and last version spoken; some lower ones than those of our own client, for other clients.
+    /// First and last version spoken where topics go by id.
+    pub fn versions_by_id(self) -> (i16, i16) {
+        match self {
+            Self::Produce => (3, 13),
+            Self::Fetch => (4, 17),
+            Self::Metadata => (0, 12),
+            other => other.versions(),
+        }
+    }
+
+    /// First and last version spoken; some lower ones than those of our own client, for other clients. Topics go
+    /// by name.
     pub fn versions(self) -> (i16, i16) {
         match self {
             Self::Produce => (3, 9),
@@ -129,13 +142,13 @@ pub(crate) struct RequestHead {
 }
 
 impl RequestHead {
-    /// Reads the header, up to the first byte of the body.
-    pub fn read(reader: &mut Reader<'_>) -> Result<Self> {
+    /// Reads the header, up to the first byte of the body; `versions` are those that are spoken.
+    pub fn read(reader: &mut Reader<'_>, versions: fn(Api) -> (i16, i16)) -> Result<Self> {
         let key = reader.i16()?;
         let version = reader.i16()?;
         let correlation_id = reader.i32()?;
         let api = Api::of_key(key).ok_or(WireError::Invalid("request of a kind that is not spoken here"))?;
-        let (first, last) = api.versions();
+        let (first, last) = versions(api);
         let unsupported = !(first..=last).contains(&version);
         if unsupported {
             return match api {
@@ -190,4 +203,53 @@ pub(crate) fn topic_name<'a>(reader: &mut Reader<'a>, compact: bool) -> Result<&
         return Err(WireError::Length { what: "topic name", length: name.len() as i64 });
     }
     Ok(name)
+}
+
+/// A topic as a request names it, by its name or its id.
+///
+/// The ids of the fake cluster are made of what they stand for: a byte that counts how often the topic was made,
+/// and its name. Topics with longer names than fit have none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TopicRef<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its id; all 0 when it is named by its name.
+    pub id: [u8; 16],
+}
+
+impl<'a> TopicRef<'a> {
+    /// By name.
+    pub fn named(name: &'a str) -> Self {
+        Self { name, id: [0; 16] }
+    }
+
+    /// Reads a name, or an id. One that was not made here stands for no name.
+    pub fn read(reader: &mut Reader<'a>, flexible: bool, by_id: bool) -> Result<Self> {
+        if !by_id {
+            return topic_name(reader, flexible).map(Self::named);
+        }
+        let bytes = reader.take(16)?;
+        let mut id = [0; 16];
+        id.copy_from_slice(bytes);
+        let text = bytes[1..].split(|byte| *byte == 0).next().unwrap_or_default();
+        Ok(Self { name: std::str::from_utf8(text).unwrap_or_default(), id })
+    }
+
+    /// Appends what was read.
+    pub fn write(&self, out: &mut Vec<u8>, flexible: bool) {
+        match self.id {
+            [0, ..] => out.put_string(self.name, flexible),
+            id => out.put(&id),
+        }
+    }
+}
+
+/// The id of a topic that was made for the `generation`th time, from 1.
+pub(crate) fn topic_id(name: &str, generation: u8) -> [u8; 16] {
+    let mut id = [0; 16];
+    if name.len() < id.len() {
+        id[0] = generation;
+        id[1..=name.len()].copy_from_slice(name.as_bytes());
+    }
+    id
 }

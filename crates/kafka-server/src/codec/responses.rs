@@ -27,10 +27,13 @@ pub(crate) fn respond(out: &mut Vec<u8>, head: &RequestHead, response: &impl Mes
     end_frame(out, start);
 }
 
-/// Everything that [`Api`] speaks.
-pub(crate) fn api_versions(head: &RequestHead) -> m18_api_versions::Response {
+/// Everything that [`Api`] speaks, in these versions.
+pub(crate) fn api_versions(
+    head: &RequestHead,
+    versions: fn(Api) -> (i16, i16),
+) -> m18_api_versions::Response {
     let range = |api: Api| {
-        let (min_version, max_version) = api.versions();
+        let (min_version, max_version) = versions(api);
         m18_api_versions::ApiVersion { api_key: api.key(), min_version, max_version }
     };
     m18_api_versions::Response {

@@ -2,6 +2,7 @@
 
 use super::cluster::{Broker, FakeCluster, Output};
 use super::connection::ConnId;
+use super::log::PartitionLog;
 use super::plan::Action;
 use super::server::Server;
 use crate::codec::responses::BrokerView;
@@ -33,6 +34,12 @@ impl FakeCluster {
                     self.wake_all_fetches();
                 }
             }
+            Action::DeleteTopic { topic } => {
+                self.delete_topic(&topic);
+                self.wake_all_fetches();
+            }
+            Action::RecreateTopic { topic } => self.recreate_topic(&topic),
+            Action::SetClusterId { cluster_id } => self.cluster_id = cluster_id,
             Action::RemoveBroker { broker } => self.remove_broker(broker),
             Action::AddBroker { broker } => {
                 self.add_broker(broker);
@@ -74,6 +81,18 @@ impl FakeCluster {
     /// What a broker's answers say of throttling.
     pub(super) fn throttle_ms(&self, broker: i32) -> i32 {
         self.brokers.get(&broker).map_or(0, |broker| broker.throttle_ms)
+    }
+
+    fn recreate_topic(&mut self, topic: &str) {
+        let Some(logs) = self.topics.get(topic) else { return };
+        let anew = |log: &PartitionLog| {
+            let log = PartitionLog::new(log.leader.unwrap_or(-1), log.replicas.clone());
+            PartitionLog { leader: log.leader.filter(|leader| *leader >= 0), ..log }
+        };
+        let logs = logs.iter().map(anew).collect();
+        self.delete_topic(topic);
+        self.topics.insert(topic.to_owned(), logs);
+        self.wake_all_fetches();
     }
 
     fn remove_broker(&mut self, id: i32) {

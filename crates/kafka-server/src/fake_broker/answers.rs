@@ -14,9 +14,6 @@ use kdyno_kafka::messages::{
 };
 use kdyno_kafka::wire::{Reader, Result, WireError};
 
-/// Cluster id in metadata.
-const CLUSTER_ID: &str = "kdyno-fake-cluster";
-
 /// Partitions of all topics at most: creation comes from the network.
 const PARTITIONS_TOTAL_MAX: usize = 100_000;
 
@@ -35,7 +32,7 @@ impl FakeCluster {
                 if !head.unsupported {
                     m18_api_versions::Request::decode(body, version)?;
                 }
-                respond(out, &head, &responses::api_versions(&head));
+                respond(out, &head, &responses::api_versions(&head, self.config.versions()));
             }
             Api::Metadata => {
                 let request = m03_metadata::Request::decode(body, version)?;
@@ -58,7 +55,7 @@ impl FakeCluster {
             }
             Api::DeleteTopics => {
                 let request = m20_delete_topics::Request::decode(body, version)?;
-                let delete = |name: &str| self.topics.remove(name).is_some();
+                let delete = |name: &str| self.delete_topic(name);
                 respond(out, &head, &responses::delete_topics(request, delete));
             }
             Api::DescribeConfigs => {
@@ -89,10 +86,13 @@ impl FakeCluster {
             None => (code::UNKNOWN_TOPIC_OR_PARTITION, Vec::new()),
         };
         let names = self.topics.keys().map(String::as_str);
-        let topics = responses::metadata(request, version, names, describe)?;
+        let mut topics = responses::metadata(request, version, names, describe)?;
+        for topic in topics.iter_mut().filter(|topic| !topic.error_code.is_error()) {
+            topic.topic_id = self.topic_id(topic.name.as_deref().unwrap_or_default());
+        }
         let brokers = self.brokers.values().map(|broker| &broker.view);
         let controller = self.brokers.keys().next().copied().unwrap_or(-1);
-        Ok(responses::cluster(CLUSTER_ID, controller, brokers, topics))
+        Ok(responses::cluster(&self.cluster_id, controller, brokers, topics))
     }
 
     /// Error and offset of a partition, as one broker tells it.

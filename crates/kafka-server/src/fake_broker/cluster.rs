@@ -7,7 +7,7 @@ use super::plan::Plan;
 use super::requests::{Control, Produce, TimerKey, WaitingFetch};
 use super::server::Server;
 use crate::codec::responses::BrokerView;
-use crate::codec::{Api, RequestHead};
+use crate::codec::{Api, RequestHead, TopicRef, topic_id};
 use kdyno_kafka::wire::{Reader, Result};
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
@@ -92,7 +92,11 @@ pub struct FakeCluster {
     pub(super) now_ns: u64,
     pub(super) brokers: BTreeMap<i32, Broker>,
     addresses: BTreeMap<i32, (String, u16)>,
+    /// As metadata tells it.
+    pub(super) cluster_id: String,
     pub(super) topics: BTreeMap<String, Vec<PartitionLog>>,
+    /// How often a topic of a name was deleted.
+    pub(super) deletions: BTreeMap<String, u8>,
     pub(super) connections: BTreeMap<ConnId, Connection>,
     timers: BTreeMap<TimerKey, Timer>,
     pub(super) fetches: BTreeMap<u64, WaitingFetch>,
@@ -112,7 +116,9 @@ impl FakeCluster {
             now_ns: 0,
             brokers: BTreeMap::new(),
             addresses: BTreeMap::new(),
+            cluster_id: "kdyno-fake-cluster".to_owned(),
             topics: BTreeMap::new(),
+            deletions: BTreeMap::new(),
             connections: BTreeMap::new(),
             timers: BTreeMap::new(),
             fetches: BTreeMap::new(),
@@ -243,6 +249,27 @@ impl FakeCluster {
         self.topics.get(topic)?.get(usize::try_from(partition).ok()?)
     }
 
+    /// The id of a topic that is there.
+    pub(super) fn topic_id(&self, name: &str) -> [u8; 16] {
+        let deletions = self.deletions.get(name).copied().unwrap_or(0);
+        topic_id(name, deletions.wrapping_add(1).max(1))
+    }
+
+    /// Whether a request means the topic that is there: an id may be one of before.
+    pub(super) fn is_meant(&self, topic: TopicRef<'_>) -> bool {
+        topic.id == [0; 16] || self.topics.contains_key(topic.name) && topic.id == self.topic_id(topic.name)
+    }
+
+    /// Deletes a topic; false if there is none.
+    pub(super) fn delete_topic(&mut self, name: &str) -> bool {
+        let is_deleted = self.topics.remove(name).is_some();
+        if is_deleted {
+            let deletions = self.deletions.entry(name.to_owned()).or_default();
+            *deletions = deletions.wrapping_add(1);
+        }
+        is_deleted
+    }
+
     pub(super) fn new_partition(&self, leader: i32, replicas: usize) -> PartitionLog {
         let after = self.brokers.range(leader..).chain(self.brokers.range(..leader));
         PartitionLog::new(leader, after.map(|(id, _)| *id).take(replicas).collect())
@@ -330,7 +357,7 @@ impl FakeCluster {
     /// A whole request came in.
     fn arrive(&mut self, conn: ConnId, frame: Vec<u8>) -> Result<()> {
         let mut reader = Reader::new(&frame);
-        let head = RequestHead::read(&mut reader)?;
+        let head = RequestHead::read(&mut reader, self.config.versions())?;
         let body_at = frame.len() - reader.remaining();
         if head.api == Api::Produce {
             return self.arrive_produce(conn, head, frame, body_at);

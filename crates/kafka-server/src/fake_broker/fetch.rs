@@ -5,7 +5,7 @@ use super::connection::{ConnId, Slot};
 use super::log::StoredBatch;
 use super::requests::WaitingFetch;
 use crate::codec::fetch::{FetchOutcome, FetchPartition, FetchRequest, FetchResponse};
-use crate::codec::{RequestHead, code};
+use crate::codec::{RequestHead, TopicRef, code};
 
 /// Largest response, whatever the client asks for.
 const RESPONSE_BYTES_MAX: usize = 64 << 20;
@@ -27,7 +27,7 @@ impl FakeCluster {
             head,
             bytes_min: bytes(request.bytes_min),
             bytes_max: bytes(request.bytes_max).min(RESPONSE_BYTES_MAX),
-            topics: request.topics.iter().map(|(name, p)| ((*name).to_owned(), p.clone())).collect(),
+            topics: request.topics.iter().map(|(t, p)| (t.name.to_owned(), t.id, p.clone())).collect(),
             deadline: None,
         };
         self.fetches.insert(id, waiting);
@@ -69,9 +69,10 @@ impl FakeCluster {
         let Some(broker) = self.broker_of(waiting.conn) else { return true };
         let mut bytes = 0;
         let mut failed = false;
-        for (name, partitions) in &waiting.topics {
+        for (name, id, partitions) in &waiting.topics {
+            let topic = TopicRef { name, id: *id };
             for partition in partitions {
-                let (outcome, batches) = self.look(broker, name, partition, usize::MAX);
+                let (outcome, batches) = self.look(broker, topic, partition, usize::MAX);
                 failed |= outcome.error != code::NONE;
                 bytes += batches.iter().map(|batch| batch.bytes.len()).sum::<usize>();
             }
@@ -95,10 +96,13 @@ impl FakeCluster {
         let mut left = waiting.bytes_max;
         let mut is_first = true;
         let response = FetchResponse::begin(&mut bytes, &waiting.head, waiting.topics.len(), throttle_ms);
-        for (name, partitions) in &waiting.topics {
-            response.topic(&mut bytes, name, partitions.len());
+        let mut named = Vec::new();
+        for (name, id, partitions) in &waiting.topics {
+            let topic = TopicRef { name, id: *id };
+            response.topic(&mut bytes, topic, partitions.len());
             for partition in partitions {
-                let (mut outcome, mut batches) = self.look(broker, name, partition, left);
+                let (mut outcome, mut batches) = self.look(broker, topic, partition, left);
+                named.extend(outcome.leader.map(|(leader, _)| leader));
                 // As brokers do, the first batch is sent whatever its size, others if they fit.
                 if !is_first && outcome.records_bytes > left {
                     batches = &[];
@@ -110,11 +114,11 @@ impl FakeCluster {
                     is_first = false;
                 }
                 left = left.saturating_sub(outcome.records_bytes);
-                response.end_partition(&mut bytes);
+                response.end_partition(&mut bytes, &outcome);
             }
             response.end_topic(&mut bytes);
         }
-        response.end(&mut bytes);
+        response.end(&mut bytes, &self.endpoints(named));
         self.answer(waiting.conn, waiting.slot, bytes);
     }
 
@@ -122,14 +126,20 @@ impl FakeCluster {
     fn look(
         &self,
         broker: i32,
-        topic: &str,
+        topic: TopicRef<'_>,
         asked: &FetchPartition,
         left: usize,
     ) -> (FetchOutcome, &[StoredBatch]) {
         let failed = |error| {
-            (FetchOutcome { index: asked.index, error, high_watermark: -1, records_bytes: 0 }, &[][..])
+            let leader = self.leader_instead(topic.name, asked.index, error);
+            let outcome =
+                FetchOutcome { index: asked.index, error, high_watermark: -1, records_bytes: 0, leader };
+            (outcome, &[][..])
         };
-        let Some(log) = self.partition(topic, asked.index) else {
+        if !self.is_meant(topic) {
+            return failed(code::UNKNOWN_TOPIC_ID);
+        }
+        let Some(log) = self.partition(topic.name, asked.index) else {
             return failed(code::UNKNOWN_TOPIC_OR_PARTITION);
         };
         if log.leader != Some(broker) {
@@ -144,6 +154,7 @@ impl FakeCluster {
             error: code::NONE,
             high_watermark: log.end_offset(),
             records_bytes: batches.iter().map(|batch| batch.bytes.len()).sum(),
+            leader: None,
         };
         (outcome, batches)
     }

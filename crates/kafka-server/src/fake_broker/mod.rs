@@ -35,6 +35,7 @@ pub use plan::{Hostile, Stored};
 pub use script::{Script, Step};
 pub use service::{Service, ServicePer, ServiceTime};
 
+use crate::codec::Api;
 use std::collections::BTreeMap;
 
 /// What a fake cluster starts as.
@@ -55,6 +56,9 @@ pub struct FakeConfig {
     pub keeps_batches: bool,
     /// Keeps a [`RequestTrace`] of each finished produce request until it is taken.
     pub keeps_traces: bool,
+    /// Topics have ids, by which the newest versions name them, and a broker that does not lead a partition tells
+    /// who does; otherwise the brokers are older.
+    pub has_topic_ids: bool,
 }
 
 impl FakeConfig {
@@ -68,7 +72,20 @@ impl FakeConfig {
             control_delay_ns: 0,
             keeps_batches: false,
             keeps_traces: false,
+            has_topic_ids: true,
         }
+    }
+
+    /// The versions of each API that the brokers speak.
+    pub(crate) fn versions(&self) -> fn(Api) -> (i16, i16) {
+        if self.has_topic_ids { Api::versions_by_id } else { Api::versions }
+    }
+
+    /// Brokers of before topics had ids.
+    #[must_use]
+    pub fn without_topic_ids(mut self) -> Self {
+        self.has_topic_ids = false;
+        self
     }
 
     /// Adds a topic whose partitions are led by the brokers in turn.

@@ -47,6 +47,9 @@ pub(super) enum Fate {
 pub(super) enum Action {
     Stall { broker: i32, duration_ns: u64 },
     MoveLeader { topic: String, partition: i32, to: Option<i32> },
+    DeleteTopic { topic: String },
+    RecreateTopic { topic: String },
+    SetClusterId { cluster_id: String },
     RemoveBroker { broker: i32 },
     AddBroker { broker: i32 },
     CloseConnections { broker: i32 },

@@ -7,6 +7,7 @@ use super::plan::{Action, Fate, Hostile, Stored};
 use super::requests::Produce;
 use super::server::Job;
 use crate::codec::produce::{ProduceRequest, ProduceResponse};
+use crate::codec::responses::BrokerView;
 use crate::codec::{RequestHead, begin_frame, code, end_frame};
 use kdyno_kafka::wire::{Reader, Result, Writer};
 use rand::{Rng, RngExt};
@@ -20,7 +21,7 @@ impl FakeCluster {
         frame: Vec<u8>,
         body_at: usize,
     ) -> Result<()> {
-        let request = ProduceRequest::decode(Reader::new(&frame[body_at..]), head.flexible)?;
+        let request = ProduceRequest::decode(Reader::new(&frame[body_at..]), &head)?;
         let sets: Vec<_> = request.partitions().map(|(_, partition)| log::check(partition.records)).collect();
         self.counts.produce_requests += 1;
         let number = self.counts.produce_requests;
@@ -57,7 +58,7 @@ impl FakeCluster {
                 completion_ns: job.completion_ns,
             });
         }
-        let Ok(request) = ProduceRequest::decode(Reader::new(&frame[body_at..]), head.flexible) else {
+        let Ok(request) = ProduceRequest::decode(Reader::new(&frame[body_at..]), &head) else {
             return;
         };
         let stores = match fate {
@@ -73,7 +74,7 @@ impl FakeCluster {
         }
         let mut answer = Answer::default();
         if request.acks != 0 {
-            answer.bytes = respond(&head, &request, &outcomes, self.throttle_ms(broker));
+            answer.bytes = self.respond(broker, &head, &request, &outcomes);
             let acknowledged = sets.iter().zip(&outcomes).filter(|(_, (error, _))| *error == code::NONE);
             answer.acknowledged_records = acknowledged.filter_map(|(records, _)| *records).sum();
         }
@@ -91,10 +92,12 @@ impl FakeCluster {
     fn store(&mut self, broker: i32, request: &ProduceRequest<'_>, sets: &[Option<u64>]) -> Vec<(i16, i64)> {
         let keep = self.config.keeps_batches;
         let mut outcomes = Vec::with_capacity(sets.len());
-        for ((name, partition), records) in request.partitions().zip(sets) {
+        for ((topic, partition), records) in request.partitions().zip(sets) {
             let index = usize::try_from(partition.index).unwrap_or(usize::MAX);
-            let log = self.topics.get_mut(name).and_then(|logs| logs.get_mut(index));
+            let is_meant = self.is_meant(topic);
+            let log = self.topics.get_mut(topic.name).and_then(|logs| logs.get_mut(index));
             let outcome = match (log, records) {
+                _ if !is_meant => (code::UNKNOWN_TOPIC_ID, -1),
                 (None, _) => (code::UNKNOWN_TOPIC_OR_PARTITION, -1),
                 (Some(log), _) if log.leader != Some(broker) => (code::NOT_LEADER_OR_FOLLOWER, -1),
                 (Some(_), None) => (code::CORRUPT_MESSAGE, -1),
@@ -142,24 +145,42 @@ impl FakeCluster {
         }
         Answer { bytes, acknowledged_records: 0, closes: hostile == Hostile::Truncated }
     }
-}
 
-fn respond(
-    head: &RequestHead,
-    request: &ProduceRequest<'_>,
-    outcomes: &[(i16, i64)],
-    throttle_ms: i32,
-) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let mut outcomes = outcomes.iter();
-    let response = ProduceResponse::begin(&mut bytes, head, request.topics.len());
-    for (name, partitions) in &request.topics {
-        response.topic(&mut bytes, name, partitions.len());
-        for (partition, (error, base_offset)) in partitions.iter().zip(&mut outcomes) {
-            response.partition(&mut bytes, partition.index, *error, *base_offset);
+    /// The answer; with who leads the partitions that the broker does not.
+    fn respond(
+        &self,
+        broker: i32,
+        head: &RequestHead,
+        request: &ProduceRequest<'_>,
+        outcomes: &[(i16, i64)],
+    ) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let (mut outcomes, mut named) = (outcomes.iter(), Vec::new());
+        let response = ProduceResponse::begin(&mut bytes, head, request.topics.len());
+        for (topic, partitions) in &request.topics {
+            response.topic(&mut bytes, *topic, partitions.len());
+            for (partition, outcome) in partitions.iter().zip(&mut outcomes) {
+                let leader = self.leader_instead(topic.name, partition.index, outcome.0);
+                named.extend(leader.map(|(leader, _)| leader));
+                response.partition_led_by(&mut bytes, partition.index, *outcome, leader);
+            }
+            response.end_topic(&mut bytes);
         }
-        response.end_topic(&mut bytes);
+        let endpoints = self.endpoints(named);
+        response.end_with_leaders(&mut bytes, self.throttle_ms(broker), &endpoints);
+        bytes
     }
-    response.end(&mut bytes, throttle_ms);
-    bytes
+
+    /// Who leads a partition, and since which election, where an error says that it is not the broker asked.
+    pub(super) fn leader_instead(&self, topic: &str, partition: i32, error: i16) -> Option<(i32, i32)> {
+        let log = self.partition(topic, partition).filter(|_| error == code::NOT_LEADER_OR_FOLLOWER)?;
+        Some((log.leader?, log.leader_epoch))
+    }
+
+    /// Where these brokers listen, each once.
+    pub(super) fn endpoints(&self, mut named: Vec<i32>) -> Vec<&BrokerView> {
+        named.sort_unstable();
+        named.dedup();
+        named.iter().filter_map(|id| self.brokers.get(id)).map(|broker| &broker.view).collect()
+    }
 }

@@ -28,7 +28,8 @@ pub(super) struct WaitingFetch {
     pub head: RequestHead,
     pub bytes_min: usize,
     pub bytes_max: usize,
-    pub topics: Vec<(String, Vec<FetchPartition>)>,
+    /// Each with its name and, where it was named by that, its id.
+    pub topics: Vec<(String, [u8; 16], Vec<FetchPartition>)>,
     /// The end of the client's wait.
     pub deadline: Option<TimerKey>,
 }

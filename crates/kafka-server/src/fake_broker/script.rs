@@ -87,6 +87,21 @@ impl<'a> Step<'a> {
         self.add(Action::MoveLeader { topic: topic.to_owned(), partition, to: None })
     }
 
+    /// Deletes a topic.
+    pub fn delete_topic(self, topic: &str) -> Script<'a> {
+        self.add(Action::DeleteTopic { topic: topic.to_owned() })
+    }
+
+    /// Deletes a topic and makes it anew with another id, empty, each partition led by the broker that led it.
+    pub fn recreate_topic(self, topic: &str) -> Script<'a> {
+        self.add(Action::RecreateTopic { topic: topic.to_owned() })
+    }
+
+    /// Tells another cluster id from then on, as if another cluster had taken over the addresses.
+    pub fn set_cluster_id(self, cluster_id: &str) -> Script<'a> {
+        self.add(Action::SetClusterId { cluster_id: cluster_id.to_owned() })
+    }
+
     /// Ends a broker: its connections close, what it has queued is lost, the next broker that is there takes
     /// the lead of its partitions.
     pub fn remove_broker(self, broker: i32) -> Script<'a> {

@@ -75,7 +75,7 @@ pub(super) fn answer(
             if !head.unsupported {
                 m18_api_versions::Request::decode(body, version)?;
             }
-            respond(out, head, &responses::api_versions(head));
+            respond(out, head, &responses::api_versions(head, Api::versions));
         }
         Api::Metadata => {
             let request = m03_metadata::Request::decode(body, version)?;
@@ -182,9 +182,9 @@ fn fetch(
     };
     let mut sent_bytes = 0;
     let response = FetchResponse::begin(out, head, request.topics.len(), 0);
-    for (name, partitions) in &request.topics {
-        response.topic(out, name, partitions.len());
-        let known = broker.topics.partitions(name) as i32;
+    for (topic, partitions) in &request.topics {
+        response.topic(out, *topic, partitions.len());
+        let known = broker.topics.partitions(topic.name) as i32;
         for partition in partitions {
             let error = match (0..known).contains(&partition.index) {
                 false => code::UNKNOWN_TOPIC_OR_PARTITION,
@@ -194,25 +194,24 @@ fn fetch(
             let fits = sent_bytes == 0 || sent_bytes + broker.batch.len() <= limit;
             let filled = error == code::NONE && count > 0 && fits;
             let end = partition.offset.saturating_add(i64::from(count));
-            response.partition(
-                out,
-                &FetchOutcome {
-                    index: partition.index,
-                    error,
-                    high_watermark: if error == code::NONE { end } else { -1 },
-                    records_bytes: if filled { broker.batch.len() } else { 0 },
-                },
-            );
+            let outcome = FetchOutcome {
+                index: partition.index,
+                error,
+                high_watermark: if error == code::NONE { end } else { -1 },
+                records_bytes: if filled { broker.batch.len() } else { 0 },
+                leader: None,
+            };
+            response.partition(out, &outcome);
             if filled {
                 batch::put_at_offset(out, &broker.batch, partition.offset);
                 sent_bytes += broker.batch.len();
                 broker.stats.fetched_records += u64::from(count);
             }
-            response.end_partition(out);
+            response.end_partition(out, &outcome);
         }
         response.end_topic(out);
     }
-    response.end(out);
+    response.end(out, &[]);
     let wait_ms = u32::try_from(request.max_wait_ms).unwrap_or(0).min(WAIT_MS_MAX);
     Ok(if sent_bytes == 0 && wait_ms > 0 { Answered::AfterMs(wait_ms) } else { Answered::Now })
 }

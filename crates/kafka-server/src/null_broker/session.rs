@@ -9,7 +9,7 @@ use super::outbox::Outbox;
 use super::topics::TopicId;
 use crate::codec::batch::{BatchHead, HEAD_BYTES};
 use crate::codec::produce::{ProduceResponse, ProduceStart};
-use crate::codec::{Api, RequestHead, code, raw_count, topic_name};
+use crate::codec::{Api, RequestHead, TopicRef, code, raw_count, topic_name};
 use kdyno_kafka::wire::{FRAME_BYTES_MAX, Reader, Result, WireError};
 
 /// Longest piece of a produce request that must be seen in one go: two classic strings and some tags.
@@ -180,7 +180,7 @@ impl Session {
 
     fn header(&mut self, reader: &mut Reader<'_>) -> Result<()> {
         let before = reader.remaining();
-        let head = RequestHead::read(reader)?;
+        let head = RequestHead::read(reader, Api::versions)?;
         let body = self.frame_left - (before - reader.remaining());
         self.step = if head.api == Api::Produce { Step::ProduceStart } else { Step::Collect };
         if self.step == Step::Collect && body > COLLECTED_BYTES_MAX {
@@ -245,7 +245,7 @@ impl Session {
         produce.topics_left -= 1;
         produce.partitions_left = partitions;
         produce.topic = broker.topics.id_or_new(name);
-        produce.response.topic(&mut self.response, name, partitions as usize);
+        produce.response.topic(&mut self.response, TopicRef::named(name), partitions as usize);
         self.step = if partitions == 0 { Step::TopicEnd } else { Step::Partition };
         Ok(())
     }

@@ -5,7 +5,8 @@ mod toy;
 mod wire;
 
 use bytes::Bytes;
-use kdyno_kafka::admin::{Admin, OffsetAt};
+use kdyno_kafka::admin::{Admin, ConfigOf, OffsetAt};
+use kdyno_kafka::backoff::ExponentialBackoff;
 use kdyno_kafka::broker_connections::{BrokerConnections, ConnectionEvent, ConnectionsConfig};
 use kdyno_kafka::client::Client;
 use kdyno_kafka::connection::{Refusal, Session};
@@ -70,9 +71,13 @@ fn connections(cluster: &FakeCluster, between: Between, needs: &'static [Api]) -
         needs,
         security,
         request_timeout_ns: 2 * SECOND,
-        retry_backoff_ns: SECOND / 10,
+        retry_backoff: ExponentialBackoff { first_ns: SECOND / 10, max_ns: SECOND },
+        reconnect_backoff: ExponentialBackoff::RECONNECT,
+        setup_timeout: ExponentialBackoff::SETUP_TIMEOUT,
+        idle_ns: ConnectionsConfig::IDLE_NS,
         metadata_max_age_ns: 300 * SECOND,
         frame_bytes_max: 16 << 20,
+        seed: 20_261_122,
     }
 }
 
@@ -276,4 +281,23 @@ fn the_admin_client_does_not_insist_where_it_is_refused() {
         Admin::connect_by(in_toys(), std::slice::from_ref(&address), "me", Duration::from_secs(60));
     let error = connected.unwrap_err().to_string();
     assert_eq!(error, format!("broker {address}: no session is possible: the other end said no"));
+}
+
+#[test]
+fn the_admin_client_believes_neither_another_cluster_nor_an_address_that_is_none() {
+    let server = tcp::spawn(FakeCluster::new(FakeConfig::new(2))).expect("a server");
+    let address = server.addresses()[&0].to_string();
+    let mut admin =
+        Admin::connect(std::slice::from_ref(&address), "me", Duration::from_secs(60)).unwrap();
+    server.with(|cluster| cluster.set_address(1, "host", 0));
+    assert_eq!(admin.cluster().unwrap().brokers.len(), 2, "who does not need the broker does not mind");
+    let error = admin.describe_configs(ConfigOf::Broker(1)).unwrap_err().to_string();
+    let told = "broker 1 advertises the address \"host:0\": that needs a host, and a port from 1 to 65535";
+    assert_eq!(error, told);
+    server.with(|cluster| {
+        cluster.script().at(0).set_cluster_id("another");
+    });
+    let error = admin.cluster().unwrap_err().to_string();
+    let first = "while the client began with cluster \"kdyno-fake-cluster\"";
+    assert_eq!(error, format!("a broker of cluster \"another\" answers at {address}, {first}"));
 }

@@ -71,7 +71,7 @@ impl Wire {
         while let Some((connection, error)) = client.connections().timed_out(self.now_ns) {
             self.close(client, connection, error);
         }
-        while let Some(connection) = client.connections_mut().take_surplus() {
+        while let Some(connection) = client.connections_mut().take_surplus(self.now_ns) {
             self.forget(connection);
         }
         client.connections_mut().poll(self.now_ns);

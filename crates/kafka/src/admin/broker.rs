@@ -6,10 +6,15 @@ use crate::connection::{Connection, ConnectionError, Refusal, WRITE_SLICES_MAX};
 use crate::errors::ErrorCode;
 use crate::messages::{Api, Request, m03_metadata, m18_api_versions};
 use crate::security::Security;
-use crate::wire::{self, FRAME_BYTES_MAX};
+use crate::wire;
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::TcpStream;
 use std::time::Instant;
+
+/// Largest response. One is read at a time, and the connection that read a large one gives its memory back
+/// ([`Broker::call`]), so this is nearly all that the responses of an admin client take, however many brokers
+/// there are: metadata of 100,000 partitions with three replicas each takes a third of it.
+pub(super) const FRAME_BYTES_MAX: usize = 16 << 20;
 
 /// A connection that is up.
 #[derive(Debug)]
@@ -53,6 +58,7 @@ impl Broker {
                 Ok(())
             })?;
             if let Some(response) = response {
+                self.connection.shrink();
                 return Ok(response);
             }
         }
@@ -146,10 +152,13 @@ impl Broker {
                 kind if timed_out(kind) => AdminError::Timeout { address, api, limit: deadline.limit },
                 _ => AdminError::Io { address, source: error },
             },
-            // The last two are of a client with many connections, which keeps the time and the topics.
+            // The others are of a client with many connections, which keeps the time, the topics and the cluster.
             ConnectionError::Closed
             | ConnectionError::TimedOut(_)
-            | ConnectionError::Refused(Refusal::Topic { .. }) => AdminError::Closed { address, api },
+            | ConnectionError::NotConnected(_)
+            | ConnectionError::Refused(Refusal::Topic { .. } | Refusal::OtherCluster { .. }) => {
+                AdminError::Closed { address, api }
+            }
         }
     }
 }

@@ -125,6 +125,24 @@ pub enum AdminError {
     /// The brokers name no controller.
     #[error("the cluster has no controller at the moment")]
     NoController,
+    /// Another cluster answers than the one that was asked first.
+    #[error("a broker of cluster {found:?} answers at {address}, while the client began with cluster {first:?}")]
+    OtherCluster {
+        /// Address of the broker.
+        address: String,
+        /// Id of the cluster that was asked first.
+        first: String,
+        /// Id of the one that answers.
+        found: String,
+    },
+    /// A broker that lets itself be found where nobody can listen.
+    #[error("broker {id} advertises the address {address:?}: that needs a host, and a port from 1 to 65535")]
+    Advertised {
+        /// Its id.
+        id: i32,
+        /// What it advertises.
+        address: String,
+    },
     /// A broker that the cluster does not have.
     #[error("the cluster has no broker {id}, only {brokers:?}")]
     UnknownBroker {

@@ -29,6 +29,7 @@ use broker::Broker;
 use std::collections::BTreeMap;
 use std::thread;
 use std::time::{Duration, Instant};
+use types::{cluster_info, setting_info, topic_info};
 
 /// Pause between two tries: short against an election (some 100 ms), long against a request (some ms).
 const BACKOFF: Duration = Duration::from_millis(50);
@@ -37,6 +38,9 @@ const BACKOFF: Duration = Duration::from_millis(50);
 const UNKNOWN_GRACE: Duration = Duration::from_secs(2);
 /// Longest text of the protocol's classic encoding, which older brokers are spoken to in.
 const TEXT_BYTES_MAX: usize = i16::MAX as usize;
+
+/// Most connections that are open at once; the one that was opened first is closed for another.
+const CONNECTIONS_MAX: usize = 32;
 
 /// The client.
 #[derive(Debug)]
@@ -47,8 +51,10 @@ pub struct Admin {
     timeout: Duration,
     /// Connections that are up; when one fails all are dropped.
     connections: Vec<Broker>,
-    /// Where the brokers of the last metadata listen.
-    known: BTreeMap<i32, Address>,
+    /// Where the brokers of the last metadata listen; an error for one that cannot.
+    known: BTreeMap<i32, std::result::Result<Address, String>>,
+    /// As the first metadata told it that did.
+    cluster_id: Option<String>,
     controller_id: i32,
 }
 
@@ -84,6 +90,7 @@ impl Admin {
             timeout,
             connections: Vec::new(),
             known: BTreeMap::new(),
+            cluster_id: None,
             controller_id: -1,
         };
         admin.refresh(Deadline::after(timeout))?;
@@ -323,12 +330,21 @@ impl Admin {
         topics: Option<&[&str]>,
         deadline: Deadline,
     ) -> Result<m03_metadata::Response> {
-        let reply = self.broker(node, deadline)?.call(&m03_metadata::Request::of_topics(topics), deadline)?;
-        self.known = reply
-            .brokers
-            .iter()
-            .map(|broker| Ok((broker.node_id, Address::new(&broker.host, broker.port)?)))
-            .collect::<Result<_>>()?;
+        let asked = self.broker(node, deadline)?;
+        let reply = asked.call(&m03_metadata::Request::of_topics(topics), deadline)?;
+        let address = asked.address.to_string();
+        if let Some(found) = &reply.cluster_id {
+            let first = self.cluster_id.get_or_insert_with(|| found.clone());
+            if first != found {
+                let (first, found) = (first.clone(), found.clone());
+                return Err(AdminError::OtherCluster { address, first, found });
+            }
+        }
+        let listens = |broker: &m03_metadata::MetadataResponseBroker| {
+            let text = || format!("{}:{}", broker.host, broker.port);
+            (broker.node_id, Address::new(&broker.host, broker.port).map_err(|_| text()))
+        };
+        self.known = reply.brokers.iter().map(listens).collect();
         self.controller_id = reply.controller_id;
         Ok(reply)
     }
@@ -352,9 +368,10 @@ impl Admin {
     /// A connection to a given broker, or to any.
     fn broker(&mut self, node: Option<i32>, deadline: Deadline) -> Result<&mut Broker> {
         let addresses: Vec<Address> = match node {
-            None => self.bootstrap.iter().chain(self.known.values()).cloned().collect(),
+            None => self.bootstrap.iter().chain(self.known.values().flatten()).cloned().collect(),
             Some(id) => match self.known.get(&id) {
-                Some(address) => vec![address.clone()],
+                Some(Ok(address)) => vec![address.clone()],
+                Some(Err(address)) => return Err(AdminError::Advertised { id, address: address.clone() }),
                 None => {
                     let brokers = self.known.keys().copied().collect();
                     return Err(AdminError::UnknownBroker { id, brokers });
@@ -369,7 +386,12 @@ impl Admin {
         for (tried, address) in addresses.iter().enumerate() {
             let share = deadline.share(addresses.len() - tried);
             match Broker::open(address, &self.client_id, &self.security, share) {
-                Ok(broker) => return Ok(self.connections.push_mut(broker)),
+                Ok(broker) => {
+                    if self.connections.len() >= CONNECTIONS_MAX {
+                        self.connections.remove(0);
+                    }
+                    return Ok(self.connections.push_mut(broker));
+                }
                 Err(error) => errors.push(error),
             }
         }
@@ -442,45 +464,6 @@ fn check_outcome<'r>(
             source: WireError::Invalid("the topic of the request is missing in the reply"),
         }),
     }
-}
-
-fn cluster_info(reply: m03_metadata::Response) -> ClusterInfo {
-    let broker = |b: m03_metadata::MetadataResponseBroker| BrokerInfo {
-        id: b.node_id,
-        host: b.host,
-        port: b.port,
-        rack: b.rack,
-    };
-    let mut brokers: Vec<_> = reply.brokers.into_iter().map(broker).collect();
-    brokers.sort_by_key(|broker| broker.id);
-    ClusterInfo { cluster_id: reply.cluster_id, controller_id: reply.controller_id, brokers }
-}
-
-fn topic_info(topic: m03_metadata::MetadataResponseTopic) -> TopicInfo {
-    let partition = |p: m03_metadata::MetadataResponsePartition| PartitionInfo {
-        id: p.partition_index,
-        leader: p.leader_id,
-        replicas: p.replica_nodes,
-        isr: p.isr_nodes,
-        error: p.error_code,
-    };
-    let mut partitions: Vec<_> = topic.partitions.into_iter().map(partition).collect();
-    partitions.sort_by_key(|partition| partition.id);
-    let name = topic.name.unwrap_or_default();
-    TopicInfo { name, error: topic.error_code, internal: topic.is_internal, partitions }
-}
-
-fn setting_info(setting: m32_describe_configs::DescribeConfigsResourceResult) -> (String, SettingInfo) {
-    let known = setting.config_type != messages::CONFIG_TYPE_UNKNOWN;
-    let source = match setting.config_source {
-        messages::CONFIG_SOURCE_TOPIC
-        | messages::CONFIG_SOURCE_DYNAMIC_BROKER
-        | messages::CONFIG_SOURCE_DYNAMIC_DEFAULT_BROKER => SettingSource::Dynamic,
-        messages::CONFIG_SOURCE_STATIC_BROKER => SettingSource::Static,
-        messages::CONFIG_SOURCE_DEFAULT => SettingSource::Default,
-        _ => SettingSource::Unknown,
-    };
-    (setting.name, SettingInfo { value: setting.value, known, source })
 }
 
 fn error_code<T>(result: &Result<T>) -> Option<ErrorCode> {

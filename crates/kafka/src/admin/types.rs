@@ -1,6 +1,7 @@
 //! What the admin client is asked for and tells.
 
 use crate::errors::ErrorCode;
+use crate::messages::{self, m03_metadata, m32_describe_configs};
 
 /// A cluster as one of its brokers knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,4 +87,45 @@ pub enum ConfigOf<'a> {
     Topic(&'a str),
     /// A broker, by id.
     Broker(i32),
+}
+
+pub(super) fn cluster_info(reply: m03_metadata::Response) -> ClusterInfo {
+    let broker = |b: m03_metadata::MetadataResponseBroker| BrokerInfo {
+        id: b.node_id,
+        host: b.host,
+        port: b.port,
+        rack: b.rack,
+    };
+    let mut brokers: Vec<_> = reply.brokers.into_iter().map(broker).collect();
+    brokers.sort_by_key(|broker| broker.id);
+    ClusterInfo { cluster_id: reply.cluster_id, controller_id: reply.controller_id, brokers }
+}
+
+pub(super) fn topic_info(topic: m03_metadata::MetadataResponseTopic) -> TopicInfo {
+    let partition = |p: m03_metadata::MetadataResponsePartition| PartitionInfo {
+        id: p.partition_index,
+        leader: p.leader_id,
+        replicas: p.replica_nodes,
+        isr: p.isr_nodes,
+        error: p.error_code,
+    };
+    let mut partitions: Vec<_> = topic.partitions.into_iter().map(partition).collect();
+    partitions.sort_by_key(|partition| partition.id);
+    let name = topic.name.unwrap_or_default();
+    TopicInfo { name, error: topic.error_code, internal: topic.is_internal, partitions }
+}
+
+pub(super) fn setting_info(
+    setting: m32_describe_configs::DescribeConfigsResourceResult,
+) -> (String, SettingInfo) {
+    let known = setting.config_type != messages::CONFIG_TYPE_UNKNOWN;
+    let source = match setting.config_source {
+        messages::CONFIG_SOURCE_TOPIC
+        | messages::CONFIG_SOURCE_DYNAMIC_BROKER
+        | messages::CONFIG_SOURCE_DYNAMIC_DEFAULT_BROKER => SettingSource::Dynamic,
+        messages::CONFIG_SOURCE_STATIC_BROKER => SettingSource::Static,
+        messages::CONFIG_SOURCE_DEFAULT => SettingSource::Default,
+        _ => SettingSource::Unknown,
+    };
+    (setting.name, SettingInfo { value: setting.value, known, source })
 }

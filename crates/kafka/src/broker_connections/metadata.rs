@@ -1,13 +1,21 @@
-//! Which broker leads what, as far as it is known.
+//! Which broker leads what, as far as it is known, and when it is asked again.
 
+use crate::backoff::ExponentialBackoff;
+use crate::errors::ErrorCode;
+use rand::Rng;
 use std::collections::BTreeMap;
+
+/// Most brokers a client remembers; those that a response names beyond them are not.
+pub(super) const BROKERS_MAX: usize = 4096;
 
 /// What is known of the cluster, and when it is asked again.
 #[derive(Debug)]
 pub(super) struct Metadata {
-    /// Host and port of each broker.
-    pub(super) brokers: BTreeMap<i32, (String, u16)>,
+    /// Host and port of each broker, as it was told: not each number is a port.
+    pub(super) brokers: BTreeMap<i32, (String, i32)>,
     pub(super) topics: Vec<Topic>,
+    /// As the first reply told it that did.
+    pub(super) cluster_id: Option<String>,
     pub(super) is_wanted: bool,
     /// A request for it is in flight.
     pub(super) is_asked: bool,
@@ -17,6 +25,10 @@ pub(super) struct Metadata {
     pub(super) not_before_ns: u64,
     /// The connection to ask next, so that one broker that does not know better is not asked for ever.
     pub(super) next_connection: usize,
+    /// Requests in a row that were not answered.
+    failures: u32,
+    /// Responses in a row that told nothing new.
+    repeats: u32,
 }
 
 /// A topic's leaders by partition; none until metadata came.
@@ -26,6 +38,8 @@ pub(super) struct Topic {
     /// Its id, all 0 where brokers do not tell it: a topic that is made anew under its name has another.
     pub(super) id: [u8; 16],
     pub(super) leaders: Vec<Leader>,
+    /// What the last response said of it.
+    pub(super) error: ErrorCode,
 }
 
 /// A partition's leader.
@@ -46,30 +60,72 @@ impl Leader {
 
 impl Metadata {
     pub(super) fn new(topics: &[String]) -> Self {
-        let topics = topics.iter().map(|name| Topic { name: name.clone(), id: [0; 16], leaders: Vec::new() });
+        let topic = |name: &String| Topic {
+            name: name.clone(),
+            id: [0; 16],
+            leaders: Vec::new(),
+            error: ErrorCode::NONE,
+        };
         Self {
             brokers: BTreeMap::new(),
-            topics: topics.collect(),
+            topics: topics.iter().map(topic).collect(),
+            cluster_id: None,
             is_wanted: true,
             is_asked: false,
             taken_ns: None,
             not_before_ns: 0,
             next_connection: 0,
+            failures: 0,
+            repeats: 0,
         }
     }
 
+    /// Where a broker listens, if it is known and can be.
     pub(super) fn address(&self, broker: i32) -> Option<(&str, u16)> {
-        self.brokers.get(&broker).map(|(host, port)| (host.as_str(), *port))
+        let (host, port) = self.brokers.get(&broker)?;
+        let port = u16::try_from(*port).ok().filter(|port| *port > 0)?;
+        (!host.is_empty()).then_some((host, port))
     }
 
     pub(super) fn leaders(&self, topic: usize) -> &[Leader] {
         self.topics.get(topic).map_or(&[], |topic| &topic.leaders)
     }
 
+    /// A request was answered. The next one is not sent before a pause, which grows while responses tell nothing
+    /// new.
+    pub(super) fn answered(
+        &mut self,
+        is_news: bool,
+        now_ns: u64,
+        backoff: ExponentialBackoff,
+        random: &mut impl Rng,
+    ) {
+        if is_news {
+            self.repeats = 0;
+        }
+        (self.is_asked, self.taken_ns, self.failures) = (false, Some(now_ns), 0);
+        self.not_before_ns = now_ns + backoff.after(self.repeats, random);
+        self.repeats += u32::from(!is_news);
+    }
+
+    /// A request was not answered, or not with anything to go by.
+    pub(super) fn failed(&mut self, now_ns: u64, backoff: ExponentialBackoff, random: &mut impl Rng) {
+        (self.is_asked, self.is_wanted, self.repeats) = (false, true, 0);
+        self.not_before_ns = now_ns + backoff.after(self.failures, random);
+        self.failures = self.failures.saturating_add(1);
+    }
+
+    /// What is known is out of date from `max_age_ns` on: nothing new since then would be news.
+    pub(super) fn grow_old(&mut self, now_ns: u64, max_age_ns: u64) {
+        if self.taken_ns.is_some_and(|at| at + max_age_ns <= now_ns) {
+            (self.is_wanted, self.repeats) = (true, 0);
+        }
+    }
+
     /// When it is to be asked, or is out of date.
-    pub(super) fn next_ns(&self, is_any_up: bool, max_age_ns: u64) -> Option<u64> {
+    pub(super) fn next_ns(&self, is_anybody_there: bool, max_age_ns: u64) -> Option<u64> {
         match (self.is_wanted, self.is_asked, self.taken_ns) {
-            (true, false, _) if is_any_up => Some(self.not_before_ns),
+            (true, false, _) if is_anybody_there => Some(self.not_before_ns),
             (false, _, Some(at)) => Some(at + max_age_ns),
             _ => None,
         }

@@ -2,9 +2,12 @@
 //! the caller opens and closes what this asks for, and tells what happened.
 //!
 //! The first connection that is up is asked for the topics' metadata; then every broker that leads a partition
-//! gets a connection. A lost connection, an error that says so, or age asks for the metadata again. What no
-//! further attempt can cure is a [`Refusal`]: it is kept, and not tried again.
+//! gets a connection. A lost connection, an error that says so, or age asks for the metadata again. Pauses grow
+//! with attempts that fail and differ between clients. What no further attempt can cure is a [`Refusal`]: it is
+//! kept, and not tried again.
 
+mod dial;
+mod hints;
 mod metadata;
 mod refresh;
 mod types;
@@ -14,16 +17,15 @@ pub use types::{ConnectionEvent, ConnectionKey, ConnectionState, ConnectionsConf
 use crate::connection::{Answered, Connection, ConnectionError, Refusal};
 use crate::messages::{Request as _, m03_metadata};
 use crate::wire::WireError;
-use metadata::Metadata;
+use metadata::{Leader, Metadata};
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use types::BrokerConnection;
 
-/// First pause before connecting again; doubles up to [`RECONNECT_NS_MAX`] (`reconnect.backoff.ms`).
-const RECONNECT_NS_MIN: u64 = 50_000_000;
-/// `reconnect.backoff.max.ms`.
-const RECONNECT_NS_MAX: u64 = 1_000_000_000;
-
-/// The connections of one client, numbered from 0 in the order in which they were first wanted.
+/// The connections of one client, numbered from 0. The number of one that nobody needs any more is given to
+/// another.
 #[derive(Debug)]
 pub struct BrokerConnections<T> {
     config: ConnectionsConfig,
@@ -35,12 +37,20 @@ pub struct BrokerConnections<T> {
     events: Vec<(u64, ConnectionEvent)>,
     /// A topic that the cluster does not describe to us.
     topic_refusal: Option<Refusal>,
+    /// Draws the lengths of pauses.
+    random: Pcg64,
+    /// The bootstrap address that is tried next.
+    next_bootstrap: usize,
+    /// Until when leaders that cannot be reached are waited for, ns; `None` before metadata came.
+    patience_ns: Option<u64>,
+    is_patient: bool,
 }
 
 /// What there is, and what it is good for.
 impl<T> BrokerConnections<T> {
-    /// Connections that know only the bootstrap addresses.
+    /// Connections that know only the bootstrap addresses, of which one drawn at random is tried first.
     pub fn new(config: ConnectionsConfig) -> Self {
+        let mut random = Pcg64::seed_from_u64(config.seed);
         let mut connections = Self {
             client_id: config.client_id.as_str().into(),
             connections: Vec::new(),
@@ -48,27 +58,32 @@ impl<T> BrokerConnections<T> {
             lost: Vec::new(),
             events: Vec::new(),
             topic_refusal: None,
+            next_bootstrap: random.random_range(0..config.bootstrap.len().max(1)),
+            random,
+            patience_ns: None,
+            is_patient: true,
             config,
         };
-        for (place, (host, port)) in connections.config.bootstrap.clone().into_iter().enumerate() {
-            connections.add(ConnectionKey::Bootstrap(place), host, port);
+        for (place, address) in connections.config.bootstrap.clone().into_iter().enumerate() {
+            connections.add(ConnectionKey::Bootstrap(place), address);
         }
         connections
     }
 
-    fn add(&mut self, key: ConnectionKey, host: String, port: u16) -> usize {
+    fn add(&mut self, key: ConnectionKey, address: (String, u16)) -> usize {
         let (needs, frame_bytes_max) = (self.config.needs, self.config.frame_bytes_max);
-        self.connections.push(BrokerConnection {
-            key,
-            host,
-            port,
-            state: ConnectionState::Down { retry_ns: 0 },
-            connection: Connection::new(Arc::clone(&self.client_id), needs, frame_bytes_max),
-            failures: 0,
-            is_told_unreachable: false,
-            refusal: None,
-        });
-        self.connections.len() - 1
+        let queues = Connection::new(Arc::clone(&self.client_id), needs, frame_bytes_max);
+        let added = BrokerConnection::new(key, address, queues);
+        match self.connections.iter().position(BrokerConnection::is_free) {
+            Some(free) => {
+                self.connections[free] = added;
+                free
+            }
+            None => {
+                self.connections.push(added);
+                self.connections.len() - 1
+            }
+        }
     }
 
     /// How many there are.
@@ -97,9 +112,14 @@ impl<T> BrokerConnections<T> {
         &mut self.connections[connection].connection
     }
 
-    /// Whether requests can be sent over it.
+    /// Whether it is connected and its handshake is over.
     pub fn is_up(&self, connection: usize) -> bool {
         self.connections[connection].connection.is_up()
+    }
+
+    /// Whether requests can be sent over it now: it is up, and its broker does not throttle the client.
+    pub fn can_ask(&self, connection: usize) -> bool {
+        self.connections[connection].can_ask()
     }
 
     /// Requests in flight on it.
@@ -108,20 +128,52 @@ impl<T> BrokerConnections<T> {
     }
 
     /// The connection of a broker for a purpose; it is wanted from now on. `None` while metadata names no such
-    /// broker.
+    /// broker, or names an address that is none.
     pub fn wanted(&mut self, broker: i32, purpose: Purpose) -> Option<usize> {
+        let (host, port) = self.metadata.address(broker)?;
         let key = ConnectionKey::Broker(broker, purpose);
         if let Some(known) = self.connections.iter().position(|connection| connection.key == key) {
+            self.connections[known].is_wanted = true;
             return Some(known);
         }
-        let (host, port) = self.metadata.address(broker)?;
-        let (host, port) = (host.to_owned(), port);
-        Some(self.add(key, host, port))
+        let address = (host.to_owned(), port);
+        Some(self.add(key, address))
+    }
+
+    /// The leaders of all partitions of all topics.
+    fn leaders(&self) -> impl Iterator<Item = &Leader> {
+        self.metadata.topics.iter().flat_map(|topic| &topic.leaders)
+    }
+
+    /// Notes which connection leads to each leader, and which connections nobody needs any more.
+    fn relink(&mut self) {
+        let leaders = self.leaders().map(|leader| leader.broker).filter(|id| *id >= 0);
+        let leaders: BTreeSet<i32> = leaders.collect();
+        for connection in &mut self.connections {
+            if let ConnectionKey::Broker(id, purpose) = connection.key {
+                let is_used = match purpose {
+                    Purpose::Leader => leaders.contains(&id),
+                    Purpose::Coordinator => connection.is_wanted,
+                };
+                connection.is_wanted = is_used && self.metadata.address(id).is_some();
+                connection.is_idle &= connection.is_wanted;
+            }
+        }
+        let link = |id: &i32| Some((*id, self.wanted(*id, Purpose::Leader)?));
+        let links: BTreeMap<i32, usize> = leaders.iter().filter_map(link).collect();
+        for leader in self.metadata.topics.iter_mut().flat_map(|topic| &mut topic.leaders) {
+            leader.connection = links.get(&leader.broker).copied();
+        }
     }
 
     /// Partitions of the topic with this place in the settings, 0 until metadata came.
     pub fn partition_count(&self, topic: usize) -> usize {
         self.metadata.leaders(topic).len()
+    }
+
+    /// The id of a topic, where the brokers tell it.
+    pub fn topic_id(&self, topic: usize) -> Option<[u8; 16]> {
+        self.metadata.topics.get(topic).map(|topic| topic.id).filter(|id| *id != [0; 16])
     }
 
     /// The connection to a partition's leader, if it is up.
@@ -143,21 +195,33 @@ impl<T> BrokerConnections<T> {
         (&mut self.connections[connection].connection, leads)
     }
 
-    /// Whether every partition of every topic has a leader to which a connection is up.
+    /// Whether every partition of every topic has a leader to which a connection is up. Leaders that cannot be
+    /// reached are waited for as long as a socket may take to connect; from then on one partition of each topic
+    /// is enough.
     pub fn is_ready(&self) -> bool {
         (0..self.config.topics.len()).all(|topic| {
-            let count = self.partition_count(topic);
-            count > 0 && (0..count).all(|partition| self.leader(topic, partition).is_some())
+            let leaders = self.metadata.leaders(topic);
+            let is_up = |leader: &Leader| leader.connection.is_some_and(|at| self.is_up(at));
+            let is_left_out = |leader: &Leader| !self.is_patient && self.cannot_be_reached(leader);
+            leaders.iter().any(is_up) && leaders.iter().all(|leader| is_up(leader) || is_left_out(leader))
         })
+    }
+
+    /// Whether a partition has no leader at present, or one to which no connection could be made. One that
+    /// refuses us is no such leader: that is for the user to cure.
+    fn cannot_be_reached(&self, leader: &Leader) -> bool {
+        let Some(connection) = leader.connection.map(|at| &self.connections[at]) else { return true };
+        let is_failing = connection.failures > 0 && connection.state != ConnectionState::Refused;
+        is_failing || connection.is_idle
     }
 
     /// Why this client will never be ready: a topic or a broker that it needs refuses it, or each bootstrap
     /// address does.
     pub fn refusal(&self) -> Option<&Refusal> {
-        let mut brokers = self.connections.iter().filter(|connection| !connection.is_bootstrap());
+        let mut wanted = self.connections.iter().filter(|one| !one.is_bootstrap() && one.is_wanted);
         let is_refused_everywhere = self.connections.iter().all(|connection| connection.refusal.is_some());
         let anywhere = self.connections.first().filter(|_| is_refused_everywhere);
-        let refusing = brokers.find_map(|connection| connection.refusal.as_ref());
+        let refusing = wanted.find_map(|connection| connection.refusal.as_ref());
         let refusal = self.topic_refusal.as_ref().or(refusing);
         refusal.or_else(|| anywhere.and_then(|connection| connection.refusal.as_ref()))
     }
@@ -178,84 +242,8 @@ impl<T> BrokerConnections<T> {
     }
 }
 
-/// What the caller does, and what it tells.
+/// Responses.
 impl<T> BrokerConnections<T> {
-    /// Whether there is somebody to ask, or soon will be: a broker that is up, or one bootstrap address at
-    /// least half way. So a client has one connection more than there are brokers, and that only at first.
-    fn has_help(&self) -> bool {
-        self.connections.iter().any(|connection| match connection.state {
-            ConnectionState::Down { .. } | ConnectionState::Refused => false,
-            _ => connection.is_bootstrap() || connection.connection.is_up(),
-        })
-    }
-
-    /// A connection to make now, which then counts as connecting.
-    pub fn to_connect(&mut self, now_ns: u64) -> Option<usize> {
-        let has_help = self.has_help();
-        let found = self.connections.iter().position(|connection| {
-            let is_due = matches!(connection.state, ConnectionState::Down { retry_ns } if retry_ns <= now_ns);
-            is_due && connection.is_needed(has_help)
-        })?;
-        self.connections[found].state = ConnectionState::Connecting { since_ns: now_ns };
-        Some(found)
-    }
-
-    /// The socket of a connection is connected: begins its session and its handshake.
-    ///
-    /// # Errors
-    /// When there can be no session with its host; the connection must then be closed.
-    pub fn on_connected(&mut self, connection: usize, now_ns: u64) -> Result<(), ConnectionError> {
-        let opened = &mut self.connections[connection];
-        let session =
-            self.config.security.sessions.as_ref().map(|sessions| sessions.open(&opened.host)).transpose()?;
-        opened.state = ConnectionState::Open;
-        opened.connection.open(session, self.config.security.login.clone(), now_ns);
-        Ok(())
-    }
-
-    /// A connection is gone, or could not be made. What was asked over it and not answered is lost.
-    pub fn on_closed(&mut self, connection: usize, now_ns: u64, error: ConnectionError) {
-        let closed = &mut self.connections[connection];
-        let key = closed.key;
-        let was_open = matches!(closed.state, ConnectionState::Open);
-        closed.failures = if closed.connection.is_up() { 0 } else { closed.failures + 1 };
-        let pause_ns = (RECONNECT_NS_MIN << closed.failures.min(10)).min(RECONNECT_NS_MAX);
-        closed.state = ConnectionState::Down { retry_ns: now_ns + pause_ns };
-        let was_told = std::mem::replace(&mut closed.is_told_unreachable, !was_open);
-        for request in closed.connection.close() {
-            match request {
-                RequestKind::Client(token) => self.lost.push((connection, token)),
-                RequestKind::Metadata => self.metadata.is_asked = false,
-            }
-        }
-        self.metadata.is_wanted = true;
-        let event = match error {
-            ConnectionError::Refused(refusal) => {
-                closed.state = ConnectionState::Refused;
-                closed.refusal = Some(refusal.clone());
-                ConnectionEvent::Refused { key, refusal }
-            }
-            error if was_open => ConnectionEvent::Disconnected { key, why: error.to_string() },
-            _ if was_told => return,
-            error => ConnectionEvent::Unreachable { key, why: error.to_string() },
-        };
-        self.events.push((now_ns, event));
-    }
-
-    /// A bootstrap connection that is no longer needed, since every leader can be reached; it then counts as
-    /// closed, and the caller closes its socket.
-    pub fn take_surplus(&mut self) -> Option<usize> {
-        let is_idle = |connection: &BrokerConnection<T>| {
-            let queues = &connection.connection;
-            connection.is_bootstrap() && queues.is_up() && queues.in_flight() == 0
-        };
-        let surplus = self.connections.iter().position(is_idle).filter(|_| self.is_ready())?;
-        self.connections[surplus].state = ConnectionState::Down { retry_ns: 0 };
-        // Nothing is in flight, so nothing is lost.
-        drop(self.connections[surplus].connection.close());
-        Some(surplus)
-    }
-
     /// Takes the connection's first request in flight if it is written and no response will come.
     pub fn take_unanswered(&mut self, connection: usize) -> Option<Answered<T>> {
         self.connections[connection].connection.take_unanswered()?.of_client()
@@ -278,47 +266,23 @@ impl<T> BrokerConnections<T> {
             match answered.of_client() {
                 Some(answered) => each(answered, body),
                 None => {
-                    metadata = Some(m03_metadata::Request::decode_response(body, version)?);
-                    Ok(())
+                    let response = m03_metadata::Request::decode_response(body, version);
+                    let read = response.as_ref().map(|_| ()).map_err(WireError::clone);
+                    metadata = Some((version, response));
+                    read
                 }
             }
         });
-        if let Some(response) = metadata {
-            self.on_metadata(connection, response, now_ns);
+        match metadata {
+            Some((version, Ok(response))) => {
+                result.and(self.on_metadata(connection, version, response, now_ns))
+            }
+            Some((_, Err(_))) => {
+                self.metadata.failed(now_ns, self.config.retry_backoff, &mut self.random);
+                result
+            }
+            None => result,
         }
-        result
-    }
-
-    /// A connection that has waited too long for a response, or for its socket; it must be closed.
-    pub fn timed_out(&self, now_ns: u64) -> Option<(usize, ConnectionError)> {
-        let late = self.connections.iter().position(|connection| {
-            connection.gives_up_ns(self.config.request_timeout_ns).is_some_and(|at| at <= now_ns)
-        })?;
-        Some((late, ConnectionError::TimedOut(self.config.request_timeout_ns / 1_000_000)))
-    }
-
-    /// When something is due by time alone: connecting, asking, giving up.
-    pub fn next_deadline(&self) -> Option<u64> {
-        let has_help = self.has_help();
-        let connections = self.connections.iter().filter_map(|connection| match connection.state {
-            ConnectionState::Down { retry_ns } => connection.is_needed(has_help).then_some(retry_ns),
-            _ => connection.gives_up_ns(self.config.request_timeout_ns),
-        });
-        let is_any_up = self.connections.iter().any(|connection| connection.connection.is_up());
-        let metadata = self.metadata.next_ns(is_any_up, self.config.metadata_max_age_ns);
-        connections.chain(metadata).min()
-    }
-}
-
-impl<T> BrokerConnection<T> {
-    /// When its patience ends.
-    fn gives_up_ns(&self, timeout_ns: u64) -> Option<u64> {
-        let since_ns = match self.state {
-            ConnectionState::Down { .. } | ConnectionState::Refused => None,
-            ConnectionState::Connecting { since_ns } => Some(since_ns),
-            ConnectionState::Open => self.connection.oldest_sent_ns(),
-        };
-        since_ns.map(|since_ns| since_ns + timeout_ns)
     }
 }
 

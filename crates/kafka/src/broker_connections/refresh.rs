@@ -1,27 +1,41 @@
 //! Metadata is asked for, and taken in.
 
-use super::metadata::Leader;
+use super::metadata::{BROKERS_MAX, Leader};
 use super::{BrokerConnections, ConnectionEvent, ConnectionKey, ConnectionState, Purpose, RequestKind};
-use crate::connection::Refusal;
+use crate::connection::{ConnectionError, Refusal};
 use crate::errors::ErrorCode;
 use crate::messages::m03_metadata;
+use std::collections::BTreeMap;
 
-/// Most brokers a client remembers; a response that names more is not believed.
-const BROKERS_MAX: usize = 4096;
+/// The first version in which brokers answer before they throttle, and leave it to the client to wait.
+const THROTTLED_BY_CLIENT_FROM: i16 = 6;
+
+/// What a response was worth.
+#[derive(Debug, Clone, Copy, Default)]
+struct Taken {
+    /// It told something that was not known.
+    is_news: bool,
+    /// The broker has not heard of the latest election.
+    is_stale: bool,
+    /// It said too little: a topic that is not there yet.
+    is_incomplete: bool,
+}
 
 impl<T> BrokerConnections<T> {
-    /// Asks for metadata when it is time, over any connection that is up.
+    /// Asks for metadata when it is time, over any connection that can be asked.
     pub fn poll(&mut self, now_ns: u64) {
-        let metadata = &mut self.metadata;
-        if metadata.taken_ns.is_some_and(|at| at + self.config.metadata_max_age_ns <= now_ns) {
-            metadata.is_wanted = true;
+        for connection in &mut self.connections {
+            connection.muted_until_ns = connection.muted_until_ns.filter(|until_ns| *until_ns > now_ns);
         }
+        self.is_patient &= self.patience_ns.is_none_or(|until_ns| until_ns > now_ns);
+        let metadata = &mut self.metadata;
+        metadata.grow_old(now_ns, self.config.metadata_max_age_ns);
         if !metadata.is_wanted || metadata.is_asked || now_ns < metadata.not_before_ns {
             return;
         }
         let count = self.connections.len();
         let mut in_turn = (0..count).map(|step| (metadata.next_connection + step) % count);
-        let Some(connection) = in_turn.find(|&index| self.connections[index].connection.is_up()) else {
+        let Some(connection) = in_turn.find(|&index| self.connections[index].can_ask()) else {
             return;
         };
         let topics: Vec<&str> = self.config.topics.iter().map(String::as_str).collect();
@@ -29,102 +43,186 @@ impl<T> BrokerConnections<T> {
         let queues = &mut self.connections[connection].connection;
         let asked = queues.ask(RequestKind::Metadata, &request, now_ns);
         metadata.next_connection = (connection + 1) % count;
-        metadata.is_asked = asked.is_ok();
-        metadata.not_before_ns = now_ns + self.config.retry_backoff_ns;
+        metadata.is_asked = true;
+        if asked.is_err() {
+            metadata.failed(now_ns, self.config.retry_backoff, &mut self.random);
+        }
     }
 
-    pub(super) fn on_metadata(&mut self, connection: usize, response: m03_metadata::Response, now_ns: u64) {
-        self.metadata.is_asked = false;
-        self.topic_refusal = None;
-        for broker in &response.brokers {
-            self.on_broker(broker);
+    /// # Errors
+    /// When another cluster answers than the one before; the connection must then be closed.
+    pub(super) fn on_metadata(
+        &mut self,
+        connection: usize,
+        version: i16,
+        response: m03_metadata::Response,
+        now_ns: u64,
+    ) -> Result<(), ConnectionError> {
+        if version >= THROTTLED_BY_CLIENT_FROM {
+            let throttled_ms = u64::try_from(response.throttle_time_ms).unwrap_or(0);
+            self.throttle(connection, throttled_ms * 1_000_000, now_ns);
         }
-        let mut is_complete = true;
+        let is_same_cluster = self.check_cluster(response.cluster_id.as_deref());
+        // A broker that is about to start knows of none.
+        if is_same_cluster.is_err() || response.brokers.is_empty() {
+            self.metadata.failed(now_ns, self.config.retry_backoff, &mut self.random);
+            return is_same_cluster.map_err(ConnectionError::from);
+        }
+        self.topic_refusal = None;
+        let mut taken = Taken::default();
         for topic in 0..self.metadata.topics.len() {
             let name = &self.metadata.topics[topic].name;
             let found = response.topics.iter().find(|found| found.name.as_deref() == Some(name));
             let error = found.map_or(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION, |found| found.error_code);
-            match found.filter(|_| !error.is_error()) {
-                Some(found) => is_complete &= self.on_topic(topic, found, now_ns),
-                None => is_complete &= self.on_topic_error(connection, topic, error, now_ns),
+            self.on_topic_error(connection, topic, error, &mut taken, now_ns);
+            if let Some(found) = found.filter(|_| !error.is_error()) {
+                self.on_topic(topic, found, &mut taken, now_ns);
             }
         }
-        self.metadata.taken_ns = Some(now_ns);
-        self.metadata.is_wanted = !is_complete;
+        self.on_brokers(&response.brokers, taken.is_stale, now_ns);
+        self.relink();
+        let is_complete = self.leaders().all(|leader| leader.connection.is_some());
+        let patience_ns = now_ns.saturating_add(self.config.setup_timeout.first_ns);
+        self.patience_ns.get_or_insert(patience_ns);
+        self.metadata.answered(taken.is_news, now_ns, self.config.retry_backoff, &mut self.random);
+        self.metadata.is_wanted = taken.is_stale || taken.is_incomplete || !is_complete;
+        Ok(())
     }
 
-    fn on_broker(&mut self, broker: &m03_metadata::MetadataResponseBroker) {
-        let Ok(port) = u16::try_from(broker.port) else { return };
-        let brokers = &mut self.metadata.brokers;
-        if brokers.len() >= BROKERS_MAX && !brokers.contains_key(&broker.node_id) {
-            return;
+    /// An address may come to lead to another cluster, which is not to get our records.
+    fn check_cluster(&mut self, cluster_id: Option<&str>) -> Result<(), Refusal> {
+        let Some(found) = cluster_id else { return Ok(()) };
+        let first = self.metadata.cluster_id.get_or_insert_with(|| found.to_owned());
+        if first == found {
+            return Ok(());
         }
-        let address = (broker.host.clone(), port);
-        if brokers.insert(broker.node_id, address.clone()).is_none_or(|before| before == address) {
-            return;
+        Err(Refusal::OtherCluster { first: first.clone(), found: found.to_owned() })
+    }
+
+    /// Replaces what is known of the brokers. One that has not heard of the latest election may not have heard of
+    /// all brokers either.
+    fn on_brokers(&mut self, told: &[m03_metadata::MetadataResponseBroker], is_stale: bool, now_ns: u64) {
+        let address = |broker: &m03_metadata::MetadataResponseBroker| {
+            (broker.node_id, (broker.host.clone(), broker.port))
+        };
+        let mut brokers: BTreeMap<i32, (String, i32)> = told.iter().take(BROKERS_MAX).map(address).collect();
+        if is_stale {
+            for (id, address) in &self.metadata.brokers {
+                brokers.entry(*id).or_insert_with(|| address.clone());
+            }
         }
-        // Used at the next connect: an open connection to the old address ends by itself.
-        for moved in &mut self.connections {
-            if matches!(moved.key, ConnectionKey::Broker(id, _) if id == broker.node_id) {
-                (moved.host, moved.port) = address.clone();
-                if moved.state == ConnectionState::Refused {
-                    moved.state = ConnectionState::Down { retry_ns: 0 };
-                    moved.refusal = None;
-                }
+        let before = std::mem::replace(&mut self.metadata.brokers, brokers);
+        let ids: Vec<i32> = self.metadata.brokers.keys().copied().collect();
+        for id in ids {
+            if before.get(&id) != self.metadata.brokers.get(&id) {
+                self.on_moved(id, now_ns);
             }
         }
     }
 
-    /// Notes a topic's leaders. Returns whether each partition has one that can be reached.
-    fn on_topic(&mut self, topic: usize, found: &m03_metadata::MetadataResponseTopic, now_ns: u64) -> bool {
+    /// A broker is new, or listens elsewhere. The address is used at the next connect: an open connection to the
+    /// old one ends by itself.
+    pub(super) fn on_moved(&mut self, id: i32, now_ns: u64) {
+        let Some((host, port)) = self.metadata.address(id) else {
+            let (host, port) = self.metadata.brokers.get(&id).cloned().unwrap_or_default();
+            let key = ConnectionKey::Broker(id, Purpose::Leader);
+            let why = match host.is_empty() {
+                true => "it advertises an address without a host".to_owned(),
+                false => format!("it advertises port {port}, and ports are 1 to 65535"),
+            };
+            return self.events.push((now_ns, ConnectionEvent::Unreachable { key, why }));
+        };
+        let known = self.connections.iter_mut();
+        for moved in known.filter(|known| matches!(known.key, ConnectionKey::Broker(of, _) if of == id)) {
+            if (moved.host.as_str(), moved.port) == (host, port) {
+                continue;
+            }
+            (moved.host, moved.port) = (host.to_owned(), port);
+            (moved.failures, moved.setup_failures) = (0, 0);
+            if moved.state == ConnectionState::Refused {
+                moved.state = ConnectionState::Down { retry_ns: now_ns };
+                moved.refusal = None;
+            }
+        }
+    }
+
+    /// Notes a topic's leaders.
+    fn on_topic(
+        &mut self,
+        topic: usize,
+        found: &m03_metadata::MetadataResponseTopic,
+        taken: &mut Taken,
+        now_ns: u64,
+    ) {
         let noted = &mut self.metadata.topics[topic];
-        let is_same = std::mem::replace(&mut noted.id, found.topic_id) == found.topic_id;
+        // Brokers that do not know ids tell 0, and mean the same topic.
+        let [is_told, was_told] = [found.topic_id, noted.id].map(|id| id != [0; 16]);
+        let is_another = is_told && was_told && found.topic_id != noted.id;
+        if is_told {
+            noted.id = found.topic_id;
+        }
         let known = noted.leaders.len();
-        let count = found.partitions.len().max(known);
+        if is_another {
+            noted.leaders.truncate(found.partitions.len());
+            let topic = noted.name.clone();
+            self.events.push((now_ns, ConnectionEvent::TopicRecreated { topic }));
+        }
+        let count = found.partitions.len().max(noted.leaders.len());
+        taken.is_news |= is_another || count != known;
         noted.leaders.resize(count, Leader::NONE);
-        let mut is_complete = true;
         for partition in &found.partitions {
             let Some(slot) = usize::try_from(partition.partition_index).ok().filter(|&id| id < count) else {
                 continue;
             };
-            let (to, epoch) = (partition.leader_id, partition.leader_epoch);
-            let before = self.metadata.topics[topic].leaders[slot];
-            if is_same && (0..before.epoch).contains(&epoch) {
+            let before = noted.leaders[slot];
+            let (to, epoch) = (partition.leader_id.max(-1), partition.leader_epoch.max(-1));
+            if !is_another && (0..before.epoch).contains(&epoch) {
                 // This broker has not heard of the latest election: another one is asked.
-                is_complete = false;
+                taken.is_stale = true;
                 continue;
             }
-            let connection = if to >= 0 { self.wanted(to, Purpose::Leader) } else { None };
-            let noted = &mut self.metadata.topics[topic];
-            let epoch = if is_same { epoch.max(before.epoch) } else { epoch };
-            noted.leaders[slot] = Leader { broker: to, epoch, connection };
-            let from = before.broker;
+            // A broker that tells no epoch is believed, and does not make us forget one.
+            let epoch = if is_another { epoch } else { epoch.max(before.epoch) };
+            taken.is_news |= (before.broker, before.epoch) != (to, epoch);
+            noted.leaders[slot] = Leader { broker: to, epoch, connection: None };
             // The first leader that is heard of has not moved.
-            if from != to && slot < known {
-                let event = ConnectionEvent::LeaderMoved {
-                    topic: noted.name.clone(),
-                    partition: partition.partition_index,
-                    from,
-                    to,
-                };
+            if before.broker != to && slot < known {
+                let (topic, partition) = (noted.name.clone(), partition.partition_index);
+                let event = ConnectionEvent::LeaderMoved { topic, partition, from: before.broker, to };
                 self.events.push((now_ns, event));
             }
-            is_complete &= connection.is_some();
         }
-        is_complete
     }
 
-    /// Returns whether there is nothing to wait for.
-    fn on_topic_error(&mut self, connection: usize, topic: usize, error: ErrorCode, now_ns: u64) -> bool {
-        let topic = self.metadata.topics[topic].name.clone();
-        let event = if error.is_refusal() {
-            let refusal = Refusal::Topic { topic, error };
+    /// Notes whether a topic is described; an error is told when it is another one than before.
+    fn on_topic_error(
+        &mut self,
+        connection: usize,
+        topic: usize,
+        error: ErrorCode,
+        taken: &mut Taken,
+        now_ns: u64,
+    ) {
+        let noted = &mut self.metadata.topics[topic];
+        let before = std::mem::replace(&mut noted.error, error);
+        let topic = noted.name.clone();
+        taken.is_news |= before != error;
+        // After a refusal there is nothing to wait for.
+        taken.is_incomplete |= error.is_error() && !error.is_refusal();
+        let refusal = Refusal::Topic { topic: topic.clone(), error };
+        if error.is_refusal() {
             self.topic_refusal.get_or_insert_with(|| refusal.clone());
+        }
+        if before == error {
+            return;
+        }
+        let event = if error.is_refusal() {
             ConnectionEvent::Refused { key: self.connections[connection].key, refusal }
-        } else {
+        } else if error.is_error() {
             ConnectionEvent::MetadataError { topic, error }
+        } else {
+            ConnectionEvent::MetadataRecovered { topic }
         };
         self.events.push((now_ns, event));
-        error.is_refusal()
     }
 }

@@ -1,6 +1,9 @@
 //! What the connections of a client ask for and conclude, response by response.
 
+mod manners;
+
 use super::*;
+use crate::backoff::ExponentialBackoff;
 use crate::errors::ErrorCode;
 use crate::messages::{Api, Message, m00_produce, m18_api_versions, write_frame};
 use crate::security::Security;
@@ -12,17 +15,25 @@ const NEEDS: &[Api] = &[m03_metadata::API, m00_produce::API];
 const METADATA_VERSION: i16 = 8;
 
 fn connections(topics: &[&str]) -> BrokerConnections<u32> {
-    BrokerConnections::new(ConnectionsConfig {
+    BrokerConnections::new(config(topics))
+}
+
+fn config(topics: &[&str]) -> ConnectionsConfig {
+    ConnectionsConfig {
         client_id: "me".to_owned(),
         topics: topics.iter().map(ToString::to_string).collect(),
         bootstrap: vec![("first".to_owned(), 9092)],
         needs: NEEDS,
         security: Security::default(),
         request_timeout_ns: 1_000,
-        retry_backoff_ns: 10,
+        retry_backoff: ExponentialBackoff { first_ns: 10, max_ns: 10 },
+        reconnect_backoff: ExponentialBackoff { first_ns: 20, max_ns: 20 },
+        setup_timeout: ExponentialBackoff { first_ns: 500, max_ns: 500 },
+        idle_ns: 10_000_000,
         metadata_max_age_ns: 1_000_000,
         frame_bytes_max: 1 << 20,
-    })
+        seed: 20_261_122,
+    }
 }
 
 /// What waits to be written, which then counts as written.
@@ -45,6 +56,17 @@ fn answer(
     response: &impl Message,
     version: i16,
 ) -> Result<(), ConnectionError> {
+    answer_at(connections, connection, correlation_id, (response, version), 1)
+}
+
+/// As [`answer`], at an instant.
+fn answer_at(
+    connections: &mut BrokerConnections<u32>,
+    connection: usize,
+    correlation_id: i32,
+    (response, version): (&impl Message, i16),
+    now_ns: u64,
+) -> Result<(), ConnectionError> {
     written(connections, connection);
     let mut frame = Vec::new();
     write_frame(&mut frame, |out| {
@@ -54,7 +76,7 @@ fn answer(
     let queues = connections.connection_mut(connection);
     queues.input_space()[..frame.len()].copy_from_slice(&frame);
     queues.advance_read(frame.len())?;
-    connections.receive(connection, 1, |_, _| Ok(()))
+    connections.receive(connection, now_ns, |_, _| Ok(()))
 }
 
 fn versions(produce: (i16, i16)) -> m18_api_versions::Response {
@@ -123,7 +145,7 @@ fn the_leaders_of_several_topics_share_connections() {
         let (_, leads) = connections.connection_and_leads(2, 1);
         assert!(leads(0) && !leads(1));
     }
-    assert_eq!(connections.take_surplus(), Some(0), "nobody needs the bootstrap connection any more");
+    assert_eq!(connections.take_surplus(1), Some(0), "nobody needs the bootstrap connection any more");
 }
 
 #[test]
@@ -138,7 +160,7 @@ fn a_topic_that_lags_behind_does_not_hold_up_the_other_and_is_asked_for_again() 
     assert!(connections.leader(0, 0).is_some() && !connections.is_ready());
     let told = ConnectionEvent::MetadataError { topic: "b".to_owned(), error };
     assert_eq!(connections.take_events(), [(1, told)]);
-    assert_eq!((connections.refusal(), connections.next_deadline()), (None, Some(10)));
+    assert_eq!((connections.refusal(), connections.next_deadline()), (None, Some(11)));
 }
 
 #[test]
@@ -166,7 +188,7 @@ fn a_broker_without_a_common_version_is_not_tried_again() {
     let error = answer(&mut connections, connection, 0, &versions((20, 21)), 3).unwrap_err();
     connections.on_closed(connection, 1, error);
     let refusal = connections.refusal().expect("a refusal").to_string();
-    assert_eq!(refusal, "no common version of Produce: the broker speaks 20 to 21, we speak 3 to 9");
+    assert_eq!(refusal, "no common version of Produce: the broker speaks 20 to 21, we speak 3 to 13");
     assert_eq!((connections.to_connect(u64::MAX / 2), connections.next_deadline()), (None, None));
     let events = connections.take_events();
     assert!(matches!(&events[..], [(1, ConnectionEvent::Refused { .. })]), "{events:?}");
@@ -200,6 +222,7 @@ fn a_topic_that_is_not_ours_to_see_is_a_refusal_until_it_is() {
     answer(&mut connections, 0, 1, &denied, METADATA_VERSION).unwrap();
     let told = "the broker answered Metadata of topic \"a\" with an error TOPIC_AUTHORIZATION_FAILED";
     assert_eq!(connections.refusal().map(ToString::to_string).as_deref(), Some(told));
+    connections.poll(501);
     assert_eq!(connections.next_deadline(), Some(1_000_001), "not asked again before its age");
     connections.poll(1_000_001);
     answer(&mut connections, 0, 2, &metadata(&[("a", Ok(&[1]))]), METADATA_VERSION).unwrap();
@@ -240,9 +263,11 @@ fn a_leader_moves_only_forward_unless_the_topic_is_another() {
     let mut connections = connections(&["a"]);
     let mut hear = |topic_id, leader_id, leader_epoch| {
         connections.metadata.is_asked = true;
-        connections.on_metadata(0, elected(topic_id, leader_id, leader_epoch), 1);
-        let moved = connections.take_events().into_iter().map(|(_, event)| match event {
-            ConnectionEvent::LeaderMoved { from, to, .. } => (from, to),
+        let reply = elected(topic_id, leader_id, leader_epoch);
+        connections.on_metadata(0, METADATA_VERSION, reply, 1).expect("the same cluster");
+        let moved = connections.take_events().into_iter().filter_map(|(_, event)| match event {
+            ConnectionEvent::LeaderMoved { from, to, .. } => Some((from, to)),
+            ConnectionEvent::TopicRecreated { topic } if (topic.as_str(), topic_id) == ("a", 2) => None,
             other => panic!("{other:?}"),
         });
         (moved.collect::<Vec<_>>(), connections.metadata.leaders(0)[0].broker, connections.metadata.is_wanted)
@@ -252,5 +277,8 @@ fn a_leader_moves_only_forward_unless_the_topic_is_another() {
     assert_eq!(hear(1, 1, 5), (vec![], 2, true), "old news, and another broker is asked");
     assert_eq!(hear(1, 2, 6), (vec![], 2, false));
     assert_eq!(hear(2, 1, 0), (vec![(2, 1)], 1, false), "a topic that was made anew begins anew");
-    assert_eq!(hear(2, 2, -1), (vec![(1, 2)], 2, false), "a broker that tells no epoch is believed");
+    assert_eq!(hear(0, 2, 1), (vec![(1, 2)], 2, false), "a broker that knows no ids means the same topic");
+    assert_eq!(hear(2, 1, 0), (vec![], 2, true), "so what is old stays old");
+    assert_eq!(hear(2, 1, -1), (vec![(2, 1)], 1, false), "a broker that tells no epoch is believed");
+    assert_eq!(hear(2, 2, 0), (vec![], 1, true), "and makes no epoch forgotten");
 }

@@ -1,5 +1,6 @@
 //! What the connections of a client are made of: settings, keys, states, events.
 
+use crate::backoff::ExponentialBackoff;
 use crate::connection::{Answered, Connection, Refusal};
 use crate::errors::ErrorCode;
 use crate::messages::Api;
@@ -21,12 +22,26 @@ pub struct ConnectionsConfig {
     pub security: Security,
     /// `request.timeout.ms`.
     pub request_timeout_ns: u64,
-    /// `retry.backoff.ms`: least time between two requests for metadata.
-    pub retry_backoff_ns: u64,
+    /// `retry.backoff.ms` to `retry.backoff.max.ms`: between two requests for metadata.
+    pub retry_backoff: ExponentialBackoff,
+    /// `reconnect.backoff.ms` to `reconnect.backoff.max.ms`.
+    pub reconnect_backoff: ExponentialBackoff,
+    /// `socket.connection.setup.timeout.ms` to `socket.connection.setup.timeout.max.ms`. The first is also how
+    /// long a client waits for leaders that cannot be reached before it is ready without them.
+    pub setup_timeout: ExponentialBackoff,
+    /// `connections.max.idle.ms`.
+    pub idle_ns: u64,
     /// `metadata.max.age.ms`.
     pub metadata_max_age_ns: u64,
     /// Largest response accepted.
     pub frame_bytes_max: usize,
+    /// Of the pauses' lengths, and of the bootstrap address that is tried first: no two clients should share it.
+    pub seed: u64,
+}
+
+impl ConnectionsConfig {
+    /// `connections.max.idle.ms` of the Java client, ns: nine minutes, one less than the brokers'.
+    pub const IDLE_NS: u64 = 540_000_000_000;
 }
 
 /// What a connection to a broker is for. Each purpose has a connection of its own: responses come in the order
@@ -94,10 +109,12 @@ pub enum ConnectionState {
         /// When to try, ns.
         retry_ns: u64,
     },
-    /// The socket is connecting.
+    /// The host is looked up, or the socket is connecting.
     Connecting {
         /// Since when, ns.
         since_ns: u64,
+        /// Until when it is waited for, ns.
+        until_ns: u64,
     },
     /// The socket is connected: session and handshake are under way, or over.
     Open,
@@ -113,22 +130,91 @@ pub(super) struct BrokerConnection<T> {
     pub(super) port: u16,
     pub(super) state: ConnectionState,
     pub(super) connection: Connection<RequestKind<T>>,
-    /// Attempts to connect that failed in a row.
+    /// Somebody has a use for it: its broker is there, and leads a partition of ours or coordinates.
+    pub(super) is_wanted: bool,
+    /// It was closed because nothing was sent over it; it is made again when something is to be.
+    pub(super) is_idle: bool,
+    /// How often in a row it ended since it was up.
     pub(super) failures: u32,
-    /// It was told that the broker cannot be reached: each further attempt that fails is no news.
-    pub(super) is_told_unreachable: bool,
+    /// Attempts in a row whose socket was not connected.
+    pub(super) setup_failures: u32,
+    /// The broker throttles the client: nothing is sent before this instant, ns.
+    pub(super) muted_until_ns: Option<u64>,
+    /// Why the broker cannot be reached, which was told: each further attempt that fails is no news.
+    pub(super) unreachable: Option<String>,
     /// Why it is not tried any more.
     pub(super) refusal: Option<Refusal>,
 }
 
 impl<T> BrokerConnection<T> {
+    /// One that is to be made at once.
+    pub(super) fn new(
+        key: ConnectionKey,
+        (host, port): (String, u16),
+        connection: Connection<RequestKind<T>>,
+    ) -> Self {
+        Self {
+            key,
+            host,
+            port,
+            state: ConnectionState::Down { retry_ns: 0 },
+            connection,
+            is_wanted: true,
+            is_idle: false,
+            failures: 0,
+            setup_failures: 0,
+            muted_until_ns: None,
+            unreachable: None,
+            refusal: None,
+        }
+    }
+
     pub(super) fn is_bootstrap(&self) -> bool {
         matches!(self.key, ConnectionKey::Bootstrap(_))
     }
 
     /// Whether it is worth connecting: a bootstrap address is not while there is somebody to ask.
     pub(super) fn is_needed(&self, has_help: bool) -> bool {
-        !(self.is_bootstrap() && has_help)
+        if self.is_bootstrap() { !has_help } else { self.is_wanted && !self.is_idle }
+    }
+
+    pub(super) fn is_due(&self, now_ns: u64) -> bool {
+        matches!(self.state, ConnectionState::Down { retry_ns } if retry_ns <= now_ns)
+    }
+
+    /// Whether its place can be given to another connection.
+    pub(super) fn is_free(&self) -> bool {
+        let is_closed = matches!(self.state, ConnectionState::Down { .. } | ConnectionState::Refused);
+        is_closed && !self.is_wanted && !self.is_bootstrap()
+    }
+
+    /// Whether it is open and nothing is under way.
+    pub(super) fn is_unused(&self) -> bool {
+        self.connection.is_up() && self.connection.in_flight() == 0
+    }
+
+    /// Whether requests can be sent over it now.
+    pub(super) fn can_ask(&self) -> bool {
+        self.connection.is_up() && self.muted_until_ns.is_none()
+    }
+
+    /// When its patience ends.
+    pub(super) fn gives_up_ns(&self, timeout_ns: u64) -> Option<u64> {
+        match self.state {
+            ConnectionState::Down { .. } | ConnectionState::Refused => None,
+            ConnectionState::Connecting { until_ns, .. } => Some(until_ns),
+            ConnectionState::Open => self.connection.oldest_sent_ns().map(|sent_ns| sent_ns + timeout_ns),
+        }
+    }
+
+    /// When something is due by time alone.
+    pub(super) fn next_ns(&self, has_help: bool, config: &ConnectionsConfig) -> Option<u64> {
+        let due_ns = match self.state {
+            ConnectionState::Down { retry_ns } => self.is_needed(has_help).then_some(retry_ns),
+            _ => self.gives_up_ns(config.request_timeout_ns),
+        };
+        let idle_ns = self.is_unused().then(|| self.connection.active_ns() + config.idle_ns);
+        due_ns.into_iter().chain(idle_ns).chain(self.muted_until_ns).min()
     }
 }
 
@@ -156,7 +242,7 @@ pub enum ConnectionEvent {
         /// Why.
         refusal: Refusal,
     },
-    /// A partition's leader is another now (−1: none).
+    /// A partition's leader is another now (−1: none). Where both are −1 it has none when the load begins.
     LeaderMoved {
         /// Name of the topic.
         topic: String,
@@ -167,11 +253,22 @@ pub enum ConnectionEvent {
         /// Broker now.
         to: i32,
     },
-    /// The broker answered a request for metadata with an error that may pass.
+    /// The broker answered a request for metadata with an error that may pass; told when it is another one than
+    /// before.
     MetadataError {
         /// Name of the topic.
         topic: String,
         /// The error.
         error: ErrorCode,
+    },
+    /// After an error the broker described the topic.
+    MetadataRecovered {
+        /// Name of the topic.
+        topic: String,
+    },
+    /// The topic was deleted, and another one has its name now.
+    TopicRecreated {
+        /// Name of the topic.
+        topic: String,
     },
 }

@@ -42,6 +42,9 @@ pub enum ConnectionError {
     /// No answer in time.
     #[error("the broker did not answer within {0} ms")]
     TimedOut(u64),
+    /// No socket in time.
+    #[error("no connection could be made within {0} ms")]
+    NotConnected(u64),
     /// Connecting again cannot help.
     #[error(transparent)]
     Refused(#[from] Refusal),
@@ -66,6 +69,14 @@ pub enum Refusal {
         api: &'static str,
         /// The error.
         error: ErrorCode,
+    },
+    /// The address leads to another cluster than the first broker that was asked belongs to.
+    #[error("a broker of cluster {found:?} answers there, while the client began with cluster {first:?}")]
+    OtherCluster {
+        /// Id of the cluster that was asked first.
+        first: String,
+        /// Id of the one that answers.
+        found: String,
     },
     /// The cluster refused to describe a topic.
     #[error("the broker answered Metadata of topic {topic:?} with an error {error}")]

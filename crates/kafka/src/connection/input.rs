@@ -91,6 +91,14 @@ impl Input {
         Ok(Some(start..start + length))
     }
 
+    /// Gives back what a large frame took, if no byte waits.
+    pub(super) fn shrink(&mut self) {
+        if self.start == self.end && self.bytes.len() > INPUT_BYTES {
+            (self.start, self.end) = (0, 0);
+            self.bytes = Vec::new();
+        }
+    }
+
     /// The bytes of a frame that was taken.
     pub(super) fn frame(&self, at: Range<usize>) -> &[u8] {
         &self.bytes[at]
@@ -107,5 +115,19 @@ mod tests {
         input.push(&(90i32 << 20).to_be_bytes());
         input.space();
         assert!(input.bytes.len() <= 2 * INPUT_BYTES);
+    }
+
+    #[test]
+    fn the_memory_of_a_large_frame_is_given_back_once_it_was_taken() {
+        let mut input = Input::new(1 << 20);
+        let frame = [&(1i32 << 19).to_be_bytes()[..], &[7; 1 << 19]].concat();
+        input.push(&frame);
+        input.shrink();
+        assert!(input.bytes.len() > 1 << 19, "it waits to be taken");
+        assert_eq!(input.next_frame(), Ok(Some(4..4 + (1 << 19))));
+        input.shrink();
+        assert_eq!(input.bytes.capacity(), 0);
+        input.push(&frame);
+        assert!(input.next_frame().is_ok_and(|frame| frame.is_some()), "and it can be used again");
     }
 }

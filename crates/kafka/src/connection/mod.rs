@@ -88,6 +88,8 @@ pub struct Connection<T> {
     input: Input,
     /// Whether a request of the caller was answered.
     was_of_use: bool,
+    /// When a request was last written or a response last read, ns.
+    active_ns: u64,
 }
 
 /// From the first byte to the last.
@@ -110,6 +112,7 @@ impl<T> Connection<T> {
             next_correlation_id: 0,
             input: Input::new(frame_bytes_max),
             was_of_use: false,
+            active_ns: 0,
         }
     }
 
@@ -118,6 +121,7 @@ impl<T> Connection<T> {
     pub fn open(&mut self, session: Option<Box<dyn Session>>, login: Option<Arc<Login>>, now_ns: u64) {
         self.session = session.map(SessionBytes::new);
         self.handshake.set_login(login);
+        self.active_ns = now_ns;
         self.continue_handshake(now_ns);
     }
 
@@ -201,21 +205,22 @@ impl<T> Connection<T> {
     /// # Errors
     /// When they have none in common.
     pub fn ask<R: Request>(&mut self, token: T, request: &R, now_ns: u64) -> Result<(), VersionError> {
-        self.ask_by_hand(token, R::API, now_ns, |version, out| request.encode(version, out))
+        self.ask_by_hand(token, (R::API, i16::MAX), now_ns, |version, out| request.encode(version, out))
     }
 
-    /// As [`Self::ask`], for a request that has no type; `body` appends its body.
+    /// As [`Self::ask`], for a request that has no type; `body` appends its body. Versions above `version_max` are
+    /// not used.
     ///
     /// # Errors
     /// As [`Self::ask`].
     pub fn ask_by_hand(
         &mut self,
         token: T,
-        api: Api,
+        (api, version_max): (Api, i16),
         now_ns: u64,
         body: impl FnOnce(i16, &mut Vec<u8>),
     ) -> Result<(), VersionError> {
-        let version = self.version(&api)?;
+        let version = self.version(&api)?.min(version_max);
         self.ask_in(Some(token), api, version, now_ns, |out| body(version, out));
         Ok(())
     }
@@ -300,9 +305,26 @@ impl<T> Connection<T> {
         self.in_flight.len() + self.held.len()
     }
 
-    /// When the longest waiting request was handed over.
+    /// When the longest waiting request was handed over; later where it was [held back](Self::hold_back).
     pub fn oldest_sent_ns(&self) -> Option<u64> {
         self.in_flight.front().map(|request| request.sent_ns)
+    }
+
+    /// The broker does not work on what is in flight for so long, ns: its time begins so much later.
+    pub fn hold_back(&mut self, throttled_ns: u64) {
+        for request in self.in_flight.iter_mut().chain(&mut self.held) {
+            request.sent_ns = request.sent_ns.saturating_add(throttled_ns);
+        }
+    }
+
+    /// Gives back the memory of a large response that was taken in.
+    pub fn shrink(&mut self) {
+        self.input.shrink();
+    }
+
+    /// When a request was last written or a response last read, ns.
+    pub fn active_ns(&self) -> u64 {
+        self.active_ns
     }
 
     /// Takes the front request if it is written and no response will come.
@@ -331,6 +353,7 @@ impl<T> Connection<T> {
             return Err(Refusal::Session(session::tls_expected()).into());
         }
         while let Some((request, frame)) = self.next_response()? {
+            self.active_ns = self.active_ns.max(now_ns);
             let mut reader = Reader::new(self.input.frame(frame));
             let response_bytes = reader.remaining();
             let InFlightRequest { token, api, version, written_ns, bytes, .. } = request;
@@ -399,6 +422,7 @@ impl<T> Connection<T> {
                 break;
             }
             request.written_ns = Some(now_ns);
+            self.active_ns = self.active_ns.max(now_ns);
             self.written_count += 1;
         }
     }

@@ -10,7 +10,9 @@ pub use position::ConsumerEvent;
 use crate::broker_connections::{BrokerConnections, ConnectionsConfig, RequestKind};
 use crate::client::Client;
 use crate::connection::{Answered, ConnectionError};
-use crate::messages::{Api, EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, m01_fetch, m02_list_offsets, m03_metadata};
+use crate::messages::{
+    Api, EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, LeaderHints, m01_fetch, m02_list_offsets, m03_metadata,
+};
 use crate::wire::WireError;
 use position::{Effects, Position, on_fetch, on_offsets};
 
@@ -132,9 +134,12 @@ impl Consumer {
         }
     }
 
-    /// Whether every leader can be fetched from, and it is known where to begin.
+    /// Whether every leader that can be reached can be fetched from, and it is known where to begin.
     pub fn is_ready(&self) -> bool {
-        self.connections.is_ready() && self.positions.iter().all(|position| position.next.is_some())
+        let is_reached =
+            |position: &&Position| self.connections.leader(TOPIC, position.partition as usize).is_some();
+        let mut reached = self.positions.iter().filter(is_reached);
+        self.connections.is_ready() && reached.all(|position| position.next.is_some())
     }
 
     /// Takes what was fetched since the last call.
@@ -150,16 +155,25 @@ impl Consumer {
     /// Asks each leader that is not busy for what is due: offsets, and records if `is_fetching`.
     pub fn poll(&mut self, now_ns: u64, is_fetching: bool) {
         self.leaders.resize(self.connections.count(), LeaderState::default());
-        for (connection, _) in self.connections.take_lost() {
-            self.leaders[connection].is_busy = false;
+        drop(self.connections.take_lost());
+        for (connection, leader) in self.leaders.iter_mut().enumerate() {
+            if !self.connections.is_up(connection) {
+                // What was asked over it is lost, and it may come to lead to another broker.
+                *leader = LeaderState::default();
+            }
         }
         if self.positions.is_empty() {
             let partitions = self.config.first_partition..self.connections.partition_count(TOPIC);
             let mine = partitions.step_by(self.config.clients.max(1));
             self.positions = mine.map(|partition| Position::new(partition as i32)).collect();
         }
+        if self.connections.has_idle() {
+            for position in &self.positions {
+                self.connections.wake(TOPIC, position.partition as usize);
+            }
+        }
         for connection in 0..self.leaders.len() {
-            if !self.leaders[connection].is_busy && self.connections.is_up(connection) {
+            if !self.leaders[connection].is_busy && self.connections.can_ask(connection) {
                 self.ask(connection, now_ns, is_fetching);
             }
         }
@@ -187,6 +201,8 @@ impl Consumer {
         } else {
             return;
         };
+        let topic_id = self.connections.topic_id(TOPIC);
+        let version_max = if topic_id.is_some() { i16::MAX } else { m01_fetch::BY_NAME_MAX };
         let (config, queues) = (&self.config, self.connections.connection_mut(connection));
         let asked = match token {
             FetchToken::ListOffsets => {
@@ -201,9 +217,10 @@ impl Consumer {
                     bytes_max: config.fetch_bytes_max,
                     partition_bytes_max: config.partition_bytes_max,
                     topic: &config.topic,
+                    topic_id: topic_id.unwrap_or_default(),
                     partitions: &known,
                 };
-                queues.ask_by_hand(token.into(), m01_fetch::API, now_ns, |version, out| {
+                queues.ask_by_hand(token.into(), (m01_fetch::API, version_max), now_ns, |version, out| {
                     m01_fetch::encode(&request, version, out);
                 })
             }
@@ -217,6 +234,7 @@ impl Consumer {
     pub fn next_deadline(&self) -> Option<u64> {
         let is_free = |position: &&Position| {
             let leader = self.connections.leader(TOPIC, position.partition as usize);
+            let leader = leader.filter(|leader| self.connections.can_ask(*leader));
             leader.is_some_and(|leader| self.leaders.get(leader).is_none_or(|leader| !leader.is_busy))
         };
         let waiting = self.positions.iter().filter(|position| position.not_before_ns > 0).filter(is_free);
@@ -257,7 +275,8 @@ impl Client for Consumer {
     fn receive(&mut self, connection: usize, now_ns: u64) -> Result<(), ConnectionError> {
         let Self { config, connections, positions, leaders, fetched, events } = self;
         let retry_ns = now_ns + config.retry_backoff_ns;
-        let mut is_metadata_old = false;
+        let (mut is_metadata_old, mut held_back_ns) = (false, 0);
+        let mut hints = LeaderHints::default();
         leaders.resize(connections.count(), LeaderState::default());
         let leader = &mut leaders[connection];
         let result = connections.receive(connection, now_ns, |request, body| {
@@ -268,6 +287,12 @@ impl Client for Consumer {
             events.extend(effects.events.drain(..).map(|event| (now_ns, event)));
             taken?;
             if request.token == FetchToken::Fetch {
+                if effects.is_metadata_old {
+                    hints.extend(m01_fetch::leader_hints(body, request.version)?);
+                }
+                if request.version >= m01_fetch::THROTTLED_BY_CLIENT_FROM {
+                    held_back_ns = held_back_ns.max(effects.throttled_ns);
+                }
                 if effects.is_empty() {
                     leader.empty_ns = leader.asked_ns;
                 }
@@ -286,6 +311,12 @@ impl Client for Consumer {
         });
         if is_metadata_old {
             connections.want_metadata();
+        }
+        connections.throttle(connection, held_back_ns, now_ns);
+        for partition in connections.take_hints(TOPIC, hints, now_ns) {
+            let moved = positions.iter_mut().filter(|position| position.partition as usize == partition);
+            // It was told whom to ask instead.
+            moved.for_each(|position| position.not_before_ns = 0);
         }
         result
     }

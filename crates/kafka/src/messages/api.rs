@@ -50,6 +50,15 @@ pub trait Message: Field {
         reader.finish()?;
         Ok(message)
     }
+
+    /// Reads the body from the front of `bytes`. Whatever follows it is ignored, as the Java client ignores what
+    /// other makers' brokers put there.
+    ///
+    /// # Errors
+    /// When the bytes do not begin with such a message.
+    fn decode_front(bytes: &[u8], version: i16) -> Result<Self> {
+        Self::read(&mut Reader::new(bytes), Self::API.form(version))
+    }
 }
 
 /// A request and what answers it.
@@ -57,11 +66,11 @@ pub trait Request: Message {
     /// What answers it.
     type Response: Message;
 
-    /// Reads the body of the response to a request of `version`.
+    /// Reads the body of the response to a request of `version`, whatever follows it.
     ///
     /// # Errors
     /// When the bytes are not such a response.
     fn decode_response(bytes: &[u8], version: i16) -> Result<Self::Response> {
-        Self::Response::decode(bytes, version)
+        Self::Response::decode_front(bytes, version)
     }
 }

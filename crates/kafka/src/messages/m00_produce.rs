@@ -1,17 +1,26 @@
-//! Produce, key 0: versions 3 to 9, flexible from 9. 3 is the first with record batches of magic 2 and the
-//! oldest that 4.x brokers accept; 2.7 brokers know up to 8, and 9 is the first flexible one.
+//! Produce, key 0: versions 3 to 13, flexible from 9. 3 is the first with record batches of magic 2 and the
+//! oldest that 4.x brokers accept; 2.7 brokers know up to 8, and 9 is the first flexible one. From 10 on responses
+//! tell who leads instead; in 13 topics go by id.
 //!
 //! The request is built as a chain of segments, so that record bodies are never copied: heads come from an
 //! arena, bodies are shared. With acks=0 the broker sends no reply.
 //! Format: <https://kafka.apache.org/protocol#The_Messages_Produce>.
 
-use super::Api;
+use super::leader_hints::read_endpoints;
+use super::{Api, BrokerEndpoint, LeaderHint, LeaderHints};
 use crate::records::HEADER_BYTES;
 use crate::wire::{Reader, Result, Writer};
 use bytes::{Bytes, BytesMut};
 
 /// Key, name and versions.
-pub const API: Api = Api { key: 0, name: "Produce", version_min: 3, version_max: 9, flexible_from: 9 };
+pub const API: Api = Api { key: 0, name: "Produce", version_min: 3, version_max: 13, flexible_from: 9 };
+
+/// The last version in which topics go by name.
+pub const BY_NAME_MAX: i16 = 12;
+/// The first version in which brokers answer before they throttle, and leave it to the client to wait.
+pub const THROTTLED_BY_CLIENT_FROM: i16 = 6;
+/// The first version whose responses tell who leads instead.
+const LEADER_HINTS_FROM: i16 = 10;
 
 /// What a request says once.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +37,8 @@ pub struct Head<'a> {
     pub timeout_ms: i32,
     /// The topic; one per request.
     pub topic: &'a str,
+    /// Its id, by which it goes in versions above [`BY_NAME_MAX`].
+    pub topic_id: [u8; 16],
 }
 
 /// One partition's record batch.
@@ -62,7 +73,10 @@ pub fn encode(
         small.put_i16(head.acks);
         small.put_i32(head.timeout_ms);
         small.put_array_length(1, flexible);
-        small.put_string(head.topic, flexible);
+        match head.version {
+            ..=BY_NAME_MAX => small.put_string(head.topic, flexible),
+            _ => small.put(&head.topic_id),
+        }
         small.put_array_length(batches.len(), flexible);
     });
     let head_bytes = small.len();
@@ -116,33 +130,84 @@ pub struct PartitionReply {
 /// # Errors
 /// When the bytes are not such a reply; outcomes handed over before that stand.
 pub fn decode(bytes: &[u8], version: i16, mut each: impl FnMut(PartitionReply)) -> Result<i32> {
+    read(bytes, version, |reply, _| each(reply), |_, _, _| {})
+}
+
+/// What a reply's body says of leaders.
+///
+/// # Errors
+/// When the bytes are not such a reply.
+pub fn leader_hints(bytes: &[u8], version: i16) -> Result<LeaderHints> {
+    let mut hints = LeaderHints::default();
+    let LeaderHints { leaders, endpoints } = &mut hints;
+    read(
+        bytes,
+        version,
+        |_, leader| leaders.extend(leader),
+        |broker, host, port| endpoints.push(BrokerEndpoint { broker, host: host.to_owned(), port }),
+    )?;
+    Ok(hints)
+}
+
+/// Hands out outcomes, each with the leader that is told with it, and brokers' ids, hosts and ports; returns the
+/// throttle time in ms. What follows the body is ignored.
+fn read(
+    bytes: &[u8],
+    version: i16,
+    mut each: impl FnMut(PartitionReply, Option<LeaderHint>),
+    mut endpoint: impl FnMut(i32, &str, i32),
+) -> Result<i32> {
     let flexible = API.is_flexible(version);
     let mut reader = Reader::new(bytes);
     for _ in 0..reader.array_length(flexible, 3)? {
-        reader.string(flexible)?;
+        match version {
+            ..=BY_NAME_MAX => reader.string(flexible).map(|_| ())?,
+            _ => reader.uuid().map(|_| ())?,
+        }
         for _ in 0..reader.array_length(flexible, 22)? {
-            let partition = reader.i32()?;
-            let error = reader.i16()?;
-            let base_offset = reader.i64()?;
-            reader.i64()?; // log append time
-            if version >= 5 {
-                reader.i64()?; // log start offset
-            }
-            if version >= 8 {
-                for _ in 0..reader.array_length(flexible, 5)? {
-                    reader.i32()?;
-                    reader.nullable_string(flexible)?;
-                    reader.skip_tags(flexible)?;
-                }
-                reader.nullable_string(flexible)?;
-            }
-            reader.skip_tags(flexible)?;
-            each(PartitionReply { partition, error, base_offset });
+            let (reply, leader) = read_partition(&mut reader, version, flexible)?;
+            each(reply, leader);
         }
         reader.skip_tags(flexible)?;
     }
     let throttle_ms = reader.i32()?;
-    reader.skip_tags(flexible)?;
-    reader.finish()?;
+    reader.tags(flexible, |tag, field| {
+        let is_known = tag == 0 && version >= LEADER_HINTS_FROM;
+        if is_known {
+            read_endpoints(field, &mut endpoint)?;
+        }
+        Ok(is_known)
+    })?;
     Ok(throttle_ms)
+}
+
+fn read_partition(
+    reader: &mut Reader<'_>,
+    version: i16,
+    flexible: bool,
+) -> Result<(PartitionReply, Option<LeaderHint>)> {
+    let partition = reader.i32()?;
+    let error = reader.i16()?;
+    let base_offset = reader.i64()?;
+    reader.i64()?; // log append time
+    if version >= 5 {
+        reader.i64()?; // log start offset
+    }
+    if version >= 8 {
+        for _ in 0..reader.array_length(flexible, 5)? {
+            reader.i32()?;
+            reader.nullable_string(flexible)?;
+            reader.skip_tags(flexible)?;
+        }
+        reader.nullable_string(flexible)?;
+    }
+    let mut leader = None;
+    reader.tags(flexible, |tag, field| {
+        let is_known = tag == 0 && version >= LEADER_HINTS_FROM;
+        if is_known {
+            leader = Some(LeaderHint::read(partition, field)?);
+        }
+        Ok(is_known)
+    })?;
+    Ok((PartitionReply { partition, error, base_offset }, leader))
 }

@@ -9,6 +9,7 @@
 mod api;
 mod field;
 mod generated;
+mod leader_hints;
 pub mod m00_produce;
 pub mod m01_fetch;
 mod requests;
@@ -19,6 +20,7 @@ mod versions;
 pub use api::{Api, Message, Request};
 pub use field::{Field, Form, Structure};
 pub use generated::*;
+pub use leader_hints::{BrokerEndpoint, LeaderHint, LeaderHints};
 pub use requests::*;
 pub use versions::{VersionError, VersionMap, api_name};
 

@@ -84,7 +84,7 @@ pub(crate) fn read_api_versions(bytes: &[u8], version: i16) -> WireResult<Respon
         // Brokers before 2.4 refuse with the error alone.
         return Ok(Response { error_code: ErrorCode::UNSUPPORTED_VERSION, ..Response::default() });
     }
-    Response::decode(bytes, if refused { 0 } else { version })
+    Response::decode_front(bytes, if refused { 0 } else { version })
 }
 
 #[cfg(test)]
@@ -117,7 +117,7 @@ mod tests {
         assert!(map(3, 13, 14).negotiate(&API).is_err());
         assert!(map(3, 9, 5).negotiate(&API).is_err(), "an inverted range offers nothing");
         let error = map(3, 0, 3).negotiate(&m00_produce::API).unwrap_err();
-        assert_eq!(error.to_string(), "the broker does not offer Produce, of which versions 3 to 9 would do");
+        assert_eq!(error.to_string(), "the broker does not offer Produce, of which versions 3 to 13 would do");
     }
 
     #[test]

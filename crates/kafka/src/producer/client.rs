@@ -4,7 +4,7 @@ use super::{Bodies, FollowUp, Producer, ProducerConfig, RecordShape, Token};
 use crate::broker_connections::{BrokerConnections, ConnectionsConfig};
 use crate::client::Client;
 use crate::connection::ConnectionError;
-use crate::messages::{Api, m00_produce, m03_metadata};
+use crate::messages::{Api, LeaderHints, m00_produce, m03_metadata};
 
 /// Least time between two looks for batches past `delivery.timeout.ms`, ns.
 const EXPIRE_NS: u64 = 100_000_000;
@@ -109,11 +109,25 @@ impl<M: Default> ProducerClient<M> {
         is_flushing: bool,
         bodies: &mut impl Bodies<M>,
     ) -> u64 {
-        let Some(producer) = &mut self.producer else { return 0 };
+        let Some(producer) = self.producer.as_mut().filter(|_| self.connections.can_ask(connection)) else {
+            return 0;
+        };
+        let topic_id = self.connections.topic_id(TOPIC);
         let (queues, leads) = self.connections.connection_and_leads(connection, TOPIC);
-        match queues.version(&m00_produce::API) {
-            Ok(version) => producer.send_ready(queues, version, now_ns, is_flushing, leads, bodies),
-            Err(_) => 0, // not up
+        let Ok(version) = queues.version(&m00_produce::API) else { return 0 };
+        let speaks = match topic_id {
+            Some(topic_id) => (version, topic_id),
+            None => (version.min(m00_produce::BY_NAME_MAX), [0; 16]),
+        };
+        producer.send_ready(queues, speaks, now_ns, is_flushing, leads, bodies)
+    }
+
+    /// Has connections made again that were closed because nothing was sent over them, where something waits.
+    pub fn wake_idle(&mut self) {
+        if let Some(producer) = self.producer.as_ref().filter(|_| self.connections.has_idle()) {
+            for partition in producer.waiting.iter() {
+                self.connections.wake(TOPIC, partition);
+            }
         }
     }
 
@@ -140,7 +154,10 @@ impl<M: Default> ProducerClient<M> {
         let producer = self.producer.as_ref().and_then(|producer| {
             let in_flight_max = producer.config().in_flight_max as usize;
             let cannot = |partition| match self.connections.leader(TOPIC, partition) {
-                Some(connection) => self.connections.in_flight(connection) >= in_flight_max,
+                Some(connection) => {
+                    let is_full = self.connections.in_flight(connection) >= in_flight_max;
+                    is_full || !self.connections.can_ask(connection)
+                }
                 None => true,
             };
             let ready = producer.next_ready(is_flushing, cannot).map(|at| at.max(opens_ns));
@@ -164,18 +181,36 @@ impl<M: Default> Client for ProducerClient<M> {
 
     fn receive(&mut self, connection: usize, now_ns: u64) -> Result<(), ConnectionError> {
         let Self { connections, producer, finished, .. } = self;
-        let mut is_metadata_old = false;
+        let (mut is_metadata_old, mut held_back_ns) = (false, 0);
+        let mut hints = LeaderHints::default();
         let result = connections.receive(connection, now_ns, |request, body| {
             let Some(producer) = producer else { return Ok(()) };
             let FollowUp { refresh_metadata, batches, throttled_ns } =
                 producer.on_reply(request.token, request.version, body, request.written_ns, now_ns)?;
             let bytes = request.bytes;
             finished.push(FinishedRequest { at_ns: now_ns, batches, bytes, connection, throttled_ns });
-            is_metadata_old |= refresh_metadata;
+            if refresh_metadata {
+                is_metadata_old = true;
+                hints.extend(m00_produce::leader_hints(body, request.version)?);
+            }
+            if request.version >= m00_produce::THROTTLED_BY_CLIENT_FROM {
+                held_back_ns = held_back_ns.max(throttled_ns);
+            }
             Ok(())
         });
         if is_metadata_old {
             connections.want_metadata();
+        }
+        connections.throttle(connection, held_back_ns, now_ns);
+        let moved = connections.take_hints(TOPIC, hints, now_ns);
+        if let Some(producer) = producer {
+            // They were told whom to ask instead, and need not wait.
+            for partition in moved {
+                let queue = producer.partitions.get_mut(partition);
+                if let Some(batch) = queue.and_then(|queue| queue.batches.front_mut()) {
+                    batch.not_before_ns = 0;
+                }
+            }
         }
         result
     }

@@ -26,11 +26,12 @@ pub struct FollowUp {
 
 impl<M: Default> Producer<M> {
     /// Sends one request over a connection whose broker leads the partitions that `leads` names, if it may
-    /// take one and a batch is ready. Returns how many records were sent.
+    /// take one and a batch is ready; with the version of Produce and the topic's id, by which the topic goes in
+    /// versions above [`m00_produce::BY_NAME_MAX`]. Returns how many records were sent.
     pub fn send_ready<T: From<Token>>(
         &mut self,
         connection: &mut Connection<T>,
-        version: i16,
+        (version, topic_id): (i16, [u8; 16]),
         now_ns: u64,
         is_flushing: bool,
         leads: impl Fn(usize) -> bool,
@@ -56,6 +57,7 @@ impl<M: Default> Producer<M> {
                 acks: config.acks,
                 timeout_ms: (config.request_timeout_ns / 1_000_000) as i32,
                 topic: &config.topic,
+                topic_id,
             };
             m00_produce::encode(&head, staged, arena, out)
         });

@@ -114,7 +114,24 @@ impl Material {
             if version < 8 {
                 return partition;
             }
-            partition.with_record_errors(errors.clone().collect()).with_error_message(self.optional_text())
+            let partition = partition
+                .with_record_errors(errors.clone().collect())
+                .with_error_message(self.optional_text());
+            if version < 10 {
+                return partition;
+            }
+            partition.with_current_leader(
+                reply::LeaderIdAndEpoch::default()
+                    .with_leader_id(BrokerId(self.number))
+                    .with_leader_epoch(self.number),
+            )
+        });
+        let endpoints = self.names.iter().map(|name| {
+            reply::NodeEndpoint::default()
+                .with_node_id(BrokerId(self.number))
+                .with_host(text(name))
+                .with_port(self.number)
+                .with_rack(self.optional_text())
         });
         let topics = self.names.iter().map(|name| {
             reply::TopicProduceResponse::default()
@@ -123,7 +140,8 @@ impl Material {
         });
         let message = theirs::ProduceResponse::default()
             .with_responses(topics.collect())
-            .with_throttle_time_ms(self.number);
+            .with_throttle_time_ms(self.number)
+            .with_node_endpoints(if version >= 10 { endpoints.collect() } else { Vec::new() });
         encoded(&message, version)
     }
 
@@ -145,6 +163,19 @@ impl Material {
                 .with_aborted_transactions(self.flag.then(|| aborted.clone().collect()))
                 .with_preferred_read_replica(BrokerId(if version >= 11 { self.number } else { -1 }))
                 .with_records(self.text.clone().map(Into::into))
+                .with_current_leader(match version {
+                    12.. => reply::LeaderIdAndEpoch::default()
+                        .with_leader_id(BrokerId(self.number))
+                        .with_leader_epoch(self.number),
+                    _ => reply::LeaderIdAndEpoch::default(),
+                })
+        });
+        let endpoints = self.names.iter().map(|name| {
+            reply::NodeEndpoint::default()
+                .with_node_id(BrokerId(self.number))
+                .with_host(text(name))
+                .with_port(self.number)
+                .with_rack(self.optional_text())
         });
         let topics = self.names.iter().map(|name| {
             reply::FetchableTopicResponse::default()
@@ -154,7 +185,8 @@ impl Material {
         let message = theirs::FetchResponse::default()
             .with_throttle_time_ms(self.number)
             .with_error_code(if version >= 7 { self.error } else { 0 })
-            .with_responses(topics.collect());
+            .with_responses(topics.collect())
+            .with_node_endpoints(if version >= 16 { endpoints.collect() } else { Vec::new() });
         encoded(&message, version)
     }
 }

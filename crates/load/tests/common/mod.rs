@@ -54,6 +54,7 @@ struct Link {
     /// What the socket has taken and not delivered yet, and when that will be.
     outbox: Vec<u8>,
     delivered_ns: u64,
+    is_cut_off: bool,
     is_closed: bool,
     is_ready: bool,
 }
@@ -68,6 +69,8 @@ pub struct Machine {
     pub send_window: Option<(usize, u64)>,
     /// From this instant on the process is stopped for so long, ns.
     pub stop: Option<(u64, u64)>,
+    /// A broker to which no socket connects: what is sent to it is lost.
+    pub cut_off: Option<i32>,
 }
 
 /// The net between a stream and a fake cluster: by default no delay of its own, unlimited buffers, and a clock that
@@ -145,6 +148,10 @@ impl Net for SimNet {
     fn connect(&mut self, id: ConnectionId, host: &str, port: u16) -> io::Result<()> {
         stream_works(false, || {
             let broker = self.cluster.broker_at(host, port).ok_or(io::ErrorKind::ConnectionRefused)?;
+            if self.machine.cut_off == Some(broker) {
+                self.links.insert(id, Link { is_cut_off: true, ..Link::default() });
+                return Ok(());
+            }
             let peer = Some(self.cluster.open(broker, self.now_ns.get()));
             self.links.insert(id, Link { peer, is_ready: true, ..Link::default() });
             Ok(())
@@ -152,7 +159,8 @@ impl Net for SimNet {
     }
 
     fn finish_connect(&mut self, id: ConnectionId) -> io::Result<bool> {
-        if self.links.contains_key(&id) { Ok(true) } else { Err(io::ErrorKind::NotConnected.into()) }
+        let link = self.links.get(&id).ok_or(io::ErrorKind::NotConnected)?;
+        Ok(!link.is_cut_off)
     }
 
     fn write(&mut self, id: ConnectionId, slices: &[IoSlice<'_>]) -> io::Result<usize> {
@@ -206,6 +214,8 @@ pub struct Load {
     /// The load's, warm-up included.
     pub seconds: f64,
     pub warmup_seconds: u64,
+    /// How long its clients may take to connect; T0 is after that.
+    pub connect_seconds: u64,
     /// When it hears that the measure phase begins, seconds from T0.
     pub heard_seconds: u64,
     pub drain_seconds: u64,
@@ -250,6 +260,7 @@ impl Load {
             clients_elsewhere: 0,
             seconds: 10.0,
             warmup_seconds: 0,
+            connect_seconds: 1,
             heard_seconds: 0,
             drain_seconds: 200,
             tick_ns: 0,
@@ -337,7 +348,8 @@ pub fn simulate(load: &Load, cluster: FakeCluster) -> Outcome {
     context.task.clients_total = load.clients_elsewhere + load.clients;
     context.task.bytes_per_s_max = load.bytes_per_s_max;
     let stream = ProduceStream::new(load.plan.clone(), context).expect("a plan that can run");
-    drive(stream, SimNet::new(0, cluster, load.machine), load.heard_seconds * SECOND)
+    let net = SimNet::new(0, cluster, load.machine);
+    drive(stream, net, load.connect_seconds * SECOND, load.heard_seconds * SECOND)
 }
 
 /// Fetching clients, in the words of the tests.
@@ -379,7 +391,7 @@ pub fn fetch(fetching: &Fetching, cluster: FakeCluster, begin_ns: u64) -> Outcom
     context.has_producers = false;
     (context.task.client_count, context.task.clients_total) = (fetching.clients, fetching.clients);
     let net = SimNet::new(begin_ns, cluster, Machine::default());
-    drive(ConsumeStream::new(&fetching.plan, context), net, 0)
+    drive(ConsumeStream::new(&fetching.plan, context), net, SECOND, 0)
 }
 
 /// What a stream of one client is told.
@@ -410,12 +422,12 @@ fn context(name: &str, role: StreamRole, phases: PhasesPlan, cluster: &FakeClust
     }
 }
 
-/// Runs a stream from connecting now, through T0 a second later, to its end or that of its phases. It hears `heard_ns`
-/// after T0 that the measure phase begins.
-fn drive(mut stream: impl Stream, mut net: SimNet, heard_ns: u64) -> Outcome {
-    let t0_ns = net.now_ns.get() + SECOND;
+/// Runs a stream from connecting now, through T0 `connect_ns` later, to its end or that of its phases. It hears
+/// `heard_ns` after T0 that the measure phase begins.
+fn drive(mut stream: impl Stream, mut net: SimNet, connect_ns: u64, heard_ns: u64) -> Outcome {
+    let t0_ns = net.now_ns.get() + connect_ns;
     run_until(&mut stream, &mut net, t0_ns, |stream| stream.is_connected() == Ok(true));
-    assert_eq!(stream.is_connected(), Ok(true), "connected within a second");
+    assert_eq!(stream.is_connected(), Ok(true), "connected before T0");
     stream.prepare().expect("prepared");
     net.now_ns.set(t0_ns - START_AHEAD_NS);
     let phases = stream.context().phases;

@@ -1,0 +1,48 @@
+//! What responses say of leaders beside their own matter
+//! ([KIP-951](https://cwiki.apache.org/confluence/display/KAFKA/KIP-951%3A+Leader+discovery+optimisations+for+the+client)).
+
+use super::metadata::{BROKERS_MAX, Leader};
+use super::{BrokerConnections, ConnectionEvent};
+use crate::messages::LeaderHints;
+
+impl<T> BrokerConnections<T> {
+    /// Takes in what a response says of the leaders of a topic's partitions, as far as that is newer than what is
+    /// known. Returns the partitions whose leader is another now.
+    pub fn take_hints(&mut self, topic: usize, hints: LeaderHints, now_ns: u64) -> Vec<usize> {
+        let (mut moved, mut is_any_new) = (Vec::new(), false);
+        for hint in hints.leaders {
+            let Some(noted) = self.metadata.topics.get_mut(topic) else { break };
+            let slot = usize::try_from(hint.partition).unwrap_or(usize::MAX);
+            let Some(leader) = noted.leaders.get_mut(slot) else { continue };
+            let endpoint = hints.endpoints.iter().find(|endpoint| endpoint.broker == hint.leader);
+            let brokers = &mut self.metadata.brokers;
+            let has_room = endpoint.is_some() && brokers.len() < BROKERS_MAX;
+            let is_known = has_room || brokers.contains_key(&hint.leader);
+            if hint.leader < 0 || hint.epoch <= leader.epoch || !is_known {
+                continue;
+            }
+            let before = std::mem::replace(
+                leader,
+                Leader { broker: hint.leader, epoch: hint.epoch, connection: None },
+            );
+            if before.broker != hint.leader {
+                let (from, to) = (before.broker, hint.leader);
+                let (topic, partition) = (noted.name.clone(), hint.partition);
+                self.events.push((now_ns, ConnectionEvent::LeaderMoved { topic, partition, from, to }));
+                moved.push(slot);
+            }
+            if let Some(endpoint) = endpoint {
+                let address = (endpoint.host.clone(), endpoint.port);
+                let known = self.metadata.brokers.insert(endpoint.broker, address.clone());
+                if known != Some(address) {
+                    self.on_moved(endpoint.broker, now_ns);
+                }
+            }
+            is_any_new = true;
+        }
+        if is_any_new {
+            self.relink();
+        }
+        moved
+    }
+}
