@@ -74,7 +74,7 @@ fn defaults(reader: &Reader<'_>, typed: &Typed, text: &str) -> Result<Version, P
 pub(crate) fn producer(reader: &Reader<'_>, typed: &[(Typed, Typed)]) -> Result<ProducerSettings, PlanError> {
     let (version, given) = read(reader, Side::Produce, typed)?;
     let mut settings = producer_defaults(&version);
-    let mut delivery = None;
+    let (mut delivery, mut backoff_max_ns) = (None, None);
     for given in &given {
         let ns = given.number.saturating_mul(NS_PER_MS);
         match given.name {
@@ -90,13 +90,19 @@ pub(crate) fn producer(reader: &Reader<'_>, typed: &[(Typed, Typed)]) -> Result<
             "request.timeout.ms" => settings.request_timeout_ns = ns,
             "delivery.timeout.ms" => delivery = Some((ns, given.typed)),
             "retry.backoff.ms" => settings.retry_backoff_ns = ns,
+            "retry.backoff.max.ms" => backoff_max_ns = Some(ns),
             "metadata.max.age.ms" => settings.metadata_max_age_ns = ns,
+            "partitioner.adaptive.partitioning.enable" => {
+                settings.adaptive_partitioning = given.word == "true";
+            }
+            "partitioner.availability.timeout.ms" => settings.availability_timeout_ns = ns,
             "partitioner.class" if given.word == ROUND_ROBIN => {
                 settings.partitioner = Partitioner::RoundRobin
             }
             _ => {}
         }
     }
+    backoff(&mut settings, backoff_max_ns, &version);
     // As in Java: a delivery timeout that was set must hold both, the default one grows instead.
     let least = settings.linger_ns + settings.request_timeout_ns;
     match delivery {
@@ -120,6 +126,17 @@ pub(crate) fn producer(reader: &Reader<'_>, typed: &[(Typed, Typed)]) -> Result<
         });
     }
     Ok(settings)
+}
+
+/// As in Java: a first pause above the longest one is cut to it and does not grow; clients before 3.7 know no longest
+/// one.
+fn backoff(settings: &mut ProducerSettings, typed_max_ns: Option<u64>, version: &Version) {
+    settings.retry_backoff_max_ns = match typed_max_ns {
+        Some(max_ns) => max_ns,
+        None if version.at_least(3, 7) => settings.retry_backoff_max_ns,
+        None => settings.retry_backoff_ns,
+    };
+    settings.retry_backoff_ns = settings.retry_backoff_ns.min(settings.retry_backoff_max_ns);
 }
 
 fn compression(word: &str) -> Compression {

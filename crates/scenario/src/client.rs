@@ -64,8 +64,21 @@ pub const PRODUCER: &[Setting] = &[
     setting("request.timeout.ms", SettingKind::Ms, (1, INT_MAX), "30 s"),
     setting("delivery.timeout.ms", SettingKind::Ms, (1, INT_MAX), "120 s"),
     setting("retry.backoff.ms", SettingKind::Ms, (0, INT_MAX), "100 ms"),
+    setting(
+        "retry.backoff.max.ms",
+        SettingKind::Ms,
+        (0, INT_MAX),
+        "1 s from 3.7; before, the pause does not grow",
+    ),
     setting("metadata.max.age.ms", SettingKind::Ms, (100, INT_MAX), "300 s"),
     setting("partitioner.class", SettingKind::Words(PARTITIONERS), (0, 0), "sticky"),
+    setting(
+        "partitioner.adaptive.partitioning.enable",
+        SettingKind::Words(BOOLEAN),
+        (0, 0),
+        "`false` before 3.3, `true` from 3.3",
+    ),
+    setting("partitioner.availability.timeout.ms", SettingKind::Ms, (0, INT_MAX), "0: off"),
     setting("enable.idempotence", SettingKind::Words(&["false"]), (0, 0), "`false`, in every version"),
 ];
 
@@ -82,6 +95,7 @@ pub const CONSUMER: &[Setting] = &[
 
 /// Java's class for one record to each partition in turn.
 pub const ROUND_ROBIN: &str = "org.apache.kafka.clients.producer.RoundRobinPartitioner";
+const BOOLEAN: &[&str] = &["true", "false"];
 const PARTITIONERS: &[&str] = &["sticky", ROUND_ROBIN];
 
 const ONLY_PLAINTEXT: &str = "clients and brokers speak plaintext";
@@ -115,12 +129,9 @@ pub const OTHERS: &[(&str, &str)] = &[
     ("client.rack", "records are fetched from the leader"),
     ("check.crcs", "checksums are always checked"),
     ("retries", "a record is sent again until `delivery.timeout.ms`"),
-    ("retry.backoff.max.ms", "the pause between attempts is `retry.backoff.ms`"),
     ("compression.gzip.level", "the codec's usual level is used"),
     ("compression.lz4.level", "the codec's usual level is used"),
     ("compression.zstd.level", "the codec's usual level is used"),
-    ("partitioner.adaptive.partitioning.enable", "the sticky partitioner chooses at random"),
-    ("partitioner.availability.timeout.ms", "the sticky partitioner chooses at random"),
     ("partitioner.ignore.keys", "records have no key"),
     ("interceptor.classes", "there is no Java here"),
     ("metric.reporters", "there is no Java here"),
@@ -311,8 +322,14 @@ pub fn producer_defaults(version: &Version) -> ProducerSettings {
         request_timeout_ns: ms(30_000),
         delivery_timeout_ns: ms(120_000),
         retry_backoff_ns: ms(100),
+        // Since 3.7 (KIP-580) the pause grows.
+        retry_backoff_max_ns: if version.at_least(3, 7) { ms(1_000) } else { ms(100) },
         metadata_max_age_ns: ms(300_000),
+        enable_idempotence: false,
         partitioner: Partitioner::Sticky,
+        // Since 3.3 (KIP-794).
+        adaptive_partitioning: version.at_least(3, 3),
+        availability_timeout_ns: 0,
     }
 }
 
@@ -338,6 +355,10 @@ mod tests {
         let settings = |text: &str| producer_defaults(&Version::of_client(text).unwrap());
         assert_eq!((settings("2.8").acks, settings("3.0").acks), (1, -1));
         assert_eq!((settings("3.9").linger_ns, settings("4.0").linger_ns), (0, 5_000_000));
+        let pause_ms = |text: &str| settings(text).retry_backoff_max_ns / 1_000_000;
+        assert_eq!((pause_ms("3.6"), pause_ms("3.7")), (100, 1_000));
+        let is_adaptive = |text: &str| settings(text).adaptive_partitioning;
+        assert_eq!((is_adaptive("3.2"), is_adaptive("3.3")), (false, true));
     }
 
     #[test]
