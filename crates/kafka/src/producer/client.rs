@@ -1,6 +1,7 @@
 //! A producing client: a [`Producer`] and the connections to the leaders of its topic.
 
-use super::{Bodies, FollowUp, Producer, ProducerConfig, RecordShape, Token};
+use super::sender::Over;
+use super::{Bodies, FollowUp, Producer, ProducerConfig, RecordData, RecordShape, Token};
 use crate::broker_connections::{BrokerConnections, ConnectionsConfig};
 use crate::client::Client;
 use crate::connection::ConnectionError;
@@ -37,7 +38,7 @@ pub struct ProducerClient<M> {
     expired_ns: u64,
 }
 
-impl<M: Default> ProducerClient<M> {
+impl<M: RecordData> ProducerClient<M> {
     /// What brokers must speak.
     pub const NEEDS: &'static [Api] = &[m03_metadata::API, m00_produce::API];
 
@@ -62,7 +63,26 @@ impl<M: Default> ProducerClient<M> {
         self.producer.as_ref()
     }
 
-    /// Its records, to add to them and to take outcomes; `None` before [`Self::prepare`].
+    /// Takes up to `limit` records at `now_ns` and returns how many found room: none before [`Self::prepare`].
+    /// `each_run` is called for each run of records that join one batch, in order.
+    pub fn admit(&mut self, limit: u64, now_ns: u64, each_run: impl FnMut(&mut M, u32)) -> u64 {
+        let Self { connections, producer: Some(producer), .. } = self else { return 0 };
+        let leader = |partition| connections.known_leader(TOPIC, partition);
+        producer.admit(limit, now_ns, leader, each_run)
+    }
+
+    /// Notes which brokers take requests, for `partitioner.availability.timeout.ms`.
+    pub fn note_availability(&mut self, now_ns: u64, is_flushing: bool) {
+        let Self { connections, producer: Some(producer), .. } = self else { return };
+        let in_flight_max = producer.config().in_flight_max as usize;
+        producer.note_availability(now_ns, is_flushing, |partition| {
+            let connection = connections.known_leader(TOPIC, partition)?;
+            let takes = connections.is_up(connection) && connections.in_flight(connection) < in_flight_max;
+            Some((connection, takes))
+        });
+    }
+
+    /// Its records, to take outcomes; `None` before [`Self::prepare`].
     pub fn producer_mut(&mut self) -> Option<&mut Producer<M>> {
         self.producer.as_mut()
     }
@@ -111,10 +131,9 @@ impl<M: Default> ProducerClient<M> {
     ) -> u64 {
         let Some(producer) = &mut self.producer else { return 0 };
         let (queues, leads) = self.connections.connection_and_leads(connection, TOPIC);
-        match queues.version(&m00_produce::API) {
-            Ok(version) => producer.send_ready(queues, version, now_ns, is_flushing, leads, bodies),
-            Err(_) => 0, // not up
-        }
+        let Ok(version) = queues.version(&m00_produce::API) else { return 0 }; // not up
+        let over = Over { number: connection, connection: queues, version };
+        producer.send_ready(over, now_ns, is_flushing, leads, bodies)
     }
 
     /// After bytes of a connection were written: with acks=0 a request is over then. Returns whether any was.
@@ -139,11 +158,11 @@ impl<M: Default> ProducerClient<M> {
     pub fn next_deadline(&self, is_flushing: bool, opens_ns: u64) -> Option<u64> {
         let producer = self.producer.as_ref().and_then(|producer| {
             let in_flight_max = producer.config().in_flight_max as usize;
-            let cannot = |partition| match self.connections.leader(TOPIC, partition) {
-                Some(connection) => self.connections.in_flight(connection) >= in_flight_max,
-                None => true,
+            let able = |partition| {
+                let connection = self.connections.leader(TOPIC, partition)?;
+                (self.connections.in_flight(connection) < in_flight_max).then_some(connection)
             };
-            let ready = producer.next_ready(is_flushing, cannot).map(|at| at.max(opens_ns));
+            let ready = producer.next_ready(is_flushing, able).map(|at| at.max(opens_ns));
             let expiry = producer.next_expiry().map(|at| at.max(self.next_look_ns()));
             ready.into_iter().chain(expiry).min()
         });
@@ -151,7 +170,7 @@ impl<M: Default> ProducerClient<M> {
     }
 }
 
-impl<M: Default> Client for ProducerClient<M> {
+impl<M: RecordData> Client for ProducerClient<M> {
     type Token = Token;
 
     fn connections(&self) -> &BrokerConnections<Token> {

@@ -1,0 +1,148 @@
+//! What a producing client does with its records, as a cluster sees it: where they go, what they say, in which order
+//! they are stored.
+
+mod common;
+
+use common::{Load, MS, Outcome, SECOND, T0, TOPIC, simulate};
+use kdyno_kafka::records;
+use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, Stored};
+use kdyno_load::payload::TRAILER_BYTES;
+use kdyno_model::plan::{Arrivals, Compression, Partitioner, Payload, ProducePlan};
+use kdyno_model::sample::Timing;
+
+const REQUEST_TIMED_OUT: i16 = 7;
+const MESSAGE_TOO_LARGE: i16 = 10;
+
+fn cluster(brokers: u32, partitions: u32) -> FakeCluster {
+    let service = Service::Fixed { delay_ns: MS };
+    FakeCluster::new(FakeConfig::new(brokers).topic(TOPIC, partitions).service(service).keep_batches())
+}
+
+/// A record as it is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Kept {
+    timestamp_ms: i64,
+    number: u64,
+    intended_ns: u64,
+}
+
+/// The records of a partition, batch by batch.
+fn kept(cluster: &FakeCluster, partition: i32) -> Vec<Vec<Kept>> {
+    let number_at = |value: &[u8], at: usize| {
+        let bytes = &value[value.len() - TRAILER_BYTES as usize + at..][..8];
+        u64::from_be_bytes(bytes.try_into().expect("eight bytes"))
+    };
+    let batch = |stored: &kdyno_kafka_server::fake_broker::StoredBatch| {
+        let batch = records::batches(&stored.bytes).next().expect("a batch").expect("well formed");
+        let mut scratch = Vec::new();
+        let records = batch.records(&mut scratch, 1 << 24).expect("records");
+        let records = records.map(|record| {
+            let record = record.expect("a record");
+            let value = record.value.expect("a value");
+            let (number, intended_ns) = (number_at(value, 16), number_at(value, 24));
+            Kept { timestamp_ms: record.timestamp_ms, number, intended_ns }
+        });
+        let records: Vec<Kept> = records.collect();
+        assert_eq!(records.iter().map(|record| record.timestamp_ms).max(), Some(batch.header.max_timestamp_ms));
+        records
+    };
+    cluster.batches(TOPIC, partition).iter().map(batch).collect()
+}
+
+/// Records that can be told apart.
+fn load(per_s: f64, change: impl FnOnce(&mut ProducePlan)) -> Load {
+    let load = Load::open(per_s, Arrivals::Constant).with(|plan| plan.payload = Payload::Unique);
+    load.with(change)
+}
+
+fn assert_all_acknowledged(outcome: &Outcome) {
+    outcome.assert_accounted();
+    assert_eq!(outcome.counts().acknowledged, outcome.counts().offered, "{:?}", outcome.counts());
+}
+
+/// One of six partitions is without leader for half of the load. Its batch that was open is filled up, as in the Java
+/// client; after that nothing goes there, so that of a hundred records not even five meet it.
+#[test]
+fn partitions_without_leader_get_nothing_but_what_fills_their_open_batch() {
+    for partitioner in [Partitioner::Sticky, Partitioner::RoundRobin] {
+        let mut cluster = cluster(6, 6);
+        let leader = cluster.leader(TOPIC, 2).expect("a leader");
+        cluster.script().at(T0 + 2 * SECOND).lose_leader(TOPIC, 2);
+        cluster.script().at(T0 + 7 * SECOND).move_leader(TOPIC, 2, leader);
+        let outcome = simulate(&load(2_000.0, |plan| plan.client.partitioner = partitioner), cluster);
+        assert_all_acknowledged(&outcome);
+        let response = outcome.histogram(Timing::Response);
+        let late = response.count_between(SECOND, u64::MAX);
+        // Two batches of 16 KiB hold 298 records of 110 bytes; in turn it is one record per round.
+        let most = if partitioner == Partitioner::Sticky { 298 } else { 10 };
+        assert!((1..=most).contains(&late), "{partitioner:?}: {late} records waited for the leader");
+        assert!(response.value_at_quantile(0.95) < 10 * MS, "{partitioner:?}");
+        let mut intended = kept(&outcome.cluster, 2).into_iter().flatten().map(|record| record.intended_ns - T0);
+        let begun_late = intended.find(|at| (3 * SECOND..7 * SECOND).contains(at));
+        assert_eq!(begun_late, None, "{partitioner:?}");
+    }
+}
+
+/// Each record has the time at which the client accepted it, in batches of any length.
+#[test]
+fn every_record_has_its_own_timestamp() {
+    for (linger_ms, compression) in [(0, Compression::None), (40, Compression::Zstd), (900, Compression::None)] {
+        let outcome = simulate(
+            &load(100.0, |plan| {
+                plan.client.linger_ns = linger_ms * MS;
+                plan.client.compression = compression;
+            }),
+            cluster(1, 1),
+        );
+        assert_all_acknowledged(&outcome);
+        let batches = kept(&outcome.cluster, 0);
+        let longest = batches.iter().map(Vec::len).max();
+        assert_eq!(longest, Some(linger_ms as usize / 10 + usize::from(linger_ms == 0)), "{linger_ms} ms");
+        for (number, record) in batches.iter().flatten().enumerate() {
+            assert_eq!(record.number, number as u64);
+            assert_eq!(record.timestamp_ms as u64, record.intended_ns / MS, "{record:?}");
+        }
+    }
+}
+
+/// A broker refuses a batch: its records come in smaller ones, each once and in order, none has failed and none counts
+/// as sent again.
+#[test]
+fn a_batch_that_is_too_large_is_divided() {
+    let mut cluster = cluster(1, 1);
+    for request in [5, 6, 7] {
+        cluster.script().request(request).fail(MESSAGE_TOO_LARGE, Stored::No);
+    }
+    let outcome = simulate(
+        &load(1_000.0, |plan| {
+            plan.client.linger_ns = 100 * MS;
+            plan.client.in_flight_max = 1;
+        }),
+        cluster,
+    );
+    assert_all_acknowledged(&outcome);
+    assert_eq!(outcome.counts().retries, 0);
+    let batches = kept(&outcome.cluster, 0);
+    let numbers: Vec<u64> = batches.iter().flatten().map(|record| record.number).collect();
+    assert_eq!(numbers, (0..outcome.counts().offered).collect::<Vec<_>>());
+    let lengths: Vec<usize> = batches.iter().take(8).map(Vec::len).collect();
+    // A hundred records: as a whole once more, then halves, of which the first one is refused too.
+    assert!(lengths[4..8].iter().all(|length| *length <= 50), "{lengths:?}");
+}
+
+/// With one request in flight a batch that is sent again holds up those behind it: nothing overtakes.
+#[test]
+fn one_request_in_flight_keeps_the_order() {
+    let mut cluster = cluster(2, 3);
+    cluster.script().share(0.1).fail(REQUEST_TIMED_OUT, Stored::No);
+    cluster.script().share(0.02).close(Stored::No);
+    cluster.script().at(T0 + 5 * SECOND).move_leader(TOPIC, 1, 0);
+    let outcome = simulate(&load(2_000.0, |plan| plan.client.in_flight_max = 1), cluster);
+    assert_all_acknowledged(&outcome);
+    assert!(outcome.counts().retries > 100, "{:?}", outcome.counts());
+    for partition in 0..3 {
+        let numbers: Vec<u64> =
+            kept(&outcome.cluster, partition).iter().flatten().map(|record| record.number).collect();
+        assert_eq!(numbers, (0..numbers.len() as u64).collect::<Vec<_>>(), "partition {partition}");
+    }
+}
