@@ -12,6 +12,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
 pub mod admin;
+pub mod backoff;
 pub mod broker_connections;
 pub mod client;
 pub mod connection;

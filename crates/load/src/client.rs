@@ -57,7 +57,10 @@ impl ProduceClient {
             client_id: context.client_id(context.task.client_first + index),
             topics: vec![context.task.topic.clone()],
             bootstrap: context.bootstrap.clone(),
-            needs: ProducerClient::<RecordTimes>::NEEDS,
+            needs: match settings.enable_idempotence {
+                true => ProducerClient::<RecordTimes>::NEEDS_IDEMPOTENT,
+                false => ProducerClient::<RecordTimes>::NEEDS,
+            },
             sessions: None,
             request_timeout_ns: settings.request_timeout_ns,
             retry_backoff_ns: settings.retry_backoff_ns,
@@ -252,6 +255,7 @@ impl ProduceClient {
         events: &mut Events,
     ) {
         self.io.keep_up(&mut self.kafka, net, now_ns, events);
+        self.kafka.ask_id(now_ns);
         let (Some(payloads), Some(recorder)) = (&mut self.payloads, recorder) else {
             return self.io.flush_all(self.kafka.connections_mut(), net);
         };

@@ -10,16 +10,13 @@ use crate::token_bucket::TokenBucket;
 use crate::wakeups::Wakeups;
 use kdyno_kafka::producer::{Partitioner, ProducerConfig, RecordShape};
 use kdyno_kafka::records::Compression;
-use kdyno_model::plan::{self, Fill, Payload, ProducePlan, Rate, VALUE_BYTES_MAX};
+use kdyno_model::plan::{self, COMPRESSED_RECORDS_MAX, Fill, Payload, ProducePlan, Rate, VALUE_BYTES_MAX};
 use kdyno_model::sample::{ClientTotals, Sample, StreamTotals};
 use kdyno_model::seed::mix;
 use std::rc::Rc;
 
 /// Most partitions of a topic one stream sends to.
 const PARTITIONS_MAX: usize = 10_000;
-/// Records of a compressed batch are at most so many times those of an uncompressed one: they are built before they
-/// are compressed.
-const COMPRESSED_RECORDS_MAX: u32 = 4;
 
 /// The clients that one turn is for.
 #[derive(Debug, Default)]
@@ -147,6 +144,7 @@ impl ProduceStream {
             compression: self.compression(),
             batch_records_max: self.batch_records_max(),
             wall_offset_ns: self.context.wall_offset_ns,
+            is_idempotent: settings.enable_idempotence,
             partitioner: match settings.partitioner {
                 plan::Partitioner::Sticky => Partitioner::Sticky,
                 plan::Partitioner::RoundRobin => Partitioner::RoundRobin,
@@ -270,6 +268,8 @@ impl Stream for ProduceStream {
             let payloads = self.payloads(client);
             self.clients[index].prepare(config, shape, payloads);
         }
+        // An idempotent producer asks for its id before there is a load.
+        self.wakeups.all_now();
         Ok(())
     }
 

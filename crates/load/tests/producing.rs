@@ -146,3 +146,51 @@ fn one_request_in_flight_keeps_the_order() {
         assert_eq!(numbers, (0..numbers.len() as u64).collect::<Vec<_>>(), "partition {partition}");
     }
 }
+
+/// Whatever is lost on the way, or stored and refused, an idempotent producer has each record stored once and in order.
+/// Without idempotence the same cluster stores some twice.
+#[test]
+fn an_idempotent_producer_stores_each_record_once() {
+    for is_idempotent in [true, false] {
+        let mut cluster = cluster(3, 6);
+        let end = T0 + 10 * SECOND;
+        cluster.script().share_between(0.02, T0 + SECOND, end).fail(REQUEST_TIMED_OUT, Stored::Yes);
+        cluster.script().share_between(0.02, T0 + SECOND, end).fail(REQUEST_TIMED_OUT, Stored::No);
+        cluster.script().share_between(0.005, T0 + SECOND, end).close(Stored::Yes);
+        cluster.script().at(T0 + 5 * SECOND).move_leader(TOPIC, 1, 2);
+        let outcome =
+            simulate(&load(2_000.0, |plan| plan.client.enable_idempotence = is_idempotent), cluster);
+        assert_all_acknowledged(&outcome);
+        assert!(outcome.counts().retries > 100, "{:?}", outcome.counts());
+        let stored = outcome.cluster.counts().stored_records;
+        if !is_idempotent {
+            assert!(stored > outcome.counts().acknowledged, "{stored}");
+            continue;
+        }
+        assert_eq!(stored, outcome.counts().acknowledged);
+        for partition in 0..6 {
+            let numbers: Vec<u64> =
+                kept(&outcome.cluster, partition).iter().flatten().map(|record| record.number).collect();
+            assert_eq!(numbers, (0..numbers.len() as u64).collect::<Vec<_>>(), "partition {partition}");
+        }
+    }
+}
+
+/// A batch that no broker will have: what comes after it goes on in a new epoch.
+#[test]
+fn an_idempotent_producer_goes_on_after_a_batch_that_failed() {
+    let mut cluster = cluster(1, 2);
+    cluster.script().request(20).fail(87, Stored::No); // INVALID_RECORD
+    cluster.script().request(40).fail(45, Stored::No); // OUT_OF_ORDER_SEQUENCE_NUMBER, out of the blue
+    let outcome = simulate(&load(2_000.0, |plan| plan.client.enable_idempotence = true), cluster);
+    outcome.assert_accounted();
+    let (counts, failed) = (outcome.counts(), outcome.failed());
+    assert!(failed > 0 && failed < 100, "{counts:?}");
+    assert_eq!(counts.acknowledged + failed, counts.offered, "{counts:?}");
+    assert_eq!(outcome.cluster.counts().stored_records, counts.acknowledged);
+    for partition in 0..2 {
+        let numbers: Vec<u64> =
+            kept(&outcome.cluster, partition).iter().flatten().map(|record| record.number).collect();
+        assert!(numbers.is_sorted_by(|a, b| a < b), "partition {partition}");
+    }
+}

@@ -79,7 +79,12 @@ pub const PRODUCER: &[Setting] = &[
         "`false` before 3.3, `true` from 3.3",
     ),
     setting("partitioner.availability.timeout.ms", SettingKind::Ms, (0, INT_MAX), "0: off"),
-    setting("enable.idempotence", SettingKind::Words(&["false"]), (0, 0), "`false`, in every version"),
+    setting(
+        "enable.idempotence",
+        SettingKind::Words(BOOLEAN),
+        (0, 0),
+        "`true` from 3.0 with `acks: all` and at most 5 requests in flight",
+    ),
 ];
 
 /// Consumer settings that are acted on.
@@ -100,7 +105,7 @@ const PARTITIONERS: &[&str] = &["sticky", ROUND_ROBIN];
 
 const ONLY_PLAINTEXT: &str = "clients and brokers speak plaintext";
 const BY_KDYNO: &str = "kdyno sets it itself";
-const NOT_IDEMPOTENT: &str = "the producer is neither idempotent nor transactional yet";
+const NO_TRANSACTIONS: &str = "there are no transactions yet";
 const NO_GROUPS: &str = "partition p is assigned to client p mod clients";
 const NO_DESERIALIZER: &str = "keys and values are bytes made and read by kdyno";
 
@@ -112,9 +117,9 @@ pub const OTHERS: &[(&str, &str)] = &[
     ("value.serializer", NO_DESERIALIZER),
     ("key.deserializer", NO_DESERIALIZER),
     ("value.deserializer", NO_DESERIALIZER),
-    ("transactional.id", NOT_IDEMPOTENT),
-    ("transaction.timeout.ms", NOT_IDEMPOTENT),
-    ("isolation.level", NOT_IDEMPOTENT),
+    ("transactional.id", NO_TRANSACTIONS),
+    ("transaction.timeout.ms", NO_TRANSACTIONS),
+    ("isolation.level", NO_TRANSACTIONS),
     ("group.id", NO_GROUPS),
     ("group.instance.id", NO_GROUPS),
     ("group.protocol", NO_GROUPS),
@@ -325,7 +330,7 @@ pub fn producer_defaults(version: &Version) -> ProducerSettings {
         // Since 3.7 (KIP-580) the pause grows.
         retry_backoff_max_ns: if version.at_least(3, 7) { ms(1_000) } else { ms(100) },
         metadata_max_age_ns: ms(300_000),
-        enable_idempotence: false,
+        enable_idempotence: version.at_least(3, 0),
         partitioner: Partitioner::Sticky,
         // Since 3.3 (KIP-794).
         adaptive_partitioning: version.at_least(3, 3),
@@ -357,6 +362,8 @@ mod tests {
         assert_eq!((settings("3.9").linger_ns, settings("4.0").linger_ns), (0, 5_000_000));
         let pause_ms = |text: &str| settings(text).retry_backoff_max_ns / 1_000_000;
         assert_eq!((pause_ms("3.6"), pause_ms("3.7")), (100, 1_000));
+        let is_idempotent = |text: &str| settings(text).enable_idempotence;
+        assert_eq!((is_idempotent("2.8"), is_idempotent("3.0")), (false, true));
         let is_adaptive = |text: &str| settings(text).adaptive_partitioning;
         assert_eq!((is_adaptive("3.2"), is_adaptive("3.3")), (false, true));
     }

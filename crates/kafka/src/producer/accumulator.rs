@@ -44,12 +44,12 @@ impl<M: RecordData> Producer<M> {
             let delta_ms = (timestamp_ms - batch.base_timestamp_ms).max(0) as u64;
             batch.body_bytes += self.shape.run_bytes(batch.count, take, delta_ms);
             batch.count += take;
-            self.moved_bytes += batch.bytes() - bytes_before;
+            self.current_bytes += batch.bytes() - bytes_before;
             self.next_numbers[self.current] += u64::from(take);
             each_run(&mut batch.user_data, take);
             left -= u64::from(take);
             if self.config.partitioner == Partitioner::RoundRobin {
-                self.moved_bytes = u64::MAX >> 1;
+                self.current_bytes = u64::MAX >> 1;
             }
         }
         limit - left
@@ -92,8 +92,8 @@ impl<M: RecordData> Producer<M> {
         let joined_bytes = self.shape.run_bytes(batch.count, further - 1, delta_ms);
         let bytes = batch.ratio.batch_bytes(batch.body_bytes + joined_bytes);
         let record_bytes = self.shape.run_bytes(before, 1, delta_ms);
-        let moved_bytes = self.moved_bytes + bytes - batch.bytes();
-        let is_moving = further > 1 && moved_bytes >= 2 * u64::from(self.config.batch_bytes.max(1));
+        let current_bytes = self.current_bytes + bytes - batch.bytes();
+        let is_moving = further > 1 && current_bytes >= 2 * u64::from(self.config.batch_bytes.max(1));
         bytes + record_bytes <= batch.bytes_max && !is_moving
     }
 
@@ -121,6 +121,7 @@ impl<M: RecordData> Producer<M> {
             charged_bytes: self.batch_cost_bytes,
             sealed: None,
             producer: ProducerState::NONE,
+            is_renumbered: false,
             attempts: 0,
             not_before_ns: 0,
             sent_over: 0,

@@ -48,6 +48,8 @@ pub struct Batch<M> {
     pub(super) charged_bytes: u64,
     pub(super) sealed: Option<Sealed>,
     pub(super) producer: ProducerState,
+    /// It got another sequence since it was sent last.
+    pub(super) is_renumbered: bool,
     pub(super) attempts: u32,
     pub(super) not_before_ns: u64,
     /// The connection that its latest attempt went over.

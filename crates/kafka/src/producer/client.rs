@@ -5,7 +5,7 @@ use super::{Bodies, FollowUp, Producer, ProducerConfig, RecordData, RecordShape,
 use crate::broker_connections::{BrokerConnections, ConnectionsConfig};
 use crate::client::Client;
 use crate::connection::ConnectionError;
-use crate::messages::{Api, m00_produce, m03_metadata};
+use crate::messages::{Api, m00_produce, m03_metadata, m22_init_producer_id};
 
 /// Least time between two looks for batches past `delivery.timeout.ms`, ns.
 const EXPIRE_NS: u64 = 100_000_000;
@@ -41,6 +41,9 @@ pub struct ProducerClient<M> {
 impl<M: RecordData> ProducerClient<M> {
     /// What brokers must speak.
     pub const NEEDS: &'static [Api] = &[m03_metadata::API, m00_produce::API];
+
+    /// What they must speak besides for an idempotent producer.
+    pub const NEEDS_IDEMPOTENT: &'static [Api] = &[m03_metadata::API, m00_produce::API, m22_init_producer_id::API];
 
     /// A client that is not connected.
     pub fn new(config: ConnectionsConfig) -> Self {
@@ -100,9 +103,26 @@ impl<M: RecordData> ProducerClient<M> {
     /// What was asked over connections that are gone is to be sent again.
     pub fn retry_lost(&mut self, now_ns: u64) {
         for (_, token) in self.connections.take_lost() {
-            if let Some(producer) = &mut self.producer {
-                producer.on_lost(token, now_ns);
+            match (token, &mut self.producer) {
+                (Token::Produce(request), Some(producer)) => producer.on_lost(request, now_ns),
+                (Token::InitProducerId, Some(producer)) => producer.on_lost_id(now_ns),
+                (_, None) => {}
             }
+        }
+    }
+
+    /// Asks for the producer's id when it is time, over any connection that is up.
+    pub fn ask_id(&mut self, now_ns: u64) {
+        let Self { connections, producer: Some(producer), .. } = self else { return };
+        if producer.asks_id_at().is_none_or(|at| at > now_ns) {
+            return;
+        }
+        let mut up = (0..connections.count()).filter(|&connection| connections.is_up(connection));
+        let Some(connection) = up.next() else { return };
+        let request = producer.ask_id();
+        let queues = connections.connection_mut(connection);
+        if queues.ask(Token::InitProducerId.into(), &request, now_ns).is_err() {
+            producer.on_lost_id(now_ns); // each broker was asked whether it speaks this
         }
     }
 
@@ -141,7 +161,8 @@ impl<M: RecordData> ProducerClient<M> {
         let Some(producer) = &mut self.producer else { return false };
         let before = self.finished.len();
         while let Some(written) = self.connections.take_unanswered(connection) {
-            let batches = producer.on_written(written.token, written.written_ns).batches;
+            let Token::Produce(request) = written.token else { continue };
+            let batches = producer.on_written(request, written.written_ns).batches;
             self.finished.push(FinishedRequest {
                 at_ns: written.written_ns,
                 batches,
@@ -164,7 +185,9 @@ impl<M: RecordData> ProducerClient<M> {
             };
             let ready = producer.next_ready(is_flushing, able).map(|at| at.max(opens_ns));
             let expiry = producer.next_expiry().map(|at| at.max(self.next_look_ns()));
-            ready.into_iter().chain(expiry).min()
+            let is_any_up = (0..self.connections.count()).any(|connection| self.connections.is_up(connection));
+            let id = producer.asks_id_at().filter(|_| is_any_up);
+            ready.into_iter().chain(expiry).chain(id).min()
         });
         self.connections.next_deadline().into_iter().chain(producer).min()
     }
@@ -186,8 +209,11 @@ impl<M: RecordData> Client for ProducerClient<M> {
         let mut is_metadata_old = false;
         let result = connections.receive(connection, now_ns, |request, body| {
             let Some(producer) = producer else { return Ok(()) };
+            let Token::Produce(token) = request.token else {
+                return producer.on_id(request.version, body, now_ns);
+            };
             let FollowUp { refresh_metadata, batches, throttled_ns } =
-                producer.on_reply(request.token, request.version, body, request.written_ns, now_ns)?;
+                producer.on_reply(token, request.version, body, request.written_ns, now_ns)?;
             let bytes = request.bytes;
             finished.push(FinishedRequest { at_ns: now_ns, batches, bytes, connection, throttled_ns });
             is_metadata_old |= refresh_metadata;

@@ -7,9 +7,9 @@
 //! batch is sealed, so what waits in the buffer takes no memory but that.
 
 mod accumulator;
-mod backoff;
 mod batch;
 mod client;
+mod idempotence;
 mod non_empty;
 mod partitioner;
 mod queues;
@@ -19,6 +19,8 @@ mod sender;
 mod shape;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_idempotence;
 
 pub use batch::{Batch, Outcome, RecordData, Sealed};
 pub use client::{FinishedRequest, ProducerClient};
@@ -26,10 +28,11 @@ pub use replies::{DELIVERY_TIMEOUT, FollowUp};
 pub use sender::{Over, Token};
 pub use shape::{RecordLayout, RecordShape};
 
+use crate::backoff::ExponentialBackoff;
 use crate::messages::m00_produce;
 use crate::records::Compression;
-use backoff::RetryBackoff;
 use bytes::{Bytes, BytesMut};
+use idempotence::Idempotence;
 use partitioner::Availability;
 use queues::Queues;
 use rand::SeedableRng;
@@ -80,6 +83,8 @@ pub struct ProducerConfig {
     pub batch_records_max: u32,
     /// Wall clock minus the clock of all instants, ns: for timestamps.
     pub wall_offset_ns: i64,
+    /// `enable.idempotence`; takes `acks` of −1 and at most 5 requests in flight.
+    pub is_idempotent: bool,
     /// Choice of partitions.
     pub partitioner: Partitioner,
     /// `partitioner.adaptive.partitioning.enable`.
@@ -125,10 +130,12 @@ pub struct Producer<M> {
     batches: usize,
     /// The partition that records go to, and the bytes that went there since it is.
     current: usize,
-    moved_bytes: u64,
+    current_bytes: u64,
     availability: Availability,
     ratio: CompressionRatio,
-    backoff: RetryBackoff,
+    backoff: ExponentialBackoff,
+    /// `None`: it is not idempotent.
+    idempotence: Option<Idempotence>,
     rng: Pcg64,
     /// The batches of each request in flight, by its token.
     in_flight: Vec<Option<Vec<Batch<M>>>>,
@@ -149,7 +156,7 @@ impl<M: RecordData> Producer<M> {
     /// A producer with nothing to send to a topic of `partitions` (at least 1) partitions.
     pub fn new(config: ProducerConfig, shape: RecordShape, partitions: usize) -> Self {
         let partitions = partitions.max(1);
-        let (first_ns, most_ns) = (config.retry_backoff_ns, config.retry_backoff_max_ns);
+        let first_ns = config.retry_backoff_ns;
         Self {
             batch_cost_bytes: shape.buffer_bytes(config.batch_bytes),
             queues: Queues::new(partitions),
@@ -159,10 +166,11 @@ impl<M: RecordData> Producer<M> {
             batches: 0,
             current: 0,
             // So the first record chooses a partition.
-            moved_bytes: u64::MAX >> 1,
+            current_bytes: u64::MAX >> 1,
             availability: Availability::default(),
             ratio: CompressionRatio::new(config.compression),
-            backoff: RetryBackoff { first_ns, most_ns },
+            backoff: ExponentialBackoff { first_ns, max_ns: config.retry_backoff_max_ns.max(first_ns) },
+            idempotence: config.is_idempotent.then(|| Idempotence::new(partitions)),
             rng: Pcg64::seed_from_u64(config.seed),
             in_flight: Vec::new(),
             free_tokens: Vec::new(),

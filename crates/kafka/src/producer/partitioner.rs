@@ -90,7 +90,7 @@ impl<M: RecordData> Producer<M> {
     pub(super) fn is_move_due(&self) -> bool {
         let share = u64::from(self.config.batch_bytes.max(1));
         let is_any_open = self.queues.back(self.current).is_some_and(|batch| !batch.is_full());
-        self.moved_bytes >= 2 * share || (self.moved_bytes >= share && !is_any_open)
+        self.current_bytes >= 2 * share || (self.current_bytes >= share && !is_any_open)
     }
 
     /// Goes on to the next partition. `leader` names the connection of a partition's leader, if it has one.
@@ -103,7 +103,7 @@ impl<M: RecordData> Producer<M> {
             }
             Partitioner::Sticky => self.by_chance(now_ns, leader),
         };
-        self.moved_bytes = 0;
+        self.current_bytes = 0;
     }
 
     fn by_chance(&mut self, now_ns: u64, leader: &impl Fn(usize) -> Option<usize>) -> usize {
@@ -144,7 +144,7 @@ impl<M: RecordData> Producer<M> {
         let mut in_turn = (0..count).map(|step| (self.current + step) % count);
         let Some(found) = in_turn.find(|&partition| is_lean(partition)) else { return false };
         if found != self.current {
-            (self.current, self.moved_bytes) = (found, 0);
+            (self.current, self.current_bytes) = (found, 0);
         }
         true
     }

@@ -77,6 +77,11 @@ impl<M> Queues<M> {
     }
 
     /// All batches of a partition.
+    pub(super) fn of_mut(&mut self, partition: usize) -> impl Iterator<Item = &mut Batch<M>> {
+        self.partitions[partition].iter_mut()
+    }
+
+    /// All batches of a partition.
     #[cfg(test)]
     pub(super) fn of(&self, partition: usize) -> impl Iterator<Item = &Batch<M>> {
         self.partitions[partition].iter()

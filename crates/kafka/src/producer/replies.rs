@@ -1,6 +1,6 @@
 //! From replies, and what comes instead of them, to outcomes.
 
-use super::{Batch, Outcome, Producer, RecordData, Token};
+use super::{Batch, Outcome, Producer, RecordData};
 use crate::errors::ErrorCode;
 use crate::messages::m00_produce;
 use crate::wire::WireError;
@@ -21,9 +21,9 @@ pub struct FollowUp {
 
 impl<M: RecordData> Producer<M> {
     /// The batches of a request that is over.
-    pub(super) fn untrack(&mut self, token: Token) -> Vec<Batch<M>> {
-        self.free_tokens.push(token.0);
-        let batches = self.in_flight[token.0].take().unwrap_or_default();
+    pub(super) fn untrack(&mut self, token: usize) -> Vec<Batch<M>> {
+        self.free_tokens.push(token);
+        let batches = self.in_flight[token].take().unwrap_or_default();
         for batch in &batches {
             self.in_flight_counts[batch.partition as usize] -= 1;
         }
@@ -37,7 +37,7 @@ impl<M: RecordData> Producer<M> {
     /// be closed.
     pub fn on_reply(
         &mut self,
-        token: Token,
+        token: usize,
         version: i16,
         body: &[u8],
         written_ns: u64,
@@ -62,12 +62,17 @@ impl<M: RecordData> Producer<M> {
                 continue;
             };
             let batch = batches.swap_remove(at);
-            match ErrorCode(reply.error) {
-                ErrorCode::NONE => {
-                    self.resolve(batch, Outcome::Acknowledged { written_ns, received_ns });
+            let error = ErrorCode(reply.error);
+            let stored = Outcome::Acknowledged { written_ns, received_ns };
+            match error {
+                // The broker has it, from so long ago that it does not remember where.
+                ErrorCode::NONE | ErrorCode::DUPLICATE_SEQUENCE_NUMBER => {
+                    self.note_stored(&batch);
+                    self.resolve(batch, stored);
                 }
-                error => follow_up.refresh_metadata |= self.on_error(batch, error, received_ns),
+                _ => self.on_error(batch, error, received_ns),
             }
+            follow_up.refresh_metadata |= error.refreshes_metadata();
         }
         for batch in batches {
             self.try_again(batch, received_ns);
@@ -78,7 +83,7 @@ impl<M: RecordData> Producer<M> {
     }
 
     /// With acks=0: the request is written, which is all there is to know.
-    pub fn on_written(&mut self, token: Token, written_ns: u64) -> FollowUp {
+    pub fn on_written(&mut self, token: usize, written_ns: u64) -> FollowUp {
         let batches = self.untrack(token);
         let follow_up = FollowUp { batches: batches.len() as u32, ..FollowUp::default() };
         for batch in batches {
@@ -88,31 +93,33 @@ impl<M: RecordData> Producer<M> {
     }
 
     /// A request's connection is gone: its batches are tried again.
-    pub fn on_lost(&mut self, token: Token, now_ns: u64) {
+    pub fn on_lost(&mut self, token: usize, now_ns: u64) {
         for batch in self.untrack(token) {
             self.try_again(batch, now_ns);
         }
     }
 
-    /// Whether the leaders are to be asked for again.
-    pub(super) fn on_error(&mut self, batch: Batch<M>, error: ErrorCode, now_ns: u64) -> bool {
+    /// The broker did not take a batch.
+    pub(super) fn on_error(&mut self, batch: Batch<M>, error: ErrorCode, now_ns: u64) {
         if error == ErrorCode::MESSAGE_TOO_LARGE && batch.count > 1 {
             self.split(batch);
-        } else if error.is_retriable() {
+        } else if self.is_retried(&batch, error) {
             self.try_again(batch, now_ns);
         } else {
+            self.note_failed(&batch, error);
             self.resolve(batch, Outcome::Failed { reason: error.name() });
         }
-        error.refreshes_metadata()
     }
 
     /// Puts a batch back at its partition's front, or gives up when its time is over.
     pub(super) fn try_again(&mut self, mut batch: Batch<M>, now_ns: u64) {
         if now_ns >= batch.created_ns + self.config.delivery_timeout_ns {
+            self.note_expired(&batch);
             self.resolve(batch, Outcome::Failed { reason: DELIVERY_TIMEOUT });
             return;
         }
-        batch.not_before_ns = now_ns + self.backoff.pause_ns(batch.attempts, &mut self.rng);
+        let failures = batch.attempts.saturating_sub(1);
+        batch.not_before_ns = now_ns + self.backoff.after(failures, &mut self.rng);
         self.queues.put_back(batch);
     }
 
@@ -139,6 +146,7 @@ impl<M: RecordData> Producer<M> {
             batch.body_bytes -= body_bytes;
             batch.producer = batch.producer.after(part);
             self.batches += 1;
+            self.note_part(batch.partition, batch.first);
             self.queues.put_back(front);
         }
         self.queues.put_back(batch);
@@ -150,16 +158,21 @@ impl<M: RecordData> Producer<M> {
         self.outcomes.push((batch, outcome));
     }
 
-    /// Fails what is older than `delivery.timeout.ms`, waiting or in flight. To be called now and then, from
+    /// Fails what is older than `delivery.timeout.ms`, waiting or in flight, and all that waits where nothing can be
+    /// sent any more. To be called now and then, from
     /// [`Self::next_expiry`] on. Returns whether there was any.
     pub fn expire(&mut self, now_ns: u64) -> bool {
         let timeout_ns = self.config.delivery_timeout_ns;
         let is_old = |batch: &Batch<M>| batch.created_ns + timeout_ns <= now_ns;
-        let mut expired = Vec::new();
+        let fatal = self.fatal();
+        let (mut expired, mut refused) = (Vec::new(), Vec::new());
         let mut from = 0;
         while let Some(partition) = self.queues.waiting_from(from) {
             while self.queues.front(partition).is_some_and(is_old) {
                 expired.extend(self.queues.pop(partition));
+            }
+            while fatal.is_some() && self.queues.length(partition) > 0 {
+                refused.extend(self.queues.pop(partition));
             }
             from = partition + 1;
         }
@@ -169,9 +182,13 @@ impl<M: RecordData> Producer<M> {
                 expired.push(batch);
             }
         }
-        let is_any = !expired.is_empty();
+        let is_any = !expired.is_empty() || !refused.is_empty();
         for batch in expired {
+            self.note_expired(&batch);
             self.resolve(batch, Outcome::Failed { reason: DELIVERY_TIMEOUT });
+        }
+        for batch in refused {
+            self.resolve(batch, Outcome::Failed { reason: fatal.map_or(DELIVERY_TIMEOUT, ErrorCode::name) });
         }
         is_any
     }
@@ -180,6 +197,7 @@ impl<M: RecordData> Producer<M> {
     pub fn next_expiry(&self) -> Option<u64> {
         let waiting = self.queues.waiting().filter_map(|partition| self.queues.front(partition));
         let flying = self.in_flight.iter().flatten().flatten();
-        waiting.chain(flying).map(|batch| batch.created_ns + self.config.delivery_timeout_ns).min()
+        let timeout_ns = if self.fatal().is_some() { 0 } else { self.config.delivery_timeout_ns };
+        waiting.chain(flying).map(|batch| batch.created_ns + timeout_ns).min()
     }
 }

@@ -5,9 +5,14 @@ use crate::connection::Connection;
 use crate::messages::m00_produce::{self, Head, PartitionBatch};
 use crate::records::{BatchHeader, HEADER_BYTES, write_batch_header};
 
-/// Names a produce request in flight.
+/// Names a request in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Token(pub(super) usize);
+pub enum Token {
+    /// Of records.
+    Produce(usize),
+    /// Of the producer's id.
+    InitProducerId,
+}
 
 /// The connection that a request is to go over.
 #[derive(Debug)]
@@ -37,13 +42,14 @@ impl<M: RecordData> Producer<M> {
         if over.connection.in_flight() >= self.config.in_flight_max as usize {
             return 0;
         }
+        self.heal_sequences();
         let is_flushing = is_flushing || self.is_exhausted();
         self.collect(over.number, now_ns, is_flushing, leads, bodies);
         if self.staged.is_empty() {
             return 0;
         }
         let records = self.staged_batches.iter().map(|batch| u64::from(batch.count)).sum();
-        let token = self.track();
+        let token = Token::Produce(self.track());
         let (config, arena, staged) = (&self.config, &mut self.arena, &self.staged);
         let is_answered = config.acks != 0;
         let version = over.version;
@@ -79,7 +85,7 @@ impl<M: RecordData> Producer<M> {
             while let Some(partition) = self.queues.waiting_from(from).filter(|found| *found < end) {
                 from = partition + 1;
                 let is_ready = leads(partition)
-                    && !self.is_muted(partition)
+                    && !self.is_held(partition)
                     && self.ready_ns(partition, is_flushing, connection).is_some_and(|at| at <= now_ns);
                 let Some(front) = self.queues.front(partition).filter(|_| is_ready) else { continue };
                 if bytes > 0 && bytes + front.bytes() > u64::from(self.config.request_bytes_max) {
@@ -96,14 +102,9 @@ impl<M: RecordData> Producer<M> {
         }
     }
 
-    /// Whether a partition's next batch waits for an earlier one: with one request in flight at a time records keep
-    /// their order, also where the leader moves.
-    pub(super) fn is_muted(&self, partition: usize) -> bool {
-        self.config.in_flight_max == 1 && self.in_flight_counts[partition] > 0
-    }
-
     /// Makes a batch ready to go out, and stages it.
     fn seal(&mut self, batch: &mut Batch<M>, now_ns: u64, bodies: &mut impl Bodies<M>) {
+        self.number(batch);
         batch.is_closed = true;
         batch.sealed_ns.get_or_insert(now_ns);
         batch.sent_ns = now_ns;
@@ -143,17 +144,17 @@ impl<M: RecordData> Producer<M> {
         batch.sealed = Some(sealed);
     }
 
-    pub(super) fn track(&mut self) -> Token {
+    pub(super) fn track(&mut self) -> usize {
         let batches = std::mem::take(&mut self.staged_batches);
         let request = Some(batches);
         match self.free_tokens.pop() {
             Some(token) => {
                 self.in_flight[token] = request;
-                Token(token)
+                token
             }
             None => {
                 self.in_flight.push(request);
-                Token(self.in_flight.len() - 1)
+                self.in_flight.len() - 1
             }
         }
     }
@@ -162,7 +163,7 @@ impl<M: RecordData> Producer<M> {
     /// connection of a partition's leader, if that takes a request now: otherwise a batch is no reason to wake.
     pub fn next_ready(&self, is_flushing: bool, leader: impl Fn(usize) -> Option<usize>) -> Option<u64> {
         let is_flushing = is_flushing || self.is_exhausted();
-        let able = self.queues.waiting().filter(|&partition| !self.is_muted(partition));
+        let able = self.queues.waiting().filter(|&partition| !self.is_held(partition));
         able.filter_map(|partition| self.ready_ns(partition, is_flushing, leader(partition)?)).min()
     }
 }

@@ -12,6 +12,10 @@ pub const POOL_BATCHES_MIN: u64 = 64;
 /// Largest pool of payloads, bytes: it lies in the worker's memory.
 pub const POOL_BYTES_MAX: u64 = 1 << 30;
 
+/// Records of a compressed batch are at most so many times those of an uncompressed one: they are built before they
+/// are compressed.
+pub const COMPRESSED_RECORDS_MAX: u32 = 4;
+
 /// One load item.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadPlan {

@@ -9,7 +9,7 @@ mod system;
 
 use crate::secret::SecretRef;
 pub use load::{
-    Arrivals, Compression, ConsumePlan, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Partitioner,
+    Arrivals, COMPRESSED_RECORDS_MAX, Compression, ConsumePlan, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Partitioner,
     Payload, ProducePlan, ProducerSettings, Rate, RatePiece, Role, RoleKind, StartOffset, VALUE_BYTES_MAX,
 };
 pub use question::{

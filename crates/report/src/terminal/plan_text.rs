@@ -376,7 +376,7 @@ fn producer_text(client: &ProducerSettings) -> String {
         "defaults of Kafka {}; acks={acks} batch.size={} linger.ms={} buffer.memory={} \
          max.request.size={} max.in.flight.requests.per.connection={} compression.type={compression} \
          max.block.ms={} request.timeout.ms={} delivery.timeout.ms={} retry.backoff.ms={} \
-         retry.backoff.max.ms={} metadata.max.age.ms={}; partitioner {partitioner}",
+         retry.backoff.max.ms={} metadata.max.age.ms={} enable.idempotence={}; partitioner {partitioner}",
         client.defaults,
         size(client.batch_bytes),
         ms(client.linger_ns),
@@ -389,6 +389,7 @@ fn producer_text(client: &ProducerSettings) -> String {
         ms(client.retry_backoff_ns),
         ms(client.retry_backoff_max_ns),
         ms(client.metadata_max_age_ns),
+        client.enable_idempotence,
     )
 }
 
