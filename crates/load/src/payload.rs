@@ -172,10 +172,7 @@ impl Payloads {
     /// Bodies built record by record for values of at least [`TRAILER_BYTES`].
     pub fn unique(form: BodyForm, run_id: u64, client: u32) -> Self {
         let rng = Box::new(Pcg64::seed_from_u64(mix(run_id, u64::from(client))));
-        Self::new(
-            form,
-            Source::Unique { run_id, producer: client, lent: Vec::new(), spare: Vec::new(), rng },
-        )
+        Self::new(form, Source::Unique { run_id, producer: client, lent: Vec::new(), spare: Vec::new(), rng })
     }
 
     fn new(form: BodyForm, source: Source) -> Self {
@@ -352,8 +349,7 @@ impl Bodies<RecordTimes> for Payloads {
                 Err(_) => compression = Compression::None,
             }
         }
-        let timestamp_ms =
-            |run: Option<&Run>| run.map_or(0, |run| self.form.timestamp_ms(run.accepted_ns));
+        let timestamp_ms = |run: Option<&Run>| run.map_or(0, |run| self.form.timestamp_ms(run.accepted_ns));
         let base_timestamp_ms = timestamp_ms(times.runs.first());
         let max_timestamp_ms = match self.form.shape.has_own_timestamp {
             true => timestamp_ms(times.runs.last()).max(base_timestamp_ms),
@@ -415,7 +411,8 @@ mod tests {
         let records = records.map(|record| record.expect("record"));
         let read: Vec<_> =
             records.map(|record| (record.timestamp_ms, record.value.unwrap_or_default().to_vec())).collect();
-        let uncompressed = if sealed.compression == Compression::None { sealed.body.len() } else { scratch.len() };
+        let uncompressed =
+            if sealed.compression == Compression::None { sealed.body.len() } else { scratch.len() };
         assert_eq!(sealed.body_bytes, uncompressed as u64);
         read
     }
@@ -469,6 +466,10 @@ mod tests {
         let body = payloads.seal(0, 0, 6, &times(6, 0)).body;
         let at = body.as_ptr();
         payloads.recycle(body);
-        assert_eq!(payloads.seal(0, 6, 8, &times(8, 0)).body.as_ptr(), at, "eight records fit where six were");
+        assert_eq!(
+            payloads.seal(0, 6, 8, &times(8, 0)).body.as_ptr(),
+            at,
+            "eight records fit where six were"
+        );
     }
 }

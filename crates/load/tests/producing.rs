@@ -43,7 +43,10 @@ fn kept(cluster: &FakeCluster, partition: i32) -> Vec<Vec<Kept>> {
             Kept { timestamp_ms: record.timestamp_ms, number, intended_ns }
         });
         let records: Vec<Kept> = records.collect();
-        assert_eq!(records.iter().map(|record| record.timestamp_ms).max(), Some(batch.header.max_timestamp_ms));
+        assert_eq!(
+            records.iter().map(|record| record.timestamp_ms).max(),
+            Some(batch.header.max_timestamp_ms)
+        );
         records
     };
     cluster.batches(TOPIC, partition).iter().map(batch).collect()
@@ -60,8 +63,8 @@ fn assert_all_acknowledged(outcome: &Outcome) {
     assert_eq!(outcome.counts().acknowledged, outcome.counts().offered, "{:?}", outcome.counts());
 }
 
-/// One of six partitions is without leader for half of the load. Its batch that was open is filled up, as in the Java
-/// client; after that nothing goes there, so that of a hundred records not even five meet it.
+/// One of six partitions is without leader for half of the load. When the client hears of it, the batch that is open there
+/// is filled up, as in the Java client; after that nothing goes there, so that of a hundred records not even five meet it.
 #[test]
 fn partitions_without_leader_get_nothing_but_what_fills_their_open_batch() {
     for partitioner in [Partitioner::Sticky, Partitioner::RoundRobin] {
@@ -73,20 +76,24 @@ fn partitions_without_leader_get_nothing_but_what_fills_their_open_batch() {
         assert_all_acknowledged(&outcome);
         let response = outcome.histogram(Timing::Response);
         let late = response.count_between(SECOND, u64::MAX);
-        // Two batches of 16 KiB hold 298 records of 110 bytes; in turn it is one record per round.
-        let most = if partitioner == Partitioner::Sticky { 298 } else { 10 };
+        // Two batches of 16 KiB hold 298 records of 110 bytes, half a millisecond each; in turn it is one of six until
+        // the first answer is there.
+        let (most, most_ms) = if partitioner == Partitioner::Sticky { (298, 150) } else { (2, 5) };
         assert!((1..=most).contains(&late), "{partitioner:?}: {late} records waited for the leader");
         assert!(response.value_at_quantile(0.95) < 10 * MS, "{partitioner:?}");
-        let mut intended = kept(&outcome.cluster, 2).into_iter().flatten().map(|record| record.intended_ns - T0);
-        let begun_late = intended.find(|at| (3 * SECOND..7 * SECOND).contains(at));
-        assert_eq!(begun_late, None, "{partitioner:?}");
+        let intended = kept(&outcome.cluster, 2).into_iter().flatten().map(|record| record.intended_ns - T0);
+        let lost: Vec<u64> = intended.filter(|at| (2 * SECOND..7 * SECOND).contains(at)).collect();
+        let span_ns = lost.last().copied().unwrap_or(0) - lost.first().copied().unwrap_or(0);
+        assert!(span_ns <= most_ms * MS, "{partitioner:?}: {span_ns} ns");
     }
 }
 
 /// Each record has the time at which the client accepted it, in batches of any length.
 #[test]
 fn every_record_has_its_own_timestamp() {
-    for (linger_ms, compression) in [(0, Compression::None), (40, Compression::Zstd), (900, Compression::None)] {
+    for (linger_ms, compression) in
+        [(0, Compression::None), (40, Compression::Zstd), (900, Compression::None)]
+    {
         let outcome = simulate(
             &load(100.0, |plan| {
                 plan.client.linger_ns = linger_ms * MS;
@@ -97,7 +104,7 @@ fn every_record_has_its_own_timestamp() {
         assert_all_acknowledged(&outcome);
         let batches = kept(&outcome.cluster, 0);
         let longest = batches.iter().map(Vec::len).max();
-        assert_eq!(longest, Some(linger_ms as usize / 10 + usize::from(linger_ms == 0)), "{linger_ms} ms");
+        assert_eq!(longest, Some(linger_ms as usize / 10 + 1), "{linger_ms} ms");
         for (number, record) in batches.iter().flatten().enumerate() {
             assert_eq!(record.number, number as u64);
             assert_eq!(record.timestamp_ms as u64, record.intended_ns / MS, "{record:?}");

@@ -6,8 +6,9 @@ use crate::phases::PHASE_NS_MAX;
 use crate::reader::Reader;
 use crate::system::MIN_INSYNC;
 use kdyno_model::plan::{
-    Arrivals, COMPRESSED_RECORDS_MAX, Compression, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Payload, ProducePlan, ProducerSettings, Rate,
-    RatePiece, Role, StartOffset, SystemPlan, TopicPlan, VALUE_BYTES_MAX, WorkerPlan, WorkerShare,
+    Arrivals, COMPRESSED_RECORDS_MAX, Compression, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Payload,
+    ProducePlan, ProducerSettings, Rate, RatePiece, Role, StartOffset, SystemPlan, TopicPlan,
+    VALUE_BYTES_MAX, WorkerPlan, WorkerShare,
 };
 use kdyno_model::units::size;
 use kdyno_scenario::file::{LoadFile, MeasureFile, PayloadFile, ProduceFile, RateFile, RoleFile};

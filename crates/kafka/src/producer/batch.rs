@@ -99,7 +99,8 @@ pub(super) struct ProducerState {
 
 impl ProducerState {
     /// Not idempotent, or not sent yet.
-    pub(super) const NONE: Self = Self { id: NO_PRODUCER_ID, epoch: NO_PRODUCER_EPOCH, sequence: NO_SEQUENCE };
+    pub(super) const NONE: Self =
+        Self { id: NO_PRODUCER_ID, epoch: NO_PRODUCER_EPOCH, sequence: NO_SEQUENCE };
 
     /// The same for a record so many records later. After the largest sequence comes 0.
     pub(super) fn after(self, records: u32) -> Self {

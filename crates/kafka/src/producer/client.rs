@@ -43,7 +43,8 @@ impl<M: RecordData> ProducerClient<M> {
     pub const NEEDS: &'static [Api] = &[m03_metadata::API, m00_produce::API];
 
     /// What they must speak besides for an idempotent producer.
-    pub const NEEDS_IDEMPOTENT: &'static [Api] = &[m03_metadata::API, m00_produce::API, m22_init_producer_id::API];
+    pub const NEEDS_IDEMPOTENT: &'static [Api] =
+        &[m03_metadata::API, m00_produce::API, m22_init_producer_id::API];
 
     /// A client that is not connected.
     pub fn new(config: ConnectionsConfig) -> Self {
@@ -185,7 +186,8 @@ impl<M: RecordData> ProducerClient<M> {
             };
             let ready = producer.next_ready(is_flushing, able).map(|at| at.max(opens_ns));
             let expiry = producer.next_expiry().map(|at| at.max(self.next_look_ns()));
-            let is_any_up = (0..self.connections.count()).any(|connection| self.connections.is_up(connection));
+            let is_any_up =
+                (0..self.connections.count()).any(|connection| self.connections.is_up(connection));
             let id = producer.asks_id_at().filter(|_| is_any_up);
             ready.into_iter().chain(expiry).chain(id).min()
         });

@@ -93,9 +93,10 @@ impl Idempotence {
         if batch.producer.sequence != NO_SEQUENCE {
             return sequence.open.front() == Some(&batch.first);
         }
-        let is_any_earlier = sequence.open.front().is_some_and(|&first| {
-            sequence.identity != self.identity || sequence.is_of_earlier_epoch(first)
-        });
+        let is_any_earlier = sequence
+            .open
+            .front()
+            .is_some_and(|&first| sequence.identity != self.identity || sequence.is_of_earlier_epoch(first));
         !is_any_earlier && sequence.unresolved.is_none()
     }
 

@@ -21,6 +21,8 @@ mod shape;
 mod tests;
 #[cfg(test)]
 mod tests_idempotence;
+#[cfg(test)]
+mod tests_partitions;
 
 pub use batch::{Batch, Outcome, RecordData, Sealed};
 pub use client::{FinishedRequest, ProducerClient};

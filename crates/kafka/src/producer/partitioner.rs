@@ -116,7 +116,7 @@ impl<M: RecordData> Producer<M> {
                     || availability.blocked_ns(connection, now_ns) <= timeout_ns
             })
         };
-        let longest = if config.adaptive_partitioning {
+        let longest = if config.adaptive_partitioning && queues.count() > 1 {
             queues.waiting().filter(|&partition| is_available(partition)).map(|p| queues.length(p)).max()
         } else {
             None

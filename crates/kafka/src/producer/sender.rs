@@ -136,11 +136,7 @@ impl<M: RecordData> Producer<M> {
         };
         let mut header = [0; HEADER_BYTES];
         write_batch_header(&mut header, &fields, &sealed.sum);
-        self.staged.push(PartitionBatch {
-            partition: batch.partition,
-            header,
-            body: sealed.body.clone(),
-        });
+        self.staged.push(PartitionBatch { partition: batch.partition, header, body: sealed.body.clone() });
         batch.sealed = Some(sealed);
     }
 

@@ -7,8 +7,8 @@ use crate::records::BodySum;
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 
-const MS: u64 = 1_000_000;
-const PARTITIONS: usize = 4;
+pub(super) const MS: u64 = 1_000_000;
+pub(super) const PARTITIONS: usize = 4;
 
 /// The numbers of a batch's records, as they were admitted.
 impl RecordData for Vec<u64> {
@@ -29,14 +29,7 @@ impl Bodies<Vec<u64>> for Plain {
         let body_bytes = self.shape.body_bytes(count);
         let body = vec![0; (body_bytes as f64 * self.share) as usize];
         let (sum, compression) = (BodySum::of(&body), Compression::None);
-        Sealed {
-            body: body.into(),
-            sum,
-            compression,
-            body_bytes,
-            base_timestamp_ms: 0,
-            max_timestamp_ms: 0,
-        }
+        Sealed { body: body.into(), sum, compression, body_bytes, base_timestamp_ms: 0, max_timestamp_ms: 0 }
     }
 
     fn recycle(&mut self, _body: Bytes) {}
@@ -71,14 +64,27 @@ pub(super) fn config() -> ProducerConfig {
 /// One thing that happens.
 #[derive(Debug, Clone)]
 enum Step {
-    Admit { records: u64 },
-    Wait { ns: u64 },
+    Admit {
+        records: u64,
+    },
+    Wait {
+        ns: u64,
+    },
     /// A connection takes a request.
-    Send { connection: usize, is_flushing: bool },
+    Send {
+        connection: usize,
+        is_flushing: bool,
+    },
     /// A request in flight ends: each batch of it by one of these.
-    Answer { request: usize, endings: Vec<Ending> },
+    Answer {
+        request: usize,
+        endings: Vec<Ending>,
+    },
     /// A partition's leader is at the other connection, or gone.
-    Move { partition: usize, to: Option<usize> },
+    Move {
+        partition: usize,
+        to: Option<usize>,
+    },
     Expire,
 }
 
@@ -114,11 +120,11 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 /// A producer, what goes on around it, and what is known of each record.
-struct World {
-    producer: Producer<Vec<u64>>,
+pub(super) struct World {
+    pub(super) producer: Producer<Vec<u64>>,
     bodies: Plain,
-    now_ns: u64,
-    leaders: Vec<Option<usize>>,
+    pub(super) now_ns: u64,
+    pub(super) leaders: Vec<Option<usize>>,
     requests: Vec<usize>,
     admitted: u64,
     /// Acknowledged records by partition, in the order of their acknowledgements.
@@ -127,7 +133,7 @@ struct World {
 }
 
 impl World {
-    fn new(config: ProducerConfig, value_bytes: u32, share: f64) -> Self {
+    pub(super) fn new(config: ProducerConfig, value_bytes: u32, share: f64) -> Self {
         let shape = RecordShape { value_bytes, has_own_timestamp: true };
         Self {
             producer: Producer::new(config, shape, PARTITIONS),
@@ -144,17 +150,22 @@ impl World {
     fn admit(&mut self, records: u64) -> u64 {
         let (leaders, mut next) = (&self.leaders, self.admitted);
         let sure = self.producer.sure_room(self.now_ns);
-        let taken = self.producer.admit(records, self.now_ns, |partition| leaders[partition], |data, count| {
-            data.extend(next..next + u64::from(count));
-            next += u64::from(count);
-        });
+        let taken = self.producer.admit(
+            records,
+            self.now_ns,
+            |partition| leaders[partition],
+            |data, count| {
+                data.extend(next..next + u64::from(count));
+                next += u64::from(count);
+            },
+        );
         assert_eq!(next, self.admitted + taken);
         assert!(taken >= records.min(sure), "{taken} of {records} admitted, room for {sure} was sure");
         self.admitted = next;
         taken
     }
 
-    fn send(&mut self, connection: usize, is_flushing: bool) -> usize {
+    pub(super) fn send(&mut self, connection: usize, is_flushing: bool) -> usize {
         let leaders = &self.leaders;
         let leads = |partition: usize| leaders[partition] == Some(connection);
         self.producer.collect(connection, self.now_ns, is_flushing, leads, &mut self.bodies);
@@ -295,7 +306,7 @@ proptest! {
 }
 
 /// Admits so many records at each of these instants, ms.
-fn admitted(world: &mut World, each: u64, instants_ms: impl IntoIterator<Item = u64>) {
+pub(super) fn admitted(world: &mut World, each: u64, instants_ms: impl IntoIterator<Item = u64>) {
     for ms in instants_ms {
         world.now_ns = ms * MS;
         assert_eq!(world.admit(each), each);
@@ -312,98 +323,6 @@ fn a_batch_is_full_when_a_record_found_no_room() {
     admitted(&mut world, 1, [1]);
     assert_eq!(world.producer.ready_ns(current, false, 0), Some(0));
     assert_eq!(world.producer.queues.front(current).map(|batch| batch.count), Some(8));
-}
-
-/// As in the Java client, of batches that are full: the first one has less than `batch.size`, so a second one follows
-/// in the same partition before the next is chosen.
-#[test]
-fn the_partition_changes_where_no_batch_is_left_half_full() {
-    let mut world = World::new(ProducerConfig { buffer_bytes: 1 << 20, ..config() }, 100, 1.0);
-    let mut partitions = Vec::new();
-    for _ in 0..160 {
-        admitted(&mut world, 1, [0]);
-        partitions.push(world.producer.current);
-    }
-    let runs: Vec<usize> = partitions.chunk_by(|a, b| a == b).map(<[usize]>::len).collect();
-    assert!(runs.iter().all(|run| run.is_multiple_of(16)), "{runs:?}");
-    // What lingered is sent before it is full: 5 records, 606 bytes, and 5 more.
-    let mut world = World::new(config(), 100, 1.0);
-    admitted(&mut world, 5, [0]);
-    let first = world.producer.current;
-    for round in 1..=2 {
-        assert_eq!(world.send(world.leaders[first].unwrap_or(0), true), 1, "round {round}");
-        admitted(&mut world, 5, [10 * round]);
-        let is_open_elsewhere = world.producer.current != first;
-        assert!(round == 2 || !is_open_elsewhere, "606 bytes are not enough to change");
-    }
-    assert_eq!(world.producer.current_bytes, 606, "a share of its own began with the third batch");
-}
-
-/// The table of Kafka's `BuiltInPartitionerTest`, by what is really chosen: shares as weights, within five standard
-/// errors.
-#[test]
-fn longer_queues_get_fewer_records() {
-    for (queues, weights) in [([0, 3, 1, 0], [4.0, 1.0, 3.0, 4.0]), ([5, 0, 0, 5], [1.0, 6.0, 6.0, 1.0])] {
-        for (is_adaptive, leaderless) in [(true, None), (true, Some(1)), (false, None), (false, Some(1))] {
-            let config =
-                ProducerConfig { adaptive_partitioning: is_adaptive, buffer_bytes: 1 << 20, ..config() };
-            let mut world = World::new(config, 900, 1.0);
-            for (partition, length) in queues.into_iter().enumerate() {
-                for _ in 0..length {
-                    world.producer.current = partition;
-                    assert!(world.producer.begin_batch(0, 0));
-                }
-            }
-            let mut expected: Vec<f64> = if is_adaptive { weights.to_vec() } else { vec![1.0; PARTITIONS] };
-            if let Some(partition) = leaderless {
-                world.leaders[partition] = None;
-                expected[partition] = 0.0;
-                if is_adaptive && partition == 1 && queues[1] == 3 {
-                    // The longest queue of those with a leader counts: 0, 1, 0.
-                    expected = vec![2.0, 0.0, 1.0, 2.0];
-                }
-            }
-            let (draws, total) = (10_000, expected.iter().sum::<f64>());
-            let mut chosen = [0u32; PARTITIONS];
-            let leaders = world.leaders.clone();
-            for _ in 0..draws {
-                world.producer.move_on(0, &|partition: usize| leaders[partition]);
-                chosen[world.producer.current] += 1;
-            }
-            for (found, weight) in chosen.into_iter().zip(expected) {
-                let share = weight / total;
-                let bound = 5.0 * (share * (1.0 - share) / f64::from(draws)).sqrt();
-                let off = f64::from(found) / f64::from(draws) - share;
-                assert!(off.abs() <= bound, "{queues:?} {is_adaptive} {leaderless:?}: {chosen:?}");
-            }
-        }
-    }
-}
-
-/// A broker that takes nothing for longer than `partitioner.availability.timeout.ms` gets no more than it has.
-#[test]
-fn partitions_of_a_broker_that_takes_nothing_are_left_out() {
-    let config = ProducerConfig { availability_timeout_ns: 50 * MS, buffer_bytes: 1 << 20, ..config() };
-    let mut world = World::new(config, 900, 1.0);
-    for partition in 0..PARTITIONS {
-        world.producer.current = partition;
-        assert!(world.producer.begin_batch(0, 0));
-    }
-    let chosen = |world: &mut World, now_ns: u64| -> BTreeSet<usize> {
-        let leaders = world.leaders.clone();
-        let mut draw = || {
-            world.producer.move_on(now_ns, &|partition: usize| leaders[partition]);
-            world.producer.current
-        };
-        (0..200).map(|_| draw()).collect()
-    };
-    for now_ms in [10, 60, 61] {
-        world.producer.note_availability(now_ms * MS, false, |partition| Some((partition % 2, partition % 2 == 0)));
-        let expected = if now_ms == 61 { vec![0, 2] } else { vec![0, 1, 2, 3] };
-        assert_eq!(chosen(&mut world, now_ms * MS), BTreeSet::from_iter(expected), "at {now_ms} ms");
-    }
-    world.producer.note_availability(62 * MS, false, |partition| Some((partition % 2, true)));
-    assert_eq!(chosen(&mut world, 62 * MS).len(), PARTITIONS);
 }
 
 /// Records of 110 bytes that compress to 60 %: the ratio expected goes up and down between 0.595 and 0.65, so a batch of
@@ -464,7 +383,10 @@ fn what_is_too_large_is_divided_until_it_fits() {
     }
     // 909 bytes each: all ten in a batch of `batch.size` too, then at most 4,575 bytes, then 1,848.
     assert_eq!(sizes, [10, 10, 4, 1, 1, 1, 1, 4, 1, 1, 1, 1, 2]);
-    assert_eq!(world.acknowledged.values().flatten().copied().collect::<Vec<_>>(), (0..10).collect::<Vec<_>>());
+    assert_eq!(
+        world.acknowledged.values().flatten().copied().collect::<Vec<_>>(),
+        (0..10).collect::<Vec<_>>()
+    );
     assert!(world.producer.is_idle());
 }
 

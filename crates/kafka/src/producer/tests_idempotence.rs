@@ -67,7 +67,9 @@ enum Fate {
     /// Stored, and an error is told.
     StoredAndRefused,
     /// The request is lost, or its answer.
-    Lost { is_stored: bool },
+    Lost {
+        is_stored: bool,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -135,10 +137,15 @@ impl World {
 
     fn admit(&mut self, records: u64) {
         let mut next = self.admitted;
-        self.producer.admit(records, self.now_ns, |_| Some(0), |data, count| {
-            data.extend(next..next + u64::from(count));
-            next += u64::from(count);
-        });
+        self.producer.admit(
+            records,
+            self.now_ns,
+            |_| Some(0),
+            |data, count| {
+                data.extend(next..next + u64::from(count));
+                next += u64::from(count);
+            },
+        );
         self.admitted = next;
     }
 
@@ -225,7 +232,11 @@ impl World {
             }
         }
         for (log, acknowledged) in self.logs.iter().zip(&self.acknowledged) {
-            assert!(log.records.is_sorted_by(|a, b| a < b), "stored twice, or out of order: {:?}", log.records);
+            assert!(
+                log.records.is_sorted_by(|a, b| a < b),
+                "stored twice, or out of order: {:?}",
+                log.records
+            );
             let stored: BTreeSet<u64> = log.records.iter().copied().collect();
             assert!(acknowledged.is_subset(&stored), "acknowledged and not stored");
         }
@@ -299,7 +310,9 @@ fn a_batch_that_is_sent_again_goes_alone() {
 /// new epoch unless a later batch was acknowledged, which tells that there is no gap.
 #[test]
 fn what_gave_up_is_found_out_before_anything_new_is_sent() {
-    for (batches, is_stored, records, epoch) in [(2, true, vec![0, 1, 2], 0), (1, false, vec![1], 1), (1, true, vec![0, 1], 1)] {
+    for (batches, is_stored, records, epoch) in
+        [(2, true, vec![0, 1, 2], 0), (1, false, vec![1], 1), (1, true, vec![0, 1], 1)]
+    {
         let mut world = in_flight(batches);
         assert!(world.send(&[Fate::Lost { is_stored }; PARTITIONS]));
         while world.send(&[Fate::Answered; PARTITIONS]) {}
