@@ -67,6 +67,8 @@ impl ErrorCode {
     pub const KAFKA_STORAGE_ERROR: Self = Self(56);
     /// Code 58.
     pub const SASL_AUTHENTICATION_FAILED: Self = Self(58);
+    /// Code 59.
+    pub const UNKNOWN_PRODUCER_ID: Self = Self(59);
     /// Code 74.
     pub const FENCED_LEADER_EPOCH: Self = Self(74);
     /// Code 75.

@@ -8,6 +8,7 @@ use crate::recorder::{BatchInstants, Recorder};
 use crate::schedule::{NEVER, Schedule};
 use crate::stream::{Clock, Events, Ready, StreamContext};
 use crate::token_bucket::TokenBucket;
+use kdyno_kafka::backoff::ExponentialBackoff;
 use kdyno_kafka::broker_connections::ConnectionsConfig;
 use kdyno_kafka::client::Client;
 use kdyno_kafka::producer::{
@@ -53,13 +54,18 @@ impl ProduceClient {
     /// A client that is not connected.
     pub fn new(index: u32, plan: &ProducePlan, context: &StreamContext) -> Self {
         let settings = &plan.client;
+        let retry_backoff =
+            ExponentialBackoff { first_ns: settings.retry_backoff_ns, max_ns: settings.retry_backoff_max_ns };
         let config = ConnectionsConfig {
-            needs: ProducerClient::<RecordTimes>::NEEDS,
+            needs: match settings.enable_idempotence {
+                true => ProducerClient::<RecordTimes>::NEEDS_IDEMPOTENT,
+                false => ProducerClient::<RecordTimes>::NEEDS,
+            },
             request_timeout_ns: settings.request_timeout_ns,
             metadata_max_age_ns: settings.metadata_max_age_ns,
             // Replies to produce requests are small; metadata of large clusters is not.
             frame_bytes_max: 16 << 20,
-            ..context.connections_config(index, settings.retry_backoff_ns)
+            ..context.connections_config(index, retry_backoff)
         };
         Self {
             kafka: ProducerClient::new(config),
@@ -130,13 +136,12 @@ impl ProduceClient {
     /// Closed loop: takes as many records as there is room for.
     pub fn admit_at_once(&mut self, now_ns: u64, clock: Clock, recorder: &mut Recorder) {
         self.wants_turn = false;
-        let Some(producer) = self.kafka.producer_mut() else { return };
         let is_limited = now_ns >= clock.measure_ns;
         let limit = if is_limited { self.limit_left.unwrap_or(u64::MAX) } else { u64::MAX };
         if now_ns < clock.t0_ns || now_ns >= clock.load_end_ns || limit == 0 {
             return;
         }
-        let taken = producer.admit(limit, now_ns, |times, count| {
+        let taken = self.kafka.admit(limit, now_ns, |times, count| {
             times.push_run(count, now_ns, Admission::AtOnce);
         });
         if taken > 0 {
@@ -153,8 +158,8 @@ impl ProduceClient {
     pub fn release_due(&mut self, now_ns: u64, clock: Clock, recorder: &mut Recorder) {
         self.wants_turn = false;
         while self.due.is_none() {
-            let Some(producer) = self.kafka.producer_mut() else { return };
-            let room = producer.sure_room();
+            let Some(producer) = self.kafka.producer() else { return };
+            let room = producer.sure_room(now_ns);
             if room == 0 {
                 // From here on the schedule stays at the first record that waits.
                 self.due = self.schedule.clone();
@@ -174,7 +179,7 @@ impl ProduceClient {
                 return;
             }
             self.first_ns.get_or_insert(now_ns);
-            admit_scratch(producer, &self.scratch, now_ns, Admission::OnTick);
+            admit_scratch(&mut self.kafka, &self.scratch, now_ns, Admission::OnTick);
         }
         if let Some(due) = &mut self.due {
             while let Some(t0) = next_due(due, now_ns, clock, &mut self.limit_left) {
@@ -189,9 +194,7 @@ impl ProduceClient {
     pub fn admit_backlog(&mut self, now_ns: u64, clock: Clock, recorder: &mut Recorder) {
         self.wants_turn = false;
         let (t0_ns, since_ns) = (clock.t0_ns, self.full_ns);
-        let (Some(producer), Some(schedule)) = (self.kafka.producer_mut(), &mut self.schedule) else {
-            return;
-        };
+        let Some(schedule) = &mut self.schedule else { return };
         if self.due.is_none() {
             return;
         }
@@ -201,7 +204,8 @@ impl ProduceClient {
             self.backlog -= 1;
         }
         while self.backlog > 0 {
-            let count = producer.sure_room().min(self.backlog);
+            let room = self.kafka.producer().map_or(0, |producer| producer.sure_room(now_ns));
+            let count = room.min(self.backlog);
             if count == 0 {
                 return;
             }
@@ -214,7 +218,7 @@ impl ProduceClient {
             }
             self.first_ns.get_or_insert(now_ns);
             self.backlog -= count;
-            admit_scratch(producer, &self.scratch, now_ns, Admission::Blocked { since_ns });
+            admit_scratch(&mut self.kafka, &self.scratch, now_ns, Admission::Blocked { since_ns });
         }
         self.due = None;
     }
@@ -256,12 +260,14 @@ impl ProduceClient {
     ) {
         self.kafka.wake_idle();
         self.io.keep_up(&mut self.kafka, net, now_ns, events);
+        self.kafka.ask_id(now_ns);
         let (Some(payloads), Some(recorder)) = (&mut self.payloads, recorder) else {
             return self.io.flush_all(self.kafka.connections_mut(), net);
         };
         self.kafka.retry_lost(now_ns);
         // What gave up has freed its room, which a closed loop fills at once.
         self.wants_turn |= self.kafka.expire(now_ns);
+        self.kafka.note_availability(now_ns, is_flushing);
         let mut has_sent = false;
         for connection in 0..self.kafka.connections().count() {
             if !self.kafka.connections().is_up(connection) {
@@ -377,13 +383,13 @@ fn next_due(schedule: &mut Schedule, now_ns: u64, clock: Clock, limit_left: &mut
 }
 
 fn admit_scratch(
-    producer: &mut Producer<RecordTimes>,
+    kafka: &mut ProducerClient<RecordTimes>,
     intended_ns: &[u64],
     now_ns: u64,
     admission: Admission,
 ) {
     let mut rest = intended_ns;
-    let taken = producer.admit(intended_ns.len() as u64, now_ns, |times, count| {
+    let taken = kafka.admit(intended_ns.len() as u64, now_ns, |times, count| {
         let (mine, others) = rest.split_at(count as usize);
         rest = others;
         times.push_run(count, now_ns, admission);

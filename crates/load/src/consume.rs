@@ -5,6 +5,7 @@ use crate::net::Net;
 use crate::recorder::Recorder;
 use crate::stream::{self, Clock, Events, Ready, Stream, StreamContext, StreamError};
 use crate::wakeups::Wakeups;
+use kdyno_kafka::backoff::ExponentialBackoff;
 use kdyno_kafka::broker_connections::ConnectionsConfig;
 use kdyno_kafka::client::Client;
 use kdyno_kafka::consumer::{Consumer, ConsumerConfig, ConsumerEvent, Fetched, OffsetAt};
@@ -73,13 +74,15 @@ impl ConsumeStream {
 }
 
 fn connections_config(plan: &ConsumePlan, context: &StreamContext, index: u32) -> ConnectionsConfig {
+    let retry_backoff =
+        ExponentialBackoff { first_ns: plan.retry_backoff_ns, max_ns: ExponentialBackoff::RETRY_MAX_NS };
     ConnectionsConfig {
         needs: Consumer::NEEDS,
         request_timeout_ns: plan.request_timeout_ns,
         metadata_max_age_ns: METADATA_MAX_AGE_NS,
         // An answer holds what was asked for and, at worst, one batch more than that.
         frame_bytes_max: (plan.fetch_bytes_max as usize).max(1 << 20) + (100 << 20),
-        ..context.connections_config(index, plan.retry_backoff_ns)
+        ..context.connections_config(index, retry_backoff)
     }
 }
 

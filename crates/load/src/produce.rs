@@ -2,7 +2,7 @@
 
 use crate::client::ProduceClient;
 use crate::net::Net;
-use crate::payload::{Payloads, Pool, TRAILER_BYTES};
+use crate::payload::{BodyForm, Payloads, Pool, TRAILER_BYTES};
 use crate::recorder::Recorder;
 use crate::schedule::Schedule;
 use crate::stream::{self, Clock, Ready, Stream, StreamContext, StreamError};
@@ -10,7 +10,7 @@ use crate::token_bucket::TokenBucket;
 use crate::wakeups::Wakeups;
 use kdyno_kafka::producer::{Partitioner, ProducerConfig, RecordShape};
 use kdyno_kafka::records::Compression;
-use kdyno_model::plan::{self, Fill, Payload, ProducePlan, Rate, VALUE_BYTES_MAX};
+use kdyno_model::plan::{self, COMPRESSED_RECORDS_MAX, Fill, Payload, ProducePlan, Rate, VALUE_BYTES_MAX};
 use kdyno_model::sample::{ClientTotals, Sample, StreamTotals};
 use kdyno_model::seed::mix;
 use std::rc::Rc;
@@ -97,6 +97,23 @@ impl ProduceStream {
         })
     }
 
+    /// The shape of its records. Bodies of a pool are encoded once, so all records of a batch have its timestamp.
+    fn shape(&self) -> RecordShape {
+        RecordShape {
+            value_bytes: self.plan.value_bytes,
+            has_own_timestamp: self.plan.payload == Payload::Unique,
+        }
+    }
+
+    /// Most records of a batch.
+    fn batch_records_max(&self) -> u32 {
+        let uncompressed = self.shape().capacity(self.plan.client.batch_bytes);
+        match self.compression() {
+            Compression::None => uncompressed,
+            _ => uncompressed.saturating_mul(COMPRESSED_RECORDS_MAX),
+        }
+    }
+
     fn compression(&self) -> Compression {
         match self.plan.client.compression {
             plan::Compression::None => Compression::None,
@@ -123,24 +140,31 @@ impl ProduceStream {
             request_timeout_ns: settings.request_timeout_ns,
             delivery_timeout_ns: settings.delivery_timeout_ns,
             retry_backoff_ns: settings.retry_backoff_ns,
+            retry_backoff_max_ns: settings.retry_backoff_max_ns,
+            compression: self.compression(),
+            batch_records_max: self.batch_records_max(),
+            wall_offset_ns: self.context.wall_offset_ns,
+            is_idempotent: settings.enable_idempotence,
             partitioner: match settings.partitioner {
                 plan::Partitioner::Sticky => Partitioner::Sticky,
                 plan::Partitioner::RoundRobin => Partitioner::RoundRobin,
             },
+            adaptive_partitioning: settings.adaptive_partitioning,
+            availability_timeout_ns: settings.availability_timeout_ns,
             seed: mix(self.context.seed, 0x5717 + u64::from(client)),
         }
     }
 
-    fn payloads(&self, client: u32, batch_records_max: u32) -> Payloads {
-        let shape = RecordShape { value_bytes: self.plan.value_bytes };
-        let (compression, offset) = (self.compression(), self.context.wall_offset_ns);
+    fn payloads(&self, client: u32) -> Payloads {
+        let form = BodyForm {
+            shape: self.shape(),
+            records_max: self.batch_records_max(),
+            compression: self.compression(),
+            wall_offset_ns: self.context.wall_offset_ns,
+        };
         match &self.pool {
-            Some(pool) => {
-                Payloads::pooled(shape, batch_records_max, compression, offset, Rc::clone(pool), client)
-            }
-            None => {
-                Payloads::unique(shape, batch_records_max, compression, offset, self.context.run_id, client)
-            }
+            Some(pool) => Payloads::pooled(form, Rc::clone(pool), client),
+            None => Payloads::unique(form, self.context.run_id, client),
         }
     }
 
@@ -228,23 +252,25 @@ impl Stream for ProduceStream {
     }
 
     fn prepare(&mut self) -> Result<(), StreamError> {
-        let shape = RecordShape { value_bytes: self.plan.value_bytes };
+        let shape = self.shape();
         let partitions = self.clients.iter().map(|client| client.kafka().partition_count()).max();
         let partitions = partitions.unwrap_or(1);
         if partitions > PARTITIONS_MAX {
             return Err(StreamError::TooManyPartitions { partitions, most: PARTITIONS_MAX });
         }
         if let Payload::Pooled { pool_bytes } = self.plan.payload {
-            let count = shape.capacity(self.plan.client.batch_bytes);
+            let count = self.batch_records_max();
             let pool = Pool::build(shape, count, pool_bytes, self.compression(), self.context.seed);
             self.pool = Some(Rc::new(pool.map_err(|error| StreamError::Pool(error.to_string()))?));
         }
         for index in 0..self.clients.len() {
             let client = self.context.task.client_first + index as u32;
             let config = self.producer_config(client);
-            let payloads = self.payloads(client, shape.capacity(config.batch_bytes));
+            let payloads = self.payloads(client);
             self.clients[index].prepare(config, shape, payloads);
         }
+        // An idempotent producer asks for its id before there is a load.
+        self.wakeups.all_now();
         Ok(())
     }
 

@@ -1,5 +1,7 @@
 //! What is remembered of the records in a batch until their outcome is known: their instants.
 
+use kdyno_kafka::producer::RecordData;
+
 /// Instants of a batch's records, in order.
 #[derive(Debug, Default)]
 pub struct RecordTimes {
@@ -35,6 +37,32 @@ pub enum Admission {
     },
 }
 
+impl Run {
+    /// How many of the instants that records have for themselves are of this run.
+    fn own_count(&self) -> usize {
+        if self.admission == Admission::AtOnce { 0 } else { self.count as usize }
+    }
+}
+
+impl RecordData for RecordTimes {
+    fn split_off(&mut self, at: u32) -> Self {
+        let (mut stay, mut own, mut whole) = (at, 0, 0);
+        while let Some(run) = self.runs.get(whole).filter(|run| run.count <= stay) {
+            stay -= run.count;
+            own += run.own_count();
+            whole += 1;
+        }
+        let mut runs = self.runs.split_off(whole);
+        if let Some(divided) = runs.first_mut().filter(|_| stay > 0) {
+            let front = Run { count: stay, ..*divided };
+            own += front.own_count();
+            divided.count -= stay;
+            self.runs.push(front);
+        }
+        Self { runs, intended_ns: self.intended_ns.split_off(own) }
+    }
+}
+
 impl RecordTimes {
     /// Forgets all, keeps the memory.
     pub fn clear(&mut self) {
@@ -62,5 +90,33 @@ impl RecordTimes {
             Admission::AtOnce => run.accepted_ns,
             _ => own.next().unwrap_or(run.accepted_ns),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_divided_keeps_the_instants_of_every_record() {
+        let whole = || {
+            let mut times = RecordTimes::default();
+            times.push_run(3, 10, Admission::AtOnce);
+            times.push_run(2, 20, Admission::OnTick);
+            times.push_run(4, 30, Admission::Blocked { since_ns: 25 });
+            times.intended_ns.extend([18, 19, 21, 22, 26, 27]);
+            times
+        };
+        let all: Vec<u64> = whole().each_intended_ns().collect();
+        for at in 1..9 {
+            let mut front = whole();
+            let rest = front.split_off(at);
+            let parts: Vec<u64> = front.each_intended_ns().chain(rest.each_intended_ns()).collect();
+            assert_eq!(parts, all, "divided at {at}");
+            let count = |times: &RecordTimes| times.runs.iter().map(|run| run.count).sum::<u32>();
+            assert_eq!((count(&front), count(&rest)), (at, 9 - at));
+            let accepted = |times: &RecordTimes| times.runs.first().map(|run| run.accepted_ns);
+            assert_eq!(accepted(&rest), Some([10, 10, 10, 20, 20, 30, 30, 30, 30][at as usize]));
+        }
     }
 }

@@ -121,7 +121,11 @@ impl StreamContext {
 
     /// What the connections of the stream's client `index` are told, but for what its role decides: what brokers
     /// must speak, time-outs, the age of metadata and the largest response.
-    pub(crate) fn connections_config(&self, index: u32, retry_backoff_ns: u64) -> ConnectionsConfig {
+    pub(crate) fn connections_config(
+        &self,
+        index: u32,
+        retry_backoff: ExponentialBackoff,
+    ) -> ConnectionsConfig {
         let client = self.task.client_first + index;
         ConnectionsConfig {
             client_id: self.client_id(client),
@@ -130,10 +134,7 @@ impl StreamContext {
             needs: &[],
             security: self.security.clone(),
             request_timeout_ns: 0,
-            retry_backoff: ExponentialBackoff {
-                first_ns: retry_backoff_ns,
-                max_ns: ExponentialBackoff::RETRY_MAX_NS,
-            },
+            retry_backoff,
             reconnect_backoff: ExponentialBackoff::RECONNECT,
             setup_timeout: ExponentialBackoff::SETUP_TIMEOUT,
             idle_ns: ConnectionsConfig::IDLE_NS,

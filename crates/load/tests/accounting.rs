@@ -11,7 +11,7 @@ use kdyno_model::sample::{Grain, Phase, Timing};
 use std::collections::{BTreeMap, BTreeSet};
 
 const REQUEST_TIMED_OUT: i16 = 7;
-const MESSAGE_TOO_LARGE: i16 = 10;
+const INVALID_RECORD: i16 = 87;
 
 fn config(brokers: u32, partitions: u32) -> FakeConfig {
     let time = ServiceTime::Exponential { mean_ns: 20_000.0 };
@@ -34,7 +34,7 @@ fn drops_errors_silence_and_closed_sockets_are_all_accounted_for() {
     for acks in [-1, 1] {
         let mut cluster = FakeCluster::new(config(3, 6));
         cluster.script().share(0.01).drop_request(Stored::No);
-        cluster.script().share(0.01).fail(MESSAGE_TOO_LARGE, Stored::No);
+        cluster.script().share(0.01).fail(INVALID_RECORD, Stored::No);
         cluster.script().share(0.01).fail(REQUEST_TIMED_OUT, Stored::Yes);
         cluster.script().share(0.001).drop_request(Stored::Yes);
         cluster.script().share(0.002).close(Stored::Yes);
@@ -45,7 +45,7 @@ fn drops_errors_silence_and_closed_sockets_are_all_accounted_for() {
         outcome.assert_accounted();
         let counts = outcome.counts();
         assert!(counts.acknowledged > 0 && counts.retries > 0, "{counts:?}");
-        let refused = counts.failed.get("MESSAGE_TOO_LARGE").copied().unwrap_or(0);
+        let refused = counts.failed.get("INVALID_RECORD").copied().unwrap_or(0);
         assert!(refused > 0, "an error that is not retried fails its records: {counts:?}");
         assert!(
             outcome.cluster.counts().stored_records >= counts.acknowledged,

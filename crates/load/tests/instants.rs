@@ -145,7 +145,10 @@ fn attempts_that_came_to_nothing_are_a_stage_and_counted() {
         fake.script().request(request).fail(REQUEST_TIMED_OUT, Stored::No);
     }
     // Ten records in each batch, one batch a second.
-    let load = Load::open(10.0, Arrivals::Constant).with(|plan| plan.client.linger_ns = 950 * MS);
+    let load = Load::open(10.0, Arrivals::Constant).with(|plan| {
+        plan.client.linger_ns = 950 * MS;
+        plan.client.retry_backoff_max_ns = plan.client.retry_backoff_ns; // without growth and jitter
+    });
     let outcome = simulate(&load, fake);
     assert_adds_up(&outcome);
     let counts = outcome.counts();

@@ -42,8 +42,12 @@ fn produce(value_bytes: u32) -> StreamRole {
             request_timeout_ns: 30 * SECOND,
             delivery_timeout_ns: 120 * SECOND,
             retry_backoff_ns: 100 * MS,
+            retry_backoff_max_ns: SECOND,
             metadata_max_age_ns: 300 * SECOND,
+            enable_idempotence: false,
             partitioner: Partitioner::Sticky,
+            adaptive_partitioning: true,
+            availability_timeout_ns: 0,
         },
     })
 }

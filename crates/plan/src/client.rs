@@ -60,10 +60,6 @@ fn one<'a>(
     text: String,
 ) -> Result<Given<'a>, PlanError> {
     if let SettingKind::Words(words) = setting.kind {
-        if setting.name == "enable.idempotence" && text == "true" {
-            let what = "client setting `enable.idempotence: true`";
-            return Err(InputError::later(typed.place, what, "leave it out: the producer is not idempotent"));
-        }
         if !words.contains(&text.as_str()) {
             let (message, hint) = not_allowed(&text, words);
             let message = format!("`{}`: {message}", setting.name);
@@ -123,7 +119,7 @@ pub(crate) fn without_effect(
 pub(crate) fn producer(reader: &Reader<'_>, typed: &[(Typed, Typed)]) -> Result<ProducerSettings, PlanError> {
     let (version, given) = read(reader, Side::Produce, typed)?;
     let mut settings = producer_defaults(&version);
-    let mut delivery = None;
+    let (mut delivery, mut backoff_max_ns, mut idempotence) = (None, None, None);
     for given in &given {
         let ns = given.number.saturating_mul(NS_PER_MS);
         match given.name {
@@ -139,13 +135,21 @@ pub(crate) fn producer(reader: &Reader<'_>, typed: &[(Typed, Typed)]) -> Result<
             "request.timeout.ms" => settings.request_timeout_ns = ns,
             "delivery.timeout.ms" => delivery = Some((ns, given.typed)),
             "retry.backoff.ms" => settings.retry_backoff_ns = ns,
+            "retry.backoff.max.ms" => backoff_max_ns = Some(ns),
             "metadata.max.age.ms" => settings.metadata_max_age_ns = ns,
+            "enable.idempotence" => idempotence = Some(given),
+            "partitioner.adaptive.partitioning.enable" => {
+                settings.adaptive_partitioning = given.word == "true";
+            }
+            "partitioner.availability.timeout.ms" => settings.availability_timeout_ns = ns,
             "partitioner.class" if given.word == ROUND_ROBIN => {
                 settings.partitioner = Partitioner::RoundRobin
             }
             _ => {}
         }
     }
+    idempotent(reader, &mut settings, idempotence, &given)?;
+    backoff(&mut settings, backoff_max_ns, &version);
     // As in Java: a delivery timeout that was set must hold both, the default one grows instead.
     let least = settings.linger_ns + settings.request_timeout_ns;
     match delivery {
@@ -169,6 +173,52 @@ pub(crate) fn producer(reader: &Reader<'_>, typed: &[(Typed, Typed)]) -> Result<
         });
     }
     Ok(settings)
+}
+
+/// Most requests in flight of an idempotent producer: a broker remembers that many batches of it.
+const IDEMPOTENT_IN_FLIGHT_MAX: u32 = 5;
+
+/// As in Java: idempotence that was asked for takes `acks: all` and at most five requests in flight; as a default it is
+/// given up where either was set otherwise.
+fn idempotent(
+    reader: &Reader<'_>,
+    settings: &mut ProducerSettings,
+    typed: Option<&Given<'_>>,
+    given: &[Given<'_>],
+) -> Result<(), PlanError> {
+    let named = |name: &str| given.iter().find(|given| given.name == name);
+    let Some(typed) = typed else {
+        settings.enable_idempotence &=
+            settings.acks == -1 && settings.in_flight_max <= IDEMPOTENT_IN_FLIGHT_MAX;
+        return Ok(());
+    };
+    settings.enable_idempotence = typed.word == "true";
+    if !settings.enable_idempotence {
+        return Ok(());
+    }
+    if named("acks").is_none() {
+        settings.acks = -1;
+    }
+    let wrong = match (settings.acks, settings.in_flight_max) {
+        (-1, ..=IDEMPOTENT_IN_FLIGHT_MAX) => return Ok(()),
+        (-1, _) => ("max.in.flight.requests.per.connection", "at most 5 requests in flight"),
+        _ => ("acks", "`acks: all`"),
+    };
+    let place = named(wrong.0).unwrap_or(typed);
+    Err(reader
+        .wrong(place.typed, format!("`enable.idempotence: true` takes {}", wrong.1))
+        .hint(format!("leave `{}` out, or write `enable.idempotence: false`", wrong.0)))
+}
+
+/// As in Java: a first pause above the longest one is cut to it and does not grow; clients before 3.7 know no longest
+/// one.
+fn backoff(settings: &mut ProducerSettings, typed_max_ns: Option<u64>, version: &Version) {
+    settings.retry_backoff_max_ns = match typed_max_ns {
+        Some(max_ns) => max_ns,
+        None if version.at_least(3, 7) => settings.retry_backoff_max_ns,
+        None => settings.retry_backoff_ns,
+    };
+    settings.retry_backoff_ns = settings.retry_backoff_ns.min(settings.retry_backoff_max_ns);
 }
 
 fn compression(word: &str) -> Compression {

@@ -6,8 +6,9 @@ use crate::phases::PHASE_NS_MAX;
 use crate::reader::Reader;
 use crate::system::MIN_INSYNC;
 use kdyno_model::plan::{
-    Arrivals, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Payload, ProducePlan, ProducerSettings, Rate,
-    RatePiece, Role, StartOffset, SystemPlan, TopicPlan, VALUE_BYTES_MAX, WorkerPlan, WorkerShare,
+    Arrivals, COMPRESSED_RECORDS_MAX, Compression, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Payload,
+    ProducePlan, ProducerSettings, Rate, RatePiece, Role, StartOffset, SystemPlan, TopicPlan,
+    VALUE_BYTES_MAX, WorkerPlan, WorkerShare,
 };
 use kdyno_model::units::size;
 use kdyno_scenario::file::{LoadFile, MeasureFile, PayloadFile, ProduceFile, RateFile, RoleFile};
@@ -196,7 +197,11 @@ fn payload(
         PayloadFile::Pooled(typed) => (typed, reader.bytes(typed, "pooled", 1..=POOL_BYTES_MAX)?),
     };
     // A record above `batch.size` travels in a batch of its own.
-    let batch_bytes = u64::from(client.batch_bytes).max(value_bytes + RECORD_BYTES_EXTRA);
+    let uncompressed = u64::from(client.batch_bytes).max(value_bytes + RECORD_BYTES_EXTRA);
+    let batch_bytes = match client.compression {
+        Compression::None => uncompressed,
+        _ => uncompressed * u64::from(COMPRESSED_RECORDS_MAX),
+    };
     let batches = pool_bytes.div_ceil(batch_bytes).max(POOL_BATCHES_MIN);
     let needed = batches * batch_bytes;
     if needed > POOL_BYTES_MAX {

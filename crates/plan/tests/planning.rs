@@ -195,6 +195,22 @@ fn client_settings_fill_from_the_version() {
     assert_eq!((typed.acks, typed.batch_bytes, typed.linger_ns), (0, 112_000, 1_000_000_000));
     // As in Java, the default delivery timeout grows with what it must hold.
     assert_eq!(client("request.timeout.ms: 200s, linger.ms: 0").delivery_timeout_ns, 200_000_000_000);
+    // Idempotence as a default is given up where something else was set; asked for, it brings its acks along.
+    let is_idempotent = |text: &str| client(text).enable_idempotence;
+    assert!(is_idempotent("defaults: '3.0'") && is_idempotent("acks: all"));
+    assert!(!is_idempotent("acks: 1") && !is_idempotent("max.in.flight.requests.per.connection: 6"));
+    assert!(!is_idempotent("defaults: '2.8'") && !is_idempotent("enable.idempotence: false"));
+    let asked = client("defaults: '2.8', enable.idempotence: true");
+    assert_eq!((asked.enable_idempotence, asked.acks), (true, -1));
+    // Clients before 3.7 know no longest pause; a first one above it is cut.
+    let pauses_ms = |text: &str| {
+        let settings = client(text);
+        (settings.retry_backoff_ns / 1_000_000, settings.retry_backoff_max_ns / 1_000_000)
+    };
+    assert_eq!(pauses_ms("defaults: '4.0'"), (100, 1_000));
+    assert_eq!(pauses_ms("defaults: '3.6', retry.backoff.ms: 300"), (300, 300));
+    assert_eq!(pauses_ms("retry.backoff.ms: 2s"), (1_000, 1_000));
+    assert_eq!(pauses_ms("retry.backoff.ms: 2s, retry.backoff.max.ms: 5s"), (2_000, 5_000));
 }
 
 #[test]

@@ -70,9 +70,27 @@ pub const PRODUCER: &[Setting] = &[
     setting("request.timeout.ms", SettingKind::Ms, (1, INT_MAX), "30 s"),
     setting("delivery.timeout.ms", SettingKind::Ms, (1, INT_MAX), "120 s"),
     setting("retry.backoff.ms", SettingKind::Ms, (0, INT_MAX), "100 ms"),
+    setting(
+        "retry.backoff.max.ms",
+        SettingKind::Ms,
+        (0, INT_MAX),
+        "1 s from 3.7; before, the pause does not grow",
+    ),
     setting("metadata.max.age.ms", SettingKind::Ms, (100, INT_MAX), "300 s"),
     setting("partitioner.class", SettingKind::Words(PARTITIONERS), (0, 0), "sticky"),
-    setting("enable.idempotence", SettingKind::Words(&["false"]), (0, 0), "`false`, in every version"),
+    setting(
+        "partitioner.adaptive.partitioning.enable",
+        SettingKind::Words(BOOLEAN),
+        (0, 0),
+        "`false` before 3.3, `true` from 3.3",
+    ),
+    setting("partitioner.availability.timeout.ms", SettingKind::Ms, (0, INT_MAX), "0: off"),
+    setting(
+        "enable.idempotence",
+        SettingKind::Words(BOOLEAN),
+        (0, 0),
+        "`true` from 3.0 with `acks: all` and at most 5 requests in flight",
+    ),
 ];
 
 /// Consumer settings that are acted on.
@@ -88,6 +106,7 @@ pub const CONSUMER: &[Setting] = &[
 
 /// Java's class for one record to each partition in turn.
 pub const ROUND_ROBIN: &str = "org.apache.kafka.clients.producer.RoundRobinPartitioner";
+const BOOLEAN: &[&str] = &["true", "false"];
 const PARTITIONERS: &[&str] = &["sticky", ROUND_ROBIN];
 
 const OF_TOPICS: &str = "is a setting of topics";
@@ -291,8 +310,14 @@ pub fn producer_defaults(version: &Version) -> ProducerSettings {
         request_timeout_ns: ms(30_000),
         delivery_timeout_ns: ms(120_000),
         retry_backoff_ns: ms(100),
+        // Since 3.7 (KIP-580) the pause grows.
+        retry_backoff_max_ns: if version.at_least(3, 7) { ms(1_000) } else { ms(100) },
         metadata_max_age_ns: ms(300_000),
+        enable_idempotence: version.at_least(3, 0),
         partitioner: Partitioner::Sticky,
+        // Since 3.3 (KIP-794).
+        adaptive_partitioning: version.at_least(3, 3),
+        availability_timeout_ns: 0,
     }
 }
 
@@ -318,6 +343,12 @@ mod tests {
         let settings = |text: &str| producer_defaults(&Version::of_client(text).unwrap());
         assert_eq!((settings("2.8").acks, settings("3.0").acks), (1, -1));
         assert_eq!((settings("3.9").linger_ns, settings("4.0").linger_ns), (0, 5_000_000));
+        let pause_ms = |text: &str| settings(text).retry_backoff_max_ns / 1_000_000;
+        assert_eq!((pause_ms("3.6"), pause_ms("3.7")), (100, 1_000));
+        let is_idempotent = |text: &str| settings(text).enable_idempotence;
+        assert_eq!((is_idempotent("2.8"), is_idempotent("3.0")), (false, true));
+        let is_adaptive = |text: &str| settings(text).adaptive_partitioning;
+        assert_eq!((is_adaptive("3.2"), is_adaptive("3.3")), (false, true));
     }
 
     #[test]

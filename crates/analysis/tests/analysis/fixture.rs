@@ -424,8 +424,12 @@ fn writers() -> LoadPlan {
         request_timeout_ns: 30 * S,
         delivery_timeout_ns: 120 * S,
         retry_backoff_ns: 100 * MS,
+        retry_backoff_max_ns: S,
         metadata_max_age_ns: 300 * S,
+        enable_idempotence: false,
         partitioner: Partitioner::Sticky,
+        adaptive_partitioning: true,
+        availability_timeout_ns: 0,
     };
     let per_s = PER_SECOND as f64;
     let piece = RatePiece { from_per_s: per_s, to_per_s: per_s, length_ns: S };

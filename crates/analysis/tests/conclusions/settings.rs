@@ -319,8 +319,12 @@ fn client_settings_are_told_in_kafkas_names() {
         request_timeout_ns: 1,
         delivery_timeout_ns: 1,
         retry_backoff_ns: 1,
+        retry_backoff_max_ns: 1,
         metadata_max_age_ns: 1,
+        enable_idempotence: false,
         partitioner: Partitioner::Sticky,
+        adaptive_partitioning: true,
+        availability_timeout_ns: 0,
     };
     let produce = ProducePlan {
         rate: Rate::Max { fill: kdyno_model::plan::Fill::Buffer },

@@ -11,6 +11,9 @@ const UNCOUNTED_BYTES: usize = 12;
 /// Where the checksum stands; it covers everything behind it.
 const CHECKSUM_AT: usize = 17;
 
+/// Where the producer's id stands.
+const PRODUCER_AT: usize = 43;
+
 /// What a broker needs of a batch's head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct BatchHead {
@@ -18,6 +21,12 @@ pub(crate) struct BatchHead {
     pub bytes: usize,
     /// Records as the head says; the body is not looked at.
     pub records: u32,
+    /// Id of an idempotent producer, -1 of another one.
+    pub producer_id: i64,
+    /// Its epoch.
+    pub producer_epoch: i16,
+    /// Its number of the first record.
+    pub base_sequence: i32,
 }
 
 impl BatchHead {
@@ -34,11 +43,12 @@ impl BatchHead {
         if bytes < HEAD_BYTES {
             return Err(WireError::Length { what: "record batch", length: length.into() });
         }
-        head.take(HEAD_BYTES - CHECKSUM_AT - 4)?;
+        head.take(PRODUCER_AT - CHECKSUM_AT)?;
+        let (producer_id, producer_epoch, base_sequence) = (head.i64()?, head.i16()?, head.i32()?);
         let count = head.i32()?;
         let records =
             u32::try_from(count).map_err(|_| WireError::Length { what: "records", length: count.into() })?;
-        Ok(Self { bytes, records })
+        Ok(Self { bytes, records, producer_id, producer_epoch, base_sequence })
     }
 }
 

@@ -34,6 +34,10 @@ pub(crate) mod code {
     pub const CORRUPT_MESSAGE: i16 = 2;
     /// The partition has no leader.
     pub const LEADER_NOT_AVAILABLE: i16 = 5;
+    /// Records before these are missing.
+    pub const OUT_OF_ORDER_SEQUENCE_NUMBER: i16 = 45;
+    /// The producer has a later epoch.
+    pub const INVALID_PRODUCER_EPOCH: i16 = 47;
     /// The version of the request is not spoken here.
     pub const UNSUPPORTED_VERSION: i16 = 35;
     /// The topic is there already.

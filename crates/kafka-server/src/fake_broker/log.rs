@@ -1,7 +1,12 @@
 //! What the partitions of the fake cluster hold.
 
 use crate::codec::batch::{self, BatchHead};
+use crate::codec::code;
 use kdyno_kafka::wire::{Reader, Result};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Batches of a producer that a partition remembers, as a broker does.
+const REMEMBERED: usize = 5;
 
 /// A batch as stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +38,73 @@ pub(super) struct PartitionLog {
     pub replicas: Vec<i32>,
     pub stored: StoredPartition,
     pub batches: Vec<StoredBatch>,
+    producers: BTreeMap<i64, Producer>,
+}
+
+/// What a partition knows of an idempotent producer.
+#[derive(Debug, Clone, Default)]
+struct Producer {
+    epoch: i16,
+    /// First and last sequence of its latest batches, and the offset of each.
+    latest: VecDeque<(i32, i32, i64)>,
+}
+
+/// What becomes of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    /// It is to be stored.
+    New,
+    /// It is stored already, from this offset on.
+    Known(i64),
+    /// An error code.
+    Refused(i16),
+}
+
+impl Producer {
+    /// By the rules of Kafka's `ProducerAppendInfo`.
+    fn judge(&self, head: &BatchHead) -> Verdict {
+        let (epoch, first) = (head.producer_epoch, head.base_sequence);
+        let last = last_sequence(head);
+        if epoch < self.epoch {
+            return Verdict::Refused(code::INVALID_PRODUCER_EPOCH);
+        }
+        let known = self.latest.iter().find(|(from, to, _)| (*from, *to) == (first, last));
+        if let Some((_, _, offset)) = known.filter(|_| epoch == self.epoch) {
+            return Verdict::Known(*offset);
+        }
+        let expected = match self.latest.back() {
+            Some((_, last, _)) if epoch == self.epoch => last.wrapping_add(1) & i32::MAX,
+            Some(_) => 0,
+            None => first,
+        };
+        if first == expected { Verdict::New } else { Verdict::Refused(code::OUT_OF_ORDER_SEQUENCE_NUMBER) }
+    }
+
+    fn note(&mut self, head: &BatchHead, offset: i64) {
+        if head.producer_epoch > self.epoch {
+            self.latest.clear();
+        }
+        self.epoch = head.producer_epoch;
+        self.latest.push_back((head.base_sequence, last_sequence(head), offset));
+        if self.latest.len() > REMEMBERED {
+            self.latest.pop_front();
+        }
+    }
+}
+
+fn last_sequence(head: &BatchHead) -> i32 {
+    head.base_sequence.wrapping_add(head.records.saturating_sub(1) as i32) & i32::MAX
+}
+
+/// What became of a record set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Appended {
+    /// Error code, 0 for none.
+    pub error: i16,
+    /// Offset of its first record, -1 with an error.
+    pub base_offset: i64,
+    /// Records that were stored: none of a batch that was known.
+    pub records: u64,
 }
 
 impl PartitionLog {
@@ -44,6 +116,7 @@ impl PartitionLog {
             replicas,
             stored: StoredPartition::default(),
             batches: Vec::new(),
+            producers: BTreeMap::new(),
         }
     }
 
@@ -58,14 +131,28 @@ impl PartitionLog {
         self.leader_epoch += 1;
     }
 
-    /// Stores a record set that [`check`] has passed; returns the offset of its first record.
+    /// Stores a record set that [`check`] has passed. Batches of idempotent producers are stored if they follow the one
+    /// before, and not a second time.
     ///
     /// # Errors
     /// It is not a sequence of whole batches; nothing is stored then.
-    pub fn append(&mut self, set: &[u8], keep: bool) -> Result<i64> {
-        let base_offset = self.end_offset();
+    pub fn append(&mut self, set: &[u8], keep: bool) -> Result<Appended> {
+        let mut appended = Appended { error: code::NONE, base_offset: self.end_offset(), records: 0 };
         let batches = split(set)?;
         for (head, bytes) in batches {
+            if head.producer_id >= 0 {
+                let offset = self.end_offset();
+                let producer = self.producers.entry(head.producer_id).or_default();
+                match producer.judge(&head) {
+                    Verdict::New => producer.note(&head, offset),
+                    Verdict::Known(base_offset) => {
+                        appended.base_offset = base_offset;
+                        continue;
+                    }
+                    Verdict::Refused(error) => return Ok(Appended { error, base_offset: -1, ..appended }),
+                }
+            }
+            appended.records += u64::from(head.records);
             if keep {
                 let offset = self.end_offset();
                 let mut copy = Vec::with_capacity(bytes.len());
@@ -77,7 +164,7 @@ impl PartitionLog {
             self.stored.batches += 1;
             self.stored.bytes += bytes.len() as u64;
         }
-        Ok(base_offset)
+        Ok(appended)
     }
 
     /// Kept batches from the one that holds `offset` on, up to `bytes_max` bytes but at least one.

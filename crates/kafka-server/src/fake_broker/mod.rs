@@ -5,9 +5,9 @@
 //! misbehaves by a [`Script`]: stalls, errors, drops, disconnects, leader moves, hostile bytes. The same
 //! configuration, calls and instants give the same outputs. [`tcp`] puts one behind real sockets.
 //!
-//! What is simpler than in a real broker: replicas are names only (everything is in sync at once), producer
-//! ids are handed out but sequences are not checked, fetch sessions and groups are not kept, a request that
-//! follows another on its connection is worked on before that one is answered (its answer still waits).
+//! What is simpler than in a real broker: replicas are names only (everything is in sync at once), fetch
+//! sessions and groups are not kept, a request that follows another on its connection is worked on before that
+//! one is answered (its answer still waits).
 
 mod actions;
 mod answers;

@@ -101,10 +101,10 @@ impl FakeCluster {
                 (None, _) => (code::UNKNOWN_TOPIC_OR_PARTITION, -1),
                 (Some(log), _) if log.leader != Some(broker) => (code::NOT_LEADER_OR_FOLLOWER, -1),
                 (Some(_), None) => (code::CORRUPT_MESSAGE, -1),
-                (Some(log), Some(records)) => match log.append(partition.records, keep) {
-                    Ok(base_offset) => {
-                        self.counts.stored_records += records;
-                        (code::NONE, base_offset)
+                (Some(log), Some(_)) => match log.append(partition.records, keep) {
+                    Ok(appended) => {
+                        self.counts.stored_records += appended.records;
+                        (appended.error, appended.base_offset)
                     }
                     Err(_) => (code::CORRUPT_MESSAGE, -1),
                 },

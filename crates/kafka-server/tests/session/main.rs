@@ -15,9 +15,7 @@ use kdyno_kafka::messages::Api;
 use kdyno_kafka::producer::{
     Bodies, Outcome, Partitioner, ProducerClient, ProducerConfig, RecordShape, Sealed,
 };
-use kdyno_kafka::records::{
-    BatchHeader, BodySum, Compression, HEADER_BYTES, encode_record, write_batch_header,
-};
+use kdyno_kafka::records::{BodySum, Compression, encode_record};
 use kdyno_kafka::security::Security;
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Stored, tcp};
 use std::collections::BTreeMap;
@@ -46,10 +44,9 @@ impl Bodies<()> for Plain {
         for delta in 0..count {
             encode_record(&mut body, delta as i32, 0, None, &[7; VALUE_BYTES as usize]);
         }
-        let mut header = [0; HEADER_BYTES];
-        let plain = BatchHeader::plain(Compression::None, count as i32, 0, 0);
-        write_batch_header(&mut header, &plain, &BodySum::of(&body));
-        Sealed { header, body: body.into() }
+        let (sum, compression, body_bytes) = (BodySum::of(&body), Compression::None, body.len() as u64);
+        let (base_timestamp_ms, max_timestamp_ms) = (0, 0);
+        Sealed { body: body.into(), sum, compression, body_bytes, base_timestamp_ms, max_timestamp_ms }
     }
 
     fn recycle(&mut self, _body: Bytes) {}
@@ -116,15 +113,21 @@ fn produce(wire: &mut Wire, client: &mut ProducerClient<()>) -> Vec<ConnectionEv
         request_timeout_ns: 2 * SECOND,
         delivery_timeout_ns: 120 * SECOND,
         retry_backoff_ns: SECOND / 10,
+        retry_backoff_max_ns: SECOND,
+        compression: Compression::None,
+        batch_records_max: u32::MAX,
+        wall_offset_ns: 0,
+        is_idempotent: false,
         partitioner: Partitioner::RoundRobin,
+        adaptive_partitioning: true,
+        availability_timeout_ns: 0,
         seed: 1,
     };
-    client.prepare(config, RecordShape { value_bytes: VALUE_BYTES });
+    client.prepare(config, RecordShape { value_bytes: VALUE_BYTES, has_own_timestamp: false });
     let (mut left, mut outcomes) = (RECORDS, Vec::new());
     rounds(wire, client, |client, now_ns| {
         client.retry_lost(now_ns);
-        let producer = client.producer_mut().expect("prepared");
-        left -= producer.admit(left.min(50), now_ns, |(), _| {});
+        left -= client.admit(left.min(50), now_ns, |(), _| {});
         for connection in 0..client.connections().count() {
             while client.send_ready(connection, now_ns, true, &mut Plain) > 0 {}
         }

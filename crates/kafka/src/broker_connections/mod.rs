@@ -182,6 +182,11 @@ impl<T> BrokerConnections<T> {
         self.is_up(connection).then_some(connection)
     }
 
+    /// The connection to a partition's leader, up or not; `None`: no leader is known.
+    pub fn known_leader(&self, topic: usize, partition: usize) -> Option<usize> {
+        self.metadata.leaders(topic).get(partition)?.connection
+    }
+
     /// A connection's queues, and which partitions of a topic its broker leads.
     pub fn connection_and_leads(
         &mut self,

@@ -1,103 +1,144 @@
-//! Records waiting to be sent: one queue of batches per partition, one buffer for all.
+//! Records waiting to be sent: which batch takes them, and when it is ready.
 
-use super::batch::Batch;
-use super::{Partitioner, Producer};
-use rand::RngExt;
+use super::batch::ProducerState;
+use super::{Batch, Partitioner, Producer, RecordData};
 
-impl<M: Default> Producer<M> {
-    /// Takes up to `limit` records at `now_ns` and returns how many found room. `each_run` is called for each
-    /// run of records that join one batch, in order.
-    pub fn admit(&mut self, limit: u64, now_ns: u64, mut each_run: impl FnMut(&mut M, u32)) -> u64 {
+impl<M: RecordData> Producer<M> {
+    /// Takes up to `limit` records at `now_ns` and returns how many found room. `leader` names the connection of a
+    /// partition's leader, if it has one; `each_run` is called for each run of records that join one batch, in order.
+    pub fn admit(
+        &mut self,
+        limit: u64,
+        now_ns: u64,
+        leader: impl Fn(usize) -> Option<usize>,
+        mut each_run: impl FnMut(&mut M, u32),
+    ) -> u64 {
+        let timestamp_ms = self.timestamp_ms(now_ns);
+        let most = match self.config.partitioner {
+            Partitioner::Sticky => u32::MAX,
+            Partitioner::RoundRobin => 1,
+        };
         let mut left = limit;
         while left > 0 {
-            if self.sticky_left_bytes <= 0 {
-                self.next_partition();
+            if self.is_move_due() {
+                self.move_on(now_ns, &leader);
             }
-            let Some(room) = self.room(now_ns) else { break };
-            let mut take = u64::from(room).min(left) as u32;
-            if self.config.partitioner == Partitioner::RoundRobin {
-                take = 1;
+            if self.config.fill_in_flight && !self.find_lean_partition(&leader) {
+                break;
             }
-            let queue = &mut self.partitions[self.sticky];
-            let Some(batch) = queue.batches.back_mut() else { break };
-            let before = self.shape.body_bytes(batch.count);
+            let wanted = left.min(u64::from(most)) as u32;
+            let take = match self.room(wanted, timestamp_ms) {
+                Some(0) => {
+                    // That is what fills a batch; the partition may change with it.
+                    if let Some(batch) = self.queues.back_mut(self.current) {
+                        batch.is_closed = true;
+                    }
+                    continue;
+                }
+                Some(take) => take,
+                None if self.begin_batch(now_ns, timestamp_ms) => 1,
+                None => break,
+            };
+            let Some(batch) = self.queues.back_mut(self.current) else { break };
+            let bytes_before = batch.bytes();
+            let delta_ms = (timestamp_ms - batch.base_timestamp_ms).max(0) as u64;
+            batch.body_bytes += self.shape.run_bytes(batch.count, take, delta_ms);
             batch.count += take;
-            self.sticky_left_bytes -= (self.shape.body_bytes(batch.count) - before) as i64;
-            if batch.count == self.batch_records_max || self.config.partitioner == Partitioner::RoundRobin {
-                self.sticky_left_bytes = 0;
-            }
-            queue.next += u64::from(take);
+            self.current_bytes += batch.bytes() - bytes_before;
+            self.next_numbers[self.current] += u64::from(take);
             each_run(&mut batch.user_data, take);
             left -= u64::from(take);
+            if self.config.partitioner == Partitioner::RoundRobin {
+                self.current_bytes = u64::MAX >> 1;
+            }
         }
         limit - left
     }
 
-    /// Records the current partition's open batch can still take; opens one when there is none. `None` when
-    /// the buffer has no room for another.
-    fn room(&mut self, now_ns: u64) -> Option<u32> {
-        if self.config.fill_in_flight && !self.find_lean_partition() {
-            return None;
+    /// The timestamp of a record that is accepted now, ms since 1970.
+    fn timestamp_ms(&self, now_ns: u64) -> i64 {
+        (now_ns as i64 + self.config.wall_offset_ns) / 1_000_000
+    }
+
+    /// How many of the `wanted` records the current partition's open batch takes; `None`: there is none.
+    fn room(&self, wanted: u32, timestamp_ms: i64) -> Option<u32> {
+        let batch = self.queues.back(self.current).filter(|batch| !batch.is_closed)?;
+        let delta_ms = (timestamp_ms - batch.base_timestamp_ms).max(0) as u64;
+        if self.takes(batch, wanted, delta_ms) {
+            return Some(wanted);
         }
-        let queue = &mut self.partitions[self.sticky];
-        if let Some(batch) = queue.batches.back()
-            && batch.sealed_ns.is_none()
-            && batch.count < self.batch_records_max
-        {
-            return Some(self.batch_records_max - batch.count);
+        let (mut taken, mut refused) = (0, 1);
+        while refused < wanted && self.takes(batch, refused, delta_ms) {
+            (taken, refused) = (refused, refused.saturating_mul(2).min(wanted));
         }
+        while refused - taken > 1 {
+            let middle = taken + (refused - taken) / 2;
+            if self.takes(batch, middle, delta_ms) {
+                taken = middle;
+            } else {
+                refused = middle;
+            }
+        }
+        Some(taken)
+    }
+
+    /// Whether the last of so many further records still joins a batch, and this partition: it does as long as the
+    /// batch, as it is estimated before it, and the record itself, uncompressed, are not above `batch.size`.
+    fn takes(&self, batch: &Batch<M>, further: u32, delta_ms: u64) -> bool {
+        let Some(before) = batch.count.checked_add(further - 1) else { return false };
+        if before >= self.config.batch_records_max {
+            return false;
+        }
+        let joined_bytes = self.shape.run_bytes(batch.count, further - 1, delta_ms);
+        let bytes = batch.ratio.batch_bytes(batch.body_bytes + joined_bytes);
+        let record_bytes = self.shape.run_bytes(before, 1, delta_ms);
+        let current_bytes = self.current_bytes + bytes - batch.bytes();
+        let is_moving = further > 1 && current_bytes >= 2 * u64::from(self.config.batch_bytes.max(1));
+        bytes + record_bytes <= batch.bytes_max && !is_moving
+    }
+
+    /// Begins a batch in the current partition. Returns whether the buffer has room for it.
+    pub(super) fn begin_batch(&mut self, now_ns: u64, timestamp_ms: i64) -> bool {
         if self.used_bytes > 0 && self.used_bytes + self.batch_cost_bytes > self.config.buffer_bytes {
-            return None;
+            return false;
         }
         self.used_bytes += self.batch_cost_bytes;
-        self.waiting.insert(self.sticky);
-        queue.batches.push_back(Batch {
-            partition: self.sticky as i32,
-            first: queue.next,
+        self.batches += 1;
+        self.queues.push(Batch {
+            partition: self.current as i32,
+            first: self.next_numbers[self.current],
             count: 0,
             created_ns: now_ns,
+            base_timestamp_ms: timestamp_ms,
+            body_bytes: 0,
             sealed_ns: None,
             sent_ns: 0,
             user_data: self.free_user_data.pop().unwrap_or_default(),
+            bytes_max: self.batch_cost_bytes,
+            ratio: self.ratio,
+            is_closed: false,
+            is_part: false,
+            charged_bytes: self.batch_cost_bytes,
             sealed: None,
+            producer: ProducerState::NONE,
+            is_renumbered: false,
             attempts: 0,
             not_before_ns: 0,
+            sent_over: 0,
         });
-        Some(self.batch_records_max)
+        true
     }
 
-    /// Moves to a partition in which no full batch waits, if there is one.
-    fn find_lean_partition(&mut self) -> bool {
-        for _ in 0..self.partitions.len() {
-            let batches = &self.partitions[self.sticky].batches;
-            if batches.front().is_none_or(|batch| batch.count < self.batch_records_max) {
-                return true;
-            }
-            self.sticky = (self.sticky + 1) % self.partitions.len();
-        }
-        false
-    }
-
-    pub(super) fn next_partition(&mut self) {
-        let count = self.partitions.len();
-        self.sticky = match self.config.partitioner {
-            Partitioner::RoundRobin => (self.sticky + 1) % count,
-            Partitioner::Sticky => self.rng.random_range(0..count),
-        };
-        self.sticky_left_bytes = i64::from(self.config.batch_bytes.max(1));
-    }
-
-    /// Records for which there is room for certain: what the current batch still takes, and one for each batch
-    /// that can be begun, since a record begins one at most.
-    pub fn sure_room(&self) -> u64 {
-        let cost = self.batch_cost_bytes;
-        let free = self.config.buffer_bytes.saturating_sub(self.used_bytes) / cost;
+    /// Records for which there is room for certain at this instant: what the current batch still takes, and one for
+    /// each batch that can be begun, since a record begins one at most.
+    pub fn sure_room(&self, now_ns: u64) -> u64 {
+        let free = self.config.buffer_bytes.saturating_sub(self.used_bytes) / self.batch_cost_bytes;
         let begun = free.max(u64::from(self.used_bytes == 0));
-        if self.sticky_left_bytes <= 0 {
+        if self.is_move_due() {
             return begun;
         }
-        let open = self.partitions[self.sticky].batches.back().filter(|batch| batch.sealed_ns.is_none());
-        begun + open.map_or(0, |batch| u64::from(self.batch_records_max - batch.count))
+        let open = self.room(u32::MAX, self.timestamp_ms(now_ns));
+        begun + u64::from(open.unwrap_or(0))
     }
 
     /// Whether the buffer is so full that a further batch finds no room: then every batch is ready, however
@@ -106,14 +147,16 @@ impl<M: Default> Producer<M> {
         self.used_bytes + self.batch_cost_bytes > self.config.buffer_bytes
     }
 
-    /// When the front batch of a partition may be sent; `None` when nothing waits there.
-    pub(super) fn ready_ns(&self, partition: usize, is_flushing: bool) -> Option<u64> {
-        let queue = &self.partitions[partition].batches;
-        let batch = queue.front()?;
-        let is_closed = queue.len() > 1 || batch.count >= self.batch_records_max || batch.attempts > 0;
-        if is_closed || is_flushing {
-            return Some(batch.not_before_ns);
+    /// When the front batch of a partition may be sent over the connection to its leader; `None` when nothing waits
+    /// there. A pause is for the leader that did not take the batch, not for another one.
+    pub(super) fn ready_ns(&self, partition: usize, is_flushing: bool, connection: usize) -> Option<u64> {
+        let batch = self.queues.front(partition)?;
+        if batch.attempts > 0 {
+            return Some(if batch.sent_over == connection { batch.not_before_ns } else { 0 });
         }
-        Some(batch.not_before_ns.max(batch.created_ns + self.config.linger_ns))
+        if is_flushing || batch.is_full() || self.queues.length(partition) > 1 {
+            return Some(0);
+        }
+        Some(batch.created_ns + self.config.linger_ns)
     }
 }

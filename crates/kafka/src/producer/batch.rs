@@ -1,14 +1,26 @@
 //! A batch: what it holds, and what becomes of it.
 
+use super::ratio::CompressionRatio;
+use crate::records::{BodySum, Compression, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE};
 use bytes::Bytes;
-use std::collections::VecDeque;
+
+/// What the caller keeps with a batch's records.
+pub trait RecordData: Default {
+    /// Takes what belongs to the records from the one at `at` on.
+    #[must_use]
+    fn split_off(&mut self, at: u32) -> Self;
+}
+
+impl RecordData for () {
+    fn split_off(&mut self, _at: u32) -> Self {}
+}
 
 /// Records of one partition that travel together.
 #[derive(Debug)]
 pub struct Batch<M> {
     /// Partition.
     pub partition: i32,
-    /// Sequence of the first record within (producer, partition), from 0.
+    /// Number of the first record within (producer, partition), from 0.
     pub first: u64,
     /// Number of records, at least 1.
     pub count: u32,
@@ -20,31 +32,82 @@ pub struct Batch<M> {
     pub sent_ns: u64,
     /// What the caller keeps with the records.
     pub user_data: M,
+    /// Timestamp of the first record, ms since 1970.
+    pub(super) base_timestamp_ms: i64,
+    /// Bytes of its records, uncompressed; of a part of a batch that was divided its share, until it is sealed.
+    pub(super) body_bytes: u64,
+    /// The size up to which it is filled, header included.
+    pub(super) bytes_max: u64,
+    /// How well it is expected to compress.
+    pub(super) ratio: CompressionRatio,
+    /// A record found no room in it, or it was sent: it takes no more.
+    pub(super) is_closed: bool,
+    /// It came of a batch that was too large.
+    pub(super) is_part: bool,
+    /// What it takes of the buffer.
+    pub(super) charged_bytes: u64,
     pub(super) sealed: Option<Sealed>,
+    pub(super) producer: ProducerState,
+    /// It got another sequence since it was sent last.
+    pub(super) is_renumbered: bool,
     pub(super) attempts: u32,
     pub(super) not_before_ns: u64,
+    /// The connection that its latest attempt went over.
+    pub(super) sent_over: usize,
 }
 
-/// A sealed batch's bytes.
+impl<M> Batch<M> {
+    /// Its size: known once it is sealed, estimated before; 0 while it has no records.
+    pub(super) fn bytes(&self) -> u64 {
+        match &self.sealed {
+            Some(sealed) => (crate::records::HEADER_BYTES + sealed.body.len()) as u64,
+            None if self.count == 0 => 0,
+            None => self.ratio.batch_bytes(self.body_bytes),
+        }
+    }
+
+    /// Whether it takes no further record.
+    pub(super) fn is_full(&self) -> bool {
+        self.is_closed || self.bytes() >= self.bytes_max
+    }
+}
+
+/// A sealed batch's records.
 #[derive(Debug, Clone)]
 pub struct Sealed {
-    /// The batch header, checksum included.
-    pub header: [u8; crate::records::HEADER_BYTES],
-    /// The records.
+    /// The records, compressed or not.
     pub body: Bytes,
+    /// Their length and checksum.
+    pub sum: BodySum,
+    /// How they are compressed.
+    pub compression: Compression,
+    /// Their length, uncompressed.
+    pub body_bytes: u64,
+    /// Timestamp of the first record, which those of the others count from, ms since 1970.
+    pub base_timestamp_ms: i64,
+    /// Largest timestamp, ms since 1970.
+    pub max_timestamp_ms: i64,
 }
 
-#[derive(Debug)]
-pub(super) struct PartitionQueue<M> {
-    /// Oldest first. Only the last may be open, that is take further records.
-    pub(super) batches: VecDeque<Batch<M>>,
-    /// Sequence of the next record.
-    pub(super) next: u64,
+/// As which producer a batch was sent, and which number its first record has there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ProducerState {
+    pub(super) id: i64,
+    pub(super) epoch: i16,
+    pub(super) sequence: i32,
 }
 
-impl<M> Default for PartitionQueue<M> {
-    fn default() -> Self {
-        Self { batches: VecDeque::new(), next: 0 }
+impl ProducerState {
+    /// Not idempotent, or not sent yet.
+    pub(super) const NONE: Self =
+        Self { id: NO_PRODUCER_ID, epoch: NO_PRODUCER_EPOCH, sequence: NO_SEQUENCE };
+
+    /// The same for a record so many records later. After the largest sequence comes 0.
+    pub(super) fn after(self, records: u32) -> Self {
+        if self.sequence == NO_SEQUENCE {
+            return self;
+        }
+        Self { sequence: (self.sequence as u32).wrapping_add(records) as i32 & i32::MAX, ..self }
     }
 }
 

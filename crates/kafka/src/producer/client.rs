@@ -1,10 +1,11 @@
 //! A producing client: a [`Producer`] and the connections to the leaders of its topic.
 
-use super::{Bodies, FollowUp, Producer, ProducerConfig, RecordShape, Token};
+use super::sender::Over;
+use super::{Bodies, FollowUp, Producer, ProducerConfig, RecordData, RecordShape, Token};
 use crate::broker_connections::{BrokerConnections, ConnectionsConfig};
 use crate::client::Client;
 use crate::connection::ConnectionError;
-use crate::messages::{Api, LeaderHints, m00_produce, m03_metadata};
+use crate::messages::{Api, LeaderHints, m00_produce, m03_metadata, m22_init_producer_id};
 
 /// Least time between two looks for batches past `delivery.timeout.ms`, ns.
 const EXPIRE_NS: u64 = 100_000_000;
@@ -37,9 +38,13 @@ pub struct ProducerClient<M> {
     expired_ns: u64,
 }
 
-impl<M: Default> ProducerClient<M> {
+impl<M: RecordData> ProducerClient<M> {
     /// What brokers must speak.
     pub const NEEDS: &'static [Api] = &[m03_metadata::API, m00_produce::API];
+
+    /// What they must speak besides for an idempotent producer.
+    pub const NEEDS_IDEMPOTENT: &'static [Api] =
+        &[m03_metadata::API, m00_produce::API, m22_init_producer_id::API];
 
     /// A client that is not connected.
     pub fn new(config: ConnectionsConfig) -> Self {
@@ -62,7 +67,26 @@ impl<M: Default> ProducerClient<M> {
         self.producer.as_ref()
     }
 
-    /// Its records, to add to them and to take outcomes; `None` before [`Self::prepare`].
+    /// Takes up to `limit` records at `now_ns` and returns how many found room: none before [`Self::prepare`].
+    /// `each_run` is called for each run of records that join one batch, in order.
+    pub fn admit(&mut self, limit: u64, now_ns: u64, each_run: impl FnMut(&mut M, u32)) -> u64 {
+        let Self { connections, producer: Some(producer), .. } = self else { return 0 };
+        let leader = |partition| connections.known_leader(TOPIC, partition);
+        producer.admit(limit, now_ns, leader, each_run)
+    }
+
+    /// Notes which brokers take requests, for `partitioner.availability.timeout.ms`.
+    pub fn note_availability(&mut self, now_ns: u64, is_flushing: bool) {
+        let Self { connections, producer: Some(producer), .. } = self else { return };
+        let in_flight_max = producer.config().in_flight_max as usize;
+        producer.note_availability(now_ns, is_flushing, |partition| {
+            let connection = connections.known_leader(TOPIC, partition)?;
+            let takes = connections.can_ask(connection) && connections.in_flight(connection) < in_flight_max;
+            Some((connection, takes))
+        });
+    }
+
+    /// Its records, to take outcomes; `None` before [`Self::prepare`].
     pub fn producer_mut(&mut self) -> Option<&mut Producer<M>> {
         self.producer.as_mut()
     }
@@ -80,9 +104,26 @@ impl<M: Default> ProducerClient<M> {
     /// What was asked over connections that are gone is to be sent again.
     pub fn retry_lost(&mut self, now_ns: u64) {
         for (_, token) in self.connections.take_lost() {
-            if let Some(producer) = &mut self.producer {
-                producer.on_lost(token, now_ns);
+            match (token, &mut self.producer) {
+                (Token::Produce(request), Some(producer)) => producer.on_lost(request, now_ns),
+                (Token::InitProducerId, Some(producer)) => producer.on_lost_id(now_ns),
+                (_, None) => {}
             }
+        }
+    }
+
+    /// Asks for the producer's id when it is time, over any connection that can be asked.
+    pub fn ask_id(&mut self, now_ns: u64) {
+        let Self { connections, producer: Some(producer), .. } = self else { return };
+        if producer.asks_id_at().is_none_or(|at| at > now_ns) {
+            return;
+        }
+        let mut up = (0..connections.count()).filter(|&connection| connections.can_ask(connection));
+        let Some(connection) = up.next() else { return };
+        let request = producer.ask_id();
+        let queues = connections.connection_mut(connection);
+        if queues.ask(Token::InitProducerId.into(), &request, now_ns).is_err() {
+            producer.on_lost_id(now_ns); // each broker was asked whether it speaks this
         }
     }
 
@@ -115,19 +156,21 @@ impl<M: Default> ProducerClient<M> {
         let topic_id = self.connections.topic_id(TOPIC);
         let (queues, leads) = self.connections.connection_and_leads(connection, TOPIC);
         let Ok(version) = queues.version(&m00_produce::API) else { return 0 };
-        let speaks = match topic_id {
+        let (version, topic_id) = match topic_id {
             Some(topic_id) => (version, topic_id),
             None => (version.min(m00_produce::BY_NAME_MAX), [0; 16]),
         };
-        producer.send_ready(queues, speaks, now_ns, is_flushing, leads, bodies)
+        let over = Over { number: connection, connection: queues, version, topic_id };
+        producer.send_ready(over, now_ns, is_flushing, leads, bodies)
     }
 
     /// Has connections made again that were closed because nothing was sent over them, where something waits.
     pub fn wake_idle(&mut self) {
-        if let Some(producer) = self.producer.as_ref().filter(|_| self.connections.has_idle()) {
-            for partition in producer.waiting.iter() {
-                self.connections.wake(TOPIC, partition);
-            }
+        let Some(producer) = self.producer.as_ref().filter(|_| self.connections.has_idle()) else { return };
+        let mut from = 0;
+        while let Some(partition) = producer.queues.waiting_from(from) {
+            self.connections.wake(TOPIC, partition);
+            from = partition + 1;
         }
     }
 
@@ -136,7 +179,8 @@ impl<M: Default> ProducerClient<M> {
         let Some(producer) = &mut self.producer else { return false };
         let before = self.finished.len();
         while let Some(written) = self.connections.take_unanswered(connection) {
-            let batches = producer.on_written(written.token, written.written_ns).batches;
+            let Token::Produce(request) = written.token else { continue };
+            let batches = producer.on_written(request, written.written_ns).batches;
             self.finished.push(FinishedRequest {
                 at_ns: written.written_ns,
                 batches,
@@ -153,22 +197,23 @@ impl<M: Default> ProducerClient<M> {
     pub fn next_deadline(&self, is_flushing: bool, opens_ns: u64) -> Option<u64> {
         let producer = self.producer.as_ref().and_then(|producer| {
             let in_flight_max = producer.config().in_flight_max as usize;
-            let cannot = |partition| match self.connections.leader(TOPIC, partition) {
-                Some(connection) => {
-                    let is_full = self.connections.in_flight(connection) >= in_flight_max;
-                    is_full || !self.connections.can_ask(connection)
-                }
-                None => true,
+            let able = |partition| {
+                let connection = self.connections.leader(TOPIC, partition)?;
+                let has_room = self.connections.in_flight(connection) < in_flight_max;
+                (has_room && self.connections.can_ask(connection)).then_some(connection)
             };
-            let ready = producer.next_ready(is_flushing, cannot).map(|at| at.max(opens_ns));
+            let ready = producer.next_ready(is_flushing, able).map(|at| at.max(opens_ns));
             let expiry = producer.next_expiry().map(|at| at.max(self.next_look_ns()));
-            ready.into_iter().chain(expiry).min()
+            let is_anybody_there =
+                (0..self.connections.count()).any(|connection| self.connections.can_ask(connection));
+            let id = producer.asks_id_at().filter(|_| is_anybody_there);
+            ready.into_iter().chain(expiry).chain(id).min()
         });
         self.connections.next_deadline().into_iter().chain(producer).min()
     }
 }
 
-impl<M: Default> Client for ProducerClient<M> {
+impl<M: RecordData> Client for ProducerClient<M> {
     type Token = Token;
 
     fn connections(&self) -> &BrokerConnections<Token> {
@@ -185,8 +230,11 @@ impl<M: Default> Client for ProducerClient<M> {
         let mut hints = LeaderHints::default();
         let result = connections.receive(connection, now_ns, |request, body| {
             let Some(producer) = producer else { return Ok(()) };
+            let Token::Produce(token) = request.token else {
+                return producer.on_id(request.version, body, now_ns);
+            };
             let FollowUp { refresh_metadata, batches, throttled_ns } =
-                producer.on_reply(request.token, request.version, body, request.written_ns, now_ns)?;
+                producer.on_reply(token, request.version, body, request.written_ns, now_ns)?;
             let bytes = request.bytes;
             finished.push(FinishedRequest { at_ns: now_ns, batches, bytes, connection, throttled_ns });
             if refresh_metadata {
@@ -202,16 +250,8 @@ impl<M: Default> Client for ProducerClient<M> {
             connections.want_metadata();
         }
         connections.throttle(connection, held_back_ns, now_ns);
-        let moved = connections.take_hints(TOPIC, hints, now_ns);
-        if let Some(producer) = producer {
-            // They were told whom to ask instead, and need not wait.
-            for partition in moved {
-                let queue = producer.partitions.get_mut(partition);
-                if let Some(batch) = queue.and_then(|queue| queue.batches.front_mut()) {
-                    batch.not_before_ns = 0;
-                }
-            }
-        }
+        // A pause is for the broker that did not take a batch: another leader gets it at once.
+        connections.take_hints(TOPIC, hints, now_ns);
         result
     }
 }

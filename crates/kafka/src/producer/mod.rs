@@ -9,26 +9,42 @@
 mod accumulator;
 mod batch;
 mod client;
+mod idempotence;
 mod non_empty;
+mod partitioner;
+mod queues;
+mod ratio;
+mod replies;
 mod sender;
 mod shape;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod tests_idempotence;
+#[cfg(test)]
+mod tests_partitions;
 
-pub use batch::{Batch, Outcome, Sealed};
+pub use batch::{Batch, Outcome, RecordData, Sealed};
 pub use client::{FinishedRequest, ProducerClient};
-pub use sender::{DELIVERY_TIMEOUT, FollowUp, Token};
-pub use shape::RecordShape;
+pub use replies::{DELIVERY_TIMEOUT, FollowUp};
+pub use sender::{Over, Token};
+pub use shape::{RecordLayout, RecordShape};
 
+use crate::backoff::ExponentialBackoff;
 use crate::messages::m00_produce;
-use batch::PartitionQueue;
+use crate::records::Compression;
 use bytes::{Bytes, BytesMut};
-use non_empty::NonEmptyPartitions;
+use idempotence::Idempotence;
+use partitioner::Availability;
+use queues::Queues;
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
+use ratio::CompressionRatio;
 
 /// Which partition a record without a key goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Partitioner {
-    /// One partition until `batch.size` bytes went to it, then another, uniformly at random.
+    /// One partition until `batch.size` bytes went to it, then another by chance.
     Sticky,
     /// One after the other.
     RoundRobin,
@@ -61,15 +77,29 @@ pub struct ProducerConfig {
     pub delivery_timeout_ns: u64,
     /// `retry.backoff.ms`.
     pub retry_backoff_ns: u64,
+    /// `retry.backoff.max.ms`; not more than `retry.backoff.ms`: each pause is that long.
+    pub retry_backoff_max_ns: u64,
+    /// `compression.type`, for the size that a batch is expected to have.
+    pub compression: Compression,
+    /// Most records of a batch, where something else than its size bounds them.
+    pub batch_records_max: u32,
+    /// Wall clock minus the clock of all instants, ns: for timestamps.
+    pub wall_offset_ns: i64,
+    /// `enable.idempotence`; takes `acks` of −1 and at most 5 requests in flight.
+    pub is_idempotent: bool,
     /// Choice of partitions.
     pub partitioner: Partitioner,
-    /// Seed of that choice.
+    /// `partitioner.adaptive.partitioning.enable`.
+    pub adaptive_partitioning: bool,
+    /// `partitioner.availability.timeout.ms`; 0: off.
+    pub availability_timeout_ns: u64,
+    /// Seed of that choice and of the pauses' jitter.
     pub seed: u64,
 }
 
 /// Builds the bodies of batches.
 pub trait Bodies<M> {
-    /// The records of a batch whose first has sequence `first` within (producer, partition).
+    /// The records of a batch whose first has the number `first` within (producer, partition).
     fn seal(&mut self, partition: i32, first: u64, count: u32, user_data: &M) -> Sealed;
     /// Takes back a body that is no longer needed.
     fn recycle(&mut self, body: Bytes);
@@ -89,22 +119,33 @@ pub struct Retries {
 pub struct Producer<M> {
     config: ProducerConfig,
     shape: RecordShape,
-    /// Records a batch holds, and what a batch takes of the buffer.
-    batch_records_max: u32,
+    /// What a batch takes of the buffer, and the size up to which it is filled.
     batch_cost_bytes: u64,
-    partitions: Vec<PartitionQueue<M>>,
-    /// Partitions with batches; one that was emptied by a time-out may still be in it.
-    waiting: NonEmptyPartitions,
+    queues: Queues<M>,
+    /// By partition: the number of the next record.
+    next_numbers: Vec<u64>,
+    /// By partition: batches in requests that are not answered.
+    in_flight_counts: Vec<u32>,
     /// Buffer in use.
     used_bytes: u64,
-    sticky: usize,
-    sticky_left_bytes: i64,
+    /// Batches that are neither acknowledged nor failed.
+    batches: usize,
+    /// The partition that records go to, and the bytes that went there since it is.
+    current: usize,
+    current_bytes: u64,
+    availability: Availability,
+    ratio: CompressionRatio,
+    backoff: ExponentialBackoff,
+    /// `None`: it is not idempotent.
+    idempotence: Option<Idempotence>,
     rng: Pcg64,
     /// The batches of each request in flight, by its token.
     in_flight: Vec<Option<Vec<Batch<M>>>>,
     free_tokens: Vec<usize>,
     outcomes: Vec<(Batch<M>, Outcome)>,
     free_user_data: Vec<M>,
+    /// Bodies of batches that were split.
+    unused_bodies: Vec<Bytes>,
     arena: BytesMut,
     staged: Vec<m00_produce::PartitionBatch>,
     staged_batches: Vec<Batch<M>>,
@@ -113,24 +154,31 @@ pub struct Producer<M> {
     retries: Retries,
 }
 
-impl<M: Default> Producer<M> {
+impl<M: RecordData> Producer<M> {
     /// A producer with nothing to send to a topic of `partitions` (at least 1) partitions.
     pub fn new(config: ProducerConfig, shape: RecordShape, partitions: usize) -> Self {
-        let batch_records_max = shape.capacity(config.batch_bytes);
-        let one_batch = crate::records::HEADER_BYTES as u64 + shape.body_bytes(batch_records_max);
-        let mut producer = Self {
-            batch_records_max,
-            batch_cost_bytes: one_batch.max(u64::from(config.batch_bytes)),
-            partitions: (0..partitions.max(1)).map(|_| PartitionQueue::default()).collect(),
-            waiting: NonEmptyPartitions::none(partitions.max(1)),
+        let partitions = partitions.max(1);
+        let first_ns = config.retry_backoff_ns;
+        Self {
+            batch_cost_bytes: shape.buffer_bytes(config.batch_bytes),
+            queues: Queues::new(partitions),
+            next_numbers: vec![0; partitions],
+            in_flight_counts: vec![0; partitions],
             used_bytes: 0,
-            sticky: 0,
-            sticky_left_bytes: 0,
+            batches: 0,
+            current: 0,
+            // So the first record chooses a partition.
+            current_bytes: u64::MAX >> 1,
+            availability: Availability::default(),
+            ratio: CompressionRatio::new(config.compression),
+            backoff: ExponentialBackoff { first_ns, max_ns: config.retry_backoff_max_ns.max(first_ns) },
+            idempotence: config.is_idempotent.then(|| Idempotence::new(partitions)),
             rng: Pcg64::seed_from_u64(config.seed),
             in_flight: Vec::new(),
             free_tokens: Vec::new(),
             outcomes: Vec::new(),
             free_user_data: Vec::new(),
+            unused_bodies: Vec::new(),
             arena: BytesMut::with_capacity(64 << 10),
             staged: Vec::new(),
             staged_batches: Vec::new(),
@@ -138,9 +186,7 @@ impl<M: Default> Producer<M> {
             retries: Retries::default(),
             config,
             shape,
-        };
-        producer.next_partition();
-        producer
+        }
     }
 
     /// Settings.
@@ -169,11 +215,11 @@ impl<M: Default> Producer<M> {
     /// Every batch that is still here, in no order: what is unresolved when the drain has ended.
     pub fn into_unresolved(self) -> impl Iterator<Item = Batch<M>> {
         let in_flight = self.in_flight.into_iter().flatten().flatten();
-        in_flight.chain(self.partitions.into_iter().flat_map(|partition| partition.batches))
+        in_flight.chain(self.queues.into_batches())
     }
 
     /// Whether nothing waits and nothing is in flight.
     pub fn is_idle(&self) -> bool {
-        self.used_bytes == 0
+        self.batches == 0
     }
 }

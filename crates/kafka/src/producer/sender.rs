@@ -1,55 +1,62 @@
-//! From waiting batches to requests, from replies to outcomes.
+//! From waiting batches to requests.
 
-use super::{Batch, Bodies, Outcome, Producer};
+use super::{Batch, Bodies, Producer, RecordData};
 use crate::connection::Connection;
-use crate::errors::ErrorCode;
 use crate::messages::m00_produce::{self, Head, PartitionBatch};
-use crate::wire::WireError;
+use crate::records::{BatchHeader, HEADER_BYTES, write_batch_header};
 
-/// Names a produce request in flight.
+/// Names a request in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Token(usize);
-
-/// Reason of a batch that was not acknowledged within `delivery.timeout.ms`.
-pub const DELIVERY_TIMEOUT: &str = "delivery-timeout";
-
-/// What a reply, or a lost connection, asks of the caller.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct FollowUp {
-    /// The leaders are to be asked for again.
-    pub refresh_metadata: bool,
-    /// Record batches the request had.
-    pub batches: u32,
-    /// How long the broker throttles the client, ns.
-    pub throttled_ns: u64,
+pub enum Token {
+    /// Of records.
+    Produce(usize),
+    /// Of the producer's id.
+    InitProducerId,
 }
 
-impl<M: Default> Producer<M> {
+/// The connection that a request is to go over.
+#[derive(Debug)]
+pub struct Over<'a, T> {
+    /// Its number.
+    pub number: usize,
+    /// Its queues.
+    pub connection: &'a mut Connection<T>,
+    /// Version of produce requests that both ends speak.
+    pub version: i16,
+    /// The topic's id, by which it goes in versions above [`m00_produce::BY_NAME_MAX`].
+    pub topic_id: [u8; 16],
+}
+
+impl<M: RecordData> Producer<M> {
     /// Sends one request over a connection whose broker leads the partitions that `leads` names, if it may
-    /// take one and a batch is ready; with the version of Produce and the topic's id, by which the topic goes in
-    /// versions above [`m00_produce::BY_NAME_MAX`]. Returns how many records were sent.
+    /// take one and a batch is ready. Returns how many records were sent.
     pub fn send_ready<T: From<Token>>(
         &mut self,
-        connection: &mut Connection<T>,
-        (version, topic_id): (i16, [u8; 16]),
+        over: Over<'_, T>,
         now_ns: u64,
         is_flushing: bool,
         leads: impl Fn(usize) -> bool,
         bodies: &mut impl Bodies<M>,
     ) -> u64 {
-        if connection.in_flight() >= self.config.in_flight_max as usize {
+        for body in self.unused_bodies.drain(..) {
+            bodies.recycle(body);
+        }
+        if over.connection.in_flight() >= self.config.in_flight_max as usize {
             return 0;
         }
-        self.collect(now_ns, is_flushing || self.is_exhausted(), leads, bodies);
+        self.heal_sequences();
+        let is_flushing = is_flushing || self.is_exhausted();
+        self.collect(over.number, now_ns, is_flushing, leads, bodies);
         if self.staged.is_empty() {
             return 0;
         }
         let records = self.staged_batches.iter().map(|batch| u64::from(batch.count)).sum();
-        let token = self.track();
+        let token = Token::Produce(self.track());
         let (config, arena, staged) = (&self.config, &mut self.arena, &self.staged);
         let is_answered = config.acks != 0;
+        let (version, topic_id) = (over.version, over.topic_id);
         let api = (m00_produce::API, version);
-        connection.send(T::from(token), api, is_answered, now_ns, |correlation_id, out| {
+        over.connection.send(T::from(token), api, is_answered, now_ns, |correlation_id, out| {
             let head = Head {
                 version,
                 correlation_id,
@@ -66,201 +73,96 @@ impl<M: Default> Producer<M> {
     }
 
     /// Takes one ready batch of each partition the broker leads, up to `max.request.size`, and seals them.
-    fn collect(
+    pub(super) fn collect(
         &mut self,
+        connection: usize,
         now_ns: u64,
         is_flushing: bool,
         leads: impl Fn(usize) -> bool,
         bodies: &mut impl Bodies<M>,
     ) {
+        let start = self.drain_from.min(self.queues.count());
         let mut bytes = 0;
-        let waiting = std::mem::take(&mut self.waiting);
-        for partition in waiting.cycle_from(self.drain_from) {
-            if !leads(partition) || self.ready_ns(partition, is_flushing).is_none_or(|at| at > now_ns) {
-                continue;
-            }
-            let Some(front) = self.partitions[partition].batches.front() else { continue };
-            let batch_bytes = self.shape.body_bytes(front.count);
-            if bytes > 0 && bytes + batch_bytes > u64::from(self.config.request_bytes_max) {
-                self.drain_from = partition;
-                break;
-            }
-            bytes += batch_bytes;
-            let Some(mut batch) = self.partitions[partition].batches.pop_front() else { continue };
-            batch.sealed_ns.get_or_insert(now_ns);
-            batch.sent_ns = now_ns;
-            if batch.attempts > 0 {
-                self.retries.batches += 1;
-                self.retries.records += u64::from(batch.count);
-            }
-            batch.attempts += 1;
-            let sealed = match batch.sealed.take() {
-                Some(sealed) => sealed,
-                None => bodies.seal(batch.partition, batch.first, batch.count, &batch.user_data),
-            };
-            self.staged.push(PartitionBatch {
-                partition: batch.partition,
-                header: sealed.header,
-                body: sealed.body.clone(),
-            });
-            batch.sealed = Some(sealed);
-            self.staged_batches.push(batch);
-        }
-        self.waiting = waiting;
-        for batch in &self.staged_batches {
-            let partition = batch.partition as usize;
-            if self.partitions[partition].batches.is_empty() {
-                self.waiting.remove(partition);
+        for (begin, end) in [(start, self.queues.count()), (0, start)] {
+            let mut from = begin;
+            while let Some(partition) = self.queues.waiting_from(from).filter(|found| *found < end) {
+                from = partition + 1;
+                let is_ready = leads(partition)
+                    && !self.is_held(partition)
+                    && self.ready_ns(partition, is_flushing, connection).is_some_and(|at| at <= now_ns);
+                let Some(front) = self.queues.front(partition).filter(|_| is_ready) else { continue };
+                if bytes > 0 && bytes + front.bytes() > u64::from(self.config.request_bytes_max) {
+                    self.drain_from = partition;
+                    return;
+                }
+                let Some(mut batch) = self.queues.pop(partition) else { continue };
+                self.seal(&mut batch, now_ns, bodies);
+                batch.sent_over = connection;
+                bytes += batch.bytes();
+                self.in_flight_counts[partition] += 1;
+                self.staged_batches.push(batch);
             }
         }
     }
 
-    fn track(&mut self) -> Token {
+    /// Makes a batch ready to go out, and stages it.
+    fn seal(&mut self, batch: &mut Batch<M>, now_ns: u64, bodies: &mut impl Bodies<M>) {
+        self.number(batch);
+        batch.is_closed = true;
+        batch.sealed_ns.get_or_insert(now_ns);
+        batch.sent_ns = now_ns;
+        if batch.attempts > 0 {
+            self.retries.batches += 1;
+            self.retries.records += u64::from(batch.count);
+        }
+        batch.attempts += 1;
+        let sealed = match batch.sealed.take() {
+            Some(sealed) => sealed,
+            None => {
+                let Batch { partition, first, count, user_data, .. } = &*batch;
+                let sealed = bodies.seal(*partition, *first, *count, user_data);
+                batch.body_bytes = sealed.body_bytes;
+                self.ratio.learn(sealed.body_bytes, sealed.sum.bytes as u64);
+                sealed
+            }
+        };
+        let fields = BatchHeader {
+            producer_id: batch.producer.id,
+            producer_epoch: batch.producer.epoch,
+            base_sequence: batch.producer.sequence,
+            ..BatchHeader::plain(
+                sealed.compression,
+                batch.count as i32,
+                sealed.base_timestamp_ms,
+                sealed.max_timestamp_ms,
+            )
+        };
+        let mut header = [0; HEADER_BYTES];
+        write_batch_header(&mut header, &fields, &sealed.sum);
+        self.staged.push(PartitionBatch { partition: batch.partition, header, body: sealed.body.clone() });
+        batch.sealed = Some(sealed);
+    }
+
+    pub(super) fn track(&mut self) -> usize {
         let batches = std::mem::take(&mut self.staged_batches);
         let request = Some(batches);
         match self.free_tokens.pop() {
             Some(token) => {
                 self.in_flight[token] = request;
-                Token(token)
+                token
             }
             None => {
                 self.in_flight.push(request);
-                Token(self.in_flight.len() - 1)
+                self.in_flight.len() - 1
             }
         }
     }
 
-    fn untrack(&mut self, token: Token) -> Vec<Batch<M>> {
-        self.free_tokens.push(token.0);
-        self.in_flight[token.0].take().unwrap_or_default()
-    }
-
-    /// Takes in a reply's body.
-    ///
-    /// # Errors
-    /// When it is not a produce reply; the request's batches are then tried again, and the connection is to
-    /// be closed.
-    pub fn on_reply(
-        &mut self,
-        token: Token,
-        version: i16,
-        body: &[u8],
-        written_ns: u64,
-        received_ns: u64,
-    ) -> Result<FollowUp, WireError> {
-        let mut batches = self.untrack(token);
-        let mut follow_up = FollowUp { batches: batches.len() as u32, ..FollowUp::default() };
-        // What is told of a whole turn may be told of an instant before the request's own.
-        let received_ns = received_ns.max(written_ns);
-        let mut replies = [None; 8];
-        let mut more = Vec::new();
-        let mut count = 0;
-        let decoded = m00_produce::decode(body, version, |reply| {
-            match replies.get_mut(count) {
-                Some(slot) => *slot = Some(reply),
-                None => more.push(reply),
-            }
-            count += 1;
-        });
-        for reply in replies.into_iter().flatten().chain(more) {
-            let Some(at) = batches.iter().position(|batch| batch.partition == reply.partition) else {
-                continue;
-            };
-            let batch = batches.swap_remove(at);
-            match ErrorCode(reply.error) {
-                ErrorCode(0) => {
-                    self.resolve(batch, Outcome::Acknowledged { written_ns, received_ns });
-                }
-                error => follow_up.refresh_metadata |= self.on_error(batch, error, received_ns),
-            }
-        }
-        for batch in batches {
-            self.try_again(batch, received_ns);
-        }
-        let throttle_ms = decoded?;
-        follow_up.throttled_ns = u64::try_from(throttle_ms).unwrap_or(0) * 1_000_000;
-        Ok(follow_up)
-    }
-
-    /// With acks=0: the request is written, which is all there is to know.
-    pub fn on_written(&mut self, token: Token, written_ns: u64) -> FollowUp {
-        let batches = self.untrack(token);
-        let follow_up = FollowUp { batches: batches.len() as u32, ..FollowUp::default() };
-        for batch in batches {
-            self.resolve(batch, Outcome::Acknowledged { written_ns, received_ns: written_ns });
-        }
-        follow_up
-    }
-
-    /// A request's connection is gone: its batches are tried again.
-    pub fn on_lost(&mut self, token: Token, now_ns: u64) {
-        for batch in self.untrack(token).into_iter().rev() {
-            self.try_again(batch, now_ns);
-        }
-    }
-
-    /// Whether the leaders are to be asked for again.
-    fn on_error(&mut self, batch: Batch<M>, error: ErrorCode, now_ns: u64) -> bool {
-        if error.is_retriable() {
-            self.try_again(batch, now_ns);
-        } else {
-            self.resolve(batch, Outcome::Failed { reason: error.name() });
-        }
-        error.refreshes_metadata()
-    }
-
-    /// Puts a batch back at its partition's front, or gives up when its time is over.
-    fn try_again(&mut self, mut batch: Batch<M>, now_ns: u64) {
-        if now_ns >= batch.created_ns + self.config.delivery_timeout_ns {
-            self.resolve(batch, Outcome::Failed { reason: DELIVERY_TIMEOUT });
-            return;
-        }
-        batch.not_before_ns = now_ns + self.config.retry_backoff_ns;
-        let partition = batch.partition as usize;
-        let batches = &mut self.partitions[partition].batches;
-        let at = batches.iter().position(|other| other.first > batch.first).unwrap_or(batches.len());
-        batches.insert(at, batch);
-        self.waiting.insert(partition);
-    }
-
-    fn resolve(&mut self, batch: Batch<M>, outcome: Outcome) {
-        self.used_bytes -= self.batch_cost_bytes;
-        self.outcomes.push((batch, outcome));
-    }
-
-    /// Fails what is older than `delivery.timeout.ms`, waiting or in flight. To be called now and then, from
-    /// [`Self::next_expiry`] on. Returns whether there was any.
-    pub fn expire(&mut self, now_ns: u64) -> bool {
-        let timeout_ns = self.config.delivery_timeout_ns;
-        let mut expired = Vec::new();
-        let waiting = self.partitions.iter_mut().map(|queue| &mut queue.batches);
-        for batches in waiting {
-            while batches.front().is_some_and(|batch| batch.created_ns + timeout_ns <= now_ns) {
-                expired.extend(batches.pop_front());
-            }
-        }
-        for batches in self.in_flight.iter_mut().flatten() {
-            expired.extend(batches.extract_if(.., |batch| batch.created_ns + timeout_ns <= now_ns));
-        }
-        let is_any = !expired.is_empty();
-        for batch in expired {
-            self.resolve(batch, Outcome::Failed { reason: DELIVERY_TIMEOUT });
-        }
-        is_any
-    }
-
-    /// The next instant at which a batch gets ready by time alone; it may lie in the past. `cannot` names
-    /// partitions that cannot be sent to now and so are no reason to wake.
-    pub fn next_ready(&self, is_flushing: bool, cannot: impl Fn(usize) -> bool) -> Option<u64> {
+    /// The next instant at which a batch gets ready by time alone; it may lie in the past. `leader` names the
+    /// connection of a partition's leader, if that takes a request now: otherwise a batch is no reason to wake.
+    pub fn next_ready(&self, is_flushing: bool, leader: impl Fn(usize) -> Option<usize>) -> Option<u64> {
         let is_flushing = is_flushing || self.is_exhausted();
-        let able = self.waiting.iter().filter(|&partition| !cannot(partition));
-        able.filter_map(|partition| self.ready_ns(partition, is_flushing)).min()
-    }
-
-    /// The next instant at which [`Self::expire`] has something to do.
-    pub fn next_expiry(&self) -> Option<u64> {
-        let waiting = self.waiting.iter().filter_map(|partition| self.partitions[partition].batches.front());
-        let flying = self.in_flight.iter().flatten().flatten();
-        waiting.chain(flying).map(|batch| batch.created_ns + self.config.delivery_timeout_ns).min()
+        let able = self.queues.waiting().filter(|&partition| !self.is_held(partition));
+        able.filter_map(|partition| self.ready_ns(partition, is_flushing, leader(partition)?)).min()
     }
 }

@@ -1,19 +1,35 @@
-//! The size of record batches of equal records, from counts alone.
+//! The size of record batches of equal records, from counts and timestamps alone.
 //!
-//! A record without key and headers, with timestamp delta 0, takes
-//! `varint(length) + 1 + 1 + varint(offset delta) + 1 + varint(value length) + value + 1` bytes
-//! (<https://kafka.apache.org/documentation/#record>); the offset delta is all that differs.
+//! A record without key and headers takes
+//! `varint(length) + 1 + varint(timestamp delta) + varint(offset delta) + 1 + varint(value length) + value + 1` bytes
+//! (<https://kafka.apache.org/documentation/#record>); the two deltas are all that differs. Records that were accepted
+//! at the same instant have the same timestamp, so a batch is a few runs and not many records.
 
 use crate::records::HEADER_BYTES;
 
 /// Records of one batch that share a size: those whose offset delta takes the same number of bytes.
 const CLASS_ENDS: [u64; 5] = [1 << 6, 1 << 13, 1 << 20, 1 << 27, 1 << 31];
 
+/// What the Java client reserves for a record beside key, value and headers: length 5, attributes 1, timestamp
+/// delta 10, offset delta 5.
+const RECORD_OVERHEAD_BYTES_MAX: u64 = 21;
+
 /// The common shape of a producer's records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordShape {
     /// Bytes of the value.
     pub value_bytes: u32,
+    /// Whether each record has the timestamp of its own acceptance; otherwise that of the batch's first one.
+    pub has_own_timestamp: bool,
+}
+
+/// A record's bytes when its timestamp delta takes one of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecordLayout {
+    /// Size of the record. Its last byte is the number of headers; the value ends before that.
+    pub bytes: usize,
+    /// Where its timestamp delta stands: behind its length and its attributes.
+    pub timestamp_delta_at: usize,
 }
 
 /// Length of a non-negative number as a zigzag varint.
@@ -23,43 +39,70 @@ fn varint_bytes(value: u64) -> u64 {
 }
 
 impl RecordShape {
-    /// Bytes of one record whose offset delta is in class `class` (one more byte each).
-    fn record_bytes(self, class: usize) -> u64 {
+    /// Bytes of one record whose offset delta is in class `class` (one more byte each), `delta_ms` after the batch's
+    /// first one.
+    fn record_bytes(self, class: usize, delta_ms: u64) -> u64 {
         let value = u64::from(self.value_bytes);
-        let content = 4 + class as u64 + 1 + varint_bytes(value) + value;
+        let delta_ms = if self.has_own_timestamp { delta_ms } else { 0 };
+        let content = 3 + varint_bytes(delta_ms) + class as u64 + 1 + varint_bytes(value) + value;
         varint_bytes(content) + content
     }
 
-    /// Bytes of a batch's records, uncompressed, without the batch header.
-    pub fn body_bytes(self, count: u32) -> u64 {
+    /// Where things stand in a record that comes after `before` others in a batch and less than 64 ms after the first
+    /// of them.
+    pub fn layout(self, before: u32) -> RecordLayout {
+        let class = CLASS_ENDS.iter().take_while(|&&end| end <= u64::from(before)).count();
+        let bytes = self.record_bytes(class, 0);
+        let length_bytes = (1..=5).find(|&length| varint_bytes(bytes - length) == length).unwrap_or(5);
+        RecordLayout { bytes: bytes as usize, timestamp_delta_at: length_bytes as usize + 1 }
+    }
+
+    /// Bytes of `count` records of one timestamp, `delta_ms` after that of the batch's first one, that come after
+    /// `before` others; uncompressed.
+    pub fn run_bytes(self, before: u32, count: u32, delta_ms: u64) -> u64 {
+        let (first, end) = (u64::from(before), u64::from(before) + u64::from(count));
         let (mut total, mut begin) = (0, 0);
-        for (class, &end) in CLASS_ENDS.iter().enumerate() {
-            let in_class = u64::from(count).min(end) - begin;
-            total += in_class * self.record_bytes(class);
-            if u64::from(count) <= end {
+        for (class, &class_end) in CLASS_ENDS.iter().enumerate() {
+            let in_class = end.min(class_end).saturating_sub(first.max(begin));
+            total += in_class * self.record_bytes(class, delta_ms);
+            if end <= class_end {
                 break;
             }
-            begin = end;
+            begin = class_end;
         }
         total
     }
 
-    /// Most records a batch of at most `batch_bytes`, header included, holds; at least 1, because a record
-    /// above `batch.size` travels in a batch of its own.
+    /// Bytes of a batch's records of one timestamp, uncompressed, without the batch header.
+    pub fn body_bytes(self, count: u32) -> u64 {
+        self.run_bytes(0, count, 0)
+    }
+
+    /// Most records of one timestamp that a batch of at most `batch_bytes`, header included, holds uncompressed; at
+    /// least 1, because a record above `batch.size` travels in a batch of its own.
     pub fn capacity(self, batch_bytes: u32) -> u32 {
         let mut left = u64::from(batch_bytes).saturating_sub(HEADER_BYTES as u64);
         let (mut count, mut begin) = (0, 0);
         for (class, &end) in CLASS_ENDS.iter().enumerate() {
-            let fit = left / self.record_bytes(class);
+            let fit = left / self.record_bytes(class, 0);
             let take = fit.min(end - begin);
             count += take;
-            left -= take * self.record_bytes(class);
+            left -= take * self.record_bytes(class, 0);
             if fit < end - begin {
                 break;
             }
             begin = end;
         }
         (count as u32).max(1)
+    }
+
+    /// What a batch takes of `buffer.memory`, and the size up to which it is filled: `batch.size`, or the most that a
+    /// batch of one such record can take, as the Java client reckons it.
+    pub fn buffer_bytes(self, batch_bytes: u32) -> u64 {
+        let value = u64::from(self.value_bytes);
+        // A key's length, null here, and the number of headers take a byte each.
+        let one = HEADER_BYTES as u64 + RECORD_OVERHEAD_BYTES_MAX + 1 + varint_bytes(value) + value + 1;
+        one.max(u64::from(batch_bytes))
     }
 }
 
@@ -69,21 +112,31 @@ mod tests {
     use crate::records::encode_record;
     use proptest::prelude::*;
 
+    fn shape(value_bytes: u32) -> RecordShape {
+        RecordShape { value_bytes, has_own_timestamp: true }
+    }
+
     proptest! {
         #[test]
-        fn sizes_are_those_of_the_encoding(value_bytes in 0u32..400, count in 1u32..200) {
-            let shape = RecordShape { value_bytes };
+        fn sizes_are_those_of_the_encoding(
+            value_bytes in 0u32..400,
+            runs in prop::collection::vec((1u32..100, 0u64..20_000), 1..5),
+        ) {
+            let (mut encoded, mut count, mut bytes) = (Vec::new(), 0, 0);
             let value = vec![7; value_bytes as usize];
-            let mut encoded = Vec::new();
-            for delta in 0..count {
-                encode_record(&mut encoded, delta as i32, 0, None, &value);
+            for (records, delta_ms) in runs {
+                bytes += shape(value_bytes).run_bytes(count, records, delta_ms);
+                for delta in count..count + records {
+                    encode_record(&mut encoded, delta as i32, delta_ms as i64, None, &value);
+                }
+                count += records;
             }
-            prop_assert_eq!(encoded.len() as u64, shape.body_bytes(count));
+            prop_assert_eq!(encoded.len() as u64, bytes);
         }
 
         #[test]
         fn a_batch_holds_all_that_fits_and_no_more(value_bytes in 0u32..3000, batch_bytes in 0u32..2_000_000) {
-            let shape = RecordShape { value_bytes };
+            let shape = shape(value_bytes);
             let count = shape.capacity(batch_bytes);
             prop_assert!(count == 1 || 61 + shape.body_bytes(count) <= u64::from(batch_bytes));
             prop_assert!(61 + shape.body_bytes(count + 1) > u64::from(batch_bytes));
@@ -92,8 +145,19 @@ mod tests {
 
     #[test]
     fn a_record_of_128_bytes_takes_136_in_a_large_batch() {
-        let shape = RecordShape { value_bytes: 128 };
+        let shape = shape(128);
         assert_eq!(shape.body_bytes(1), 137);
         assert_eq!(shape.body_bytes(800) - shape.body_bytes(799), 138);
+        assert_eq!(shape.run_bytes(799, 1, 63), 138);
+        assert_eq!(shape.run_bytes(799, 1, 64), 139);
+        assert_eq!(RecordShape { has_own_timestamp: false, ..shape }.run_bytes(799, 1, 64), 138);
+    }
+
+    /// 61 bytes of header, 21 of a record's own, two lengths, a number of headers and the value.
+    #[test]
+    fn a_large_record_takes_more_of_the_buffer_than_a_batch() {
+        assert_eq!(shape(100).buffer_bytes(16_384), 16_384);
+        assert_eq!(shape(20_000).buffer_bytes(16_384), 61 + 21 + 1 + 3 + 20_000 + 1);
+        assert_eq!(shape(1).buffer_bytes(1), 86);
     }
 }

@@ -241,8 +241,12 @@ fn produce(args: &BenchLoadArgs, rate: Rate) -> ProducePlan {
             request_timeout_ns: args.request_timeout_ms * 1_000_000,
             delivery_timeout_ns: args.delivery_timeout_ms * 1_000_000,
             retry_backoff_ns: 100_000_000,
+            retry_backoff_max_ns: 1_000_000_000,
             metadata_max_age_ns: 300 * NS_PER_S,
+            enable_idempotence: false,
             partitioner: Partitioner::Sticky,
+            adaptive_partitioning: true,
+            availability_timeout_ns: 0,
         },
     }
 }

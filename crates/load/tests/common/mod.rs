@@ -249,8 +249,12 @@ impl Load {
             request_timeout_ns: 30 * SECOND,
             delivery_timeout_ns: 120 * SECOND,
             retry_backoff_ns: 100 * MS,
+            retry_backoff_max_ns: SECOND,
             metadata_max_age_ns: 300 * SECOND,
+            enable_idempotence: false,
             partitioner: Partitioner::Sticky,
+            adaptive_partitioning: true,
+            availability_timeout_ns: 0,
         };
         let payload = Payload::Pooled { pool_bytes: 0 };
         let plan = ProducePlan { rate, value_bytes: 100, payload, records_max: None, client };

@@ -12,6 +12,10 @@ pub const POOL_BATCHES_MIN: u64 = 64;
 /// Largest pool of payloads, bytes: it lies in the worker's memory.
 pub const POOL_BYTES_MAX: u64 = 1 << 30;
 
+/// Records of a compressed batch are at most so many times those of an uncompressed one: they are built before they
+/// are compressed.
+pub const COMPRESSED_RECORDS_MAX: u32 = 4;
+
 /// One load item.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadPlan {
@@ -165,12 +169,25 @@ pub struct ProducerSettings {
     pub request_timeout_ns: u64,
     /// `delivery.timeout.ms`, as ns.
     pub delivery_timeout_ns: u64,
-    /// `retry.backoff.ms`, as ns.
+    /// `retry.backoff.ms`, as ns: the first pause.
     pub retry_backoff_ns: u64,
+    /// `retry.backoff.max.ms`, as ns: up to which the pause doubles. Not more than `retry.backoff.ms`: it stays
+    /// the same.
+    #[serde(default)]
+    pub retry_backoff_max_ns: u64,
     /// `metadata.max.age.ms`, as ns.
     pub metadata_max_age_ns: u64,
+    /// `enable.idempotence`.
+    #[serde(default)]
+    pub enable_idempotence: bool,
     /// Which partition a record without a key goes to.
     pub partitioner: Partitioner,
+    /// `partitioner.adaptive.partitioning.enable`: whether longer queues get fewer records.
+    #[serde(default)]
+    pub adaptive_partitioning: bool,
+    /// `partitioner.availability.timeout.ms`, as ns; 0: no partition is left out for its broker's silence.
+    #[serde(default)]
+    pub availability_timeout_ns: u64,
 }
 
 /// Codec of record batches.
@@ -189,7 +206,7 @@ pub enum Compression {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Partitioner {
-    /// One partition for about `batch.size` bytes, then another at random (Java's default).
+    /// One partition for about `batch.size` bytes, then another by chance (Java's default).
     Sticky,
     /// One after the other.
     RoundRobin,

@@ -12,8 +12,9 @@ mod system;
 use crate::secret::SecretRef;
 pub use listeners::{ClientListener, Listeners, Mechanism};
 pub use load::{
-    Arrivals, Compression, ConsumePlan, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Partitioner,
-    Payload, ProducePlan, ProducerSettings, Rate, RatePiece, Role, RoleKind, StartOffset, VALUE_BYTES_MAX,
+    Arrivals, COMPRESSED_RECORDS_MAX, Compression, ConsumePlan, Fill, LoadPlan, POOL_BATCHES_MIN,
+    POOL_BYTES_MAX, Partitioner, Payload, ProducePlan, ProducerSettings, Rate, RatePiece, Role, RoleKind,
+    StartOffset, VALUE_BYTES_MAX,
 };
 pub use question::{
     Better, Claim, ClaimExpr, ClaimOp, ComparePlan, Condition, Conditioning, Contrast, Depth, EvidenceUnit,

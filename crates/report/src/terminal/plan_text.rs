@@ -371,16 +371,20 @@ fn producer_text(client: &ProducerSettings) -> String {
         Compression::Lz4 => "lz4",
         Compression::Zstd => "zstd",
     };
-    let partitioner = match client.partitioner {
-        Partitioner::Sticky => "sticky",
-        Partitioner::RoundRobin => "round robin",
+    let partitioner = match (client.partitioner, client.adaptive_partitioning) {
+        (Partitioner::RoundRobin, _) => "round robin".to_owned(),
+        (Partitioner::Sticky, false) => "sticky, not adaptive".to_owned(),
+        (Partitioner::Sticky, true) => format!(
+            "sticky, adaptive, partitioner.availability.timeout.ms={}",
+            ms(client.availability_timeout_ns)
+        ),
     };
     let acks = if client.acks == -1 { "all".to_owned() } else { client.acks.to_string() };
     format!(
         "defaults of Kafka {}; acks={acks} batch.size={} linger.ms={} buffer.memory={} \
          max.request.size={} max.in.flight.requests.per.connection={} compression.type={compression} \
          max.block.ms={} request.timeout.ms={} delivery.timeout.ms={} retry.backoff.ms={} \
-         metadata.max.age.ms={}; partitioner {partitioner}",
+         retry.backoff.max.ms={} metadata.max.age.ms={} enable.idempotence={}; partitioner {partitioner}",
         client.defaults,
         size(client.batch_bytes),
         ms(client.linger_ns),
@@ -391,7 +395,9 @@ fn producer_text(client: &ProducerSettings) -> String {
         ms(client.request_timeout_ns),
         ms(client.delivery_timeout_ns),
         ms(client.retry_backoff_ns),
+        ms(client.retry_backoff_max_ns),
         ms(client.metadata_max_age_ns),
+        client.enable_idempotence,
     )
 }
 

@@ -125,8 +125,12 @@ fn writers() -> LoadPlan {
         request_timeout_ns: 30_000_000_000,
         delivery_timeout_ns: 120_000_000_000,
         retry_backoff_ns: 100_000_000,
+        retry_backoff_max_ns: 1_000_000_000,
         metadata_max_age_ns: 300_000_000_000,
+        enable_idempotence: false,
         partitioner: Partitioner::Sticky,
+        adaptive_partitioning: true,
+        availability_timeout_ns: 0,
     };
     let piece = RatePiece { from_per_s: 1000.0, to_per_s: 1000.0, length_ns: 1_000_000_000 };
     let role = Role::Produce(ProducePlan {

@@ -1,0 +1,187 @@
+//! Which partition records without a key go to, as in the Java client (KIP-794).
+//!
+//! *Sticky*: one partition until `batch.size` bytes went to it and no batch of it is left half full, then another
+//! one by chance. Partitions without a leader are left out. With adaptive partitioning the chance of each is
+//! `longest queue + 1 − its own queue` in batches, so that a slow broker's partitions get fewer records; with
+//! `partitioner.availability.timeout.ms` those in which batches wait for a broker that takes none are left out.
+
+use super::{Partitioner, Producer, RecordData};
+use rand::RngExt;
+use rand_pcg::Pcg64;
+
+/// Draws at random before all partitions are looked at: with most of them left out, luck takes long.
+const DRAWS_MAX: u32 = 32;
+
+/// When a broker that leads partitions took its last request, or had nothing to take.
+#[derive(Debug, Default)]
+pub(super) struct Availability {
+    /// By connection: since when it takes nothing although something waits for it, ns.
+    blocked_since_ns: Vec<Option<u64>>,
+}
+
+impl Availability {
+    fn note(&mut self, connection: usize, takes: bool, now_ns: u64) {
+        if self.blocked_since_ns.len() <= connection {
+            self.blocked_since_ns.resize(connection + 1, None);
+        }
+        let since_ns = &mut self.blocked_since_ns[connection];
+        *since_ns = if takes { None } else { since_ns.or(Some(now_ns)) };
+    }
+
+    fn blocked_ns(&self, connection: usize, now_ns: u64) -> u64 {
+        let since_ns = self.blocked_since_ns.get(connection).copied().flatten();
+        since_ns.map_or(0, |since_ns| now_ns.saturating_sub(since_ns))
+    }
+}
+
+/// The partition that a draw from `0..partitions × weight_max` falls on, or none: of all draws each partition has as
+/// many as its weight says.
+fn drawn(draw: u64, weight_max: u64, weight: impl Fn(usize) -> u64) -> Option<usize> {
+    let partition = (draw / weight_max) as usize;
+    (draw % weight_max < weight(partition)).then_some(partition)
+}
+
+/// A partition by chance, each as likely as its weight, of which none is above `weight_max`; none when all are 0.
+fn choose(
+    rng: &mut Pcg64,
+    partitions: usize,
+    weight_max: u64,
+    weight: impl Fn(usize) -> u64,
+) -> Option<usize> {
+    for _ in 0..DRAWS_MAX {
+        let draw = rng.random_range(0..partitions as u64 * weight_max);
+        let partition = drawn(draw, weight_max, &weight);
+        if partition.is_some() {
+            return partition;
+        }
+    }
+    let total: u64 = (0..partitions).map(&weight).sum();
+    let mut left = if total == 0 { return None } else { rng.random_range(0..total) };
+    (0..partitions).find(|&partition| {
+        let own = weight(partition);
+        let is_here = left < own;
+        left = left.saturating_sub(own);
+        is_here
+    })
+}
+
+impl<M: RecordData> Producer<M> {
+    /// Notes which of the brokers that batches wait for take requests; `leader` names a partition's connection and
+    /// whether it does.
+    pub(super) fn note_availability(
+        &mut self,
+        now_ns: u64,
+        is_flushing: bool,
+        leader: impl Fn(usize) -> Option<(usize, bool)>,
+    ) {
+        if self.config.availability_timeout_ns == 0 {
+            return;
+        }
+        for partition in self.queues.waiting() {
+            if let Some((connection, takes)) = leader(partition)
+                && self.ready_ns(partition, is_flushing, connection).is_some_and(|at| at <= now_ns)
+            {
+                self.availability.note(connection, takes, now_ns);
+            }
+        }
+    }
+
+    /// Whether the current partition has had its share: `batch.size` bytes and no batch half full, or twice as much.
+    pub(super) fn is_move_due(&self) -> bool {
+        let share = u64::from(self.config.batch_bytes.max(1));
+        let is_any_open = self.queues.back(self.current).is_some_and(|batch| !batch.is_full());
+        self.current_bytes >= 2 * share || (self.current_bytes >= share && !is_any_open)
+    }
+
+    /// Goes on to the next partition. `leader` names the connection of a partition's leader, if it has one.
+    pub(super) fn move_on(&mut self, now_ns: u64, leader: &impl Fn(usize) -> Option<usize>) {
+        let count = self.queues.count();
+        self.current = match self.config.partitioner {
+            Partitioner::RoundRobin => {
+                let mut in_turn = (1..=count).map(|step| (self.current + step) % count);
+                in_turn.find(|&next| leader(next).is_some()).unwrap_or((self.current + 1) % count)
+            }
+            Partitioner::Sticky => self.by_chance(now_ns, leader),
+        };
+        self.current_bytes = 0;
+    }
+
+    fn by_chance(&mut self, now_ns: u64, leader: &impl Fn(usize) -> Option<usize>) -> usize {
+        let (config, queues, availability) = (&self.config, &self.queues, &self.availability);
+        let timeout_ns = config.availability_timeout_ns;
+        let is_available = |partition: usize| {
+            leader(partition).is_some_and(|connection| {
+                timeout_ns == 0
+                    || queues.length(partition) == 0
+                    || availability.blocked_ns(connection, now_ns) <= timeout_ns
+            })
+        };
+        let longest = if config.adaptive_partitioning && queues.count() > 1 {
+            queues.waiting().filter(|&partition| is_available(partition)).map(|p| queues.length(p)).max()
+        } else {
+            None
+        };
+        let weight_max = longest.unwrap_or(0) as u64 + 1;
+        let weight = |partition: usize| match (is_available(partition), longest) {
+            (false, _) => 0,
+            (true, None) => 1,
+            (true, Some(_)) => weight_max - queues.length(partition) as u64,
+        };
+        let (rng, count) = (&mut self.rng, queues.count());
+        // Where none is available any leader will do, and without one any partition: there records wait.
+        choose(rng, count, weight_max, weight)
+            .or_else(|| choose(rng, count, 1, |partition| u64::from(leader(partition).is_some())))
+            .unwrap_or_else(|| rng.random_range(0..count))
+    }
+
+    /// Goes on to a partition with a leader in which no full batch waits, from the current one on. Returns whether
+    /// there is one.
+    pub(super) fn find_lean_partition(&mut self, leader: &impl Fn(usize) -> Option<usize>) -> bool {
+        let count = self.queues.count();
+        let is_lean = |partition: usize| {
+            leader(partition).is_some() && self.queues.front(partition).is_none_or(|batch| !batch.is_full())
+        };
+        let mut in_turn = (0..count).map(|step| (self.current + step) % count);
+        let Some(found) = in_turn.find(|&partition| is_lean(partition)) else { return false };
+        if found != self.current {
+            (self.current, self.current_bytes) = (found, 0);
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::SeedableRng;
+
+    /// The queues of the example in Kafka's `BuiltInPartitioner`: 0, 3 and 1 batches get 4, 1 and 3 of 8 draws.
+    #[test]
+    fn each_partition_has_as_many_draws_as_its_weight() {
+        let queues = [0u64, 3, 1];
+        let mut draws = [0; 3];
+        for draw in 0..12 {
+            if let Some(partition) = drawn(draw, 4, |partition| 4 - queues[partition]) {
+                draws[partition] += 1;
+            }
+        }
+        assert_eq!(draws, [4, 1, 3]);
+    }
+
+    /// Both ways of choosing have the same law; the second one is what is left when luck fails.
+    #[test]
+    fn chance_follows_the_weights_also_where_nearly_all_are_left_out() {
+        let mut rng = Pcg64::seed_from_u64(20_261_122);
+        let weights = |partition: usize| match partition {
+            7 => 30u64,
+            9_000 => 10,
+            _ => 0,
+        };
+        let draws = 20_000;
+        let hits = (0..draws).filter(|_| choose(&mut rng, 10_000, 100, weights) == Some(7)).count();
+        // A share of 3/4 with a standard error of 0.3 %.
+        let share = hits as f64 / f64::from(draws);
+        assert!((share - 0.75).abs() < 5.0 * 0.0031, "{share}");
+        assert_eq!(choose(&mut rng, 10, 5, |_| 0), None);
+    }
+}

@@ -1,0 +1,94 @@
+//! What waits: one queue of batches per partition.
+
+use super::Batch;
+use super::non_empty::NonEmptyPartitions;
+use std::collections::VecDeque;
+
+/// Batches that wait to be sent, oldest first. Only the last one of a partition may take further records.
+#[derive(Debug)]
+pub(super) struct Queues<M> {
+    partitions: Vec<VecDeque<Batch<M>>>,
+    /// The partitions in which something waits.
+    waiting: NonEmptyPartitions,
+}
+
+impl<M> Queues<M> {
+    /// Empty queues of so many partitions.
+    pub(super) fn new(partitions: usize) -> Self {
+        let queues = (0..partitions).map(|_| VecDeque::new()).collect();
+        Self { partitions: queues, waiting: NonEmptyPartitions::none(partitions) }
+    }
+
+    /// How many partitions there are.
+    pub(super) fn count(&self) -> usize {
+        self.partitions.len()
+    }
+
+    /// Batches that wait in a partition.
+    pub(super) fn length(&self, partition: usize) -> usize {
+        self.partitions[partition].len()
+    }
+
+    pub(super) fn front(&self, partition: usize) -> Option<&Batch<M>> {
+        self.partitions[partition].front()
+    }
+
+    pub(super) fn back(&self, partition: usize) -> Option<&Batch<M>> {
+        self.partitions[partition].back()
+    }
+
+    pub(super) fn back_mut(&mut self, partition: usize) -> Option<&mut Batch<M>> {
+        self.partitions[partition].back_mut()
+    }
+
+    /// A batch that was just begun.
+    pub(super) fn push(&mut self, batch: Batch<M>) {
+        let partition = batch.partition as usize;
+        self.waiting.insert(partition);
+        self.partitions[partition].push_back(batch);
+    }
+
+    /// A batch that was sent before: it goes to where its records belong.
+    pub(super) fn put_back(&mut self, batch: Batch<M>) {
+        let partition = batch.partition as usize;
+        let queue = &mut self.partitions[partition];
+        let at = queue.partition_point(|other| other.first < batch.first);
+        queue.insert(at, batch);
+        self.waiting.insert(partition);
+    }
+
+    pub(super) fn pop(&mut self, partition: usize) -> Option<Batch<M>> {
+        let queue = &mut self.partitions[partition];
+        let batch = queue.pop_front();
+        if queue.is_empty() {
+            self.waiting.remove(partition);
+        }
+        batch
+    }
+
+    /// The partitions in which something waits, in order.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = usize> + '_ {
+        self.waiting.iter()
+    }
+
+    /// The first partition from `partition` on in which something waits.
+    pub(super) fn waiting_from(&self, partition: usize) -> Option<usize> {
+        self.waiting.at_or_after(partition)
+    }
+
+    /// All batches of a partition.
+    pub(super) fn of_mut(&mut self, partition: usize) -> impl Iterator<Item = &mut Batch<M>> {
+        self.partitions[partition].iter_mut()
+    }
+
+    /// All batches of a partition.
+    #[cfg(test)]
+    pub(super) fn of(&self, partition: usize) -> impl Iterator<Item = &Batch<M>> {
+        self.partitions[partition].iter()
+    }
+
+    /// All that is left, partition by partition.
+    pub(super) fn into_batches(self) -> impl Iterator<Item = Batch<M>> {
+        self.partitions.into_iter().flatten()
+    }
+}

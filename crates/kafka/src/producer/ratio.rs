@@ -1,0 +1,121 @@
+//! How well a topic's batches are expected to compress.
+//!
+//! Nobody knows the size of a compressed batch before it is compressed, so the Java client fills a batch until its
+//! estimated size reaches `batch.size`: the bytes of its records × the ratio expected × 1.05. The ratio moves with
+//! each batch: worse at once, better in small steps (`CompressionRatioEstimator`).
+
+use crate::records::{Compression, HEADER_BYTES};
+
+/// A batch that compressed better makes the ratio smaller by so much.
+const IMPROVING_STEP: f32 = 0.005;
+/// One that compressed worse makes it larger by so much at least.
+const DETERIORATING_STEP: f32 = 0.05;
+/// Reserve on top of the ratio expected.
+const SAFETY_FACTOR: f32 = 1.05;
+
+/// The ratio expected of the next batches: compressed bytes ÷ bytes of records.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct CompressionRatio {
+    compression: Compression,
+    expected: f32,
+}
+
+impl CompressionRatio {
+    /// Nothing is known yet.
+    pub(super) fn new(compression: Compression) -> Self {
+        Self { compression, expected: 1.0 }
+    }
+
+    /// Size of a batch with so many bytes of records, header included.
+    pub(super) fn batch_bytes(self, body_bytes: u64) -> u64 {
+        let body = match self.compression {
+            Compression::None => body_bytes,
+            // In the precision of the Java client, where it decides whether one more record fits.
+            _ => (body_bytes as f32 * self.expected * SAFETY_FACTOR) as u64,
+        };
+        HEADER_BYTES as u64 + body
+    }
+
+    /// How many records of so many bytes each a batch of this size takes; at least 1.
+    pub(super) fn records(self, bytes_max: u64, record_bytes: u64) -> u32 {
+        let factor = match self.compression {
+            Compression::None => 1.0,
+            _ => f64::from(self.expected * SAFETY_FACTOR),
+        };
+        let left = bytes_max.saturating_sub(HEADER_BYTES as u64 + record_bytes);
+        1 + (left as f64 / (record_bytes.max(1) as f64 * factor)) as u32
+    }
+
+    /// A batch was compressed.
+    pub(super) fn learn(&mut self, body_bytes: u64, compressed_bytes: u64) {
+        if self.compression == Compression::None || body_bytes == 0 {
+            return;
+        }
+        let found = compressed_bytes as f32 / body_bytes as f32;
+        if found > self.expected {
+            self.expected = found.max(self.expected + DETERIORATING_STEP);
+        } else if found < self.expected {
+            self.expected -= IMPROVING_STEP;
+        }
+    }
+
+    /// A batch of this ratio was too large for the broker: the next ones are not expected to compress at all.
+    pub(super) fn reset(&mut self, body_bytes: u64, compressed_bytes: u64) {
+        self.expected = (compressed_bytes as f32 / body_bytes.max(1) as f32).max(1.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_gets_better_slowly_and_worse_at_once() {
+        let mut ratio = CompressionRatio::new(Compression::Zstd);
+        assert_eq!(ratio.batch_bytes(10_000), 61 + 10_500);
+        for _ in 0..80 {
+            ratio.learn(10_000, 6_000);
+        }
+        assert!((ratio.expected - 0.6).abs() < 1e-3, "{ratio:?}");
+        ratio.learn(10_000, 6_400);
+        assert!((ratio.expected - 0.65).abs() < 1e-3, "at least a twentieth worse: {ratio:?}");
+        ratio.learn(10_000, 9_000);
+        assert_eq!(ratio.expected, 0.9, "{ratio:?}");
+        ratio.reset(10_000, 9_000);
+        assert_eq!(ratio.expected, 1.0);
+        ratio.reset(100, 120);
+        assert_eq!(ratio.expected, 1.2);
+    }
+
+    /// Around a steady 60 % it goes down in ten steps and up in one.
+    #[test]
+    fn around_a_steady_ratio_it_is_a_sawtooth() {
+        let mut ratio = CompressionRatio::new(Compression::Gzip);
+        let mut seen = Vec::new();
+        for _ in 0..1_000 {
+            ratio.learn(100_000, 60_000);
+            seen.push(ratio.expected);
+        }
+        let late = &seen[500..];
+        let least = late.iter().copied().fold(f32::MAX, f32::min);
+        let most = late.iter().copied().fold(0.0, f32::max);
+        assert!(least > 0.594 && most < 0.651, "{least} to {most}");
+        assert!(most - least > 0.04);
+    }
+
+    #[test]
+    fn a_batch_takes_records_until_its_estimate_is_full() {
+        let of = |compression| CompressionRatio { compression, expected: 0.5 };
+        assert_eq!(of(Compression::None).records(61 + 1_000, 100), 10);
+        // 17 that are estimated at 52.5 bytes leave room for one at its full 100.
+        assert_eq!(of(Compression::Lz4).records(61 + 1_000, 100), 18);
+        assert_eq!(of(Compression::None).records(10, 100), 1);
+    }
+
+    #[test]
+    fn what_is_not_compressed_has_its_own_size() {
+        let mut ratio = CompressionRatio::new(Compression::None);
+        ratio.learn(100, 50);
+        assert_eq!(ratio.batch_bytes(16_323), 16_384);
+    }
+}

@@ -1,0 +1,203 @@
+//! From replies, and what comes instead of them, to outcomes.
+
+use super::{Batch, Outcome, Producer, RecordData};
+use crate::errors::ErrorCode;
+use crate::messages::m00_produce;
+use crate::wire::WireError;
+
+/// Reason of a batch that was not acknowledged within `delivery.timeout.ms`.
+pub const DELIVERY_TIMEOUT: &str = "delivery-timeout";
+
+/// What a reply, or a lost connection, asks of the caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct FollowUp {
+    /// The leaders are to be asked for again.
+    pub refresh_metadata: bool,
+    /// Record batches the request had.
+    pub batches: u32,
+    /// How long the broker throttles the client, ns.
+    pub throttled_ns: u64,
+}
+
+impl<M: RecordData> Producer<M> {
+    /// The batches of a request that is over.
+    pub(super) fn untrack(&mut self, token: usize) -> Vec<Batch<M>> {
+        self.free_tokens.push(token);
+        let batches = self.in_flight[token].take().unwrap_or_default();
+        for batch in &batches {
+            self.in_flight_counts[batch.partition as usize] -= 1;
+        }
+        batches
+    }
+
+    /// Takes in a reply's body.
+    ///
+    /// # Errors
+    /// When it is not a produce reply; the request's batches are then tried again, and the connection is to
+    /// be closed.
+    pub fn on_reply(
+        &mut self,
+        token: usize,
+        version: i16,
+        body: &[u8],
+        written_ns: u64,
+        received_ns: u64,
+    ) -> Result<FollowUp, WireError> {
+        let mut batches = self.untrack(token);
+        let mut follow_up = FollowUp { batches: batches.len() as u32, ..FollowUp::default() };
+        // What is told of a whole turn may be told of an instant before the request's own.
+        let received_ns = received_ns.max(written_ns);
+        let mut replies = [None; 8];
+        let mut more = Vec::new();
+        let mut count = 0;
+        let decoded = m00_produce::decode(body, version, |reply| {
+            match replies.get_mut(count) {
+                Some(slot) => *slot = Some(reply),
+                None => more.push(reply),
+            }
+            count += 1;
+        });
+        for reply in replies.into_iter().flatten().chain(more) {
+            let Some(at) = batches.iter().position(|batch| batch.partition == reply.partition) else {
+                continue;
+            };
+            let batch = batches.swap_remove(at);
+            let error = ErrorCode(reply.error);
+            let stored = Outcome::Acknowledged { written_ns, received_ns };
+            match error {
+                // The broker has it, from so long ago that it does not remember where.
+                ErrorCode::NONE | ErrorCode::DUPLICATE_SEQUENCE_NUMBER => {
+                    self.note_stored(&batch);
+                    self.resolve(batch, stored);
+                }
+                _ => self.on_error(batch, error, received_ns),
+            }
+            follow_up.refresh_metadata |= error.refreshes_metadata();
+        }
+        for batch in batches {
+            self.try_again(batch, received_ns);
+        }
+        let throttle_ms = decoded?;
+        follow_up.throttled_ns = u64::try_from(throttle_ms).unwrap_or(0) * 1_000_000;
+        Ok(follow_up)
+    }
+
+    /// With acks=0: the request is written, which is all there is to know.
+    pub fn on_written(&mut self, token: usize, written_ns: u64) -> FollowUp {
+        let batches = self.untrack(token);
+        let follow_up = FollowUp { batches: batches.len() as u32, ..FollowUp::default() };
+        for batch in batches {
+            self.resolve(batch, Outcome::Acknowledged { written_ns, received_ns: written_ns });
+        }
+        follow_up
+    }
+
+    /// A request's connection is gone: its batches are tried again.
+    pub fn on_lost(&mut self, token: usize, now_ns: u64) {
+        for batch in self.untrack(token) {
+            self.try_again(batch, now_ns);
+        }
+    }
+
+    /// The broker did not take a batch.
+    pub(super) fn on_error(&mut self, batch: Batch<M>, error: ErrorCode, now_ns: u64) {
+        if error == ErrorCode::MESSAGE_TOO_LARGE && batch.count > 1 {
+            self.split(batch);
+        } else if self.is_retried(&batch, error) {
+            self.try_again(batch, now_ns);
+        } else {
+            self.note_failed(&batch, error);
+            self.resolve(batch, Outcome::Failed { reason: error.name() });
+        }
+    }
+
+    /// Puts a batch back at its partition's front, or gives up when its time is over.
+    pub(super) fn try_again(&mut self, mut batch: Batch<M>, now_ns: u64) {
+        if now_ns >= batch.created_ns + self.config.delivery_timeout_ns {
+            self.note_expired(&batch);
+            self.resolve(batch, Outcome::Failed { reason: DELIVERY_TIMEOUT });
+            return;
+        }
+        let failures = batch.attempts.saturating_sub(1);
+        batch.not_before_ns = now_ns + self.backoff.after(failures, &mut self.rng);
+        self.queues.put_back(batch);
+    }
+
+    /// Divides a batch that was too large for the broker into batches of `batch.size`, or one that came of such a
+    /// division into halves, and puts them back at their partition's front. They have no attempt behind them, were
+    /// begun when it was, and take nothing of the buffer.
+    fn split(&mut self, mut batch: Batch<M>) {
+        let bytes = batch.bytes();
+        if let Some(sealed) = batch.sealed.take() {
+            self.ratio.reset(batch.body_bytes, sealed.sum.bytes as u64);
+            self.unused_bodies.push(sealed.body);
+        }
+        let bytes_max = if batch.is_part { bytes / 2 } else { self.batch_cost_bytes };
+        let part = self.ratio.records(bytes_max, batch.body_bytes / u64::from(batch.count));
+        self.used_bytes -= std::mem::take(&mut batch.charged_bytes);
+        (batch.is_part, batch.attempts, batch.ratio) = (true, 0, self.ratio);
+        while batch.count > part {
+            let rest = batch.user_data.split_off(part);
+            let body_bytes = batch.body_bytes * u64::from(part) / u64::from(batch.count);
+            let user_data = std::mem::replace(&mut batch.user_data, rest);
+            let front = Batch { count: part, body_bytes, user_data, sealed: None, ..batch };
+            batch.first += u64::from(part);
+            batch.count -= part;
+            batch.body_bytes -= body_bytes;
+            batch.producer = batch.producer.after(part);
+            self.batches += 1;
+            self.note_part(batch.partition, batch.first);
+            self.queues.put_back(front);
+        }
+        self.queues.put_back(batch);
+    }
+
+    pub(super) fn resolve(&mut self, batch: Batch<M>, outcome: Outcome) {
+        self.used_bytes -= batch.charged_bytes;
+        self.batches -= 1;
+        self.outcomes.push((batch, outcome));
+    }
+
+    /// Fails what is older than `delivery.timeout.ms`, waiting or in flight, and all that waits where nothing can be
+    /// sent any more. To be called now and then, from
+    /// [`Self::next_expiry`] on. Returns whether there was any.
+    pub fn expire(&mut self, now_ns: u64) -> bool {
+        let timeout_ns = self.config.delivery_timeout_ns;
+        let is_old = |batch: &Batch<M>| batch.created_ns + timeout_ns <= now_ns;
+        let fatal = self.fatal();
+        let (mut expired, mut refused) = (Vec::new(), Vec::new());
+        let mut from = 0;
+        while let Some(partition) = self.queues.waiting_from(from) {
+            while self.queues.front(partition).is_some_and(is_old) {
+                expired.extend(self.queues.pop(partition));
+            }
+            while fatal.is_some() && self.queues.length(partition) > 0 {
+                refused.extend(self.queues.pop(partition));
+            }
+            from = partition + 1;
+        }
+        for batches in self.in_flight.iter_mut().flatten() {
+            for batch in batches.extract_if(.., |batch| is_old(batch)) {
+                self.in_flight_counts[batch.partition as usize] -= 1;
+                expired.push(batch);
+            }
+        }
+        let is_any = !expired.is_empty() || !refused.is_empty();
+        for batch in expired {
+            self.note_expired(&batch);
+            self.resolve(batch, Outcome::Failed { reason: DELIVERY_TIMEOUT });
+        }
+        for batch in refused {
+            self.resolve(batch, Outcome::Failed { reason: fatal.map_or(DELIVERY_TIMEOUT, ErrorCode::name) });
+        }
+        is_any
+    }
+
+    /// The next instant at which [`Self::expire`] has something to do.
+    pub fn next_expiry(&self) -> Option<u64> {
+        let waiting = self.queues.waiting().filter_map(|partition| self.queues.front(partition));
+        let flying = self.in_flight.iter().flatten().flatten();
+        let timeout_ns = if self.fatal().is_some() { 0 } else { self.config.delivery_timeout_ns };
+        waiting.chain(flying).map(|batch| batch.created_ns + timeout_ns).min()
+    }
+}

@@ -1,0 +1,99 @@
+//! Which partition takes records: when it changes, and to which.
+
+use super::tests::{MS, PARTITIONS, World, admitted, config};
+use super::*;
+use std::collections::BTreeSet;
+
+/// As in the Java client, of batches that are full: the first one has less than `batch.size`, so a second one follows
+/// in the same partition before the next is chosen.
+#[test]
+fn the_partition_changes_where_no_batch_is_left_half_full() {
+    let mut world = World::new(ProducerConfig { buffer_bytes: 1 << 20, ..config() }, 100, 1.0);
+    let mut partitions = Vec::new();
+    for _ in 0..160 {
+        admitted(&mut world, 1, [0]);
+        partitions.push(world.producer.current);
+    }
+    let runs: Vec<usize> = partitions.chunk_by(|a, b| a == b).map(<[usize]>::len).collect();
+    assert!(runs.iter().all(|run| run.is_multiple_of(16)), "{runs:?}");
+    // What lingered is sent before it is full: 5 records, 606 bytes, and 5 more.
+    let mut world = World::new(config(), 100, 1.0);
+    admitted(&mut world, 5, [0]);
+    let first = world.producer.current;
+    for round in 1..=2 {
+        assert_eq!(world.send(world.leaders[first].unwrap_or(0), true), 1, "round {round}");
+        admitted(&mut world, 5, [10 * round]);
+        let is_open_elsewhere = world.producer.current != first;
+        assert!(round == 2 || !is_open_elsewhere, "606 bytes are not enough to change");
+    }
+    assert_eq!(world.producer.current_bytes, 606, "a share of its own began with the third batch");
+}
+
+/// The table of Kafka's `BuiltInPartitionerTest`, by what is really chosen: shares as weights, within five standard
+/// errors.
+#[test]
+fn longer_queues_get_fewer_records() {
+    for (queues, weights) in [([0, 3, 1, 0], [4.0, 1.0, 3.0, 4.0]), ([5, 0, 0, 5], [1.0, 6.0, 6.0, 1.0])] {
+        for (is_adaptive, leaderless) in [(true, None), (true, Some(1)), (false, None), (false, Some(1))] {
+            let config =
+                ProducerConfig { adaptive_partitioning: is_adaptive, buffer_bytes: 1 << 20, ..config() };
+            let mut world = World::new(config, 900, 1.0);
+            for (partition, length) in queues.into_iter().enumerate() {
+                for _ in 0..length {
+                    world.producer.current = partition;
+                    assert!(world.producer.begin_batch(0, 0));
+                }
+            }
+            let mut expected: Vec<f64> = if is_adaptive { weights.to_vec() } else { vec![1.0; PARTITIONS] };
+            if let Some(partition) = leaderless {
+                world.leaders[partition] = None;
+                expected[partition] = 0.0;
+                if is_adaptive && partition == 1 && queues[1] == 3 {
+                    // The longest queue of those with a leader counts: 0, 1, 0.
+                    expected = vec![2.0, 0.0, 1.0, 2.0];
+                }
+            }
+            let (draws, total) = (10_000, expected.iter().sum::<f64>());
+            let mut chosen = [0u32; PARTITIONS];
+            let leaders = world.leaders.clone();
+            for _ in 0..draws {
+                world.producer.move_on(0, &|partition: usize| leaders[partition]);
+                chosen[world.producer.current] += 1;
+            }
+            for (found, weight) in chosen.into_iter().zip(expected) {
+                let share = weight / total;
+                let bound = 5.0 * (share * (1.0 - share) / f64::from(draws)).sqrt();
+                let off = f64::from(found) / f64::from(draws) - share;
+                assert!(off.abs() <= bound, "{queues:?} {is_adaptive} {leaderless:?}: {chosen:?}");
+            }
+        }
+    }
+}
+
+/// A broker that takes nothing for longer than `partitioner.availability.timeout.ms` gets no more than it has.
+#[test]
+fn partitions_of_a_broker_that_takes_nothing_are_left_out() {
+    let config = ProducerConfig { availability_timeout_ns: 50 * MS, buffer_bytes: 1 << 20, ..config() };
+    let mut world = World::new(config, 900, 1.0);
+    for partition in 0..PARTITIONS {
+        world.producer.current = partition;
+        assert!(world.producer.begin_batch(0, 0));
+    }
+    let chosen = |world: &mut World, now_ns: u64| -> BTreeSet<usize> {
+        let leaders = world.leaders.clone();
+        let mut draw = || {
+            world.producer.move_on(now_ns, &|partition: usize| leaders[partition]);
+            world.producer.current
+        };
+        (0..200).map(|_| draw()).collect()
+    };
+    for now_ms in [10, 60, 61] {
+        world
+            .producer
+            .note_availability(now_ms * MS, false, |partition| Some((partition % 2, partition % 2 == 0)));
+        let expected = if now_ms == 61 { vec![0, 2] } else { vec![0, 1, 2, 3] };
+        assert_eq!(chosen(&mut world, now_ms * MS), BTreeSet::from_iter(expected), "at {now_ms} ms");
+    }
+    world.producer.note_availability(62 * MS, false, |partition| Some((partition % 2, true)));
+    assert_eq!(chosen(&mut world, 62 * MS).len(), PARTITIONS);
+}
