@@ -60,6 +60,8 @@ fn one<'a>(
     text: String,
 ) -> Result<Given<'a>, PlanError> {
     if let SettingKind::Words(words) = setting.kind {
+        // Kafka reads these two in any case.
+        let text = if words.contains(&"true") { text.trim().to_ascii_lowercase() } else { text };
         if !words.contains(&text.as_str()) {
             let (message, hint) = not_allowed(&text, words);
             let message = format!("`{}`: {message}", setting.name);

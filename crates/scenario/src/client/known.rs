@@ -106,14 +106,16 @@ const NO_SHARING: &str = "there are no share consumers";
 const BYTES_ONLY: &str = "keys and values are bytes that kdyno makes and reads itself";
 const FIXED_LEVEL: &str = "each codec has the level that is Java's default";
 const SYSTEM_BUFFERS: &str = "sockets have the buffers that the system gives them, as with -1";
-const FIXED_PAUSE: &str = "the pause before connecting again is fixed";
-const FIXED_LIMIT: &str = "how long connecting may take is fixed";
-const STAY_OPEN: &str = "connections stay open for the whole trial";
+const FIXED_PAUSE: &str = "the pause before connecting again doubles from 50 ms to 1 s, as by default";
+const FIXED_LIMIT: &str = "a socket may take 10 s to connect, after failures up to 30 s, as by default";
+const FIXED_IDLE: &str = "connections over which nothing goes are closed after nine minutes, as by default";
+const FIXED_GROWTH: &str =
+    "between requests for metadata the pause grows to 1 s, as by default, and elsewhere not";
 const NO_METRICS_PUSH: &str = "clients push no metrics to brokers";
 const ALL_ADDRESSES: &str = "a name's addresses are taken as the system gives them";
-const NOT_STICKY_AS_JAVA: &str = "the sticky partitioner chooses at random";
+const FIXED_TIMES: &str = "topics are made and deleted within fixed times";
 const RETRIED_UNTIL: &str = "a record is sent again until `delivery.timeout.ms`";
-const BOOTSTRAP_ONLY_FIRST: &str = "bootstrap addresses are asked when a client begins";
+const BOOTSTRAP_AGAIN: &str = "bootstrap addresses are asked again whenever no broker can be reached";
 const SERIALIZERS: &[&str] = &[
     "org.apache.kafka.common.serialization.ByteArraySerializer",
     "org.apache.kafka.common.serialization.ByteBufferSerializer",
@@ -139,19 +141,13 @@ pub const OTHERS: &[Other] = &[
     row("client.dns.lookup", PCA, Text, Always(&["use_all_dns_ips"], ALL_ADDRESSES)),
     row("send.buffer.bytes", PCA, Int, Always(&["-1"], SYSTEM_BUFFERS)),
     row("receive.buffer.bytes", PCA, Int, Always(&["-1"], SYSTEM_BUFFERS)),
-    row("reconnect.backoff.ms", PCA, Long, Always(&[], FIXED_PAUSE)),
-    row("reconnect.backoff.max.ms", PCA, Long, Always(&[], FIXED_PAUSE)),
-    row(
-        "retry.backoff.max.ms",
-        PCA,
-        Long,
-        Always(&[], "the pause between attempts is always `retry.backoff.ms`"),
-    ),
-    row("socket.connection.setup.timeout.ms", PCA, Long, Always(&[], FIXED_LIMIT)),
-    row("socket.connection.setup.timeout.max.ms", PCA, Long, Always(&[], FIXED_LIMIT)),
-    row("connections.max.idle.ms", PCA, Long, Always(&["-1"], STAY_OPEN)),
-    row("metadata.recovery.strategy", PCA, Text, Always(&["none", "NONE"], BOOTSTRAP_ONLY_FIRST)),
-    row("metadata.recovery.rebootstrap.trigger.ms", PCA, Long, WithoutEffect(BOOTSTRAP_ONLY_FIRST)),
+    row("reconnect.backoff.ms", PC, Long, Always(&["50"], FIXED_PAUSE)),
+    row("reconnect.backoff.max.ms", PC, Long, Always(&["1000"], FIXED_PAUSE)),
+    row("socket.connection.setup.timeout.ms", PC, Long, Always(&["10000"], FIXED_LIMIT)),
+    row("socket.connection.setup.timeout.max.ms", PC, Long, Always(&["30000"], FIXED_LIMIT)),
+    row("connections.max.idle.ms", PC, Long, Always(&["540000"], FIXED_IDLE)),
+    row("metadata.recovery.strategy", PCA, Text, WithoutEffect(BOOTSTRAP_AGAIN)),
+    row("metadata.recovery.rebootstrap.trigger.ms", PCA, Long, WithoutEffect(BOOTSTRAP_AGAIN)),
     row("enable.metrics.push", PCA, Boolean, WithoutEffect(NO_METRICS_PUSH)),
     row("metric.reporters", PCA, List, WithoutEffect(NO_JAVA)),
     row("auto.include.jmx.reporter", PCA, Boolean, WithoutEffect(NO_JAVA)),
@@ -167,8 +163,6 @@ pub const OTHERS: &[Other] = &[
     row("compression.gzip.level", P, Int, Always(&["-1"], FIXED_LEVEL)),
     row("compression.lz4.level", P, Int, Always(&["9"], FIXED_LEVEL)),
     row("compression.zstd.level", P, Int, Always(&["3"], FIXED_LEVEL)),
-    row("partitioner.adaptive.partitioning.enable", P, Boolean, Always(&["false"], NOT_STICKY_AS_JAVA)),
-    row("partitioner.availability.timeout.ms", P, Long, Always(&["0"], NOT_STICKY_AS_JAVA)),
     row("partitioner.ignore.keys", P, Boolean, WithoutEffect("records have no key")),
     row("transactional.id", P, Text, Always(&[], NO_TRANSACTIONS)),
     row("transaction.timeout.ms", P, Int, WithoutEffect(NO_TRANSACTIONS)),
@@ -189,6 +183,7 @@ pub const OTHERS: &[Other] = &[
     row("auto.commit.interval.ms", C, Int, WithoutEffect(NO_COMMITS)),
     row("auto.offset.reset", C, Text, Always(&[], "use `from: latest` or `from: earliest` of the load item")),
     row("client.rack", C, Text, Always(&[""], "records are fetched from the leader")),
+    row("retry.backoff.max.ms", C, Long, Always(&["1000"], FIXED_GROWTH)),
     row("check.crcs", C, Boolean, Always(&["true"], "checksums are always checked")),
     row(
         "metadata.max.age.ms",
@@ -208,8 +203,14 @@ pub const OTHERS: &[Other] = &[
     row("share.acknowledgement.mode", C, Text, WithoutEffect(NO_SHARING)),
     row("share.acquire.mode", C, Text, WithoutEffect(NO_SHARING)),
     // Admin clients.
-    row("request.timeout.ms", A, Int, WithoutEffect("topics are made and deleted within fixed times")),
-    row("retry.backoff.ms", A, Long, WithoutEffect("topics are made and deleted within fixed times")),
+    row("request.timeout.ms", A, Int, WithoutEffect(FIXED_TIMES)),
+    row("retry.backoff.ms", A, Long, WithoutEffect(FIXED_TIMES)),
+    row("retry.backoff.max.ms", A, Long, WithoutEffect(FIXED_TIMES)),
+    row("reconnect.backoff.ms", A, Long, WithoutEffect(FIXED_TIMES)),
+    row("reconnect.backoff.max.ms", A, Long, WithoutEffect(FIXED_TIMES)),
+    row("socket.connection.setup.timeout.ms", A, Long, WithoutEffect(FIXED_TIMES)),
+    row("socket.connection.setup.timeout.max.ms", A, Long, WithoutEffect(FIXED_TIMES)),
+    row("connections.max.idle.ms", A, Long, WithoutEffect(FIXED_TIMES)),
 ];
 
 /// The setting of a client that is not acted on and says nothing of how a cluster is reached.
@@ -306,5 +307,8 @@ mod tests {
         assert!(complaint("key.deserializer", "io.confluent.Avro").is_some());
         assert_eq!(complaint("receive.buffer.bytes", "-1"), None);
         assert!(complaint("receive.buffer.bytes", "65536").is_some());
+        assert_eq!(complaint("connections.max.idle.ms", "540000"), None);
+        let forever = complaint("connections.max.idle.ms", "-1");
+        assert!(forever.is_some_and(|(_, why)| why.contains("nine minutes")));
     }
 }

@@ -8,7 +8,7 @@ use Rule::{Always, Used, WithoutEffect};
 const NO_JAVA: &str = "there is no Java here";
 const NO_KERBEROS: &str = "Kerberos is not spoken";
 const NOT_OVER_HTTP: &str = "tokens are not fetched over HTTP";
-const ASKED_ANEW: &str = "a token is asked for anew whenever a connection logs in";
+const ASKED_ANEW: &str = "a token is asked for anew after 80 % of the time that is left to it, as by default";
 const OWN_CODE: &str =
     "it names code of Java's; see `secrets: {…: {exec: …}}` of the target's `client` for tokens";
 const TOKEN_HANDLERS: &[&str] = &[
