@@ -2,7 +2,7 @@
 //! are no difference between two clusters; and those of somebody else's cluster are private.
 
 /// Their names.
-const SETTINGS: [&str; 22] = [
+const SETTINGS: [&str; 24] = [
     "advertised.host.name",
     "advertised.listeners",
     "advertised.port",
@@ -23,11 +23,26 @@ const SETTINGS: [&str; 22] = [
     "node.id",
     "port",
     "remote.log.metadata.manager.listener.name",
+    "ssl.keystore.location",
+    "ssl.truststore.location",
     "zookeeper.chroot",
     "zookeeper.connect",
 ];
 
-/// Whether a broker's setting says who or where it is.
+/// Whether a broker's setting says who or where it is; those of one listener as those of all.
 pub fn says_who(setting: &str) -> bool {
-    SETTINGS.contains(&setting)
+    let of_listener = setting.strip_prefix("listener.name.").and_then(|rest| rest.split_once('.'));
+    SETTINGS.contains(&of_listener.map_or(setting, |(_, setting)| setting))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_certificates_lie_says_who_a_broker_is_and_what_they_are_for_does_not() {
+        assert!(says_who("ssl.keystore.location") && says_who("listener.name.clients.ssl.truststore.location"));
+        assert!(says_who("inter.broker.listener.name") && says_who("listeners"));
+        assert!(!says_who("listener.name.clients.ssl.client.auth") && !says_who("listener.name.clients"));
+    }
 }

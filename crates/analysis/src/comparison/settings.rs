@@ -19,7 +19,7 @@ type Settings = BTreeMap<String, String>;
 /// Every setting that is not the same on both sides, of brokers as they tell them and of clients as the plan has them; and
 /// a caveat for each that was not asked for: it may be what the verdict is about. `trials` are those of the run.
 ///
-/// What the comparison changes, what `may_differ` names, and defaults that come with another version or mode are
+/// What the comparison changes, what `may_differ` names, and what comes with another version, mode or listeners is
 /// declared; on clusters that are not ours, defaults where they declare other versions. Settings that only say who a broker
 /// is are left out. Where each side has several clusters, those of each turn are compared, and those of a side with each
 /// other; and the brokers of each cluster.
@@ -246,8 +246,11 @@ fn severity(
     let is_asked = match systems {
         [SystemPlan::Local(a), SystemPlan::Local(b)] => {
             let [of_a, of_b] = [a, b].map(|cluster| cluster.config.get(setting));
-            // Neither side sets it, so it is a default, and another version or mode has others.
-            let is_another = a.kafka != b.kafka || a.mode != b.mode || a.brokers != b.brokers;
+            // Neither side sets it, so it is a default, and another version or mode has others; or it belongs to listeners.
+            let is_another = a.kafka != b.kafka
+                || a.mode != b.mode
+                || a.brokers != b.brokers
+                || a.listeners != b.listeners;
             of_a != of_b || (of_a.is_none() && is_another)
         }
         [SystemPlan::Attached(a), SystemPlan::Attached(b)] if a.cluster_id != b.cluster_id => {
@@ -317,7 +320,11 @@ fn of_producer(produce: &ProducePlan) -> Vec<(&'static str, String)> {
         ("request.timeout.ms", ms(client.request_timeout_ns)),
         ("delivery.timeout.ms", ms(client.delivery_timeout_ns)),
         ("retry.backoff.ms", ms(client.retry_backoff_ns)),
+        ("retry.backoff.max.ms", ms(client.retry_backoff_max_ns)),
         ("metadata.max.age.ms", ms(client.metadata_max_age_ns)),
+        ("enable.idempotence", client.enable_idempotence.to_string()),
+        ("partitioner.adaptive.partitioning.enable", client.adaptive_partitioning.to_string()),
+        ("partitioner.availability.timeout.ms", ms(client.availability_timeout_ns)),
         ("partitioner", format!("{:?}", client.partitioner).to_lowercase()),
         ("value bytes", produce.value_bytes.to_string()),
     ]

@@ -10,7 +10,7 @@ use kdyno_model::finding::{Quantity, Scope, Value};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{
     AttachedPlan, Caps, CasePlan, Compression, LoadPlan, OnClusters, Partitioner, Payload, Plan, ProducePlan,
-    ProducerSettings, Rate, Role, SystemPlan,
+    ProducerSettings, Protocol, Rate, Role, SystemPlan,
 };
 use kdyno_model::run::{BrokerSettings, SettingInForce, TrialStart};
 use std::collections::BTreeMap;
@@ -125,6 +125,10 @@ fn what_was_asked_for_or_may_differ_is_declared() {
     let SystemPlan::Local(cluster) = &mut both.cases[0].system else { panic!() };
     cluster.config.insert("x".into(), "1".into());
     assert_eq!(declared(&mut both), [true, false], "both set it alike, and it still differs");
+    let mut secured = alike();
+    let SystemPlan::Local(cluster) = &mut compared(&mut secured).b[0].system else { panic!() };
+    cluster.listeners.internal = Protocol::Ssl;
+    assert_eq!(declared(&mut secured), [true, true], "listeners bring settings of theirs");
 }
 
 #[test]
@@ -344,12 +348,14 @@ fn client_settings_are_told_in_kafkas_names() {
     other.client.defaults = "4.3".into();
     other.client.linger_ns = 5_000_000;
     other.client.compression = Compression::Lz4;
+    other.client.enable_idempotence = true;
     compared(&mut plan).b[0].load.insert("writers".into(), item(&other));
     let found = differences(&mut plan, &[], &[]);
     assert_eq!(
         told(&found),
         [
             differs("writers compression.type", "none → lz4", true),
+            differs("writers enable.idempotence", "false → true", true),
             differs("writers linger.ms", "0 → 5", true)
         ]
     );
