@@ -46,6 +46,15 @@ impl<'a> NullBroker<'a> {
         Self { running, address }
     }
 
+    /// One that speaks TLS, and its certificate, PEM.
+    fn start_tls(place: &'a Place) -> (Self, String) {
+        let args = ["null-broker", "--port", "0", "--partitions", "2", "--tls", "any"];
+        let mut running = place.start(place.command(&args));
+        let said = running.wait_for_output("-----END CERTIFICATE-----");
+        let (address, certificate) = said.split_once('\n').expect("two lines at least");
+        (Self { running, address: address.to_owned() }, certificate.to_owned())
+    }
+
     /// Ends it as its user would; it says what it saw.
     fn stop(self) -> Said {
         self.running.signal(Signal::TERM);
@@ -353,6 +362,31 @@ fn quick_takes_what_kafkas_own_tools_take() {
         assert!(said.code == Some(2) && said.stderr.contains(words), "{words}: {said:?}");
     }
     broker.stop();
+}
+
+#[test]
+fn quick_speaks_tls_and_tells_a_listener_that_does_not() {
+    let place = Place::new();
+    let ((secured, certificate), open) = (NullBroker::start_tls(&place), NullBroker::start(&place));
+    let trusted = place.file("authority.pem", &certificate);
+    let quick = |broker: &NullBroker<'_>| {
+        let text = format!(
+            "bootstrap.servers={}\nsecurity.protocol=SSL\nssl.truststore.type=PEM\nssl.truststore.location={}\n",
+            broker.address,
+            trusted.display()
+        );
+        let config = place.file("client.properties", &text);
+        let config = config.to_str().expect("plain path");
+        let args = ["quick", "--command-config", config, "--duration", "2s", "--share"];
+        place.start(place.command(&args)).wait(RUN_DEADLINE)
+    };
+    let said = quick(&secured);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = quick(&open);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.stderr.contains("its listener is probably PLAINTEXT"), "{said:?}");
+    secured.stop();
+    open.stop();
 }
 
 #[test]

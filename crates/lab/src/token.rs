@@ -28,12 +28,13 @@ pub(crate) struct Token {
 }
 
 impl Token {
-    /// That of a case, where it logs in with one from a file or a command.
+    /// That of a case, where it logs in with one from a file, a properties file among them, or a command.
     pub(crate) fn of(case: &CasePlan) -> Option<Self> {
         let SystemPlan::Attached(target) = &case.system else { return None };
         let Some(Sasl::OauthBearer { token, .. }) = &target.security.sasl else { return None };
         let reference = case.secrets.get(token)?;
-        let is_renewed = matches!(reference, SecretRef::File(_) | SecretRef::Exec(_));
+        let is_renewed =
+            matches!(reference, SecretRef::File(_) | SecretRef::Property { .. } | SecretRef::Exec(_));
         is_renewed.then(|| Self { name: token.clone(), reference: reference.clone() })
     }
 

@@ -51,8 +51,8 @@ fn name_fits(reader: &Reader<'_>, name: &Typed, owner: Owner) -> Result<(), Plan
         || name.text.starts_with("listener.name.")
     {
         return Err(reader
-            .wrong(name, format!("`{}` is not in this version yet", name.text))
-            .hint("clients and brokers speak plaintext"));
+            .wrong(name, format!("kdyno writes `{}` itself", name.text))
+            .hint("write `listeners` of the `system`"));
     }
     Ok(())
 }

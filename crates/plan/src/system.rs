@@ -4,7 +4,7 @@ use crate::PlanError;
 use crate::kafka::{Owner, settings};
 use crate::reader::Reader;
 use kdyno_model::plan::{
-    ClientListener, ClusterPlan, KafkaSource, Listeners, Mechanism, Mode, Protocol, Storage, SystemPlan,
+    ClientListener, ClusterPlan, KafkaSource, Listeners, Mechanism, Mode, Protocol, Sasl, Storage, SystemPlan,
     TlsVersion, TopicPlan,
 };
 use kdyno_model::version::{Cause, NEWEST, Version, VersionError, check_nodes};
@@ -73,12 +73,10 @@ pub(crate) fn cluster(reader: &Reader<'_>) -> Result<ClusterPlan, PlanError> {
 
 fn listeners(reader: &Reader<'_>, typed: &ListenersFile) -> Result<Listeners, PlanError> {
     let word = |value: &Typed, key: &str, words: &[&str]| reader.word(value, key, words);
-    let protocols = ["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"];
-    let mechanisms = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"];
-    let protocol: Protocol = word(&typed.protocol, "protocol", &protocols)?.parse().unwrap_or_default();
+    let protocol: Protocol = word(&typed.protocol, "protocol", &Protocol::NAMES)?.parse().unwrap_or_default();
     let internal = word(&typed.internal, "protocol", &["PLAINTEXT", "SSL"])?.parse().unwrap_or_default();
     let mechanism =
-        match word(&typed.sasl, "sasl", &[&["auto", "none"][..], &mechanisms[..]].concat())?.as_str() {
+        match word(&typed.sasl, "sasl", &[&["auto", "none"][..], &Sasl::MECHANISMS[..]].concat())?.as_str() {
             "auto" => protocol.has_sasl().then_some(Mechanism::ScramSha512),
             name => name.parse().ok(),
         };

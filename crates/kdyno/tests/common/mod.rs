@@ -184,14 +184,21 @@ impl Running<'_> {
 
     /// Waits for the first line on standard output.
     pub fn wait_for_line(&mut self) -> String {
+        let said = self.wait_for_output("\n");
+        said.split_once('\n').map_or(String::new(), |(line, _)| line.to_owned())
+    }
+
+    /// Waits until these words are on standard output; returns all that is there by then.
+    pub fn wait_for_output(&mut self, words: &str) -> String {
         let end = Instant::now() + QUICKLY;
         while Instant::now() < end {
-            if let Some((line, _)) = self.said(&self.stdout).split_once('\n') {
-                return line.to_owned();
+            let said = self.said(&self.stdout);
+            if said.contains(words) {
+                return said;
             }
             std::thread::sleep(Duration::from_millis(10));
         }
-        panic!("said nothing: {}", self.said(&self.stderr));
+        panic!("did not say {words:?}: {}", self.said(&self.stderr));
     }
 
     /// Waits until a process of this run has `words` in its command line.
