@@ -8,7 +8,7 @@
 use super::batch::ProducerState;
 use super::{Batch, Producer, RecordData};
 use crate::errors::ErrorCode;
-use crate::messages::{Message as _, m22_init_producer_id};
+use crate::messages::{Request as _, m22_init_producer_id};
 use crate::records::NO_SEQUENCE;
 use crate::wire::WireError;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -304,7 +304,7 @@ impl<M: RecordData> Producer<M> {
     /// # Errors
     /// When it is none.
     pub fn on_id(&mut self, version: i16, body: &[u8], now_ns: u64) -> Result<(), WireError> {
-        let response = m22_init_producer_id::Response::decode(body, version)?;
+        let response = m22_init_producer_id::Request::decode_response(body, version)?;
         let error = response.error_code;
         if error.is_retriable() {
             self.on_lost_id(now_ns);
