@@ -15,7 +15,7 @@
 //! | failures, retries | `caveats`: requests are refused for good, or once |
 //! | unresolved | `process`: killed in a stall; `real_cluster::faults` |
 //! | cluster changed: moved, left, throttled | `caveats`: one of two brokers ends, the other throttles |
-//! | cluster changed: unreachable | `null_broker.rs`: the only broker ends |
+//! | cluster changed: unreachable | `null_broker`: the only broker ends |
 //! | cluster changed: out of sync; by a quota | `real_cluster::between_trials`; `real_cluster::quota` |
 //! | fetch errors | `caveats`: the same, with a reader |
 //! | consumer behind | `caveats`: a fetch of one batch takes a tenth of a second |

@@ -1,0 +1,100 @@
+//! `kdyno quick`: without a file, and with one of Kafka's own tools.
+
+use crate::NullBroker;
+use crate::common::{Place, RUN_DEADLINE};
+use kdyno_model::plan::Role;
+use kdyno_store::RunFile;
+use std::io::Read;
+
+#[test]
+fn quick_needs_no_file() {
+    let place = Place::new();
+    let broker = NullBroker::start(&place);
+    let args = ["quick", "--bootstrap-server", &broker.address, "--duration", "2s", "--share"];
+    let said = place.start(place.command(&args)).wait(RUN_DEADLINE);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let shown = place.kdyno(&["show", "latest", "--json"]);
+    let document: serde_json::Value = serde_json::from_str(&shown.stdout).expect("JSON");
+    let findings = document["findings"].as_array().expect("findings");
+    let figure = |metric: &str| findings.iter().find(|finding| finding["metric"] == metric);
+    assert!(figure("acked_per_s").is_some_and(|rate| rate["value"].as_f64() > Some(500.0)), "{findings:?}");
+    assert!(figure("unresolved").is_some_and(|count| count["value"] == 0.0), "{findings:?}");
+    for (option, value) in [("--rate", "10MB/s"), ("--size", "3s"), ("--duration", "10m")] {
+        let said = place.kdyno(&["quick", "--bootstrap-server", &broker.address, option, value]);
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(said.stderr.contains(option), "{said:?}");
+    }
+    broker.stop();
+}
+
+#[test]
+fn quick_takes_what_kafkas_own_tools_take() {
+    let place = Place::new();
+    let broker = NullBroker::start(&place);
+    let config = |text: &str| {
+        let text = format!("bootstrap.servers = {}\n{text}", broker.address);
+        place.file("client.properties", &text).to_str().expect("plain path").to_owned()
+    };
+    let quick = |config: &str| {
+        let args = ["quick", "--command-config", config, "--duration", "2s", "--share"];
+        place.start(place.command(&args)).wait(RUN_DEADLINE)
+    };
+    let said = quick(&config("linger.ms=\\\n 20\nacks : 1\nclient.id=me\nschema.registry.url=x\n"));
+    assert_eq!(said.code, Some(0), "{said:?}");
+    for note in ["`client.id` of `writers` has no effect", "`schema.registry.url` is no setting of Kafka's"] {
+        assert!(said.stderr.contains(note), "{note}: {said:?}");
+    }
+    let header = RunFile::open(&place.run_file()).expect("a run file").header().expect("its head");
+    let Role::Produce(produce) = &header.plan.cases[0].load["writers"].role else { panic!("it produces") };
+    assert_eq!((produce.client.linger_ns, produce.client.acks), (20_000_000, 1));
+    for (text, words) in [
+        ("\nlinger.ms=soon\n", "client.properties:3:1: `linger.ms`"),
+        ("ssl.truststore.locaton=x\n", "client.properties:2:1: "),
+    ] {
+        let said = quick(&config(text));
+        assert!(said.code == Some(2) && said.stderr.contains(words), "{words}: {said:?}");
+    }
+    broker.stop();
+}
+
+#[test]
+fn quick_speaks_tls_and_tells_a_listener_that_does_not() {
+    let place = Place::new();
+    let ((secured, certificate), open) = (NullBroker::start_tls(&place), NullBroker::start(&place));
+    let trusted = place.file("authority.pem", &certificate);
+    let quick = |broker: &NullBroker<'_>| {
+        let text = format!(
+            "bootstrap.servers={}\nsecurity.protocol=SSL\nssl.truststore.type=PEM\nssl.truststore.location={}\n",
+            broker.address,
+            trusted.display()
+        );
+        let config = place.file("client.properties", &text);
+        let config = config.to_str().expect("plain path");
+        let args = ["quick", "--command-config", config, "--duration", "2s", "--share"];
+        place.start(place.command(&args)).wait(RUN_DEADLINE)
+    };
+    let said = quick(&secured);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = quick(&open);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.stderr.contains("its listener is probably PLAINTEXT"), "{said:?}");
+    secured.stop();
+    open.stop();
+}
+
+#[test]
+fn quick_asks_under_the_prefix_of_its_topics() {
+    let place = Place::new();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("its address").to_string();
+    let running = place.start(place.command(&["quick", "--bootstrap-server", &address]));
+    let (mut broker, _) = listener.accept().expect("a client");
+    // Length of the request, its kind and version, its number, length of the client id: then the id.
+    let mut head = [0; 4 + 2 + 2 + 4 + 2];
+    broker.read_exact(&mut head).expect("a request");
+    let mut id = vec![0; usize::from(u16::from_be_bytes([head[12], head[13]]))];
+    broker.read_exact(&mut id).expect("a client id");
+    assert_eq!(String::from_utf8(id).as_deref(), Ok("kdyno-admin"));
+    drop((broker, listener));
+    assert_eq!(running.wait(RUN_DEADLINE).code, Some(1));
+}
