@@ -45,11 +45,11 @@ impl Token {
 }
 
 /// What came of asking.
-pub(crate) struct Renewed {
+pub struct Renewed {
     /// Name of the secret.
-    pub(crate) name: String,
+    pub name: String,
     /// Its newer value, or why there is none.
-    pub(crate) value: Result<Secret, String>,
+    pub value: Result<Secret, String>,
 }
 
 impl std::fmt::Debug for Renewed {
