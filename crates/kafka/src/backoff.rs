@@ -48,9 +48,14 @@ mod tests {
     fn pauses_double_up_to_the_longest_and_differ_by_a_fifth() {
         let backoff = ExponentialBackoff { first_ns: 100, max_ns: 1_000 };
         let mut random = Pcg64::seed_from_u64(20_261_122);
-        for (attempts, least, most) in
-            [(0, 80, 120), (1, 160, 240), (2, 320, 480), (3, 640, 960), (4, 800, 1_000), (u32::MAX, 800, 1_000)]
-        {
+        for (attempts, least, most) in [
+            (0, 80, 120),
+            (1, 160, 240),
+            (2, 320, 480),
+            (3, 640, 960),
+            (4, 800, 1_000),
+            (u32::MAX, 800, 1_000),
+        ] {
             let drawn: Vec<u64> = (0..1_000).map(|_| backoff.after(attempts, &mut random)).collect();
             let (min, max) = (drawn.iter().min().copied(), drawn.iter().max().copied());
             assert!(min >= Some(least) && max <= Some(most), "{attempts}: {min:?} to {max:?}");

@@ -45,8 +45,7 @@ fn named_or_by_id(version: i16, by_name_max: i16) -> (&'static str, [u8; 16]) {
 fn told_leaders(material: &Material, has_leaders: bool, has_endpoints: bool) -> LeaderHints {
     let (number, names) = (material.number, &material.names);
     let leader = |id: &i32| LeaderHint { partition: *id, leader: number, epoch: number };
-    let endpoint =
-        |host: &String| BrokerEndpoint { broker: number, host: host.clone(), port: number };
+    let endpoint = |host: &String| BrokerEndpoint { broker: number, host: host.clone(), port: number };
     let leaders = names.iter().flat_map(|_| material.ids.iter().map(leader));
     LeaderHints {
         leaders: leaders.filter(|_| has_leaders && number != -1).collect(),

@@ -100,9 +100,9 @@ pub fn access(
     secrets: &BTreeMap<String, SecretRef>,
     variables: Variables<'_>,
 ) -> Result<Access, LabError> {
-    let value =
-        |(name, reference): (&String, &SecretRef)| Ok((name.as_str(), resolved(name, reference, variables)?));
-    let values: BTreeMap<&str, Secret> = secrets.iter().map(value).collect::<Result<_, LabError>>()?;
+    let value = |name| resolved(name, &secrets[name], variables);
+    let values: BTreeMap<&str, Secret> =
+        secrets.keys().map(|name| Ok((name.as_str(), value(name)?))).collect::<Result<_, LabError>>()?;
     let security = kdyno_credentials::security(&target.security, &|name| values.get(name))?;
     Ok(Access { bootstrap: target.bootstrap.clone(), security })
 }

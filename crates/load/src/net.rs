@@ -100,7 +100,8 @@ impl Sockets {
     /// Opens a socket to the next address, if it is known.
     fn open(&mut self, id: ConnectionId) -> io::Result<()> {
         let slot = &mut self.slots[id];
-        let address = slot.addresses.take_next().ok_or_else(|| io::Error::other("its name has no address"))?;
+        let address =
+            slot.addresses.take_next().ok_or_else(|| io::Error::other("its name has no address"))?;
         let mut stream = connect(address)?;
         self.registry.register(&mut stream, Token(id), Interest::READABLE | Interest::WRITABLE)?;
         slot.stream = Some(stream);

@@ -70,7 +70,8 @@ fn a_consumer_of_a_topic_that_is_made_anew_goes_on_with_the_new_one() {
     assert_eq!(outcome.counts().fetched, records, "all of the old one");
     let told = [
         "fetch-error: client 0: partition 0: fetching failed: UNKNOWN_TOPIC_ID".to_owned(),
-        "metadata-error: the topic was deleted and made anew: what was written to it before is gone".to_owned(),
+        "metadata-error: the topic was deleted and made anew: what was written to it before is gone"
+            .to_owned(),
         format!(
             "records-skipped: client 0: partition 0: offset {records} does not exist: fetching went back to offset 0"
         ),
@@ -119,7 +120,8 @@ fn a_broker_that_is_cut_off_does_not_keep_the_others_from_their_load() {
     // Two time-outs of up to 12 s each at most: of a bootstrap address, and of the leader.
     let outcome = simulate(&load, FakeCluster::new(config(3, 3)));
     outcome.assert_accounted();
-    let unreachable = "unreachable: client 0: broker 1 cannot be reached, trying on: no connection could be made within ";
+    let unreachable =
+        "unreachable: client 0: broker 1 cannot be reached, trying on: no connection could be made within ";
     let told = outcome.events.iter().filter(|event| event.starts_with(unreachable));
     assert!(told.count() >= 2, "before the load and as it begins: {:?}", outcome.events);
     for partition in 0..3 {

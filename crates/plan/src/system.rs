@@ -4,8 +4,8 @@ use crate::PlanError;
 use crate::kafka::{Owner, settings};
 use crate::reader::Reader;
 use kdyno_model::plan::{
-    ClientListener, ClusterPlan, KafkaSource, Listeners, Mechanism, Mode, Protocol, Sasl, Storage, SystemPlan,
-    TlsVersion, TopicPlan,
+    ClientListener, ClusterPlan, KafkaSource, Listeners, Mechanism, Mode, Protocol, Sasl, Storage,
+    SystemPlan, TlsVersion, TopicPlan,
 };
 use kdyno_model::version::{Cause, NEWEST, Version, VersionError, check_nodes};
 use kdyno_scenario::file::{KafkaFile, ListenersFile, ModeFile, StorageFile};

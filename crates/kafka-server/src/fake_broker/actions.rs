@@ -86,8 +86,9 @@ impl FakeCluster {
     fn recreate_topic(&mut self, topic: &str) {
         let Some(logs) = self.topics.get(topic) else { return };
         let anew = |log: &PartitionLog| {
-            let log = PartitionLog::new(log.leader.unwrap_or(-1), log.replicas.clone());
-            PartitionLog { leader: log.leader.filter(|leader| *leader >= 0), ..log }
+            let mut anew = PartitionLog::new(log.leader.unwrap_or(-1), log.replicas.clone());
+            anew.leader = log.leader;
+            anew
         };
         let logs = logs.iter().map(anew).collect();
         self.delete_topic(topic);

@@ -290,8 +290,7 @@ fn the_admin_client_does_not_insist_where_it_is_refused() {
 fn the_admin_client_believes_neither_another_cluster_nor_an_address_that_is_none() {
     let server = tcp::spawn(FakeCluster::new(FakeConfig::new(2))).expect("a server");
     let address = server.addresses()[&0].to_string();
-    let mut admin =
-        Admin::connect(std::slice::from_ref(&address), "me", Duration::from_secs(60)).unwrap();
+    let mut admin = Admin::connect(std::slice::from_ref(&address), "me", Duration::from_secs(60)).unwrap();
     server.with(|cluster| cluster.set_address(1, "host", 0));
     assert_eq!(admin.cluster().unwrap().brokers.len(), 2, "who does not need the broker does not mind");
     let error = admin.describe_configs(ConfigOf::Broker(1)).unwrap_err().to_string();

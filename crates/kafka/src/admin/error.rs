@@ -126,7 +126,9 @@ pub enum AdminError {
     #[error("the cluster has no controller at the moment")]
     NoController,
     /// Another cluster answers than the one that was asked first.
-    #[error("a broker of cluster {found:?} answers at {address}, while the client began with cluster {first:?}")]
+    #[error(
+        "a broker of cluster {found:?} answers at {address}, while the client began with cluster {first:?}"
+    )]
     OtherCluster {
         /// Address of the broker.
         address: String,

@@ -1,6 +1,8 @@
 //! When connections are made, and when they end.
 
-use super::{BrokerConnection, BrokerConnections, ConnectionEvent, ConnectionKey, ConnectionState, RequestKind};
+use super::{
+    BrokerConnection, BrokerConnections, ConnectionEvent, ConnectionKey, ConnectionState, RequestKind,
+};
 use crate::connection::ConnectionError;
 use std::collections::BTreeSet;
 
@@ -155,7 +157,8 @@ impl<T> BrokerConnections<T> {
     pub fn throttle(&mut self, connection: usize, throttled_ns: u64, now_ns: u64) {
         if throttled_ns > 0 {
             let throttled = &mut self.connections[connection];
-            throttled.muted_until_ns = throttled.muted_until_ns.max(Some(now_ns.saturating_add(throttled_ns)));
+            throttled.muted_until_ns =
+                throttled.muted_until_ns.max(Some(now_ns.saturating_add(throttled_ns)));
             throttled.connection.hold_back(throttled_ns);
         }
     }
@@ -163,7 +166,8 @@ impl<T> BrokerConnections<T> {
     /// The load begins: what cannot be reached since before is told once more, since it concerns the load now.
     pub fn tell_unreachable_again(&mut self, now_ns: u64) {
         for connection in &self.connections {
-            let is_missed = connection.is_wanted && !connection.is_bootstrap() && !connection.connection.is_up();
+            let is_missed =
+                connection.is_wanted && !connection.is_bootstrap() && !connection.connection.is_up();
             if let Some(why) = connection.unreachable.clone().filter(|_| is_missed) {
                 let key = connection.key;
                 self.events.push((now_ns, ConnectionEvent::Unreachable { key, why }));

@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn a_broker_that_does_not_answer_is_told_and_one_that_need_not_be_asked_is_not_asked() {
         let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let nobody = [free.local_addr().expect("its address").to_string()];
+        let nobody = Access::plaintext(vec![free.local_addr().expect("its address").to_string()]);
         drop(free);
         assert_eq!(find(&nobody, 0, &BTreeMap::new()), Ok(Vec::new()));
         let given = BTreeMap::from([("num.io.thread".to_string(), "16".to_string())]);

@@ -61,8 +61,7 @@ fn hidden(text: &str) -> Hidden {
 fn nothing_lies_about(cluster: &LocalCluster, folder: &Path, but: &[&str]) -> Result<(), Failed> {
     let secrets: Vec<&[u8]> = cluster.secrets().values().map(|secret| secret.expose()).collect();
     let has_one = |bytes: &[u8]| {
-        let holds = |secret: &&[u8]| bytes.windows(secret.len()).any(|window| window == **secret);
-        secrets.iter().any(holds)
+        secrets.iter().any(|secret| bytes.windows(secret.len()).any(|window| window == *secret))
     };
     for process in cluster.processes() {
         let line = std::fs::read(format!("/proc/{}/cmdline", process.pid))?;

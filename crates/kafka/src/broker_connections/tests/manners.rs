@@ -258,7 +258,11 @@ fn a_leader_that_a_response_names_is_dialled_at_once_if_it_is_newer() {
     // A broker that has not heard of it does not move the leader back, nor does it take its address.
     hear(&mut connections, cluster(&[1, 2], &[(1, 5), (1, 5)]), 2);
     assert_eq!(connections.leader(0, 1), Some(new));
-    assert_eq!([0; 2].map(|_| connections.take_surplus(2)), [Some(0), None], "the bootstrap connection alone");
+    assert_eq!(
+        [0; 2].map(|_| connections.take_surplus(2)),
+        [Some(0), None],
+        "the bootstrap connection alone"
+    );
     assert!(connections.metadata.is_wanted, "another broker is asked");
     assert_eq!(connections.take_hints(0, hint(1, 1, 5), 3), [], "nor does an old hint");
 }
@@ -394,7 +398,9 @@ fn a_leader_that_cannot_be_reached_is_waited_for_as_long_as_a_socket_may_take() 
         assert_eq!(at_ns, 11 * SECOND);
         match event {
             ConnectionEvent::Unreachable { key, .. } => key.to_string(),
-            ConnectionEvent::LeaderMoved { partition, from: -1, to: -1, .. } => format!("partition {partition}"),
+            ConnectionEvent::LeaderMoved { partition, from: -1, to: -1, .. } => {
+                format!("partition {partition}")
+            }
             other => panic!("{other:?}"),
         }
     });
