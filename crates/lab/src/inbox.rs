@@ -5,9 +5,9 @@
 
 use crate::cluster_view::Change;
 use crate::limit::TimeCap;
-use crate::token::Renewed;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::ProbeReading;
+use kdyno_model::secret::Secret;
 use kdyno_model::worker::FromWorker;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
@@ -42,6 +42,20 @@ pub enum WorkerNews {
     Closed,
     /// What arrived is no message of ours; nothing further is read.
     Broken(String),
+}
+
+/// What came of asking for a token anew.
+pub struct Renewed {
+    /// Name of the secret.
+    pub name: String,
+    /// Its newer value, or why there is none.
+    pub value: Result<Secret, String>,
+}
+
+impl std::fmt::Debug for Renewed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Renewed({})", self.name)
+    }
 }
 
 /// Why a trial is ended before its plan does.
@@ -83,5 +97,16 @@ impl Inbox {
     pub fn hear(&self, wait: Duration) -> Option<Heard> {
         // Never disconnected: a sender lives as long as the inbox.
         self.heard.recv_timeout(wait).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_heard_shows_no_token() {
+        let renewed = Renewed { name: "token".to_owned(), value: Ok(Secret::new(b"hunter2".to_vec())) };
+        assert_eq!(format!("{:?}", Heard::Token(renewed)), "Token(Renewed(token))");
     }
 }

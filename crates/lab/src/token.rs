@@ -1,7 +1,7 @@
 //! Tokens expire: that of a target is asked for anew when a trial begins, and while it goes on before it expires.
 //! Connections that are up log in again with the newer one when the broker wants that; new ones at once.
 
-use crate::inbox::Heard;
+use crate::inbox::{Heard, Renewed};
 use crate::secrets::resolve_again;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use kdyno_kafka::security::Hidden;
@@ -41,20 +41,6 @@ impl Token {
     /// Its value now; the error says why there is none, and nothing of what was read.
     pub(crate) fn value(&self) -> Result<Secret, String> {
         resolve_again(&self.reference).map_err(|why| format!("{} {why}", self.reference))
-    }
-}
-
-/// What came of asking.
-pub struct Renewed {
-    /// Name of the secret.
-    pub name: String,
-    /// Its newer value, or why there is none.
-    pub value: Result<Secret, String>,
-}
-
-impl std::fmt::Debug for Renewed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Renewed({})", self.name)
     }
 }
 
@@ -137,11 +123,5 @@ mod tests {
             assert_eq!(wait_s(&other), 300.0);
         }
         assert_eq!(wait_s(&token(r#"{"exp":1e300}"#)), 5.0, "no time is that long");
-    }
-
-    #[test]
-    fn what_is_heard_shows_no_token() {
-        let renewed = Renewed { name: "token".to_owned(), value: Ok(Secret::new(b"hunter2".to_vec())) };
-        assert_eq!(format!("{:?}", Heard::Token(renewed)), "Token(Renewed(token))");
     }
 }

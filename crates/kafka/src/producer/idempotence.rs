@@ -1,149 +1,11 @@
-//! Idempotence: the producer's id and epoch, and the sequence of each partition's records, as in the Java client
-//! (KIP-98, KIP-360).
-//!
-//! A broker stores a batch only if its sequence follows that of the batch before, so none is stored twice and none
-//! overtakes. What leaves a gap (a batch that failed, or gave up while nobody knows whether it was stored) is healed
-//! by a new epoch, in which the partition's sequence begins again at 0.
+//! What an idempotent producer does by the sequences of its partitions, as the Java client (KIP-98, KIP-360).
 
-use super::batch::ProducerState;
 use super::{Batch, Producer, RecordData};
 use crate::errors::ErrorCode;
 use crate::messages::{Request as _, m22_init_producer_id};
-use crate::records::NO_SEQUENCE;
 use crate::wire::WireError;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Id and epoch.
-type Identity = (i64, i16);
-
-/// A partition's sequence.
-#[derive(Debug, Clone, Default)]
-struct Sequence {
-    /// As which its records were sent last.
-    identity: Option<Identity>,
-    /// The number of the first record of that epoch. What is open before it has a sequence of an earlier one.
-    begins_at: u64,
-    /// Of the next record.
-    next: i32,
-    /// Of the last record that was acknowledged.
-    acknowledged: Option<i32>,
-    /// Batches that have a sequence and no outcome, by the number of their first record, in order.
-    open: VecDeque<u64>,
-    /// The sequence after a batch that gave up and may have been stored: nothing new is sent before all that was sent
-    /// has its outcome.
-    unresolved: Option<i32>,
-}
-
-impl Sequence {
-    fn begin(&mut self, identity: Option<Identity>, begins_at: u64) {
-        *self = Self { identity, begins_at, open: std::mem::take(&mut self.open), ..Self::default() };
-    }
-
-    fn is_of_earlier_epoch(&self, first: u64) -> bool {
-        first < self.begins_at
-    }
-
-    fn is_next(&self, sequence: i32) -> bool {
-        sequence == self.acknowledged.map_or(0, |last| last.wrapping_add(1) & i32::MAX)
-    }
-
-    fn close(&mut self, first: u64) {
-        self.open.retain(|open| *open != first);
-    }
-}
-
-/// What an idempotent producer knows of itself.
-#[derive(Debug)]
-pub(super) struct Idempotence {
-    identity: Option<Identity>,
-    is_asked: bool,
-    /// Its id is not asked for before, ns, after so many answers that were none.
-    not_before_ns: u64,
-    failures: u32,
-    /// Why it will not send any more.
-    fatal: Option<ErrorCode>,
-    sequences: Vec<Sequence>,
-    unresolved: BTreeSet<usize>,
-    /// Partitions that need a new epoch, from the record with this number on.
-    gaps: BTreeMap<usize, u64>,
-}
-
-impl Idempotence {
-    /// Of a producer for so many partitions that has no id yet.
-    pub(super) fn new(partitions: usize) -> Self {
-        Self {
-            identity: None,
-            is_asked: false,
-            not_before_ns: 0,
-            failures: 0,
-            fatal: None,
-            sequences: vec![Sequence::default(); partitions],
-            unresolved: BTreeSet::new(),
-            gaps: BTreeMap::new(),
-        }
-    }
-
-    /// Whether the batch at a partition's front may be sent: one that was sent before when it is the first without an
-    /// outcome, another one when none of another epoch is open and it is known what became of all before it.
-    fn may_send<M>(&self, batch: &Batch<M>) -> bool {
-        let sequence = &self.sequences[batch.partition as usize];
-        if self.identity.is_none() || self.fatal.is_some() {
-            return false;
-        }
-        if batch.producer.sequence != NO_SEQUENCE {
-            return sequence.open.front() == Some(&batch.first);
-        }
-        let is_any_earlier = sequence
-            .open
-            .front()
-            .is_some_and(|&first| sequence.identity != self.identity || sequence.is_of_earlier_epoch(first));
-        !is_any_earlier && sequence.unresolved.is_none()
-    }
-
-    /// Gives a batch that is about to be sent its sequence; it keeps the one that it has.
-    fn number<M>(&mut self, batch: &mut Batch<M>) {
-        batch.is_renumbered = false;
-        let Some((id, epoch)) = self.identity.filter(|_| batch.producer.sequence == NO_SEQUENCE) else {
-            return;
-        };
-        let sequence = &mut self.sequences[batch.partition as usize];
-        if sequence.identity != self.identity {
-            sequence.begin(self.identity, batch.first);
-        }
-        batch.producer = ProducerState { id, epoch, sequence: sequence.next };
-        sequence.next = batch.producer.after(batch.count).sequence;
-        sequence.open.push_back(batch.first);
-    }
-
-    /// Whether a batch that the broker refused is to be sent again.
-    fn is_retried<M>(&mut self, batch: &Batch<M>, error: ErrorCode) -> bool {
-        let partition = batch.partition as usize;
-        let sequence = &self.sequences[partition];
-        let has_gap = match error {
-            ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER if sequence.is_of_earlier_epoch(batch.first) => {
-                sequence.open.front() == Some(&batch.first)
-            }
-            ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER => match sequence.unresolved {
-                // Not the next one: one before it failed, and it will follow that.
-                None => !batch.is_renumbered && sequence.is_next(batch.producer.sequence),
-                Some(next) => next == batch.producer.sequence,
-            },
-            ErrorCode::UNKNOWN_PRODUCER_ID => !batch.is_renumbered,
-            _ => return error.is_retriable(),
-        };
-        if has_gap {
-            self.begin_epoch(partition, batch.first);
-        }
-        true
-    }
-
-    fn begin_epoch(&mut self, partition: usize, from: u64) {
-        let begins_at = self.gaps.entry(partition).or_insert(from);
-        *begins_at = from.min(*begins_at);
-    }
-}
-
-/// What becomes of batches.
+/// What becomes of batches; nothing here of a producer that is not idempotent.
 impl<M: RecordData> Producer<M> {
     /// Whether a partition's next batch waits for something else than time: for an earlier one, since with one request
     /// in flight, and for idempotent producers, records keep their order; or for the producer's id.
@@ -157,7 +19,7 @@ impl<M: RecordData> Producer<M> {
         }
     }
 
-    /// As [`Idempotence::number`].
+    /// Gives a batch that is about to be sent its sequence.
     pub(super) fn number(&mut self, batch: &mut Batch<M>) {
         if let Some(idempotence) = &mut self.idempotence {
             idempotence.number(batch);
@@ -174,99 +36,40 @@ impl<M: RecordData> Producer<M> {
 
     /// A batch was stored, now or before.
     pub(super) fn note_stored(&mut self, batch: &Batch<M>) {
-        let Some(idempotence) = &mut self.idempotence else { return };
-        let sequence = &mut idempotence.sequences[batch.partition as usize];
-        sequence.close(batch.first);
-        if !sequence.is_of_earlier_epoch(batch.first) {
-            let last = batch.producer.after(batch.count.saturating_sub(1)).sequence;
-            sequence.acknowledged = sequence.acknowledged.max(Some(last));
+        if let Some(idempotence) = &mut self.idempotence {
+            idempotence.note_stored(batch);
         }
     }
 
-    /// The broker will not have a batch: what comes after it has a gap before it.
+    /// The broker will not have a batch.
     pub(super) fn note_failed(&mut self, batch: &Batch<M>, error: ErrorCode) {
-        let Some(idempotence) = &mut self.idempotence else { return };
-        let partition = batch.partition as usize;
-        idempotence.sequences[partition].close(batch.first);
-        if matches!(error, ErrorCode::CLUSTER_AUTHORIZATION_FAILED | ErrorCode::UNSUPPORTED_VERSION) {
-            idempotence.fatal.get_or_insert(error);
-        } else {
-            idempotence.begin_epoch(partition, batch.first);
+        if let Some(idempotence) = &mut self.idempotence {
+            idempotence.note_failed(batch, error);
         }
     }
 
-    /// A batch gave up. Whether it was stored nobody knows if it was ever sent.
+    /// A batch gave up.
     pub(super) fn note_expired(&mut self, batch: &Batch<M>) {
-        let Some(idempotence) = &mut self.idempotence else { return };
-        if batch.producer.sequence == NO_SEQUENCE {
-            return;
+        if let Some(idempotence) = &mut self.idempotence {
+            idempotence.note_expired(batch);
         }
-        let partition = batch.partition as usize;
-        let sequence = &mut idempotence.sequences[partition];
-        sequence.close(batch.first);
-        sequence.unresolved = sequence.unresolved.max(Some(batch.producer.after(batch.count).sequence));
-        idempotence.unresolved.insert(partition);
     }
 
     /// A batch that was sent is divided: this is one of its parts behind the first.
     pub(super) fn note_part(&mut self, partition: i32, first: u64) {
-        let Some(idempotence) = &mut self.idempotence else { return };
-        let open = &mut idempotence.sequences[partition as usize].open;
-        let at = open.partition_point(|other| *other < first);
-        open.insert(at, first);
+        if let Some(idempotence) = &mut self.idempotence {
+            idempotence.note_part(partition, first);
+        }
     }
 
-    /// Before something is sent: finds out what became of batches that gave up, and begins a new epoch where there is
-    /// a gap.
+    /// Before something is sent: begins a new epoch where there is a gap.
     pub(super) fn heal_sequences(&mut self) {
         let Some(idempotence) = &mut self.idempotence else { return };
-        let Idempotence { sequences, unresolved, gaps, .. } = idempotence;
-        unresolved.retain(|&partition| {
-            let sequence = &mut sequences[partition];
-            let is_open = !sequence.open.is_empty();
-            if !is_open {
-                sequence.unresolved = None;
-                if !sequence.is_next(sequence.next) {
-                    gaps.entry(partition).or_insert(0);
-                }
-            }
-            is_open
-        });
-        if idempotence.gaps.is_empty() || idempotence.identity.is_none() {
-            return;
+        for (partition, from) in idempotence.heal() {
+            let flying = self.in_flight.iter_mut().flatten().flatten();
+            let flying = flying.filter(|batch| batch.partition as usize == partition);
+            idempotence.renumber(partition, from, flying.chain(self.queues.of_mut(partition)));
         }
-        // After the last epoch comes another id.
-        idempotence.identity = idempotence.identity.and_then(|(id, epoch)| Some((id, epoch.checked_add(1)?)));
-        for (partition, from) in std::mem::take(&mut idempotence.gaps) {
-            self.renumber(partition, from);
-        }
-    }
-
-    /// A partition's batches that have a sequence get one of the new epoch, from 0 on, if they come after the gap: for
-    /// its sake none of these was stored. What is open before it was perhaps, and keeps its sequence.
-    fn renumber(&mut self, partition: usize, from: u64) {
-        let Some(idempotence) = &mut self.idempotence else { return };
-        let sequence = &mut idempotence.sequences[partition];
-        sequence.begin(idempotence.identity, from);
-        idempotence.unresolved.remove(&partition);
-        let flying = self.in_flight.iter_mut().flatten().flatten();
-        let flying = flying.filter(|batch| batch.partition as usize == partition);
-        let sent = flying.chain(self.queues.of_mut(partition));
-        let sent = sent.filter(|batch| batch.producer.sequence != NO_SEQUENCE && batch.first >= from);
-        let mut sent: Vec<_> = sent.collect();
-        sent.sort_by_key(|batch| batch.first);
-        let Some((id, epoch)) = idempotence.identity else {
-            sequence.open.retain(|first| *first < from);
-            sent.into_iter().for_each(|batch| batch.producer = ProducerState::NONE);
-            return;
-        };
-        let mut state = ProducerState { id, epoch, sequence: 0 };
-        for batch in sent {
-            batch.producer = state;
-            batch.is_renumbered = true;
-            state = state.after(batch.count);
-        }
-        sequence.next = state.sequence;
     }
 }
 
@@ -274,15 +77,13 @@ impl<M: RecordData> Producer<M> {
 impl<M: RecordData> Producer<M> {
     /// When the id is to be asked for, ns.
     pub fn asks_id_at(&self) -> Option<u64> {
-        let idempotence = self.idempotence.as_ref()?;
-        let needs = idempotence.identity.is_none() && !idempotence.is_asked && idempotence.fatal.is_none();
-        needs.then_some(idempotence.not_before_ns)
+        self.idempotence.as_ref()?.asks_at()
     }
 
     /// The request that asks for it, which counts as sent.
     pub fn ask_id(&mut self) -> m22_init_producer_id::Request {
         if let Some(idempotence) = &mut self.idempotence {
-            idempotence.is_asked = true;
+            idempotence.note_asked();
         }
         m22_init_producer_id::Request {
             transactional_id: None,
@@ -294,9 +95,7 @@ impl<M: RecordData> Producer<M> {
     /// The request's connection is gone.
     pub(super) fn on_lost_id(&mut self, now_ns: u64) {
         let Some(idempotence) = &mut self.idempotence else { return };
-        idempotence.is_asked = false;
-        idempotence.not_before_ns = now_ns + self.backoff.after(idempotence.failures, &mut self.rng);
-        idempotence.failures += 1;
+        idempotence.note_unanswered(now_ns, |failures| self.backoff.after(failures, &mut self.rng));
     }
 
     /// The answer came.
@@ -309,19 +108,14 @@ impl<M: RecordData> Producer<M> {
         if error.is_retriable() {
             self.on_lost_id(now_ns);
         } else if let Some(idempotence) = &mut self.idempotence {
-            idempotence.is_asked = false;
-            idempotence.failures = 0;
-            if error.is_error() {
-                idempotence.fatal = Some(error);
-            } else {
-                idempotence.identity = Some((response.producer_id, response.producer_epoch));
-            }
+            let identity = (response.producer_id, response.producer_epoch);
+            idempotence.note_answer(if error.is_error() { Err(error) } else { Ok(identity) });
         }
         Ok(())
     }
 
     /// Why nothing can be sent any more.
     pub(super) fn fatal(&self) -> Option<ErrorCode> {
-        self.idempotence.as_ref()?.fatal
+        self.idempotence.as_ref()?.fatal()
     }
 }

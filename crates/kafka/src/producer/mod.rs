@@ -7,6 +7,7 @@
 //! batch is sealed, so what waits in the buffer takes no memory but that.
 
 mod accumulator;
+mod availability;
 mod batch;
 mod client;
 mod idempotence;
@@ -16,6 +17,7 @@ mod queues;
 mod ratio;
 mod replies;
 mod sender;
+mod sequences;
 mod shape;
 #[cfg(test)]
 mod tests;
@@ -33,13 +35,13 @@ pub use shape::{RecordLayout, RecordShape};
 use crate::backoff::ExponentialBackoff;
 use crate::messages::m00_produce;
 use crate::records::Compression;
+use availability::Availability;
 use bytes::{Bytes, BytesMut};
-use idempotence::Idempotence;
-use partitioner::Availability;
 use queues::Queues;
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
 use ratio::CompressionRatio;
+use sequences::Idempotence;
 
 /// Which partition a record without a key goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -134,7 +134,7 @@ fn a_client_shows_its_certificate_where_it_is_asked_for() {
         let mut asking = server(&leaf, &[version], Some(&authority));
         agree(TlsConfig { identity: identity(&own), ..config(&authority) }, "localhost", &mut asking)
             .unwrap();
-        assert_eq!(asking.peer_certificates().unwrap(), [own.certificate.clone()]);
+        assert_eq!(asking.peer_certificates().unwrap(), std::slice::from_ref(&own.certificate));
 
         let none = refused(config(&authority), "localhost", server(&leaf, &[version], Some(&authority)));
         assert!(none.starts_with("the broker asks for a client certificate, and we have none"), "{none}");
@@ -225,7 +225,7 @@ fn stores_of_pem_and_pkcs12_give_the_same() {
     let authority = Authority::new("authority");
     let own = authority.leaf(&["me"], |_| {});
     let trusted = stores::trusted(StoreKind::Pem, authority.pem.as_bytes(), None).unwrap();
-    assert_eq!(trusted, [authority.certificate.clone()]);
+    assert_eq!(trusted, std::slice::from_ref(&authority.certificate));
     let both = format!("{}{}", own.key_pem, own.certificate_pem);
     let apart = Hidden::new(own.key_pem.clone().into_bytes());
     for read in [
@@ -239,7 +239,7 @@ fn stores_of_pem_and_pkcs12_give_the_same() {
     }
     let trusted =
         stores::trusted(StoreKind::Pkcs12, &truststore(&authority), Some(&hidden("changeit"))).unwrap();
-    assert_eq!(trusted, [authority.certificate.clone()]);
+    assert_eq!(trusted, std::slice::from_ref(&authority.certificate));
 }
 
 #[test]
@@ -274,19 +274,19 @@ fn hidden(text: &str) -> Hidden {
 
 fn truststore(authority: &Authority) -> Vec<u8> {
     let mut store = p12_keystore::KeyStore::new();
-    let certificate = p12_keystore::Certificate::from_der(&authority.certificate).unwrap();
+    let certificate = p12_keystore::Certificate::from_der(&authority.certificate).expect("a certificate");
     store.add_entry("authority", p12_keystore::KeyStoreEntry::Certificate(certificate));
-    store.writer("changeit").write().unwrap()
+    store.writer("changeit").write().expect("a store")
 }
 
 fn pkcs12(authority: &Authority, leaf: &Leaf) -> Vec<u8> {
-    let certificate = |der: &[u8]| p12_keystore::Certificate::from_der(der).unwrap();
-    let key = p12_keystore::PrivateKey::from_der(leaf.key().secret_der()).unwrap();
+    let certificate = |der: &[u8]| p12_keystore::Certificate::from_der(der).expect("a certificate");
+    let key = p12_keystore::PrivateKey::from_der(leaf.key().secret_der()).expect("a key");
     let chain = [certificate(&leaf.certificate), certificate(&authority.certificate)];
     let chain = p12_keystore::PrivateKeyChain::new("id", key, chain);
     let mut store = p12_keystore::KeyStore::new();
     store.add_entry("me", p12_keystore::KeyStoreEntry::PrivateKeyChain(chain));
-    store.writer("changeit").write().unwrap()
+    store.writer("changeit").write().expect("a store")
 }
 
 #[test]

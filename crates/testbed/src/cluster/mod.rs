@@ -6,6 +6,7 @@ mod launch;
 mod layout;
 mod logging;
 mod ports;
+mod random;
 mod ready;
 mod secured;
 mod storage;
@@ -143,7 +144,7 @@ impl LocalCluster {
         options: &StartOptions<'_>,
     ) -> Result<Self, Failed> {
         let started = Instant::now();
-        let cluster_id = storage::random_id()?;
+        let cluster_id = random::random_id()?;
         let drive_folder = format!("{}{}-{cluster_id}", leftovers::FOLDER_PREFIX, options.name);
         let memory_root =
             (plan.storage == Storage::Memory).then(|| options.environment.memory_dir.join(&drive_folder));
@@ -152,7 +153,7 @@ impl LocalCluster {
             memory_root: memory_root.as_deref(),
             drive_folder: &drive_folder,
         };
-        let mut ports = ports::HeldPorts::take(Layout::ports_needed(plan), storage::random_number()?)?;
+        let mut ports = ports::HeldPorts::take(Layout::ports_needed(plan), random::random_number()?)?;
         let layout = Layout::new(plan, &places, cluster_id, &mut ports);
 
         let mut remove = vec![options.work_dir.clone()];

@@ -76,7 +76,7 @@ impl Secured {
             Some(Mechanism::OauthBearer) => unsigned_token(),
             _ => {
                 let mut random = [0; RANDOM_BYTES];
-                super::storage::fill_random(&mut random)?;
+                super::random::fill_random(&mut random)?;
                 URL_SAFE_NO_PAD.encode(random)
             }
         };
@@ -249,7 +249,7 @@ impl Secured {
             internal.admin("kdyno-testbed", KNOWN_TIME_MAX).map_err(failed("nobody can administer it"))?;
         if let Some(hash) = hash {
             let mut salt = [0; RANDOM_BYTES];
-            super::storage::fill_random(&mut salt)?;
+            super::random::fill_random(&mut salt)?;
             let password = self.secrets.get(PASSWORD).map(Secret::expose).unwrap_or_default();
             let iterations = NonZeroU32::new(ITERATIONS_MIN).unwrap_or(NonZeroU32::MIN);
             let made =
