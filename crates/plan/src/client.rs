@@ -150,7 +150,7 @@ pub(crate) fn producer(reader: &Reader<'_>, typed: &[(Typed, Typed)]) -> Result<
             _ => {}
         }
     }
-    idempotent(reader, &mut settings, idempotence, &given)?;
+    idempotent(reader, &mut settings, &version, (idempotence, &given))?;
     backoff(&mut settings, backoff_max_ns, &version);
     // As in Java: a delivery timeout that was set must hold both, the default one grows instead.
     let least = settings.linger_ns + settings.request_timeout_ns;
@@ -181,17 +181,24 @@ pub(crate) fn producer(reader: &Reader<'_>, typed: &[(Typed, Typed)]) -> Result<
 const IDEMPOTENT_IN_FLIGHT_MAX: u32 = 5;
 
 /// As in Java: idempotence that was asked for takes `acks: all` and at most five requests in flight; as a default it is
-/// given up where either was set otherwise.
+/// given up where either was set otherwise, by clients before 4.0. Those from 4.0 on refuse more requests in flight, with
+/// any `acks`, until idempotence is switched off.
 fn idempotent(
     reader: &Reader<'_>,
     settings: &mut ProducerSettings,
-    typed: Option<&Given<'_>>,
-    given: &[Given<'_>],
+    version: &Version,
+    (typed, given): (Option<&Given<'_>>, &[Given<'_>]),
 ) -> Result<(), PlanError> {
+    const IN_FLIGHT: &str = "max.in.flight.requests.per.connection";
     let named = |name: &str| given.iter().find(|given| given.name == name);
+    let is_too_many = settings.in_flight_max > IDEMPOTENT_IN_FLIGHT_MAX;
     let Some(typed) = typed else {
-        settings.enable_idempotence &=
-            settings.acks == -1 && settings.in_flight_max <= IDEMPOTENT_IN_FLIGHT_MAX;
+        if let Some(place) = named(IN_FLIGHT).filter(|_| is_too_many && version.at_least(4, 0)) {
+            let message = format!("clients from 4.0 on are idempotent by default and take `{IN_FLIGHT}` up to 5");
+            let hint = "write `enable.idempotence: false` beside it, or `defaults` of an older version";
+            return Err(reader.wrong(place.typed, message).hint(hint));
+        }
+        settings.enable_idempotence &= settings.acks == -1 && !is_too_many;
         return Ok(());
     };
     settings.enable_idempotence = typed.word == "true";
@@ -203,7 +210,7 @@ fn idempotent(
     }
     let wrong = match (settings.acks, settings.in_flight_max) {
         (-1, ..=IDEMPOTENT_IN_FLIGHT_MAX) => return Ok(()),
-        (-1, _) => ("max.in.flight.requests.per.connection", "at most 5 requests in flight"),
+        (-1, _) => (IN_FLIGHT, "at most 5 requests in flight"),
         _ => ("acks", "`acks: all`"),
     };
     let place = named(wrong.0).unwrap_or(typed);

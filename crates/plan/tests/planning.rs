@@ -198,7 +198,9 @@ fn client_settings_fill_from_the_version() {
     // Idempotence as a default is given up where something else was set; asked for, it brings its acks along.
     let is_idempotent = |text: &str| client(text).enable_idempotence;
     assert!(is_idempotent("defaults: '3.0'") && is_idempotent("acks: all"));
-    assert!(!is_idempotent("acks: 1") && !is_idempotent("max.in.flight.requests.per.connection: 6"));
+    assert!(!is_idempotent("acks: 1"));
+    assert!(!is_idempotent("defaults: '3.9', max.in.flight.requests.per.connection: 6"));
+    assert!(!is_idempotent("enable.idempotence: false, max.in.flight.requests.per.connection: 6"));
     assert!(!is_idempotent("defaults: '2.8'") && !is_idempotent("enable.idempotence: false"));
     let asked = client("defaults: '2.8', enable.idempotence: true");
     assert_eq!((asked.enable_idempotence, asked.acks), (true, -1));
