@@ -156,25 +156,37 @@ fn one_request_in_flight_keeps_the_order() {
 
 /// Whatever is lost on the way, or stored and refused, an idempotent producer has each record stored once and in order.
 /// Without idempotence the same cluster stores some twice.
+///
+/// With five requests in flight a batch that was stored may be refused so often that five later ones are stored meanwhile:
+/// then the broker does not know it any more, and it ends as not delivered, as it does with Java. Two in flight leave a
+/// batch five attempts.
 #[test]
 fn an_idempotent_producer_stores_each_record_once() {
-    for is_idempotent in [true, false] {
+    for (is_idempotent, in_flight_max) in [(true, 2), (true, 5), (false, 5)] {
         let mut cluster = cluster(3, 6);
         let end = T0 + 10 * SECOND;
         cluster.script().share_between(0.02, T0 + SECOND, end).fail(REQUEST_TIMED_OUT, Stored::Yes);
         cluster.script().share_between(0.02, T0 + SECOND, end).fail(REQUEST_TIMED_OUT, Stored::No);
         cluster.script().share_between(0.005, T0 + SECOND, end).close(Stored::Yes);
         cluster.script().at(T0 + 5 * SECOND).move_leader(TOPIC, 1, 2);
-        let outcome =
-            simulate(&load(2_000.0, |plan| plan.client.enable_idempotence = is_idempotent), cluster);
-        assert_all_acknowledged(&outcome);
-        assert!(outcome.counts().retries > 100, "{:?}", outcome.counts());
+        let load = load(2_000.0, |plan| {
+            plan.client.enable_idempotence = is_idempotent;
+            plan.client.in_flight_max = in_flight_max;
+        });
+        let outcome = simulate(&load, cluster);
+        outcome.assert_accounted();
+        let counts = outcome.counts();
+        assert!(counts.retries > 100, "{counts:?}");
+        match (is_idempotent, in_flight_max) {
+            (true, 5) => assert!(outcome.failed() < 10, "{counts:?}"),
+            _ => assert_all_acknowledged(&outcome),
+        }
         let stored = outcome.cluster.counts().stored_records;
         if !is_idempotent {
-            assert!(stored > outcome.counts().acknowledged, "{stored}");
+            assert!(stored > counts.offered, "{stored}");
             continue;
         }
-        assert_eq!(stored, outcome.counts().acknowledged);
+        assert_eq!(stored, counts.offered);
         for partition in 0..6 {
             let numbers: Vec<u64> =
                 kept(&outcome.cluster, partition).iter().flatten().map(|record| record.number).collect();
