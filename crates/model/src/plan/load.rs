@@ -240,3 +240,22 @@ pub enum StartOffset {
     /// After the last record there.
     Latest,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs that were stored before producers had these settings are read as what producers did then.
+    #[test]
+    fn settings_that_a_stored_plan_lacks_are_off() {
+        let stored = serde_json::json!({
+            "defaults": "4.1", "acks": -1, "batch_bytes": 16_384, "linger_ns": 0, "buffer_bytes": 33_554_432,
+            "request_bytes_max": 1_048_576, "in_flight_max": 5, "compression": "none", "max_block_ns": 1,
+            "request_timeout_ns": 1, "delivery_timeout_ns": 1, "retry_backoff_ns": 100, "metadata_max_age_ns": 1,
+            "partitioner": "sticky",
+        });
+        let settings: ProducerSettings = serde_json::from_value(stored).expect("settings");
+        assert!(!settings.enable_idempotence && !settings.adaptive_partitioning);
+        assert_eq!((settings.retry_backoff_max_ns, settings.availability_timeout_ns), (0, 0));
+    }
+}

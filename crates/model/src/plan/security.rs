@@ -205,7 +205,7 @@ pub enum Sasl {
     },
     /// `OAUTHBEARER`.
     OauthBearer {
-        /// Name of the secret that is the token. Tokens expire: its value is asked for anew at each login.
+        /// Name of the secret that is the token. Tokens expire: its value is asked for anew before that.
         token: String,
         /// SASL extensions (KIP-342) that are sent with it.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
