@@ -54,8 +54,9 @@ impl ProduceClient {
     /// A client that is not connected.
     pub fn new(index: u32, plan: &ProducePlan, context: &StreamContext) -> Self {
         let settings = &plan.client;
+        let first_ns = settings.retry_backoff_ns;
         let retry_backoff =
-            ExponentialBackoff { first_ns: settings.retry_backoff_ns, max_ns: settings.retry_backoff_max_ns };
+            ExponentialBackoff { first_ns, max_ns: settings.retry_backoff_max_ns.max(first_ns) };
         let config = ConnectionsConfig {
             needs: match settings.enable_idempotence {
                 true => ProducerClient::<RecordTimes>::NEEDS_IDEMPOTENT,

@@ -143,3 +143,20 @@ fn a_topic_that_is_missing_for_long_is_told_once_by_all_clients() {
     let told = outcome.events.iter().filter(|event| event.starts_with("metadata-error"));
     assert_eq!(told.count(), 1, "{:?}", outcome.events);
 }
+
+/// A plan that was stored before `retry.backoff.max.ms` was known has none: pauses are then all alike, and not nothing.
+#[test]
+fn pauses_between_requests_for_metadata_that_do_not_grow_are_no_shorter() {
+    let mut cluster = FakeCluster::new(config(1, 1));
+    cluster.script().at(T0 + SECOND).delete_topic(TOPIC);
+    let mut load = load().with(|plan| {
+        plan.client.retry_backoff_max_ns = 0;
+        plan.client.delivery_timeout_ns = 2 * SECOND;
+    });
+    load.drain_seconds = 5;
+    let outcome = simulate(&load, cluster);
+    outcome.assert_accounted();
+    let asked = outcome.cluster.counts().other_requests;
+    // Every 100 ms for the five seconds of load that are left, and the two until its last record has failed.
+    assert!((50..=80).contains(&asked), "{asked}");
+}

@@ -194,7 +194,8 @@ fn idempotent(
     let is_too_many = settings.in_flight_max > IDEMPOTENT_IN_FLIGHT_MAX;
     let Some(typed) = typed else {
         if let Some(place) = named(IN_FLIGHT).filter(|_| is_too_many && version.at_least(4, 0)) {
-            let message = format!("clients from 4.0 on are idempotent by default and take `{IN_FLIGHT}` up to 5");
+            let message =
+                format!("clients from 4.0 on are idempotent by default and take `{IN_FLIGHT}` up to 5");
             let hint = "write `enable.idempotence: false` beside it, or `defaults` of an older version";
             return Err(reader.wrong(place.typed, message).hint(hint));
         }
