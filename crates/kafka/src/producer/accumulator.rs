@@ -148,11 +148,11 @@ impl<M: RecordData> Producer<M> {
     }
 
     /// When the front batch of a partition may be sent over the connection to its leader; `None` when nothing waits
-    /// there. A pause is for the leader that did not take the batch, not for another one.
+    /// there.
     pub(super) fn ready_ns(&self, partition: usize, is_flushing: bool, connection: usize) -> Option<u64> {
         let batch = self.queues.front(partition)?;
         if batch.attempts > 0 {
-            return Some(if batch.sent_over == connection { batch.not_before_ns } else { 0 });
+            return Some(batch.pauses_until_ns(connection));
         }
         if is_flushing || batch.is_full() || self.queues.length(partition) > 1 {
             return Some(0);

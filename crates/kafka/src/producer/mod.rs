@@ -25,6 +25,8 @@ mod tests;
 mod tests_idempotence;
 #[cfg(test)]
 mod tests_partitions;
+#[cfg(test)]
+mod tests_sending;
 
 pub use batch::{Batch, Outcome, RecordData, Sealed};
 pub use client::{FinishedRequest, ProducerClient};
@@ -151,8 +153,8 @@ pub struct Producer<M> {
     arena: BytesMut,
     staged: Vec<m00_produce::PartitionBatch>,
     staged_batches: Vec<Batch<M>>,
-    /// First partition looked at by the next request, so that none starves.
-    drain_from: usize,
+    /// By connection: the first partition looked at by its next request, so that none starves; 0 where there is none.
+    drain_from: Vec<usize>,
     retries: Retries,
 }
 
@@ -184,7 +186,7 @@ impl<M: RecordData> Producer<M> {
             arena: BytesMut::with_capacity(64 << 10),
             staged: Vec::new(),
             staged_batches: Vec::new(),
-            drain_from: 0,
+            drain_from: Vec::new(),
             retries: Retries::default(),
             config,
             shape,
