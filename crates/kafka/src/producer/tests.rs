@@ -344,7 +344,9 @@ fn compressed_batches_are_filled_by_what_they_are_expected_to_take() {
     let mut counts = Vec::new();
     while counts.len() < 400 {
         admitted(&mut world, 20, [0]);
-        (0..PARTITIONS).for_each(|leader| drop(world.send(leader, false)));
+        for leader in 0..PARTITIONS {
+            world.send(leader, false);
+        }
         for token in std::mem::take(&mut world.requests) {
             for batch in world.producer.untrack(token) {
                 assert!(batch.is_full() && batch.bytes() <= 16_384);
