@@ -101,9 +101,10 @@ impl<M: RecordData> Producer<M> {
     /// The answer came.
     ///
     /// # Errors
-    /// When it is none.
+    /// When it is none; the id is then asked for again after a pause, and the connection is to be closed.
     pub fn on_id(&mut self, version: i16, body: &[u8], now_ns: u64) -> Result<(), WireError> {
-        let response = m22_init_producer_id::Request::decode_response(body, version)?;
+        let response = m22_init_producer_id::Request::decode_response(body, version)
+            .inspect_err(|_| self.on_lost_id(now_ns))?;
         let error = response.error_code;
         if error.is_retriable() {
             self.on_lost_id(now_ns);

@@ -35,6 +35,7 @@ pub use sender::{Over, Token};
 pub use shape::{RecordLayout, RecordShape};
 
 use crate::backoff::ExponentialBackoff;
+use crate::errors::ErrorCode;
 use crate::messages::m00_produce;
 use crate::records::Compression;
 use availability::Availability;
@@ -153,6 +154,8 @@ pub struct Producer<M> {
     arena: BytesMut,
     staged: Vec<m00_produce::PartitionBatch>,
     staged_batches: Vec<Batch<M>>,
+    /// What a reply says of a request's batches.
+    reply_errors: Vec<Option<ErrorCode>>,
     /// By connection: the first partition looked at by its next request, so that none starves; 0 where there is none.
     drain_from: Vec<usize>,
     retries: Retries,
@@ -186,6 +189,7 @@ impl<M: RecordData> Producer<M> {
             arena: BytesMut::with_capacity(64 << 10),
             staged: Vec::new(),
             staged_batches: Vec::new(),
+            reply_errors: Vec::new(),
             drain_from: Vec::new(),
             retries: Retries::default(),
             config,

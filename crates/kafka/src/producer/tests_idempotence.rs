@@ -368,3 +368,24 @@ fn an_id_is_asked_for_until_it_comes() {
     assert!((8 * MS..=12 * MS).contains(&again), "{again}");
     assert_eq!(answer(ErrorCode::NONE, again), None);
 }
+
+/// What cannot be read ends the connection, and the id is asked for over another one.
+#[test]
+fn an_answer_that_is_no_id_is_asked_for_again() {
+    let mut producer = in_flight(0).producer;
+    producer.idempotence = Some(Idempotence::new(PARTITIONS));
+    producer.ask_id();
+    producer.on_id(4, &[0; 3], 100 * MS).expect_err("three bytes are no answer");
+    let again = producer.asks_id_at().expect("it is asked for again");
+    assert!((108 * MS..=112 * MS).contains(&again), "{again}");
+}
+
+/// The sequence after the largest one is 0, within a batch and behind it.
+#[test]
+fn sequences_begin_again_after_the_largest() {
+    let state = |sequence| ProducerState { id: 7, epoch: 0, sequence };
+    assert_eq!(state(i32::MAX - 1).after(1), state(i32::MAX));
+    assert_eq!(state(i32::MAX - 1).after(2), state(0));
+    assert_eq!(state(i32::MAX).after(5), state(4));
+    assert_eq!(ProducerState::NONE.after(5), ProducerState::NONE);
+}

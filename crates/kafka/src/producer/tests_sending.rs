@@ -80,3 +80,44 @@ fn each_leader_goes_on_with_its_own_partition_that_found_no_room() {
     }
     assert_eq!(taken, [2, 4, 2, 4]);
 }
+
+/// The body of a reply of version 3: of each partition an error.
+fn reply(partitions: &[(i32, ErrorCode)]) -> Vec<u8> {
+    let mut out = Vec::new();
+    out.extend_from_slice(&1i32.to_be_bytes());
+    out.extend_from_slice(&[0, 1, b't']);
+    out.extend_from_slice(&(partitions.len() as i32).to_be_bytes());
+    for (partition, error) in partitions {
+        out.extend_from_slice(&partition.to_be_bytes());
+        out.extend_from_slice(&error.0.to_be_bytes());
+        out.extend_from_slice(&[0; 16]); // offset and time
+    }
+    out.extend_from_slice(&0i32.to_be_bytes()); // throttle time
+    out
+}
+
+/// In whatever order it says so; what it says twice counts once, and what it does not speak of is sent again.
+#[test]
+fn each_batch_gets_what_the_reply_says_of_its_partition() {
+    let mut world = world(ProducerConfig { request_bytes_max: 10_000, ..config() });
+    world.leaders = vec![Some(0); PARTITIONS];
+    (0..PARTITIONS).for_each(|partition| admitted_to(&mut world, partition, 0));
+    world.now_ns = 5 * MS;
+    assert_eq!(sent(&mut world, 0), [0, 1, 2, 3]);
+    let token = world.requests.pop().expect("a request");
+    let body = reply(&[
+        (3, ErrorCode::NONE),
+        (9, ErrorCode::NONE),
+        (1, ErrorCode::TOPIC_AUTHORIZATION_FAILED),
+        (3, ErrorCode::REQUEST_TIMED_OUT),
+        (0, ErrorCode::NONE),
+    ]);
+    world.producer.on_reply(token, 3, &body, 6 * MS, 7 * MS).expect("a reply");
+    let mut outcomes = Vec::new();
+    world.producer.take_outcomes(&mut outcomes);
+    let outcomes: Vec<_> = outcomes.iter().map(|(batch, outcome)| (batch.partition, *outcome)).collect();
+    let stored = Outcome::Acknowledged { written_ns: 6 * MS, received_ns: 7 * MS };
+    let failed = Outcome::Failed { reason: "TOPIC_AUTHORIZATION_FAILED" };
+    assert_eq!(outcomes, [(0, stored), (1, failed), (3, stored)]);
+    assert_eq!((0..PARTITIONS).map(|of| world.producer.queues.length(of)).collect::<Vec<_>>(), [0, 0, 1, 0]);
+}
