@@ -14,6 +14,7 @@ impl<M: RecordData> Producer<M> {
         mut each_run: impl FnMut(&mut M, u32),
     ) -> u64 {
         let timestamp_ms = self.timestamp_ms(now_ns);
+        self.longest_queue = None;
         let most = match self.config.partitioner {
             Partitioner::Sticky => u32::MAX,
             Partitioner::RoundRobin => 1,
@@ -126,6 +127,8 @@ impl<M: RecordData> Producer<M> {
             not_before_ns: 0,
             sent_over: 0,
         });
+        let length = self.queues.length(self.current);
+        self.longest_queue = self.longest_queue.map(|longest| longest.max(length));
         true
     }
 

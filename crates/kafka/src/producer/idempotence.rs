@@ -7,10 +7,16 @@ use crate::wire::WireError;
 
 /// What becomes of batches; nothing here of a producer that is not idempotent.
 impl<M: RecordData> Producer<M> {
-    /// Whether a partition's next batch waits for something else than time: for an earlier one, since with one request
-    /// in flight, and for idempotent producers, records keep their order; or for the producer's id.
+    /// Whether a partition's next batch waits for an earlier one, since with one request in flight records keep their
+    /// order.
+    pub(super) fn is_muted(&self, partition: usize) -> bool {
+        self.config.in_flight_max == 1 && self.in_flight_counts[partition] > 0
+    }
+
+    /// Whether a partition's next batch waits for something else than time: for an earlier one, which that of an
+    /// idempotent producer may do too, or for the producer's id.
     pub(super) fn is_held(&self, partition: usize) -> bool {
-        if self.config.in_flight_max == 1 && self.in_flight_counts[partition] > 0 {
+        if self.is_muted(partition) {
             return true;
         }
         match (&self.idempotence, self.queues.front(partition)) {

@@ -138,6 +138,9 @@ pub struct Producer<M> {
     /// The partition that records go to, and the bytes that went there since it is.
     current: usize,
     current_bytes: u64,
+    /// Batches in the longest queue of those that may be chosen; `None` until it is looked for, once for all records
+    /// that are taken at an instant.
+    longest_queue: Option<usize>,
     availability: Availability,
     ratio: CompressionRatio,
     backoff: ExponentialBackoff,
@@ -176,6 +179,7 @@ impl<M: RecordData> Producer<M> {
             current: 0,
             // So the first record chooses a partition.
             current_bytes: u64::MAX >> 1,
+            longest_queue: None,
             availability: Availability::default(),
             ratio: CompressionRatio::new(config.compression),
             backoff: ExponentialBackoff { first_ns, max_ns: config.retry_backoff_max_ns.max(first_ns) },
