@@ -271,11 +271,7 @@ impl ProduceClient {
         self.kafka.note_availability(now_ns, is_flushing);
         let mut has_sent = false;
         for connection in 0..self.kafka.connections().count() {
-            if !self.kafka.connections().is_up(connection) {
-                self.io.flush(self.kafka.connections_mut(), connection, net);
-                continue;
-            }
-            while token_bucket.opens_ns(now_ns) <= now_ns {
+            while self.kafka.connections().is_up(connection) && token_bucket.opens_ns(now_ns) <= now_ns {
                 let records = self.kafka.send_ready(connection, now_ns, is_flushing, payloads);
                 if records == 0 {
                     break;

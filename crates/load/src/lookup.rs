@@ -2,14 +2,14 @@
 //! server of names does not answer.
 
 use mio::Waker;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-/// Look-ups at once; more are refused, and tried again as any connection that cannot be made.
+/// Look-ups at once; further names wait for their turn.
 const LOOKUPS_MAX: usize = 32;
 
 /// The addresses of a host.
@@ -82,27 +82,33 @@ pub(crate) struct Lookups {
     resolve: Resolve,
     waker: Arc<Waker>,
     under_way: BTreeSet<(String, u16)>,
+    waiting: VecDeque<(String, u16)>,
     found: (Sender<Found>, Receiver<Found>),
 }
 
 impl Lookups {
     /// None yet; `waker` is called when one has ended.
     pub(crate) fn new(resolve: Resolve, waker: Arc<Waker>) -> Self {
-        Self { resolve, waker, under_way: BTreeSet::new(), found: channel() }
+        Self { resolve, waker, under_way: BTreeSet::new(), waiting: VecDeque::new(), found: channel() }
     }
 
-    /// Begins to look up a host, unless that is under way.
+    /// Looks up a host, unless that is under way: at once, or when others have ended.
     ///
     /// # Errors
-    /// When too many are under way, or the system has no more threads.
+    /// When the system has no more threads.
     pub(crate) fn look_up(&mut self, host: &str, port: u16) -> io::Result<()> {
         let name = (host.to_owned(), port);
-        if self.under_way.contains(&name) {
+        if self.under_way.contains(&name) || self.waiting.contains(&name) {
             return Ok(());
         }
         if self.under_way.len() >= LOOKUPS_MAX {
-            return Err(io::Error::other("too many names of hosts are looked up at once"));
+            self.waiting.push_back(name);
+            return Ok(());
         }
+        self.begin(name)
+    }
+
+    fn begin(&mut self, name: (String, u16)) -> io::Result<()> {
         let (resolve, waker, found) = (self.resolve, Arc::clone(&self.waker), self.found.0.clone());
         let (host, port) = name.clone();
         thread::Builder::new().name("lookup".to_owned()).spawn(move || {
@@ -122,6 +128,13 @@ impl Lookups {
         }
         let (host, port, result) = self.found.1.try_recv().ok()?;
         self.under_way.remove(&(host.clone(), port));
+        if let Some(next) = self.waiting.pop_front()
+            && let Err(error) = self.begin(next.clone())
+        {
+            // Found out at the next call.
+            let _ = self.found.0.send((next.0.clone(), next.1, Err(error)));
+            self.under_way.insert(next);
+        }
         Some((host, port, result))
     }
 }
@@ -129,6 +142,39 @@ impl Lookups {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mio::{Events, Poll, Token};
+    use std::sync::Mutex;
+
+    /// Who holds it keeps names from being looked up.
+    static NAMES: Mutex<()> = Mutex::new(());
+
+    fn slowly(_host: &str, port: u16) -> io::Result<Vec<SocketAddr>> {
+        drop(NAMES.lock());
+        Ok(addresses(&[port]))
+    }
+
+    #[test]
+    fn names_beyond_those_that_are_looked_up_at_once_wait_for_their_turn() {
+        let mut poll = Poll::new().expect("a poll");
+        let waker = Waker::new(poll.registry(), Token(0)).expect("a waker");
+        let mut lookups = Lookups::new(slowly, Arc::new(waker));
+        let names = NAMES.lock().expect("nobody else holds it");
+        for port in (0..100).chain(0..100) {
+            lookups.look_up("broker", port).expect("no name is refused");
+        }
+        assert_eq!((lookups.under_way.len(), lookups.waiting.len()), (LOOKUPS_MAX, 100 - LOOKUPS_MAX));
+        drop(names);
+        let (mut found, mut events) = (BTreeSet::new(), Events::with_capacity(8));
+        while found.len() < 100 {
+            poll.poll(&mut events, None).expect("woken when one has ended");
+            while let Some((host, port, result)) = lookups.take_found() {
+                assert_eq!((host.as_str(), result.ok()), ("broker", Some(addresses(&[port]))));
+                assert!(lookups.under_way.len() <= LOOKUPS_MAX);
+                found.insert(port);
+            }
+        }
+        assert!(lookups.under_way.is_empty() && lookups.waiting.is_empty());
+    }
 
     fn addresses(ports: &[u16]) -> Vec<SocketAddr> {
         ports.iter().map(|port| SocketAddr::from(([127, 0, 0, 1], *port))).collect()

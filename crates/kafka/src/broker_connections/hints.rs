@@ -4,19 +4,24 @@
 use super::metadata::{BROKERS_MAX, Leader};
 use super::{BrokerConnections, ConnectionEvent};
 use crate::messages::LeaderHints;
+use std::collections::BTreeMap;
 
 impl<T> BrokerConnections<T> {
     /// Takes in what a response says of the leaders of a topic's partitions, as far as that is newer than what is
     /// known. Returns the partitions whose leader is another now.
     pub fn take_hints(&mut self, topic: usize, hints: LeaderHints, now_ns: u64) -> Vec<usize> {
         let (mut moved, mut is_any_new) = (Vec::new(), false);
+        // Of two that are told of a broker the later one counts.
+        let told = hints.endpoints.into_iter().take(BROKERS_MAX);
+        let endpoints: BTreeMap<i32, (String, i32)> =
+            told.map(|endpoint| (endpoint.broker, (endpoint.host, endpoint.port))).collect();
         for hint in hints.leaders {
             let Some(noted) = self.metadata.topics.get_mut(topic) else { break };
             let slot = usize::try_from(hint.partition).unwrap_or(usize::MAX);
             let Some(leader) = noted.leaders.get_mut(slot) else { continue };
-            let endpoint = hints.endpoints.iter().find(|endpoint| endpoint.broker == hint.leader);
+            let address = endpoints.get(&hint.leader);
             let brokers = &mut self.metadata.brokers;
-            let has_room = endpoint.is_some() && brokers.len() < BROKERS_MAX;
+            let has_room = address.is_some() && brokers.len() < BROKERS_MAX;
             let is_known = has_room || brokers.contains_key(&hint.leader);
             if hint.leader < 0 || hint.epoch <= leader.epoch || !is_known {
                 continue;
@@ -31,11 +36,10 @@ impl<T> BrokerConnections<T> {
                 self.events.push((now_ns, ConnectionEvent::LeaderMoved { topic, partition, from, to }));
                 moved.push(slot);
             }
-            if let Some(endpoint) = endpoint {
-                let address = (endpoint.host.clone(), endpoint.port);
-                let known = self.metadata.brokers.insert(endpoint.broker, address.clone());
-                if known != Some(address) {
-                    self.on_moved(endpoint.broker, now_ns);
+            if let Some(address) = address {
+                let known = self.metadata.brokers.insert(hint.leader, address.clone());
+                if known.as_ref() != Some(address) {
+                    self.on_moved(hint.leader, now_ns);
                 }
             }
             is_any_new = true;

@@ -210,6 +210,18 @@ fn before_a_session_ends_the_broker_is_told_again_who_we_are_and_requests_wait()
 }
 
 #[test]
+fn the_time_of_what_waits_for_a_login_begins_later_too_when_the_broker_throttles() {
+    let mut connection = logged_in(1_000);
+    ask(&mut connection, 1, 2 * SECOND);
+    connection.hold_back(5 * SECOND);
+    assert_eq!(written(&mut connection, 2 * SECOND), [(17, 3)]);
+    answer(&mut connection, 3, 1, &mechanism(ErrorCode::NONE), 2 * SECOND).unwrap();
+    assert_eq!(written(&mut connection, 2 * SECOND), [(36, 5)]);
+    answer(&mut connection, 5, 2, &known(1_000), 2 * SECOND).unwrap();
+    assert_eq!(connection.oldest_sent_ns(), Some(7 * SECOND));
+}
+
+#[test]
 fn what_waits_for_a_login_comes_back_when_the_connection_ends() {
     let mut connection = logged_in(1_000);
     ask(&mut connection, 1, 2);

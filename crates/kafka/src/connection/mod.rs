@@ -48,8 +48,8 @@ struct InFlightRequest<T> {
     is_answered: bool,
 }
 
-/// A request that is answered, and where the response's frame lies in the input.
-type Response<T> = (InFlightRequest<T>, Range<usize>);
+/// A request that is answered, where the response's body lies in the input, and the size of its frame.
+type Response<T> = (InFlightRequest<T>, Range<usize>, usize);
 
 /// The request that a response belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,11 +149,21 @@ impl<T> Connection<T> {
         self.handshake.version(api)
     }
 
-    /// Ends the connection: what was not answered, in order, goes back to the caller.
+    /// Ends the connection: what was not answered, in order, goes back to the caller. What was written and no
+    /// response was to come for is over, and still to be [taken](Self::take_unanswered).
     pub fn close(&mut self) -> impl Iterator<Item = T> + use<T> {
         let next = Self::new(Arc::clone(&self.client_id), self.needs, self.input.frame_bytes_max());
         let closed = std::mem::replace(self, next);
-        closed.in_flight.into_iter().chain(closed.held).filter_map(|request| request.token)
+        let mut lost = Vec::new();
+        for (place, request) in closed.in_flight.into_iter().chain(closed.held).enumerate() {
+            if place < closed.written_count && !request.is_answered {
+                self.in_flight.push_back(request);
+            } else {
+                lost.extend(request.token);
+            }
+        }
+        self.written_count = self.in_flight.len();
+        lost.into_iter()
     }
 
     /// What the end of the socket's bytes means: before the connection was of use, mostly that the two ends have
@@ -352,13 +362,10 @@ impl<T> Connection<T> {
         if is_plain && session::is_tls_alert(self.input.pending()) {
             return Err(Refusal::Session(session::tls_expected()).into());
         }
-        while let Some((request, frame)) = self.next_response()? {
+        while let Some((request, body, response_bytes)) = self.next_response()? {
             self.active_ns = self.active_ns.max(now_ns);
-            let mut reader = Reader::new(self.input.frame(frame));
-            let response_bytes = reader.remaining();
-            let InFlightRequest { token, api, version, written_ns, bytes, .. } = request;
-            response_header(&mut reader, api.key, api.is_flexible(version))?;
-            let body = reader.take(reader.remaining())?;
+            let InFlightRequest { token, version, written_ns, bytes, .. } = request;
+            let body = self.input.frame(body);
             let Some(token) = token else {
                 self.handshake.on_response(body, version, now_ns)?;
                 self.continue_handshake(now_ns);
@@ -371,18 +378,24 @@ impl<T> Connection<T> {
         Ok(())
     }
 
-    /// The next complete response's request, and where its frame lies in the input.
+    /// The next complete response. A request whose response cannot be told to be that stays in flight, and comes back
+    /// when the connection ends.
     fn next_response(&mut self) -> wire::Result<Option<Response<T>>> {
         let Some(frame) = self.input.next_frame()? else { return Ok(None) };
-        let correlation_id = Reader::new(self.input.frame(frame.clone())).i32()?;
-        let is_expected = |request: &mut InFlightRequest<T>| {
-            request.correlation_id == correlation_id && request.is_answered && self.written_count > 0
-        };
-        let Some(request) = self.in_flight.pop_front_if(is_expected) else {
-            return Err(WireError::Invalid("a reply came that nothing was asked for"));
-        };
+        let unexpected = WireError::Invalid("a reply came that nothing was asked for");
+        let written = self.in_flight.front().filter(|front| front.is_answered && self.written_count > 0);
+        let Some(front) = written else { return Err(unexpected) };
+        let mut reader = Reader::new(self.input.frame(frame.clone()));
+        let flexible = front.api.is_flexible(front.version);
+        // The correlation id first: what comes behind that of another request may have another form.
+        if reader.clone().i32()? != front.correlation_id {
+            return Err(unexpected);
+        }
+        response_header(&mut reader, front.api.key, flexible)?;
+        let body = frame.end - reader.remaining()..frame.end;
+        let Some(request) = self.in_flight.pop_front() else { return Err(unexpected) };
         self.written_count -= 1;
-        Ok(Some((request, frame)))
+        Ok(Some((request, body, frame.len())))
     }
 }
 

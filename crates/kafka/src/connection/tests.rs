@@ -79,6 +79,38 @@ fn unanswered_requests_are_over_when_written() {
     assert_eq!(received(&mut connection).unwrap(), [(2, 30, 4)]);
 }
 
+/// What is written is over also where the next write fails: it is not to be sent a second time.
+#[test]
+fn what_was_written_and_is_not_answered_is_over_although_the_connection_ended() {
+    let mut connection = connection();
+    send(&mut connection, 1, false, b"abc");
+    send(&mut connection, 2, true, b"abc");
+    send(&mut connection, 3, false, b"abc");
+    send(&mut connection, 4, false, b"abc");
+    write(&mut connection, 35, 20);
+    assert_eq!(connection.close().collect::<Vec<_>>(), [2, 4]);
+    let over: Vec<(u32, u64)> = std::iter::from_fn(|| connection.take_unanswered())
+        .map(|answered| (answered.token, answered.written_ns))
+        .collect();
+    assert_eq!(over, [(1, 20), (3, 20)]);
+    assert_eq!(connection.in_flight(), 0);
+}
+
+/// A header that says it has a field more than there is.
+#[test]
+fn a_request_whose_response_has_no_header_comes_back_when_the_connection_ends() {
+    let mut connection = connection();
+    let version = m00_produce::API.flexible_from;
+    connection.send(1, (m00_produce::API, version), true, 10, |id, out| {
+        out.push_back(frame(id, b""));
+        8
+    });
+    write(&mut connection, 8, 20);
+    receive(&mut connection, &frame(0, &[1]));
+    assert!(received(&mut connection).is_err());
+    assert_eq!(connection.close().collect::<Vec<_>>(), [1]);
+}
+
 #[test]
 fn unknown_replies_and_impossible_lengths_poison_the_connection() {
     for bytes in [&frame(9, b"")[..], &[0x7f, 0xff, 0xff, 0xff], &[0xff; 4], &[0, 0, 0, 1, 0]] {

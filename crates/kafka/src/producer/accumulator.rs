@@ -14,6 +14,7 @@ impl<M: RecordData> Producer<M> {
         mut each_run: impl FnMut(&mut M, u32),
     ) -> u64 {
         let timestamp_ms = self.timestamp_ms(now_ns);
+        self.longest_queue = None;
         let most = match self.config.partitioner {
             Partitioner::Sticky => u32::MAX,
             Partitioner::RoundRobin => 1,
@@ -126,6 +127,8 @@ impl<M: RecordData> Producer<M> {
             not_before_ns: 0,
             sent_over: 0,
         });
+        let length = self.queues.length(self.current);
+        self.longest_queue = self.longest_queue.map(|longest| longest.max(length));
         true
     }
 
@@ -148,11 +151,11 @@ impl<M: RecordData> Producer<M> {
     }
 
     /// When the front batch of a partition may be sent over the connection to its leader; `None` when nothing waits
-    /// there. A pause is for the leader that did not take the batch, not for another one.
+    /// there.
     pub(super) fn ready_ns(&self, partition: usize, is_flushing: bool, connection: usize) -> Option<u64> {
         let batch = self.queues.front(partition)?;
         if batch.attempts > 0 {
-            return Some(if batch.sent_over == connection { batch.not_before_ns } else { 0 });
+            return Some(batch.pauses_until_ns(connection));
         }
         if is_flushing || batch.is_full() || self.queues.length(partition) > 1 {
             return Some(0);

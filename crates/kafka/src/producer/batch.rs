@@ -66,6 +66,13 @@ impl<M> Batch<M> {
         }
     }
 
+    /// Until when it is not sent over a connection, ns: a pause is for the leader that did not take the batch, not for
+    /// another one.
+    pub(super) fn pauses_until_ns(&self, connection: usize) -> u64 {
+        let is_again = self.attempts > 0 && self.sent_over == connection;
+        if is_again { self.not_before_ns } else { 0 }
+    }
+
     /// Whether it takes no further record.
     pub(super) fn is_full(&self) -> bool {
         self.is_closed || self.bytes() >= self.bytes_max

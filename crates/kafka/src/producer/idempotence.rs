@@ -7,10 +7,16 @@ use crate::wire::WireError;
 
 /// What becomes of batches; nothing here of a producer that is not idempotent.
 impl<M: RecordData> Producer<M> {
-    /// Whether a partition's next batch waits for something else than time: for an earlier one, since with one request
-    /// in flight, and for idempotent producers, records keep their order; or for the producer's id.
+    /// Whether a partition's next batch waits for an earlier one, since with one request in flight records keep their
+    /// order.
+    pub(super) fn is_muted(&self, partition: usize) -> bool {
+        self.config.in_flight_max == 1 && self.in_flight_counts[partition] > 0
+    }
+
+    /// Whether a partition's next batch waits for something else than time: for an earlier one, which that of an
+    /// idempotent producer may do too, or for the producer's id.
     pub(super) fn is_held(&self, partition: usize) -> bool {
-        if self.config.in_flight_max == 1 && self.in_flight_counts[partition] > 0 {
+        if self.is_muted(partition) {
             return true;
         }
         match (&self.idempotence, self.queues.front(partition)) {
@@ -101,9 +107,10 @@ impl<M: RecordData> Producer<M> {
     /// The answer came.
     ///
     /// # Errors
-    /// When it is none.
+    /// When it is none; the id is then asked for again after a pause, and the connection is to be closed.
     pub fn on_id(&mut self, version: i16, body: &[u8], now_ns: u64) -> Result<(), WireError> {
-        let response = m22_init_producer_id::Request::decode_response(body, version)?;
+        let response = m22_init_producer_id::Request::decode_response(body, version)
+            .inspect_err(|_| self.on_lost_id(now_ns))?;
         let error = response.error_code;
         if error.is_retriable() {
             self.on_lost_id(now_ns);

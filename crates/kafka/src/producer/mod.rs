@@ -25,6 +25,8 @@ mod tests;
 mod tests_idempotence;
 #[cfg(test)]
 mod tests_partitions;
+#[cfg(test)]
+mod tests_sending;
 
 pub use batch::{Batch, Outcome, RecordData, Sealed};
 pub use client::{FinishedRequest, ProducerClient};
@@ -33,6 +35,7 @@ pub use sender::{Over, Token};
 pub use shape::{RecordLayout, RecordShape};
 
 use crate::backoff::ExponentialBackoff;
+use crate::errors::ErrorCode;
 use crate::messages::m00_produce;
 use crate::records::Compression;
 use availability::Availability;
@@ -135,6 +138,9 @@ pub struct Producer<M> {
     /// The partition that records go to, and the bytes that went there since it is.
     current: usize,
     current_bytes: u64,
+    /// Batches in the longest queue of those that may be chosen; `None` until it is looked for, once for all records
+    /// that are taken at an instant.
+    longest_queue: Option<usize>,
     availability: Availability,
     ratio: CompressionRatio,
     backoff: ExponentialBackoff,
@@ -151,8 +157,10 @@ pub struct Producer<M> {
     arena: BytesMut,
     staged: Vec<m00_produce::PartitionBatch>,
     staged_batches: Vec<Batch<M>>,
-    /// First partition looked at by the next request, so that none starves.
-    drain_from: usize,
+    /// What a reply says of a request's batches.
+    reply_errors: Vec<Option<ErrorCode>>,
+    /// By connection: the first partition looked at by its next request, so that none starves; 0 where there is none.
+    drain_from: Vec<usize>,
     retries: Retries,
 }
 
@@ -171,6 +179,7 @@ impl<M: RecordData> Producer<M> {
             current: 0,
             // So the first record chooses a partition.
             current_bytes: u64::MAX >> 1,
+            longest_queue: None,
             availability: Availability::default(),
             ratio: CompressionRatio::new(config.compression),
             backoff: ExponentialBackoff { first_ns, max_ns: config.retry_backoff_max_ns.max(first_ns) },
@@ -184,7 +193,8 @@ impl<M: RecordData> Producer<M> {
             arena: BytesMut::with_capacity(64 << 10),
             staged: Vec::new(),
             staged_batches: Vec::new(),
-            drain_from: 0,
+            reply_errors: Vec::new(),
+            drain_from: Vec::new(),
             retries: Retries::default(),
             config,
             shape,

@@ -45,7 +45,7 @@ fn choose(
 
 impl<M: RecordData> Producer<M> {
     /// Notes which of the brokers that batches wait for take requests; `leader` names a partition's connection and
-    /// whether it does.
+    /// whether it does. What waits for an earlier batch of its own partition is not the broker's fault.
     pub(super) fn note_availability(
         &mut self,
         now_ns: u64,
@@ -57,6 +57,7 @@ impl<M: RecordData> Producer<M> {
         }
         for partition in self.queues.waiting() {
             if let Some((connection, takes)) = leader(partition)
+                && !self.is_muted(partition)
                 && self.ready_ns(partition, is_flushing, connection).is_some_and(|at| at <= now_ns)
             {
                 self.availability.note(connection, takes, now_ns);
@@ -94,16 +95,17 @@ impl<M: RecordData> Producer<M> {
                     || availability.blocked_ns(connection, now_ns) <= timeout_ns
             })
         };
-        let longest = if config.adaptive_partitioning && queues.count() > 1 {
-            queues.waiting().filter(|&partition| is_available(partition)).map(|p| queues.length(p)).max()
-        } else {
-            None
+        let is_adaptive = config.adaptive_partitioning && queues.count() > 1;
+        let found = || {
+            let waiting = queues.waiting().filter(|&partition| is_available(partition));
+            waiting.map(|partition| queues.length(partition)).max().unwrap_or(0)
         };
-        let weight_max = longest.unwrap_or(0) as u64 + 1;
-        let weight = |partition: usize| match (is_available(partition), longest) {
-            (false, _) => 0,
-            (true, None) => 1,
-            (true, Some(_)) => weight_max - queues.length(partition) as u64,
+        let longest = if is_adaptive { *self.longest_queue.get_or_insert_with(found) } else { 0 };
+        let weight_max = longest as u64 + 1;
+        let weight = |partition: usize| match is_available(partition) {
+            false => 0,
+            true if !is_adaptive => 1,
+            true => weight_max.saturating_sub(queues.length(partition) as u64).max(1),
         };
         let (rng, count) = (&mut self.rng, queues.count());
         // Where none is available any leader will do, and without one any partition: there records wait.

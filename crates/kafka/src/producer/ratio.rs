@@ -2,11 +2,11 @@
 //!
 //! Nobody knows the size of a compressed batch before it is compressed, so the Java client fills a batch until its
 //! estimated size reaches `batch.size`: the bytes of its records × the ratio expected × 1.05. The ratio moves with
-//! each batch: worse at once, better in small steps (`CompressionRatioEstimator`).
+//! each batch: worse at once, better in small steps down to what was found (`CompressionRatioEstimator`).
 
 use crate::records::{Compression, HEADER_BYTES};
 
-/// A batch that compressed better makes the ratio smaller by so much.
+/// A batch that compressed better makes the ratio smaller by so much at most.
 const IMPROVING_STEP: f32 = 0.005;
 /// One that compressed worse makes it larger by so much at least.
 const DETERIORATING_STEP: f32 = 0.05;
@@ -55,7 +55,7 @@ impl CompressionRatio {
         if found > self.expected {
             self.expected = found.max(self.expected + DETERIORATING_STEP);
         } else if found < self.expected {
-            self.expected -= IMPROVING_STEP;
+            self.expected = found.max(self.expected - IMPROVING_STEP);
         }
     }
 
@@ -73,10 +73,14 @@ mod tests {
     fn it_gets_better_slowly_and_worse_at_once() {
         let mut ratio = CompressionRatio::new(Compression::Zstd);
         assert_eq!(ratio.batch_bytes(10_000), 61 + 10_500);
-        for _ in 0..80 {
+        for _ in 0..79 {
             ratio.learn(10_000, 6_000);
         }
-        assert!((ratio.expected - 0.6).abs() < 1e-3, "{ratio:?}");
+        assert!((ratio.expected - 0.605).abs() < 1e-3, "{ratio:?}");
+        for _ in 0..20 {
+            ratio.learn(10_000, 6_000);
+        }
+        assert_eq!(ratio.expected, 0.6, "not better than what was found");
         ratio.learn(10_000, 6_400);
         assert!((ratio.expected - 0.65).abs() < 1e-3, "at least a twentieth worse: {ratio:?}");
         ratio.learn(10_000, 9_000);
@@ -87,19 +91,19 @@ mod tests {
         assert_eq!(ratio.expected, 1.2);
     }
 
-    /// Around a steady 60 % it goes down in ten steps and up in one.
+    /// Around 60 %, a little more or less, it goes down in ten steps and up in one.
     #[test]
-    fn around_a_steady_ratio_it_is_a_sawtooth() {
+    fn around_ratios_that_vary_it_is_a_sawtooth() {
         let mut ratio = CompressionRatio::new(Compression::Gzip);
         let mut seen = Vec::new();
-        for _ in 0..1_000 {
-            ratio.learn(100_000, 60_000);
+        for batch in 0..1_000 {
+            ratio.learn(100_000, 59_900 + 200 * (batch % 2));
             seen.push(ratio.expected);
         }
         let late = &seen[500..];
         let least = late.iter().copied().fold(f32::MAX, f32::min);
         let most = late.iter().copied().fold(0.0, f32::max);
-        assert!(least > 0.594 && most < 0.651, "{least} to {most}");
+        assert!(least >= 0.599 && most < 0.6511, "{least} to {most}");
         assert!(most - least > 0.04);
     }
 

@@ -44,39 +44,35 @@ impl<M: RecordData> Producer<M> {
         received_ns: u64,
     ) -> Result<FollowUp, WireError> {
         let mut batches = self.untrack(token);
+        batches.sort_by_key(|batch| batch.partition);
         let mut follow_up = FollowUp { batches: batches.len() as u32, ..FollowUp::default() };
         // What is told of a whole turn may be told of an instant before the request's own.
         let received_ns = received_ns.max(written_ns);
-        let mut replies = [None; 8];
-        let mut more = Vec::new();
-        let mut count = 0;
+        let mut errors = std::mem::take(&mut self.reply_errors);
+        errors.clear();
+        errors.resize(batches.len(), None);
+        // The first that is said of a partition counts.
         let decoded = m00_produce::decode(body, version, |reply| {
-            match replies.get_mut(count) {
-                Some(slot) => *slot = Some(reply),
-                None => more.push(reply),
+            if let Ok(at) = batches.binary_search_by_key(&reply.partition, |batch| batch.partition) {
+                errors[at].get_or_insert(ErrorCode(reply.error));
             }
-            count += 1;
         });
-        for reply in replies.into_iter().flatten().chain(more) {
-            let Some(at) = batches.iter().position(|batch| batch.partition == reply.partition) else {
+        for (batch, error) in batches.into_iter().zip(errors.drain(..)) {
+            let Some(error) = error else {
+                self.try_again(batch, received_ns);
                 continue;
             };
-            let batch = batches.swap_remove(at);
-            let error = ErrorCode(reply.error);
-            let stored = Outcome::Acknowledged { written_ns, received_ns };
             match error {
                 // The broker has it, from so long ago that it does not remember where.
                 ErrorCode::NONE | ErrorCode::DUPLICATE_SEQUENCE_NUMBER => {
                     self.note_stored(&batch);
-                    self.resolve(batch, stored);
+                    self.resolve(batch, Outcome::Acknowledged { written_ns, received_ns });
                 }
                 _ => self.on_error(batch, error, received_ns),
             }
             follow_up.refresh_metadata |= error.refreshes_metadata();
         }
-        for batch in batches {
-            self.try_again(batch, received_ns);
-        }
+        self.reply_errors = errors;
         let throttle_ms = decoded?;
         follow_up.throttled_ns = u64::try_from(throttle_ms).unwrap_or(0) * 1_000_000;
         Ok(follow_up)

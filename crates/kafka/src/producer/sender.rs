@@ -72,7 +72,9 @@ impl<M: RecordData> Producer<M> {
         records
     }
 
-    /// Takes one ready batch of each partition the broker leads, up to `max.request.size`, and seals them.
+    /// Once a batch of a partition that the broker leads is ready, takes the first one of each that does not pause, up
+    /// to `max.request.size`, and seals them: what lingers travels along. The next request begins with what found no
+    /// room.
     pub(super) fn collect(
         &mut self,
         connection: usize,
@@ -81,18 +83,26 @@ impl<M: RecordData> Producer<M> {
         leads: impl Fn(usize) -> bool,
         bodies: &mut impl Bodies<M>,
     ) {
-        let start = self.drain_from.min(self.queues.count());
+        let may_go = |producer: &Self, partition: usize| leads(partition) && !producer.is_held(partition);
+        let is_ready = |partition: usize| {
+            may_go(self, partition)
+                && self.ready_ns(partition, is_flushing, connection).is_some_and(|at| at <= now_ns)
+        };
+        if !self.queues.waiting().any(is_ready) {
+            return;
+        }
+        let start = self.drain_from.get(connection).copied().unwrap_or(0);
         let mut bytes = 0;
         for (begin, end) in [(start, self.queues.count()), (0, start)] {
             let mut from = begin;
             while let Some(partition) = self.queues.waiting_from(from).filter(|found| *found < end) {
                 from = partition + 1;
-                let is_ready = leads(partition)
-                    && !self.is_held(partition)
-                    && self.ready_ns(partition, is_flushing, connection).is_some_and(|at| at <= now_ns);
-                let Some(front) = self.queues.front(partition).filter(|_| is_ready) else { continue };
+                let able = self.queues.front(partition).filter(|_| may_go(self, partition));
+                let Some(front) = able.filter(|batch| batch.pauses_until_ns(connection) <= now_ns) else {
+                    continue;
+                };
                 if bytes > 0 && bytes + front.bytes() > u64::from(self.config.request_bytes_max) {
-                    self.drain_from = partition;
+                    self.begin_with(connection, partition);
                     return;
                 }
                 let Some(mut batch) = self.queues.pop(partition) else { continue };
@@ -103,6 +113,14 @@ impl<M: RecordData> Producer<M> {
                 self.staged_batches.push(batch);
             }
         }
+    }
+
+    /// The next request over a connection begins with this partition.
+    fn begin_with(&mut self, connection: usize, partition: usize) {
+        if self.drain_from.len() <= connection {
+            self.drain_from.resize(connection + 1, 0);
+        }
+        self.drain_from[connection] = partition;
     }
 
     /// Makes a batch ready to go out, and stages it.

@@ -21,6 +21,9 @@ struct Log {
     /// First and last sequence of the latest batches.
     latest: VecDeque<(i32, i32)>,
     records: Vec<u64>,
+    /// The first sequence that it took. Above 0 it was refused or lost what came before, and neither order nor
+    /// uniqueness is promised.
+    began_at: Option<i32>,
 }
 
 impl Log {
@@ -40,11 +43,14 @@ impl Log {
         }
         let expected = match self.latest.back() {
             Some((_, last)) if epoch == self.epoch => last + 1,
-            _ => 0,
+            Some(_) => 0,
+            // Of a producer that it does not know it takes any.
+            None => sequence,
         };
         if sequence != expected {
             return ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER;
         }
+        self.began_at.get_or_insert(sequence);
         if epoch > self.epoch {
             self.epoch = epoch;
             self.latest.clear();
@@ -233,7 +239,7 @@ impl World {
         }
         for (log, acknowledged) in self.logs.iter().zip(&self.acknowledged) {
             assert!(
-                log.records.is_sorted_by(|a, b| a < b),
+                log.began_at > Some(0) || log.records.is_sorted_by(|a, b| a < b),
                 "stored twice, or out of order: {:?}",
                 log.records
             );
@@ -292,7 +298,9 @@ fn a_batch_that_failed_begins_a_new_epoch() {
 /// While a batch is sent again nothing of its partition is sent beside it.
 #[test]
 fn a_batch_that_is_sent_again_goes_alone() {
-    let mut world = in_flight(6);
+    let mut world = in_flight(7);
+    assert!(world.send(&[Fate::Answered; PARTITIONS]), "from now on the broker knows the producer");
+    world.step(&Step::Answer(0));
     assert!(world.send(&[Fate::Refused(ErrorCode::NOT_ENOUGH_REPLICAS); PARTITIONS]));
     assert!(world.send(&[Fate::Answered; PARTITIONS]));
     (0..2).for_each(|_| world.step(&Step::Answer(0)));
@@ -302,8 +310,27 @@ fn a_batch_that_is_sent_again_goes_alone() {
     world.step(&Step::Answer(0));
     assert!(world.send(&[Fate::Answered; PARTITIONS]));
     assert!(world.send(&[Fate::Answered; PARTITIONS]), "those that were never sent follow at once");
-    assert_eq!(world.logs[0].records, [0, 1, 2]);
+    assert_eq!(world.logs[0].records, [0, 1, 2, 3]);
     assert_eq!(world.logs[0].epoch, 0);
+}
+
+/// A broker that does not know the producer takes any sequence as its first: what was refused before is overtaken, and
+/// gives up, as with the Java client.
+#[test]
+fn a_first_batch_that_was_refused_is_overtaken_and_gives_up() {
+    let mut world = in_flight(2);
+    assert!(world.send(&[Fate::Refused(ErrorCode::NOT_ENOUGH_REPLICAS); PARTITIONS]));
+    assert!(world.send(&[Fate::Answered; PARTITIONS]));
+    (0..2).for_each(|_| world.step(&Step::Answer(0)));
+    for _ in 0..60 {
+        assert_eq!(world.producer.is_idle(), world.now_ns >= 10_000 * MS, "at {} ns", world.now_ns);
+        world.step(&Step::Wait(200));
+        while world.send(&[Fate::Answered; PARTITIONS]) {}
+        while !world.requests.is_empty() {
+            world.step(&Step::Answer(0));
+        }
+    }
+    assert_eq!((world.logs[0].records.as_slice(), world.logs[0].epoch), ([1].as_slice(), 0));
 }
 
 /// Of a batch that gave up nobody knows whether it was stored. What comes next waits for all that is open; it begins a
@@ -367,4 +394,25 @@ fn an_id_is_asked_for_until_it_comes() {
     let again = answer(ErrorCode(14), 0).expect("COORDINATOR_LOAD_IN_PROGRESS may pass");
     assert!((8 * MS..=12 * MS).contains(&again), "{again}");
     assert_eq!(answer(ErrorCode::NONE, again), None);
+}
+
+/// What cannot be read ends the connection, and the id is asked for over another one.
+#[test]
+fn an_answer_that_is_no_id_is_asked_for_again() {
+    let mut producer = in_flight(0).producer;
+    producer.idempotence = Some(Idempotence::new(PARTITIONS));
+    producer.ask_id();
+    producer.on_id(4, &[0; 3], 100 * MS).expect_err("three bytes are no answer");
+    let again = producer.asks_id_at().expect("it is asked for again");
+    assert!((108 * MS..=112 * MS).contains(&again), "{again}");
+}
+
+/// The sequence after the largest one is 0, within a batch and behind it.
+#[test]
+fn sequences_begin_again_after_the_largest() {
+    let state = |sequence| ProducerState { id: 7, epoch: 0, sequence };
+    assert_eq!(state(i32::MAX - 1).after(1), state(i32::MAX));
+    assert_eq!(state(i32::MAX - 1).after(2), state(0));
+    assert_eq!(state(i32::MAX).after(5), state(4));
+    assert_eq!(ProducerState::NONE.after(5), ProducerState::NONE);
 }

@@ -2,6 +2,7 @@
 
 use super::tests::{MS, PARTITIONS, World, admitted, config};
 use super::*;
+use std::cell::Cell;
 use std::collections::BTreeSet;
 
 /// As in the Java client, of batches that are full: the first one has less than `batch.size`, so a second one follows
@@ -96,4 +97,59 @@ fn partitions_of_a_broker_that_takes_nothing_are_left_out() {
     }
     world.producer.note_availability(62 * MS, false, |partition| Some((partition % 2, true)));
     assert_eq!(chosen(&mut world, 62 * MS).len(), PARTITIONS);
+}
+
+/// A partition in which nothing waits may be chosen, whatever its broker does: nothing says that it takes nothing. Nor is
+/// a broker left out for what waits for an earlier batch of its own partition.
+#[test]
+fn a_broker_is_left_out_for_what_waits_for_itself_alone() {
+    let config = ProducerConfig {
+        availability_timeout_ns: 50 * MS,
+        buffer_bytes: 1 << 20,
+        in_flight_max: 1,
+        ..config()
+    };
+    for is_in_flight in [false, true] {
+        let mut world = World::new(config.clone(), 900, 1.0);
+        for _ in 0..3 {
+            (world.producer.current, world.producer.current_bytes) = (1, 0);
+            admitted(&mut world, 1, [0]);
+        }
+        if is_in_flight {
+            assert_eq!(world.send(1, false), 1);
+        }
+        for now_ms in [10, 61] {
+            let leader = |partition: usize| Some((partition % 2, false));
+            world.producer.note_availability(now_ms * MS, true, leader);
+        }
+        let mut chosen = BTreeSet::new();
+        for _ in 0..200 {
+            world.producer.move_on(61 * MS, &|partition: usize| Some(partition % 2));
+            chosen.insert(world.producer.current);
+        }
+        let expected = if is_in_flight { vec![0, 1, 2, 3] } else { vec![0, 2, 3] };
+        assert_eq!(chosen, BTreeSet::from_iter(expected), "{is_in_flight}");
+    }
+}
+
+/// Of a wide topic not every queue is looked at for each batch: the longest is found once for all that is taken at once.
+#[test]
+fn a_wide_topic_is_not_looked_through_for_each_batch() {
+    let config = ProducerConfig { batch_bytes: 1, buffer_bytes: 1 << 20, ..config() };
+    let shape = RecordShape { value_bytes: 100, has_own_timestamp: true };
+    let mut producer: Producer<Vec<u64>> = Producer::new(config, shape, 1_000);
+    let looks = Cell::new(0);
+    let mut admit = |records: u64| {
+        looks.set(0);
+        let leader = |_: usize| {
+            looks.set(looks.get() + 1);
+            Some(0)
+        };
+        let taken = producer.admit(records, 0, leader, |data, count| data.extend(0..u64::from(count)));
+        assert_eq!(taken, records);
+        looks.get()
+    };
+    admit(2_000);
+    let looks = admit(500);
+    assert!((500..10_000).contains(&looks), "{looks} looks at who leads for 500 batches");
 }

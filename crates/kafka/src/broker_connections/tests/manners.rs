@@ -267,6 +267,21 @@ fn a_leader_that_a_response_names_is_dialled_at_once_if_it_is_newer() {
     assert_eq!(connections.take_hints(0, hint(1, 1, 5), 3), [], "nor does an old hint");
 }
 
+/// What several responses say is taken in together: a broker listens where the last one has it.
+#[test]
+fn of_two_addresses_of_a_leader_the_later_one_counts() {
+    let mut connections = client(1);
+    dial(&mut connections, 0);
+    hear(&mut connections, cluster(&[1], &[(1, 5)]), 0);
+    dial(&mut connections, 0);
+    let mut hints = hint(0, 9, 6);
+    let moved = BrokerEndpoint { broker: 9, host: "elsewhere".to_owned(), port: 9100 };
+    hints.extend(LeaderHints { leaders: Vec::new(), endpoints: vec![moved] });
+    assert_eq!(connections.take_hints(0, hints, 1), [0]);
+    let leader = dial(&mut connections, 1);
+    assert_eq!(connections.address(leader), ("elsewhere", 9100));
+}
+
 #[test]
 fn a_topic_that_was_made_anew_is_told_and_begins_anew() {
     let mut connections = client(1);

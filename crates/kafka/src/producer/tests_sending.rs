@@ -1,0 +1,123 @@
+//! What goes into a request, and how long it waits for that.
+
+use super::tests::{MS, PARTITIONS, World, admitted, config};
+use super::*;
+use crate::errors::ErrorCode;
+
+/// Room for many batches of one record of 900 bytes each: 970 bytes.
+fn world(config: ProducerConfig) -> World {
+    World::new(ProducerConfig { buffer_bytes: 1 << 20, ..config }, 900, 1.0)
+}
+
+/// Admits a record to a partition.
+fn admitted_to(world: &mut World, partition: usize, at_ms: u64) {
+    (world.producer.current, world.producer.current_bytes) = (partition, 0);
+    admitted(world, 1, [at_ms]);
+}
+
+/// The partitions of which a request over a connection has a batch, in its order; none where there is no request.
+fn sent(world: &mut World, connection: usize) -> Vec<i32> {
+    if world.send(connection, false) == 0 {
+        return Vec::new();
+    }
+    let request = world.requests.last().map(|&token| &world.producer.in_flight[token]);
+    request.into_iter().flatten().flatten().map(|batch| batch.partition).collect()
+}
+
+/// As in the Java client, of which a leader is ready and not a partition: what lingers travels with what is ready.
+#[test]
+fn with_a_batch_that_is_ready_goes_what_lingers_for_the_same_leader() {
+    let mut world = world(config());
+    world.leaders = [0, 0, 1, 0].map(Some).to_vec();
+    for partition in [1, 2, 3] {
+        admitted_to(&mut world, partition, 0);
+    }
+    assert_eq!(sent(&mut world, 0), [], "all of them linger");
+    admitted_to(&mut world, 0, 1);
+    admitted_to(&mut world, 0, 1);
+    let leaders = world.leaders.clone();
+    assert_eq!(world.producer.next_ready(false, |partition| leaders[partition]), Some(0));
+    assert_eq!(sent(&mut world, 0), [0, 1, 3], "one full batch, and what its leader gets beside it");
+    assert_eq!(sent(&mut world, 0), [], "the second one of the first partition lingers");
+    assert_eq!(sent(&mut world, 1), [], "another leader is none of this");
+    world.now_ns = 5 * MS;
+    assert_eq!((sent(&mut world, 0), sent(&mut world, 1)), (vec![], vec![2]));
+    world.now_ns = 6 * MS;
+    assert_eq!(sent(&mut world, 0), [0]);
+}
+
+/// What the leader did not take pauses all the same, and makes nothing ready while it does.
+#[test]
+fn what_pauses_does_not_travel_along() {
+    let mut world = world(config());
+    world.leaders = vec![Some(0); PARTITIONS];
+    admitted_to(&mut world, 0, 0);
+    world.now_ns = 5 * MS;
+    assert_eq!(sent(&mut world, 0), [0]);
+    for batch in world.requests.pop().map(|token| world.producer.untrack(token)).into_iter().flatten() {
+        world.producer.on_error(batch, ErrorCode::REQUEST_TIMED_OUT, 5 * MS);
+    }
+    admitted_to(&mut world, 1, 6);
+    assert_eq!(sent(&mut world, 0), []);
+    world.now_ns = 11 * MS;
+    assert_eq!(sent(&mut world, 0), [1], "the first one pauses for 8 ms at least");
+    world.now_ns = 17 * MS;
+    assert_eq!(sent(&mut world, 0), [0], "and for 12 ms at most");
+}
+
+/// Two leaders of two partitions each, requests of one batch, and the second one takes two while the first takes one.
+#[test]
+fn each_leader_goes_on_with_its_own_partition_that_found_no_room() {
+    let mut world = world(ProducerConfig { request_bytes_max: 1_500, ..config() });
+    for partition in 0..PARTITIONS {
+        (0..12).for_each(|_| admitted_to(&mut world, partition, 0));
+    }
+    let mut taken = [0; PARTITIONS];
+    for connection in [0, 1, 1].repeat(4) {
+        for partition in sent(&mut world, connection) {
+            taken[partition as usize] += 1;
+        }
+    }
+    assert_eq!(taken, [2, 4, 2, 4]);
+}
+
+/// The body of a reply of version 3: of each partition an error.
+fn reply(partitions: &[(i32, ErrorCode)]) -> Vec<u8> {
+    let mut out = Vec::new();
+    out.extend_from_slice(&1i32.to_be_bytes());
+    out.extend_from_slice(&[0, 1, b't']);
+    out.extend_from_slice(&(partitions.len() as i32).to_be_bytes());
+    for (partition, error) in partitions {
+        out.extend_from_slice(&partition.to_be_bytes());
+        out.extend_from_slice(&error.0.to_be_bytes());
+        out.extend_from_slice(&[0; 16]); // offset and time
+    }
+    out.extend_from_slice(&0i32.to_be_bytes()); // throttle time
+    out
+}
+
+/// In whatever order it says so; what it says twice counts once, and what it does not speak of is sent again.
+#[test]
+fn each_batch_gets_what_the_reply_says_of_its_partition() {
+    let mut world = world(ProducerConfig { request_bytes_max: 10_000, ..config() });
+    world.leaders = vec![Some(0); PARTITIONS];
+    (0..PARTITIONS).for_each(|partition| admitted_to(&mut world, partition, 0));
+    world.now_ns = 5 * MS;
+    assert_eq!(sent(&mut world, 0), [0, 1, 2, 3]);
+    let token = world.requests.pop().expect("a request");
+    let body = reply(&[
+        (3, ErrorCode::NONE),
+        (9, ErrorCode::NONE),
+        (1, ErrorCode::TOPIC_AUTHORIZATION_FAILED),
+        (3, ErrorCode::REQUEST_TIMED_OUT),
+        (0, ErrorCode::NONE),
+    ]);
+    world.producer.on_reply(token, 3, &body, 6 * MS, 7 * MS).expect("a reply");
+    let mut outcomes = Vec::new();
+    world.producer.take_outcomes(&mut outcomes);
+    let outcomes: Vec<_> = outcomes.iter().map(|(batch, outcome)| (batch.partition, *outcome)).collect();
+    let stored = Outcome::Acknowledged { written_ns: 6 * MS, received_ns: 7 * MS };
+    let failed = Outcome::Failed { reason: "TOPIC_AUTHORIZATION_FAILED" };
+    assert_eq!(outcomes, [(0, stored), (1, failed), (3, stored)]);
+    assert_eq!((0..PARTITIONS).map(|of| world.producer.queues.length(of)).collect::<Vec<_>>(), [0, 0, 1, 0]);
+}
