@@ -242,7 +242,11 @@ fn check_mechanism(
         ErrorCode::UNSUPPORTED_SASL_MECHANISM => {
             LoginError::Mechanism { mechanism: login.mechanism(), offered: response.mechanisms }
         }
-        ErrorCode::ILLEGAL_SASL_STATE if !is_again => LoginError::NotAsked,
+        // It ends sessions no more, or this came too soon: a new connection is another matter.
+        error @ ErrorCode::ILLEGAL_SASL_STATE if is_again => {
+            return Err(ConnectionError::Handshake { api: m17_sasl_handshake::API.name, error });
+        }
+        ErrorCode::ILLEGAL_SASL_STATE => LoginError::NotAsked,
         error => return Err(ConnectionError::handshake(m17_sasl_handshake::API.name, error)),
     };
     Err(Refusal::Login(refused).into())

@@ -219,8 +219,8 @@ fn a_second_login_comes_a_second_after_the_first_at_least_and_its_refusal_is_tol
     let metadata = m03_metadata::Response::default();
     answer(&mut connection, 3, m03_metadata::API.version_max, &metadata, 2 * SECOND).unwrap();
     let refused = mechanism(ErrorCode::ILLEGAL_SASL_STATE);
-    let error = answer(&mut connection, 4, 1, &refused, 2 * SECOND).unwrap_err().to_string();
-    assert_eq!(error, "the broker answered SaslHandshake with an error ILLEGAL_SASL_STATE");
+    let error = answer(&mut connection, 4, 1, &refused, 2 * SECOND).unwrap_err();
+    assert!(matches!(error, ConnectionError::Handshake { api: "SaslHandshake", .. }), "{error:?}");
 }
 
 #[test]
