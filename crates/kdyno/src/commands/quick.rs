@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::target_source::with_properties;
 use kdyno_model::address::is_address;
 use kdyno_model::plan::{AttachedPlan, Caps, Plan};
-use kdyno_model::properties::Property;
+use kdyno_model::properties::{Property, trim};
 use kdyno_plan::{Choices, Note};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::client::Side;
@@ -181,7 +181,7 @@ fn client(acks: Option<&str>, settings: &[&Property]) -> String {
     const ACKS: &str = "acks";
     let of_file = settings.iter().filter(|property| acks.is_none() || property.name != ACKS);
     let mut entries: Vec<String> =
-        of_file.map(|property| format!("{}: {}", property.name, literal(property.value.trim()))).collect();
+        of_file.map(|property| format!("{}: {}", property.name, literal(trim(&property.value)))).collect();
     if acks.is_some() || !settings.iter().any(|property| property.name == ACKS) {
         entries.insert(0, format!("{ACKS}: {}", literal(acks.unwrap_or("all"))));
     }
