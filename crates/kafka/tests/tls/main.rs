@@ -10,7 +10,9 @@ use kdyno_kafka::connection::{Session, SessionError, SessionFactory};
 use kdyno_kafka::security::Hidden;
 use kdyno_kafka::security::tls::stores::{self, Identity, StoreKind};
 use kdyno_kafka::security::tls::{Tls, TlsConfig, TlsVersion, provider};
-use rustls::server::WebPkiClientVerifier;
+use rustls::crypto::aws_lc_rs::sign::any_supported_type;
+use rustls::server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier};
+use rustls::sign::CertifiedKey;
 use rustls::{ProtocolVersion, RootCertStore, ServerConfig, ServerConnection};
 use std::io::{IoSlice, Read, Write};
 use std::sync::Arc;
@@ -210,6 +212,36 @@ fn without_the_check_any_name_will_do_and_nothing_else() {
     assert!(refused(unchecked(), "localhost", server(&leaf, &BOTH, None)).contains("expired"));
     let leaf = Authority::new("stranger").leaf(&["broker-1"], |_| {});
     assert!(refused(unchecked(), "localhost", server(&leaf, &BOTH, None)).contains("nobody whom we trust"));
+}
+
+/// Shows a certificate whose key it does not have.
+#[derive(Debug)]
+struct Impostor(Arc<CertifiedKey>);
+
+impl ResolvesServerCert for Impostor {
+    fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(Arc::clone(&self.0))
+    }
+}
+
+#[test]
+fn who_shows_a_certificate_must_have_its_key_whether_names_are_checked_or_not() {
+    let authority = Authority::new("authority");
+    let (shown, own) = (authority.leaf(&["localhost"], |_| {}), authority.leaf(&["localhost"], |_| {}));
+    for version in BOTH {
+        for checks_hostname in [true, false] {
+            let key = any_supported_type(&own.key()).expect("a key");
+            let shown = CertifiedKey::new(vec![shown.certificate.clone()], key);
+            let builder = ServerConfig::builder_with_provider(Arc::new(provider(&[]).expect("all suites")));
+            let builder = builder.with_protocol_versions(&[version.supported()]).expect("versions");
+            let impostor = Arc::new(Impostor(Arc::new(shown)));
+            let impostor = builder.with_no_client_auth().with_cert_resolver(impostor);
+            let mut impostor = ServerConnection::new(Arc::new(impostor)).expect("a server");
+            let client = TlsConfig { checks_hostname, ..config(&authority) };
+            let error = agree(client, "localhost", &mut impostor).expect_err("an impostor");
+            assert!(matches!(error, SessionError::Refused(_)), "{version:?} {checks_hostname}: {error}");
+        }
+    }
 }
 
 #[test]
