@@ -180,7 +180,10 @@ mod tests {
                  that was dialled; so",
                 "the broker's certificate is for HOST, and not for the host \"HOST\" that was dialled; so",
             ),
-            ("it is: the broker's certificate is for b7.corp.exa\nx", "it is: the broker's certificate is for HOST\nx"),
+            (
+                "it is: the broker's certificate is for b7.corp.exa\nx",
+                "it is: the broker's certificate is for HOST\nx",
+            ),
             ("ssl.truststore: /home/me/ca.pem cannot be read", "ssl.truststore: PATH cannot be read"),
             ("ssl.keystore: /home/me/me.p12: no", "ssl.keystore: PATH: no"),
             (&format!("the token: {exec} ended with 1"), "the token: command ended with 1"),

@@ -145,7 +145,8 @@ impl Handshake {
             }
             Asking::Login(_, message) => {
                 let version = self.login_versions.1;
-                m36_sasl_authenticate::Request { auth_bytes: message.expose().to_vec() }.encode(version, &mut body);
+                let request = m36_sasl_authenticate::Request { auth_bytes: message.expose().to_vec() };
+                request.encode(version, &mut body);
                 (m36_sasl_authenticate::API, version)
             }
             Asking::Nothing => return None,
