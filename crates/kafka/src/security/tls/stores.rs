@@ -106,14 +106,12 @@ pub fn trusted(
                 error => error,
             })?;
             // Of a key's chain Java trusts the first one too.
-            let of = |entry: &KeyStoreEntry| match entry {
-                KeyStoreEntry::Certificate(certificate) => Some(certificate.as_der().to_vec().into()),
-                KeyStoreEntry::PrivateKeyChain(chain) => {
-                    chain.certs().first().map(|certificate| certificate.as_der().to_vec().into())
-                }
+            let certificates = store.entries().filter_map(|(_, entry)| match entry {
+                KeyStoreEntry::Certificate(certificate) => Some(certificate),
+                KeyStoreEntry::PrivateKeyChain(chain) => chain.certs().first(),
                 KeyStoreEntry::Secret(_) => None,
-            };
-            store.entries().filter_map(|(_, entry)| of(entry)).collect()
+            });
+            certificates.map(|certificate| certificate.as_der().to_vec().into()).collect()
         }
     };
     if certificates.is_empty() { Err(StoreError::Lacks("certificate")) } else { Ok(certificates) }
