@@ -62,6 +62,7 @@ impl Provisions {
         let wanted = &trial.effective.system;
         if let Some(standing) = self.standing.iter_mut().find(|standing| standing.system.fits(wanted)) {
             standing.start = trial.start;
+            standing.system.renew(&trial.effective)?;
             return Ok(());
         }
         let replicas = partition_replicas(plan, wanted);

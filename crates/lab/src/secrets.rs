@@ -6,7 +6,7 @@ use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use kdyno_kafka::admin::Access;
 use kdyno_model::jaas;
 use kdyno_model::plan::{AttachedPlan, CasePlan, Plan};
-use kdyno_model::properties::{PROPERTIES_BYTES_MAX, Properties};
+use kdyno_model::properties::{PROPERTIES_BYTES_MAX, Properties, trim};
 use kdyno_model::secret::{SECRET_BYTES_MAX, Secret, SecretRef};
 use rustix::fs::OFlags;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -188,7 +188,7 @@ fn property(path: &Path, name: &str, option: Option<&str>) -> Result<Secret, NoV
     let gone = || "is there no longer".to_owned();
     let value = properties.get(name).ok_or_else(gone)?;
     let value = match option {
-        None => value.trim().to_owned(),
+        None => trim(value).to_owned(),
         Some(option) => {
             let module = jaas::parse(value).map_err(|error| error.message)?;
             module.options.get(option).ok_or_else(gone)?.clone()
@@ -305,7 +305,7 @@ mod tests {
     fn a_property_is_read_as_java_reads_it_and_not_from_a_file_that_others_may_read() {
         let dir = tempfile::tempdir().expect("temp dir");
         let path = dir.path().join("client.properties");
-        let content = "ssl.key.password = hunter\\u0032 \nsasl.jaas.config=x required \\\n password=\"hunter2\";\nempty=\n";
+        let content = "ssl.key.password = hunter\\u0032 \nssl.keystore.password=\\u0001hunter2\\u00a0 \nsasl.jaas.config=x required \\\n password=\"hunter2\";\nempty=\n";
         std::fs::write(&path, content).expect("written");
         let property = |name: &str, option: Option<&str>| {
             let (name, option) = (name.to_owned(), option.map(str::to_owned));
@@ -314,6 +314,8 @@ mod tests {
         let mode = |mode| std::fs::set_permissions(&path, PermissionsExt::from_mode(mode)).expect("a mode");
         mode(0o600);
         assert_eq!(text(property("ssl.key.password", None)), VALUE);
+        // Java's `trim` knows control characters, and no space that does not break.
+        assert_eq!(text(property("ssl.keystore.password", None)), format!("{VALUE}\u{a0}"));
         assert_eq!(text(property("sasl.jaas.config", Some("password"))), VALUE);
         assert_eq!(told(property("empty", None)), "is empty");
         for gone in [("other", None), ("sasl.jaas.config", Some("username"))] {

@@ -4,6 +4,7 @@ use crate::abort::AbortWatch;
 use crate::error::LabError;
 use crate::options::{Progress, RunOptions};
 use crate::secrets::Secrets;
+use crate::token::Token;
 use crate::topics::PREFIX;
 use kdyno_kafka::admin::Access;
 use kdyno_model::event::Subject;
@@ -44,6 +45,8 @@ impl System {
             SystemPlan::Attached(plan) => {
                 (options.progress)(Progress::Step(format!("attaching to {}", plan.target)));
                 let access = secrets.access(plan, case)?;
+                // That which the run began with may have expired.
+                Token::renewed(case, access.security.login.as_deref())?;
                 let cluster = Attached::check(plan, &access)?;
                 Ok(Self::Attached { plan: Box::new(plan.clone()), access, cluster: Box::new(cluster) })
             }
@@ -78,6 +81,11 @@ impl System {
             Self::Local { cluster, .. } => cluster.access().clone(),
             Self::Attached { access, .. } => access.clone(),
         }
+    }
+
+    /// Has the lab's own logins use the case's token as it is now, where it is one that expires.
+    pub(crate) fn renew(&self, case: &CasePlan) -> Result<Option<(Token, Secret)>, LabError> {
+        Token::renewed(case, self.access().security.login.as_deref())
     }
 
     /// The same as workers are told it: with names of secrets.

@@ -1,6 +1,7 @@
 //! Tokens expire: that of a target is asked for anew when a trial begins, and while it goes on before it expires.
 //! Connections that are up log in again with the newer one when the broker wants that; new ones at once.
 
+use crate::error::LabError;
 use crate::inbox::{Heard, Renewed};
 use crate::secrets::resolve_again;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
@@ -9,7 +10,7 @@ use kdyno_kafka::security::sasl::Login;
 use kdyno_model::plan::{CasePlan, Sasl, SystemPlan};
 use kdyno_model::secret::{Secret, SecretRef};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel};
 use std::time::{Duration, SystemTime};
 
 /// Part of the time that is left to a token after which it is asked for anew (Java: `sasl.login.refresh.window.factor`).
@@ -38,9 +39,24 @@ impl Token {
         is_renewed.then(|| Self { name: token.clone(), reference: reference.clone() })
     }
 
-    /// Its value now; the error says why there is none, and nothing of what was read.
-    pub(crate) fn value(&self) -> Result<Secret, String> {
-        resolve_again(&self.reference).map_err(|why| format!("{} {why}", self.reference))
+    /// That of a case, asked for anew, with its value: logins of `login` have it from now on. `None` where there is none
+    /// that can be asked for.
+    ///
+    /// # Errors
+    /// It has no value now, or one that no login can send.
+    pub(crate) fn renewed(case: &CasePlan, login: Option<&Login>) -> Result<Option<(Self, Secret)>, LabError> {
+        let Some(token) = Self::of(case) else { return Ok(None) };
+        let value = token.ask(login).map_err(|why| LabError::Token { why })?;
+        Ok(Some((token, value)))
+    }
+
+    /// Its value now, which logins of `login` have from now on; the error says why there is none, and nothing of what was
+    /// read.
+    fn ask(&self, login: Option<&Login>) -> Result<Secret, String> {
+        let value = resolve_again(&self.reference).map_err(|why| format!("{} {why}", self.reference))?;
+        let newer = Hidden::new(value.expose().to_vec());
+        login.map_or(Ok(()), |login| login.renew(newer).map_err(|error| error.to_string()))?;
+        Ok(value)
     }
 }
 
@@ -75,14 +91,13 @@ fn ask(
     ended: &Receiver<()>,
 ) {
     while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
-        let value = token.value().and_then(|secret| {
-            let newer = Hidden::new(secret.expose().to_vec());
-            login.map_or(Ok(()), |login| login.renew(newer).map_err(|error| error.to_string()))?;
-            Ok(secret)
-        });
+        let value = token.ask(login);
         pause = value.as_ref().map_or(PAUSE_MIN, |secret| wait(secret, now_s()));
-        // A trial that is over does not listen.
-        let _ = inbox.try_send(Heard::Token(Renewed { name: token.name.clone(), value }));
+        let heard = Heard::Token(Renewed { name: token.name.clone(), value });
+        // A trial that is over does not listen; one that has no room for it hears of the next one soon.
+        if let Err(TrySendError::Full(_)) = inbox.try_send(heard) {
+            pause = PAUSE_MIN;
+        }
     }
 }
 
@@ -108,6 +123,108 @@ fn expires_s(token: &[u8]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use kdyno_kafka::connection::{Connection, WRITE_SLICES_MAX};
+    use kdyno_kafka::messages::{
+        Api, Message, m17_sasl_handshake, m18_api_versions, m36_sasl_authenticate, write_frame,
+    };
+    use std::collections::BTreeMap;
+    use std::io::IoSlice;
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::Path;
+    use std::sync::mpsc::sync_channel;
+
+    /// What waits to be written, which then counts as written.
+    fn written(connection: &mut Connection<()>) -> Vec<u8> {
+        let mut slices = [IoSlice::new(&[]); WRITE_SLICES_MAX];
+        let count = connection.write_slices(&mut slices);
+        let bytes: Vec<u8> = slices[..count].iter().flat_map(|slice| slice.iter().copied()).collect();
+        if connection.advance_written(bytes.len()) {
+            connection.stamp_written(1);
+        }
+        bytes
+    }
+
+    fn answer(connection: &mut Connection<()>, id: i32, version: i16, response: &impl Message) {
+        let mut frame = Vec::new();
+        write_frame(&mut frame, |out| {
+            out.extend_from_slice(&id.to_be_bytes());
+            response.encode(version, out);
+        });
+        connection.input_space()[..frame.len()].copy_from_slice(&frame);
+        connection.advance_read(frame.len()).expect("no session");
+        connection.receive(2, |_, _| Ok(())).expect("a handshake");
+    }
+
+    /// The request by which a new connection says who we are.
+    fn said(login: &Arc<Login>) -> String {
+        let mut connection = Connection::new("me".into(), &[], 1 << 20);
+        connection.open(None, Some(Arc::clone(login)), 0);
+        written(&mut connection);
+        let range = |api: Api| m18_api_versions::ApiVersion {
+            api_key: api.key,
+            min_version: 0,
+            max_version: api.version_max,
+        };
+        let api_keys = vec![range(m17_sasl_handshake::API), range(m36_sasl_authenticate::API)];
+        let versions = m18_api_versions::Response { api_keys, ..Default::default() };
+        answer(&mut connection, 0, m18_api_versions::API.version_max, &versions);
+        written(&mut connection);
+        answer(&mut connection, 1, 1, &m17_sasl_handshake::Response::default());
+        String::from_utf8_lossy(&written(&mut connection)).into_owned()
+    }
+
+    fn write(path: &Path, token: &str) {
+        std::fs::write(path, token).expect("written");
+        std::fs::set_permissions(path, PermissionsExt::from_mode(0o600)).expect("made private");
+    }
+
+    fn bearer(token: &str) -> Arc<Login> {
+        let token = Hidden::new(token.as_bytes().to_vec());
+        Arc::new(Login::oauth_bearer(token, BTreeMap::new()).expect("a token"))
+    }
+
+    /// Two trials on one target: the lab makes and deletes their topics by the same login.
+    #[test]
+    fn the_labs_own_login_has_the_token_of_the_trial_that_begins() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("token");
+        let token = Token { name: "token".to_owned(), reference: SecretRef::File(path.clone()) };
+        let login = bearer("at-the-start");
+        for trial in ["of-trial-1", "of-trial-2"] {
+            write(&path, trial);
+            let value = token.ask(Some(&login)).expect("a token");
+            assert_eq!(value.expose(), trial.as_bytes());
+            let said = said(&login);
+            assert!(said.contains(&format!("auth=Bearer {trial}\u{1}")), "{said:?}");
+        }
+        write(&path, "no token");
+        let why = token.ask(Some(&login)).err().expect("no token has a space");
+        assert!(!why.contains("no token"), "{why}");
+        assert!(said(&login).contains("of-trial-2"), "the one before it stays");
+    }
+
+    #[test]
+    fn while_a_trial_goes_on_login_and_workers_get_a_newer_token_and_the_end_of_it_ends_that() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("token");
+        write(&path, "newer");
+        let token = Token { name: "token".to_owned(), reference: SecretRef::File(path) };
+        let login = bearer("older");
+        let (inbox, heard) = sync_channel(1);
+        let (alive, ended) = channel();
+        let its_login = Arc::clone(&login);
+        let asks = std::thread::spawn(move || {
+            ask(&token, Duration::ZERO, Some(&its_login), &inbox, &ended);
+        });
+        let Heard::Token(Renewed { name, value }) = heard.recv().expect("a token") else {
+            panic!("something else")
+        };
+        assert_eq!(name, "token");
+        assert_eq!(value.expect("a value").expose(), b"newer");
+        assert!(said(&login).contains("auth=Bearer newer\u{1}"));
+        drop::<Sender<()>>(alive);
+        asks.join().expect("it ends with its trial");
+    }
 
     fn token(claims: &str) -> Secret {
         Secret::new(format!("e30.{}.sig", URL_SAFE_NO_PAD.encode(claims)).into_bytes())

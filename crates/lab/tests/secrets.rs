@@ -1,10 +1,16 @@
 //! A whole run whose plan names secrets: the worker is told their values, and nothing else has them, neither the run
 //! file, nor a log, nor what the operating system shows of the worker. This one program is the test, the run that it
-//! looks into and the run's worker.
+//! looks into and the run's worker. And a run that ends with a login that is refused, by a broker that repeats what it
+//! was told.
 
+use kdyno_kafka::errors::ErrorCode;
+use kdyno_kafka::messages::{
+    Message, m17_sasl_handshake, m18_api_versions, m36_sasl_authenticate, write_frame,
+};
 use kdyno_kafka_server::null_broker::{NullBrokerOptions, serve};
 use kdyno_lab::{Progress, RunOptions, RunRequest, run};
 use kdyno_load::framing::read_before_task;
+use kdyno_model::plan::{Protocol, Sasl, Security, SystemPlan};
 use kdyno_model::secret::SecretRef;
 use kdyno_model::worker::BeforeTask;
 use kdyno_plan::Choices;
@@ -13,12 +19,12 @@ use kdyno_scenario::target::TargetFile;
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::fs::Permissions;
 use std::io::{self, Read, Write};
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Output};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -50,12 +56,17 @@ fn main() -> ExitCode {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["worker"] => worker(),
         ["--run", folder, address] => run_in(Path::new(folder), address),
+        ["--refused", folder, address] => refused_in(Path::new(folder), address),
         _ => {
             let whole = Trial::test("values_reach_the_worker_and_nothing_else", || -> Result<(), Failed> {
                 values_reach_the_worker_and_nothing_else();
                 Ok(())
             });
-            return libtest_mimic::run(&Arguments::from_args(), vec![whole]).exit_code();
+            let refused = Trial::test("a_login_that_is_refused_tells_no_secret", || -> Result<(), Failed> {
+                a_login_that_is_refused_tells_no_secret();
+                Ok(())
+            });
+            return libtest_mimic::run(&Arguments::from_args(), vec![whole, refused]).exit_code();
         }
     }
     ExitCode::SUCCESS
@@ -67,25 +78,13 @@ fn value(name: &str) -> String {
 
 fn values_reach_the_worker_and_nothing_else() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    // What is given lies beside the run's own folder, in which nothing may have a value.
-    let here = folder.path().join("here");
-    std::fs::create_dir(&here).expect("a folder");
-    for name in KNOWN {
-        let path = folder.path().join(name);
-        std::fs::write(&path, value(name)).expect("written");
-        std::fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("made private");
-    }
+    let here = with_secrets(folder.path());
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = stop.clone();
     let broker = std::thread::spawn(move || serve(listener, NullBrokerOptions::default(), stopped));
-    let said = Command::new(std::env::current_exe().expect("a path of its own"))
-        .args(["--run", here.to_str().expect("a plain path"), &address])
-        .env(VARIABLE, value("by-variable"))
-        .current_dir(&here)
-        .output()
-        .expect("a program that starts");
+    let said = said_by("--run", &here, &address);
     stop.store(true, Ordering::Relaxed);
     broker.join().expect("no panic").expect("a broker that serves");
     assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
@@ -95,6 +94,111 @@ fn values_reach_the_worker_and_nothing_else() {
     assert_without_marks(&said.stderr, "standard error");
     assert!(here.join("run.kdyno").exists());
     assert_folder_without_marks(&here);
+}
+
+/// What is given, and beside it the run's own folder, in which nothing may have a value.
+fn with_secrets(folder: &Path) -> PathBuf {
+    for name in KNOWN {
+        let path = folder.join(name);
+        std::fs::write(&path, value(name)).expect("written");
+        std::fs::set_permissions(&path, Permissions::from_mode(0o600)).expect("made private");
+    }
+    let here = folder.join("here");
+    std::fs::create_dir(&here).expect("a folder");
+    here
+}
+
+/// This program as a run.
+fn said_by(mode: &str, here: &Path, address: &str) -> Output {
+    Command::new(std::env::current_exe().expect("a path of its own"))
+        .args([mode, here.to_str().expect("a plain path"), address])
+        .env(VARIABLE, value("by-variable"))
+        .current_dir(here)
+        .output()
+        .expect("a program that starts")
+}
+
+fn a_login_that_is_refused_tells_no_secret() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = with_secrets(folder.path());
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+    let address = listener.local_addr().expect("an address").to_string();
+    // It waits for connections until this process ends.
+    std::thread::spawn(move || listener.incoming().flatten().for_each(refuse));
+    let said = said_by("--refused", &here, &address);
+    let text = String::from_utf8_lossy(&said.stdout);
+    assert_without_marks(&said.stdout, "standard output");
+    assert_without_marks(&said.stderr, "standard error");
+    assert_folder_without_marks(&here);
+    assert!(text.contains("the broker refused the login by PLAIN"), "{text}");
+    assert!(text.contains("(hidden)"), "it has repeated what it was told: {text}");
+}
+
+/// Answers each request of a login; the last with an error that repeats the request.
+fn refuse(mut stream: TcpStream) {
+    let mut length = [0; 4];
+    while stream.read_exact(&mut length).is_ok() {
+        let mut request = vec![0; u32::from_be_bytes(length) as usize];
+        stream.read_exact(&mut request).expect("a request");
+        let number = |at: usize| i16::from_be_bytes([request[at], request[at + 1]]);
+        let (key, version) = (number(0), number(2));
+        let mut answer = Vec::new();
+        write_frame(&mut answer, |out| {
+            out.extend_from_slice(&request[4..8]);
+            match key {
+                18 => spoken().encode(version, out),
+                17 => m17_sasl_handshake::Response::default().encode(version, out),
+                _ => {
+                    let error_code = ErrorCode::SASL_AUTHENTICATION_FAILED;
+                    let error_message = Some(String::from_utf8_lossy(&request).into_owned());
+                    m36_sasl_authenticate::Response { error_code, error_message, ..Default::default() }
+                        .encode(version, out);
+                }
+            }
+        });
+        // A client that has gone needs no answer.
+        let _ = stream.write_all(&answer);
+    }
+}
+
+/// All there is, and of logins versions without tags.
+fn spoken() -> m18_api_versions::Response {
+    let versions = |api_key| m18_api_versions::ApiVersion {
+        api_key,
+        min_version: 0,
+        max_version: if matches!(api_key, 17 | 36) { 1 } else { 20 },
+    };
+    m18_api_versions::Response { api_keys: (0..=80).map(versions).collect(), ..Default::default() }
+}
+
+/// The run's process, where the broker lets nobody in.
+fn refused_in(here: &Path, address: &str) {
+    let mut request = request(here, address);
+    let SystemPlan::Attached(target) = &mut request.plan.cases[0].system else { panic!("no target") };
+    let sasl = Sasl::Plain { username: "me".to_owned(), password: "by-file".to_owned() };
+    let security = Security { protocol: Protocol::SaslPlaintext, tls: None, sasl: Some(sasl) };
+    target.security = Box::new(security);
+    let say = |what: &str| writeln!(io::stdout(), "{what}").expect("somebody who reads");
+    let mut progress = |progress: Progress| say(&format!("{progress:?}"));
+    let told = match run(&request, options(here, &mut progress)) {
+        Ok(outcome) => outcome.failure.expect("a login that is refused").to_string(),
+        Err(error) => error.to_string(),
+    };
+    say(&told);
+}
+
+fn options<'a>(here: &Path, progress: &'a mut dyn FnMut(Progress)) -> RunOptions<'a> {
+    RunOptions {
+        resume: false,
+        run_file: here.join("run.kdyno"),
+        work_dir: here.join("work"),
+        self_exe: std::env::current_exe().expect("a path of its own"),
+        environment: kdyno_testbed::Environment::in_folder(here),
+        share: true,
+        stop: Arc::default(),
+        variables: &|name| std::env::var_os(name),
+        progress,
+    }
 }
 
 /// The run's process.
@@ -114,19 +218,8 @@ fn run_in(here: &Path, address: &str) {
             }
         }
     };
-    let options = RunOptions {
-        resume: false,
-        run_file: here.join("run.kdyno"),
-        work_dir: here.join("work"),
-        self_exe: std::env::current_exe().expect("a path of its own"),
-        environment: kdyno_testbed::Environment::in_folder(here),
-        share: true,
-        stop: Arc::default(),
-        variables: &|name| std::env::var_os(name),
-        progress: &mut look,
-    };
     let request = request(here, address);
-    let outcome = run(&request, options).expect("a run file");
+    let outcome = run(&request, options(here, &mut look)).expect("a run file");
     assert!(outcome.failure.is_none(), "{:?}", outcome.failure);
     assert!(looks >= 2, "nobody looked at the worker");
 }

@@ -194,7 +194,10 @@ impl ConnectionsIo {
                     return;
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return self.close(connections, connection, net, error.into()),
+                Err(error) => {
+                    let error = queues.socket_failed(error);
+                    return self.close(connections, connection, net, error);
+                }
             }
         }
     }
@@ -216,5 +219,67 @@ impl ConnectionsIo {
             self.is_blocked.resize(connection + 1, false);
         }
         &mut self.is_blocked[connection]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kdyno_kafka::backoff::ExponentialBackoff;
+    use kdyno_kafka::broker_connections::ConnectionsConfig;
+    use kdyno_kafka::messages::m03_metadata;
+    use kdyno_kafka::security::Security;
+
+    /// A peer that has hung up: what is written to it is an error before its end is read.
+    struct HungUp;
+
+    impl Net for HungUp {
+        fn now_ns(&self) -> u64 {
+            1
+        }
+
+        fn connect(&mut self, _id: ConnectionId, _host: &str, _port: u16) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn finish_connect(&mut self, _id: ConnectionId) -> io::Result<bool> {
+            Ok(true)
+        }
+
+        fn write(&mut self, _id: ConnectionId, _slices: &[IoSlice<'_>]) -> io::Result<usize> {
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+
+        fn read(&mut self, _id: ConnectionId, _into: &mut [u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::WouldBlock.into())
+        }
+
+        fn close(&mut self, _id: ConnectionId) {}
+    }
+
+    #[test]
+    fn a_write_that_fails_says_what_a_broker_that_hangs_up_means() {
+        let mut connections = BrokerConnections::<()>::new(ConnectionsConfig {
+            client_id: "me".to_owned(),
+            topics: vec!["a".to_owned()],
+            bootstrap: vec![("first".to_owned(), 9092)],
+            needs: &[m03_metadata::API],
+            security: Security::default(),
+            request_timeout_ns: 1_000,
+            retry_backoff: ExponentialBackoff::RECONNECT,
+            reconnect_backoff: ExponentialBackoff::RECONNECT,
+            setup_timeout: ExponentialBackoff::SETUP_TIMEOUT,
+            idle_ns: ConnectionsConfig::IDLE_NS,
+            metadata_max_age_ns: 1_000_000,
+            frame_bytes_max: 1 << 20,
+            seed: 20_261_122,
+        });
+        let connection = connections.to_connect(0).expect("the first");
+        connections.on_connected(connection, 0).expect("no session");
+        let mut io = ConnectionsIo { client: 0, clients: 1, number: 0, is_blocked: Vec::new() };
+        io.flush(&mut connections, connection, &mut HungUp);
+        let events = connections.take_events();
+        let [(1, ConnectionEvent::Disconnected { why, .. })] = &events[..] else { panic!("{events:?}") };
+        assert!(why.contains("its listener is probably SSL or SASL_SSL"), "{why}");
     }
 }

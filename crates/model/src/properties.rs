@@ -14,6 +14,12 @@ pub const PROPERTIES_MAX: usize = 10_000;
 /// Most notes: a file that gives more reasons for them is not what it was meant to be.
 const NOTES_MAX: usize = 20;
 
+/// A value without what Kafka's clients leave out around it, as Java's `String.trim` does: blanks and control
+/// characters, and no other kind of space.
+pub fn trim(value: &str) -> &str {
+    value.trim_matches(|char| char <= ' ')
+}
+
 /// One property. Its value may be a password, so that it is not printed by `{:?}`.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Property {

@@ -7,9 +7,9 @@ mod sasl;
 mod tls;
 
 use crate::client::{Rule, Side, is_known, is_of, nearest_known, reach_setting};
-use crate::input::{InputError, Place, known_hint, listed, not_allowed, quoted};
+use crate::input::{InputError, Place, known_hint, listed, meant, not_allowed, quoted};
 use kdyno_model::plan::{Protocol, Security};
-use kdyno_model::properties::{Properties, Property};
+use kdyno_model::properties::{Properties, Property, trim};
 use kdyno_model::secret::SecretRef;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -19,6 +19,14 @@ const UNKNOWN_TOLD_MAX: usize = 20;
 /// Addresses of a cluster's brokers, in properties.
 const BOOTSTRAP_SERVERS: &str = "bootstrap.servers";
 const PROTOCOL: &str = "security.protocol";
+/// Settings that are secrets, or hold some.
+const SECRETS: &[&str] = &[
+    "ssl.truststore.password",
+    "ssl.keystore.password",
+    "ssl.keystore.key",
+    "ssl.key.password",
+    "sasl.jaas.config",
+];
 /// How names begin that say nothing but how a cluster is reached.
 const FAMILIES: &[&str] = &["bootstrap.", "security.", "ssl.", "sasl."];
 
@@ -134,9 +142,10 @@ impl<'a> Reader<'a> {
             self.classify(property)?;
         }
         let typed = self.text(BOOTSTRAP_SERVERS).unwrap_or_default();
-        let addresses = typed.split(',').map(str::trim).filter(|address| !address.is_empty());
+        let addresses = typed.split(',').map(trim).filter(|address| !address.is_empty());
         self.found.bootstrap = addresses.map(str::to_owned).collect();
         let protocol = self.protocol()?;
+        self.no_reference_is_left(protocol)?;
         self.found.security = Security {
             protocol,
             tls: if protocol.has_tls() { Some(self.tls()?) } else { None },
@@ -182,6 +191,33 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// References are whole values of secrets. What is left of them elsewhere would be sent as it stands.
+    fn no_reference_is_left(&self, protocol: Protocol) -> Result<(), InputError> {
+        for property in &self.properties.properties {
+            let name = property.name.as_str();
+            let is_read = reach_setting(name).is_some_and(|row| matches!(row.rule, Rule::Used));
+            let is_idle = name.starts_with("ssl.") && !protocol.has_tls()
+                || name.starts_with("sasl.") && !protocol.has_sasl();
+            if is_read && !is_idle && !SECRETS.contains(&name) {
+                self.no_reference(name, None, &property.value)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a value that has a reference in it; the value may be a part of a secret, and is not told.
+    fn no_reference(&self, name: &str, option: Option<&str>, value: &str) -> Result<(), InputError> {
+        let has_one = value.split_once("${").is_some_and(|(_, rest)| rest.contains('}'));
+        if !has_one {
+            return Ok(());
+        }
+        let what = option.map_or_else(|| format!("`{name}`"), |option| format!("`{option}` in `{name}`"));
+        let message = format!("{what} has `${{…}}` in it, which stands only for the whole value of a secret");
+        Err(self.wrong(name, message).hint(
+            "write what it stands for; a secret that has `${…}` in itself may lie in a file: `${file:PATH:NAME}`",
+        ))
+    }
+
     fn protocol(&self) -> Result<Protocol, InputError> {
         let Some(typed) = self.text(PROTOCOL) else { return Ok(Protocol::default()) };
         typed.to_ascii_uppercase().parse().map_err(|_| {
@@ -192,13 +228,13 @@ impl<'a> Reader<'a> {
 
     /// A property's value without blanks around it, as Kafka's clients take values.
     fn text(&self, name: &str) -> Option<&'a str> {
-        self.properties.get(name).map(str::trim)
+        self.properties.get(name).map(trim)
     }
 
     /// The parts of a list, as Kafka's clients take lists.
     fn list(&self, name: &str) -> Option<Vec<&'a str>> {
         let text = self.text(name)?;
-        Some(if text.is_empty() { Vec::new() } else { text.split(',').map(str::trim).collect() })
+        Some(if text.is_empty() { Vec::new() } else { text.split(',').map(trim).collect() })
     }
 
     /// An error at a property.
@@ -224,12 +260,15 @@ impl<'a> Reader<'a> {
             return Err(self.wrong(name, format!("{} is empty", quoted(&known_as))));
         }
         let reference = match value.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) {
-            Some(inner) => self.referred(name, inner)?,
-            None => SecretRef::Property {
-                file: self.file.path.to_owned(),
-                name: name.to_owned(),
-                option: option.map(str::to_owned),
-            },
+            Some(inner) if !inner.contains("${") => self.referred(name, inner)?,
+            _ => {
+                self.no_reference(name, option, value)?;
+                SecretRef::Property {
+                    file: self.file.path.to_owned(),
+                    name: name.to_owned(),
+                    option: option.map(str::to_owned),
+                }
+            }
         };
         self.found.secrets.insert(known_as.clone(), reference);
         Ok(known_as)
@@ -254,10 +293,15 @@ impl<'a> Reader<'a> {
         }
         let known = self.given.keys().map(String::as_str);
         let hint = match known.clone().next() {
-            Some(_) => known_hint(inner, known),
+            Some(_) => known_hint(inner, known.clone()),
             None => "name it under `secrets` of the target's `client`, or write `${env:NAME}`".to_owned(),
         };
-        let message = format!("`{property}` refers to {}, which is no secret of the target", quoted(inner));
+        // What is like no name that is given may be a password that looks like a reference.
+        let what = match meant(inner, known) {
+            Some(_) => quoted(inner),
+            None => "something".to_owned(),
+        };
+        let message = format!("`{property}` refers to {what}, which is no secret of the target");
         Err(self.wrong(property, message).hint(hint))
     }
 }

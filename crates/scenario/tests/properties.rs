@@ -219,8 +219,38 @@ fn a_token_comes_from_a_file_or_from_a_secret_of_the_target() {
     let Some(Sasl::OauthBearer { token, extensions }) = &found.security.sasl else { panic!("a token") };
     assert_eq!((&found.secrets[token], extensions["logicalCluster"].as_str()), (&given, "lkc-1"));
     assert!(found.used.contains("T"));
+    let text = text.replace("${T}", "${TOKN}");
+    let told = read_bytes(text.as_bytes(), &[("TOKEN", given.clone())]).unwrap_err();
+    assert!(told.contains("refers to `TOKN`, which is no secret of the target"), "{told}");
+    let text = text.replace("${TOKN}", "${hunter2}");
     let told = read_bytes(text.as_bytes(), &[("TOKEN", given)]).unwrap_err();
-    assert!(told.contains("refers to `T`, which is no secret of the target"), "{told}");
+    assert!(told.contains("refers to something, which is no secret") && !told.contains(PASSWORD), "{told}");
+}
+
+#[test]
+fn a_reference_that_is_not_the_whole_value_of_a_secret_is_refused() {
+    let plain = format!("{JAAS}.plain.PlainLoginModule required");
+    let (ssl, sasl) = ("security.protocol=SSL\n", "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n");
+    for (text, what) in [
+        ("bootstrap.servers=${env:BROKERS}".to_owned(), "`bootstrap.servers`"),
+        (format!("{ssl}ssl.truststore.location=${{env:HOME}}/ca.p12"), "`ssl.truststore.location`"),
+        (
+            format!("{ssl}ssl.truststore.location=/ca.p12\nssl.truststore.password=hunter2${{env:PW}}"),
+            "`ssl.truststore.password`",
+        ),
+        (
+            format!("{ssl}ssl.truststore.location=/ca.p12\nssl.truststore.password=${{env:A}}${{env:B}}"),
+            "`ssl.truststore.password`",
+        ),
+        (
+            format!("{sasl}{plain} username=\"${{env:ME}}\" password=\"hunter2\";"),
+            "`username` in `sasl.jaas.config`",
+        ),
+    ] {
+        let told = refused(&format!("{text}\n"));
+        assert!(told.contains(&format!("{what} has `${{…}}` in it")), "{text}: {told}");
+    }
+    read("ssl.truststore.location=${env:HOME}/ca.p12\n");
 }
 
 #[test]

@@ -68,7 +68,10 @@ impl TlsEnd {
         let count = stream.read(ciphertext)?;
         let (mut unread, mut filled) = (&ciphertext[..count], 0);
         while !unread.is_empty() {
-            self.0.read_tls(&mut unread)?;
+            if self.0.read_tls(&mut unread)? == 0 {
+                // After the peer's close_notify nothing is taken.
+                break;
+            }
             let state = self.0.process_new_packets();
             let mut left =
                 state.map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))?.plaintext_bytes_to_read();
@@ -102,5 +105,60 @@ impl TlsEnd {
             }
         }
         Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustls::pki_types::pem::PemObject;
+    use rustls::pki_types::{CertificateDer, ServerName};
+    use rustls::{ClientConfig, ClientConnection, RootCertStore, Stream};
+    use std::io::Write;
+    use std::net::{Ipv4Addr, Shutdown, TcpListener};
+
+    /// A client that says the end, and then more than one read takes.
+    #[test]
+    fn what_follows_the_end_of_a_session_is_left() {
+        let versions = [TlsVersion::Tls13];
+        let tls = NullBrokerTls::new(&versions, &[]).expect("tls");
+        let mut roots = RootCertStore::empty();
+        let certificate = CertificateDer::from_pem_slice(tls.certificate_pem.as_bytes()).expect("PEM");
+        roots.add(certificate).expect("a root");
+        let builder = ClientConfig::builder_with_provider(Arc::new(provider(&[]).expect("all suites")));
+        let builder = builder.with_protocol_versions(&[versions[0].supported()]).expect("versions");
+        let config = builder.with_root_certificates(roots).with_no_client_auth();
+        let host = ServerName::try_from("localhost").expect("a name");
+        let mut client = ClientConnection::new(Arc::new(config), host).expect("a client");
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
+        let mut socket = std::net::TcpStream::connect(listener.local_addr().expect("bound")).expect("there");
+        let (accepted, _) = listener.accept().expect("a connection");
+        let said = std::thread::spawn(move || {
+            Stream::new(&mut client, &mut socket).write_all(b"last words").expect("sent");
+            client.send_close_notify();
+            while client.wants_write() {
+                client.write_tls(&mut socket).expect("sent");
+            }
+            socket.write_all(&[23; 64 << 10]).expect("sent");
+            socket.shutdown(Shutdown::Write).expect("half closed");
+            // A socket that is closed with bytes unread takes back what it sent.
+            let _ = std::io::copy(&mut socket, &mut std::io::sink());
+        });
+        let mut end = tls.open().expect("a session");
+        let mut stream = TcpStream::from_std(accepted);
+        let mut ciphertext = vec![0; CIPHERTEXT_BYTES];
+        let mut plaintext = vec![0; CIPHERTEXT_BYTES + RECORD_BYTES_MAX];
+        let mut heard = Vec::new();
+        loop {
+            let (count, filled) = end.read(&mut stream, &mut ciphertext, &mut plaintext).expect("TLS");
+            heard.extend_from_slice(&plaintext[..filled]);
+            if count == 0 {
+                break;
+            }
+            end.flush(&mut stream).expect("sent");
+        }
+        assert_eq!(heard, b"last words");
+        drop(stream);
+        said.join().expect("no panic");
     }
 }

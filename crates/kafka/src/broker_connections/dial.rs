@@ -3,7 +3,7 @@
 use super::{
     BrokerConnection, BrokerConnections, ConnectionEvent, ConnectionKey, ConnectionState, RequestKind,
 };
-use crate::connection::ConnectionError;
+use crate::connection::{ConnectionError, Refusal};
 use std::collections::BTreeSet;
 
 /// What the caller does, and what it tells.
@@ -72,6 +72,15 @@ impl<T> BrokerConnections<T> {
             }
         }
         let event = match error {
+            // What was good once may be so again: a token is renewed, a directory of users comes back.
+            ConnectionError::Refused(refusal @ Refusal::Login(_)) if self.has_been_up => {
+                let why = refusal.to_string();
+                let was_told = closed.unreachable.replace(why.clone()).is_some();
+                match was_up {
+                    true => Some(ConnectionEvent::Disconnected { key, why }),
+                    false => (!was_told).then_some(ConnectionEvent::Unreachable { key, why }),
+                }
+            }
             ConnectionError::Refused(refusal) => {
                 closed.state = ConnectionState::Refused;
                 closed.refusal = Some(refusal.clone());

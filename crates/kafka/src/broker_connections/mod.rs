@@ -4,7 +4,8 @@
 //! The first connection that is up is asked for the topics' metadata; then every broker that leads a partition
 //! gets a connection. A lost connection, an error that says so, or age asks for the metadata again. Pauses grow
 //! with attempts that fail and differ between clients. What no further attempt can cure is a [`Refusal`]: it is
-//! kept, and not tried again.
+//! kept, and not tried again; a login that fails after one was good is no such thing, and is tried again as if the broker
+//! could not be reached.
 
 mod dial;
 mod hints;
@@ -44,6 +45,8 @@ pub struct BrokerConnections<T> {
     /// Until when leaders that cannot be reached are waited for, ns; `None` before metadata came.
     patience_ns: Option<u64>,
     is_patient: bool,
+    /// Whether any connection was up, so that brokers have taken our login.
+    has_been_up: bool,
 }
 
 /// What there is, and what it is good for.
@@ -62,6 +65,7 @@ impl<T> BrokerConnections<T> {
             random,
             patience_ns: None,
             is_patient: true,
+            has_been_up: false,
             config,
         };
         for (place, address) in connections.config.bootstrap.clone().into_iter().enumerate() {
@@ -278,6 +282,7 @@ impl<T> BrokerConnections<T> {
                 }
             }
         });
+        self.has_been_up |= self.connections[connection].connection.is_up();
         match metadata {
             Some((version, Ok(response))) => {
                 result.and(self.on_metadata(connection, version, response, now_ns))

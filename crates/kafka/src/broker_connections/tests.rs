@@ -5,8 +5,11 @@ mod manners;
 use super::*;
 use crate::backoff::ExponentialBackoff;
 use crate::errors::ErrorCode;
-use crate::messages::{Api, Message, m00_produce, m18_api_versions, write_frame};
-use crate::security::Security;
+use crate::messages::{
+    Api, Message, m00_produce, m17_sasl_handshake, m18_api_versions, m36_sasl_authenticate, write_frame,
+};
+use crate::security::sasl::{Login, LoginError};
+use crate::security::{Hidden, Security};
 use crate::wire::Writer;
 use std::io::IoSlice;
 
@@ -211,6 +214,62 @@ fn an_error_in_the_handshake_is_final_only_if_it_says_so() {
         assert_eq!(connections.refusal().is_some(), is_final, "{error}");
         assert_eq!(connections.to_connect(u64::MAX / 2).is_none(), is_final, "{error}");
     }
+}
+
+/// Connects what is due and has the broker answer the login.
+fn log_in(
+    connections: &mut BrokerConnections<u32>,
+    now_ns: u64,
+    error_code: ErrorCode,
+) -> Result<(), ConnectionError> {
+    let connection = connections.to_connect(now_ns).expect("one that is due");
+    connections.on_connected(connection, now_ns)?;
+    let mut spoken = versions((0, 8));
+    for api in [m17_sasl_handshake::API, m36_sasl_authenticate::API] {
+        let (api_key, min_version, max_version) = (api.key, 0, 1);
+        spoken.api_keys.push(m18_api_versions::ApiVersion { api_key, min_version, max_version });
+    }
+    answer_at(connections, connection, 0, (&spoken, 3), now_ns)?;
+    answer_at(connections, connection, 1, (&m17_sasl_handshake::Response::default(), 1), now_ns)?;
+    let response = m36_sasl_authenticate::Response { error_code, ..Default::default() };
+    answer_at(connections, connection, 2, (&response, 1), now_ns)
+}
+
+#[test]
+fn a_login_that_was_good_once_is_tried_again_when_it_fails_and_that_is_told_once() {
+    let login = Arc::new(Login::plain("me", Hidden::new(b"hunter2".to_vec())).unwrap());
+    let security = Security { login: Some(login), ..Security::default() };
+    let fresh = || {
+        BrokerConnections::<u32>::new(ConnectionsConfig { security: security.clone(), ..config(&["a"]) })
+    };
+    let (good, bad) = (ErrorCode::NONE, ErrorCode::SASL_AUTHENTICATION_FAILED);
+    let mut never = fresh();
+    let error = log_in(&mut never, 0, bad).unwrap_err();
+    never.on_closed(0, 0, error);
+    assert_eq!(never.state(0), ConnectionState::Refused, "it was never good");
+
+    let mut connections = fresh();
+    let retry_ns = |connections: &BrokerConnections<u32>| match connections.state(0) {
+        ConnectionState::Down { retry_ns } => retry_ns,
+        other => panic!("not tried again: {other:?}"),
+    };
+    log_in(&mut connections, 0, good).unwrap();
+    connections.on_closed(0, 1, ConnectionError::Closed);
+    connections.take_events();
+    for attempt in 0..3 {
+        let now_ns = retry_ns(&connections);
+        let error = log_in(&mut connections, now_ns, bad).unwrap_err();
+        connections.on_closed(0, now_ns, error);
+        assert!(retry_ns(&connections) > now_ns, "after a pause");
+        assert_eq!(connections.take_events().len(), usize::from(attempt == 0));
+        assert_eq!(connections.refusal(), None);
+    }
+    let now_ns = retry_ns(&connections);
+    log_in(&mut connections, now_ns, good).expect("a token that was renewed");
+    connections.on_closed(0, now_ns, Refusal::Login(LoginError::NotAsked).into());
+    let events = connections.take_events();
+    assert!(matches!(&events[..], [(_, ConnectionEvent::Disconnected { .. })]), "{events:?}");
+    assert!(retry_ns(&connections) > now_ns);
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::messages::{
     Api, Message as _, Request as _, VersionError, VersionMap, m17_sasl_handshake, m18_api_versions,
     m36_sasl_authenticate,
 };
+use crate::security::Hidden;
 use crate::security::sasl::{Exchange, Login, LoginError, Step, chance};
 use std::sync::Arc;
 
@@ -20,6 +21,8 @@ const SASL_HANDSHAKE: Api = Api { version_min: 1, ..m17_sasl_handshake::API };
 /// Java client, so that the connections of many clients do not do it together.
 const LIFETIME_PART: f64 = 0.85;
 const LIFETIME_CHANCE: f64 = 0.10;
+/// Brokers refuse a login that comes sooner than this after the one before on the same connection, ns.
+const LOGIN_PAUSE_NS: u64 = 1_000_000_000;
 
 /// A request of the handshake.
 pub(super) struct OwnRequest {
@@ -33,17 +36,8 @@ pub(super) struct OwnRequest {
 enum Asking {
     Versions,
     Mechanism,
-    Login(Exchange, Message),
+    Login(Exchange, Hidden),
     Nothing,
-}
-
-/// Bytes of a login.
-struct Message(Vec<u8>);
-
-impl std::fmt::Debug for Message {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("(hidden)")
-    }
 }
 
 /// How far the first exchange of a connection is.
@@ -149,9 +143,10 @@ impl Handshake {
                 m17_sasl_handshake::Request { mechanism }.encode(version, &mut body);
                 (m17_sasl_handshake::API, version)
             }
-            Asking::Login(_, Message(message)) => {
+            Asking::Login(_, message) => {
                 let version = self.login_versions.1;
-                m36_sasl_authenticate::Request { auth_bytes: message.clone() }.encode(version, &mut body);
+                let request = m36_sasl_authenticate::Request { auth_bytes: message.expose().to_vec() };
+                request.encode(version, &mut body);
                 (m36_sasl_authenticate::API, version)
             }
             Asking::Nothing => return None,
@@ -174,9 +169,9 @@ impl Handshake {
             (Asking::Versions, _) => self.on_versions(body),
             (Asking::Mechanism, Some(login)) => {
                 let response = m17_sasl_handshake::Request::decode_response(body, version)?;
-                check_mechanism(&login, response)?;
+                check_mechanism(&login, response, self.is_over)?;
                 let (exchange, message) = Exchange::begin(login).map_err(Refusal::Login)?;
-                self.asking = Asking::Login(exchange, Message(message));
+                self.asking = Asking::Login(exchange, message.into());
                 Ok(())
             }
             (Asking::Login(exchange, _), Some(login)) => {
@@ -222,13 +217,14 @@ impl Handshake {
         now_ns: u64,
     ) -> Result<(), ConnectionError> {
         match exchange.on_challenge(&response.auth_bytes).map_err(Refusal::Login)? {
-            Step::Send(message) => self.asking = Asking::Login(exchange, Message(message)),
+            Step::Send(message) => self.asking = Asking::Login(exchange, message.into()),
             Step::Over => {
                 self.is_over = true;
                 let lifetime_ms = u64::try_from(response.session_lifetime_ms).unwrap_or(0);
                 if lifetime_ms > 0 {
                     let part = LIFETIME_PART + LIFETIME_CHANCE * chance();
-                    self.login_again_ns = now_ns.saturating_add((lifetime_ms as f64 * 1e6 * part) as u64);
+                    let lifetime_ns = (lifetime_ms as f64 * 1e6 * part) as u64;
+                    self.login_again_ns = now_ns.saturating_add(lifetime_ns.max(LOGIN_PAUSE_NS));
                 }
             }
         }
@@ -236,12 +232,20 @@ impl Handshake {
     }
 }
 
-/// Whether the listener takes our mechanism.
-fn check_mechanism(login: &Login, response: m17_sasl_handshake::Response) -> Result<(), ConnectionError> {
+/// Whether the listener takes our mechanism; `is_again`: on a connection on which it has taken it before.
+fn check_mechanism(
+    login: &Login,
+    response: m17_sasl_handshake::Response,
+    is_again: bool,
+) -> Result<(), ConnectionError> {
     let refused = match response.error_code {
         ErrorCode::NONE => return Ok(()),
         ErrorCode::UNSUPPORTED_SASL_MECHANISM => {
             LoginError::Mechanism { mechanism: login.mechanism(), offered: response.mechanisms }
+        }
+        // It ends sessions no more, or this came too soon: a new connection is another matter.
+        error @ ErrorCode::ILLEGAL_SASL_STATE if is_again => {
+            return Err(ConnectionError::Handshake { api: m17_sasl_handshake::API.name, error });
         }
         ErrorCode::ILLEGAL_SASL_STATE => LoginError::NotAsked,
         error => return Err(ConnectionError::handshake(m17_sasl_handshake::API.name, error)),

@@ -222,6 +222,30 @@ fn the_time_of_what_waits_for_a_login_begins_later_too_when_the_broker_throttles
 }
 
 #[test]
+fn a_second_login_comes_a_second_after_the_first_at_least_and_its_refusal_is_told_as_it_is() {
+    let mut connection = logged_in(200);
+    ask(&mut connection, 7, 6 + SECOND - 1);
+    assert_eq!(written(&mut connection, SECOND), [(3, 3)]);
+    ask(&mut connection, 8, 6 + SECOND);
+    assert_eq!(written(&mut connection, SECOND + 6), [(17, 4)]);
+    let metadata = m03_metadata::Response::default();
+    answer(&mut connection, 3, m03_metadata::API.version_max, &metadata, 2 * SECOND).unwrap();
+    let refused = mechanism(ErrorCode::ILLEGAL_SASL_STATE);
+    let error = answer(&mut connection, 4, 1, &refused, 2 * SECOND).unwrap_err();
+    assert!(matches!(error, ConnectionError::Handshake { api: "SaslHandshake", .. }), "{error:?}");
+}
+
+#[test]
+fn a_broker_that_takes_bare_tokens_only_is_refused() {
+    let mut connection = opened(login());
+    written(&mut connection, 1);
+    let mut spoken = versions();
+    spoken.api_keys[1].max_version = 0;
+    let error = answer(&mut connection, 0, m18_api_versions::API.version_max, &spoken, 2).unwrap_err();
+    assert!(matches!(error, ConnectionError::Refused(Refusal::Version(_))), "{error:?}");
+}
+
+#[test]
 fn what_waits_for_a_login_comes_back_when_the_connection_ends() {
     let mut connection = logged_in(1_000);
     ask(&mut connection, 1, 2);

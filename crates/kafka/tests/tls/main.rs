@@ -10,7 +10,9 @@ use kdyno_kafka::connection::{Session, SessionError, SessionFactory};
 use kdyno_kafka::security::Hidden;
 use kdyno_kafka::security::tls::stores::{self, Identity, StoreKind};
 use kdyno_kafka::security::tls::{Tls, TlsConfig, TlsVersion, provider};
-use rustls::server::WebPkiClientVerifier;
+use rustls::crypto::aws_lc_rs::sign::any_supported_type;
+use rustls::server::{ClientHello, ResolvesServerCert, WebPkiClientVerifier};
+use rustls::sign::CertifiedKey;
 use rustls::{ProtocolVersion, RootCertStore, ServerConfig, ServerConnection};
 use std::io::{IoSlice, Read, Write};
 use std::sync::Arc;
@@ -126,6 +128,26 @@ fn what_is_sent_arrives_in_both_versions() {
 }
 
 #[test]
+fn after_the_end_of_a_session_nothing_is_taken_and_nothing_hangs() {
+    let authority = Authority::new("authority");
+    let leaf = authority.leaf(&["localhost"], |_| {});
+    for version in BOTH {
+        let mut server = server(&leaf, &[version], None);
+        let mut client = agree(config(&authority), "localhost", &mut server).unwrap();
+        server.writer().write_all(b"last words").unwrap();
+        server.send_close_notify();
+        let mut bytes = Vec::new();
+        while server.wants_write() {
+            server.write_tls(&mut bytes).expect("room");
+        }
+        let mut received = Vec::new();
+        client.receive(&bytes, &mut received).unwrap();
+        client.receive(&[23, 3, 3, 0, 1, 0], &mut received).unwrap();
+        assert_eq!(received, b"last words");
+    }
+}
+
+#[test]
 fn a_client_shows_its_certificate_where_it_is_asked_for() {
     let authority = Authority::new("authority");
     let leaf = authority.leaf(&["localhost"], |_| {});
@@ -185,11 +207,42 @@ fn without_the_check_any_name_will_do_and_nothing_else() {
         }
     }
     let checked = Tls::new(config(&authority)).unwrap().open("not a host name").unwrap_err();
-    assert!(checked.to_string().contains("can be no host name"), "{checked}");
+    let checked = checked.to_string();
+    assert!(checked.contains("the host \"not a host name\" can be named in no certificate"), "{checked}");
     let leaf = authority.leaf(&["broker-1"], certificates::expired);
     assert!(refused(unchecked(), "localhost", server(&leaf, &BOTH, None)).contains("expired"));
     let leaf = Authority::new("stranger").leaf(&["broker-1"], |_| {});
     assert!(refused(unchecked(), "localhost", server(&leaf, &BOTH, None)).contains("nobody whom we trust"));
+}
+
+/// Shows a certificate whose key it does not have.
+#[derive(Debug)]
+struct Impostor(Arc<CertifiedKey>);
+
+impl ResolvesServerCert for Impostor {
+    fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        Some(Arc::clone(&self.0))
+    }
+}
+
+#[test]
+fn who_shows_a_certificate_must_have_its_key_whether_names_are_checked_or_not() {
+    let authority = Authority::new("authority");
+    let (shown, own) = (authority.leaf(&["localhost"], |_| {}), authority.leaf(&["localhost"], |_| {}));
+    for version in BOTH {
+        for checks_hostname in [true, false] {
+            let key = any_supported_type(&own.key()).expect("a key");
+            let shown = CertifiedKey::new(vec![shown.certificate.clone()], key);
+            let builder = ServerConfig::builder_with_provider(Arc::new(provider(&[]).expect("all suites")));
+            let builder = builder.with_protocol_versions(&[version.supported()]).expect("versions");
+            let impostor = Arc::new(Impostor(Arc::new(shown)));
+            let impostor = builder.with_no_client_auth().with_cert_resolver(impostor);
+            let mut impostor = ServerConnection::new(Arc::new(impostor)).expect("a server");
+            let client = TlsConfig { checks_hostname, ..config(&authority) };
+            let error = agree(client, "localhost", &mut impostor).expect_err("an impostor");
+            assert!(matches!(error, SessionError::Refused(_)), "{version:?} {checks_hostname}: {error}");
+        }
+    }
 }
 
 #[test]
@@ -240,6 +293,66 @@ fn stores_of_pem_and_pkcs12_give_the_same() {
     let trusted =
         stores::trusted(StoreKind::Pkcs12, &truststore(&authority), Some(&hidden("changeit"))).unwrap();
     assert_eq!(trusted, std::slice::from_ref(&authority.certificate));
+}
+
+/// As in a properties file, where a setting is one line.
+#[test]
+fn pem_may_stand_on_one_line() {
+    let authority = Authority::new("authority");
+    let own = authority.leaf(&["me"], |_| {});
+    let on_one_line = |pem: &str| pem.lines().collect::<Vec<_>>().join(" ");
+    let trusted = on_one_line(&format!("{}{}", authority.pem, own.certificate_pem));
+    let trusted = stores::trusted(StoreKind::Pem, trusted.as_bytes(), None).unwrap();
+    assert_eq!(trusted, [authority.certificate.clone(), own.certificate.clone()]);
+    let (chain, key) = (on_one_line(&own.certificate_pem), hidden(&on_one_line(&own.key_pem)));
+    let read = stores::identity(StoreKind::Pem, chain.as_bytes(), Some(&key), None, None).unwrap();
+    assert_eq!((&read.chain[..], &read.key), (&[own.certificate.clone()][..], &own.key()));
+    let key = hidden(&on_one_line(openssl::ENCRYPTED_KEY));
+    let password = hidden(openssl::PASSWORD);
+    let chain = openssl::CERTIFICATE.as_bytes();
+    stores::identity(StoreKind::Pem, chain, Some(&key), None, Some(&password)).unwrap();
+}
+
+#[test]
+fn no_line_of_a_text_that_cannot_be_read_is_repeated() {
+    let authority = Authority::new("authority");
+    let unended = "-----BEGIN PRIVATE KEY--- hunter2";
+    let no_base64 = "-----BEGIN CERTIFICATE-----\nhunter2!\n-----END CERTIFICATE-----";
+    for wrong in [unended, no_base64] {
+        let text = format!("{}{wrong}\n", authority.pem);
+        let told = stores::trusted(StoreKind::Pem, text.as_bytes(), None).unwrap_err().to_string();
+        assert_eq!(told, "its certificates cannot be read as PEM");
+    }
+}
+
+#[test]
+fn a_truststore_is_read_as_java_reads_it() {
+    let authority = Authority::new("authority");
+    let own = authority.leaf(&["me"], |_| {});
+    let of_key = stores::trusted(StoreKind::Pkcs12, &pkcs12(&authority, &own), Some(&hidden("changeit")));
+    assert!(of_key.unwrap().contains(&own.certificate), "that of a key too");
+    let certificate = p12_keystore::Certificate::from_der(&authority.certificate).expect("a certificate");
+    let mut open = p12_keystore::KeyStore::new();
+    open.add_entry("authority", p12_keystore::KeyStoreEntry::Certificate(certificate));
+    let open = open.writer("").write().expect("a store");
+    let trusted = stores::trusted(StoreKind::Pkcs12, &open, None).unwrap();
+    assert_eq!(trusted, std::slice::from_ref(&authority.certificate));
+    let told = stores::trusted(StoreKind::Pkcs12, &truststore(&authority), None).unwrap_err().to_string();
+    assert!(told.contains("a password opens, and none is given"), "{told}");
+}
+
+/// By PBES1 (PKCS #5), as old versions of OpenSSL and Java wrote it.
+#[test]
+fn a_key_that_is_encrypted_in_an_old_way_is_told_apart_from_a_wrong_password() {
+    let own = Authority::new("authority").leaf(&["me"], |_| {});
+    let mut der = vec![0x30, 39, 0x30, 27, 0x06, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 5, 3];
+    der.extend([0x30, 14, 0x04, 8, 1, 2, 3, 4, 5, 6, 7, 8, 0x02, 2, 8, 0]);
+    der.extend([0x04, 8, 1, 2, 3, 4, 5, 6, 7, 8]);
+    let (begin, end) = ("-----BEGIN ENCRYPTED PRIVATE KEY-----", "-----END ENCRYPTED PRIVATE KEY-----");
+    let both = format!("{begin}\n{}\n{end}\n{}", STANDARD.encode(der), own.certificate_pem);
+    let told = stores::identity(StoreKind::Pem, both.as_bytes(), None, None, Some(&hidden("hunter2")));
+    let told = told.unwrap_err().to_string();
+    assert!(told.starts_with("its private key is encrypted in a way that is not read here"), "{told}");
 }
 
 #[test]

@@ -8,9 +8,10 @@ use crate::cli::QuickArgs;
 use crate::execution::{Planned, TargetFiles, random_u64};
 use crate::failure::Failure;
 use crate::target_source::with_properties;
+use kdyno_kafka::admin::AdminError;
 use kdyno_model::address::is_address;
-use kdyno_model::plan::{AttachedPlan, Caps, Plan};
-use kdyno_model::properties::Property;
+use kdyno_model::plan::{AttachedPlan, Caps, Plan, Protocol};
+use kdyno_model::properties::{Property, trim};
 use kdyno_plan::{Choices, Note};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::client::Side;
@@ -119,10 +120,7 @@ fn look(args: &QuickArgs, bootstrap: &[String], reach: &Reach) -> Result<(Target
         sustain_ns: None,
     };
     let protocol = attached.security.protocol;
-    let failed = |error: &dyn std::fmt::Display| {
-        Failure::tool(error)
-            .hint(format!("is this the address of a {protocol} listener that this host can reach?"))
-    };
+    let failed = |error: &AdminError| Failure::tool(error).maybe_hint(hint(error, protocol));
     let access = kdyno_lab::access(&attached, &reach.secrets, &|name| std::env::var_os(name))?;
     let client_id = format!("{PREFIX}admin");
     let mut admin = access.admin(&client_id, CONNECT_DEADLINE).map_err(|error| failed(&error))?;
@@ -146,6 +144,17 @@ fn look(args: &QuickArgs, bootstrap: &[String], reach: &Reach) -> Result<(Target
         }
     };
     Ok((Target { attached, secrets: reach.secrets.clone(), notes: Vec::new() }, topic))
+}
+
+/// What may be wrong where nothing that speaks Kafka's protocol answered; whatever else goes wrong says so itself.
+fn hint(error: &AdminError, protocol: Protocol) -> Option<String> {
+    let is_silent = match error {
+        AdminError::Unreachable(errors) => return errors.iter().find_map(|error| hint(error, protocol)),
+        AdminError::Refused { .. } | AdminError::Resolve { .. } | AdminError::Io { .. } => true,
+        AdminError::Timeout { .. } | AdminError::Closed { .. } | AdminError::Wire { .. } => true,
+        _ => false,
+    };
+    is_silent.then(|| format!("is this the address of a {protocol} listener that this host can reach?"))
 }
 
 /// Of what a topic is made.
@@ -181,7 +190,7 @@ fn client(acks: Option<&str>, settings: &[&Property]) -> String {
     const ACKS: &str = "acks";
     let of_file = settings.iter().filter(|property| acks.is_none() || property.name != ACKS);
     let mut entries: Vec<String> =
-        of_file.map(|property| format!("{}: {}", property.name, literal(property.value.trim()))).collect();
+        of_file.map(|property| format!("{}: {}", property.name, literal(trim(&property.value)))).collect();
     if acks.is_some() || !settings.iter().any(|property| property.name == ACKS) {
         entries.insert(0, format!("{ACKS}: {}", literal(acks.unwrap_or("all"))));
     }
@@ -211,4 +220,32 @@ show:
         partitions = topic.partitions,
         replicas = topic.replicas,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kdyno_kafka::errors::ErrorCode;
+    use kdyno_kafka::security::sasl::LoginError;
+
+    #[test]
+    fn only_what_does_not_say_itself_what_is_wrong_has_a_hint() {
+        let address = || "b:9092".to_owned();
+        let silent = AdminError::Refused { address: address() };
+        let login = AdminError::Login { address: address(), source: LoginError::NotAsked };
+        let denied = AdminError::Broker {
+            address: address(),
+            api: "Metadata",
+            subject: String::new(),
+            code: ErrorCode::TOPIC_AUTHORIZATION_FAILED,
+            message: String::new(),
+        };
+        for error in [login, denied] {
+            assert_eq!(hint(&error, Protocol::SaslSsl), None, "{error}");
+            assert_eq!(hint(&AdminError::Unreachable(vec![error]), Protocol::SaslSsl), None);
+        }
+        let told = "is this the address of a SASL_SSL listener that this host can reach?";
+        assert_eq!(hint(&silent, Protocol::SaslSsl).as_deref(), Some(told));
+        assert_eq!(hint(&AdminError::Unreachable(vec![silent]), Protocol::SaslSsl).as_deref(), Some(told));
+    }
 }

@@ -20,7 +20,6 @@ impl Execution<'_> {
         let (context, t0_ns) = (self.context, self.t0_ns);
         // They end in their own time; what they have seen lies in the inbox.
         drop(self.cluster_watch.take());
-        drop(self.renewal.take());
         if let Some(observer) = self.observer.take() {
             observer.finish();
         }

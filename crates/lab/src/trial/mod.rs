@@ -27,7 +27,7 @@ use crate::secrets::Secrets;
 use crate::settings::Settings;
 use crate::system::System;
 use crate::task::{self, TICK_NS};
-use crate::token::{Renewal, Token};
+use crate::token::Renewal;
 use crate::worker::Worker;
 use kdyno_analysis::live::Live as LiveTally;
 use kdyno_model::event::{Event, EventKind, Subject};
@@ -157,11 +157,10 @@ impl<'a> Execution<'a> {
     /// Hands the tasks over and waits for the barrier. What happens before T0 is an event without a place on the
     /// trial's time line.
     fn prepare(&mut self) -> Result<(), LabError> {
-        let token = Token::of(&self.context.trial.effective);
-        let fresh = token.as_ref().map(Token::value).transpose().map_err(|why| LabError::Token { why })?;
+        let token = self.context.system.renew(&self.context.trial.effective)?;
         let mut secrets = self.context.secrets.of(&self.context.trial.effective);
         secrets.extend(self.context.system.secrets());
-        if let (Some(token), Some(fresh)) = (&token, &fresh) {
+        if let Some((token, fresh)) = &token {
             secrets.insert(&token.name, fresh);
             let login = self.context.system.access().security.login;
             let renewal = Renewal::start(token.clone(), fresh, login, self.inbox.sender());

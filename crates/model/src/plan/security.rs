@@ -260,16 +260,27 @@ mod tests {
         let pem = StoreContent::Pem { certificates: "private".to_owned(), key: Some("key".to_owned()) };
         let sasl = [
             Sasl::Plain { username: "private".to_owned(), password: "pw".to_owned() },
+            Sasl::Scram {
+                hash: ScramHash::Sha512,
+                username: "private".to_owned(),
+                password: "pw".to_owned(),
+                is_delegation_token: true,
+            },
             Sasl::OauthBearer {
                 token: "token".to_owned(),
                 extensions: BTreeMap::from([("lkc".to_owned(), "private".to_owned())]),
             },
         ];
-        for sasl in sasl {
+        let trusts = [
+            StoreContent::PemFile("/private/ca.pem".into()),
+            StoreContent::Pkcs12File("/private/ca.p12".into()),
+            StoreContent::PemFile("/private/ca.pem".into()),
+        ];
+        for (sasl, trust) in sasl.into_iter().zip(trusts) {
             let mut security = Security {
                 protocol: Protocol::SaslSsl,
                 tls: Some(Tls {
-                    trust: store(StoreContent::PemFile("/private/ca.pem".into())),
+                    trust: store(trust),
                     identity: store(pem.clone()),
                     hostname_check: true,
                     versions: vec![TlsVersion::Tls13],

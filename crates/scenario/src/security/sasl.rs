@@ -79,6 +79,7 @@ impl Reader<'_> {
             value.ok_or_else(|| self.wrong(JAAS, format!("`{JAAS}` has no `{name}`")))
         };
         let (username, password) = (option("username")?, option("password")?);
+        self.no_reference(JAAS, Some("username"), username)?;
         let password = self.keep(JAAS, Some("password"), password)?;
         Ok((username.clone(), password))
     }
@@ -97,6 +98,9 @@ impl Reader<'_> {
             Some((name.strip_prefix(EXTENSION)?.to_owned(), value.clone()))
         };
         let extensions: BTreeMap<String, String> = module.options.iter().filter_map(extension).collect();
+        for (name, value) in module.options.iter().filter(|(name, _)| name.starts_with(EXTENSION)) {
+            self.no_reference(JAAS, Some(name), value)?;
+        }
         let token = match (module.options.get(TOKEN), self.text(TOKEN_URL)) {
             (Some(value), _) => self.keep(JAAS, Some(TOKEN), value)?,
             (None, Some(url)) => self.token_of(url)?,

@@ -9,7 +9,7 @@ use super::layout::{Layout, Node};
 use crate::error::TestbedError;
 use crate::secret_file;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use kdyno_kafka::admin::{Access, Acl, AdminError, Operation, Resource};
+use kdyno_kafka::admin::{Access, Acl, AdminError, ConfigOf, Operation, Resource};
 use kdyno_kafka::security::Hidden;
 use kdyno_kafka::security::sasl::scram::{Hash, ITERATIONS_MIN};
 use kdyno_model::plan::{
@@ -265,7 +265,7 @@ impl Secured {
         for address in &clients.bootstrap {
             let one = Access { bootstrap: vec![address.clone()], security: clients.security.clone() };
             let begun = Instant::now();
-            while let Err(error) = one.admin("kdyno-testbed", ANSWER_TIME_MAX) {
+            while let Err(error) = let_in(&one, self.listeners.authorizer) {
                 if begun.elapsed() > KNOWN_TIME_MAX {
                     return Err(failed("its clients' listener lets us in nowhere")(error));
                 }
@@ -274,6 +274,18 @@ impl Secured {
         }
         Ok(())
     }
+}
+
+/// Whether brokers let us in and, where there are ACLs, know these: metadata is told to everybody, settings of brokers
+/// only to who may see them.
+fn let_in(access: &Access, has_acls: bool) -> Result<(), AdminError> {
+    let mut admin = access.admin("kdyno-testbed", ANSWER_TIME_MAX)?;
+    if has_acls {
+        for broker in admin.cluster()?.brokers {
+            admin.describe_configs(ConfigOf::Broker(broker.id))?;
+        }
+    }
+    Ok(())
 }
 
 fn store(content: StoreContent) -> Store {

@@ -288,18 +288,24 @@ impl Exchange {
     }
 }
 
-/// The keys of a salt, made once: they take some milliseconds, and every connection of a user has the same.
+/// The keys of a salt, made once: they take some milliseconds, and every connection of a user has the same. Nobody
+/// waits for keys of another salt: they are made while the others can be looked up.
 fn salted(keys: &Mutex<VecDeque<Salted>>, hash: Hash, password: &Hidden, server: &ServerFirst<'_>) -> Keys {
-    let mut known = keys.lock().unwrap_or_else(PoisonError::into_inner);
-    let found = known.iter().find(|keys| keys.iterations == server.iterations && keys.salt == server.salt);
+    let known = || keys.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_it = |known: &Salted| known.iterations == server.iterations && known.salt == server.salt;
+    let found = known().iter().find(|known| is_it(known)).map(|known| known.keys.clone());
     if let Some(found) = found {
-        return found.keys.clone();
+        return found;
     }
-    let keys = hash.keys(password.expose(), &server.salt, server.iterations);
-    known.truncate(KEYS_MAX - 1);
-    let (salt, iterations) = (server.salt.clone(), server.iterations);
-    known.push_front(Salted { salt, iterations, keys: keys.clone() });
-    keys
+    let made = hash.keys(password.expose(), &server.salt, server.iterations);
+    let mut known = known();
+    // Another thread may have made the same meanwhile.
+    if !known.iter().any(is_it) {
+        known.truncate(KEYS_MAX - 1);
+        let (salt, iterations) = (server.salt.clone(), server.iterations);
+        known.push_front(Salted { salt, iterations, keys: made.clone() });
+    }
+    made
 }
 
 fn bearer_message(token: &Hidden, extensions: &BTreeMap<String, String>) -> Vec<u8> {

@@ -98,7 +98,7 @@ pub enum ScramError {
     /// More or fewer iterations than are safe.
     #[error("the broker asks for {0} iterations, between {ITERATIONS_MIN} and {ITERATIONS_MAX} are accepted")]
     Iterations(u64),
-    /// The broker says no.
+    /// The broker says no, in these words; they may be long, and repeat a secret.
     #[error("the broker says {0}")]
     Server(String),
     /// The broker does not know the password.
@@ -185,7 +185,7 @@ pub(super) fn check_server_final(bytes: &[u8], expected: &[u8]) -> Result<(), Sc
     let text = str::from_utf8(bytes).map_err(|_| wrong("bytes that are not UTF-8"))?;
     let first = text.split(',').next().unwrap_or_default();
     if let Some(error) = first.strip_prefix("e=") {
-        return Err(ScramError::Server(super::error::told(error)));
+        return Err(ScramError::Server(error.to_owned()));
     }
     let signature = first.strip_prefix("v=").ok_or(wrong("neither a signature (v=) nor an error (e=)"))?;
     if signature.len() > expected.len().div_ceil(3) * 4 {

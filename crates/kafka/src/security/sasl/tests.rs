@@ -131,6 +131,33 @@ fn salts_without_end_take_no_memory_without_end() {
 }
 
 #[test]
+fn keys_are_those_of_salt_and_iterations() {
+    let login = Login::scram(Hash::Sha256, "me", hidden("hunter2"), false).unwrap();
+    let Credentials::Scram { keys, hash, password, .. } = &login.0 else { panic!("another login") };
+    for iterations in [4096, 4097, 4096] {
+        let text = format!("r=ab,s=c2FsdA==,i={iterations}");
+        let first = ServerFirst::read(text.as_bytes(), "a").unwrap();
+        let given = salted(keys, *hash, password, &first);
+        let right = hash.keys(b"hunter2", b"salt", NonZeroU32::new(iterations).unwrap());
+        let proof = |keys: &Keys| scram::client_final(*hash, keys, "bare", &first);
+        assert_eq!(proof(&given), proof(&right), "{iterations}");
+    }
+    assert_eq!(keys.lock().unwrap().len(), 2);
+}
+
+/// What is cut off before it is looked for cannot be found.
+#[test]
+fn a_secret_at_the_end_of_a_long_answer_is_hidden() {
+    let login = Arc::new(Login::scram(Hash::Sha512, "me", hidden("hunter2"), false).unwrap());
+    let (mut exchange, first) = Exchange::begin(login).unwrap();
+    let (challenge, _) = broker("hunter2", &first, b"salt");
+    sent(exchange.on_challenge(challenge.as_bytes()).unwrap());
+    let echo = format!("e={}hunter2", "x".repeat(296));
+    let error = exchange.on_challenge(echo.as_bytes()).unwrap_err().to_string();
+    assert!(!error.contains("hunt"), "{error}");
+}
+
+#[test]
 fn neither_debug_nor_a_brokers_echo_shows_a_secret() {
     for login in [
         Login::plain("me", hidden("hunter2")).unwrap(),

@@ -8,6 +8,8 @@ pub mod stores;
 mod verifier;
 mod words;
 
+pub use words::CERTIFICATE_NAMES;
+
 use crate::connection::{Session, SessionError, SessionFactory};
 use rustls::client::danger::ServerCertVerifier;
 use rustls::client::{ClientConfig, ClientConnection, WebPkiServerVerifier};
@@ -125,7 +127,7 @@ impl SessionFactory for Tls {
         // Where names are not checked, a host that can be no name in a certificate is no obstacle.
         let name = match ServerName::try_from(host.to_owned()) {
             Err(_) if !self.checks_hostname => ServerName::from(IpAddr::V4(Ipv4Addr::UNSPECIFIED)),
-            name => name.map_err(|_| refused(format!("{host:?} can be no host name of a certificate")))?,
+            name => name.map_err(|_| refused(format!("the host {host:?} can be named in no certificate")))?,
         };
         let tls = ClientConnection::new(Arc::clone(&self.config), name);
         let tls = tls.map_err(|error| refused(error.to_string()))?;

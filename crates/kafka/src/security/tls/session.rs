@@ -40,7 +40,10 @@ impl Session for TlsSession {
         }
         let broken = |error: std::io::Error| SessionError::Broken(error.to_string());
         while !ciphertext.is_empty() {
-            self.tls.read_tls(&mut ciphertext).map_err(broken)?;
+            if self.tls.read_tls(&mut ciphertext).map_err(broken)? == 0 {
+                // The peer has said that nothing more comes (close_notify): what follows is not for us (RFC 8446, 6.1).
+                break;
+            }
             let state = self.tls.process_new_packets();
             let state = state.map_err(|error| words::told(error, self.has_identity))?;
             let mut left = state.plaintext_bytes_to_read();

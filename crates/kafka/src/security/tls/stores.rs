@@ -2,15 +2,21 @@
 
 use crate::security::Hidden;
 use p12_keystore::{KeyStore, KeyStoreEntry, Pkcs12ImportPolicy};
+use pkcs8::pkcs5::Error as EncryptionError;
 use pkcs8::{EncryptedPrivateKeyInfoRef, SecretDocument};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use std::ops::Range;
 use thiserror::Error;
 
 /// Largest store that is read, bytes: a platform's roots have some 200 KiB.
 pub const STORE_BYTES_MAX: usize = 4 << 20;
 
 const PEM_BEGIN: &str = "-----BEGIN ";
+const PEM_END: &str = "-----END ";
+const PEM_DASHES: &str = "-----";
+/// Longest line of base64 in PEM (RFC 7468).
+const PEM_LINE: usize = 64;
 const ENCRYPTED_BEGIN: &str = "-----BEGIN ENCRYPTED PRIVATE KEY-----";
 const ENCRYPTED_END: &str = "-----END ENCRYPTED PRIVATE KEY-----";
 /// The first bytes of Java's own format, and the first one of a DER sequence, which PKCS#12 is.
@@ -92,12 +98,20 @@ pub fn trusted(
     let certificates = match kind {
         StoreKind::Pem => pem_certificates(bytes)?,
         StoreKind::Pkcs12 => {
-            let store = open(bytes, password, Pkcs12ImportPolicy::Relaxed)?;
-            let of = |entry: &KeyStoreEntry| match entry {
-                KeyStoreEntry::Certificate(certificate) => Some(certificate.as_der().to_vec().into()),
-                _ => None,
-            };
-            store.entries().filter_map(|(_, entry)| of(entry)).collect()
+            // One that is not encrypted needs no password.
+            let none = Hidden::new(Vec::new());
+            let store = open(bytes, password.unwrap_or(&none), Pkcs12ImportPolicy::Relaxed);
+            let store = store.map_err(|error| match error {
+                StoreError::Password(_) if password.is_none() => NO_PASSWORD,
+                error => error,
+            })?;
+            // Of a key's chain Java trusts the first one too.
+            let certificates = store.entries().filter_map(|(_, entry)| match entry {
+                KeyStoreEntry::Certificate(certificate) => Some(certificate),
+                KeyStoreEntry::PrivateKeyChain(chain) => chain.certs().first(),
+                KeyStoreEntry::Secret(_) => None,
+            });
+            certificates.map(|certificate| certificate.as_der().to_vec().into()).collect()
         }
     };
     if certificates.is_empty() { Err(StoreError::Lacks("certificate")) } else { Ok(certificates) }
@@ -126,7 +140,8 @@ pub fn identity(
             Ok(Identity { chain, key })
         }
         StoreKind::Pkcs12 => {
-            let store = open(bytes, password.or(key_password), Pkcs12ImportPolicy::Strict)?;
+            let password = password.or(key_password).ok_or(NO_PASSWORD)?;
+            let store = open(bytes, password, Pkcs12ImportPolicy::Strict)?;
             let (_, chain) =
                 store.private_key_chain().ok_or(StoreError::Lacks("private key with its certificate"))?;
             let key = PrivatePkcs8KeyDer::from(chain.key().as_der().to_vec()).into();
@@ -138,10 +153,10 @@ pub fn identity(
     }
 }
 
-fn open(bytes: &[u8], password: Option<&Hidden>, policy: Pkcs12ImportPolicy) -> Result<KeyStore, StoreError> {
-    let Some(password) = password else {
-        return Err(StoreError::Password("it is a PKCS#12 store, which a password opens, and none is given"));
-    };
+const NO_PASSWORD: StoreError =
+    StoreError::Password("it is a PKCS#12 store, which a password opens, and none is given");
+
+fn open(bytes: &[u8], password: &Hidden, policy: Pkcs12ImportPolicy) -> Result<KeyStore, StoreError> {
     let password = str::from_utf8(password.expose());
     let password = password.map_err(|_| StoreError::Password("its password is not UTF-8"))?;
     KeyStore::from_pkcs12(bytes, password, policy).map_err(|error| match error {
@@ -151,15 +166,56 @@ fn open(bytes: &[u8], password: Option<&Hidden>, policy: Pkcs12ImportPolicy) -> 
 }
 
 fn pem_certificates(bytes: &[u8]) -> Result<Vec<CertificateDer<'static>>, StoreError> {
-    let read: Result<_, _> = CertificateDer::pem_slice_iter(bytes).collect();
-    read.map_err(|error| StoreError::Unreadable(format!("its certificates cannot be read: {error}")))
+    let lines = in_lines(bytes);
+    let read: Result<_, _> = CertificateDer::pem_slice_iter(lines.expose()).collect();
+    // What the reader says may repeat a line, and a key may stand in the same text.
+    read.map_err(|_| StoreError::Unreadable("its certificates cannot be read as PEM".to_owned()))
+}
+
+/// PEM text as it is written mostly: each marker on a line of its own, and what lies between two of them in lines of
+/// [`PEM_LINE`]. Java takes blanks for the ends of lines, as in a setting that is one line.
+fn in_lines(text: &[u8]) -> Hidden {
+    // With all its room from the start: bytes that are moved would stay behind.
+    let mut lines = Vec::with_capacity(text.len() + text.len() / 4 + PEM_LINE);
+    let (mut rest, mut is_inside) = (text, false);
+    while let Some((marker, begins)) = next_marker(rest) {
+        let before = &rest[..marker.start];
+        // Lines such as `DEK-Info: …` are left as they are.
+        if is_inside && !before.contains(&b':') {
+            let base64 = before.iter().copied().filter(|byte| !byte.is_ascii_whitespace());
+            for (at, byte) in base64.enumerate() {
+                if at > 0 && at % PEM_LINE == 0 {
+                    lines.push(b'\n');
+                }
+                lines.push(byte);
+            }
+        } else {
+            lines.extend_from_slice(before);
+        }
+        lines.push(b'\n');
+        lines.extend_from_slice(&rest[marker.clone()]);
+        lines.push(b'\n');
+        (rest, is_inside) = (&rest[marker.end..], begins);
+    }
+    lines.extend_from_slice(rest);
+    Hidden::new(lines)
+}
+
+/// Where the next marker of PEM lies, and whether it begins something.
+fn next_marker(text: &[u8]) -> Option<(Range<usize>, bool)> {
+    let [begin, end, dashes] = [PEM_BEGIN, PEM_END, PEM_DASHES].map(str::as_bytes);
+    let start = (0..text.len()).find(|&at| text[at..].starts_with(begin) || text[at..].starts_with(end))?;
+    let label = start + dashes.len();
+    let length = text[label..].windows(dashes.len()).position(|window| window == dashes)?;
+    Some((start..label + length + dashes.len(), text[start..].starts_with(begin)))
 }
 
 fn pem_key(bytes: &[u8], password: Option<&Hidden>) -> Result<PrivateKeyDer<'static>, StoreError> {
-    let text =
-        str::from_utf8(bytes).map_err(|_| StoreError::Unreadable("it is not UTF-8 text".to_owned()))?;
+    let lines = in_lines(bytes);
+    let text = str::from_utf8(lines.expose())
+        .map_err(|_| StoreError::Unreadable("it is not UTF-8 text".to_owned()))?;
     if !text.contains(ENCRYPTED_BEGIN) {
-        return PrivateKeyDer::from_pem_slice(bytes).map_err(|error| match error {
+        return PrivateKeyDer::from_pem_slice(lines.expose()).map_err(|error| match error {
             rustls::pki_types::pem::Error::NoItemsFound => StoreError::Lacks("private key"),
             // What the reader says may repeat a line.
             _ => StoreError::Unreadable("its private key cannot be read".to_owned()),
@@ -172,8 +228,17 @@ fn pem_key(bytes: &[u8], password: Option<&Hidden>) -> Result<PrivateKeyDer<'sta
     let length = text[from..].find(ENCRYPTED_END).ok_or_else(wrong)? + ENCRYPTED_END.len();
     let (_, encrypted) = SecretDocument::from_pem(&text[from..from + length]).map_err(|_| wrong())?;
     let encrypted = EncryptedPrivateKeyInfoRef::try_from(encrypted.as_bytes()).map_err(|_| wrong())?;
-    let key = encrypted.decrypt(password.expose());
-    let key =
-        key.map_err(|_| StoreError::Password("its private key cannot be opened with the password given"))?;
+    let key = encrypted.decrypt(password.expose()).map_err(|error| match error {
+        pkcs8::Error::EncryptedPrivateKey(
+            EncryptionError::UnsupportedAlgorithm { .. }
+            | EncryptionError::AlgorithmParametersInvalid { .. }
+            | EncryptionError::NoPbes1CryptSupport,
+        ) => StoreError::Unreadable(
+            "its private key is encrypted in a way that is not read here; `openssl pkcs8 -topk8 -v2 aes-256-cbc` \
+             writes one that is"
+                .to_owned(),
+        ),
+        _ => StoreError::Password("its private key cannot be opened with the password given"),
+    })?;
     Ok(PrivatePkcs8KeyDer::from(key.as_bytes().to_vec()).into())
 }

@@ -5,6 +5,10 @@ use rustls::{AlertDescription as Alert, CertificateError, Error};
 
 const DAY_S: u64 = 86_400;
 
+/// What stands before and after the names of a broker's certificate: whoever keeps these sentences for others leaves
+/// the names out.
+pub const CERTIFICATE_NAMES: (&str, &str) = ("the broker's certificate is for ", ", and not for ");
+
 /// What the peer sent instead of TLS.
 pub(super) fn no_tls() -> SessionError {
     SessionError::Refused(
@@ -88,9 +92,11 @@ fn certificate(error: &CertificateError) -> String {
                      {expected:?} is looked for; ssl.endpoint.identification.algorithm= (empty) turns that off"
                 ),
                 _ => format!(
-                    "the broker's certificate is for {}, and not for the host {expected:?} that was dialled; \
-                     ssl.endpoint.identification.algorithm= (empty) turns that check off",
-                    names.join(", ")
+                    "{}{}{}the host {expected:?} that was dialled; ssl.endpoint.identification.algorithm= (empty) \
+                     turns that check off",
+                    CERTIFICATE_NAMES.0,
+                    names.join(", "),
+                    CERTIFICATE_NAMES.1
                 ),
             }
         }
