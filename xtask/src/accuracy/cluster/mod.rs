@@ -6,7 +6,6 @@
 //! tells. From one series no rate of false positives is claimed.
 
 mod designs;
-mod duet;
 mod pairs;
 mod quota;
 mod rows;
