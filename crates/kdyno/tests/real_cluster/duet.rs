@@ -35,7 +35,18 @@ fn both_sides_are_measured_in_the_same_seconds_on_clusters_of_their_own() {
     let path = place.file("duet.yaml", SCENARIO);
     let path = path.to_str().expect("plain path");
     let sides = ["--a", "system.config.num.io.threads=4", "--b", "system.config.num.io.threads=5"];
-    let rest = ["--quick", "--budget", "50s", "--share", "--yes", "--seed", "1"];
+    // What other programs do to latencies must not lose a pair here.
+    let rest = [
+        "--quick",
+        "--budget",
+        "50s",
+        "--share",
+        "--yes",
+        "--seed",
+        "1",
+        "--judge",
+        "brokers.cpu_us_per_record",
+    ];
     let said =
         place.start(place.command(&[&["compare", path][..], &sides, &rest].concat())).wait(RUN_DEADLINE);
     ended(&said, 0);
