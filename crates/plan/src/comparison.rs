@@ -341,9 +341,9 @@ fn usual(cases: &[CasePlan], attached: bool) -> Vec<Judge> {
 /// (docs/METHOD.md says where it was measured), of which a start has several.
 fn unit_sd(metric: &Address, compare: &ComparePlan) -> f64 {
     let [turns, duet] = match metric.metric.as_str() {
-        "cpu_us_per_record" | "records_per_s_per_core" | "cpu_percent" => [0.1, 0.05],
-        name if name.ends_with(".p50") || name.ends_with("per_s") => [0.06, 0.01],
-        _ => [0.4, 0.1],
+        "cpu_us_per_record" | "records_per_s_per_core" | "cpu_percent" => [0.1, 0.02],
+        name if name.ends_with(".p50") || name.ends_with("per_s") => [0.06, 0.03],
+        _ => [0.4, 0.12],
     };
     let of_pair = match compare.design {
         PairDesign::Turns => turns,

@@ -10,7 +10,6 @@ mod pairs;
 mod quota;
 mod rows;
 mod runs;
-mod table;
 
 use std::path::{Path, PathBuf};
 
