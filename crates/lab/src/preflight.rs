@@ -56,7 +56,11 @@ pub(crate) fn room(
 ) -> Result<(), TestbedError> {
     let folders = preflight::log_folders(&cluster.storage, work_dir, environment);
     if let Some(bytes) = kdyno_plan::bytes_to_write_of_trial(case) {
-        return preflight::check_room(&folders, bytes.saturating_mul(trials_at_once(plan)));
+        let other = beside(plan, case).filter(|other| {
+            matches!(&other.system, SystemPlan::Local(of_other) if of_other.storage == cluster.storage)
+        });
+        let of_other = other.and_then(kdyno_plan::bytes_to_write_of_trial).unwrap_or(0);
+        return preflight::check_room(&folders, bytes.saturating_add(of_other));
     }
     // A maximum rate writes what it can; the brokers' retention is then what bounds it.
     let times = topics_at_once(plan);
@@ -66,12 +70,15 @@ pub(crate) fn room(
     preflight::check_retained(&folders, replicas * times, bytes * times)
 }
 
-/// How many trials write at once: the other side of a duet writes about as much.
-fn trials_at_once(plan: &Plan) -> u64 {
-    match &plan.strategy {
-        Strategy::Compare(comparison) if comparison.design == PairDesign::Duet => 2,
-        Strategy::List(_) | Strategy::Compare(_) | Strategy::Find(_) => 1,
-    }
+/// What the other side of a duet runs at once with a case.
+fn beside<'a>(plan: &'a Plan, case: &CasePlan) -> Option<&'a CasePlan> {
+    let Strategy::Compare(comparison) = &plan.strategy else { return None };
+    let mut pairs = plan.cases.iter().zip(&comparison.b).filter(|_| comparison.design == PairDesign::Duet);
+    pairs.find_map(|(a, b)| match (a == case, b == case) {
+        (true, _) => Some(b),
+        (false, true) => Some(a),
+        (false, false) => None,
+    })
 }
 
 /// Is there room for what a trial of a search writes? Which loads it tries is not known before it begins.

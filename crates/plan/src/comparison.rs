@@ -11,7 +11,8 @@ use kdyno_analysis::comparison::margin as usual_margin;
 use kdyno_analysis::statistics::{MEAN_UNITS_MIN, UNITS_MIN, smallest_visible};
 use kdyno_model::metric::{Address, COST_PER_GB, Unit};
 use kdyno_model::plan::{
-    Better, CasePlan, ComparePlan, Depth, EvidenceUnit, Judge, Plan, Rate, Role, Strategy, SystemPlan,
+    Better, CasePlan, ComparePlan, Depth, EvidenceUnit, Judge, PairDesign, Plan, Rate, Role, Strategy,
+    SystemPlan,
 };
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::CompareFile;
@@ -84,7 +85,11 @@ pub(crate) fn strategy(
     let looks = file.map_or(&[][..], |file| &file.looks);
     let looks = looks.iter().map(|look| Ok(number(look, "looks", u64::from(UNITS_MIN))? as u32));
     let looks = ascending(looks.collect::<Result<Vec<_>, PlanError>>()?, file)?;
-    let pairs = file.map_or(Ok(1), |file| number(&file.pairs_per_start, "pairs_per_start", 1))? as u32;
+    let design = pair_design::of(file, by_hand.design, &planned.cases, sides, &reader)?;
+    let pairs = match file.and_then(|file| file.pairs_per_start.as_ref()) {
+        Some(typed) => number(typed, "pairs_per_start", 1)? as u32,
+        None => pair_design::pairs_per_start(design),
+    };
     let of_both = [planned.cases.as_slice(), sides.b.as_slice()].concat();
     let mut plan = ComparePlan {
         labels: sides.labels.clone(),
@@ -93,7 +98,7 @@ pub(crate) fn strategy(
         looks,
         pairs_per_start: pairs,
         unit: EvidenceUnit::Start,
-        design: pair_design::of(file, by_hand.design, &planned.cases, sides, &reader)?,
+        design,
         may_differ,
         changes: sides.changes.clone(),
         further: sides.further.clone(),
@@ -332,14 +337,23 @@ fn usual(cases: &[CasePlan], attached: bool) -> Vec<Judge> {
     found
 }
 
-/// What a typical pair of trials differs by without any cause, sd of ln(B ÷ A); docs/METHOD.md names where these come
-/// from.
-fn pair_sd(metric: &Address) -> f64 {
-    match metric.metric.as_str() {
-        "cpu_us_per_record" | "records_per_s_per_core" | "cpu_percent" => 0.02,
-        name if name.ends_with(".p50") || name.ends_with("per_s") => 0.05,
-        _ => 0.15,
-    }
+/// What the units of a comparison typically differ by without any cause, sd of ln(B ÷ A): that of pairs by their design
+/// (docs/METHOD.md says where it was measured), of which a start has several.
+fn unit_sd(metric: &Address, compare: &ComparePlan) -> f64 {
+    let [turns, duet] = match metric.metric.as_str() {
+        "cpu_us_per_record" | "records_per_s_per_core" | "cpu_percent" => [0.1, 0.02],
+        name if name.ends_with(".p50") || name.ends_with("per_s") => [0.06, 0.03],
+        _ => [0.4, 0.12],
+    };
+    let of_pair = match compare.design {
+        PairDesign::Turns => turns,
+        PairDesign::Duet => duet,
+    };
+    let pairs = match compare.unit {
+        EvidenceUnit::Start => compare.pairs_on_a_start(),
+        EvidenceUnit::Pair | EvidenceUnit::Run | EvidenceUnit::Cluster => 1,
+    };
+    of_pair / f64::from(pairs).sqrt()
 }
 
 /// The smallest difference that a comparison sees in four of five cases when its units differ as they typically do, in
@@ -348,7 +362,7 @@ pub(crate) fn smallest_differences(plan: &Plan, compare: &ComparePlan) -> (Strin
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
     let (mut each, mut beyond) = (Vec::new(), Vec::new());
     for Judge { of, margin, .. } in &compare.judge {
-        let smallest = smallest_visible(&compare.looks, pair_sd(of));
+        let smallest = smallest_visible(&compare.looks, unit_sd(of, compare));
         each.push(format!("{of} {}", smallest.map_or("none".to_owned(), percent)));
         if let Some(smallest) = smallest.filter(|smallest| smallest > margin) {
             beyond.push(format!("{of} ({}, margin {})", percent(smallest), percent(*margin)));

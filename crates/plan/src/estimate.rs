@@ -1,14 +1,15 @@
 //! How long a plan takes and how much it writes, before it runs.
 
 use crate::planned::Planned;
-use crate::strategy::{Ground, Upcoming, at_most, conditioned_by, until_first_look, up_to, upcoming};
+use crate::strategy::{Ground, Pace, Upcoming, at_most, conditioned_by, until_first_look, up_to, upcoming};
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{
-    CasePlan, ComparePlan, Estimate, Mode, PairDesign, Plan, ProducePlan, Rate, RatePiece, Role, Strategy,
-    SystemPlan,
+    CasePlan, ComparePlan, Estimate, EvidenceUnit, Mode, PairDesign, Plan, ProducePlan, Rate, RatePiece,
+    Role, Strategy, SystemPlan,
 };
 use kdyno_model::trial::Trial;
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 /// Around each trial: the noise probe (1 s), topics made and removed, clients connected, the outcome of
 /// what is in flight.
@@ -20,8 +21,8 @@ const PROCESS_S: f64 = 1.5;
 /// What a record adds to its value on disk, about.
 const RECORD_BYTES_EXTRA: f64 = 12.0;
 
-/// Where between its bounds a warm-up that ends by evidence usually ends; a guess that only the estimate rests on.
-const SETTLED_AFTER: f64 = 1.0 / 3.0;
+/// Where between its bounds a warm-up that ends by evidence usually ends (docs/METHOD.md, Lengths).
+const SETTLED_AFTER: f64 = 0.75;
 
 /// What running the plan takes. Starts of clusters are typical ones, each trial has one short drain, and a window by
 /// records is taken at its upper bound only when no rate ends it sooner. The longest time and the bytes of a search are
@@ -74,21 +75,29 @@ pub fn load_ns_after(plan: &Plan, done: usize) -> u64 {
 }
 
 /// The longest time from now until a trial is of use, with all that stands around it, ns: of the first of a pair with
-/// that of the second, which is one length where both run at once; of one that conditions a cluster with what it is conditioned for; with the start of each
+/// that of the second, which is one length where both run at once, and where a start with all of its pairs is the unit of evidence
+/// with those that it still lacks; of one that conditions a cluster with what it is conditioned for; with the start of each
 /// cluster that does not stand yet. `outcomes` and `session` as for [`crate::next`], which named the trial.
 pub fn longest_ns(plan: &Plan, outcomes: &[TrialOutcome], trial: &Trial, session: u32) -> u64 {
     let of_start = outcomes.iter().filter(|ran| (ran.session, ran.trial.start) == (session, trial.start));
-    let ran: Vec<&CasePlan> = of_start.map(|ran| &ran.trial.effective).collect();
+    let ran: Vec<&CasePlan> = of_start.clone().map(|ran| &ran.trial.effective).collect();
     let on_start =
         |(case, is_beside)| Upcoming { case, start: trial.start, is_conditioning: false, is_beside };
     let before = || ran.iter().map(|case| on_start((Cow::Borrowed(*case), false)));
-    let coming = until_of_use(plan, &ran, trial).into_iter().map(on_start);
+    let pairs = of_start.filter_map(|ran| ran.trial.pair).chain(trial.pair).map(|place| place.pair);
+    let pairs: BTreeSet<u32> = pairs.collect();
+    let coming = until_of_use(plan, &ran, trial, pairs.len()).into_iter().map(on_start);
     of_trials(before().chain(coming)).longest_ns.saturating_sub(of_trials(before()).longest_ns)
 }
 
 /// The trial and those without which it is of no use, each with whether it runs at once with the one before it; `ran`
-/// have run on its start of the clusters.
-fn until_of_use<'a>(plan: &'a Plan, ran: &[&CasePlan], trial: &'a Trial) -> Vec<(Cow<'a, CasePlan>, bool)> {
+/// have run on its start of the clusters, which has begun so many `pairs` with this trial's.
+fn until_of_use<'a>(
+    plan: &'a Plan,
+    ran: &[&CasePlan],
+    trial: &'a Trial,
+    pairs: usize,
+) -> Vec<(Cow<'a, CasePlan>, bool)> {
     let own = (Cow::Borrowed(&trial.effective), false);
     let after = |case: &'a CasePlan| (Cow::Borrowed(case), false);
     let Strategy::Compare(comparison) = &plan.strategy else {
@@ -101,6 +110,12 @@ fn until_of_use<'a>(plan: &'a Plan, ran: &[&CasePlan], trial: &'a Trial) -> Vec<
     let of_side = |side| comparison.effective(&plan.cases, side, trial.case, pair);
     let other = of_side(usize::from(is_a));
     let second = |case: &'a CasePlan| (Cow::Borrowed(case), is_duet);
+    let wanted = match comparison.unit {
+        EvidenceUnit::Start => comparison.pairs_on_a_start() as usize,
+        EvidenceUnit::Pair | EvidenceUnit::Run | EvidenceUnit::Cluster => 1,
+    };
+    let lacking =
+        (pairs.max(1)..wanted).flat_map(|_| of_side(0).map(after).into_iter().chain(of_side(1).map(second)));
     let further: Vec<(Cow<'_, CasePlan>, bool)> = match trial.pair {
         Some(place) if place.place == 1 => other.into_iter().map(second).collect(),
         Some(_) => Vec::new(),
@@ -109,13 +124,14 @@ fn until_of_use<'a>(plan: &'a Plan, ran: &[&CasePlan], trial: &'a Trial) -> Vec<
                 case.system == trial.effective.system || ran.iter().any(|ran| ran.system == case.system)
             };
             let fresh = other.filter(|other| !stands(other));
-            let conditions = fresh.and_then(|other| conditioned_by(plan.conditioning?, other));
-            let conditions = conditions.map(|case| (Cow::Owned(case), false));
+            let how = plan.conditioning.zip(fresh);
+            let conditions = how.and_then(|(how, other)| conditioned_by(how, other, Pace::of_plan(plan)));
+            let conditions = conditions.map(|case| (Cow::Owned(case), is_duet));
             let pair = of_side(0).map(after).into_iter().chain(of_side(1).map(second));
             conditions.into_iter().chain(pair).collect()
         }
     };
-    [own].into_iter().chain(further).collect()
+    [own].into_iter().chain(further).chain(lacking).collect()
 }
 
 /// The lengths of loads one after the other, of which some run at once with the one before.
@@ -250,9 +266,10 @@ pub fn volume_bytes(plan: &Plan) -> Option<u64> {
     })
 }
 
-/// Over all trials but those that condition a cluster, which send as fast as it goes for a bounded time.
+/// Over all trials but those that condition a cluster as fast as it goes, for a bounded time.
 fn over_trials(plan: &Plan, of: impl Fn(&CasePlan) -> Option<u64>) -> Option<u64> {
-    let mut bytes = at_most(plan).filter(|trial| !trial.is_conditioning).map(|trial| of(&trial.case));
+    let counts = |trial: &Upcoming<'_>| !trial.is_conditioning || Pace::of_plan(plan) == Pace::Planned;
+    let mut bytes = at_most(plan).filter(counts).map(|trial| of(&trial.case));
     bytes.try_fold(0, |sum: u64, bytes| Some(sum.saturating_add(bytes?)))
 }
 

@@ -3,7 +3,7 @@
 use crate::PlanError;
 use crate::reader::Reader;
 use crate::sides::{Sides, is_attached};
-use kdyno_model::plan::{CasePlan, PairDesign, Rate, Role};
+use kdyno_model::plan::{CasePlan, PairDesign, PhasesPlan, Rate, Role};
 use kdyno_scenario::file::CompareFile;
 use kdyno_scenario::input::{InputError, Place};
 
@@ -40,6 +40,15 @@ pub(crate) fn of(
     }
 }
 
+/// How many pairs run on one start of the clusters, unless the scenario says it: to start and to condition them takes longer than
+/// a pair of a duet (docs/METHOD.md).
+pub(crate) fn pairs_per_start(design: PairDesign) -> u32 {
+    match design {
+        PairDesign::Turns => 1,
+        PairDesign::Duet => 2,
+    }
+}
+
 /// Why the sides cannot run at once, if they cannot.
 fn against_duet(a: &[CasePlan], sides: &Sides) -> Option<String> {
     if !sides.further.is_empty() {
@@ -59,7 +68,11 @@ fn against_pair(a: &CasePlan, b: &CasePlan) -> Option<String> {
     if a.system == b.system {
         return Some("they share one system, and each would be the other one's load".to_owned());
     }
-    if a.phases != b.phases {
+    let lengths = |of: &CasePlan| {
+        let PhasesPlan { warmup_ns, warmup_auto, measure_ns, .. } = of.phases;
+        (warmup_ns, warmup_auto.map(|auto| auto.least_ns), measure_ns)
+    };
+    if lengths(a) != lengths(b) {
         return Some("their phases differ in length".to_owned());
     }
     [a, b].into_iter().find_map(not_paced)

@@ -20,12 +20,7 @@ pub(crate) fn phases(
     load: &BTreeMap<String, LoadPlan>,
 ) -> Result<PhasesPlan, PlanError> {
     let typed = &reader.scenario.typed().phases;
-    let producers = || {
-        load.values().filter_map(|item| match &item.role {
-            Role::Produce(produce) => Some(produce),
-            Role::Consume(_) => None,
-        })
-    };
+    let producers = || producers(load);
     let measure_ns = match &typed.measure {
         MeasureFile::Time(measure) => reader.ns(measure, "measure", 1..=PHASE_NS_MAX)?,
         MeasureFile::Records { records, within } => {
@@ -43,11 +38,17 @@ pub(crate) fn phases(
         _ => reader.ns(&typed.drain, "drain", 0..=PHASE_NS_MAX)?,
     };
     let warmup = Span::read(reader, &typed.warmup, "warmup", WARMUP_AUTO)?;
-    let warmup_auto = warmup.is_open.then(|| WarmupAuto {
-        least_ns: warmup.least_ns,
-        records_min: warmup_records(producers(), warmup.most_ns),
-    });
+    let warmup_auto = warmup
+        .is_open
+        .then(|| WarmupAuto { least_ns: warmup.least_ns, records_min: warmup_records(load, warmup.most_ns) });
     Ok(PhasesPlan { warmup_ns: warmup.most_ns, warmup_auto, measure_ns, drain_ns })
+}
+
+fn producers(load: &BTreeMap<String, LoadPlan>) -> impl Iterator<Item = &ProducePlan> {
+    load.values().filter_map(|item| match &item.role {
+        Role::Produce(produce) => Some(produce),
+        Role::Consume(_) => None,
+    })
 }
 
 /// `warmup: auto`.
@@ -59,8 +60,8 @@ const CONDITION_AUTO: &str = "20s..60s";
 const WARMUP_RECORDS: u64 = 20_000;
 
 /// Slow loads do not reach the usual number in time: half of what they offer in the longest warm-up is enough then.
-fn warmup_records<'p>(producers: impl Iterator<Item = &'p ProducePlan>, most_ns: u64) -> u64 {
-    let first_rates = producers.map(|produce| match &produce.rate {
+pub(crate) fn warmup_records(load: &BTreeMap<String, LoadPlan>, most_ns: u64) -> u64 {
+    let first_rates = producers(load).map(|produce| match &produce.rate {
         Rate::Open { pieces, .. } => pieces.first().map(|piece| piece.from_per_s),
         Rate::Max { .. } => None,
     });

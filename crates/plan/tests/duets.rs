@@ -42,6 +42,17 @@ fn sides_with_clusters_of_their_own_and_a_given_load_run_at_once_unless_told_oth
 }
 
 #[test]
+fn a_start_of_a_duet_has_two_pairs_unless_the_scenario_says_how_many() {
+    let pairs = |more: &str| {
+        let text = format!("{BASE}compare: {{A: {{}}, B: {{params: {{kafka: 4.1.1}}}}{more}}}\n");
+        compared(&text, &Choices::default()).1.pairs_per_start
+    };
+    assert_eq!((pairs(""), pairs(", design: turns")), (2, 1));
+    assert_eq!((pairs(", pairs_per_start: 1"), pairs(", design: turns, pairs_per_start: 3")), (1, 3));
+    assert_eq!(compared(BASE, &asking(releases(None))).1.pairs_per_start, 2);
+}
+
+#[test]
 fn what_cannot_run_at_once_takes_turns_and_a_duet_of_it_is_refused_with_the_reason() {
     let case = |text: &str, ask: CompareChoices, why: &str| {
         assert_eq!(design_of(text, ask.clone()), PairDesign::Turns, "{why}");
@@ -77,6 +88,13 @@ fn what_cannot_run_at_once_takes_turns_and_a_duet_of_it_is_refused_with_the_reas
         releases(None),
         "load item `writers` has no rate, and each side would take what the other leaves of case rate=max",
     );
+}
+
+#[test]
+fn sides_whose_drains_differ_run_at_once() {
+    let timeouts = comparing(&[], &["load.writers.client.delivery.timeout.ms=90s", "kafka=4.1.1"]);
+    let (_, plan) = compared(BASE, &asking(timeouts));
+    assert_eq!(plan.design, PairDesign::Duet);
 }
 
 #[test]

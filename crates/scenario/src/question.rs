@@ -15,7 +15,7 @@ pub struct CompareFile {
     pub judge: Vec<JudgeFile>,
     pub may_differ: Vec<Typed>,
     pub looks: Vec<Typed>,
-    pub pairs_per_start: Typed,
+    pub pairs_per_start: Option<Typed>,
     pub design: Option<Typed>,
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn compare(node: &Node) -> Result<CompareFile, InputError> {
         judge: list_of(&fields, "judge", judge)?,
         may_differ: opt(&fields, "may_differ", |node| scalars(node, "may_differ"))?.unwrap_or_default(),
         looks: opt(&fields, "looks", |node| scalars(node, "looks"))?.unwrap_or_default(),
-        pairs_per_start: fields.required("pairs_per_start")?,
+        pairs_per_start: fields.scalar("pairs_per_start")?,
         design: fields.scalar("design")?,
     })
 }

@@ -107,8 +107,8 @@ impl ScenarioFile {
 impl CompareFile {
     /// Every value into which params may be inserted.
     fn values(&self) -> Vec<Keyed<'_>> {
-        let mut found = vec![("pairs_per_start", &self.pairs_per_start)];
-        found.extend(self.looks.iter().map(|look| ("looks", look)));
+        let mut found: Vec<Keyed<'_>> = self.looks.iter().map(|look| ("looks", look)).collect();
+        found.extend(self.pairs_per_start.iter().map(|pairs| ("pairs_per_start", pairs)));
         found.extend(self.design.iter().map(|design| ("design", design)));
         for side in [&self.a, &self.b] {
             found.extend(side.label.iter().map(|label| ("label", label)));

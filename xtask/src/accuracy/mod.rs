@@ -11,6 +11,8 @@ pub mod echo;
 mod poisson;
 mod row;
 mod stall;
+mod table;
+mod written;
 
 use std::path::{Path, PathBuf};
 
@@ -36,16 +38,18 @@ const TESTS: [(&str, &str, Run); 5] = [
     ("10", "every record accounted for, while the brokers misbehave", accounting::run),
 ];
 
-/// Runs the tests of these numbers, all when none is given. Fails if one of them could not run.
+/// Runs the tests of these numbers; all when none is given, and then what they showed is written to docs/ACCURACY.md. Fails
+/// if one of them could not run.
 pub fn run(root: &Path, numbers: &[String], kdyno: Option<PathBuf>) -> anyhow::Result<()> {
     if let Some(unknown) = numbers.iter().find(|wanted| TESTS.iter().all(|(number, ..)| number != wanted)) {
         let known: Vec<&str> = TESTS.iter().map(|(number, ..)| *number).collect();
         bail!("no accuracy test on real clocks has the number {unknown}\nhint: {}", known.join(", "));
     }
     let bench = Setup::new(root, Options { quick: false, rounds: 1 }, kdyno)?;
-    println!("{}", machine());
+    let machine = machine();
+    println!("{machine}");
     let mut table = Table::new(&["test: figure", "truth or bare loop", "kdyno", "difference"]);
-    let mut failed = Vec::new();
+    let (mut showed, mut failed) = (Vec::new(), Vec::new());
     for (number, about, run) in TESTS {
         if !numbers.is_empty() && !numbers.iter().any(|wanted| wanted == number) {
             continue;
@@ -55,6 +59,14 @@ pub fn run(root: &Path, numbers: &[String], kdyno: Option<PathBuf>) -> anyhow::R
             Ok(rows) => {
                 for row in rows {
                     let what = format!("{number:>2}  {}: {}", row.test, row.figure);
+                    showed.push(vec![
+                        number.to_owned(),
+                        row.test,
+                        row.figure,
+                        row.truth.clone(),
+                        row.kdyno.clone(),
+                        row.says.clone(),
+                    ]);
                     table.row(vec![what, row.truth, row.kdyno, row.says]);
                 }
             }
@@ -65,7 +77,13 @@ pub fn run(root: &Path, numbers: &[String], kdyno: Option<PathBuf>) -> anyhow::R
         }
     }
     println!("\n{table}\n  load average afterwards: {}", load_average());
-    if failed.is_empty() { Ok(()) } else { bail!("could not run: {}", failed.join(", ")) }
+    if !failed.is_empty() {
+        bail!("could not run: {}", failed.join(", "));
+    }
+    if numbers.is_empty() {
+        written::write(root, &bench, &machine, &showed)?;
+    }
+    Ok(())
 }
 
 /// The benchmark `constant`, once, in this table's form.

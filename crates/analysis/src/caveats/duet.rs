@@ -2,6 +2,7 @@
 
 use super::found::Found;
 use crate::cpu::is_other_side;
+use crate::evidence::cut_short;
 use crate::rows::Trial;
 use kdyno_model::caveat::Caveat;
 use kdyno_model::evidence::TrialEvidence;
@@ -10,10 +11,11 @@ use kdyno_model::sample::{Phase, series};
 /// Share of a trial's measure phase in which that of the other side has to lie too.
 const AT_ONCE_SHARE_MIN: f64 = 0.95;
 
-/// Half of a duet whose other half was measured at another time. What ended before it was measured is told as that.
+/// Half of a duet whose other half was measured at another time. What ended before its time is told as that.
 pub(super) fn not_at_once(trial: &Trial<'_>) -> Vec<Found> {
     let evidence = trial.evidence;
-    let share = Some(evidence).filter(|evidence| evidence.start.trial.is_of_duet()).and_then(share_at_once);
+    let whole = Some(evidence).filter(|of| of.start.trial.is_of_duet() && cut_short(of).is_none());
+    let share = whole.and_then(share_at_once);
     let share = share.filter(|share| *share < AT_ONCE_SHARE_MIN);
     share.map(|share| Caveat::NotAtOnce { share }.into()).into_iter().collect()
 }

@@ -114,9 +114,8 @@ pub(super) fn page_cache(trial: &Trial<'_>) -> Vec<Found> {
     let is_local = matches!(trial.evidence.start.trial.effective.system, SystemPlan::Local(_));
     let Some(window) = trial.window.filter(|_| is_local && !is_in_memory(trial)) else { return Vec::new() };
     let written = cpu::counter_s(trial.probes(), &Subject::Host, series::DISK_WRITE_BYTES_TOTAL, window);
-    // The same drives have those of the other side of a duet, which was given as much.
-    let sides = if trial.evidence.start.trial.is_of_duet() { 2.0 } else { 1.0 };
-    let given = given_bytes_per_s(trial, window) * window.seconds() * sides;
+    // The other side of a duet may have the same drives: what they wrote is then at most what this side's brokers were given.
+    let given = given_bytes_per_s(trial, window) * window.seconds();
     let Some(share) = written.map(|written| written / given).filter(|_| given > 0.0) else {
         return Vec::new();
     };

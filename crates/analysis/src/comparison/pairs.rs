@@ -113,16 +113,8 @@ impl<'a> Pairs<'a> {
             let around = found.next_pair..=newest.saturating_add(settings.clusters());
             found.next_pair = around.into_iter().find(lacks).unwrap_or(found.next_pair);
         }
-        let is_start = matches!(settings.unit, EvidenceUnit::Start | EvidenceUnit::Run);
-        let left_behind = |unit: u32| is_start && Some(unit) < last_start;
-        for (unit, (ran, whole)) in &mut units {
-            if *ran < pairs_wanted && left_behind(*unit) {
-                if *whole > 0 {
-                    found.lost.push(format!("start {unit} ended before all of its pairs had run"));
-                }
-                // The mean of fewer pairs is another kind of unit.
-                (*ran, *whole) = (pairs_wanted, 0);
-            }
+        if matches!(settings.unit, EvidenceUnit::Start | EvidenceUnit::Run) {
+            found.lost.extend(leave_out_partial(&mut units, pairs_wanted, last_start));
         }
         units.retain(|_, (ran, _)| *ran >= pairs_wanted);
         found.attempted = u32::try_from(units.len()).unwrap_or(u32::MAX);
@@ -162,6 +154,29 @@ impl<'a> Pairs<'a> {
         let pairs = self.whole.iter().filter(|pair| pair.sides.iter().any(is_cold)).count();
         u32::try_from(pairs).unwrap_or(u32::MAX)
     }
+}
+
+/// Starts of which not every pair is whole count for nothing: the mean of fewer pairs is another kind of unit. By start the
+/// pairs that ran and that are whole; returns why those were lost that had any.
+fn leave_out_partial(
+    units: &mut BTreeMap<u32, (u32, u32)>,
+    pairs_wanted: u32,
+    last_start: Option<u32>,
+) -> Vec<String> {
+    let mut lost = Vec::new();
+    for (start, (ran, whole)) in units {
+        let why = match (*ran < pairs_wanted, Some(*start) < last_start) {
+            // Left behind for the next one.
+            (true, true) => "ended before all of its pairs had run",
+            (false, _) if *whole < pairs_wanted => "has a pair that is lost",
+            _ => continue,
+        };
+        if *whole > 0 {
+            lost.push(format!("start {start} {why}"));
+        }
+        (*ran, *whole) = (pairs_wanted, 0);
+    }
+    lost
 }
 
 /// So many are run at most, lost ones among them, where so many are wanted.

@@ -101,8 +101,12 @@ impl Asked<'_> {
         Some((acked_per_s(self.item, self.window)? / max_per_s, max_per_s))
     }
 
-    /// How busy the shared host is, where its processors are full and the generator has more of them than brokers.
+    /// How busy the shared host is, where its processors are full and the generator has more of them than brokers. Of a
+    /// duet's host that says nothing of one side.
     fn host_full_by_generator(&self) -> Option<f64> {
+        if self.is_of_duet() {
+            return None;
+        }
         let probes = self.trial.probes();
         let busy = cpu::host_busy_share(probes, self.window).filter(|busy| *busy >= HOST_FULL_SHARE)?;
         let workers = cpu::used_by_all_s(probes, &self.trial.workers(), self.window)?;
@@ -110,8 +114,15 @@ impl Asked<'_> {
         (workers > brokers).then_some(busy)
     }
 
+    fn is_of_duet(&self) -> bool {
+        self.trial.evidence.start.trial.is_of_duet()
+    }
+
     fn broker_processors(&self) -> LimitEvidence {
         let kind = LimitKind::BrokerProcessors;
+        if self.is_of_duet() {
+            return not_judged(kind, "the other side of the pair used them too");
+        }
         let start = &self.trial.evidence.start;
         match &start.trial.effective.system {
             SystemPlan::Local(cluster) if !cluster.cpus.is_empty() => {

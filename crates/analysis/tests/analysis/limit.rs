@@ -119,6 +119,18 @@ fn a_saturated_host_is_the_brokers_processors() {
 }
 
 #[test]
+fn a_host_that_both_sides_of_a_duet_use_says_nothing_of_one() {
+    let mut trial = at_maximum();
+    host_busy(&mut trial, 0.91);
+    trial.start.trial.reason = TrialReason::Duet;
+    let found = limit(&trial);
+    assert_eq!(of(&found, LimitKind::BrokerProcessors).used, None);
+    assert_eq!((found.named, found.runner_up), (LimitKind::Unknown, Some(LimitKind::Generator)));
+    used_times(&mut trial, 4.0, |subject| matches!(subject, Subject::Worker(_)));
+    close(of(&limit(&trial), LimitKind::Generator).used, 0.3);
+}
+
+#[test]
 fn a_host_that_the_generator_fills_is_the_generators_limit() {
     let mut trial = at_maximum();
     host_busy(&mut trial, 0.95);

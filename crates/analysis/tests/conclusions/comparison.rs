@@ -248,6 +248,15 @@ fn pairs_of_one_start_are_one_unit() {
     assert_eq!(run.verdicts(&plan).remove(0).n, 4, "nor does the seventh yet");
     let lost = Caveat::PairsLost { pairs: 1, first: "start 5 ended before all of its pairs had run".into() };
     assert_eq!(run.judged(&plan).caveats[0].caveat, lost);
+    // Nor does a start of which one pair is lost, though the other one is whole.
+    cut_short(&mut run.outcomes[0]);
+    assert_eq!(run.verdicts(&plan).remove(0).n, 3);
+    let Caveat::PairsLost { pairs, first } = &run.judged(&plan).caveats[0].caveat else {
+        panic!("pairs were lost")
+    };
+    assert_eq!(*pairs, 3, "start 5, the pair, and its start");
+    assert!(first.starts_with("pair 1: trial"), "{first}");
+    run.outcomes[0].caveats.clear();
     // Pairs as units speak of these starts, and say so.
     settings(&mut plan).unit = EvidenceUnit::Pair;
     assert_eq!(run.verdicts(&plan).remove(0).n, 10);

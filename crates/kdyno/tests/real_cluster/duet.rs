@@ -19,7 +19,7 @@ topics: {perf: {partitions: 2, replicas: 1}}
 load:
   writers: {produce: perf, clients: 1, rate: 500/s, value: 100B}
   readers: {consume: perf, clients: 1}
-phases: {warmup: 1s..4s, condition: none, measure: 2s, drain: 2s}
+phases: {warmup: 1s..4s, condition: 1s..4s, measure: 2s, drain: 2s}
 ";
 
 /// A reading of the other side's measure phase, s.
@@ -35,7 +35,18 @@ fn both_sides_are_measured_in_the_same_seconds_on_clusters_of_their_own() {
     let path = place.file("duet.yaml", SCENARIO);
     let path = path.to_str().expect("plain path");
     let sides = ["--a", "system.config.num.io.threads=4", "--b", "system.config.num.io.threads=5"];
-    let rest = ["--quick", "--budget", "45s", "--share", "--yes", "--seed", "1"];
+    // What other programs do to latencies must not lose a pair here.
+    let rest = [
+        "--quick",
+        "--budget",
+        "50s",
+        "--share",
+        "--yes",
+        "--seed",
+        "1",
+        "--judge",
+        "brokers.cpu_us_per_record",
+    ];
     let said =
         place.start(place.command(&[&["compare", path][..], &sides, &rest].concat())).wait(RUN_DEADLINE);
     ended(&said, 0);
@@ -45,15 +56,17 @@ fn both_sides_are_measured_in_the_same_seconds_on_clusters_of_their_own() {
 
     let file = RunFile::open(&place.run_file()).expect("the run file");
     let trials = file.trials().expect("trials");
-    assert_eq!(trials.len(), 6, "three pairs: {}", said.stderr);
-    for pair in trials.chunks(2) {
+    assert_eq!(trials.len(), 8, "both are conditioned, and three pairs: {}", said.stderr);
+    for (place, pair) in trials.chunks(2).enumerate() {
+        let reason = if place == 0 { TrialReason::Conditioning } else { TrialReason::Duet };
         let [a, b] = [0, 1].map(|at| file.evidence(pair[at].trial.id).expect("evidence"));
         assert_eq!(a.start.t0_monotonic_ns, b.start.t0_monotonic_ns);
         let span = |of: &TrialEvidence| of.span(Phase::Measure).expect("it was measured");
         assert_eq!((span(&a), span(&b).end_ns), (span(&b), span(&a).end_ns));
         assert_ne!(a.start.cluster.get("cluster_id"), b.start.cluster.get("cluster_id"));
         for (one, other) in [(&a, &b), (&b, &a)] {
-            assert_eq!(one.start.trial.reason, TrialReason::Duet);
+            assert_eq!(one.start.trial.reason, reason);
+            assert_ne!(one.start.trial.variant, other.start.trial.variant);
             assert_eq!(other_s(one, series::MEASURE_START_S), span(other).start_ns as f64 / 1e9);
             assert_eq!(other_s(one, series::MEASURE_END_S), span(other).end_ns as f64 / 1e9);
             let is_read = |subject: &Subject| {
@@ -77,7 +90,9 @@ fn both_sides_are_measured_in_the_same_seconds_on_clusters_of_their_own() {
         }
     }
     let judgement = file.judgement().expect("what was concluded");
-    let is_bad = |caveat: &Caveat| matches!(caveat, Caveat::NotAtOnce { .. } | Caveat::PairsLost { .. });
+    let is_bad = |caveat: &Caveat| {
+        matches!(caveat, Caveat::NotAtOnce { .. } | Caveat::PairsLost { .. } | Caveat::Unconditioned)
+    };
     assert!(!judgement.caveats.iter().any(|found| is_bad(&found.caveat)), "{:#?}", judgement.caveats);
     assert!(judgement.conclusions.iter().any(|one| matches!(one, Conclusion::Verdict(_))));
 }

@@ -1,12 +1,12 @@
 //! Pairs of trials of two sides, until the verdict is clear or the last look is reached.
 //!
 //! One case after the other. Clusters of both sides start together and are conditioned; then each carries the load in
-//! turn, or both at once, pair by pair, in an order that a coin gives for each pair. A start that an interruption or a lost trial ended
+//! turn, or in a duet both at once from the conditioning on, pair by pair, in an order that a coin gives for each pair. A start that an interruption or a lost trial ended
 //! is left behind for the next one. At the looks that the plan names the metrics to be judged are looked at, and if all
 //! of them are clear the case is done, of what differs also whether it matters; units of evidence that were lost are
 //! replaced, up to a bound.
 
-use super::trials::{Ground, Next, Upcoming, conditioning, next_id, trial_seed};
+use super::trials::{Ground, Next, Pace, Upcoming, conditioning, next_id, trial_seed};
 use kdyno_analysis::comparison::{Progress, progress, verdicts};
 use kdyno_analysis::run::AnalysedTrial;
 use kdyno_model::caveat::Caveat;
@@ -56,11 +56,16 @@ pub(crate) fn up_to<'a>(
             if b.system != a.system {
                 sides.push(b);
             }
-            let conditioned = sides.into_iter().filter_map(move |side| ground.conditioning(side, start));
+            let is_duet = settings.design == PairDesign::Duet;
+            let pace = Pace::of(settings.design);
+            let conditioned =
+                sides.into_iter().filter_map(move |side| ground.conditioning(side, start, pace));
+            let conditioned = conditioned
+                .enumerate()
+                .map(move |(place, of_side)| Upcoming { is_beside: is_duet && place > 0, ..of_side });
             let pairs = per_start.min(pairs_max - at * per_start);
             let sides =
                 move |pair: u32| [0, 1].map(|side| settings.effective(ground.cases, side, case, pair));
-            let is_duet = settings.design == PairDesign::Duet;
             let trials = (0..pairs).flat_map(move |of_start| {
                 let sides = sides(at * per_start + of_start + 1).into_iter().flatten();
                 sides.enumerate().map(move |(place, side)| Upcoming {
@@ -131,10 +136,15 @@ impl<'a> Comparing<'a> {
         (last.place.place == 1 && self.stands(last.outcome)).then_some(last)
     }
 
-    /// Whether the clusters of a trial stand as they did: in this session, and nothing ended the trial early.
+    /// Whether the clusters of a trial stand as they were conditioned: in this session, nothing ended the trial early, and
+    /// none of them was replaced before it or has to be after it.
     fn stands(&self, outcome: &TrialOutcome) -> bool {
-        let is_cut_short = outcome.caveats.iter().any(|of| matches!(of.caveat, Caveat::CutShort { .. }));
-        outcome.session == self.session && !is_cut_short
+        let ends = |caveat: &Caveat| match caveat {
+            Caveat::CutShort { .. } | Caveat::ProcessDied { .. } => true,
+            Caveat::Unconditioned => self.plan.conditioning.is_some(),
+            _ => false,
+        };
+        outcome.session == self.session && !outcome.caveats.iter().any(|of| ends(&of.caveat))
     }
 
     /// The start that the next pair belongs to: that of the pair before, while it stands and has room for more.
@@ -162,7 +172,6 @@ impl<'a> Comparing<'a> {
 
     /// The next trial, or both of a duet's pair; `None` when the comparison is over.
     fn next(&self, trials: &[AnalysedTrial<'_>]) -> Option<Next> {
-        let alone = |trial: Trial| Next::Trial(Box::new(trial));
         let progress = progress(self.plan, self.settings, self.case, trials);
         if self.is_over(trials, &progress) {
             return None;
@@ -170,7 +179,7 @@ impl<'a> Comparing<'a> {
         if let Some(Ran { outcome, place }) = self.half_pair() {
             let other = usize::from(outcome.trial.variant.as_deref() == Some(ComparePlan::SIDES[0]));
             let place = PairPlace { pair: place.pair, place: 2 };
-            return self.half(other, place, outcome.trial.start).map(alone);
+            return self.half(other, place, outcome.trial.start).map(|trial| Next::Trial(Box::new(trial)));
         }
         let start = self.start();
         let coin = |of: u64, number: u32| {
@@ -178,26 +187,33 @@ impl<'a> Comparing<'a> {
             usize::from(drawn & 1 == 1)
         };
         let first = coin(ORDER_OF_START, start);
-        for side in [first, 1 - first] {
-            let case = self.effective(side, 1)?;
-            if let Some(trial) = conditioning(self.plan, self.case, case, start, self.outcomes, self.session)
-            {
-                let label = self.label(side, &trial.label);
-                let variant = Some(ComparePlan::SIDES[side].to_owned());
-                return Some(alone(Trial { variant, label, ..trial }));
-            }
+        let conditioned = [first, 1 - first].map(|side| self.conditioning(side, start));
+        if conditioned.iter().any(Option::is_some) {
+            return self.by_design(conditioned);
         }
         let pair = progress.next_pair;
         let side = coin(ORDER_OF_PAIR, pair);
-        let one = self.half(side, PairPlace { pair, place: 1 }, start)?;
-        match self.settings.design {
-            PairDesign::Turns => Some(alone(one)),
-            PairDesign::Duet => {
-                let other = self.half(1 - side, PairPlace { pair, place: 2 }, start)?;
+        let half = |side: usize, place: u8| self.half(side, PairPlace { pair, place }, start);
+        self.by_design([Some(half(side, 1)?), Some(half(1 - side, 2)?)])
+    }
+
+    /// Of what both sides are to run the first trial, or in a duet both at once.
+    fn by_design(&self, trials: [Option<Trial>; 2]) -> Option<Next> {
+        match (trials, self.settings.design) {
+            ([Some(one), Some(other)], PairDesign::Duet) => {
                 let other = Trial { id: TrialId(one.id.0.saturating_add(1)), ..other };
                 Some(Next::Together(Box::new([one, other])))
             }
+            (trials, _) => trials.into_iter().flatten().next().map(|trial| Next::Trial(Box::new(trial))),
         }
+    }
+
+    /// The trial that conditions the cluster of a side (0 is A, 1 is B) on a start, unless it has run.
+    fn conditioning(&self, side: usize, start: u32) -> Option<Trial> {
+        let case = self.effective(side, 1)?;
+        let trial = conditioning(self.plan, self.case, case, start, self.outcomes, self.session)?;
+        let label = self.label(side, &trial.label);
+        Some(Trial { variant: Some(ComparePlan::SIDES[side].to_owned()), label, ..trial })
     }
 
     /// What a side (0 is A, 1 is B) runs in a pair.

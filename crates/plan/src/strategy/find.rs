@@ -3,7 +3,7 @@
 //! `kdyno_analysis::search` decides which load comes next; here it becomes a trial: the item's rate or number of
 //! clients, the lengths of the phases, the workers' shares.
 
-use super::trials::{Ground, Next, Upcoming, conditioning, next_id, trial_seed};
+use super::trials::{Ground, Next, Pace, Upcoming, conditioning, next_id, trial_seed};
 use crate::PlanError;
 use crate::load::{CLIENTS_MAX, workers};
 use kdyno_analysis::run::AnalysedTrial;
@@ -73,7 +73,7 @@ pub(crate) fn trials<'a>(
     let mut before = 0;
     starts(ground).flat_map(move |(_, case, start)| {
         let is_fresh = std::mem::replace(&mut before, start) != start;
-        let first = is_fresh.then(|| ground.conditioning(case, start)).flatten();
+        let first = is_fresh.then(|| ground.conditioning(case, start, Pace::Most)).flatten();
         let stages = match extent {
             Extent::Typical => typical(find),
             Extent::Longest => longest(find),

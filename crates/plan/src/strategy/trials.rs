@@ -1,9 +1,11 @@
 //! What the strategies share: what one says, and the trials that condition a cluster.
 
+use crate::phases::warmup_records;
 use crate::planned::Planned;
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{
-    CasePlan, Conditioning, Fill, Isolation, PhasesPlan, Plan, Rate, Role, SystemPlan, WarmupAuto,
+    CasePlan, Conditioning, Fill, Isolation, PairDesign, PhasesPlan, Plan, Rate, RatePiece, Role, Strategy,
+    SystemPlan, WarmupAuto,
 };
 use kdyno_model::seed::mix;
 use kdyno_model::trial::{Trial, TrialId, TrialReason};
@@ -75,9 +77,37 @@ impl<'a> Ground<'a> {
     }
 
     /// The trial that conditions a case's cluster on a start, if one does.
-    pub(super) fn conditioning(self, case: &CasePlan, start: u32) -> Option<Upcoming<'a>> {
-        let case = Cow::Owned(conditioned_by(self.conditioning?, case)?);
+    pub(super) fn conditioning(self, case: &CasePlan, start: u32, pace: Pace) -> Option<Upcoming<'a>> {
+        let case = Cow::Owned(conditioned_by(self.conditioning?, case, pace)?);
         Some(Upcoming { case, start, is_conditioning: true, is_beside: false })
+    }
+}
+
+/// How fast a case's own load is when it conditions a cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pace {
+    /// As fast as it goes: what takes most processor time is compiled soonest.
+    Most,
+    /// As planned. A duet's sides share the machine as they do in its pairs, and small batches at a given rate take another
+    /// way through the brokers than full ones.
+    Planned,
+}
+
+impl Pace {
+    /// Of pairs of a design.
+    pub(super) fn of(design: PairDesign) -> Self {
+        match design {
+            PairDesign::Turns => Self::Most,
+            PairDesign::Duet => Self::Planned,
+        }
+    }
+
+    /// Of a plan.
+    pub(crate) fn of_plan(plan: &Plan) -> Self {
+        match &plan.strategy {
+            Strategy::Compare(comparison) => Self::of(comparison.design),
+            Strategy::List(_) | Strategy::Find(_) => Self::Most,
+        }
     }
 }
 
@@ -104,7 +134,7 @@ pub(super) fn conditioning(
     outcomes: &[TrialOutcome],
     session: u32,
 ) -> Option<Trial> {
-    let conditioned = conditioned_by(plan.conditioning?, effective)?;
+    let conditioned = conditioned_by(plan.conditioning?, effective, Pace::of_plan(plan))?;
     let has_run = |outcome: &TrialOutcome| {
         let trial = &outcome.trial;
         let is_of_start = trial.start == start && outcome.session == session;
@@ -127,9 +157,8 @@ pub(super) fn conditioning(
     })
 }
 
-/// What conditions a case's cluster: its own load as fast as it goes, until it has settled. `None`: the cluster is
-/// somebody's.
-pub(crate) fn conditioned_by(how: Conditioning, case: &CasePlan) -> Option<CasePlan> {
+/// What conditions a case's cluster: its own load until it has settled. `None`: the cluster is somebody's.
+pub(crate) fn conditioned_by(how: Conditioning, case: &CasePlan, pace: Pace) -> Option<CasePlan> {
     let Conditioning { least_ns, most_ns } = how;
     if matches!(case.system, SystemPlan::Attached(_)) {
         return None;
@@ -137,17 +166,36 @@ pub(crate) fn conditioned_by(how: Conditioning, case: &CasePlan) -> Option<CaseP
     let mut case = case.clone();
     for item in case.load.values_mut() {
         if let Role::Produce(produce) = &mut item.role {
-            produce.rate = Rate::Max { fill: Fill::InFlight };
             produce.records_max = None;
+            match (&mut produce.rate, pace) {
+                (rate, Pace::Most) => *rate = Rate::Max { fill: Fill::InFlight },
+                (Rate::Open { pieces, .. }, Pace::Planned) => hold_highest(pieces),
+                (Rate::Max { .. }, Pace::Planned) => {}
+            }
         }
     }
+    let records_min = match pace {
+        // As fast as it goes there are enough of them.
+        Pace::Most => 0,
+        Pace::Planned => warmup_records(&case.load, most_ns),
+    };
     case.phases = PhasesPlan {
         warmup_ns: most_ns,
-        warmup_auto: Some(WarmupAuto { least_ns, records_min: 0 }),
+        warmup_auto: Some(WarmupAuto { least_ns, records_min }),
         measure_ns: CONDITIONING_WINDOW_NS,
         drain_ns: case.phases.drain_ns,
     };
     Some(case)
+}
+
+/// A ramp or steps, held at their highest rate: until the measure phase begins the first one holds, which may be nothing.
+fn hold_highest(pieces: &mut Vec<RatePiece>) {
+    let highest = pieces.iter().map(|piece| piece.from_per_s.max(piece.to_per_s)).reduce(f64::max);
+    let first = pieces.first().zip(highest);
+    if let Some(held) = first.map(|(first, per_s)| RatePiece { from_per_s: per_s, to_per_s: per_s, ..*first })
+    {
+        *pieces = vec![held];
+    }
 }
 
 /// The number of the trial after these.

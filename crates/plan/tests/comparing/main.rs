@@ -5,6 +5,7 @@
 mod duet;
 
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
+use kdyno_model::event::Subject;
 use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::outcome::{Judgement, TrialOutcome};
@@ -318,6 +319,26 @@ fn a_pair_lost_within_a_start_ends_the_start() {
 }
 
 #[test]
+fn a_start_of_which_a_cluster_was_replaced_is_left_behind() {
+    let plan = comparing(&[6], 2, EvidenceUnit::Start);
+    let lost = |caveat: Caveat| {
+        let mut lab = Lab::new(&plan, &|_| 1.2);
+        while lab.outcomes.len() < 4 {
+            assert!(lab.step());
+        }
+        let scope = Scope::Trial(TrialId(4));
+        let (severity, concerns) = (Severity::Warning, Concern::Everything);
+        lab.outcomes[3].caveats.push(ScopedCaveat { scope, severity, concerns, caveat });
+        assert!(lab.step());
+        let newest = &lab.outcomes.last().unwrap().trial;
+        (newest.start, newest.is_conditioning())
+    };
+    assert_eq!(lost(Caveat::ProcessDied { subject: Subject::Broker(1) }), (2, true));
+    assert_eq!(lost(Caveat::Unconditioned), (2, true), "what took a cluster's place was not conditioned");
+    assert_eq!(lost(Caveat::MemoryStorage), (1, false), "anything else");
+}
+
+#[test]
 fn what_comes_next_depends_on_the_outcomes_alone() {
     let plan = comparing(&[8], 2, EvidenceUnit::Start);
     let whole = Lab::new(&plan, &|_| 1.2).run();
@@ -388,8 +409,8 @@ fn the_estimate_is_of_the_last_look_and_of_the_first() {
     let plan = comparing(&[8, 24], 1, EvidenceUnit::Start);
     let (longest, shortest) = (estimate(&plan), estimate_until_first_look(&plan).unwrap());
     assert_eq!(longest.load_ns, 3 * shortest.load_ns);
-    // Two conditioning trials of 20 s at most, usually a third of that, and 1 s; a pair of 15 s each.
-    let usual_s = 8.0 * (2.0 * (20.0 / 3.0 + 1.0) + 2.0 * 15.0);
+    // Two conditioning trials of 20 s at most, usually three quarters of that, and 1 s; a pair of 15 s each.
+    let usual_s = 8.0 * (2.0 * (15.0 + 1.0) + 2.0 * 15.0);
     assert!((shortest.load_ns as f64 / 1e9 - usual_s).abs() < 1e-3, "{shortest:?}");
     assert_eq!(shortest.longest_ns - shortest.expected_ns, longest.longest_ns / 3 - longest.expected_ns / 3);
     assert!(shortest.expected_ns < longest.expected_ns && shortest.expected_ns > shortest.load_ns);

@@ -16,10 +16,12 @@ pub(super) fn question_lines(plan: &Plan) -> Vec<String> {
         Strategy::Find(find) => find_lines(find, plan.depth),
     };
     if let Some(conditioning) = plan.conditioning {
+        let is_duet = matches!(&plan.strategy, Strategy::Compare(of) if of.design == PairDesign::Duet);
         lines.push(format!(
-            "conditioning: load for {} to {} on each fresh cluster before its first trial, which stands in no table",
+            "conditioning: load for {} to {} on each fresh cluster before its first trial{}, which stands in no table",
             units::duration(conditioning.least_ns),
-            units::duration(conditioning.most_ns)
+            units::duration(conditioning.most_ns),
+            if is_duet { ", both sides at once and at the rates of the pairs" } else { "" }
         ));
     }
     lines.extend(plan.claims.iter().map(|claim| format!("claim: {} ({})", claim.text, claim.that)));

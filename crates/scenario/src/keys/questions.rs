@@ -1,6 +1,6 @@
 //! Keys of what a scenario may ask beyond a table: comparisons, searches, expectations, contrasts.
 
-use super::{COUNT, DURATION, Kind, RATE, SYSTEM, Section, TEXT, key, needed, or, section};
+use super::{COUNT, DURATION, Kind, RATE, SYSTEM, Section, TEXT, key, needed, section};
 
 /// Two sides.
 pub static COMPARE: Section = section(
@@ -24,11 +24,11 @@ pub static COMPARE: Section = section(
             Kind::List(&COUNT),
             "after how many units of evidence it is looked: `[8, 16, 24]` (the default), or one number from 6 on",
         ),
-        or(
+        key(
             "pairs_per_start",
             COUNT,
-            "1",
-            "pairs that run on one start of both clusters; a start with all its pairs is one unit of evidence",
+            "pairs that run on one start of both clusters, 2 of a duet and else 1 when left out; a start with all its pairs \
+             is one unit of evidence",
         ),
         key(
             "design",

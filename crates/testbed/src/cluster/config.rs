@@ -27,7 +27,8 @@ impl Retention {
     /// Divides a budget of bytes over all replicas of all partitions of the cluster.
     ///
     /// A partition holds at most its retained bytes, one segment being written and what arrives between two
-    /// checks; the budget is divided so that the first two fit: `retained + segment = 5/4 retained`.
+    /// checks; the budget is divided so that the first two fit: `retained + segment = 5/4 retained`. Rounded down to a power
+    /// of two: two clusters that are compared find a little more or less room, and shall have the same segments.
     #[must_use]
     pub fn within(budget_bytes: u64, partition_replicas: u64) -> Self {
         /// Above this a larger figure changes nothing that a test of hours would see.
@@ -35,7 +36,8 @@ impl Retention {
         /// Kafka's own default.
         const SEGMENT_BYTES_MAX: u64 = 1 << 30;
         let share = budget_bytes / partition_replicas.max(1);
-        let partition_bytes = (share / 5 * 4).clamp(RETAINED_BYTES_MIN, RETAINED_BYTES_MAX);
+        let fitting = (share / 5 * 4).clamp(RETAINED_BYTES_MIN, RETAINED_BYTES_MAX);
+        let partition_bytes = 1 << fitting.ilog2();
         Self { partition_bytes, segment_bytes: (partition_bytes / 4).min(SEGMENT_BYTES_MAX) }
     }
 
@@ -310,6 +312,10 @@ mod tests {
             );
         }
         assert_eq!(Retention::within(0, 0).partition_bytes, 64 << 20, "never nothing");
+        assert_eq!(Retention::within(u64::MAX, 1).partition_bytes, 16 << 30);
+        let cluster = |free: u64| Retention::within(free, 2);
+        assert_eq!(cluster(20_100 << 20), cluster(20_080 << 20), "a second cluster on the same disk");
+        assert_eq!(cluster(20_100 << 20).partition_bytes, 4 << 30);
     }
 
     #[test]

@@ -1,11 +1,10 @@
-//! How two alike sides are set beside each other: by kdyno's own comparison, or as a duet.
+//! How two alike sides are set beside each other: by kdyno's own comparison, in each of its designs.
 
 use std::process::Command;
 
 use anyhow::Context;
 use serde_json::Value;
 
-use super::duet;
 use super::pairs::{Metric, Pairs};
 use super::rows::{Design, METRICS, PAIRS_PER_START, Row};
 use super::runs::{Place, is_complete};
@@ -13,18 +12,18 @@ use super::runs::{Place, is_complete};
 /// Fewest starts of which a verdict can be drawn.
 const STARTS_MIN: u32 = 6;
 
-/// Measures so many pairs, or what is left of them.
+/// Measures so many pairs, or what is left of them: by a comparison, gone on with where it was interrupted.
 pub fn measure(design: Design, place: &Place, pairs: u32) -> anyhow::Result<Vec<Row>> {
-    match design {
-        Design::Standing => compare(design, place, pairs.div_ceil(PAIRS_PER_START), PAIRS_PER_START),
-        Design::Restart => compare(design, place, pairs, 1),
-        Design::Duet => duet::measure(place, pairs),
-    }
-}
-
-/// A comparison by kdyno itself, gone on with where it was interrupted.
-fn compare(design: Design, place: &Place, starts: u32, pairs_per_start: u32) -> anyhow::Result<Vec<Row>> {
-    let starts = starts.max(STARTS_MIN);
+    let pairs_per_start = match design {
+        Design::Standing | Design::Duet => PAIRS_PER_START,
+        Design::Restart => 1,
+    };
+    // Only what has a rate can run at once, and stands in a profile of its own.
+    let (profile, loads) = match design {
+        Design::Standing | Design::Restart => ("turns", 2),
+        Design::Duet => ("duet", 1),
+    };
+    let starts = pairs.div_ceil(pairs_per_start).max(STARTS_MIN);
     let folder = place.folder_of(&format!("{}-{starts}x{pairs_per_start}", design.name()))?;
     let document = match place.run_of(&folder)? {
         Some((_, document)) if is_complete(&document) => document,
@@ -35,6 +34,7 @@ fn compare(design: Design, place: &Place, starts: u32, pairs_per_start: u32) -> 
                 Some((file, _)) => command.arg("--resume").arg(file),
                 None => command
                     .arg(place.scenarios.join("a-a.yaml"))
+                    .args(["--profile", profile])
                     .args(["--set", &format!("starts={starts}")])
                     .args(["--set", &format!("pairs={pairs_per_start}")])
                     .arg("--out")
@@ -44,7 +44,8 @@ fn compare(design: Design, place: &Place, starts: u32, pairs_per_start: u32) -> 
         }
     };
     let minutes_per_pair = minutes_per_pair(&document)?;
-    let rows = METRICS.iter().enumerate().map(|(at, metric)| {
+    let measured = METRICS.iter().enumerate().filter(|(_, metric)| metric.case < loads);
+    let rows = measured.map(|(at, metric)| {
         let pairs = Pairs::read(&document, metric)?;
         let printed = printed(&document, metric);
         Ok(Row { design, metric: at, pairs, minutes_per_pair, printed })

@@ -6,12 +6,10 @@
 //! tells. From one series no rate of false positives is claimed.
 
 mod designs;
-mod duet;
 mod pairs;
 mod quota;
 mod rows;
 mod runs;
-mod table;
 
 use std::path::{Path, PathBuf};
 

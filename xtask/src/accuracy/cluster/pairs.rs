@@ -24,7 +24,7 @@ pub struct Pair {
     pub start: u64,
     /// ln(B ÷ A).
     pub log: f64,
-    /// B was the second of the two to run; in a duet, to be launched.
+    /// B was the second of the two to run; in a duet, to have its workers started.
     pub is_b_second: bool,
 }
 
@@ -50,16 +50,19 @@ struct Half {
 }
 
 impl Pairs {
-    /// Pairs that were measured elsewhere.
-    pub fn new(pairs: Vec<Pair>, metric: &Metric) -> anyhow::Result<Pairs> {
+    pub(super) fn new(pairs: Vec<Pair>, metric: &Metric) -> anyhow::Result<Pairs> {
         ensure!(pairs.len() >= 2, "{}.{} has {} pairs", metric.subject, metric.name, pairs.len());
         Ok(Pairs(pairs))
     }
 
-    /// From the document of `kdyno show --json`. Pairs with a figure that must not be used are left out.
+    /// From the document of `kdyno show --json`. Pairs with a figure that must not be used are left out, and so are those
+    /// that the comparison itself leaves out, and starts with fewer pairs than others.
     pub fn read(document: &Value, metric: &Metric) -> anyhow::Result<Pairs> {
         let trials = document["trials"].as_array().context("the document has no trials")?;
-        let values = figures(document, metric)?;
+        let mut values = figures(document, metric)?;
+        for trial in spoilt(document) {
+            values.remove(&trial);
+        }
         let mut pairs: BTreeMap<u64, Half> = BTreeMap::new();
         for trial in trials.iter().filter(|trial| trial["case"].as_u64() == Some(metric.case)) {
             let (Some(number), Some(pair)) = (trial["trial"].as_u64(), trial["pair"]["pair"].as_u64()) else {
@@ -81,7 +84,12 @@ impl Pairs {
             let log = (half.b? / half.a?).ln();
             Some(Pair { start: half.start, log, is_b_second: half.is_b_second })
         });
-        Pairs::new(complete.collect(), metric)
+        let mut complete: Vec<Pair> = complete.collect();
+        let mut of_start: BTreeMap<u64, usize> = BTreeMap::new();
+        complete.iter().for_each(|pair| *of_start.entry(pair.start).or_default() += 1);
+        let most = of_start.values().copied().max().unwrap_or(0);
+        complete.retain(|pair| of_start[&pair.start] == most);
+        Pairs::new(complete, metric)
     }
 
     pub fn len(&self) -> usize {
@@ -163,6 +171,17 @@ impl Pairs {
     }
 }
 
+/// What makes a comparison leave a pair out whatever its figures are.
+const SPOILING: [&str; 4] = ["cut-short", "process-died", "unconditioned", "not-at-once"];
+
+/// The trials that spoil their pairs.
+fn spoilt(document: &Value) -> impl Iterator<Item = u64> {
+    let caveats = document["caveats"].as_array().into_iter().flatten();
+    let spoiling =
+        caveats.filter(|caveat| caveat["kind"].as_str().is_some_and(|kind| SPOILING.contains(&kind)));
+    spoiling.filter_map(|caveat| caveat["scope"]["trial"].as_u64())
+}
+
 /// The figures of a metric by trial, those that must not be used left out.
 fn figures(document: &Value, metric: &Metric) -> anyhow::Result<BTreeMap<u64, f64>> {
     let findings = document["findings"].as_array().context("the document has no findings")?;
@@ -179,11 +198,6 @@ fn figures(document: &Value, metric: &Metric) -> anyhow::Result<BTreeMap<u64, f6
         }
     }
     Ok(values)
-}
-
-/// The figure of a metric of a run's first trial.
-pub fn figure(document: &Value, metric: &Metric) -> anyhow::Result<Option<f64>> {
-    Ok(figures(document, metric)?.into_values().next())
 }
 
 /// The 97.5 % quantile of Student's t, by the first terms of its expansion about the normal law (Abramowitz and Stegun
@@ -278,11 +292,21 @@ mod tests {
 
     #[test]
     fn a_pair_that_lost_a_trial_does_not_count() {
-        let mut document = document([110.0, 100.0, 100.0, 100.0]);
-        document["findings"].as_array_mut().expect("an array").remove(7);
-        assert_eq!(Pairs::read(&document, &METRIC).expect("pairs").len(), 3);
-        document["findings"][0]["marks"] = json!(["invalid"]);
-        assert_eq!(Pairs::read(&document, &METRIC).expect("pairs").len(), 2);
+        let whole = document([110.0, 100.0, 100.0, 100.0]);
+        let read = |document: &Value| Pairs::read(document, &METRIC).map_or(0, |pairs| pairs.len());
+        assert_eq!(read(&whole), 4);
+        let mut lacking = whole.clone();
+        lacking["findings"].as_array_mut().expect("an array").remove(7);
+        assert_eq!(read(&lacking), 2, "nor does what is left of its start");
+        let mut invalid = whole.clone();
+        invalid["findings"][0]["marks"] = json!(["invalid"]);
+        assert_eq!(read(&invalid), 2);
+        let told = |kind: &str| {
+            let mut document = whole.clone();
+            document["caveats"] = json!([{"kind": kind, "scope": {"trial": 5}}]);
+            read(&document)
+        };
+        assert_eq!((told("not-at-once"), told("memory-storage")), (2, 4));
         assert!(Pairs::read(&json!({"trials": [], "findings": []}), &METRIC).is_err());
     }
 }

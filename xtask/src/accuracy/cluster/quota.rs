@@ -8,7 +8,7 @@ use anyhow::Context;
 use serde_json::Value;
 
 use super::runs::{Place, is_complete};
-use super::table::{NOTHING, markdown};
+use crate::accuracy::table::{NOTHING, markdown};
 use crate::bench::broker::Broker;
 use crate::bench::process::measured;
 use crate::bench::setup::Setup;

@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 
 use super::pairs::{Metric, Pairs};
-use super::table::{NOTHING, markdown};
+use crate::accuracy::table::{NOTHING, markdown};
 
 /// How pairs are made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

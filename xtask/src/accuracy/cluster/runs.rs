@@ -8,7 +8,7 @@ use anyhow::{Context, bail, ensure};
 use serde_json::Value;
 
 use crate::bench::broker::Broker;
-use crate::bench::process::{measured, tail, words};
+use crate::bench::process::{measured, words};
 use crate::bench::setup::Setup;
 
 /// Where the parts find what they need and keep what they measured.
@@ -76,15 +76,6 @@ pub fn is_complete(document: &Value) -> bool {
     document["status"] == "completed"
 }
 
-/// Runs a command that prints one JSON document, whatever its exit code says of the answer.
-pub fn json_of(command: &mut Command) -> anyhow::Result<Value> {
-    let name = words(command);
-    let output = command.output().with_context(|| format!("cannot start {name}"))?;
-    serde_json::from_slice(&output.stdout).with_context(|| {
-        format!("{name}: {}\n{}", output.status, tail(&String::from_utf8_lossy(&output.stderr)))
-    })
-}
-
 /// The only run file of a folder.
 fn run_file(folder: &Path) -> anyhow::Result<Option<PathBuf>> {
     let mut found = Vec::new();
@@ -124,13 +115,5 @@ mod tests {
         let refused = run_file(&folder);
         std::fs::remove_dir_all(&folder).expect("it goes");
         assert!(refused.is_err_and(|error| error.to_string().contains("several run files")));
-    }
-
-    #[test]
-    fn a_document_is_read_whatever_the_exit_code() {
-        let document = json_of(Command::new("sh").args(["-c", "echo '{\"status\": \"completed\"}'; exit 6"]));
-        assert!(is_complete(&document.expect("a document")));
-        let error = json_of(Command::new("sh").args(["-c", "echo no such broker >&2; exit 2"])).err();
-        assert!(format!("{:#}", error.expect("it failed")).contains("no such broker"));
     }
 }

@@ -51,6 +51,9 @@ fn the_two_of_a_duet_are_measured_in_the_same_seconds() {
     let mut unmeasured = beside(20.0, 30.0);
     unmeasured.phases.retain(|span| span.phase != Phase::Measure);
     assert_eq!(share(&unmeasured), None, "that it was cut short is what is told");
+    let mut killed = beside(20.0, 30.0);
+    killed.totals.clear();
+    assert_eq!(share(&killed), None, "so it is where nothing told when the other one was measured");
 }
 
 #[test]
@@ -75,14 +78,14 @@ fn what_the_other_side_used_is_no_other_program() {
 }
 
 #[test]
-fn the_drives_have_the_writes_of_both_sides() {
+fn what_the_drives_wrote_is_held_against_what_one_side_was_given() {
     let share = |bytes_per_s| {
         let mut trial = beside(2.0, 12.0);
         written(&mut trial, bytes_per_s);
         trial.told(|caveat| matches!(caveat, Caveat::PageCacheAbsorbed { .. })).len()
     };
-    // Each side's brokers are given 150,000 × 2 replicas per second.
-    assert_eq!((share(299_000.0), share(301_000.0)), (1, 0));
+    // Given 150,000 × 2 replicas per second; the other side may write elsewhere, or less.
+    assert_eq!((share(149_000.0), share(151_000.0)), (1, 0));
 }
 
 #[test]
