@@ -11,8 +11,7 @@ use kdyno_analysis::comparison::margin as usual_margin;
 use kdyno_analysis::statistics::{MEAN_UNITS_MIN, UNITS_MIN, smallest_visible};
 use kdyno_model::metric::{Address, COST_PER_GB, Unit};
 use kdyno_model::plan::{
-    Better, CasePlan, ComparePlan, Depth, EvidenceUnit, Judge, PairDesign, Plan, Rate, Role, Strategy,
-    SystemPlan,
+    Better, CasePlan, ComparePlan, Depth, EvidenceUnit, Judge, PairDesign, Plan, Rate, Strategy, SystemPlan,
 };
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::CompareFile;
@@ -316,11 +315,7 @@ fn usual(cases: &[CasePlan], attached: bool) -> Vec<Judge> {
         let subject = if is_alike { "brokers" } else { "system" };
         found.push(judge(subject, "cpu_us_per_record", Better::Lower, Unit::CpuUsPerRecord));
     }
-    let produces = first.load.iter().find_map(|(name, item)| match &item.role {
-        Role::Produce(produce) => Some((name, &produce.rate)),
-        Role::Consume(_) => None,
-    });
-    match produces {
+    match first.load.iter().find_map(|(name, item)| Some((name, &item.role.as_produce()?.rate))) {
         Some((name, Rate::Max { .. })) => {
             found.push(judge(name, "acked_per_s", Better::Higher, Unit::RecordsPerS));
         }

@@ -5,7 +5,7 @@ use crate::strategy::{Ground, Pace, Upcoming, at_most, conditioned_by, until_fir
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{
     CasePlan, ComparePlan, Estimate, EvidenceUnit, Mode, PairDesign, Plan, ProducePlan, Rate, RatePiece,
-    Role, Strategy, SystemPlan,
+    Strategy, SystemPlan,
 };
 use kdyno_model::trial::Trial;
 use std::borrow::Cow;
@@ -110,12 +110,12 @@ fn until_of_use<'a>(
     let of_side = |side| comparison.effective(&plan.cases, side, trial.case, pair);
     let other = of_side(usize::from(is_a));
     let second = |case: &'a CasePlan| (Cow::Borrowed(case), is_duet);
+    let a_pair = || of_side(0).map(after).into_iter().chain(of_side(1).map(second));
     let wanted = match comparison.unit {
         EvidenceUnit::Start => comparison.pairs_on_a_start() as usize,
         EvidenceUnit::Pair | EvidenceUnit::Run | EvidenceUnit::Cluster => 1,
     };
-    let lacking =
-        (pairs.max(1)..wanted).flat_map(|_| of_side(0).map(after).into_iter().chain(of_side(1).map(second)));
+    let lacking = (pairs.max(1)..wanted).flat_map(|_| a_pair());
     let further: Vec<(Cow<'_, CasePlan>, bool)> = match trial.pair {
         Some(place) if place.place == 1 => other.into_iter().map(second).collect(),
         Some(_) => Vec::new(),
@@ -127,8 +127,7 @@ fn until_of_use<'a>(
             let how = plan.conditioning.zip(fresh);
             let conditions = how.and_then(|(how, other)| conditioned_by(how, other, Pace::of_plan(plan)));
             let conditions = conditions.map(|case| (Cow::Owned(case), is_duet));
-            let pair = of_side(0).map(after).into_iter().chain(of_side(1).map(second));
-            conditions.into_iter().chain(pair).collect()
+            conditions.into_iter().chain(a_pair()).collect()
         }
     };
     [own].into_iter().chain(further).chain(lacking).collect()
@@ -203,11 +202,9 @@ fn trial_length(case: &CasePlan) -> Length {
 }
 
 fn producers(case: &CasePlan) -> impl Iterator<Item = (&ProducePlan, u32)> {
-    case.load.values().filter_map(|item| match &item.role {
-        Role::Produce(produce) => {
-            Some((produce, case.topics.get(&item.topic).map_or(1, |topic| topic.replicas)))
-        }
-        Role::Consume(_) => None,
+    case.load.values().filter_map(|item| {
+        let replicas = case.topics.get(&item.topic).map_or(1, |topic| topic.replicas);
+        Some((item.role.as_produce()?, replicas))
     })
 }
 

@@ -3,7 +3,7 @@
 use crate::PlanError;
 use crate::reader::Reader;
 use crate::sides::{Sides, is_attached};
-use kdyno_model::plan::{CasePlan, PairDesign, PhasesPlan, Rate, Role};
+use kdyno_model::plan::{CasePlan, PairDesign, PhasesPlan, Rate};
 use kdyno_scenario::file::CompareFile;
 use kdyno_scenario::input::{InputError, Place};
 
@@ -80,10 +80,7 @@ fn against_pair(a: &CasePlan, b: &CasePlan) -> Option<String> {
 
 /// Why a case's load is not a given one that goes on for a given time.
 fn not_paced(case: &CasePlan) -> Option<String> {
-    let mut producers = case.load.iter().filter_map(|(name, item)| match &item.role {
-        Role::Produce(produce) => Some((name, produce)),
-        Role::Consume(_) => None,
-    });
+    let mut producers = case.load.iter().filter_map(|(name, item)| Some((name, item.role.as_produce()?)));
     if producers.clone().next().is_none() {
         return Some("nothing is produced, and consumers read as fast as they can".to_owned());
     }

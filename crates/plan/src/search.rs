@@ -291,7 +291,7 @@ pub(crate) fn allowed_per_s(case: &CasePlan, item: &str) -> Option<f64> {
         Role::Consume(_) => Some(0.0),
     };
     let others: Option<f64> = case.load.keys().filter(|name| *name != item).map(bytes_per_s).sum();
-    let Role::Produce(produce) = &case.load.get(item)?.role else { return None };
+    let produce = case.load.get(item)?.role.as_produce()?;
     let left = target.caps.produce_bytes_per_s? as f64 - others?;
     Some((left / f64::from(produce.value_bytes.max(1))).floor().max(0.0))
 }
@@ -307,10 +307,7 @@ fn rate(reader: &Reader<'_>, typed: &Typed, key: &str) -> Result<f64, PlanError>
 }
 
 fn own_rate(case: &CasePlan, item: &str) -> Option<f64> {
-    match &case.load.get(item)?.role {
-        Role::Produce(produce) => produce.rate.peak_per_s(),
-        Role::Consume(_) => None,
-    }
+    case.load.get(item)?.role.as_produce()?.rate.peak_per_s()
 }
 
 /// How the item's records arrive; as typed also where its own rate is `max`.

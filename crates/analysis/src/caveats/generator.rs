@@ -2,7 +2,7 @@
 
 use super::found::Found;
 use crate::cpu;
-use crate::evidence::{Window, is_open_loop, produce};
+use crate::evidence::{Window, is_open_loop};
 use crate::histogram::Distribution;
 use crate::rows::{Item, Trial};
 use kdyno_model::caveat::{Caveat, Concern};
@@ -152,7 +152,7 @@ pub(super) fn calibration_short(trial: &Trial<'_>) -> Vec<Found> {
 
 /// Acknowledged records per second of an item that produces.
 pub(crate) fn acked_per_s(item: &Item<'_>, window: Window) -> Option<f64> {
-    produce(item.plan)?;
+    item.plan.role.as_produce()?;
     Some(item.tally.windowed.acknowledged as f64 / window.seconds())
 }
 

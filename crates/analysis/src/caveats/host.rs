@@ -2,7 +2,7 @@
 
 use super::found::Found;
 use crate::cpu;
-use crate::evidence::{Window, produce};
+use crate::evidence::Window;
 use crate::rows::Trial;
 use kdyno_model::caveat::Caveat;
 use kdyno_model::event::{EventKind, Subject};
@@ -125,7 +125,7 @@ pub(super) fn page_cache(trial: &Trial<'_>) -> Vec<Found> {
 /// Bytes per second that all brokers together had to write in the window: those of produce requests × replicas.
 pub(crate) fn given_bytes_per_s(trial: &Trial<'_>, window: Window) -> f64 {
     let topics = &trial.evidence.start.trial.effective.topics;
-    let of_item = trial.items.iter().filter(|item| produce(item.plan).is_some()).map(|item| {
+    let of_item = trial.items.iter().filter(|item| item.plan.role.as_produce().is_some()).map(|item| {
         let replicas = topics.get(&item.plan.topic).map_or(1, |topic| topic.replicas);
         item.tally.windowed.request_bytes as f64 * f64::from(replicas)
     });

@@ -52,6 +52,14 @@ impl Role {
             Self::Consume(_) => RoleKind::Consume,
         }
     }
+
+    /// How records are sent, of clients that send some.
+    pub fn as_produce(&self) -> Option<&ProducePlan> {
+        match self {
+            Self::Produce(produce) => Some(produce),
+            Self::Consume(_) => None,
+        }
+    }
 }
 
 /// How records are sent.
