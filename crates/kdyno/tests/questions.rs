@@ -77,6 +77,10 @@ fn a_comparison_tells_its_sides_its_evidence_and_its_length_before_it_starts() {
         &["in drawn order, both sides under the same arrivals"],
     );
     planned(
+        &["compare", "FILE", "--a", "linger=0ms", "--b", "linger=5ms", "--design", "duet", "--dry-run"],
+        &["both sides at once, under the same arrivals"],
+    );
+    planned(
         &[
             "compare",
             "FILE",
@@ -125,8 +129,8 @@ fn a_comparison_that_cannot_be_is_refused() {
         &["writers.speed"],
     );
     refused(
-        &["compare", "FILE", "--a", "linger=0ms", "--b", "linger=5ms", "--design", "duet"],
-        &["--design duet", "both sides cannot run at once: they share one system", "hint:", "`turns`"],
+        &["compare", "FILE", "--a", "linger=0ms", "--b", "load.writers.rate=max", "--design", "duet"],
+        &["--design duet", "both sides cannot run at once: load item", "hint:", "`turns`"],
     );
     refused(&["compare", "a", "b", "c"], &["3 things were named", "--before"]);
     refused(&["compare", "--before", "one"], &["--after"]);

@@ -205,6 +205,7 @@ impl Scene {
                 cpus: vec![vec![0]],
                 racks: Vec::new(),
                 storage: Storage::Disk,
+                is_second: false,
             });
         };
         SystemPlan::Attached(AttachedPlan {

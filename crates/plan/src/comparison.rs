@@ -92,7 +92,7 @@ pub(crate) fn strategy(
     let of_both = [planned.cases.as_slice(), sides.b.as_slice()].concat();
     let mut plan = ComparePlan {
         labels: sides.labels.clone(),
-        b: sides.b.clone(),
+        b: pair_design::side_b(design, &planned.cases, sides),
         judge: judge(scenario, file, &by_hand.judge, &of_both, attached)?,
         looks,
         pairs_per_start: pairs,
@@ -364,10 +364,14 @@ pub(crate) fn smallest_differences(plan: &Plan, compare: &ComparePlan) -> (Strin
         }
     }
     let beyond = (!beyond.is_empty()).then(|| {
+        let is_coarser =
+            compare.design == PairDesign::Turns && pair_design::may_be_duet(&plan.cases, compare);
+        let duet = "; `--design duet`, both sides at once on clusters of their own, sees smaller ones";
         format!(
             "the smallest difference that can typically be seen is more than the margin of {}: that the sides are alike \
-             within it can hardly be shown",
-            beyond.join(", ")
+             within it can hardly be shown{}",
+            beyond.join(", "),
+            if is_coarser { duet } else { "" }
         )
     });
     let looks = listed(&compare.looks);

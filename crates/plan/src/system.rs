@@ -63,6 +63,7 @@ pub(crate) fn cluster(reader: &Reader<'_>) -> Result<ClusterPlan, PlanError> {
         cpus,
         racks: typed.racks.iter().map(|rack| reader.filled(rack, "racks")).collect::<Result<_, _>>()?,
         storage: storage(reader, &typed.storage)?,
+        is_second: false,
     })
 }
 

@@ -164,6 +164,7 @@ mod tests {
             cpus: vec![],
             racks: vec![],
             storage: Storage::Disk,
+            is_second: false,
         }
     }
 

@@ -385,6 +385,7 @@ pub fn case() -> CasePlan {
         cpus: Vec::new(),
         racks: Vec::new(),
         storage: Storage::Disk,
+        is_second: false,
     };
     CasePlan {
         label: "brokers=2".into(),

@@ -32,6 +32,7 @@ pub fn case(kafka: &str) -> CasePlan {
         cpus: Vec::new(),
         racks: Vec::new(),
         storage: Storage::Disk,
+        is_second: false,
     };
     CasePlan {
         label: String::new(),

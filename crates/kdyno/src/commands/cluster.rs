@@ -145,6 +145,7 @@ fn plan(args: &ClusterUpArgs) -> Result<ClusterPlan, Failure> {
         cpus: Vec::new(),
         racks: Vec::new(),
         storage: Storage::Disk,
+        is_second: false,
     })
 }
 

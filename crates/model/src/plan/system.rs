@@ -46,6 +46,9 @@ pub struct ClusterPlan {
     pub racks: Vec<String>,
     /// Where the brokers' logs lie.
     pub storage: Storage,
+    /// The second of two alike clusters: in a duet whose sides differ in their load alone, side B has one of its own too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_second: bool,
 }
 
 /// Where Kafka's jars come from.

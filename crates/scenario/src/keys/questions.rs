@@ -35,7 +35,7 @@ pub static COMPARE: Section = section(
             Kind::Choice(&["turns", "duet"]),
             "`turns`: the two of a pair run one after the other; `duet`: both at once, under the same arrivals, on \
              clusters of their own; left out: `duet` where both sides have local clusters of their own and every item \
-             that produces has a rate, else `turns`",
+             that produces has a rate, else `turns`; sides that share a system have one each in a duet",
         ),
     ],
 );

@@ -82,6 +82,7 @@ pub fn case() -> CasePlan {
         cpus: Vec::new(),
         racks: Vec::new(),
         storage: Storage::Disk,
+        is_second: false,
     };
     let share = |client_first| WorkerShare { item: "writers".into(), client_first, client_count: 1 };
     CasePlan {

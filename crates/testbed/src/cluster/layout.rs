@@ -208,6 +208,7 @@ pub(crate) mod tests {
             cpus: vec![],
             racks: vec![],
             storage: Storage::Disk,
+            is_second: false,
         }
     }
 
