@@ -1,6 +1,6 @@
 //! One stored run, read and made ready for a report.
 
-use crate::environment::runs_dir;
+use crate::environment::{ENDING, runs_dir};
 use crate::failure::Failure;
 use crate::out;
 use crate::scenario_source::{self, last_part};
@@ -15,9 +15,6 @@ use kdyno_report::ReportInput;
 use kdyno_store::{RunFile, RunList, StoreError};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-
-/// What a run file ends in.
-pub(crate) const ENDING: &str = "kdyno";
 
 /// Everything of one run that reports are made of.
 pub(crate) struct Evidence {

@@ -1,5 +1,6 @@
 //! Where a scenario comes from: a file, or what is bundled with the program.
 
+use crate::environment::ENDING;
 use crate::failure::Failure;
 use crate::out;
 use kdyno_model::units::size;
@@ -55,6 +56,10 @@ pub(crate) fn find(named: &str) -> Result<ScenarioSource, Failure> {
         }
         return Ok(ScenarioSource { bytes: bundled.text.into(), name: bundled.name.to_owned() });
     }
+    if is_run(named) {
+        return Err(Failure::usage(format!("{named} is a stored run, not a scenario"))
+            .hint("`kdyno show` prints it, `kdyno rerun` runs its plan again"));
+    }
     if named.contains('/') || named.ends_with(".yaml") || named.ends_with(".yml") {
         let bytes = read_bytes(Path::new(named), "scenario")?;
         return Ok(ScenarioSource { bytes, name: named.to_owned() });
@@ -64,6 +69,12 @@ pub(crate) fn find(named: &str) -> Result<ScenarioSource, Failure> {
         true => failure.hint(format!("the file of that name is ./{named}")),
         false => failure,
     })
+}
+
+/// Whether a run was named where a scenario may stand: its file, or the newest one.
+pub(crate) fn is_run(named: &str) -> bool {
+    let ending = Path::new(named).extension().and_then(|ending| ending.to_str());
+    named == "latest" || ending == Some(ENDING)
 }
 
 /// A bundled scenario by its whole name or the last part of it.

@@ -97,6 +97,12 @@ fn a_comparison_tells_its_sides_its_evidence_and_its_length_before_it_starts() {
 }
 
 #[test]
+fn a_side_that_is_not_named_is_what_the_scenario_says_of_it() {
+    let one_side = ["compare", "upgrade-check", "--a", "kafka=3.9.2", "--dry-run"];
+    planned(&one_side, &["comparison: A is kafka=3.9.2, B is Kafka 4.3.1; to differ: system.kafka: 3.9.2 → 4.3.1"]);
+}
+
+#[test]
 fn a_patch_is_read_from_its_file() {
     let place = Place::new();
     let path = place.file("small.yaml", SCENARIO);
@@ -113,6 +119,11 @@ fn a_patch_is_read_from_its_file() {
 #[test]
 fn a_comparison_that_cannot_be_is_refused() {
     refused(&["compare"], &["nothing was named to compare", "hint:"]);
+    for run in ["one.kdyno", "latest"] {
+        let why = format!("{run} is a stored run");
+        refused(&["compare", run], &[&why, "name a second run", "--course"]);
+        refused(&["run", run, "--dry-run"], &[&why, "not a scenario", "kdyno rerun"]);
+    }
     refused(&["compare", "FILE"], &["no `compare`", "hint:", "--a"]);
     refused(&["compare", "FILE", "--a", "linger"], &["--a", "`linger` is no change", "hint:"]);
     refused(&["compare", "FILE", "--a", "lniger=1ms", "--b", "linger=5ms"], &["lniger", "hint:"]);
@@ -196,8 +207,11 @@ fn a_search_that_cannot_be_is_refused() {
 #[test]
 fn what_is_resumed_must_be_there_and_unfinished() {
     refused(&["run", "--resume", "gone"], &["there is no run `gone`"]);
-    refused(&["run", "FILE", "--resume", "gone"], &["--resume"]);
-    refused(&["compare", "FILE", "--resume", "gone"], &["leave the scenario out"]);
+    for command in ["run", "compare", "find"] {
+        refused(&[command, "FILE", "--resume", "gone"], &["has its scenario with it", "leave the scenario out"]);
+        let words = ["there is no run in", "/elsewhere", "`--dir DIR` names another folder"];
+        refused(&[command, "--resume", "latest", "--dir", "elsewhere"], &words);
+    }
     refused(&["run", "--resume", "gone", "--seed", "3"], &["--seed"]);
     refused(&["run", "--resume", "gone", "--budget", "3m"], &["there is no run `gone`"]);
     refused(

@@ -93,6 +93,16 @@ fn the_help_of_export_says_where_its_columns_are_told() {
 }
 
 #[test]
+fn commands_of_other_tools_are_told_what_does_the_same_here() {
+    let kdyno = |args: &[&str]| Place::new().kdyno(args);
+    refused(&kdyno(&["list"]), &["unrecognized subcommand 'list'", "`kdyno runs` lists runs"]);
+    assert!(!kdyno(&["list"]).stderr.contains("cluster'"), "it looks alike and is something else");
+    refused(&kdyno(&["validate", "x.yaml"]), &["`kdyno run FILE --dry-run` checks a scenario"]);
+    assert!(!kdyno(&["cluster", "ls"]).stderr.contains("kdyno runs"), "clusters are meant");
+    refused(&kdyno(&["rnu"]), &["'run'"]);
+}
+
+#[test]
 fn an_unknown_option_is_refused() {
     refused(&Place::new().kdyno(&["run", "first-light", "--fast"]), &["error:", "--fast"]);
 }

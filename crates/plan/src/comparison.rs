@@ -1,7 +1,7 @@
 //! The plan of a comparison: its sides, what is judged, and how much evidence it collects.
 
 use crate::budget::Budget;
-use crate::choices::{Ask, CompareChoices};
+use crate::choices::{Ask, CompareChoices, SideChoices};
 use crate::estimate::units_longest_ns;
 use crate::planned::Planned;
 use crate::set_overrides::NOWHERE;
@@ -14,7 +14,7 @@ use kdyno_model::plan::{
     Better, CasePlan, ComparePlan, Depth, EvidenceUnit, Judge, PairDesign, Plan, Rate, Strategy, SystemPlan,
 };
 use kdyno_scenario::Scenario;
-use kdyno_scenario::file::CompareFile;
+use kdyno_scenario::file::{CompareFile, SideFile};
 use kdyno_scenario::input::{InputError, not_allowed, quoted};
 use kdyno_scenario::units::{self, Dimension};
 use kdyno_scenario::yaml::Typed;
@@ -43,20 +43,23 @@ pub(crate) fn sides(scenario: &Scenario, choices: &Choices) -> Result<Option<(Si
         Ask::Compare(by_hand) => Some(by_hand),
     };
     let by_hand = by_hand.filter(|by_hand| !by_hand.a.is_empty() || !by_hand.b.is_empty());
-    let [a, b] = match (by_hand, file) {
-        (Some(by_hand), _) => [
-            Side::by_hand(scenario, &by_hand.a, "--a", choices)?,
-            Side::by_hand(scenario, &by_hand.b, "--b", choices)?,
-        ],
-        (None, Some(file)) => {
-            [Side::of_file(scenario, &file.a, "A", choices)?, Side::of_file(scenario, &file.b, "B", choices)?]
+    if by_hand.is_none() && file.is_none() {
+        if matches!(choices.ask, Ask::Scenario) {
+            return Ok(None);
         }
-        (None, None) if matches!(choices.ask, Ask::Compare(_)) => {
-            return Err(InputError::whole("the scenario has no `compare`")
-                .hint("say what differs: `--a kafka=3.7.2 --b kafka=4.1.1`"));
+        return Err(InputError::whole("the scenario has no `compare`")
+            .hint("say what differs: `--a kafka=3.7.2 --b kafka=4.1.1`"));
+    }
+    // What is named by hand takes the place of its own side: the other one is what the file says.
+    let side = |typed: Option<&SideChoices>, of_file: Option<&SideFile>, name: &str, option: &str| {
+        let typed = typed.filter(|typed| !typed.is_empty());
+        match (typed, of_file) {
+            (None, Some(of_file)) => Side::of_file(scenario, of_file, name, choices),
+            (typed, _) => Side::by_hand(scenario, typed.unwrap_or(&SideChoices::default()), option, choices),
         }
-        (None, None) => return Ok(None),
     };
+    let a = side(by_hand.map(|by_hand| &by_hand.a), file.map(|file| &file.a), "A", "--a")?;
+    let b = side(by_hand.map(|by_hand| &by_hand.b), file.map(|file| &file.b), "B", "--b")?;
     let (sides, planned) = sides::plan(&a, &b)?;
     let further = clusters::further(&a, &b)?;
     Ok(Some((Sides { further, ..sides }, planned)))

@@ -18,7 +18,7 @@ use kdyno_model::trial::SearchStage;
 use kdyno_model::units::count;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::FindFile;
-use kdyno_scenario::input::{InputError, known_hint, quoted};
+use kdyno_scenario::input::{InputError, known_hint, nearest, quoted};
 use kdyno_scenario::units::{self, Dimension};
 use kdyno_scenario::yaml::Typed;
 
@@ -205,8 +205,9 @@ fn varied(file: &FindFile, case: &CasePlan, reader: &Reader<'_>) -> Result<(Stri
     let wrong = |message: String| reader.wrong(&file.highest, message);
     let produces = |name: &&String| matches!(case.load[*name].role, Role::Produce(_));
     let names: Vec<&str> = case.load.keys().filter(produces).map(String::as_str).collect();
-    let example = names.first().copied().unwrap_or("writers");
     let Some((item, what)) = text.trim().split_once('.') else {
+        let example = nearest(text.trim(), names.iter().copied()).or(names.first().copied());
+        let example = example.unwrap_or("writers");
         return Err(wrong(format!("{} is nothing that can be raised", quoted(&text)))
             .hint(format!("write `{example}.rate` or `{example}.clients`")));
     };

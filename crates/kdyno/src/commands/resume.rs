@@ -14,6 +14,17 @@ use kdyno_model::units::duration;
 use kdyno_store::RunFile;
 use std::path::{Path, PathBuf};
 
+/// Refuses a scenario that was named: a run that is resumed has its own with it.
+pub(crate) fn refuse_scenario(named: Option<&str>) -> Result<(), Failure> {
+    match named {
+        None => Ok(()),
+        Some(named) => {
+            Err(Failure::usage(format!("{named}: a run that is resumed has its scenario with it"))
+                .hint("leave the scenario out"))
+        }
+    }
+}
+
 /// Refuses options of a question, each with whether it was given: a run that is resumed has its own with it.
 pub(crate) fn refuse_questions(options: &[(&str, bool)]) -> Result<(), Failure> {
     match options.iter().find(|(_, is_given)| *is_given) {

@@ -15,7 +15,7 @@ fn printed(design: PairDesign, depth: Depth) -> (String, [String; 2]) {
     let mut run = comparison(Ends::Worse, depth);
     let Strategy::Compare(compare) = &mut run.header.plan.strategy else { panic!("a comparison") };
     compare.design = design;
-    let estimate = Estimate { expected_ns: 1, longest_ns: 1, load_ns: 1, disk_bytes: None };
+    let estimate = Estimate { expected_ns: 1, longest_ns: 1, load_ns: 1, disk_bytes: None, kept_bytes: None };
     let plan = plan_text(&run.header.plan, &estimate, PlanDetail::Full, &WIDE);
     (plan, [run_table(&run.input(), &WIDE), markdown::block(&run.input())])
 }
