@@ -38,6 +38,9 @@ pub(crate) const BUNDLED: &[Bundled] = bundled![
 /// Largest scenario file that is read: people write them by hand.
 const SCENARIO_BYTES_MAX: u64 = 1 << 20;
 
+/// Files of a folder that are looked at for one that was meant.
+const FILES_LOOKED_AT_MAX: usize = 10_000;
+
 /// A scenario's bytes and where they were found.
 #[derive(Debug, Clone)]
 pub(crate) struct ScenarioSource {
@@ -99,8 +102,7 @@ fn unknown(named: &str) -> Failure {
 /// Reads a small file that a user named.
 pub(crate) fn read_bytes(path: &Path, what: &str) -> Result<Vec<u8>, Failure> {
     let shown = path.display();
-    let metadata = std::fs::metadata(path)
-        .map_err(|e| Failure::usage(format!("could not read the {what} {shown}: {e}")))?;
+    let metadata = std::fs::metadata(path).map_err(|error| unreadable(path, what, &error))?;
     if metadata.len() > SCENARIO_BYTES_MAX {
         return Err(Failure::usage(format!(
             "the {what} {shown} has {}, more than the {} that are read",
@@ -108,7 +110,31 @@ pub(crate) fn read_bytes(path: &Path, what: &str) -> Result<Vec<u8>, Failure> {
             size(SCENARIO_BYTES_MAX)
         )));
     }
-    std::fs::read(path).map_err(|e| Failure::usage(format!("could not read the {what} {shown}: {e}")))
+    std::fs::read(path).map_err(|error| unreadable(path, what, &error))
+}
+
+/// A file that cannot be read; of a missing one where it was looked for, and what is there instead.
+fn unreadable(path: &Path, what: &str, error: &std::io::Error) -> Failure {
+    if error.kind() != std::io::ErrorKind::NotFound {
+        return Failure::usage(format!("could not read the {what} {}: {error}", path.display()));
+    }
+    let sought = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let meant = || Some(path.with_file_name(neighbour(&sought)?));
+    let hint = match sought.parent().filter(|folder| !folder.is_dir()) {
+        Some(folder) => Some(format!("there is no folder {}", folder.display())),
+        None => meant().map(|path| format!("did you mean `{}`?", path.display())),
+    };
+    Failure::usage(format!("there is no {what} {}", sought.display())).maybe_hint(hint)
+}
+
+/// The name of a file beside a missing one that is nearest to its.
+fn neighbour(missing: &Path) -> Option<String> {
+    let name = missing.file_name()?.to_str()?;
+    let beside = std::fs::read_dir(missing.parent()?).ok()?.take(FILES_LOOKED_AT_MAX);
+    let beside = beside.filter_map(|file| file.ok()?.file_name().into_string().ok());
+    let names: Vec<String> =
+        beside.filter(|name| Path::new(name).extension() == missing.extension()).collect();
+    nearest(name, names.iter().map(String::as_str)).map(str::to_owned)
 }
 
 /// A scenario's id, which is the last part of its bundled name.

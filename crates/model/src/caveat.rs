@@ -128,6 +128,10 @@ pub enum Caveat {
         who: String,
         /// Share of the window, 0 to 1 for one thread.
         share: f64,
+        /// Of brokers, whose threads are many, the share of the time in which these ran or were ready, 0 to 1: what they are
+        /// judged by. `None`: of a single thread, or a run file from before it was kept.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        share_of_ready: Option<f64>,
     },
     /// A limit on processor time (cgroup) held a process of the run.
     ProcessorLimited {
@@ -282,6 +286,8 @@ pub enum Caveat {
         /// The first of them, and which broker has which value, one lowercase sentence.
         first: String,
     },
+    /// Stored runs that are set against each other ran at different times, in no drawn order.
+    RunsUnpaired,
     /// Stored runs cannot carry what a comparison would need.
     EvidenceOfRuns {
         /// One lowercase sentence.

@@ -126,7 +126,9 @@ pub(super) fn waited(trial: &Trial<'_>) -> Vec<Found> {
     threads
         .map(|(thread, waited_s)| (thread, waited_s / window.seconds()))
         .filter(|(_, share)| *share > THREAD_WAITED_SHARE_MAX)
-        .map(|(thread, share)| Caveat::WaitedForProcessor { who: thread.to_owned(), share }.into())
+        .map(|(thread, share)| {
+            Caveat::WaitedForProcessor { who: thread.to_owned(), share, share_of_ready: None }.into()
+        })
         .collect()
 }
 

@@ -63,8 +63,11 @@ pub(super) fn brokers_waited(trial: &Trial<'_>) -> Vec<Found> {
     let Some((waited_s, used_s)) = waited_s.zip(used_s) else { return Vec::new() };
     let is_told = waited_s > BROKERS_WAITED_S_MIN * window.seconds()
         && waited_s > BROKERS_WAITED_SHARE_MAX * (waited_s + used_s);
-    let caveat =
-        Caveat::WaitedForProcessor { who: Subject::Brokers.to_string(), share: waited_s / window.seconds() };
+    let caveat = Caveat::WaitedForProcessor {
+        who: Subject::Brokers.to_string(),
+        share: waited_s / window.seconds(),
+        share_of_ready: Some(waited_s / (waited_s + used_s)),
+    };
     is_told.then(|| caveat.into()).into_iter().collect()
 }
 

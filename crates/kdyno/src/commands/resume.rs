@@ -152,6 +152,7 @@ mod tests {
                 marks: Default::default(),
                 n,
                 unit_of_evidence: EvidenceUnit::Start,
+                unit_ns: None,
                 p: None,
                 says: Says::Equivalent,
             };

@@ -285,6 +285,7 @@ pub fn findings() -> Vec<Finding> {
             marks: BTreeSet::from([Mark::Invalid, Mark::ShortTerm]),
             ..rate(Scope::Case(0), Value::Is(0.1 + 0.2))
         },
+        none(Scope::SideB { case: 0 }, Unit::Count, NotResolvable::NoMethod),
         none(Scope::Pair { case: 0, pair: 1 }, Unit::Count, NotResolvable::NoMethod),
         none(Scope::Comparison { case: 0 }, Unit::MibPerS, NotResolvable::TooFewTrials { needed: 6 }),
         none(Scope::Search { case: 0 }, Unit::PercentOfCore, NotResolvable::Censored),
