@@ -99,7 +99,10 @@ fn a_comparison_tells_its_sides_its_evidence_and_its_length_before_it_starts() {
 #[test]
 fn a_side_that_is_not_named_is_what_the_scenario_says_of_it() {
     let one_side = ["compare", "upgrade-check", "--a", "kafka=3.9.2", "--dry-run"];
-    planned(&one_side, &["comparison: A is kafka=3.9.2, B is Kafka 4.3.1; to differ: system.kafka: 3.9.2 → 4.3.1"]);
+    planned(
+        &one_side,
+        &["comparison: A is kafka=3.9.2, B is Kafka 4.3.1; to differ: system.kafka: 3.9.2 → 4.3.1"],
+    );
 }
 
 #[test]
@@ -208,7 +211,10 @@ fn a_search_that_cannot_be_is_refused() {
 fn what_is_resumed_must_be_there_and_unfinished() {
     refused(&["run", "--resume", "gone"], &["there is no run `gone`"]);
     for command in ["run", "compare", "find"] {
-        refused(&[command, "FILE", "--resume", "gone"], &["has its scenario with it", "leave the scenario out"]);
+        refused(
+            &[command, "FILE", "--resume", "gone"],
+            &["has its scenario with it", "leave the scenario out"],
+        );
         let words = ["there is no run in", "/elsewhere", "`--dir DIR` names another folder"];
         refused(&[command, "--resume", "latest", "--dir", "elsewhere"], &words);
     }

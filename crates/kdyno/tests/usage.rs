@@ -99,7 +99,7 @@ fn commands_of_other_tools_are_told_what_does_the_same_here() {
     assert!(!kdyno(&["list"]).stderr.contains("cluster'"), "it looks alike and is something else");
     refused(&kdyno(&["validate", "x.yaml"]), &["`kdyno run FILE --dry-run` checks a scenario"]);
     assert!(!kdyno(&["cluster", "ls"]).stderr.contains("kdyno runs"), "clusters are meant");
-    refused(&kdyno(&["rnu"]), &["'run'"]);
+    refused(&kdyno(&["fnd"]), &["'find'"]);
 }
 
 #[test]

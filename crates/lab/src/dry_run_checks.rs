@@ -2,8 +2,8 @@
 
 use crate::preflight::{heaps, jvms, local, room};
 use kdyno_model::plan::{CasePlan, ClusterPlan, KafkaSource, Plan, Strategy, SystemPlan};
-use kdyno_plan::Note;
 use kdyno_model::words::listed;
+use kdyno_plan::Note;
 use kdyno_testbed::{Environment, TestbedError, distribution, preflight};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -269,7 +269,10 @@ mod tests {
         let enough = "processors: 3 for 3 JVMs at once and the load generator";
         assert_eq!(told("", 3), Note::Fact(enough.to_owned()));
         let Note::Warning(few) = told(newer, 5) else { panic!("6 JVMs on 5 processors") };
-        assert!(few.starts_with("processors: 5 for 6 JVMs at once and the load generator: they wait"), "{few}");
+        assert!(
+            few.starts_with("processors: 5 for 6 JVMs at once and the load generator: they wait"),
+            "{few}"
+        );
         assert!(few.contains("typical of a host with a processor for each"), "{few}");
         let Note::Warning(few) = told("", 2) else { panic!("3 JVMs on 2 processors") };
         assert!(!few.contains("differences"), "nothing is compared: {few}");
@@ -304,7 +307,9 @@ mod tests {
         for (of, words) in [("home", "is no unpacked Kafka"), ("source", "is no built Kafka checkout")] {
             let told = |folder: &Path| {
                 let plan = plan_of(&format!("kafka: {{{of}: {}}}", folder.display()), "");
-                dry_run_checks(&plan, temp.path(), temp.path(), &environment).expect_err("no Kafka").to_string()
+                dry_run_checks(&plan, temp.path(), temp.path(), &environment)
+                    .expect_err("no Kafka")
+                    .to_string()
             };
             assert!(told(temp.path()).contains(words), "{}", told(temp.path()));
             let missing = temp.path().join("no");

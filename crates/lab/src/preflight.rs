@@ -3,8 +3,8 @@
 use crate::error::LabError;
 use crate::options::{Progress, RunOptions};
 use kdyno_model::plan::{
-    AttachedPlan, CasePlan, ClusterPlan, Isolation, KafkaSource, Mode, PairDesign, Plan, Strategy, SystemPlan,
-    TopicPlan,
+    AttachedPlan, CasePlan, ClusterPlan, Isolation, KafkaSource, Mode, PairDesign, Plan, Strategy,
+    SystemPlan, TopicPlan,
 };
 use kdyno_model::trial::Trial;
 use kdyno_testbed::attach::Attached;

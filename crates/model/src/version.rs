@@ -250,7 +250,9 @@ pub fn untested(text: &str) -> Option<String> {
         ));
     }
     let tested = nearest_by_number(text, TESTED).unwrap_or(NEWEST);
-    Some(format!("Kafka {text} is not among the releases that kdyno is tested with (the nearest of them: {tested})"))
+    Some(format!(
+        "Kafka {text} is not among the releases that kdyno is tested with (the nearest of them: {tested})"
+    ))
 }
 
 /// The release of a list whose numbers are nearest to those of `text`; `None` where that has none.
@@ -309,7 +311,10 @@ mod tests {
         assert!(told("4.1.1").ends_with("is tested with (the nearest of them: 4.1.2)"), "{}", told("4.1.1"));
         for (text, near) in [("4.31.0", NEWEST), ("3.7.9", "3.7.2"), ("4.1.0-SNAPSHOT", "4.1.0")] {
             let words = format!("Kafka {text} was no known release");
-            assert!(told(text).starts_with(&words) && told(text).ends_with(&format!("known: {near})")), "{text}");
+            assert!(
+                told(text).starts_with(&words) && told(text).ends_with(&format!("known: {near})")),
+                "{text}"
+            );
         }
     }
 

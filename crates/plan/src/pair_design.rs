@@ -49,9 +49,10 @@ fn shares_system(a: &[CasePlan], sides: &Sides) -> bool {
 /// Side B's cases, in a duet with clusters of their own where side A's are alike.
 pub(crate) fn side_b(design: PairDesign, a: &[CasePlan], sides: &Sides) -> Vec<CasePlan> {
     let apart = |(a, b): (&CasePlan, &CasePlan)| {
+        let is_second = design == PairDesign::Duet && a.system == b.system;
         let mut b = b.clone();
         if let SystemPlan::Local(cluster) = &mut b.system {
-            cluster.is_second = design == PairDesign::Duet && a.system == b.system;
+            cluster.is_second = is_second;
         }
         b
     };

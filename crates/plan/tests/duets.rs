@@ -109,8 +109,8 @@ fn a_refused_duet_of_a_scenario_is_told_with_its_place() {
 fn sides_that_share_a_system_take_turns_and_have_one_each_in_a_duet_that_is_asked_for() {
     let ask = |design| CompareChoices { design, ..comparing(&["rate=1k/s"], &["rate=2k/s"]) };
     let systems = |design| {
-        let (cases, plan) = compared(BASE, &asking(ask(design)));
-        (plan.design, cases[0].system == plan.b[0].system, plan.b[0].system.clone())
+        let (whole, plan) = compared(BASE, &asking(ask(design)));
+        (plan.design, whole.cases[0].system == plan.b[0].system, plan.b[0].system.clone())
     };
     let (design, is_shared, shared) = systems(None);
     assert_eq!((design, is_shared), (PairDesign::Turns, true));
@@ -118,7 +118,7 @@ fn sides_that_share_a_system_take_turns_and_have_one_each_in_a_duet_that_is_aske
     assert_eq!((design, is_shared), (PairDesign::Duet, false));
     // Nothing else tells them apart.
     let (SystemPlan::Local(shared), SystemPlan::Local(own)) = (shared, own) else { panic!() };
-    assert_eq!(*own, ClusterPlan { is_second: true, ..*shared });
+    assert_eq!(own, ClusterPlan { is_second: true, ..shared });
     let releases = compared(BASE, &asking(releases(None))).1;
     let SystemPlan::Local(cluster) = &releases.b[0].system else { panic!() };
     assert!(!cluster.is_second, "two releases differ anyway");

@@ -100,7 +100,11 @@ fn a_side_by_hand_leaves_the_other_one_as_the_scenario_has_it() {
     );
     let sides = |a: &[&str], b: &[&str]| {
         let (plan, compare) = compared(&own, &asking(comparing(a, b)));
-        (compare.labels, [release(&plan.cases[0].system), release(&compare.b[0].system)], compare.changes.join("; "))
+        (
+            compare.labels,
+            [release(&plan.cases[0].system), release(&compare.b[0].system)],
+            compare.changes.join("; "),
+        )
     };
     let told = |labels: [&str; 2], releases: [&str; 2], change: &str| {
         (labels.map(str::to_owned), releases.map(str::to_owned), change.to_owned())

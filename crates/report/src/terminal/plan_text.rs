@@ -375,7 +375,9 @@ fn compression_caveat(item: &str, produce: &ProducePlan) -> Option<Caveat> {
     let item = item.to_owned();
     let compression = produce.client.compression;
     (compression != Compression::None).then(|| match produce.payload {
-        Payload::Unique => Caveat::RandomValues { item, compression: compression_name(compression).to_owned() },
+        Payload::Unique => {
+            Caveat::RandomValues { item, compression: compression_name(compression).to_owned() }
+        }
         Payload::Pooled { .. } => Caveat::PooledCompression { item },
     })
 }

@@ -193,7 +193,8 @@ fn values_that_do_not_compress_as_real_ones_are_told_before_the_run_in_the_words
     run.only_one_trial();
     let plan_of = |run: &Run, detail| unwrapped(&plan_text(&run.header.plan, &ESTIMATE, detail, &WIDE));
     assert!(!plan_of(&run, PlanDetail::Full).contains("caveat"), "nothing is compressed");
-    let random = "values are random capital letters: the sizes and the processor time that lz4 makes of them are not";
+    let random =
+        "values are random capital letters: the sizes and the processor time that lz4 makes of them are not";
     let pooled = "pooled payloads compress differently from real ones";
     let item = || "writers".to_owned();
     for (payload, words, of_result) in [
@@ -215,7 +216,8 @@ fn values_that_do_not_compress_as_real_ones_are_told_before_the_run_in_the_words
 #[test]
 fn the_bytes_of_a_search_are_told_with_what_bounds_them() {
     let told = |plan: &Plan, estimate: &Estimate| plan_text(plan, estimate, PlanDetail::Short, &WIDE);
-    let text = unwrapped(&told(&search(SearchOutcome::Confirmed { load_per_s: 92_000.0 }).header.plan, &ESTIMATE));
+    let text =
+        unwrapped(&told(&search(SearchOutcome::Confirmed { load_per_s: 92_000.0 }).header.plan, &ESTIMATE));
     assert!(text.contains("a lower `to` (`--to`) bounds it"), "{text}");
     let stays = Estimate { kept_bytes: ESTIMATE.disk_bytes, ..ESTIMATE };
     let text = told(&plan(), &stays);
