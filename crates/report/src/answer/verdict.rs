@@ -16,7 +16,9 @@ use std::collections::BTreeSet;
 /// Most settings that are named one by one; a comparison of two releases has dozens of other defaults.
 const SETTINGS_MAX: usize = 20;
 
-/// Beyond so many times the units that there are, more of them are called out of reach.
+/// Evidence that would take longer than a night is called out of reach, ns,
+const REACH_NS: u64 = 12 * 3600 * 1_000_000_000;
+/// and where it is not known how long a unit takes, more than so many times the units that there are.
 const REACH: u32 = 10;
 /// Of fewer units it is not said: their number is the one of the next look.
 const UNITS_MIN: u32 = 6;
@@ -229,11 +231,14 @@ fn more(needed: Option<u32>, verdict: &Verdict) -> String {
     match needed {
         Some(more) => {
             let told = words::units_of_evidence(more, verdict.unit_of_evidence);
-            let time =
-                verdict.unit_ns.map(|unit_ns| units::duration(unit_ns.saturating_mul(u64::from(more))));
-            let time = time.map_or_else(String::new, |time| format!(", {time} at the pace of this run"));
+            let further_ns = verdict.unit_ns.map(|unit_ns| unit_ns.saturating_mul(u64::from(more)));
+            let time = further_ns
+                .map_or_else(String::new, |ns| format!(", {} at the pace of this run", units::duration(ns)));
             let is_time = matches!(verdict.unit_of_evidence, EvidenceUnit::Start | EvidenceUnit::Pair);
-            let is_beyond = is_time && verdict.n >= UNITS_MIN && more > verdict.n.saturating_mul(REACH);
+            let is_beyond = match further_ns {
+                Some(ns) => ns > REACH_NS,
+                None => is_time && verdict.n >= UNITS_MIN && more > verdict.n.saturating_mul(REACH),
+            };
             let beyond = if is_beyond { ": not with this design on this machine" } else { "" };
             format!("it would take about {told} more{time}{beyond}")
         }
