@@ -51,7 +51,10 @@ impl Worded {
 pub fn worded(input: &ReportInput<'_>) -> Vec<Worded> {
     let mut groups: Vec<Vec<&ScopedCaveat>> = Vec::new();
     for caveat in input.caveats.iter().filter(|one| !is_told_with_verdicts(input, one)) {
-        match groups.iter_mut().find(|group| group.first().is_some_and(|first| is_same(first, caveat))) {
+        let is_told_with = |first: &ScopedCaveat| {
+            is_same(first, caveat) && reach::is_elsewhere(input, first) == reach::is_elsewhere(input, caveat)
+        };
+        match groups.iter_mut().find(|group| group.first().is_some_and(|first| is_told_with(first))) {
             Some(group) => group.push(caveat),
             None => groups.push(vec![caveat]),
         }
@@ -307,6 +310,24 @@ mod tests {
         let (sentence, remedy) = told(&[&thread, &thread]);
         assert_eq!(sentence, "the brokers know no setting `num.io.thread`");
         assert!(remedy.contains("`system.config`"), "{remedy}");
+    }
+
+    #[test]
+    fn how_late_the_generator_was_is_told_once_whatever_quantiles_it_reached() {
+        let late = |quantile: &str, late_ns| Caveat::GeneratorLate {
+            item: "writers".to_owned(),
+            quantile: quantile.to_owned(),
+            late_ns,
+            response_ns: 10_000_000,
+        };
+        let (one, other) = (late("p95", 2_000_000), late("p99.99", 5_000_000));
+        assert_eq!(of(&one), of(&other));
+        assert!(told(&[&one]).0.starts_with("writers: at p95 the load"), "{}", told(&[&one]).0);
+        let (sentence, _) = told(&[&other, &one]);
+        let expected =
+            "writers: at p95 to p99.99 the load generator's own lateness makes up 2.00 ms to 5.00 ms of the";
+        assert!(sentence.starts_with(expected), "{sentence}");
+        assert_ne!(of(&one), of(&late("mean", 1)), "the mean is another matter");
     }
 
     #[test]

@@ -103,7 +103,7 @@ fn more_evidence_is_told_in_time_and_whether_it_is_to_be_had() {
     let told = maybe(12, start);
     assert!(told.ends_with("it would take about 12 starts more, 30 min at the pace of this run."), "{told}");
     let told = maybe(288, start);
-    assert!(told.ends_with("288 starts more, 12 h at the pace of this run."), "a night: {told}");
+    assert!(told.ends_with("288 starts more, 12 h 00 min at the pace of this run."), "a night: {told}");
     let told = maybe(655, start);
     let beyond =
         "655 starts more, 27 h 17 min at the pace of this run: not with this design on this machine.";
