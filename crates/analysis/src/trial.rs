@@ -28,7 +28,7 @@ use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Value};
 use kdyno_model::metric::{self, Address, SubjectKind, Unit};
 use kdyno_model::outcome::Judgement;
-use kdyno_model::plan::{Mode, RoleKind, SystemPlan};
+use kdyno_model::plan::{RoleKind, SystemPlan};
 use kdyno_model::sample::Timing;
 use std::collections::BTreeSet;
 
@@ -198,13 +198,8 @@ impl<'a> Trial<'a> {
         let probed = cpu::subjects(self.probes(), |subject| {
             matches!(subject, Subject::Controller(_) | Subject::Zookeeper(_))
         });
-        let wanted = match cluster.mode {
-            Mode::KraftCombined => 0,
-            Mode::KraftControllers { controllers } => controllers,
-            Mode::Zookeeper { nodes } => nodes,
-        };
         // One that was not probed leaves the whole unknown.
-        if probed.len() < wanted as usize {
+        if probed.len() < cluster.mode.beside_brokers() as usize {
             return Vec::new();
         }
         all.extend(probed);

@@ -8,7 +8,6 @@ use kdyno_analysis::run::AnalysedTrial;
 use kdyno_model::event::Event;
 use kdyno_model::finding::Scope;
 use kdyno_model::outcome::{Judgement, TrialOutcome};
-use kdyno_model::plan::Strategy;
 use kdyno_model::run::{RunHeader, RunStatus, Session, SessionEnd, TrialStart};
 use kdyno_model::sample::NoiseReading;
 use kdyno_model::series::TrialSeries;
@@ -45,8 +44,7 @@ impl Evidence {
             run.series.push(kdyno_analysis::series::trial(&evidence).map_err(Failure::tool)?);
             if !is_analysed {
                 let drawn = kdyno_analysis::trial::judge(&evidence).map_err(Failure::tool)?;
-                let outcome = TrialOutcome::new(start.trial.clone(), drawn);
-                outcomes.push(TrialOutcome { session: start.session, ..outcome });
+                outcomes.push(TrialOutcome::of_start(start, drawn));
             }
         }
         if !is_analysed {
@@ -76,19 +74,12 @@ impl Evidence {
     /// States side B of a comparison that was stored before its cases were stated of that side too, from what its trials
     /// state.
     fn state_side_b(&mut self) {
-        let Judgement { findings, caveats, .. } = &self.judgement;
-        let is_stated = findings.iter().any(|one| matches!(one.scope, Scope::SideB { .. }));
-        if is_stated || !matches!(self.header.plan.strategy, Strategy::Compare(_)) {
+        let is_stated = self.judgement.findings.iter().any(|one| matches!(one.scope, Scope::SideB { .. }));
+        if is_stated || self.header.plan.strategy.as_compare().is_none() {
             return;
         }
         let outcome = |start: &TrialStart| {
-            let scope = Scope::Trial(start.trial.id);
-            let drawn = Judgement {
-                findings: findings.iter().filter(|one| one.scope == scope).cloned().collect(),
-                caveats: caveats.iter().filter(|one| one.scope == scope).cloned().collect(),
-                conclusions: Vec::new(),
-            };
-            TrialOutcome { session: start.session, ..TrialOutcome::new(start.trial.clone(), drawn) }
+            TrialOutcome::of_start(start, self.judgement.of_scope(Scope::Trial(start.trial.id)))
         };
         let outcomes: Vec<TrialOutcome> = self.trials.iter().map(outcome).collect();
         let trials: Vec<AnalysedTrial<'_>> = outcomes.iter().map(AnalysedTrial::of).collect();
@@ -241,26 +232,33 @@ impl From<StoreError> for Failure {
     }
 }
 
+/// A comparison of two releases, for tests.
+#[cfg(test)]
+pub(crate) fn small_comparison() -> kdyno_model::plan::Plan {
+    use kdyno_plan::{Ask, Change, Choices, CompareChoices, SideChoices};
+    use kdyno_scenario::Scenario;
+
+    let text = "kdyno: 1\nid: small\nquestion: How?\nsystem: {kafka: 4.1.1}\n\
+                topics: {perf: {partitions: 1}}\nload: {writers: {produce: perf, rate: 1/s, value: 100B}}\n\
+                phases: {warmup: 0s, measure: 1s}\n";
+    let scenario = Scenario::parse(text, "test").expect("a scenario");
+    let kafka = Change::Set { name: "kafka".to_owned(), value: "4.3.1".to_owned() };
+    let b = SideChoices { changes: vec![kafka], ..SideChoices::default() };
+    let ask = Ask::Compare(CompareChoices { b, ..CompareChoices::default() });
+    kdyno_plan::plan(&scenario, &Choices { ask, ..Choices::default() }).expect("a plan")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Value};
     use kdyno_model::metric::{Address, Unit};
     use kdyno_model::trial::{PairPlace, Trial, TrialReason};
-    use kdyno_plan::{Ask, Change, Choices, CompareChoices, SideChoices};
-    use kdyno_scenario::Scenario;
     use std::collections::BTreeMap;
 
     /// A comparison with a trial of each side.
     fn compared() -> Evidence {
-        let text = "kdyno: 1\nid: small\nquestion: How?\nsystem: {kafka: 4.1.1}\n\
-                    topics: {perf: {partitions: 1}}\nload: {writers: {produce: perf, rate: 1/s, value: 100B}}\n\
-                    phases: {warmup: 0s, measure: 1s}\n";
-        let scenario = Scenario::parse(text, "test").expect("a scenario");
-        let kafka = Change::Set { name: "kafka".to_owned(), value: "4.3.1".to_owned() };
-        let b = SideChoices { changes: vec![kafka], ..SideChoices::default() };
-        let ask = Ask::Compare(CompareChoices { b, ..CompareChoices::default() });
-        let plan = kdyno_plan::plan(&scenario, &Choices { ask, ..Choices::default() }).expect("a plan");
+        let plan = small_comparison();
         let start = |(number, side): (u8, &str)| TrialStart {
             trial: Trial {
                 id: TrialId(number.into()),

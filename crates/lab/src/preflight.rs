@@ -3,8 +3,8 @@
 use crate::error::LabError;
 use crate::options::{Progress, RunOptions};
 use kdyno_model::plan::{
-    AttachedPlan, CasePlan, ClusterPlan, Isolation, KafkaSource, Mode, PairDesign, Plan, Strategy,
-    SystemPlan, TopicPlan,
+    AttachedPlan, CasePlan, ClusterPlan, Isolation, KafkaSource, PairDesign, Plan, Strategy, SystemPlan,
+    TopicPlan,
 };
 use kdyno_model::trial::Trial;
 use kdyno_testbed::attach::Attached;
@@ -119,14 +119,7 @@ pub(crate) fn heaps(plan: &Plan) -> Option<(u64, u64)> {
 
 /// JVMs of the clusters that stand at once, where these are most; `None` without a cluster of our own.
 pub(crate) fn jvms(plan: &Plan) -> Option<u64> {
-    most_at_once(plan, |cluster| {
-        let others = match cluster.mode {
-            Mode::KraftCombined => 0,
-            Mode::KraftControllers { controllers } => controllers,
-            Mode::Zookeeper { nodes } => nodes,
-        };
-        u64::from(cluster.brokers) + u64::from(others)
-    })
+    most_at_once(plan, |cluster| u64::from(cluster.brokers) + u64::from(cluster.mode.beside_brokers()))
 }
 
 /// What the clusters that stand at once come to, where that is most; `None` without a cluster of our own. In a comparison

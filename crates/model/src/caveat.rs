@@ -2,6 +2,7 @@
 
 use crate::event::Subject;
 use crate::finding::Scope;
+use crate::plan::{Compression, Payload, ProducePlan};
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, IntoStaticStr};
 
@@ -376,6 +377,17 @@ pub enum Caveat {
         /// Load item.
         item: String,
     },
+}
+
+impl Caveat {
+    /// That a load item compresses what no application sends, if it does.
+    pub fn of_compression(item: &str, produce: &ProducePlan) -> Option<Self> {
+        let (item, compression) = (item.to_owned(), produce.client.compression);
+        (compression != Compression::None).then(|| match produce.payload {
+            Payload::Unique => Self::RandomValues { item, compression: compression.name().to_owned() },
+            Payload::Pooled { .. } => Self::PooledCompression { item },
+        })
+    }
 }
 
 /// Whether the figures that a caveat concerns may be used.

@@ -4,8 +4,8 @@ use crate::planned::Planned;
 use crate::strategy::{Ground, Pace, Upcoming, at_most, conditioned_by, until_first_look, up_to, upcoming};
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{
-    CasePlan, ComparePlan, Estimate, EvidenceUnit, Isolation, Mode, PairDesign, Plan, ProducePlan, Rate,
-    RatePiece, Strategy, SystemPlan,
+    CasePlan, ComparePlan, Estimate, EvidenceUnit, Isolation, PairDesign, Plan, ProducePlan, Rate, RatePiece,
+    Strategy, SystemPlan,
 };
 use kdyno_model::trial::Trial;
 use std::borrow::Cow;
@@ -190,11 +190,7 @@ impl Length {
 
 fn cluster_seconds(system: &SystemPlan) -> f64 {
     let SystemPlan::Local(cluster) = system else { return 0.0 };
-    let others = match cluster.mode {
-        Mode::KraftCombined => 0,
-        Mode::KraftControllers { controllers } => controllers,
-        Mode::Zookeeper { nodes } => nodes,
-    };
+    let others = cluster.mode.beside_brokers();
     CLUSTER_S + PROCESS_S * f64::from(cluster.brokers + others)
 }
 

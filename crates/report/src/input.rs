@@ -5,7 +5,7 @@ use kdyno_model::caveat::{Caveat, ScopedCaveat};
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Event;
 use kdyno_model::finding::Finding;
-use kdyno_model::plan::{ComparePlan, Plan, Strategy};
+use kdyno_model::plan::{ComparePlan, Plan};
 use kdyno_model::run::{RunHeader, RunStatus, Session, SessionEnd, TrialStart};
 use kdyno_model::sample::NoiseReading;
 use kdyno_model::series::TrialSeries;
@@ -66,10 +66,7 @@ impl<'a> ReportInput<'a> {
 
     /// What the sides are called, A first; `None`: it is no comparison.
     pub(crate) fn sides(&self) -> Option<&'a [String; 2]> {
-        match &self.plan().strategy {
-            Strategy::Compare(compare) => Some(&compare.labels),
-            Strategy::List(_) | Strategy::Find(_) => None,
-        }
+        self.plan().strategy.as_compare().map(|compare| &compare.labels)
     }
 
     /// A case as its findings are of it: of a comparison with its side (0 is A, 1 is B) and what that is called,

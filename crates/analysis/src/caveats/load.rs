@@ -8,7 +8,7 @@ use crate::rows::{Item, Trial};
 use crate::tally::unfinished;
 use kdyno_model::caveat::{Caveat, Concern};
 use kdyno_model::metric;
-use kdyno_model::plan::{CasePlan, Compression, Payload};
+use kdyno_model::plan::CasePlan;
 use kdyno_model::sample::Timing;
 
 /// Records beyond a quantile below which it says little about the next run.
@@ -131,26 +131,16 @@ pub(super) fn written_not_appended(trial: &Trial<'_>) -> Vec<Found> {
 }
 
 pub(super) fn pooled_compression(trial: &Trial<'_>) -> Vec<Found> {
-    of_items(trial, |item| {
-        let plan = item.plan.role.as_produce()?;
-        let is_pooled = matches!(plan.payload, Payload::Pooled { .. });
-        (is_pooled && plan.client.compression != Compression::None)
-            .then(|| Caveat::PooledCompression { item: item.name.to_owned() })
-    })
+    compression(trial, |caveat| matches!(caveat, Caveat::PooledCompression { .. }))
 }
 
 pub(super) fn random_values(trial: &Trial<'_>) -> Vec<Found> {
+    compression(trial, |caveat| matches!(caveat, Caveat::RandomValues { .. }))
+}
+
+fn compression(trial: &Trial<'_>, is_it: impl Fn(&Caveat) -> bool) -> Vec<Found> {
     of_items(trial, |item| {
-        let plan = item.plan.role.as_produce()?;
-        let compression = match plan.client.compression {
-            Compression::None => return None,
-            Compression::Gzip => "gzip",
-            Compression::Snappy => "snappy",
-            Compression::Lz4 => "lz4",
-            Compression::Zstd => "zstd",
-        };
-        let (item, compression) = (item.name.to_owned(), compression.to_owned());
-        (plan.payload == Payload::Unique).then_some(Caveat::RandomValues { item, compression })
+        Caveat::of_compression(item.name, item.plan.role.as_produce()?).filter(|caveat| is_it(caveat))
     })
 }
 

@@ -16,7 +16,7 @@ use kdyno_model::finding::{
 };
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::outcome::Judgement;
-use kdyno_model::plan::{Better, Depth, EvidenceUnit, Strategy};
+use kdyno_model::plan::{Better, Depth, EvidenceUnit};
 use kdyno_model::run::{RunHeader, Session};
 use std::collections::BTreeSet;
 
@@ -94,10 +94,7 @@ fn measures_another(run: &StoredRun<'_>, first: &StoredRun<'_>) -> Option<String
 
 /// What the sides of a run are called that is a comparison itself.
 fn sides<'a>(run: &StoredRun<'a>) -> Option<&'a [String; 2]> {
-    match &run.header.plan.strategy {
-        Strategy::Compare(compare) => Some(&compare.labels),
-        Strategy::List(_) | Strategy::Find(_) => None,
-    }
+    run.header.plan.strategy.as_compare().map(|compare| &compare.labels)
 }
 
 /// What a run lost of what was acknowledged to it, then that it did: nothing that rests on it may be used.

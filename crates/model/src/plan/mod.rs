@@ -124,6 +124,14 @@ pub enum Strategy {
 }
 
 impl Strategy {
+    /// What is compared, of a comparison.
+    pub fn as_compare(&self) -> Option<&ComparePlan> {
+        match self {
+            Self::Compare(comparison) => Some(comparison),
+            Self::List(_) | Self::Find(_) => None,
+        }
+    }
+
     /// How many trials it will choose, those not counted that condition a cluster; `None` when that depends on what
     /// they show.
     pub fn trials_planned(&self) -> Option<u32> {

@@ -81,6 +81,17 @@ pub enum Mode {
     },
 }
 
+impl Mode {
+    /// Processes that a cluster has beside its brokers: controllers of their own, or ZooKeeper's nodes.
+    pub fn beside_brokers(self) -> u32 {
+        match self {
+            Self::KraftCombined => 0,
+            Self::KraftControllers { controllers } => controllers,
+            Self::Zookeeper { nodes } => nodes,
+        }
+    }
+}
+
 /// Where brokers keep their logs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -10,7 +10,7 @@ use crate::marks::{self, Cell};
 use crate::units;
 use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, SettingDiffers, Verdict};
 use kdyno_model::finding::{Scope, Value, marks_of_both};
-use kdyno_model::plan::{Better, ComparePlan, Depth, EvidenceUnit, PairDesign, Strategy};
+use kdyno_model::plan::{Better, ComparePlan, Depth, EvidenceUnit, PairDesign};
 use std::collections::BTreeSet;
 
 /// Most settings that are named one by one; a comparison of two releases has dozens of other defaults.
@@ -103,10 +103,7 @@ pub fn labels(input: &ReportInput<'_>) -> [String; 2] {
 }
 
 fn compared<'a>(input: &ReportInput<'a>) -> Option<&'a ComparePlan> {
-    match &input.plan().strategy {
-        Strategy::Compare(compare) => Some(compare),
-        Strategy::List(_) | Strategy::Find(_) => None,
-    }
+    input.plan().strategy.as_compare()
 }
 
 fn changes(compare: Option<&ComparePlan>) -> Option<String> {

@@ -49,18 +49,19 @@ impl Worded {
 /// Groups and words a run's caveats: first those that speak of what its verdicts are about, if it has any, and of these the
 /// most severe first. What is told with the verdicts is left out.
 pub fn worded(input: &ReportInput<'_>) -> Vec<Worded> {
-    let mut groups: Vec<Vec<&ScopedCaveat>> = Vec::new();
+    let mut groups: Vec<(bool, Vec<&ScopedCaveat>)> = Vec::new();
     for caveat in input.caveats.iter().filter(|one| !is_told_with_verdicts(input, one)) {
-        let is_told_with = |first: &ScopedCaveat| {
-            is_same(first, caveat) && reach::is_elsewhere(input, first) == reach::is_elsewhere(input, caveat)
+        let is_elsewhere = reach::is_elsewhere(input, caveat);
+        let is_told_with = |(where_first, group): &&mut (bool, Vec<&ScopedCaveat>)| {
+            *where_first == is_elsewhere && group.first().is_some_and(|first| is_same(first, caveat))
         };
-        match groups.iter_mut().find(|group| group.first().is_some_and(|first| is_told_with(first))) {
-            Some(group) => group.push(caveat),
-            None => groups.push(vec![caveat]),
+        match groups.iter_mut().find(is_told_with) {
+            Some((_, group)) => group.push(caveat),
+            None => groups.push((is_elsewhere, vec![caveat])),
         }
     }
     let mut worded: Vec<(About, Worded)> = Vec::new();
-    for group in groups {
+    for (is_elsewhere, group) in groups {
         let caveats: Vec<&Caveat> = group.iter().map(|one| &one.caveat).collect();
         let (Some(first), Some(of_all)) = (group.first(), describe_all(&caveats)) else { continue };
         let scopes: Vec<Scope> = group.iter().map(|one| one.scope).collect();
@@ -68,7 +69,6 @@ pub fn worded(input: &ReportInput<'_>) -> Vec<Worded> {
         let Described { sentence, remedy, .. } = of_all;
         let about = about(&first.caveat);
         let (severity, is_loss) = (first.severity, about == About::Loss);
-        let is_elsewhere = reach::is_elsewhere(input, first);
         worded.push((about, Worded { severity, is_loss, is_elsewhere, sentence, remedy, concerns }));
     }
     worded.sort_by_key(|(about, one)| (one.is_elsewhere, Reverse(one.severity), *about));

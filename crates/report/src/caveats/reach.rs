@@ -5,7 +5,7 @@ use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::concern::rank;
 use kdyno_model::conclusion::{Conclusion, Verdict};
 use kdyno_model::event::Subject;
-use kdyno_model::plan::{PairDesign, Strategy};
+use kdyno_model::plan::PairDesign;
 use std::collections::BTreeMap;
 
 /// Whether a caveat speaks only of figures that no verdict is about: nobody judged them, and no table shows them. Never
@@ -18,7 +18,7 @@ pub(super) fn is_elsewhere(input: &ReportInput<'_>, caveat: &ScopedCaveat) -> bo
 /// Whether it is told with the verdicts: that brokers waited for a processor where both sides of a pair ran at once limits
 /// what the ratio says, of all pairs alike.
 pub(crate) fn is_told_with_verdicts(input: &ReportInput<'_>, caveat: &ScopedCaveat) -> bool {
-    let is_duet = matches!(&input.plan().strategy, Strategy::Compare(of) if of.design == PairDesign::Duet);
+    let is_duet = input.plan().strategy.as_compare().is_some_and(|of| of.design == PairDesign::Duet);
     waited(&caveat.caveat).is_some() && is_duet && verdicts(input).next().is_some()
 }
 

@@ -9,9 +9,9 @@ use crate::units;
 use kdyno_model::caveat::Caveat;
 use kdyno_model::metric::Unit;
 use kdyno_model::plan::{
-    Arrivals, CasePlan, ClusterPlan, Compression, ConsumePlan, Estimate, Fill, Isolation, KafkaSource,
-    LoadPlan, Mode, Partitioner, Payload, Plan, ProducePlan, ProducerSettings, Rate, Role, StartOffset,
-    Storage, Strategy, SystemPlan,
+    Arrivals, CasePlan, ClusterPlan, ConsumePlan, Estimate, Fill, Isolation, KafkaSource, LoadPlan, Mode,
+    Partitioner, Payload, Plan, ProducePlan, ProducerSettings, Rate, Role, StartOffset, Storage, Strategy,
+    SystemPlan,
 };
 use std::collections::BTreeMap;
 
@@ -305,7 +305,7 @@ fn load_lines(name: &str, load: &LoadPlan) -> Vec<String> {
                 rate_text(&produce.rate, load.clients),
                 records_text(produce)
             );
-            let caveat = compression_caveat(name, produce);
+            let caveat = Caveat::of_compression(name, produce);
             let caveat = caveat.map(|caveat| format!("  caveat: {}", sentence(&caveat)));
             [what, format!("  {}", payload_text(produce))].into_iter().chain(caveat).collect()
         }
@@ -370,31 +370,8 @@ fn payload_text(produce: &ProducePlan) -> String {
     format!("values of {}, {how}", units::size(produce.value_bytes.into()))
 }
 
-/// What a result will say of an item that compresses what no application sends.
-fn compression_caveat(item: &str, produce: &ProducePlan) -> Option<Caveat> {
-    let item = item.to_owned();
-    let compression = produce.client.compression;
-    (compression != Compression::None).then(|| match produce.payload {
-        Payload::Unique => {
-            Caveat::RandomValues { item, compression: compression_name(compression).to_owned() }
-        }
-        Payload::Pooled { .. } => Caveat::PooledCompression { item },
-    })
-}
-
-/// Kafka's word for it.
-fn compression_name(compression: Compression) -> &'static str {
-    match compression {
-        Compression::None => "none",
-        Compression::Gzip => "gzip",
-        Compression::Snappy => "snappy",
-        Compression::Lz4 => "lz4",
-        Compression::Zstd => "zstd",
-    }
-}
-
 fn producer_text(client: &ProducerSettings) -> String {
-    let compression = compression_name(client.compression);
+    let compression = client.compression.name();
     let partitioner = match client.partitioner {
         Partitioner::Sticky => "sticky",
         Partitioner::RoundRobin => "round robin",

@@ -120,12 +120,7 @@ impl Layout {
 
     /// An upper bound of the ports a plan needs.
     pub(crate) fn ports_needed(plan: &ClusterPlan) -> usize {
-        let others = match plan.mode {
-            Mode::Zookeeper { nodes } => nodes,
-            Mode::KraftControllers { controllers } => controllers,
-            Mode::KraftCombined => 0,
-        };
-        3 * others as usize + 2 * plan.brokers as usize
+        3 * plan.mode.beside_brokers() as usize + 2 * plan.brokers as usize
     }
 
     pub(crate) fn brokers(&self) -> impl Iterator<Item = &Node> {
@@ -171,11 +166,7 @@ fn data_folders(plan: &ClusterPlan, places: &Places<'_>, kind: NodeKind, subject
 pub(crate) fn check(plan: &ClusterPlan) -> Result<(), TestbedError> {
     /// Above this a scenario is surely mistyped; three ports and a JVM each.
     const NODES_MAX: u32 = 100;
-    let others = match plan.mode {
-        Mode::Zookeeper { nodes } => nodes,
-        Mode::KraftControllers { controllers } => controllers,
-        Mode::KraftCombined => 0,
-    };
+    let others = plan.mode.beside_brokers();
     if plan.brokers == 0 {
         return Err(TestbedError::Impossible("a cluster needs at least one broker".to_string()));
     }
