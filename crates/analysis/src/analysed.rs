@@ -1,6 +1,5 @@
 //! A trial with what was drawn from it, and which of its figures may be used.
 
-use crate::marks::is_concerned;
 use kdyno_model::caveat::{Caveat, ScopedCaveat, Severity};
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::finding::{Finding, Value};
@@ -78,7 +77,7 @@ impl<'a> AnalysedTrial<'a> {
     /// The invalid caveats that speak of a metric.
     fn invalid_by<'b>(&self, of: &'b Address) -> impl Iterator<Item = &'a Caveat> + use<'a, 'b> {
         let caveats = self.caveats.iter().filter(|caveat| caveat.severity == Severity::Invalid);
-        caveats.filter(move |caveat| is_concerned(&caveat.concerns, of)).map(|caveat| &caveat.caveat)
+        caveats.filter(move |caveat| caveat.concerns.covers(of)).map(|caveat| &caveat.caveat)
     }
 
     /// Why it ended before its plan did.

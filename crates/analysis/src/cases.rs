@@ -28,9 +28,19 @@ struct Values {
 impl<'a> Case<'a> {
     /// `None` when it has no trial. In a comparison a case is its side A.
     pub(crate) fn of(index: u32, trials: &[AnalysedTrial<'a>]) -> Option<Self> {
+        Self::in_scope(Scope::Case(index), index, trials)
+    }
+
+    /// The same of side B of a compared case.
+    pub(crate) fn of_side_b(index: u32, trials: &[AnalysedTrial<'a>]) -> Option<Self> {
+        Self::in_scope(Scope::SideB { case: index }, index, trials)
+    }
+
+    fn in_scope(scope: Scope, index: u32, trials: &[AnalysedTrial<'a>]) -> Option<Self> {
+        let is_wanted = |is_b: bool| is_b == matches!(scope, Scope::SideB { .. });
         let is_of_case = |trial: &&AnalysedTrial<'a>| {
             let is_b = trial.trial.variant.as_deref() == Some(ComparePlan::SIDES[1]);
-            trial.trial.case == index && !trial.trial.is_conditioning() && !is_b
+            trial.trial.case == index && !trial.trial.is_conditioning() && is_wanted(is_b)
         };
         let mut sessions: BTreeMap<u32, Vec<&AnalysedTrial<'a>>> = BTreeMap::new();
         for trial in trials.iter().filter(is_of_case) {
@@ -60,7 +70,7 @@ impl<'a> Case<'a> {
                 }
             }
         }
-        let findings = metrics.into_iter().map(|(of, unit)| values[of].stated(index, of, unit)).collect();
+        let findings = metrics.into_iter().map(|(of, unit)| values[of].stated(scope, of, unit)).collect();
         Some(Self { session, findings, repeats })
     }
 
@@ -81,7 +91,7 @@ impl<'a> Case<'a> {
 }
 
 impl Values {
-    fn stated(&self, case: u32, of: &Address, unit: Unit) -> Finding {
+    fn stated(&self, scope: Scope, of: &Address, unit: Unit) -> Finding {
         // Figures that must not be used count only where there are no others.
         let [valid, invalid] = &self.known;
         let from_invalid = valid.is_empty() && !invalid.is_empty();
@@ -90,7 +100,7 @@ impl Values {
             marks.insert(Mark::Invalid);
         }
         let Median { estimate, n, range, interval } = Median::of(if from_invalid { invalid } else { valid });
-        let (scope, of, quantity) = (Scope::Case(case), of.clone(), Quantity::Value);
+        let (of, quantity) = (of.clone(), Quantity::Value);
         Finding { scope, of, quantity, unit, estimate, n, range, interval, marks }
     }
 }

@@ -1,6 +1,5 @@
 //! What written data costs on a cluster with a declared price.
 
-use crate::evidence::produce;
 use crate::rows::Trial;
 use kdyno_model::plan::SystemPlan;
 
@@ -13,7 +12,7 @@ pub(crate) fn per_gb(trial: &Trial<'_>) -> Option<f64> {
     let SystemPlan::Attached(target) = &trial.evidence.start.trial.effective.system else { return None };
     let price = target.price.as_ref()?;
     let window = trial.window?;
-    let producers = trial.items.iter().filter(|item| produce(item.plan).is_some());
+    let producers = trial.items.iter().filter(|item| item.plan.role.as_produce().is_some());
     let bytes = producers.fold(0_u64, |sum, item| sum.saturating_add(item.tally.windowed.acknowledged_bytes));
     let gb_per_hour = bytes as f64 / window.seconds() * S_PER_HOUR / BYTES_PER_GB;
     (gb_per_hour > 0.0).then(|| price.per_hour / gb_per_hour)

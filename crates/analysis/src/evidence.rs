@@ -2,7 +2,7 @@
 
 use kdyno_model::event::EventKind;
 use kdyno_model::evidence::TrialEvidence;
-use kdyno_model::plan::{LoadPlan, ProducePlan, Rate, Role, RoleKind};
+use kdyno_model::plan::{LoadPlan, Rate, RoleKind};
 use kdyno_model::run::StreamInfo;
 use kdyno_model::sample::{Grain, Phase, StreamId};
 
@@ -105,7 +105,7 @@ fn last_at_work(evidence: &TrialEvidence) -> Option<u32> {
 
 /// The second in which an item with a record limit reached it, all of its workers together.
 fn limit_reached(evidence: &TrialEvidence, name: &str, item: &LoadPlan) -> Option<u32> {
-    let limit = produce(item)?.records_max?;
+    let limit = item.role.as_produce()?.records_max?;
     let streams = streams_of(evidence, name);
     let offering = || {
         evidence.samples.iter().filter(|row| {
@@ -131,15 +131,7 @@ fn first_client_done(evidence: &TrialEvidence, streams: &[StreamId]) -> Option<u
     clients.map(|client| u32::try_from(client.span_ns / NS_PER_S).unwrap_or(u32::MAX)).min()
 }
 
-/// The produce plan of an item that produces.
-pub(crate) fn produce(item: &LoadPlan) -> Option<&ProducePlan> {
-    match &item.role {
-        Role::Produce(plan) => Some(plan),
-        Role::Consume(_) => None,
-    }
-}
-
 /// Whether each record of the item has an intended instant.
 pub(crate) fn is_open_loop(item: &LoadPlan) -> bool {
-    produce(item).is_some_and(|plan| matches!(plan.rate, Rate::Open { .. }))
+    item.role.as_produce().is_some_and(|plan| matches!(plan.rate, Rate::Open { .. }))
 }

@@ -1,6 +1,6 @@
 //! How far consumers are behind the end of the log, in records and in time.
 
-use crate::evidence::{produce, streams_of};
+use crate::evidence::streams_of;
 use crate::rows::{Item, Trial};
 use kdyno_model::sample::{Grain, StreamId};
 use std::collections::BTreeMap;
@@ -22,12 +22,12 @@ pub(crate) struct Lag {
 /// The newest `records` that the trial's producers wrote to the topic are those that the consumer has not got: their
 /// acknowledgements are counted backwards from the window's end.
 pub(crate) fn of(trial: &Trial<'_>, item: &Item<'_>) -> Option<Lag> {
-    let window = trial.window.filter(|_| produce(item.plan).is_none())?;
+    let window = trial.window.filter(|_| item.plan.role.as_produce().is_none())?;
     let records = item.tally.lag_records.1?;
     let mut lag = Lag { records, seconds: None, is_at_least: false };
     let writers = trial.items.iter().filter(|other| other.plan.topic == item.plan.topic);
     let streams: Vec<StreamId> = writers
-        .filter(|other| produce(other.plan).is_some())
+        .filter(|other| other.plan.role.as_produce().is_some())
         .flat_map(|writer| streams_of(trial.evidence, writer.name))
         .collect();
     if streams.is_empty() {

@@ -1,7 +1,7 @@
 //! Load that waits beyond what requests in flight explain, in seconds of the offered load (docs/METHOD.md, Queue
 //! seconds).
 
-use crate::evidence::{NS_PER_S, Window, is_open_loop, produce};
+use crate::evidence::{NS_PER_S, Window, is_open_loop};
 use crate::rows::Item;
 use kdyno_model::finding::Value;
 use kdyno_model::sample::Timing;
@@ -79,7 +79,8 @@ fn explained_records(item: &Item<'_>, window: Window) -> f64 {
         Some(Value::Is(ns) | Value::AtLeast(ns)) => Some(ns),
         Some(Value::None) | None => None,
     };
-    let linger_ns_max = produce(item.plan).map_or(0.0, |plan| plan.client.linger_ns as f64) + TICK_NS;
+    let linger_ns_max =
+        item.plan.role.as_produce().map_or(0.0, |plan| plan.client.linger_ns as f64) + TICK_NS;
     let staged_ns = || {
         let (linger, request) = (mean_ns(Timing::Linger)?, mean_ns(Timing::Request)?);
         Some(linger.min(linger_ns_max) + 2.0 * request + mean_ns(Timing::Callback)?)

@@ -7,6 +7,7 @@
 pub use crate::analysed::AnalysedTrial;
 use crate::cases::Case;
 use crate::{claims, comparison, row_ratios, search};
+use kdyno_model::finding::Finding;
 use kdyno_model::outcome::{Judgement, TrialOutcome};
 use kdyno_model::plan::{Plan, Strategy};
 use kdyno_model::run::{Session, TrialStart};
@@ -30,12 +31,19 @@ pub fn all(
     all
 }
 
-/// Findings of every case that has a trial, in the order of the plan, then ratios; which rows each column tells apart,
-/// then the verdicts of a comparison and the claims.
+/// What side B of each compared case comes to, as a case states its side A; nothing outside of comparisons.
+pub fn side_b(plan: &Plan, trials: &[AnalysedTrial<'_>]) -> Vec<Finding> {
+    let sides = plan.case_numbers().filter_map(|case| Case::of_side_b(case, trials));
+    sides.flat_map(|side| side.findings).collect()
+}
+
+/// Findings of every case that has a trial, in the order of the plan, then those of each side B, then ratios; which rows
+/// each column tells apart, then the verdicts of a comparison and the claims.
 ///
 /// A case states each metric that one of its trials states, without a value where none of them has one. In a comparison
-/// a case is its side A, in a search the trials that stand for the load that was found. `starts` are what was known
-/// when these trials began: the settings that were in force. `sessions` are those of the run, with their hosts.
+/// a case is its side A ([`side_b`] states the other), in a search the trials that stand for the load that was found.
+/// `starts` are what was known when these trials began: the settings that were in force, and when that was. `sessions` are
+/// those of the run, with their hosts.
 pub fn judge(
     plan: &Plan,
     trials: &[AnalysedTrial<'_>],
@@ -53,6 +61,7 @@ pub fn judge(
             found.extend(comparison::settings(plan, settings, starts));
             found.extend(comparison::hosts(plan, settings, trials, sessions));
             comparison::void(&mut found);
+            comparison::time_units(settings, starts, &mut found);
             found
         }
         Strategy::Find(find) => search::result(plan, find, trials),
@@ -65,8 +74,9 @@ pub fn judge(
         .collect();
     let (ratios, conclusions) = row_ratios::of(plan, &cases);
     let claims = claims::judge(plan, &cases);
-    let found = cases.into_values().flat_map(|case| case.findings).chain(ratios).collect();
-    let mut found = Judgement { findings: found, caveats: Vec::new(), conclusions };
+    let of_cases = cases.into_values().flat_map(|case| case.findings);
+    let findings = of_cases.chain(side_b(plan, trials)).chain(ratios).collect();
+    let mut found = Judgement { findings, caveats: Vec::new(), conclusions };
     found.extend(answer);
     found.extend(claims);
     found

@@ -13,7 +13,7 @@ use crate::caveats;
 use crate::cost;
 use crate::cpu;
 use crate::error::AnalysisError;
-use crate::evidence::{NS_PER_S, Window, is_open_loop, produce};
+use crate::evidence::{NS_PER_S, Window, is_open_loop};
 use crate::lag::{self, Lag};
 use crate::limit;
 use crate::marks;
@@ -28,7 +28,7 @@ use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Value};
 use kdyno_model::metric::{self, Address, SubjectKind, Unit};
 use kdyno_model::outcome::Judgement;
-use kdyno_model::plan::{Mode, RoleKind, SystemPlan};
+use kdyno_model::plan::{RoleKind, SystemPlan};
 use kdyno_model::sample::Timing;
 use std::collections::BTreeSet;
 
@@ -140,7 +140,9 @@ impl<'a> Trial<'a> {
             "acked_per_s_sum_of_clients" => tally.sum_of_client_rates_per_s(),
             "acked_mib_per_s_sum_of_clients" => {
                 let rate = tally.sum_of_client_rates_per_s();
-                mib(rate.zip(produce(item.plan)).map(|(rate, plan)| rate * f64::from(plan.value_bytes)))
+                mib(rate
+                    .zip(item.plan.role.as_produce())
+                    .map(|(rate, plan)| rate * f64::from(plan.value_bytes)))
             }
             "achieved_share" => tally.achieved_share(),
             "target_reached" => ratio(windowed.acknowledged, tally.offered)
@@ -176,7 +178,7 @@ impl<'a> Trial<'a> {
     /// Records per second that the cluster served in the window: those acknowledged, or those fetched when nothing
     /// is produced.
     fn records_per_s(&self, window: Window) -> f64 {
-        let produces = self.items.iter().any(|item| produce(item.plan).is_some());
+        let produces = self.items.iter().any(|item| item.plan.role.as_produce().is_some());
         let served = |item: &Item<'_>| {
             let counts = &item.tally.windowed;
             if produces { counts.acknowledged } else { counts.fetched }
@@ -196,13 +198,8 @@ impl<'a> Trial<'a> {
         let probed = cpu::subjects(self.probes(), |subject| {
             matches!(subject, Subject::Controller(_) | Subject::Zookeeper(_))
         });
-        let wanted = match cluster.mode {
-            Mode::KraftCombined => 0,
-            Mode::KraftControllers { controllers } => controllers,
-            Mode::Zookeeper { nodes } => nodes,
-        };
         // One that was not probed leaves the whole unknown.
-        if probed.len() < wanted as usize {
+        if probed.len() < cluster.mode.beside_brokers() as usize {
             return Vec::new();
         }
         all.extend(probed);

@@ -19,7 +19,7 @@ Examples:
   kdyno run ibm-payload --profile laptop      a published report's question, on this machine
   kdyno run my.yaml --target staging.yaml     an existing cluster, within the target's limits
   kdyno quick --bootstrap-server host:9092    a first figure from a cluster, without a file
-  kdyno compare upgrade-check --a kafka=3.7.2 --b kafka=4.1.1
+  kdyno compare upgrade-check --a kafka=3.7.2 --b kafka=4.3.1
                                               is one release slower than the other for this load?
   kdyno find my.yaml --highest writers.rate --while 'writers.response.p99 <= 20ms'
                                               how much does it carry at that latency?
@@ -134,7 +134,8 @@ pub(crate) struct ExecutionArgs {
     /// Run although another run measures on this host
     #[arg(long)]
     pub(crate) share: bool,
-    /// Do not ask before large volumes are written
+    /// Do not ask before existing clusters are sent more than 1 GiB of values in all, or as much as they take (`rate: max`);
+    /// needed for that where there is no terminal to ask on, as in CI
     #[arg(long, short = 'y')]
     pub(crate) yes: bool,
     /// No progress on standard error

@@ -35,6 +35,9 @@ pub(crate) fn current_dir() -> Result<PathBuf, Failure> {
     std::env::current_dir().map_err(|e| Failure::tool(format!("could not find the current folder: {e}")))
 }
 
+/// What a run file's name ends in.
+pub(crate) const ENDING: &str = "kdyno";
+
 /// Folder of run files unless another is named.
 pub(crate) fn runs_dir(named: Option<&Path>) -> Result<PathBuf, Failure> {
     Ok(current_dir()?.join(named.unwrap_or(Path::new("kdyno-runs"))))

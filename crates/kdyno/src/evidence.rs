@@ -1,9 +1,10 @@
 //! One stored run, read and made ready for a report.
 
-use crate::environment::runs_dir;
+use crate::environment::{ENDING, runs_dir};
 use crate::failure::Failure;
 use crate::out;
 use crate::scenario_source::{self, last_part};
+use kdyno_analysis::run::AnalysedTrial;
 use kdyno_model::event::Event;
 use kdyno_model::finding::Scope;
 use kdyno_model::outcome::{Judgement, TrialOutcome};
@@ -12,12 +13,10 @@ use kdyno_model::sample::NoiseReading;
 use kdyno_model::series::TrialSeries;
 use kdyno_model::trial::TrialId;
 use kdyno_report::ReportInput;
+use kdyno_scenario::input::nearest;
 use kdyno_store::{RunFile, RunList, StoreError};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-
-/// What a run file ends in.
-pub(crate) const ENDING: &str = "kdyno";
 
 /// Everything of one run that reports are made of.
 pub(crate) struct Evidence {
@@ -45,8 +44,7 @@ impl Evidence {
             run.series.push(kdyno_analysis::series::trial(&evidence).map_err(Failure::tool)?);
             if !is_analysed {
                 let drawn = kdyno_analysis::trial::judge(&evidence).map_err(Failure::tool)?;
-                let outcome = TrialOutcome::new(start.trial.clone(), drawn);
-                outcomes.push(TrialOutcome { session: start.session, ..outcome });
+                outcomes.push(TrialOutcome::of_start(start, drawn));
             }
         }
         if !is_analysed {
@@ -56,6 +54,7 @@ impl Evidence {
             let (plan, starts) = (&run.header.plan, &run.trials);
             run.judgement = kdyno_analysis::run::all(plan, outcomes, starts, &sessions, is_out_of_time);
         }
+        run.state_side_b();
         Ok(run)
     }
 
@@ -63,9 +62,29 @@ impl Evidence {
     /// need none of them. Without courses over time and readings of noise.
     pub(crate) fn read_judged(path: &Path) -> Result<Self, Failure> {
         let file = RunFile::open(path)?;
-        let run = Self::stored(&file)?;
+        let mut run = Self::stored(&file)?;
         drop(file);
-        if run.is_analysed() { Ok(run) } else { Self::read(path) }
+        if !run.is_analysed() {
+            return Self::read(path);
+        }
+        run.state_side_b();
+        Ok(run)
+    }
+
+    /// States side B of a comparison that was stored before its cases were stated of that side too, from what its trials
+    /// state.
+    fn state_side_b(&mut self) {
+        let is_stated = self.judgement.findings.iter().any(|one| matches!(one.scope, Scope::SideB { .. }));
+        if is_stated || self.header.plan.strategy.as_compare().is_none() {
+            return;
+        }
+        let outcome = |start: &TrialStart| {
+            TrialOutcome::of_start(start, self.judgement.of_scope(Scope::Trial(start.trial.id)))
+        };
+        let outcomes: Vec<TrialOutcome> = self.trials.iter().map(outcome).collect();
+        let trials: Vec<AnalysedTrial<'_>> = outcomes.iter().map(AnalysedTrial::of).collect();
+        let side_b = kdyno_analysis::run::side_b(&self.header.plan, &trials);
+        self.judgement.findings.extend(side_b);
     }
 
     fn stored(file: &RunFile) -> Result<Self, Failure> {
@@ -98,6 +117,11 @@ impl Evidence {
     /// Its sessions, in order.
     pub(crate) fn sessions(&self) -> impl Iterator<Item = &Session> {
         self.sessions.iter().map(|(session, _)| session)
+    }
+
+    /// Which run it is, wherever its file lies.
+    pub(crate) fn run_id(&self) -> u64 {
+        self.header.run_id
     }
 
     /// When its first session began, ns since 1970.
@@ -158,17 +182,22 @@ pub(crate) fn find_run(named: &str, dir: Option<&Path>) -> Result<PathBuf, Failu
         out::note(&format!("the newest run of {named} is {}", run.path.display()));
         return Ok(run.path.clone());
     }
+    let scenarios: BTreeSet<String> = runs.iter().map(|run| run.scenario.clone()).collect();
     let mut paths: Vec<PathBuf> = runs.into_iter().map(|run| run.path).collect();
+    let stems: Vec<String> =
+        paths.iter().filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect();
     paths.extend(unreadable.into_iter().map(|(path, _)| path));
     paths.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(named)));
     let hint = "`latest` is the newest, a scenario's name its newest run; `kdyno runs` lists all";
     match paths.as_slice() {
         [one] => Ok(one.clone()),
-        [] => Err(Failure::usage(format!(
-            "there is no run `{named}`, neither as a file nor in {}",
-            folder.display()
-        ))
-        .hint(hint)),
+        [] => {
+            let there = scenarios.iter().chain(&stems).map(String::as_str);
+            let meant = nearest(named.strip_suffix(&format!(".{ENDING}")).unwrap_or(named), there);
+            let meant = meant.map_or_else(String::new, |name| format!("did you mean `{name}`? "));
+            let message = format!("there is no run `{named}`, neither as a file nor in {}", folder.display());
+            Err(Failure::usage(message).hint(format!("{meant}{hint}")))
+        }
         several => Err(Failure::usage(format!(
             "{} runs in {} begin with `{named}`",
             several.len(),
@@ -190,7 +219,105 @@ fn left_out(unreadable: &[(PathBuf, StoreError)]) {
 }
 
 impl From<StoreError> for Failure {
+    /// What is no run file was named by mistake; everything else went wrong with one.
     fn from(error: StoreError) -> Self {
-        Self::tool(&error).maybe_hint(error.hint().map(ToOwned::to_owned))
+        let hint = error.hint().map(ToOwned::to_owned);
+        let StoreError::NotARunFile { path, .. } = &error else { return Self::tool(&error).maybe_hint(hint) };
+        let is_yaml = path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml");
+        let scenario = || {
+            let path = path.display();
+            format!("a scenario is run with `kdyno run {path}`; `kdyno runs` lists the runs that are stored")
+        };
+        Self::usage(&error).maybe_hint(is_yaml.then(scenario).or(hint))
+    }
+}
+
+/// A comparison of two releases, for tests.
+#[cfg(test)]
+pub(crate) fn small_comparison() -> kdyno_model::plan::Plan {
+    use kdyno_plan::{Ask, Change, Choices, CompareChoices, SideChoices};
+    use kdyno_scenario::Scenario;
+
+    let text = "kdyno: 1\nid: small\nquestion: How?\nsystem: {kafka: 4.1.1}\n\
+                topics: {perf: {partitions: 1}}\nload: {writers: {produce: perf, rate: 1/s, value: 100B}}\n\
+                phases: {warmup: 0s, measure: 1s}\n";
+    let scenario = Scenario::parse(text, "test").expect("a scenario");
+    let kafka = Change::Set { name: "kafka".to_owned(), value: "4.3.1".to_owned() };
+    let b = SideChoices { changes: vec![kafka], ..SideChoices::default() };
+    let ask = Ask::Compare(CompareChoices { b, ..CompareChoices::default() });
+    kdyno_plan::plan(&scenario, &Choices { ask, ..Choices::default() }).expect("a plan")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Value};
+    use kdyno_model::metric::{Address, Unit};
+    use kdyno_model::trial::{PairPlace, Trial, TrialReason};
+    use std::collections::BTreeMap;
+
+    /// A comparison with a trial of each side.
+    fn compared() -> Evidence {
+        let plan = small_comparison();
+        let start = |(number, side): (u8, &str)| TrialStart {
+            trial: Trial {
+                id: TrialId(number.into()),
+                case: 0,
+                variant: Some(side.to_owned()),
+                pair: Some(PairPlace { pair: 1, place: number }),
+                repeat: 1,
+                start: 1,
+                label: String::new(),
+                reason: TrialReason::Pair,
+                seed: 1,
+                effective: plan.cases[0].clone(),
+            },
+            session: 1,
+            t0_unix_ns: 0,
+            t0_monotonic_ns: 0,
+            streams: Vec::new(),
+            cluster: BTreeMap::new(),
+            command_lines: BTreeMap::new(),
+            settings: BTreeMap::new(),
+        };
+        let finding = |(number, value): (u32, f64)| Finding {
+            scope: Scope::Trial(TrialId(number)),
+            of: Address { subject: "writers".to_owned(), metric: "acked_per_s".to_owned() },
+            quantity: Quantity::Value,
+            unit: Unit::RecordsPerS,
+            estimate: Value::Is(value),
+            n: 1,
+            range: None,
+            interval: Interval::NotResolvable(NotResolvable::OneTrial),
+            marks: BTreeSet::new(),
+        };
+        let findings = [(1, 10.0), (2, 20.0)].map(finding).to_vec();
+        Evidence {
+            trials: [(1, "A"), (2, "B")].map(start).to_vec(),
+            judgement: Judgement { findings, ..Judgement::default() },
+            header: RunHeader {
+                run_id: 1,
+                scenario_text: String::new(),
+                scenario_path: String::new(),
+                plan: plan.clone(),
+            },
+            sessions: Vec::new(),
+            events: Vec::new(),
+            noise: Vec::new(),
+            series: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn side_b_of_a_run_from_before_it_was_stated_is_drawn_from_its_trials() {
+        let mut run = compared();
+        // A second time it is there.
+        for _ in 0..2 {
+            run.state_side_b();
+            let findings = &run.judgement.findings;
+            let of_b: Vec<&Finding> =
+                findings.iter().filter(|one| one.scope == Scope::SideB { case: 0 }).collect();
+            assert_eq!((of_b.len(), of_b[0].estimate), (1, Value::Is(20.0)), "{findings:?}");
+        }
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::cli::{ExecutionArgs, Gate};
 use crate::commands::show;
-use crate::environment::{Environment, runs_dir};
-use crate::evidence::{ENDING, Evidence};
+use crate::environment::{ENDING, Environment, runs_dir};
+use crate::evidence::Evidence;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::looks::Looks;
 use crate::progress::{Printer, text_options};

@@ -19,6 +19,8 @@ mod signals;
 mod target_source;
 
 use clap::Parser;
+use clap::builder::StyledStr;
+use clap::error::{ContextKind, ContextValue};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -27,9 +29,34 @@ fn main() -> ExitCode {
             failure.print();
             failure.exit
         }),
-        Err(usage) => usage_exit(&usage),
+        Err(usage) => usage_exit(&with_what_was_meant(usage)),
     };
     ExitCode::from(exit as u8)
+}
+
+/// Commands of other tools, and what does the same here. Looking alike is no guide for them.
+const MEANT: &[(&[&str], &str)] = &[
+    (&["list", "ls", "history"], "`kdyno runs` lists runs, `kdyno scenarios` the bundled scenarios"),
+    (
+        &["validate", "check", "lint", "plan", "verify"],
+        "`kdyno run FILE --dry-run` checks a scenario and says what would be done; `compare` and `find` take it too",
+    ),
+];
+
+/// A command that is none of ours, with what does the same here.
+fn with_what_was_meant(mut usage: clap::Error) -> clap::Error {
+    let typed = match usage.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(typed)) => typed.clone(),
+        _ => return usage,
+    };
+    // `kdyno cluster ls` means something else.
+    let is_first = std::env::args_os().nth(1).is_some_and(|first| first == *typed);
+    let meant = MEANT.iter().find(|(words, _)| is_first && words.contains(&typed.as_str()));
+    if let Some((_, instead)) = meant {
+        usage.remove(ContextKind::SuggestedSubcommand);
+        usage.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![StyledStr::from(*instead)]));
+    }
+    usage
 }
 
 /// Prints clap's own message: help and version to standard output, mistakes to standard error.

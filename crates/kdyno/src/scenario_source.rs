@@ -1,5 +1,6 @@
 //! Where a scenario comes from: a file, or what is bundled with the program.
 
+use crate::environment::ENDING;
 use crate::failure::Failure;
 use crate::out;
 use kdyno_model::units::size;
@@ -37,6 +38,9 @@ pub(crate) const BUNDLED: &[Bundled] = bundled![
 /// Largest scenario file that is read: people write them by hand.
 const SCENARIO_BYTES_MAX: u64 = 1 << 20;
 
+/// Files of a folder that are looked at for one that was meant.
+const FILES_LOOKED_AT_MAX: usize = 10_000;
+
 /// A scenario's bytes and where they were found.
 #[derive(Debug, Clone)]
 pub(crate) struct ScenarioSource {
@@ -55,6 +59,10 @@ pub(crate) fn find(named: &str) -> Result<ScenarioSource, Failure> {
         }
         return Ok(ScenarioSource { bytes: bundled.text.into(), name: bundled.name.to_owned() });
     }
+    if is_run(named) {
+        return Err(Failure::usage(format!("{named} is a stored run, not a scenario"))
+            .hint("`kdyno show` prints it, `kdyno rerun` runs its plan again"));
+    }
     if named.contains('/') || named.ends_with(".yaml") || named.ends_with(".yml") {
         let bytes = read_bytes(Path::new(named), "scenario")?;
         return Ok(ScenarioSource { bytes, name: named.to_owned() });
@@ -64,6 +72,12 @@ pub(crate) fn find(named: &str) -> Result<ScenarioSource, Failure> {
         true => failure.hint(format!("the file of that name is ./{named}")),
         false => failure,
     })
+}
+
+/// Whether a run was named where a scenario may stand: its file, or the newest one.
+pub(crate) fn is_run(named: &str) -> bool {
+    let ending = Path::new(named).extension().and_then(|ending| ending.to_str());
+    named == "latest" || ending == Some(ENDING)
 }
 
 /// A bundled scenario by its whole name or the last part of it.
@@ -88,8 +102,7 @@ fn unknown(named: &str) -> Failure {
 /// Reads a small file that a user named.
 pub(crate) fn read_bytes(path: &Path, what: &str) -> Result<Vec<u8>, Failure> {
     let shown = path.display();
-    let metadata = std::fs::metadata(path)
-        .map_err(|e| Failure::usage(format!("could not read the {what} {shown}: {e}")))?;
+    let metadata = std::fs::metadata(path).map_err(|error| unreadable(path, what, &error))?;
     if metadata.len() > SCENARIO_BYTES_MAX {
         return Err(Failure::usage(format!(
             "the {what} {shown} has {}, more than the {} that are read",
@@ -97,7 +110,31 @@ pub(crate) fn read_bytes(path: &Path, what: &str) -> Result<Vec<u8>, Failure> {
             size(SCENARIO_BYTES_MAX)
         )));
     }
-    std::fs::read(path).map_err(|e| Failure::usage(format!("could not read the {what} {shown}: {e}")))
+    std::fs::read(path).map_err(|error| unreadable(path, what, &error))
+}
+
+/// A file that cannot be read; of a missing one where it was looked for, and what is there instead.
+fn unreadable(path: &Path, what: &str, error: &std::io::Error) -> Failure {
+    if error.kind() != std::io::ErrorKind::NotFound {
+        return Failure::usage(format!("could not read the {what} {}: {error}", path.display()));
+    }
+    let sought = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let meant = || Some(path.with_file_name(neighbour(&sought)?));
+    let hint = match sought.parent().filter(|folder| !folder.is_dir()) {
+        Some(folder) => Some(format!("there is no folder {}", folder.display())),
+        None => meant().map(|path| format!("did you mean `{}`?", path.display())),
+    };
+    Failure::usage(format!("there is no {what} {}", sought.display())).maybe_hint(hint)
+}
+
+/// The name of a file beside a missing one that is nearest to its.
+fn neighbour(missing: &Path) -> Option<String> {
+    let name = missing.file_name()?.to_str()?;
+    let beside = std::fs::read_dir(missing.parent()?).ok()?.take(FILES_LOOKED_AT_MAX);
+    let beside = beside.filter_map(|file| file.ok()?.file_name().into_string().ok());
+    let names: Vec<String> =
+        beside.filter(|name| Path::new(name).extension() == missing.extension()).collect();
+    nearest(name, names.iter().map(String::as_str)).map(str::to_owned)
 }
 
 /// A scenario's id, which is the last part of its bundled name.

@@ -50,6 +50,17 @@ fn a_dry_run_says_what_the_host_has_and_what_would_stop_the_run() {
 }
 
 #[test]
+fn a_folder_without_kafka_ends_a_dry_run() {
+    let place = Place::new();
+    let ask = ["compare", "upgrade-check", "--b", "home=nowhere/kafka", "--dry-run"];
+    for json in [&[][..], &["--json"]] {
+        let said = place.kdyno(&[&ask[..], json].concat());
+        assert_eq!((said.code, said.stdout.as_str()), (Some(1), ""), "{said:?}");
+        assert!(said.stderr.contains("error: cannot find folder nowhere/kafka"), "{said:?}");
+    }
+}
+
+#[test]
 fn the_reports_have_laptop_and_published_profiles() {
     let place = Place::new();
     for name in ["ibm-payload", "ibm-resilient", "ibm-fast", "huawei-rate"] {

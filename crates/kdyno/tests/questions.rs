@@ -77,6 +77,10 @@ fn a_comparison_tells_its_sides_its_evidence_and_its_length_before_it_starts() {
         &["in drawn order, both sides under the same arrivals"],
     );
     planned(
+        &["compare", "FILE", "--a", "linger=0ms", "--b", "linger=5ms", "--design", "duet", "--dry-run"],
+        &["both sides at once, under the same arrivals"],
+    );
+    planned(
         &[
             "compare",
             "FILE",
@@ -89,6 +93,15 @@ fn a_comparison_tells_its_sides_its_evidence_and_its_length_before_it_starts() {
             "--dry-run",
         ],
         &["writers.response.p99 (lower is better, 10"],
+    );
+}
+
+#[test]
+fn a_side_that_is_not_named_is_what_the_scenario_says_of_it() {
+    let one_side = ["compare", "upgrade-check", "--a", "kafka=3.9.2", "--dry-run"];
+    planned(
+        &one_side,
+        &["comparison: A is kafka=3.9.2, B is Kafka 4.3.1; to differ: system.kafka: 3.9.2 → 4.3.1"],
     );
 }
 
@@ -109,6 +122,11 @@ fn a_patch_is_read_from_its_file() {
 #[test]
 fn a_comparison_that_cannot_be_is_refused() {
     refused(&["compare"], &["nothing was named to compare", "hint:"]);
+    for run in ["one.kdyno", "latest"] {
+        let why = format!("{run} is a stored run");
+        refused(&["compare", run], &[&why, "name a second run", "--course"]);
+        refused(&["run", run, "--dry-run"], &[&why, "not a scenario", "kdyno rerun"]);
+    }
     refused(&["compare", "FILE"], &["no `compare`", "hint:", "--a"]);
     refused(&["compare", "FILE", "--a", "linger"], &["--a", "`linger` is no change", "hint:"]);
     refused(&["compare", "FILE", "--a", "lniger=1ms", "--b", "linger=5ms"], &["lniger", "hint:"]);
@@ -125,8 +143,8 @@ fn a_comparison_that_cannot_be_is_refused() {
         &["writers.speed"],
     );
     refused(
-        &["compare", "FILE", "--a", "linger=0ms", "--b", "linger=5ms", "--design", "duet"],
-        &["--design duet", "both sides cannot run at once: they share one system", "hint:", "`turns`"],
+        &["compare", "FILE", "--a", "linger=0ms", "--b", "load.writers.rate=max", "--design", "duet"],
+        &["--design duet", "both sides cannot run at once: load item", "hint:", "`turns`"],
     );
     refused(&["compare", "a", "b", "c"], &["3 things were named", "--before"]);
     refused(&["compare", "--before", "one"], &["--after"]);
@@ -192,8 +210,14 @@ fn a_search_that_cannot_be_is_refused() {
 #[test]
 fn what_is_resumed_must_be_there_and_unfinished() {
     refused(&["run", "--resume", "gone"], &["there is no run `gone`"]);
-    refused(&["run", "FILE", "--resume", "gone"], &["--resume"]);
-    refused(&["compare", "FILE", "--resume", "gone"], &["leave the scenario out"]);
+    for command in ["run", "compare", "find"] {
+        refused(
+            &[command, "FILE", "--resume", "gone"],
+            &["has its scenario with it", "leave the scenario out"],
+        );
+        let words = ["there is no run in", "/elsewhere", "`--dir DIR` names another folder"];
+        refused(&[command, "--resume", "latest", "--dir", "elsewhere"], &words);
+    }
     refused(&["run", "--resume", "gone", "--seed", "3"], &["--seed"]);
     refused(&["run", "--resume", "gone", "--budget", "3m"], &["there is no run `gone`"]);
     refused(

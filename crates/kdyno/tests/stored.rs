@@ -140,7 +140,35 @@ fn the_beginning_of_a_name_is_enough_when_it_is_one_file_s() {
     let said = place.kdyno(&["show", "20261121-1"]);
     assert_eq!(said.code, Some(2), "{said:?}");
     // One that is no run is told as such, not as missing.
-    assert_eq!(place.kdyno(&["show", "20261121-12"]).code, Some(1));
+    let said = place.kdyno(&["show", "20261121-12"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.stderr.contains("three.kdyno is not a run file of kdyno"), "{said:?}");
+}
+
+#[test]
+fn a_name_that_no_run_has_is_told_with_the_nearest_one() {
+    let place = Place::new();
+    store(&place, "20261121-100000-upgrade-check.kdyno", "upgrade-check", 1_000);
+    for (typed, meant) in [
+        ("upgrade-chek", "did you mean `upgrade-check`? `latest` is the newest"),
+        ("20261121-100000-upgrade-chek", "did you mean `20261121-100000-upgrade-check`? "),
+    ] {
+        let said = place.kdyno(&["show", typed]);
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(said.stderr.contains(meant), "{said:?}");
+    }
+    let said = place.kdyno(&["show", "zzz"]);
+    assert!(said.stderr.contains("hint: `latest` is the newest"), "{said:?}");
+}
+
+#[test]
+fn a_scenario_that_is_named_for_a_run_is_a_mistake_and_told_how_to_run_it() {
+    let place = place();
+    place.file("orders.yaml", "kdyno: 1\nid: orders\nquestion: How many orders?\n");
+    let said = place.kdyno(&["show", "orders.yaml"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.stderr.contains("orders.yaml is not a run file of kdyno"), "{said:?}");
+    assert!(said.stderr.contains("hint: a scenario is run with `kdyno run orders.yaml`"), "{said:?}");
 }
 
 /// A run of scenario `rate` with a rate and the processor time that it cost.
@@ -185,6 +213,48 @@ fn a_course_has_a_row_for_every_run_of_the_scenario_in_the_order_of_time() {
     let said = place.kdyno(&["compare", "--course", "writers.speed", "rate"]);
     assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.stderr.contains("none of the 2 runs has a figure of writers.speed"), "{said:?}");
+    let said = place.kdyno(&["compare", "--course", "writers.aked_per_s", "rate"]);
+    assert!(said.stderr.contains("hint: did you mean `writers.acked_per_s`? "), "{said:?}");
+}
+
+#[test]
+fn a_course_without_the_name_of_the_timing_is_told_the_response() {
+    let place = Place::new();
+    let p99 = Finding {
+        scope: Scope::Case(0),
+        of: Address::parse("writers.response.p99").expect("an address"),
+        quantity: Quantity::Value,
+        unit: Unit::Ns,
+        estimate: Value::Is(5e6),
+        n: 1,
+        range: None,
+        interval: Interval::NotResolvable(NotResolvable::OneTrial),
+        marks: BTreeSet::new(),
+    };
+    // As near by its letters.
+    let service = Finding { of: Address::parse("writers.p99.9").expect("an address"), ..p99.clone() };
+    let judgement = Judgement { findings: vec![service, p99], ..Judgement::default() };
+    store_with(&place, "20261122-100001-rate.kdyno", "rate", 1_000, RunStatus::Completed, &judgement);
+    let said = place.kdyno(&["compare", "--course", "writers.p99", "rate"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.stderr.contains("error: the run has no figure of writers.p99"), "{said:?}");
+    assert!(said.stderr.contains("did you mean `writers.response.p99`? `kdyno export RUN"), "{said:?}");
+}
+
+#[test]
+fn a_run_is_not_compared_with_itself() {
+    let place = Place::new();
+    measured(&place, 1, 50_000.0, &[]);
+    let runs = place.path().join("kdyno-runs");
+    std::fs::copy(runs.join("20261122-100001-rate.kdyno"), runs.join("copy.kdyno")).expect("a copy");
+    for (before, after) in [("20261122-100001", "20261122-100001"), ("20261122-100001", "copy")] {
+        let said = place.kdyno(&["compare", before, after]);
+        assert_eq!(said.code, Some(2), "{said:?}");
+        assert!(
+            said.stderr.contains(".kdyno is the same run on both sides") && said.stdout.is_empty(),
+            "{said:?}"
+        );
+    }
 }
 
 #[test]
@@ -212,6 +282,7 @@ fn runs_of_different_scenarios_are_no_comparison() {
     measured(&place, 1, 50_000.0, &[]);
     let said = place.kdyno(&["compare", "--before", "20261122-100001", "--after", "20261121-110000"]);
     assert!(said.stdout.contains("measure different things"), "{said:?}");
+    assert!(!said.stdout.contains('→') && !said.stdout.contains("took place at different times"), "{said:?}");
     assert_eq!(said.code, Some(6), "{said:?}");
 }
 

@@ -93,6 +93,16 @@ fn the_help_of_export_says_where_its_columns_are_told() {
 }
 
 #[test]
+fn commands_of_other_tools_are_told_what_does_the_same_here() {
+    let kdyno = |args: &[&str]| Place::new().kdyno(args);
+    refused(&kdyno(&["list"]), &["unrecognized subcommand 'list'", "`kdyno runs` lists runs"]);
+    assert!(!kdyno(&["list"]).stderr.contains("cluster'"), "it looks alike and is something else");
+    refused(&kdyno(&["validate", "x.yaml"]), &["`kdyno run FILE --dry-run` checks a scenario"]);
+    assert!(!kdyno(&["cluster", "ls"]).stderr.contains("kdyno runs"), "clusters are meant");
+    refused(&kdyno(&["fnd"]), &["'find'"]);
+}
+
+#[test]
 fn an_unknown_option_is_refused() {
     refused(&Place::new().kdyno(&["run", "first-light", "--fast"]), &["error:", "--fast"]);
 }
@@ -221,8 +231,25 @@ fn an_unknown_scenario_names_the_nearest_one() {
 }
 
 #[test]
-fn a_missing_file_is_named() {
-    refused(&Place::new().kdyno(&["run", "gone.yaml"]), &["error: could not read the scenario gone.yaml"]);
+fn a_missing_file_is_told_with_where_it_was_sought_and_what_is_there() {
+    let place = Place::new();
+    place.file("orders.yaml", SCENARIO);
+    place.file("order.txt", "the name alone is nearer");
+    let sought = |file: &str| format!("error: there is no scenario {}\n", place.path().join(file).display());
+    refused(
+        &place.kdyno(&["run", "./order.yaml"]),
+        &[&sought("order.yaml"), "hint: did you mean `./orders.yaml`?"],
+    );
+    let said = place.kdyno(&["run", "zebra.yaml"]);
+    refused(&said, &[&sought("zebra.yaml")]);
+    assert!(!said.stderr.contains("did you mean"), "{said:?}");
+    refused(
+        &place.kdyno(&["run", "gone/order.yaml"]),
+        &[
+            &sought("gone/order.yaml"),
+            &format!("hint: there is no folder {}", place.path().join("gone").display()),
+        ],
+    );
 }
 
 #[test]
@@ -272,11 +299,11 @@ fn a_run_that_is_not_there_is_named() {
 }
 
 #[test]
-fn a_file_that_is_no_run_is_an_error() {
+fn a_file_that_is_no_run_is_a_mistake() {
     let place = Place::new();
     let path = place.file("text.kdyno", "this is no run file, but long enough to be looked at closely\n");
     let said = place.kdyno(&["show", path.to_str().expect("plain path")]);
-    assert_eq!(said.code, Some(1), "{said:?}");
+    assert_eq!(said.code, Some(2), "{said:?}");
     assert!(said.stderr.contains("is not a run file of kdyno"), "{said:?}");
 }
 

@@ -6,7 +6,7 @@
 use crate::clock::monotonic_ns;
 use crate::error::LabError;
 use crate::inbox::{Heard, Inbox, WorkerNews};
-use crate::observer::MayGoOn;
+use crate::observer::{MayGoOn, SECOND_NS};
 use crate::options::{Progress, RunOptions, RunRequest};
 use crate::task::{T0_AHEAD_NS, TICK_NS};
 use crate::worker::Worker;
@@ -25,8 +25,6 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
-
-const SECOND_NS: u64 = 1_000_000_000;
 
 /// Load before the measured window: connections are up and pools are in the caches after the first tenths of it.
 const WARMUP_NS: u64 = SECOND_NS;

@@ -1,20 +1,30 @@
 //! What a run's preflight would find on this host, told without starting, fetching or making anything.
 
-use crate::preflight::{heaps, local, room};
+use crate::preflight::{heaps, jvms, local, room};
 use kdyno_model::plan::{CasePlan, ClusterPlan, KafkaSource, Plan, Strategy, SystemPlan};
+use kdyno_model::words::listed;
 use kdyno_plan::Note;
 use kdyno_testbed::{Environment, TestbedError, distribution, preflight};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Looks at the host as a run of the plan would: Kafka's download, disk, memory, the folder of the run file.
-/// `work_dir` is where the clusters' data will lie; neither folder need exist.
-#[must_use]
+/// Most settings that are named as not checked yet.
+const SETTINGS_SHOWN_MAX: usize = 12;
+
+/// Looks at the host as a run of the plan would: Kafka's folder or download, disk, memory, processors, the folder of the run
+/// file. `work_dir` is where the clusters' data will lie; neither folder need exist.
+///
+/// # Errors
+/// A folder that Kafka is to come from is not there or holds none: no run can be meant.
 pub fn dry_run_checks(
     plan: &Plan,
     run_folder: &Path,
     work_dir: &Path,
     environment: &Environment,
-) -> Vec<Note> {
+) -> Result<Vec<Note>, TestbedError> {
+    for (_, cluster) in local(plan) {
+        distribution::check_folder(&cluster.kafka)?;
+    }
     let mut remarks = Vec::new();
     let mut add = |remark: Note| {
         if !remarks.contains(&remark) {
@@ -43,12 +53,55 @@ pub fn dry_run_checks(
         let fact = format!("memory: heaps of {}, {} free", shown(heaps), shown(free));
         add(preflight::memory_warning(heaps, free).map_or(Note::Fact(fact), Note::Warning));
     }
+    if let Some(jvms) = jvms(plan) {
+        add(processors(plan, jvms, kdyno_testbed::host::processors()));
+    }
+    if let Some(fact) = not_checked(plan) {
+        add(Note::Fact(fact));
+    }
     add(match preflight::check_writable(run_folder) {
         Ok(()) if run_folder.is_dir() => Note::Fact(format!("the run file goes to {}", run_folder.display())),
         Ok(()) => Note::Fact(format!("the run file goes to {}, which is made", run_folder.display())),
         Err(error) => warning(&error),
     });
-    remarks
+    Ok(remarks)
+}
+
+/// Whether the JVMs that stand at once have a processor each. What a comparison can see is told for a host on which they
+/// have.
+fn processors(plan: &Plan, jvms: u64, processors: u32) -> Note {
+    let plural = if jvms == 1 { "" } else { "s" };
+    let what = format!("processors: {processors} for {jvms} JVM{plural} at once and the load generator");
+    if jvms <= u64::from(processors) {
+        return Note::Fact(what);
+    }
+    let seen = match &plan.strategy {
+        Strategy::Compare(_) => {
+            ", and the smallest differences that are told are typical of a host with a processor for each"
+        }
+        Strategy::List(_) | Strategy::Find(_) => "",
+    };
+    Note::Warning(format!(
+        "{what}: they wait for each other{seen}; use fewer brokers, or a host with more processors"
+    ))
+}
+
+/// The settings of brokers and topics whose names no list of ours judges.
+fn not_checked(plan: &Plan) -> Option<String> {
+    let mut names: BTreeSet<&str> = BTreeSet::new();
+    for case in plan.every_case() {
+        if let SystemPlan::Local(cluster) = &case.system {
+            names.extend(cluster.config.keys().map(String::as_str));
+        }
+        names.extend(case.topics.values().flat_map(|topic| topic.config.keys()).map(String::as_str));
+    }
+    let shown = listed(names.iter().take(SETTINGS_SHOWN_MAX).copied());
+    let more = match names.len().saturating_sub(SETTINGS_SHOWN_MAX) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!names.is_empty())
+        .then(|| format!("not checked yet: whether brokers know {shown}{more}; they tell when they are up"))
 }
 
 fn warning(error: &TestbedError) -> Note {
@@ -73,18 +126,27 @@ fn disk(plan: &Plan, folders: &[PathBuf], work_dir: &Path, environment: &Environ
     let here = |cluster: &ClusterPlan| {
         preflight::log_folders(&cluster.storage, work_dir, environment).as_slice() == folders
     };
-    let cases = local(plan).filter(|(_, cluster)| here(cluster));
+    let cases = || local(plan).filter(|(_, cluster)| here(cluster));
     let of_broker = |(case, cluster): (&CasePlan, &ClusterPlan)| {
         kdyno_plan::bytes_to_write_of_trial(case).map(|bytes| bytes / u64::from(cluster.brokers.max(1)))
     };
-    let written = volume(cases.map(of_broker), " on average");
+    let written = volume(cases().map(of_broker), " on average");
+    let sets_retention = |(case, cluster): (&CasePlan, &ClusterPlan)| {
+        let mut topics = case.topics.values();
+        cluster.config.contains_key("log.retention.bytes")
+            || topics.any(|topic| topic.config.contains_key("retention.bytes"))
+    };
+    let kept = match cases().any(sets_retention) {
+        true => "",
+        false => "; each cluster's retention is set to keep its logs within half of that",
+    };
     let free = folders.iter().map(|folder| match kdyno_testbed::host::free_bytes(folder) {
         Ok(free) => format!("{} free in {}", shown(free), folder.display()),
         Err(error) => error.to_string(),
     });
     let free: Vec<String> = free.collect();
     let trial = of_trial(plan);
-    format!("disk: {trial} each broker writes {written}, replicas included; {}", free.join(", "))
+    format!("disk: {trial} each broker writes {written}, replicas included; {}{kept}", free.join(", "))
 }
 
 fn attached(plan: &Plan) -> String {
@@ -149,8 +211,11 @@ mod tests {
         std::fs::write(temp.path().join("file"), "").expect("write");
         let environment = Environment::in_folder(temp.path());
         let (mut facts, mut warnings) = (Vec::new(), Vec::new());
-        for remark in dry_run_checks(&plan, &temp.path().join(out), &temp.path().join("work"), &environment) {
+        let told = dry_run_checks(&plan, &temp.path().join(out), &temp.path().join("work"), &environment);
+        for remark in told.expect("Kafka comes from no folder") {
             match remark {
+                // Which of the two it is depends on the host.
+                Note::Fact(text) | Note::Warning(text) if text.starts_with("processors: ") => {}
                 Note::Fact(text) => facts.push(text),
                 Note::Warning(text) => warnings.push(text),
             }
@@ -169,8 +234,87 @@ mod tests {
             "disk: per trial each broker writes at most about 1.91 MiB on average, replicas included; ";
         assert!(facts[1].starts_with(disk), "{facts:?}");
         assert!(facts[1].contains(" free in "), "{facts:?}");
+        assert!(facts[1].ends_with("; each cluster's retention is set to keep its logs within half of that"));
         assert!(facts[2].starts_with("memory: heaps of 192 MiB, "), "{facts:?}");
         assert!(facts[3].ends_with("runs, which is made"), "{facts:?}");
+    }
+
+    /// A plan of a system that is compared with side B, unless that is empty.
+    fn plan_of(system: &str, b: &str) -> Plan {
+        let text = format!(
+            "kdyno: 1\nid: small\nquestion: Is it enough?\nsystem: {{{system}}}\n\
+             topics: {{perf: {{partitions: 3, config: {{min.insync.replica: 1, retention.bytes: 1GiB}}}}}}\n\
+             load: {{writers: {{produce: perf, rate: 100/s, value: 1KiB}}}}\nphases: {{measure: 30s}}\n{}",
+            if b.is_empty() { String::new() } else { format!("compare: {{A: {{}}, B: {b}}}\n") }
+        );
+        let scenario = Scenario::parse(&text, "test").expect("a scenario");
+        kdyno_plan::plan(&scenario, &Choices::default()).expect("a plan")
+    }
+
+    #[test]
+    fn jvms_that_have_to_share_processors_are_a_warning() {
+        let newer = "{system: {kafka: 4.3.1}}";
+        let of = |system: &str, b: &str| jvms(&plan_of(system, b)).expect("a cluster");
+        assert_eq!(of("kafka: 3.7.2, brokers: 3", ""), 3);
+        assert_eq!(of("kafka: 3.7.2, brokers: 3", newer), 6, "both sides stand at once");
+        let of_clients = "{load: {writers: {client: {linger.ms: 1}}}}";
+        assert_eq!(of("kafka: 3.7.2, brokers: 3", of_clients), 3, "they share one system");
+        assert_eq!(of("kafka: 3.7.2, brokers: 2, mode: {controllers: 3}", ""), 5);
+        assert_eq!(of("kafka: 3.7.2, mode: {zookeeper: 1}", ""), 2);
+
+        let told = |b: &str, processors_here: u32| {
+            let plan = plan_of("kafka: 3.7.2, brokers: 3", b);
+            processors(&plan, jvms(&plan).expect("a cluster"), processors_here)
+        };
+        let enough = "processors: 3 for 3 JVMs at once and the load generator";
+        assert_eq!(told("", 3), Note::Fact(enough.to_owned()));
+        let Note::Warning(few) = told(newer, 5) else { panic!("6 JVMs on 5 processors") };
+        assert!(
+            few.starts_with("processors: 5 for 6 JVMs at once and the load generator: they wait"),
+            "{few}"
+        );
+        assert!(few.contains("typical of a host with a processor for each"), "{few}");
+        let Note::Warning(few) = told("", 2) else { panic!("3 JVMs on 2 processors") };
+        assert!(!few.contains("differences"), "nothing is compared: {few}");
+    }
+
+    #[test]
+    fn settings_that_only_brokers_can_judge_are_named_and_a_retention_of_the_scenario_is_not_ours() {
+        let plan = plan_of("kafka: 4.3.1, config: {num.io.treads: 4}", "");
+        let temp = tempfile::tempdir().expect("temp");
+        let environment = Environment::in_folder(temp.path());
+        let told = dry_run_checks(&plan, temp.path(), temp.path(), &environment).expect("a release");
+        let facts: Vec<&str> = told
+            .iter()
+            .filter_map(|note| match note {
+                Note::Fact(text) => Some(text.as_str()),
+                Note::Warning(_) => None,
+            })
+            .collect();
+        let words = "not checked yet: whether brokers know `min.insync.replica`, `num.io.treads`, `retention.bytes`; they \
+                     tell when they are up";
+        assert!(facts.contains(&words), "{facts:?}");
+        assert!(facts.iter().all(|fact| !fact.contains("retention is set")), "{facts:?}");
+        let many: Vec<String> = (0..20).map(|n| format!("a.{n}: 1")).collect();
+        let plan = plan_of(&format!("kafka: 4.3.1, config: {{{}}}", many.join(", ")), "");
+        assert!(not_checked(&plan).is_some_and(|told| told.contains(" and 10 more; ")));
+    }
+
+    #[test]
+    fn a_folder_without_kafka_is_an_error_and_no_remark() {
+        let temp = tempfile::tempdir().expect("temp");
+        let environment = Environment::in_folder(temp.path());
+        for (of, words) in [("home", "is no unpacked Kafka"), ("source", "is no built Kafka checkout")] {
+            let told = |folder: &Path| {
+                let plan = plan_of(&format!("kafka: {{{of}: {}}}", folder.display()), "");
+                dry_run_checks(&plan, temp.path(), temp.path(), &environment)
+                    .expect_err("no Kafka")
+                    .to_string()
+            };
+            assert!(told(temp.path()).contains(words), "{}", told(temp.path()));
+            let missing = temp.path().join("no");
+            assert!(told(&missing).contains("cannot find folder"), "{}", told(&missing));
+        }
     }
 
     #[test]
@@ -183,7 +327,7 @@ mod tests {
         let plan = kdyno_plan::plan(&scenario, &Choices::default()).expect("a plan");
         let temp = tempfile::tempdir().expect("temp");
         let environment = Environment::in_folder(temp.path());
-        let told = dry_run_checks(&plan, temp.path(), temp.path(), &environment);
+        let told = dry_run_checks(&plan, temp.path(), temp.path(), &environment).expect("a release");
         let words = "disk: per trial at the search's first load, 1,000/s, and in proportion at others, each broker writes";
         assert!(
             told.iter().any(|note| matches!(note, Note::Fact(fact) if fact.starts_with(words))),

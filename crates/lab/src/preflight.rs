@@ -117,27 +117,33 @@ fn topics_at_once(plan: &Plan) -> u64 {
 }
 
 /// Heaps of the clusters that stand at once, bytes, where that is most, and the host's free memory; `None` without a
-/// cluster of our own. In a comparison both sides of a case stand together.
+/// cluster of our own.
 pub(crate) fn heaps(plan: &Plan) -> Option<(u64, u64)> {
-    let most = match &plan.strategy {
-        Strategy::Compare(comparison) => {
-            plan.cases.iter().zip(&comparison.b).filter_map(heaps_of_pair).max()?
-        }
-        Strategy::List(_) | Strategy::Find(_) => {
-            local(plan).map(|(_, cluster)| preflight::heap_bytes(cluster)).max()?
-        }
-    };
-    Some((most, kdyno_testbed::host::memory_available_bytes()?))
+    Some((most_at_once(plan, preflight::heap_bytes)?, kdyno_testbed::host::memory_available_bytes()?))
 }
 
-/// Heaps of the clusters of both sides of a case, bytes; sides with the same system share one.
-fn heaps_of_pair((a, b): (&CasePlan, &CasePlan)) -> Option<u64> {
-    let sides = if a.system == b.system { &[a][..] } else { &[a, b][..] };
-    let heaps = sides.iter().filter_map(|case| match &case.system {
-        SystemPlan::Local(cluster) => Some(preflight::heap_bytes(cluster)),
+/// JVMs of the clusters that stand at once, where these are most; `None` without a cluster of our own.
+pub(crate) fn jvms(plan: &Plan) -> Option<u64> {
+    most_at_once(plan, |cluster| u64::from(cluster.brokers) + u64::from(cluster.mode.beside_brokers()))
+}
+
+/// What the clusters that stand at once come to, where that is most; `None` without a cluster of our own. In a comparison
+/// those of both sides of a case stand together; sides with the same system share one.
+fn most_at_once(plan: &Plan, of: impl Fn(&ClusterPlan) -> u64) -> Option<u64> {
+    let of_case = |case: &CasePlan| match &case.system {
+        SystemPlan::Local(cluster) => Some(of(cluster)),
         SystemPlan::Attached(_) => None,
-    });
-    heaps.reduce(|sum, heap| sum + heap)
+    };
+    match &plan.strategy {
+        Strategy::Compare(comparison) => {
+            let of_pair = |(a, b): (&CasePlan, &CasePlan)| {
+                let other = of_case(b).filter(|_| a.system != b.system);
+                of_case(a).into_iter().chain(other).reduce(|sum, one| sum.saturating_add(one))
+            };
+            plan.cases.iter().zip(&comparison.b).filter_map(of_pair).max()
+        }
+        Strategy::List(_) | Strategy::Find(_) => plan.every_case().filter_map(of_case).max(),
+    }
 }
 
 /// Makes sure that each attached cluster is the one meant and can carry its cases.

@@ -2,7 +2,6 @@
 
 use crate::error::LabError;
 use crate::options::RunRequest;
-use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::EventKind;
 use kdyno_model::finding::Scope;
 use kdyno_model::outcome::{Judgement, TrialOutcome};
@@ -88,9 +87,7 @@ fn sorted_out(trials: Vec<TrialStart>, cut_short: &BTreeSet<TrialId>, judgement:
             before.stay += 1;
         } else if is_whole(&start.trial) && has_its_pair(&start) {
             before.stay += 1;
-            let drawn = of_scope(judgement, Scope::Trial(id));
-            let outcome = TrialOutcome::new(start.trial.clone(), drawn);
-            before.outcomes.push(TrialOutcome { session: start.session, ..outcome });
+            before.outcomes.push(TrialOutcome::of_start(&start, judgement.of_scope(Scope::Trial(id))));
             before.starts.push(start);
         } else {
             before.repeated.push(id);
@@ -102,20 +99,6 @@ fn sorted_out(trials: Vec<TrialStart>, cut_short: &BTreeSet<TrialId>, judgement:
 /// Case, number of the pair and session of a trial of a comparison.
 fn pair_of(start: &TrialStart) -> Option<(u32, u32, u32)> {
     start.trial.pair.map(|place| (start.trial.case, place.pair, start.session))
-}
-
-/// The part of a judgement that speaks of one scope.
-fn of_scope(judgement: &Judgement, scope: Scope) -> Judgement {
-    Judgement {
-        findings: judgement.findings.iter().filter(|finding| finding.scope == scope).cloned().collect(),
-        caveats: judgement.caveats.iter().filter(|caveat| caveat.scope == scope).cloned().collect(),
-        conclusions: judgement
-            .conclusions
-            .iter()
-            .filter(|of: &&Conclusion| of.scope() == scope)
-            .cloned()
-            .collect(),
-    }
 }
 
 /// What is told where host or boot of two sessions differ; one lowercase clause. Pairs of both count for a verdict.

@@ -206,6 +206,7 @@ impl Scene {
                 racks: Vec::new(),
                 storage: Storage::Disk,
                 listeners: Default::default(),
+                is_second: false,
             });
         };
         SystemPlan::Attached(AttachedPlan {

@@ -2,6 +2,7 @@
 
 use crate::event::Subject;
 use crate::finding::Scope;
+use crate::plan::{Compression, Payload, ProducePlan};
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, IntoStaticStr};
 
@@ -128,6 +129,10 @@ pub enum Caveat {
         who: String,
         /// Share of the window, 0 to 1 for one thread.
         share: f64,
+        /// Of brokers, whose threads are many, the share of the time in which these ran or were ready, 0 to 1: what they are
+        /// judged by. `None`: of a single thread, or a run file from before it was kept.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        share_of_ready: Option<f64>,
     },
     /// A limit on processor time (cgroup) held a process of the run.
     ProcessorLimited {
@@ -282,6 +287,8 @@ pub enum Caveat {
         /// The first of them, and which broker has which value, one lowercase sentence.
         first: String,
     },
+    /// Stored runs that are set against each other ran at different times, in no drawn order.
+    RunsUnpaired,
     /// Stored runs cannot carry what a comparison would need.
     EvidenceOfRuns {
         /// One lowercase sentence.
@@ -370,6 +377,17 @@ pub enum Caveat {
         /// Load item.
         item: String,
     },
+}
+
+impl Caveat {
+    /// That a load item compresses what no application sends, if it does.
+    pub fn of_compression(item: &str, produce: &ProducePlan) -> Option<Self> {
+        let (item, compression) = (item.to_owned(), produce.client.compression);
+        (compression != Compression::None).then(|| match produce.payload {
+            Payload::Unique => Self::RandomValues { item, compression: compression.name().to_owned() },
+            Payload::Pooled { .. } => Self::PooledCompression { item },
+        })
+    }
 }
 
 /// Whether the figures that a caveat concerns may be used.

@@ -230,6 +230,10 @@ pub struct Verdict {
     pub n: u32,
     /// What a unit is.
     pub unit_of_evidence: EvidenceUnit,
+    /// How long a unit took on average, ns: from the first T0 of one to that of the next one of its session. `None`: fewer
+    /// than two of a session, units that time does not make more of (clusters, runs), or a run file from before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit_ns: Option<u64>,
     /// Probability of such a difference without a cause, and that corrected for all metrics of its role.
     pub p: Option<(f64, f64)>,
     /// The verdict.

@@ -25,8 +25,13 @@ pub enum Value {
 pub enum Scope {
     /// One trial, in its measure phase.
     Trial(TrialId),
-    /// All trials of a case, by its index in the plan.
+    /// All trials of a case, by its index in the plan; of a comparison those of its side A.
     Case(u32),
+    /// All trials of side B of a compared case.
+    SideB {
+        /// Index of the case.
+        case: u32,
+    },
     /// A pair of trials of a comparison.
     Pair {
         /// Index of the case.

@@ -2,7 +2,8 @@
 
 use crate::caveat::ScopedCaveat;
 use crate::conclusion::Conclusion;
-use crate::finding::Finding;
+use crate::finding::{Finding, Scope};
+use crate::run::TrialStart;
 use crate::trial::Trial;
 
 /// What came of a trial: all that a strategy may base its next choice on.
@@ -26,6 +27,11 @@ impl TrialOutcome {
         let Judgement { findings, caveats, conclusions } = judgement;
         Self { trial, session: 1, findings, caveats, conclusions }
     }
+
+    /// A trial that was stored, with what was drawn from its evidence.
+    pub fn of_start(start: &TrialStart, judgement: Judgement) -> Self {
+        Self { session: start.session, ..Self::new(start.trial.clone(), judgement) }
+    }
 }
 
 /// What analysis draws from evidence.
@@ -40,6 +46,15 @@ pub struct Judgement {
 }
 
 impl Judgement {
+    /// The part that speaks of one scope.
+    pub fn of_scope(&self, scope: Scope) -> Self {
+        Self {
+            findings: self.findings.iter().filter(|one| one.scope == scope).cloned().collect(),
+            caveats: self.caveats.iter().filter(|one| one.scope == scope).cloned().collect(),
+            conclusions: self.conclusions.iter().filter(|one| one.scope() == scope).cloned().collect(),
+        }
+    }
+
     /// Adds what was drawn of something else.
     pub fn extend(&mut self, further: Judgement) {
         self.findings.extend(further.findings);

@@ -237,19 +237,43 @@ pub fn check_nodes(mode: Mode) -> Result<(), VersionError> {
     }
 }
 
+/// What nobody has tried of a release, a lowercase sentence with the nearest one that was; `None` for one of [`TESTED`].
+#[must_use]
+pub fn untested(text: &str) -> Option<String> {
+    if TESTED.contains(&text) {
+        return None;
+    }
+    if !KNOWN.contains(&text) {
+        return Some(format!(
+            "Kafka {text} was no known release when this kdyno was made; it is tried all the same (the nearest known: {})",
+            nearest(text)
+        ));
+    }
+    let tested = nearest_by_number(text, TESTED).unwrap_or(NEWEST);
+    Some(format!(
+        "Kafka {text} is not among the releases that kdyno is tested with (the nearest of them: {tested})"
+    ))
+}
+
+/// The release of a list whose numbers are nearest to those of `text`; `None` where that has none.
+fn nearest_by_number(text: &str, list: &[&'static str]) -> Option<&'static str> {
+    let numbers = |text: &str| Version::numbers(text).map(|v| (v.major, v.minor, v.patch));
+    let (major, minor, patch) = numbers(text)?;
+    if numbers(NEWEST) < Some((major, minor, patch)) {
+        return Some(NEWEST);
+    }
+    let distance = |listed: &str| {
+        let (a, b, c) = numbers(listed).unwrap_or((0, 0, 0));
+        (a.abs_diff(major), b.abs_diff(minor), c.abs_diff(patch))
+    };
+    list.iter().rev().copied().min_by_key(|listed| distance(listed))
+}
+
 /// The known release that looks most like `text`.
 #[must_use]
 pub fn nearest(text: &str) -> &'static str {
-    let numbers = |text: &str| Version::numbers(text).map(|v| (v.major, v.minor, v.patch));
-    if let Some((major, minor, patch)) = numbers(text) {
-        let distance = |known: &str| {
-            let (a, b, c) = numbers(known).unwrap_or((0, 0, 0));
-            (a.abs_diff(major), b.abs_diff(minor), c.abs_diff(patch))
-        };
-        if numbers(NEWEST) < Some((major, minor, patch)) {
-            return NEWEST;
-        }
-        return KNOWN.iter().rev().min_by_key(|known| distance(known)).unwrap_or(&NEWEST);
+    if let Some(release) = nearest_by_number(text, KNOWN) {
+        return release;
     }
     // Hostile text must not cost time.
     let text: String = text.chars().take(20).collect();
@@ -278,6 +302,20 @@ mod tests {
         assert!(error.hint.contains("`3.7.2`"), "{error:?}");
         assert!(Version::parse("2.4.1").expect_err("too old").message.contains("too old"));
         assert_eq!((nearest("3.7.9"), nearest("9.0.0")), ("3.7.2", NEWEST));
+    }
+
+    #[test]
+    fn a_release_that_nobody_tried_is_told_with_the_nearest_that_was() {
+        assert!(TESTED.iter().all(|text| untested(text).is_none()));
+        let told = |text: &str| untested(text).expect("not tested");
+        assert!(told("4.1.1").ends_with("is tested with (the nearest of them: 4.1.2)"), "{}", told("4.1.1"));
+        for (text, near) in [("4.31.0", NEWEST), ("3.7.9", "3.7.2"), ("4.1.0-SNAPSHOT", "4.1.0")] {
+            let words = format!("Kafka {text} was no known release");
+            assert!(
+                told(text).starts_with(&words) && told(text).ends_with(&format!("known: {near})")),
+                "{text}"
+            );
+        }
     }
 
     #[test]

@@ -73,7 +73,7 @@ pub enum Ask {
 /// A comparison by hand.
 #[derive(Debug, Clone, Default)]
 pub struct CompareChoices {
-    /// Side A; with B empty as well the sides are those of the scenario.
+    /// Side A; an empty one is what the scenario's own `compare` says of it, or the scenario as it stands.
     pub a: SideChoices,
     /// Side B.
     pub b: SideChoices,

@@ -1,7 +1,7 @@
 //! The plan of a comparison: its sides, what is judged, and how much evidence it collects.
 
 use crate::budget::Budget;
-use crate::choices::{Ask, CompareChoices};
+use crate::choices::{Ask, CompareChoices, SideChoices};
 use crate::estimate::units_longest_ns;
 use crate::planned::Planned;
 use crate::set_overrides::NOWHERE;
@@ -11,11 +11,10 @@ use kdyno_analysis::comparison::margin as usual_margin;
 use kdyno_analysis::statistics::{MEAN_UNITS_MIN, UNITS_MIN, smallest_visible};
 use kdyno_model::metric::{Address, COST_PER_GB, Unit};
 use kdyno_model::plan::{
-    Better, CasePlan, ComparePlan, Depth, EvidenceUnit, Judge, PairDesign, Plan, Rate, Role, Strategy,
-    SystemPlan,
+    Better, CasePlan, ComparePlan, Depth, EvidenceUnit, Judge, PairDesign, Plan, Rate, Strategy, SystemPlan,
 };
 use kdyno_scenario::Scenario;
-use kdyno_scenario::file::CompareFile;
+use kdyno_scenario::file::{CompareFile, SideFile};
 use kdyno_scenario::input::{InputError, not_allowed, quoted};
 use kdyno_scenario::units::{self, Dimension};
 use kdyno_scenario::yaml::Typed;
@@ -44,20 +43,23 @@ pub(crate) fn sides(scenario: &Scenario, choices: &Choices) -> Result<Option<(Si
         Ask::Compare(by_hand) => Some(by_hand),
     };
     let by_hand = by_hand.filter(|by_hand| !by_hand.a.is_empty() || !by_hand.b.is_empty());
-    let [a, b] = match (by_hand, file) {
-        (Some(by_hand), _) => [
-            Side::by_hand(scenario, &by_hand.a, "--a", choices)?,
-            Side::by_hand(scenario, &by_hand.b, "--b", choices)?,
-        ],
-        (None, Some(file)) => {
-            [Side::of_file(scenario, &file.a, "A", choices)?, Side::of_file(scenario, &file.b, "B", choices)?]
+    if by_hand.is_none() && file.is_none() {
+        if matches!(choices.ask, Ask::Scenario) {
+            return Ok(None);
         }
-        (None, None) if matches!(choices.ask, Ask::Compare(_)) => {
-            return Err(InputError::whole("the scenario has no `compare`")
-                .hint("say what differs: `--a kafka=3.7.2 --b kafka=4.1.1`"));
+        return Err(InputError::whole("the scenario has no `compare`")
+            .hint("say what differs: `--a kafka=3.7.2 --b kafka=4.1.1`"));
+    }
+    // What is named by hand takes the place of its own side: the other one is what the file says.
+    let side = |typed: Option<&SideChoices>, of_file: Option<&SideFile>, name: &str, option: &str| {
+        let typed = typed.filter(|typed| !typed.is_empty());
+        match (typed, of_file) {
+            (None, Some(of_file)) => Side::of_file(scenario, of_file, name, choices),
+            (typed, _) => Side::by_hand(scenario, typed.unwrap_or(&SideChoices::default()), option, choices),
         }
-        (None, None) => return Ok(None),
     };
+    let a = side(by_hand.map(|by_hand| &by_hand.a), file.map(|file| &file.a), "A", "--a")?;
+    let b = side(by_hand.map(|by_hand| &by_hand.b), file.map(|file| &file.b), "B", "--b")?;
     let (sides, planned) = sides::plan(&a, &b)?;
     let further = clusters::further(&a, &b)?;
     Ok(Some((Sides { further, ..sides }, planned)))
@@ -93,7 +95,7 @@ pub(crate) fn strategy(
     let of_both = [planned.cases.as_slice(), sides.b.as_slice()].concat();
     let mut plan = ComparePlan {
         labels: sides.labels.clone(),
-        b: sides.b.clone(),
+        b: pair_design::side_b(design, &planned.cases, sides),
         judge: judge(scenario, file, &by_hand.judge, &of_both, attached)?,
         looks,
         pairs_per_start: pairs,
@@ -316,11 +318,7 @@ fn usual(cases: &[CasePlan], attached: bool) -> Vec<Judge> {
         let subject = if is_alike { "brokers" } else { "system" };
         found.push(judge(subject, "cpu_us_per_record", Better::Lower, Unit::CpuUsPerRecord));
     }
-    let produces = first.load.iter().find_map(|(name, item)| match &item.role {
-        Role::Produce(produce) => Some((name, &produce.rate)),
-        Role::Consume(_) => None,
-    });
-    match produces {
+    match first.load.iter().find_map(|(name, item)| Some((name, &item.role.as_produce()?.rate))) {
         Some((name, Rate::Max { .. })) => {
             found.push(judge(name, "acked_per_s", Better::Higher, Unit::RecordsPerS));
         }
@@ -369,10 +367,14 @@ pub(crate) fn smallest_differences(plan: &Plan, compare: &ComparePlan) -> (Strin
         }
     }
     let beyond = (!beyond.is_empty()).then(|| {
+        let is_coarser =
+            compare.design == PairDesign::Turns && pair_design::may_be_duet(&plan.cases, compare);
+        let duet = "; `--design duet`, both sides at once on clusters of their own, sees smaller ones";
         format!(
             "the smallest difference that can typically be seen is more than the margin of {}: that the sides are alike \
-             within it can hardly be shown",
-            beyond.join(", ")
+             within it can hardly be shown{}",
+            beyond.join(", "),
+            if is_coarser { duet } else { "" }
         )
     });
     let looks = listed(&compare.looks);

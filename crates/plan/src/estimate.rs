@@ -4,8 +4,8 @@ use crate::planned::Planned;
 use crate::strategy::{Ground, Pace, Upcoming, at_most, conditioned_by, until_first_look, up_to, upcoming};
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{
-    CasePlan, ComparePlan, Estimate, EvidenceUnit, Mode, PairDesign, Plan, ProducePlan, Rate, RatePiece,
-    Role, Strategy, SystemPlan,
+    CasePlan, ComparePlan, Estimate, EvidenceUnit, Isolation, PairDesign, Plan, ProducePlan, Rate, RatePiece,
+    Strategy, SystemPlan,
 };
 use kdyno_model::trial::Trial;
 use std::borrow::Cow;
@@ -30,7 +30,22 @@ const SETTLED_AFTER: f64 = 0.75;
 pub fn estimate(plan: &Plan) -> Estimate {
     let longest_ns = of_trials(at_most(plan)).longest_ns;
     let usual = of_trials(upcoming(plan, 0));
-    Estimate { longest_ns, disk_bytes: over_trials(plan, bytes_to_write_of_trial), ..usual }
+    let disk_bytes = over_trials(plan, bytes_to_write_of_trial);
+    Estimate { longest_ns, disk_bytes, kept_bytes: disk_bytes.and_then(|all| kept_bytes(plan, all)), ..usual }
+}
+
+/// The most of `all` bytes that lie there at a time; `None` when that is not known.
+fn kept_bytes(plan: &Plan, all: u64) -> Option<u64> {
+    if plan.isolation == Isolation::None {
+        return Some(all);
+    }
+    let (mut most, mut last) = (0, 0);
+    for trial in at_most(plan).filter(|trial| is_counted(plan, trial)) {
+        let bytes = bytes_to_write_of_trial(&trial.case)?;
+        most = most.max(if trial.is_beside { bytes.saturating_add(last) } else { bytes });
+        last = bytes;
+    }
+    Some(most)
 }
 
 /// What a comparison takes until its first look, which is when it ends at the earliest. `None`: the plan compares
@@ -64,6 +79,7 @@ pub(crate) fn of_trials<'a>(trials: impl Iterator<Item = Upcoming<'a>>) -> Estim
         longest_ns: load.most_ns.saturating_add(extra_ns),
         load_ns: load.usual_ns,
         disk_bytes: None,
+        kept_bytes: None,
     }
 }
 
@@ -110,12 +126,12 @@ fn until_of_use<'a>(
     let of_side = |side| comparison.effective(&plan.cases, side, trial.case, pair);
     let other = of_side(usize::from(is_a));
     let second = |case: &'a CasePlan| (Cow::Borrowed(case), is_duet);
+    let a_pair = || of_side(0).map(after).into_iter().chain(of_side(1).map(second));
     let wanted = match comparison.unit {
         EvidenceUnit::Start => comparison.pairs_on_a_start() as usize,
         EvidenceUnit::Pair | EvidenceUnit::Run | EvidenceUnit::Cluster => 1,
     };
-    let lacking =
-        (pairs.max(1)..wanted).flat_map(|_| of_side(0).map(after).into_iter().chain(of_side(1).map(second)));
+    let lacking = (pairs.max(1)..wanted).flat_map(|_| a_pair());
     let further: Vec<(Cow<'_, CasePlan>, bool)> = match trial.pair {
         Some(place) if place.place == 1 => other.into_iter().map(second).collect(),
         Some(_) => Vec::new(),
@@ -127,8 +143,7 @@ fn until_of_use<'a>(
             let how = plan.conditioning.zip(fresh);
             let conditions = how.and_then(|(how, other)| conditioned_by(how, other, Pace::of_plan(plan)));
             let conditions = conditions.map(|case| (Cow::Owned(case), is_duet));
-            let pair = of_side(0).map(after).into_iter().chain(of_side(1).map(second));
-            conditions.into_iter().chain(pair).collect()
+            conditions.into_iter().chain(a_pair()).collect()
         }
     };
     [own].into_iter().chain(further).chain(lacking).collect()
@@ -175,11 +190,7 @@ impl Length {
 
 fn cluster_seconds(system: &SystemPlan) -> f64 {
     let SystemPlan::Local(cluster) = system else { return 0.0 };
-    let others = match cluster.mode {
-        Mode::KraftCombined => 0,
-        Mode::KraftControllers { controllers } => controllers,
-        Mode::Zookeeper { nodes } => nodes,
-    };
+    let others = cluster.mode.beside_brokers();
     CLUSTER_S + PROCESS_S * f64::from(cluster.brokers + others)
 }
 
@@ -203,11 +214,9 @@ fn trial_length(case: &CasePlan) -> Length {
 }
 
 fn producers(case: &CasePlan) -> impl Iterator<Item = (&ProducePlan, u32)> {
-    case.load.values().filter_map(|item| match &item.role {
-        Role::Produce(produce) => {
-            Some((produce, case.topics.get(&item.topic).map_or(1, |topic| topic.replicas)))
-        }
-        Role::Consume(_) => None,
+    case.load.values().filter_map(|item| {
+        let replicas = case.topics.get(&item.topic).map_or(1, |topic| topic.replicas);
+        Some((item.role.as_produce()?, replicas))
     })
 }
 
@@ -266,10 +275,15 @@ pub fn volume_bytes(plan: &Plan) -> Option<u64> {
     })
 }
 
-/// Over all trials but those that condition a cluster as fast as it goes, for a bounded time.
+/// Whether what a trial writes is known beforehand: not of one that conditions a cluster as fast as it goes, for a bounded
+/// time.
+fn is_counted(plan: &Plan, trial: &Upcoming<'_>) -> bool {
+    !trial.is_conditioning || Pace::of_plan(plan) == Pace::Planned
+}
+
+/// Over all trials of which it is known.
 fn over_trials(plan: &Plan, of: impl Fn(&CasePlan) -> Option<u64>) -> Option<u64> {
-    let counts = |trial: &Upcoming<'_>| !trial.is_conditioning || Pace::of_plan(plan) == Pace::Planned;
-    let mut bytes = at_most(plan).filter(counts).map(|trial| of(&trial.case));
+    let mut bytes = at_most(plan).filter(|trial| is_counted(plan, trial)).map(|trial| of(&trial.case));
     bytes.try_fold(0, |sum: u64, bytes| Some(sum.saturating_add(bytes?)))
 }
 

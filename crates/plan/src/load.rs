@@ -253,7 +253,11 @@ fn per_s(reader: &Reader<'_>, typed: &Typed, clients: u32, least: f64) -> Result
         return Ok(value);
     }
     let allowed = if least > 0.0 { "above zero and at most" } else { "at most" };
-    Err(reader.wrong(typed, format!("`rate`: {} is not {allowed} {RATE_PER_S_MAX}/s", quoted(&text))))
+    let error = reader.wrong(typed, format!("`rate`: {} is not {allowed} {RATE_PER_S_MAX}/s", quoted(&text)));
+    // Cases and sides have the same items.
+    let hint =
+        "leave the item out of `load`; where other cases or the other side need it, `1/s` is next to no load";
+    Err(error.maybe_hint((value == 0.0).then(|| hint.to_owned())))
 }
 
 /// Slowest constant rate: one record in an hour.

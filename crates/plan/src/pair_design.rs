@@ -3,11 +3,12 @@
 use crate::PlanError;
 use crate::reader::Reader;
 use crate::sides::{Sides, is_attached};
-use kdyno_model::plan::{CasePlan, PairDesign, PhasesPlan, Rate, Role};
+use kdyno_model::plan::{CasePlan, ComparePlan, OnClusters, PairDesign, PhasesPlan, Rate, SystemPlan};
 use kdyno_scenario::file::CompareFile;
 use kdyno_scenario::input::{InputError, Place};
 
-/// The design that is asked for, by hand or else by the scenario; without either a duet where one can be.
+/// The design that is asked for, by hand or else by the scenario; without either a duet where one can be without further
+/// clusters.
 ///
 /// # Errors
 /// A duet is asked for and cannot be: why.
@@ -27,7 +28,7 @@ pub(crate) fn of(
         },
         (None, None) => None,
     };
-    let against = against_duet(a, sides);
+    let against = against_duet(a, &sides.b, &sides.further);
     match (asked, against) {
         (Some((PairDesign::Duet, place)), Some(why)) => {
             let option = if place.is_some() { "" } else { "`--design duet`: " };
@@ -36,8 +37,31 @@ pub(crate) fn of(
         }
         (Some((design, _)), _) => Ok(design),
         (None, Some(_)) => Ok(PairDesign::Turns),
+        (None, None) if shares_system(a, sides) => Ok(PairDesign::Turns),
         (None, None) => Ok(PairDesign::Duet),
     }
+}
+
+fn shares_system(a: &[CasePlan], sides: &Sides) -> bool {
+    a.iter().zip(&sides.b).any(|(a, b)| a.system == b.system)
+}
+
+/// Side B's cases, in a duet with clusters of their own where side A's are alike.
+pub(crate) fn side_b(design: PairDesign, a: &[CasePlan], sides: &Sides) -> Vec<CasePlan> {
+    let apart = |(a, b): (&CasePlan, &CasePlan)| {
+        let is_second = design == PairDesign::Duet && a.system == b.system;
+        let mut b = b.clone();
+        if let SystemPlan::Local(cluster) = &mut b.system {
+            cluster.is_second = is_second;
+        }
+        b
+    };
+    a.iter().zip(&sides.b).map(apart).collect()
+}
+
+/// Whether the sides could run at once, with clusters of their own.
+pub(crate) fn may_be_duet(a: &[CasePlan], comparison: &ComparePlan) -> bool {
+    against_duet(a, &comparison.b, &comparison.further).is_none()
 }
 
 /// How many pairs run on one start of the clusters, unless the scenario says it: to start and to condition them takes longer than
@@ -50,11 +74,11 @@ pub(crate) fn pairs_per_start(design: PairDesign) -> u32 {
 }
 
 /// Why the sides cannot run at once, if they cannot.
-fn against_duet(a: &[CasePlan], sides: &Sides) -> Option<String> {
-    if !sides.further.is_empty() {
+fn against_duet(a: &[CasePlan], b: &[CasePlan], further: &[OnClusters]) -> Option<String> {
+    if !further.is_empty() {
         return Some("each side has several targets, which take turns".to_owned());
     }
-    a.iter().zip(&sides.b).find_map(|(a, b)| {
+    a.iter().zip(b).find_map(|(a, b)| {
         let of = if a.label.is_empty() { String::new() } else { format!(" of case {}", a.label) };
         let why = against_pair(a, b)?;
         Some(format!("{why}{of}"))
@@ -64,9 +88,6 @@ fn against_duet(a: &[CasePlan], sides: &Sides) -> Option<String> {
 fn against_pair(a: &CasePlan, b: &CasePlan) -> Option<String> {
     if is_attached(a) || is_attached(b) {
         return Some("the processes of a target's brokers are not seen, nor what else they do".to_owned());
-    }
-    if a.system == b.system {
-        return Some("they share one system, and each would be the other one's load".to_owned());
     }
     let lengths = |of: &CasePlan| {
         let PhasesPlan { warmup_ns, warmup_auto, measure_ns, .. } = of.phases;
@@ -80,10 +101,7 @@ fn against_pair(a: &CasePlan, b: &CasePlan) -> Option<String> {
 
 /// Why a case's load is not a given one that goes on for a given time.
 fn not_paced(case: &CasePlan) -> Option<String> {
-    let mut producers = case.load.iter().filter_map(|(name, item)| match &item.role {
-        Role::Produce(produce) => Some((name, produce)),
-        Role::Consume(_) => None,
-    });
+    let mut producers = case.load.iter().filter_map(|(name, item)| Some((name, item.role.as_produce()?)));
     if producers.clone().next().is_none() {
         return Some("nothing is produced, and consumers read as fast as they can".to_owned());
     }

@@ -2,7 +2,7 @@
 
 use crate::PlanError;
 use crate::reader::Reader;
-use kdyno_model::plan::{Conditioning, LoadPlan, PhasesPlan, ProducePlan, Rate, Role, WarmupAuto};
+use kdyno_model::plan::{Conditioning, LoadPlan, PhasesPlan, ProducePlan, Rate, WarmupAuto};
 use kdyno_scenario::file::MeasureFile;
 use kdyno_scenario::input::quoted;
 use kdyno_scenario::units::{self, Dimension};
@@ -45,10 +45,7 @@ pub(crate) fn phases(
 }
 
 fn producers(load: &BTreeMap<String, LoadPlan>) -> impl Iterator<Item = &ProducePlan> {
-    load.values().filter_map(|item| match &item.role {
-        Role::Produce(produce) => Some(produce),
-        Role::Consume(_) => None,
-    })
+    load.values().filter_map(|item| item.role.as_produce())
 }
 
 /// `warmup: auto`.

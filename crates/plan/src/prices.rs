@@ -10,10 +10,7 @@ use kdyno_scenario::input::InputError;
 /// # Errors
 /// Two targets declare prices in different currencies.
 pub(crate) fn add_column(show: &mut Show, cases: &[CasePlan], strategy: &Strategy) -> Result<(), PlanError> {
-    let compare = match strategy {
-        Strategy::Compare(compare) => Some(compare),
-        Strategy::List(_) | Strategy::Find(_) => None,
-    };
+    let compare = strategy.as_compare();
     let all = || cases.iter().chain(compare.into_iter().flat_map(ComparePlan::other_cases));
     let priced: Vec<(&AttachedPlan, &Price)> = all().filter_map(|case| case.system.priced()).collect();
     let Some((first, price)) = priced.first() else { return Ok(()) };

@@ -5,8 +5,9 @@ use crate::cases::Chosen;
 use crate::comparison::{not_judged, smallest_differences};
 use crate::sides::different_loads;
 use crate::{Choices, PlanError, cases, claims, client, clusters, sustained};
-use kdyno_model::plan::{Depth, ListedTrial, Plan, Strategy, SystemPlan};
+use kdyno_model::plan::{CasePlan, Depth, KafkaSource, ListedTrial, Plan, Strategy, SystemPlan};
 use kdyno_model::units::count;
+use kdyno_model::version;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::client::Side;
 use kdyno_scenario::file::{RoleFile, ScenarioFile};
@@ -50,9 +51,22 @@ pub fn remarks(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Result<Ve
         }
     }
     found.extend(existing_topics(plan).into_iter().map(Note::Fact));
+    found.extend(untested(plan).into_iter().map(Note::Fact));
     found.extend(sustained::told(plan).into_iter().chain(clusters::told(plan)).map(Note::Fact));
     found.extend(of_the_answer(scenario, choices, plan, &chosen)?);
     Ok(found)
+}
+
+/// A sentence for each release that is not tested.
+fn untested(plan: &Plan) -> BTreeSet<String> {
+    let release = |case: &CasePlan| match &case.system {
+        SystemPlan::Local(cluster) => match &cluster.kafka {
+            KafkaSource::Release(text) => version::untested(text),
+            KafkaSource::Home(_) | KafkaSource::Source(_) => None,
+        },
+        SystemPlan::Attached(_) => None,
+    };
+    plan.every_case().filter_map(release).collect()
 }
 
 /// What the answer will be able to say, and what it will not.

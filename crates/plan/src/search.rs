@@ -18,7 +18,7 @@ use kdyno_model::trial::SearchStage;
 use kdyno_model::units::count;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::FindFile;
-use kdyno_scenario::input::{InputError, known_hint, quoted};
+use kdyno_scenario::input::{InputError, known_hint, nearest, quoted};
 use kdyno_scenario::units::{self, Dimension};
 use kdyno_scenario::yaml::Typed;
 
@@ -205,8 +205,9 @@ fn varied(file: &FindFile, case: &CasePlan, reader: &Reader<'_>) -> Result<(Stri
     let wrong = |message: String| reader.wrong(&file.highest, message);
     let produces = |name: &&String| matches!(case.load[*name].role, Role::Produce(_));
     let names: Vec<&str> = case.load.keys().filter(produces).map(String::as_str).collect();
-    let example = names.first().copied().unwrap_or("writers");
     let Some((item, what)) = text.trim().split_once('.') else {
+        let example = nearest(text.trim(), names.iter().copied()).or(names.first().copied());
+        let example = example.unwrap_or("writers");
         return Err(wrong(format!("{} is nothing that can be raised", quoted(&text)))
             .hint(format!("write `{example}.rate` or `{example}.clients`")));
     };
@@ -291,7 +292,7 @@ pub(crate) fn allowed_per_s(case: &CasePlan, item: &str) -> Option<f64> {
         Role::Consume(_) => Some(0.0),
     };
     let others: Option<f64> = case.load.keys().filter(|name| *name != item).map(bytes_per_s).sum();
-    let Role::Produce(produce) = &case.load.get(item)?.role else { return None };
+    let produce = case.load.get(item)?.role.as_produce()?;
     let left = target.caps.produce_bytes_per_s? as f64 - others?;
     Some((left / f64::from(produce.value_bytes.max(1))).floor().max(0.0))
 }
@@ -307,10 +308,7 @@ fn rate(reader: &Reader<'_>, typed: &Typed, key: &str) -> Result<f64, PlanError>
 }
 
 fn own_rate(case: &CasePlan, item: &str) -> Option<f64> {
-    match &case.load.get(item)?.role {
-        Role::Produce(produce) => produce.rate.peak_per_s(),
-        Role::Consume(_) => None,
-    }
+    case.load.get(item)?.role.as_produce()?.rate.peak_per_s()
 }
 
 /// How the item's records arrive; as typed also where its own rate is `max`.

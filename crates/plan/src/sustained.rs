@@ -5,7 +5,7 @@
 
 use crate::PlanError;
 use crate::phases::PHASE_NS_MAX;
-use kdyno_model::plan::{CasePlan, Depth, FindPlan, Plan, Role, SystemPlan};
+use kdyno_model::plan::{CasePlan, Depth, FindPlan, Plan, SystemPlan};
 use kdyno_model::units::duration;
 use kdyno_scenario::input::InputError;
 
@@ -24,10 +24,7 @@ pub(crate) fn lengthen(case: &mut CasePlan, sustain_ns: Option<u64>) -> Result<(
             .hint("name a target; a local run is as long as its `measure`"));
     };
     target.sustain_ns = Some(sustain_ns);
-    let limit = case.load.iter().find_map(|(name, item)| match &item.role {
-        Role::Produce(produce) => produce.records_max.map(|records| (name, records)),
-        Role::Consume(_) => None,
-    });
+    let limit = case.load.iter().find_map(|(name, item)| Some((name, item.role.as_produce()?.records_max?)));
     if let Some((name, records)) = limit {
         let message = format!("`{name}` ends after {records} records");
         return Err(refused(&message).hint("give `measure` as a duration"));

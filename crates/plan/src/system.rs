@@ -68,6 +68,7 @@ pub(crate) fn cluster(reader: &Reader<'_>) -> Result<ClusterPlan, PlanError> {
         racks: typed.racks.iter().map(|rack| reader.filled(rack, "racks")).collect::<Result<_, _>>()?,
         storage: storage(reader, &typed.storage)?,
         listeners: listeners(reader, &typed.listeners)?,
+        is_second: false,
     })
 }
 

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{BASE, asking, compared, comparing, planned, target};
-use kdyno_model::plan::{Depth, PairDesign};
+use kdyno_model::plan::{ClusterPlan, Depth, PairDesign, SystemPlan};
 use kdyno_plan::{Choices, CompareChoices, SideChoices};
 
 const SIDES: ([&str; 0], [&str; 1]) = ([], ["kafka=4.1.1"]);
@@ -62,7 +62,6 @@ fn what_cannot_run_at_once_takes_turns_and_a_duet_of_it_is_refused_with_the_reas
     };
     let max = BASE.replace("rate: $rate", "rate: max");
     case(&max, releases(None), "load item `writers` has no rate");
-    case(BASE, comparing(&["rate=1k/s"], &["rate=2k/s"]), "they share one system");
     let by_records = BASE.replace("measure: 10s", "measure: {records: 10k, within: 1m}");
     case(&by_records, releases(None), "load item `writers` ends by records");
     let consuming = BASE
@@ -103,4 +102,24 @@ fn a_refused_duet_of_a_scenario_is_told_with_its_place() {
     let own = format!("{max}compare: {{A: {{}}, B: {{params: {{kafka: 4.1.1}}}}, design: duet}}\n");
     let error = planned(&own, &Choices::default()).unwrap_err();
     assert!(error.starts_with("s.yaml:11:55: both sides cannot run at once: load item `writers`"), "{error}");
+}
+
+/// A system compared with itself, or two settings of a client.
+#[test]
+fn sides_that_share_a_system_take_turns_and_have_one_each_in_a_duet_that_is_asked_for() {
+    let ask = |design| CompareChoices { design, ..comparing(&["rate=1k/s"], &["rate=2k/s"]) };
+    let systems = |design| {
+        let (whole, plan) = compared(BASE, &asking(ask(design)));
+        (plan.design, whole.cases[0].system == plan.b[0].system, plan.b[0].system.clone())
+    };
+    let (design, is_shared, shared) = systems(None);
+    assert_eq!((design, is_shared), (PairDesign::Turns, true));
+    let (design, is_shared, own) = systems(Some(PairDesign::Duet));
+    assert_eq!((design, is_shared), (PairDesign::Duet, false));
+    // Nothing else tells them apart.
+    let (SystemPlan::Local(shared), SystemPlan::Local(own)) = (shared, own) else { panic!() };
+    assert_eq!(own, ClusterPlan { is_second: true, ..shared });
+    let releases = compared(BASE, &asking(releases(None))).1;
+    let SystemPlan::Local(cluster) = &releases.b[0].system else { panic!() };
+    assert!(!cluster.is_second, "two releases differ anyway");
 }

@@ -239,12 +239,16 @@ fn estimates_add_up() {
     assert_eq!(volume_bytes(&plan), Some(15_000 * (1024 + 2048)));
     let told = estimate(&plan);
     assert_eq!(told.disk_bytes, Some(15_000 * (1024 + 2048 + 24)));
+    assert_eq!(told.kept_bytes, Some(15_000 * (2048 + 12)), "the topics of one case at a time");
+    let stay = made(&BASE.replace("phases:", "isolation: none\nphases:"));
+    assert_eq!(estimate(&stay).kept_bytes, told.disk_bytes);
     assert_eq!(told.load_ns, 30_000_000_000);
     assert!((30_000_000_000..60_000_000_000).contains(&told.expected_ns), "{told:?}");
     // A drain may take two minutes here, the delivery timeout; none is expected to.
     assert_eq!(plan.cases[0].phases.drain_ns, 120_000_000_000);
     let open = choose(BASE, &set(&[("rate", "max")])).unwrap();
-    assert_eq!((estimate(&open).disk_bytes, volume_bytes(&open)), (None, None));
+    let none = (estimate(&open).disk_bytes, estimate(&open).kept_bytes, volume_bytes(&open));
+    assert_eq!(none, (None, None, None));
 }
 
 #[test]

@@ -88,9 +88,37 @@ fn a_patch_file_and_the_scenarios_own_sides_are_laid_over() {
         (vec![10, 20], 2, EvidenceUnit::Start)
     );
     assert_eq!(compare.may_differ, ["log.dirs"]);
-    // Sides by hand take the place of its own; the rest stays.
+    // Both by hand take the place of its own; the rest stays.
     let (_, by_hand) = compared(&own, &asking(comparing(&["kafka=3.9.1"], &["kafka=3.8.1"])));
     assert_eq!((by_hand.changes.join(""), by_hand.looks), ("kafka: 3.9.1 → 3.8.1".to_owned(), vec![10, 20]));
+}
+
+#[test]
+fn a_side_by_hand_leaves_the_other_one_as_the_scenario_has_it() {
+    let own = format!(
+        "{BASE}compare:\n  A: {{label: old $kafka}}\n  B: {{label: new $kafka, params: {{kafka: 4.1.1}}}}\n"
+    );
+    let sides = |a: &[&str], b: &[&str]| {
+        let (plan, compare) = compared(&own, &asking(comparing(a, b)));
+        (
+            compare.labels,
+            [release(&plan.cases[0].system), release(&compare.b[0].system)],
+            compare.changes.join("; "),
+        )
+    };
+    let told = |labels: [&str; 2], releases: [&str; 2], change: &str| {
+        (labels.map(str::to_owned), releases.map(str::to_owned), change.to_owned())
+    };
+    assert_eq!(
+        sides(&["kafka=3.9.1"], &[]),
+        told(["kafka=3.9.1", "new 4.1.1"], ["3.9.1", "4.1.1"], "kafka: 3.9.1 → 4.1.1")
+    );
+    assert_eq!(
+        sides(&[], &["kafka=3.9.1"]),
+        told(["old 3.7.2", "kafka=3.9.1"], ["3.7.2", "3.9.1"], "kafka: 3.7.2 → 3.9.1")
+    );
+    let error = planned(&own, &asking(comparing(&["kafka=4.1.1"], &[]))).unwrap_err();
+    assert!(error.contains("sides A and B do the same"), "{error}");
 }
 
 #[test]
@@ -124,6 +152,18 @@ fn sides_that_cannot_be_are_refused_by_the_option_that_made_them() {
     let varied = format!("{BASE}vary: {{kafka: [3.7.2, 4.1.1]}}\n");
     let error = planned(&varied, &asking(comparing(&[], &["kafka=4.1.1"]))).unwrap_err();
     assert!(error.contains("side A has 2 cases, side B 1"), "{error}");
+}
+
+#[test]
+fn releases_that_nobody_tried_are_told_of_either_side() {
+    let told = |a: &str, b: &str| {
+        let (facts, _) = facts(BASE, &asking(comparing(&[a], &[b])));
+        facts.into_iter().filter(|fact| fact.starts_with("Kafka ")).collect::<Vec<_>>()
+    };
+    assert!(told("kafka=3.7.2", "kafka=newest").is_empty());
+    let [unknown, untested] = &told("kafka=4.1.1", "kafka=3.7.9")[..] else { panic!("one of each side") };
+    assert!(unknown.starts_with("Kafka 3.7.9 was no known release"), "{unknown}");
+    assert!(untested.starts_with("Kafka 4.1.1 is not among the releases"), "{untested}");
 }
 
 #[test]

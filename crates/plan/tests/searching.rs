@@ -68,6 +68,11 @@ fn a_search_by_hand_that_cannot_be_is_refused() {
     assert!(refused(FindChoices::default()).contains("the scenario has no `find`, so `--highest` is needed"));
     assert!(refused(by_hand("writers.rate", &[])).contains("`--while` is needed"));
     assert!(refused(by_hand("wrters.rate", condition)).contains("did you mean `writers`?"));
+    let two = BASE.replace("  readers:", "  audit: {produce: t, rate: 1/s, value: 1KiB}\n  readers:");
+    for (typed, item) in [("writers", "writers"), ("wrters", "writers"), ("x", "audit")] {
+        let error = planned(&two, &finding(by_hand(typed, condition))).unwrap_err();
+        assert!(error.contains(&format!("write `{item}.rate` or `{item}.clients`")), "{typed}: {error}");
+    }
     assert!(
         refused(by_hand("writers.rate", &["writers.p99 <= 20ms"]))
             .contains("did you mean `writers.response.p99`?")

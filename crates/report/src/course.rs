@@ -9,6 +9,8 @@ use crate::terminal::answer_text;
 use crate::{digits, markdown, units};
 use kdyno_model::finding::{Finding, Quantity, Scope};
 use kdyno_model::metric::Address;
+use kdyno_model::plan::ComparePlan;
+use kdyno_model::trial::Trial;
 use std::collections::BTreeSet;
 
 /// A run with the name of its file.
@@ -28,17 +30,20 @@ pub struct Course {
     with_figures: bool,
 }
 
-/// One row per run and case, in the order of the runs.
+/// One row per run and case, of a comparison per side too, in the order of the runs.
 pub fn table(of: &Address, runs: &[CourseRun<'_>]) -> Course {
     let mut rows = Vec::new();
     let mut documents = Vec::new();
     for run in runs {
         let input = &run.input;
         let is_it = |one: &&Finding| one.quantity == Quantity::Value && one.of == *of;
-        for finding in input.findings.iter().filter(is_it) {
-            let Scope::Case(case) = finding.scope else { continue };
-            rows.push(row(run, case, finding));
-            documents.push(document(run, case, finding));
+        let findings = input.findings.iter().filter(is_it);
+        let mut found: Vec<(Place, &Finding)> =
+            findings.filter_map(|one| Some((place(one.scope)?, one))).collect();
+        found.sort_by_key(|(place, _)| *place);
+        for (place, finding) in found {
+            rows.push(row(run, place, finding));
+            documents.push(document(run, place, finding));
         }
     }
     let with_figures = !rows.is_empty();
@@ -53,10 +58,21 @@ pub fn table(of: &Address, runs: &[CourseRun<'_>]) -> Course {
         ("n", true),
         ("file", false),
     ];
-    let title = format!("{of} over {} runs", runs.len());
+    let title = format!("{of} over {} run{}", runs.len(), if runs.len() == 1 { "" } else { "s" });
     let answer =
         Answer::of_table(title, TextTable::new(&columns, rows), hosts_note(runs).into_iter().collect());
     Course { answer, rows: documents, with_figures }
+}
+
+/// A case and which side of it: 0 is A, or the case itself, 1 is B.
+type Place = (u32, usize);
+
+fn place(scope: Scope) -> Option<Place> {
+    match scope {
+        Scope::Case(case) => Some((case, 0)),
+        Scope::SideB { case } => Some((case, 1)),
+        _ => None,
+    }
 }
 
 impl Course {
@@ -81,7 +97,7 @@ impl Course {
     }
 }
 
-fn row(run: &CourseRun<'_>, case: u32, finding: &Finding) -> Vec<Cell> {
+fn row(run: &CourseRun<'_>, place: Place, finding: &Finding) -> Vec<Cell> {
     let input = &run.input;
     let plan = input.plan();
     let changed = plan.changed.iter().map(|(name, value)| format!("{name}={value}"));
@@ -95,8 +111,8 @@ fn row(run: &CourseRun<'_>, case: u32, finding: &Finding) -> Vec<Cell> {
         started(input).map_or_else(|| units::NOTHING.to_owned(), units::instant).into(),
         plan.scenario.as_str().into(),
         profile.join(", ").into(),
-        kafka(input, case).into(),
-        input.case_label(case).into(),
+        kafka(input, place).unwrap_or_else(|| units::NOTHING.to_owned()).into(),
+        input.side_label(place.0, place.1).into(),
         finding.into(),
         digits::interval(finding).or(range).unwrap_or_else(|| units::NOTHING.to_owned()).into(),
         finding.n.to_string().into(),
@@ -104,8 +120,9 @@ fn row(run: &CourseRun<'_>, case: u32, finding: &Finding) -> Vec<Cell> {
     ]
 }
 
-fn document(run: &CourseRun<'_>, case: u32, finding: &Finding) -> serde_json::Value {
+fn document(run: &CourseRun<'_>, place: Place, finding: &Finding) -> serde_json::Value {
     let input = &run.input;
+    let (case, side) = place;
     let (value, at_least) = bounded(finding.estimate);
     let marks: Vec<&str> = finding.marks.iter().map(Into::into).collect();
     serde_json::json!({
@@ -116,7 +133,9 @@ fn document(run: &CourseRun<'_>, case: u32, finding: &Finding) -> serde_json::Va
         "profile": input.plan().profile,
         "changed": input.plan().changed,
         "case": case,
-        "label": input.case_label(case),
+        "side": input.sides().map(|_| ComparePlan::SIDES[side]),
+        "label": input.side_label(case, side),
+        "kafka": kafka(input, place),
         "metric": finding.of.to_string(),
         "unit": finding.unit,
         "value": value,
@@ -131,10 +150,13 @@ fn started(input: &ReportInput<'_>) -> Option<u64> {
     input.sessions.first().map(|(session, _)| session.started_unix_ns)
 }
 
-/// The version that the case's trials ran on, as their cluster told it.
-fn kafka(input: &ReportInput<'_>, case: u32) -> String {
-    let of_case = input.trials.iter().find(|start| start.trial.case == case);
-    of_case.and_then(|start| start.cluster.get("kafka")).cloned().unwrap_or_else(|| units::NOTHING.to_owned())
+/// The version that the trials of the case, and of its side, ran on, as their cluster told it.
+fn kafka(input: &ReportInput<'_>, (case, side): Place) -> Option<String> {
+    let side = input.sides().map(|_| ComparePlan::SIDES[side]);
+    let is_of_place =
+        |trial: &Trial| trial.case == case && (side.is_none() || trial.variant.as_deref() == side);
+    let of_place = input.trials.iter().find(|start| is_of_place(&start.trial));
+    of_place?.cluster.get("kafka").cloned()
 }
 
 /// Figures of several hosts, or of several boots of one, differ also by these.

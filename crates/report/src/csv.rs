@@ -4,7 +4,7 @@ use crate::input::ReportInput;
 use crate::names::{ScopeParts, bounded, name_of};
 use kdyno_model::finding::{Finding, Interval, Scope, Value};
 use kdyno_model::metric::{self, Unit};
-use kdyno_model::plan::{ParamValue, Plan};
+use kdyno_model::plan::{ParamValue, Plan, Strategy};
 use kdyno_model::series::{SecondPoint, TrialSeries};
 use kdyno_model::trial::{Trial, TrialId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,11 +15,15 @@ type Column = (&'static str, &'static str);
 const RUN_ID: Column = ("run_id", "the run, 16 hexadecimal digits");
 const TRIAL: Column = ("trial", "number of the trial, from 1 in the order in which the trials ran");
 const CASE: Column = ("case", "place of the case in the plan, from 0");
+const SIDE: Column = (
+    "side",
+    "of a comparison which side: `A` or `B`; empty where the row speaks of both, and outside of comparisons",
+);
 const REPEAT: Column = ("repeat", "which repeat of the case, from 1");
 const LABEL: Column = (
     "label",
-    "in words, as in tables: the case's label and, of a trial of several repeats, `#` and which; empty when the plan \
-     has one trial",
+    "in words, as in tables: the case's label, of a comparison what the side is called, and of a trial of several repeats \
+     `#` and which; empty when the plan has one trial",
 );
 /// Stands for one column per parameter of the plan.
 const PARAMS: Column =
@@ -32,15 +36,17 @@ const AT_LEAST: Column = (
      a case's repeats queued; else `false`",
 );
 
-const FINDINGS_BEFORE: [Column; 7] = [
+const FINDINGS_BEFORE: [Column; 8] = [
     RUN_ID,
     (
         "scope",
-        "what the row speaks of: `trial` (its measure phase), `case` (the median over its trials, of two their mean), \
-         `published_row` (what a source says of itself), or `pair`, `comparison`, `search`, `run`",
+        "what the row speaks of: `trial` (its measure phase), `case` (the median over its trials, of two their mean; in a \
+         comparison over those of one side), `published_row` (what a source says of itself), or `pair`, `comparison`, \
+         `search`, `run`",
     ),
     TRIAL,
     CASE,
+    SIDE,
     REPEAT,
     ("published_row", "place of the published row in the plan, from 0"),
     LABEL,
@@ -87,7 +93,7 @@ const FINDINGS_AFTER: [Column; 17] = [
     ),
 ];
 
-const SERIES_BEFORE: [Column; 5] = [RUN_ID, TRIAL, CASE, REPEAT, LABEL];
+const SERIES_BEFORE: [Column; 6] = [RUN_ID, TRIAL, CASE, SIDE, REPEAT, LABEL];
 
 const SERIES_AFTER: [Column; 6] = [
     (
@@ -142,12 +148,10 @@ pub fn findings(input: &ReportInput<'_>) -> String {
     let mut out = head(&FINDINGS_BEFORE, &params, &FINDINGS_AFTER);
     for finding in input.findings {
         let whose = Whose::of(finding.scope, input);
-        let scope = ScopeParts::of(finding.scope);
-        let row_number = text(scope.published_row);
-        let before =
-            [run_id(input), scope.kind, text(whose.trial), text(whose.case), text(whose.repeat), row_number];
-        let after = figures(finding);
-        out.push_str(&row(before.into_iter().chain(whose.labelled(&params)).chain(after)));
+        let scope = ScopeParts::of(finding.scope, input);
+        let before = [run_id(input), scope.kind].into_iter().chain(whose.place());
+        let before = before.chain([text(scope.published_row)]);
+        out.push_str(&row(before.chain(whose.labelled(&params)).chain(figures(finding))));
     }
     out
 }
@@ -158,8 +162,8 @@ pub fn series(input: &ReportInput<'_>) -> String {
     let mut out = head(&SERIES_BEFORE, &params, &SERIES_AFTER);
     for series in input.series {
         let whose = Whose::of(Scope::Trial(series.trial), input);
-        let before = [run_id(input), text(whose.trial), text(whose.case), text(whose.repeat)];
-        let before: Vec<String> = before.into_iter().chain(whose.labelled(&params)).collect();
+        let before = std::iter::once(run_id(input)).chain(whose.place());
+        let before: Vec<String> = before.chain(whose.labelled(&params)).collect();
         points(series, &mut |subject, name, phase, at_s, value| {
             let (value, at_least) = number(value);
             let after = [subject, name, phase, at_s, &value, &at_least].map(str::to_owned);
@@ -194,34 +198,46 @@ fn points(series: &TrialSeries, push: &mut dyn FnMut(&str, &str, &str, &str, Val
 struct Whose<'a> {
     trial: Option<TrialId>,
     case: Option<u32>,
+    side: Option<String>,
     repeat: Option<u32>,
-    label: &'a str,
+    label: String,
     params: Option<&'a BTreeMap<String, ParamValue>>,
 }
 
 impl<'a> Whose<'a> {
     fn of(scope: Scope, input: &ReportInput<'a>) -> Self {
-        let ScopeParts { trial, case, published_row, .. } = ScopeParts::of(scope);
-        let plan: &Plan = input.plan();
+        let ScopeParts { trial, case, side, published_row, .. } = ScopeParts::of(scope, input);
+        let plan: &'a Plan = input.plan();
         if let Some(Trial { id, case, repeat, label, effective, .. }) = trial.and_then(|id| input.trial(id)) {
-            let (case, repeat) = (Some(*case), Some(*repeat));
-            return Self { trial: Some(*id), case, repeat, label, params: Some(&effective.params) };
+            let (case, repeat, label) = (Some(*case), Some(*repeat), label.clone());
+            return Self { trial: Some(*id), case, side, repeat, label, params: Some(&effective.params) };
         }
         if let Some(number) = case {
-            let of_plan = plan.cases.get(number as usize);
-            let label = of_plan.map_or("", |of| of.label.as_str());
-            return Self { case, label, params: of_plan.map(|of| &of.params), ..Self::default() };
+            let (cases, label) = match (scope, &plan.strategy) {
+                (Scope::SideB { .. }, Strategy::Compare(compare)) => {
+                    (&compare.b, input.side_label(number, 1))
+                }
+                (Scope::Case(_), _) => (&plan.cases, input.side_label(number, 0)),
+                _ => (&plan.cases, input.case_label(number).to_owned()),
+            };
+            let params = cases.get(number as usize).map(|of| &of.params);
+            return Self { case, side, label, params, ..Self::default() };
         }
         let published = published_row.zip(plan.published.as_ref());
         let theirs = published.and_then(|(number, published)| published.rows.get(number as usize));
         Self { trial, params: theirs.map(|row| &row.params), ..Self::default() }
     }
 
+    /// Trial, case, side and repeat.
+    fn place(&self) -> [String; 4] {
+        [text(self.trial), text(self.case), text(self.side.as_ref()), text(self.repeat)]
+    }
+
     /// Its label and the value of each parameter.
     fn labelled(&self, names: &[String]) -> Vec<String> {
         let value = |name| self.params.and_then(|params| params.get(name)).map(ToString::to_string);
         let values = names.iter().map(|name| value(name).unwrap_or_default());
-        std::iter::once(self.label.to_owned()).chain(values).collect()
+        std::iter::once(self.label.clone()).chain(values).collect()
     }
 }
 

@@ -72,6 +72,18 @@ pub fn decimals_beside(number: f64, half_width: Option<f64>, of_limit: usize) ->
     }
 }
 
+/// The same of an end of an interval that excludes, or holds, a value such as 1: where that many decimals would print the
+/// value itself, the first one that tells the number from it is printed.
+pub fn decimals_apart_from(value: f64, number: f64, half_width: Option<f64>, of_limit: usize) -> String {
+    let is_value = |text: &str| text.parse::<f64>() == Ok(value);
+    let text = decimals_beside(number, half_width, of_limit);
+    if number == value || !is_value(&text) {
+        return text;
+    }
+    let mut longer = (1..=DECIMALS_MAX as usize).map(|decimals| format!("{number:.decimals$}"));
+    longer.find(|text| !is_value(text)).unwrap_or(text)
+}
+
 /// A number that somebody named, as exact as it was named: `10`, `2.75`.
 pub fn named(number: f64) -> String {
     // What binary fractions add to a decimal one lies far behind.
@@ -169,6 +181,16 @@ mod tests {
         let percent = |share: f64| named(share * 100.0);
         assert_eq!([0.1, 0.0275, 0.07, 0.025, 0.0].map(percent), ["10", "2.75", "7", "2.5", "0"]);
         assert_eq!([10.0, 2.75, 0.1, 0.07].map(decimals_of), [0, 2, 1, 2]);
+    }
+
+    #[test]
+    fn an_end_of_an_interval_is_not_rounded_onto_what_it_excludes() {
+        let of_change = |end| decimals_apart_from(0.0, end, Some(10.0), 0);
+        assert_eq!([0.3, -0.04, 20.4].map(of_change), ["0.3", "-0.04", "20"]);
+        let of_ratio = |end| decimals_apart_from(1.0, end, Some(0.1), 2);
+        assert_eq!([1.003, 0.9996, 1.2].map(of_ratio), ["1.003", "0.9996", "1.20"]);
+        assert_eq!(of_change(0.0), "0", "it is the value");
+        assert_eq!(of_change(1e-9), "0", "nobody reads so many decimals");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::{marks, units};
 use kdyno_model::caveat::{Concern, ScopedCaveat, Severity};
 use kdyno_model::finding::{Finding, Mark, Quantity, Scope, Value};
 use kdyno_model::metric::Address;
+use kdyno_model::plan::ComparePlan;
 use kdyno_model::trial::{Trial, TrialId};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -74,6 +75,9 @@ pub(crate) fn covers(scope: Scope, trial: &Trial) -> bool {
     match scope {
         Scope::Trial(id) => id == trial.id,
         Scope::Case(case) | Scope::Comparison { case } | Scope::Search { case } => case == trial.case,
+        Scope::SideB { case } => {
+            case == trial.case && trial.variant.as_deref() == Some(ComparePlan::SIDES[1])
+        }
         Scope::Pair { case, pair } => {
             case == trial.case && trial.pair.is_some_and(|place| place.pair == pair)
         }

@@ -176,11 +176,31 @@ fn set(columns: &[&GridColumn], options: &TextOptions) -> String {
     out
 }
 
-/// Breaks a paragraph at spaces; later lines are indented. A word longer than the line stands alone.
+/// Units that stay on the line of their number.
+const UNITS: &[&str] = &["%", "ms", "µs", "s", "min", "h", "B", "KiB", "MiB", "GiB", "TiB"];
+
+/// The words of a text, a unit with the number before it.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for word in text.split_whitespace().map(clean) {
+        let is_unit = UNITS.contains(&word.trim_end_matches([',', '.', ';', ':', ')']));
+        match words.last_mut().filter(|number| is_unit && number.ends_with(|c: char| c.is_ascii_digit())) {
+            Some(number) => {
+                number.push(' ');
+                number.push_str(&word);
+            }
+            None => words.push(word),
+        }
+    }
+    words
+}
+
+/// Breaks a paragraph at spaces, though not between a number and its unit; later lines are indented. A word longer than the
+/// line stands alone.
 pub fn wrap(text: &str, columns: usize, indent: usize) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
-    for word in text.split_whitespace().map(clean) {
+    for word in words(text) {
         let start = if lines.is_empty() { 0 } else { indent };
         if !line.trim().is_empty() && width(&line) + 1 + width(&word) > columns {
             lines.push(std::mem::take(&mut line));
@@ -239,6 +259,12 @@ mod tests {
         assert!(coloured.contains("\x1b[31m"), "{coloured}");
         let stripped = coloured.replace("\x1b[1m", "").replace("\x1b[31m", "").replace("\x1b[0m", "");
         assert_eq!(stripped, grid(&[], &[column], &PLAIN));
+    }
+
+    #[test]
+    fn a_number_and_its_unit_share_a_line() {
+        assert_eq!(wrap("between 2 % and 10 ms, then", 9, 0), "between\n2 % and\n10 ms,\nthen");
+        assert_eq!(wrap("of 32 trials", 5, 0), "of 32\ntrials");
     }
 
     proptest! {

@@ -5,7 +5,7 @@ use kdyno_model::caveat::{Caveat, ScopedCaveat};
 use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::Event;
 use kdyno_model::finding::Finding;
-use kdyno_model::plan::Plan;
+use kdyno_model::plan::{ComparePlan, Plan};
 use kdyno_model::run::{RunHeader, RunStatus, Session, SessionEnd, TrialStart};
 use kdyno_model::sample::NoiseReading;
 use kdyno_model::series::TrialSeries;
@@ -62,6 +62,20 @@ impl<'a> ReportInput<'a> {
     /// Every case's label; the whole run's is empty.
     pub(crate) fn case_label(&self, case: u32) -> &'a str {
         self.plan().cases.get(case as usize).map_or("", |case| case.label.as_str())
+    }
+
+    /// What the sides are called, A first; `None`: it is no comparison.
+    pub(crate) fn sides(&self) -> Option<&'a [String; 2]> {
+        self.plan().strategy.as_compare().map(|compare| &compare.labels)
+    }
+
+    /// A case as its findings are of it: of a comparison with its side (0 is A, 1 is B) and what that is called,
+    /// `size=1KiB, A: kafka=3.7.2`.
+    pub(crate) fn side_label(&self, case: u32, side: usize) -> String {
+        let case = self.case_label(case);
+        let Some(labels) = self.sides() else { return case.to_owned() };
+        let side = format!("{}: {}", ComparePlan::SIDES[side], labels[side]);
+        if case.is_empty() { side } else { format!("{case}, {side}") }
     }
 
     /// A trial by its number and, where there are several, its label: `trial 3 (brokers=6 #2)`.

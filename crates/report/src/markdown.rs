@@ -21,7 +21,8 @@ pub fn block(input: &ReportInput<'_>) -> String {
     if let Some(outcome) = input.outcome(&figures) {
         out.push_str(&format!("**{}**\n\n", escaped(&outcome)));
     }
-    for one in caveats::worded(input).iter().filter(|one| one.severity > Severity::Note) {
+    let is_told = |one: &&caveats::Worded| one.severity > Severity::Note && !one.is_elsewhere;
+    for one in caveats::worded(input).iter().filter(is_told) {
         let concerns =
             if one.concerns.is_empty() { String::new() } else { format!(" [{}]", escaped(&one.concerns)) };
         out.push_str(&format!("- **{}**: {}{concerns}\n", one.label(), escaped(&one.sentence)));
@@ -31,6 +32,9 @@ pub fn block(input: &ReportInput<'_>) -> String {
     }
     for answer in answers(input) {
         out.push_str(&answer_block(&answer));
+    }
+    if let Some(line) = caveats::elsewhere(input) {
+        out.push_str(&format!("{}\n\n", escaped(&line)));
     }
     if !table.rows.is_empty() && !table.columns.is_empty() {
         out.push_str(&grid(&cases(&table)));

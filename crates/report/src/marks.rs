@@ -73,8 +73,17 @@ pub fn marked(marks: &BTreeSet<Mark>, text: String) -> String {
 
 /// What a sentence ends with whose figures have marks, e.g. `; marked: drifting, few records`; empty without marks.
 pub fn clause(marks: &BTreeSet<Mark>) -> String {
+    if marks.is_empty() { String::new() } else { format!("; {}", named(marks)) }
+}
+
+/// The same of a sentence that stands whatever its figures are marked with: `; it stands, its figures are marked: drifting`.
+pub fn clause_that_stands(marks: &BTreeSet<Mark>) -> String {
+    if marks.is_empty() { String::new() } else { format!("; it stands, its figures are {}", named(marks)) }
+}
+
+fn named(marks: &BTreeSet<Mark>) -> String {
     let names: Vec<String> = marks.iter().map(|mark| mark.to_string().replace('_', " ")).collect();
-    if names.is_empty() { String::new() } else { format!("; marked: {}", names.join(", ")) }
+    format!("marked: {}", names.join(", "))
 }
 
 /// What the signs of some marks mean, in one line; `None` without marks.
@@ -111,6 +120,8 @@ mod tests {
     fn a_sentence_names_its_marks_as_the_glossary_does() {
         let marks = BTreeSet::from([Mark::TooShortToTell, Mark::Invalid]);
         assert_eq!(clause(&marks), "; marked: invalid, too short to tell");
-        assert_eq!(clause(&BTreeSet::new()), "");
+        assert_eq!(clause(&BTreeSet::new()) + &clause_that_stands(&BTreeSet::new()), "");
+        let stands = clause_that_stands(&BTreeSet::from([Mark::Drifting]));
+        assert_eq!(stands, "; it stands, its figures are marked: drifting");
     }
 }

@@ -1,7 +1,8 @@
 //! Names for documents, taken from the types themselves, and numbers that a document can hold.
 
+use crate::input::ReportInput;
 use kdyno_model::finding::{Scope, Value};
-use kdyno_model::plan::ParamValue;
+use kdyno_model::plan::{ComparePlan, ParamValue};
 use kdyno_model::trial::TrialId;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -26,6 +27,8 @@ pub(crate) struct ScopeParts {
     pub trial: Option<TrialId>,
     /// Of a case, and of what is made of its trials, its index in the plan.
     pub case: Option<u32>,
+    /// Of a comparison's trial or case which side: `A` or `B`.
+    pub side: Option<String>,
     /// Of a pair which one of the case.
     pub pair: Option<u32>,
     /// Of a published row its index.
@@ -33,11 +36,26 @@ pub(crate) struct ScopeParts {
 }
 
 impl ScopeParts {
-    pub(crate) fn of(scope: Scope) -> Self {
+    pub(crate) fn of(scope: Scope, input: &ReportInput<'_>) -> Self {
         let kind = name_of(&scope);
+        let named = |side: usize| Some(ComparePlan::SIDES[side].to_owned());
         match scope {
-            Scope::Trial(trial) => Self { kind, trial: Some(trial), ..Self::default() },
-            Scope::Case(case) | Scope::Comparison { case } | Scope::Search { case } => {
+            Scope::Trial(trial) => {
+                let side = input.trial(trial).and_then(|of| of.variant.clone());
+                Self { kind, trial: Some(trial), side, ..Self::default() }
+            }
+            Scope::Case(case) => {
+                let side = input.sides().and_then(|_| named(0));
+                Self { kind, case: Some(case), side, ..Self::default() }
+            }
+            // In documents a case like its side A.
+            Scope::SideB { case } => Self {
+                kind: name_of(&Scope::Case(case)),
+                case: Some(case),
+                side: named(1),
+                ..Self::default()
+            },
+            Scope::Comparison { case } | Scope::Search { case } => {
                 Self { kind, case: Some(case), ..Self::default() }
             }
             Scope::Pair { case, pair } => {

@@ -8,6 +8,7 @@ use crate::markdown;
 use crate::terminal::{answer_text, caveat_text, loss_first, loss_text};
 use kdyno_model::finding::Scope;
 use kdyno_model::outcome::Judgement;
+use kdyno_model::plan::ComparePlan;
 
 /// What two groups of runs say.
 #[derive(Debug)]
@@ -54,6 +55,16 @@ impl StoredComparison<'_> {
         })
     }
 
+    fn side_label(&self, case: u32, side: usize) -> String {
+        let case = self.first.case_label(case).to_owned();
+        let side = self
+            .first
+            .sides()
+            .map(|labels| format!("side {} of the runs, {}", ComparePlan::SIDES[side], labels[side]));
+        let parts = [Some(case).filter(|label| !label.is_empty()), side];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+
     fn title(&self) -> String {
         format!("{} (A) against {} (B)", self.labels[0], self.labels[1])
     }
@@ -76,10 +87,15 @@ impl StoredComparison<'_> {
     fn answers(&self) -> Vec<Answer> {
         let labels = ["A", "B"].map(str::to_owned);
         let conclusions = &self.judgement.conclusions;
-        let answer = |case| {
-            let label = self.first.case_label(case);
-            verdict::answer(conclusions, Scope::Comparison { case }, label, &labels)
+        let answer = |scope| {
+            // Of runs that compare two sides themselves each side has an answer of its own.
+            let label = match scope {
+                Scope::Case(case) | Scope::Comparison { case } => self.side_label(case, 0),
+                Scope::SideB { case } => self.side_label(case, 1),
+                _ => String::new(),
+            };
+            verdict::answer(conclusions, scope, &label, &labels)
         };
-        verdict::compared_cases(conclusions).into_iter().map(answer).collect()
+        verdict::compared_scopes(conclusions).into_iter().map(answer).collect()
     }
 }

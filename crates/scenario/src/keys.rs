@@ -185,7 +185,13 @@ pub static SYSTEM: Section = Section {
             "how metadata is kept: `kraft`, `{kraft: combined}`, `{controllers: 3}`, `{zookeeper: 3}` or `zookeeper` \
              (one node)",
         ),
-        or("brokers", COUNT, "1", "number of brokers"),
+        or(
+            "brokers",
+            COUNT,
+            "1",
+            "number of brokers; on one machine more of them are more work and not more hardware, so 1 shows small differences \
+             best, and 3 where replication is part of the question",
+        ),
         key("limits", Kind::Section(&LIMITS), "what each broker may use"),
         key("jvm", Kind::List(&TEXT), "further JVM options of each broker, verbatim"),
         key("racks", Kind::List(&TEXT), "rack of each broker; a shorter list repeats"),
@@ -273,12 +279,19 @@ pub static PRODUCE: Section = Section {
     purpose: "Clients that send records.",
     keys: &[
         needed("produce", TEXT, "the topic, by its name under `topics`"),
-        or("clients", COUNT, "1", "number of clients, each with connections of its own"),
+        or(
+            "clients",
+            COUNT,
+            "1",
+            "number of clients, each with connections, a buffer and batches of its own: as many as the application has \
+             producers, since at one rate more clients fill smaller batches",
+        ),
         needed(
             "rate",
             Kind::Either(&[Kind::Scalar("rate, `RATE each` or `max`"), Kind::Section(&RATE_COURSE)]),
             "records per second of the whole item: `20k/s`, or `5k/s each` per client, or `max` (as fast as \
-             the client's buffer takes them)",
+             the client's buffer takes them). All cases have the same items: one that is off in some gets `1/s` there, since \
+             a rate is above zero",
         ),
         or(
             "fill",
@@ -297,7 +310,8 @@ pub static PRODUCE: Section = Section {
             "payload",
             Kind::Either(&[Kind::Choice(&["unique", "pooled"]), Kind::Section(&PAYLOAD)]),
             "unique",
-            "each record built anew, or blocks encoded once and sent again and again",
+            "each record built anew, or blocks encoded once and sent again and again. Values are random capital letters, in \
+             which lz4 and snappy find next to nothing: what compression does to real values is not measured",
         ),
         or("zone", Kind::Choice(&["same"]), "same", "where the clients are, seen from the brokers"),
         key(

@@ -149,11 +149,45 @@ fn number(digits: &str) -> Option<f64> {
 pub fn parse_as(text: &str, dimension: Dimension) -> Result<f64, String> {
     let allowed = dimension.described();
     let shown = crate::input::quoted(text);
-    let quantity = parse(text).ok_or_else(|| format!("{shown} is not {allowed}"))?;
+    let quantity = parse(text).ok_or_else(|| {
+        let meant = meant(text, dimension).map(|meant| format!("; write {}", crate::input::quoted(&meant)));
+        format!("{shown} is not {allowed}{}", meant.unwrap_or_default())
+    })?;
     if quantity.dimension == dimension {
         return Ok(quantity.value);
     }
     Err(format!("{shown} is {}, not {allowed}", quantity.dimension.name()))
+}
+
+/// The quantity that is meant by digits in groups (`3,000/s`) or by a duration in several units (`1h30m`).
+fn meant(text: &str, dimension: Dimension) -> Option<String> {
+    if text.len() > TEXT_BYTES_MAX {
+        return None;
+    }
+    // A comma before other than three digits may stand for a decimal point.
+    let digits = |part: &str| part.bytes().take_while(u8::is_ascii_digit).count();
+    if text.contains(',') && text.split(',').skip(1).all(|group| digits(group) == 3) {
+        let joined = text.replace(',', "");
+        let is_one = parse(&joined).is_some_and(|quantity| quantity.dimension == dimension);
+        return is_one.then_some(joined);
+    }
+    let ns = in_one_unit(text).filter(|_| dimension == Dimension::Ns)?;
+    let minutes = ns / 60e9;
+    Some(if minutes.fract() == 0.0 { format!("{minutes}m") } else { exact_duration(ns) })
+}
+
+/// The sum of several durations that are written one after the other, ns.
+fn in_one_unit(text: &str) -> Option<f64> {
+    let is_digit = |c: char| c.is_ascii_digit() || c == '.';
+    let (mut rest, mut sum, mut parts) = (text.trim(), 0.0, 0);
+    while !rest.is_empty() {
+        let unit = rest.find(|c: char| !is_digit(c))?;
+        let end = rest[unit..].find(is_digit).map_or(rest.len(), |length| unit + length);
+        let (part, after) = rest.split_at(end);
+        sum += parse(part).filter(|quantity| quantity.dimension == Dimension::Ns)?.value;
+        (rest, parts) = (after, parts + 1);
+    }
+    (parts > 1).then_some(sum)
 }
 
 /// A whole number of base units (records, bytes, nanoseconds).
@@ -218,10 +252,37 @@ mod tests {
         assert!(whole("99999999999999999", Dimension::Plain).is_err());
     }
 
+    #[test]
+    fn what_is_meant_by_groups_of_digits_and_several_units_is_said() {
+        let told = |text: &str, dimension: Dimension| whole(text, dimension).unwrap_err();
+        for (text, dimension, meant) in [
+            ("3,000/s", Dimension::PerS, "3000/s"),
+            ("1,000,000", Dimension::Plain, "1000000"),
+            ("1h30m", Dimension::Ns, "90m"),
+            ("1m 30s", Dimension::Ns, "90s"),
+            ("1s500ms", Dimension::Ns, "1500ms"),
+        ] {
+            let error = told(text, dimension);
+            assert!(error.ends_with(&format!("; write `{meant}`")), "{text}: {error}");
+        }
+        for (text, dimension) in [
+            ("1,5ms", Dimension::Ns),
+            ("3,000ms", Dimension::PerS),
+            ("1h30", Dimension::Ns),
+            ("h30m", Dimension::Ns),
+            ("1h30m", Dimension::PerS),
+            ("soon", Dimension::Ns),
+            ("", Dimension::Ns),
+        ] {
+            assert!(!told(text, dimension).contains("write"), "{text}: {}", told(text, dimension));
+        }
+    }
+
     proptest! {
         #[test]
         fn no_text_panics(text in "\\PC*") {
             let _ = parse(&text);
+            let _ = whole(&text, Dimension::Ns);
         }
 
         #[test]

@@ -20,8 +20,8 @@ impl<'n> Fields<'n> {
             let message = format!("{} is a map, not {}", section.called(), node.kind());
             return Err(InputError::at(node.place(), message).hint(keys_hint(section)));
         };
-        for (key, _) in fields {
-            known(key, section)?;
+        for (at, (key, _)) in fields.iter().enumerate() {
+            known(key, section).map_err(|error| error.maybe_hint(without_commas(fields, at)))?;
         }
         for key in section.keys.iter().filter(|key| key.required) {
             if !fields.iter().any(|(typed, _)| typed.text == key.name) {
@@ -67,6 +67,21 @@ impl<'n> Fields<'n> {
                 .hint(keys_hint(self.section))),
         }
     }
+}
+
+/// What is meant by a number with commas in a map on one line, of which the groups after the first become keys:
+/// `{rate: 3,000/s}` has the keys `rate` and `000/s`. `at` is the place of the second group.
+fn without_commas(fields: &[(Typed, Node)], at: usize) -> Option<String> {
+    let is_group = |(key, value): &&(Typed, Node)| {
+        let digits = key.text.bytes().take_while(u8::is_ascii_digit).count();
+        digits == 3 && matches!(value, Node::Scalar(none) if none.text.is_empty() && !none.quoted)
+    };
+    let (name, Node::Scalar(first)) = fields.get(at.checked_sub(1)?)? else { return None };
+    let is_first = (1..=3).contains(&first.text.len()) && first.text.bytes().all(|b| b.is_ascii_digit());
+    let groups: String = fields[at..].iter().take_while(is_group).map(|(key, _)| key.text.as_str()).collect();
+    let number = format!("{}: {}{groups}", name.text, first.text);
+    (is_first && !groups.is_empty())
+        .then(|| format!("numbers are written without commas: {}", quoted(&number)))
 }
 
 fn keys_hint(section: &Section) -> String {

@@ -135,6 +135,8 @@ fn syntax_error(text: &str, place: Place, info: &str) -> InputError {
     let here = |hint: &str| InputError::at(place, info).hint(hint);
     let error = if info.contains("tab") {
         here("indent with spaces")
+    } else if let Some(place) = tab(text, place) {
+        InputError::at(place, "a tab stands before the text of this line").hint("indent with spaces")
     } else if info.contains("mismatched bracket") || info.contains("nesting") {
         here("each `[` and `{` needs its `]` and `}`")
     } else if two_colons {
@@ -143,6 +145,16 @@ fn syntax_error(text: &str, place: Place, info: &str) -> InputError {
         layout::mistake(text, place.line as usize).unwrap_or_else(|| here(NEEDS_QUOTES))
     };
     InputError { message: format!("the file is not valid YAML: {}", error.message), ..error }
+}
+
+/// A tab in the indentation of the line where the parser stopped, or of the one before.
+fn tab(text: &str, stopped: Place) -> Option<Place> {
+    let last = stopped.line as usize;
+    let mut lines = text.lines().enumerate().take(last).skip(last.saturating_sub(2));
+    lines.find_map(|(index, line)| {
+        let column = line.chars().take_while(|c| c.is_whitespace()).position(|c| c == '\t')?;
+        (!line.trim().is_empty()).then(|| place(index + 1, column + 1))
+    })
 }
 
 const NEEDS_QUOTES: &str =

@@ -75,6 +75,7 @@ pub(crate) fn name_of(value: &impl Serialize) -> Result<String, serde_json::Erro
 enum ScopeKind {
     Trial,
     Case,
+    SideB,
     Pair,
     Comparison,
     Search,
@@ -89,6 +90,7 @@ pub(crate) fn scope_columns(scope: Scope) -> Result<ScopeColumns, serde_json::Er
     let (kind, id, pair) = match scope {
         Scope::Trial(trial) => (ScopeKind::Trial, Some(trial.0), None),
         Scope::Case(case) => (ScopeKind::Case, Some(case), None),
+        Scope::SideB { case } => (ScopeKind::SideB, Some(case), None),
         Scope::Pair { case, pair } => (ScopeKind::Pair, Some(case), Some(pair)),
         Scope::Comparison { case } => (ScopeKind::Comparison, Some(case), None),
         Scope::Search { case } => (ScopeKind::Search, Some(case), None),
@@ -103,6 +105,7 @@ pub(crate) fn scope(row: &Row<'_>) -> Result<Scope, Fault> {
     match (named(row, 0)?, row.get(1)?, row.get(2)?) {
         (ScopeKind::Trial, Some(trial), None) => Ok(Scope::Trial(TrialId(trial))),
         (ScopeKind::Case, Some(case), None) => Ok(Scope::Case(case)),
+        (ScopeKind::SideB, Some(case), None) => Ok(Scope::SideB { case }),
         (ScopeKind::Pair, Some(case), Some(pair)) => Ok(Scope::Pair { case, pair }),
         (ScopeKind::Comparison, Some(case), None) => Ok(Scope::Comparison { case }),
         (ScopeKind::Search, Some(case), None) => Ok(Scope::Search { case }),

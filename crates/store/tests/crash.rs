@@ -47,7 +47,9 @@ fn a_run_can_be_read_while_it_is_written_and_after_its_writer_was_killed() {
     let samples = file.evidence(TRIAL).unwrap().samples;
     assert!(samples.len() >= seen_live.0, "{} after {}", samples.len(), seen_live.0);
     let first_worker = samples.iter().filter(|row| row.id == STREAMS[0]);
-    assert!(first_worker.zip(0..).all(|(found, sequence)| found.sequence == sequence), "a gap");
+    // The fourth row, of five seconds, is summed up by the one of the phase.
+    let sequences = (0..).filter(|sequence| *sequence != 3);
+    assert!(first_worker.zip(sequences).all(|(found, sequence)| found.sequence == sequence), "a gap");
     assert_eq!(file.sessions().unwrap(), [(session(1), None)]);
     drop(file);
     let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();

@@ -90,7 +90,7 @@ fn a_resumed_run_keeps_everything_but_what_its_trials_said_together() {
     let ends: Vec<_> = file.sessions().unwrap().into_iter().map(|(_, end)| end).collect();
     assert_eq!(ends, [common::interrupted(), common::end(), common::interrupted()].map(Some));
     let found = file.evidence(TRIAL).unwrap();
-    assert_eq!(found.samples.iter().filter(|row| row.id == STREAMS[1]).count(), 5);
+    assert_eq!(found.samples.iter().filter(|row| row.id == STREAMS[1]).count(), 4);
 }
 
 #[test]

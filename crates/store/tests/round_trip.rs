@@ -4,13 +4,14 @@
 
 mod common;
 
-use common::{LATER_TRIAL, STREAMS, TRIAL, header, sample, session, trial_start};
+use common::{LATER_TRIAL, STREAMS, TRIAL, header, sample, sample_of, session, trial_start};
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::{Interval, IntervalMethod, NotResolvable, Scope, Value};
 use kdyno_model::metric::Unit;
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{AttachedPlan, Caps, Protocol, Sasl, Security, SystemPlan};
 use kdyno_model::run::TrialStart;
+use kdyno_model::sample::{Phase, Sample};
 use kdyno_model::secret::SecretRef;
 use kdyno_model::trial::TrialId;
 use kdyno_store::{RunFile, RunWriter, StoreError};
@@ -53,6 +54,28 @@ fn evidence_is_the_same_while_the_run_goes_on() {
     assert_eq!(RunFile::open(&path).unwrap().evidence(TRIAL).unwrap(), common::evidence());
     writer.finish(common::end()).unwrap();
     assert_eq!(RunFile::open(&path).unwrap().evidence(TRIAL).unwrap(), common::evidence());
+}
+
+#[test]
+fn rows_of_five_seconds_come_back_of_streams_that_were_cut_off() {
+    let folder = tempfile::tempdir().unwrap();
+    let writer = RunWriter::create(&folder.path().join("run.kdyno"), &header(), &session(1)).unwrap();
+    writer.trial_started(&trial_start()).unwrap();
+    writer.trial_started(&TrialStart { session: 1, ..common::later_trial() }).unwrap();
+    let [whole, cut_off] = [STREAMS[0], STREAMS[1]];
+    let in_warmup = Sample { phase: Phase::Warmup, ..common::phase_row(cut_off, 2) };
+    let rows = [common::five_seconds(cut_off, 1), in_warmup, sample_of(cut_off, 3)];
+    for row in [common::five_seconds(whole, 1), common::phase_row(whole, 2)].into_iter().chain(rows.clone()) {
+        writer.sample(TRIAL, row).unwrap();
+    }
+    // In another trial the first stream is cut off too.
+    writer.sample(LATER_TRIAL, common::five_seconds(whole, 1)).unwrap();
+    let samples = writer.evidence(TRIAL).unwrap().samples;
+    let of_cut_off: Vec<&Sample> = samples.iter().filter(|row| row.id == cut_off).collect();
+    assert_eq!(of_cut_off, rows.iter().collect::<Vec<_>>());
+    let of_whole: Vec<Sample> = samples.into_iter().filter(|row| row.id == whole).collect();
+    assert_eq!(of_whole, [common::phase_row(whole, 2)]);
+    assert_eq!(writer.evidence(LATER_TRIAL).unwrap().samples, [common::five_seconds(whole, 1)]);
 }
 
 fn recent(writer: &RunWriter, trial: TrialId, from_second: u32) -> Option<TrialEvidence> {

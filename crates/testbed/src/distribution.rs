@@ -49,8 +49,20 @@ pub fn prepare(
             let log_backend = version.log_backend();
             Ok(Distribution { version, java, classpath, log_backend, bootstrap: cached.bootstrap })
         }
-        KafkaSource::Home(folder) => unpacked(environment, folder),
-        KafkaSource::Source(folder) => built(environment, folder),
+        KafkaSource::Home(folder) => unpacked(folder)?.on_java(environment),
+        KafkaSource::Source(folder) => built(folder)?.on_java(environment),
+    }
+}
+
+/// Makes sure that a folder holds a Kafka that [`prepare`] can take; a release needs none. Asks the file system alone.
+///
+/// # Errors
+/// There is no such folder, or no Kafka in it.
+pub fn check_folder(source: &KafkaSource) -> Result<(), TestbedError> {
+    match source {
+        KafkaSource::Release(_) => Ok(()),
+        KafkaSource::Home(folder) => unpacked(folder).map(drop),
+        KafkaSource::Source(folder) => built(folder).map(drop),
     }
 }
 
@@ -63,7 +75,23 @@ pub fn is_fetched_first(environment: &Environment, source: &KafkaSource) -> bool
     }
 }
 
-fn unpacked(environment: &Environment, home: &Path) -> Result<Distribution, TestbedError> {
+/// The Kafka of a folder.
+struct InFolder {
+    version: Version,
+    classpath: Vec<String>,
+    log_backend: LogBackend,
+}
+
+impl InFolder {
+    /// With a Java of this host for it.
+    fn on_java(self, environment: &Environment) -> Result<Distribution, TestbedError> {
+        let Self { version, classpath, log_backend } = self;
+        let java = java::find(environment, &version)?;
+        Ok(Distribution { version, java, classpath, log_backend, bootstrap: None })
+    }
+}
+
+fn unpacked(home: &Path) -> Result<InFolder, TestbedError> {
     let home = absolute(home)?;
     let libs = home.join("libs");
     let jars = jar_names(&libs);
@@ -71,20 +99,15 @@ fn unpacked(environment: &Environment, home: &Path) -> Result<Distribution, Test
         message: format!("{} is no unpacked Kafka: libs/ has no kafka_2.1x-VERSION.jar", home.display()),
         hint: "kafka: {home: DIR} takes the folder that has bin/, config/ and libs/".to_string(),
     })?;
-    let version = Version::parse(&version)?;
-    let java = java::find(environment, &version)?;
-    let log_backend = backend_of(&jars);
-    Ok(Distribution {
-        version,
-        java,
+    Ok(InFolder {
+        version: Version::parse(&version)?,
         classpath: vec![format!("{}/*", libs.display())],
-        log_backend,
-        bootstrap: None,
+        log_backend: backend_of(&jars),
     })
 }
 
 /// Takes the same folders as the checkout's own `bin/kafka-run-class.sh` does for a broker.
-fn built(environment: &Environment, checkout: &Path) -> Result<Distribution, TestbedError> {
+fn built(checkout: &Path) -> Result<InFolder, TestbedError> {
     let checkout = absolute(checkout)?;
     let mut folders = Vec::new();
     for module in ["core", "tools", "clients"] {
@@ -118,10 +141,7 @@ fn built(environment: &Environment, checkout: &Path) -> Result<Distribution, Tes
             hint: "run `./gradlew copyDependantLibs` in it".to_string(),
         });
     }
-    let version = Version::parse(&version)?;
-    let java = java::find(environment, &version)?;
-    let log_backend = backend_of(&jars);
-    Ok(Distribution { version, java, classpath, log_backend, bootstrap: None })
+    Ok(InFolder { version: Version::parse(&version)?, classpath, log_backend: backend_of(&jars) })
 }
 
 fn absolute(folder: &Path) -> Result<PathBuf, TestbedError> {
@@ -212,9 +232,15 @@ mod tests {
         for source in [KafkaSource::Home(temp.path().into()), KafkaSource::Source(temp.path().into())] {
             let error = prepare(&environment, &source, &|_| {}).expect_err("empty folder");
             assert!(matches!(error, TestbedError::Distribution { .. }), "{error}");
+            assert_eq!(check_folder(&source).expect_err("the same").to_string(), error.to_string());
         }
-        let error =
-            prepare(&environment, &KafkaSource::Home(temp.path().join("no")), &|_| {}).expect_err("missing");
-        assert!(matches!(error, TestbedError::Io { .. }), "{error}");
+        let missing = KafkaSource::Home(temp.path().join("no"));
+        for found in [prepare(&environment, &missing, &|_| {}).map(drop), check_folder(&missing)] {
+            assert!(matches!(found, Err(TestbedError::Io { .. })), "{found:?}");
+        }
+        let libs = temp.path().join("libs");
+        std::fs::create_dir_all(&libs).expect("folder");
+        std::fs::write(libs.join("kafka_2.13-4.1.1.jar"), "").expect("write");
+        assert!(check_folder(&KafkaSource::Home(temp.path().into())).is_ok(), "without a look for a Java");
     }
 }

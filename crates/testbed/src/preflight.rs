@@ -165,6 +165,7 @@ mod tests {
             racks: vec![],
             storage: Storage::Disk,
             listeners: Default::default(),
+            is_second: false,
         }
     }
 

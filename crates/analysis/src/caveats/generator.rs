@@ -2,7 +2,7 @@
 
 use super::found::Found;
 use crate::cpu;
-use crate::evidence::{Window, is_open_loop, produce};
+use crate::evidence::{Window, is_open_loop};
 use crate::histogram::Distribution;
 use crate::rows::{Item, Trial};
 use kdyno_model::caveat::{Caveat, Concern};
@@ -126,7 +126,9 @@ pub(super) fn waited(trial: &Trial<'_>) -> Vec<Found> {
     threads
         .map(|(thread, waited_s)| (thread, waited_s / window.seconds()))
         .filter(|(_, share)| *share > THREAD_WAITED_SHARE_MAX)
-        .map(|(thread, share)| Caveat::WaitedForProcessor { who: thread.to_owned(), share }.into())
+        .map(|(thread, share)| {
+            Caveat::WaitedForProcessor { who: thread.to_owned(), share, share_of_ready: None }.into()
+        })
         .collect()
 }
 
@@ -152,7 +154,7 @@ pub(super) fn calibration_short(trial: &Trial<'_>) -> Vec<Found> {
 
 /// Acknowledged records per second of an item that produces.
 pub(crate) fn acked_per_s(item: &Item<'_>, window: Window) -> Option<f64> {
-    produce(item.plan)?;
+    item.plan.role.as_produce()?;
     Some(item.tally.windowed.acknowledged as f64 / window.seconds())
 }
 

@@ -2,7 +2,7 @@
 
 use super::found::Found;
 use crate::cpu;
-use crate::evidence::{Window, produce};
+use crate::evidence::Window;
 use crate::rows::Trial;
 use kdyno_model::caveat::Caveat;
 use kdyno_model::event::{EventKind, Subject};
@@ -63,8 +63,11 @@ pub(super) fn brokers_waited(trial: &Trial<'_>) -> Vec<Found> {
     let Some((waited_s, used_s)) = waited_s.zip(used_s) else { return Vec::new() };
     let is_told = waited_s > BROKERS_WAITED_S_MIN * window.seconds()
         && waited_s > BROKERS_WAITED_SHARE_MAX * (waited_s + used_s);
-    let caveat =
-        Caveat::WaitedForProcessor { who: Subject::Brokers.to_string(), share: waited_s / window.seconds() };
+    let caveat = Caveat::WaitedForProcessor {
+        who: Subject::Brokers.to_string(),
+        share: waited_s / window.seconds(),
+        share_of_ready: Some(waited_s / (waited_s + used_s)),
+    };
     is_told.then(|| caveat.into()).into_iter().collect()
 }
 
@@ -125,7 +128,7 @@ pub(super) fn page_cache(trial: &Trial<'_>) -> Vec<Found> {
 /// Bytes per second that all brokers together had to write in the window: those of produce requests × replicas.
 pub(crate) fn given_bytes_per_s(trial: &Trial<'_>, window: Window) -> f64 {
     let topics = &trial.evidence.start.trial.effective.topics;
-    let of_item = trial.items.iter().filter(|item| produce(item.plan).is_some()).map(|item| {
+    let of_item = trial.items.iter().filter(|item| item.plan.role.as_produce().is_some()).map(|item| {
         let replicas = topics.get(&item.plan.topic).map_or(1, |topic| topic.replicas);
         item.tally.windowed.request_bytes as f64 * f64::from(replicas)
     });

@@ -1,14 +1,14 @@
 //! Caveats about records and how they fared, and about how the load was made.
 
 use super::found::{Found, of_items};
-use crate::evidence::{cut_short, is_open_loop, produce};
+use crate::evidence::{cut_short, is_open_loop};
 use crate::lag;
 use crate::queue::Queue;
 use crate::rows::{Item, Trial};
 use crate::tally::unfinished;
 use kdyno_model::caveat::{Caveat, Concern};
 use kdyno_model::metric;
-use kdyno_model::plan::{CasePlan, Compression, Payload};
+use kdyno_model::plan::CasePlan;
 use kdyno_model::sample::Timing;
 
 /// Records beyond a quantile below which it says little about the next run.
@@ -27,7 +27,7 @@ const BATCH_BYTES: f64 = 61.0;
 /// Exact: every offered record has one outcome.
 pub(super) fn accounting_broken(trial: &Trial<'_>) -> Vec<Found> {
     of_items(trial, |item| {
-        let totals = item.tally.totals.as_ref().filter(|_| produce(item.plan).is_some())?;
+        let totals = item.tally.totals.as_ref().filter(|_| item.plan.role.as_produce().is_some())?;
         let difference =
             i128::from(totals.offered) - i128::from(totals.acknowledged) - i128::from(unfinished(totals));
         (difference != 0).then(|| Caveat::AccountingBroken {
@@ -97,7 +97,7 @@ pub(super) fn unresolved(trial: &Trial<'_>) -> Vec<Found> {
 pub(super) fn retries(trial: &Trial<'_>) -> Vec<Found> {
     of_items(trial, |item| {
         let batches = item.tally.windowed.retries;
-        let is_told = batches > 0 && produce(item.plan).is_some();
+        let is_told = batches > 0 && item.plan.role.as_produce().is_some();
         is_told.then(|| Caveat::Retries { item: item.name.to_owned(), batches })
     })
 }
@@ -125,32 +125,22 @@ pub(super) fn consumer_behind(trial: &Trial<'_>) -> Vec<Found> {
 
 pub(super) fn written_not_appended(trial: &Trial<'_>) -> Vec<Found> {
     of_items(trial, |item| {
-        let acks = produce(item.plan)?.client.acks;
+        let acks = item.plan.role.as_produce()?.client.acks;
         (acks == 0).then(|| Caveat::WrittenNotAppended { item: item.name.to_owned() })
     })
 }
 
 pub(super) fn pooled_compression(trial: &Trial<'_>) -> Vec<Found> {
-    of_items(trial, |item| {
-        let plan = produce(item.plan)?;
-        let is_pooled = matches!(plan.payload, Payload::Pooled { .. });
-        (is_pooled && plan.client.compression != Compression::None)
-            .then(|| Caveat::PooledCompression { item: item.name.to_owned() })
-    })
+    compression(trial, |caveat| matches!(caveat, Caveat::PooledCompression { .. }))
 }
 
 pub(super) fn random_values(trial: &Trial<'_>) -> Vec<Found> {
+    compression(trial, |caveat| matches!(caveat, Caveat::RandomValues { .. }))
+}
+
+fn compression(trial: &Trial<'_>, is_it: impl Fn(&Caveat) -> bool) -> Vec<Found> {
     of_items(trial, |item| {
-        let plan = produce(item.plan)?;
-        let compression = match plan.client.compression {
-            Compression::None => return None,
-            Compression::Gzip => "gzip",
-            Compression::Snappy => "snappy",
-            Compression::Lz4 => "lz4",
-            Compression::Zstd => "zstd",
-        };
-        let (item, compression) = (item.name.to_owned(), compression.to_owned());
-        (plan.payload == Payload::Unique).then_some(Caveat::RandomValues { item, compression })
+        Caveat::of_compression(item.name, item.plan.role.as_produce()?).filter(|caveat| is_it(caveat))
     })
 }
 
@@ -160,7 +150,7 @@ pub(super) fn small_batches(trial: &Trial<'_>) -> Vec<Found> {
         return Vec::new();
     }
     of_items(trial, |item| {
-        let plan = produce(item.plan).filter(|_| item.tally.windowed.batches > 0)?;
+        let plan = item.plan.role.as_produce().filter(|_| item.tally.windowed.batches > 0)?;
         let counts = &item.tally.windowed;
         let records = counts.acknowledged as f64 / counts.batches as f64;
         let bytes = BATCH_BYTES + records * (f64::from(plan.value_bytes) + RECORD_BYTES);
@@ -181,13 +171,13 @@ fn compares_batch_sizes(case: &CasePlan) -> bool {
 
 pub(super) fn assigned_not_group(trial: &Trial<'_>) -> Vec<Found> {
     of_items(trial, |item| {
-        produce(item.plan).is_none().then(|| Caveat::AssignedNotGroup { item: item.name.to_owned() })
+        item.plan.role.as_produce().is_none().then(|| Caveat::AssignedNotGroup { item: item.name.to_owned() })
     })
 }
 
 pub(super) fn closed_loop(trial: &Trial<'_>) -> Vec<Found> {
     of_items(trial, |item: &Item<'_>| {
-        (produce(item.plan).is_some() && !is_open_loop(item.plan))
+        (item.plan.role.as_produce().is_some() && !is_open_loop(item.plan))
             .then(|| Caveat::ClosedLoop { item: item.name.to_owned() })
     })
 }

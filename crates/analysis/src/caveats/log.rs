@@ -6,7 +6,6 @@
 
 use super::cluster::since_t0;
 use super::found::{Found, events};
-use crate::evidence::produce;
 use crate::rows::Trial;
 use crate::tally::unfinished;
 use kdyno_model::caveat::Caveat;
@@ -64,7 +63,7 @@ fn has_lost_a_broker(trial: &Trial<'_>) -> bool {
 }
 
 fn of_topics(trial: &Trial<'_>, told: impl Fn(String, Says) -> Option<Caveat>) -> Vec<Found> {
-    let written = trial.items.iter().filter(|item| produce(item.plan).is_some());
+    let written = trial.items.iter().filter(|item| item.plan.role.as_produce().is_some());
     let topics: BTreeSet<&str> = written.map(|item| item.plan.topic.as_str()).collect();
     let found = topics.into_iter().filter_map(|topic| told(topic.to_owned(), says(trial, topic)?));
     found.map(Found::from).collect()
@@ -73,7 +72,7 @@ fn of_topics(trial: &Trial<'_>, told: impl Fn(String, Says) -> Option<Caveat>) -
 /// `None` where a producer asks for no acknowledgements: nobody knows what arrived.
 fn says(trial: &Trial<'_>, topic: &str) -> Option<Says> {
     let writers = || trial.items.iter().filter(|item| item.plan.topic == topic);
-    if writers().any(|item| produce(item.plan).is_some_and(|plan| plan.client.acks == 0)) {
+    if writers().any(|item| item.plan.role.as_produce().is_some_and(|plan| plan.client.acks == 0)) {
         return None;
     }
     let subject = Subject::Topic(topic.to_owned());
@@ -85,7 +84,7 @@ fn says(trial: &Trial<'_>, topic: &str) -> Option<Says> {
         return Some(Says::NotChecked("its end offsets were not read before and after the load".to_owned()));
     };
     let mut sums = (0u64, 0u64);
-    for item in writers().filter(|item| produce(item.plan).is_some()) {
+    for item in writers().filter(|item| item.plan.role.as_produce().is_some()) {
         let Some(totals) = &item.tally.totals else {
             return Some(Says::NotChecked("not every stream gave its totals".to_owned()));
         };

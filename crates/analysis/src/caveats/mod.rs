@@ -10,7 +10,6 @@ pub(crate) mod load;
 mod log;
 
 use self::found::{Found, Question, asked_by_rate};
-use crate::evidence::produce;
 use crate::rows::Trial;
 use kdyno_model::caveat::ScopedCaveat;
 use kdyno_model::caveat::Severity::{self, Invalid, Note, Warning};
@@ -106,7 +105,7 @@ fn severity(trial: &Trial<'_>, question: Option<Question>, weight: &Weight) -> O
         TrialReason::Pair | TrialReason::Duet => return of(Question::Compare),
         TrialReason::Listed { .. } | TrialReason::Conditioning => {}
     }
-    let producing = trial.items.iter().filter(|item| produce(item.plan).is_some());
+    let producing = trial.items.iter().filter(|item| item.plan.role.as_produce().is_some());
     let asked = || producing.map(asked_by_rate).map(of).max().unwrap_or(of(Question::Max));
     question.map_or_else(asked, of)
 }

@@ -2,10 +2,11 @@
 //!
 //! [`verdicts`] judges what the pairs of a comparison's plan have shown so far, [`progress`] tells the strategy whether
 //! more of them are wanted, [`settings`] compares what was in force on both sides, [`hosts`] says on which machines they
-//! ran, and [`of_runs`] says what stored runs can and cannot carry.
+//! ran, `time_units` how long a unit of evidence took, and [`of_runs`] says what stored runs can and cannot carry.
 
 mod hosts;
 mod metrics;
+mod pace;
 mod pairs;
 mod runs;
 mod settings;
@@ -13,6 +14,7 @@ mod verdicts;
 
 pub use hosts::hosts;
 pub use metrics::{better, margin};
+pub(crate) use pace::time_units;
 pub use pairs::{Progress, progress};
 pub use runs::{StoredRun, of_runs};
 pub use settings::{settings, void};

@@ -210,8 +210,8 @@ fn sides<'a>(plan: &Plan, settings: &ComparePlan, pair: u32, trials: &[AnalysedT
 }
 
 /// Why a trial makes its pair useless: it ended early, lost a broker, met a cluster that should have been conditioned and
-/// was not, ran at another time than the other one where both were to run at once, or a figure to be judged must not be used. Not where its load queued: a side that cannot carry it must not win
-/// by the pairs that are left.
+/// was not, ran at another time than the other one where both were to run at once, or a figure to be judged must not be
+/// used. Not where its load queued: a side that cannot carry it must not win by the pairs that are left.
 fn unusable(plan: &Plan, settings: &ComparePlan, trial: &AnalysedTrial<'_>) -> Option<String> {
     if let Some(reason) = trial.cut_short() {
         return Some(format!("was cut short: {reason}"));

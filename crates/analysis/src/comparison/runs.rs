@@ -40,42 +40,61 @@ pub struct StoredRun<'a> {
     pub caveats: &'a [ScopedCaveat],
 }
 
-/// What the runs after a change say against those before, for each case that all of them have; `case` of a scope is that
-/// of the first run before. Nothing was named beforehand, so every metric is exploratory.
+/// What the runs after a change say against those before, for each case that all of them have, and where all of them
+/// compare two sides for each side of it; `case` of a scope is that of the first run before. Nothing was named beforehand, so
+/// every metric is exploratory.
 pub fn of_runs(before: &[StoredRun<'_>], after: &[StoredRun<'_>]) -> Judgement {
     let mut found = Judgement::default();
     let Some(first) = before.first() else { return found };
-    for run in before.iter().chain(after) {
+    let all: Vec<&StoredRun<'_>> = before.iter().chain(after).collect();
+    for run in &all {
         found.caveats.extend(losses(run));
     }
-    for detail in differences(before, after) {
-        found.caveats.push(caveat(Severity::Warning, detail));
+    let unlike: Vec<String> = all.iter().filter_map(|run| measures_another(run, first)).collect();
+    if unlike.is_empty() {
+        differences(before, after, &mut found.caveats);
     }
-    let others: Vec<&StoredRun<'_>> = before.iter().chain(after).collect();
-    let unlike = others.iter().filter(|run| run.header.plan.scenario != first.header.plan.scenario);
-    for run in unlike {
-        let detail = format!(
-            "{} is a run of {}, {} of {}: they measure different things",
-            run.name, run.header.plan.scenario, first.name, first.header.plan.scenario
-        );
-        found.caveats.push(caveat(Severity::Invalid, detail));
-    }
+    found.caveats.extend(unlike.into_iter().map(|detail| caveat(Severity::Invalid, detail)));
     let reason = found.caveats.iter().find_map(|of| match &of.caveat {
         Caveat::EvidenceOfRuns { detail } if of.severity == Severity::Invalid => Some(detail.clone()),
         _ => None,
     });
+    let sides = if all.iter().all(|run| sides(run).is_some()) { 2 } else { 1 };
     for (case, plan) in (0u32..).zip(&first.header.plan.cases) {
-        let of_side = |runs: &[StoredRun<'_>]| -> Option<Vec<Vec<Finding>>> {
-            runs.iter().map(|run| figures(run, &plan.label)).collect()
-        };
-        let (Some(a), Some(b)) = (of_side(before), of_side(after)) else {
-            let detail = format!("not every run has the case `{}`: it is left out", plan.label);
-            found.caveats.push(caveat(Severity::Warning, detail));
-            continue;
-        };
-        Rows { case, sides: [a, b], reason: reason.clone() }.judge(first, &mut found);
+        for side in 0..sides {
+            let of_runs = |runs: &[StoredRun<'_>]| -> Option<Vec<Vec<Finding>>> {
+                runs.iter().map(|run| figures(run, &plan.label, side)).collect()
+            };
+            let (Some(a), Some(b)) = (of_runs(before), of_runs(after)) else {
+                let detail = format!("not every run has the case `{}`: it is left out", plan.label);
+                found.caveats.push(caveat(Severity::Warning, detail));
+                break;
+            };
+            let scope = match (sides, side) {
+                (1, _) => Scope::Comparison { case },
+                (_, 0) => Scope::Case(case),
+                _ => Scope::SideB { case },
+            };
+            Rows { scope, sides: [a, b], reason: reason.clone() }.judge(first, &mut found);
+        }
     }
     found
+}
+
+/// That a run is one of another scenario.
+fn measures_another(run: &StoredRun<'_>, first: &StoredRun<'_>) -> Option<String> {
+    let [scenario, of_first] = [run, first].map(|run| &run.header.plan.scenario);
+    (scenario != of_first).then(|| {
+        format!(
+            "{} is a run of {scenario}, {} of {of_first}: they measure different things",
+            run.name, first.name
+        )
+    })
+}
+
+/// What the sides of a run are called that is a comparison itself.
+fn sides<'a>(run: &StoredRun<'a>) -> Option<&'a [String; 2]> {
+    run.header.plan.strategy.as_compare().map(|compare| &compare.labels)
 }
 
 /// What a run lost of what was acknowledged to it, then that it did: nothing that rests on it may be used.
@@ -96,24 +115,23 @@ fn caveat(severity: Severity, detail: String) -> ScopedCaveat {
 }
 
 /// What can be seen to differ beside the change, and what the numbers of runs cannot carry.
-fn differences(before: &[StoredRun<'_>], after: &[StoredRun<'_>]) -> Vec<String> {
-    let mut found = Vec::new();
+fn differences(before: &[StoredRun<'_>], after: &[StoredRun<'_>], found: &mut Vec<ScopedCaveat>) {
     let fewest = before.len().min(after.len());
     if fewest < RUNS_MIN as usize {
-        found.push(format!(
+        let detail = format!(
             "{} before and {} after: how much one run differs from the next is not known, so there is no interval; {RUNS_MIN} of each are needed",
             runs(before.len()),
             runs(after.len())
-        ));
+        );
+        found.push(caveat(Severity::Warning, detail));
     }
-    found.push(
-        "the runs took place at different times, in no drawn order: whatever else changed meanwhile is part of the difference"
-            .to_owned(),
-    );
+    found.push(ScopedCaveat { caveat: Caveat::RunsUnpaired, ..caveat(Severity::Warning, String::new()) });
+    let mut tell = |detail| found.push(caveat(Severity::Warning, detail));
+    which_sides(before, after, &mut tell);
     let mut differs = |what: &str, of: &dyn Fn(&StoredRun<'_>) -> BTreeSet<String>| {
         let values: BTreeSet<String> = before.iter().chain(after).flat_map(of).collect();
         if values.len() > 1 {
-            found.push(format!("{what}: {}", values.into_iter().collect::<Vec<_>>().join(", ")));
+            tell(format!("{what}: {}", values.into_iter().collect::<Vec<_>>().join(", ")));
         }
     };
     let of_sessions = |run: &StoredRun<'_>, of: &dyn Fn(&Session) -> String| -> BTreeSet<String> {
@@ -133,28 +151,45 @@ fn differences(before: &[StoredRun<'_>], after: &[StoredRun<'_>]) -> Vec<String>
         .map(|session| session.boot_id.as_str())
         .collect();
     if boots.len() > 1 {
-        found.push(format!("the host was started anew in between: {} boots", boots.len()));
+        tell(format!("the host was started anew in between: {} boots", boots.len()));
     }
-    found
+}
+
+/// Where runs are comparisons themselves and their sides are not called the same: what is set against what.
+fn which_sides(before: &[StoredRun<'_>], after: &[StoredRun<'_>], tell: &mut impl FnMut(String)) {
+    let called: BTreeSet<Option<&[String; 2]>> = before.iter().chain(after).map(sides).collect();
+    if called.len() < 2 {
+        return;
+    }
+    let of_run = |run: &StoredRun<'_>| match sides(run) {
+        Some([a, b]) => format!("{} compares {a} (its side A) with {b} (its side B)", run.name),
+        None => format!("{} has no sides", run.name),
+    };
+    let each: Vec<String> = before.iter().chain(after).map(of_run).collect();
+    let taken = match called.contains(&None) {
+        true => "of those that have sides A is taken",
+        false => "sides A are set against each other, and sides B",
+    };
+    tell(format!("not all of the runs have the same sides, and {taken}: {}", each.join("; ")));
 }
 
 fn runs(count: usize) -> String {
     if count == 1 { "one run".to_owned() } else { format!("{count} runs") }
 }
 
-/// The figures of the case with a label; `None`: the run has none.
-fn figures(run: &StoredRun<'_>, label: &str) -> Option<Vec<Finding>> {
+/// The figures of a side (0 is A, or the case itself, 1 is B) of the case with a label; `None`: the run has none.
+fn figures(run: &StoredRun<'_>, label: &str, side: usize) -> Option<Vec<Finding>> {
     let cases = &run.header.plan.cases;
     let case = u32::try_from(cases.iter().position(|case| case.label == label)?).ok()?;
-    let of_case =
-        |finding: &&Finding| (finding.scope, finding.quantity) == (Scope::Case(case), Quantity::Value);
+    let scope = if side == 1 { Scope::SideB { case } } else { Scope::Case(case) };
+    let of_case = |finding: &&Finding| (finding.scope, finding.quantity) == (scope, Quantity::Value);
     let found: Vec<Finding> = run.findings.iter().filter(of_case).cloned().collect();
     (!found.is_empty()).then_some(found)
 }
 
-/// One case of all runs.
+/// One case, or one side of it, of all runs.
 struct Rows {
-    case: u32,
+    scope: Scope,
     /// Of each run of each side its figures.
     sides: [Vec<Vec<Finding>>; 2],
     /// Why nothing of it may be used.
@@ -198,11 +233,14 @@ impl Rows {
             Ok([a, b]) => compare([&a, &b], margin, better),
             Err(reason) => Said::nothing(Says::Invalid { reason }),
         };
-        let says = self.reason.clone().map_or(said.says, |reason| Says::Invalid { reason });
+        let said = match &self.reason {
+            Some(reason) => Said::nothing(Says::Invalid { reason: reason.clone() }),
+            None => said,
+        };
         let n = self.sides.iter().map(Vec::len).min().unwrap_or(0);
         let [a, b] = values.each_ref().map(|values| Median::of(values).estimate);
         Some(Verdict {
-            scope: Scope::Comparison { case: self.case },
+            scope: self.scope,
             of,
             unit,
             better,
@@ -216,8 +254,9 @@ impl Rows {
             marks,
             n: u32::try_from(n).unwrap_or(u32::MAX),
             unit_of_evidence: EvidenceUnit::Run,
+            unit_ns: None,
             p: said.p.map(|p| (p, p)),
-            says,
+            says: said.says,
         })
     }
 

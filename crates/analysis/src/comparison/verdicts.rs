@@ -253,6 +253,7 @@ impl Judging<'_> {
             marks: measured.marks.clone(),
             n: differences.map_or(0, |of| u32::try_from(of.len()).unwrap_or(u32::MAX)),
             unit_of_evidence: self.settings.unit,
+            unit_ns: None,
             p,
             says,
         }

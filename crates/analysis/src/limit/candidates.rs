@@ -5,7 +5,7 @@ use super::pinned;
 use crate::caveats::generator::{acked_per_s, calibrated_per_s, is_thread_of};
 use crate::caveats::host::given_bytes_per_s;
 use crate::cpu;
-use crate::evidence::{NS_PER_S, Window, produce};
+use crate::evidence::{NS_PER_S, Window};
 use crate::rows::{Item, Trial};
 use kdyno_model::conclusion::{LimitEvidence, LimitKind};
 use kdyno_model::event::Subject;
@@ -22,7 +22,7 @@ const HOST_FULL_SHARE: f64 = 0.9;
 
 /// Every candidate but the schedule, judged or not.
 pub(super) fn of(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Vec<LimitEvidence> {
-    let Some(plan) = produce(item.plan) else { return Vec::new() };
+    let Some(plan) = item.plan.role.as_produce() else { return Vec::new() };
     let asked = Asked { trial, item, plan, window };
     vec![
         asked.generator(),
@@ -204,7 +204,7 @@ impl Asked<'_> {
         let given = given_bytes_per_s(self.trial, self.window);
         let counts = || self.trial.items.iter().map(|item| (item, &item.tally.windowed));
         let produced: f64 = counts()
-            .filter(|(item, _)| produce(item.plan).is_some())
+            .filter(|(item, _)| item.plan.role.as_produce().is_some())
             .map(|(_, counts)| per_s(counts.request_bytes))
             .sum();
         let fetched: f64 = counts().map(|(_, counts)| per_s(counts.fetched_bytes)).sum();

@@ -5,7 +5,7 @@ mod candidates;
 mod declared;
 mod pinned;
 
-use crate::evidence::{Window, is_open_loop, produce};
+use crate::evidence::{Window, is_open_loop};
 use crate::queue::Queue;
 use crate::rows::{Item, Trial};
 use crate::tally::{ratio, unfinished};
@@ -38,7 +38,7 @@ pub(crate) fn of(trial: &Trial<'_>) -> Vec<Limit> {
     let is_asked = !trial.evidence.start.trial.is_conditioning();
     let Some(window) = trial.window.filter(|_| is_asked) else { return Vec::new() };
     let has_acknowledged =
-        |item: &&Item<'_>| produce(item.plan).is_some() && item.tally.windowed.acknowledged > 0;
+        |item: &&Item<'_>| item.plan.role.as_produce().is_some() && item.tally.windowed.acknowledged > 0;
     trial.items.iter().filter(has_acknowledged).map(|item| of_item(trial, item, window)).collect()
 }
 

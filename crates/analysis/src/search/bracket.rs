@@ -100,18 +100,20 @@ pub(super) fn inverted<'a>(
         .map(move |load| (load, highest))
 }
 
-/// What a fit may use: trials that ran as planned. Of the ramp only those next to its first failure, for far below it a
-/// curve is as good as flat, and only where no whole trial has said more. A trial that failed is left out where another
-/// one of the same load was far below the limit: it was disturbed.
+/// What a fit may use: trials that ran as planned, near the lowest load that failed, for far below it a curve is as good as
+/// flat. Of the ramp only those next to its own first failure, and only where no whole trial has said more. A trial that
+/// failed is left out where another one of the same load was far below the limit: it was disturbed.
 pub fn fit_points(points: &[PointSoFar]) -> Vec<At> {
-    let ramp = || points.iter().filter(|point| point.stage == SearchStage::Ramp);
-    let failed = ramp().find(|point| point.passed() == Some(false));
-    let least = failed.map_or(f64::INFINITY, |failed| failed.load_per_s / (RAMP_FACTOR * 1.1));
+    let failing: Vec<Load> = loads(points).into_iter().filter(|load| !load.passed()).collect();
+    let below = |load: &Load| load.per_s / (RAMP_FACTOR * 1.1);
+    let least = failing.first().map_or(0.0, below);
+    let least_of_ramp = failing.iter().find(|load| load.in_ramp).map_or(f64::INFINITY, below);
     let fits = |point: &&PointSoFar| {
         let here = || points.iter().filter(|other| same(other.load_per_s, point.load_per_s));
         let has_whole = here().any(|other| other.stage != SearchStage::Ramp && other.passed().is_some());
         match point.stage {
-            SearchStage::Ramp => point.load_per_s > least && !has_whole,
+            SearchStage::Ramp => point.load_per_s > least_of_ramp && !has_whole,
+            _ if point.load_per_s <= least => false,
             _ => point.passed() != Some(false) || !here().any(|other| is_clear(other.reading)),
         }
     };

@@ -2,7 +2,6 @@
 
 use super::question::{PointSoFar, Reading, Settings};
 use crate::analysed::{AnalysedTrial, is_of_generator, is_queue};
-use crate::marks::is_concerned;
 use kdyno_model::caveat::{Caveat, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, SteadyState};
 use kdyno_model::finding::{Finding, Mark, Quantity, Value};
@@ -107,9 +106,8 @@ fn ln_ratio(part: f64, whole: f64) -> f64 {
 fn read(find: &FindPlan, said: AnalysedTrial<'_>, met: Met, is_invalid: bool) -> Reading {
     let invalid = || said.caveats.iter().filter(|scoped| scoped.severity == Severity::Invalid);
     // A caveat of another item, or of quantiles beyond those of the conditions, says nothing of whether they hold.
-    let concerns = |scoped: &ScopedCaveat| {
-        find.conditions.iter().any(|condition| is_concerned(&scoped.concerns, &condition.of))
-    };
+    let concerns =
+        |scoped: &ScopedCaveat| find.conditions.iter().any(|condition| scoped.concerns.covers(&condition.of));
     // But a load that was not carried has failed, whatever the conditions are of. Of items beside the one that is raised the
     // queue must have grown: what a slow one owes at a single instant may be one record.
     let overloaded = invalid().filter_map(|scoped| match &scoped.caveat {

@@ -2,7 +2,7 @@
 
 use crate::cpu;
 use crate::error::AnalysisError;
-use crate::evidence::{items, produce, streams_of};
+use crate::evidence::{items, streams_of};
 use crate::histogram::Distribution;
 use crate::tally::{failed, unfinished, waited_ns};
 use kdyno_model::event::Subject;
@@ -132,9 +132,9 @@ pub(crate) fn brokers_cpu_us_per_record(
     brokers: &[Subject],
     seconds: Range<u32>,
 ) -> Vec<Option<f64>> {
-    let produces = items(evidence).any(|(_, item)| produce(item).is_some());
+    let produces = items(evidence).any(|(_, item)| item.role.as_produce().is_some());
     let mut records = vec![0.0; seconds.len()];
-    for (name, _) in items(evidence).filter(|(_, item)| produce(item).is_some() == produces) {
+    for (name, _) in items(evidence).filter(|(_, item)| item.role.as_produce().is_some() == produces) {
         for (sum, count) in records.iter_mut().zip(rate(evidence, name, seconds.clone())) {
             *sum += count;
         }
@@ -176,5 +176,5 @@ pub(crate) fn is_constant(evidence: &TrialEvidence) -> bool {
 }
 
 fn rate_of(item: &LoadPlan) -> Option<&Rate> {
-    produce(item).map(|plan| &plan.rate)
+    item.role.as_produce().map(|plan| &plan.rate)
 }

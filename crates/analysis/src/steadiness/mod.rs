@@ -4,7 +4,7 @@ pub(crate) mod courses;
 mod short_term;
 
 use crate::error::AnalysisError;
-use crate::evidence::{Window, is_open_loop, produce};
+use crate::evidence::{Window, is_open_loop};
 use crate::rows::{Item, Trial};
 use crate::steady::{Course, Figure, Penalties, Shape, course};
 use courses::SecondOf;
@@ -148,7 +148,7 @@ impl Tested {
 fn item_series(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Result<Vec<Tested>, AnalysisError> {
     let seconds = || window.first_second..window.end_second;
     let rate = courses::rate(trial.evidence, item.name, seconds());
-    let metric = if produce(item.plan).is_some() { "acked_per_s" } else { "fetched_per_s" };
+    let metric = if item.plan.role.as_produce().is_some() { "acked_per_s" } else { "fetched_per_s" };
     // Of a load of less than a record a second, most seconds hold none by its schedule.
     let has_rate = rate.iter().sum::<f64>() >= rate.len() as f64;
     let tested = has_rate.then(|| Tested::of(item.name, metric, Figure::Rate, &rate, window));
@@ -176,7 +176,7 @@ fn mark_item(item: &Item<'_>, tested: &[Tested], findings: &mut [Finding]) {
                 true => own && (is_latency || !is_open_loop),
                 false if own => !is_latency && RATES.contains(&metric),
                 // A price divided by the rate.
-                false if metric == COST_PER_GB => !is_latency && produce(item.plan).is_some(),
+                false if metric == COST_PER_GB => !is_latency && item.plan.role.as_produce().is_some(),
                 false => moves && EFFICIENCIES.contains(&metric),
             }
         });

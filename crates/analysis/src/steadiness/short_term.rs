@@ -1,6 +1,6 @@
 //! What a claim of sustained load would need and a window did not hold.
 
-use crate::evidence::{NS_PER_S, Window, produce};
+use crate::evidence::{NS_PER_S, Window};
 use crate::rows::{Item, Trial};
 use kdyno_model::conclusion::ShortTerm;
 use kdyno_model::plan::{Storage, SystemPlan};
@@ -26,7 +26,9 @@ const DIRTY_BACKGROUND_BYTES: &str = "dirty_background_bytes";
 /// What an item that produces would need. Bytes are those of its requests, as they go over the wire and into the logs.
 pub(super) fn of(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Vec<ShortTerm> {
     let effective = &trial.evidence.start.trial.effective;
-    let Some(topic) = effective.topics.get(&item.plan.topic).filter(|_| produce(item.plan).is_some()) else {
+    let Some(topic) =
+        effective.topics.get(&item.plan.topic).filter(|_| item.plan.role.as_produce().is_some())
+    else {
         return Vec::new();
     };
     let bytes = item.tally.windowed.request_bytes as f64;

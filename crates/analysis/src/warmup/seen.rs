@@ -2,7 +2,7 @@
 
 use super::{Bounds, Judged, Progress, SoFar, Watched, has_ended};
 use crate::error::AnalysisError;
-use crate::evidence::{NS_PER_S, is_open_loop, items, produce};
+use crate::evidence::{NS_PER_S, is_open_loop, items};
 use crate::steadiness::courses::{self, SecondOf};
 use crate::steady::Figure;
 use crate::trial::brokers_of;
@@ -42,8 +42,8 @@ pub fn so_far(evidence: &TrialEvidence, seconds: u32) -> Result<SoFar, AnalysisE
         let served: f64 = rate.iter().sum();
         records += served;
         // Somebody who reads what nobody writes has nothing to settle.
-        if produce(item).is_some() || served > 0.0 {
-            let metric = if produce(item).is_some() { "acked_per_s" } else { "fetched_per_s" };
+        if item.role.as_produce().is_some() || served > 0.0 {
+            let metric = if item.role.as_produce().is_some() { "acked_per_s" } else { "fetched_per_s" };
             watched.push(as_figure(format!("{name}.{metric}"), Figure::Rate, rate));
         }
         watched.extend(of_open_loop(evidence, name, item, seconds)?);

@@ -386,6 +386,7 @@ pub fn case() -> CasePlan {
         racks: Vec::new(),
         storage: Storage::Disk,
         listeners: Default::default(),
+        is_second: false,
     };
     CasePlan {
         label: "brokers=2".into(),

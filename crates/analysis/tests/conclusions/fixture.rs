@@ -10,6 +10,7 @@ use kdyno_model::plan::{
     Better, CasePlan, ClusterPlan, ComparePlan, Depth, EvidenceUnit, Isolation, Judge, KafkaSource, Mode,
     PairDesign, PhasesPlan, Plan, Show, Storage, Strategy, SystemPlan,
 };
+use kdyno_model::run::TrialStart;
 use kdyno_model::trial::{PairPlace, Trial, TrialId, TrialReason};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,6 +34,7 @@ pub fn case(kafka: &str) -> CasePlan {
         racks: Vec::new(),
         storage: Storage::Disk,
         listeners: Default::default(),
+        is_second: false,
     };
     CasePlan {
         label: String::new(),
@@ -169,6 +171,20 @@ impl Run {
             _ => None,
         };
         conclusions.filter_map(verdict).collect()
+    }
+}
+
+/// What is known when the load of a trial starts: its session and T0.
+pub fn start(outcome: &TrialOutcome, session: u32, t0_monotonic_ns: u64) -> TrialStart {
+    TrialStart {
+        trial: outcome.trial.clone(),
+        session,
+        t0_unix_ns: 0,
+        t0_monotonic_ns,
+        streams: Vec::new(),
+        cluster: BTreeMap::new(),
+        command_lines: BTreeMap::new(),
+        settings: BTreeMap::new(),
     }
 }
 

@@ -9,5 +9,7 @@ mod comparison;
 mod fixture;
 mod judged_by;
 mod out_of_time;
+mod pace;
 mod settings;
+mod side_b;
 mod stored_runs;

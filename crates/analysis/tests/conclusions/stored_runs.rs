@@ -1,6 +1,6 @@
 //! Stored runs before and after a change.
 
-use crate::fixture::{P99, RATE, Run, address, plan};
+use crate::fixture::{P99, RATE, Run, address, comparing, plan, settings};
 use kdyno_analysis::comparison::{StoredRun, of_runs};
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, MetricRole, Says, Verdict};
@@ -12,6 +12,8 @@ use kdyno_model::trial::TrialId;
 use std::collections::{BTreeMap, BTreeSet};
 
 const ACHIEVED: &str = "writers.achieved_per_s";
+
+const UNPAIRED: &str = "in no drawn order";
 
 struct Stored {
     header: RunHeader,
@@ -57,6 +59,7 @@ fn compared(before: &[Stored], after: &[Stored]) -> (Vec<Verdict>, Vec<(Severity
     });
     let told = caveats.into_iter().map(|of| match of.caveat {
         Caveat::EvidenceOfRuns { detail } => (of.severity, detail),
+        Caveat::RunsUnpaired => (of.severity, UNPAIRED.to_owned()),
         other => panic!("{other:?}"),
     });
     (verdicts.collect(), told.collect())
@@ -82,8 +85,7 @@ fn three_runs_of_each_side_have_an_interval() {
     assert!(0.77 < low && low < 0.8 && 0.8 < high && high < 0.83, "{low} {high}");
     // Fewer records per second are worse.
     assert_eq!(verdict.says, Says::Different { material: true, worse: true });
-    let [(Severity::Warning, order)] = caveats.as_slice() else { panic!("{caveats:?}") };
-    assert!(order.contains("in no drawn order"), "{order}");
+    assert_eq!(caveats, [(Severity::Warning, UNPAIRED.to_owned())]);
     let (verdicts, _) = compared(&all(&[100.0, 100.1, 99.9]), &all(&[100.0, 99.9, 100.1]));
     assert_eq!(verdicts[0].says, Says::Equivalent);
     let Some(Interval::Bounds { low, high, level, .. }) = verdicts[0].judged_by().map(|of| of.interval)
@@ -129,8 +131,46 @@ fn runs_of_different_scenarios_are_not_compared() {
     after[1].header.plan.scenario = "other".into();
     let (verdicts, caveats) = compared(&all(&[100.0, 101.0, 99.0]), &after);
     let detail = "after is a run of other, before of s: they measure different things";
-    assert!(caveats.contains(&(Severity::Invalid, detail.to_owned())), "{caveats:?}");
+    assert_eq!(caveats, [(Severity::Invalid, detail.to_owned())], "what else differs does not matter then");
     assert_eq!(verdicts[0].says, Says::Invalid { reason: detail.to_owned() });
+    assert_eq!((verdicts[0].ratio, verdicts[0].p), (None, None), "of different things there is no ratio");
+}
+
+/// A run that compares two sides itself, B with so much of the rate of A.
+fn of_two_sides(ratio: f64, b: &str) -> Stored {
+    let mut plan = comparing(&[], &[8], &[RATE]);
+    settings(&mut plan).labels[1] = b.to_owned();
+    let mut run = Run::default();
+    run.pairs(RATE, &[ratio; 8]);
+    let findings = run.judged(&plan).findings;
+    let Stored { mut header, sessions, .. } = stored(Value::Is(1.0));
+    header.plan = plan;
+    Stored { header, sessions, findings, caveats: Vec::new() }
+}
+
+#[test]
+fn of_runs_that_compare_two_sides_each_side_is_set_against_its_like() {
+    let (before, after) = ([of_two_sides(0.5, "new")], [of_two_sides(0.25, "new")]);
+    let (verdicts, caveats) = compared(&before, &after);
+    let of_scope = |scope| {
+        let verdict = verdicts.iter().find(|one| one.scope == scope).unwrap();
+        (verdict.a, verdict.b, verdict.ratio.unwrap().estimate)
+    };
+    assert_eq!(of_scope(Scope::Case(0)), (Value::Is(450.0), Value::Is(450.0), 1.0));
+    let (a, b, ratio) = of_scope(Scope::SideB { case: 0 });
+    assert_eq!((a, b), (Value::Is(225.0), Value::Is(112.5)));
+    assert!((ratio - 0.5).abs() < 1e-12, "{ratio}");
+    assert_eq!((verdicts.len(), caveats.len()), (2, 2), "{caveats:?}");
+    // What the sides are is told where it is not the same, and where one has none.
+    let (_, caveats) = compared(&before, &[of_two_sides(0.25, "newer")]);
+    let told = "not all of the runs have the same sides, and sides A are set against each other, and sides B: before \
+                compares kafka=3.7.2 (its side A) with new (its side B); after compares kafka=3.7.2 (its side A) with newer \
+                (its side B)";
+    assert_eq!(caveats[2], (Severity::Warning, told.to_owned()));
+    let (verdicts, caveats) = compared(&before, &all(&[100.0]));
+    assert_eq!((verdicts.len(), verdicts[0].a, verdicts[0].b), (1, Value::Is(450.0), Value::Is(100.0)));
+    assert!(caveats[2].1.contains("of those that have sides A is taken: "), "{caveats:?}");
+    assert!(caveats[2].1.ends_with("; after has no sides"), "{caveats:?}");
 }
 
 #[test]

@@ -68,6 +68,22 @@ fn a_first_trial_that_was_disturbed_does_not_end_the_search() {
     assert!(matches!(found.outcome, SearchOutcome::Confirmed { load_per_s } if load_per_s > 0.97 * TRUTH));
 }
 
+/// Latency hardly rises until the load is near what the cluster carries. The two trials that settle a first load say nothing
+/// of where that is.
+#[test]
+fn whole_trials_where_the_curve_is_flat_do_not_draw_the_search_to_them() {
+    let curve = |load: f64| (0.55 + 0.45 * (load / TRUTH).powi(3)).ln();
+    let mut first = true;
+    let (points, found) = search(&SETTINGS, |_, load| {
+        complete(curve(load) + if std::mem::take(&mut first) { 1.0 } else { 0.0 })
+    });
+    let at_first = stages(&points, SearchStage::Bisect).into_iter().filter(|load| *load < 0.5 * TRUTH);
+    assert_eq!(at_first.collect::<Vec<_>>(), [20_000.0; 2]);
+    let crossing = found.line.as_ref().unwrap().crossing.exp();
+    assert!((crossing / TRUTH - 1.0).abs() < 0.05, "{crossing}");
+    assert!(matches!(found.outcome, SearchOutcome::Confirmed { load_per_s } if load_per_s > 0.9 * TRUTH));
+}
+
 #[test]
 fn when_every_load_passes_the_end_of_the_range_is_confirmed() {
     let settings = Settings { to_per_s: 60_000.0, ..SETTINGS };

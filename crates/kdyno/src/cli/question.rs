@@ -85,8 +85,11 @@ Exit codes, the first that applies: 130 interrupted, evidence kept · 2 usage ·
 #[command(after_help = RUN_AFTER)]
 pub(crate) struct RunArgs {
     /// Name of a bundled scenario (see `kdyno scenarios`), or a file: a path with a `/`, or a name in .yaml
-    #[arg(required_unless_present = "resume", conflicts_with = "resume", value_hint = ValueHint::FilePath)]
+    #[arg(required_unless_present = "resume", value_hint = ValueHint::FilePath)]
     pub(crate) scenario: Option<String>,
+    /// Folder in which the run to --resume is looked up [default: that of --out]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) dir: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) choices: ChoiceArgs,
     #[command(flatten)]
@@ -95,13 +98,14 @@ pub(crate) struct RunArgs {
 
 const COMPARE_AFTER: &str = "\
 Examples:
-  kdyno compare upgrade-check --a kafka=3.7.2 --b kafka=4.1.1      two releases under one load
+  kdyno compare upgrade-check --a kafka=3.7.2 --b kafka=4.3.1      two releases under one load
   kdyno compare upgrade-check --set old=3.7.2 --set new=3.7.2 --a mode=zookeeper --b mode=kraft
   kdyno compare my.yaml --a load.writers.client.linger.ms=0 --b load.writers.client.linger.ms=5
   kdyno compare my.yaml --a home=/opt/kafka --b source=/src/kafka   a distribution against a built checkout
   kdyno compare my.yaml --a @a.yaml --b @b.yaml                     patches of the scenario
   kdyno compare my.yaml --a target=one.yaml --b target=two.yaml     two clusters: the verdict names them
-  kdyno compare my.yaml --a a1.yaml,a2.yaml,… --b b1.yaml,b2.yaml,… six of each: the verdict is on what runs on them
+  kdyno compare my.yaml --a target=a1.yaml,a2.yaml,… --b target=b1.yaml,b2.yaml,…
+                                                                    six of each: the verdict is on what runs on them
   kdyno compare upgrade-check                                       the scenario's own `compare:`
   kdyno compare RUN RUN                                             two stored runs, and what that cannot carry
   kdyno compare --before RUN RUN RUN --after RUN RUN RUN            an upgrade in place: the run is the unit
@@ -120,7 +124,8 @@ pub(crate) struct CompareArgs {
     /// may be repeated
     #[arg(long, value_name = "CHANGE")]
     pub(crate) a: Vec<String>,
-    /// What side B is
+    /// What side B is; a side that is not named here is what the scenario's own `compare:` says, or else the scenario as it
+    /// stands
     #[arg(long, value_name = "CHANGE")]
     pub(crate) b: Vec<String>,
     /// A metric to judge, with the smallest change that matters, e.g. writers.response.p99:10%; may be repeated
@@ -170,7 +175,7 @@ generator was the limit, trials had no figures, or the budget was over before th
 #[command(after_help = FIND_AFTER)]
 pub(crate) struct FindArgs {
     /// Name of a bundled scenario (see `kdyno scenarios`), or a file: a path with a `/`, or a name in .yaml
-    #[arg(required_unless_present = "resume", conflicts_with = "resume", value_hint = ValueHint::FilePath)]
+    #[arg(required_unless_present = "resume", value_hint = ValueHint::FilePath)]
     pub(crate) scenario: Option<String>,
     /// What to raise: ITEM.rate, or ITEM.clients with --each
     #[arg(long, value_name = "ITEM.rate")]
@@ -181,7 +186,8 @@ pub(crate) struct FindArgs {
     /// First load that is tried, e.g. 20k/s
     #[arg(long, value_name = "RATE")]
     pub(crate) from: Option<String>,
-    /// Highest load that may be tried
+    /// Highest load that may be tried [default: as the scenario says, else 10M/s, on a target what its cap on `produce`
+    /// allows]; it bounds what is written at most
     #[arg(long, value_name = "RATE")]
     pub(crate) to: Option<String>,
     /// How narrow the answer is to be, e.g. 2%

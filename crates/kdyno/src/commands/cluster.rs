@@ -146,6 +146,7 @@ fn plan(args: &ClusterUpArgs) -> Result<ClusterPlan, Failure> {
         racks: Vec::new(),
         storage: Storage::Disk,
         listeners: Default::default(),
+        is_second: false,
     })
 }
 

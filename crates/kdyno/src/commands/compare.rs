@@ -17,11 +17,8 @@ pub(crate) fn compare(args: &CompareArgs) -> Outcome {
     match (args.before.as_slice(), args.what.as_slice(), &args.choices.resume) {
         ([], [], None) => Err(Failure::usage("nothing was named to compare")
             .hint("a scenario with --a and --b, or two stored runs; `kdyno compare --help` has examples")),
-        ([], [_], Some(_)) => {
-            Err(Failure::usage("a run that is resumed has its scenario with it")
-                .hint("leave the scenario out"))
-        }
-        ([], [], Some(named)) => {
+        ([], what, Some(named)) => {
+            resume::refuse_scenario(what.first().map(String::as_str))?;
             resume::refuse_questions(&[
                 ("--a", !args.a.is_empty()),
                 ("--b", !args.b.is_empty()),
@@ -32,6 +29,10 @@ pub(crate) fn compare(args: &CompareArgs) -> Outcome {
             ])?;
             let planned = resume::plan(named, args.dir.as_deref(), &args.choices)?;
             start(planned, args)
+        }
+        ([], [run], None) if scenario_source::is_run(run) => {
+            Err(Failure::usage(format!("{run} is a stored run, and nothing was named to compare it with"))
+                .hint("name a second run, or `--course METRIC` for a metric over several"))
         }
         ([], [scenario], None) => start(plan(scenario, args)?, args),
         ([], [before, after], None) => {

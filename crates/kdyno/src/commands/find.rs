@@ -10,6 +10,7 @@ use kdyno_plan::{Ask, FindChoices};
 /// Plans the search.
 pub(crate) fn plan(args: &FindArgs) -> Result<Planned, Failure> {
     if let Some(named) = &args.choices.resume {
+        resume::refuse_scenario(args.scenario.as_deref())?;
         resume::refuse_questions(&[
             ("--highest", args.highest.is_some()),
             ("--while", !args.conditions.is_empty()),

@@ -14,6 +14,17 @@ use kdyno_model::units::duration;
 use kdyno_store::RunFile;
 use std::path::{Path, PathBuf};
 
+/// Refuses a scenario that was named: a run that is resumed has its own with it.
+pub(crate) fn refuse_scenario(named: Option<&str>) -> Result<(), Failure> {
+    match named {
+        None => Ok(()),
+        Some(named) => {
+            Err(Failure::usage(format!("{named}: a run that is resumed has its scenario with it"))
+                .hint("leave the scenario out"))
+        }
+    }
+}
+
 /// Refuses options of a question, each with whether it was given: a run that is resumed has its own with it.
 pub(crate) fn refuse_questions(options: &[(&str, bool)]) -> Result<(), Failure> {
     match options.iter().find(|(_, is_given)| *is_given) {
@@ -108,23 +119,15 @@ fn is_judged_early(plan: &Plan, conclusions: &[Conclusion]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::evidence::small_comparison;
     use kdyno_model::conclusion::{MetricRole, Says, Verdict};
     use kdyno_model::finding::{Scope, Value};
     use kdyno_model::metric::{Address, Unit};
     use kdyno_model::plan::{Better, EvidenceUnit};
-    use kdyno_plan::{Ask, Change, Choices, CompareChoices, SideChoices};
-    use kdyno_scenario::Scenario;
 
     #[test]
     fn a_verdict_that_was_drawn_before_its_look_is_the_last_one() {
-        let text = "kdyno: 1\nid: small\nquestion: How?\nsystem: {kafka: 4.1.1}\n\
-                    topics: {perf: {partitions: 1}}\nload: {writers: {produce: perf, rate: 1/s, value: 100B}}\n\
-                    phases: {warmup: 0s, measure: 1s}\n";
-        let scenario = Scenario::parse(text, "test").expect("a scenario");
-        let kafka = Change::Set { name: "kafka".to_owned(), value: "4.3.1".to_owned() };
-        let b = SideChoices { changes: vec![kafka], ..SideChoices::default() };
-        let ask = Ask::Compare(CompareChoices { b, ..CompareChoices::default() });
-        let plan = kdyno_plan::plan(&scenario, &Choices { ask, ..Choices::default() }).expect("a plan");
+        let plan = small_comparison();
         let is_early = |n: u32, depth: Depth| {
             let verdict = Verdict {
                 scope: Scope::Comparison { case: 0 },
@@ -141,6 +144,7 @@ mod tests {
                 marks: Default::default(),
                 n,
                 unit_of_evidence: EvidenceUnit::Start,
+                unit_ns: None,
                 p: None,
                 says: Says::Equivalent,
             };

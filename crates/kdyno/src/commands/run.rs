@@ -20,7 +20,11 @@ use std::path::{Path, PathBuf};
 /// Plans the scenario for the system or the target that it is to be measured on.
 pub(crate) fn plan(args: &RunArgs) -> Result<Planned, Failure> {
     match &args.choices.resume {
-        Some(named) => resume::plan(named, args.execution.out.as_deref(), &args.choices),
+        Some(named) => {
+            resume::refuse_scenario(args.scenario.as_deref())?;
+            let dir = args.dir.as_deref().or(args.execution.out.as_deref());
+            resume::plan(named, dir, &args.choices)
+        }
         None => {
             let scenario = args.scenario.as_deref().unwrap_or_default();
             plan_choices(scenario, &args.choices, Ask::Scenario, Depth::Verdict)
@@ -99,7 +103,7 @@ pub(crate) fn dry_run(planned: &Planned, args: &ExecutionArgs) -> Outcome {
     let folder = runs_dir(args.out.as_deref())?;
     let remarks = match Environment::read() {
         Ok(environment) => {
-            kdyno_lab::dry_run_checks(plan, &folder, &environment.temp_dir, &environment.testbed)
+            kdyno_lab::dry_run_checks(plan, &folder, &environment.temp_dir, &environment.testbed)?
         }
         // The plan needs no environment; a run does.
         Err(failure) => {

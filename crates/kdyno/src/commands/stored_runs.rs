@@ -12,6 +12,8 @@ use kdyno_model::run::Session;
 use kdyno_report::ReportInput;
 use kdyno_report::course::{self, CourseRun};
 use kdyno_report::stored::StoredComparison;
+use kdyno_scenario::input::nearest;
+use std::collections::BTreeSet;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
@@ -62,8 +64,13 @@ pub(crate) fn course(metric: &str, named: &[String], args: &CompareArgs) -> Outc
         runs.iter().map(|(path, run)| CourseRun { file: file_name(path), input: run.input() }).collect();
     let table = course::table(&of, &runs);
     if !table.has_figures() {
-        return Err(Failure::usage(format!("none of the {} runs has a figure of {of}", runs.len()))
-            .hint("`kdyno export RUN --format csv` lists what a run has"));
+        let none = match runs.len() {
+            1 => "the run has no".to_owned(),
+            count => format!("none of the {count} runs has a"),
+        };
+        let meant = meant(&of, &runs).map_or_else(String::new, |name| format!("did you mean `{name}`? "));
+        return Err(Failure::usage(format!("{none} figure of {of}"))
+            .hint(format!("{meant}`kdyno export RUN --format csv` lists what a run has")));
     }
     if args.execution.json {
         out::json(&table.json())?;
@@ -74,6 +81,17 @@ pub(crate) fn course(metric: &str, named: &[String], args: &CompareArgs) -> Outc
         })?;
     }
     Ok(Exit::Done)
+}
+
+/// The metric that was meant instead of one that no run has: the response where its name was left out, else the nearest.
+fn meant(of: &Address, runs: &[CourseRun<'_>]) -> Option<String> {
+    let findings = runs.iter().flat_map(|run| run.input.findings);
+    let known: BTreeSet<String> = findings.map(|finding| finding.of.to_string()).collect();
+    let response = format!("{}.response.{}", of.subject, of.metric);
+    if known.contains(&response) {
+        return Some(response);
+    }
+    nearest(&of.to_string(), known.iter().map(String::as_str)).map(str::to_owned)
 }
 
 fn file_name(path: &std::path::Path) -> String {
@@ -105,6 +123,11 @@ fn read(named: &[String], args: &CompareArgs) -> Result<Vec<(PathBuf, Evidence)>
 pub(crate) fn compare(before: &[String], after: &[String], args: &CompareArgs) -> Outcome {
     refuse_options_of_runs(args)?;
     let groups = [read(before, args)?, read(after, args)?];
+    let is_before = |run: &Evidence| groups[0].iter().any(|(_, other)| other.run_id() == run.run_id());
+    if let Some((path, _)) = groups[1].iter().find(|(_, run)| is_before(run)) {
+        return Err(Failure::usage(format!("{} is the same run on both sides", file_name(path)))
+            .hint("name another one for either side; `kdyno runs` lists them"));
+    }
     let named = groups.each_ref().map(|runs| runs.iter().map(Named::of).collect::<Vec<_>>());
     let stored = named.each_ref().map(|runs| runs.iter().map(Named::stored).collect::<Vec<_>>());
     let [before, after] = &stored;

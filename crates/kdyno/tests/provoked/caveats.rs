@@ -1,6 +1,6 @@
 //! What a cluster does wrong, and what the plan makes of the load.
 
-use crate::common::{Place, QUICKLY};
+use crate::common::{Place, QUICKLY, Said};
 use crate::fixture::{MS, alone, beside_others, brokers, measured, provoke, scenario, topic};
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, ServicePer, ServiceTime, Stored};
 use kdyno_model::caveat::{Caveat, Severity};
@@ -15,6 +15,11 @@ const MESSAGE_TOO_LARGE: i16 = 10;
 const PACED: &str = "  writers: {produce: perf, rate: 500/s, value: 100B, client: {linger.ms: 0}}\n";
 const SHORT: &str = "warmup: 1s, measure: 3s, drain: 5s";
 
+/// What else runs on the host may void a latency (6); that is not what is asked here.
+fn ran_to_its_end(said: &Said) {
+    assert!(matches!(said.code, Some(0 | 6)), "{said:?}");
+}
+
 #[test]
 fn requests_that_are_refused_are_failures_and_retries() {
     let (_turn, place) = (beside_others(), Place::new());
@@ -26,7 +31,7 @@ fn requests_that_are_refused_are_failures_and_retries() {
         .every(100)
         .fail(MESSAGE_TOO_LARGE, Stored::No);
     let (said, seen) = provoke(&place, cluster, &scenario("", PACED, SHORT), |_, _| ());
-    assert_eq!(said.code, Some(0), "{said:?}");
+    ran_to_its_end(&said);
     let retries = seen.caveat(|caveat| matches!(caveat, Caveat::Retries { .. }));
     let Caveat::Retries { batches, .. } = retries.caveat else { panic!() };
     assert_eq!(batches as f64, seen.value(1, "writers.retries"));
@@ -104,7 +109,7 @@ fn a_cluster_that_changes_is_told_with_what_changed() {
             script.at(now_ns + 1_000 * MS).remove_broker(1);
         });
     });
-    assert_eq!(said.code, Some(0), "{said:?}");
+    ran_to_its_end(&said);
     let changed = seen.caveats(|caveat| matches!(caveat, Caveat::ClusterChanged { .. }));
     let kinds: BTreeSet<&str> = changed
         .iter()
@@ -147,7 +152,7 @@ fn answers_that_become_slower_in_the_window_make_it_unsteady() {
             cluster.script().at(middle_ns).set_service(0, slow);
         });
     });
-    assert_eq!(said.code, Some(0), "{said:?}");
+    ran_to_its_end(&said);
     let of_writers = |caveat: &Caveat| matches!(caveat, Caveat::Unsteady { item, .. } if item == "writers");
     assert_eq!(seen.caveat(of_writers).severity, Severity::Warning);
     seen.caveat(|caveat| matches!(caveat, Caveat::WarmupNotSettled { .. }));

@@ -1,8 +1,7 @@
 //! How far ahead the start of a measure phase is announced.
 
+use crate::observer::SECOND_NS;
 use kdyno_model::worker::MEASURE_AHEAD_NS;
-
-const SECOND_NS: u64 = 1_000_000_000;
 
 /// Added to [`MEASURE_AHEAD_NS`]: the announcement takes its way to every worker of a busy machine.
 const ON_ITS_WAY_NS: u64 = 200_000_000;

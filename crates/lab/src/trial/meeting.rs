@@ -63,8 +63,7 @@ impl Drop for Seat {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const SECOND_NS: u64 = 1_000_000_000;
+    use crate::observer::SECOND_NS;
 
     #[test]
     fn the_instant_is_chosen_when_both_have_settled_and_then_stands() {

@@ -113,10 +113,9 @@ impl Warmup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observer::SECOND_NS;
     use kdyno_model::plan::WarmupAuto;
     use kdyno_model::worker::MEASURE_AHEAD_NS;
-
-    const SECOND_NS: u64 = 1_000_000_000;
 
     fn phases(longest_ns: u64, auto: bool) -> PhasesPlan {
         let warmup_auto = auto.then_some(WarmupAuto { least_ns: SECOND_NS, records_min: 0 });

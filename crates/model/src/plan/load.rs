@@ -56,6 +56,14 @@ impl Role {
             Self::Consume(_) => RoleKind::Consume,
         }
     }
+
+    /// How records are sent, of clients that send some.
+    pub fn as_produce(&self) -> Option<&ProducePlan> {
+        match self {
+            Self::Produce(produce) => Some(produce),
+            Self::Consume(_) => None,
+        }
+    }
 }
 
 /// How records are sent.
@@ -200,6 +208,19 @@ pub enum Compression {
     Snappy,
     Lz4,
     Zstd,
+}
+
+impl Compression {
+    /// Kafka's word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Gzip => "gzip",
+            Self::Snappy => "snappy",
+            Self::Lz4 => "lz4",
+            Self::Zstd => "zstd",
+        }
+    }
 }
 
 /// Which partition a record without a key goes to.

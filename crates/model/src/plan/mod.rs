@@ -129,6 +129,14 @@ pub enum Strategy {
 }
 
 impl Strategy {
+    /// What is compared, of a comparison.
+    pub fn as_compare(&self) -> Option<&ComparePlan> {
+        match self {
+            Self::Compare(comparison) => Some(comparison),
+            Self::List(_) | Self::Find(_) => None,
+        }
+    }
+
     /// How many trials it will choose, those not counted that condition a cluster; `None` when that depends on what
     /// they show.
     pub fn trials_planned(&self) -> Option<u32> {
@@ -299,7 +307,9 @@ pub struct Estimate {
     pub longest_ns: u64,
     /// The part of it under load: warm-ups and measured windows, ns.
     pub load_ns: u64,
-    /// Bytes written to the brokers' disks, replicas included; `None` when `rate: max` leaves it open. Topics are
-    /// removed after their trial unless `isolation: none` keeps them.
+    /// Bytes written to the brokers' disks, replicas included; `None` when `rate: max` leaves it open.
     pub disk_bytes: Option<u64>,
+    /// The most of these that topics hold at a time: those of one trial, of a duet those of both, unless `isolation: none`
+    /// keeps them all.
+    pub kept_bytes: Option<u64>,
 }

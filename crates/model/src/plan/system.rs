@@ -50,6 +50,9 @@ pub struct ClusterPlan {
     /// How clients reach it, and its nodes each other.
     #[serde(default, skip_serializing_if = "Listeners::are_plain")]
     pub listeners: Listeners,
+    /// The second of two alike clusters: in a duet whose sides differ in their load alone, side B has one of its own too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_second: bool,
 }
 
 /// Where Kafka's jars come from.
@@ -80,6 +83,17 @@ pub enum Mode {
         /// 1 or 3 nodes.
         nodes: u32,
     },
+}
+
+impl Mode {
+    /// Processes that a cluster has beside its brokers: controllers of their own, or ZooKeeper's nodes.
+    pub fn beside_brokers(self) -> u32 {
+        match self {
+            Self::KraftCombined => 0,
+            Self::KraftControllers { controllers } => controllers,
+            Self::Zookeeper { nodes } => nodes,
+        }
+    }
 }
 
 /// Where brokers keep their logs.

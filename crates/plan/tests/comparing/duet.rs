@@ -129,6 +129,12 @@ fn a_duet_takes_the_time_of_one_trial() {
     let turns = comparing(&[8], 1, EvidenceUnit::Start);
     let bytes = |plan: &Plan| estimate(plan).disk_bytes.unwrap();
     assert_eq!(bytes(&plan) - bytes(&turns), 2 * 8 * 21_000 * 1_036);
+    let kept = |plan: &Plan| estimate(plan).kept_bytes.unwrap();
+    assert_eq!(
+        (kept(&plan), kept(&turns)),
+        (2 * 21_000 * 1_036, 15_000 * 1_036),
+        "of both at once, and of one"
+    );
     let more_ns = estimate(&turns).expected_ns - estimate(&plan).expected_ns;
     assert!((more_ns as f64 / 1e9 - 8.0 * (19.0 + conditioning_s + 4.0)).abs() < 1e-3, "{more_ns}");
 

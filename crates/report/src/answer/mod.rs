@@ -12,6 +12,7 @@ pub mod search;
 pub mod steadiness;
 mod table;
 pub mod verdict;
+mod waited;
 mod words;
 
 use crate::case_table::case_table;

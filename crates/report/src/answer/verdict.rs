@@ -2,7 +2,7 @@
 
 use super::form::{Answer, Sentence};
 use super::table::TextTable;
-use super::words;
+use super::{waited, words};
 use crate::digits;
 use crate::grid::Tone;
 use crate::input::ReportInput;
@@ -10,10 +10,18 @@ use crate::marks::{self, Cell};
 use crate::units;
 use kdyno_model::conclusion::{Conclusion, MetricRole, Ratio, Says, SettingDiffers, Verdict};
 use kdyno_model::finding::{Scope, Value, marks_of_both};
-use kdyno_model::plan::{Better, ComparePlan, Depth, EvidenceUnit, PairDesign, Strategy};
+use kdyno_model::plan::{Better, ComparePlan, Depth, EvidenceUnit, PairDesign};
+use std::collections::BTreeSet;
 
 /// Most settings that are named one by one; a comparison of two releases has dozens of other defaults.
 const SETTINGS_MAX: usize = 20;
+
+/// Evidence that would take longer than a night is called out of reach, ns,
+const REACH_NS: u64 = 12 * 3600 * 1_000_000_000;
+/// and where it is not known how long a unit takes, more than so many times the units that there are.
+const REACH: u32 = 10;
+/// Of fewer units it is not said: their number is the one of the next look.
+const UNITS_MIN: u32 = 6;
 
 /// One answer per compared case.
 pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
@@ -21,23 +29,27 @@ pub fn answers(input: &ReportInput<'_>) -> Vec<Answer> {
     let answer = |case: u32| {
         let scope = Scope::Comparison { case };
         let mut answer = answer(input.conclusions, scope, input.case_label(case), &labels);
+        answer.sentences.extend(waited::sentence(input, case, &labels));
         answer.notes.extend(changes(compared(input)));
         answer.notes.extend(at_once(compared(input)));
         answer
     };
-    compared_cases(input.conclusions).into_iter().map(answer).collect()
+    let cases = compared_scopes(input.conclusions).into_iter().filter_map(|scope| match scope {
+        Scope::Comparison { case } => Some(case),
+        _ => None,
+    });
+    cases.map(answer).collect()
 }
 
-/// The cases that have verdicts, in the order of these.
-pub fn compared_cases(conclusions: &[Conclusion]) -> Vec<u32> {
-    let mut cases: Vec<u32> = Vec::new();
+/// What has verdicts, in the order of these.
+pub fn compared_scopes(conclusions: &[Conclusion]) -> Vec<Scope> {
+    let mut scopes: Vec<Scope> = Vec::new();
     for verdict in verdicts(conclusions) {
-        match verdict.scope {
-            Scope::Comparison { case } if !cases.contains(&case) => cases.push(case),
-            _ => {}
+        if !scopes.contains(&verdict.scope) {
+            scopes.push(verdict.scope);
         }
     }
-    cases
+    scopes
 }
 
 /// The answer of one comparison: what was named to be judged in sentences, everything in the table.
@@ -64,20 +76,34 @@ pub fn answer(conclusions: &[Conclusion], scope: Scope, case: &str, labels: &[St
         );
     }
     notes.extend(of_scope.iter().filter_map(|one| too_wide(one)));
+    notes.extend(two_levels(&of_scope));
     notes.extend(settings(conclusions, scope));
     Answer { title, sentences, table: Some(table(&of_scope, labels)), curve: None, notes }
 }
 
+/// Why intervals of one table have several levels.
+fn two_levels(verdicts: &[&Verdict]) -> Option<String> {
+    let judged_by = verdicts.iter().filter_map(|one| one.judged_by());
+    let levels: BTreeSet<String> =
+        judged_by.filter_map(|ratio| words::bounds(&ratio)).map(|(_, _, level)| level_text(level)).collect();
+    (levels.len() > 1).then(|| {
+        "Two levels of confidence: that the sides differ is judged at the error of the look; that they are equivalent, or \
+         differ by less than the margin, at twice that error (two one-sided tests)."
+            .to_owned()
+    })
+}
+
+fn level_text(level: f64) -> String {
+    words::percent(level, Some(0.001))
+}
+
 /// What the sides are called: as the plan has them, else A and B.
 pub fn labels(input: &ReportInput<'_>) -> [String; 2] {
-    compared(input).map_or_else(|| ["A".to_owned(), "B".to_owned()], |compare| compare.labels.clone())
+    input.sides().cloned().unwrap_or_else(|| ["A", "B"].map(str::to_owned))
 }
 
 fn compared<'a>(input: &ReportInput<'a>) -> Option<&'a ComparePlan> {
-    match &input.plan().strategy {
-        Strategy::Compare(compare) => Some(compare),
-        Strategy::List(_) | Strategy::Find(_) => None,
-    }
+    input.plan().strategy.as_compare()
 }
 
 fn changes(compare: Option<&ComparePlan>) -> Option<String> {
@@ -113,7 +139,7 @@ fn too_wide(verdict: &Verdict) -> Option<String> {
              that the sides are alike in it.",
             verdict.of,
             words::percent(reach, Some(reach)),
-            words::percent(level, Some(0.001)),
+            level_text(level),
             words::margin(margin),
         )
     };
@@ -148,8 +174,8 @@ pub fn sentence(verdict: &Verdict, labels: &[String; 2]) -> Sentence {
             let word = if *worse { "worse" } else { "better" };
             let more = more(*more_needed, verdict);
             let text = format!(
-                "{b} is {word} than {a}: {metric} is {change} ({figures}), whether by more than the margin of {margin} \
-                 cannot be told; {more}"
+                "{b} is maybe {word} than {a}: {metric} is {change} ({figures}), and whether that is more than the margin \
+                 of {margin} cannot be told; {more}"
             );
             (Tone::Warn, text)
         }
@@ -178,7 +204,7 @@ pub fn sentence(verdict: &Verdict, labels: &[String; 2]) -> Sentence {
             (Tone::Bad, format!("{metric} of {b} and {a} must not be compared: {reason}"))
         }
     };
-    let marked = marks::clause(&marks_of_both(&verdict.marks));
+    let marked = marked(verdict);
     let text = match verdict.depth {
         Depth::Quick => format!("quick look, these starts only: {text}{marked}."),
         Depth::Verdict => format!("{text}{marked}."),
@@ -186,11 +212,32 @@ pub fn sentence(verdict: &Verdict, labels: &[String; 2]) -> Sentence {
     Sentence::new(tone, text)
 }
 
-/// How many more units it would take.
+/// What is said of the marks of its figures: only what must not be used voids a verdict, and then that is what it says.
+fn marked(verdict: &Verdict) -> String {
+    let marks = marks_of_both(&verdict.marks);
+    match verdict.says {
+        Says::Different { .. } | Says::MaybeMaterial { .. } | Says::Equivalent => {
+            marks::clause_that_stands(&marks)
+        }
+        Says::Inconclusive { .. } | Says::Invalid { .. } => marks::clause(&marks),
+    }
+}
+
+/// How many more units it would take, and how long that is at the pace of those that ran.
 fn more(needed: Option<u32>, verdict: &Verdict) -> String {
     match needed {
         Some(more) => {
-            format!("it would take about {} more", words::units_of_evidence(more, verdict.unit_of_evidence))
+            let told = words::units_of_evidence(more, verdict.unit_of_evidence);
+            let further_ns = verdict.unit_ns.map(|unit_ns| unit_ns.saturating_mul(u64::from(more)));
+            let time = further_ns
+                .map_or_else(String::new, |ns| format!(", {} at the pace of this run", units::duration(ns)));
+            let is_time = matches!(verdict.unit_of_evidence, EvidenceUnit::Start | EvidenceUnit::Pair);
+            let is_beyond = match further_ns {
+                Some(ns) => ns > REACH_NS,
+                None => is_time && verdict.n >= UNITS_MIN && more > verdict.n.saturating_mul(REACH),
+            };
+            let beyond = if is_beyond { ": not with this design on this machine" } else { "" };
+            format!("it would take about {told} more{time}{beyond}")
         }
         None if verdict.ratio.as_ref().and_then(words::bounds).is_none() => {
             "too few for an interval, so it is not known how many it would take".to_owned()
@@ -257,7 +304,7 @@ fn row(verdict: &Verdict) -> Vec<Cell> {
             |ratio| Cell::figure(&marks_of_both(&verdict.marks), words::ratio(ratio)),
         ),
         ratio.map_or_else(nothing, |ratio| words::interval_beside_margin(&ratio, verdict.margin)).into(),
-        bounds.map_or_else(nothing, |(_, _, level)| words::percent(level, Some(0.001))).into(),
+        bounds.map_or_else(nothing, |(_, _, level)| level_text(level)).into(),
         words::units_of_evidence(verdict.n, verdict.unit_of_evidence).into(),
         match verdict.better {
             Better::Lower => "lower".into(),

@@ -78,7 +78,7 @@ pub(super) fn between(ratio: &Ratio, margin: f64) -> String {
     let of_margin = digits::decimals_of(margin * 100.0);
     let signed = |bound: f64| {
         let sign = if bound >= 1.0 { "+" } else { "" };
-        let number = digits::decimals_beside((bound - 1.0) * 100.0, width, of_margin);
+        let number = digits::decimals_apart_from(0.0, (bound - 1.0) * 100.0, width, of_margin);
         format!("{sign}{} %", number.replace('-', "−"))
     };
     format!("between {} and {}, {} confidence", signed(low), signed(high), percent(level, Some(0.001)))
@@ -150,7 +150,8 @@ pub(super) fn interval_beside_margin(ratio: &Ratio, margin: f64) -> String {
 fn interval_beside(ratio: &Ratio, of_limit: usize) -> String {
     match bounds(ratio) {
         Some((low, high, _)) => {
-            let bound = |bound| digits::decimals_beside(bound, Some((high - low) / 2.0), of_limit);
+            let width = Some((high - low) / 2.0);
+            let bound = |bound| digits::decimals_apart_from(1.0, bound, width, of_limit);
             format!("{} – {}", bound(low), bound(high))
         }
         None => units::NOTHING.to_owned(),
@@ -181,6 +182,9 @@ mod tests {
         assert_eq!(interval(&alike), "0.95 – 1.02");
         assert_eq!(interval_beside_margin(&alike, 0.05), "0.95 – 1.02");
         assert_eq!(interval_beside_margin(&alike, 0.0475), "0.9526 – 1.0174");
+        let hardly = with(1.09, 1.0031, 1.2);
+        assert_eq!(between(&hardly, 0.1), "between +0.3 % and +20 %, 96.1 % confidence");
+        assert_eq!(interval_beside_margin(&hardly, 0.1), "1.003 – 1.20", "it excludes 1");
         assert_eq!(change(&with(2.41, 2.3, 2.5)), "2.4 × as high");
         let alone = Ratio { estimate: 1.5, interval: Interval::NotResolvable(NotResolvable::OneTrial) };
         assert_eq!((change(&alone), between(&alone, 0.1)), ("50.0 % higher".to_owned(), String::new()));

@@ -2,6 +2,7 @@
 
 use super::words::{Described, Numbers, told};
 use kdyno_model::caveat::Caveat;
+use kdyno_model::concern::rank;
 
 const LESS_WORK: &str =
     "use fewer clients or larger batches, pooled payloads, or a machine of its own for the load";
@@ -41,12 +42,14 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
             ),
             LESS_LATE,
         ),
+        // From which quantile on it is differs from trial to trial.
         Caveat::GeneratorLate { item, quantile, late_ns, response_ns } => told(
-            &format!("{item} {quantile}"),
-            &[*late_ns as f64, *response_ns as f64],
+            item,
+            &[*late_ns as f64, *response_ns as f64, rank(quantile).unwrap_or(0.0)],
             format!(
-                "{item}: at {quantile} the load generator's own lateness makes up {} of the response time of {}: from \
-                 {quantile} on quantiles are upper bounds of what the cluster took",
+                "{item}: at {} the load generator's own lateness makes up {} of the response time of {}: from there on \
+                 quantiles are upper bounds of what the cluster took",
+                numbers.quantile(2),
                 numbers.ns(0),
                 numbers.ns(1)
             ),

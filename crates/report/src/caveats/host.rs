@@ -30,15 +30,20 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
             format!("other programs used {}: rates may be too low and latencies too high", numbers.cores(0)),
             "end them, or run where nothing else does, and repeat",
         ),
-        Caveat::WaitedForProcessor { who, share } => told(
+        Caveat::WaitedForProcessor { who, share, share_of_ready } => told(
             who,
-            &[*share],
+            &[share_of_ready.unwrap_or(*share)],
             format!(
-                "threads of {who} were ready and waited for a processor, added up for {} of the window: rates may be too \
-                 low and latencies too high",
-                numbers.percent(0)
+                "threads of {who} were ready and waited for a processor, {}: rates may be too low and latencies too high",
+                match share_of_ready {
+                    Some(_) => {
+                        format!("for {} of the time in which they ran or were ready", numbers.percent(0))
+                    }
+                    None => format!("added up for {} of the window", numbers.percent(0)),
+                }
             ),
-            "use fewer brokers, a lower rate or more processors",
+            "use fewer brokers, a lower rate or more processors, and where both sides of a comparison run at once \
+             `--design turns`",
         ),
         Caveat::ProcessorLimited { share } => told(
             "",

@@ -7,6 +7,7 @@ mod generator;
 mod host;
 mod loss;
 mod plan;
+mod reach;
 mod records;
 mod trial;
 mod words;
@@ -16,6 +17,7 @@ use crate::input::{ReportInput, trial_name};
 use kdyno_model::caveat::{Caveat, ScopedCaveat, Severity};
 use kdyno_model::finding::Scope;
 use kdyno_model::trial::Trial;
+pub(crate) use reach::{elsewhere, is_told_with_verdicts, waited};
 use std::cmp::Reverse;
 use std::mem::discriminant;
 use words::{Described, Numbers, Range};
@@ -27,6 +29,8 @@ pub struct Worded {
     pub severity: Severity,
     /// Acknowledged records are gone: told before anything else.
     pub is_loss: bool,
+    /// It speaks only of figures that no verdict of the run is about.
+    pub is_elsewhere: bool,
     /// What happened and what it means: a sentence that starts with a lower-case word and has no full stop.
     pub sentence: String,
     /// What to do about it; empty when there is nothing to do.
@@ -42,29 +46,33 @@ impl Worded {
     }
 }
 
-/// Groups and words a run's caveats, the most severe first.
+/// Groups and words a run's caveats: first those that speak of what its verdicts are about, if it has any, and of these the
+/// most severe first. What is told with the verdicts is left out.
 pub fn worded(input: &ReportInput<'_>) -> Vec<Worded> {
-    let mut groups: Vec<Vec<&ScopedCaveat>> = Vec::new();
-    for caveat in input.caveats {
-        match groups.iter_mut().find(|group| group.first().is_some_and(|first| is_same(first, caveat))) {
-            Some(group) => group.push(caveat),
-            None => groups.push(vec![caveat]),
+    let mut groups: Vec<(bool, Vec<&ScopedCaveat>)> = Vec::new();
+    for caveat in input.caveats.iter().filter(|one| !is_told_with_verdicts(input, one)) {
+        let is_elsewhere = reach::is_elsewhere(input, caveat);
+        let is_told_with = |(where_first, group): &&mut (bool, Vec<&ScopedCaveat>)| {
+            *where_first == is_elsewhere && group.first().is_some_and(|first| is_same(first, caveat))
+        };
+        match groups.iter_mut().find(is_told_with) {
+            Some((_, group)) => group.push(caveat),
+            None => groups.push((is_elsewhere, vec![caveat])),
         }
     }
-    let mut worded: Vec<(Reverse<Severity>, About, Worded)> = Vec::new();
-    for group in groups {
+    let mut worded: Vec<(About, Worded)> = Vec::new();
+    for (is_elsewhere, group) in groups {
         let caveats: Vec<&Caveat> = group.iter().map(|one| &one.caveat).collect();
         let (Some(first), Some(of_all)) = (group.first(), describe_all(&caveats)) else { continue };
         let scopes: Vec<Scope> = group.iter().map(|one| one.scope).collect();
         let concerns = concerns(input, &scopes);
         let Described { sentence, remedy, .. } = of_all;
         let about = about(&first.caveat);
-        let is_loss = about == About::Loss;
-        let told = Worded { severity: first.severity, is_loss, sentence, remedy, concerns };
-        worded.push((Reverse(first.severity), about, told));
+        let (severity, is_loss) = (first.severity, about == About::Loss);
+        worded.push((about, Worded { severity, is_loss, is_elsewhere, sentence, remedy, concerns }));
     }
-    worded.sort_by_key(|(severity, about, _)| (*severity, *about));
-    worded.into_iter().map(|(_, _, worded)| worded).collect()
+    worded.sort_by_key(|(about, one)| (one.is_elsewhere, Reverse(one.severity), *about));
+    worded.into_iter().map(|(_, worded)| worded).collect()
 }
 
 /// The sentence of one caveat alone, for a line about its trial.
@@ -156,6 +164,7 @@ fn about(caveat: &Caveat) -> About {
         | Caveat::UndeclaredDifference { .. }
         | Caveat::ClustersDiffer { .. }
         | Caveat::BrokersDiffer { .. }
+        | Caveat::RunsUnpaired
         | Caveat::EvidenceOfRuns { .. } => About::Trial,
         Caveat::QueueGrowth { .. }
         | Caveat::Failures { .. }
@@ -304,6 +313,24 @@ mod tests {
     }
 
     #[test]
+    fn how_late_the_generator_was_is_told_once_whatever_quantiles_it_reached() {
+        let late = |quantile: &str, late_ns| Caveat::GeneratorLate {
+            item: "writers".to_owned(),
+            quantile: quantile.to_owned(),
+            late_ns,
+            response_ns: 10_000_000,
+        };
+        let (one, other) = (late("p95", 2_000_000), late("p99.99", 5_000_000));
+        assert_eq!(of(&one), of(&other));
+        assert!(told(&[&one]).0.starts_with("writers: at p95 the load"), "{}", told(&[&one]).0);
+        let (sentence, _) = told(&[&other, &one]);
+        let expected =
+            "writers: at p95 to p99.99 the load generator's own lateness makes up 2.00 ms to 5.00 ms of the";
+        assert!(sentence.starts_with(expected), "{sentence}");
+        assert_ne!(of(&one), of(&late("mean", 1)), "the mean is another matter");
+    }
+
+    #[test]
     fn what_happened_while_fetching_is_told_with_the_first_event() {
         let caveat = |events| Caveat::FetchErrors {
             item: "readers".to_owned(),
@@ -360,6 +387,7 @@ mod tests {
             Caveat::PairsLost { pairs: 2, first: text() },
             Caveat::ClustersDiffer { side: "B".to_owned(), settings: 2, first: text() },
             Caveat::BrokersDiffer { side: "A".to_owned(), settings: 3, first: text() },
+            Caveat::RunsUnpaired,
             Caveat::EvidenceOfRuns { detail: text() },
             Caveat::Failures { item: item(), reason: "max-block".to_owned(), records: 5 },
             Caveat::Unresolved { item: item(), records: 5 },
@@ -382,7 +410,8 @@ mod tests {
             },
             Caveat::CalibrationShort { item: item(), ratio: 1.4 },
             Caveat::OtherLoad { cpu_percent: 40.0 },
-            Caveat::WaitedForProcessor { who: "broker-0".to_owned(), share: 0.31 },
+            Caveat::WaitedForProcessor { who: item(), share: 0.31, share_of_ready: None },
+            Caveat::WaitedForProcessor { who: "brokers".to_owned(), share: 1.31, share_of_ready: Some(0.58) },
             Caveat::ProcessorLimited { share: 0.2 },
             Caveat::SharedProcessors { processors: 2 },
             Caveat::ClosedLoop { item: item() },

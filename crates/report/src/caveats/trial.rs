@@ -146,9 +146,15 @@ fn comparison(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
             ),
             "set them alike: what is said is of brokers of both kinds, and the sides are compared by the first of each",
         ),
-        Caveat::EvidenceOfRuns { detail } => {
-            told(detail, &[], detail.clone(), "`kdyno compare SCENARIO` runs both sides in adjacent pairs")
-        }
+        Caveat::RunsUnpaired => told(
+            "",
+            &[],
+            "the runs took place at different times, in no drawn order: whatever else changed meanwhile is part of the \
+             difference"
+                .to_owned(),
+            "`kdyno compare SCENARIO` runs both sides in adjacent pairs",
+        ),
+        Caveat::EvidenceOfRuns { detail } => told(detail, &[], detail.clone(), ""),
         _ => None,
     }
 }

@@ -1,6 +1,6 @@
 //! What a caveat's words are made of.
 
-use crate::units;
+use crate::{digits, units};
 use kdyno_model::metric::Unit;
 
 /// All that reports say of one caveat, or of several that say the same of different trials.
@@ -63,6 +63,11 @@ impl Numbers<'_> {
     /// A time in seconds.
     pub(super) fn seconds(&self, index: usize) -> String {
         self.text(index, |seconds| units::nanoseconds(seconds * 1e9))
+    }
+
+    /// A quantile by its rank, e.g. 0.99 as `p99`.
+    pub(super) fn quantile(&self, index: usize) -> String {
+        self.text(index, |rank| format!("p{}", digits::named(100.0 * rank)))
     }
 
     /// A ratio.

@@ -14,13 +14,15 @@ use serde::Serialize;
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
 struct ScopeDocument {
-    /// `trial` (its measure phase), `case` (over its trials), `pair`, `comparison`, `search`, `published_row` (what a
-    /// source says of itself) or `run`.
+    /// `trial` (its measure phase), `case` (over its trials, in a comparison those of one side), `pair`, `comparison`,
+    /// `search`, `published_row` (what a source says of itself) or `run`.
     kind: String,
     /// Number of the trial, from 1.
     trial: Option<u32>,
     /// Index of the case, from 0.
     case: Option<u32>,
+    /// Of a comparison's trial or case which side: `A` or `B`.
+    side: Option<String>,
     /// Which pair of the case, from 1.
     pair: Option<u32>,
     /// Index of the published row, from 0.
@@ -111,7 +113,7 @@ pub(super) struct CaveatDocument {
     details: serde_json::Map<String, serde_json::Value>,
 }
 
-pub(super) fn finding(finding: &Finding) -> FindingDocument {
+pub(super) fn finding(finding: &Finding, input: &ReportInput<'_>) -> FindingDocument {
     let NumberDocument { value, at_least } = number(finding.estimate);
     let (interval, not_resolvable) = match finding.interval {
         Interval::Bounds { low, high, level, method } => {
@@ -126,7 +128,7 @@ pub(super) fn finding(finding: &Finding) -> FindingDocument {
         Interval::NotResolvable(reason) => (None, Some(reason)),
     };
     FindingDocument {
-        scope: scope(finding.scope),
+        scope: scope(finding.scope, input),
         subject: finding.of.subject.clone(),
         metric: finding.of.metric.clone(),
         quantity: finding.quantity.to_string(),
@@ -146,7 +148,7 @@ pub(super) fn finding(finding: &Finding) -> FindingDocument {
     }
 }
 
-pub(super) fn caveat(one: &ScopedCaveat) -> CaveatDocument {
+pub(super) fn caveat(one: &ScopedCaveat, input: &ReportInput<'_>) -> CaveatDocument {
     let (kind, details) = tagged(&one.caveat);
     let (concerns_item, concerns_quantile) = match &one.concerns {
         Concern::Everything => (None, None),
@@ -156,7 +158,7 @@ pub(super) fn caveat(one: &ScopedCaveat) -> CaveatDocument {
         Concern::LatenciesFrom { item, quantile } => (Some(item.clone()), Some(quantile.clone())),
     };
     CaveatDocument {
-        scope: scope(one.scope),
+        scope: scope(one.scope, input),
         severity: one.severity.to_string(),
         concerns: name_of(&one.concerns),
         concerns_item,
@@ -185,7 +187,8 @@ pub(super) struct ConclusionDocument {
 pub(super) fn conclusion(one: &Conclusion, input: &ReportInput<'_>) -> ConclusionDocument {
     let (kind, mut details) = tagged(one);
     details.remove("scope");
-    ConclusionDocument { scope: scope(one.scope()), kind, message: answer::sentence(one, input), details }
+    let (scope, message) = (scope(one.scope(), input), answer::sentence(one, input));
+    ConclusionDocument { scope, kind, message, details }
 }
 
 /// A value of an enum as the run file keeps it: its kind is the tag, the rest its fields.
@@ -198,9 +201,9 @@ fn tagged(value: &impl Serialize) -> (String, serde_json::Map<String, serde_json
     (kind.as_ref().and_then(|kind| kind.as_str()).unwrap_or_default().to_owned(), fields)
 }
 
-fn scope(scope: Scope) -> ScopeDocument {
-    let ScopeParts { kind, trial, case, pair, published_row } = ScopeParts::of(scope);
-    ScopeDocument { kind, trial: trial.map(|id| id.0), case, pair, published_row }
+fn scope(scope: Scope, input: &ReportInput<'_>) -> ScopeDocument {
+    let ScopeParts { kind, trial, case, side, pair, published_row } = ScopeParts::of(scope, input);
+    ScopeDocument { kind, trial: trial.map(|id| id.0), case, side, pair, published_row }
 }
 
 fn number(value: Value) -> NumberDocument {

@@ -158,9 +158,9 @@ fn document(input: &ReportInput<'_>) -> RunDocument {
         cases: cases(input),
         trials: input.trials.iter().map(|start| trials::trial(start, input, &figures)).collect(),
         noise: input.noise.iter().map(trials::noise).collect(),
-        caveats: input.caveats.iter().map(findings::caveat).collect(),
+        caveats: input.caveats.iter().map(|one| findings::caveat(one, input)).collect(),
         conclusions: input.conclusions.iter().map(|one| findings::conclusion(one, input)).collect(),
-        findings: input.findings.iter().map(findings::finding).collect(),
+        findings: input.findings.iter().map(|one| findings::finding(one, input)).collect(),
         table: TableDocument {
             params: table.params,
             columns: table.columns.iter().map(|column| column.of.to_string()).collect(),

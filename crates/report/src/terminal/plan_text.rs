@@ -3,13 +3,16 @@
 
 use super::question_text::{question_lines, side_b};
 use super::security_text::security_line;
+use crate::caveats::sentence;
 use crate::grid::{TextOptions, Tone, wrap};
 use crate::terminal::first_line;
 use crate::units;
+use kdyno_model::caveat::Caveat;
+use kdyno_model::metric::Unit;
 use kdyno_model::plan::{
-    Arrivals, CasePlan, ClusterPlan, Compression, ConsumePlan, Estimate, Fill, Isolation, KafkaSource,
-    LoadPlan, Mode, Partitioner, Payload, Plan, ProducePlan, ProducerSettings, Rate, Role, StartOffset,
-    Storage, Strategy, SystemPlan,
+    Arrivals, CasePlan, ClusterPlan, ConsumePlan, Estimate, Fill, Isolation, KafkaSource, LoadPlan, Mode,
+    Partitioner, Payload, Plan, ProducePlan, ProducerSettings, Rate, Role, StartOffset, Storage, Strategy,
+    SystemPlan,
 };
 use std::collections::BTreeMap;
 
@@ -133,18 +136,28 @@ fn time_text(plan: &Plan, estimate: &Estimate) -> String {
     )
 }
 
+/// What is written in all, which is mostly more than a disk holds, and how little of it is there at a time.
 fn disk_text(plan: &Plan, estimate: &Estimate) -> String {
-    match estimate.disk_bytes {
-        // Which loads it tries depends on what they show.
-        Some(bytes) if matches!(plan.strategy, Strategy::Find(_)) => format!(
-            "disk: {} written by the brokers at most, if every trial ran at the highest load; replicas included",
-            units::bytes(bytes as f64)
-        ),
-        Some(bytes) => {
-            format!("disk: {} written by the brokers, replicas included", units::bytes(bytes as f64))
-        }
-        None => "disk: as much as `rate: max` can, replicas included".to_owned(),
+    let Some(bytes) = estimate.disk_bytes else {
+        return "disk: as much as `rate: max` can, replicas included".to_owned();
+    };
+    let written = format!("disk: {} written by the brokers", units::bytes(bytes as f64));
+    // Which loads a search tries depends on what they show.
+    if let Strategy::Find(find) = &plan.strategy {
+        let highest = units::number(find.to_per_s, Unit::RecordsPerS);
+        return format!(
+            "{written} at most, if every trial ran at the highest load, {highest}: a lower `to` (`--to`) bounds it; \
+             replicas included"
+        );
     }
+    let kept = match estimate.kept_bytes {
+        Some(kept) if kept < bytes => format!(
+            " in all, replicas included; about {} of it is kept at a time, for a trial's topics are deleted after it",
+            units::bytes(kept as f64)
+        ),
+        _ => ", replicas included".to_owned(),
+    };
+    written + &kept
 }
 
 fn order_text(plan: &Plan) -> String {
@@ -293,15 +306,17 @@ fn local_lines(cluster: &ClusterPlan) -> Vec<String> {
 fn load_lines(name: &str, load: &LoadPlan) -> Vec<String> {
     let clients = plural(load.clients, "client");
     match &load.role {
-        Role::Produce(produce) => vec![
-            format!(
+        Role::Produce(produce) => {
+            let what = format!(
                 "{name}: produce to {} with {clients}, {}{}",
                 load.topic,
                 rate_text(&produce.rate, load.clients),
                 records_text(produce)
-            ),
-            format!("  {}", payload_text(produce)),
-        ],
+            );
+            let caveat = Caveat::of_compression(name, produce);
+            let caveat = caveat.map(|caveat| format!("  caveat: {}", sentence(&caveat)));
+            [what, format!("  {}", payload_text(produce))].into_iter().chain(caveat).collect()
+        }
         Role::Consume(_) => {
             vec![format!("{name}: consume from {} with {clients}, partitions assigned by kdyno", load.topic)]
         }
@@ -364,13 +379,7 @@ fn payload_text(produce: &ProducePlan) -> String {
 }
 
 fn producer_text(client: &ProducerSettings) -> String {
-    let compression = match client.compression {
-        Compression::None => "none",
-        Compression::Gzip => "gzip",
-        Compression::Snappy => "snappy",
-        Compression::Lz4 => "lz4",
-        Compression::Zstd => "zstd",
-    };
+    let compression = client.compression.name();
     let partitioner = match (client.partitioner, client.adaptive_partitioning) {
         (Partitioner::RoundRobin, _) => "round robin".to_owned(),
         (Partitioner::Sticky, false) => "sticky, not adaptive".to_owned(),

@@ -24,14 +24,16 @@ pub fn run_table(input: &ReportInput<'_>, options: &TextOptions) -> String {
     let mut parts =
         vec![loss_text(&loss, options), head(input, &figures, options), caveat_text(&others, options)];
     parts.extend(answers(input).iter().map(|answer| answer_text(answer, options)));
+    parts.extend(caveats::elsewhere(input).map(|line| wrap(&line, options.columns(), 2) + "\n"));
     parts.push(table_text(input, &case_table(input, &figures), options));
     parts.push(trials_text(input, &figures, options));
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// Caveats that tell of loss, and all others.
+/// Caveats that tell of loss, and all others but those that are summed up after the answers.
 pub(crate) fn loss_first(input: &ReportInput<'_>) -> [Vec<Worded>; 2] {
-    let (loss, others) = caveats::worded(input).into_iter().partition(|one| one.is_loss);
+    let told = caveats::worded(input).into_iter().filter(|one| !one.is_elsewhere);
+    let (loss, others) = told.partition(|one| one.is_loss);
     [loss, others]
 }
 

@@ -356,7 +356,7 @@ fn pairs_of_a_standing_cluster_are_counted_once() {
     let mut run = comparison(Ends::Alike, Depth::Verdict);
     let Strategy::Compare(compare) = &mut run.header.plan.strategy else { panic!("a comparison") };
     (compare.unit, compare.pairs_per_start) = (EvidenceUnit::Pair, 24);
-    let estimate = Estimate { expected_ns: 1, longest_ns: 1, load_ns: 1, disk_bytes: None };
+    let estimate = Estimate { expected_ns: 1, longest_ns: 1, load_ns: 1, disk_bytes: None, kept_bytes: None };
     let text = plan_text(&run.header.plan, &estimate, PlanDetail::Short, &WIDE);
     assert!(text.contains("evidence: 24 pairs in drawn order"), "{text}");
 }
@@ -455,6 +455,7 @@ fn what_is_asked_is_told_before_it_starts() {
         longest_ns: 2_400_000_000_000,
         load_ns: 1_200_000_000_000,
         disk_bytes: None,
+        kept_bytes: None,
     };
     let runs =
         [comparison(Ends::Alike, Depth::Verdict), comparison(Ends::Alike, Depth::Quick), search(CONFIRMED)];

@@ -1,6 +1,7 @@
 //! Comparisons of which both sides ran at once.
 
-use crate::fixture::{Ends, comparison};
+use crate::fixture::{Ends, Run, caveat, comparison};
+use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::plan::{Depth, Estimate, PairDesign, Strategy};
 use kdyno_model::sample::Phase;
 use kdyno_model::series::LiveFigures;
@@ -15,7 +16,7 @@ fn printed(design: PairDesign, depth: Depth) -> (String, [String; 2]) {
     let mut run = comparison(Ends::Worse, depth);
     let Strategy::Compare(compare) = &mut run.header.plan.strategy else { panic!("a comparison") };
     compare.design = design;
-    let estimate = Estimate { expected_ns: 1, longest_ns: 1, load_ns: 1, disk_bytes: None };
+    let estimate = Estimate { expected_ns: 1, longest_ns: 1, load_ns: 1, disk_bytes: None, kept_bytes: None };
     let plan = plan_text(&run.header.plan, &estimate, PlanDetail::Full, &WIDE);
     (plan, [run_table(&run.input(), &WIDE), markdown::block(&run.input())])
 }
@@ -35,6 +36,71 @@ fn that_both_sides_run_at_once_is_said_before_the_run_and_with_its_answer() {
         assert!(!plan.contains("at once"), "{plan}");
         assert!(answers.iter().all(|answer| !answer.contains("at once")), "{answers:?}");
     }
+}
+
+/// A duet with a trial of each side whose brokers waited so long, by what they did or by the window.
+fn waiting(shares: [Option<f64>; 2], is_of_ready: bool) -> Run {
+    let mut run = comparison(Ends::Worse, Depth::Verdict);
+    let Strategy::Compare(compare) = &mut run.header.plan.strategy else { panic!("a comparison") };
+    compare.design = PairDesign::Duet;
+    let mut b = run.trials[0].clone();
+    (b.trial.id, b.trial.variant) = (TrialId(2), Some("B".to_owned()));
+    run.trials.push(b);
+    run.caveats.clear();
+    for (trial, share) in (1..).zip(shares) {
+        let Some(share) = share else { continue };
+        let who = "brokers".to_owned();
+        let share_of_ready = is_of_ready.then_some(share);
+        let waited =
+            Caveat::WaitedForProcessor { who, share: if is_of_ready { 9.0 } else { share }, share_of_ready };
+        run.caveats.push(caveat(trial, Severity::Warning, waited));
+    }
+    run
+}
+
+#[test]
+fn that_brokers_waited_is_told_once_with_the_verdicts_of_a_duet() {
+    for (shares, is_of_ready, told) in [
+        (
+            [Some(0.583), Some(0.694)],
+            true,
+            "Brokers of both sides waited for a processor, those of kafka=3.7.2 for 58 %, those of kafka=4.3.1 for 69 % of \
+             the time in which they ran or were ready; so the ratio is that of brokers that wait, ",
+        ),
+        (
+            [Some(0.583), Some(1.02)],
+            false,
+            "Brokers of both sides waited for a processor, those of kafka=3.7.2 for 58 %, those of kafka=4.3.1 for 102 % of \
+             the window, all their threads added up; so the ratio is that of brokers that wait, ",
+        ),
+        (
+            [None, Some(0.31)],
+            true,
+            "Brokers waited for a processor on one side alone, those of kafka=4.3.1 for 31 % of the time in which they ran \
+             or were ready; so a part of the difference may be that wait: ",
+        ),
+    ] {
+        let run = waiting(shares, is_of_ready);
+        for text in [run_table(&run.input(), &WIDE).replace("\n  ", " "), markdown::block(&run.input())] {
+            let (verdict, waited) = (text.find("is worse than"), text.find(told));
+            assert!(waited.is_some() && verdict < waited, "{text}");
+            assert!(text.contains("--design turns"), "{text}");
+            assert_eq!(text.matches("waited for a processor").count(), 1, "{text}");
+        }
+    }
+    let run = waiting([None, None], true);
+    assert!(!run_table(&run.input(), &WIDE).contains("waited"));
+}
+
+#[test]
+fn in_turns_that_brokers_waited_is_told_of_their_trials() {
+    let mut run = waiting([Some(0.58), Some(0.61)], true);
+    let Strategy::Compare(compare) = &mut run.header.plan.strategy else { panic!("a comparison") };
+    compare.design = PairDesign::Turns;
+    let text = run_table(&run.input(), &WIDE);
+    let told = "threads of brokers were ready and waited for a processor, for 58.0 % to 61.0 % of the time in which they ran \
+                or were ready";
+    assert!(text.contains(told) && !text.contains("both sides waited"), "{text}");
 }
 
 fn state(trial: u32, label: &str, acknowledged_per_s: u64, p99_ns: Option<u64>) -> LiveState {

@@ -138,7 +138,7 @@ fn every_row_of_the_series_has_the_columns_of_the_head() {
     let head = lines.next().expect("a head");
     assert_eq!(
         head,
-        "run_id,trial,case,repeat,label,param.brokers,param.proxy,subject,series,phase,at_s,value,at_least"
+        "run_id,trial,case,side,repeat,label,param.brokers,param.proxy,subject,series,phase,at_s,value,at_least"
     );
     let mut count = 0;
     for line in lines {
@@ -148,7 +148,7 @@ fn every_row_of_the_series_has_the_columns_of_the_head() {
     // Two trials of two streams of 40 seconds with 8 series, and of 4 processes with 42 readings.
     assert_eq!(count, 2 * (2 * 40 * 8 + 4 * 42));
     assert!(text.contains(
-        "0123456789abcdef,1,0,1,brokers=3 #1,3,none,writers,response_ns_p99,measure,20,1400000000,true"
+        "0123456789abcdef,1,0,,1,brokers=3 #1,3,none,writers,response_ns_p99,measure,20,1400000000,true"
     ));
 }
 

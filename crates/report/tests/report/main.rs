@@ -2,11 +2,13 @@
 
 mod answers;
 mod duet;
+mod elsewhere;
 mod exports;
 mod fixture;
 mod hlog;
 mod html;
 mod invalid;
 mod marks;
+mod sides;
 mod terminal;
 mod verdicts;

@@ -18,7 +18,7 @@ const OPTIONS: TextOptions = TextOptions { width: 140, colour: false };
 /// A sign that stands for nothing else, and its name in documents.
 const MARK: (Mark, &str, &str) = (Mark::SeveralLevels, "^", "several_levels");
 /// What a sentence with such a figure ends with.
-const CLAUSE: &str = "; marked: several levels.";
+const CLAUSE: &str = "marked: several levels.";
 
 /// How a form tells marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,11 @@
 //! Reports as text.
 
-use crate::fixture::{caveat, plan, run};
+use crate::fixture::{Run, caveat, plan, run, search};
 use kdyno_model::caveat::{Caveat, Severity};
+use kdyno_model::conclusion::SearchOutcome;
 use kdyno_model::finding::{Scope, Value};
 use kdyno_model::metric::{self, Address};
-use kdyno_model::plan::{Estimate, Role};
+use kdyno_model::plan::{Compression, Estimate, Payload, Plan, Role};
 use kdyno_model::run::RunStatus;
 use kdyno_model::sample::Phase;
 use kdyno_model::series::LiveFigures;
@@ -20,6 +21,7 @@ const ESTIMATE: Estimate = Estimate {
     longest_ns: 200_000_000_000,
     load_ns: 140_000_000_000,
     disk_bytes: Some(3_225_600_000),
+    kept_bytes: Some(806_400_000),
 };
 const NARROW: TextOptions = TextOptions { width: 80, colour: false };
 
@@ -178,6 +180,48 @@ fn what_is_told_before_a_run_are_lines_of_the_dry_run() {
     let full = plan_text(&plan(), &ESTIMATE, PlanDetail::Full, &WIDE);
     assert!(short.lines().all(|line| full.lines().any(|other| other == line)), "{short}");
     insta::assert_snapshot!(short);
+}
+
+/// On one line, however it was wrapped.
+fn unwrapped(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn values_that_do_not_compress_as_real_ones_are_told_before_the_run_in_the_words_of_the_result() {
+    let mut run = run();
+    run.only_one_trial();
+    let plan_of = |run: &Run, detail| unwrapped(&plan_text(&run.header.plan, &ESTIMATE, detail, &WIDE));
+    assert!(!plan_of(&run, PlanDetail::Full).contains("caveat"), "nothing is compressed");
+    let random =
+        "values are random capital letters: the sizes and the processor time that lz4 makes of them are not";
+    let pooled = "pooled payloads compress differently from real ones";
+    let item = || "writers".to_owned();
+    for (payload, words, of_result) in [
+        (Payload::Unique, random, Caveat::RandomValues { item: item(), compression: "lz4".to_owned() }),
+        (Payload::Pooled { pool_bytes: 8 << 20 }, pooled, Caveat::PooledCompression { item: item() }),
+    ] {
+        run.caveats = vec![caveat(1, Severity::Warning, of_result)];
+        assert!(unwrapped(&run_table(&run.input(), &WIDE)).contains(words), "{words}");
+        let load = run.header.plan.cases[0].load.get_mut("writers").expect("the item");
+        let Role::Produce(produce) = &mut load.role else { panic!("it produces") };
+        (produce.payload, produce.client.compression) = (payload, Compression::Lz4);
+        for detail in [PlanDetail::Full, PlanDetail::Short] {
+            let told = plan_of(&run, detail);
+            assert!(told.contains(&format!("caveat: writers: {words}")), "{told}");
+        }
+    }
+}
+
+#[test]
+fn the_bytes_of_a_search_are_told_with_what_bounds_them() {
+    let told = |plan: &Plan, estimate: &Estimate| plan_text(plan, estimate, PlanDetail::Short, &WIDE);
+    let text =
+        unwrapped(&told(&search(SearchOutcome::Confirmed { load_per_s: 92_000.0 }).header.plan, &ESTIMATE));
+    assert!(text.contains("a lower `to` (`--to`) bounds it"), "{text}");
+    let stays = Estimate { kept_bytes: ESTIMATE.disk_bytes, ..ESTIMATE };
+    let text = told(&plan(), &stays);
+    assert!(text.contains("disk: 3.00 GiB written by the brokers, replicas included\n"), "{text}");
 }
 
 #[test]

@@ -5,7 +5,9 @@ use super::{COUNT, DURATION, Kind, RATE, SYSTEM, Section, TEXT, key, needed, sec
 /// Two sides.
 pub static COMPARE: Section = section(
     "compare",
-    "Pairs of trials of two sides, in an order that is drawn, until the verdict is clear or the last look is reached.",
+    "Pairs of trials of two sides, in an order that is drawn, until the verdict is clear or the last look is reached, e.g. \
+     `compare: {A: {label: now, system: {kafka: 3.9.2}}, B: {label: next, system: {kafka: 4.3.1}}, judge: [{of: \
+     writers.response.p99, margin: 10%}]}`. `--a` and `--b` of `kdyno compare` each take the place of their own side alone.",
     &[
         needed("A", Kind::Section(&SIDE), "the first side; ratios are B divided by A"),
         needed("B", Kind::Section(&SIDE), "the second side"),
@@ -35,7 +37,7 @@ pub static COMPARE: Section = section(
             Kind::Choice(&["turns", "duet"]),
             "`turns`: the two of a pair run one after the other; `duet`: both at once, under the same arrivals, on \
              clusters of their own; left out: `duet` where both sides have local clusters of their own and every item \
-             that produces has a rate, else `turns`",
+             that produces has a rate, else `turns`; sides that share a system have one each in a duet",
         ),
     ],
 );

@@ -48,6 +48,7 @@ pub fn conclusions() -> Vec<Conclusion> {
             marks: Default::default(),
             n: 8,
             unit_of_evidence: EvidenceUnit::Start,
+            unit_ns: Some(150_000_000_000),
             p: Some((0.0078, 0.01)),
             says: Says::Different { material: true, worse: true },
         }),

@@ -285,6 +285,7 @@ pub fn findings() -> Vec<Finding> {
             marks: BTreeSet::from([Mark::Invalid, Mark::ShortTerm]),
             ..rate(Scope::Case(0), Value::Is(0.1 + 0.2))
         },
+        none(Scope::SideB { case: 0 }, Unit::Count, NotResolvable::NoMethod),
         none(Scope::Pair { case: 0, pair: 1 }, Unit::Count, NotResolvable::NoMethod),
         none(Scope::Comparison { case: 0 }, Unit::MibPerS, NotResolvable::TooFewTrials { needed: 6 }),
         none(Scope::Search { case: 0 }, Unit::PercentOfCore, NotResolvable::Censored),
@@ -398,10 +399,9 @@ pub fn write_session(writer: &RunWriter) -> Result<(), StoreError> {
     writer.judgement(&judgement())
 }
 
-/// What [`write_session`] leaves of its trial.
+/// What [`write_session`] leaves of its trial; the rows of the whole phase say what those of five seconds said.
 pub fn evidence() -> TrialEvidence {
-    let rows =
-        |id| (0..3).map(move |second| sample_of(id, second)).chain([five_seconds(id, 3), phase_row(id, 4)]);
+    let rows = |id| (0..3).map(move |second| sample_of(id, second)).chain([phase_row(id, 4)]);
     TrialEvidence {
         start: trial_start(),
         session: session(1),

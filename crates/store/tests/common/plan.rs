@@ -83,6 +83,7 @@ pub fn case() -> CasePlan {
         racks: Vec::new(),
         storage: Storage::Disk,
         listeners: Default::default(),
+        is_second: false,
     };
     let share = |client_first| WorkerShare { item: "writers".into(), client_first, client_count: 1 };
     CasePlan {

@@ -124,12 +124,8 @@ impl Layout {
 
     /// An upper bound of the ports a plan needs.
     pub(crate) fn ports_needed(plan: &ClusterPlan) -> usize {
-        let others = match plan.mode {
-            Mode::Zookeeper { nodes } => nodes,
-            Mode::KraftControllers { controllers } => controllers,
-            Mode::KraftCombined => 0,
-        };
-        3 * others as usize + (2 + usize::from(!plan.listeners.are_plain())) * plan.brokers as usize
+        let per_broker = 2 + usize::from(!plan.listeners.are_plain());
+        3 * plan.mode.beside_brokers() as usize + per_broker * plan.brokers as usize
     }
 
     pub(crate) fn brokers(&self) -> impl Iterator<Item = &Node> {
@@ -180,11 +176,7 @@ fn data_folders(plan: &ClusterPlan, places: &Places<'_>, kind: NodeKind, subject
 pub(crate) fn check(plan: &ClusterPlan) -> Result<(), TestbedError> {
     /// Above this a scenario is surely mistyped; three ports and a JVM each.
     const NODES_MAX: u32 = 100;
-    let others = match plan.mode {
-        Mode::Zookeeper { nodes } => nodes,
-        Mode::KraftControllers { controllers } => controllers,
-        Mode::KraftCombined => 0,
-    };
+    let others = plan.mode.beside_brokers();
     if plan.brokers == 0 {
         return Err(TestbedError::Impossible("a cluster needs at least one broker".to_string()));
     }
@@ -218,6 +210,7 @@ pub(crate) mod tests {
             racks: vec![],
             storage: Storage::Disk,
             listeners: Default::default(),
+            is_second: false,
         }
     }
 

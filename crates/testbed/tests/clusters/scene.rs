@@ -65,6 +65,7 @@ pub fn plan(version: &str, mode: Mode, brokers: u32) -> ClusterPlan {
         racks: vec![],
         storage: Storage::Disk,
         listeners: Default::default(),
+        is_second: false,
     }
 }
 

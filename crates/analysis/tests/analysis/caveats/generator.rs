@@ -46,7 +46,7 @@ fn each_caveat_about_the_generator_is_named_by_what_causes_it() {
         (
             |trial| thread_waited(trial, 0.06),
             Severity::Warning,
-            Caveat::WaitedForProcessor { who: "writers".into(), share: 0.06 },
+            Caveat::WaitedForProcessor { who: "writers".into(), share: 0.06, share_of_ready: None },
         ),
         (
             |trial| calibrated(trial, 1_990.0),

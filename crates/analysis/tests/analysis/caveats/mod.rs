@@ -42,7 +42,10 @@ fn rounded(caveat: &Caveat) -> Caveat {
         Caveat::ThreadBusy { thread, cpu_percent } => {
             Caveat::ThreadBusy { thread, cpu_percent: round(cpu_percent) }
         }
-        Caveat::WaitedForProcessor { who, share } => Caveat::WaitedForProcessor { who, share: round(share) },
+        Caveat::WaitedForProcessor { who, share, share_of_ready } => {
+            let share_of_ready = share_of_ready.map(round);
+            Caveat::WaitedForProcessor { who, share: round(share), share_of_ready }
+        }
         Caveat::ProcessorLimited { share } => Caveat::ProcessorLimited { share: round(share) },
         Caveat::PageCacheAbsorbed { share } => Caveat::PageCacheAbsorbed { share: round(share) },
         Caveat::SmallBatches { item, share } => Caveat::SmallBatches { item, share: round(share) },

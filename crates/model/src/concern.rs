@@ -1,0 +1,127 @@
+//! Which metrics a caveat speaks of.
+
+use crate::caveat::{Caveat, Concern, ScopedCaveat};
+use crate::metric::{self, Address, QUANTILES, SubjectKind};
+use crate::sample::Timing;
+
+impl Concern {
+    /// Whether a metric is one of those that a caveat speaks of.
+    pub fn covers(&self, of: &Address) -> bool {
+        let is_of = |item: &str| of.subject == item;
+        match self {
+            Self::Everything => true,
+            Self::Latencies { item } => is_of(item) && is_latency(&of.metric),
+            Self::Rates { item } => (is_of(item) && is_rate(&of.metric)) || of.metric == metric::COST_PER_GB,
+            Self::Mean { item } => {
+                is_of(item) && matches!(of.metric.as_str(), "response.mean" | "response_over_service")
+            }
+            Self::LatenciesFrom { item, quantile } => {
+                let is_response = || timing(&of.metric).is_some_and(|(timing, _)| timing == Timing::Response);
+                is_of(item) && is_response() && is_from(&of.metric, quantile)
+            }
+        }
+    }
+}
+
+impl ScopedCaveat {
+    /// Whether it speaks of a metric of its scope: where too few records lie beyond a quantile, of that and those above it
+    /// of any timing.
+    pub fn speaks_of(&self, of: &Address) -> bool {
+        match &self.caveat {
+            Caveat::FewRecords { item, quantile, .. } => of.subject == *item && is_from(&of.metric, quantile),
+            _ => self.concerns.covers(of),
+        }
+    }
+
+    /// Whether it speaks of some metrics alone.
+    pub fn is_of_some(&self) -> bool {
+        self.concerns != Concern::Everything || matches!(self.caveat, Caveat::FewRecords { .. })
+    }
+}
+
+/// The timing and the statistic of a latency: `response` and `p99`.
+pub fn timing(metric: &str) -> Option<(Timing, &str)> {
+    let (timing, statistic) = metric.split_once('.')?;
+    Some((timing.parse().ok()?, statistic))
+}
+
+/// Which share of the records lies below a statistic: 0.99 of `p99`, 1 of `max`; `None`: it is no quantile.
+pub fn rank(statistic: &str) -> Option<f64> {
+    match statistic {
+        "max" => Some(1.0),
+        _ => QUANTILES.iter().find(|(known, _)| *known == statistic).map(|(_, quantile)| *quantile),
+    }
+}
+
+/// Whether a metric of a load item is made of times of records.
+fn is_latency(metric: &str) -> bool {
+    timing(metric).is_some() || metric == "response_over_service"
+}
+
+/// Whether a metric of a load item that produces is a rate.
+fn is_rate(name: &str) -> bool {
+    metric::find(SubjectKind::Produce, name).is_some_and(|known| known.unit.is_rate())
+}
+
+/// Whether a metric is a timing at a quantile or at a higher one; the largest is the highest.
+fn is_from(metric: &str, from: &str) -> bool {
+    let own = timing(metric).and_then(|(_, statistic)| rank(statistic));
+    own.zip(rank(from)).is_some_and(|(own, from)| own >= from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::caveat::Severity;
+    use crate::finding::Scope;
+
+    fn of(name: &str) -> Address {
+        Address::parse(name).expect("an address")
+    }
+
+    #[test]
+    fn a_concern_covers_its_own_metrics_alone() {
+        let item = || "writers".to_owned();
+        let from = Concern::LatenciesFrom { item: item(), quantile: "p99".to_owned() };
+        for (name, from_p99, mean, rates, latencies) in [
+            ("writers.response.p50", false, false, false, true),
+            ("writers.response.p99", true, false, false, true),
+            ("writers.response.max", true, false, false, true),
+            ("writers.service.p99.9", false, false, false, true),
+            ("writers.response.mean", false, true, false, true),
+            ("writers.response_over_service", false, true, false, true),
+            ("writers.acked_per_s", false, false, true, false),
+            ("readers.response.p99", false, false, false, false),
+            ("brokers.cost_per_gb", false, false, true, false),
+            ("brokers.cpu_us_per_record", false, false, false, false),
+        ] {
+            let concerns = [
+                &from,
+                &Concern::Mean { item: item() },
+                &Concern::Rates { item: item() },
+                &Concern::Latencies { item: item() },
+            ];
+            let covered = concerns.map(|one| one.covers(&of(name)));
+            assert_eq!(covered, [from_p99, mean, rates, latencies], "{name}");
+            assert!(Concern::Everything.covers(&of(name)));
+        }
+    }
+
+    #[test]
+    fn too_few_records_speak_of_that_quantile_of_any_timing() {
+        let item = "writers".to_owned();
+        let caveat = ScopedCaveat {
+            scope: Scope::Run,
+            severity: Severity::Note,
+            concerns: Concern::Everything,
+            caveat: Caveat::FewRecords { item, quantile: "p99".to_owned(), beyond: 7 },
+        };
+        let spoken_of =
+            ["writers.service.p99", "writers.response.p99.9", "writers.response.p50", "brokers.cpu_percent"]
+                .map(|name| caveat.speaks_of(&of(name)));
+        assert_eq!(spoken_of, [true, true, false, false]);
+        assert!(caveat.is_of_some());
+        let other = ScopedCaveat { caveat: Caveat::MemoryStorage, ..caveat };
+        assert!(other.speaks_of(&of("brokers.cpu_percent")) && !other.is_of_some());
+    }
+}

@@ -1,0 +1,129 @@
+//! Which caveats of a comparison speak of what its verdicts are about, and what is said of the others.
+
+use crate::input::ReportInput;
+use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
+use kdyno_model::concern::rank;
+use kdyno_model::conclusion::{Conclusion, Verdict};
+use kdyno_model::event::Subject;
+use kdyno_model::plan::PairDesign;
+use std::collections::BTreeMap;
+
+/// Whether a caveat speaks only of figures that no verdict is about: nobody judged them, and no table shows them. Never
+/// where a run has no verdict.
+pub(super) fn is_elsewhere(input: &ReportInput<'_>, caveat: &ScopedCaveat) -> bool {
+    let mut verdicts = verdicts(input).peekable();
+    caveat.is_of_some() && verdicts.peek().is_some() && !verdicts.any(|one| caveat.speaks_of(&one.of))
+}
+
+/// Whether it is told with the verdicts: that brokers waited for a processor where both sides of a pair ran at once limits
+/// what the ratio says, of all pairs alike.
+pub(crate) fn is_told_with_verdicts(input: &ReportInput<'_>, caveat: &ScopedCaveat) -> bool {
+    let is_duet = input.plan().strategy.as_compare().is_some_and(|of| of.design == PairDesign::Duet);
+    waited(&caveat.caveat).is_some() && is_duet && verdicts(input).next().is_some()
+}
+
+/// Of brokers that waited for a processor the share, and whether it is one of the time in which they ran or were ready; else
+/// it is one of the window.
+pub(crate) fn waited(caveat: &Caveat) -> Option<(f64, bool)> {
+    match caveat {
+        Caveat::WaitedForProcessor { who, share, share_of_ready } if *who == Subject::Brokers.to_string() => {
+            Some((share_of_ready.unwrap_or(*share), share_of_ready.is_some()))
+        }
+        _ => None,
+    }
+}
+
+fn verdicts<'a>(input: &ReportInput<'a>) -> impl Iterator<Item = &'a Verdict> + use<'a> {
+    input.conclusions.iter().filter_map(|one| match one {
+        Conclusion::Verdict(of) => Some(of),
+        _ => None,
+    })
+}
+
+/// One line on the caveats that speak only of figures that no verdict is about; `None`: there is none.
+pub(crate) fn elsewhere(input: &ReportInput<'_>) -> Option<String> {
+    let mut kinds: BTreeMap<&str, Kind<'_>> = BTreeMap::new();
+    for one in input.caveats.iter().filter(|one| is_elsewhere(input, one)) {
+        let Some((item, part)) = part(one) else { continue };
+        let kind = kinds.entry(what(&one.caveat)).or_default();
+        kind.is_invalid |= one.severity == Severity::Invalid;
+        let known = kind.parts.entry((item, part.is_mean())).or_insert(part);
+        if part.rank() < known.rank() {
+            *known = part;
+        }
+    }
+    let kinds: Vec<String> = kinds.into_iter().map(|(what, kind)| kind.text(what)).collect();
+    (!kinds.is_empty()).then(|| {
+        format!(
+            "Of figures that nobody judged and no table here shows it is only summed up what speaks against them: {}. The \
+             page that `kdyno report` writes tells each.",
+            kinds.join("; ")
+        )
+    })
+}
+
+/// The caveats of one kind.
+#[derive(Default)]
+struct Kind<'a> {
+    is_invalid: bool,
+    /// Of each load item the lowest quantile or what else they speak of, and its mean.
+    parts: BTreeMap<(&'a str, bool), Part<'a>>,
+}
+
+impl Kind<'_> {
+    fn text(&self, what: &str) -> String {
+        let parts = self.parts.iter().map(|((item, _), part)| match part {
+            Part::From(quantile) => format!("{item} from {quantile} on"),
+            Part::Mean => format!("the mean of {item}"),
+            Part::All(what) => format!("{what} of {item}"),
+        });
+        let parts: Vec<String> = parts.collect();
+        let invalid = if self.is_invalid { ", in some trials so that they must not be used" } else { "" };
+        format!("{what}{invalid} ({})", parts.join(", "))
+    }
+}
+
+/// Which figures of a load item a caveat speaks of.
+#[derive(Debug, Clone, Copy)]
+enum Part<'a> {
+    From(&'a str),
+    Mean,
+    All(&'static str),
+}
+
+impl Part<'_> {
+    fn is_mean(self) -> bool {
+        matches!(self, Self::Mean)
+    }
+
+    fn rank(self) -> f64 {
+        match self {
+            Self::From(quantile) => rank(quantile).unwrap_or(1.0),
+            Self::Mean | Self::All(_) => 0.0,
+        }
+    }
+}
+
+/// The load item and which of its figures; `None`: of all figures.
+fn part(caveat: &ScopedCaveat) -> Option<(&str, Part<'_>)> {
+    match (&caveat.caveat, &caveat.concerns) {
+        (Caveat::FewRecords { item, quantile, .. }, _) | (_, Concern::LatenciesFrom { item, quantile }) => {
+            Some((item.as_str(), Part::From(quantile.as_str())))
+        }
+        (_, Concern::Latencies { item }) => Some((item.as_str(), Part::All("latencies"))),
+        (_, Concern::Rates { item }) => Some((item.as_str(), Part::All("rates"))),
+        (_, Concern::Mean { item }) => Some((item.as_str(), Part::Mean)),
+        (_, Concern::Everything) => None,
+    }
+}
+
+/// What speaks against them, in a few words: those kinds of caveats that speak of some figures alone.
+fn what(caveat: &Caveat) -> &'static str {
+    match caveat {
+        Caveat::FewRecords { .. } => "too few records",
+        Caveat::GeneratorLate { .. } => "the load generator was late",
+        Caveat::QueueGrowth { .. } => "the load queued",
+        Caveat::CalibrationShort { .. } => "the load generator may have been the limit",
+        _ => "other caveats",
+    }
+}

@@ -1,0 +1,89 @@
+//! What is told first of a comparison speaks of what was judged or is shown; the rest is summed up after the answers.
+
+use crate::fixture::{Ends, Run, caveat, comparison, run};
+use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
+use kdyno_model::plan::Depth;
+use kdyno_report::terminal::{TextOptions, run_table};
+use kdyno_report::{html, markdown};
+
+const WIDE: TextOptions = TextOptions { width: 400, colour: false };
+
+fn late(item: &str, quantile: &str, severity: Severity) -> ScopedCaveat {
+    let (item, quantile) = (item.to_owned(), quantile.to_owned());
+    let concerns = match quantile.as_str() {
+        "mean" => Concern::Mean { item: item.clone() },
+        _ => Concern::LatenciesFrom { item: item.clone(), quantile: quantile.clone() },
+    };
+    let late = Caveat::GeneratorLate { item, quantile, late_ns: 9_000_000, response_ns: 12_000_000 };
+    ScopedCaveat { concerns, ..caveat(1, severity, late) }
+}
+
+fn few(item: &str, quantile: &str) -> ScopedCaveat {
+    let (item, quantile) = (item.to_owned(), quantile.to_owned());
+    caveat(1, Severity::Note, Caveat::FewRecords { item, quantile, beyond: 7 })
+}
+
+/// The verdicts are about processor time, writers.response.p99 and, not judged, writers.service.p50.
+fn compared(caveats: Vec<ScopedCaveat>) -> Run {
+    let mut run = comparison(Ends::Alike, Depth::Verdict);
+    run.caveats = caveats;
+    run
+}
+
+#[test]
+fn caveats_of_figures_that_no_verdict_is_about_are_summed_up_after_it() {
+    let run = compared(vec![
+        late("writers", "p99.99", Severity::Warning),
+        late("writers", "p99.9", Severity::Invalid),
+        late("writers", "mean", Severity::Warning),
+        late("audit", "p50", Severity::Warning),
+        few("writers", "p99.9"),
+        caveat(1, Severity::Warning, Caveat::MemoryStorage),
+    ]);
+    let told = "Of figures that nobody judged and no table here shows it is only summed up what speaks against them: the \
+                load generator was late, in some trials so that they must not be used (audit from p50 on, writers from p99.9 \
+                on, the mean of writers); too few records (writers from p99.9 on). The page that `kdyno report` writes tells \
+                each.";
+    let text = run_table(&run.input(), &WIDE);
+    assert!(text.find("Verdict\n") < text.find(told) && text.contains(told), "{text}");
+    assert!(!text.contains("lateness") && !text.contains("invalid "), "{text}");
+    assert!(text.find("memory-backed") < text.find("Verdict\n"), "{text}");
+    let block = markdown::block(&run.input());
+    assert!(!block.contains("lateness") && block.contains("the mean of writers"), "{block}");
+    assert!(block.find("memory-backed") < block.find("is no different"), "{block}");
+    // The page has every trial's figures, and so what speaks against them: after that which concerns the verdicts.
+    let page = html::page(&run.input());
+    assert!(page.find("memory-backed") < page.find("lateness"), "{page}");
+    assert!(page.find("lateness") < page.find("Every trial"), "{page}");
+}
+
+#[test]
+fn caveats_of_what_is_judged_or_shown_are_told_first() {
+    for one in [
+        late("writers", "p99", Severity::Invalid),
+        late("writers", "p50", Severity::Warning),
+        few("writers", "p99"),
+        ScopedCaveat {
+            concerns: Concern::Latencies { item: "writers".to_owned() },
+            ..late("writers", "p99.9", Severity::Warning)
+        },
+    ] {
+        let text = run_table(&compared(vec![one.clone()]).input(), &WIDE);
+        assert!(text.contains("Read first") && !text.contains("summed up"), "{one:?}: {text}");
+    }
+}
+
+#[test]
+fn where_nothing_is_judged_every_caveat_is_told() {
+    let mut run = run();
+    run.caveats = vec![late("writers", "p99.99", Severity::Warning), few("writers", "p99.99")];
+    let text = run_table(&run.input(), &WIDE);
+    assert!(
+        text.contains("lateness") && text.contains("only 7 records") && !text.contains("summed up"),
+        "{text}"
+    );
+    // A comparison that ended before its first verdict has no table either.
+    let mut run = compared(run.caveats);
+    run.conclusions.clear();
+    assert!(run_table(&run.input(), &WIDE).contains("lateness"));
+}

@@ -1,0 +1,111 @@
+//! Figures of a comparison are told with the side that they are of, both sides.
+
+use crate::fixture::{Ends, Run, comparison, finding, run};
+use kdyno_model::conclusion::{Conclusion, MetricRole, Verdict};
+use kdyno_model::finding::{Scope, Value};
+use kdyno_model::outcome::Judgement;
+use kdyno_model::plan::{Depth, ParamValue, Strategy};
+use kdyno_model::trial::TrialId;
+use kdyno_report::course::{self, CourseRun};
+use kdyno_report::stored::StoredComparison;
+use kdyno_report::terminal::TextOptions;
+use kdyno_report::{csv, json};
+
+const WIDE: TextOptions = TextOptions { width: 200, colour: false };
+const RATE: &str = "writers.acked_per_s";
+
+/// A comparison with a trial of each side, that of B the first one, and one figure of each side.
+fn both_sides() -> Run {
+    let mut run = comparison(Ends::Alike, Depth::Verdict);
+    let mut b = run.trials[0].clone();
+    (b.trial.id, b.trial.variant) = (TrialId(2), Some("B".to_owned()));
+    b.cluster.insert("kafka".to_owned(), "4.3.1".to_owned());
+    run.trials.insert(0, b);
+    let Strategy::Compare(compare) = &mut run.header.plan.strategy else { panic!("a comparison") };
+    compare.b[0].params.insert("proxy".to_owned(), ParamValue::Text("envoy".to_owned()));
+    // Of B first: the order of the rows does not come from that of the findings.
+    run.findings = vec![
+        finding(Scope::SideB { case: 0 }, RATE, Value::Is(51_000.0)),
+        finding(Scope::Case(0), RATE, Value::Is(50_000.0)),
+        finding(Scope::Trial(TrialId(2)), RATE, Value::Is(51_000.0)),
+    ];
+    run
+}
+
+#[test]
+fn a_course_has_a_row_for_each_side_with_its_name_and_version() {
+    let run = both_sides();
+    let of = finding(Scope::Run, RATE, Value::None).of;
+    let runs = [CourseRun { file: "a.kdyno".to_owned(), input: run.input() }];
+    let course = course::table(&of, &runs);
+    let text = course.text(&WIDE);
+    assert!(text.starts_with("writers.acked_per_s over 1 run\n"), "{text}");
+    let rows: Vec<Vec<&str>> = text.lines().skip(2).map(|line| line.split("  ").collect()).collect();
+    let has = |row: usize, cells: [&str; 3]| {
+        cells.iter().all(|cell| rows[row].iter().any(|text| text.trim() == *cell))
+    };
+    assert!(has(0, ["3.7.2", "A: kafka=3.7.2", "50,000/s"]), "{text}");
+    assert!(has(1, ["4.3.1", "B: kafka=4.3.1", "51,000/s"]), "{text}");
+    let document = course.json();
+    let told = |row: usize| {
+        ["side", "kafka", "label"].map(|field| document[row][field].as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!((document[0]["value"].as_f64(), told(0)[0].as_str()), (Some(50_000.0), "A"));
+    assert_eq!(told(1), ["B", "4.3.1", "B: kafka=4.3.1"]);
+}
+
+#[test]
+fn a_course_of_cases_without_sides_names_none() {
+    let run = run();
+    let of = finding(Scope::Run, RATE, Value::None).of;
+    let course = course::table(&of, &[CourseRun { file: "a.kdyno".to_owned(), input: run.input() }]);
+    let document = course.json();
+    assert!(document[0]["side"].is_null() && document[0]["label"] == "brokers=3", "{document}");
+    assert_eq!(document[0]["kafka"], "3.7.2");
+}
+
+#[test]
+fn documents_have_the_side_of_each_figure_in_a_field() {
+    let run = both_sides();
+    let text = csv::findings(&run.input());
+    let head: Vec<&str> = text.lines().next().expect("a head").split(',').collect();
+    let fields: Vec<Vec<&str>> = text.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    let of = |row: usize, name: &str| {
+        fields[row][head.iter().position(|one| *one == name).expect("a column")].to_owned()
+    };
+    let told = |row| ["scope", "case", "side", "label", "param.proxy", "value"].map(|name| of(row, name));
+    assert_eq!(told(0), ["case", "0", "B", "B: kafka=4.3.1", "envoy", "51000"]);
+    assert_eq!(told(1), ["case", "0", "A", "A: kafka=3.7.2", "none", "50000"]);
+    assert_eq!((of(2, "scope"), of(2, "side")), ("trial".to_owned(), "B".to_owned()));
+
+    let document = json::run(&run.input());
+    let scope = |row: usize| document["findings"][row]["scope"].clone();
+    assert_eq!((&scope(0)["kind"], &scope(0)["side"]), (&"case".into(), &"B".into()));
+    assert_eq!((&scope(1)["kind"], &scope(1)["side"]), (&"case".into(), &"A".into()));
+    assert_eq!(scope(2)["side"], "B");
+    let of_list = json::run(&crate::fixture::run().input());
+    assert!(of_list["findings"].as_array().expect("a list").iter().all(|one| one["scope"]["side"].is_null()));
+}
+
+#[test]
+fn stored_runs_that_compare_two_sides_have_a_table_for_each() {
+    let run = both_sides();
+    let Some(Conclusion::Verdict(first)) = run.conclusions.first() else { panic!("a verdict") };
+    let of_scope = |scope, a| {
+        let (role, a) = (MetricRole::Exploratory, Value::Is(a));
+        Conclusion::Verdict(Verdict { scope, role, a, ..first.clone() })
+    };
+    let conclusions = vec![of_scope(Scope::Case(0), 6.25), of_scope(Scope::SideB { case: 0 }, 7.5)];
+    let judgement = Judgement { conclusions, ..Judgement::default() };
+    let labels = ["a.kdyno", "b.kdyno"].map(str::to_owned);
+    let stored = StoredComparison { judgement: &judgement, first: &run.input(), labels };
+    for text in [stored.text(&WIDE), stored.markdown()] {
+        let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("no {what}: {text}"));
+        let of_a = place("side A of the runs, kafka=3.7.2");
+        let of_b = place("side B of the runs, kafka=4.3.1");
+        assert!(of_a < place("6.25 µs") && place("6.25 µs") < of_b && of_b < place("7.50 µs"), "{text}");
+    }
+    let document = stored.json();
+    let side = |row: usize| document["conclusions"][row]["scope"]["side"].clone();
+    assert_eq!((side(0), side(1)), ("A".into(), "B".into()));
+}
