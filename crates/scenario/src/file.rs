@@ -1,8 +1,10 @@
 //! A scenario as typed: every section taken apart, every value still a text with its place.
 
 mod listeners;
+mod transactions;
 
 pub use listeners::ListenersFile;
+pub use transactions::TransactionsFile;
 
 use super::keys;
 use super::question;
@@ -11,6 +13,7 @@ use super::walk::{Fields, entries, known, list, list_of, opt, scalar, scalars, s
 use crate::input::{InputError, Place, listed};
 use crate::yaml::{Node, Typed};
 use listeners::listeners;
+use transactions::transactions;
 
 /// A row of param values, as typed.
 #[derive(Debug, Clone)]
@@ -161,6 +164,7 @@ pub struct ProduceFile {
     pub arrivals: Option<Typed>,
     pub value: Typed,
     pub payload: PayloadFile,
+    pub transactions: TransactionsFile,
 }
 
 /// A rate.
@@ -432,6 +436,7 @@ fn produce(fields: &Fields<'_>) -> Result<ProduceFile, InputError> {
             }
             _ => PayloadFile::Word(fields.required("payload")?),
         },
+        transactions: transactions(fields)?,
     })
 }
 

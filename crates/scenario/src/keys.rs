@@ -299,6 +299,12 @@ pub static PRODUCE: Section = Section {
             "unique",
             "each record built anew, or blocks encoded once and sent again and again",
         ),
+        or(
+            "transactions",
+            Kind::Either(&[Kind::Choice(&["none"]), Kind::Section(&TRANSACTIONS)]),
+            "none",
+            "each client sends its records in transactions, one after the other",
+        ),
         or("zone", Kind::Choice(&["same"]), "same", "where the clients are, seen from the brokers"),
         key(
             "client",
@@ -375,6 +381,16 @@ pub static PAYLOAD: Section = section(
     "payload",
     "Blocks encoded once.",
     &[needed("pooled", SIZE, "least size of the pool over all partitions; `pooled` alone means `8MiB`")],
+);
+
+/// Transactions.
+pub static TRANSACTIONS: Section = section(
+    "transactions",
+    "When a client's transactions end, and how. No record is taken until one is over.",
+    &[
+        needed("every", DURATION, "from a transaction's first record until it is committed or aborted"),
+        or("abort", Kind::Scalar("share in percent"), "0%", "probability with which one is aborted"),
+    ],
 );
 
 /// The phases.

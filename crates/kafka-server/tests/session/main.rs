@@ -118,6 +118,7 @@ fn produce(wire: &mut Wire, client: &mut ProducerClient<()>) -> Vec<ConnectionEv
         batch_records_max: u32::MAX,
         wall_offset_ns: 0,
         is_idempotent: false,
+        transactions: None,
         partitioner: Partitioner::RoundRobin,
         adaptive_partitioning: true,
         availability_timeout_ns: 0,

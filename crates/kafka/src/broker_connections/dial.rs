@@ -160,6 +160,16 @@ impl<T> BrokerConnections<T> {
         }
     }
 
+    /// Whether a connection was closed because nothing was sent over it.
+    pub fn is_idle(&self, connection: usize) -> bool {
+        self.connections[connection].is_idle
+    }
+
+    /// Something is to be sent over a connection: it is made again if it was closed because nothing was.
+    pub fn wake_connection(&mut self, connection: usize) {
+        self.connections[connection].is_idle = false;
+    }
+
     /// The broker has told that it throttles the client for so long, and leaves it to the client to wait: nothing
     /// is sent meanwhile, and what is in flight may take so much longer
     /// ([KIP-219](https://cwiki.apache.org/confluence/display/KAFKA/KIP-219+-+Improve+quota+communication)).

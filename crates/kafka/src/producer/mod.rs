@@ -10,6 +10,7 @@ mod accumulator;
 mod availability;
 mod batch;
 mod client;
+mod coordination;
 mod idempotence;
 mod non_empty;
 mod partitioner;
@@ -19,6 +20,7 @@ mod replies;
 mod sender;
 mod sequences;
 mod shape;
+mod transactions;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -27,12 +29,18 @@ mod tests_idempotence;
 mod tests_partitions;
 #[cfg(test)]
 mod tests_sending;
+#[cfg(test)]
+mod tests_transactions;
 
 pub use batch::{Batch, Outcome, RecordData, Sealed};
 pub use client::{FinishedRequest, ProducerClient};
+pub use coordination::TRANSACTION_ABORTED;
 pub use replies::{DELIVERY_TIMEOUT, FollowUp};
 pub use sender::{Over, Token};
 pub use shape::{RecordLayout, RecordShape};
+pub use transactions::{
+    EndedTransaction, TransactionEnd, TransactionPartitions, TransactionRequest, TransactionsConfig,
+};
 
 use crate::backoff::ExponentialBackoff;
 use crate::errors::ErrorCode;
@@ -45,6 +53,7 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64;
 use ratio::CompressionRatio;
 use sequences::Idempotence;
+use transactions::Transactions;
 
 /// Which partition a record without a key goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,6 +101,8 @@ pub struct ProducerConfig {
     pub wall_offset_ns: i64,
     /// `enable.idempotence`; takes `acks` of −1 and at most 5 requests in flight.
     pub is_idempotent: bool,
+    /// `None`: it is not transactional; otherwise it is idempotent too.
+    pub transactions: Option<TransactionsConfig>,
     /// Choice of partitions.
     pub partitioner: Partitioner,
     /// `partitioner.adaptive.partitioning.enable`.
@@ -146,6 +157,8 @@ pub struct Producer<M> {
     backoff: ExponentialBackoff,
     /// `None`: it is not idempotent.
     idempotence: Option<Idempotence>,
+    /// `None`: it is not transactional.
+    transactions: Option<Transactions>,
     rng: Pcg64,
     /// The batches of each request in flight, by its token.
     in_flight: Vec<Option<Vec<Batch<M>>>>,
@@ -183,7 +196,9 @@ impl<M: RecordData> Producer<M> {
             availability: Availability::default(),
             ratio: CompressionRatio::new(config.compression),
             backoff: ExponentialBackoff { first_ns, max_ns: config.retry_backoff_max_ns.max(first_ns) },
-            idempotence: config.is_idempotent.then(|| Idempotence::new(partitions)),
+            idempotence: (config.is_idempotent || config.transactions.is_some())
+                .then(|| Idempotence::new(partitions)),
+            transactions: config.transactions.clone().map(Transactions::new),
             rng: Pcg64::seed_from_u64(config.seed),
             in_flight: Vec::new(),
             free_tokens: Vec::new(),
@@ -230,8 +245,8 @@ impl<M: RecordData> Producer<M> {
         in_flight.chain(self.queues.into_batches())
     }
 
-    /// Whether nothing waits and nothing is in flight.
+    /// Whether nothing waits, nothing is in flight, and no transaction is open.
     pub fn is_idle(&self) -> bool {
-        self.batches == 0
+        self.batches == 0 && !self.is_in_transaction()
     }
 }

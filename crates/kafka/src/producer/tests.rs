@@ -54,6 +54,7 @@ pub(super) fn config() -> ProducerConfig {
         batch_records_max: u32::MAX,
         wall_offset_ns: 0,
         is_idempotent: false,
+        transactions: None,
         partitioner: Partitioner::Sticky,
         adaptive_partitioning: true,
         availability_timeout_ns: 0,

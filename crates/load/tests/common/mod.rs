@@ -250,6 +250,7 @@ impl Load {
             delivery_timeout_ns: 120 * SECOND,
             retry_backoff_ns: 100 * MS,
             retry_backoff_max_ns: SECOND,
+            transaction_timeout_ns: 60 * SECOND,
             metadata_max_age_ns: 300 * SECOND,
             enable_idempotence: false,
             partitioner: Partitioner::Sticky,
@@ -257,7 +258,7 @@ impl Load {
             availability_timeout_ns: 0,
         };
         let payload = Payload::Pooled { pool_bytes: 0 };
-        let plan = ProducePlan { rate, value_bytes: 100, payload, records_max: None, client };
+        let plan = ProducePlan { rate, value_bytes: 100, payload, records_max: None, transactions: None, client };
         Self {
             plan,
             clients: 1,

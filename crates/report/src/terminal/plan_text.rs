@@ -300,7 +300,7 @@ fn load_lines(name: &str, load: &LoadPlan) -> Vec<String> {
                 rate_text(&produce.rate, load.clients),
                 records_text(produce)
             ),
-            format!("  {}", payload_text(produce)),
+            format!("  {}{}", payload_text(produce), transactions_text(produce)),
         ],
         Role::Consume(_) => {
             vec![format!("{name}: consume from {} with {clients}, partitions assigned by kdyno", load.topic)]
@@ -361,6 +361,19 @@ fn payload_text(produce: &ProducePlan) -> String {
         }
     };
     format!("values of {}, {how}", units::size(produce.value_bytes.into()))
+}
+
+fn transactions_text(produce: &ProducePlan) -> String {
+    let Some(transactions) = produce.transactions else { return String::new() };
+    let aborted = match transactions.abort_share {
+        0.0 => String::new(),
+        share => format!(", {} % of them aborted", share * 100.0),
+    };
+    format!(
+        "; in transactions of {} from their first record{aborted} (transaction.timeout.ms={})",
+        units::duration(transactions.every_ns),
+        ms(produce.client.transaction_timeout_ns)
+    )
 }
 
 fn producer_text(client: &ProducerSettings) -> String {
