@@ -135,6 +135,7 @@ impl ProduceStream {
             linger_ns: settings.linger_ns,
             buffer_bytes: settings.buffer_bytes,
             fill_in_flight: matches!(self.plan.rate, Rate::Max { fill: Fill::InFlight }),
+            is_synchronous: self.plan.synchronous,
             request_bytes_max: settings.request_bytes_max,
             in_flight_max: settings.in_flight_max,
             request_timeout_ns: settings.request_timeout_ns,

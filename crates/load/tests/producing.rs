@@ -7,7 +7,7 @@ use common::{Load, MS, Outcome, SECOND, T0, TOPIC, simulate};
 use kdyno_kafka::records;
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, Stored};
 use kdyno_load::payload::TRAILER_BYTES;
-use kdyno_model::plan::{Arrivals, Compression, Partitioner, Payload, ProducePlan};
+use kdyno_model::plan::{Arrivals, Compression, Partitioner, Payload, ProducePlan, TransactionsPlan};
 use kdyno_model::sample::Timing;
 
 const REQUEST_TIMED_OUT: i16 = 7;
@@ -26,7 +26,7 @@ struct Kept {
     intended_ns: u64,
 }
 
-/// The records of a partition, batch by batch.
+/// The records of a partition, batch by batch; markers of transactions are none.
 fn kept(cluster: &FakeCluster, partition: i32) -> Vec<Vec<Kept>> {
     let number_at = |value: &[u8], at: usize| {
         let bytes = &value[value.len() - TRAILER_BYTES as usize + at..][..8];
@@ -34,6 +34,9 @@ fn kept(cluster: &FakeCluster, partition: i32) -> Vec<Vec<Kept>> {
     };
     let batch = |stored: &kdyno_kafka_server::fake_broker::StoredBatch| {
         let batch = records::batches(&stored.bytes).next().expect("a batch").expect("well formed");
+        if batch.is_control() {
+            return None;
+        }
         let mut scratch = Vec::new();
         let records = batch.records(&mut scratch, 1 << 24).expect("records");
         let records = records.map(|record| {
@@ -47,9 +50,9 @@ fn kept(cluster: &FakeCluster, partition: i32) -> Vec<Vec<Kept>> {
             records.iter().map(|record| record.timestamp_ms).max(),
             Some(batch.header.max_timestamp_ms)
         );
-        records
+        Some(records)
     };
-    cluster.batches(TOPIC, partition).iter().map(batch).collect()
+    cluster.batches(TOPIC, partition).iter().filter_map(batch).collect()
 }
 
 /// Records that can be told apart.
@@ -240,6 +243,28 @@ fn what_an_idempotent_producer_could_not_deliver_is_there_all_the_same() {
     assert_eq!(reasons, ["delivery-timeout"], "{counts:?}");
     assert_eq!(outcome.cluster.counts().stored_records, counts.offered);
     assert_stored_in_order(&outcome);
+}
+
+/// A synchronous producer has one record open, whatever it is asked for: its rate is one over the time that each takes.
+#[test]
+fn a_synchronous_producer_waits_for_each_record() {
+    for (linger_ns, transactions) in [(0, false), (4 * MS, false), (0, true)] {
+        let load = load(2_000.0, |plan| {
+            (plan.synchronous, plan.client.linger_ns) = (true, linger_ns);
+            plan.client.enable_idempotence = true;
+            let every = TransactionsPlan { every_ns: SECOND, abort_share: 0.0 };
+            plan.transactions = transactions.then_some(every);
+        });
+        let outcome = simulate(&load.seconds(5.0), cluster(2, 2));
+        outcome.assert_accounted();
+        let each_ns = MS + linger_ns;
+        let (acknowledged, most) = (outcome.counts().acknowledged, outcome.ended_ns / each_ns);
+        assert!((most * 9 / 10..=most).contains(&acknowledged), "{acknowledged} of {most} at {linger_ns}");
+        for batch in (0..2).flat_map(|partition| kept(&outcome.cluster, partition)) {
+            assert_eq!(batch.len(), 1);
+        }
+        assert_eq!(outcome.counts().batches, acknowledged);
+    }
 }
 
 /// A batch that no broker will have: what comes after it goes on in a new epoch.

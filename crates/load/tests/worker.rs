@@ -29,6 +29,7 @@ fn produce(value_bytes: u32) -> StreamRole {
         value_bytes,
         payload: Payload::Unique,
         records_max: None,
+        synchronous: false,
         transactions: None,
         client: ProducerSettings {
             defaults: "4.1".to_owned(),

@@ -120,6 +120,7 @@ fn produce_plan(
         value_bytes: value_bytes as u32,
         payload,
         records_max,
+        synchronous: reader.word(&typed.sending, "sending", &["async", "sync"])? == "sync",
         transactions,
         client,
     })

@@ -164,6 +164,7 @@ pub struct ProduceFile {
     pub arrivals: Option<Typed>,
     pub value: Typed,
     pub payload: PayloadFile,
+    pub sending: Typed,
     pub transactions: TransactionsFile,
 }
 
@@ -436,6 +437,7 @@ fn produce(fields: &Fields<'_>) -> Result<ProduceFile, InputError> {
             }
             _ => PayloadFile::Word(fields.required("payload")?),
         },
+        sending: fields.required("sending")?,
         transactions: transactions(fields)?,
     })
 }

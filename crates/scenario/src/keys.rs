@@ -300,6 +300,12 @@ pub static PRODUCE: Section = Section {
             "each record built anew, or blocks encoded once and sent again and again",
         ),
         or(
+            "sending",
+            Kind::Choice(&["async", "sync"]),
+            "async",
+            "`sync`: a client hands over its next record when the one before is answered, as `send().get()` does",
+        ),
+        or(
             "transactions",
             Kind::Either(&[Kind::Choice(&["none"]), Kind::Section(&TRANSACTIONS)]),
             "none",

@@ -168,7 +168,7 @@ fn load_values<'f>(item: &'f LoadFile, found: &mut Vec<Keyed<'f>>) {
         }
         RoleFile::Produce(produce) => produce,
     };
-    found.extend([("produce", &item.topic), ("value", &produce.value)]);
+    found.extend([("produce", &item.topic), ("value", &produce.value), ("sending", &produce.sending)]);
     found.extend(produce.fill.iter().map(|fill| ("fill", fill)));
     found.extend(produce.arrivals.iter().map(|arrivals| ("arrivals", arrivals)));
     match &produce.rate {

@@ -358,3 +358,25 @@ fn timing_code(timing: Timing) -> u8 {
 fn timing_of(code: u8) -> Result<Timing, PackError> {
     Timing::ALL.into_iter().find(|timing| timing_code(*timing) == code).ok_or(PackError::Timing(code))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows of files that were written before there were transactions, and rows without any, are the same bytes.
+    #[test]
+    fn what_came_later_stands_behind_and_only_where_there_is_some() {
+        let counts = Counts { offered: 7, retried_records: 3, ..Counts::default() };
+        let totals = |counts: Counts| StreamTotals { counts, ..StreamTotals::default() };
+        let before = pack(&PackedTotals { counts: counts_in(&counts).0, clients: Vec::new() }).unwrap();
+        assert_eq!(pack_totals(&totals(counts.clone())).unwrap(), before);
+        assert_eq!(unpack_totals(StreamId::default(), &before).unwrap(), totals(counts.clone()));
+        let later = Counts { committed: 1, aborted: 2, markers: 3, markers_unsure: 4, ..counts };
+        let blob = pack_totals(&totals(later.clone())).unwrap();
+        assert_ne!(blob, before);
+        assert_eq!(unpack_totals(StreamId::default(), &blob).unwrap(), totals(later));
+        // What nobody wrote is no later part.
+        let cut_off = seal(&[open(&blob).unwrap(), Cow::Borrowed(&[1])].concat()).unwrap();
+        assert!(unpack_totals(StreamId::default(), &cut_off).is_err());
+    }
+}

@@ -327,6 +327,7 @@ fn of_producer(produce: &ProducePlan) -> Vec<(&'static str, String)> {
         ("partitioner.availability.timeout.ms", ms(client.availability_timeout_ns)),
         ("partitioner", format!("{:?}", client.partitioner).to_lowercase()),
         ("value bytes", produce.value_bytes.to_string()),
+        ("sending", if produce.synchronous { "sync" } else { "async" }.to_owned()),
         ("transactions", transactions_text(produce)),
     ]
 }

@@ -439,6 +439,7 @@ fn writers() -> LoadPlan {
         value_bytes: VALUE_BYTES,
         payload: Payload::Unique,
         records_max: None,
+        synchronous: false,
         transactions: None,
         client,
     });

@@ -336,6 +336,7 @@ fn client_settings_are_told_in_kafkas_names() {
         value_bytes: 100,
         payload: Payload::Unique,
         records_max: None,
+        synchronous: false,
         transactions: None,
         client,
     };

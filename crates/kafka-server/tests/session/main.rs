@@ -108,6 +108,7 @@ fn produce(wire: &mut Wire, client: &mut ProducerClient<()>) -> Vec<ConnectionEv
         linger_ns: 0,
         buffer_bytes: 256 << 10,
         fill_in_flight: false,
+        is_synchronous: false,
         request_bytes_max: 1 << 20,
         in_flight_max: 5,
         request_timeout_ns: 2 * SECOND,

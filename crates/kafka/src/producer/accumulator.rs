@@ -22,6 +22,7 @@ impl<M: RecordData> Producer<M> {
             Partitioner::Sticky => u32::MAX,
             Partitioner::RoundRobin => 1,
         };
+        let limit = if self.config.is_synchronous { limit.min(1) } else { limit };
         let mut left = limit;
         while left > 0 {
             if self.is_move_due() {
@@ -143,6 +144,9 @@ impl<M: RecordData> Producer<M> {
     pub fn sure_room(&self, now_ns: u64) -> u64 {
         if !self.takes_records() {
             return 0;
+        }
+        if self.config.is_synchronous {
+            return 1;
         }
         let free = self.config.buffer_bytes.saturating_sub(self.used_bytes) / self.batch_cost_bytes;
         let begun = free.max(u64::from(self.used_bytes == 0));

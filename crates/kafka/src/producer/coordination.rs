@@ -29,9 +29,10 @@ const OF_TRANSACTIONS: i8 = 1;
 /// Transactions, as their user sees them.
 impl<M: RecordData> Producer<M> {
     /// Whether records are taken: not while a transaction ends, not before there is an id for the first one, and not
-    /// after what ends a transactional producer.
+    /// after what ends a transactional producer; and by a synchronous one not while it waits for the one before.
     pub fn takes_records(&self) -> bool {
-        self.transactions.as_ref().is_none_or(Transactions::takes_records)
+        let is_waiting = self.config.is_synchronous && self.batches > 0;
+        !is_waiting && self.transactions.as_ref().is_none_or(Transactions::takes_records)
     }
 
     /// When the open transaction took its first record, ns; `None` if there is none, or if it is ending.

@@ -81,6 +81,8 @@ pub struct ProducerConfig {
     pub buffer_bytes: u64,
     /// Whether admission stops as soon as a full batch waits, instead of when the buffer is full.
     pub fill_in_flight: bool,
+    /// Whether a record is taken only when the one before has its outcome.
+    pub is_synchronous: bool,
     /// `max.request.size`.
     pub request_bytes_max: u32,
     /// `max.in.flight.requests.per.connection`.

@@ -44,6 +44,7 @@ pub(super) fn config() -> ProducerConfig {
         linger_ns: 5 * MS,
         buffer_bytes: 10_000,
         fill_in_flight: false,
+        is_synchronous: false,
         request_bytes_max: 3_000,
         in_flight_max: 5,
         request_timeout_ns: 30_000 * MS,

@@ -228,6 +228,7 @@ fn produce(args: &BenchLoadArgs, rate: Rate) -> ProducePlan {
         value_bytes: args.value,
         payload,
         records_max: args.records,
+        synchronous: false,
         transactions: None,
         client: ProducerSettings {
             defaults: "4.1".to_owned(),

@@ -258,7 +258,15 @@ impl Load {
             availability_timeout_ns: 0,
         };
         let payload = Payload::Pooled { pool_bytes: 0 };
-        let plan = ProducePlan { rate, value_bytes: 100, payload, records_max: None, transactions: None, client };
+        let plan = ProducePlan {
+            rate,
+            value_bytes: 100,
+            payload,
+            records_max: None,
+            synchronous: false,
+            transactions: None,
+            client,
+        };
         Self {
             plan,
             clients: 1,

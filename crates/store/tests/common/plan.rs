@@ -139,6 +139,7 @@ fn writers() -> LoadPlan {
         value_bytes: 128,
         payload: Payload::Pooled { pool_bytes: 8 << 20 },
         records_max: None,
+        synchronous: false,
         transactions: None,
         client,
     });
