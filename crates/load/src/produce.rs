@@ -8,7 +8,7 @@ use crate::schedule::Schedule;
 use crate::stream::{self, Clock, Ready, Stream, StreamContext, StreamError};
 use crate::token_bucket::TokenBucket;
 use crate::wakeups::Wakeups;
-use kdyno_kafka::producer::{Partitioner, ProducerConfig, RecordShape, TransactionsConfig};
+use kdyno_kafka::producer::{Partitioner, Producer, ProducerConfig, RecordShape, TransactionsConfig};
 use kdyno_kafka::records::Compression;
 use kdyno_model::plan::{self, COMPRESSED_RECORDS_MAX, Fill, Payload, ProducePlan, Rate, VALUE_BYTES_MAX};
 use kdyno_model::sample::{ClientTotals, Sample, StreamTotals};
@@ -277,6 +277,17 @@ impl Stream for ProduceStream {
         // An idempotent producer asks for its id before there is a load.
         self.wakeups.all_now();
         Ok(())
+    }
+
+    fn is_ready(&self) -> Result<bool, StreamError> {
+        if self.plan.transactions.is_none() {
+            return Ok(true);
+        }
+        let mut producers = self.clients.iter().filter_map(|client| client.kafka().producer());
+        if let Some(error) = producers.clone().find_map(Producer::fatal) {
+            return Err(StreamError::NoProducerId(error));
+        }
+        Ok(producers.all(Producer::takes_records))
     }
 
     fn start(&mut self, t0_ns: u64) {

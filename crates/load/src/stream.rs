@@ -53,6 +53,9 @@ pub enum StreamError {
     /// The pool cannot be built.
     #[error("the payload pool cannot be built: {0}")]
     Pool(String),
+    /// Transactional producers get no id.
+    #[error("its producers get no id for transactions: {0}")]
+    NoProducerId(ErrorCode),
     /// The cluster will never serve the clients.
     #[error("the cluster refuses its clients: {0}")]
     Refused(#[from] Refusal),
@@ -300,6 +303,13 @@ pub trait Stream {
     /// # Errors
     /// When the plan cannot be carried out.
     fn prepare(&mut self) -> Result<(), StreamError>;
+    /// Whether it can start, once it is prepared.
+    ///
+    /// # Errors
+    /// When it never will.
+    fn is_ready(&self) -> Result<bool, StreamError> {
+        Ok(true)
+    }
     /// The load begins at this instant, T0, ns; the warm-up lasts until [`Self::measure_begins`].
     fn start(&mut self, t0_ns: u64);
     /// The measure phase begins so much later than T0, ns, on a whole second that no turn has reached.

@@ -442,6 +442,10 @@ fn drive(mut stream: impl Stream, mut net: SimNet, connect_ns: u64, heard_ns: u6
     run_until(&mut stream, &mut net, t0_ns, |stream| stream.is_connected() == Ok(true));
     assert_eq!(stream.is_connected(), Ok(true), "connected before T0");
     stream.prepare().expect("prepared");
+    if stream.is_ready() == Ok(false) {
+        run_until(&mut stream, &mut net, t0_ns, |stream| stream.is_ready() != Ok(false));
+    }
+    assert_eq!(stream.is_ready(), Ok(true), "ready before T0");
     net.now_ns.set(t0_ns - START_AHEAD_NS);
     let phases = stream.context().phases;
     let requests = |net: &SimNet| net.cluster.counts().produce_requests + net.cluster.counts().other_requests;
