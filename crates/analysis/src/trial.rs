@@ -132,8 +132,7 @@ impl<'a> Trial<'a> {
         let per_s = |count: u64| self.window.map(|window| count as f64 / window.seconds());
         let mib = |bytes: Option<f64>| bytes.map(|bytes| bytes / BYTES_PER_MIB);
         let has_transactions = produce(item.plan).is_some_and(|plan| plan.transactions.is_some());
-        let of_transactions =
-            |count: u64| self.window.filter(|_| has_transactions).map(|_| count as f64);
+        let of_transactions = |count: u64| self.window.filter(|_| has_transactions).map(|_| count as f64);
         let found = match name {
             "clients" => Some(f64::from(item.plan.clients)),
             "offered_per_s" => per_s(tally.offered),

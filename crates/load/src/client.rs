@@ -321,7 +321,9 @@ impl ProduceClient {
 
     /// Ends the open transaction when its time is over, or that of the load and nothing waits.
     fn end_transaction(&mut self, now_ns: u64, is_flushing: bool) {
-        let (Some(pace), Some(producer)) = (&mut self.transactions, self.kafka.producer_mut()) else { return };
+        let (Some(pace), Some(producer)) = (&mut self.transactions, self.kafka.producer_mut()) else {
+            return;
+        };
         let Some(began_ns) = producer.transaction_began_ns() else { return };
         if now_ns >= began_ns.saturating_add(pace.plan.every_ns) || (is_flushing && self.backlog == 0) {
             let is_commit = !pace.random.random_bool(pace.plan.abort_share);
@@ -332,7 +334,9 @@ impl ProduceClient {
     /// Records the transactions that ended, and tells when there will be no more of them.
     fn settle_transactions(&mut self, now_ns: u64, recorder: &mut Recorder, events: &mut Events) {
         let over = self.is_over();
-        let (Some(pace), Some(producer)) = (&mut self.transactions, self.kafka.producer_mut()) else { return };
+        let (Some(pace), Some(producer)) = (&mut self.transactions, self.kafka.producer_mut()) else {
+            return;
+        };
         for ended in producer.take_ended() {
             recorder.transaction(&ended);
             self.wants_turn |= self.schedule.is_none() || self.backlog > 0;

@@ -168,7 +168,8 @@ impl Recorder {
         slot.counts.markers_unsure += u64::from(ended.partitions.unsure);
         let five = slot.five;
         if is_commit {
-            self.fives[five].timings[at(Timing::Commit)].record(ended.ended_ns.saturating_sub(ended.asked_ns), 1);
+            self.fives[five].timings[at(Timing::Commit)]
+                .record(ended.ended_ns.saturating_sub(ended.asked_ns), 1);
         }
     }
 

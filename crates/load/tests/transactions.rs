@@ -60,7 +60,11 @@ fn seen(cluster: &FakeCluster) -> Seen {
             if batch.is_control() {
                 let is_commit = of_it.peek().and_then(|marker| marker.key) == Some([0, 0, 0, 1].as_slice());
                 let ended = open.remove(&batch.header.producer_id).unwrap_or_default();
-                if is_commit { seen.committed.extend(ended) } else { seen.aborted.extend(ended) }
+                if is_commit {
+                    seen.committed.extend(ended)
+                } else {
+                    seen.aborted.extend(ended)
+                }
                 seen.markers += 1;
                 continue;
             }
@@ -160,8 +164,18 @@ fn whatever_happens_what_was_committed_is_there_once() {
         cluster.script().share_between(0.01, T0 + SECOND, end).fail(NOT_ENOUGH_REPLICAS, Stored::No);
         cluster.script().share_between(0.002, T0 + SECOND, end).close(Stored::Yes);
         cluster.script().share_between(0.002, T0 + SECOND, end).fail(INVALID_RECORD, Stored::No);
-        cluster.script().at(T0 + 2 * SECOND).move_coordinator(2).at(T0 + 4 * SECOND).load_coordinator(SECOND / 2);
-        cluster.script().at(T0 + 6 * SECOND).close_connections(2).at(T0 + 7 * SECOND).move_leader(TOPIC, 1, 0);
+        cluster
+            .script()
+            .at(T0 + 2 * SECOND)
+            .move_coordinator(2)
+            .at(T0 + 4 * SECOND)
+            .load_coordinator(SECOND / 2);
+        cluster
+            .script()
+            .at(T0 + 6 * SECOND)
+            .close_connections(2)
+            .at(T0 + 7 * SECOND)
+            .move_leader(TOPIC, 1, 0);
         let mut load = load(50 * MS, 0.1);
         load.clients = 2;
         let outcome = simulate(&load, cluster);
@@ -199,7 +213,12 @@ fn a_fenced_item_ends_and_says_so_once() {
         }
         load.clients = 2;
         let outcome = simulate(&load, cluster);
-        assert_eq!(outcome.ended_ns / SECOND, (T0 + 3 * SECOND) / SECOND, "{level}: at {} ns", outcome.ended_ns);
+        assert_eq!(
+            outcome.ended_ns / SECOND,
+            (T0 + 3 * SECOND) / SECOND,
+            "{level}: at {} ns",
+            outcome.ended_ns
+        );
         let seen = assert_agrees_with_logs_of_any_payload(&outcome, is_max);
         assert!(seen.is_none_or(|seen| seen.open.is_empty()), "the coordinator aborts what was open");
         let ends: Vec<&String> =

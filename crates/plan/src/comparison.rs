@@ -289,7 +289,12 @@ fn direction(metric: &str, unit: Unit) -> Option<Better> {
         ("offered_per_s", _) => None,
         (_, unit) if unit.is_rate() => Some(Better::Higher),
         (
-            "failed" | "failed_share" | "unresolved" | "retries" | "aborted" | "lag_records"
+            "failed"
+            | "failed_share"
+            | "unresolved"
+            | "retries"
+            | "aborted"
+            | "lag_records"
             | "memory_rss_bytes_max",
             _,
         ) => Some(Better::Lower),

@@ -232,7 +232,10 @@ fn transactions_are_planned_with_what_they_need_of_the_client() {
     assert_eq!((transactions.every_ns, transactions.abort_share), (100_000_000, 0.01));
     assert_eq!(planned.client.transaction_timeout_ns, 60_000_000_000);
     assert_eq!(of("{every: 2s}", "").unwrap().transactions.map(|one| one.abort_share), Some(0.0));
-    assert_eq!(of("{every: 2s, abort: 100%}", "").unwrap().transactions.map(|one| one.abort_share), Some(1.0));
+    assert_eq!(
+        of("{every: 2s, abort: 100%}", "").unwrap().transactions.map(|one| one.abort_share),
+        Some(1.0)
+    );
     // As in Java, whatever the default of that version is.
     let older = of("{every: 1s}", "defaults: '2.8'").unwrap().client;
     assert_eq!((older.enable_idempotence, older.acks), (true, -1));
@@ -241,7 +244,11 @@ fn transactions_are_planned_with_what_they_need_of_the_client() {
     for (transactions, client, told) in [
         (each, "enable.idempotence: false", "`transactions` take `enable.idempotence: true`"),
         (each, "acks: 1", "`transactions` take `acks: all`"),
-        (each, "max.in.flight.requests.per.connection: 6", "`transactions` take at most 5 requests in flight"),
+        (
+            each,
+            "max.in.flight.requests.per.connection: 6",
+            "`transactions` take at most 5 requests in flight",
+        ),
         (each, "transactional.id: mine", "`transactions` of the load item say whether there are any"),
         ("{every: 60s}", "", "after `transaction.timeout.ms`, 60000 ms"),
         ("{every: 0ms}", "", "`every`"),
@@ -253,7 +260,10 @@ fn transactions_are_planned_with_what_they_need_of_the_client() {
         let error = wrong(transactions, client);
         assert!(error.contains(told), "{transactions} {client}: {error}");
     }
-    assert_eq!(of("{every: 60s}", "transaction.timeout.ms: 61s").unwrap().client.transaction_timeout_ns, 61_000_000_000);
+    assert_eq!(
+        of("{every: 60s}", "transaction.timeout.ms: 61s").unwrap().client.transaction_timeout_ns,
+        61_000_000_000
+    );
 }
 
 #[test]

@@ -6,9 +6,9 @@ use super::log;
 use super::plan::{Action, Fate, Hostile, Stored};
 use super::requests::Produce;
 use super::server::Job;
+use crate::codec::batch::BatchHead;
 use crate::codec::produce::{ProduceRequest, ProduceResponse};
 use crate::codec::responses::BrokerView;
-use crate::codec::batch::BatchHead;
 use crate::codec::{RequestHead, begin_frame, code, end_frame};
 use kdyno_kafka::wire::{Reader, Result, Writer};
 use rand::{Rng, RngExt};
@@ -68,8 +68,11 @@ impl FakeCluster {
                 stored == Stored::Yes
             }
         };
-        let mut outcomes =
-            if stores { self.store(broker, &request, &sets, head.version) } else { vec![(code::NONE, -1); sets.len()] };
+        let mut outcomes = if stores {
+            self.store(broker, &request, &sets, head.version)
+        } else {
+            vec![(code::NONE, -1); sets.len()]
+        };
         if let Fate::Fail { code, .. } = fate {
             outcomes.fill((code, -1));
         }
@@ -102,7 +105,8 @@ impl FakeCluster {
         for ((topic, partition), records) in request.partitions().zip(sets) {
             let index = usize::try_from(partition.index).unwrap_or(usize::MAX);
             let is_meant = self.is_meant(topic);
-            let is_led = self.partition(topic.name, partition.index).is_some_and(|log| log.leader == Some(broker));
+            let is_led =
+                self.partition(topic.name, partition.index).is_some_and(|log| log.leader == Some(broker));
             let allowed = match BatchHead::read(&mut Reader::new(partition.records)) {
                 Ok(first) if is_meant && is_led => {
                     self.check_transaction(request.transactional_id, (topic.name, index), &first, version)

@@ -127,7 +127,8 @@ impl FakeCluster {
             .flat_map(|topic| topic.partitions.iter().map(|at| (topic.name.clone(), *at)))
             .map(|(name, at)| (name, usize::try_from(at).unwrap_or(usize::MAX)))
             .collect();
-        let is_there = |(name, at): &(String, usize)| self.topics.get(name).is_some_and(|logs| *at < logs.len());
+        let is_there =
+            |(name, at): &(String, usize)| self.topics.get(name).is_some_and(|logs| *at < logs.len());
         let outcome = match self.not_coordinating(broker) {
             Ok(()) if !named.iter().all(is_there) => Err(code::UNKNOWN_TOPIC_OR_PARTITION),
             Ok(()) => self.join(id, who, named),

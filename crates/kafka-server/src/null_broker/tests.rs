@@ -6,20 +6,16 @@ use super::{FetchAnswer, NullBrokerOptions, NullBrokerStats, NullBrokerTls, serv
 use crate::codec::batch::prebuilt;
 use crate::codec::oracle::{produce, request, response, topic};
 use crate::codec::{Api, code};
-use kafka_protocol::messages::add_partitions_to_txn_request::AddPartitionsToTxnTopic;
 use kafka_protocol::messages::create_topics_request::CreatableTopic;
 use kafka_protocol::messages::fetch_request::{FetchPartition, FetchTopic};
 use kafka_protocol::messages::list_offsets_request::{ListOffsetsPartition, ListOffsetsTopic};
 use kafka_protocol::messages::metadata_request::MetadataRequestTopic;
 use kafka_protocol::messages::{
-    AddPartitionsToTxnRequest, AddPartitionsToTxnResponse, ApiKey, ApiVersionsRequest, ApiVersionsResponse,
-    BrokerId, CreateTopicsRequest, CreateTopicsResponse, DeleteTopicsRequest, DeleteTopicsResponse,
-    DescribeConfigsRequest, DescribeConfigsResponse, EndTxnRequest, EndTxnResponse, FetchRequest,
-    FetchResponse, FindCoordinatorRequest, FindCoordinatorResponse, InitProducerIdRequest,
-    InitProducerIdResponse, ListOffsetsRequest, ListOffsetsResponse, MetadataRequest, MetadataResponse,
-    ProduceResponse, TransactionalId,
+    ApiKey, ApiVersionsRequest, ApiVersionsResponse, BrokerId, CreateTopicsRequest, CreateTopicsResponse,
+    DeleteTopicsRequest, DeleteTopicsResponse, DescribeConfigsRequest, DescribeConfigsResponse, FetchRequest,
+    FetchResponse, InitProducerIdRequest, InitProducerIdResponse, ListOffsetsRequest, ListOffsetsResponse,
+    MetadataRequest, MetadataResponse, ProduceResponse,
 };
-use kafka_protocol::protocol::StrBytes;
 use kafka_protocol::records::RecordBatchDecoder;
 use kdyno_kafka::connection::SessionFactory as _;
 use kdyno_kafka::security::tls::stores::{StoreKind, trusted};
@@ -31,12 +27,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-fn broker(fetch: FetchAnswer) -> Broker {
+pub(super) fn broker(fetch: FetchAnswer) -> Broker {
     Broker::new("127.0.0.1".into(), 9092, &NullBrokerOptions { partitions: 3, fetch })
 }
 
 /// Feeds everything at once and returns the answers.
-fn talk(session: &mut Session, broker: &mut Broker, bytes: &[u8]) -> Vec<u8> {
+pub(super) fn talk(session: &mut Session, broker: &mut Broker, bytes: &[u8]) -> Vec<u8> {
     let used = session.feed(bytes, broker).expect("understood");
     assert_eq!(used, bytes.len());
     std::mem::take(session.outbox.end())
@@ -167,46 +163,6 @@ fn offsets_configs_and_producer_ids() {
         let mut out = talk(&mut session, &mut broker, &request(ApiKey::InitProducerId, version, 3, &body));
         let (_, answer) = response::<InitProducerIdResponse>(&mut out, version);
         assert_eq!((answer.error_code, answer.producer_id.0), (0, i64::from(version) + 1));
-    }
-}
-
-/// It coordinates every transaction, and takes whatever it hears of one.
-#[test]
-fn transactions_in_every_version() {
-    let (mut session, mut broker) = (Session::new(), broker(FetchAnswer::Empty));
-    let id = || TransactionalId(StrBytes::from_static_str("mine"));
-    for version in 0..=4 {
-        let mut body = FindCoordinatorRequest::default();
-        match version {
-            4 => body = body.with_coordinator_keys(vec![StrBytes::from_static_str("mine")]),
-            _ => body = body.with_key(StrBytes::from_static_str("mine")),
-        }
-        if version > 0 {
-            body = body.with_key_type(1);
-        }
-        let mut out = talk(&mut session, &mut broker, &request(ApiKey::FindCoordinator, version, 3, &body));
-        let (_, answer) = response::<FindCoordinatorResponse>(&mut out, version);
-        let seen = match answer.coordinators.first() {
-            Some(found) => (found.key.as_str(), found.error_code, found.node_id.0),
-            None => ("mine", answer.error_code, answer.node_id.0),
-        };
-        assert_eq!(seen, ("mine", 0, 0), "{version}");
-    }
-    for version in 0..=3 {
-        let added = AddPartitionsToTxnTopic::default().with_name(topic("t")).with_partitions(vec![0, 2]);
-        let body = AddPartitionsToTxnRequest::default()
-            .with_v3_and_below_transactional_id(id())
-            .with_v3_and_below_topics(vec![added]);
-        let mut out = talk(&mut session, &mut broker, &request(ApiKey::AddPartitionsToTxn, version, 3, &body));
-        let (_, answer) = response::<AddPartitionsToTxnResponse>(&mut out, version);
-        let results = &answer.results_by_topic_v3_and_below[0].results_by_partition;
-        let seen: Vec<_> = results.iter().map(|one| (one.partition_index, one.partition_error_code)).collect();
-        assert_eq!(seen, [(0, 0), (2, 0)], "{version}");
-    }
-    for version in 0..=4 {
-        let body = EndTxnRequest::default().with_transactional_id(id()).with_committed(true);
-        let mut out = talk(&mut session, &mut broker, &request(ApiKey::EndTxn, version, 3, &body));
-        assert_eq!(response::<EndTxnResponse>(&mut out, version).1.error_code, 0, "{version}");
     }
 }
 

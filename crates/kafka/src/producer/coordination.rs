@@ -116,7 +116,8 @@ impl<M: RecordData> Producer<M> {
     /// Ends a transaction that is to end, of which the coordinator need not hear.
     pub fn conclude(&mut self, now_ns: u64) {
         let is_flushed = self.batches == 0;
-        if let Some(transactions) = self.transactions.as_mut().filter(|one| is_flushed && one.ends_unheard()) {
+        if let Some(transactions) = self.transactions.as_mut().filter(|one| is_flushed && one.ends_unheard())
+        {
             transactions.over(now_ns);
         }
     }

@@ -20,7 +20,6 @@ mod replies;
 mod sender;
 mod sequences;
 mod shape;
-mod transactions;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -31,6 +30,7 @@ mod tests_partitions;
 mod tests_sending;
 #[cfg(test)]
 mod tests_transactions;
+mod transactions;
 
 pub use batch::{Batch, Outcome, RecordData, Sealed};
 pub use client::{FinishedRequest, ProducerClient};

@@ -240,7 +240,9 @@ impl World {
                 Compression::None => batch.bytes(),
                 // As it was estimated before its last record; what a batch is divided into has another ratio.
                 _ if batch.is_part => 0,
-                _ => batch.ratio.batch_bytes(batch.body_bytes - batch.body_bytes.div_ceil(batch.count.into())),
+                _ => {
+                    batch.ratio.batch_bytes(batch.body_bytes - batch.body_bytes.div_ceil(batch.count.into()))
+                }
             };
             assert!(batch.count == 1 || bytes <= batch.bytes_max, "{batch:?}");
             assert!(batch.user_data.is_sorted() && batch.count > 0, "{batch:?}");

@@ -340,7 +340,8 @@ fn a_first_batch_that_was_refused_is_overtaken_and_gives_up() {
 fn a_batch_that_the_broker_forgot_gives_up_although_it_is_there() {
     for is_spoilt_twice in [false, true] {
         let mut world = in_flight(9);
-        let fates = [Fate::StoredAndRefused, if is_spoilt_twice { Fate::StoredAndRefused } else { Fate::Answered }];
+        let fates =
+            [Fate::StoredAndRefused, if is_spoilt_twice { Fate::StoredAndRefused } else { Fate::Answered }];
         for fate in fates {
             assert!(world.send(&[fate; PARTITIONS]));
             (0..4).for_each(|_| assert!(world.send(&[Fate::Answered; PARTITIONS])));

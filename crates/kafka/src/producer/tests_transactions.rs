@@ -1,7 +1,7 @@
 //! A transactional producer and what its coordinator may say, request by request.
 
-use super::tests::{Plain, config};
 use super::TransactionRequest::{AddPartitions, EndTxn, FindCoordinator, InitProducerId};
+use super::tests::{Plain, config};
 use super::*;
 use crate::messages::{
     Message as _, m10_find_coordinator, m22_init_producer_id, m24_add_partitions_to_txn, m26_end_txn,
@@ -92,15 +92,21 @@ impl World {
                     results_by_partition,
                 };
                 let results_by_topic_v3_and_below = vec![topic];
-                let answer =
-                    m24_add_partitions_to_txn::Response { results_by_topic_v3_and_below, ..Default::default() };
+                let answer = m24_add_partitions_to_txn::Response {
+                    results_by_topic_v3_and_below,
+                    ..Default::default()
+                };
                 answer.encode(version, &mut body);
             }
             EndTxn if self.level >= 2 => {
                 self.epoch += i16::from(!error.is_error());
                 let (producer_id, producer_epoch) = (1, self.epoch);
-                let answer =
-                    m26_end_txn::Response { error_code: error, producer_id, producer_epoch, ..Default::default() };
+                let answer = m26_end_txn::Response {
+                    error_code: error,
+                    producer_id,
+                    producer_epoch,
+                    ..Default::default()
+                };
                 answer.encode(5, &mut body);
                 return self.take(request, 5, &body);
             }
@@ -129,10 +135,15 @@ impl World {
     /// One record for each partition.
     fn admit(&mut self) {
         let mut next = self.admitted;
-        let taken = self.producer.admit(3, self.now_ns, |_| Some(0), |data, count| {
-            data.extend(next..next + u64::from(count));
-            next += u64::from(count);
-        });
+        let taken = self.producer.admit(
+            3,
+            self.now_ns,
+            |_| Some(0),
+            |data, count| {
+                data.extend(next..next + u64::from(count));
+                next += u64::from(count);
+            },
+        );
         self.admitted += taken;
     }
 
@@ -145,9 +156,8 @@ impl World {
         self.producer.staged.clear();
         let token = self.producer.track();
         let batches = self.producer.in_flight[token].iter().flatten();
-        let mut sent: Vec<_> = batches
-            .map(|batch| (batch.partition, batch.producer.sequence, batch.producer.epoch))
-            .collect();
+        let mut sent: Vec<_> =
+            batches.map(|batch| (batch.partition, batch.producer.sequence, batch.producer.epoch)).collect();
         sent.sort_unstable();
         Some((token, sent))
     }

@@ -90,14 +90,9 @@ enum Step {
     /// No transaction.
     Ready,
     /// Records are taken.
-    Open {
-        began_ns: u64,
-    },
+    Open { began_ns: u64 },
     /// What it holds is sent and answered, then the coordinator is told.
-    Ending {
-        end: TransactionEnd,
-        asked_ns: u64,
-    },
+    Ending { end: TransactionEnd, asked_ns: u64 },
     /// It will not send any more.
     Over,
 }

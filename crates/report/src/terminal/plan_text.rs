@@ -365,7 +365,8 @@ fn payload_text(produce: &ProducePlan) -> String {
 
 /// How records are sent, where it is not one after the other as they come.
 fn sending_text(produce: &ProducePlan) -> String {
-    let one_by_one = if produce.synchronous { "; each client waits for one before it sends the next" } else { "" };
+    let one_by_one =
+        if produce.synchronous { "; each client waits for one before it sends the next" } else { "" };
     let Some(transactions) = produce.transactions else { return one_by_one.to_owned() };
     let aborted = match transactions.abort_share {
         0.0 => String::new(),

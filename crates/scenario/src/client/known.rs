@@ -99,8 +99,7 @@ const PC: &[Client] = &[Producer, Consumer];
 pub(super) const PCA: &[Client] = &[Producer, Consumer, Admin];
 
 const NO_JAVA: &str = "there is no Java here";
-const OWN_ID: &str =
-    "`transactions` of the load item say whether there are any; ids are made of the run, the item and the client's number";
+const OWN_ID: &str = "`transactions` of the load item say whether there are any; ids are made of the run, the item and the client's number";
 const ONE_PHASE: &str = "transactions are committed in one phase";
 const NO_GROUPS: &str = "consumers are in no group: partition p is assigned to client p mod clients";
 const NO_COMMITS: &str = "consumers are in no group and commit nothing";
