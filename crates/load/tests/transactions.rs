@@ -127,12 +127,12 @@ fn commits_are_timed_and_hold_up_records() {
         assert_eq!(commits.len(), outcome.counts().committed - 1);
         let (least, most) = (commits.min(), commits.max());
         // What is in flight is answered sooner, and before KIP-890 a partition may have to be added as the last thing.
-        assert!(least >= DELAY_NS * 99 / 100 && most <= 4 * DELAY_NS, "{level}: {least} to {most} ns");
+        assert!(least >= DELAY_NS * 99 / 100 && most <= 5 * DELAY_NS, "{level}: {least} to {most} ns");
         assert!(commits.value_at_quantile(0.5) >= DELAY_NS * 3 / 2, "{level}");
         let blocked = outcome.histogram(Timing::Block);
         let share = blocked.count_between(MS / 1_000, u64::MAX) as f64 / blocked.len() as f64;
         assert!((0.02..0.12).contains(&share), "{level}: {share} waited");
-        assert!(blocked.max() <= 4 * DELAY_NS + MS, "{} ns", blocked.max());
+        assert!(blocked.max() <= 5 * DELAY_NS, "{} ns", blocked.max());
     }
 }
 
@@ -183,7 +183,7 @@ fn whatever_happens_what_was_committed_is_there_once() {
         let counts = outcome.counts();
         assert!(seen.open.is_empty(), "{level}: {} records", seen.open.len());
         assert!(seen.committed.is_disjoint(&seen.aborted));
-        assert!(outcome.failed() > 0 && counts.retries > 10 && counts.committed > 100, "{level}: {counts:?}");
+        assert!(outcome.failed() > 0 && counts.retries > 10 && counts.committed > 60, "{level}: {counts:?}");
         let told = "transaction-aborted: a transaction was aborted: INVALID_RECORD";
         assert!(outcome.events.iter().any(|event| event == told), "{:?}", outcome.events);
     }
@@ -208,6 +208,7 @@ fn a_fenced_item_ends_and_says_so_once() {
         if is_max {
             load = Load { plan: Load::max(Fill::Buffer).plan, ..load }.with(|plan| {
                 plan.client.enable_idempotence = true;
+                plan.client.buffer_bytes = 256 << 10;
                 plan.transactions = Some(TransactionsPlan { every_ns: 100 * MS, abort_share: 0.0 });
             });
         }
