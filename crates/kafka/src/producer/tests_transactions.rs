@@ -3,6 +3,7 @@
 use super::TransactionRequest::{AddPartitions, EndTxn, FindCoordinator, InitProducerId};
 use super::tests::{Plain, config};
 use super::*;
+use crate::errors::ErrorCode;
 use crate::messages::{
     Message as _, m10_find_coordinator, m22_init_producer_id, m24_add_partitions_to_txn, m26_end_txn,
 };
