@@ -7,7 +7,7 @@
 //!   brokers together; `workers` all worker processes. A broker's processor time is divided by the records of the
 //!   whole cluster, so the figures of single brokers add up to that of `brokers`.
 //! - A metric that cannot be told from the evidence has no value; only the cost of written data is left out, where no price
-//!   is declared.
+//!   is declared, and what is told of transactions, where there are none.
 
 use crate::caveats;
 use crate::cost;
@@ -89,7 +89,7 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
 }
 
 impl<'a> Trial<'a> {
-    /// Adds a finding for every metric that a kind of subject has; for the cost of written data where there is one.
+    /// Adds a finding for every metric that a kind of subject has; for those that may be left out where there is one.
     fn state(
         &self,
         subject: &str,
@@ -99,7 +99,7 @@ impl<'a> Trial<'a> {
     ) {
         for name in metric::names(kind) {
             let estimate = value(&name);
-            if name == metric::COST_PER_GB && estimate == Value::None {
+            if metric::may_be_left_out(&name) && estimate == Value::None {
                 continue;
             }
             let (n, reason) = match estimate {
@@ -131,6 +131,8 @@ impl<'a> Trial<'a> {
         let windowed = &tally.windowed;
         let per_s = |count: u64| self.window.map(|window| count as f64 / window.seconds());
         let mib = |bytes: Option<f64>| bytes.map(|bytes| bytes / BYTES_PER_MIB);
+        let has_transactions = item.plan.role.as_produce().is_some_and(|plan| plan.transactions.is_some());
+        let of_transactions = |count: u64| self.window.filter(|_| has_transactions).map(|_| count as f64);
         let found = match name {
             "clients" => Some(f64::from(item.plan.clients)),
             "offered_per_s" => per_s(tally.offered),
@@ -151,6 +153,8 @@ impl<'a> Trial<'a> {
             "failed" => self.measured(item, tally::failed(&tally.measured)),
             "failed_share" => ratio(unfinished(&tally.measured), tally.measured.offered),
             "retries" => self.window.map(|_| windowed.retries as f64),
+            "committed" => of_transactions(windowed.committed),
+            "aborted" => of_transactions(windowed.aborted),
             "queue" => {
                 let queue = self.window.and_then(|window| Queue::of(item, window));
                 queue.map(|queue| queue.end_s * NS_PER_S as f64)

@@ -31,6 +31,10 @@ impl ErrorCode {
     pub const REPLICA_NOT_AVAILABLE: Self = Self(9);
     /// Code 10.
     pub const MESSAGE_TOO_LARGE: Self = Self(10);
+    /// Code 15.
+    pub const COORDINATOR_NOT_AVAILABLE: Self = Self(15);
+    /// Code 16.
+    pub const NOT_COORDINATOR: Self = Self(16);
     /// Code 17.
     pub const INVALID_TOPIC_EXCEPTION: Self = Self(17);
     /// Code 19.
@@ -63,6 +67,16 @@ impl ErrorCode {
     pub const OUT_OF_ORDER_SEQUENCE_NUMBER: Self = Self(45);
     /// Code 46.
     pub const DUPLICATE_SEQUENCE_NUMBER: Self = Self(46);
+    /// Code 47.
+    pub const INVALID_PRODUCER_EPOCH: Self = Self(47);
+    /// Code 48.
+    pub const INVALID_TXN_STATE: Self = Self(48);
+    /// Code 51.
+    pub const CONCURRENT_TRANSACTIONS: Self = Self(51);
+    /// Code 53.
+    pub const TRANSACTIONAL_ID_AUTHORIZATION_FAILED: Self = Self(53);
+    /// Code 55.
+    pub const OPERATION_NOT_ATTEMPTED: Self = Self(55);
     /// Code 56.
     pub const KAFKA_STORAGE_ERROR: Self = Self(56);
     /// Code 58.
@@ -81,6 +95,10 @@ impl ErrorCode {
     pub const INVALID_RECORD: Self = Self(87);
     /// Code 89.
     pub const THROTTLING_QUOTA_EXCEEDED: Self = Self(89);
+    /// Code 90.
+    pub const PRODUCER_FENCED: Self = Self(90);
+    /// Code 120.
+    pub const TRANSACTION_ABORTABLE: Self = Self(120);
 }
 
 impl ErrorCode {

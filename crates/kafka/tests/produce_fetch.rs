@@ -116,6 +116,7 @@ proptest! {
                 version,
                 correlation_id: material.number,
                 client_id: "me",
+                transactional_id: material.ids.first().map(|_| "mine"),
                 acks: -1,
                 timeout_ms: 9,
                 topic: "t",
@@ -132,7 +133,9 @@ proptest! {
             prop_assert_eq!(read.correlation_id, material.number);
             let read = theirs::ProduceRequest::decode(&mut frame, version).expect("a request they can read");
             prop_assert_eq!(frame.remaining(), 0);
-            prop_assert_eq!((read.acks, read.timeout_ms, &read.transactional_id), (-1, 9, &None));
+            prop_assert_eq!((read.acks, read.timeout_ms), (-1, 9));
+            let transactional_id = read.transactional_id.map(|id| id.to_string());
+            prop_assert_eq!(transactional_id.as_deref(), head.transactional_id);
             let (name, id) = (read.topic_data[0].name.to_string(), read.topic_data[0].topic_id);
             prop_assert_eq!((name.as_str(), *id.as_bytes()), named_or_by_id(version, BY_NAME_MAX));
             let sent = [header.as_slice(), &body].concat();

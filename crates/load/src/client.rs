@@ -11,11 +11,15 @@ use crate::token_bucket::TokenBucket;
 use kdyno_kafka::backoff::ExponentialBackoff;
 use kdyno_kafka::broker_connections::ConnectionsConfig;
 use kdyno_kafka::client::Client;
+use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::producer::{
     Batch, FinishedRequest, Outcome, Producer, ProducerClient, ProducerConfig, RecordShape, Retries,
+    TransactionEnd,
 };
-use kdyno_model::plan::{Fill, ProducePlan, Rate};
+use kdyno_model::plan::{Fill, ProducePlan, Rate, TransactionsPlan};
 use kdyno_model::sample::ClientTotals;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
 
 /// Reason of a record that found no room in the buffer within `max.block.ms`.
 pub const MAX_BLOCK: &str = "max-block";
@@ -48,6 +52,17 @@ pub struct ProduceClient {
     records: u64,
     /// Room came free, or a request left, in a closed loop: another turn is due at once.
     wants_turn: bool,
+    /// `None`: it sends without transactions.
+    transactions: Option<TransactionPace>,
+}
+
+/// When a client's transactions end, and how.
+#[derive(Debug)]
+struct TransactionPace {
+    plan: TransactionsPlan,
+    random: Pcg64,
+    /// That there will be no more of them was told.
+    is_told: bool,
 }
 
 impl ProduceClient {
@@ -59,6 +74,7 @@ impl ProduceClient {
             ExponentialBackoff { first_ns, max_ns: settings.retry_backoff_max_ns.max(first_ns) };
         let config = ConnectionsConfig {
             needs: match settings.enable_idempotence {
+                _ if plan.transactions.is_some() => ProducerClient::<RecordTimes>::NEEDS_TRANSACTIONAL,
                 true => ProducerClient::<RecordTimes>::NEEDS_IDEMPOTENT,
                 false => ProducerClient::<RecordTimes>::NEEDS,
             },
@@ -88,6 +104,11 @@ impl ProduceClient {
             last_ns: 0,
             records: 0,
             wants_turn: false,
+            transactions: plan.transactions.map(|plan| TransactionPace {
+                plan,
+                random: Pcg64::seed_from_u64(context.transaction_seed(index)),
+                is_told: false,
+            }),
         }
     }
 
@@ -126,7 +147,7 @@ impl ProduceClient {
     /// Whether the client will not take another record.
     pub fn is_exhausted(&self) -> bool {
         let is_at_end = self.schedule.as_ref().is_some_and(|schedule| schedule.peek() == NEVER);
-        (is_at_end || self.limit_left == Some(0)) && self.backlog == 0
+        (is_at_end || self.limit_left == Some(0) || self.is_over().is_some()) && self.backlog == 0
     }
 
     /// Whether nothing waits and nothing is in flight.
@@ -194,13 +215,15 @@ impl ProduceClient {
     /// Between ticks: room that came free goes to the records that wait for it.
     pub fn admit_backlog(&mut self, now_ns: u64, clock: Clock, recorder: &mut Recorder) {
         self.wants_turn = false;
-        let (t0_ns, since_ns) = (clock.t0_ns, self.full_ns);
+        let (t0_ns, since_ns, over) = (clock.t0_ns, self.full_ns, self.is_over());
         let Some(schedule) = &mut self.schedule else { return };
         if self.due.is_none() {
             return;
         }
-        while self.backlog > 0 && (t0_ns + schedule.peek()).max(since_ns) + self.max_block_ns <= now_ns {
-            recorder.failed(t0_ns + schedule.peek(), 1, MAX_BLOCK);
+        while self.backlog > 0
+            && (over.is_some() || (t0_ns + schedule.peek()).max(since_ns) + self.max_block_ns <= now_ns)
+        {
+            recorder.failed(t0_ns + schedule.peek(), 1, over.map_or(MAX_BLOCK, ErrorCode::name));
             schedule.advance();
             self.backlog -= 1;
         }
@@ -259,9 +282,11 @@ impl ProduceClient {
         recorder: Option<&mut Recorder>,
         events: &mut Events,
     ) {
+        self.end_transaction(now_ns, is_flushing);
         self.kafka.wake_idle();
         self.io.keep_up(&mut self.kafka, net, now_ns, events);
         self.kafka.ask_id(now_ns);
+        self.kafka.ask_coordinator(now_ns);
         let (Some(payloads), Some(recorder)) = (&mut self.payloads, recorder) else {
             return self.io.flush_all(self.kafka.connections_mut(), net);
         };
@@ -289,6 +314,42 @@ impl ProduceClient {
         self.settle(net.now_ns(), recorder, events);
     }
 
+    /// Why a transactional producer will not send any more.
+    fn is_over(&self) -> Option<ErrorCode> {
+        self.transactions.as_ref().and(self.kafka.producer())?.fatal()
+    }
+
+    /// Ends the open transaction when its time is over, or that of the load and nothing waits.
+    fn end_transaction(&mut self, now_ns: u64, is_flushing: bool) {
+        let (Some(pace), Some(producer)) = (&mut self.transactions, self.kafka.producer_mut()) else {
+            return;
+        };
+        let Some(began_ns) = producer.transaction_began_ns() else { return };
+        if now_ns >= began_ns.saturating_add(pace.plan.every_ns) || (is_flushing && self.backlog == 0) {
+            let is_commit = !pace.random.random_bool(pace.plan.abort_share);
+            producer.end_transaction(is_commit, now_ns);
+        }
+    }
+
+    /// Records the transactions that ended, and tells when there will be no more of them.
+    fn settle_transactions(&mut self, now_ns: u64, recorder: &mut Recorder, events: &mut Events) {
+        let over = self.is_over();
+        let (Some(pace), Some(producer)) = (&mut self.transactions, self.kafka.producer_mut()) else {
+            return;
+        };
+        for ended in producer.take_ended() {
+            recorder.transaction(&ended);
+            self.wants_turn |= self.schedule.is_none() || self.backlog > 0;
+            if let TransactionEnd::Failed(reason) = ended.end {
+                events.transaction_failed(ended.asked_ns, reason);
+            }
+        }
+        if let Some(error) = over.filter(|_| !pace.is_told) {
+            pace.is_told = true;
+            events.producer_over(now_ns, &producer.config().client_id, error);
+        }
+    }
+
     fn finish_requests(&mut self, recorder: &mut Recorder, events: &mut Events) {
         self.finished.extend(self.kafka.take_finished());
         for request in self.finished.drain(..) {
@@ -305,6 +366,7 @@ impl ProduceClient {
     fn settle(&mut self, known_ns: u64, recorder: &mut Recorder, events: &mut Events) {
         recorder.tick(known_ns);
         self.finish_requests(recorder, events);
+        self.settle_transactions(known_ns, recorder, events);
         let (Some(producer), Some(payloads)) = (self.kafka.producer_mut(), &mut self.payloads) else {
             return;
         };
@@ -343,17 +405,22 @@ impl ProduceClient {
             return Some(0);
         }
         let blocked = (self.backlog > 0).then(|| self.kafka.next_look_ns());
-        self.kafka.next_deadline(is_flushing, opens_ns).into_iter().chain(blocked).min()
+        let began_ns = self.kafka.producer().and_then(Producer::transaction_began_ns);
+        let every_ns = self.transactions.as_ref().map_or(0, |pace| pace.plan.every_ns);
+        let ends = began_ns.map(|began_ns| began_ns.saturating_add(every_ns));
+        self.kafka.next_deadline(is_flushing, opens_ns).into_iter().chain(blocked).chain(ends).min()
     }
 
     /// Ends: what is open is unresolved.
-    pub fn finish(self, t0_ns: u64, recorder: &mut Recorder) -> ClientTotals {
+    pub fn finish(self, t0_ns: u64, now_ns: u64, recorder: &mut Recorder) -> ClientTotals {
         if let Some(mut schedule) = self.schedule {
             for _ in 0..self.backlog {
                 recorder.unresolved(t0_ns + schedule.peek(), 1);
                 schedule.advance();
             }
         }
+        let left = self.kafka.producer().map(Producer::open_partitions).unwrap_or_default();
+        recorder.transaction_left(now_ns, left);
         for batch in self.kafka.into_producer().into_iter().flat_map(Producer::into_unresolved) {
             for t0 in batch.user_data.each_intended_ns() {
                 recorder.unresolved(t0, 1);

@@ -125,6 +125,11 @@ impl EventLoop {
             match state {
                 StreamState::Connecting if stream.is_connected()? => {
                     stream.prepare()?;
+                    state = StreamState::Preparing;
+                    // It may have something to ask first.
+                    continue;
+                }
+                StreamState::Preparing if stream.is_ready()? => {
                     prepared();
                     state = StreamState::Prepared;
                 }
@@ -196,6 +201,7 @@ fn next_control(control: &Receiver<Control>) -> Result<Option<Control>, LoopErro
 #[derive(Debug, Clone, Copy)]
 enum StreamState {
     Connecting,
+    Preparing,
     Prepared,
     /// From the start on; the end is known once the measure phase is announced, or the load stopped.
     Running {

@@ -8,7 +8,7 @@ use crate::schedule::Schedule;
 use crate::stream::{self, Clock, Ready, Stream, StreamContext, StreamError};
 use crate::token_bucket::TokenBucket;
 use crate::wakeups::Wakeups;
-use kdyno_kafka::producer::{Partitioner, ProducerConfig, RecordShape};
+use kdyno_kafka::producer::{Partitioner, Producer, ProducerConfig, RecordShape, TransactionsConfig};
 use kdyno_kafka::records::Compression;
 use kdyno_model::plan::{self, COMPRESSED_RECORDS_MAX, Fill, Payload, ProducePlan, Rate, VALUE_BYTES_MAX};
 use kdyno_model::sample::{ClientTotals, Sample, StreamTotals};
@@ -135,6 +135,7 @@ impl ProduceStream {
             linger_ns: settings.linger_ns,
             buffer_bytes: settings.buffer_bytes,
             fill_in_flight: matches!(self.plan.rate, Rate::Max { fill: Fill::InFlight }),
+            is_synchronous: self.plan.synchronous,
             request_bytes_max: settings.request_bytes_max,
             in_flight_max: settings.in_flight_max,
             request_timeout_ns: settings.request_timeout_ns,
@@ -145,6 +146,10 @@ impl ProduceStream {
             batch_records_max: self.batch_records_max(),
             wall_offset_ns: self.context.wall_offset_ns,
             is_idempotent: settings.enable_idempotence,
+            transactions: self.plan.transactions.map(|_| TransactionsConfig {
+                transactional_id: self.context.transactional_id(client),
+                timeout_ms: i32::try_from(settings.transaction_timeout_ns / 1_000_000).unwrap_or(i32::MAX),
+            }),
             partitioner: match settings.partitioner {
                 plan::Partitioner::Sticky => Partitioner::Sticky,
                 plan::Partitioner::RoundRobin => Partitioner::RoundRobin,
@@ -274,6 +279,17 @@ impl Stream for ProduceStream {
         Ok(())
     }
 
+    fn is_ready(&self) -> Result<bool, StreamError> {
+        if self.plan.transactions.is_none() {
+            return Ok(true);
+        }
+        let mut producers = self.clients.iter().filter_map(|client| client.kafka().producer());
+        if let Some(error) = producers.clone().find_map(Producer::fatal) {
+            return Err(StreamError::NoProducerId(error));
+        }
+        Ok(producers.all(Producer::takes_records))
+    }
+
     fn start(&mut self, t0_ns: u64) {
         let task = &self.context.task;
         let clock = Clock::new(t0_ns);
@@ -364,7 +380,7 @@ impl Stream for ProduceStream {
         recorder.tick(now_ns);
         let t0_ns = self.clock.map_or(now_ns, |clock| clock.t0_ns);
         let clients: Vec<ClientTotals> =
-            self.clients.drain(..).map(|client| client.finish(t0_ns, &mut recorder)).collect();
+            self.clients.drain(..).map(|client| client.finish(t0_ns, now_ns, &mut recorder)).collect();
         let counts = recorder.finish();
         self.recorder = Some(recorder);
         StreamTotals { id, counts, clients }

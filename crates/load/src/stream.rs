@@ -5,13 +5,14 @@ use kdyno_kafka::backoff::ExponentialBackoff;
 use kdyno_kafka::broker_connections::{ConnectionKey, ConnectionsConfig};
 use kdyno_kafka::client::Client;
 use kdyno_kafka::connection::Refusal;
+use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::security::Security;
 use kdyno_model::event::EventKind;
 use kdyno_model::plan::PhasesPlan;
 use kdyno_model::sample::{Sample, StreamId, StreamTotals};
 use kdyno_model::seed::mix;
 use kdyno_model::worker::{StreamTask, WorkerEvent};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
 /// Most events of one stream that are kept: a flapping connection must not fill the run file.
@@ -19,6 +20,8 @@ const EVENTS_MAX: u32 = 10_000;
 
 /// Place of the first client's seed for its connections among those drawn from the stream's.
 const CONNECTION_SEEDS: u64 = 1 << 40;
+/// The same of that for its transactions.
+const TRANSACTION_SEEDS: u64 = 2 << 40;
 
 /// Why a stream cannot run.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -50,6 +53,9 @@ pub enum StreamError {
     /// The pool cannot be built.
     #[error("the payload pool cannot be built: {0}")]
     Pool(String),
+    /// Transactional producers get no id.
+    #[error("its producers get no id for transactions: {0}")]
+    NoProducerId(ErrorCode),
     /// The cluster will never serve the clients.
     #[error("the cluster refuses its clients: {0}")]
     Refused(#[from] Refusal),
@@ -119,6 +125,16 @@ impl StreamContext {
         format!("{}{}-{client}", self.client_id_prefix, self.task.name)
     }
 
+    /// `transactional.id` of the item's client `client`: no other run's, or its producer would be fenced.
+    pub fn transactional_id(&self, client: u32) -> String {
+        format!("{}{:016x}-{}-{client}", self.client_id_prefix, self.run_id, self.task.name)
+    }
+
+    /// Seed of what becomes of the transactions of the stream's client `index`.
+    pub(crate) fn transaction_seed(&self, index: u32) -> u64 {
+        mix(self.seed, TRANSACTION_SEEDS + u64::from(self.task.client_first + index))
+    }
+
     /// What the connections of the stream's client `index` are told, but for what its role decides: what brokers
     /// must speak, time-outs, the age of metadata and the largest response.
     pub(crate) fn connections_config(
@@ -157,6 +173,9 @@ pub struct Events {
     /// What was told last of a topic that the brokers do not describe, or that is another one: its clients hear of
     /// that one after the other too.
     topics: BTreeMap<String, String>,
+    /// Why transactions failed, and why producers send nothing any more, as far as it was told.
+    failures: BTreeSet<&'static str>,
+    ends: BTreeSet<&'static str>,
 }
 
 impl Events {
@@ -210,6 +229,29 @@ impl Events {
         self.topics.remove(topic);
     }
 
+    /// Notes that a transaction was aborted because something of it had failed; each reason is told once.
+    pub fn transaction_failed(&mut self, now_ns: u64, reason: &'static str) {
+        if self.failures.insert(reason) {
+            let detail = format!("a transaction was aborted: {reason}");
+            self.push(now_ns, EventKind::TransactionAborted, detail);
+        }
+    }
+
+    /// Notes that a transactional producer sends nothing any more; of a stream's clients each reason is told once.
+    pub fn producer_over(&mut self, now_ns: u64, client_id: &str, error: ErrorCode) {
+        if self.ends.insert(error.name()) {
+            let why = match error {
+                ErrorCode::PRODUCER_FENCED => {
+                    "another producer took its transactional id, or its transaction took longer than \
+                     transaction.timeout.ms"
+                }
+                _ => "its transactions cannot go on",
+            };
+            let detail = format!("{client_id} sends nothing any more ({}): {why}", error.name());
+            self.push(now_ns, EventKind::ProducerEnded, detail);
+        }
+    }
+
     /// Takes the events, as of T0 and the stream's number.
     pub fn take(&mut self, t0_ns: u64, stream: u16) -> Vec<WorkerEvent> {
         let kept = std::mem::take(&mut self.kept);
@@ -261,6 +303,13 @@ pub trait Stream {
     /// # Errors
     /// When the plan cannot be carried out.
     fn prepare(&mut self) -> Result<(), StreamError>;
+    /// Whether it can start, once it is prepared.
+    ///
+    /// # Errors
+    /// When it never will.
+    fn is_ready(&self) -> Result<bool, StreamError> {
+        Ok(true)
+    }
     /// The load begins at this instant, T0, ns; the warm-up lasts until [`Self::measure_begins`].
     fn start(&mut self, t0_ns: u64);
     /// The measure phase begins so much later than T0, ns, on a whole second that no turn has reached.

@@ -29,6 +29,8 @@ fn produce(value_bytes: u32) -> StreamRole {
         value_bytes,
         payload: Payload::Unique,
         records_max: None,
+        synchronous: false,
+        transactions: None,
         client: ProducerSettings {
             defaults: "4.1".to_owned(),
             acks: -1,
@@ -43,6 +45,7 @@ fn produce(value_bytes: u32) -> StreamRole {
             delivery_timeout_ns: 120 * SECOND,
             retry_backoff_ns: 100 * MS,
             retry_backoff_max_ns: SECOND,
+            transaction_timeout_ns: 60_000_000_000,
             metadata_max_age_ns: 300 * SECOND,
             enable_idempotence: false,
             partitioner: Partitioner::Sticky,

@@ -330,6 +330,13 @@ pub enum Caveat {
         /// What the first of them says.
         first: String,
     },
+    /// A transactional producer sent nothing any more.
+    ProducerEnded {
+        /// Load item.
+        item: String,
+        /// What the first event says: which one, and why.
+        first: String,
+    },
     /// Records were gone before they were fetched.
     RecordsSkipped {
         /// Load item.

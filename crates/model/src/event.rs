@@ -69,6 +69,10 @@ pub enum EventKind {
     RecordsSkipped,
     /// A broker held back its answers: a quota was exceeded.
     Throttled,
+    /// A transaction was aborted because something of it had failed.
+    TransactionAborted,
+    /// A transactional producer sends nothing any more; the detail says why.
+    ProducerEnded,
     /// A partition lost a replica that was in sync.
     IsrShrunk,
     /// A partition got one back.

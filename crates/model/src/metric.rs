@@ -91,8 +91,15 @@ const READ: &[SubjectKind] = &[Consume];
 const PROCESS: &[SubjectKind] = &[Broker, Worker];
 const BROKER: &[SubjectKind] = &[Broker];
 
-/// The one metric that is left out where it cannot be told: no cluster has a price unless somebody declares it.
+/// Left out where it cannot be told: no cluster has a price unless somebody declares it.
 pub const COST_PER_GB: &str = "cost_per_gb";
+
+/// Whether a metric is left out where it cannot be told: the price, and what is told of transactions.
+pub fn may_be_left_out(name: &str) -> bool {
+    let is_timing = |timing: &str| timing.parse() == Ok(Timing::Commit);
+    matches!(name, COST_PER_GB | "committed" | "aborted")
+        || name.split_once('.').is_some_and(|(timing, _)| is_timing(timing))
+}
 
 const fn metric(
     name: &'static str,
@@ -132,6 +139,13 @@ pub const ALL: &[Metric] = &[
         "failed and unresolved records divided by all of the measure phase",
     ),
     metric("retries", SEND, Unit::Count, "record batches that were sent again in the window"),
+    metric("committed", SEND, Unit::Count, "transactions committed in the window"),
+    metric(
+        "aborted",
+        SEND,
+        Unit::Count,
+        "transactions aborted in the window, as planned or since something of them had failed",
+    ),
     metric(
         "queue",
         SEND,

@@ -143,6 +143,15 @@ pub struct Counts {
     pub throttled_ns: u64,
     /// Records of the batches sent again, each time counted: a log may hold each of them once more.
     pub retried_records: u64,
+    /// Transactions committed.
+    pub committed: u64,
+    /// Transactions aborted, as planned or since something of them had failed.
+    pub aborted: u64,
+    /// Partitions of transactions that ended: each of them has a marker in its log, which takes an offset.
+    pub markers: u64,
+    /// Partitions of which nobody said whether they were in a transaction, or of one whose end nobody told: a log may
+    /// hold a marker for each.
+    pub markers_unsure: u64,
 }
 
 /// How many of a [`Counts`]' numbers are of records with an outcome.
@@ -172,7 +181,7 @@ impl Counts {
 
     /// Every count that is one number and adds up over seconds, by name; the first [`OUTCOMES`] are of records with an
     /// outcome.
-    fn numbers(&self) -> [(&'static str, u64); 14] {
+    fn numbers(&self) -> [(&'static str, u64); 18] {
         let Counts {
             offered,
             achieved,
@@ -190,6 +199,10 @@ impl Counts {
             lag_records: _,
             throttled_ns,
             retried_records,
+            committed,
+            aborted,
+            markers,
+            markers_unsure,
         } = *self;
         [
             ("acknowledged", acknowledged),
@@ -206,6 +219,10 @@ impl Counts {
             ("clamped", clamped),
             ("throttled_ns", throttled_ns),
             ("retried_records", retried_records),
+            ("committed", committed),
+            ("aborted", aborted),
+            ("markers", markers),
+            ("markers_unsure", markers_unsure),
         ]
     }
 
@@ -228,6 +245,10 @@ impl Counts {
             lag_records,
             throttled_ns,
             retried_records,
+            committed,
+            aborted,
+            markers,
+            markers_unsure,
         } = more;
         let pairs = [
             (&mut self.offered, offered),
@@ -244,6 +265,10 @@ impl Counts {
             (&mut self.clamped, clamped),
             (&mut self.throttled_ns, throttled_ns),
             (&mut self.retried_records, retried_records),
+            (&mut self.committed, committed),
+            (&mut self.aborted, aborted),
+            (&mut self.markers, markers),
+            (&mut self.markers_unsure, markers_unsure),
         ];
         for (sum, value) in pairs {
             *sum = sum.saturating_add(*value);
@@ -259,7 +284,7 @@ impl Counts {
     }
 }
 
-/// A span between two instants of a record; the stages sum exactly to the response.
+/// A span between two instants of a record; the stages sum exactly to the response. The last one is of transactions.
 #[derive(
     Debug,
     Clone,
@@ -301,18 +326,23 @@ pub enum Timing {
     Request,
     /// t6 − t5: from when the response was there to be read to the outcome: how late the load generator looked.
     Callback,
+    /// Of transactions, not of records: from when a client begins to commit, which first sends what it holds, to when
+    /// the coordinator has confirmed it.
+    Commit,
 }
 
 /// The spans of several stages.
 const TOTALS: usize = 3;
+/// Those that are not of records.
+const OTHERS: usize = 1;
 
 impl Timing {
     /// How many there are.
     pub const COUNT: usize = <Self as EnumCount>::COUNT;
-    /// All, in the order of a record's life, totals first.
+    /// All, in the order of a record's life, totals first, and what is not of records last.
     pub const ALL: [Timing; Self::COUNT] = taken(0);
     /// The stages, which come after the totals: they sum to [`Timing::Response`].
-    pub const STAGES: [Timing; Self::COUNT - TOTALS] = taken(TOTALS);
+    pub const STAGES: [Timing; Self::COUNT - TOTALS - OTHERS] = taken(TOTALS);
 }
 
 /// So many timings, from the one at `first` on.

@@ -86,6 +86,7 @@ pub(crate) fn without_effect(
     item: &str,
     side: Side,
     typed: &[(Typed, Typed)],
+    has_transactions: bool,
 ) -> Result<Vec<String>, PlanError> {
     let mut told = Vec::new();
     let mut version = Version::newest();
@@ -98,6 +99,9 @@ pub(crate) fn without_effect(
             && let Rule::WithoutEffect(why) = row.rule
         {
             told.push(format!("`{name}` of `{item}` has no effect here: {why}"));
+        }
+        if name == TRANSACTION_TIMEOUT && side == Side::Produce && !has_transactions {
+            told.push(format!("`{name}` of `{item}` has no effect here: it has no `transactions`"));
         }
         let of = version.line();
         match (since(name), removed_in(name)) {
@@ -117,8 +121,14 @@ pub(crate) fn without_effect(
     Ok(told)
 }
 
+const TRANSACTION_TIMEOUT: &str = "transaction.timeout.ms";
+
 /// A producer's settings.
-pub(crate) fn producer(reader: &Reader<'_>, typed: &[(Typed, Typed)]) -> Result<ProducerSettings, PlanError> {
+pub(crate) fn producer(
+    reader: &Reader<'_>,
+    typed: &[(Typed, Typed)],
+    is_transactional: bool,
+) -> Result<ProducerSettings, PlanError> {
     let (version, given) = read(reader, Side::Produce, typed)?;
     let mut settings = producer_defaults(&version);
     let (mut delivery, mut backoff_max_ns, mut idempotence) = (None, None, None);
@@ -139,6 +149,7 @@ pub(crate) fn producer(reader: &Reader<'_>, typed: &[(Typed, Typed)]) -> Result<
             "retry.backoff.ms" => settings.retry_backoff_ns = ns,
             "retry.backoff.max.ms" => backoff_max_ns = Some(ns),
             "metadata.max.age.ms" => settings.metadata_max_age_ns = ns,
+            TRANSACTION_TIMEOUT => settings.transaction_timeout_ns = ns,
             "enable.idempotence" => idempotence = Some(given),
             "partitioner.adaptive.partitioning.enable" => {
                 settings.adaptive_partitioning = given.word == "true";
@@ -150,7 +161,10 @@ pub(crate) fn producer(reader: &Reader<'_>, typed: &[(Typed, Typed)]) -> Result<
             _ => {}
         }
     }
-    idempotent(reader, &mut settings, &version, (idempotence, &given))?;
+    match is_transactional {
+        true => transactional(reader, &mut settings, (idempotence, &given))?,
+        false => idempotent(reader, &mut settings, &version, (idempotence, &given))?,
+    }
     backoff(&mut settings, backoff_max_ns, &version);
     // As in Java: a delivery timeout that was set must hold both, the default one grows instead.
     let least = settings.linger_ns + settings.request_timeout_ns;
@@ -177,6 +191,7 @@ pub(crate) fn producer(reader: &Reader<'_>, typed: &[(Typed, Typed)]) -> Result<
     Ok(settings)
 }
 
+const IN_FLIGHT: &str = "max.in.flight.requests.per.connection";
 /// Most requests in flight of an idempotent producer: a broker remembers that many batches of it.
 const IDEMPOTENT_IN_FLIGHT_MAX: u32 = 5;
 
@@ -189,7 +204,6 @@ fn idempotent(
     version: &Version,
     (typed, given): (Option<&Given<'_>>, &[Given<'_>]),
 ) -> Result<(), PlanError> {
-    const IN_FLIGHT: &str = "max.in.flight.requests.per.connection";
     let named = |name: &str| given.iter().find(|given| given.name == name);
     let is_too_many = settings.in_flight_max > IDEMPOTENT_IN_FLIGHT_MAX;
     let Some(typed) = typed else {
@@ -206,18 +220,45 @@ fn idempotent(
     if !settings.enable_idempotence {
         return Ok(());
     }
+    let Some((name, takes, place)) = against_idempotence(settings, given) else { return Ok(()) };
+    Err(reader
+        .wrong(place.unwrap_or(typed).typed, format!("`enable.idempotence: true` takes {takes}"))
+        .hint(format!("leave `{name}` out, or write `enable.idempotence: false`")))
+}
+
+/// As in Java: a transactional producer is idempotent, whatever its version's default is.
+fn transactional(
+    reader: &Reader<'_>,
+    settings: &mut ProducerSettings,
+    (typed, given): (Option<&Given<'_>>, &[Given<'_>]),
+) -> Result<(), PlanError> {
+    settings.enable_idempotence = true;
+    if let Some(typed) = typed.filter(|typed| typed.word != "true") {
+        let message = "`transactions` take `enable.idempotence: true`";
+        return Err(reader.wrong(typed.typed, message).hint("leave it out, or write `transactions: none`"));
+    }
+    let Some((name, takes, Some(place))) = against_idempotence(settings, given) else { return Ok(()) };
+    Err(reader
+        .wrong(place.typed, format!("`transactions` take {takes}"))
+        .hint(format!("leave `{name}` out, or write `transactions: none`")))
+}
+
+/// What an idempotent producer does not do: the setting, what it takes there, and where that is typed. `acks` that are not
+/// typed become those it takes.
+fn against_idempotence<'g, 't>(
+    settings: &mut ProducerSettings,
+    given: &'g [Given<'t>],
+) -> Option<(&'static str, &'static str, Option<&'g Given<'t>>)> {
+    let named = |name: &str| given.iter().find(|given| given.name == name);
     if named("acks").is_none() {
         settings.acks = -1;
     }
-    let wrong = match (settings.acks, settings.in_flight_max) {
-        (-1, ..=IDEMPOTENT_IN_FLIGHT_MAX) => return Ok(()),
+    let (name, takes) = match (settings.acks, settings.in_flight_max) {
+        (-1, ..=IDEMPOTENT_IN_FLIGHT_MAX) => return None,
         (-1, _) => (IN_FLIGHT, "at most 5 requests in flight"),
         _ => ("acks", "`acks: all`"),
     };
-    let place = named(wrong.0).unwrap_or(typed);
-    Err(reader
-        .wrong(place.typed, format!("`enable.idempotence: true` takes {}", wrong.1))
-        .hint(format!("leave `{}` out, or write `enable.idempotence: false`", wrong.0)))
+    Some((name, takes, named(name)))
 }
 
 /// As in Java: a first pause above the longest one is cut to it and does not grow; clients before 3.7 know no longest

@@ -291,9 +291,16 @@ fn direction(metric: &str, unit: Unit) -> Option<Better> {
         ("offered_per_s", _) => None,
         (_, unit) if unit.is_rate() => Some(Better::Higher),
         (
-            "failed" | "failed_share" | "unresolved" | "retries" | "lag_records" | "memory_rss_bytes_max",
+            "failed"
+            | "failed_share"
+            | "unresolved"
+            | "retries"
+            | "aborted"
+            | "lag_records"
+            | "memory_rss_bytes_max",
             _,
         ) => Some(Better::Lower),
+        ("committed", _) => Some(Better::Higher),
         _ => None,
     }
 }

@@ -8,10 +8,12 @@ use crate::system::MIN_INSYNC;
 use kdyno_model::plan::{
     Arrivals, COMPRESSED_RECORDS_MAX, Compression, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Payload,
     ProducePlan, ProducerSettings, Rate, RatePiece, Role, StartOffset, SystemPlan, TopicPlan,
-    VALUE_BYTES_MAX, WorkerPlan, WorkerShare,
+    TransactionsPlan, VALUE_BYTES_MAX, WorkerPlan, WorkerShare,
 };
 use kdyno_model::units::size;
-use kdyno_scenario::file::{LoadFile, MeasureFile, PayloadFile, ProduceFile, RateFile, RoleFile};
+use kdyno_scenario::file::{
+    LoadFile, MeasureFile, PayloadFile, ProduceFile, RateFile, RoleFile, TransactionsFile,
+};
 use kdyno_scenario::input::quoted;
 use kdyno_scenario::units::{self, Dimension};
 use kdyno_scenario::unknown_topic;
@@ -22,6 +24,9 @@ use std::collections::BTreeMap;
 pub(crate) const CLIENTS_MAX: u32 = 10_000;
 /// Fastest rate that can be meant, records per second.
 const RATE_PER_S_MAX: f64 = 1e9;
+/// Shortest and longest transaction.
+const TRANSACTION_NS_MIN: u64 = 1_000_000;
+const TRANSACTION_NS_MAX: u64 = 3_600_000_000_000;
 /// Most steps of a rate.
 const STEPS_MAX: usize = 1_000;
 /// The end of each unique value says where the record comes from.
@@ -89,7 +94,11 @@ fn produce_plan(
     clients: u32,
     target: Target<'_>,
 ) -> Result<ProducePlan, PlanError> {
-    let client = client::producer(reader, &item.client)?;
+    let transactions = transactions(reader, &typed.transactions)?;
+    let client = client::producer(reader, &item.client, transactions.is_some())?;
+    if let (Some(transactions), TransactionsFile::Each { every, .. }) = (transactions, &typed.transactions) {
+        within_timeout(reader, every, transactions, &client)?;
+    }
     let value_bytes = reader.bytes(&typed.value, "value", 0..=u64::from(VALUE_BYTES_MAX))?;
     let payload = payload(reader, &typed.payload, value_bytes, &client)?;
     if payload == Payload::Unique && value_bytes < UNIQUE_BYTES_MIN {
@@ -111,6 +120,8 @@ fn produce_plan(
         value_bytes: value_bytes as u32,
         payload,
         records_max,
+        synchronous: reader.word(&typed.sending, "sending", &["async", "sync"])? == "sync",
+        transactions,
         client,
     })
 }
@@ -180,6 +191,51 @@ fn enough_replicas(
             )
             .hint(format!("set `{MIN_INSYNC}` in the topic's `config`, or `acks: 1`"))),
         _ => Ok(()),
+    }
+}
+
+fn transactions(
+    reader: &Reader<'_>,
+    typed: &TransactionsFile,
+) -> Result<Option<TransactionsPlan>, PlanError> {
+    match typed {
+        TransactionsFile::Word(typed) => {
+            reader.word(typed, "transactions", &["none"])?;
+            Ok(None)
+        }
+        TransactionsFile::Each { every, abort } => {
+            let every_ns = reader.ns(every, "every", TRANSACTION_NS_MIN..=TRANSACTION_NS_MAX)?;
+            Ok(Some(TransactionsPlan { every_ns, abort_share: percent(reader, abort, "abort")? }))
+        }
+    }
+}
+
+/// The coordinator would abort it before it ends.
+fn within_timeout(
+    reader: &Reader<'_>,
+    typed: &Typed,
+    transactions: TransactionsPlan,
+    client: &ProducerSettings,
+) -> Result<(), PlanError> {
+    if transactions.every_ns < client.transaction_timeout_ns {
+        return Ok(());
+    }
+    let timeout_ms = client.transaction_timeout_ns / 1_000_000;
+    Err(reader
+        .wrong(typed, format!("a coordinator aborts transactions after `transaction.timeout.ms`, {timeout_ms} ms"))
+        .hint("end them sooner, or set `transaction.timeout.ms` in `client` (brokers allow 15 minutes by default)"))
+}
+
+/// A share in percent, from none to all.
+fn percent(reader: &Reader<'_>, typed: &Typed, key: &str) -> Result<f64, PlanError> {
+    let text = reader.text(typed)?;
+    let percent = text.trim().strip_suffix('%').and_then(|text| units::parse(text.trim()));
+    let percent = percent.filter(|percent| percent.dimension == Dimension::Plain);
+    match percent.map(|percent| percent.value / 100.0) {
+        Some(share) if (0.0..=1.0).contains(&share) => Ok(share),
+        _ => Err(reader
+            .wrong(typed, format!("`{key}`: {} is not a share in percent", quoted(&text)))
+            .hint("from 0% to 100%, e.g. `1%`")),
     }
 }
 

@@ -10,7 +10,7 @@ use kdyno_model::units::count;
 use kdyno_model::version;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::client::Side;
-use kdyno_scenario::file::{RoleFile, ScenarioFile};
+use kdyno_scenario::file::{RoleFile, ScenarioFile, TransactionsFile};
 use kdyno_scenario::input::quoted;
 use kdyno_scenario::units::{self, Dimension};
 use kdyno_scenario::values::Values;
@@ -198,7 +198,11 @@ fn client_settings(file: &ScenarioFile, values: &Values) -> Result<Vec<Note>, Pl
             RoleFile::Produce(_) => Side::Produce,
             RoleFile::Consume { .. } => Side::Consume,
         };
-        let told = client::without_effect(values, &name.text, side, &item.client)?;
+        let has_transactions = match &item.role {
+            RoleFile::Produce(produce) => !matches!(produce.transactions, TransactionsFile::Word(_)),
+            RoleFile::Consume { .. } => false,
+        };
+        let told = client::without_effect(values, &name.text, side, &item.client, has_transactions)?;
         found.extend(told.into_iter().map(Note::Fact));
     }
     Ok(found)

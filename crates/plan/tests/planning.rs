@@ -216,6 +216,57 @@ fn client_settings_fill_from_the_version() {
 }
 
 #[test]
+fn transactions_are_planned_with_what_they_need_of_the_client() {
+    let of = |transactions: &str, client: &str| {
+        let typed = format!("value: $size, transactions: {transactions}, client: {{{client}}}");
+        choose(&BASE.replace("value: $size", &typed), &Choices::default()).map(|plan| {
+            match &plan.cases[0].load["writers"].role {
+                Role::Produce(produce) => produce.clone(),
+                Role::Consume(_) => panic!("writers produce"),
+            }
+        })
+    };
+    assert_eq!(of("none", "").unwrap().transactions, None);
+    let planned = of("{every: 100ms, abort: 1%}", "").unwrap();
+    let transactions = planned.transactions.expect("transactions");
+    assert_eq!((transactions.every_ns, transactions.abort_share), (100_000_000, 0.01));
+    assert_eq!(planned.client.transaction_timeout_ns, 60_000_000_000);
+    assert_eq!(of("{every: 2s}", "").unwrap().transactions.map(|one| one.abort_share), Some(0.0));
+    assert_eq!(
+        of("{every: 2s, abort: 100%}", "").unwrap().transactions.map(|one| one.abort_share),
+        Some(1.0)
+    );
+    // As in Java, whatever the default of that version is.
+    let older = of("{every: 1s}", "defaults: '2.8'").unwrap().client;
+    assert_eq!((older.enable_idempotence, older.acks), (true, -1));
+    let wrong = |transactions: &str, client: &str| of(transactions, client).unwrap_err();
+    let each = "{every: 1s}";
+    for (transactions, client, told) in [
+        (each, "enable.idempotence: false", "`transactions` take `enable.idempotence: true`"),
+        (each, "acks: 1", "`transactions` take `acks: all`"),
+        (
+            each,
+            "max.in.flight.requests.per.connection: 6",
+            "`transactions` take at most 5 requests in flight",
+        ),
+        (each, "transactional.id: mine", "`transactions` of the load item say whether there are any"),
+        ("{every: 60s}", "", "after `transaction.timeout.ms`, 60000 ms"),
+        ("{every: 0ms}", "", "`every`"),
+        ("{every: 1s, abort: 101%}", "", "`abort`: `101%` is not a share in percent"),
+        ("{every: 1s, abort: 0.5}", "", "is not a share in percent"),
+        ("some", "", "`none`"),
+        ("{abort: 1%}", "", "`every`"),
+    ] {
+        let error = wrong(transactions, client);
+        assert!(error.contains(told), "{transactions} {client}: {error}");
+    }
+    assert_eq!(
+        of("{every: 60s}", "transaction.timeout.ms: 61s").unwrap().client.transaction_timeout_ns,
+        61_000_000_000
+    );
+}
+
+#[test]
 fn phases_by_records_and_payloads() {
     let text = BASE.replace("measure: 10s", "measure: {records: 1k each, within: 1m}");
     let text = text

@@ -6,7 +6,7 @@ use crate::input::{ReportInput, is_cut_short};
 use crate::units;
 use kdyno_model::caveat::{Caveat, ScopedCaveat};
 use kdyno_model::finding::Mark;
-use kdyno_model::plan::{LoadPlan, Role, RoleKind};
+use kdyno_model::plan::{LoadPlan, Role};
 use kdyno_model::trial::Trial;
 use std::collections::BTreeSet;
 
@@ -55,6 +55,16 @@ pub const PRODUCE_LATENCIES: &[Shown] = &[
 /// What became of a producer's records.
 pub const PRODUCE_OUTCOMES: &[Shown] = &[own("", "failed", "failed"), own("", "unresolved", "unresolved")];
 
+/// What became of a producer's transactions.
+pub const PRODUCE_TRANSACTIONS: &[Shown] = &[
+    own("", "committed", "committed"),
+    own("", "aborted", "aborted"),
+    own("commit", "p50", "commit.p50"),
+    own("commit", "p99", "commit.p99"),
+    own("commit", "p99.9", "commit.p99.9"),
+    own("commit", "max", "commit.max"),
+];
+
 /// A consumer's rates, and beside them what they cost.
 pub const CONSUME_RATES: &[Shown] = &[
     own("records", "fetched", "fetched_per_s"),
@@ -87,12 +97,35 @@ impl Words {
     }
 }
 
+/// Whose figures a table shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Streams {
+    /// Of producers.
+    Producing,
+    /// Of producers with transactions.
+    Transactional,
+    /// Of consumers.
+    Consuming,
+}
+
+impl Streams {
+    /// Whether a stream is one of them.
+    pub fn has(self, load: &LoadPlan) -> bool {
+        match (self, &load.role) {
+            (Self::Producing, Role::Produce(_)) | (Self::Consuming, Role::Consume(_)) => true,
+            (Self::Transactional, Role::Produce(produce)) => produce.transactions.is_some(),
+            _ => false,
+        }
+    }
+}
+
 /// The tables of every trial's figures: title, whose streams, columns, the words that follow.
-pub const TABLES: [(&str, RoleKind, &[Shown], Words); 4] = [
-    ("Produce: rates and what they cost", RoleKind::Produce, PRODUCE_RATES, Words::Steadiness),
-    ("Produce: latency", RoleKind::Produce, PRODUCE_LATENCIES, Words::None),
-    ("Produce: records that were not acknowledged", RoleKind::Produce, PRODUCE_OUTCOMES, Words::Reasons),
-    ("Consume: rates and what they cost", RoleKind::Consume, CONSUME_RATES, Words::Steadiness),
+pub const TABLES: [(&str, Streams, &[Shown], Words); 5] = [
+    ("Produce: rates and what they cost", Streams::Producing, PRODUCE_RATES, Words::Steadiness),
+    ("Produce: latency", Streams::Producing, PRODUCE_LATENCIES, Words::None),
+    ("Produce: transactions", Streams::Transactional, PRODUCE_TRANSACTIONS, Words::None),
+    ("Produce: records that were not acknowledged", Streams::Producing, PRODUCE_OUTCOMES, Words::Reasons),
+    ("Consume: rates and what they cost", Streams::Consuming, CONSUME_RATES, Words::Steadiness),
 ];
 
 /// Said under the tables when a stream asks for no acknowledgement.

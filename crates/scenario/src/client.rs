@@ -85,6 +85,7 @@ pub const PRODUCER: &[Setting] = &[
         "`false` before 3.3, `true` from 3.3",
     ),
     setting("partitioner.availability.timeout.ms", SettingKind::Ms, (0, INT_MAX), "0: off"),
+    setting("transaction.timeout.ms", SettingKind::Ms, (1, INT_MAX), "60 s; of items with `transactions`"),
     setting(
         "enable.idempotence",
         SettingKind::Words(BOOLEAN),
@@ -312,6 +313,7 @@ pub fn producer_defaults(version: &Version) -> ProducerSettings {
         retry_backoff_ns: ms(100),
         // Since 3.7 (KIP-580) the pause grows.
         retry_backoff_max_ns: if version.at_least(3, 7) { ms(1_000) } else { ms(100) },
+        transaction_timeout_ns: ms(60_000),
         metadata_max_age_ns: ms(300_000),
         enable_idempotence: version.at_least(3, 0),
         partitioner: Partitioner::Sticky,

@@ -1,8 +1,12 @@
 //! A scenario as typed: every section taken apart, every value still a text with its place.
 
 mod listeners;
+mod phases;
+mod transactions;
 
 pub use listeners::ListenersFile;
+pub use phases::{MeasureFile, PhasesFile};
+pub use transactions::TransactionsFile;
 
 use super::keys;
 use super::question;
@@ -11,6 +15,8 @@ use super::walk::{Fields, entries, known, list, list_of, opt, scalar, scalars, s
 use crate::input::{InputError, Place, listed};
 use crate::yaml::{Node, Typed};
 use listeners::listeners;
+use phases::phases;
+use transactions::transactions;
 
 /// A row of param values, as typed.
 #[derive(Debug, Clone)]
@@ -161,6 +167,8 @@ pub struct ProduceFile {
     pub arrivals: Option<Typed>,
     pub value: Typed,
     pub payload: PayloadFile,
+    pub sending: Typed,
+    pub transactions: TransactionsFile,
 }
 
 /// A rate.
@@ -178,24 +186,6 @@ pub enum RateFile {
 pub enum PayloadFile {
     Word(Typed),
     Pooled(Typed),
-}
-
-/// The phases.
-#[derive(Debug, Clone)]
-#[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
-pub struct PhasesFile {
-    pub warmup: Typed,
-    pub condition: Typed,
-    pub measure: MeasureFile,
-    pub drain: Typed,
-}
-
-/// The measured window.
-#[derive(Debug, Clone)]
-#[allow(missing_docs, reason = "each variant is described in `keys`")]
-pub enum MeasureFile {
-    Time(Typed),
-    Records { records: Typed, within: Typed },
 }
 
 /// The table.
@@ -432,6 +422,8 @@ fn produce(fields: &Fields<'_>) -> Result<ProduceFile, InputError> {
             }
             _ => PayloadFile::Word(fields.required("payload")?),
         },
+        sending: fields.required("sending")?,
+        transactions: transactions(fields)?,
     })
 }
 
@@ -454,24 +446,6 @@ fn rate(fields: &Fields<'_>) -> Result<RateFile, InputError> {
         return Err(InputError::at(value.place(), "`steps` is empty"));
     }
     Ok(RateFile::Steps(value.place(), steps))
-}
-
-fn phases(node: &Node) -> Result<PhasesFile, InputError> {
-    let fields = Fields::of(node, &keys::PHASES)?;
-    let measure = match fields.get("measure") {
-        Some(node @ Node::Map(..)) => {
-            let measure = Fields::of(node, &keys::MEASURE)?;
-            let records = measure.required("records")?;
-            MeasureFile::Records { records, within: measure.required("within")? }
-        }
-        _ => MeasureFile::Time(fields.required("measure")?),
-    };
-    Ok(PhasesFile {
-        warmup: fields.required("warmup")?,
-        condition: fields.required("condition")?,
-        measure,
-        drain: fields.required("drain")?,
-    })
 }
 
 fn show(node: &Node) -> Result<ShowFile, InputError> {

@@ -313,6 +313,18 @@ pub static PRODUCE: Section = Section {
             "each record built anew, or blocks encoded once and sent again and again. Values are random capital letters, in \
              which lz4 and snappy find next to nothing: what compression does to real values is not measured",
         ),
+        or(
+            "sending",
+            Kind::Choice(&["async", "sync"]),
+            "async",
+            "`sync`: a client hands over its next record when the one before is answered, as `send().get()` does",
+        ),
+        or(
+            "transactions",
+            Kind::Either(&[Kind::Choice(&["none"]), Kind::Section(&TRANSACTIONS)]),
+            "none",
+            "each client sends its records in transactions, one after the other",
+        ),
         or("zone", Kind::Choice(&["same"]), "same", "where the clients are, seen from the brokers"),
         key(
             "client",
@@ -389,6 +401,16 @@ pub static PAYLOAD: Section = section(
     "payload",
     "Blocks encoded once.",
     &[needed("pooled", SIZE, "least size of the pool over all partitions; `pooled` alone means `8MiB`")],
+);
+
+/// Transactions.
+pub static TRANSACTIONS: Section = section(
+    "transactions",
+    "When a client's transactions end, and how. No record is taken until one is over.",
+    &[
+        needed("every", DURATION, "from a transaction's first record until it is committed or aborted"),
+        or("abort", Kind::Scalar("share in percent"), "0%", "probability with which one is aborted"),
+    ],
 );
 
 /// The phases.

@@ -36,6 +36,7 @@ const SECTIONS: &[&Section] = &[
     &keys::RAMP,
     &keys::STEP,
     &keys::PAYLOAD,
+    &keys::TRANSACTIONS,
     &keys::CONSUME,
     &keys::PHASES,
     &keys::MEASURE,

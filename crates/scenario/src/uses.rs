@@ -2,7 +2,7 @@
 
 use crate::file::{
     CasesFile, CompareFile, FindFile, KafkaFile, LoadFile, MeasureFile, ModeFile, PayloadFile, RateFile,
-    RoleFile, ScenarioFile, StorageFile, SystemFile,
+    RoleFile, ScenarioFile, StorageFile, SystemFile, TransactionsFile,
 };
 use crate::values::references;
 use crate::yaml::{Node, Typed};
@@ -168,7 +168,7 @@ fn load_values<'f>(item: &'f LoadFile, found: &mut Vec<Keyed<'f>>) {
         }
         RoleFile::Produce(produce) => produce,
     };
-    found.extend([("produce", &item.topic), ("value", &produce.value)]);
+    found.extend([("produce", &item.topic), ("value", &produce.value), ("sending", &produce.sending)]);
     found.extend(produce.fill.iter().map(|fill| ("fill", fill)));
     found.extend(produce.arrivals.iter().map(|arrivals| ("arrivals", arrivals)));
     match &produce.rate {
@@ -181,5 +181,9 @@ fn load_values<'f>(item: &'f LoadFile, found: &mut Vec<Keyed<'f>>) {
     match &produce.payload {
         PayloadFile::Word(typed) => found.push(("payload", typed)),
         PayloadFile::Pooled(typed) => found.push(("pooled", typed)),
+    }
+    match &produce.transactions {
+        TransactionsFile::Word(typed) => found.push(("transactions", typed)),
+        TransactionsFile::Each { every, abort } => found.extend([("every", every), ("abort", abort)]),
     }
 }

@@ -11,6 +11,7 @@ use kdyno_model::event::Subject;
 use kdyno_model::sample::{ClientTotals, Counts, ProbeReading, Sample, StreamId, StreamTotals, Timing};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 
@@ -40,6 +41,16 @@ pub(crate) enum PackError {
     Content(String),
     #[error("a packed column names the unknown timing {0}")]
     Timing(u8),
+}
+
+/// Counts that came later. They stand behind what was there before, and are left out where all of them are 0, as in files
+/// that were written before.
+#[derive(Serialize, Deserialize, Default, PartialEq)]
+struct PackedLater {
+    committed: u64,
+    aborted: u64,
+    markers: u64,
+    markers_unsure: u64,
 }
 
 /// What a sample row keeps beside its key.
@@ -108,11 +119,12 @@ pub(crate) fn pack_sample(sample: &Sample) -> Result<Vec<u8>, PackError> {
             histogram: sample.histograms.get(&timing).cloned().unwrap_or_default(),
         })
         .collect();
-    pack(&PackedSample { counts: counts_in(&sample.counts), timings })
+    let (counts, later) = counts_in(&sample.counts);
+    pack_with(&PackedSample { counts, timings }, &later)
 }
 
 pub(crate) fn unpack_sample(blob: &[u8]) -> Result<SampleContent, PackError> {
-    let packed: PackedSample = unpack(blob)?;
+    let (packed, later): (PackedSample, _) = unpack_with(blob)?;
     let mut histograms = BTreeMap::new();
     let mut sums_ns = BTreeMap::new();
     for entry in packed.timings {
@@ -124,19 +136,20 @@ pub(crate) fn unpack_sample(blob: &[u8]) -> Result<SampleContent, PackError> {
             histograms.insert(timing, entry.histogram);
         }
     }
-    Ok((counts_out(packed.counts), histograms, sums_ns))
+    Ok((counts_out(packed.counts, later), histograms, sums_ns))
 }
 
 pub(crate) fn pack_totals(totals: &StreamTotals) -> Result<Vec<u8>, PackError> {
     let clients = totals.clients.iter().map(|client| (client.records, client.span_ns)).collect();
-    pack(&PackedTotals { counts: counts_in(&totals.counts), clients })
+    let (counts, later) = counts_in(&totals.counts);
+    pack_with(&PackedTotals { counts, clients }, &later)
 }
 
 pub(crate) fn unpack_totals(id: StreamId, blob: &[u8]) -> Result<StreamTotals, PackError> {
-    let packed: PackedTotals = unpack(blob)?;
+    let (packed, later): (PackedTotals, _) = unpack_with(blob)?;
     let clients =
         packed.clients.into_iter().map(|(records, span_ns)| ClientTotals { records, span_ns }).collect();
-    Ok(StreamTotals { id, counts: counts_out(packed.counts), clients })
+    Ok(StreamTotals { id, counts: counts_out(packed.counts, later), clients })
 }
 
 pub(crate) fn pack_readings(readings: &[ProbeReading]) -> Result<Vec<u8>, PackError> {
@@ -172,7 +185,23 @@ pub(crate) fn unpack_readings(blob: &[u8]) -> Result<Vec<ProbeReading>, PackErro
 }
 
 fn pack<T: Serialize>(value: &T) -> Result<Vec<u8>, PackError> {
-    let plain = postcard::to_stdvec(value).map_err(|error| PackError::Content(error.to_string()))?;
+    seal(&plain(value)?)
+}
+
+/// A value, and behind it what came later, unless that is nothing.
+fn pack_with<T: Serialize>(value: &T, later: &PackedLater) -> Result<Vec<u8>, PackError> {
+    let mut bytes = plain(value)?;
+    if *later != PackedLater::default() {
+        bytes.extend(plain(later)?);
+    }
+    seal(&bytes)
+}
+
+fn plain<T: Serialize>(value: &T) -> Result<Vec<u8>, PackError> {
+    postcard::to_stdvec(value).map_err(|error| PackError::Content(error.to_string()))
+}
+
+fn seal(plain: &[u8]) -> Result<Vec<u8>, PackError> {
     let length = u32::try_from(plain.len()).ok().filter(|_| plain.len() <= PLAIN_BYTES_MAX);
     let length = length.ok_or(PackError::Huge(plain.len()))?;
     let mut blob = Vec::with_capacity(HEAD_BYTES + plain.len());
@@ -180,7 +209,7 @@ fn pack<T: Serialize>(value: &T) -> Result<Vec<u8>, PackError> {
     blob.extend_from_slice(&length.to_be_bytes());
     if plain.len() >= DEFLATE_BYTES_MIN {
         let mut encoder = DeflateEncoder::new(blob, Compression::default());
-        encoder.write_all(&plain).map_err(|error| PackError::Content(error.to_string()))?;
+        encoder.write_all(plain).map_err(|error| PackError::Content(error.to_string()))?;
         blob = encoder.finish().map_err(|error| PackError::Content(error.to_string()))?;
         if blob.len() < HEAD_BYTES + plain.len() {
             return Ok(blob);
@@ -188,11 +217,28 @@ fn pack<T: Serialize>(value: &T) -> Result<Vec<u8>, PackError> {
         blob.truncate(HEAD_BYTES);
     }
     blob[0] = FORM_PLAIN;
-    blob.extend_from_slice(&plain);
+    blob.extend_from_slice(plain);
     Ok(blob)
 }
 
 fn unpack<T: DeserializeOwned>(blob: &[u8]) -> Result<T, PackError> {
+    let plain = open(blob)?;
+    let (value, rest) = decode(&plain)?;
+    if rest.is_empty() { Ok(value) } else { Err(PackError::Length) }
+}
+
+fn unpack_with<T: DeserializeOwned>(blob: &[u8]) -> Result<(T, PackedLater), PackError> {
+    let plain = open(blob)?;
+    let (value, rest) = decode(&plain)?;
+    if rest.is_empty() {
+        return Ok((value, PackedLater::default()));
+    }
+    let (later, rest) = decode(rest)?;
+    if rest.is_empty() { Ok((value, later)) } else { Err(PackError::Length) }
+}
+
+/// The plain bytes of a blob.
+fn open(blob: &[u8]) -> Result<Cow<'_, [u8]>, PackError> {
     let Some((&[form, a, b, c, d], body)) = blob.split_first_chunk::<HEAD_BYTES>() else {
         return Err(PackError::Short);
     };
@@ -201,9 +247,9 @@ fn unpack<T: DeserializeOwned>(blob: &[u8]) -> Result<T, PackError> {
         return Err(PackError::Huge(length));
     }
     match form {
-        FORM_PLAIN if body.len() == length => decode(body),
+        FORM_PLAIN if body.len() == length => Ok(Cow::Borrowed(body)),
         FORM_PLAIN => Err(PackError::Length),
-        FORM_DEFLATED => decode(&inflate(body, length)?),
+        FORM_DEFLATED => Ok(Cow::Owned(inflate(body, length)?)),
         other => Err(PackError::Form(other)),
     }
 }
@@ -219,13 +265,11 @@ fn inflate(body: &[u8], length: usize) -> Result<Vec<u8>, PackError> {
     if plain.len() == length { Ok(plain) } else { Err(PackError::Length) }
 }
 
-fn decode<T: DeserializeOwned>(plain: &[u8]) -> Result<T, PackError> {
-    let (value, rest) =
-        postcard::take_from_bytes(plain).map_err(|error| PackError::Content(error.to_string()))?;
-    if rest.is_empty() { Ok(value) } else { Err(PackError::Length) }
+fn decode<T: DeserializeOwned>(plain: &[u8]) -> Result<(T, &[u8]), PackError> {
+    postcard::take_from_bytes(plain).map_err(|error| PackError::Content(error.to_string()))
 }
 
-fn counts_in(counts: &Counts) -> PackedCounts {
+fn counts_in(counts: &Counts) -> (PackedCounts, PackedLater) {
     let Counts {
         offered,
         achieved,
@@ -243,8 +287,13 @@ fn counts_in(counts: &Counts) -> PackedCounts {
         lag_records,
         throttled_ns,
         retried_records,
+        committed,
+        aborted,
+        markers,
+        markers_unsure,
     } = counts.clone();
-    PackedCounts {
+    let later = PackedLater { committed, aborted, markers, markers_unsure };
+    let packed = PackedCounts {
         offered,
         achieved,
         acknowledged,
@@ -261,10 +310,11 @@ fn counts_in(counts: &Counts) -> PackedCounts {
         lag_records: lag_records.map_or(0, |records| records.saturating_add(1)),
         throttled_ns,
         retried_records,
-    }
+    };
+    (packed, later)
 }
 
-fn counts_out(packed: PackedCounts) -> Counts {
+fn counts_out(packed: PackedCounts, later: PackedLater) -> Counts {
     Counts {
         offered: packed.offered,
         achieved: packed.achieved,
@@ -282,6 +332,10 @@ fn counts_out(packed: PackedCounts) -> Counts {
         lag_records: packed.lag_records.checked_sub(1),
         throttled_ns: packed.throttled_ns,
         retried_records: packed.retried_records,
+        committed: later.committed,
+        aborted: later.aborted,
+        markers: later.markers,
+        markers_unsure: later.markers_unsure,
     }
 }
 
@@ -297,9 +351,32 @@ fn timing_code(timing: Timing) -> u8 {
         Timing::Callback => 7,
         Timing::Retry => 8,
         Timing::WithoutGenerator => 9,
+        Timing::Commit => 10,
     }
 }
 
 fn timing_of(code: u8) -> Result<Timing, PackError> {
     Timing::ALL.into_iter().find(|timing| timing_code(*timing) == code).ok_or(PackError::Timing(code))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rows of files that were written before there were transactions, and rows without any, are the same bytes.
+    #[test]
+    fn what_came_later_stands_behind_and_only_where_there_is_some() {
+        let counts = Counts { offered: 7, retried_records: 3, ..Counts::default() };
+        let totals = |counts: Counts| StreamTotals { counts, ..StreamTotals::default() };
+        let before = pack(&PackedTotals { counts: counts_in(&counts).0, clients: Vec::new() }).unwrap();
+        assert_eq!(pack_totals(&totals(counts.clone())).unwrap(), before);
+        assert_eq!(unpack_totals(StreamId::default(), &before).unwrap(), totals(counts.clone()));
+        let later = Counts { committed: 1, aborted: 2, markers: 3, markers_unsure: 4, ..counts };
+        let blob = pack_totals(&totals(later.clone())).unwrap();
+        assert_ne!(blob, before);
+        assert_eq!(unpack_totals(StreamId::default(), &blob).unwrap(), totals(later));
+        // What nobody wrote is no later part.
+        let cut_off = seal(&[open(&blob).unwrap(), Cow::Borrowed(&[1])].concat()).unwrap();
+        assert!(unpack_totals(StreamId::default(), &cut_off).is_err());
+    }
 }

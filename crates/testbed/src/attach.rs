@@ -7,7 +7,7 @@
 use crate::error::TestbedError;
 use kdyno_kafka::admin::{Access, Admin, AdminError, ClusterInfo, TopicInfo};
 use kdyno_model::address::PREFIX_CHARS_MAX;
-use kdyno_model::plan::{AttachedPlan, CasePlan};
+use kdyno_model::plan::{AttachedPlan, CasePlan, LoadPlan, Role};
 use kdyno_model::run::cluster_fact;
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -91,11 +91,16 @@ impl Attached {
         }
         let clients: u64 = case.load.values().map(|item| u64::from(item.clients)).sum();
         // A client asks one bootstrap address before it knows the brokers.
-        let connections = clients.saturating_mul(brokers + 1);
+        let is_transactional =
+            |item: &&LoadPlan| matches!(&item.role, Role::Produce(plan) if plan.transactions.is_some());
+        let transactional = case.load.values().filter(is_transactional);
+        let coordinators: u64 = transactional.map(|item| u64::from(item.clients)).sum();
+        let connections = clients.saturating_mul(brokers + 1).saturating_add(coordinators);
         match self.caps.connections {
             Some(cap) if connections > u64::from(cap) => refuse(
                 format!(
-                    "{clients} clients may open {connections} connections, one to each of {brokers} brokers and one to begin with, its cap is {cap}"
+                    "{clients} clients may open {connections} connections, one to each of {brokers} brokers and one to begin with{}, its cap is {cap}",
+                    if coordinators > 0 { ", and one for transactions" } else { "" }
                 ),
                 "use fewer clients",
             ),

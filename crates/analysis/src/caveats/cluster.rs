@@ -8,12 +8,13 @@ use kdyno_model::event::{Event, EventKind, Subject};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What clients and the lab saw of the cluster that changes what is measured.
-const CHANGES: [EventKind; 5] = [
+const CHANGES: [EventKind; 6] = [
     EventKind::LeaderMoved,
     EventKind::Unreachable,
     EventKind::BrokersChanged,
     EventKind::IsrShrunk,
     EventKind::Throttled,
+    EventKind::TransactionAborted,
 ];
 
 /// A process that is told twice ended once.
@@ -42,6 +43,16 @@ pub(super) fn fetch_errors(trial: &Trial<'_>) -> Vec<Found> {
 pub(super) fn records_skipped(trial: &Trial<'_>) -> Vec<Found> {
     let items = by_item(trial, EventKind::RecordsSkipped).into_iter();
     items.map(|(item, (events, first))| Caveat::RecordsSkipped { item, events, first }.into()).collect()
+}
+
+/// Also before T0: a producer that got no id sends nothing.
+pub(super) fn producer_ended(trial: &Trial<'_>) -> Vec<Found> {
+    let mut items: BTreeMap<String, &str> = BTreeMap::new();
+    for event in events(trial, EventKind::ProducerEnded) {
+        items.entry(event.subject.to_string()).or_insert(&event.detail);
+    }
+    let caveat = |(item, first): (String, &str)| Caveat::ProducerEnded { item, first: first.to_owned() };
+    items.into_iter().map(|found| caveat(found).into()).collect()
 }
 
 /// Each load item's number of events since T0 and what the first one says.

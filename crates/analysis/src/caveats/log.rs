@@ -1,8 +1,8 @@
 //! What was acknowledged against what the logs hold.
 //!
 //! For a topic all of whose producers ask for acknowledgements: acknowledged ≤ growth of the end offsets between
-//! before T0 and after the drain ≤ acknowledged + records sent again + failed + unresolved. Offsets are taken by
-//! records alone: kdyno writes no transactions, so no marker takes one.
+//! before T0 and after the drain, less the markers of transactions ≤ acknowledged + records sent again + failed + unresolved
+//! + markers that nobody confirmed. Offsets are taken by records, and by one marker per transaction and partition.
 
 use super::cluster::since_t0;
 use super::found::{Found, events};
@@ -83,14 +83,17 @@ fn says(trial: &Trial<'_>, topic: &str) -> Option<Says> {
     let Some(growth) = growth(trial.probes(), &subject) else {
         return Some(Says::NotChecked("its end offsets were not read before and after the load".to_owned()));
     };
-    let mut sums = (0u64, 0u64);
+    let (mut sums, mut markers) = ((0u64, 0u64), 0u64);
     for item in writers().filter(|item| item.plan.role.as_produce().is_some()) {
         let Some(totals) = &item.tally.totals else {
             return Some(Says::NotChecked("not every stream gave its totals".to_owned()));
         };
         let uncertain = unfinished(totals).saturating_add(totals.retried_records);
+        let uncertain = uncertain.saturating_add(totals.markers_unsure);
+        markers = markers.saturating_add(totals.markers);
         sums = (sums.0.saturating_add(totals.acknowledged), sums.1.saturating_add(uncertain));
     }
+    let growth = growth.saturating_sub(markers);
     let (acknowledged, expected_max) = (sums.0, sums.0.saturating_add(sums.1));
     Some(if growth < acknowledged {
         Says::Lost { acknowledged, growth }

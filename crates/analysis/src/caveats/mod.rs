@@ -41,6 +41,7 @@ const RULES: &[(Rule, Weight)] = &[
     (log::lost, INVALID),
     (load::accounting_broken, INVALID),
     (load::samples_missing, INVALID),
+    (cluster::producer_ended, INVALID),
     (load::queue_too_long, LATENCY_INVALID),
     (generator::mostly_late, LATENCY_INVALID),
     (generator::calibration_short, CAPACITY_INVALID),

@@ -327,7 +327,19 @@ fn of_producer(produce: &ProducePlan) -> Vec<(&'static str, String)> {
         ("partitioner.availability.timeout.ms", ms(client.availability_timeout_ns)),
         ("partitioner", format!("{:?}", client.partitioner).to_lowercase()),
         ("value bytes", produce.value_bytes.to_string()),
+        ("sending", if produce.synchronous { "sync" } else { "async" }.to_owned()),
+        ("transactions", transactions_text(produce)),
     ]
+}
+
+fn transactions_text(produce: &ProducePlan) -> String {
+    let Some(transactions) = produce.transactions else { return "none".to_owned() };
+    format!(
+        "every {} ms, {} % aborted, transaction.timeout.ms {}",
+        ms(transactions.every_ns),
+        transactions.abort_share * 100.0,
+        ms(produce.client.transaction_timeout_ns)
+    )
 }
 
 fn of_consumer(consume: &ConsumePlan) -> Vec<(&'static str, String)> {

@@ -426,6 +426,7 @@ fn writers() -> LoadPlan {
         delivery_timeout_ns: 120 * S,
         retry_backoff_ns: 100 * MS,
         retry_backoff_max_ns: S,
+        transaction_timeout_ns: 60_000_000_000,
         metadata_max_age_ns: 300 * S,
         enable_idempotence: false,
         partitioner: Partitioner::Sticky,
@@ -439,6 +440,8 @@ fn writers() -> LoadPlan {
         value_bytes: VALUE_BYTES,
         payload: Payload::Unique,
         records_max: None,
+        synchronous: false,
+        transactions: None,
         client,
     });
     LoadPlan { topic: "perf".into(), clients: 2, role }

@@ -4,8 +4,8 @@ use crate::fixture::{MS, Trial, WRITERS, at_three_digits, closed_loop, event, hi
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::finding::{Interval, NotResolvable, Quantity, Scope, Value};
-use kdyno_model::metric::{COST_PER_GB, SubjectKind, names};
-use kdyno_model::plan::{Mode, SystemPlan};
+use kdyno_model::metric::{COST_PER_GB, SubjectKind, may_be_left_out, names};
+use kdyno_model::plan::{Mode, SystemPlan, TransactionsPlan};
 use kdyno_model::sample::{Counts, Grain, Phase, Timing, series};
 use kdyno_model::trial::TrialId;
 
@@ -29,8 +29,8 @@ fn every_metric_of_every_subject_is_stated_and_known() {
         ("workers", SubjectKind::Worker),
         ("host", SubjectKind::Host),
     ] {
-        // No cluster has a price unless somebody declares it.
-        for name in names(kind).into_iter().filter(|name| name != COST_PER_GB) {
+        // No cluster has a price unless somebody declares it, and these producers have no transactions.
+        for name in names(kind).into_iter().filter(|name| !may_be_left_out(name)) {
             assert_ne!(trial.value(&format!("{subject}.{name}")), Value::None, "{subject}.{name}");
         }
     }
@@ -39,6 +39,33 @@ fn every_metric_of_every_subject_is_stated_and_known() {
         assert_eq!((finding.n, finding.range, finding.is_invalid()), (1, None, false), "{}", finding.of);
         assert_eq!(finding.interval, Interval::NotResolvable(NotResolvable::OneTrial));
     }
+}
+
+/// What is told of transactions, where there are any: counts of the window, and times of commits that began in the phase.
+#[test]
+fn the_figures_of_transactions() {
+    let mut trial = Trial::clean();
+    let told = |trial: &Trial| {
+        let findings = trial.findings().into_iter();
+        let own =
+            findings.filter(|finding| may_be_left_out(&finding.of.metric)).map(|finding| finding.of.metric);
+        own.filter(|metric| metric != COST_PER_GB).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&trial), Vec::<String>::new());
+    trial.writers().transactions = Some(TransactionsPlan { every_ns: 100 * MS, abort_share: 0.1 });
+    for second in 0..12 {
+        let counts = trial.counts(second);
+        (counts.committed, counts.aborted, counts.markers) = (9, 1, 20);
+    }
+    let row = trial.samples.iter_mut().find(|row| row.grain == Grain::Phase && row.phase == Phase::Measure);
+    row.unwrap().histograms.insert(Timing::Commit, histogram(&[(2 * MS, 90), (8 * MS, 10)], 3));
+    assert_eq!(trial.value("writers.committed"), Value::Is(90.0));
+    assert_eq!(trial.value("writers.aborted"), Value::Is(10.0));
+    assert_eq!(trial.value("writers.commit.p50"), Value::Is(at_three_digits(2 * MS)));
+    assert_eq!(trial.value("writers.commit.p95"), Value::Is(at_three_digits(8 * MS)));
+    // Records that failed lie above the quantiles of their response, not above those of commits.
+    trial.counts(5).failed.insert("delivery-timeout".to_owned(), 500);
+    assert_eq!(trial.value("writers.commit.max"), Value::Is(at_three_digits(8 * MS)));
 }
 
 #[test]

@@ -324,6 +324,7 @@ fn client_settings_are_told_in_kafkas_names() {
         delivery_timeout_ns: 1,
         retry_backoff_ns: 1,
         retry_backoff_max_ns: 1,
+        transaction_timeout_ns: 60_000_000_000,
         metadata_max_age_ns: 1,
         enable_idempotence: false,
         partitioner: Partitioner::Sticky,
@@ -335,6 +336,8 @@ fn client_settings_are_told_in_kafkas_names() {
         value_bytes: 100,
         payload: Payload::Unique,
         records_max: None,
+        synchronous: false,
+        transactions: None,
         client,
     };
     let item = |produce: &ProducePlan| LoadPlan {

@@ -1,5 +1,8 @@
 //! As much of a record batch (format 2) as a broker must know: its head, and one to hand out.
 
+use kdyno_kafka::records::{
+    BatchHeader, BodySum, Compression, HEADER_BYTES, TRANSACTIONAL_BIT, encode_record, write_batch_header,
+};
 use kdyno_kafka::wire::{Reader, Result, WireError, Writer};
 
 /// Bytes of a batch before its first record.
@@ -10,6 +13,11 @@ const UNCOUNTED_BYTES: usize = 12;
 
 /// Where the checksum stands; it covers everything behind it.
 const CHECKSUM_AT: usize = 17;
+
+/// Where the attributes stand.
+const ATTRIBUTES_AT: usize = 21;
+/// Of attributes: the batch is a marker.
+const CONTROL_BIT: i16 = 0x20;
 
 /// Where the producer's id stands.
 const PRODUCER_AT: usize = 43;
@@ -27,6 +35,8 @@ pub(crate) struct BatchHead {
     pub producer_epoch: i16,
     /// Its number of the first record.
     pub base_sequence: i32,
+    /// Whether its records are of a transaction.
+    pub is_transactional: bool,
 }
 
 impl BatchHead {
@@ -43,12 +53,14 @@ impl BatchHead {
         if bytes < HEAD_BYTES {
             return Err(WireError::Length { what: "record batch", length: length.into() });
         }
-        head.take(PRODUCER_AT - CHECKSUM_AT)?;
+        head.take(ATTRIBUTES_AT - CHECKSUM_AT)?;
+        let is_transactional = head.i16()? & TRANSACTIONAL_BIT != 0;
+        head.take(PRODUCER_AT - ATTRIBUTES_AT - 2)?;
         let (producer_id, producer_epoch, base_sequence) = (head.i64()?, head.i16()?, head.i32()?);
         let count = head.i32()?;
         let records =
             u32::try_from(count).map_err(|_| WireError::Length { what: "records", length: count.into() })?;
-        Ok(Self { bytes, records, producer_id, producer_epoch, base_sequence })
+        Ok(Self { bytes, records, producer_id, producer_epoch, base_sequence, is_transactional })
     }
 }
 
@@ -94,6 +106,24 @@ pub(crate) fn prebuilt(records: u32, value_bytes: u32) -> Vec<u8> {
     let checksum = crc32c::crc32c(&batch[CHECKSUM_AT + 4..]);
     batch[CHECKSUM_AT..CHECKSUM_AT + 4].copy_from_slice(&checksum.to_be_bytes());
     batch
+}
+
+/// A marker, at an offset, that ends a producer's transaction.
+pub(crate) fn marker((producer_id, producer_epoch): (i64, i16), is_commit: bool, offset: i64) -> Vec<u8> {
+    let key = [0, 0, 0, u8::from(is_commit)]; // version, kind
+    let value = [0u8; 6]; // version, epoch of the coordinator
+    let mut body = Vec::new();
+    encode_record(&mut body, 0, 0, Some(&key), &value);
+    let header = BatchHeader {
+        base_offset: offset,
+        attributes: TRANSACTIONAL_BIT | CONTROL_BIT,
+        producer_id,
+        producer_epoch,
+        ..BatchHeader::plain(Compression::None, 1, 0, 0)
+    };
+    let mut batch = [0; HEADER_BYTES];
+    write_batch_header(&mut batch, &header, &BodySum::of(&body));
+    [batch.as_slice(), &body].concat()
 }
 
 /// Appends `batch` as one that starts at `offset`: the offset is not covered by the checksum.

@@ -38,6 +38,20 @@ pub(crate) mod code {
     pub const OUT_OF_ORDER_SEQUENCE_NUMBER: i16 = 45;
     /// The producer has a later epoch.
     pub const INVALID_PRODUCER_EPOCH: i16 = 47;
+    /// The coordinator reads its log.
+    pub const COORDINATOR_LOAD_IN_PROGRESS: i16 = 14;
+    /// Nobody coordinates.
+    pub const COORDINATOR_NOT_AVAILABLE: i16 = 15;
+    /// Another broker coordinates.
+    pub const NOT_COORDINATOR: i16 = 16;
+    /// The transaction is not one that this can be done to.
+    pub const INVALID_TXN_STATE: i16 = 48;
+    /// Nobody knows the transactional id.
+    pub const INVALID_PRODUCER_ID_MAPPING: i16 = 49;
+    /// The producer's transaction before is not over.
+    pub const CONCURRENT_TRANSACTIONS: i16 = 51;
+    /// Another producer has the transactional id.
+    pub const PRODUCER_FENCED: i16 = 90;
     /// The version of the request is not spoken here.
     pub const UNSUPPORTED_VERSION: i16 = 35;
     /// The topic is there already.
@@ -60,24 +74,30 @@ pub(crate) enum Api {
     Fetch,
     ListOffsets,
     Metadata,
+    FindCoordinator,
     ApiVersions,
     CreateTopics,
     DeleteTopics,
     InitProducerId,
+    AddPartitionsToTxn,
+    EndTxn,
     DescribeConfigs,
 }
 
 impl Api {
     /// All of them, by ascending key.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 12] = [
         Self::Produce,
         Self::Fetch,
         Self::ListOffsets,
         Self::Metadata,
+        Self::FindCoordinator,
         Self::ApiVersions,
         Self::CreateTopics,
         Self::DeleteTopics,
         Self::InitProducerId,
+        Self::AddPartitionsToTxn,
+        Self::EndTxn,
         Self::DescribeConfigs,
     ];
 
@@ -91,7 +111,10 @@ impl Api {
             Self::ApiVersions => messages::m18_api_versions::API,
             Self::CreateTopics => messages::m19_create_topics::API,
             Self::DeleteTopics => messages::m20_delete_topics::API,
+            Self::FindCoordinator => messages::m10_find_coordinator::API,
             Self::InitProducerId => messages::m22_init_producer_id::API,
+            Self::AddPartitionsToTxn => messages::m24_add_partitions_to_txn::API,
+            Self::EndTxn => messages::m26_end_txn::API,
             Self::DescribeConfigs => messages::m32_describe_configs::API,
         }
     }
@@ -107,6 +130,7 @@ impl Api {
             Self::Produce => (3, 13),
             Self::Fetch => (4, 17),
             Self::Metadata => (0, 12),
+            Self::EndTxn => (0, 5),
             other => other.versions(),
         }
     }
@@ -122,7 +146,10 @@ impl Api {
             Self::ApiVersions => (0, 3),
             Self::CreateTopics => (2, 5),
             Self::DeleteTopics => (1, 4),
+            Self::FindCoordinator => (0, 4),
             Self::InitProducerId => (0, 4),
+            Self::AddPartitionsToTxn => (0, 3),
+            Self::EndTxn => (0, 4),
             Self::DescribeConfigs => (1, 4),
         }
     }

@@ -7,18 +7,20 @@ use kdyno_kafka::wire::{Reader, Result, Writer};
 
 /// The fields in front of the topics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct ProduceStart {
+pub(crate) struct ProduceStart<'a> {
+    /// Of a transactional producer.
+    pub transactional_id: Option<&'a str>,
     /// 0: nobody waits for an answer.
     pub acks: i16,
 }
 
-impl ProduceStart {
+impl<'a> ProduceStart<'a> {
     /// Reads up to the count of topics.
-    pub fn read(reader: &mut Reader<'_>, flexible: bool) -> Result<Self> {
-        reader.nullable_string(flexible)?; // transactional id
+    pub fn read(reader: &mut Reader<'a>, flexible: bool) -> Result<Self> {
+        let transactional_id = reader.nullable_string(flexible)?;
         let acks = reader.i16()?;
         reader.i32()?; // timeout
-        Ok(Self { acks })
+        Ok(Self { transactional_id, acks })
     }
 }
 
@@ -33,6 +35,7 @@ pub(crate) struct ProducePartition<'a> {
 /// A whole request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProduceRequest<'a> {
+    pub transactional_id: Option<&'a str>,
     pub acks: i16,
     pub topics: Vec<(TopicRef<'a>, Vec<ProducePartition<'a>>)>,
 }
@@ -41,7 +44,7 @@ impl<'a> ProduceRequest<'a> {
     /// Reads the body to its end.
     pub fn decode(mut reader: Reader<'a>, head: &RequestHead) -> Result<Self> {
         let (flexible, by_id) = (head.flexible, head.version > BY_NAME_MAX);
-        let ProduceStart { acks } = ProduceStart::read(&mut reader, flexible)?;
+        let ProduceStart { transactional_id, acks } = ProduceStart::read(&mut reader, flexible)?;
         let count = reader.array_length(flexible, 2)?;
         let mut topics = Vec::with_capacity(count);
         for _ in 0..count {
@@ -59,7 +62,7 @@ impl<'a> ProduceRequest<'a> {
         }
         reader.skip_tags(flexible)?;
         reader.finish()?;
-        Ok(Self { acks, topics })
+        Ok(Self { transactional_id, acks, topics })
     }
 
     /// All partitions in order, each with its topic.

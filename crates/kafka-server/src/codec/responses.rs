@@ -3,8 +3,8 @@
 use super::{Api, RequestHead, begin_frame, code, end_frame};
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::messages::{
-    Message, m02_list_offsets, m03_metadata, m18_api_versions, m19_create_topics, m20_delete_topics,
-    m22_init_producer_id, m32_describe_configs,
+    Message, m02_list_offsets, m03_metadata, m10_find_coordinator, m18_api_versions, m19_create_topics,
+    m20_delete_topics, m22_init_producer_id, m24_add_partitions_to_txn, m32_describe_configs,
 };
 use kdyno_kafka::wire::{Result, WireError};
 
@@ -27,16 +27,24 @@ pub(crate) fn respond(out: &mut Vec<u8>, head: &RequestHead, response: &impl Mes
     end_frame(out, start);
 }
 
-/// Everything that [`Api`] speaks, in these versions.
+/// Everything that [`Api`] speaks, in these versions, and the level of the feature `transaction.version`, unless 0.
 pub(crate) fn api_versions(
     head: &RequestHead,
     versions: fn(Api) -> (i16, i16),
+    transaction_version: i16,
 ) -> m18_api_versions::Response {
     let range = |api: Api| {
         let (min_version, max_version) = versions(api);
         m18_api_versions::ApiVersion { api_key: api.key(), min_version, max_version }
     };
+    let level = |level| m18_api_versions::FinalizedFeatureKey {
+        name: "transaction.version".to_owned(),
+        max_version_level: level,
+        min_version_level: level,
+    };
+    let finalized_features = Some(transaction_version).filter(|level| *level > 0).map(level);
     m18_api_versions::Response {
+        finalized_features: finalized_features.into_iter().collect(),
         error_code: ErrorCode(if head.unsupported { code::UNSUPPORTED_VERSION } else { code::NONE }),
         api_keys: Api::ALL.map(range).to_vec(),
         ..Default::default()
@@ -186,6 +194,55 @@ pub(crate) fn describe_configs(request: m32_describe_configs::Request) -> m32_de
     };
     let results = request.resources.into_iter().map(result).collect();
     m32_describe_configs::Response { results, ..Default::default() }
+}
+
+/// The broker that coordinates, or an error, for each key.
+pub(crate) fn find_coordinator(
+    request: &m10_find_coordinator::Request,
+    version: i16,
+    broker: &BrokerView,
+    error: i16,
+) -> m10_find_coordinator::Response {
+    let (node_id, host, port) = (broker.id, broker.host.clone(), i32::from(broker.port));
+    let error_code = ErrorCode(error);
+    if version <= FIND_ONE_MAX {
+        return m10_find_coordinator::Response { error_code, node_id, host, port, ..Default::default() };
+    }
+    let coordinator = |key: &String| m10_find_coordinator::Coordinator {
+        key: key.clone(),
+        node_id,
+        host: host.clone(),
+        port,
+        error_code,
+        ..Default::default()
+    };
+    let coordinators = request.coordinator_keys.iter().take(COORDINATORS_MAX).map(coordinator).collect();
+    m10_find_coordinator::Response { coordinators, ..Default::default() }
+}
+
+/// Coordinators of one response at most: a request may name many keys.
+const COORDINATORS_MAX: usize = 1 << 12;
+
+/// The last version of FindCoordinator that asks for one alone.
+const FIND_ONE_MAX: i16 = 3;
+
+/// The same outcome for each partition.
+pub(crate) fn add_partitions(
+    topics: &[m24_add_partitions_to_txn::AddPartitionsToTxnTopic],
+    error: i16,
+) -> m24_add_partitions_to_txn::Response {
+    let partition = |&partition_index: &i32| m24_add_partitions_to_txn::AddPartitionsToTxnPartitionResult {
+        partition_index,
+        partition_error_code: ErrorCode(error),
+    };
+    let topic = |topic: &m24_add_partitions_to_txn::AddPartitionsToTxnTopic| {
+        m24_add_partitions_to_txn::AddPartitionsToTxnTopicResult {
+            name: topic.name.clone(),
+            results_by_partition: topic.partitions.iter().map(partition).collect(),
+        }
+    };
+    let results_by_topic_v3_and_below = topics.iter().map(topic).collect();
+    m24_add_partitions_to_txn::Response { results_by_topic_v3_and_below, ..Default::default() }
 }
 
 /// A producer id of its own for everyone who asks.

@@ -62,6 +62,11 @@ impl FakeCluster {
                     broker.throttle_ms = ms;
                 }
             }
+            Action::MoveCoordinator { to } => self.coordinator.broker = to,
+            Action::LoadCoordinator { duration_ns } => {
+                self.coordinator.loads_until_ns = self.now_ns.saturating_add(duration_ns);
+            }
+            Action::FenceProducers => self.fence_producers(),
             Action::Fate(fate) => self.plan.next_fates.push_back(fate),
         }
     }

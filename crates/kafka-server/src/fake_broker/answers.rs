@@ -9,8 +9,9 @@ use crate::codec::fetch::FetchRequest;
 use crate::codec::responses::{self, respond};
 use crate::codec::{Api, TOPIC_NAME_BYTES_MAX, code};
 use kdyno_kafka::messages::{
-    EARLIEST_TIMESTAMP, Message as _, m02_list_offsets, m03_metadata, m18_api_versions, m19_create_topics,
-    m20_delete_topics, m22_init_producer_id, m32_describe_configs,
+    EARLIEST_TIMESTAMP, Message as _, m02_list_offsets, m03_metadata, m10_find_coordinator, m18_api_versions,
+    m19_create_topics, m20_delete_topics, m22_init_producer_id, m24_add_partitions_to_txn, m26_end_txn,
+    m32_describe_configs,
 };
 use kdyno_kafka::wire::{Reader, Result, WireError};
 
@@ -32,7 +33,8 @@ impl FakeCluster {
                 if !head.unsupported {
                     m18_api_versions::Request::decode(body, version)?;
                 }
-                respond(out, &head, &responses::api_versions(&head, self.config.versions()));
+                let level = self.config.transaction_version;
+                respond(out, &head, &responses::api_versions(&head, self.config.versions(), level));
             }
             Api::Metadata => {
                 let request = m03_metadata::Request::decode(body, version)?;
@@ -63,9 +65,20 @@ impl FakeCluster {
                 respond(out, &head, &responses::describe_configs(request));
             }
             Api::InitProducerId => {
-                m22_init_producer_id::Request::decode(body, version)?;
-                respond(out, &head, &responses::init_producer_id(self.next_producer_id));
-                self.next_producer_id += 1;
+                let request = m22_init_producer_id::Request::decode(body, version)?;
+                respond(out, &head, &self.init_producer_id(broker, request));
+            }
+            Api::FindCoordinator => {
+                let request = m10_find_coordinator::Request::decode(body, version)?;
+                respond(out, &head, &self.find_coordinator(&request, version));
+            }
+            Api::AddPartitionsToTxn => {
+                let request = m24_add_partitions_to_txn::Request::decode(body, version)?;
+                respond(out, &head, &self.add_partitions(broker, &request));
+            }
+            Api::EndTxn => {
+                let request = m26_end_txn::Request::decode(body, version)?;
+                respond(out, &head, &self.end_txn(broker, version, &request));
             }
             Api::Produce => return Err(WireError::Invalid("produce requests are served elsewhere")),
         }

@@ -6,6 +6,7 @@ use super::log::{PartitionLog, StoredBatch, StoredPartition};
 use super::plan::Plan;
 use super::requests::{Control, Produce, TimerKey, WaitingFetch};
 use super::server::Server;
+use super::transactions::Coordinator;
 use crate::codec::responses::BrokerView;
 use crate::codec::{Api, RequestHead, TopicRef, topic_id};
 use kdyno_kafka::wire::{Reader, Result};
@@ -104,6 +105,7 @@ pub struct FakeCluster {
     pub(super) random: Pcg64,
     next_id: u64,
     pub(super) next_producer_id: i64,
+    pub(super) coordinator: Coordinator,
     pub(super) outputs: Vec<Output>,
     pub(super) counts: FakeCounts,
     pub(super) traces: Vec<RequestTrace>,
@@ -126,6 +128,7 @@ impl FakeCluster {
             random: Pcg64::seed_from_u64(config.seed),
             next_id: 0,
             next_producer_id: 1,
+            coordinator: Coordinator::default(),
             outputs: Vec::new(),
             counts: FakeCounts::default(),
             traces: Vec::new(),

@@ -22,12 +22,14 @@ pub struct StoredBatch {
 /// Counts of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StoredPartition {
-    /// Records stored, which is also the next offset.
+    /// Records stored.
     pub records: u64,
     /// Batches stored.
     pub batches: u64,
     /// Their bytes.
     pub bytes: u64,
+    /// Markers of transactions, each of which takes an offset too.
+    pub markers: u64,
 }
 
 /// A partition: who leads it and what it holds.
@@ -122,7 +124,7 @@ impl PartitionLog {
 
     /// The next offset.
     pub fn end_offset(&self) -> i64 {
-        self.stored.records as i64
+        (self.stored.records + self.stored.markers) as i64
     }
 
     /// Another leader, or none, in a new epoch.
@@ -165,6 +167,21 @@ impl PartitionLog {
             self.stored.bytes += bytes.len() as u64;
         }
         Ok(appended)
+    }
+
+    /// Appends the marker that ends a producer's transaction; the epoch is that of its batches, or the next one.
+    pub fn append_marker(&mut self, (id, epoch): (i64, i16), is_commit: bool, keep: bool) {
+        let producer = self.producers.entry(id).or_default();
+        if epoch > producer.epoch {
+            producer.latest.clear();
+            producer.epoch = epoch;
+        }
+        if keep {
+            let base_offset = self.end_offset();
+            let bytes = batch::marker((id, epoch), is_commit, base_offset);
+            self.batches.push(StoredBatch { base_offset, records: 1, bytes });
+        }
+        self.stored.markers += 1;
     }
 
     /// Kept batches from the one that holds `offset` on, up to `bytes_max` bytes but at least one.

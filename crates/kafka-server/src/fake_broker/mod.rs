@@ -5,8 +5,8 @@
 //! misbehaves by a [`Script`]: stalls, errors, drops, disconnects, leader moves, hostile bytes. The same
 //! configuration, calls and instants give the same outputs. [`tcp`] puts one behind real sockets.
 //!
-//! What is simpler than in a real broker: replicas are names only (everything is in sync at once), fetch
-//! sessions and groups are not kept, a request that follows another on its connection is worked on before that
+//! What is simpler than in a real broker: replicas are names only (everything is in sync at once), markers of
+//! transactions are written at once, fetch sessions and groups are not kept, a request that follows another on its connection is worked on before that
 //! one is answered (its answer still waits).
 
 mod actions;
@@ -22,6 +22,7 @@ mod script;
 mod server;
 mod service;
 pub mod tcp;
+mod transactions;
 
 #[cfg(test)]
 mod tests;
@@ -59,6 +60,10 @@ pub struct FakeConfig {
     /// Topics have ids, by which the newest versions name them, and a broker that does not lead a partition tells
     /// who does; otherwise the brokers are older.
     pub has_topic_ids: bool,
+    /// Level of the feature `transaction.version`; it is 0 where brokers are older than topics' ids.
+    pub transaction_version: i16,
+    /// How long a coordinator does not take a producer's next transaction after the end of one, in nanoseconds.
+    pub marker_delay_ns: u64,
 }
 
 impl FakeConfig {
@@ -73,6 +78,8 @@ impl FakeConfig {
             keeps_batches: false,
             keeps_traces: false,
             has_topic_ids: true,
+            transaction_version: 2,
+            marker_delay_ns: 0,
         }
     }
 
@@ -85,6 +92,21 @@ impl FakeConfig {
     #[must_use]
     pub fn without_topic_ids(mut self) -> Self {
         self.has_topic_ids = false;
+        self.transaction_version = 0;
+        self
+    }
+
+    /// Sets the level of the feature `transaction.version`.
+    #[must_use]
+    pub fn transaction_version(mut self, level: i16) -> Self {
+        self.transaction_version = level;
+        self
+    }
+
+    /// Sets for how long a producer's next transaction has to wait for the one before.
+    #[must_use]
+    pub fn marker_delay_ns(mut self, marker_delay_ns: u64) -> Self {
+        self.marker_delay_ns = marker_delay_ns;
         self
     }
 

@@ -56,6 +56,9 @@ pub(super) enum Action {
     SendHostile { broker: i32, hostile: Hostile },
     SetService { broker: i32, service: Service },
     Throttle { broker: i32, ms: i32 },
+    MoveCoordinator { to: i32 },
+    LoadCoordinator { duration_ns: u64 },
+    FenceProducers,
     Fate(Fate),
 }
 

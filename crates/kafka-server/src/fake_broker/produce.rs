@@ -6,6 +6,7 @@ use super::log;
 use super::plan::{Action, Fate, Hostile, Stored};
 use super::requests::Produce;
 use super::server::Job;
+use crate::codec::batch::BatchHead;
 use crate::codec::produce::{ProduceRequest, ProduceResponse};
 use crate::codec::responses::BrokerView;
 use crate::codec::{RequestHead, begin_frame, code, end_frame};
@@ -67,8 +68,11 @@ impl FakeCluster {
                 stored == Stored::Yes
             }
         };
-        let mut outcomes =
-            if stores { self.store(broker, &request, &sets) } else { vec![(code::NONE, -1); sets.len()] };
+        let mut outcomes = if stores {
+            self.store(broker, &request, &sets, head.version)
+        } else {
+            vec![(code::NONE, -1); sets.len()]
+        };
         if let Fate::Fail { code, .. } = fate {
             outcomes.fill((code, -1));
         }
@@ -89,18 +93,33 @@ impl FakeCluster {
     }
 
     /// Stores what `broker` leads and is not spoilt: error and base offset of each partition, in order.
-    fn store(&mut self, broker: i32, request: &ProduceRequest<'_>, sets: &[Option<u64>]) -> Vec<(i16, i64)> {
+    fn store(
+        &mut self,
+        broker: i32,
+        request: &ProduceRequest<'_>,
+        sets: &[Option<u64>],
+        version: i16,
+    ) -> Vec<(i16, i64)> {
         let keep = self.config.keeps_batches;
         let mut outcomes = Vec::with_capacity(sets.len());
         for ((topic, partition), records) in request.partitions().zip(sets) {
             let index = usize::try_from(partition.index).unwrap_or(usize::MAX);
             let is_meant = self.is_meant(topic);
+            let is_led =
+                self.partition(topic.name, partition.index).is_some_and(|log| log.leader == Some(broker));
+            let allowed = match BatchHead::read(&mut Reader::new(partition.records)) {
+                Ok(first) if is_meant && is_led => {
+                    self.check_transaction(request.transactional_id, (topic.name, index), &first, version)
+                }
+                _ => Ok(()),
+            };
             let log = self.topics.get_mut(topic.name).and_then(|logs| logs.get_mut(index));
             let outcome = match (log, records) {
                 _ if !is_meant => (code::UNKNOWN_TOPIC_ID, -1),
                 (None, _) => (code::UNKNOWN_TOPIC_OR_PARTITION, -1),
                 (Some(log), _) if log.leader != Some(broker) => (code::NOT_LEADER_OR_FOLLOWER, -1),
                 (Some(_), None) => (code::CORRUPT_MESSAGE, -1),
+                (Some(_), Some(_)) if allowed.is_err() => (allowed.err().unwrap_or(code::NONE), -1),
                 (Some(log), Some(_)) => match log.append(partition.records, keep) {
                     Ok(appended) => {
                         self.counts.stored_records += appended.records;

@@ -135,6 +135,21 @@ impl<'a> Step<'a> {
         self.add(Action::Throttle { broker, ms })
     }
 
+    /// Makes another broker coordinate transactions; the old one answers `NOT_COORDINATOR` from then on.
+    pub fn move_coordinator(self, to: i32) -> Script<'a> {
+        self.add(Action::MoveCoordinator { to })
+    }
+
+    /// Has the coordinator read its log for so long; it answers `COORDINATOR_LOAD_IN_PROGRESS` meanwhile.
+    pub fn load_coordinator(self, duration_ns: u64) -> Script<'a> {
+        self.add(Action::LoadCoordinator { duration_ns })
+    }
+
+    /// Has other producers take all transactional ids: their open transactions are aborted, and they are fenced.
+    pub fn fence_producers(self) -> Script<'a> {
+        self.add(Action::FenceProducers)
+    }
+
     /// Answers every partition of the request with an error code.
     pub fn fail(self, code: i16, stored: Stored) -> Script<'a> {
         self.add(Action::Fate(Fate::Fail { code, stored }))

@@ -6,8 +6,9 @@ use crate::codec::fetch::{FetchOutcome, FetchRequest, FetchResponse};
 use crate::codec::responses::{self, BrokerView, respond};
 use crate::codec::{Api, RequestHead, TOPIC_NAME_BYTES_MAX, batch, code};
 use kdyno_kafka::messages::{
-    EARLIEST_TIMESTAMP, Message as _, m02_list_offsets, m03_metadata, m18_api_versions, m19_create_topics,
-    m20_delete_topics, m22_init_producer_id, m32_describe_configs,
+    EARLIEST_TIMESTAMP, Message as _, m02_list_offsets, m03_metadata, m10_find_coordinator, m18_api_versions,
+    m19_create_topics, m20_delete_topics, m22_init_producer_id, m24_add_partitions_to_txn, m26_end_txn,
+    m32_describe_configs,
 };
 use kdyno_kafka::wire::{Reader, Result, WireError};
 
@@ -75,7 +76,7 @@ pub(super) fn answer(
             if !head.unsupported {
                 m18_api_versions::Request::decode(body, version)?;
             }
-            respond(out, head, &responses::api_versions(head, Api::versions));
+            respond(out, head, &responses::api_versions(head, Api::versions, 0));
         }
         Api::Metadata => {
             let request = m03_metadata::Request::decode(body, version)?;
@@ -116,6 +117,19 @@ pub(super) fn answer(
             m22_init_producer_id::Request::decode(body, version)?;
             respond(out, head, &responses::init_producer_id(broker.next_producer_id));
             broker.next_producer_id += 1;
+        }
+        Api::FindCoordinator => {
+            let request = m10_find_coordinator::Request::decode(body, version)?;
+            let response = responses::find_coordinator(&request, version, &broker.address, code::NONE);
+            respond(out, head, &response);
+        }
+        Api::AddPartitionsToTxn => {
+            let request = m24_add_partitions_to_txn::Request::decode(body, version)?;
+            respond(out, head, &responses::add_partitions(&request.v3_and_below_topics, code::NONE));
+        }
+        Api::EndTxn => {
+            m26_end_txn::Request::decode(body, version)?;
+            respond(out, head, &m26_end_txn::Response::default());
         }
         Api::Produce => return Err(WireError::Invalid("produce requests are not collected")),
     }

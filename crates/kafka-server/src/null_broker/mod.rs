@@ -19,6 +19,8 @@ mod topics;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_transactions;
 
 pub use options::{FetchAnswer, NullBrokerOptions, NullBrokerStats};
 pub use tls::NullBrokerTls;

@@ -27,12 +27,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-fn broker(fetch: FetchAnswer) -> Broker {
+pub(super) fn broker(fetch: FetchAnswer) -> Broker {
     Broker::new("127.0.0.1".into(), 9092, &NullBrokerOptions { partitions: 3, fetch })
 }
 
 /// Feeds everything at once and returns the answers.
-fn talk(session: &mut Session, broker: &mut Broker, bytes: &[u8]) -> Vec<u8> {
+pub(super) fn talk(session: &mut Session, broker: &mut Broker, bytes: &[u8]) -> Vec<u8> {
     let used = session.feed(bytes, broker).expect("understood");
     assert_eq!(used, bytes.len());
     std::mem::take(session.outbox.end())

@@ -1,7 +1,8 @@
 //! When connections are made, and when they end.
 
 use super::{
-    BrokerConnection, BrokerConnections, ConnectionEvent, ConnectionKey, ConnectionState, RequestKind,
+    BrokerConnection, BrokerConnections, ConnectionEvent, ConnectionKey, ConnectionState, Purpose,
+    RequestKind,
 };
 use crate::connection::{ConnectionError, Refusal};
 use std::collections::BTreeSet;
@@ -118,16 +119,17 @@ impl<T> BrokerConnections<T> {
     }
 
     /// A connection that is of no use: to a bootstrap address while every leader can be reached, to a broker that
-    /// has left the cluster, or one over which nothing went for `connections.max.idle.ms`. It then counts as
-    /// closed, and the caller closes its socket.
+    /// has left the cluster or coordinates no more, or one over which nothing went for `connections.max.idle.ms`. It
+    /// then counts as closed, and the caller closes its socket.
     pub fn take_surplus(&mut self, now_ns: u64) -> Option<usize> {
         let idle_ns = self.config.idle_ns;
         let is_surplus = |connection: &BrokerConnection<T>| {
-            let has_left = match connection.key {
+            let is_left = match connection.key {
+                ConnectionKey::Broker(_, Purpose::Coordinator) if !connection.is_wanted => true,
                 ConnectionKey::Broker(id, _) => self.metadata.address(id).is_none(),
                 ConnectionKey::Bootstrap(_) => false,
             };
-            has_left || connection.connection.active_ns() + idle_ns <= now_ns
+            is_left || connection.connection.active_ns() + idle_ns <= now_ns
         };
         let mut unused = self.connections.iter().filter(|connection| connection.is_unused());
         let is_any_surplus = unused.any(|connection| connection.is_bootstrap() || is_surplus(connection));
@@ -158,6 +160,16 @@ impl<T> BrokerConnections<T> {
         if let Some(connection) = leader.and_then(|leader| leader.connection) {
             self.connections[connection].is_idle = false;
         }
+    }
+
+    /// Whether a connection was closed because nothing was sent over it.
+    pub fn is_idle(&self, connection: usize) -> bool {
+        self.connections[connection].is_idle
+    }
+
+    /// Something is to be sent over a connection: it is made again if it was closed because nothing was.
+    pub fn wake_connection(&mut self, connection: usize) {
+        self.connections[connection].is_idle = false;
     }
 
     /// The broker has told that it throttles the client for so long, and leaves it to the client to wait: nothing

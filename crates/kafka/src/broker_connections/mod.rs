@@ -136,12 +136,25 @@ impl<T> BrokerConnections<T> {
     pub fn wanted(&mut self, broker: i32, purpose: Purpose) -> Option<usize> {
         let (host, port) = self.metadata.address(broker)?;
         let key = ConnectionKey::Broker(broker, purpose);
-        if let Some(known) = self.connections.iter().position(|connection| connection.key == key) {
+        if let Some(known) = self.known(broker, purpose) {
             self.connections[known].is_wanted = true;
             return Some(known);
         }
         let address = (host.to_owned(), port);
         Some(self.add(key, address))
+    }
+
+    /// The connection of a broker for a purpose, if there is one.
+    pub fn known(&self, broker: i32, purpose: Purpose) -> Option<usize> {
+        let key = ConnectionKey::Broker(broker, purpose);
+        self.connections.iter().position(|connection| connection.key == key)
+    }
+
+    /// Nobody has a use for the connection of a broker for a purpose any more.
+    pub fn unwanted(&mut self, broker: i32, purpose: Purpose) {
+        if let Some(known) = self.known(broker, purpose) {
+            self.connections[known].is_wanted = false;
+        }
     }
 
     /// The leaders of all partitions of all topics.

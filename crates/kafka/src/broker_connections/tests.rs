@@ -179,6 +179,14 @@ fn a_coordinator_has_a_connection_of_its_own() {
     assert_eq!(connections.leader(0, 0), Some(1));
     assert_eq!(connections.key(coordinator), ConnectionKey::Broker(1, Purpose::Coordinator));
     assert_eq!(connections.address(coordinator), connections.address(1));
+    // The one to a bootstrap address is not needed any more.
+    assert_eq!(connections.take_surplus(0), Some(0));
+    assert_eq!(connections.take_surplus(0), None);
+    connections.unwanted(1, Purpose::Coordinator);
+    assert_eq!(connections.take_surplus(0), Some(coordinator), "another broker coordinates");
+    assert_eq!(connections.to_connect(0), None);
+    assert_eq!(connections.wanted(1, Purpose::Coordinator), Some(coordinator), "or it does so again");
+    assert_eq!(come_up(&mut connections), [coordinator]);
     connections.on_closed(coordinator, 1, ConnectionError::Closed);
     assert!(connections.is_ready(), "records do not wait for a coordinator");
 }

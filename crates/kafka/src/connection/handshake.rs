@@ -119,6 +119,11 @@ impl Handshake {
         }
     }
 
+    /// The level of the feature `transaction.version`, 0 where none was told.
+    pub(super) fn transaction_version(&self) -> i16 {
+        self.versions.as_ref().map_or(0, VersionMap::transaction_version)
+    }
+
     /// Begins to log in again, if it is time; the next request is then to be sent.
     pub(super) fn log_in_again(&mut self, now_ns: u64) -> bool {
         if now_ns < self.login_again_ns {

@@ -149,6 +149,11 @@ impl<T> Connection<T> {
         self.handshake.version(api)
     }
 
+    /// The level of the feature `transaction.version` that the cluster has, 0 where the broker told none.
+    pub fn transaction_version(&self) -> i16 {
+        self.handshake.transaction_version()
+    }
+
     /// Ends the connection: what was not answered, in order, goes back to the caller. What was written and no
     /// response was to come for is over, and still to be [taken](Self::take_unanswered).
     pub fn close(&mut self) -> impl Iterator<Item = T> + use<T> {

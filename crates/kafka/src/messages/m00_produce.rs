@@ -15,6 +15,8 @@ use bytes::{Bytes, BytesMut};
 /// Key, name and versions.
 pub const API: Api = Api { key: 0, name: "Produce", version_min: 3, version_max: 13, flexible_from: 9 };
 
+/// The last version whose brokers do not add partitions to transactions by themselves (KIP-890).
+pub const BEFORE_V2_MAX: i16 = 11;
 /// The last version in which topics go by name.
 pub const BY_NAME_MAX: i16 = 12;
 /// The first version in which brokers answer before they throttle, and leave it to the client to wait.
@@ -31,6 +33,8 @@ pub struct Head<'a> {
     pub correlation_id: i32,
     /// Client id.
     pub client_id: &'a str,
+    /// Id of a transactional producer.
+    pub transactional_id: Option<&'a str>,
     /// 0, 1 or −1.
     pub acks: i16,
     /// How long the broker may wait for its followers.
@@ -69,7 +73,7 @@ pub fn encode(
     let mut small = Vec::with_capacity(128 + head.topic.len() + head.client_id.len());
     super::write_frame(&mut small, |small| {
         super::request_header(small, API.key, head.version, flexible, head.correlation_id, head.client_id);
-        small.put_nullable_string(None, flexible); // transactional id
+        small.put_nullable_string(head.transactional_id, flexible);
         small.put_i16(head.acks);
         small.put_i32(head.timeout_ms);
         small.put_array_length(1, flexible);

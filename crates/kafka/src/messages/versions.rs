@@ -38,17 +38,33 @@ pub enum VersionError {
     },
 }
 
+/// The feature whose level says how transactions are kept.
+const TRANSACTION_VERSION: &str = "transaction.version";
+
 /// Version ranges of one broker by API key, as its ApiVersions reply told them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VersionMap {
     ranges: BTreeMap<i16, (i16, i16)>,
+    transaction_version: i16,
 }
 
 impl VersionMap {
     /// From the reply of a broker.
     pub fn new(reply: &Response) -> Self {
         let range = |api: &ApiVersion| (api.api_key, (api.min_version, api.max_version));
-        Self { ranges: reply.api_keys.iter().map(range).collect() }
+        let mut features = reply.finalized_features.iter();
+        let of_transactions = features.find(|feature| feature.name == TRANSACTION_VERSION);
+        Self {
+            ranges: reply.api_keys.iter().map(range).collect(),
+            transaction_version: of_transactions.map_or(0, |feature| feature.max_version_level),
+        }
+    }
+
+    /// The level of the feature `transaction.version` that the cluster has, 0 where none is told: from 2 on leaders add
+    /// partitions to transactions by themselves
+    /// ([KIP-890](https://cwiki.apache.org/confluence/display/KAFKA/KIP-890%3A+Transactions+Server-Side+Defense)).
+    pub fn transaction_version(&self) -> i16 {
+        self.transaction_version
     }
 
     /// The highest version of an API that both the broker and we speak.

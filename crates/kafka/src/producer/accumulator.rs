@@ -13,12 +13,16 @@ impl<M: RecordData> Producer<M> {
         leader: impl Fn(usize) -> Option<usize>,
         mut each_run: impl FnMut(&mut M, u32),
     ) -> u64 {
+        if !self.takes_records() {
+            return 0;
+        }
         let timestamp_ms = self.timestamp_ms(now_ns);
         self.longest_queue = None;
         let most = match self.config.partitioner {
             Partitioner::Sticky => u32::MAX,
             Partitioner::RoundRobin => 1,
         };
+        let limit = if self.config.is_synchronous { limit.min(1) } else { limit };
         let mut left = limit;
         while left > 0 {
             if self.is_move_due() {
@@ -52,6 +56,9 @@ impl<M: RecordData> Producer<M> {
             if self.config.partitioner == Partitioner::RoundRobin {
                 self.current_bytes = u64::MAX >> 1;
             }
+        }
+        if left < limit {
+            self.begin_transaction(now_ns);
         }
         limit - left
     }
@@ -135,6 +142,12 @@ impl<M: RecordData> Producer<M> {
     /// Records for which there is room for certain at this instant: what the current batch still takes, and one for
     /// each batch that can be begun, since a record begins one at most.
     pub fn sure_room(&self, now_ns: u64) -> u64 {
+        if !self.takes_records() {
+            return 0;
+        }
+        if self.config.is_synchronous {
+            return 1;
+        }
         let free = self.config.buffer_bytes.saturating_sub(self.used_bytes) / self.batch_cost_bytes;
         let begun = free.max(u64::from(self.used_bytes == 0));
         if self.is_move_due() {

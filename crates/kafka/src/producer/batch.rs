@@ -73,6 +73,11 @@ impl<M> Batch<M> {
         if is_again { self.not_before_ns } else { 0 }
     }
 
+    /// Whether it was numbered for its first sending by an idempotent producer.
+    pub(super) fn has_sequence(&self) -> bool {
+        self.producer.sequence != NO_SEQUENCE
+    }
+
     /// Whether it takes no further record.
     pub(super) fn is_full(&self) -> bool {
         self.is_closed || self.bytes() >= self.bytes_max

@@ -1,11 +1,14 @@
 //! A producing client: a [`Producer`] and the connections to the leaders of its topic.
 
 use super::sender::Over;
-use super::{Bodies, FollowUp, Producer, ProducerConfig, RecordData, RecordShape, Token};
-use crate::broker_connections::{BrokerConnections, ConnectionsConfig};
+use super::{Bodies, FollowUp, Producer, ProducerConfig, RecordData, RecordShape, Token, TransactionRequest};
+use crate::broker_connections::{BrokerConnections, ConnectionState, ConnectionsConfig, Purpose};
 use crate::client::Client;
 use crate::connection::ConnectionError;
-use crate::messages::{Api, LeaderHints, m00_produce, m03_metadata, m22_init_producer_id};
+use crate::messages::{
+    Api, LeaderHints, m00_produce, m03_metadata, m10_find_coordinator, m22_init_producer_id,
+    m24_add_partitions_to_txn, m26_end_txn,
+};
 
 /// Least time between two looks for batches past `delivery.timeout.ms`, ns.
 const EXPIRE_NS: u64 = 100_000_000;
@@ -34,6 +37,8 @@ pub struct ProducerClient<M> {
     connections: BrokerConnections<Token>,
     producer: Option<Producer<M>>,
     finished: Vec<FinishedRequest>,
+    /// The broker that was asked last as the coordinator of transactions.
+    coordinator: Option<i32>,
     /// Last look for batches past `delivery.timeout.ms`, ns.
     expired_ns: u64,
 }
@@ -46,10 +51,20 @@ impl<M: RecordData> ProducerClient<M> {
     pub const NEEDS_IDEMPOTENT: &'static [Api] =
         &[m03_metadata::API, m00_produce::API, m22_init_producer_id::API];
 
+    /// What they must speak besides for a transactional producer.
+    pub const NEEDS_TRANSACTIONAL: &'static [Api] = &[
+        m03_metadata::API,
+        m00_produce::API,
+        m22_init_producer_id::API,
+        m10_find_coordinator::API,
+        m24_add_partitions_to_txn::API,
+        m26_end_txn::API,
+    ];
+
     /// A client that is not connected.
     pub fn new(config: ConnectionsConfig) -> Self {
         let connections = BrokerConnections::new(config);
-        Self { connections, producer: None, finished: Vec::new(), expired_ns: 0 }
+        Self { connections, producer: None, finished: Vec::new(), coordinator: None, expired_ns: 0 }
     }
 
     /// Makes it ready to take records, for as many partitions as are known by now.
@@ -107,6 +122,7 @@ impl<M: RecordData> ProducerClient<M> {
             match (token, &mut self.producer) {
                 (Token::Produce(request), Some(producer)) => producer.on_lost(request, now_ns),
                 (Token::InitProducerId, Some(producer)) => producer.on_lost_id(now_ns),
+                (Token::Transaction(_), Some(producer)) => producer.on_transaction_lost(now_ns),
                 (_, None) => {}
             }
         }
@@ -125,6 +141,61 @@ impl<M: RecordData> ProducerClient<M> {
         if queues.ask(Token::InitProducerId.into(), &request, now_ns).is_err() {
             producer.on_lost_id(now_ns); // each broker was asked whether it speaks this
         }
+    }
+
+    /// Asks what is to be asked next for the sake of transactions, when it is time: who coordinates over any connection
+    /// that can be asked, everything else over one to the coordinator, for that alone.
+    pub fn ask_coordinator(&mut self, now_ns: u64) {
+        let Self { connections, producer: Some(producer), coordinator, .. } = self else { return };
+        producer.conclude(now_ns);
+        let Some((request, _)) = producer.next_transaction_request().filter(|(_, at)| *at <= now_ns) else {
+            return;
+        };
+        let connection = match (request, producer.coordinator()) {
+            (TransactionRequest::FindCoordinator, _) | (_, None) => {
+                (0..connections.count()).find(|&connection| connections.can_ask(connection))
+            }
+            (_, Some(broker)) => {
+                if let Some(before) = coordinator.replace(broker).filter(|before| *before != broker) {
+                    connections.unwanted(before, Purpose::Coordinator);
+                }
+                let Some(connection) = connections.wanted(broker, Purpose::Coordinator) else {
+                    // Metadata does not name it yet.
+                    connections.want_metadata();
+                    return producer.on_transaction_lost(now_ns);
+                };
+                connections.wake_connection(connection);
+                match connections.state(connection) {
+                    // It has just failed: another broker may coordinate by now.
+                    ConnectionState::Down { retry_ns } if retry_ns > now_ns => {
+                        return producer.on_transaction_lost(now_ns);
+                    }
+                    ConnectionState::Refused => return producer.on_transaction_lost(now_ns),
+                    _ => Some(connection).filter(|&connection| connections.can_ask(connection)),
+                }
+            }
+        };
+        let Some(connection) = connection else { return };
+        let queues = connections.connection_mut(connection);
+        if producer.ask_for_transaction(request, queues, now_ns).is_err() {
+            producer.on_transaction_lost(now_ns); // each broker was asked whether it speaks this
+        }
+    }
+
+    /// When [`Self::ask_coordinator`] has something to ask, ns; `None` also while there is nobody to ask.
+    fn next_question(&self, producer: &Producer<M>) -> Option<u64> {
+        let (request, at) = producer.next_transaction_request()?;
+        let connections = &self.connections;
+        let is_anybody_there = (0..connections.count()).any(|connection| connections.can_ask(connection));
+        let broker = producer.coordinator().filter(|_| request != TransactionRequest::FindCoordinator);
+        let is_able = match broker.and_then(|broker| connections.known(broker, Purpose::Coordinator)) {
+            Some(connection) => {
+                // One that is down is looked at when it is tried again.
+                connections.can_ask(connection) || connections.is_idle(connection)
+            }
+            None => is_anybody_there,
+        };
+        is_able.then_some(at)
     }
 
     /// Fails batches past `delivery.timeout.ms`, when it is time to look. Returns whether there were any.
@@ -160,6 +231,7 @@ impl<M: RecordData> ProducerClient<M> {
             Some(topic_id) => (version, topic_id),
             None => (version.min(m00_produce::BY_NAME_MAX), [0; 16]),
         };
+        let version = version.min(producer.produce_version_max());
         let over = Over { number: connection, connection: queues, version, topic_id };
         producer.send_ready(over, now_ns, is_flushing, leads, bodies)
     }
@@ -207,7 +279,8 @@ impl<M: RecordData> ProducerClient<M> {
             let is_anybody_there =
                 (0..self.connections.count()).any(|connection| self.connections.can_ask(connection));
             let id = producer.asks_id_at().filter(|_| is_anybody_there);
-            ready.into_iter().chain(expiry).chain(id).min()
+            let question = self.next_question(producer);
+            ready.into_iter().chain(expiry).chain(id).chain(question).min()
         });
         self.connections.next_deadline().into_iter().chain(producer).min()
     }
@@ -227,11 +300,17 @@ impl<M: RecordData> Client for ProducerClient<M> {
     fn receive(&mut self, connection: usize, now_ns: u64) -> Result<(), ConnectionError> {
         let Self { connections, producer, finished, .. } = self;
         let (mut is_metadata_old, mut held_back_ns) = (false, 0);
+        let feature_level = connections.connection_mut(connection).transaction_version();
         let mut hints = LeaderHints::default();
         let result = connections.receive(connection, now_ns, |request, body| {
             let Some(producer) = producer else { return Ok(()) };
-            let Token::Produce(token) = request.token else {
-                return producer.on_id(request.version, body, now_ns);
+            let token = match request.token {
+                Token::Produce(token) => token,
+                Token::InitProducerId => return producer.on_id(request.version, body, now_ns),
+                Token::Transaction(asked) => {
+                    let answer = (request.version, body);
+                    return producer.on_transaction_answer(asked, answer, feature_level, now_ns);
+                }
             };
             let FollowUp { refresh_metadata, batches, throttled_ns } =
                 producer.on_reply(token, request.version, body, request.written_ns, now_ns)?;

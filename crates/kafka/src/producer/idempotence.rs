@@ -1,6 +1,6 @@
 //! What an idempotent producer does by the sequences of its partitions, as the Java client (KIP-98, KIP-360).
 
-use super::{Batch, Producer, RecordData};
+use super::{Batch, DELIVERY_TIMEOUT, Producer, RecordData};
 use crate::errors::ErrorCode;
 use crate::messages::{Request as _, m22_init_producer_id};
 use crate::wire::WireError;
@@ -16,7 +16,7 @@ impl<M: RecordData> Producer<M> {
     /// Whether a partition's next batch waits for something else than time: for an earlier one, which that of an
     /// idempotent producer may do too, or for the producer's id.
     pub(super) fn is_held(&self, partition: usize) -> bool {
-        if self.is_muted(partition) {
+        if self.is_muted(partition) || self.is_unadded(partition) {
             return true;
         }
         match (&self.idempotence, self.queues.front(partition)) {
@@ -34,9 +34,13 @@ impl<M: RecordData> Producer<M> {
 
     /// Whether a batch that the broker refused is to be sent again.
     pub(super) fn is_retried(&mut self, batch: &Batch<M>, error: ErrorCode) -> bool {
-        match &mut self.idempotence {
-            Some(idempotence) => idempotence.is_retried(batch, error),
-            None => error.is_retriable(),
+        match (&mut self.idempotence, &self.transactions) {
+            (Some(idempotence), None) => idempotence.is_retried(batch, error),
+            // Not the next one: one before it is sent again, and it will follow that.
+            (Some(idempotence), Some(transactions)) if error == ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER => {
+                !transactions.is_failed() && !idempotence.is_next(batch)
+            }
+            _ => error.is_retriable(),
         }
     }
 
@@ -45,20 +49,33 @@ impl<M: RecordData> Producer<M> {
         if let Some(idempotence) = &mut self.idempotence {
             idempotence.note_stored(batch);
         }
+        self.note_in_transaction(batch, true);
     }
 
     /// The broker will not have a batch.
-    pub(super) fn note_failed(&mut self, batch: &Batch<M>, error: ErrorCode) {
-        if let Some(idempotence) = &mut self.idempotence {
-            idempotence.note_failed(batch, error);
+    pub(super) fn note_failed(&mut self, batch: &Batch<M>, error: ErrorCode, now_ns: u64) {
+        let Some(idempotence) = &mut self.idempotence else { return };
+        if self.transactions.is_none() {
+            return idempotence.note_failed(batch, error);
+        }
+        idempotence.close(batch);
+        match error {
+            ErrorCode::CLUSTER_AUTHORIZATION_FAILED
+            | ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+            | ErrorCode::PRODUCER_FENCED
+            | ErrorCode::UNSUPPORTED_VERSION => self.give_up(error),
+            _ => self.fail_transaction(error.name(), now_ns),
         }
     }
 
     /// A batch gave up.
-    pub(super) fn note_expired(&mut self, batch: &Batch<M>) {
-        if let Some(idempotence) = &mut self.idempotence {
-            idempotence.note_expired(batch);
+    pub(super) fn note_expired(&mut self, batch: &Batch<M>, now_ns: u64) {
+        let Some(idempotence) = &mut self.idempotence else { return };
+        if self.transactions.is_none() {
+            return idempotence.note_expired(batch);
         }
+        idempotence.close(batch);
+        self.fail_transaction(DELIVERY_TIMEOUT, now_ns);
     }
 
     /// A batch that was sent is divided: this is one of its parts behind the first.
@@ -81,9 +98,9 @@ impl<M: RecordData> Producer<M> {
 
 /// The producer's id.
 impl<M: RecordData> Producer<M> {
-    /// When the id is to be asked for, ns.
+    /// When the id is to be asked for, ns; a transactional producer asks its coordinator.
     pub fn asks_id_at(&self) -> Option<u64> {
-        self.idempotence.as_ref()?.asks_at()
+        self.idempotence.as_ref().filter(|_| self.transactions.is_none())?.asks_at()
     }
 
     /// The request that asks for it, which counts as sent.
@@ -122,7 +139,7 @@ impl<M: RecordData> Producer<M> {
     }
 
     /// Why nothing can be sent any more.
-    pub(super) fn fatal(&self) -> Option<ErrorCode> {
+    pub fn fatal(&self) -> Option<ErrorCode> {
         self.idempotence.as_ref()?.fatal()
     }
 }

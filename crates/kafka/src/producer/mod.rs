@@ -10,6 +10,7 @@ mod accumulator;
 mod availability;
 mod batch;
 mod client;
+mod coordination;
 mod idempotence;
 mod non_empty;
 mod partitioner;
@@ -27,12 +28,19 @@ mod tests_idempotence;
 mod tests_partitions;
 #[cfg(test)]
 mod tests_sending;
+#[cfg(test)]
+mod tests_transactions;
+mod transactions;
 
 pub use batch::{Batch, Outcome, RecordData, Sealed};
 pub use client::{FinishedRequest, ProducerClient};
+pub use coordination::TRANSACTION_ABORTED;
 pub use replies::{DELIVERY_TIMEOUT, FollowUp};
 pub use sender::{Over, Token};
 pub use shape::{RecordLayout, RecordShape};
+pub use transactions::{
+    EndedTransaction, TransactionEnd, TransactionPartitions, TransactionRequest, TransactionsConfig,
+};
 
 use crate::backoff::ExponentialBackoff;
 use crate::errors::ErrorCode;
@@ -45,6 +53,7 @@ use rand::SeedableRng;
 use rand_pcg::Pcg64;
 use ratio::CompressionRatio;
 use sequences::Idempotence;
+use transactions::Transactions;
 
 /// Which partition a record without a key goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +81,8 @@ pub struct ProducerConfig {
     pub buffer_bytes: u64,
     /// Whether admission stops as soon as a full batch waits, instead of when the buffer is full.
     pub fill_in_flight: bool,
+    /// Whether a record is taken only when the one before has its outcome.
+    pub is_synchronous: bool,
     /// `max.request.size`.
     pub request_bytes_max: u32,
     /// `max.in.flight.requests.per.connection`.
@@ -92,6 +103,8 @@ pub struct ProducerConfig {
     pub wall_offset_ns: i64,
     /// `enable.idempotence`; takes `acks` of −1 and at most 5 requests in flight.
     pub is_idempotent: bool,
+    /// `None`: it is not transactional; otherwise it is idempotent too.
+    pub transactions: Option<TransactionsConfig>,
     /// Choice of partitions.
     pub partitioner: Partitioner,
     /// `partitioner.adaptive.partitioning.enable`.
@@ -146,6 +159,8 @@ pub struct Producer<M> {
     backoff: ExponentialBackoff,
     /// `None`: it is not idempotent.
     idempotence: Option<Idempotence>,
+    /// `None`: it is not transactional.
+    transactions: Option<Transactions>,
     rng: Pcg64,
     /// The batches of each request in flight, by its token.
     in_flight: Vec<Option<Vec<Batch<M>>>>,
@@ -183,7 +198,9 @@ impl<M: RecordData> Producer<M> {
             availability: Availability::default(),
             ratio: CompressionRatio::new(config.compression),
             backoff: ExponentialBackoff { first_ns, max_ns: config.retry_backoff_max_ns.max(first_ns) },
-            idempotence: config.is_idempotent.then(|| Idempotence::new(partitions)),
+            idempotence: (config.is_idempotent || config.transactions.is_some())
+                .then(|| Idempotence::new(partitions)),
+            transactions: config.transactions.clone().map(Transactions::new),
             rng: Pcg64::seed_from_u64(config.seed),
             in_flight: Vec::new(),
             free_tokens: Vec::new(),
@@ -230,8 +247,8 @@ impl<M: RecordData> Producer<M> {
         in_flight.chain(self.queues.into_batches())
     }
 
-    /// Whether nothing waits and nothing is in flight.
+    /// Whether nothing waits, nothing is in flight, and no transaction is open.
     pub fn is_idle(&self) -> bool {
-        self.batches == 0
+        self.batches == 0 && !self.is_in_transaction()
     }
 }

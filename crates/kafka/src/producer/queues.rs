@@ -66,6 +66,20 @@ impl<M> Queues<M> {
         batch
     }
 
+    /// Takes a partition's last batch if it is such a one.
+    pub(super) fn pop_back_if(
+        &mut self,
+        partition: usize,
+        is_meant: impl Fn(&Batch<M>) -> bool,
+    ) -> Option<Batch<M>> {
+        let queue = &mut self.partitions[partition];
+        let batch = queue.pop_back_if(|batch| is_meant(batch));
+        if queue.is_empty() {
+            self.waiting.remove(partition);
+        }
+        batch
+    }
+
     /// The partitions in which something waits, in order.
     pub(super) fn waiting(&self) -> impl Iterator<Item = usize> + '_ {
         self.waiting.iter()

@@ -102,7 +102,7 @@ impl<M: RecordData> Producer<M> {
         } else if self.is_retried(&batch, error) {
             self.try_again(batch, now_ns);
         } else {
-            self.note_failed(&batch, error);
+            self.note_failed(&batch, error, now_ns);
             self.resolve(batch, Outcome::Failed { reason: error.name() });
         }
     }
@@ -110,7 +110,7 @@ impl<M: RecordData> Producer<M> {
     /// Puts a batch back at its partition's front, or gives up when its time is over.
     pub(super) fn try_again(&mut self, mut batch: Batch<M>, now_ns: u64) {
         if now_ns >= batch.created_ns + self.config.delivery_timeout_ns {
-            self.note_expired(&batch);
+            self.note_expired(&batch, now_ns);
             self.resolve(batch, Outcome::Failed { reason: DELIVERY_TIMEOUT });
             return;
         }
@@ -180,7 +180,7 @@ impl<M: RecordData> Producer<M> {
         }
         let is_any = !expired.is_empty() || !refused.is_empty();
         for batch in expired {
-            self.note_expired(&batch);
+            self.note_expired(&batch, now_ns);
             self.resolve(batch, Outcome::Failed { reason: DELIVERY_TIMEOUT });
         }
         for batch in refused {

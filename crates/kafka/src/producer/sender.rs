@@ -1,9 +1,10 @@
 //! From waiting batches to requests.
 
+use super::transactions::TransactionRequest;
 use super::{Batch, Bodies, Producer, RecordData};
 use crate::connection::Connection;
 use crate::messages::m00_produce::{self, Head, PartitionBatch};
-use crate::records::{BatchHeader, HEADER_BYTES, write_batch_header};
+use crate::records::{BatchHeader, HEADER_BYTES, TRANSACTIONAL_BIT, write_batch_header};
 
 /// Names a request in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub enum Token {
     Produce(usize),
     /// Of the producer's id.
     InitProducerId,
+    /// For the sake of transactions.
+    Transaction(TransactionRequest),
 }
 
 /// The connection that a request is to go over.
@@ -45,7 +48,7 @@ impl<M: RecordData> Producer<M> {
             return 0;
         }
         self.heal_sequences();
-        let is_flushing = is_flushing || self.is_exhausted();
+        let is_flushing = is_flushing || self.is_exhausted() || self.is_ending();
         self.collect(over.number, now_ns, is_flushing, leads, bodies);
         if self.staged.is_empty() {
             return 0;
@@ -61,6 +64,7 @@ impl<M: RecordData> Producer<M> {
                 version,
                 correlation_id,
                 client_id: &config.client_id,
+                transactional_id: config.transactions.as_ref().map(|one| one.transactional_id.as_str()),
                 acks: config.acks,
                 timeout_ms: (config.request_timeout_ns / 1_000_000) as i32,
                 topic: &config.topic,
@@ -110,6 +114,7 @@ impl<M: RecordData> Producer<M> {
                 batch.sent_over = connection;
                 bytes += batch.bytes();
                 self.in_flight_counts[partition] += 1;
+                self.note_in_transaction(&batch, false);
                 self.staged_batches.push(batch);
             }
         }
@@ -144,16 +149,19 @@ impl<M: RecordData> Producer<M> {
                 sealed
             }
         };
+        let plain = BatchHeader::plain(
+            sealed.compression,
+            batch.count as i32,
+            sealed.base_timestamp_ms,
+            sealed.max_timestamp_ms,
+        );
+        let transactional = if self.transactions.is_some() { TRANSACTIONAL_BIT } else { 0 };
         let fields = BatchHeader {
+            attributes: plain.attributes | transactional,
             producer_id: batch.producer.id,
             producer_epoch: batch.producer.epoch,
             base_sequence: batch.producer.sequence,
-            ..BatchHeader::plain(
-                sealed.compression,
-                batch.count as i32,
-                sealed.base_timestamp_ms,
-                sealed.max_timestamp_ms,
-            )
+            ..plain
         };
         let mut header = [0; HEADER_BYTES];
         write_batch_header(&mut header, &fields, &sealed.sum);
@@ -179,7 +187,7 @@ impl<M: RecordData> Producer<M> {
     /// The next instant at which a batch gets ready by time alone; it may lie in the past. `leader` names the
     /// connection of a partition's leader, if that takes a request now: otherwise a batch is no reason to wake.
     pub fn next_ready(&self, is_flushing: bool, leader: impl Fn(usize) -> Option<usize>) -> Option<u64> {
-        let is_flushing = is_flushing || self.is_exhausted();
+        let is_flushing = is_flushing || self.is_exhausted() || self.is_ending();
         let able = self.queues.waiting().filter(|&partition| !self.is_held(partition));
         able.filter_map(|partition| self.ready_ns(partition, is_flushing, leader(partition)?)).min()
     }

@@ -10,7 +10,7 @@ use crate::records::NO_SEQUENCE;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Id and epoch.
-type Identity = (i64, i16);
+pub(super) type Identity = (i64, i16);
 
 /// A partition's sequence.
 #[derive(Debug, Clone, Default)]
@@ -138,6 +138,16 @@ impl Idempotence {
         *begins_at = from.min(*begins_at);
     }
 
+    /// Whether a batch's sequence follows that of the last one that was acknowledged.
+    pub(super) fn is_next<M>(&self, batch: &Batch<M>) -> bool {
+        self.sequences[batch.partition as usize].is_next(batch.producer.sequence)
+    }
+
+    /// A batch of a transactional producer has its outcome; what its sequence leaves ends with the transaction.
+    pub(super) fn close<M>(&mut self, batch: &Batch<M>) {
+        self.sequences[batch.partition as usize].close(batch.first);
+    }
+
     /// A batch was stored, now or before.
     pub(super) fn note_stored<M>(&mut self, batch: &Batch<M>) {
         let sequence = &mut self.sequences[batch.partition as usize];
@@ -255,6 +265,16 @@ impl Idempotence {
             Ok(identity) => self.identity = Some(identity),
             Err(error) => self.fatal = Some(error),
         }
+    }
+
+    /// Id and epoch, if it has them.
+    pub(super) fn identity(&self) -> Option<Identity> {
+        self.identity
+    }
+
+    /// It will not send any more.
+    pub(super) fn give_up(&mut self, error: ErrorCode) {
+        self.fatal.get_or_insert(error);
     }
 
     /// Why it will not send any more.

@@ -44,6 +44,7 @@ pub(super) fn config() -> ProducerConfig {
         linger_ns: 5 * MS,
         buffer_bytes: 10_000,
         fill_in_flight: false,
+        is_synchronous: false,
         request_bytes_max: 3_000,
         in_flight_max: 5,
         request_timeout_ns: 30_000 * MS,
@@ -54,6 +55,7 @@ pub(super) fn config() -> ProducerConfig {
         batch_records_max: u32::MAX,
         wall_offset_ns: 0,
         is_idempotent: false,
+        transactions: None,
         partitioner: Partitioner::Sticky,
         adaptive_partitioning: true,
         availability_timeout_ns: 0,
@@ -238,7 +240,9 @@ impl World {
                 Compression::None => batch.bytes(),
                 // As it was estimated before its last record; what a batch is divided into has another ratio.
                 _ if batch.is_part => 0,
-                _ => batch.ratio.batch_bytes(batch.body_bytes - batch.body_bytes.div_ceil(batch.count.into())),
+                _ => {
+                    batch.ratio.batch_bytes(batch.body_bytes - batch.body_bytes.div_ceil(batch.count.into()))
+                }
             };
             assert!(batch.count == 1 || bytes <= batch.bytes_max, "{batch:?}");
             assert!(batch.user_data.is_sorted() && batch.count > 0, "{batch:?}");

@@ -333,6 +333,34 @@ fn a_first_batch_that_was_refused_is_overtaken_and_gives_up() {
     assert_eq!((world.logs[0].records.as_slice(), world.logs[0].epoch), ([1].as_slice(), 0));
 }
 
+/// A batch that is sent again travels beside new ones. Stored and refused twice it has four batches behind it each time:
+/// the broker, which remembers five, does not know it any more, and it gives up although it is there, as with the Java
+/// client. Refused once it is known.
+#[test]
+fn a_batch_that_the_broker_forgot_gives_up_although_it_is_there() {
+    for is_spoilt_twice in [false, true] {
+        let mut world = in_flight(9);
+        let fates =
+            [Fate::StoredAndRefused, if is_spoilt_twice { Fate::StoredAndRefused } else { Fate::Answered }];
+        for fate in fates {
+            assert!(world.send(&[fate; PARTITIONS]));
+            (0..4).for_each(|_| assert!(world.send(&[Fate::Answered; PARTITIONS])));
+            assert!(!world.send(&[Fate::Answered; PARTITIONS]), "five are in flight");
+            (0..5).for_each(|_| world.step(&Step::Answer(0)));
+            world.step(&Step::Wait(20));
+        }
+        while !world.producer.is_idle() {
+            world.send(&[Fate::Answered; PARTITIONS]);
+            world.step(&Step::Answer(0));
+            world.step(&Step::Wait(100));
+        }
+        assert_eq!(world.logs[0].records, (0..9).collect::<Vec<_>>());
+        assert_eq!(world.logs[0].epoch, 0);
+        assert_eq!(world.acknowledged[0].contains(&0), !is_spoilt_twice);
+        assert_eq!(world.now_ns >= 10_000 * MS, is_spoilt_twice, "at {} ns", world.now_ns);
+    }
+}
+
 /// Of a batch that gave up nobody knows whether it was stored. What comes next waits for all that is open; it begins a
 /// new epoch unless a later batch was acknowledged, which tells that there is no gap.
 #[test]

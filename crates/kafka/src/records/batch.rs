@@ -22,6 +22,8 @@ pub const NO_SEQUENCE: i32 = -1;
 
 const CODEC_MASK: i16 = 0x07;
 const APPEND_TIME_BIT: i16 = 0x08;
+/// Of attributes: the records are of a transaction.
+pub const TRANSACTIONAL_BIT: i16 = 0x10;
 const CONTROL_BIT: i16 = 0x20;
 
 /// What a batch says of itself, without length and checksum.

@@ -17,7 +17,7 @@ mod record;
 
 pub use batch::{
     Batch, BatchHeader, Batches, BodySum, HEADER_BYTES, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE,
-    batches, write_batch_header,
+    TRANSACTIONAL_BIT, batches, write_batch_header,
 };
 pub use compression::{Compression, compress, decompress};
 pub use crc::CrcShift;

@@ -228,6 +228,8 @@ fn produce(args: &BenchLoadArgs, rate: Rate) -> ProducePlan {
         value_bytes: args.value,
         payload,
         records_max: args.records,
+        synchronous: false,
+        transactions: None,
         client: ProducerSettings {
             defaults: "4.1".to_owned(),
             acks: args.acks,
@@ -242,6 +244,7 @@ fn produce(args: &BenchLoadArgs, rate: Rate) -> ProducePlan {
             delivery_timeout_ns: args.delivery_timeout_ms * 1_000_000,
             retry_backoff_ns: 100_000_000,
             retry_backoff_max_ns: 1_000_000_000,
+            transaction_timeout_ns: 60_000_000_000,
             metadata_max_age_ns: 300 * NS_PER_S,
             enable_idempotence: false,
             partitioner: Partitioner::Sticky,

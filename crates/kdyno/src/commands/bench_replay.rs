@@ -206,6 +206,7 @@ fn request(args: &BenchReplayArgs, correlation_id: i32, batches: &[m00_produce::
         version: VERSION,
         correlation_id,
         client_id: CLIENT_ID,
+        transactional_id: None,
         acks: args.acks,
         timeout_ms: 30_000,
         topic: &args.topic,

@@ -1,17 +1,21 @@
 //! A stream and a fake cluster in simulated time: the same code as over sockets, exact and repeatable.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+mod fetching;
+
+#[allow(unused_imports, reason = "each test file uses its part")]
+pub use fetching::{Fetching, fetch};
+
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use kdyno_kafka_server::fake_broker::{ConnId, FakeCluster, Output};
-use kdyno_load::consume::ConsumeStream;
 use kdyno_load::event_loop::told_ns;
 use kdyno_load::net::{ConnectionId, Net};
 use kdyno_load::produce::ProduceStream;
 use kdyno_load::stream::{Events, Ready, Stream, StreamContext};
 use kdyno_model::plan::{
-    Arrivals, Compression, ConsumePlan, Fill, Partitioner, Payload, PhasesPlan, ProducePlan,
-    ProducerSettings, Rate, RatePiece, StartOffset,
+    Arrivals, Compression, Fill, Partitioner, Payload, PhasesPlan, ProducePlan, ProducerSettings, Rate,
+    RatePiece,
 };
 use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamTotals, Timing};
 use kdyno_model::worker::{StreamRole, StreamTask};
@@ -250,6 +254,7 @@ impl Load {
             delivery_timeout_ns: 120 * SECOND,
             retry_backoff_ns: 100 * MS,
             retry_backoff_max_ns: SECOND,
+            transaction_timeout_ns: 60 * SECOND,
             metadata_max_age_ns: 300 * SECOND,
             enable_idempotence: false,
             partitioner: Partitioner::Sticky,
@@ -257,7 +262,15 @@ impl Load {
             availability_timeout_ns: 0,
         };
         let payload = Payload::Pooled { pool_bytes: 0 };
-        let plan = ProducePlan { rate, value_bytes: 100, payload, records_max: None, client };
+        let plan = ProducePlan {
+            rate,
+            value_bytes: 100,
+            payload,
+            records_max: None,
+            synchronous: false,
+            transactions: None,
+            client,
+        };
         Self {
             plan,
             clients: 1,
@@ -356,48 +369,6 @@ pub fn simulate(load: &Load, cluster: FakeCluster) -> Outcome {
     drive(stream, net, load.connect_seconds * SECOND, load.heard_seconds * SECOND)
 }
 
-/// Fetching clients, in the words of the tests.
-#[derive(Debug, Clone)]
-pub struct Fetching {
-    pub plan: ConsumePlan,
-    pub clients: u32,
-    pub seconds: u64,
-    pub drain_seconds: u64,
-}
-
-impl Fetching {
-    pub fn from(from: StartOffset) -> Self {
-        let plan = ConsumePlan {
-            from,
-            fetch_bytes_max: 50 << 20,
-            partition_bytes_max: 1 << 20,
-            fetch_bytes_min: 1,
-            fetch_wait_ns: 500 * MS,
-            request_timeout_ns: 30 * SECOND,
-            retry_backoff_ns: 100 * MS,
-        };
-        Self { plan, clients: 1, seconds: 5, drain_seconds: 200 }
-    }
-
-    /// One batch per fetch: what is stored is fetched in many steps.
-    pub fn batch_by_batch(mut self) -> Self {
-        self.plan.partition_bytes_max = 1;
-        self
-    }
-}
-
-/// Fetches from a cluster as it is at the instant `begin_ns`; T0 is a second later.
-pub fn fetch(fetching: &Fetching, cluster: FakeCluster, begin_ns: u64) -> Outcome {
-    let (measure_ns, drain_ns) = (fetching.seconds * SECOND, fetching.drain_seconds * SECOND);
-    let phases = PhasesPlan { warmup_ns: 0, warmup_auto: None, measure_ns, drain_ns };
-    let role = StreamRole::Consume(fetching.plan.clone());
-    let mut context = context("readers", role, phases, &cluster);
-    context.has_producers = false;
-    (context.task.client_count, context.task.clients_total) = (fetching.clients, fetching.clients);
-    let net = SimNet::new(begin_ns, cluster, Machine::default());
-    drive(ConsumeStream::new(&fetching.plan, context), net, SECOND, 0)
-}
-
 /// What a stream of one client is told.
 fn context(name: &str, role: StreamRole, phases: PhasesPlan, cluster: &FakeCluster) -> StreamContext {
     StreamContext {
@@ -433,6 +404,10 @@ fn drive(mut stream: impl Stream, mut net: SimNet, connect_ns: u64, heard_ns: u6
     run_until(&mut stream, &mut net, t0_ns, |stream| stream.is_connected() == Ok(true));
     assert_eq!(stream.is_connected(), Ok(true), "connected before T0");
     stream.prepare().expect("prepared");
+    if stream.is_ready() == Ok(false) {
+        run_until(&mut stream, &mut net, t0_ns, |stream| stream.is_ready() != Ok(false));
+    }
+    assert_eq!(stream.is_ready(), Ok(true), "ready before T0");
     net.now_ns.set(t0_ns - START_AHEAD_NS);
     let phases = stream.context().phases;
     let requests = |net: &SimNet| net.cluster.counts().produce_requests + net.cluster.counts().other_requests;

@@ -77,8 +77,23 @@ pub struct ProducePlan {
     pub payload: Payload,
     /// Most records this item sends in the measure phase, all clients together; `None`: by time alone.
     pub records_max: Option<u64>,
+    /// Whether each client waits for a record's outcome before it hands over the next one.
+    #[serde(default)]
+    pub synchronous: bool,
+    /// Transactions, of which each holds what a client sends in a while; `None`: records are sent without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub transactions: Option<TransactionsPlan>,
     /// Client settings.
     pub client: ProducerSettings,
+}
+
+/// When a producing client's transactions end, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TransactionsPlan {
+    /// From a transaction's first record until it is committed or aborted, ns.
+    pub every_ns: u64,
+    /// Probability with which one is aborted, 0 to 1.
+    pub abort_share: f64,
 }
 
 /// The item's total rate, over all its clients.
@@ -183,6 +198,9 @@ pub struct ProducerSettings {
     /// the same.
     #[serde(default)]
     pub retry_backoff_max_ns: u64,
+    /// `transaction.timeout.ms`, as ns: after which the coordinator aborts a transaction by itself.
+    #[serde(default)]
+    pub transaction_timeout_ns: u64,
     /// `metadata.max.age.ms`, as ns.
     pub metadata_max_age_ns: u64,
     /// `enable.idempotence`.

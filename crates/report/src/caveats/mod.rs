@@ -173,6 +173,7 @@ fn about(caveat: &Caveat) -> About {
         | Caveat::FewRecords { .. }
         | Caveat::ConsumerBehind { .. }
         | Caveat::FetchErrors { .. }
+        | Caveat::ProducerEnded { .. }
         | Caveat::RecordsSkipped { .. } => About::Records,
         Caveat::ThreadBusy { .. }
         | Caveat::WorkerBusy { .. }
@@ -391,6 +392,7 @@ mod tests {
             Caveat::EvidenceOfRuns { detail: text() },
             Caveat::Failures { item: item(), reason: "max-block".to_owned(), records: 5 },
             Caveat::Unresolved { item: item(), records: 5 },
+            Caveat::ProducerEnded { item: item(), first: text() },
             Caveat::FewRecords { item: item(), quantile: "p99.99".to_owned(), beyond: 3 },
             Caveat::ConsumerBehind { item: item(), records: 30, seconds: None },
             Caveat::RecordsSkipped { item: item(), events: 2, first: text() },

@@ -96,6 +96,12 @@ fn failures(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
             ),
             SEE_EVENTS,
         ),
+        Caveat::ProducerEnded { item, first } => told(
+            item,
+            &[],
+            format!("{item}: a producer ended before its time, and the load with it: {first}"),
+            "raise `transaction.timeout.ms`, or look whether anybody else uses transactional ids that begin with our prefix",
+        ),
         Caveat::RecordsSkipped { item, events, first } => told(
             item,
             &[*events as f64],

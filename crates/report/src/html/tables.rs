@@ -270,8 +270,8 @@ pub fn trials(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
         html! { @if !rows.is_empty() { (scroll(title, &markup)) } }
     };
     let mut tables = Vec::new();
-    for (title, role, shown, words) in TABLES {
-        let rows: Vec<&StreamRow<'_>> = all.iter().filter(|row| row.load.role.kind() == role).collect();
+    for (title, streams, shown, words) in TABLES {
+        let rows: Vec<&StreamRow<'_>> = all.iter().filter(|row| streams.has(row.load)).collect();
         tables.push(table(title, &rows, shown, words));
     }
     html! {

@@ -315,7 +315,7 @@ fn load_lines(name: &str, load: &LoadPlan) -> Vec<String> {
             );
             let caveat = Caveat::of_compression(name, produce);
             let caveat = caveat.map(|caveat| format!("  caveat: {}", sentence(&caveat)));
-            [what, format!("  {}", payload_text(produce))].into_iter().chain(caveat).collect()
+            [what, format!("  {}{}", payload_text(produce), sending_text(produce))].into_iter().chain(caveat).collect()
         }
         Role::Consume(_) => {
             vec![format!("{name}: consume from {} with {clients}, partitions assigned by kdyno", load.topic)]
@@ -376,6 +376,22 @@ fn payload_text(produce: &ProducePlan) -> String {
         }
     };
     format!("values of {}, {how}", units::size(produce.value_bytes.into()))
+}
+
+/// How records are sent, where it is not one after the other as they come.
+fn sending_text(produce: &ProducePlan) -> String {
+    let one_by_one =
+        if produce.synchronous { "; each client waits for one before it sends the next" } else { "" };
+    let Some(transactions) = produce.transactions else { return one_by_one.to_owned() };
+    let aborted = match transactions.abort_share {
+        0.0 => String::new(),
+        share => format!(", {} % of them aborted", share * 100.0),
+    };
+    format!(
+        "{one_by_one}; in transactions of {} from their first record{aborted} (transaction.timeout.ms={})",
+        units::duration(transactions.every_ns),
+        ms(produce.client.transaction_timeout_ns)
+    )
 }
 
 fn producer_text(client: &ProducerSettings) -> String {

@@ -330,8 +330,8 @@ fn trials_text(input: &ReportInput<'_>, figures: &Figures<'_>, options: &TextOpt
     let rows = stream_rows(input, figures);
     let mut out = String::new();
     let mut signs = BTreeSet::new();
-    for (title, role, shown, words) in TABLES {
-        let rows: Vec<&StreamRow<'_>> = rows.iter().filter(|row| row.load.role.kind() == role).collect();
+    for (title, streams, shown, words) in TABLES {
+        let rows: Vec<&StreamRow<'_>> = rows.iter().filter(|row| streams.has(row.load)).collect();
         if rows.is_empty() {
             continue;
         }

@@ -99,7 +99,8 @@ const PC: &[Client] = &[Producer, Consumer];
 pub(super) const PCA: &[Client] = &[Producer, Consumer, Admin];
 
 const NO_JAVA: &str = "there is no Java here";
-const NO_TRANSACTIONS: &str = "the producer is not transactional";
+const OWN_ID: &str = "`transactions` of the load item say whether there are any; ids are made of the run, the item and the client's number";
+const ONE_PHASE: &str = "transactions are committed in one phase";
 const NO_GROUPS: &str = "consumers are in no group: partition p is assigned to client p mod clients";
 const NO_COMMITS: &str = "consumers are in no group and commit nothing";
 const NO_SHARING: &str = "there are no share consumers";
@@ -164,9 +165,8 @@ pub const OTHERS: &[Other] = &[
     row("compression.lz4.level", P, Int, Always(&["9"], FIXED_LEVEL)),
     row("compression.zstd.level", P, Int, Always(&["3"], FIXED_LEVEL)),
     row("partitioner.ignore.keys", P, Boolean, WithoutEffect("records have no key")),
-    row("transactional.id", P, Text, Always(&[], NO_TRANSACTIONS)),
-    row("transaction.timeout.ms", P, Int, WithoutEffect(NO_TRANSACTIONS)),
-    row("transaction.two.phase.commit.enable", P, Boolean, Always(&["false"], NO_TRANSACTIONS)),
+    row("transactional.id", P, Text, Always(&[], OWN_ID)),
+    row("transaction.two.phase.commit.enable", P, Boolean, Always(&["false"], ONE_PHASE)),
     // Consumers.
     row("key.deserializer", C, Class, Always(DESERIALIZERS, BYTES_ONLY)),
     row("value.deserializer", C, Class, Always(DESERIALIZERS, BYTES_ONLY)),

@@ -215,6 +215,8 @@ pub fn events() -> Vec<Event> {
         EventKind::FetchError,
         EventKind::RecordsSkipped,
         EventKind::EventsDropped,
+        EventKind::TransactionAborted,
+        EventKind::ProducerEnded,
     ];
     let all = kinds.into_iter().zip(subjects.into_iter().cycle());
     all.map(|(kind, subject)| Event { kind, subject, ..event("it was so") }).collect()
@@ -333,6 +335,7 @@ pub fn caveats() -> Vec<ScopedCaveat> {
         Caveat::OtherLoad { cpu_percent: third },
         Caveat::HostShared { detail: text("another run") },
         Caveat::FetchErrors { item: item(), events: 1, first: text("it failed") },
+        Caveat::ProducerEnded { item: item(), first: text("it is fenced") },
         Caveat::RecordsSkipped { item: item(), events: 1, first: text("they were gone") },
         Caveat::MemoryStorage,
         Caveat::ClosedLoop { item: item() },

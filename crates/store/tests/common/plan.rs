@@ -127,6 +127,7 @@ fn writers() -> LoadPlan {
         delivery_timeout_ns: 120_000_000_000,
         retry_backoff_ns: 100_000_000,
         retry_backoff_max_ns: 1_000_000_000,
+        transaction_timeout_ns: 60_000_000_000,
         metadata_max_age_ns: 300_000_000_000,
         enable_idempotence: false,
         partitioner: Partitioner::Sticky,
@@ -139,6 +140,8 @@ fn writers() -> LoadPlan {
         value_bytes: 128,
         payload: Payload::Pooled { pool_bytes: 8 << 20 },
         records_max: None,
+        synchronous: false,
+        transactions: None,
         client,
     });
     LoadPlan { topic: "perf".into(), clients: 2, role }

@@ -46,6 +46,18 @@ fn each_event_that_makes_a_trial_doubtful_is_told() {
         ),
         (
             |trial| {
+                let item = || Subject::Item("writers".into());
+                trial.events = ["it is fenced", "so is this one"]
+                    .map(|detail| event(EventKind::ProducerEnded, item(), detail))
+                    .into();
+                // One that got no id has ended before T0.
+                trial.events[0].at_ns = None;
+            },
+            Severity::Invalid,
+            Caveat::ProducerEnded { item: "writers".into(), first: "it is fenced".into() },
+        ),
+        (
+            |trial| {
                 trial.events =
                     vec![event(EventKind::RecordsSkipped, Subject::Item("readers".into()), "5 records")]
             },
@@ -62,8 +74,11 @@ fn each_event_that_makes_a_trial_doubtful_is_told() {
 
 #[test]
 fn what_was_seen_of_the_cluster_since_t0_is_told_once_for_each_kind() {
-    use EventKind::{BrokersChanged, IsrExpanded, IsrShrunk, LeaderMoved, Refused, Throttled, Unreachable};
-    for kind in [LeaderMoved, Unreachable, BrokersChanged, IsrShrunk, Throttled] {
+    use EventKind::{
+        BrokersChanged, IsrExpanded, IsrShrunk, LeaderMoved, Refused, Throttled, TransactionAborted,
+        Unreachable,
+    };
+    for kind in [LeaderMoved, Unreachable, BrokersChanged, IsrShrunk, Throttled, TransactionAborted] {
         let at = |at_ns, detail| Event { at_ns, ..event(kind, Subject::Broker(1), detail) };
         let mut trial = Trial::clean();
         trial.events = vec![at(None, "before"), at(Some(-1), "just before")];

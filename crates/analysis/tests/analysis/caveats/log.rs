@@ -49,6 +49,26 @@ fn what_was_refused_left_open_or_sent_again_may_be_there() {
     assert!(matches!(with(10, 5, 3, ACKNOWLEDGED - 1)[..], [Caveat::Lost { .. }]));
 }
 
+/// A marker takes an offset and is no record: it hides no loss, and is not one.
+#[test]
+fn markers_of_transactions_are_taken_off() {
+    let with = |markers: u64, unsure: u64, growth: u64| {
+        let mut trial = Trial::clean();
+        let counts = &mut trial.totals[1].counts;
+        (counts.markers, counts.markers_unsure) = (markers, unsure);
+        trial.log_grows(growth);
+        told(&trial)
+    };
+    assert_eq!(with(40, 0, ACKNOWLEDGED + 40), []);
+    assert_eq!(with(40, 2, ACKNOWLEDGED + 42), []);
+    let (topic, acknowledged) = ("perf".to_owned(), ACKNOWLEDGED);
+    let lost = Caveat::Lost { topic: topic.clone(), acknowledged, growth: ACKNOWLEDGED - 1 };
+    assert_eq!(with(40, 2, ACKNOWLEDGED + 39), [lost]);
+    let expected_max = ACKNOWLEDGED + 2;
+    let unexplained = Caveat::LogUnexplained { topic, expected_max, growth: ACKNOWLEDGED + 3 };
+    assert_eq!(with(40, 2, ACKNOWLEDGED + 43), [unexplained]);
+}
+
 #[test]
 fn what_cannot_be_compared_is_said() {
     let not_checked = |detail: &str| Caveat::LogNotChecked { topic: "perf".into(), detail: detail.into() };

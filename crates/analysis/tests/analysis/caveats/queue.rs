@@ -61,6 +61,18 @@ fn a_long_p99_allows_a_tenth_of_it() {
     assert!(said(&trial).is_some());
 }
 
+/// Records wait while a transaction is committed.
+#[test]
+fn the_time_of_commits_is_allowed() {
+    let mut trial = Trial::clean();
+    let row = trial.samples.iter_mut().find(|row| row.grain == Grain::Phase && row.phase == Phase::Measure);
+    row.unwrap().histograms.insert(Timing::Commit, histogram(&[(200 * MS, 100)], 3));
+    at_start(&mut trial, 206);
+    assert_eq!(said(&trial), None);
+    at_start(&mut trial, 2);
+    assert!(said(&trial).is_some());
+}
+
 /// A trial of so many measured seconds that offers 1000/s and carries a share less.
 fn overloaded(seconds: u32, missing_per_s: u64) -> Trial {
     let mut trial = Trial::clean();

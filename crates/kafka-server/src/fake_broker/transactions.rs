@@ -1,0 +1,242 @@
+//! Transactions in the fake cluster: one broker coordinates all of them, partitions check who writes to them, and the
+//! end of a transaction leaves a marker in each of its partitions.
+
+use super::cluster::FakeCluster;
+use crate::codec::batch::BatchHead;
+use crate::codec::code;
+use crate::codec::responses::{self, BrokerView};
+use kdyno_kafka::errors::ErrorCode;
+use kdyno_kafka::messages::{
+    m10_find_coordinator, m22_init_producer_id, m24_add_partitions_to_txn, m26_end_txn,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The level of the feature `transaction.version` from which on each transaction has an epoch of its own and leaders
+/// add partitions to it (KIP-890).
+const V2: i16 = 2;
+
+/// What the cluster knows of transactional producers.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Coordinator {
+    /// The broker that coordinates; one that is not there cannot be found.
+    pub(super) broker: i32,
+    /// Until when it reads its log, ns.
+    pub(super) loads_until_ns: u64,
+    producers: BTreeMap<String, Transactional>,
+}
+
+/// A transactional producer.
+#[derive(Debug, Clone, Default)]
+struct Transactional {
+    id: i64,
+    epoch: i16,
+    /// Of the open transaction.
+    partitions: BTreeSet<(String, usize)>,
+    /// How the one before ended.
+    before: Option<bool>,
+    /// Until when the markers of that are being written, ns.
+    completes_ns: u64,
+}
+
+impl FakeCluster {
+    /// Somebody else takes every transactional id: the producers of now are fenced.
+    pub(super) fn fence_producers(&mut self) {
+        let ids: Vec<String> = self.coordinator.producers.keys().cloned().collect();
+        for id in ids {
+            self.end_one(&id, false, true);
+        }
+    }
+
+    /// The error with which a broker does not work on a request to a coordinator.
+    fn not_coordinating(&self, broker: i32) -> Result<(), i16> {
+        if broker != self.coordinator.broker {
+            Err(code::NOT_COORDINATOR)
+        } else if self.now_ns < self.coordinator.loads_until_ns {
+            Err(code::COORDINATOR_LOAD_IN_PROGRESS)
+        } else {
+            Ok(())
+        }
+    }
+
+    pub(super) fn find_coordinator(
+        &self,
+        request: &m10_find_coordinator::Request,
+        version: i16,
+    ) -> m10_find_coordinator::Response {
+        let nowhere = BrokerView { id: -1, host: String::new(), port: 0 };
+        let found = self.brokers.get(&self.coordinator.broker).map(|broker| &broker.view);
+        let error = if found.is_some() { code::NONE } else { code::COORDINATOR_NOT_AVAILABLE };
+        responses::find_coordinator(request, version, found.unwrap_or(&nowhere), error)
+    }
+
+    pub(super) fn init_producer_id(
+        &mut self,
+        broker: i32,
+        request: m22_init_producer_id::Request,
+    ) -> m22_init_producer_id::Response {
+        let Some(transactional_id) = request.transactional_id else {
+            self.next_producer_id += 1;
+            return responses::init_producer_id(self.next_producer_id - 1);
+        };
+        let known = (request.producer_id, request.producer_epoch);
+        match self.not_coordinating(broker).and_then(|()| self.start_producer(&transactional_id, known)) {
+            Ok((producer_id, producer_epoch)) => {
+                m22_init_producer_id::Response { producer_id, producer_epoch, ..Default::default() }
+            }
+            Err(error) => {
+                m22_init_producer_id::Response { error_code: ErrorCode(error), ..Default::default() }
+            }
+        }
+    }
+
+    /// A producer starts, or one that knows id and epoch wants the next epoch.
+    fn start_producer(&mut self, transactional_id: &str, known: (i64, i16)) -> Result<(i64, i16), i16> {
+        if !self.coordinator.producers.contains_key(transactional_id) {
+            let new = Transactional { id: self.next_producer_id, epoch: -1, ..Transactional::default() };
+            self.next_producer_id += 1;
+            self.coordinator.producers.insert(transactional_id.to_owned(), new);
+        }
+        let now_ns = self.now_ns;
+        let producer = &self.coordinator.producers[transactional_id];
+        if known.0 >= 0 && known != (producer.id, producer.epoch) {
+            return Err(code::PRODUCER_FENCED);
+        }
+        if producer.completes_ns > now_ns {
+            return Err(code::CONCURRENT_TRANSACTIONS);
+        }
+        if !producer.partitions.is_empty() {
+            self.end_one(transactional_id, false, false);
+            return Err(code::CONCURRENT_TRANSACTIONS);
+        }
+        let producer = self.coordinator.producers.entry(transactional_id.to_owned()).or_default();
+        (producer.epoch, producer.before) = (producer.epoch + 1, None);
+        Ok((producer.id, producer.epoch))
+    }
+
+    /// Partitions join a transaction; one that is not there leaves all of them out.
+    pub(super) fn add_partitions(
+        &mut self,
+        broker: i32,
+        request: &m24_add_partitions_to_txn::Request,
+    ) -> m24_add_partitions_to_txn::Response {
+        let id = &request.v3_and_below_transactional_id;
+        let who = (request.v3_and_below_producer_id, request.v3_and_below_producer_epoch);
+        let topics = &request.v3_and_below_topics;
+        let named: Vec<(String, usize)> = topics
+            .iter()
+            .flat_map(|topic| topic.partitions.iter().map(|at| (topic.name.clone(), *at)))
+            .map(|(name, at)| (name, usize::try_from(at).unwrap_or(usize::MAX)))
+            .collect();
+        let is_there =
+            |(name, at): &(String, usize)| self.topics.get(name).is_some_and(|logs| *at < logs.len());
+        let outcome = match self.not_coordinating(broker) {
+            Ok(()) if !named.iter().all(is_there) => Err(code::UNKNOWN_TOPIC_OR_PARTITION),
+            Ok(()) => self.join(id, who, named),
+            Err(error) => Err(error),
+        };
+        responses::add_partitions(topics, outcome.err().unwrap_or(code::NONE))
+    }
+
+    /// Partitions join the transaction of a producer.
+    fn join(&mut self, id: &str, who: (i64, i16), partitions: Vec<(String, usize)>) -> Result<(), i16> {
+        let now_ns = self.now_ns;
+        let producer = self.coordinator.producers.get_mut(id).ok_or(code::INVALID_PRODUCER_ID_MAPPING)?;
+        if (producer.id, producer.epoch) != who {
+            return Err(code::PRODUCER_FENCED);
+        }
+        if producer.completes_ns > now_ns {
+            return Err(code::CONCURRENT_TRANSACTIONS);
+        }
+        producer.before = None;
+        producer.partitions.extend(partitions);
+        Ok(())
+    }
+
+    pub(super) fn end_txn(
+        &mut self,
+        broker: i32,
+        version: i16,
+        request: &m26_end_txn::Request,
+    ) -> m26_end_txn::Response {
+        let ended = self.not_coordinating(broker).and_then(|()| self.end_transaction(request));
+        let (error, (producer_id, producer_epoch)) = match ended {
+            Ok(identity) if version > END_TXN_V1_MAX => (code::NONE, identity),
+            Ok(_) => (code::NONE, (-1, -1)),
+            Err(error) => (error, (-1, -1)),
+        };
+        let error_code = ErrorCode(error);
+        m26_end_txn::Response { error_code, producer_id, producer_epoch, ..Default::default() }
+    }
+
+    /// Ends a transaction, or says again how it ended.
+    fn end_transaction(&mut self, request: &m26_end_txn::Request) -> Result<(i64, i16), i16> {
+        let id = &request.transactional_id;
+        let (is_v2, now_ns) = (self.config.transaction_version >= V2, self.now_ns);
+        let producer = self.coordinator.producers.get(id).ok_or(code::INVALID_PRODUCER_ID_MAPPING)?;
+        let is_again = producer.partitions.is_empty() && producer.before == Some(request.committed);
+        let epoch = producer.epoch - i16::from(is_v2 && is_again);
+        if (producer.id, epoch) != (request.producer_id, request.producer_epoch) {
+            return Err(code::PRODUCER_FENCED);
+        }
+        if producer.completes_ns > now_ns {
+            return Err(code::CONCURRENT_TRANSACTIONS);
+        }
+        if producer.partitions.is_empty() && !is_again && (request.committed || !is_v2) {
+            return Err(code::INVALID_TXN_STATE);
+        }
+        if !is_again {
+            self.end_one(id, request.committed, is_v2);
+        }
+        let producer = &self.coordinator.producers[id];
+        Ok((producer.id, producer.epoch))
+    }
+
+    /// Writes the markers of a producer's open transaction; with the next epoch where that ends with it.
+    fn end_one(&mut self, transactional_id: &str, is_commit: bool, next_epoch: bool) {
+        let Some(producer) = self.coordinator.producers.get_mut(transactional_id) else { return };
+        producer.epoch += i16::from(next_epoch);
+        producer.before = Some(is_commit);
+        let partitions = std::mem::take(&mut producer.partitions);
+        if !partitions.is_empty() {
+            producer.completes_ns = self.now_ns + self.config.marker_delay_ns;
+        }
+        let keep = self.config.keeps_batches;
+        for (name, at) in partitions {
+            let log = self.topics.get_mut(&name).and_then(|logs| logs.get_mut(at));
+            if let Some(log) = log {
+                log.append_marker((producer.id, producer.epoch), is_commit, keep);
+            }
+        }
+        self.wake_all_fetches();
+    }
+
+    /// Whether a partition takes a batch of a transaction: it has to be in it, or joins it now.
+    pub(super) fn check_transaction(
+        &mut self,
+        transactional_id: Option<&str>,
+        (name, at): (&str, usize),
+        head: &BatchHead,
+        version: i16,
+    ) -> Result<(), i16> {
+        let Some(id) = transactional_id.filter(|_| head.is_transactional) else {
+            return if head.is_transactional { Err(code::INVALID_TXN_STATE) } else { Ok(()) };
+        };
+        let who = (head.producer_id, head.producer_epoch);
+        let partition = (name.to_owned(), at);
+        let is_v2 = self.config.transaction_version >= V2 && version > PRODUCE_V1_MAX;
+        let producer = self.coordinator.producers.get(id).ok_or(code::INVALID_PRODUCER_ID_MAPPING)?;
+        if producer.id != who.0 || who.1 < producer.epoch {
+            return Err(code::INVALID_PRODUCER_EPOCH);
+        }
+        match producer.partitions.contains(&partition) {
+            true => Ok(()),
+            false if is_v2 => self.join(id, who, vec![partition]),
+            false => Err(code::INVALID_TXN_STATE),
+        }
+    }
+}
+
+/// The last version of EndTxn whose answer brings no epoch.
+const END_TXN_V1_MAX: i16 = 4;
+/// The last version of Produce that does not add partitions.
+const PRODUCE_V1_MAX: i16 = kdyno_kafka::messages::m00_produce::BEFORE_V2_MAX;

@@ -1,0 +1,439 @@
+//! A transactional producer and what its coordinator may say, request by request.
+
+use super::TransactionRequest::{AddPartitions, EndTxn, FindCoordinator, InitProducerId};
+use super::tests::{Plain, config};
+use super::*;
+use crate::errors::ErrorCode;
+use crate::messages::{
+    Message as _, m10_find_coordinator, m22_init_producer_id, m24_add_partitions_to_txn, m26_end_txn,
+};
+use proptest::prelude::*;
+
+const MS: u64 = 1_000_000;
+const PARTITIONS: usize = 3;
+const SHAPE: RecordShape = RecordShape { value_bytes: 100, has_own_timestamp: true };
+/// `retry.backoff.ms`.
+const PAUSE_NS: u64 = 100 * MS;
+/// The broker that coordinates.
+const COORDINATOR: i32 = 7;
+
+struct World {
+    producer: Producer<Vec<u64>>,
+    bodies: Plain,
+    now_ns: u64,
+    /// Level of `transaction.version`.
+    level: i16,
+    admitted: u64,
+    epoch: i16,
+}
+
+impl World {
+    /// One that has its id.
+    fn new(level: i16) -> Self {
+        let transactions = TransactionsConfig { transactional_id: "mine".to_owned(), timeout_ms: 60_000 };
+        let config = ProducerConfig {
+            transactions: Some(transactions),
+            retry_backoff_ns: PAUSE_NS,
+            retry_backoff_max_ns: PAUSE_NS,
+            partitioner: Partitioner::RoundRobin,
+            linger_ns: 0,
+            ..config()
+        };
+        let producer = Producer::new(config, SHAPE, PARTITIONS);
+        let bodies = Plain { shape: SHAPE, share: 1.0 };
+        let mut world = Self { producer, bodies, now_ns: 0, level, admitted: 0, epoch: 0 };
+        assert!(!world.producer.takes_records(), "without an id");
+        world.answer(FindCoordinator, ErrorCode::NONE);
+        assert_eq!(world.producer.coordinator(), Some(COORDINATOR));
+        world.answer(InitProducerId, ErrorCode::NONE);
+        world
+    }
+
+    /// What is asked next, if that is now.
+    fn asks(&self) -> Option<TransactionRequest> {
+        let next = self.producer.next_transaction_request();
+        next.filter(|(_, at)| *at <= self.now_ns).map(|(request, _)| request)
+    }
+
+    /// The request is asked, and answered with an error or without.
+    fn answer(&mut self, request: TransactionRequest, error: ErrorCode) {
+        assert_eq!(self.asks(), Some(request), "at {} ns", self.now_ns);
+        self.note_asked(request);
+        assert_eq!(self.asks(), None, "one at a time");
+        let (version, mut body) = (3, Vec::new());
+        match request {
+            FindCoordinator => {
+                let answer = m10_find_coordinator::Response {
+                    error_code: error,
+                    node_id: COORDINATOR,
+                    ..Default::default()
+                };
+                answer.encode(version, &mut body);
+            }
+            InitProducerId => {
+                self.epoch += i16::from(!error.is_error());
+                let (producer_id, producer_epoch) = (1, self.epoch);
+                let answer = m22_init_producer_id::Response {
+                    error_code: error,
+                    producer_id,
+                    producer_epoch,
+                    ..Default::default()
+                };
+                answer.encode(version, &mut body);
+            }
+            AddPartitions => {
+                let partition = |index: usize| m24_add_partitions_to_txn::AddPartitionsToTxnPartitionResult {
+                    partition_index: index as i32,
+                    partition_error_code: error,
+                };
+                let waiting = self.producer.queues.waiting();
+                let results_by_partition = waiting.map(partition).collect();
+                let topic = m24_add_partitions_to_txn::AddPartitionsToTxnTopicResult {
+                    name: "t".to_owned(),
+                    results_by_partition,
+                };
+                let results_by_topic_v3_and_below = vec![topic];
+                let answer = m24_add_partitions_to_txn::Response {
+                    results_by_topic_v3_and_below,
+                    ..Default::default()
+                };
+                answer.encode(version, &mut body);
+            }
+            EndTxn if self.level >= 2 => {
+                self.epoch += i16::from(!error.is_error());
+                let (producer_id, producer_epoch) = (1, self.epoch);
+                let answer = m26_end_txn::Response {
+                    error_code: error,
+                    producer_id,
+                    producer_epoch,
+                    ..Default::default()
+                };
+                answer.encode(5, &mut body);
+                return self.take(request, 5, &body);
+            }
+            EndTxn => {
+                let answer = m26_end_txn::Response { error_code: error, ..Default::default() };
+                answer.encode(version, &mut body);
+            }
+        }
+        self.take(request, version, &body);
+    }
+
+    fn take(&mut self, request: TransactionRequest, version: i16, body: &[u8]) {
+        let answer = (version, body);
+        self.producer.on_transaction_answer(request, answer, self.level, self.now_ns).expect("an answer");
+        self.producer.conclude(self.now_ns);
+    }
+
+    fn note_asked(&mut self, request: TransactionRequest) {
+        let added: Vec<usize> = match request {
+            AddPartitions => self.producer.queues.waiting().collect(),
+            _ => Vec::new(),
+        };
+        self.producer.transactions.as_mut().expect("transactions").note_asked(request, &added);
+    }
+
+    /// One record for each partition.
+    fn admit(&mut self) {
+        let mut next = self.admitted;
+        let taken = self.producer.admit(
+            3,
+            self.now_ns,
+            |_| Some(0),
+            |data, count| {
+                data.extend(next..next + u64::from(count));
+                next += u64::from(count);
+            },
+        );
+        self.admitted += taken;
+    }
+
+    /// Sends what may be sent: the sequences and epochs of its batches, by partition.
+    fn send(&mut self) -> Option<(usize, Vec<(i32, i32, i16)>)> {
+        self.producer.collect(0, self.now_ns, self.producer.is_ending(), |_| true, &mut self.bodies);
+        if self.producer.staged.is_empty() {
+            return None;
+        }
+        self.producer.staged.clear();
+        let token = self.producer.track();
+        let batches = self.producer.in_flight[token].iter().flatten();
+        let mut sent: Vec<_> =
+            batches.map(|batch| (batch.partition, batch.producer.sequence, batch.producer.epoch)).collect();
+        sent.sort_unstable();
+        Some((token, sent))
+    }
+
+    /// The batches of a request are stored, or the broker says this.
+    fn reply(&mut self, token: usize, error: ErrorCode) {
+        for batch in self.producer.untrack(token) {
+            if error == ErrorCode::NONE {
+                self.producer.note_stored(&batch);
+                let outcome = Outcome::Acknowledged { written_ns: self.now_ns, received_ns: self.now_ns };
+                self.producer.resolve(batch, outcome);
+            } else {
+                self.producer.on_error(batch, error, self.now_ns);
+            }
+        }
+        self.producer.conclude(self.now_ns);
+    }
+
+    fn ended(&mut self) -> Vec<(TransactionEnd, u32, u32)> {
+        let ended = self.producer.take_ended();
+        ended.map(|one| (one.end, one.partitions.sure, one.partitions.unsure)).collect()
+    }
+
+    fn reasons(&mut self) -> Vec<&'static str> {
+        let mut outcomes = Vec::new();
+        self.producer.take_outcomes(&mut outcomes);
+        let reason = |outcome: Outcome| match outcome {
+            Outcome::Failed { reason } => Some(reason),
+            Outcome::Acknowledged { .. } => None,
+        };
+        outcomes.into_iter().filter_map(|(_, outcome)| reason(outcome)).collect()
+    }
+}
+
+#[test]
+fn before_kip_890_partitions_are_added_and_sequences_go_on() {
+    let mut world = World::new(0);
+    for first in [0, 1] {
+        assert_eq!(world.asks(), None, "nothing before the first record");
+        world.now_ns += 10 * MS;
+        world.admit();
+        assert_eq!(world.producer.transaction_began_ns(), Some(world.now_ns));
+        assert!(world.send().is_none(), "no partition is in the transaction");
+        world.answer(AddPartitions, ErrorCode::NONE);
+        let (token, sent) = world.send().expect("they are in it");
+        assert_eq!(sent, [(0, first, 1), (1, first, 1), (2, first, 1)]);
+        world.producer.end_transaction(true, world.now_ns);
+        assert_eq!((world.asks(), world.producer.takes_records()), (None, false), "what is open comes first");
+        world.reply(token, ErrorCode::NONE);
+        assert!(!world.producer.is_idle(), "the coordinator has not confirmed it");
+        world.answer(EndTxn, ErrorCode::NONE);
+        assert_eq!(world.ended(), [(TransactionEnd::Committed, 3, 0)]);
+        assert!(world.producer.is_idle() && world.producer.takes_records());
+    }
+}
+
+#[test]
+fn since_kip_890_each_transaction_has_an_epoch_and_leaders_add_partitions() {
+    let mut world = World::new(2);
+    for epoch in [1, 2] {
+        world.admit();
+        assert_eq!(world.asks(), None);
+        let (token, sent) = world.send().expect("at once");
+        assert_eq!(sent, [(0, 0, epoch), (1, 0, epoch), (2, 0, epoch)]);
+        world.reply(token, ErrorCode::NONE);
+        world.producer.end_transaction(epoch == 1, world.now_ns);
+        world.answer(EndTxn, ErrorCode::NONE);
+        let end = if epoch == 1 { TransactionEnd::Committed } else { TransactionEnd::Aborted };
+        assert_eq!(world.ended(), [(end, 3, 0)]);
+    }
+}
+
+/// What lingers goes out when the transaction ends.
+#[test]
+fn the_end_of_a_transaction_does_not_wait_for_linger() {
+    let mut world = World::new(2);
+    world.producer.config.linger_ns = 1_000 * MS;
+    world.admit();
+    assert!(world.send().is_none());
+    world.producer.end_transaction(true, world.now_ns);
+    assert_eq!(world.send().map(|(_, sent)| sent.len()), Some(3));
+}
+
+/// A batch that the broker will not have: what was never sent fails at once, what is in flight is waited for, and the
+/// transaction is aborted. Before KIP-890 a new epoch is asked for after that.
+#[test]
+fn a_batch_that_fails_leaves_nothing_but_to_abort() {
+    for level in [0, 2] {
+        let mut world = World::new(level);
+        world.admit();
+        if level == 0 {
+            world.answer(AddPartitions, ErrorCode::NONE);
+        }
+        let (failing, _) = world.send().expect("a request");
+        world.admit();
+        let (open, _) = world.send().expect("another one");
+        world.admit();
+        world.reply(failing, ErrorCode::INVALID_RECORD);
+        assert_eq!(world.reasons().iter().filter(|reason| **reason == TRANSACTION_ABORTED).count(), 3);
+        world.admit();
+        assert_eq!(world.admitted, 9, "no record is taken");
+        assert_eq!(world.asks(), None, "a request is in flight");
+        // What follows a batch that failed has a gap before it, and the transaction is lost anyway.
+        world.reply(open, ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER);
+        assert_eq!(world.reasons(), ["OUT_OF_ORDER_SEQUENCE_NUMBER"; 3]);
+        world.answer(EndTxn, ErrorCode::NONE);
+        let partitions = if level == 0 { (3, 0) } else { (0, 3) };
+        let end = TransactionEnd::Failed("INVALID_RECORD");
+        assert_eq!(world.ended(), [(end, partitions.0, partitions.1)], "{level}");
+        if level == 0 {
+            assert!(!world.producer.takes_records());
+            world.answer(InitProducerId, ErrorCode::NONE);
+        }
+        world.admit();
+        if level == 0 {
+            world.answer(AddPartitions, ErrorCode::NONE);
+        }
+        let (_, sent) = world.send().expect("the next transaction");
+        assert_eq!(sent, [(0, 0, 2), (1, 0, 2), (2, 0, 2)], "{level}");
+    }
+}
+
+/// A commit under way becomes an abort.
+#[test]
+fn what_gives_up_in_a_commit_aborts_it() {
+    let mut world = World::new(2);
+    world.admit();
+    let (token, _) = world.send().expect("a request");
+    world.producer.end_transaction(true, world.now_ns);
+    world.reply(token, ErrorCode::NOT_ENOUGH_REPLICAS);
+    world.now_ns += 10_000 * MS;
+    world.producer.expire(world.now_ns);
+    assert_eq!(world.reasons(), [DELIVERY_TIMEOUT; 3]);
+    world.answer(EndTxn, ErrorCode::NONE);
+    assert_eq!(world.ended(), [(TransactionEnd::Failed(DELIVERY_TIMEOUT), 0, 3)]);
+}
+
+/// Before KIP-890 a coordinator that has not added any partition hears nothing of the end.
+#[test]
+fn a_transaction_without_partitions_ends_unheard() {
+    let mut world = World::new(0);
+    world.admit();
+    world.answer(AddPartitions, ErrorCode::TOPIC_AUTHORIZATION_FAILED);
+    assert_eq!(world.reasons(), [TRANSACTION_ABORTED; 3]);
+    assert_eq!(world.ended(), [(TransactionEnd::Failed("TOPIC_AUTHORIZATION_FAILED"), 0, 3)]);
+    assert_eq!(world.asks(), Some(InitProducerId), "it may have added some of them all the same");
+}
+
+#[test]
+fn coordinators_that_cannot_answer_are_asked_again() {
+    for (error, elsewhere, pause_ns) in [
+        (ErrorCode(14), false, PAUSE_NS), // COORDINATOR_LOAD_IN_PROGRESS
+        (ErrorCode::NOT_COORDINATOR, true, PAUSE_NS),
+        (ErrorCode::COORDINATOR_NOT_AVAILABLE, true, PAUSE_NS),
+        // The transaction before is still being written: it takes less.
+        (ErrorCode::CONCURRENT_TRANSACTIONS, false, 20 * MS),
+    ] {
+        let mut world = World::new(0);
+        world.admit();
+        world.answer(AddPartitions, error);
+        if elsewhere {
+            world.answer(FindCoordinator, ErrorCode::NONE);
+        }
+        let next = world.producer.next_transaction_request();
+        assert_eq!(next, Some((AddPartitions, pause_ns)), "{error}");
+        world.now_ns += pause_ns;
+        world.answer(AddPartitions, ErrorCode::NONE);
+        assert!(world.send().is_some());
+    }
+}
+
+/// The connection is gone, or what came is no answer: the coordinator is looked up again.
+#[test]
+fn what_was_not_answered_is_asked_again() {
+    for is_garbage in [false, true] {
+        let mut world = World::new(2);
+        world.admit();
+        let (token, _) = world.send().expect("a request");
+        world.reply(token, ErrorCode::NONE);
+        world.producer.end_transaction(true, world.now_ns);
+        world.note_asked(EndTxn);
+        if is_garbage {
+            assert!(world.producer.on_transaction_answer(EndTxn, (5, &[0; 3]), 2, 0).is_err());
+        } else {
+            world.producer.on_transaction_lost(0);
+        }
+        assert_eq!(world.producer.next_transaction_request(), Some((FindCoordinator, PAUSE_NS)));
+        world.now_ns = PAUSE_NS;
+        world.answer(FindCoordinator, ErrorCode::NONE);
+        world.answer(EndTxn, ErrorCode::NONE);
+        assert_eq!(world.ended(), [(TransactionEnd::Committed, 3, 0)]);
+    }
+}
+
+/// Somebody else has the transactional id, or we may not use it: that is the end of this producer, whatever it waits for.
+#[test]
+fn a_fenced_producer_sends_nothing_any_more() {
+    for (error, told) in [
+        (ErrorCode::PRODUCER_FENCED, "PRODUCER_FENCED"),
+        (ErrorCode::INVALID_PRODUCER_EPOCH, "PRODUCER_FENCED"),
+        (ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"),
+    ] {
+        let mut world = World::new(0);
+        world.admit();
+        world.answer(AddPartitions, error);
+        assert_eq!(world.producer.fatal().map(ErrorCode::name), Some(told));
+        assert!(world.producer.expire(world.now_ns));
+        assert_eq!(world.reasons(), [told; 3]);
+        world.admit();
+        assert_eq!((world.admitted, world.asks()), (3, None));
+        assert!(world.producer.is_idle());
+        assert_eq!(world.producer.open_partitions(), TransactionPartitions { sure: 0, unsure: 3 });
+    }
+}
+
+/// A leader says so first: the abort tells whether it is true.
+#[test]
+fn an_epoch_that_a_leader_refuses_is_aborted() {
+    let mut world = World::new(2);
+    world.admit();
+    let (token, _) = world.send().expect("a request");
+    world.reply(token, ErrorCode::INVALID_PRODUCER_EPOCH);
+    assert_eq!(world.producer.fatal(), None);
+    world.answer(EndTxn, ErrorCode::PRODUCER_FENCED);
+    assert_eq!(world.producer.fatal(), Some(ErrorCode::PRODUCER_FENCED));
+    assert!(world.ended().is_empty());
+}
+
+proptest! {
+    /// Whatever is answered in whatever order, it comes to rest: every record has an outcome, and either records are
+    /// taken again or the producer has said why not.
+    #[test]
+    fn it_comes_to_rest(level in prop_oneof![Just(0i16), Just(2)], steps in prop::collection::vec((0u8..8, 0usize..8), 0..120)) {
+        let mut world = World::new(level);
+        let errors = [
+            ErrorCode::NONE, ErrorCode::NONE, ErrorCode::NONE, ErrorCode::NOT_COORDINATOR, ErrorCode::CONCURRENT_TRANSACTIONS,
+            ErrorCode::NOT_ENOUGH_REPLICAS, ErrorCode::INVALID_RECORD, ErrorCode::TRANSACTION_ABORTABLE,
+        ];
+        let mut open: Vec<usize> = Vec::new();
+        for (step, which) in steps {
+            match step {
+                0 => world.admit(),
+                1 => open.extend(world.send().map(|(token, _)| token)),
+                2 | 3 if !open.is_empty() => {
+                    let token = open.remove(which % open.len());
+                    world.reply(token, errors[which]);
+                }
+                4 => world.producer.end_transaction(which % 2 == 0, world.now_ns),
+                5 | 6 => if let Some(request) = world.asks() {
+                    // InitProducerId is never abortable.
+                    let error = if request == InitProducerId { ErrorCode::NONE } else { errors[which] };
+                    world.answer(request, error);
+                },
+                _ => world.now_ns += which as u64 * 50 * MS,
+            }
+        }
+        for round in 0..200 {
+            prop_assert!(round < 199, "it does not come to rest: {:?}", world.producer.transactions);
+            world.now_ns += 200 * MS;
+            world.producer.expire(world.now_ns);
+            open.extend(world.send().map(|(token, _)| token));
+            open.drain(..).for_each(|token| world.reply(token, ErrorCode::NONE));
+            world.producer.end_transaction(true, world.now_ns);
+            world.producer.conclude(world.now_ns);
+            if let Some(request) = world.asks() {
+                world.answer(request, ErrorCode::NONE);
+            }
+            let is_at_rest = world.producer.takes_records() || world.producer.fatal().is_some();
+            if world.producer.is_idle() && is_at_rest {
+                break;
+            }
+        }
+        let mut outcomes = Vec::new();
+        world.producer.take_outcomes(&mut outcomes);
+        let records: usize = outcomes.iter().map(|(batch, _)| batch.user_data.len()).sum();
+        prop_assert_eq!((records as u64, world.producer.used_bytes), (world.admitted, 0));
+    }
+}

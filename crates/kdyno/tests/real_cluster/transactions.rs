@@ -1,0 +1,57 @@
+//! Transactions on real brokers, since KIP-890 and before it.
+
+use crate::common::{Place, RUN_DEADLINE};
+use crate::fixture::{ended, figure_of, one_at_a_time, start_scenario};
+use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::sample::{Counts, series};
+use kdyno_store::RunFile;
+
+const SCENARIO: &str = "\
+kdyno: 1
+id: transactions
+question: Does it work?
+params: {kafka: 4.1.1}
+cases: [{kafka: 4.1.1}, {kafka: 3.7.2}]
+system: {kafka: $kafka, mode: kraft, brokers: 1, limits: {heap: 256MiB}}
+topics: {perf: {partitions: 3, replicas: 1}}
+load:
+  writers: {produce: perf, clients: 2, rate: 500/s, value: 100B, transactions: {every: 100ms, abort: 20%}}
+  readers: {consume: perf, clients: 1}
+phases: {warmup: 1s, condition: none, measure: 5s, drain: 10s}
+show: {rows: [kafka], columns: [writers.acked_per_s, writers.committed, writers.aborted, writers.commit.p99]}
+";
+
+#[test]
+fn transactions_are_committed_timed_and_found_in_the_log() {
+    let _turn = one_at_a_time();
+    let place = Place::new();
+    let said = start_scenario(&place, SCENARIO).wait(RUN_DEADLINE);
+    ended(&said, 0);
+    assert!(said.stdout.contains("Produce: transactions"), "{}", said.stdout);
+    let document = place.show();
+    for case in 0..2 {
+        let of = |metric: &str| figure_of(&document, case, &format!("writers.{metric}"));
+        assert_eq!((of("failed"), of("unresolved")), (0.0, 0.0), "case {case}");
+        // Two clients for five seconds; each transaction takes 100 ms and its commit.
+        let (committed, aborted) = (of("committed"), of("aborted"));
+        assert!((50.0..=100.0).contains(&(committed + aborted)) && aborted > 2.0, "{committed} {aborted}");
+        assert!(of("commit.p50") > 0.0 && of("commit.p50") <= of("commit.max"));
+    }
+    let file = RunFile::open(&place.run_file()).expect("the run file");
+    for start in file.trials().expect("its trials") {
+        assert_adds_up(&file.evidence(start.trial.id).expect("evidence"));
+    }
+    place.expect_no_processes();
+}
+
+/// The log grew by what was acknowledged and by the markers, and who reads it counts records alone.
+fn assert_adds_up(evidence: &TrialEvidence) {
+    let mut counts = Counts::default();
+    evidence.totals.iter().for_each(|totals| counts.add(&totals.counts));
+    let readings = evidence.probes.iter().filter(|reading| reading.series == series::LOG_RECORDS_TOTAL);
+    let ends: Vec<f64> = readings.map(|reading| reading.value).collect();
+    assert_eq!(ends.len(), 2, "{ends:?}");
+    assert_eq!(ends[1] - ends[0], (counts.acknowledged + counts.markers) as f64, "{counts:?}");
+    assert!(counts.markers > counts.committed && counts.markers_unsure == 0, "{counts:?}");
+    assert_eq!(counts.fetched, counts.acknowledged);
+}

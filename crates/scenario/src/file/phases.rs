@@ -1,0 +1,43 @@
+//! The `phases` section as typed.
+
+use crate::input::InputError;
+use crate::keys;
+use crate::walk::Fields;
+use crate::yaml::{Node, Typed};
+
+/// The phases.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
+pub struct PhasesFile {
+    pub warmup: Typed,
+    pub condition: Typed,
+    pub measure: MeasureFile,
+    pub drain: Typed,
+}
+
+/// The measured window.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each variant is described in `keys`")]
+pub enum MeasureFile {
+    Time(Typed),
+    Records { records: Typed, within: Typed },
+}
+
+/// Reads it.
+pub(super) fn phases(node: &Node) -> Result<PhasesFile, InputError> {
+    let fields = Fields::of(node, &keys::PHASES)?;
+    let measure = match fields.get("measure") {
+        Some(node @ Node::Map(..)) => {
+            let measure = Fields::of(node, &keys::MEASURE)?;
+            let records = measure.required("records")?;
+            MeasureFile::Records { records, within: measure.required("within")? }
+        }
+        _ => MeasureFile::Time(fields.required("measure")?),
+    };
+    Ok(PhasesFile {
+        warmup: fields.required("warmup")?,
+        condition: fields.required("condition")?,
+        measure,
+        drain: fields.required("drain")?,
+    })
+}

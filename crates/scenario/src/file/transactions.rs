@@ -1,0 +1,27 @@
+//! The `transactions` of a load item that produces, as typed.
+
+use crate::input::InputError;
+use crate::keys;
+use crate::walk::Fields;
+use crate::yaml::{Node, Typed};
+
+/// Transactions.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
+pub enum TransactionsFile {
+    /// `none`.
+    Word(Typed),
+    Each {
+        every: Typed,
+        abort: Typed,
+    },
+}
+
+/// Reads them from an item's keys.
+pub(super) fn transactions(fields: &Fields<'_>) -> Result<TransactionsFile, InputError> {
+    let Some(node @ Node::Map(..)) = fields.get("transactions") else {
+        return fields.required("transactions").map(TransactionsFile::Word);
+    };
+    let fields = Fields::of(node, &keys::TRANSACTIONS)?;
+    Ok(TransactionsFile::Each { every: fields.required("every")?, abort: fields.required("abort")? })
+}
