@@ -208,6 +208,15 @@ pub enum Caveat {
         /// The compression in force.
         compression: String,
     },
+    /// Values do not compress as the scenario says.
+    CompressionMissed {
+        /// Load item.
+        item: String,
+        /// Bytes of records ÷ compressed bytes, as stated.
+        stated: f64,
+        /// As it was in the window.
+        reached: f64,
+    },
     /// What clients saw of the cluster: leaders moved, brokers out of reach, throttled, replicas out of sync.
     ClusterChanged {
         /// What kind, as events name it.

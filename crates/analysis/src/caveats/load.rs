@@ -5,7 +5,7 @@ use crate::evidence::{cut_short, is_open_loop, produce};
 use crate::lag;
 use crate::queue::Queue;
 use crate::rows::{Item, Trial};
-use crate::tally::unfinished;
+use crate::tally::{ratio, unfinished};
 use kdyno_model::caveat::{Caveat, Concern};
 use kdyno_model::metric;
 use kdyno_model::plan::{CasePlan, Compression, Payload};
@@ -23,6 +23,8 @@ const BATCH_FILLED_SHARE_MIN: f64 = 0.5;
 /// What a record takes in a batch beside its value, and a batch beside its records, bytes (record format 2).
 const RECORD_BYTES: f64 = 8.0;
 const BATCH_BYTES: f64 = 61.0;
+/// By how much a stated ratio of compression may be missed.
+const RATIO_MISSED_MAX: f64 = 0.05;
 
 /// Exact: every offered record has one outcome.
 pub(super) fn accounting_broken(trial: &Trial<'_>) -> Vec<Found> {
@@ -150,7 +152,20 @@ pub(super) fn random_values(trial: &Trial<'_>) -> Vec<Found> {
             Compression::Zstd => "zstd",
         };
         let (item, compression) = (item.name.to_owned(), compression.to_owned());
-        (plan.payload == Payload::Unique).then_some(Caveat::RandomValues { item, compression })
+        let are_letters = plan.records.compressible.is_none() && !plan.records.has_given_values();
+        (plan.payload == Payload::Unique && are_letters).then_some(Caveat::RandomValues { item, compression })
+    })
+}
+
+/// Where values were to compress to a stated ratio and did not.
+pub(super) fn compression_missed(trial: &Trial<'_>) -> Vec<Found> {
+    of_items(trial, |item| {
+        let plan = produce(item.plan).filter(|plan| plan.client.compression != Compression::None)?;
+        let stated = plan.records.compressible?;
+        let counts = &item.tally.windowed;
+        let reached = ratio(counts.record_bytes, counts.sent_bytes)?;
+        let is_near = (reached / stated - 1.0).abs() <= RATIO_MISSED_MAX;
+        (!is_near).then(|| Caveat::CompressionMissed { item: item.name.to_owned(), stated, reached })
     })
 }
 
@@ -163,7 +178,11 @@ pub(super) fn small_batches(trial: &Trial<'_>) -> Vec<Found> {
         let plan = produce(item.plan).filter(|_| item.tally.windowed.batches > 0)?;
         let counts = &item.tally.windowed;
         let records = counts.acknowledged as f64 / counts.batches as f64;
-        let bytes = BATCH_BYTES + records * (f64::from(plan.value_bytes) + RECORD_BYTES);
+        let bytes = BATCH_BYTES
+            + match counts.sent_bytes {
+                0 => records * (f64::from(plan.value_bytes) + RECORD_BYTES),
+                sent_bytes => sent_bytes as f64 / counts.batches as f64,
+            };
         let share = bytes / f64::from(plan.client.batch_bytes);
         // A batch that can hold one record holds one.
         let is_small = share < BATCH_FILLED_SHARE_MIN && counts.acknowledged > 0;
