@@ -88,6 +88,16 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     Ok(Judgement { findings: found, caveats, conclusions })
 }
 
+/// Bytes of a value of the item: by its plan, or where values differ of those that were acknowledged, in the mean.
+fn mean_value_bytes(item: &Item<'_>) -> Option<f64> {
+    let plan = item.plan.role.as_produce()?;
+    if plan.records.has_equal_values() {
+        return Some(f64::from(plan.value_bytes));
+    }
+    let totals = item.tally.totals.as_ref()?;
+    ratio(totals.acknowledged_bytes, totals.acknowledged)
+}
+
 impl<'a> Trial<'a> {
     /// Adds a finding for every metric that a kind of subject has; for those that may be left out where there is one.
     fn state(
@@ -142,9 +152,7 @@ impl<'a> Trial<'a> {
             "acked_per_s_sum_of_clients" => tally.sum_of_client_rates_per_s(),
             "acked_mib_per_s_sum_of_clients" => {
                 let rate = tally.sum_of_client_rates_per_s();
-                mib(rate
-                    .zip(item.plan.role.as_produce())
-                    .map(|(rate, plan)| rate * f64::from(plan.value_bytes)))
+                mib(rate.zip(mean_value_bytes(item)).map(|(rate, bytes)| rate * bytes))
             }
             "achieved_share" => tally.achieved_share(),
             "target_reached" => ratio(windowed.acknowledged, tally.offered)
@@ -166,6 +174,8 @@ impl<'a> Trial<'a> {
                 ratio(windowed.acknowledged.saturating_add(windowed.fetched), windowed.batches)
             }
             "bytes_per_request" => ratio(windowed.request_bytes, windowed.requests),
+            "compression_ratio" => ratio(windowed.record_bytes, windowed.sent_bytes),
+            "header_trailers" => self.window.map(|_| windowed.header_trailers as f64),
             "response_over_service" => response_over_service(item),
             "fetched_per_s" => per_s(windowed.fetched),
             "fetched_wire_mib_per_s" => mib(per_s(windowed.fetched_bytes)),

@@ -7,7 +7,7 @@ use crate::evidence::Evidence;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::looks::Looks;
 use crate::progress::{Printer, text_options};
-use crate::{git, moment, out, signals};
+use crate::{git, given_files, moment, out, signals};
 use kdyno_lab::{LabError, RunOptions, RunOutcome, RunRequest};
 use kdyno_model::plan::{Plan, SystemPlan};
 use kdyno_plan::Note;
@@ -82,6 +82,7 @@ pub(crate) fn execute(planned: Planned, args: &ExecutionArgs) -> Outcome {
         share: args.share,
         stop,
         variables: &|name| std::env::var_os(name),
+        files: &given_files::read,
         progress: &mut |progress| printer.tell(progress),
     };
     let outcome = kdyno_lab::run(&request, options)?;

@@ -10,6 +10,7 @@ mod evidence;
 mod execution;
 mod failure;
 mod git;
+mod given_files;
 mod looks;
 mod moment;
 mod out;

@@ -5,6 +5,7 @@
 
 use crate::clock::monotonic_ns;
 use crate::error::LabError;
+use crate::given::Given;
 use crate::inbox::{Heard, Inbox, WorkerNews};
 use crate::observer::{MayGoOn, SECOND_NS};
 use crate::options::{Progress, RunOptions, RunRequest};
@@ -74,6 +75,9 @@ fn is_wanted(plan: &Plan, item: &LoadPlan) -> bool {
     item.role.kind() == RoleKind::Produce && (is_max || !matches!(plan.strategy, Strategy::List(_)))
 }
 
+/// What workers are started with: environment variables that they do not inherit, and files that they are given.
+type Handed<'a> = (&'a [String], &'a Given);
+
 /// Measures what is not known yet, before any cluster stands. What cannot be measured is told and left out.
 ///
 /// # Errors
@@ -82,7 +86,7 @@ pub(crate) fn measure(
     request: &RunRequest,
     session: &Session,
     may_go_on: &MayGoOn,
-    hidden: &[String],
+    handed: Handed<'_>,
     options: &mut RunOptions<'_>,
 ) -> Result<Limits, LabError> {
     let folder = options.environment.cache_dir.join("calibration");
@@ -98,7 +102,7 @@ pub(crate) fn measure(
         let measured = known.map_or_else(
             || {
                 (options.progress)(Progress::Step("measuring what the load generator can do …".to_owned()));
-                of_item(case, &item, hidden, options)
+                of_item(case, &item, handed, options)
             },
             Ok,
         );
@@ -212,7 +216,7 @@ fn keep(folder: &Path, path: &Path, kept: &Kept) {
 fn of_item(
     case: &CasePlan,
     item: &LoadPlan,
-    hidden: &[String],
+    (hidden, given): Handed<'_>,
     options: &RunOptions<'_>,
 ) -> Result<f64, String> {
     let partitions = case.topics.get(&item.topic).map_or(1, |topic| topic.partitions);
@@ -220,6 +224,9 @@ fn of_item(
     let inbox = Inbox::default();
     let worker = Worker::spawn(&options.self_exe, 0, &options.work_dir, hidden, inbox.sender());
     let mut worker = worker.map_err(|error| error.to_string())?;
+    for given in given.of(case, std::iter::once(item)) {
+        worker.send_given(given).map_err(|error| error.to_string())?;
+    }
     let acknowledged = drive(&mut worker, &inbox, task(item, &broker)?);
     // Its last word has been said, or does not matter.
     worker.finish(acknowledged.is_err());

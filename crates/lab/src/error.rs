@@ -128,6 +128,14 @@ pub enum LabError {
         /// What can be done.
         hint: Option<String>,
     },
+    /// A file, or a topic, of keys or values cannot be used.
+    #[error("{what} {why}")]
+    Given {
+        /// Which file or topic.
+        what: String,
+        /// One lowercase clause about it.
+        why: String,
+    },
     /// There is no token to log in with.
     #[error("the token of the login: {why}")]
     Token {

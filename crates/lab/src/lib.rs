@@ -18,6 +18,7 @@ mod cluster_view;
 mod cluster_watch;
 mod dry_run_checks;
 mod error;
+mod given;
 pub mod inbox;
 mod limit;
 mod log_ends;

@@ -51,6 +51,8 @@ pub struct RunOptions<'a> {
     pub stop: Arc<AtomicBool>,
     /// Gives the value of an environment variable: where secrets are that the plan takes from one.
     pub variables: &'a dyn Fn(&str) -> Option<OsString>,
+    /// Gives the content of a file of keys or values by the path that the plan has of it; an error is one lowercase clause.
+    pub files: &'a dyn Fn(&str) -> Result<Vec<u8>, String>,
     /// Told what happens, on the thread that called [`crate::run`].
     pub progress: &'a mut dyn FnMut(Progress),
 }

@@ -3,6 +3,7 @@
 use crate::calibration::{self, Limits};
 use crate::clock::{monotonic_ns, unix_ns};
 use crate::error::LabError;
+use crate::given::Given;
 use crate::limit::{TimeBudget, TimeCap};
 use crate::observer::MayGoOn;
 use crate::options::{Progress, RunOptions, RunOutcome, RunRequest};
@@ -35,6 +36,8 @@ pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<R
     let secrets = Secrets::resolve(&request.plan, options.variables)?;
     let lock = preflight::check(&request.plan, &secrets, &mut options);
     let lock = lock.map_err(|error| unless_stopped(error, &options))?;
+    // From here on the clusters are known to be those that are meant.
+    let given = Given::read(&request.plan, options.files, &secrets)?;
     let before = if options.resume { resume::read(&options.run_file, request)? } else { Before::default() };
     let session = session(request, before.sessions.last(), &options);
     let store = open_run_file(request, &session, &options)?;
@@ -47,6 +50,7 @@ pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<R
         may_go_on,
         private: Private::of(&request.plan),
         secrets,
+        given,
         host_shared: lock.shared_with_other.clone(),
         provisions: Provisions::default(),
         outcomes: Vec::new(),
@@ -120,6 +124,8 @@ struct Run<'a> {
     private: Private,
     /// What workers are told and nobody else.
     secrets: Secrets,
+    /// Files of keys and values.
+    given: Given,
     /// Which other measured run used the host when this one began.
     host_shared: Option<String>,
     provisions: Provisions,
@@ -162,7 +168,8 @@ impl Run<'_> {
     /// Measures what the load generator can do, where that matters to the plan's answer.
     fn calibrate(&mut self, session: &Session) -> Result<(), LabError> {
         let hidden = self.secrets.variables();
-        let limits = calibration::measure(self.request, session, &self.may_go_on, &hidden, &mut self.options);
+        let given = (hidden.as_slice(), &self.given);
+        let limits = calibration::measure(self.request, session, &self.may_go_on, given, &mut self.options);
         self.limits = limits?;
         Ok(())
     }
@@ -232,6 +239,7 @@ impl Run<'_> {
                 may_go_on: self.may_go_on.clone(),
                 private: &self.private,
                 secrets: &self.secrets,
+                given: &self.given,
                 of,
                 later_ns,
             });

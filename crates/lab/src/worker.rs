@@ -7,9 +7,9 @@
 use crate::clock::monotonic_ns;
 use crate::error::LabError;
 use crate::inbox::{Heard, WorkerNews};
-use kdyno_load::framing::{check_hello, read_frame, write_frame, write_secrets};
+use kdyno_load::framing::{check_hello, read_frame, write_frame, write_given, write_secrets};
 use kdyno_model::secret::Secret;
-use kdyno_model::worker::{FromWorker, ToWorker};
+use kdyno_model::worker::{FromWorker, GivenContent, ToWorker};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::net::Shutdown;
@@ -126,6 +126,15 @@ impl Worker {
     /// As [`Worker::send`].
     pub(crate) fn send_secrets(&mut self, secrets: &BTreeMap<&str, &Secret>) -> Result<(), LabError> {
         let written = write_secrets(&mut self.socket, secrets);
+        written.map_err(|e| self.not_written(&e))
+    }
+
+    /// Sends keys or values that are given, before the task that names them.
+    ///
+    /// # Errors
+    /// As [`Worker::send`].
+    pub(crate) fn send_given(&mut self, given: &GivenContent) -> Result<(), LabError> {
+        let written = write_given(&mut self.socket, given);
         written.map_err(|e| self.not_written(&e))
     }
 

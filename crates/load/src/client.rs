@@ -1,5 +1,10 @@
 //! One producing client: its schedule, its buffer, its connections.
 
+mod drawn;
+mod due;
+
+pub use drawn::DrawnRecords;
+
 use crate::connections_io::ConnectionsIo;
 use crate::net::Net;
 use crate::payload::Payloads;
@@ -8,6 +13,7 @@ use crate::recorder::{BatchInstants, Recorder};
 use crate::schedule::{NEVER, Schedule};
 use crate::stream::{Clock, Events, Ready, StreamContext};
 use crate::token_bucket::TokenBucket;
+use due::next_due;
 use kdyno_kafka::backoff::ExponentialBackoff;
 use kdyno_kafka::broker_connections::ConnectionsConfig;
 use kdyno_kafka::client::Client;
@@ -31,6 +37,8 @@ pub struct ProduceClient {
     io: ConnectionsIo,
     /// What its records carry; none before [`Self::prepare`].
     payloads: Option<Payloads>,
+    /// Where records differ: the next ones.
+    drawn: Option<DrawnRecords>,
     finished: Vec<FinishedRequest>,
     outcomes: Vec<(Batch<RecordTimes>, Outcome)>,
     retries: Retries,
@@ -88,6 +96,7 @@ impl ProduceClient {
             kafka: ProducerClient::new(config),
             io: ConnectionsIo::new(index, &context.task),
             payloads: None,
+            drawn: None,
             finished: Vec::new(),
             outcomes: Vec::new(),
             retries: Retries::default(),
@@ -122,10 +131,19 @@ impl ProduceClient {
         &self.kafka
     }
 
-    /// Makes the client ready to take records.
-    pub fn prepare(&mut self, config: ProducerConfig, shape: RecordShape, payloads: Payloads) {
+    /// Makes the client ready to take records, which are drawn one by one where they differ.
+    pub fn prepare(
+        &mut self,
+        config: ProducerConfig,
+        shape: RecordShape,
+        payloads: Payloads,
+        drawn: Option<DrawnRecords>,
+    ) {
         self.kafka.prepare(config, shape);
+        // What values that are given have in the mean shows only now.
+        self.value_bytes = shape.value_bytes;
         self.payloads = Some(payloads);
+        self.drawn = drawn;
     }
 
     /// Open loop: the intended instants, relative to T0.
@@ -163,9 +181,12 @@ impl ProduceClient {
         if now_ns < clock.t0_ns || now_ns >= clock.load_end_ns || limit == 0 {
             return;
         }
-        let taken = self.kafka.admit(limit, now_ns, |times, count| {
-            times.push_run(count, now_ns, Admission::AtOnce);
-        });
+        let taken = match &mut self.drawn {
+            Some(drawn) => drawn.admit_at_once(&mut self.kafka, limit, now_ns),
+            None => self.kafka.admit(limit, now_ns, |times, count| {
+                times.push_run(count, now_ns, Admission::AtOnce);
+            }),
+        };
         if taken > 0 {
             self.first_ns.get_or_insert(now_ns);
             recorder.offered(now_ns, taken);
@@ -179,7 +200,10 @@ impl ProduceClient {
     /// Open loop: hands over what has come due; what finds no room joins the backlog.
     pub fn release_due(&mut self, now_ns: u64, clock: Clock, recorder: &mut Recorder) {
         self.wants_turn = false;
-        while self.due.is_none() {
+        if self.drawn.is_some() && self.due.is_none() {
+            self.release_drawn(now_ns, clock, recorder);
+        }
+        while self.due.is_none() && self.drawn.is_none() {
             let Some(producer) = self.kafka.producer() else { return };
             let room = producer.sure_room(now_ns);
             if room == 0 {
@@ -224,10 +248,22 @@ impl ProduceClient {
             && (over.is_some() || (t0_ns + schedule.peek()).max(since_ns) + self.max_block_ns <= now_ns)
         {
             recorder.failed(t0_ns + schedule.peek(), 1, over.map_or(MAX_BLOCK, ErrorCode::name));
+            self.drawn.iter_mut().for_each(DrawnRecords::give_up);
             schedule.advance();
             self.backlog -= 1;
         }
         while self.backlog > 0 {
+            if let Some(drawn) = &mut self.drawn {
+                let t0 = t0_ns + schedule.peek();
+                if !drawn.admit(&mut self.kafka, now_ns, Admission::Blocked { since_ns }, Some(t0)) {
+                    return;
+                }
+                recorder.achieved(t0, 1);
+                schedule.advance();
+                self.first_ns.get_or_insert(now_ns);
+                self.backlog -= 1;
+                continue;
+            }
             let room = self.kafka.producer().map_or(0, |producer| producer.sure_room(now_ns));
             let count = room.min(self.backlog);
             if count == 0 {
@@ -377,7 +413,9 @@ impl ProduceClient {
                     let sealed_ns = batch.sealed_ns.unwrap_or(written_ns);
                     let sent_ns = batch.sent_ns;
                     let instants = BatchInstants { sealed_ns, sent_ns, written_ns, received_ns, known_ns };
-                    recorder.acknowledged(&batch.user_data, instants, self.value_bytes);
+                    let times = &batch.user_data;
+                    recorder.acknowledged(times, instants, |range| payloads.weigh(times, range));
+                    recorder.compressed(known_ns, batch.record_bytes());
                     self.records += u64::from(batch.count);
                 }
                 Outcome::Failed { reason } => {
@@ -429,21 +467,6 @@ impl ProduceClient {
         let span_ns = self.last_ns.saturating_sub(self.first_ns.unwrap_or(self.last_ns));
         ClientTotals { records: self.records, span_ns }
     }
-}
-
-/// The next record that is due by `now_ns`, as an instant of the stream's clock.
-fn next_due(schedule: &mut Schedule, now_ns: u64, clock: Clock, limit_left: &mut Option<u64>) -> Option<u64> {
-    let t0 = clock.t0_ns.saturating_add(schedule.peek());
-    if t0 > now_ns || t0 >= clock.load_end_ns {
-        return None;
-    }
-    if t0 >= clock.measure_ns
-        && let Some(left) = limit_left
-    {
-        *left = left.checked_sub(1)?;
-    }
-    schedule.advance();
-    Some(t0)
 }
 
 fn admit_scratch(

@@ -3,7 +3,9 @@
 use base64::display::Base64Display;
 use base64::engine::general_purpose::STANDARD;
 use kdyno_model::secret::Secret;
-use kdyno_model::worker::{BeforeTask, FRAME_BYTES_MAX, FromWorker, PROTOCOL_VERSION, ToWorker};
+use kdyno_model::worker::{
+    BeforeTask, FRAME_BYTES_MAX, FromWorker, GivenContent, PROTOCOL_VERSION, ToWorker,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
@@ -46,6 +48,18 @@ pub fn write_secrets(stream: &mut impl Write, secrets: &BTreeMap<&str, &Secret>)
     let frame = Secret::new(frame(&message, bytes)?);
     stream.write_all(frame.expose())?;
     stream.flush()
+}
+
+/// Writes keys or values that are given, as [`BeforeTask::Given`] is read.
+///
+/// # Errors
+/// When it is too large or the stream fails.
+pub fn write_given(stream: &mut impl Write, given: &GivenContent) -> io::Result<()> {
+    #[derive(Serialize)]
+    struct Message<'a> {
+        given: &'a GivenContent,
+    }
+    write_frame(stream, &Message { given })
 }
 
 /// A message with its length; `bytes` is how large it may become without its buffer being moved.
@@ -98,6 +112,7 @@ pub fn read_after_task(stream: &mut impl Read) -> io::Result<Option<AfterTask>> 
         false => parse(body.expose()).map(AfterTask::Said),
         true => match parse(body.expose())? {
             BeforeTask::Secrets(values) => Ok(AfterTask::Secrets(values)),
+            BeforeTask::Given(_) => Err(io::Error::new(io::ErrorKind::InvalidData, "`given` after the task")),
             BeforeTask::Prepare(task) => Ok(AfterTask::Said(ToWorker::Prepare(task))),
         },
     };

@@ -1,25 +1,30 @@
 //! Bodies of record batches: from a pool that is encoded once, or built record by record.
 //!
 //! *Pooled*: blocks of records with the checksum kept at every record's end, so that any prefix of a
-//! block is a valid body and sending one costs no more than its header. *Unique*: the last
-//! [`TRAILER_BYTES`] of each value carry run, producer, partition, sequence and intended time, and each record has the
-//! timestamp of its own acceptance. A recycled buffer still holds its records, of which only trailers and timestamps are
-//! stamped anew; the checksum is computed over all of it. Bodies are compressed when they are sealed.
+//! block is a valid body and sending one costs no more than its header. *Unique*: a trailer of
+//! [`TRAILER_BYTES`] in each record carries run, producer, partition, sequence and intended time, and each record has the
+//! timestamp of its own acceptance. Where all records have one size a recycled buffer still holds them, of which only
+//! trailers, keys and timestamps are stamped anew; others are built from their picks. The checksum is computed over
+//! all of it. Bodies are compressed when they are sealed.
+
+#[cfg(test)]
+mod tests;
 
 use crate::record_times::{Admission, RecordTimes, Run};
+use crate::records::{Builder, Place, RecordSource, Weight, fill};
 use bytes::{Bytes, BytesMut};
 use kdyno_kafka::producer::{Bodies, RecordShape, Sealed};
-use kdyno_kafka::records::{self, BodySum, Compression, CrcShift};
-use kdyno_model::plan::{POOL_BATCHES_MIN, POOL_BYTES_MAX};
+use kdyno_kafka::records::{BodySum, Compression, CrcShift, begin_record, compress};
+use kdyno_model::plan::{POOL_BATCHES_MIN, POOL_BYTES_MAX, TRAILER_BYTES};
 use kdyno_model::seed::mix;
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 use rand_pcg::Pcg64;
+use std::ops::Range;
 use std::rc::Rc;
 use thiserror::Error;
 
-/// Bytes at the end of a unique value: run (8), producer (4), partition (4), sequence (8), t0 in ns since
-/// 1970 (8), all big-endian.
-pub const TRAILER_BYTES: u32 = 32;
+/// The headers of a record that has none: their number.
+const NO_HEADERS: &[u8] = &[0];
 
 /// From this timestamp delta on a record takes a byte more, ms.
 const LONG_DELTA_MS: i64 = 64;
@@ -53,18 +58,16 @@ struct Block {
     sums: Vec<BodySum>,
 }
 
-/// Encodes `count` records of random capital letters, as Kafka's own tool sends.
-fn encode_block(shape: RecordShape, count: u32, rng: &mut Pcg64) -> BytesMut {
+/// Encodes `count` records of random capital letters with this key, empty for none, and these headers.
+fn encode_block(shape: RecordShape, count: u32, (key, headers): (&[u8], &[u8]), rng: &mut Pcg64) -> BytesMut {
     let mut out = Vec::with_capacity(shape.body_bytes(count) as usize);
     let mut value = vec![0u8; shape.value_bytes as usize];
+    let key = Some(key).filter(|key| !key.is_empty());
     for delta in 0..count {
-        for letters in value.chunks_mut(8) {
-            let random: u64 = rng.random();
-            for (letter, byte) in letters.iter_mut().zip(random.to_le_bytes()) {
-                *letter = b'A' + byte % 26;
-            }
-        }
-        records::encode_record(&mut out, delta as i32, 0, None, &value);
+        fill(&mut value, true, rng);
+        begin_record(&mut out, delta as i32, 0, key, (Some(value.len()), headers.len()));
+        out.extend_from_slice(&value);
+        out.extend_from_slice(headers);
     }
     BytesMut::from(&out[..])
 }
@@ -88,7 +91,7 @@ impl Pool {
             return Err(PoolError::TooLarge { blocks, block_bytes });
         }
         let build = |_| {
-            let records = encode_block(shape, count, &mut rng).freeze();
+            let records = encode_block(shape, count, (b"".as_slice(), NO_HEADERS), &mut rng).freeze();
             let sums = match compression {
                 Compression::None => prefix_sums(shape, count, &records),
                 _ => Vec::new(),
@@ -119,14 +122,25 @@ enum Source {
         pool: Rc<Pool>,
         next: usize,
     },
-    Unique {
-        run_id: u64,
-        producer: u32,
+    /// Buffers of records that all have one size.
+    Stamped {
         /// Whole buffers of which a part is in flight.
         lent: Vec<Bytes>,
         spare: Vec<BytesMut>,
         rng: Box<Pcg64>,
     },
+    /// Records by their picks.
+    Built {
+        builder: Box<Builder>,
+        spare: Vec<Vec<u8>>,
+    },
+}
+
+/// Whose records they are.
+#[derive(Debug, Clone, Copy, Default)]
+struct Producer {
+    run_id: u64,
+    client: u32,
 }
 
 /// What bodies look like.
@@ -157,6 +171,8 @@ impl BodyForm {
 #[derive(Debug)]
 pub struct Payloads {
     form: BodyForm,
+    producer: Producer,
+    records: Rc<RecordSource>,
     source: Source,
     /// The shift for the length of the latest unique body: most have that of the one before.
     shift: (usize, CrcShift),
@@ -164,19 +180,30 @@ pub struct Payloads {
 
 impl Payloads {
     /// Bodies from a pool, beginning at a block of the client's own.
-    pub fn pooled(form: BodyForm, pool: Rc<Pool>, client: u32) -> Self {
+    pub fn pooled(form: BodyForm, records: Rc<RecordSource>, pool: Rc<Pool>, client: u32) -> Self {
         let next = mix(0, u64::from(client)) as usize % pool.blocks.len();
-        Self::new(form, Source::Pool { pool, next })
+        Self::new(form, records, Producer::default(), Source::Pool { pool, next })
     }
 
-    /// Bodies built record by record for values of at least [`TRAILER_BYTES`].
-    pub fn unique(form: BodyForm, run_id: u64, client: u32) -> Self {
-        let rng = Box::new(Pcg64::seed_from_u64(mix(run_id, u64::from(client))));
-        Self::new(form, Source::Unique { run_id, producer: client, lent: Vec::new(), spare: Vec::new(), rng })
+    /// Bodies of records that each say where they come from.
+    pub fn unique(form: BodyForm, records: Rc<RecordSource>, run_id: u64, client: u32) -> Self {
+        let source = if records.is_built() {
+            Source::Built { builder: Box::new(Builder::new(&records, client)), spare: Vec::new() }
+        } else {
+            let rng = Box::new(Pcg64::seed_from_u64(mix(run_id, u64::from(client))));
+            Source::Stamped { lent: Vec::new(), spare: Vec::new(), rng }
+        };
+        Self::new(form, records, Producer { run_id, client }, source)
     }
 
-    fn new(form: BodyForm, source: Source) -> Self {
-        Self { form, source, shift: (0, CrcShift::new(0)) }
+    fn new(form: BodyForm, records: Rc<RecordSource>, producer: Producer, source: Source) -> Self {
+        Self { form, producer, records, source, shift: (0, CrcShift::new(0)) }
+    }
+
+    /// What these of a batch's records come to.
+    pub fn weigh(&self, times: &RecordTimes, range: Range<usize>) -> Weight {
+        let picks = times.picks.get(range.clone()).unwrap_or_default();
+        self.records.weigh(range.len(), picks)
     }
 
     /// The uncompressed body, and its sum where it is known.
@@ -193,18 +220,26 @@ impl Payloads {
             let bytes = self.form.shape.body_bytes(count) as usize;
             return (block.records.slice(..bytes), block.sums.get(count as usize - 1).copied());
         }
-        let stamp = Stamp::new(&self.form, &self.source, partition, first, times);
+        let stamp = Stamp::new(&self.form, self.producer, partition, first, times);
+        if let Source::Built { builder, spare } = &mut self.source {
+            let mut out = spare.pop().unwrap_or_default();
+            stamp.build(&self.records, builder, count, &mut out);
+            return (out.into(), None);
+        }
         let mut buffer = self.spare_buffer(count);
         if stamp.max_delta_ms() < LONG_DELTA_MS {
-            stamp.write(self.form.shape, &mut buffer);
+            match times.picks.is_empty() {
+                true => stamp.write::<false>(&self.records, &mut buffer),
+                false => stamp.write::<true>(&self.records, &mut buffer),
+            }
             let body = buffer.freeze();
             let bytes = self.form.shape.body_bytes(count) as usize;
-            if let Source::Unique { lent, .. } = &mut self.source {
+            if let Source::Stamped { lent, .. } = &mut self.source {
                 lent.push(body.clone());
             }
             return (body.slice(..bytes), None);
         }
-        let body = stamp.write_wide(self.form.shape, &buffer);
+        let body = stamp.write_wide(&self.records, &buffer);
         self.keep(buffer);
         (body.into(), None)
     }
@@ -214,20 +249,26 @@ impl Payloads {
     fn spare_buffer(&mut self, count: u32) -> BytesMut {
         let BodyForm { shape, records_max, .. } = self.form;
         match &mut self.source {
-            Source::Unique { spare, rng, .. } => {
+            Source::Stamped { spare, rng, .. } => {
                 let need = shape.body_bytes(count) as usize;
                 if let Some(at) = spare.iter().rposition(|buffer| buffer.len() >= need) {
                     return spare.swap_remove(at);
                 }
-                encode_block(shape, count.next_power_of_two().min(records_max), rng)
+                let (key, headers) = (self.records.key_template(), self.records.equal_headers());
+                encode_block(
+                    shape,
+                    count.next_power_of_two().min(records_max),
+                    (key.as_slice(), headers),
+                    rng,
+                )
             }
-            Source::Pool { .. } => BytesMut::new(),
+            Source::Pool { .. } | Source::Built { .. } => BytesMut::new(),
         }
     }
 
     /// Keeps a buffer for a batch to come.
     fn keep(&mut self, buffer: BytesMut) {
-        if let Source::Unique { spare, .. } = &mut self.source
+        if let Source::Stamped { spare, .. } = &mut self.source
             && (spare.len() + 1) * buffer.len() <= SPARE_BYTES_MAX
         {
             spare.push(buffer);
@@ -252,12 +293,10 @@ struct Stamp<'a> {
 }
 
 impl<'a> Stamp<'a> {
-    fn new(form: &BodyForm, source: &Source, partition: i32, first: u64, times: &'a RecordTimes) -> Self {
+    fn new(form: &BodyForm, producer: Producer, partition: i32, first: u64, times: &'a RecordTimes) -> Self {
         let mut trailer = [0u8; TRAILER_BYTES as usize];
-        if let Source::Unique { run_id, producer, .. } = source {
-            trailer[0..8].copy_from_slice(&run_id.to_be_bytes());
-            trailer[8..12].copy_from_slice(&producer.to_be_bytes());
-        }
+        trailer[0..8].copy_from_slice(&producer.run_id.to_be_bytes());
+        trailer[8..12].copy_from_slice(&producer.client.to_be_bytes());
         trailer[12..16].copy_from_slice(&partition.to_be_bytes());
         let base_timestamp_ms = times.runs.first().map_or(0, |run| form.timestamp_ms(run.accepted_ns));
         Self { form: *form, trailer, first, base_timestamp_ms, times }
@@ -273,7 +312,7 @@ impl<'a> Stamp<'a> {
     }
 
     /// Calls `put` with each record's place in the batch, timestamp delta and trailer.
-    fn each(mut self, mut put: impl FnMut(u32, i64, &[u8])) {
+    fn each(mut self, mut put: impl FnMut(u32, i64, &[u8; TRAILER_BYTES as usize])) {
         let mut own = self.times.intended_ns.as_slice();
         let mut index = 0u32;
         for run in &self.times.runs {
@@ -298,7 +337,9 @@ impl<'a> Stamp<'a> {
     }
 
     /// Stamps records whose timestamp deltas take a byte each: nothing in the buffer moves.
-    fn write(self, shape: RecordShape, buffer: &mut BytesMut) {
+    fn write<const HAS_KEYS: bool>(self, records: &RecordSource, buffer: &mut BytesMut) {
+        let (shape, picks) = (self.form.shape, self.times.picks.as_slice());
+        let behind = records.bytes_behind_trailer();
         let mut layout = shape.layout(0);
         let mut begin = 0;
         self.each(|index, delta_ms, trailer| {
@@ -307,15 +348,22 @@ impl<'a> Stamp<'a> {
             }
             // Zigzag: the sign is the lowest bit.
             buffer[begin + layout.timestamp_delta_at] = (delta_ms << 1) as u8;
+            if HAS_KEYS {
+                let key = &mut buffer[begin + layout.key_at..][..shape.key_bytes as usize];
+                records.write_key(picks[index as usize], key);
+            }
             begin += layout.bytes;
-            // The value's end is one byte, the header count, before the record's.
-            buffer[begin - 1 - trailer.len()..begin - 1].copy_from_slice(trailer);
+            let end = begin - behind;
+            buffer[end - trailer.len()..end].copy_from_slice(trailer);
         });
     }
 
     /// Builds records of which some have a longer timestamp delta, with the values in `buffer`.
-    fn write_wide(self, shape: RecordShape, buffer: &[u8]) -> Vec<u8> {
+    fn write_wide(self, records: &RecordSource, buffer: &[u8]) -> Vec<u8> {
+        let (shape, picks) = (self.form.shape, self.times.picks.as_slice());
         let value_bytes = shape.value_bytes as usize;
+        let (headers, behind) = (records.equal_headers(), records.bytes_behind_trailer());
+        let mut key = records.key_template();
         let mut out = Vec::with_capacity(buffer.len() + 2 * buffer.len() / value_bytes.max(1));
         let mut end = 0;
         let mut layout = shape.layout(0);
@@ -324,12 +372,29 @@ impl<'a> Stamp<'a> {
                 layout = shape.layout(index);
             }
             end += layout.bytes;
-            let value = &buffer[end - 1 - value_bytes..end - 1];
-            records::encode_record(&mut out, index as i32, delta_ms, None, value);
-            let value_end = out.len() - 1;
-            out[value_end - trailer.len()..value_end].copy_from_slice(trailer);
+            let value_end = end - headers.len();
+            if let Some(pick) = picks.get(index as usize) {
+                records.write_key(*pick, &mut key);
+            }
+            let key = Some(key.as_slice()).filter(|key| !key.is_empty());
+            begin_record(&mut out, index as i32, delta_ms, key, (Some(value_bytes), headers.len()));
+            out.extend_from_slice(&buffer[value_end - value_bytes..value_end]);
+            out.extend_from_slice(headers);
+            let trailer_end = out.len() - behind;
+            out[trailer_end - trailer.len()..trailer_end].copy_from_slice(trailer);
         });
         out
+    }
+
+    /// Builds records by their picks.
+    fn build(self, records: &RecordSource, builder: &mut Builder, count: u32, out: &mut Vec<u8>) {
+        let picks = self.times.picks.as_slice();
+        let random_share = builder.random_share(records, count);
+        self.each(|index, delta_ms, trailer| {
+            let pick = picks.get(index as usize).copied().unwrap_or_else(|| records.usual());
+            let place = Place { offset_delta: index, delta_ms };
+            builder.append(records, out, (pick, place), trailer, random_share);
+        });
     }
 }
 
@@ -339,8 +404,11 @@ impl Bodies<RecordTimes> for Payloads {
         let body_bytes = body.len() as u64;
         let mut compression = self.form.compression;
         if compression != Compression::None {
-            let mut out = Vec::new();
-            match records::compress(compression, &body, &mut out) {
+            let mut out = match &mut self.source {
+                Source::Built { spare, .. } => spare.pop().unwrap_or_default(),
+                Source::Pool { .. } | Source::Stamped { .. } => Vec::new(),
+            };
+            match compress(compression, &body, &mut out) {
                 Ok(()) => {
                     self.recycle(std::mem::replace(&mut body, out.into()));
                     sum = None;
@@ -360,116 +428,23 @@ impl Bodies<RecordTimes> for Payloads {
     }
 
     fn recycle(&mut self, body: Bytes) {
-        let Source::Unique { lent, .. } = &mut self.source else { return };
-        let Some(at) = lent.iter().position(|whole| whole.as_ptr() == body.as_ptr()) else { return };
-        drop(body);
-        if let Ok(buffer) = lent.swap_remove(at).try_into_mut() {
-            self.keep(buffer);
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use kdyno_kafka::records::{BatchHeader, HEADER_BYTES};
-    use proptest::prelude::*;
-
-    const WALL_OFFSET_NS: i64 = 1_000;
-
-    /// Half of them accepted at 5 ms, the others in twos, `gap_ms` apart.
-    fn times(count: u32, gap_ms: u64) -> RecordTimes {
-        let mut times = RecordTimes::default();
-        let alone = count / 2;
-        if alone > 0 {
-            times.push_run(alone, 5_000_000, Admission::AtOnce);
-        }
-        for index in alone..count {
-            let accepted_ns = 7_000_000 + u64::from((index - alone) / 2) * gap_ms * 1_000_000;
-            times.push_run(1, accepted_ns, Admission::OnTick);
-            times.intended_ns.push(accepted_ns - 1_000 + u64::from(index));
-        }
-        times
-    }
-
-    fn form(value_bytes: u32, records_max: u32, compression: Compression, is_unique: bool) -> BodyForm {
-        let shape = RecordShape { value_bytes, has_own_timestamp: is_unique };
-        BodyForm { shape, records_max, compression, wall_offset_ns: WALL_OFFSET_NS }
-    }
-
-    /// Timestamp and value of each record of the batch that a body makes.
-    fn open(sealed: &Sealed, count: u32) -> Vec<(i64, Vec<u8>)> {
-        let (base_ms, max_ms) = (sealed.base_timestamp_ms, sealed.max_timestamp_ms);
-        let header = BatchHeader::plain(sealed.compression, count as i32, base_ms, max_ms);
-        let mut head = [0; HEADER_BYTES];
-        records::write_batch_header(&mut head, &header, &sealed.sum);
-        let set = [head.as_slice(), &sealed.body].concat();
-        let batch = records::batches(&set).next().expect("one batch").expect("well formed");
-        batch.verify_crc().expect("checksum");
-        let mut scratch = Vec::new();
-        let records = batch.records(&mut scratch, 1 << 24).expect("records");
-        let records = records.map(|record| record.expect("record"));
-        let read: Vec<_> =
-            records.map(|record| (record.timestamp_ms, record.value.unwrap_or_default().to_vec())).collect();
-        let uncompressed =
-            if sealed.compression == Compression::None { sealed.body.len() } else { scratch.len() };
-        assert_eq!(sealed.body_bytes, uncompressed as u64);
-        read
-    }
-
-    proptest! {
-        #[test]
-        fn any_prefix_of_a_pool_is_a_valid_batch(value in 0u32..300, max in 1u32..200, part in 0.0f64..=1.0, codec in 0u8..5) {
-            let compression = Compression::from_id(codec).unwrap();
-            let form = form(value, max, compression, false);
-            let pool = Rc::new(Pool::build(form.shape, max, 0, compression, 3).unwrap());
-            prop_assert_eq!(pool.blocks.len() as u64, POOL_BATCHES_MIN);
-            let mut payloads = Payloads::pooled(form, pool, 0);
-            let count = ((f64::from(max) * part) as u32).max(1);
-            let times = times(count, 3);
-            let records = open(&payloads.seal(0, 0, count, &times), count);
-            prop_assert_eq!(records.len(), count as usize);
-            let timestamp_ms = form.timestamp_ms(times.runs[0].accepted_ns);
-            prop_assert!(records.iter().all(|(at, v)| *at == timestamp_ms && v.len() == value as usize));
-        }
-
-        /// Also where timestamps lie so far apart that their deltas take two or three bytes.
-        #[test]
-        fn unique_records_carry_who_and_when(value in 32u32..300, max in 1u32..200, gap_ms in 0u64..300, codec in 0u8..5) {
-            let compression = Compression::from_id(codec).unwrap();
-            let form = form(value, max, compression, true);
-            let mut payloads = Payloads::unique(form, 0xfeed, 9);
-            for (round, count) in [(0u64, max), (1, max.div_ceil(2)), (2, max)] {
-                let times = times(count, gap_ms * round);
-                let sealed = payloads.seal(4, round * 1000, count, &times);
-                let accepted = times.runs.iter().flat_map(|run| vec![run.accepted_ns; run.count as usize]);
-                let expected: Vec<(u64, u64)> = accepted.zip(times.each_intended_ns()).collect();
-                let records = open(&sealed, count);
-                prop_assert_eq!(records.len(), expected.len());
-                prop_assert_eq!(Some(sealed.max_timestamp_ms), records.iter().map(|(at, _)| *at).max());
-                for (index, ((at_ms, value), (accepted_ns, t0))) in records.iter().zip(expected).enumerate() {
-                    prop_assert_eq!(*at_ms, form.timestamp_ms(accepted_ns));
-                    let trailer = &value[value.len() - TRAILER_BYTES as usize..];
-                    prop_assert_eq!(&trailer[..8], &0xfeedu64.to_be_bytes());
-                    prop_assert_eq!(&trailer[8..16], &[0, 0, 0, 9, 0, 0, 0, 4]);
-                    prop_assert_eq!(&trailer[16..24], &(round * 1000 + index as u64).to_be_bytes());
-                    prop_assert_eq!(&trailer[24..], &(t0 + WALL_OFFSET_NS as u64).to_be_bytes());
+        match &mut self.source {
+            Source::Pool { .. } => {}
+            Source::Stamped { lent, .. } => {
+                let found = lent.iter().position(|whole| whole.as_ptr() == body.as_ptr());
+                let Some(at) = found else { return };
+                drop(body);
+                if let Ok(buffer) = lent.swap_remove(at).try_into_mut() {
+                    self.keep(buffer);
                 }
-                payloads.recycle(sealed.body);
+            }
+            Source::Built { spare, .. } => {
+                if body.is_unique() && (spare.len() + 1) * body.len() <= SPARE_BYTES_MAX {
+                    let mut buffer = Vec::from(body);
+                    buffer.clear();
+                    spare.push(buffer);
+                }
             }
         }
-    }
-
-    #[test]
-    fn unique_buffers_are_used_again() {
-        let mut payloads = Payloads::unique(form(64, 10, Compression::None, true), 1, 1);
-        let body = payloads.seal(0, 0, 6, &times(6, 0)).body;
-        let at = body.as_ptr();
-        payloads.recycle(body);
-        assert_eq!(
-            payloads.seal(0, 6, 8, &times(8, 0)).body.as_ptr(),
-            at,
-            "eight records fit where six were"
-        );
     }
 }

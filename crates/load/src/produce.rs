@@ -1,14 +1,15 @@
 //! A producing stream: schedules come due, clients take records, batches go out, outcomes are known.
 
-use crate::client::ProduceClient;
+use crate::client::{DrawnRecords, ProduceClient};
 use crate::net::Net;
-use crate::payload::{BodyForm, Payloads, Pool, TRAILER_BYTES};
+use crate::payload::{BodyForm, Payloads, Pool};
 use crate::recorder::Recorder;
+use crate::records::{Draws, RecordSource};
 use crate::schedule::Schedule;
 use crate::stream::{self, Clock, Ready, Stream, StreamContext, StreamError};
 use crate::token_bucket::TokenBucket;
 use crate::wakeups::Wakeups;
-use kdyno_kafka::producer::{Partitioner, Producer, ProducerConfig, RecordShape, TransactionsConfig};
+use kdyno_kafka::producer::{Partitioner, Producer, ProducerConfig, TransactionsConfig};
 use kdyno_kafka::records::Compression;
 use kdyno_model::plan::{self, COMPRESSED_RECORDS_MAX, Fill, Payload, ProducePlan, Rate, VALUE_BYTES_MAX};
 use kdyno_model::sample::{ClientTotals, Sample, StreamTotals};
@@ -62,11 +63,8 @@ impl ProduceStream {
     /// A stream that is not connected yet.
     ///
     /// # Errors
-    /// When the plan cannot be carried out, e.g. a unique value too short for its trailer.
+    /// When the plan cannot be carried out, e.g. a value too long.
     pub fn new(plan: ProducePlan, context: StreamContext) -> Result<Self, StreamError> {
-        if plan.payload == Payload::Unique && plan.value_bytes < TRAILER_BYTES {
-            return Err(StreamError::ValueTooShort { value_bytes: plan.value_bytes, least: TRAILER_BYTES });
-        }
         if plan.value_bytes > VALUE_BYTES_MAX {
             return Err(StreamError::ValueTooLong { value_bytes: plan.value_bytes, most: VALUE_BYTES_MAX });
         }
@@ -97,21 +95,42 @@ impl ProduceStream {
         })
     }
 
-    /// The shape of its records. Bodies of a pool are encoded once, so all records of a batch have its timestamp.
-    fn shape(&self) -> RecordShape {
-        RecordShape {
-            value_bytes: self.plan.value_bytes,
-            has_own_timestamp: self.plan.payload == Payload::Unique,
-        }
-    }
-
     /// Most records of a batch.
-    fn batch_records_max(&self) -> u32 {
-        let uncompressed = self.shape().capacity(self.plan.client.batch_bytes);
+    fn batch_records_max(&self, records: &RecordSource) -> u32 {
+        let uncompressed = records.shape().capacity(self.plan.client.batch_bytes);
         match self.compression() {
+            // Their bytes alone bound them.
+            Compression::None if !records.has_equal_sizes() => u32::MAX,
             Compression::None => uncompressed,
             _ => uncompressed.saturating_mul(COMPRESSED_RECORDS_MAX),
         }
+    }
+
+    /// What its records are made of, for a topic of so many partitions.
+    fn record_source(&self, partitions: usize) -> Result<RecordSource, StreamError> {
+        let (plan, records) = (&self.plan, &self.plan.records);
+        if let Some(partition) = records.partition.filter(|partition| *partition as usize >= partitions) {
+            return Err(StreamError::NoSuchPartition { partition, partitions });
+        }
+        // As in Java: neither a partition that is stated nor the round-robin partitioner asks for the key.
+        let is_keyed = records.partition.is_none()
+            && !plan.client.ignore_keys
+            && plan.client.partitioner == plan::Partitioner::Sticky;
+        let is_unique = plan.payload == Payload::Unique;
+        let seed = self.context.seed;
+        let mut source = RecordSource::new(
+            records,
+            (plan.value_bytes, is_unique),
+            is_keyed.then_some(partitions),
+            &self.context.given,
+            seed,
+        )
+        .map_err(StreamError::NotGiven)?;
+        if let Some(ratio) = records.compressible {
+            let records_max = self.batch_records_max(&source);
+            source.compress_to(ratio, self.compression(), records_max, seed);
+        }
+        Ok(source)
     }
 
     fn compression(&self) -> Compression {
@@ -125,7 +144,7 @@ impl ProduceStream {
     }
 
     /// What a client's producer is told.
-    fn producer_config(&self, client: u32) -> ProducerConfig {
+    fn producer_config(&self, client: u32, records: &RecordSource) -> ProducerConfig {
         let settings = &self.plan.client;
         ProducerConfig {
             client_id: self.context.client_id(client),
@@ -143,16 +162,17 @@ impl ProduceStream {
             retry_backoff_ns: settings.retry_backoff_ns,
             retry_backoff_max_ns: settings.retry_backoff_max_ns,
             compression: self.compression(),
-            batch_records_max: self.batch_records_max(),
+            batch_records_max: self.batch_records_max(records),
             wall_offset_ns: self.context.wall_offset_ns,
             is_idempotent: settings.enable_idempotence,
             transactions: self.plan.transactions.map(|_| TransactionsConfig {
                 transactional_id: self.context.transactional_id(client),
                 timeout_ms: i32::try_from(settings.transaction_timeout_ns / 1_000_000).unwrap_or(i32::MAX),
             }),
-            partitioner: match settings.partitioner {
-                plan::Partitioner::Sticky => Partitioner::Sticky,
-                plan::Partitioner::RoundRobin => Partitioner::RoundRobin,
+            partitioner: match (self.plan.records.partition, settings.partitioner) {
+                (Some(partition), _) => Partitioner::One(partition as usize),
+                (None, plan::Partitioner::Sticky) => Partitioner::Sticky,
+                (None, plan::Partitioner::RoundRobin) => Partitioner::RoundRobin,
             },
             adaptive_partitioning: settings.adaptive_partitioning,
             availability_timeout_ns: settings.availability_timeout_ns,
@@ -160,16 +180,17 @@ impl ProduceStream {
         }
     }
 
-    fn payloads(&self, client: u32) -> Payloads {
+    fn payloads(&self, client: u32, records: &Rc<RecordSource>) -> Payloads {
         let form = BodyForm {
-            shape: self.shape(),
-            records_max: self.batch_records_max(),
+            shape: records.shape(),
+            records_max: self.batch_records_max(records),
             compression: self.compression(),
             wall_offset_ns: self.context.wall_offset_ns,
         };
+        let records = Rc::clone(records);
         match &self.pool {
-            Some(pool) => Payloads::pooled(form, Rc::clone(pool), client),
-            None => Payloads::unique(form, self.context.run_id, client),
+            Some(pool) => Payloads::pooled(form, records, Rc::clone(pool), client),
+            None => Payloads::unique(form, records, self.context.run_id, client),
         }
     }
 
@@ -257,22 +278,27 @@ impl Stream for ProduceStream {
     }
 
     fn prepare(&mut self) -> Result<(), StreamError> {
-        let shape = self.shape();
         let partitions = self.clients.iter().map(|client| client.kafka().partition_count()).max();
         let partitions = partitions.unwrap_or(1);
         if partitions > PARTITIONS_MAX {
             return Err(StreamError::TooManyPartitions { partitions, most: PARTITIONS_MAX });
         }
+        let records = Rc::new(self.record_source(partitions)?);
+        let shape = records.shape();
         if let Payload::Pooled { pool_bytes } = self.plan.payload {
-            let count = self.batch_records_max();
+            let count = self.batch_records_max(&records);
             let pool = Pool::build(shape, count, pool_bytes, self.compression(), self.context.seed);
             self.pool = Some(Rc::new(pool.map_err(|error| StreamError::Pool(error.to_string()))?));
         }
         for index in 0..self.clients.len() {
             let client = self.context.task.client_first + index as u32;
-            let config = self.producer_config(client);
-            let payloads = self.payloads(client);
-            self.clients[index].prepare(config, shape, payloads);
+            let config = self.producer_config(client, &records);
+            let payloads = self.payloads(client, &records);
+            let drawn = records.is_drawn().then(|| {
+                let draws = Draws::new(self.context.seed, client, self.context.task.clients_total);
+                DrawnRecords::new(Rc::clone(&records), draws)
+            });
+            self.clients[index].prepare(config, shape, payloads, drawn);
         }
         // An idempotent producer asks for its id before there is a load.
         self.wakeups.all_now();

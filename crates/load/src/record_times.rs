@@ -1,5 +1,6 @@
-//! What is remembered of the records in a batch until their outcome is known: their instants.
+//! What is remembered of the records in a batch until their outcome is known: their instants, and what was drawn of them.
 
+use crate::records::Pick;
 use kdyno_kafka::producer::RecordData;
 
 /// Instants of a batch's records, in order.
@@ -9,6 +10,8 @@ pub struct RecordTimes {
     pub runs: Vec<Run>,
     /// t0 of each record of the runs that are not [`Admission::AtOnce`], ns.
     pub intended_ns: Vec<u64>,
+    /// What was drawn of each record; nothing where all are alike.
+    pub picks: Vec<Pick>,
 }
 
 /// Records accepted at the same instant.
@@ -59,7 +62,8 @@ impl RecordData for RecordTimes {
             divided.count -= stay;
             self.runs.push(front);
         }
-        Self { runs, intended_ns: self.intended_ns.split_off(own) }
+        let drawn = self.picks.len().min(at as usize);
+        Self { runs, intended_ns: self.intended_ns.split_off(own), picks: self.picks.split_off(drawn) }
     }
 }
 
@@ -68,6 +72,21 @@ impl RecordTimes {
     pub fn clear(&mut self) {
         self.runs.clear();
         self.intended_ns.clear();
+        self.picks.clear();
+    }
+
+    /// Adds a record that was drawn; t0 where it is its own.
+    #[inline]
+    pub fn push_drawn(
+        &mut self,
+        pick: Pick,
+        accepted_ns: u64,
+        admission: Admission,
+        intended_ns: Option<u64>,
+    ) {
+        self.push_run(1, accepted_ns, admission);
+        self.intended_ns.extend(intended_ns);
+        self.picks.push(pick);
     }
 
     /// Adds `count` records; joins the last run when it is of the same instant and kind.
@@ -105,6 +124,7 @@ mod tests {
             times.push_run(2, 20, Admission::OnTick);
             times.push_run(4, 30, Admission::Blocked { since_ns: 25 });
             times.intended_ns.extend([18, 19, 21, 22, 26, 27]);
+            times.picks.extend((0..9).map(Pick::numbered));
             times
         };
         let all: Vec<u64> = whole().each_intended_ns().collect();
@@ -113,6 +133,8 @@ mod tests {
             let rest = front.split_off(at);
             let parts: Vec<u64> = front.each_intended_ns().chain(rest.each_intended_ns()).collect();
             assert_eq!(parts, all, "divided at {at}");
+            let picks: Vec<Pick> = front.picks.iter().chain(&rest.picks).copied().collect();
+            assert_eq!((picks, front.picks.len()), (whole().picks, at as usize));
             let count = |times: &RecordTimes| times.runs.iter().map(|run| run.count).sum::<u32>();
             assert_eq!((count(&front), count(&rest)), (at, 9 - at));
             let accepted = |times: &RecordTimes| times.runs.first().map(|run| run.accepted_ns);

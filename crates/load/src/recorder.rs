@@ -6,12 +6,14 @@
 
 use crate::histo::{self, Histo};
 use crate::record_times::{Admission, RecordTimes, Run};
+use crate::records::Weight;
 use hdrhistogram::Histogram;
 use kdyno_kafka::producer::{EndedTransaction, TransactionEnd, TransactionPartitions};
 use kdyno_model::plan::PhasesPlan;
 use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamId, Timing};
 use kdyno_model::worker::{PhaseSpan, phase_spans};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 const NS_PER_S: u64 = 1_000_000_000;
 /// Seconds covered by [`Grain::FiveSeconds`].
@@ -194,12 +196,30 @@ impl Recorder {
         counts.fetched_bytes += bytes;
     }
 
-    /// A batch was acknowledged; each of its records has a value of `value_bytes`.
-    pub fn acknowledged(&mut self, times: &RecordTimes, batch: BatchInstants, value_bytes: u32) {
+    /// Records of an acknowledged batch took so many bytes, uncompressed and as they were sent.
+    pub fn compressed(&mut self, known_ns: u64, (record_bytes, sent_bytes): (u64, u64)) {
+        let counts = &mut self.slot(known_ns).counts;
+        counts.record_bytes += record_bytes;
+        counts.sent_bytes += sent_bytes;
+    }
+
+    /// A batch was acknowledged; `weigh` says what some of its records come to, by their places.
+    pub fn acknowledged(
+        &mut self,
+        times: &RecordTimes,
+        batch: BatchInstants,
+        weigh: impl Fn(Range<usize>) -> Weight,
+    ) {
         let mut own = times.intended_ns.as_slice();
+        let mut place = 0;
+        let mut next = |count: usize| {
+            place += count;
+            weigh(place - count..place)
+        };
         for run in &times.runs {
             if run.admission == Admission::AtOnce {
-                self.group(run, run.accepted_ns, run.count, batch, value_bytes);
+                let weight = next(run.count as usize);
+                self.group(run, run.accepted_ns, (run.count, weight), batch);
                 let response_ns = batch.known_ns - run.accepted_ns;
                 self.seconds[self.last_slot].response.record(response_ns, run.count);
                 continue;
@@ -209,7 +229,8 @@ impl Recorder {
             while let Some(&first) = mine.first() {
                 let end_ns = self.slot(first).end_ns;
                 let same = mine.iter().position(|&t0| t0 >= end_ns).unwrap_or(mine.len());
-                self.group(run, first, same as u32, batch, value_bytes);
+                let weight = next(same);
+                self.group(run, first, (same as u32, weight), batch);
                 self.each_own(run, &mine[..same], batch);
                 mine = &mine[same..];
             }
@@ -237,10 +258,11 @@ impl Recorder {
     }
 
     /// The timings and counts that records of one run and one second share.
-    fn group(&mut self, run: &Run, first_ns: u64, count: u32, batch: BatchInstants, value_bytes: u32) {
+    fn group(&mut self, run: &Run, first_ns: u64, (count, weight): (u32, Weight), batch: BatchInstants) {
         let slot = self.slot(first_ns);
         slot.counts.acknowledged += u64::from(count);
-        slot.counts.acknowledged_bytes += u64::from(count) * u64::from(value_bytes);
+        slot.counts.acknowledged_bytes += weight.value_bytes;
+        slot.counts.header_trailers += weight.header_trailers;
         let five = slot.five;
         let timings = &mut self.fives[five].timings;
         let accepted_ns = run.accepted_ns;

@@ -1,6 +1,7 @@
 //! What every stream is to the event loop: something with connections, deadlines and an end.
 
 use crate::net::Net;
+use crate::records::GivenBySource;
 use kdyno_kafka::backoff::ExponentialBackoff;
 use kdyno_kafka::broker_connections::{ConnectionKey, ConnectionsConfig};
 use kdyno_kafka::client::Client;
@@ -26,14 +27,17 @@ const TRANSACTION_SEEDS: u64 = 2 << 40;
 /// Why a stream cannot run.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum StreamError {
-    /// Unique values have no room for the trailer that makes them so.
-    #[error("unique values need at least {least} bytes for their trailer, {value_bytes} were asked for")]
-    ValueTooShort {
-        /// Bytes of a value, as planned.
-        value_bytes: u32,
-        /// Fewest bytes that hold a trailer.
-        least: u32,
+    /// Records are to go to a partition that is not there.
+    #[error("records are to go to partition {partition}, the topic has {partitions}, counted from 0")]
+    NoSuchPartition {
+        /// As planned.
+        partition: u32,
+        /// Of the topic on the brokers.
+        partitions: usize,
     },
+    /// Keys or values were to come before the task, and did not.
+    #[error("what {0} holds was not given to the worker")]
+    NotGiven(String),
     /// Values are larger than kdyno makes them.
     #[error("values of {value_bytes} bytes are above the limit of {most}")]
     ValueTooLong {
@@ -108,6 +112,8 @@ pub struct StreamContext {
     pub has_producers: bool,
     /// What the lab wants of the stream.
     pub task: StreamTask,
+    /// Keys and values that the lab gave.
+    pub given: GivenBySource,
     /// TLS and login of its clients.
     pub security: Security,
     /// What happened, for the timeline.

@@ -7,6 +7,7 @@ use crate::event_loop::{Control, EventLoop, LoopError};
 use crate::framing::{AfterTask, read_after_task, read_before_task, write_frame};
 use crate::net::monotonic_ns;
 use crate::produce::ProduceStream;
+use crate::records::{Given, GivenBySource};
 use crate::stream::{Events, Stream, StreamContext, StreamError};
 use kdyno_credentials::CredentialsError;
 use kdyno_kafka::security::sasl::Login;
@@ -115,7 +116,7 @@ pub fn main(fd: OwnedFd) -> Result<(), WorkerError> {
     let task = read_task(&mut reader);
     let (out, messages) = sync_channel(MESSAGES_MAX);
     let writing = thread::spawn(move || write_messages(&mut writer, &messages));
-    let result = task.and_then(|(task, secrets)| run(&task, &secrets, reader, &out));
+    let result = task.and_then(|(task, before)| run(&task, &before, reader, &out));
     let last = match &result {
         Ok(totals) => FromWorker::Done(totals.clone()),
         Err(error) => FromWorker::Failed { message: error.to_string() },
@@ -132,18 +133,28 @@ pub fn main(fd: OwnedFd) -> Result<(), WorkerError> {
 /// Values of secrets by name.
 type Secrets = BTreeMap<String, Secret>;
 
-/// The task, and the secrets that came before it.
-fn read_task(reader: &mut UnixStream) -> Result<(WorkerTask, Secrets), WorkerError> {
-    let mut secrets = None;
+/// What came before the task.
+#[derive(Default)]
+struct Before {
+    secrets: Option<Secrets>,
+    given: GivenBySource,
+}
+
+/// The task, and what came before it.
+fn read_task(reader: &mut UnixStream) -> Result<(WorkerTask, Before), WorkerError> {
+    let mut before = Before::default();
     loop {
         match read_before_task(reader)? {
-            Some(BeforeTask::Prepare(task)) => {
-                return Ok((*task, secrets.unwrap_or_default()));
-            }
-            Some(BeforeTask::Secrets(_)) if secrets.is_some() => {
+            Some(BeforeTask::Prepare(task)) => return Ok((*task, before)),
+            Some(BeforeTask::Secrets(_)) if before.secrets.is_some() => {
                 return Err(WorkerError::OutOfTurn("`secrets` twice"));
             }
-            Some(BeforeTask::Secrets(values)) => secrets = Some(values),
+            Some(BeforeTask::Secrets(values)) => before.secrets = Some(values),
+            Some(BeforeTask::Given(found)) => {
+                let given = Given::new(found.pieces());
+                let given = given.ok_or(WorkerError::OutOfTurn("`given` with nothing in it"))?;
+                before.given.insert(found.source, Arc::new(given));
+            }
             None => return Err(WorkerError::LabGone),
         }
     }
@@ -177,14 +188,14 @@ fn read_lab(mut reader: UnixStream, incoming: &Sender<Incoming>) {
 
 fn run(
     task: &WorkerTask,
-    secrets: &Secrets,
+    before: &Before,
     reader: UnixStream,
     out: &SyncSender<FromWorker>,
 ) -> Result<Vec<StreamTotals>, WorkerError> {
     if task.streams.is_empty() {
         return Err(WorkerError::OutOfTurn("`prepare` with a task without streams"));
     }
-    let security = kdyno_credentials::security(&task.security, &|name| secrets.get(name))?;
+    let security = kdyno_credentials::security(&task.security, &|name| before.secrets.as_ref()?.get(name))?;
     let (incoming, messages) = channel();
     let for_lab = incoming.clone();
     thread::spawn(move || read_lab(reader, &for_lab));
@@ -202,7 +213,7 @@ fn run(
         .enumerate()
         .try_for_each(|(index, stream)| {
             streams.running.push(spawn(
-                context(task, &security, stream)?,
+                StreamContext { given: before.given.clone(), ..context(task, &security, stream)? },
                 index,
                 incoming.clone(),
                 out.clone(),
@@ -422,6 +433,7 @@ fn context(
         phases: task.phases,
         has_producers: task.has_producers,
         task: stream.clone(),
+        given: GivenBySource::new(),
         security: security.clone(),
         events: Events::default(),
     })

@@ -6,8 +6,9 @@ mod common;
 use common::{Load, MS, Outcome, SECOND, T0, TOPIC, simulate};
 use kdyno_kafka::records;
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, Stored};
-use kdyno_load::payload::TRAILER_BYTES;
-use kdyno_model::plan::{Arrivals, Compression, Partitioner, Payload, ProducePlan, TransactionsPlan};
+use kdyno_model::plan::{
+    Arrivals, Compression, Partitioner, Payload, ProducePlan, TRAILER_BYTES, TransactionsPlan,
+};
 use kdyno_model::sample::Timing;
 
 const REQUEST_TIMED_OUT: i16 = 7;

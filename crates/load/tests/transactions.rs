@@ -6,8 +6,7 @@ mod common;
 use common::{Fetching, Load, MS, Outcome, SECOND, T0, TOPIC, fetch, simulate};
 use kdyno_kafka::records;
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, Stored};
-use kdyno_load::payload::TRAILER_BYTES;
-use kdyno_model::plan::{Arrivals, Fill, Payload, StartOffset, TransactionsPlan};
+use kdyno_model::plan::{Arrivals, Fill, Payload, StartOffset, TRAILER_BYTES, TransactionsPlan};
 use kdyno_model::sample::Timing;
 use std::collections::{BTreeMap, BTreeSet};
 

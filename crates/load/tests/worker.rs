@@ -1,15 +1,16 @@
 //! The worker as the lab drives it: real sockets and clock, a fake cluster behind them.
 
+use kdyno_kafka::admin::{Admin, SampleBounds};
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, tcp};
-use kdyno_load::framing::{read_frame, write_frame};
+use kdyno_load::framing::{read_frame, write_frame, write_given};
 use kdyno_load::net::monotonic_ns;
 use kdyno_load::worker::{self, WorkerError};
 use kdyno_model::plan::{
-    Arrivals, Compression, ConsumePlan, Partitioner, Payload, PhasesPlan, ProducePlan, ProducerSettings,
-    Rate, RatePiece, StartOffset,
+    Arrivals, Compression, ConsumePlan, GivenFile, GivenSource, Partitioner, Payload, PhasesPlan,
+    ProducePlan, ProducerSettings, Rate, RatePiece, StartOffset, VALUE_BYTES_MAX, ValuesPlan,
 };
 use kdyno_model::sample::{Grain, Phase, Sample, StreamTotals};
-use kdyno_model::worker::{FromWorker, StreamRole, StreamTask, ToWorker, WorkerTask};
+use kdyno_model::worker::{FromWorker, GivenContent, StreamRole, StreamTask, ToWorker, WorkerTask};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::thread::JoinHandle;
@@ -28,6 +29,7 @@ fn produce(value_bytes: u32) -> StreamRole {
         },
         value_bytes,
         payload: Payload::Unique,
+        records: Default::default(),
         records_max: None,
         synchronous: false,
         transactions: None,
@@ -49,6 +51,7 @@ fn produce(value_bytes: u32) -> StreamRole {
             metadata_max_age_ns: 300 * SECOND,
             enable_idempotence: false,
             partitioner: Partitioner::Sticky,
+            ignore_keys: false,
             adaptive_partitioning: true,
             availability_timeout_ns: 0,
         },
@@ -108,11 +111,19 @@ struct Lab {
 
 impl Lab {
     fn prepare(task: WorkerTask) -> Self {
+        Self::prepare_with(task, None)
+    }
+
+    /// A worker that is given keys or values before its task.
+    fn prepare_with(task: WorkerTask, given: Option<GivenContent>) -> Self {
         let (socket, theirs) = UnixStream::pair().expect("a socket pair");
         socket.set_read_timeout(Some(PATIENCE)).expect("a deadline");
         let worker = std::thread::spawn(move || worker::main(OwnedFd::from(theirs)));
         let mut lab = Self { socket, worker };
         assert!(matches!(lab.read(), FromWorker::Hello { .. }));
+        if let Some(given) = given {
+            write_given(&mut lab.socket, &given).expect("written");
+        }
         lab.say(&ToWorker::Prepare(Box::new(task)));
         lab
     }
@@ -216,6 +227,46 @@ impl RecordsCheck for kdyno_model::sample::Counts {
             && self.batches >= self.requests
             && self.batches < self.acknowledged
     }
+}
+
+/// Values come before the task, go out unchanged, and can be sampled from the topic again.
+#[test]
+fn values_that_are_given_are_what_is_sent() {
+    let server = tcp::spawn(cluster()).expect("a fake cluster");
+    let file = GivenFile {
+        path: "lines.txt".to_owned(),
+        delimiter: "|".to_owned(),
+        crc: 0,
+        pieces: 3,
+        piece_bytes_max: 5,
+    };
+    let mut role = produce(3);
+    let StreamRole::Produce(plan) = &mut role else { panic!("it produces") };
+    plan.records.values = ValuesPlan::File(file.clone());
+    plan.client.compression = Compression::Zstd;
+    let mut task = task(server.bootstrap(), vec![stream(0, 1, role)]);
+    (task.phases.warmup_ns, task.phases.measure_ns) = (0, SECOND);
+    let values = [&b"one"[..], b"two", b"three"];
+    let refused = Lab::prepare(task.clone()).expect_failed();
+    assert!(refused.contains("what lines.txt holds was not given"), "{refused}");
+    let given = GivenContent::new(GivenSource::File(file), values);
+    let mut lab = Lab::prepare_with(task, Some(given));
+    lab.start(Some(0));
+    let (_, totals) = lab.finish();
+    let counts = &totals[0].counts;
+    assert_eq!((counts.acknowledged, counts.header_trailers), (5_000, 5_000), "{counts:?}");
+    let mut admin = Admin::connect(&server.bootstrap(), "test", PATIENCE).expect("connected");
+    let sample = |admin: &mut Admin, bytes_max, value_bytes_max| {
+        let mut found = admin.sample("t", SampleBounds { bytes_max, value_bytes_max }).expect("a sample");
+        let bytes: usize = found.iter().map(Vec::len).sum();
+        assert!(bytes <= bytes_max, "{bytes} of {bytes_max}");
+        found.sort();
+        found.dedup();
+        found
+    };
+    assert_eq!(sample(&mut admin, 1 << 20, 100), [&b"one"[..], b"three", b"two"]);
+    assert_eq!(sample(&mut admin, 2_000, 4), [&b"one"[..], b"two"], "the larger one is left out");
+    assert!(admin.sample("none", SampleBounds { bytes_max: 9, value_bytes_max: 9 }).is_err());
 }
 
 /// A consumer goes on while anybody of the trial produces: beyond the end of its own worker's load, and of what it
@@ -365,7 +416,7 @@ fn a_worker_that_is_not_prepared_is_stopped_but_not_started() {
 fn a_task_that_cannot_be_done_is_refused_with_the_reason() {
     let server = tcp::spawn(cluster()).expect("a fake cluster");
     for (bootstrap, value_bytes, reason) in [
-        (server.bootstrap(), 31, "at least 32 bytes"),
+        (server.bootstrap(), VALUE_BYTES_MAX + 1, "above the limit"),
         (vec!["nonsense".to_owned()], 64, "not a host and a port"),
     ] {
         let mut lab = Lab::prepare(task(bootstrap, vec![stream(0, 1, produce(value_bytes))]));

@@ -213,6 +213,15 @@ pub enum Caveat {
         /// The compression in force.
         compression: String,
     },
+    /// Values do not compress as the scenario says.
+    CompressionMissed {
+        /// Load item.
+        item: String,
+        /// Bytes of records ÷ compressed bytes, as stated.
+        stated: f64,
+        /// As it was in the window.
+        reached: f64,
+    },
     /// What clients saw of the cluster: leaders moved, brokers out of reach, throttled, replicas out of sync.
     ClusterChanged {
         /// What kind, as events name it.
@@ -387,13 +396,18 @@ pub enum Caveat {
 }
 
 impl Caveat {
-    /// That a load item compresses what no application sends, if it does.
+    /// That a load item compresses what no application sends, if it does: letters drawn at random, or few values over and over.
     pub fn of_compression(item: &str, produce: &ProducePlan) -> Option<Self> {
         let (item, compression) = (item.to_owned(), produce.client.compression);
-        (compression != Compression::None).then(|| match produce.payload {
-            Payload::Unique => Self::RandomValues { item, compression: compression.name().to_owned() },
-            Payload::Pooled { .. } => Self::PooledCompression { item },
-        })
+        if compression == Compression::None {
+            return None;
+        }
+        let are_letters = produce.records.compressible.is_none() && !produce.records.has_given_values();
+        match produce.payload {
+            Payload::Unique => are_letters
+                .then(|| Self::RandomValues { item, compression: compression.name().to_owned() }),
+            Payload::Pooled { .. } => Some(Self::PooledCompression { item }),
+        }
     }
 }
 

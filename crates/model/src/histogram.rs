@@ -88,6 +88,22 @@ fn varint(bytes: &[u8]) -> Option<(u64, usize)> {
     None
 }
 
+/// For serde's `with`: bytes as base64 text (RFC 4648 with padding).
+pub(crate) mod base64_bytes {
+    use base64::{Engine, engine::general_purpose::STANDARD};
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(crate) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&STANDARD.encode(bytes))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        STANDARD.decode(text).map_err(|error| D::Error::custom(format!("no base64 text: {error}")))
+    }
+}
+
 /// For serde's `with`: histograms by what they time, as base64 text (RFC 4648 with padding).
 pub(crate) mod base64_map {
     use crate::sample::Timing;

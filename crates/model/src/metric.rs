@@ -155,6 +155,18 @@ pub const ALL: &[Metric] = &[
     metric("unresolved", SEND, Unit::Count, "records of the measure phase whose outcome stayed open"),
     metric("records_per_batch", LOAD, Unit::Count, "acknowledged or fetched records per record batch"),
     metric("bytes_per_request", LOAD, Unit::Bytes, "bytes per produce request, or per fetch response"),
+    metric(
+        "compression_ratio",
+        SEND,
+        Unit::Ratio,
+        "bytes of the records acknowledged in the window, divided by those that they were sent as: 1 without compression",
+    ),
+    metric(
+        "header_trailers",
+        SEND,
+        Unit::Count,
+        "records acknowledged in the window with a header `kdyno`, as their values have no room for its 32 bytes",
+    ),
     metric("response_over_service", SEND, Unit::Ratio, "mean response time divided by mean service time"),
     metric(
         "lag_records",

@@ -152,6 +152,12 @@ pub struct Counts {
     /// Partitions of which nobody said whether they were in a transaction, or of one whose end nobody told: a log may
     /// hold a marker for each.
     pub markers_unsure: u64,
+    /// Bytes of the records acknowledged, uncompressed: with keys, headers and what each record begins with.
+    pub record_bytes: u64,
+    /// Bytes of the same records as they were sent: compressed, if they are; without the headers of batches.
+    pub sent_bytes: u64,
+    /// Records acknowledged that carry kdyno's trailer in a header, since their values had no room for it.
+    pub header_trailers: u64,
 }
 
 /// How many of a [`Counts`]' numbers are of records with an outcome.
@@ -181,7 +187,7 @@ impl Counts {
 
     /// Every count that is one number and adds up over seconds, by name; the first [`OUTCOMES`] are of records with an
     /// outcome.
-    fn numbers(&self) -> [(&'static str, u64); 18] {
+    fn numbers(&self) -> [(&'static str, u64); 21] {
         let Counts {
             offered,
             achieved,
@@ -203,6 +209,9 @@ impl Counts {
             aborted,
             markers,
             markers_unsure,
+            record_bytes,
+            sent_bytes,
+            header_trailers,
         } = *self;
         [
             ("acknowledged", acknowledged),
@@ -223,6 +232,9 @@ impl Counts {
             ("aborted", aborted),
             ("markers", markers),
             ("markers_unsure", markers_unsure),
+            ("record_bytes", record_bytes),
+            ("sent_bytes", sent_bytes),
+            ("header_trailers", header_trailers),
         ]
     }
 
@@ -249,6 +261,9 @@ impl Counts {
             aborted,
             markers,
             markers_unsure,
+            record_bytes,
+            sent_bytes,
+            header_trailers,
         } = more;
         let pairs = [
             (&mut self.offered, offered),
@@ -269,6 +284,9 @@ impl Counts {
             (&mut self.aborted, aborted),
             (&mut self.markers, markers),
             (&mut self.markers_unsure, markers_unsure),
+            (&mut self.record_bytes, record_bytes),
+            (&mut self.sent_bytes, sent_bytes),
+            (&mut self.header_trailers, header_trailers),
         ];
         for (sum, value) in pairs {
             *sum = sum.saturating_add(*value);

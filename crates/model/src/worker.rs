@@ -8,7 +8,7 @@
 //! ```text
 //! worker                                lab
 //!   hello ─────────────────────────────▶      refuses another protocol, or another clock
-//!         ◀───────────────────────────── (secrets) prepare
+//!         ◀───────────────────────────── (secrets) (given …) prepare
 //!   (event …) prepared ────────────────▶
 //!         ◀───────────────────────────── start, measure; or, when the warm-up ends by evidence,
 //!   sample … event … ──────────────────▶ measure later, at least 1 s ahead
@@ -21,7 +21,8 @@
 //! socket ends it.
 
 use crate::event::EventKind;
-use crate::plan::{ConsumePlan, PhasesPlan, ProducePlan, RoleKind, Security};
+use crate::histogram::base64_bytes;
+use crate::plan::{ConsumePlan, GivenSource, PhasesPlan, ProducePlan, RoleKind, Security};
 use crate::sample::{Phase, Sample, StreamTotals};
 use crate::secret::{Secret, values_by_name};
 use schemars::{JsonSchema, generate::SchemaSettings};
@@ -29,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Version of these messages; a worker of another version is refused.
-pub const PROTOCOL_VERSION: u32 = 4;
+pub const PROTOCOL_VERSION: u32 = 5;
 
 /// How long before it begins the measure phase is announced at the latest, ns: schedules must not have passed
 /// that instant yet.
@@ -64,8 +65,46 @@ pub enum BeforeTask {
     /// The values of all secrets by name, where the plan has any; before the task once. After it the same message has
     /// newer values of tokens. A worker keeps them in memory alone and repeats none of them.
     Secrets(#[serde(deserialize_with = "values_by_name")] BTreeMap<String, Secret>),
+    /// Keys or values that streams of the task take; before the task once for each source.
+    Given(GivenContent),
     /// As [`ToWorker::Prepare`].
     Prepare(Box<WorkerTask>),
+}
+
+/// Keys or values that do not come from a generator.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GivenContent {
+    /// Where they come from, as plans name it.
+    pub source: GivenSource,
+    /// All of them behind one another; in messages as base64 text.
+    #[serde(with = "base64_bytes")]
+    #[schemars(with = "String")]
+    pub bytes: Vec<u8>,
+    /// Bytes of each of them.
+    pub lengths: Vec<u32>,
+}
+
+impl GivenContent {
+    /// Puts keys or values behind one another.
+    pub fn new<'p>(source: GivenSource, pieces: impl IntoIterator<Item = &'p [u8]>) -> Self {
+        let (mut bytes, mut lengths) = (Vec::new(), Vec::new());
+        for piece in pieces {
+            bytes.extend_from_slice(piece);
+            lengths.push(u32::try_from(piece.len()).unwrap_or(u32::MAX));
+        }
+        Self { source, bytes, lengths }
+    }
+
+    /// Them, one by one; what lengths promise beyond the bytes is not there.
+    pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
+        let mut rest = self.bytes.as_slice();
+        self.lengths.iter().map_while(move |length| {
+            let (piece, after) = rest.split_at_checked(*length as usize)?;
+            rest = after;
+            Some(piece)
+        })
+    }
 }
 
 /// From the lab to a worker.
@@ -242,4 +281,23 @@ pub struct WorkerEvent {
     pub kind: EventKind,
     /// One lowercase sentence.
     pub detail: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::SamplePlan;
+
+    #[test]
+    fn what_is_given_comes_back_in_its_pieces() {
+        let sample = SamplePlan { topic: "orders".to_owned(), bytes_max: 9, value_bytes_max: 9 };
+        let pieces = [&b"one"[..], b"", &[0xff, 0]];
+        let given = GivenContent::new(GivenSource::Sample(sample), pieces);
+        let text = serde_json::to_string(&given).expect("JSON");
+        let read: GivenContent = serde_json::from_str(&text).expect("the same");
+        assert_eq!(read, given);
+        assert_eq!(read.pieces().collect::<Vec<_>>(), pieces);
+        let short = GivenContent { lengths: vec![3, 400], ..given };
+        assert_eq!(short.pieces().count(), 1, "a length beyond the end");
+    }
 }

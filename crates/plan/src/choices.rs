@@ -7,6 +7,27 @@ use kdyno_scenario::target::Target;
 /// The one error of planning; it names file, line and column, or the option, and what is allowed.
 pub type PlanError = InputError;
 
+/// Reads a file of keys or values: told the scenario's own name and the file's as it is typed there. An error is one
+/// lowercase clause about the file. Planning itself reads nothing.
+#[derive(Debug, Clone, Copy)]
+pub struct Files(pub fn(&str, &str) -> Result<FoundFile, String>);
+
+/// A file that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundFile {
+    /// By which it is found again.
+    pub path: String,
+    /// All of it, or at least more than may be read.
+    pub content: Vec<u8>,
+}
+
+impl Default for Files {
+    /// There are none.
+    fn default() -> Self {
+        Self(|_, _| Err("is not there".to_owned()))
+    }
+}
+
 /// What the user chose beside the scenario.
 #[derive(Debug, Clone, Default)]
 pub struct Choices {
@@ -28,6 +49,8 @@ pub struct Choices {
     pub sustain_ns: Option<u64>,
     /// Time the whole run may take, ns; it wins over the scenario's own `budget`.
     pub budget_ns: Option<u64>,
+    /// Reads the files that the scenario names.
+    pub files: Files,
 }
 
 impl Choices {

@@ -155,6 +155,7 @@ pub(crate) fn producer(
                 settings.adaptive_partitioning = given.word == "true";
             }
             "partitioner.availability.timeout.ms" => settings.availability_timeout_ns = ns,
+            "partitioner.ignore.keys" => settings.ignore_keys = given.word == "true",
             "partitioner.class" if given.word == ROUND_ROBIN => {
                 settings.partitioner = Partitioner::RoundRobin
             }

@@ -258,7 +258,8 @@ fn records(produce: &ProducePlan, case: &CasePlan) -> Option<f64> {
 /// Bytes one trial writes to the brokers' disks, replicas included; `None` when `rate: max` leaves it open.
 pub fn bytes_to_write_of_trial(case: &CasePlan) -> Option<u64> {
     let bytes = producers(case).map(|(produce, replicas)| {
-        let each = (f64::from(produce.value_bytes) + RECORD_BYTES_EXTRA) * f64::from(replicas);
+        let beside = produce.records.bytes_beside_value(produce.value_bytes) as f64;
+        let each = (f64::from(produce.value_bytes) + beside + RECORD_BYTES_EXTRA) * f64::from(replicas);
         records(produce, case).map(|records| records * each)
     });
     bytes.sum::<Option<f64>>().map(|bytes| bytes.ceil() as u64)

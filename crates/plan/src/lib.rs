@@ -22,7 +22,9 @@ mod pair_design;
 mod phases;
 mod planned;
 mod prices;
+mod ratios;
 mod reader;
+mod records;
 mod remarks;
 mod repeats;
 mod search;
@@ -33,7 +35,9 @@ mod strategy;
 mod sustained;
 mod system;
 
-pub use choices::{Ask, CaseTarget, Change, Choices, CompareChoices, FindChoices, PlanError, SideChoices};
+pub use choices::{
+    Ask, CaseTarget, Change, Choices, CompareChoices, Files, FindChoices, FoundFile, PlanError, SideChoices,
+};
 pub use estimate::{
     bytes_to_write_of_trial, estimate, estimate_until_first_look, load_ns_after, longest_ns, volume_bytes,
 };
@@ -42,7 +46,7 @@ pub use strategy::{Next, Upcoming, next, upcoming};
 
 use budget::Budget;
 use cases::Chosen;
-use kdyno_model::plan::{Plan, SystemPlan};
+use kdyno_model::plan::{GivenSource, Plan, Role, SystemPlan};
 use kdyno_model::secret::SecretRef;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::{InputError, quoted};
@@ -109,8 +113,22 @@ pub fn retarget(plan: &mut Plan, targets: &[Target]) -> Result<(), PlanError> {
 /// what a user wrote or chose may name such things.
 ///
 /// # Errors
-/// A secret comes from outside the run.
+/// A secret comes from outside the run, or keys or values from a file.
 pub fn check_stored(plan: &Plan) -> Result<(), PlanError> {
+    let produced =
+        plan.every_case().flat_map(|case| case.load.values()).filter_map(|item| match &item.role {
+            Role::Produce(produce) => Some(&produce.records),
+            Role::Consume(_) => None,
+        });
+    let file = produced.flat_map(|records| records.given()).find_map(|source| match source {
+        GivenSource::File(file) if !file.is_bundled() => Some(file),
+        _ => None,
+    });
+    if let Some(file) = file {
+        let message = format!("the stored plan sends what the file {} holds", quoted(&file.path));
+        return Err(InputError::whole(message)
+            .hint("run the scenario again: such references of a run file are not followed"));
+    }
     let mut secrets = plan.every_case().flat_map(|case| &case.secrets);
     match secrets.find(|(_, reference)| **reference != SecretRef::Made) {
         Some((name, reference)) => {
@@ -169,6 +187,7 @@ fn make(scenario: &Scenario, choices: &Choices) -> Result<Plan, PlanError> {
         repeats::list(&planned, seed, budget)?
     };
     let mut show = show::show(scenario, &chosen, &planned.cases)?;
+    ratios::add_columns(&mut show, &planned.cases, &strategy);
     prices::add_column(&mut show, &planned.cases, &strategy)?;
     let plan = Plan {
         scenario: scenario.id().to_owned(),

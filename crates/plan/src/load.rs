@@ -4,15 +4,16 @@ use crate::PlanError;
 use crate::client;
 use crate::phases::PHASE_NS_MAX;
 use crate::reader::Reader;
+use crate::records;
 use crate::system::MIN_INSYNC;
 use kdyno_model::plan::{
     Arrivals, COMPRESSED_RECORDS_MAX, Compression, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Payload,
-    ProducePlan, ProducerSettings, Rate, RatePiece, Role, StartOffset, SystemPlan, TopicPlan,
-    TransactionsPlan, VALUE_BYTES_MAX, WorkerPlan, WorkerShare,
+    ProducePlan, ProducerSettings, Rate, RatePiece, RecordPlan, Role, StartOffset, SystemPlan, TopicPlan,
+    TransactionsPlan, ValuesPlan, WorkerPlan, WorkerShare,
 };
 use kdyno_model::units::size;
 use kdyno_scenario::file::{
-    LoadFile, MeasureFile, PayloadFile, ProduceFile, RateFile, RoleFile, TransactionsFile,
+    LoadFile, MeasureFile, PayloadFile, ProduceFile, RateFile, RoleFile, TransactionsFile, ValuesFile,
 };
 use kdyno_scenario::input::quoted;
 use kdyno_scenario::units::{self, Dimension};
@@ -29,8 +30,6 @@ const TRANSACTION_NS_MIN: u64 = 1_000_000;
 const TRANSACTION_NS_MAX: u64 = 3_600_000_000_000;
 /// Most steps of a rate.
 const STEPS_MAX: usize = 1_000;
-/// The end of each unique value says where the record comes from.
-const UNIQUE_BYTES_MIN: u64 = 32;
 /// What a lone record adds to its value, at most: batch header and the longest record header.
 const RECORD_BYTES_EXTRA: u64 = 61 + 21;
 /// `message.max.bytes` of a broker where nothing is set.
@@ -99,17 +98,12 @@ fn produce_plan(
     if let (Some(transactions), TransactionsFile::Each { every, .. }) = (transactions, &typed.transactions) {
         within_timeout(reader, every, transactions, &client)?;
     }
-    let value_bytes = reader.bytes(&typed.value, "value", 0..=u64::from(VALUE_BYTES_MAX))?;
-    let payload = payload(reader, &typed.payload, value_bytes, &client)?;
-    if payload == Payload::Unique && value_bytes < UNIQUE_BYTES_MIN {
-        return Err(reader
-            .wrong(
-                &typed.value,
-                format!("unique values have at least {UNIQUE_BYTES_MIN} bytes, not {value_bytes}"),
-            )
-            .hint("make them larger, or write `payload: pooled`"));
-    }
-    value_fits(reader, &typed.value, value_bytes, &client, target)?;
+    let (mut records, value_bytes) = records::records(reader, typed)?;
+    sampled(reader, typed, (&mut records, value_bytes), &client, target.system)?;
+    let payload = payload(reader, &typed.payload, value_bytes.into(), &client)?;
+    poolable(reader, &typed.payload, payload, &records)?;
+    partition_is_there(reader, typed, &records, target)?;
+    record_fits(reader, typed, (&records, value_bytes), &client, target)?;
     enough_replicas(reader, item, client.acks, target)?;
     let records_max = match &reader.scenario.typed().phases.measure {
         MeasureFile::Time(_) => None,
@@ -117,8 +111,9 @@ fn produce_plan(
     };
     Ok(ProducePlan {
         rate: rate(reader, typed, clients)?,
-        value_bytes: value_bytes as u32,
+        value_bytes,
         payload,
+        records,
         records_max,
         synchronous: reader.word(&typed.sending, "sending", &["async", "sync"])? == "sync",
         transactions,
@@ -126,15 +121,86 @@ fn produce_plan(
     })
 }
 
-/// A record that no limit lets through would only fail, one after the other.
-fn value_fits(
+/// The batches of a pool are sent again and again: their records have neither keys nor sizes of their own.
+fn poolable(
     reader: &Reader<'_>,
-    typed: &Typed,
-    value_bytes: u64,
+    typed: &PayloadFile,
+    payload: Payload,
+    records: &RecordPlan,
+) -> Result<(), PlanError> {
+    let is_plain = RecordPlan { partition: None, ..records.clone() }.is_plain();
+    if payload == Payload::Unique || is_plain {
+        return Ok(());
+    }
+    let (PayloadFile::Word(typed) | PayloadFile::Pooled(typed)) = typed;
+    let message = "`payload: pooled` sends the same batches again and again, of values of one size without keys and headers";
+    Err(reader.wrong(typed, message).hint("leave `payload` out: then each record is built"))
+}
+
+/// Values of a topic, which must be there before the run; those that the client could not send are left out.
+fn sampled(
+    reader: &Reader<'_>,
+    typed: &ProduceFile,
+    (records, value_bytes): (&mut RecordPlan, u32),
+    client: &ProducerSettings,
+    system: &SystemPlan,
+) -> Result<(), PlanError> {
+    let beside = records.bytes_beside_value(value_bytes) + RECORD_BYTES_EXTRA;
+    let (ValuesPlan::Sample(sample), ValuesFile::Sample { topic, .. }) =
+        (&mut records.values, &typed.value.values)
+    else {
+        return Ok(());
+    };
+    let topics = &reader.scenario.typed().topics;
+    if !topics.iter().any(|(name, _)| name.text == sample.topic) {
+        let topic = Typed { text: sample.topic.clone(), ..topic.clone() };
+        return Err(unknown_topic(&topic, reader.scenario.typed()));
+    }
+    let is_existing = match system {
+        SystemPlan::Attached(target) => target.topics.contains_key(&sample.topic),
+        SystemPlan::Local(_) => false,
+    };
+    if !is_existing {
+        let message = format!("topic `{}` is made for the run: there is nothing to sample", sample.topic);
+        let hint = "a target says under `topics` which of its topics it is, and allows `existing-topics`";
+        return Err(reader.wrong(topic, message).hint(hint));
+    }
+    let most = u64::from(client.request_bytes_max).min(client.buffer_bytes).saturating_sub(beside);
+    sample.value_bytes_max = u32::try_from(most).unwrap_or(u32::MAX).min(sample.value_bytes_max);
+    Ok(())
+}
+
+/// The partition that all records are to go to. How many an existing topic has shows when it is there.
+fn partition_is_there(
+    reader: &Reader<'_>,
+    typed: &ProduceFile,
+    records: &RecordPlan,
+    target: Target<'_>,
+) -> Result<(), PlanError> {
+    let is_existing = match target.system {
+        SystemPlan::Attached(attached) => attached.topics.contains_key(target.name),
+        SystemPlan::Local(_) => false,
+    };
+    let count = target.topic.partitions;
+    match (records.partition, &typed.partition) {
+        (Some(partition), Some(typed)) if partition >= count && !is_existing => {
+            let message = format!("topic `{}` has no partition {partition}", target.name);
+            Err(reader.wrong(typed, message).hint(format!("its partitions are 0 to {}", count - 1)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A record that no limit lets through would only fail, one after the other.
+fn record_fits(
+    reader: &Reader<'_>,
+    typed: &ProduceFile,
+    (records, value_bytes): (&RecordPlan, u32),
     client: &ProducerSettings,
     target: Target<'_>,
 ) -> Result<(), PlanError> {
-    let record = value_bytes + RECORD_BYTES_EXTRA;
+    let largest = u64::from(records.largest_value_bytes(value_bytes));
+    let record = largest + records.bytes_beside_value(value_bytes) + RECORD_BYTES_EXTRA;
     let of_topic = target.topic.config.get("max.message.bytes");
     let of_broker = match target.system {
         SystemPlan::Local(cluster) => cluster
@@ -149,20 +215,27 @@ fn value_fits(
         ("the client's `buffer.memory`", client.buffer_bytes),
         ("the largest message of the topic (`max.message.bytes`)", message_max),
     ];
-    match limits.iter().find(|(_, limit)| record > *limit) {
-        None => Ok(()),
-        Some((what, limit)) => Err(reader
-            .wrong(
-                typed,
-                format!(
-                    "a value of {} needs up to {} with its record's overhead; {what} is {}",
-                    size(value_bytes),
-                    size(record),
-                    size(*limit)
-                ),
-            )
-            .hint("make the value smaller or raise that limit")),
-    }
+    let Some((what, limit)) = limits.iter().find(|(_, limit)| record > *limit) else { return Ok(()) };
+    let size_typed = match &typed.value.values {
+        ValuesFile::Size(size) => size,
+        ValuesFile::Uniform { to, .. } => to,
+        ValuesFile::Lognormal { p99, max, .. } => max.as_ref().unwrap_or(p99),
+        ValuesFile::File(file) => &file.name,
+        ValuesFile::Sample { mean, .. } => mean,
+    };
+    let hint = match &typed.value.values {
+        ValuesFile::Lognormal { max: None, .. } => {
+            "say with `max` where the size is cut off, or raise that limit"
+        }
+        _ => "make the value smaller or raise that limit",
+    };
+    let message = format!(
+        "a value of {} needs up to {} with its record's overhead; {what} is {}",
+        size(largest),
+        size(record),
+        size(*limit)
+    );
+    Err(reader.wrong(size_typed, message).hint(hint))
 }
 
 /// With acks=all a broker refuses every record when fewer replicas exist than must be in sync.

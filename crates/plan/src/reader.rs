@@ -1,7 +1,7 @@
 //! Reads one case's values: params inserted, units checked, ranges kept; the errors say which value and why.
 
-use crate::PlanError;
 use crate::cases::Case;
+use crate::{Files, PlanError};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::{InputError, not_allowed, quoted};
 use kdyno_scenario::units::{self, Dimension};
@@ -12,11 +12,13 @@ use std::ops::RangeInclusive;
 pub(crate) struct Reader<'a> {
     pub scenario: &'a Scenario,
     pub case: &'a Case,
+    /// Reads the files that the scenario names.
+    pub files: Files,
 }
 
 impl<'a> Reader<'a> {
     pub fn new(scenario: &'a Scenario, case: &'a Case) -> Self {
-        Self { scenario, case }
+        Self { scenario, case, files: Files::default() }
     }
 
     /// An error at a value, which names the case when there are several.

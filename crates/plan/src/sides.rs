@@ -392,7 +392,9 @@ fn without_effect(a: &Side, b: &Side, changes: &[String]) -> PlanError {
 /// sides.
 pub(crate) fn different_loads(a: &CasePlan, b: &CasePlan) -> Vec<String> {
     let differs = |name: &&String| match (&a.load[*name].role, b.load.get(*name).map(|item| &item.role)) {
-        (Role::Produce(a), Some(Role::Produce(b))) => a.rate != b.rate || a.value_bytes != b.value_bytes,
+        (Role::Produce(a), Some(Role::Produce(b))) => {
+            a.rate != b.rate || a.value_bytes != b.value_bytes || a.records != b.records
+        }
         _ => false,
     };
     a.load.keys().filter(differs).cloned().collect()

@@ -4,7 +4,7 @@
 
 use kdyno_model::plan::{ClaimExpr, Depth, EvidenceUnit, Strategy, Vary};
 use kdyno_model::plan::{ParamValue, Plan, Rate, Role, SystemPlan};
-use kdyno_plan::{Choices, Note, estimate, plan, remarks};
+use kdyno_plan::{Choices, Files, FoundFile, Note, estimate, plan, remarks};
 use kdyno_scenario::Scenario;
 use std::path::{Path, PathBuf};
 
@@ -25,9 +25,20 @@ fn read(path: &Path) -> Scenario {
     Scenario::parse_bytes(&std::fs::read(path).unwrap(), &name).unwrap()
 }
 
+/// What the program has bundled beside the scenarios.
+fn payload(_scenario: &str, name: &str) -> Result<FoundFile, String> {
+    let file = name.strip_prefix("bundled:").unwrap();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scenarios/reports").join(file);
+    Ok(FoundFile { path: name.to_owned(), content: std::fs::read(path).unwrap() })
+}
+
+fn choices() -> Choices {
+    Choices { files: Files(payload), ..Choices::default() }
+}
+
 fn of(id: &str, profile: &str) -> Plan {
     let path = bundled().into_iter().find(|path| path.file_stem().unwrap() == id).unwrap();
-    let choices = Choices { profile: Some(profile.to_owned()), ..Choices::default() };
+    let choices = Choices { profile: Some(profile.to_owned()), ..choices() };
     plan(&read(&path), &choices).unwrap()
 }
 
@@ -39,7 +50,7 @@ fn every_scenario_plans_in_every_profile() {
         let scenario = read(&path);
         assert_eq!(path.file_stem().unwrap().to_str().unwrap(), scenario.id());
         for profile in scenario.profiles() {
-            let choices = Choices { profile: Some(profile.to_owned()), ..Choices::default() };
+            let choices = Choices { profile: Some(profile.to_owned()), ..choices() };
             let plan = plan(&scenario, &choices).unwrap_or_else(|error| panic!("{profile}: {error}"));
             if let Some(trials) = plan.strategy.trials_planned() {
                 let repeats: u32 =
@@ -62,7 +73,7 @@ fn every_scenario_plans_in_every_profile() {
 fn laptop_profiles_are_short() {
     for path in bundled() {
         let scenario = read(&path);
-        let plan = plan(&scenario, &Choices::default()).unwrap();
+        let plan = plan(&scenario, &choices()).unwrap();
         assert_eq!(plan.profile, "laptop", "{}", scenario.id());
         if let Strategy::List(_) = plan.strategy {
             let expected_s = estimate(&plan).expected_ns / 1_000_000_000;
@@ -75,13 +86,13 @@ fn laptop_profiles_are_short() {
 fn laptop_comparisons_and_searches_fit_their_time() {
     const MINUTE_NS: u64 = 60_000_000_000;
     let within = |path: &Path, minutes: u64, depth: Depth| {
-        let choices = Choices { budget_ns: Some(minutes * MINUTE_NS), depth, ..Choices::default() };
+        let choices = Choices { budget_ns: Some(minutes * MINUTE_NS), depth, ..choices() };
         plan(&read(path), &choices).unwrap()
     };
     let mut seen = Vec::new();
     for path in bundled() {
         let id = path.file_stem().unwrap().to_string_lossy().into_owned();
-        match plan(&read(&path), &Choices::default()).unwrap().strategy {
+        match plan(&read(&path), &choices()).unwrap().strategy {
             Strategy::List(_) => continue,
             Strategy::Compare(_) => {
                 // Eight starts, each with a pair, in 45 minutes at the longest, and in 25 as it usually goes; a quick
@@ -93,7 +104,7 @@ fn laptop_comparisons_and_searches_fit_their_time() {
                 assert!(compare.looks.last() >= Some(&8), "{id}: {:?}", compare.looks);
                 compare.looks = vec![8];
                 assert!(estimate(&verdict).expected_ns <= 25 * MINUTE_NS, "{id}");
-                let choices = Choices { depth: Depth::Quick, ..Choices::default() };
+                let choices = Choices { depth: Depth::Quick, ..choices() };
                 let quick = plan(&read(&path), &choices).unwrap();
                 assert!(estimate(&quick).longest_ns <= 10 * MINUTE_NS, "{id}");
                 let Strategy::Compare(quick) = quick.strategy else { panic!("{id}") };
@@ -101,7 +112,7 @@ fn laptop_comparisons_and_searches_fit_their_time() {
             }
             Strategy::Find(_) => {
                 // Ten minutes, though the scenario's own budget is longer.
-                let choices = Choices { depth: Depth::Quick, ..Choices::default() };
+                let choices = Choices { depth: Depth::Quick, ..choices() };
                 let quick = plan(&read(&path), &choices).unwrap();
                 let Strategy::Find(search) = &quick.strategy else { panic!("{id}") };
                 assert_eq!((quick.depth, search.trials_max), (Depth::Quick, 16), "{id}");

@@ -6,7 +6,7 @@ use crate::input::{ReportInput, is_cut_short};
 use crate::units;
 use kdyno_model::caveat::{Caveat, ScopedCaveat};
 use kdyno_model::finding::Mark;
-use kdyno_model::plan::{LoadPlan, Role};
+use kdyno_model::plan::{Compression, LoadPlan, Role};
 use kdyno_model::trial::Trial;
 use std::collections::BTreeSet;
 
@@ -34,6 +34,18 @@ pub const PRODUCE_RATES: &[Shown] = &[
     own("", "offered", "offered_per_s"),
     own("", "achieved", "achieved_per_s"),
     own("", "acknowledged", "acked_per_s"),
+    of("brokers", "broker CPU", "per record", "cpu_us_per_record"),
+    of("workers", "worker CPU", "per record", "cpu_us_per_record"),
+    own("records", "per batch", "records_per_batch"),
+    own("bytes per", "request", "bytes_per_request"),
+];
+
+/// The same of a producer that compresses, with how well that went beside the rate.
+pub const COMPRESSED_RATES: &[Shown] = &[
+    own("", "offered", "offered_per_s"),
+    own("", "achieved", "achieved_per_s"),
+    own("", "acknowledged", "acked_per_s"),
+    own("compression", "ratio", "compression_ratio"),
     of("brokers", "broker CPU", "per record", "cpu_us_per_record"),
     of("workers", "worker CPU", "per record", "cpu_us_per_record"),
     own("records", "per batch", "records_per_batch"),
@@ -102,6 +114,10 @@ impl Words {
 pub enum Streams {
     /// Of producers.
     Producing,
+    /// Of those that send records as they are.
+    Uncompressed,
+    /// Of those that compress them.
+    Compressed,
     /// Of producers with transactions.
     Transactional,
     /// Of consumers.
@@ -114,14 +130,22 @@ impl Streams {
         match (self, &load.role) {
             (Self::Producing, Role::Produce(_)) | (Self::Consuming, Role::Consume(_)) => true,
             (Self::Transactional, Role::Produce(produce)) => produce.transactions.is_some(),
+            (Self::Uncompressed, Role::Produce(produce)) => produce.client.compression == Compression::None,
+            (Self::Compressed, Role::Produce(produce)) => produce.client.compression != Compression::None,
             _ => false,
         }
     }
 }
 
 /// The tables of every trial's figures: title, whose streams, columns, the words that follow.
-pub const TABLES: [(&str, Streams, &[Shown], Words); 5] = [
-    ("Produce: rates and what they cost", Streams::Producing, PRODUCE_RATES, Words::Steadiness),
+pub const TABLES: [(&str, Streams, &[Shown], Words); 6] = [
+    ("Produce: rates and what they cost", Streams::Uncompressed, PRODUCE_RATES, Words::Steadiness),
+    (
+        "Produce: compressed rates and what they cost",
+        Streams::Compressed,
+        COMPRESSED_RATES,
+        Words::Steadiness,
+    ),
     ("Produce: latency", Streams::Producing, PRODUCE_LATENCIES, Words::None),
     ("Produce: transactions", Streams::Transactional, PRODUCE_TRANSACTIONS, Words::None),
     ("Produce: records that were not acknowledged", Streams::Producing, PRODUCE_OUTCOMES, Words::Reasons),

@@ -87,6 +87,12 @@ pub const PRODUCER: &[Setting] = &[
     setting("partitioner.availability.timeout.ms", SettingKind::Ms, (0, INT_MAX), "0: off"),
     setting("transaction.timeout.ms", SettingKind::Ms, (1, INT_MAX), "60 s; of items with `transactions`"),
     setting(
+        "partitioner.ignore.keys",
+        SettingKind::Words(BOOLEAN),
+        (0, 0),
+        "`false`: a key says which partition its records go to",
+    ),
+    setting(
         "enable.idempotence",
         SettingKind::Words(BOOLEAN),
         (0, 0),
@@ -317,6 +323,7 @@ pub fn producer_defaults(version: &Version) -> ProducerSettings {
         metadata_max_age_ns: ms(300_000),
         enable_idempotence: version.at_least(3, 0),
         partitioner: Partitioner::Sticky,
+        ignore_keys: false,
         // Since 3.3 (KIP-794).
         adaptive_partitioning: version.at_least(3, 3),
         availability_timeout_ns: 0,

@@ -2,10 +2,12 @@
 
 mod listeners;
 mod phases;
+mod records;
 mod transactions;
 
 pub use listeners::ListenersFile;
 pub use phases::{MeasureFile, PhasesFile};
+pub use records::{GivenNameFile, KeyFile, NumberedFile, PayloadFile, ValueFile, ValuesFile};
 pub use transactions::TransactionsFile;
 
 use super::keys;
@@ -165,8 +167,12 @@ pub struct ProduceFile {
     pub fill: Option<Typed>,
     /// Only when typed: it has no meaning with `rate: max`.
     pub arrivals: Option<Typed>,
-    pub value: Typed,
+    pub value: ValueFile,
     pub payload: PayloadFile,
+    pub key: KeyFile,
+    pub tombstones: Option<Typed>,
+    pub headers: Vec<(Typed, Typed)>,
+    pub partition: Option<Typed>,
     pub sending: Typed,
     pub transactions: TransactionsFile,
 }
@@ -178,14 +184,6 @@ pub enum RateFile {
     Plain(Typed),
     Ramp { from: Typed, to: Typed, over: Typed },
     Steps(Place, Vec<(Typed, Typed)>),
-}
-
-/// A payload.
-#[derive(Debug, Clone)]
-#[allow(missing_docs, reason = "each variant is described in `keys`")]
-pub enum PayloadFile {
-    Word(Typed),
-    Pooled(Typed),
 }
 
 /// The table.
@@ -415,13 +413,12 @@ fn produce(fields: &Fields<'_>) -> Result<ProduceFile, InputError> {
         rate: rate(fields)?,
         fill: opt(fields, "fill", |node| scalar(node, "fill"))?,
         arrivals: opt(fields, "arrivals", |node| scalar(node, "arrivals"))?,
-        value: fields.required("value")?,
-        payload: match fields.get("payload") {
-            Some(node @ Node::Map(..)) => {
-                PayloadFile::Pooled(Fields::of(node, &keys::PAYLOAD)?.required("pooled")?)
-            }
-            _ => PayloadFile::Word(fields.required("payload")?),
-        },
+        value: records::value(fields)?,
+        payload: records::payload(fields)?,
+        key: records::key(fields)?,
+        tombstones: fields.scalar("tombstones")?,
+        headers: records::headers(fields)?,
+        partition: fields.scalar("partition")?,
         sending: fields.required("sending")?,
         transactions: transactions(fields)?,
     })

@@ -3,11 +3,13 @@
 
 mod listeners;
 mod questions;
+mod records;
 mod target;
 
 pub use listeners::{CLIENT_LISTENER, INTERNAL_LISTENER, LISTENERS};
 pub use questions::{COMPARE, CONTRAST, EXPECT, FIND, JUDGE, SIDE};
 pub(crate) use questions::{LOAD_OF_SIDE, TOPICS_OF_SIDE};
+pub use records::{GIVEN, KEY, LOGNORMAL, NUMBERED, SAMPLE, UNIFORM, VALUE, ZIPF};
 pub use target::{ALLOW, ALLOW_LATER, CAPS, CLIENT, GUARD, PRICE, SECRET, TARGET};
 
 /// What may stand under a key.
@@ -72,6 +74,7 @@ const NOUNS: &[&str] = &[
     "side",
     "contrast",
     "secret",
+    "numbered key",
 ];
 
 impl Section {
@@ -305,7 +308,32 @@ pub static PRODUCE: Section = Section {
             "poisson",
             "with a rate: exponential or equal gaps between the intended instants",
         ),
-        needed("value", SIZE, "size of each record's value"),
+        needed(
+            "value",
+            Kind::Either(&[SIZE, Kind::Section(&VALUE)]),
+            "size of each record's value, or how sizes are distributed, how well values compress, or the values themselves",
+        ),
+        or(
+            "key",
+            Kind::Either(&[Kind::Choice(&["none"]), Kind::Section(&KEY)]),
+            "none",
+            "keys of the records; a key says which partition its records go to, as Java's partitioner has it",
+        ),
+        key(
+            "tombstones",
+            Kind::Scalar("share"),
+            "share of records whose value is null, e.g. `1%`: each deletes its key in a compacted topic",
+        ),
+        key(
+            "headers",
+            Kind::Settings("sizes"),
+            "headers of each record by name, with the size of their values: random capital letters",
+        ),
+        key(
+            "partition",
+            COUNT,
+            "the partition of all records, from 0; keys and partitioner then have no say",
+        ),
         or(
             "payload",
             Kind::Either(&[Kind::Choice(&["unique", "pooled"]), Kind::Section(&PAYLOAD)]),
@@ -360,13 +388,8 @@ pub static CONSUME: Section = Section {
     open: false,
 };
 
-const LATER_LOAD: &[(&str, &str)] = &[
-    ("at", "all load items start together"),
-    ("after", "all load items start together"),
-    ("key", "records have no key"),
-    ("keys", "records have no key"),
-    ("headers", "records have no headers"),
-];
+const LATER_LOAD: &[(&str, &str)] =
+    &[("at", "all load items start together"), ("after", "all load items start together")];
 
 /// A rate that changes.
 pub static RATE_COURSE: Section = section(

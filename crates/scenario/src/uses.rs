@@ -168,7 +168,12 @@ fn load_values<'f>(item: &'f LoadFile, found: &mut Vec<Keyed<'f>>) {
         }
         RoleFile::Produce(produce) => produce,
     };
-    found.extend([("produce", &item.topic), ("value", &produce.value), ("sending", &produce.sending)]);
+    found.extend([("produce", &item.topic), ("sending", &produce.sending)]);
+    found.extend(produce.value.all());
+    found.extend(produce.key.all());
+    found.extend(produce.tombstones.iter().map(|share| ("tombstones", share)));
+    found.extend(produce.partition.iter().map(|partition| ("partition", partition)));
+    found.extend(settings(&produce.headers));
     found.extend(produce.fill.iter().map(|fill| ("fill", fill)));
     found.extend(produce.arrivals.iter().map(|arrivals| ("arrivals", arrivals)));
     match &produce.rate {

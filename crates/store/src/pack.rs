@@ -51,6 +51,9 @@ struct PackedLater {
     aborted: u64,
     markers: u64,
     markers_unsure: u64,
+    record_bytes: u64,
+    sent_bytes: u64,
+    header_trailers: u64,
 }
 
 /// What a sample row keeps beside its key.
@@ -291,8 +294,19 @@ fn counts_in(counts: &Counts) -> (PackedCounts, PackedLater) {
         aborted,
         markers,
         markers_unsure,
+        record_bytes,
+        sent_bytes,
+        header_trailers,
     } = counts.clone();
-    let later = PackedLater { committed, aborted, markers, markers_unsure };
+    let later = PackedLater {
+        committed,
+        aborted,
+        markers,
+        markers_unsure,
+        record_bytes,
+        sent_bytes,
+        header_trailers,
+    };
     let packed = PackedCounts {
         offered,
         achieved,
@@ -336,6 +350,9 @@ fn counts_out(packed: PackedCounts, later: PackedLater) -> Counts {
         aborted: later.aborted,
         markers: later.markers,
         markers_unsure: later.markers_unsure,
+        record_bytes: later.record_bytes,
+        sent_bytes: later.sent_bytes,
+        header_trailers: later.header_trailers,
     }
 }
 
@@ -363,7 +380,7 @@ fn timing_of(code: u8) -> Result<Timing, PackError> {
 mod tests {
     use super::*;
 
-    /// Rows of files that were written before there were transactions, and rows without any, are the same bytes.
+    /// Rows of files that were written before these counts came, and rows without them, are the same bytes.
     #[test]
     fn what_came_later_stands_behind_and_only_where_there_is_some() {
         let counts = Counts { offered: 7, retried_records: 3, ..Counts::default() };
@@ -371,7 +388,16 @@ mod tests {
         let before = pack(&PackedTotals { counts: counts_in(&counts).0, clients: Vec::new() }).unwrap();
         assert_eq!(pack_totals(&totals(counts.clone())).unwrap(), before);
         assert_eq!(unpack_totals(StreamId::default(), &before).unwrap(), totals(counts.clone()));
-        let later = Counts { committed: 1, aborted: 2, markers: 3, markers_unsure: 4, ..counts };
+        let later = Counts {
+            committed: 1,
+            aborted: 2,
+            markers: 3,
+            markers_unsure: 4,
+            record_bytes: 5,
+            sent_bytes: 6,
+            header_trailers: 7,
+            ..counts
+        };
         let blob = pack_totals(&totals(later.clone())).unwrap();
         assert_ne!(blob, before);
         assert_eq!(unpack_totals(StreamId::default(), &blob).unwrap(), totals(later));

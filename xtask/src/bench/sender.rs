@@ -17,15 +17,18 @@ struct Config {
     value_bytes: u32,
     unique: bool,
     batch_bytes: u32,
+    /// Number of keys, which come by Zipf's law.
+    zipf_keys: Option<u32>,
     ratio_max: f64,
 }
 
-static CONFIGS: [Config; 5] = [
+static CONFIGS: [Config; 6] = [
     Config {
         name: "128 B pooled, 112 000 B",
         value_bytes: 128,
         unique: false,
         batch_bytes: 112_000,
+        zipf_keys: None,
         ratio_max: 1.5,
     },
     Config {
@@ -33,6 +36,7 @@ static CONFIGS: [Config; 5] = [
         value_bytes: 128,
         unique: false,
         batch_bytes: 16_384,
+        zipf_keys: None,
         ratio_max: 2.5,
     },
     Config {
@@ -40,6 +44,7 @@ static CONFIGS: [Config; 5] = [
         value_bytes: 128,
         unique: true,
         batch_bytes: 112_000,
+        zipf_keys: None,
         ratio_max: 3.0,
     },
     Config {
@@ -47,13 +52,23 @@ static CONFIGS: [Config; 5] = [
         value_bytes: 128,
         unique: true,
         batch_bytes: 16_384,
+        zipf_keys: None,
         ratio_max: 3.0,
+    },
+    Config {
+        name: "128 B unique, 100 000 keys, 112 000 B",
+        value_bytes: 128,
+        unique: true,
+        batch_bytes: 112_000,
+        zipf_keys: Some(100_000),
+        ratio_max: 4.5,
     },
     Config {
         name: "1 KiB pooled, 112 000 B",
         value_bytes: 1024,
         unique: false,
         batch_bytes: 112_000,
+        zipf_keys: None,
         ratio_max: 1.3,
     },
 ];
@@ -70,6 +85,9 @@ fn load(bench: &Setup, config: &Config, bootstrap: &str) -> Load {
         value_bytes: config.value_bytes,
         unique: config.unique,
         batch_bytes: config.batch_bytes,
+        further: config
+            .zipf_keys
+            .map_or_else(Vec::new, |keys| vec!["--zipf-keys".to_owned(), keys.to_string()]),
         ..Load::at_max(bootstrap, "bench", seconds)
     }
 }
@@ -87,7 +105,8 @@ pub fn measurements(bench: &Setup) -> anyhow::Result<Vec<Measurement<'_>>> {
             ])
         }),
     };
-    Ok(CONFIGS.iter().map(measurement).collect())
+    // Programs of before know no keys.
+    Ok(CONFIGS.iter().filter(|config| config.zipf_keys.is_none()).map(measurement).collect())
 }
 
 /// Figures of one configuration over the rounds.

@@ -5,10 +5,10 @@ use crate::evidence::{cut_short, is_open_loop};
 use crate::lag;
 use crate::queue::Queue;
 use crate::rows::{Item, Trial};
-use crate::tally::unfinished;
+use crate::tally::{ratio, unfinished};
 use kdyno_model::caveat::{Caveat, Concern};
 use kdyno_model::metric;
-use kdyno_model::plan::CasePlan;
+use kdyno_model::plan::{CasePlan, Compression};
 use kdyno_model::sample::Timing;
 
 /// Records beyond a quantile below which it says little about the next run.
@@ -23,6 +23,8 @@ const BATCH_FILLED_SHARE_MIN: f64 = 0.5;
 /// What a record takes in a batch beside its value, and a batch beside its records, bytes (record format 2).
 const RECORD_BYTES: f64 = 8.0;
 const BATCH_BYTES: f64 = 61.0;
+/// By how much a stated ratio of compression may be missed.
+const RATIO_MISSED_MAX: f64 = 0.05;
 
 /// Exact: every offered record has one outcome.
 pub(super) fn accounting_broken(trial: &Trial<'_>) -> Vec<Found> {
@@ -144,6 +146,18 @@ fn compression(trial: &Trial<'_>, is_it: impl Fn(&Caveat) -> bool) -> Vec<Found>
     })
 }
 
+/// Where values were to compress to a stated ratio and did not.
+pub(super) fn compression_missed(trial: &Trial<'_>) -> Vec<Found> {
+    of_items(trial, |item| {
+        let plan = item.plan.role.as_produce().filter(|plan| plan.client.compression != Compression::None)?;
+        let stated = plan.records.compressible?;
+        let counts = &item.tally.windowed;
+        let reached = ratio(counts.record_bytes, counts.sent_bytes)?;
+        let is_near = (reached / stated - 1.0).abs() <= RATIO_MISSED_MAX;
+        (!is_near).then(|| Caveat::CompressionMissed { item: item.name.to_owned(), stated, reached })
+    })
+}
+
 /// Where the trial's case is one of several sizes of batches.
 pub(super) fn small_batches(trial: &Trial<'_>) -> Vec<Found> {
     if !compares_batch_sizes(&trial.evidence.start.trial.effective) {
@@ -153,7 +167,11 @@ pub(super) fn small_batches(trial: &Trial<'_>) -> Vec<Found> {
         let plan = item.plan.role.as_produce().filter(|_| item.tally.windowed.batches > 0)?;
         let counts = &item.tally.windowed;
         let records = counts.acknowledged as f64 / counts.batches as f64;
-        let bytes = BATCH_BYTES + records * (f64::from(plan.value_bytes) + RECORD_BYTES);
+        let bytes = BATCH_BYTES
+            + match counts.sent_bytes {
+                0 => records * (f64::from(plan.value_bytes) + RECORD_BYTES),
+                sent_bytes => sent_bytes as f64 / counts.batches as f64,
+            };
         let share = bytes / f64::from(plan.client.batch_bytes);
         // A batch that can hold one record holds one.
         let is_small = share < BATCH_FILLED_SHARE_MIN && counts.acknowledged > 0;

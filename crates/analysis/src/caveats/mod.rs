@@ -57,6 +57,7 @@ const RULES: &[(Rule, Weight)] = &[
     (load::written_not_appended, WARNING),
     (load::pooled_compression, WARNING),
     (load::random_values, WARNING),
+    (load::compression_missed, WARNING),
     (load::small_batches, WARNING),
     (generator::thread_busy, WARNING),
     (generator::worker_busy, WARNING),

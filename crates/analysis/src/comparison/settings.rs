@@ -308,7 +308,8 @@ fn ms(ns: u64) -> String {
 
 fn of_producer(produce: &ProducePlan) -> Vec<(&'static str, String)> {
     let client = &produce.client;
-    vec![
+    let records = produce.records.described(produce.value_bytes);
+    let mut found = vec![
         ("acks", client.acks.to_string()),
         ("batch.size", client.batch_bytes.to_string()),
         ("linger.ms", ms(client.linger_ns)),
@@ -326,10 +327,13 @@ fn of_producer(produce: &ProducePlan) -> Vec<(&'static str, String)> {
         ("partitioner.adaptive.partitioning.enable", client.adaptive_partitioning.to_string()),
         ("partitioner.availability.timeout.ms", ms(client.availability_timeout_ns)),
         ("partitioner", format!("{:?}", client.partitioner).to_lowercase()),
+        ("partitioner.ignore.keys", client.ignore_keys.to_string()),
         ("value bytes", produce.value_bytes.to_string()),
         ("sending", if produce.synchronous { "sync" } else { "async" }.to_owned()),
         ("transactions", transactions_text(produce)),
-    ]
+    ];
+    found.extend(records);
+    found
 }
 
 fn transactions_text(produce: &ProducePlan) -> String {

@@ -430,6 +430,7 @@ fn writers() -> LoadPlan {
         metadata_max_age_ns: 300 * S,
         enable_idempotence: false,
         partitioner: Partitioner::Sticky,
+        ignore_keys: false,
         adaptive_partitioning: true,
         availability_timeout_ns: 0,
     };
@@ -439,6 +440,7 @@ fn writers() -> LoadPlan {
         rate: Rate::Open { pieces: vec![piece], arrivals: Arrivals::Poisson },
         value_bytes: VALUE_BYTES,
         payload: Payload::Unique,
+        records: Default::default(),
         records_max: None,
         synchronous: false,
         transactions: None,

@@ -328,6 +328,7 @@ fn client_settings_are_told_in_kafkas_names() {
         metadata_max_age_ns: 1,
         enable_idempotence: false,
         partitioner: Partitioner::Sticky,
+        ignore_keys: false,
         adaptive_partitioning: true,
         availability_timeout_ns: 0,
     };
@@ -335,6 +336,7 @@ fn client_settings_are_told_in_kafkas_names() {
         rate: Rate::Max { fill: kdyno_model::plan::Fill::Buffer },
         value_bytes: 100,
         payload: Payload::Unique,
+        records: Default::default(),
         records_max: None,
         synchronous: false,
         transactions: None,

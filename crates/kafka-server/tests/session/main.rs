@@ -125,7 +125,7 @@ fn produce(wire: &mut Wire, client: &mut ProducerClient<()>) -> Vec<ConnectionEv
         availability_timeout_ns: 0,
         seed: 1,
     };
-    client.prepare(config, RecordShape { value_bytes: VALUE_BYTES, has_own_timestamp: false });
+    client.prepare(config, RecordShape { value_bytes: VALUE_BYTES, ..RecordShape::default() });
     let (mut left, mut outcomes) = (RECORDS, Vec::new());
     rounds(wire, client, |client, now_ns| {
         client.retry_lost(now_ns);

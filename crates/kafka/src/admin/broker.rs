@@ -64,6 +64,29 @@ impl Broker {
         }
     }
 
+    /// As [`Self::call`] in no version above `version_max`, for a request that has no type: `body` appends its body, `read`
+    /// reads that of the response.
+    pub(super) fn call_by_hand(
+        &mut self,
+        (api, version_max): (Api, i16),
+        deadline: Deadline,
+        body: impl FnOnce(i16, &mut Vec<u8>),
+        mut read: impl FnMut(i16, &[u8]) -> wire::Result<()>,
+    ) -> Result<()> {
+        let now_ns = self.now_ns();
+        let asked = self.connection.ask_by_hand((), (api, version_max), now_ns, body);
+        asked.map_err(|source| AdminError::Version { address: self.address.to_string(), source })?;
+        let mut is_answered = false;
+        while !is_answered {
+            self.exchange(&api, deadline, |version, body| {
+                is_answered = true;
+                read(version, body)
+            })?;
+        }
+        self.connection.shrink();
+        Ok(())
+    }
+
     /// Makes an error of an error code; `subject` is empty or ` of …`.
     pub(super) fn check(
         &self,

@@ -9,12 +9,14 @@ mod access;
 mod address;
 mod broker;
 mod error;
+mod sample;
 mod types;
 mod users;
 
 pub use crate::consumer::OffsetAt;
 pub use access::Access;
 pub use error::{AdminError, Result};
+pub use sample::SampleBounds;
 pub use types::{BrokerInfo, ClusterInfo, ConfigOf, PartitionInfo, SettingInfo, SettingSource, TopicInfo};
 pub use users::{Acl, Operation, Resource};
 

@@ -1,7 +1,7 @@
 //! Records waiting to be sent: which batch takes them, and when it is ready.
 
 use super::batch::ProducerState;
-use super::{Batch, Partitioner, Producer, RecordData};
+use super::{Batch, Partitioner, Producer, RecordData, RecordShape};
 
 impl<M: RecordData> Producer<M> {
     /// Takes up to `limit` records at `now_ns` and returns how many found room. `leader` names the connection of a
@@ -19,7 +19,7 @@ impl<M: RecordData> Producer<M> {
         let timestamp_ms = self.timestamp_ms(now_ns);
         self.longest_queue = None;
         let most = match self.config.partitioner {
-            Partitioner::Sticky => u32::MAX,
+            Partitioner::Sticky | Partitioner::One(_) => u32::MAX,
             Partitioner::RoundRobin => 1,
         };
         let limit = if self.config.is_synchronous { limit.min(1) } else { limit };
@@ -61,6 +61,82 @@ impl<M: RecordData> Producer<M> {
             self.begin_transaction(now_ns);
         }
         limit - left
+    }
+
+    /// Takes one record of its own size at `now_ns`: into `partition`, which must be one of the topic's, or where the
+    /// partitioner has it. Returns what the caller keeps with the batch that it joined; `None`: it found no room.
+    /// `leader` names the connection of a partition's leader, if it has one.
+    pub fn admit_one(
+        &mut self,
+        record: RecordShape,
+        partition: Option<usize>,
+        now_ns: u64,
+        leader: impl Fn(usize) -> Option<usize>,
+    ) -> Option<&mut M> {
+        if !self.takes_records() {
+            return None;
+        }
+        let timestamp_ms = self.timestamp_ms(now_ns);
+        self.is_blocked = false;
+        let chosen = self.room_for_one(record, partition, now_ns, timestamp_ms, leader)?;
+        self.begin_transaction(now_ns);
+        let batch = self.queues.back_mut(chosen)?;
+        let bytes_before = batch.bytes();
+        let delta_ms = (timestamp_ms - batch.base_timestamp_ms).max(0) as u64;
+        batch.body_bytes += record.bytes_after(batch.count, delta_ms);
+        batch.count += 1;
+        self.next_numbers[chosen] += 1;
+        if partition.is_none() {
+            self.current_bytes = match self.config.partitioner {
+                Partitioner::RoundRobin => u64::MAX >> 1,
+                _ => self.current_bytes + batch.bytes() - bytes_before,
+            };
+        }
+        Some(&mut batch.user_data)
+    }
+
+    /// The partition whose last batch takes the record, which is begun where there is none.
+    fn room_for_one(
+        &mut self,
+        record: RecordShape,
+        partition: Option<usize>,
+        now_ns: u64,
+        timestamp_ms: i64,
+        leader: impl Fn(usize) -> Option<usize>,
+    ) -> Option<usize> {
+        self.longest_queue = None;
+        loop {
+            let chosen = match partition {
+                Some(partition) => {
+                    let waits = || self.queues.front(partition).is_some_and(Batch::is_full);
+                    if self.config.fill_in_flight && waits() {
+                        return None;
+                    }
+                    partition
+                }
+                None => {
+                    if self.is_move_due() {
+                        self.move_on(now_ns, &leader);
+                    }
+                    if self.config.fill_in_flight && !self.find_lean_partition(&leader) {
+                        return None;
+                    }
+                    self.current
+                }
+            };
+            let Some(open) = self.queues.back_mut(chosen).filter(|batch| !batch.is_closed) else {
+                let cost_bytes = record.buffer_bytes(self.config.batch_bytes);
+                self.is_blocked = !self.begin_batch_in(chosen, cost_bytes, now_ns, timestamp_ms);
+                return (!self.is_blocked).then_some(chosen);
+            };
+            let delta_ms = (timestamp_ms - open.base_timestamp_ms).max(0) as u64;
+            let bytes = open.ratio.batch_bytes(open.body_bytes) + record.bytes_after(open.count, delta_ms);
+            if open.count < self.config.batch_records_max && bytes <= open.bytes_max {
+                return Some(chosen);
+            }
+            // That is what fills a batch; the partition may change with it.
+            open.is_closed = true;
+        }
     }
 
     /// The timestamp of a record that is accepted now, ms since 1970.
@@ -107,14 +183,18 @@ impl<M: RecordData> Producer<M> {
 
     /// Begins a batch in the current partition. Returns whether the buffer has room for it.
     pub(super) fn begin_batch(&mut self, now_ns: u64, timestamp_ms: i64) -> bool {
-        if self.used_bytes > 0 && self.used_bytes + self.batch_cost_bytes > self.config.buffer_bytes {
+        self.begin_batch_in(self.current, self.batch_cost_bytes, now_ns, timestamp_ms)
+    }
+
+    fn begin_batch_in(&mut self, partition: usize, cost_bytes: u64, now_ns: u64, timestamp_ms: i64) -> bool {
+        if self.used_bytes > 0 && self.used_bytes + cost_bytes > self.config.buffer_bytes {
             return false;
         }
-        self.used_bytes += self.batch_cost_bytes;
+        self.used_bytes += cost_bytes;
         self.batches += 1;
         self.queues.push(Batch {
-            partition: self.current as i32,
-            first: self.next_numbers[self.current],
+            partition: partition as i32,
+            first: self.next_numbers[partition],
             count: 0,
             created_ns: now_ns,
             base_timestamp_ms: timestamp_ms,
@@ -122,11 +202,11 @@ impl<M: RecordData> Producer<M> {
             sealed_ns: None,
             sent_ns: 0,
             user_data: self.free_user_data.pop().unwrap_or_default(),
-            bytes_max: self.batch_cost_bytes,
+            bytes_max: cost_bytes,
             ratio: self.ratio,
             is_closed: false,
             is_part: false,
-            charged_bytes: self.batch_cost_bytes,
+            charged_bytes: cost_bytes,
             sealed: None,
             producer: ProducerState::NONE,
             is_renumbered: false,
@@ -134,7 +214,7 @@ impl<M: RecordData> Producer<M> {
             not_before_ns: 0,
             sent_over: 0,
         });
-        let length = self.queues.length(self.current);
+        let length = self.queues.length(partition);
         self.longest_queue = self.longest_queue.map(|longest| longest.max(length));
         true
     }
@@ -160,7 +240,7 @@ impl<M: RecordData> Producer<M> {
     /// Whether the buffer is so full that a further batch finds no room: then every batch is ready, however
     /// short it lingered, as in the Java client.
     pub(super) fn is_exhausted(&self) -> bool {
-        self.used_bytes + self.batch_cost_bytes > self.config.buffer_bytes
+        self.is_blocked || self.used_bytes + self.batch_cost_bytes > self.config.buffer_bytes
     }
 
     /// When the front batch of a partition may be sent over the connection to its leader; `None` when nothing waits

@@ -66,6 +66,11 @@ impl<M> Batch<M> {
         }
     }
 
+    /// Bytes of its records, uncompressed and as they were sent last; 0 before that.
+    pub fn record_bytes(&self) -> (u64, u64) {
+        self.sealed.as_ref().map_or((0, 0), |sealed| (sealed.body_bytes, sealed.body.len() as u64))
+    }
+
     /// Until when it is not sent over a connection, ns: a pause is for the leader that did not take the batch, not for
     /// another one.
     pub(super) fn pauses_until_ns(&self, connection: usize) -> u64 {

@@ -90,6 +90,19 @@ impl<M: RecordData> ProducerClient<M> {
         producer.admit(limit, now_ns, leader, each_run)
     }
 
+    /// Takes one record of its own size, into `partition` or where the partitioner has it. Returns what is kept with
+    /// the batch that it joined; `None`: it found no room, or [`Self::prepare`] was not called.
+    pub fn admit_one(
+        &mut self,
+        record: RecordShape,
+        partition: Option<usize>,
+        now_ns: u64,
+    ) -> Option<&mut M> {
+        let Self { connections, producer: Some(producer), .. } = self else { return None };
+        let leader = |partition| connections.known_leader(TOPIC, partition);
+        producer.admit_one(record, partition, now_ns, leader)
+    }
+
     /// Notes which brokers take requests, for `partitioner.availability.timeout.ms`.
     pub fn note_availability(&mut self, now_ns: u64, is_flushing: bool) {
         let Self { connections, producer: Some(producer), .. } = self else { return };

@@ -12,6 +12,7 @@ mod batch;
 mod client;
 mod coordination;
 mod idempotence;
+mod murmur2;
 mod non_empty;
 mod partitioner;
 mod queues;
@@ -22,6 +23,8 @@ mod sequences;
 mod shape;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_each;
 #[cfg(test)]
 mod tests_idempotence;
 #[cfg(test)]
@@ -35,6 +38,7 @@ mod transactions;
 pub use batch::{Batch, Outcome, RecordData, Sealed};
 pub use client::{FinishedRequest, ProducerClient};
 pub use coordination::TRANSACTION_ABORTED;
+pub use murmur2::partition_of_key;
 pub use replies::{DELIVERY_TIMEOUT, FollowUp};
 pub use sender::{Over, Token};
 pub use shape::{RecordLayout, RecordShape};
@@ -55,13 +59,15 @@ use ratio::CompressionRatio;
 use sequences::Idempotence;
 use transactions::Transactions;
 
-/// Which partition a record without a key goes to.
+/// Which partition a record goes to whose key does not say so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Partitioner {
     /// One partition until `batch.size` bytes went to it, then another by chance.
     Sticky,
     /// One after the other.
     RoundRobin,
+    /// This one, which must be one of the topic's.
+    One(usize),
 }
 
 /// Settings, with the Java client's names in the docs. Times in ns.
@@ -146,6 +152,8 @@ pub struct Producer<M> {
     in_flight_counts: Vec<u32>,
     /// Buffer in use.
     used_bytes: u64,
+    /// The latest record of its own size found no room, and none came free since.
+    is_blocked: bool,
     /// Batches that are neither acknowledged nor failed.
     batches: usize,
     /// The partition that records go to, and the bytes that went there since it is.
@@ -190,6 +198,7 @@ impl<M: RecordData> Producer<M> {
             next_numbers: vec![0; partitions],
             in_flight_counts: vec![0; partitions],
             used_bytes: 0,
+            is_blocked: false,
             batches: 0,
             current: 0,
             // So the first record chooses a partition.

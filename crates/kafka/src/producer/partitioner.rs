@@ -1,4 +1,4 @@
-//! Which partition records without a key go to, as in the Java client (KIP-794).
+//! Which partition records go to whose key does not say so, as in the Java client (KIP-794).
 //!
 //! *Sticky*: one partition until `batch.size` bytes went to it and no batch of it is left half full, then another
 //! one by chance. Partitions without a leader are left out. With adaptive partitioning the chance of each is
@@ -81,6 +81,7 @@ impl<M: RecordData> Producer<M> {
                 in_turn.find(|&next| leader(next).is_some()).unwrap_or((self.current + 1) % count)
             }
             Partitioner::Sticky => self.by_chance(now_ns, leader),
+            Partitioner::One(partition) => partition,
         };
         self.current_bytes = 0;
     }
@@ -121,7 +122,9 @@ impl<M: RecordData> Producer<M> {
         let is_lean = |partition: usize| {
             leader(partition).is_some() && self.queues.front(partition).is_none_or(|batch| !batch.is_full())
         };
-        let mut in_turn = (0..count).map(|step| (self.current + step) % count);
+        // A partition that was chosen for all records is not left for another.
+        let steps = if matches!(self.config.partitioner, Partitioner::One(_)) { 1 } else { count };
+        let mut in_turn = (0..steps).map(|step| (self.current + step) % count);
         let Some(found) = in_turn.find(|&partition| is_lean(partition)) else { return false };
         if found != self.current {
             (self.current, self.current_bytes) = (found, 0);

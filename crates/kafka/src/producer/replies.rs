@@ -150,6 +150,7 @@ impl<M: RecordData> Producer<M> {
 
     pub(super) fn resolve(&mut self, batch: Batch<M>, outcome: Outcome) {
         self.used_bytes -= batch.charged_bytes;
+        self.is_blocked = false;
         self.batches -= 1;
         self.outcomes.push((batch, outcome));
     }

@@ -1,9 +1,9 @@
 //! The size of record batches of equal records, from counts and timestamps alone.
 //!
-//! A record without key and headers takes
-//! `varint(length) + 1 + varint(timestamp delta) + varint(offset delta) + 1 + varint(value length) + value + 1` bytes
-//! (<https://kafka.apache.org/documentation/#record>); the two deltas are all that differs. Records that were accepted
-//! at the same instant have the same timestamp, so a batch is a few runs and not many records.
+//! A record takes `varint(length) + 1 + varint(timestamp delta) + varint(offset delta) + varint(key length) + key +
+//! varint(value length) + value + varint(number of headers) + headers` bytes
+//! (<https://kafka.apache.org/documentation/#record>); of equal records the two deltas are all that differs. Records
+//! that were accepted at the same instant have the same timestamp, so a batch is a few runs and not many records.
 
 use crate::records::HEADER_BYTES;
 
@@ -14,11 +14,15 @@ const CLASS_ENDS: [u64; 5] = [1 << 6, 1 << 13, 1 << 20, 1 << 27, 1 << 31];
 /// delta 10, offset delta 5.
 const RECORD_OVERHEAD_BYTES_MAX: u64 = 21;
 
-/// The common shape of a producer's records.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Sizes of a record, or of all of a producer's. A null takes as many bytes as what is empty.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RecordShape {
+    /// Bytes of the key.
+    pub key_bytes: u32,
     /// Bytes of the value.
     pub value_bytes: u32,
+    /// Bytes of the headers, without their number, which must take one byte.
+    pub headers_bytes: u32,
     /// Whether each record has the timestamp of its own acceptance; otherwise that of the batch's first one.
     pub has_own_timestamp: bool,
 }
@@ -26,10 +30,12 @@ pub struct RecordShape {
 /// A record's bytes when its timestamp delta takes one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordLayout {
-    /// Size of the record. Its last byte is the number of headers; the value ends before that.
+    /// Size of the record. It ends with its headers and their number before them; the value ends before that.
     pub bytes: usize,
     /// Where its timestamp delta stands: behind its length and its attributes.
     pub timestamp_delta_at: usize,
+    /// Where its key begins.
+    pub key_at: usize,
 }
 
 /// Length of a non-negative number as a zigzag varint.
@@ -42,10 +48,25 @@ impl RecordShape {
     /// Bytes of one record whose offset delta is in class `class` (one more byte each), `delta_ms` after the batch's
     /// first one.
     fn record_bytes(self, class: usize, delta_ms: u64) -> u64 {
-        let value = u64::from(self.value_bytes);
+        self.bytes_with(class as u64 + 1, delta_ms)
+    }
+
+    /// Bytes of one record that comes after `before` others, `delta_ms` after the batch's first one; uncompressed.
+    pub fn bytes_after(self, before: u32, delta_ms: u64) -> u64 {
+        self.bytes_with(varint_bytes(u64::from(before)), delta_ms)
+    }
+
+    fn bytes_with(self, offset_delta_bytes: u64, delta_ms: u64) -> u64 {
         let delta_ms = if self.has_own_timestamp { delta_ms } else { 0 };
-        let content = 3 + varint_bytes(delta_ms) + class as u64 + 1 + varint_bytes(value) + value;
+        // Attributes and the number of headers take a byte each.
+        let content = 2 + varint_bytes(delta_ms) + offset_delta_bytes + self.payload_bytes();
         varint_bytes(content) + content
+    }
+
+    /// Key, value and headers, with the lengths of the first two.
+    fn payload_bytes(self) -> u64 {
+        let sized = |bytes: u32| varint_bytes(u64::from(bytes)) + u64::from(bytes);
+        sized(self.key_bytes) + sized(self.value_bytes) + u64::from(self.headers_bytes)
     }
 
     /// Where things stand in a record that comes after `before` others in a batch and less than 64 ms after the first
@@ -54,7 +75,10 @@ impl RecordShape {
         let class = CLASS_ENDS.iter().take_while(|&&end| end <= u64::from(before)).count();
         let bytes = self.record_bytes(class, 0);
         let length_bytes = (1..=5).find(|&length| varint_bytes(bytes - length) == length).unwrap_or(5);
-        RecordLayout { bytes: bytes as usize, timestamp_delta_at: length_bytes as usize + 1 }
+        let timestamp_delta_at = length_bytes as usize + 1;
+        // Its own byte, the offset delta, the length of the key.
+        let key_at = timestamp_delta_at + 1 + (class + 1) + varint_bytes(u64::from(self.key_bytes)) as usize;
+        RecordLayout { bytes: bytes as usize, timestamp_delta_at, key_at }
     }
 
     /// Bytes of `count` records of one timestamp, `delta_ms` after that of the batch's first one, that come after
@@ -99,9 +123,8 @@ impl RecordShape {
     /// What a batch takes of `buffer.memory`, and the size up to which it is filled: `batch.size`, or the most that a
     /// batch of one such record can take, as the Java client reckons it.
     pub fn buffer_bytes(self, batch_bytes: u32) -> u64 {
-        let value = u64::from(self.value_bytes);
-        // A key's length, null here, and the number of headers take a byte each.
-        let one = HEADER_BYTES as u64 + RECORD_OVERHEAD_BYTES_MAX + 1 + varint_bytes(value) + value + 1;
+        // The number of headers takes a byte.
+        let one = HEADER_BYTES as u64 + RECORD_OVERHEAD_BYTES_MAX + self.payload_bytes() + 1;
         one.max(u64::from(batch_bytes))
     }
 }
@@ -109,25 +132,44 @@ impl RecordShape {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::records::encode_record;
+    use crate::records::{begin_record, encode_headers};
     use proptest::prelude::*;
 
     fn shape(value_bytes: u32) -> RecordShape {
-        RecordShape { value_bytes, has_own_timestamp: true }
+        RecordShape { value_bytes, has_own_timestamp: true, ..RecordShape::default() }
     }
 
     proptest! {
         #[test]
         fn sizes_are_those_of_the_encoding(
-            value_bytes in 0u32..400,
+            (key_bytes, value_bytes, header_bytes) in (0u32..200, 0u32..400, prop::option::of(0u32..200)),
             runs in prop::collection::vec((1u32..100, 0u64..20_000), 1..5),
         ) {
+            let of = |bytes: u32| vec![7; bytes as usize];
+            let header = header_bytes.map(of);
+            let headers = encode_headers(header.iter().map(|value| ("trace", value.as_slice())));
+            let headers_bytes = headers.len() as u32 - 1;
+            let shape = RecordShape { key_bytes, headers_bytes, ..shape(value_bytes) };
+            let (key, value) = (of(key_bytes), of(value_bytes));
             let (mut encoded, mut count, mut bytes) = (Vec::new(), 0, 0);
-            let value = vec![7; value_bytes as usize];
             for (records, delta_ms) in runs {
-                bytes += shape(value_bytes).run_bytes(count, records, delta_ms);
+                bytes += shape.run_bytes(count, records, delta_ms);
                 for delta in count..count + records {
-                    encode_record(&mut encoded, delta as i32, delta_ms as i64, None, &value);
+                    let begin = encoded.len();
+                    let rest = (Some(value.len()), headers.len());
+                    // A null key takes as much room as an empty one.
+                    let key = Some(key.as_slice()).filter(|key| !key.is_empty());
+                    begin_record(&mut encoded, delta as i32, delta_ms as i64, key, rest);
+                    encoded.extend_from_slice(&value);
+                    encoded.extend_from_slice(&headers);
+                    prop_assert_eq!((encoded.len() - begin) as u64, shape.bytes_after(delta, delta_ms));
+                    let layout = shape.layout(delta);
+                    if delta_ms < 64 {
+                        prop_assert_eq!(encoded.len() - begin, layout.bytes);
+                        let at = begin + layout.key_at;
+                        prop_assert_eq!(&encoded[at..at + key_bytes as usize], of(key_bytes));
+                        prop_assert_eq!(u64::from(encoded[begin + layout.timestamp_delta_at]), delta_ms << 1);
+                    }
                 }
                 count += records;
             }

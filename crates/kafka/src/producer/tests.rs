@@ -136,7 +136,7 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn new(config: ProducerConfig, value_bytes: u32, share: f64) -> Self {
-        let shape = RecordShape { value_bytes, has_own_timestamp: true };
+        let shape = RecordShape { value_bytes, has_own_timestamp: true, ..RecordShape::default() };
         Self {
             producer: Producer::new(config, shape, PARTITIONS),
             bodies: Plain { shape, share },

@@ -120,7 +120,7 @@ struct World {
 
 impl World {
     fn new(delivery_timeout_ns: u64) -> Self {
-        let shape = RecordShape { value_bytes: 100, has_own_timestamp: true };
+        let shape = RecordShape { value_bytes: 100, has_own_timestamp: true, ..RecordShape::default() };
         let config =
             ProducerConfig { is_idempotent: true, delivery_timeout_ns, buffer_bytes: 40_000, ..config() };
         let mut producer = Producer::new(config, shape, PARTITIONS);

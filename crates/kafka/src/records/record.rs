@@ -9,15 +9,16 @@
 use super::RecordsError;
 use crate::wire::{Reader, WireError, Writer};
 
-/// Attributes byte and header count, which are one byte each here.
-const FIXED_BYTES: usize = 2;
-/// Longest prefix before the key: length 5, attributes 1, timestamp delta 10, offset delta 5, key length 5.
-const PREFIX_BYTES_MAX: usize = 26;
+/// The attributes of a record.
+const ATTRIBUTES_BYTES: usize = 1;
+/// The headers of a record that has none: their number.
+const NO_HEADERS: &[u8] = &[0];
+/// Longest prefix before the value of a record without key: length 5, attributes 1, timestamp delta 10, offset delta 5,
+/// null key 1, value length 5; before a key it is shorter.
+const PREFIX_BYTES_MAX: usize = 27;
 
 /// Appends a record without headers. `timestamp_delta_ms` counts from the batch's base timestamp,
 /// `offset_delta` from its base offset. Key and value together must stay below 2 GiB.
-///
-/// Everything before the key goes out in one piece: this runs once per record of a load.
 pub fn encode_record(
     out: &mut Vec<u8>,
     offset_delta: i32,
@@ -25,26 +26,58 @@ pub fn encode_record(
     key: Option<&[u8]>,
     value: &[u8],
 ) {
+    let rest = (Some(value.len()), NO_HEADERS.len());
+    begin_record(out, offset_delta, timestamp_delta_ms, key, rest);
+    out.put(value);
+    out.put(NO_HEADERS);
+}
+
+/// Appends a record up to its value. What comes then is the caller's to append, exactly as long as `rest` says: the
+/// value (`None`: a null one, of no bytes), and the headers with their number before them, as [`encode_headers`] has
+/// them. All together must stay below 2 GiB.
+///
+/// Everything before the key goes out in one piece: this runs once per record of a load.
+pub fn begin_record(
+    out: &mut Vec<u8>,
+    offset_delta: i32,
+    timestamp_delta_ms: i64,
+    key: Option<&[u8]>,
+    rest: (Option<usize>, usize),
+) {
+    let (value_bytes, headers_bytes) = rest;
     let key_bytes = key.map(<[u8]>::len);
-    let content = content_bytes(offset_delta, timestamp_delta_ms, key_bytes, value.len());
+    let content = content_bytes(offset_delta, timestamp_delta_ms, key_bytes, value_bytes) + headers_bytes;
     let mut prefix = Prefix { bytes: [0; PREFIX_BYTES_MAX], length: 0 };
     prefix.varint(content as i64);
     prefix.byte(0); // attributes
     prefix.varint(timestamp_delta_ms);
     prefix.varint(i64::from(offset_delta));
-    prefix.varint(key_bytes.map_or(-1, |bytes| bytes as i64));
-    match key {
-        None => prefix.varint(value.len() as i64),
-        Some(key) => {
-            out.put(&prefix.bytes[..prefix.length]);
-            out.put(key);
-            prefix.length = 0;
-            prefix.varint(value.len() as i64);
-        }
+    prefix.varint(length_of(key_bytes));
+    if let Some(key) = key {
+        out.put(&prefix.bytes[..prefix.length]);
+        out.put(key);
+        prefix.length = 0;
     }
+    prefix.varint(length_of(value_bytes));
     out.put(&prefix.bytes[..prefix.length]);
-    out.put(value);
-    out.push(0); // no headers
+}
+
+/// Headers as a record holds them, their number first.
+pub fn encode_headers<'h>(headers: impl ExactSizeIterator<Item = (&'h str, &'h [u8])>) -> Vec<u8> {
+    let mut out = Vec::new();
+    let varint = |out: &mut Vec<u8>, length: usize| {
+        let mut prefix = Prefix { bytes: [0; PREFIX_BYTES_MAX], length: 0 };
+        prefix.varint(length as i64);
+        out.put(&prefix.bytes[..prefix.length]);
+    };
+    varint(&mut out, headers.len());
+    for (name, value) in headers {
+        varint(&mut out, name.len());
+        out.put(name.as_bytes());
+        varint(&mut out, value.len());
+        out.put(value);
+    }
+    out
 }
 
 /// Exact number of bytes [`encode_record`] appends; `key_bytes` is nothing for a null key.
@@ -54,24 +87,30 @@ pub fn record_bytes(
     key_bytes: Option<usize>,
     value_bytes: usize,
 ) -> usize {
-    let content = content_bytes(offset_delta, timestamp_delta_ms, key_bytes, value_bytes);
+    let content =
+        content_bytes(offset_delta, timestamp_delta_ms, key_bytes, Some(value_bytes)) + NO_HEADERS.len();
     varint_bytes(content as i64) + content
 }
 
-/// Bytes of a record after its length.
+/// Bytes of a record after its length and before its headers.
 fn content_bytes(
     offset_delta: i32,
     timestamp_delta_ms: i64,
     key_bytes: Option<usize>,
-    value_bytes: usize,
+    value_bytes: Option<usize>,
 ) -> usize {
-    FIXED_BYTES
+    ATTRIBUTES_BYTES
         + varint_bytes(timestamp_delta_ms)
         + varint_bytes(i64::from(offset_delta))
-        + varint_bytes(key_bytes.map_or(-1, |bytes| bytes as i64))
+        + varint_bytes(length_of(key_bytes))
         + key_bytes.unwrap_or(0)
-        + varint_bytes(value_bytes as i64)
-        + value_bytes
+        + varint_bytes(length_of(value_bytes))
+        + value_bytes.unwrap_or(0)
+}
+
+/// As it stands before a key or a value: -1 for null.
+fn length_of(bytes: Option<usize>) -> i64 {
+    bytes.map_or(-1, |bytes| bytes as i64)
 }
 
 fn zigzag(value: i64) -> u64 {
@@ -116,6 +155,22 @@ pub struct Record<'a> {
     pub key: Option<&'a [u8]>,
     /// Value; null marks a deletion in a compacted topic.
     pub value: Option<&'a [u8]>,
+    /// Its headers as they are encoded, their number first; none of their lengths is wrong.
+    headers: &'a [u8],
+}
+
+impl<'a> Record<'a> {
+    /// Names and values of its headers, in order.
+    pub fn headers(&self) -> impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)> {
+        let mut reader = Reader::new(self.headers);
+        let count = length(&mut reader, "record headers").ok().flatten().unwrap_or(0);
+        (0..count).map_while(move |_| header(&mut reader).ok())
+    }
+}
+
+/// The next header: its name and its value.
+fn header<'a>(reader: &mut Reader<'a>) -> Result<(&'a [u8], Option<&'a [u8]>), WireError> {
+    Ok((field(reader, "header key")?.unwrap_or_default(), field(reader, "header value")?))
 }
 
 /// The records of one decompressed body, in order. After an error it ends.
@@ -142,16 +197,16 @@ impl<'a> Records<'a> {
 
     fn read(&mut self) -> Result<Record<'a>, RecordsError> {
         let content = length(&mut self.reader, "record")?;
-        let mut reader = Reader::new(self.reader.take(content.unwrap_or(0))?);
+        let content = self.reader.take(content.unwrap_or(0))?;
+        let mut reader = Reader::new(content);
         reader.i8()?; // attributes
         let timestamp_delta_ms = reader.varlong()?;
         let offset_delta = reader.varint()?;
         let key = field(&mut reader, "record key")?;
         let value = field(&mut reader, "record value")?;
-        let headers = length(&mut reader, "record headers")?.unwrap_or(0);
-        for _ in 0..headers {
-            field(&mut reader, "header key")?;
-            field(&mut reader, "header value")?;
+        let headers = &content[content.len() - reader.remaining()..];
+        for _ in 0..length(&mut reader, "record headers")?.unwrap_or(0) {
+            header(&mut reader)?;
         }
         reader.finish()?;
         let timestamp_ms = match self.append_time_ms {
@@ -159,7 +214,7 @@ impl<'a> Records<'a> {
             None => self.base_timestamp_ms.saturating_add(timestamp_delta_ms),
         };
         let offset = self.base_offset.saturating_add(i64::from(offset_delta));
-        Ok(Record { offset, timestamp_ms, key, value })
+        Ok(Record { offset, timestamp_ms, key, value, headers })
     }
 }
 
@@ -223,8 +278,27 @@ mod tests {
                 timestamp_ms: 1000 + timestamp_delta_ms,
                 key: key.as_deref(),
                 value: Some(&value),
+                headers: NO_HEADERS,
             };
             prop_assert_eq!(records, [Ok(expected)]);
+        }
+
+        #[test]
+        fn headers_and_null_values_read_back(
+            value in proptest::option::of(proptest::collection::vec(any::<u8>(), 0..100)),
+            headers in proptest::collection::vec(("[a-z]{0,80}", proptest::collection::vec(any::<u8>(), 0..80)), 0..70),
+        ) {
+            let block = encode_headers(headers.iter().map(|(name, value)| (name.as_str(), value.as_slice())));
+            let mut out = Vec::new();
+            begin_record(&mut out, 3, 4, Some(b"key"), (value.as_ref().map(Vec::len), block.len()));
+            out.extend_from_slice(value.as_deref().unwrap_or_default());
+            out.extend_from_slice(&block);
+            let record = Records::new(&out, 1, 0, 0, None).next().unwrap().unwrap();
+            prop_assert_eq!((record.key, record.value), (Some(&b"key"[..]), value.as_deref()));
+            let read: Vec<_> = record.headers().collect();
+            let expected: Vec<_> =
+                headers.iter().map(|(name, value)| (name.as_bytes(), Some(value.as_slice()))).collect();
+            prop_assert_eq!(read, expected);
         }
     }
 

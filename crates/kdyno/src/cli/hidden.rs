@@ -59,6 +59,9 @@ pub(crate) struct BenchLoadArgs {
     /// `delivery.timeout.ms`
     #[arg(long, default_value_t = 120_000, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     pub(crate) delivery_timeout_ms: u64,
+    /// Keys by Zipf's law, exponent 1, of so many; none where it is left out
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) zipf_keys: Option<u32>,
 }
 
 /// What `make bench` asks of a replay of requests.

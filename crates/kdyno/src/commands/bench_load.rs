@@ -13,8 +13,8 @@ use kdyno_lab::inbox::{Heard, Inbox, WorkerNews};
 use kdyno_lab::worker::Worker;
 use kdyno_model::event::Subject;
 use kdyno_model::plan::{
-    Arrivals, Compression, Fill, Partitioner, Payload, PhasesPlan, ProducePlan, ProducerSettings, Rate,
-    RatePiece,
+    Arrivals, Compression, Fill, KeyLaw, KeyPlan, Partitioner, Payload, PhasesPlan, ProducePlan,
+    ProducerSettings, Rate, RatePiece, RecordPlan,
 };
 use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamTotals, Timing, series};
 use kdyno_model::worker::{FromWorker, StreamRole, StreamTask, ToWorker, WorkerTask};
@@ -223,10 +223,13 @@ fn rate(args: &BenchLoadArgs) -> Result<Rate, Failure> {
 fn produce(args: &BenchLoadArgs, rate: Rate) -> ProducePlan {
     let payload =
         if args.payload == "pooled" { Payload::Pooled { pool_bytes: 8 << 20 } } else { Payload::Unique };
+    let law = KeyLaw::Zipf { exponent: 1.0 };
+    let key = args.zipf_keys.map(|of| KeyPlan::Numbered { law, of, bytes: 10 });
     ProducePlan {
         rate,
         value_bytes: args.value,
         payload,
+        records: RecordPlan { key, ..RecordPlan::default() },
         records_max: args.records,
         synchronous: false,
         transactions: None,
@@ -248,6 +251,7 @@ fn produce(args: &BenchLoadArgs, rate: Rate) -> ProducePlan {
             metadata_max_age_ns: 300 * NS_PER_S,
             enable_idempotence: false,
             partitioner: Partitioner::Sticky,
+            ignore_keys: false,
             adaptive_partitioning: true,
             availability_timeout_ns: 0,
         },

@@ -7,9 +7,9 @@ use crate::execution::{Planned, TargetFiles, random_u64};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::progress::text_options;
 use crate::target_source::{of_cases, read_target};
-use crate::{out, scenario_source};
+use crate::{given_files, out, scenario_source};
 use kdyno_model::plan::Depth;
-use kdyno_plan::{Ask, CaseTarget, Choices, Note};
+use kdyno_plan::{Ask, CaseTarget, Choices, Files, Note};
 use kdyno_report::terminal::{PlanDetail, plan_text};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::InputError;
@@ -50,6 +50,7 @@ pub(crate) fn plan_choices(
         depth,
         sustain_ns: args.sustain,
         budget_ns: args.budget,
+        ..Choices::default()
     };
     Ok(Planned { target_files: files, ..plan_scenario(scenario, choices)? })
 }
@@ -58,7 +59,8 @@ pub(crate) fn plan_choices(
 pub(crate) fn plan_scenario(named: &str, choices: Choices) -> Result<Planned, Failure> {
     let source = scenario_source::find(named)?;
     let scenario = Scenario::parse_bytes(&source.bytes, &source.name)?;
-    let choices = Choices { seed: Some(choices.seed.unwrap_or_else(random_u64)), ..choices };
+    let seed = Some(choices.seed.unwrap_or_else(random_u64));
+    let choices = Choices { seed, files: Files(given_files::beside), ..choices };
     let plan = kdyno_plan::plan(&scenario, &choices)?;
     let scenario_text = String::from_utf8_lossy(&source.bytes).into_owned();
     let remarks = kdyno_plan::remarks(&scenario, &choices, &plan)?;

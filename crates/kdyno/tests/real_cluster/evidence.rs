@@ -160,6 +160,7 @@ fn go_on(place: &Place, path: &Path) {
         share: true,
         stop: Arc::default(),
         variables: &|_| None,
+        files: &|_| Err("is not read here".to_owned()),
         progress: &mut |progress| {
             if let Progress::Step(step) = progress {
                 steps.push(step);

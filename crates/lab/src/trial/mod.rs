@@ -18,6 +18,7 @@ use crate::clock::{monotonic_ns, relative_ns, unix_ns, until};
 use crate::cluster_view::Change;
 use crate::cluster_watch::{ClusterWatch, Watched};
 use crate::error::LabError;
+use crate::given::Given;
 use crate::inbox::{Heard, Inbox, Renewed, Stop, WorkerNews};
 use crate::log_ends::LogEnds;
 use crate::observer::{MayGoOn, Observer, SECOND_NS};
@@ -73,6 +74,7 @@ pub(crate) struct TrialContext<'a> {
     /// What must not be stored.
     pub(crate) private: &'a Private,
     pub(crate) secrets: &'a Secrets,
+    pub(crate) given: &'a Given,
     /// How many trials the run will have, where that is known.
     pub(crate) of: Option<u32>,
     /// What the loads of later trials will take, ns, as far as that is known.
@@ -170,6 +172,7 @@ impl<'a> Execution<'a> {
             if !secrets.is_empty() {
                 worker.send_secrets(&secrets)?;
             }
+            self.context.given.hand_over(&self.context.trial.effective, planned, worker)?;
             worker.send(&ToWorker::Prepare(Box::new(worker_task(self.context, planned))))?;
         }
         let mut waiting: BTreeSet<u16> = self.workers.iter().map(Worker::number).collect();

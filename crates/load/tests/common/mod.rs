@@ -12,10 +12,11 @@ use kdyno_kafka_server::fake_broker::{ConnId, FakeCluster, Output};
 use kdyno_load::event_loop::told_ns;
 use kdyno_load::net::{ConnectionId, Net};
 use kdyno_load::produce::ProduceStream;
+use kdyno_load::records::GivenBySource;
 use kdyno_load::stream::{Events, Ready, Stream, StreamContext};
 use kdyno_model::plan::{
     Arrivals, Compression, Fill, Partitioner, Payload, PhasesPlan, ProducePlan, ProducerSettings, Rate,
-    RatePiece,
+    RatePiece, RecordPlan,
 };
 use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamTotals, Timing};
 use kdyno_model::worker::{StreamRole, StreamTask};
@@ -258,6 +259,7 @@ impl Load {
             metadata_max_age_ns: 300 * SECOND,
             enable_idempotence: false,
             partitioner: Partitioner::Sticky,
+            ignore_keys: false,
             adaptive_partitioning: true,
             availability_timeout_ns: 0,
         };
@@ -266,6 +268,7 @@ impl Load {
             rate,
             value_bytes: 100,
             payload,
+            records: RecordPlan::default(),
             records_max: None,
             synchronous: false,
             transactions: None,
@@ -392,6 +395,7 @@ fn context(name: &str, role: StreamRole, phases: PhasesPlan, cluster: &FakeClust
             bytes_per_s_max: None,
             role,
         },
+        given: GivenBySource::new(),
         security: Default::default(),
         events: Events::default(),
     }

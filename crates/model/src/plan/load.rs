@@ -1,5 +1,6 @@
 //! The load: what its clients do, how fast, and with which settings.
 
+use super::records::RecordPlan;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use strum::{Display, EnumString, IntoStaticStr};
@@ -71,10 +72,13 @@ impl Role {
 pub struct ProducePlan {
     /// The load item's total rate.
     pub rate: Rate,
-    /// Bytes of each record's value.
+    /// Bytes of each record's value; where sizes differ, their mean, rounded up, null values left out.
     pub value_bytes: u32,
     /// How values are made.
     pub payload: Payload,
+    /// What records are made of.
+    #[serde(default, skip_serializing_if = "RecordPlan::is_plain")]
+    pub records: RecordPlan,
     /// Most records this item sends in the measure phase, all clients together; `None`: by time alone.
     pub records_max: Option<u64>,
     /// Whether each client waits for a record's outcome before it hands over the next one.
@@ -158,7 +162,8 @@ pub enum Arrivals {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Payload {
-    /// Each record built; its last 32 bytes carry run, producer, sequence and intended time.
+    /// Each record built; the last 32 bytes of a generated value, or a header, carry run, producer, partition, sequence
+    /// and intended time.
     Unique,
     /// Encoded once, sent again and again.
     Pooled {
@@ -206,8 +211,11 @@ pub struct ProducerSettings {
     /// `enable.idempotence`.
     #[serde(default)]
     pub enable_idempotence: bool,
-    /// Which partition a record without a key goes to.
+    /// Which partition a record goes to whose key does not say so.
     pub partitioner: Partitioner,
+    /// `partitioner.ignore.keys`: whether keys have no say in that.
+    #[serde(default)]
+    pub ignore_keys: bool,
     /// `partitioner.adaptive.partitioning.enable`: whether longer queues get fewer records.
     #[serde(default)]
     pub adaptive_partitioning: bool,
@@ -241,7 +249,7 @@ impl Compression {
     }
 }
 
-/// Which partition a record without a key goes to.
+/// Which partition a record goes to whose key does not say so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Partitioner {
@@ -294,7 +302,7 @@ mod tests {
             "partitioner": "sticky",
         });
         let settings: ProducerSettings = serde_json::from_value(stored).expect("settings");
-        assert!(!settings.enable_idempotence && !settings.adaptive_partitioning);
+        assert!(!settings.enable_idempotence && !settings.adaptive_partitioning && !settings.ignore_keys);
         assert_eq!((settings.retry_backoff_max_ns, settings.availability_timeout_ns), (0, 0));
     }
 }

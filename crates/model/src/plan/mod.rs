@@ -6,6 +6,7 @@
 mod listeners;
 mod load;
 mod question;
+mod records;
 mod security;
 mod system;
 
@@ -19,6 +20,11 @@ pub use load::{
 pub use question::{
     Better, Claim, ClaimExpr, ClaimOp, ComparePlan, Condition, Conditioning, Contrast, Depth, EvidenceUnit,
     FindPlan, Judge, OnClusters, PairDesign, Threshold, Vary,
+};
+pub use records::{
+    GIVEN_BYTES_MAX, GIVEN_COUNT_MAX, GivenFile, GivenSource, HEADER_BYTES_MAX, HEADERS_MAX, HeaderPlan,
+    KEY_BYTES_MAX, KeyLaw, KeyPlan, RecordPlan, SamplePlan, TRAILER_BYTES, TRAILER_HEADER, ValuesPlan,
+    pieces,
 };
 pub use security::{Protocol, Sasl, ScramHash, Security, Store, StoreContent, Tls, TlsVersion};
 pub use system::{

@@ -190,6 +190,7 @@ fn about(caveat: &Caveat) -> About {
         | Caveat::PageCacheAbsorbed { .. }
         | Caveat::SmallBatches { .. }
         | Caveat::RandomValues { .. }
+        | Caveat::CompressionMissed { .. }
         | Caveat::MemoryStorage
         | Caveat::PooledCompression { .. }
         | Caveat::AssignedNotGroup { .. } => About::Plan,
@@ -420,6 +421,7 @@ mod tests {
             Caveat::WrittenNotAppended { item: item() },
             Caveat::PageCacheAbsorbed { share: 0.04 },
             Caveat::RandomValues { item: item(), compression: "lz4".to_owned() },
+            Caveat::CompressionMissed { item: item(), stated: 20.0, reached: 7.4 },
             Caveat::MemoryStorage,
             Caveat::PooledCompression { item: item() },
             Caveat::AssignedNotGroup { item: item() },

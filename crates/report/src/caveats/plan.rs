@@ -66,6 +66,16 @@ fn payloads(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
             ),
             "compare cases of this run with each other, and do not read them as those of real values",
         ),
+        Caveat::CompressionMissed { item, stated, reached } => told(
+            item,
+            &[*stated, *reached],
+            format!(
+                "{item}: values were to compress to {}, and the batches reached {}",
+                numbers.ratio(0),
+                numbers.ratio(1)
+            ),
+            "larger values or batches compress better; what stands around values limits the ratio too",
+        ),
         Caveat::PooledCompression { item } => told(
             item,
             &[],

@@ -375,7 +375,11 @@ fn payload_text(produce: &ProducePlan) -> String {
             format!("from a pool of {}, encoded once", units::size(pool_bytes))
         }
     };
-    format!("values of {}, {how}", units::size(produce.value_bytes.into()))
+    let described = produce.records.described(produce.value_bytes);
+    let (_, values) = &described[0];
+    let rest = described[1..].iter().filter(|(_, text)| text != "none");
+    let rest: String = rest.map(|(what, text)| format!("; {what}: {text}")).collect();
+    format!("values of {values}, {how}{rest}")
 }
 
 /// How records are sent, where it is not one after the other as they come.

@@ -164,7 +164,6 @@ pub const OTHERS: &[Other] = &[
     row("compression.gzip.level", P, Int, Always(&["-1"], FIXED_LEVEL)),
     row("compression.lz4.level", P, Int, Always(&["9"], FIXED_LEVEL)),
     row("compression.zstd.level", P, Int, Always(&["3"], FIXED_LEVEL)),
-    row("partitioner.ignore.keys", P, Boolean, WithoutEffect("records have no key")),
     row("transactional.id", P, Text, Always(&[], OWN_ID)),
     row("transaction.two.phase.commit.enable", P, Boolean, Always(&["false"], ONE_PHASE)),
     // Consumers.

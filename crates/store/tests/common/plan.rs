@@ -131,6 +131,7 @@ fn writers() -> LoadPlan {
         metadata_max_age_ns: 300_000_000_000,
         enable_idempotence: false,
         partitioner: Partitioner::Sticky,
+        ignore_keys: false,
         adaptive_partitioning: true,
         availability_timeout_ns: 0,
     };
@@ -139,6 +140,7 @@ fn writers() -> LoadPlan {
         rate: Rate::Open { pieces: vec![piece], arrivals: Arrivals::Poisson },
         value_bytes: 128,
         payload: Payload::Pooled { pool_bytes: 8 << 20 },
+        records: Default::default(),
         records_max: None,
         synchronous: false,
         transactions: None,

@@ -1,0 +1,100 @@
+//! Records that are admitted one by one, since sizes or partitions are their own.
+
+use super::tests::{MS, PARTITIONS, config};
+use super::*;
+use proptest::prelude::*;
+
+fn producer(config: ProducerConfig) -> Producer<Vec<u64>> {
+    let shape = RecordShape { value_bytes: 100, has_own_timestamp: true, ..RecordShape::default() };
+    Producer::new(config, shape, PARTITIONS)
+}
+
+fn leader(partition: usize) -> Option<usize> {
+    Some(partition % 2)
+}
+
+/// What waits: by partition the first number, the records and the estimated bytes of each batch.
+fn waiting(producer: &Producer<Vec<u64>>) -> Vec<Vec<(u64, Vec<u64>, u64)>> {
+    let of = |partition: usize| {
+        let batches = producer.queues.of(partition);
+        batches.map(|batch| (batch.first, batch.user_data.clone(), batch.bytes())).collect()
+    };
+    (0..PARTITIONS).map(of).collect()
+}
+
+proptest! {
+    /// Equal records one by one make the same batches as equal records together.
+    #[test]
+    fn one_by_one_is_as_all_at_once(
+        bursts in prop::collection::vec((1u64..40, 0u64..100), 1..20),
+        value_bytes in 0u32..600,
+        (is_compressed, partitioner) in (any::<bool>(), prop::sample::select(vec![
+            Partitioner::Sticky, Partitioner::RoundRobin, Partitioner::One(2),
+        ])),
+        fill_in_flight: bool,
+    ) {
+        let compression = if is_compressed { Compression::Zstd } else { Compression::None };
+        let config = ProducerConfig { partitioner, compression, fill_in_flight, ..config() };
+        let shape = RecordShape { value_bytes, has_own_timestamp: true, ..RecordShape::default() };
+        let new = || Producer::<Vec<u64>>::new(config.clone(), shape, PARTITIONS);
+        let (mut one, mut all) = (new(), new());
+        let (mut now_ns, mut next) = (0, 0u64);
+        for (records, wait_ms) in bursts {
+            now_ns += wait_ms * MS;
+            for _ in 0..records {
+                let taken = all.admit(1, now_ns, leader, |data, _| data.push(next));
+                let joined = one.admit_one(shape, None, now_ns, leader).map(|data| data.push(next));
+                prop_assert_eq!(joined.is_some(), taken == 1);
+                next += 1;
+            }
+            prop_assert_eq!(waiting(&one), waiting(&all));
+        }
+    }
+
+    /// Each record is in its partition, in order; no batch is larger than it may be, and the buffer is accounted for.
+    #[test]
+    fn records_of_their_own_size_go_where_they_belong(
+        records in prop::collection::vec((0u32..40, 0u32..3_000, 0..PARTITIONS, 0u64..90), 1..200),
+    ) {
+        let mut producer = producer(config());
+        let mut expected = vec![Vec::new(); PARTITIONS];
+        let mut now_ns = 0;
+        for (number, (key_bytes, value_bytes, partition, wait_ms)) in (0..).zip(records) {
+            now_ns += wait_ms * MS;
+            let shape = RecordShape { key_bytes, value_bytes, has_own_timestamp: true, ..RecordShape::default() };
+            if let Some(data) = producer.admit_one(shape, Some(partition), now_ns, leader) {
+                data.push(number);
+                expected[partition].push(number);
+            } else {
+                prop_assert!(producer.is_exhausted(), "a record that waits has every batch sent");
+                prop_assert!(producer.used_bytes + shape.buffer_bytes(1_000) > producer.config.buffer_bytes);
+            }
+        }
+        let mut charged = 0;
+        for (partition, expected) in expected.iter().enumerate() {
+            let batches: Vec<_> = producer.queues.of(partition).collect();
+            let numbers: Vec<u64> = batches.iter().flat_map(|batch| batch.user_data.clone()).collect();
+            prop_assert_eq!(&numbers, expected);
+            for batch in batches {
+                prop_assert!(batch.bytes() <= batch.bytes_max);
+                prop_assert_eq!(batch.count as usize, batch.user_data.len());
+                charged += batch.charged_bytes;
+            }
+        }
+        prop_assert_eq!(charged, producer.used_bytes);
+    }
+}
+
+/// With `fill: in-flight` a record waits while a full batch of its partition does; another partition's goes on.
+#[test]
+fn a_full_batch_that_waits_holds_back_its_partition_alone() {
+    let mut producer = producer(ProducerConfig { fill_in_flight: true, ..config() });
+    let shape = RecordShape { value_bytes: 500, has_own_timestamp: true, ..RecordShape::default() };
+    assert!(producer.admit_one(shape, Some(1), 0, leader).is_some());
+    assert!(
+        producer.admit_one(shape, Some(1), 0, leader).is_none(),
+        "a second one finds no room in 1,000 bytes"
+    );
+    assert!(producer.admit_one(shape, Some(2), 0, leader).is_some());
+    assert!(!producer.is_exhausted(), "another record found room");
+}

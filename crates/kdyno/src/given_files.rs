@@ -1,0 +1,75 @@
+//! Files of keys and values that scenarios name: beside the scenario, or bundled with the program.
+
+use kdyno_model::plan::{GIVEN_BYTES_MAX, GivenFile};
+use kdyno_plan::FoundFile;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Files that are part of the program, for the scenarios that are: names and what they hold.
+const BUNDLED: &[(&str, &str)] =
+    &[("intel-sla.txt", include_str!("../../../scenarios/reports/intel-sla.txt"))];
+
+/// The file that a scenario calls so: `bundled:NAME`, or what lies beside the scenario.
+///
+/// # Errors
+/// One lowercase clause about the file.
+pub(crate) fn beside(scenario: &str, name: &str) -> Result<FoundFile, String> {
+    if name.starts_with(GivenFile::BUNDLED) {
+        return Ok(FoundFile { path: name.to_owned(), content: read(name)? });
+    }
+    let path = Path::new(scenario).parent().unwrap_or(Path::new("")).join(name);
+    // By its whole path it is found again from another folder.
+    let path = path.canonicalize().map_err(|e| format!("could not be read: {e}"))?;
+    let path = path.to_str().ok_or("has a path that is not UTF-8")?.to_owned();
+    let content = read(&path)?;
+    Ok(FoundFile { path, content })
+}
+
+/// The file that a plan names.
+///
+/// # Errors
+/// One lowercase clause about the file.
+pub(crate) fn read(path: &str) -> Result<Vec<u8>, String> {
+    if let Some(name) = path.strip_prefix(GivenFile::BUNDLED) {
+        let found = BUNDLED.iter().find(|(bundled, _)| *bundled == name);
+        return found.map(|(_, text)| text.as_bytes().to_vec()).ok_or_else(|| "is not bundled".to_owned());
+    }
+    let failed = |e: std::io::Error| format!("could not be read: {e}");
+    // A pipe or a device would never end.
+    if !std::fs::metadata(path).map_err(failed)?.is_file() {
+        return Err("is no regular file".to_owned());
+    }
+    let mut content = Vec::new();
+    // A byte more than may be read shows that it is too much.
+    File::open(path).map_err(failed)?.take(GIVEN_BYTES_MAX + 1).read_to_end(&mut content).map_err(failed)?;
+    Ok(content)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_found_beside_its_scenario_and_again_by_its_path() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+        std::fs::write(at("lines.txt"), "a\nb\n").expect("written");
+        let found = beside(&at("scenario.yaml"), "lines.txt").expect("found");
+        assert_eq!(found.content, b"a\nb\n");
+        assert_eq!(read(&found.path).as_deref(), Ok(b"a\nb\n".as_slice()));
+        let none = beside(&at("scenario.yaml"), "none.txt").expect_err("not there");
+        assert!(none.starts_with("could not be read: "), "{none}");
+        assert_eq!(beside(&at("scenario.yaml"), ".").expect_err("a folder"), "is no regular file");
+    }
+
+    #[test]
+    fn what_a_bundled_scenario_names_is_bundled() {
+        let found = beside("reports/intel-sla", "bundled:intel-sla.txt").expect("bundled");
+        assert_eq!(read(&found.path), Ok(found.content));
+        assert_eq!(
+            beside("reports/intel-sla", "bundled:/etc/passwd").expect_err("no such"),
+            "is not bundled"
+        );
+    }
+}

@@ -1,0 +1,153 @@
+//! Keys and values that come from files and topics: read once for a run, handed to each worker that needs them.
+
+use crate::error::LabError;
+use crate::secrets::Secrets;
+use crate::worker::Worker;
+use kdyno_kafka::admin::{Access, Admin, SampleBounds};
+use kdyno_model::plan::{
+    AttachedPlan, CasePlan, GIVEN_COUNT_MAX, GivenFile, GivenSource, LoadPlan, Plan, Role, SamplePlan,
+    SystemPlan, WorkerPlan, pieces,
+};
+use kdyno_model::worker::GivenContent;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// How long a topic may be read for a sample.
+const SAMPLE_TIME_MAX: Duration = Duration::from_secs(30);
+
+/// Gives the content of a file that a plan names.
+type Files<'a> = &'a dyn Fn(&str) -> Result<Vec<u8>, String>;
+
+/// All that is given in a run, by the cluster that it was sampled from, if it was, and by its source.
+pub(crate) struct Given(BTreeMap<(Option<String>, GivenSource), GivenContent>);
+
+impl Given {
+    /// Reads each file and topic that the plan names.
+    ///
+    /// # Errors
+    /// One cannot be read, is empty, or is a file that is another one than when the plan was made: cases and sides would
+    /// not be alike.
+    pub(crate) fn read(plan: &Plan, files: Files<'_>, secrets: &Secrets) -> Result<Self, LabError> {
+        let mut found = BTreeMap::new();
+        for case in plan.every_case() {
+            for source in case.load.values().flat_map(sources_of) {
+                let key = key(case, &source);
+                if found.contains_key(&key) {
+                    continue;
+                }
+                let content = match (&source, &case.system) {
+                    (GivenSource::File(file), _) => of_file(file, files)?,
+                    (GivenSource::Sample(sample), SystemPlan::Attached(target)) => {
+                        of_topic(sample, target, &secrets.access(target, case)?)?
+                    }
+                    // Planning refuses it.
+                    (GivenSource::Sample(sample), SystemPlan::Local(_)) => {
+                        return Err(failed_topic(&sample.topic)("is made for the run".to_owned()));
+                    }
+                };
+                found.insert(key, content);
+            }
+        }
+        Ok(Self(found))
+    }
+
+    /// Hands a worker what its share of a case's load takes.
+    ///
+    /// # Errors
+    /// The worker does not read.
+    pub(crate) fn hand_over(
+        &self,
+        case: &CasePlan,
+        planned: &WorkerPlan,
+        worker: &mut Worker,
+    ) -> Result<(), LabError> {
+        let load = planned.shares.iter().filter_map(|share| case.load.get(&share.item));
+        self.of(case, load).into_iter().try_for_each(|given| worker.send_given(given))
+    }
+
+    /// What any of these load items of a case takes, each once.
+    pub(crate) fn of<'p>(
+        &self,
+        case: &CasePlan,
+        load: impl Iterator<Item = &'p LoadPlan>,
+    ) -> Vec<&GivenContent> {
+        let mut sources: Vec<GivenSource> = load.flat_map(sources_of).collect();
+        sources.sort();
+        sources.dedup();
+        sources.iter().filter_map(|source| self.0.get(&key(case, source))).collect()
+    }
+}
+
+fn sources_of(item: &LoadPlan) -> Vec<GivenSource> {
+    match &item.role {
+        Role::Produce(produce) => produce.records.given().collect(),
+        Role::Consume(_) => Vec::new(),
+    }
+}
+
+fn key(case: &CasePlan, source: &GivenSource) -> (Option<String>, GivenSource) {
+    let cluster = match (source, &case.system) {
+        (GivenSource::Sample(_), SystemPlan::Attached(target)) => Some(target.cluster_id.clone()),
+        _ => None,
+    };
+    (cluster, source.clone())
+}
+
+fn of_file(file: &GivenFile, files: Files<'_>) -> Result<GivenContent, LabError> {
+    let failed = |why: String| LabError::Given { what: format!("the file {}", file.path), why };
+    let content = files(&file.path).map_err(failed)?;
+    if crc32c::crc32c(&content) != file.crc {
+        return Err(failed("has changed since the plan was made".to_owned()));
+    }
+    Ok(GivenContent::new(GivenSource::File(file.clone()), pieces(&content, &file.delimiter)))
+}
+
+fn failed_topic(topic: &str) -> impl Fn(String) -> LabError {
+    move |why| LabError::Given { what: format!("topic {topic}, which is to be sampled,"), why }
+}
+
+fn of_topic(sample: &SamplePlan, target: &AttachedPlan, access: &Access) -> Result<GivenContent, LabError> {
+    let topic = target.topics.get(&sample.topic).unwrap_or(&sample.topic);
+    let failed = failed_topic(topic);
+    let admin =
+        Admin::connect_by(access.security.clone(), &access.bootstrap, "kdyno-sample", SAMPLE_TIME_MAX);
+    let mut admin = admin.map_err(|error| failed(format!("could not be read: {error}")))?;
+    let bounds = SampleBounds {
+        bytes_max: sample.bytes_max as usize,
+        value_bytes_max: sample.value_bytes_max as usize,
+    };
+    let values = admin.sample(topic, bounds);
+    let mut values = values.map_err(|error| failed(format!("could not be read: {error}")))?;
+    if values.is_empty() {
+        return Err(failed("has no value that can be sent again".to_owned()));
+    }
+    values.truncate(GIVEN_COUNT_MAX);
+    let source = GivenSource::Sample(sample.clone());
+    Ok(GivenContent::new(source, values.iter().map(Vec::as_slice)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_must_be_the_one_that_was_planned_with() {
+        let content = b"a|bc|";
+        let file = GivenFile {
+            path: "/here/lines.txt".to_owned(),
+            delimiter: "|".to_owned(),
+            crc: crc32c::crc32c(content),
+            pieces: 2,
+            piece_bytes_max: 2,
+        };
+        let given = of_file(&file, &|_| Ok(content.to_vec())).expect("the same");
+        assert_eq!((given.bytes, given.lengths), (b"abc".to_vec(), vec![1, 2]));
+        for (found, told) in [
+            (Ok(b"a|bd|".to_vec()), "the file /here/lines.txt has changed since the plan was made"),
+            (Err("could not be read: gone".to_owned()), "the file /here/lines.txt could not be read: gone"),
+        ] {
+            let error = of_file(&file, &|_| found.clone()).expect_err("another one");
+            assert_eq!(error.to_string(), told);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Records that differ: they are drawn and admitted one by one, as a client's application hands them over.
+
+use super::ProduceClient;
+use super::due::{peek_due, take_due};
+use crate::record_times::{Admission, RecordTimes};
+use crate::recorder::Recorder;
+use crate::records::{Drawn, Draws, RecordSource};
+use crate::stream::Clock;
+use kdyno_kafka::producer::ProducerClient;
+use std::rc::Rc;
+
+/// The records that a client is about to send.
+#[derive(Debug)]
+pub struct DrawnRecords {
+    source: Rc<RecordSource>,
+    draws: Draws,
+    /// The one that found no room: it is the next, since records keep their order.
+    waiting: Option<Drawn>,
+}
+
+impl DrawnRecords {
+    /// Those of one client.
+    pub fn new(source: Rc<RecordSource>, draws: Draws) -> Self {
+        Self { source, draws, waiting: None }
+    }
+
+    /// Hands over the next record. Returns whether it found room.
+    #[inline]
+    pub(super) fn admit(
+        &mut self,
+        kafka: &mut ProducerClient<RecordTimes>,
+        now_ns: u64,
+        admission: Admission,
+        intended_ns: Option<u64>,
+    ) -> bool {
+        let drawn = self.waiting.take().unwrap_or_else(|| self.draws.draw(&self.source));
+        match kafka.admit_one(drawn.shape, drawn.partition, now_ns) {
+            Some(times) => {
+                times.push_drawn(drawn.pick, now_ns, admission, intended_ns);
+                true
+            }
+            None => {
+                self.waiting = Some(drawn);
+                false
+            }
+        }
+    }
+
+    /// The record that waits will never find room.
+    pub(super) fn give_up(&mut self) {
+        self.waiting = None;
+    }
+
+    /// Hands over up to `limit` records of a closed loop, and returns how many found room.
+    pub(super) fn admit_at_once(
+        &mut self,
+        kafka: &mut ProducerClient<RecordTimes>,
+        limit: u64,
+        now_ns: u64,
+    ) -> u64 {
+        let mut taken = 0;
+        while taken < limit && self.admit(kafka, now_ns, Admission::AtOnce, None) {
+            taken += 1;
+        }
+        taken
+    }
+}
+
+impl ProduceClient {
+    /// Open loop: hands over what has come due, up to the record that finds no room.
+    pub(super) fn release_drawn(&mut self, now_ns: u64, clock: Clock, recorder: &mut Recorder) {
+        let (Some(drawn), Some(schedule)) = (&mut self.drawn, &mut self.schedule) else { return };
+        while let Some(t0) = peek_due(schedule, now_ns, clock, self.limit_left) {
+            if !drawn.admit(&mut self.kafka, now_ns, Admission::OnTick, Some(t0)) {
+                // From here on the schedule stays at the first record that waits.
+                self.due = Some(schedule.clone());
+                self.full_ns = now_ns;
+                return;
+            }
+            take_due(schedule, t0, clock, &mut self.limit_left);
+            recorder.offered(t0, 1);
+            recorder.achieved(t0, 1);
+            self.first_ns.get_or_insert(now_ns);
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Keys: which comes next, how it is written, and which partition it belongs to.
+
+use super::given::Given;
+use kdyno_kafka::producer::partition_of_key;
+use kdyno_model::plan::KeyLaw;
+use rand::RngExt;
+use rand_distr::weighted::WeightedAliasIndex;
+use rand_distr::{Distribution, Zipf};
+use rand_pcg::Pcg64;
+use std::sync::Arc;
+
+/// Most keys whose partitions, and whose probabilities, are kept in a table: 14 bytes for each.
+const TABLE_MAX: u32 = 1 << 20;
+
+/// The keys of a load item's records.
+#[derive(Debug)]
+pub(super) struct Keys {
+    kind: Kind,
+    law: Law,
+    /// Partitions of the topic; `None`: keys have no say in where records go.
+    partitions: Option<usize>,
+    /// Of each key, where there are not too many.
+    table: Box<[u16]>,
+}
+
+#[derive(Debug)]
+enum Kind {
+    /// Decimal numbers below `of`, with zeros in front.
+    Numbered {
+        of: u32,
+        bytes: usize,
+        /// Most digits that are not such a zero.
+        digits: usize,
+    },
+    Given(Arc<Given>),
+}
+
+#[derive(Debug)]
+enum Law {
+    Sequential,
+    Uniform,
+    /// Two look-ups per draw.
+    Table(WeightedAliasIndex<f64>),
+    /// More keys than a table is made for.
+    Zipf(Zipf<f64>),
+}
+
+impl Law {
+    fn new(law: KeyLaw, of: u32) -> Self {
+        let KeyLaw::Zipf { exponent } = law else {
+            return if law == KeyLaw::Sequential { Self::Sequential } else { Self::Uniform };
+        };
+        if of <= TABLE_MAX {
+            let weights = (1..=of).map(|rank| f64::from(rank).powf(-exponent)).collect();
+            if let Ok(table) = WeightedAliasIndex::new(weights) {
+                return Self::Table(table);
+            }
+        }
+        // Plans have an exponent above 0 and a key at least.
+        Zipf::new(f64::from(of), exponent).map_or(Self::Uniform, Self::Zipf)
+    }
+}
+
+impl Keys {
+    /// Numbers from 0 on in decimal digits, each of so many bytes.
+    pub(super) fn numbered(law: KeyLaw, of: u32, bytes: u32, partitions: Option<usize>) -> Self {
+        let of = of.max(1);
+        let digits = ((of - 1).checked_ilog10().unwrap_or(0) as usize + 1).min(bytes as usize);
+        Self::new(Kind::Numbered { of, bytes: bytes as usize, digits }, Law::new(law, of), partitions)
+    }
+
+    /// Those of a file, each with the same probability.
+    pub(super) fn given(given: Arc<Given>, partitions: Option<usize>) -> Self {
+        Self::new(Kind::Given(given), Law::Uniform, partitions)
+    }
+
+    fn new(kind: Kind, law: Law, partitions: Option<usize>) -> Self {
+        let mut keys = Self { kind, law, partitions, table: Box::default() };
+        if let (Some(partitions), true) = (partitions, keys.count() <= TABLE_MAX)
+            && partitions <= usize::from(u16::MAX)
+        {
+            let mut key = keys.template();
+            let of = |number| partition_of_key(keys.write(number, &mut key), partitions) as u16;
+            keys.table = (0..keys.count()).map(of).collect();
+        }
+        keys
+    }
+
+    fn count(&self) -> u32 {
+        match &self.kind {
+            Kind::Numbered { of, .. } => *of,
+            Kind::Given(given) => given.count(),
+        }
+    }
+
+    /// The next key of a client, of which `in_turn` is the next one of its own among all numbers.
+    #[inline]
+    pub(super) fn draw(&self, rng: &mut Pcg64, in_turn: impl FnOnce() -> u64) -> u32 {
+        match &self.law {
+            Law::Sequential => (in_turn() % u64::from(self.count())) as u32,
+            Law::Uniform => rng.random_range(0..self.count()),
+            Law::Table(table) => table.sample(rng) as u32,
+            Law::Zipf(zipf) => (zipf.sample(rng) as u32).clamp(1, self.count()) - 1,
+        }
+    }
+
+    /// The partition of a key, where keys have a say in it.
+    #[inline]
+    pub(super) fn partition(&self, number: u32) -> Option<usize> {
+        let partitions = self.partitions?;
+        if let Some(&partition) = self.table.get(number as usize) {
+            return Some(usize::from(partition));
+        }
+        Some(partition_of_key(self.write(number, &mut self.template()), partitions))
+    }
+
+    /// Bytes of a key.
+    #[inline]
+    pub(super) fn bytes(&self, number: u32) -> u32 {
+        match &self.kind {
+            Kind::Numbered { bytes, .. } => *bytes as u32,
+            Kind::Given(given) => given.get(number).len() as u32,
+        }
+    }
+
+    /// Bytes of a key in the mean.
+    pub(super) fn mean_bytes(&self) -> u32 {
+        match &self.kind {
+            Kind::Numbered { bytes, .. } => *bytes as u32,
+            Kind::Given(given) => given.mean_bytes(),
+        }
+    }
+
+    /// Whether all keys have the same size.
+    pub(super) fn are_equal(&self) -> bool {
+        matches!(self.kind, Kind::Numbered { .. })
+    }
+
+    /// What numbers are written into.
+    pub(super) fn template(&self) -> Vec<u8> {
+        match &self.kind {
+            Kind::Numbered { bytes, .. } => vec![b'0'; *bytes],
+            Kind::Given(_) => Vec::new(),
+        }
+    }
+
+    /// The bytes of a key; a number's are written over those of another one, or of a [`Self::template`].
+    #[inline]
+    pub(super) fn write<'k>(&'k self, number: u32, key: &'k mut [u8]) -> &'k [u8] {
+        match &self.kind {
+            Kind::Numbered { bytes, digits, .. } => {
+                let mut rest = number;
+                for digit in key[bytes - digits..].iter_mut().rev() {
+                    *digit = b'0' + (rest % 10) as u8;
+                    rest /= 10;
+                }
+                key
+            }
+            Kind::Given(given) => given.get(number),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rand::SeedableRng;
+
+    const SEED: u64 = 20_261_122;
+
+    fn draws(keys: &Keys, count: u32) -> Vec<u32> {
+        let mut rng = Pcg64::seed_from_u64(SEED);
+        (0..count).map(|turn| keys.draw(&mut rng, || u64::from(turn))).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn a_key_is_its_number_and_has_the_partition_of_its_bytes(
+            of in prop_oneof![1u32..5_000, TABLE_MAX + 1..3_000_000],
+            bytes in 7u32..40,
+            partitions in 1usize..300,
+            share in 0.0f64..1.0,
+        ) {
+            let keys = Keys::numbered(KeyLaw::Uniform, of, bytes, Some(partitions));
+            let number = (f64::from(of) * share) as u32;
+            let mut key = keys.template();
+            keys.write(of - 1, &mut key);
+            let text = format!("{number:0width$}", width = bytes as usize);
+            prop_assert_eq!(keys.write(number, &mut key), text.as_bytes(), "written over another key");
+            prop_assert_eq!(keys.partition(number), Some(partition_of_key(text.as_bytes(), partitions)));
+        }
+    }
+
+    #[test]
+    fn keys_in_turn_come_again_when_all_were_there() {
+        let keys = Keys::numbered(KeyLaw::Sequential, 4, 1, None);
+        assert_eq!(draws(&keys, 6), [0, 1, 2, 3, 0, 1]);
+        assert_eq!(keys.partition(3), None, "keys have no say in it");
+    }
+
+    #[test]
+    fn uniform_keys_come_equally_often() {
+        let counts = counted(&Keys::numbered(KeyLaw::Uniform, 10, 2, None), 10, 100_000);
+        // 10,000 each with a standard deviation of 95.
+        assert!(counts.iter().all(|count| count.abs_diff(10_000) < 5 * 95), "{counts:?}");
+    }
+
+    /// Both ways of drawing follow the same law: each of the first keys within five standard deviations.
+    #[test]
+    fn zipf_keys_come_by_their_rank() {
+        for (exponent, of) in [(1.1, 1_000), (0.8, 1_000), (1.0, TABLE_MAX + 1), (1.3, TABLE_MAX + 1)] {
+            let keys = Keys::numbered(KeyLaw::Zipf { exponent }, of, 7, None);
+            assert_eq!(matches!(keys.law, Law::Table(_)), of <= TABLE_MAX);
+            let counts = counted(&keys, 10, 200_000);
+            let all: f64 = (1..=of).map(|rank| f64::from(rank).powf(-exponent)).sum();
+            for (rank, count) in (1u32..).zip(counts) {
+                let share = f64::from(rank).powf(-exponent) / all;
+                let (mean, deviation) = (2e5 * share, (2e5 * share * (1.0 - share)).sqrt());
+                let found = f64::from(count);
+                assert!(
+                    (found - mean).abs() < 5.0 * deviation,
+                    "{exponent} {of}: rank {rank} {found} {mean}"
+                );
+            }
+        }
+    }
+
+    /// How often each of the first keys was drawn.
+    fn counted(keys: &Keys, first: usize, count: u32) -> Vec<u32> {
+        let mut counts = vec![0; first];
+        for number in draws(keys, count) {
+            assert!(number < keys.count());
+            if let Some(count) = counts.get_mut(number as usize) {
+                *count += 1;
+            }
+        }
+        counts
+    }
+
+    #[test]
+    fn keys_of_a_file_are_its_pieces() {
+        let given = Arc::new(Given::new([&b"foobar"[..], b"abc"]).expect("some"));
+        let keys = Keys::given(given, Some(10));
+        assert_eq!((keys.write(1, &mut []), keys.bytes(0), keys.are_equal()), (&b"abc"[..], 6, false));
+        assert_eq!(keys.partition(0), Some(6));
+        let counts = counted(&keys, 2, 10_000);
+        assert!(counts[0].abs_diff(5_000) < 250, "{counts:?}");
+    }
+}

@@ -1,0 +1,267 @@
+//! What records are made of: keys, values, headers, tombstones.
+
+use crate::PlanError;
+use crate::reader::Reader;
+use kdyno_model::plan::{
+    GIVEN_BYTES_MAX, GIVEN_COUNT_MAX, GivenFile, HEADER_BYTES_MAX, HEADERS_MAX, HeaderPlan, KEY_BYTES_MAX,
+    KeyLaw, KeyPlan, RecordPlan, SamplePlan, TRAILER_HEADER, VALUE_BYTES_MAX, ValuesPlan, pieces,
+};
+use kdyno_model::units::size;
+use kdyno_scenario::file::{GivenNameFile, KeyFile, NumberedFile, ProduceFile, ValuesFile};
+use kdyno_scenario::input::quoted;
+use kdyno_scenario::units::{self, Dimension};
+use kdyno_scenario::yaml::Typed;
+
+/// Standard deviations of the normal distribution that 99 % lie below.
+const DEVIATIONS_P99: f64 = 2.326_347_874_040_841;
+/// Where a lognormal size is cut off if nothing is said, in its 99th percentiles.
+const MAX_IN_P99: u64 = 10;
+/// Highest ratio of compression that can be meant.
+const RATIO_MAX: f64 = 1_000.0;
+/// Highest exponent of Zipf's law: beyond it there is one key.
+const EXPONENT_MAX: f64 = 20.0;
+/// Longest delimiter, bytes.
+const DELIMITER_BYTES_MAX: usize = 64;
+
+/// What a produce item says of its records, and the bytes of their values: of all, or in the mean.
+pub(crate) fn records(reader: &Reader<'_>, typed: &ProduceFile) -> Result<(RecordPlan, u32), PlanError> {
+    let (values, value_bytes) = values(reader, &typed.value.values)?;
+    let key = key(reader, &typed.key)?;
+    let compressible = match (&typed.value.compressible, &values) {
+        (None, _) => None,
+        (Some(ratio), ValuesPlan::File(_) | ValuesPlan::Sample(_)) => {
+            let message = "`compressible`: values of a file or a topic are what they are";
+            return Err(reader.wrong(ratio, message).hint("leave it out; the ratio that they reach is told"));
+        }
+        (Some(ratio), _) => Some(number(reader, ratio, "compressible", 1.0, RATIO_MAX)?),
+    };
+    let tombstone_share = match &typed.tombstones {
+        None => 0.0,
+        Some(share) => tombstones(reader, share, key.is_some())?,
+    };
+    let partition = match &typed.partition {
+        None => None,
+        Some(typed) => Some(reader.small(typed, "partition", 0..=i32::MAX as u32)?),
+    };
+    let headers = headers(reader, &typed.headers)?;
+    Ok((RecordPlan { key, values, compressible, tombstone_share, headers, partition }, value_bytes))
+}
+
+fn value_size(reader: &Reader<'_>, typed: &Typed, what: &str) -> Result<u32, PlanError> {
+    Ok(reader.bytes(typed, what, 0..=u64::from(VALUE_BYTES_MAX))? as u32)
+}
+
+/// The sizes of values, and their mean.
+fn values(reader: &Reader<'_>, typed: &ValuesFile) -> Result<(ValuesPlan, u32), PlanError> {
+    match typed {
+        ValuesFile::Size(size) => Ok((ValuesPlan::Fixed, value_size(reader, size, "value")?)),
+        ValuesFile::Uniform { from, to } => {
+            let (bytes_min, bytes_max) = (value_size(reader, from, "from")?, value_size(reader, to, "to")?);
+            if bytes_min > bytes_max {
+                let message = format!(
+                    "`to` is {}, less than `from`, {}",
+                    size(bytes_max.into()),
+                    size(bytes_min.into())
+                );
+                return Err(reader.wrong(to, message));
+            }
+            let mean = (u64::from(bytes_min) + u64::from(bytes_max)).div_ceil(2) as u32;
+            Ok((ValuesPlan::Uniform { bytes_min, bytes_max }, mean))
+        }
+        ValuesFile::Lognormal { median, p99, max } => lognormal(reader, (median, p99, max.as_ref())),
+        ValuesFile::Sample { topic, mean, at_most } => {
+            let mean = value_size(reader, mean, "mean")?;
+            let bytes_max = reader.bytes(at_most, "at_most", 1..=GIVEN_BYTES_MAX)? as u32;
+            let topic = reader.text(topic)?;
+            Ok((ValuesPlan::Sample(SamplePlan { topic, bytes_max, value_bytes_max: bytes_max }), mean))
+        }
+        ValuesFile::File(file) => {
+            let (file, bytes) = given(reader, file, VALUE_BYTES_MAX)?;
+            let mean = bytes.div_ceil(u64::from(file.pieces)) as u32;
+            Ok((ValuesPlan::File(file), mean))
+        }
+    }
+}
+
+fn lognormal(
+    reader: &Reader<'_>,
+    (median, p99, max): (&Typed, &Typed, Option<&Typed>),
+) -> Result<(ValuesPlan, u32), PlanError> {
+    let most = u64::from(VALUE_BYTES_MAX);
+    let median_bytes = reader.bytes(median, "median", 1..=most)?;
+    let p99_bytes = reader.bytes(p99, "p99", 1..=most)?;
+    if p99_bytes <= median_bytes {
+        let message = format!("`p99` is {}, not more than `median`, {}", size(p99_bytes), size(median_bytes));
+        return Err(reader.wrong(p99, message).hint("for values of one size write `value: SIZE`"));
+    }
+    let bytes_max = match max {
+        None => (MAX_IN_P99 * p99_bytes).min(most),
+        Some(max) => reader.bytes(max, "max", p99_bytes..=most)?,
+    };
+    let sigma = (p99_bytes as f64 / median_bytes as f64).ln() / DEVIATIONS_P99;
+    let mean = cut_mean(median_bytes as f64, sigma, bytes_max as f64).ceil();
+    let (median_bytes, bytes_max) = (median_bytes as u32, bytes_max as u32);
+    Ok((ValuesPlan::Lognormal { median_bytes, sigma, bytes_max }, mean as u32))
+}
+
+/// Mean of a lognormal size that is cut off, summed over the normal distribution of its logarithm.
+fn cut_mean(median: f64, sigma: f64, max: f64) -> f64 {
+    const STEPS_PER_DEVIATION: i32 = 200;
+    const DEVIATIONS: i32 = 8;
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for step in -DEVIATIONS * STEPS_PER_DEVIATION..=DEVIATIONS * STEPS_PER_DEVIATION {
+        let z = f64::from(step) / f64::from(STEPS_PER_DEVIATION);
+        let weight = (-z * z / 2.0).exp();
+        sum += weight * (median * (sigma * z).exp()).min(max);
+        weights += weight;
+    }
+    sum / weights
+}
+
+fn key(reader: &Reader<'_>, typed: &KeyFile) -> Result<Option<KeyPlan>, PlanError> {
+    let numbered = match typed {
+        KeyFile::Word(word) => {
+            let told = reader.word(word, "key", &["none"]);
+            let hint = "`none`, or `{zipf: {of: 100k}}`, `{uniform: {of: 100k}}`, `{sequential: {of: 100k}}`, \
+                        `{file: NAME}`";
+            return told.map(|_| None).map_err(|error| error.hint(hint));
+        }
+        KeyFile::File(file) => {
+            return given(reader, file, KEY_BYTES_MAX).map(|(file, _)| Some(KeyPlan::File(file)));
+        }
+        KeyFile::Numbered(numbered) => numbered,
+    };
+    let NumberedFile { law, of, s, size: bytes } = numbered;
+    let of = reader.small(of, "of", 1..=u32::MAX)?;
+    let digits = (of - 1).checked_ilog10().unwrap_or(0) + 1;
+    let bytes = match bytes {
+        None => digits,
+        Some(bytes) => reader.bytes(bytes, "size", u64::from(digits)..=u64::from(KEY_BYTES_MAX))? as u32,
+    };
+    let law = match (law.as_str(), s) {
+        ("zipf", Some(s)) => KeyLaw::Zipf { exponent: exponent(reader, s)? },
+        ("uniform", _) => KeyLaw::Uniform,
+        _ => KeyLaw::Sequential,
+    };
+    Ok(Some(KeyPlan::Numbered { law, of, bytes }))
+}
+
+fn exponent(reader: &Reader<'_>, typed: &Typed) -> Result<f64, PlanError> {
+    let exponent = number(reader, typed, "s", 0.0, EXPONENT_MAX)?;
+    if exponent > 0.0 {
+        return Ok(exponent);
+    }
+    Err(reader
+        .wrong(typed, "`s`: with an exponent of 0 each key comes equally often")
+        .hint("write `key: {uniform: {of: …}}`"))
+}
+
+/// A plain number between two others.
+fn number(reader: &Reader<'_>, typed: &Typed, what: &str, least: f64, most: f64) -> Result<f64, PlanError> {
+    let text = reader.text(typed)?;
+    let found = units::parse_as(&text, Dimension::Plain)
+        .map_err(|message| reader.wrong(typed, format!("`{what}`: {message}")))?;
+    if (least..=most).contains(&found) {
+        return Ok(found);
+    }
+    Err(reader.wrong(typed, format!("`{what}`: {} is outside {least} to {most}", quoted(&text))))
+}
+
+fn tombstones(reader: &Reader<'_>, typed: &Typed, has_key: bool) -> Result<f64, PlanError> {
+    let text = reader.text(typed)?;
+    let percent = text.trim().strip_suffix('%').and_then(|text| units::parse(text.trim()));
+    let percent =
+        percent.filter(|percent| percent.dimension == Dimension::Plain).map(|percent| percent.value);
+    let share = match percent {
+        Some(percent) if (0.0..=100.0).contains(&percent) => percent / 100.0,
+        _ => {
+            let message = format!("`tombstones`: {} is not a share in percent", quoted(&text));
+            return Err(reader.wrong(typed, message).hint("from 0% to 100%, e.g. `1%`"));
+        }
+    };
+    if share > 0.0 && !has_key {
+        let message = "`tombstones` without `key`: a record without value deletes what has its key";
+        return Err(reader
+            .wrong(typed, message)
+            .hint("give the item a `key`, e.g. `key: {uniform: {of: 100k}}`"));
+    }
+    Ok(share)
+}
+
+fn headers(reader: &Reader<'_>, typed: &[(Typed, Typed)]) -> Result<Vec<HeaderPlan>, PlanError> {
+    if let Some((name, _)) = typed.get(HEADERS_MAX) {
+        let message = format!("`headers` has {} entries; at most {HEADERS_MAX}", typed.len());
+        return Err(reader.wrong(name, message));
+    }
+    let one = |(name, bytes): &(Typed, Typed)| {
+        if name.text == TRAILER_HEADER {
+            let message = format!("`{TRAILER_HEADER}` is the header that kdyno itself may add");
+            return Err(reader.wrong(name, message).hint("choose another name"));
+        }
+        if name.text.is_empty() || name.text.len() > HEADER_BYTES_MAX as usize {
+            let message = format!("{} cannot name a header", quoted(&name.text));
+            return Err(reader.wrong(name, message).hint(format!("1 to {HEADER_BYTES_MAX} bytes")));
+        }
+        let bytes = reader.bytes(bytes, &name.text, 0..=u64::from(HEADER_BYTES_MAX))? as u32;
+        Ok(HeaderPlan { name: name.text.clone(), bytes })
+    };
+    typed.iter().map(one).collect()
+}
+
+/// A file of keys or values, and the bytes of all its pieces.
+fn given(reader: &Reader<'_>, typed: &GivenNameFile, piece_max: u32) -> Result<(GivenFile, u64), PlanError> {
+    let delimiter = delimiter(reader, &typed.delimiter)?;
+    let name = reader.filled(&typed.name, "file")?;
+    let wrong = |why: String| reader.wrong(&typed.name, format!("the file {} {why}", quoted(&name)));
+    let found = (reader.files.0)(reader.scenario.file_name(), &name).map_err(wrong)?;
+    if found.content.len() as u64 > GIVEN_BYTES_MAX {
+        let (bytes, most) = (size(found.content.len() as u64), size(GIVEN_BYTES_MAX));
+        return Err(wrong(format!("has {bytes}, more than the {most} that are read")));
+    }
+    let pieces = pieces(&found.content, &delimiter);
+    let Some(largest) = pieces.iter().max_by_key(|piece| piece.len()) else {
+        return Err(wrong("is empty".to_owned()).hint("it takes at least one piece that is not empty"));
+    };
+    if pieces.len() > GIVEN_COUNT_MAX {
+        let hint = format!("they are cut at {}", quoted(&delimiter));
+        return Err(wrong(format!("has {} pieces; at most {GIVEN_COUNT_MAX}", pieces.len())).hint(hint));
+    }
+    if largest.len() > piece_max as usize {
+        let (bytes, most) = (size(largest.len() as u64), size(piece_max.into()));
+        let hint = format!("its {} pieces are cut at {}", pieces.len(), quoted(&delimiter));
+        return Err(wrong(format!("has a piece of {bytes}; at most {most}")).hint(hint));
+    }
+    let bytes = pieces.iter().map(|piece| piece.len() as u64).sum();
+    let file = GivenFile {
+        path: found.path,
+        crc: crc32c::crc32c(&found.content),
+        pieces: pieces.len() as u32,
+        piece_bytes_max: largest.len() as u32,
+        delimiter,
+    };
+    Ok((file, bytes))
+}
+
+/// What stands between two pieces, with `\n`, `\r` and `\t` for what they mean.
+fn delimiter(reader: &Reader<'_>, typed: &Typed) -> Result<String, PlanError> {
+    let text = reader.text(typed)?.replace("\\n", "\n").replace("\\r", "\r").replace("\\t", "\t");
+    if text.is_empty() || text.len() > DELIMITER_BYTES_MAX {
+        let message = format!("`delimiter`: {} is not 1 to {DELIMITER_BYTES_MAX} bytes long", quoted(&text));
+        return Err(reader.wrong(typed, message));
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Without a cut the mean of a lognormal size is median × e^(σ²/2).
+    #[test]
+    fn the_mean_of_lognormal_sizes_is_that_of_the_law() {
+        let whole = cut_mean(600.0, 1.0, 1e12);
+        assert!((whole / (600.0 * 0.5f64.exp()) - 1.0).abs() < 1e-3, "{whole}");
+        let cut = cut_mean(600.0, 1.0, 600.0);
+        assert!(cut < 600.0 && cut > 300.0, "half are cut to 600, the others are smaller: {cut}");
+    }
+}

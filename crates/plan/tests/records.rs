@@ -1,0 +1,90 @@
+//! What a plan makes of the keys that say what records are made of.
+
+#![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
+
+use kdyno_model::plan::{GivenFile, HeaderPlan, KeyLaw, KeyPlan, RecordPlan, Role, ValuesPlan};
+use kdyno_plan::{Choices, Files, FoundFile, check_stored, plan};
+use kdyno_scenario::Scenario;
+
+/// A scenario of which this is said of the records.
+fn scenario(said: &str) -> Scenario {
+    let text = format!(
+        "kdyno: 1\nid: base\nquestion: how much?\ntopics: {{t: {{partitions: 2}}}}\n\
+         load:\n  writers: {{produce: t, rate: 1k/s, {said}}}\n\
+         phases: {{warmup: 5s, condition: none, measure: 10s}}\n"
+    );
+    Scenario::parse_bytes(text.as_bytes(), "base.yaml").unwrap()
+}
+
+fn lines(scenario: &str, name: &str) -> Result<FoundFile, String> {
+    assert_eq!(scenario, "base.yaml");
+    Ok(FoundFile { path: format!("/here/{name}"), content: b"a;bcd;;e;".to_vec() })
+}
+
+/// The records of `writers` with this said of them, and the bytes of their values.
+fn records(said: &str) -> (RecordPlan, u32) {
+    let plan = plan(&scenario(said), &Choices { files: Files(lines), ..Choices::default() }).unwrap();
+    let Role::Produce(writers) = &plan.cases[0].load["writers"].role else { panic!("writers produce") };
+    (writers.records.clone(), writers.value_bytes)
+}
+
+#[test]
+fn records_are_what_the_scenario_says() {
+    assert_eq!(records("value: 1KiB"), (RecordPlan::default(), 1024));
+    assert_eq!(records("value: {size: 1KiB}, key: none, tombstones: 0%"), (RecordPlan::default(), 1024));
+    assert_eq!(records("value: 5B").1, 5, "the trailer goes into a header");
+    let (found, mean) = records("value: {uniform: {from: 100B, to: 201B}, compressible: 3.5}, partition: 1");
+    let values = ValuesPlan::Uniform { bytes_min: 100, bytes_max: 201 };
+    let expected =
+        RecordPlan { values, compressible: Some(3.5), partition: Some(1), ..RecordPlan::default() };
+    assert_eq!((found, mean), (expected, 151));
+    let (found, mean) = records("value: {lognormal: {median: 600B, p99: 8KiB}}");
+    let ValuesPlan::Lognormal { median_bytes: 600, sigma, bytes_max: 81_920 } = found.values else {
+        panic!("{found:?}")
+    };
+    assert!((sigma - 1.1236).abs() < 1e-4 && (mean.abs_diff(1_126) < 10), "{sigma} {mean}");
+    let said = "value: 1KiB, key: {zipf: {of: 100k, s: 1.1}}, tombstones: 2.5%, headers: {trace: 16B}";
+    let key = KeyPlan::Numbered { law: KeyLaw::Zipf { exponent: 1.1 }, of: 100_000, bytes: 5 };
+    let headers = vec![HeaderPlan { name: "trace".to_owned(), bytes: 16 }];
+    let expected = RecordPlan { key: Some(key), tombstone_share: 0.025, headers, ..RecordPlan::default() };
+    assert_eq!(records(said).0, expected);
+    let (found, mean) = records(
+        "value: {file: {name: lines.txt, delimiter: \";\"}}, key: {file: {name: keys, delimiter: \";\"}}",
+    );
+    let file = |name: &str| GivenFile {
+        path: format!("/here/{name}"),
+        delimiter: ";".to_owned(),
+        crc: crc32c::crc32c(b"a;bcd;;e;"),
+        pieces: 4,
+        piece_bytes_max: 3,
+    };
+    let (values, key) = (ValuesPlan::File(file("lines.txt")), Some(KeyPlan::File(file("keys"))));
+    assert_eq!((found, mean), (RecordPlan { values, key, ..RecordPlan::default() }, 2));
+}
+
+#[test]
+fn files_that_a_stored_plan_names_are_not_followed_but_for_bundled_ones() {
+    let scenario = scenario("value: {file: lines.txt}");
+    let stored = plan(&scenario, &Choices { files: Files(lines), ..Choices::default() }).unwrap();
+    let told = check_stored(&stored).unwrap_err().to_string();
+    assert!(told.contains("sends what the file `/here/lines.txt` holds"), "{told}");
+    let bundled: fn(&str, &str) -> Result<FoundFile, String> =
+        |_, _| Ok(FoundFile { path: "bundled:lines.txt".to_owned(), content: b"a\n".to_vec() });
+    let stored = plan(&scenario, &Choices { files: Files(bundled), ..Choices::default() }).unwrap();
+    assert_eq!(check_stored(&stored), Ok(()));
+}
+
+/// Behind the last rate of an item that compresses, and of no other.
+#[test]
+fn the_ratio_of_compression_stands_beside_the_rate() {
+    let columns = |said: &str| {
+        let plan = plan(&scenario(said), &Choices::default()).unwrap();
+        plan.show.columns.iter().map(|column| column.metric.clone()).collect::<Vec<_>>()
+    };
+    let plain = columns("value: 1KiB");
+    assert!(plain.iter().all(|column| column != "compression_ratio"), "{plain:?}");
+    let compressed = columns("value: 1KiB, client: {compression.type: lz4}");
+    let at = plain.iter().rposition(|column| column.starts_with("acked_")).unwrap() + 1;
+    let expected = [&plain[..at], &["compression_ratio".to_owned()], &plain[at..]].concat();
+    assert_eq!(compressed, expected);
+}

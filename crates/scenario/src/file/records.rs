@@ -1,0 +1,188 @@
+//! What records are made of, as typed.
+
+use crate::input::{InputError, Place};
+use crate::keys;
+use crate::walk::{Fields, opt, scalar, settings};
+use crate::yaml::{Node, Typed};
+
+/// Values of records.
+#[derive(Debug, Clone)]
+pub struct ValueFile {
+    /// Where they are described.
+    pub place: Place,
+    /// Their sizes, or where they come from.
+    pub values: ValuesFile,
+    /// How well they compress.
+    pub compressible: Option<Typed>,
+}
+
+/// Sizes of values, or where they come from.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each variant is the key of the same name in `keys`")]
+pub enum ValuesFile {
+    Size(Typed),
+    Uniform { from: Typed, to: Typed },
+    Lognormal { median: Typed, p99: Typed, max: Option<Typed> },
+    File(GivenNameFile),
+    Sample { topic: Typed, mean: Typed, at_most: Typed },
+}
+
+/// A file of keys or values.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
+pub struct GivenNameFile {
+    pub name: Typed,
+    pub delimiter: Typed,
+}
+
+/// Keys of records.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each variant is described in `keys`")]
+pub enum KeyFile {
+    /// `none`.
+    Word(Typed),
+    Numbered(NumberedFile),
+    File(GivenNameFile),
+}
+
+/// Keys that are numbers.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
+pub struct NumberedFile {
+    /// `sequential`, `uniform` or `zipf`.
+    pub law: String,
+    pub of: Typed,
+    pub s: Option<Typed>,
+    pub size: Option<Typed>,
+}
+
+/// A payload.
+#[derive(Debug, Clone)]
+#[allow(missing_docs, reason = "each variant is described in `keys`")]
+pub enum PayloadFile {
+    Word(Typed),
+    Pooled(Typed),
+}
+
+/// The payload of a produce item.
+pub(super) fn payload(fields: &Fields<'_>) -> Result<PayloadFile, InputError> {
+    Ok(match fields.get("payload") {
+        Some(node @ Node::Map(..)) => {
+            PayloadFile::Pooled(Fields::of(node, &keys::PAYLOAD)?.required("pooled")?)
+        }
+        _ => PayloadFile::Word(fields.required("payload")?),
+    })
+}
+
+/// The value of a produce item.
+pub(super) fn value(fields: &Fields<'_>) -> Result<ValueFile, InputError> {
+    let Some(node @ Node::Map(place, _)) = fields.get("value") else {
+        let size = fields.required("value")?;
+        return Ok(ValueFile { place: size.place, values: ValuesFile::Size(size), compressible: None });
+    };
+    let value = Fields::of(node, &keys::VALUE)?;
+    const SOURCES: &[&str] = &["size", "uniform", "lognormal", "file", "sample"];
+    let there: Vec<&str> = SOURCES.iter().copied().filter(|source| value.get(source).is_some()).collect();
+    let [source] = there[..] else {
+        let how =
+            if there.is_empty() { "says nothing of sizes" } else { "says more than one thing of sizes" };
+        return Err(InputError::at(*place, format!("`value` {how}"))
+            .hint("it takes exactly one of `size`, `uniform`, `lognormal`, `file` and `sample`"));
+    };
+    let values = match (source, value.get(source)) {
+        ("uniform", Some(node)) => {
+            let range = Fields::of(node, &keys::UNIFORM)?;
+            ValuesFile::Uniform { from: range.required("from")?, to: range.required("to")? }
+        }
+        ("lognormal", Some(node)) => {
+            let law = Fields::of(node, &keys::LOGNORMAL)?;
+            let (median, p99) = (law.required("median")?, law.required("p99")?);
+            ValuesFile::Lognormal { median, p99, max: law.scalar("max")? }
+        }
+        ("file", Some(node)) => ValuesFile::File(given(node)?),
+        ("sample", Some(node)) => {
+            let sample = Fields::of(node, &keys::SAMPLE)?;
+            let (topic, mean) = (sample.required("topic")?, sample.required("mean")?);
+            ValuesFile::Sample { topic, mean, at_most: sample.required("at_most")? }
+        }
+        _ => ValuesFile::Size(value.required("size")?),
+    };
+    Ok(ValueFile { place: *place, values, compressible: value.scalar("compressible")? })
+}
+
+/// The keys of a produce item.
+pub(super) fn key(fields: &Fields<'_>) -> Result<KeyFile, InputError> {
+    let Some(node @ Node::Map(..)) = fields.get("key") else {
+        return fields.required("key").map(KeyFile::Word);
+    };
+    let (law, node) = Fields::of(node, &keys::KEY)?.single()?;
+    if law == "file" {
+        return given(node).map(KeyFile::File);
+    }
+    let is_zipf = law == "zipf";
+    let numbered = Fields::of(node, if is_zipf { &keys::ZIPF } else { &keys::NUMBERED })?;
+    Ok(KeyFile::Numbered(NumberedFile {
+        law: law.to_owned(),
+        of: numbered.required("of")?,
+        s: if is_zipf { numbered.scalar("s")? } else { None },
+        size: numbered.scalar("size")?,
+    }))
+}
+
+/// The headers of a produce item.
+pub(super) fn headers(fields: &Fields<'_>) -> Result<Vec<(Typed, Typed)>, InputError> {
+    Ok(opt(fields, "headers", |node| settings(node, "headers"))?.unwrap_or_default())
+}
+
+fn given(node: &Node) -> Result<GivenNameFile, InputError> {
+    if let Node::Map(..) = node {
+        let fields = Fields::of(node, &keys::GIVEN)?;
+        return Ok(GivenNameFile {
+            name: fields.required("name")?,
+            delimiter: fields.required("delimiter")?,
+        });
+    }
+    let name = scalar(node, "file")?;
+    let default = keys::GIVEN.keys.iter().find_map(|key| key.default).unwrap_or_default();
+    Ok(GivenNameFile { delimiter: Typed::assumed(default, name.place), name })
+}
+
+impl ValueFile {
+    /// Every value into which params may be inserted.
+    pub(crate) fn all(&self) -> Vec<(&'static str, &Typed)> {
+        let mut found = match &self.values {
+            ValuesFile::Size(size) => vec![("value", size)],
+            ValuesFile::Uniform { from, to } => vec![("from", from), ("to", to)],
+            ValuesFile::Lognormal { median, p99, max } => {
+                let max = max.iter().map(|max| ("max", max));
+                [("median", median), ("p99", p99)].into_iter().chain(max).collect()
+            }
+            ValuesFile::File(file) => file.all(),
+            ValuesFile::Sample { topic, mean, at_most } => {
+                vec![("topic", topic), ("mean", mean), ("at_most", at_most)]
+            }
+        };
+        found.extend(self.compressible.iter().map(|ratio| ("compressible", ratio)));
+        found
+    }
+}
+
+impl KeyFile {
+    /// Every value into which params may be inserted.
+    pub(crate) fn all(&self) -> Vec<(&'static str, &Typed)> {
+        match self {
+            Self::Word(word) => vec![("key", word)],
+            Self::File(file) => file.all(),
+            Self::Numbered(NumberedFile { of, s, size, .. }) => {
+                let rest = s.iter().map(|s| ("s", s)).chain(size.iter().map(|size| ("size", size)));
+                std::iter::once(("of", of)).chain(rest).collect()
+            }
+        }
+    }
+}
+
+impl GivenNameFile {
+    fn all(&self) -> Vec<(&'static str, &Typed)> {
+        vec![("file", &self.name), ("delimiter", &self.delimiter)]
+    }
+}

@@ -1,0 +1,136 @@
+//! The keys of what records are made of.
+
+use super::{COUNT, Kind, SIZE, Section, TEXT, key, needed, or, section};
+
+/// Values of records.
+pub static VALUE: Section = section(
+    "value",
+    "One of `size`, `uniform`, `lognormal`, `file`, `sample`, and what else there is to say of the values.",
+    &[
+        key("size", SIZE, "all values have this size"),
+        key("uniform", Kind::Section(&UNIFORM), "each size in a range with the same probability"),
+        key("lognormal", Kind::Section(&LOGNORMAL), "most values small, a few large, as in many real topics"),
+        key(
+            "file",
+            Kind::Either(&[TEXT, Kind::Section(&GIVEN)]),
+            "values from a file beside the scenario, each drawn with the same probability",
+        ),
+        key(
+            "sample",
+            Kind::Section(&SAMPLE),
+            "values of a topic of the target, each drawn with the same probability",
+        ),
+        key(
+            "compressible",
+            Kind::Scalar("ratio"),
+            "how well values compress with the item's `compression.type`: bytes of records ÷ compressed bytes, e.g. \
+             `3.5`; `1`: random bytes. Without it values are random capital letters",
+        ),
+    ],
+);
+
+/// A uniform size.
+pub static UNIFORM: Section = section(
+    "uniform",
+    "Each size with the same probability.",
+    &[needed("from", SIZE, "smallest size"), needed("to", SIZE, "largest size")],
+);
+
+/// A lognormal size.
+pub static LOGNORMAL: Section = section(
+    "lognormal",
+    "A size whose logarithm is normal.",
+    &[
+        needed("median", SIZE, "half of the values are smaller"),
+        needed("p99", SIZE, "99 of 100 values are smaller"),
+        key("max", SIZE, "larger values are cut off to this size; ten times `p99` where it is left out"),
+    ],
+);
+
+/// Values of a topic.
+pub static SAMPLE: Section = section(
+    "sample",
+    "Values of a topic of an existing cluster, read before the run from places all over its log. No run file holds them.",
+    &[
+        needed(
+            "topic",
+            TEXT,
+            "the topic, by its name under `topics`; the target says which existing one it is",
+        ),
+        needed(
+            "mean",
+            SIZE,
+            "how large its values are, about: for a target's caps and what a run will write",
+        ),
+        or("at_most", SIZE, "16MiB", "how much of it is read, at most 32 MiB"),
+    ],
+);
+
+/// Keys of records.
+pub static KEY: Section = section(
+    "key",
+    "One of the four.",
+    &[
+        key(
+            "sequential",
+            Kind::Section(&NUMBERED),
+            "one key after the other, over all clients, and from the start again",
+        ),
+        key("uniform", Kind::Section(&NUMBERED), "each key with the same probability"),
+        key("zipf", Kind::Section(&ZIPF), "few keys often, many seldom"),
+        key(
+            "file",
+            Kind::Either(&[TEXT, Kind::Section(&GIVEN)]),
+            "keys from a file beside the scenario, each drawn with the same probability",
+        ),
+    ],
+);
+
+/// Keys that are numbers.
+pub static NUMBERED: Section = section(
+    "numbered key",
+    "Keys that are decimal numbers from 0 on, all of one size.",
+    &[
+        needed("of", COUNT, "how many keys there are"),
+        key(
+            "size",
+            SIZE,
+            "size of each key, with zeros in front; the digits of the largest one where it is left out",
+        ),
+    ],
+);
+
+/// Keys by Zipf's law.
+pub static ZIPF: Section = section(
+    "zipf",
+    "Keys that are decimal numbers; key k, from 0, comes in proportion to (k + 1) to the power of −s.",
+    &[
+        needed("of", COUNT, "how many keys there are"),
+        or(
+            "s",
+            Kind::Scalar("number"),
+            "1",
+            "exponent, above 0: the larger, the more often come the first keys",
+        ),
+        key(
+            "size",
+            SIZE,
+            "size of each key, with zeros in front; the digits of the largest one where it is left out",
+        ),
+    ],
+);
+
+/// A file of keys or values.
+pub static GIVEN: Section = section(
+    "file",
+    "A file that is cut into pieces, as Kafka's own tool does with its payload file.",
+    &[
+        needed("name", TEXT, "the file, at most 32 MiB"),
+        or(
+            "delimiter",
+            TEXT,
+            "\\n",
+            "the text between two pieces; `\\n`, `\\r` and `\\t` have their usual meaning",
+        ),
+    ],
+);
