@@ -364,6 +364,9 @@ pub(crate) struct NullBrokerArgs {
     /// Speak TLS of this version; the certificate to trust, PEM, is printed after the address
     #[arg(long, value_enum)]
     pub(crate) tls: Option<TlsChoice>,
+    /// Speak this cipher suite alone, by its name in Java; may be repeated
+    #[arg(long, value_name = "SUITE", requires = "tls")]
+    pub(crate) cipher: Vec<String>,
 }
 
 /// Versions of TLS.

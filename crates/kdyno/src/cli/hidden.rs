@@ -59,6 +59,9 @@ pub(crate) struct BenchLoadArgs {
     /// `delivery.timeout.ms`
     #[arg(long, default_value_t = 120_000, value_parser = clap::value_parser!(u64).range(1..=3_600_000))]
     pub(crate) delivery_timeout_ms: u64,
+    /// Speak TLS, and trust the certificates of this PEM file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trust: Option<std::path::PathBuf>,
 }
 
 /// What `make bench` asks of a replay of requests.
