@@ -2,10 +2,12 @@
 //! bears its name; nothing here reaches there.
 
 mod hidden;
+mod listeners;
 mod question;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 pub(crate) use hidden::{BenchEvidenceArgs, BenchLoadArgs, BenchReplayArgs, FakeBrokerArgs, GuardExecArgs};
+pub(crate) use listeners::ListenerArgs;
 pub(crate) use question::{ChoiceArgs, CompareArgs, FindArgs, Form, Gate, RunArgs};
 use std::path::PathBuf;
 
@@ -317,6 +319,8 @@ pub(crate) struct ClusterUpArgs {
     /// A broker setting; may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = name_and_value)]
     pub(crate) config: Vec<(String, String)>,
+    #[command(flatten)]
+    pub(crate) listeners: ListenerArgs,
 }
 
 #[derive(Debug, Args)]
