@@ -38,6 +38,10 @@ pub(crate) mod code {
     pub const OUT_OF_ORDER_SEQUENCE_NUMBER: i16 = 45;
     /// The producer has a later epoch.
     pub const INVALID_PRODUCER_EPOCH: i16 = 47;
+    /// The user may not do that with the topic.
+    pub const TOPIC_AUTHORIZATION_FAILED: i16 = 29;
+    /// The user may not do that with the cluster.
+    pub const CLUSTER_AUTHORIZATION_FAILED: i16 = 31;
     /// The version of the request is not spoken here.
     pub const UNSUPPORTED_VERSION: i16 = 35;
     /// The topic is there already.

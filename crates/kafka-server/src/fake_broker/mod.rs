@@ -36,7 +36,18 @@ pub use script::{Script, Step};
 pub use service::{Service, ServicePer, ServiceTime};
 
 use crate::codec::Api;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a user may be without.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Right {
+    /// To make topics.
+    CreateTopics,
+    /// To delete topics.
+    DeleteTopics,
+    /// To see the settings of brokers and topics.
+    DescribeConfigs,
+}
 
 /// What a fake cluster starts as.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,6 +70,8 @@ pub struct FakeConfig {
     /// Topics have ids, by which the newest versions name them, and a broker that does not lead a partition tells
     /// who does; otherwise the brokers are older.
     pub has_topic_ids: bool,
+    /// What clients are refused.
+    pub denied: BTreeSet<Right>,
 }
 
 impl FakeConfig {
@@ -73,6 +86,7 @@ impl FakeConfig {
             keeps_batches: false,
             keeps_traces: false,
             has_topic_ids: true,
+            denied: BTreeSet::new(),
         }
     }
 
@@ -94,6 +108,13 @@ impl FakeConfig {
         let brokers = self.brokers.max(1);
         let leaders = (0..partitions).map(|index| (index % brokers) as i32).collect();
         self.topics.insert(name.to_owned(), leaders);
+        self
+    }
+
+    /// Refuses clients what needs this right.
+    #[must_use]
+    pub fn deny(mut self, right: Right) -> Self {
+        self.denied.insert(right);
         self
     }
 
