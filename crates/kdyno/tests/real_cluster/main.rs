@@ -13,3 +13,4 @@ mod evidence;
 mod faults;
 mod fixture;
 mod quota;
+mod secured;
