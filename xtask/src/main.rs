@@ -75,6 +75,14 @@ enum Chore {
     /// Where a bare writer's bytes go
     #[command(hide = true)]
     BenchSink,
+    /// Sealing by itself
+    #[command(hide = true)]
+    BenchSeal {
+        #[arg(long)]
+        suite: String,
+        #[arg(long)]
+        milliseconds: u64,
+    },
     /// A bare sleep loop
     #[command(hide = true)]
     BenchSleep {
@@ -138,6 +146,9 @@ fn run(chore: Chore) -> anyhow::Result<i32> {
         Chore::AccuracyBare { to, rate, seconds } => accuracy::echo::ask(&to, rate, seconds)?,
         Chore::AccuracyEcho { delay_us } => accuracy::echo::serve(delay_us)?,
         Chore::BenchSink => bench::pipe::sink()?,
+        Chore::BenchSeal { suite, milliseconds } => {
+            bench::seal::run(&suite, Duration::from_millis(milliseconds))?;
+        }
         Chore::BenchSleep { tick_us, rate, seconds } => bench::sleeper::run(tick_us * 1000, rate, seconds)?,
         Chore::BenchWrite { to, slice, pool, milliseconds } => {
             bench::pipe::write(&to, slice, pool, Duration::from_millis(milliseconds))?;

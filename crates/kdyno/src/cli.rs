@@ -2,10 +2,12 @@
 //! bears its name; nothing here reaches there.
 
 mod hidden;
+mod listeners;
 mod question;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
 pub(crate) use hidden::{BenchEvidenceArgs, BenchLoadArgs, BenchReplayArgs, FakeBrokerArgs, GuardExecArgs};
+pub(crate) use listeners::ListenerArgs;
 pub(crate) use question::{ChoiceArgs, CompareArgs, FindArgs, Form, Gate, RunArgs};
 use std::path::PathBuf;
 
@@ -318,6 +320,8 @@ pub(crate) struct ClusterUpArgs {
     /// A broker setting; may be repeated
     #[arg(long, value_name = "KEY=VALUE", value_parser = name_and_value)]
     pub(crate) config: Vec<(String, String)>,
+    #[command(flatten)]
+    pub(crate) listeners: ListenerArgs,
 }
 
 #[derive(Debug, Args)]
@@ -365,6 +369,9 @@ pub(crate) struct NullBrokerArgs {
     /// Speak TLS of this version; the certificate to trust, PEM, is printed after the address
     #[arg(long, value_enum)]
     pub(crate) tls: Option<TlsChoice>,
+    /// Speak this cipher suite alone, by its name in Java; may be repeated
+    #[arg(long, value_name = "SUITE", requires = "tls")]
+    pub(crate) cipher: Vec<String>,
 }
 
 /// Versions of TLS.

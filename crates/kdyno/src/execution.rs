@@ -206,10 +206,12 @@ fn left_behind(plan: &Plan, files: &TargetFiles, run_id: u64) -> String {
     let own = is_local.then(|| "the guard ends the brokers and removes their data".to_owned());
     let of_targets = plan.targets().into_iter().map(|target| {
         let topics = format!("{}{run_id:016x}-", target.prefix);
+        // The file that `kdyno quick` was given.
+        let config = if target.security.is_plaintext() { "" } else { " --command-config FILE" };
         let remedy = match files.get(&target.cluster_id) {
             Some(file) => format!("{}: `kdyno clean --target {} --yes`", target.target, file.display()),
             None => format!(
-                "the cluster: `kafka-topics.sh --bootstrap-server {} --delete --topic '{topics}.*'`",
+                "the cluster: `kafka-topics.sh --bootstrap-server {}{config} --delete --topic '{topics}.*'`",
                 target.bootstrap.join(",")
             ),
         };
@@ -341,7 +343,13 @@ mod tests {
         );
         assert!(left.contains("`kdyno clean --target t.yaml --yes`"), "{left}");
         let left = left_behind(&plan, &TargetFiles::new(), 0xab);
-        assert!(left.contains("kafka-topics.sh --bootstrap-server h:9092"), "{left}");
+        assert!(left.contains("kafka-topics.sh --bootstrap-server h:9092 --delete"), "{left}");
+        let mut secured = plan;
+        let Strategy::Compare(compare) = &mut secured.strategy else { panic!("a comparison") };
+        let SystemPlan::Attached(target) = &mut compare.b[0].system else { panic!("a target") };
+        target.security.protocol = kdyno_model::plan::Protocol::Ssl;
+        let left = left_behind(&secured, &TargetFiles::new(), 0xab);
+        assert!(left.contains("h:9092 --command-config FILE --delete"), "{left}");
     }
 
     #[test]

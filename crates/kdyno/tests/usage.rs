@@ -173,6 +173,12 @@ fn a_cluster_that_cannot_be_is_refused_before_anything_is_fetched() {
     refused(&up(&["--kafka", "2.8.2", "--brokers", "3"]), &["single combined broker", "hint: use 2.8.1"]);
     refused(&up(&["--kafka", "4.1.1", "--mode", "zookeeper=1"]), &["no ZooKeeper mode"]);
     refused(&up(&["--config", "listeners=PLAINTEXT://:1"]), &["broker setting listeners"]);
+    refused(
+        &up(&["--kafka", "3.4.1", "--protocol", "SASL_SSL"]),
+        &["no SCRAM users in its KRaft mode", "from 3.5"],
+    );
+    refused(&up(&["--acls"]), &["an authorizer has to know who clients are"]);
+    refused(&up(&["--tls", "1.3"]), &["TLS versions and client certificates go with SSL and SASL_SSL"]);
     let said = up(&["--config", "log.retention.bytes=1", "--heap", "1TiB", "--kafka", "0.1"]);
     refused(&said, &["is not a Kafka version"]);
     assert!(!place.path().join("cache").exists(), "nothing was fetched");

@@ -1,7 +1,7 @@
 //! Kafka's releases, and all that kdyno knows of their differences: which are supported and tested, which modes
 //! each has, which Java it runs on, what writes its log files.
 
-use crate::plan::Mode;
+use crate::plan::{Listeners, Mechanism, Mode};
 use crate::words::quoted;
 
 /// The release that `newest` means: the newest one whose parts were all on Maven Central when this was
@@ -25,6 +25,10 @@ const KNOWN: &[&str] = &[
 const OLDEST: (u32, u32) = (2, 7);
 /// First release with a KRaft mode. Kafka declared it ready for production with 3.3.
 const KRAFT_FROM: (u32, u32) = (2, 8);
+/// First release whose KRaft mode has an authorizer (KIP-801).
+const KRAFT_ACLS_FROM: (u32, u32) = (3, 2);
+/// First release whose KRaft mode keeps SCRAM users (KIP-900).
+const KRAFT_SCRAM_FROM: (u32, u32) = (3, 5);
 /// First release without ZooKeeper.
 const ZOOKEEPER_BEFORE: (u32, u32) = (4, 0);
 
@@ -210,6 +214,30 @@ impl Version {
         }
     }
 
+    /// Whether brokers of this release can have such listeners in that mode: those of ZooKeeper always could.
+    ///
+    /// # Errors
+    /// SCRAM or ACLs with KRaft before it had them.
+    pub fn check_listeners(&self, mode: Mode, listeners: &Listeners) -> Result<(), VersionError> {
+        let mechanism = listeners.clients.mechanism;
+        let is_scram = matches!(mechanism, Some(Mechanism::ScramSha256 | Mechanism::ScramSha512));
+        let needs =
+            [(is_scram, "SCRAM users", KRAFT_SCRAM_FROM), (listeners.authorizer, "ACLs", KRAFT_ACLS_FROM)];
+        let own = (self.major, self.minor);
+        let lacks = needs.into_iter().find(|(is_asked, _, from)| *is_asked && own < *from);
+        match lacks.filter(|_| !matches!(mode, Mode::Zookeeper { .. })) {
+            None => Ok(()),
+            Some((_, what, (major, minor))) => Err(VersionError {
+                message: format!(
+                    "Kafka {} has no {what} in its KRaft mode; they came with {major}.{minor}",
+                    self.line()
+                ),
+                hint: format!("use a release from {major}.{minor} on, or `mode: {{zookeeper: 1}}`"),
+                cause: Cause::Release,
+            }),
+        }
+    }
+
     fn cannot_replicate_metadata(&self, mode: Mode, brokers: u32) -> bool {
         self.text == UNREADABLE_METADATA_LOG && (mode != Mode::KraftCombined || brokers > 1)
     }
@@ -344,5 +372,26 @@ mod tests {
         assert_eq!(fits("2.8.2", Mode::KraftCombined, 2), Err(Cause::Brokers));
         assert_eq!(fits("2.8.2", zookeeper(1), 3), Ok(()));
         assert_eq!(fits("4.1.1", controllers(0), 1), Err(Cause::Mode));
+    }
+
+    #[test]
+    fn kraft_came_to_users_and_acls_later_than_zookeeper() {
+        let refused = |text, mode, mechanism, authorizer| {
+            let mut listeners = Listeners { authorizer, ..Listeners::default() };
+            listeners.clients.mechanism = mechanism;
+            let version = Version::parse(text).expect("version");
+            version.check_listeners(mode, &listeners).err().map(|error| error.message)
+        };
+        let (kraft, zookeeper) = (Mode::KraftCombined, Mode::Zookeeper { nodes: 1 });
+        let scram = Some(Mechanism::ScramSha256);
+        let told = refused("3.4.1", kraft, scram, true).expect("too old");
+        assert_eq!(told, "Kafka 3.4 has no SCRAM users in its KRaft mode; they came with 3.5");
+        let told = refused("3.1.2", kraft, Some(Mechanism::Plain), true).expect("too old");
+        assert_eq!(told, "Kafka 3.1 has no ACLs in its KRaft mode; they came with 3.2");
+        for (text, mode, mechanism) in
+            [("3.5.2", kraft, scram), ("3.2.3", kraft, Some(Mechanism::Plain)), ("2.7.2", zookeeper, scram)]
+        {
+            assert_eq!(refused(text, mode, mechanism, true), None, "{text}");
+        }
     }
 }

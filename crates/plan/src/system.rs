@@ -53,6 +53,12 @@ pub(crate) fn cluster(reader: &Reader<'_>) -> Result<ClusterPlan, PlanError> {
         };
         reader.wrong(place, message).hint(hint)
     })?;
+    let listeners = listeners(reader, &typed.listeners)?;
+    if let Some(version) = &version {
+        version
+            .check_listeners(mode, &listeners)
+            .map_err(|error| reader.wrong(&typed.listeners.protocol, error.message).hint(error.hint))?;
+    }
     let cpus = typed.pin.iter().map(|list| {
         list.iter().map(|cpu| reader.small(cpu, "pin", 0..=CPU_MAX)).collect::<Result<Vec<u32>, _>>()
     });
@@ -67,7 +73,7 @@ pub(crate) fn cluster(reader: &Reader<'_>) -> Result<ClusterPlan, PlanError> {
         cpus,
         racks: typed.racks.iter().map(|rack| reader.filled(rack, "racks")).collect::<Result<_, _>>()?,
         storage: storage(reader, &typed.storage)?,
-        listeners: listeners(reader, &typed.listeners)?,
+        listeners,
         is_second: false,
     })
 }

@@ -4,7 +4,7 @@
 
 use kdyno_model::plan::{ClaimExpr, Depth, EvidenceUnit, Strategy, Vary};
 use kdyno_model::plan::{ParamValue, Plan, Rate, Role, SystemPlan};
-use kdyno_plan::{Choices, Files, FoundFile, Note, estimate, plan, remarks};
+use kdyno_plan::{Ask, Change, Choices, CompareChoices, Files, FoundFile, Note, SideChoices, estimate, plan, remarks};
 use kdyno_scenario::Scenario;
 use std::path::{Path, PathBuf};
 
@@ -158,10 +158,59 @@ fn the_reports_questions_are_asked() {
 }
 
 #[test]
+fn the_reports_that_were_secured_are_secured_and_tell_the_price() {
+    let listeners = |plan: &Plan| {
+        let of = |system: &SystemPlan| match system {
+            SystemPlan::Local(cluster) => cluster.listeners.to_string(),
+            SystemPlan::Attached(_) => panic!("local"),
+        };
+        plan.cases.iter().map(|case| of(&case.system)).collect::<Vec<_>>()
+    };
+    let secured = "clients SASL_SSL SCRAM-SHA-512 TLSv1.2, internal SSL";
+    let open = "clients PLAINTEXT, internal PLAINTEXT";
+    for (id, profile) in [
+        ("ibm-resilient", "laptop"),
+        ("ibm-fast", "laptop"),
+        ("ibm-resilient", "published"),
+        ("ibm-fast", "published"),
+    ] {
+        let plan = of(id, profile);
+        let told = listeners(&plan);
+        let contrast = &plan.contrasts[0];
+        assert_eq!((contrast.from as usize, contrast.to), (plan.cases.len() - 1, 0), "{id} {profile}");
+        assert_eq!((told[contrast.from as usize].as_str(), told[0].as_str()), (open, secured));
+        assert_eq!(plan.repeats_planned(0), Some(3), "{id}: fewer have no interval");
+        let row = &plan.published.as_ref().unwrap().rows[0];
+        assert!(row.params.iter().all(|(name, value)| &plan.cases[0].params[name] == value), "{id}: {row:?}");
+    }
+    let payload = of("ibm-payload", "security");
+    let ends: Vec<_> = payload.contrasts.iter().map(|of| (of.from, of.to)).collect();
+    assert_eq!((ends, payload.repeats_planned(0)), (vec![(2, 0), (3, 1)], Some(6)));
+    assert_eq!(listeners(&payload), [secured, secured, open, open]);
+
+    let both = "clients SSL TLSv1.2 TLSv1.3, internal SSL";
+    assert_eq!(listeners(&of("intel-sla", "published")), [both]);
+    assert_eq!(listeners(&of("intel-sla", "security")), [both, open]);
+    let side = |values: [&str; 2]| {
+        let set =
+            |(name, value): (&str, &str)| Change::Set { name: name.to_owned(), value: value.to_owned() };
+        let changes = ["protocol", "internal"].into_iter().zip(values).map(set).collect();
+        SideChoices { changes, ..SideChoices::default() }
+    };
+    let (a, b) = (side(["PLAINTEXT", "PLAINTEXT"]), side(["SSL", "SSL"]));
+    let ask = Ask::Compare(CompareChoices { a, b, ..CompareChoices::default() });
+    let set = vec![("each".to_owned(), "20k/s".to_owned())];
+    let path = bundled().into_iter().find(|path| path.ends_with("intel-sla.yaml")).unwrap();
+    let intel = plan(&read(&path), &Choices { ask, set, ..Choices::default() }).unwrap();
+    let Strategy::Compare(compare) = &intel.strategy else { panic!("a comparison") };
+    assert_eq!((listeners(&intel), compare.b.len()), (vec![open.to_owned()], 1));
+}
+
+#[test]
 fn the_published_tables_have_their_shape() {
     let resilient = of("ibm-resilient", "published");
     let brokers: Vec<_> = resilient.cases.iter().map(|case| case.params["brokers"].clone()).collect();
-    assert_eq!(brokers, [3, 6, 9].map(ParamValue::Int));
+    assert_eq!(brokers, [3, 6, 9, 3].map(ParamValue::Int), "the last one in the open");
     assert_eq!(resilient.cases[2].load["writers"].clients, 18);
     assert_eq!(resilient.cases[2].topics["perf"].partitions, 18);
     let published = resilient.published.unwrap();
@@ -176,8 +225,8 @@ fn the_published_tables_have_their_shape() {
     assert_eq!((writers.client.acks, writers.client.linger_ns), (1, 0));
 
     let payload = of("ibm-payload", "laptop");
-    assert_eq!(payload.cases.len(), 7);
-    assert_eq!(payload.cases[6].label, "size=512000B");
+    assert_eq!(payload.cases.len(), 14, "secured and in the open");
+    assert_eq!(payload.cases[6].label, "protocol=SASL_SSL, internal=SSL, size=512000B");
     assert_eq!(payload.published.unwrap().rows.len(), 14);
 
     let huawei = of("huawei-rate", "laptop");

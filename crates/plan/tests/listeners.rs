@@ -37,6 +37,19 @@ fn every_word_has_its_meaning() {
 }
 
 #[test]
+fn what_a_release_does_not_have_is_refused_where_it_is_asked_for() {
+    let text = "kdyno: 1\nid: secured\nquestion: what does it cost?\n\
+                system:\n  kafka: 3.4.1\n  listeners:\n    clients: {protocol: SASL_SSL}\n\
+                topics: {t: {partitions: 1}}\nload: {writers: {produce: t, rate: 1k/s, value: 1KiB}}\n\
+                phases: {warmup: 5s, measure: 10s}\n";
+    let planned = |text: &str| plan(&Scenario::parse(text, "s.yaml").unwrap(), &Choices::default());
+    let error = planned(text).unwrap_err().to_string();
+    assert!(error.starts_with("s.yaml:7:25: Kafka 3.4 has no SCRAM users in its KRaft mode"), "{error}");
+    planned(&text.replace("3.4.1\n", "3.4.1\n  mode: zookeeper\n")).unwrap();
+    planned(&text.replace("SASL_SSL", "SASL_SSL, sasl: PLAIN")).unwrap();
+}
+
+#[test]
 fn the_price_of_security_is_asked_for_by_one_param() {
     let head = "params: {protocol: PLAINTEXT}\ncases: [{protocol: PLAINTEXT}, {protocol: SASL_SSL}]\n";
     let plan = made(head, "{clients: {protocol: $protocol, tls: 1.2}}");

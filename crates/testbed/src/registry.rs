@@ -8,6 +8,7 @@ use crate::environment::Environment;
 use crate::error::TestbedError;
 use crate::folder::create_folder;
 use crate::process::{ProcessId, ProcessRef};
+use crate::secret_file;
 use kdyno_model::event::Subject;
 use kdyno_model::plan::ClusterPlan;
 use rustix::process::{Pid, PidfdFlags, Signal};
@@ -21,6 +22,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const NAME_CHARACTERS_MAX: usize = 64;
 /// How long a guard may take to end its brokers when asked: twice the grace, and some.
 const DOWN_TIME_MAX: Duration = Duration::from_secs(30);
+/// Name of the file in a secured cluster's folder from which clients know how to connect.
+const CLIENT_PROPERTIES: &str = "client.properties";
 /// Between looks for its end.
 const POLL: Duration = Duration::from_millis(20);
 
@@ -43,6 +46,10 @@ pub struct RunningCluster {
     pub guard: ProcessId,
     /// Its folder, removed with it.
     pub work_dir: PathBuf,
+    /// A Java client's properties file, with secrets and of mode 0600, in that folder; `None`: clients need only the
+    /// address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_properties: Option<PathBuf>,
 }
 
 impl RunningCluster {
@@ -85,18 +92,12 @@ pub fn work_dir(environment: &Environment, name: &str) -> Result<PathBuf, Testbe
     paths(environment, name).map(|paths| paths.work)
 }
 
-/// Starts a cluster that outlives this process. Work folder, name and stop file of the options are set here.
+/// Starts a cluster that outlives this process. Work folder, name and stop file of the options are set here. What
+/// clients of a secured one must know is left in a file that its owner alone may read.
 ///
 /// # Errors
-/// The name is taken by a cluster that is running, its listeners are not plain, or the cluster does not start.
+/// The name is taken by a cluster that is running, or the cluster does not start.
 pub fn up(name: &str, plan: &ClusterPlan, options: StartOptions<'_>) -> Result<RunningCluster, TestbedError> {
-    if !plan.listeners.are_plain() {
-        let why = "a cluster that stays is PLAINTEXT: what was made for its clients would be known to nobody";
-        return Err(TestbedError::Registry {
-            message: why.to_string(),
-            hint: Some("leave `system.listeners` out, or use `kdyno run`".to_string()),
-        });
-    }
     let environment = options.environment;
     let paths = paths(environment, name)?;
     create_folder(&environment.state_dir.join("clusters"))?;
@@ -125,6 +126,10 @@ pub fn up(name: &str, plan: &ClusterPlan, options: StartOptions<'_>) -> Result<R
     let guard = cluster
         .guard_id()
         .ok_or_else(|| TestbedError::Guard("it ended as soon as the cluster was ready".to_string()))?;
+    let client_properties = match plan.listeners.are_plain() {
+        true => None,
+        false => Some(secret_file::write(&paths.work, CLIENT_PROPERTIES, &cluster.client_properties())?),
+    };
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let running = RunningCluster {
         name: name.to_string(),
@@ -135,6 +140,7 @@ pub fn up(name: &str, plan: &ClusterPlan, options: StartOptions<'_>) -> Result<R
         command_lines: cluster.command_lines(),
         guard,
         work_dir: paths.work.clone(),
+        client_properties,
     };
     let text = serde_json::to_string_pretty(&running).map_err(|e| TestbedError::Guard(e.to_string()))?;
     std::fs::write(&paths.record, text).map_err(|e| TestbedError::io("cannot write", &paths.record, e))?;
@@ -240,6 +246,7 @@ mod tests {
             command_lines: BTreeMap::new(),
             guard,
             work_dir: work_dir(environment, name).expect("name"),
+            client_properties: None,
         };
         std::fs::create_dir_all(&running.work_dir).expect("folder");
         let text = serde_json::to_string(&running).expect("json");

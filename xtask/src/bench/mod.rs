@@ -16,11 +16,13 @@ mod memory;
 mod peers;
 pub mod pipe;
 pub mod process;
+pub mod seal;
 pub mod sender;
 pub mod setup;
 pub mod sleeper;
 mod startup;
 pub mod stats;
+mod tls;
 
 use std::time::Instant;
 
@@ -34,6 +36,7 @@ type Run = fn(&Setup) -> anyhow::Result<()>;
 const BENCHES: &[(&str, &str, Run)] = &[
     ("floor", "CPU of writing bytes into a loopback socket, by slice size", floor::run),
     ("sender", "CPU per record of the worker against the null broker, ÷ floor", sender::run),
+    ("tls", "CPU per byte in TLS 1.3 ÷ (in the open + sealing alone), null broker", tls::run),
     ("peers", "the maximum rate beside librdkafka's and Kafka's own tools, one real broker", peers::run),
     ("constant", "20 000/s: exact counts, lag beside a bare sleep loop, share of a core", constant::run),
     ("memory", "resident memory of the worker at the maximum rate, minute by minute", memory::run),

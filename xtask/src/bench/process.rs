@@ -64,11 +64,18 @@ pub struct Background {
     child: Child,
     /// The first line it printed: its address.
     pub first_line: String,
+    /// All lines that were waited for.
+    pub said: String,
 }
 
 impl Background {
     /// Starts it and waits for its first line.
     pub fn start(command: &mut Command) -> anyhow::Result<Background> {
+        Background::start_until(command, |_| true)
+    }
+
+    /// Starts it and waits for the first line that is the last one wanted.
+    pub fn start_until(command: &mut Command, is_last: fn(&str) -> bool) -> anyhow::Result<Background> {
         let name = words(command);
         let mut child = command
             .stdin(Stdio::null())
@@ -76,12 +83,19 @@ impl Background {
             .stderr(Stdio::null())
             .spawn()
             .with_context(|| format!("cannot start {name}"))?;
-        let mut first_line = String::new();
+        let mut said = String::new();
         if let Some(stdout) = child.stdout.as_mut() {
-            // One byte at a time would be slow for a talker; this one prints one line.
-            BufReader::new(stdout.by_ref()).read_line(&mut first_line)?;
+            // What comes after these lines is nobody's to read.
+            let mut lines = BufReader::new(stdout.by_ref());
+            loop {
+                let begin = said.len();
+                if lines.read_line(&mut said)? == 0 || is_last(&said[begin..]) {
+                    break;
+                }
+            }
         }
-        let server = Background { child, first_line: first_line.trim().to_owned() };
+        let first_line = said.lines().next().unwrap_or_default().trim().to_owned();
+        let server = Background { child, first_line, said };
         if server.first_line.is_empty() {
             bail!("{name} ended without saying its address");
         }

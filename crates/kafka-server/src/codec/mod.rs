@@ -52,6 +52,10 @@ pub(crate) mod code {
     pub const CONCURRENT_TRANSACTIONS: i16 = 51;
     /// Another producer has the transactional id.
     pub const PRODUCER_FENCED: i16 = 90;
+    /// The user may not do that with the topic.
+    pub const TOPIC_AUTHORIZATION_FAILED: i16 = 29;
+    /// The user may not do that with the cluster.
+    pub const CLUSTER_AUTHORIZATION_FAILED: i16 = 31;
     /// The version of the request is not spoken here.
     pub const UNSUPPORTED_VERSION: i16 = 35;
     /// The topic is there already.

@@ -1,5 +1,6 @@
 //! The fake cluster's answers to requests other than produce and fetch.
 
+use super::Right;
 use super::cluster::FakeCluster;
 use super::connection::Answer;
 use super::connection::ConnId;
@@ -8,6 +9,7 @@ use super::requests::Control;
 use crate::codec::fetch::FetchRequest;
 use crate::codec::responses::{self, respond};
 use crate::codec::{Api, TOPIC_NAME_BYTES_MAX, code};
+use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::messages::{
     EARLIEST_TIMESTAMP, Message as _, m02_list_offsets, m03_metadata, m10_find_coordinator, m18_api_versions,
     m19_create_topics, m20_delete_topics, m22_init_producer_id, m24_add_partitions_to_txn, m26_end_txn,
@@ -57,12 +59,21 @@ impl FakeCluster {
             }
             Api::DeleteTopics => {
                 let request = m20_delete_topics::Request::decode(body, version)?;
-                let delete = |name: &str| self.delete_topic(name);
-                respond(out, &head, &responses::delete_topics(request, delete));
+                let is_denied = self.denies(Right::DeleteTopics);
+                let mut response =
+                    responses::delete_topics(request, |name| !is_denied && self.delete_topic(name));
+                for topic in response.responses.iter_mut().filter(|_| is_denied) {
+                    topic.error_code = ErrorCode(code::TOPIC_AUTHORIZATION_FAILED);
+                }
+                respond(out, &head, &response);
             }
             Api::DescribeConfigs => {
                 let request = m32_describe_configs::Request::decode(body, version)?;
-                respond(out, &head, &responses::describe_configs(request));
+                let mut response = responses::describe_configs(request);
+                for result in response.results.iter_mut().filter(|_| self.denies(Right::DescribeConfigs)) {
+                    result.error_code = ErrorCode(code::CLUSTER_AUTHORIZATION_FAILED);
+                }
+                respond(out, &head, &response);
             }
             Api::InitProducerId => {
                 let request = m22_init_producer_id::Request::decode(body, version)?;
@@ -118,6 +129,10 @@ impl FakeCluster {
         }
     }
 
+    fn denies(&self, right: Right) -> bool {
+        self.config.denied.contains(&right)
+    }
+
     /// Leads the partitions by the brokers in turn.
     fn create_topic(
         &mut self,
@@ -131,7 +146,9 @@ impl FakeCluster {
         let replicas = if topic.replication_factor == -1 { 1 } else { topic.replication_factor };
         let brokers = self.broker_ids();
         let room = PARTITIONS_TOTAL_MAX - self.topics.values().map(Vec::len).sum::<usize>();
-        let error = if !(1..=TOPIC_NAME_BYTES_MAX).contains(&topic.name.len()) {
+        let error = if self.denies(Right::CreateTopics) {
+            code::TOPIC_AUTHORIZATION_FAILED
+        } else if !(1..=TOPIC_NAME_BYTES_MAX).contains(&topic.name.len()) {
             code::INVALID_TOPIC
         } else if partitions < 1 || partitions as usize > room {
             code::INVALID_PARTITIONS

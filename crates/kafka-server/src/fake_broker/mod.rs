@@ -37,7 +37,18 @@ pub use script::{Script, Step};
 pub use service::{Service, ServicePer, ServiceTime};
 
 use crate::codec::Api;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a user may be without.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Right {
+    /// To make topics.
+    CreateTopics,
+    /// To delete topics.
+    DeleteTopics,
+    /// To see the settings of brokers and topics.
+    DescribeConfigs,
+}
 
 /// What a fake cluster starts as.
 #[derive(Debug, Clone, PartialEq)]
@@ -64,6 +75,8 @@ pub struct FakeConfig {
     pub transaction_version: i16,
     /// How long a coordinator does not take a producer's next transaction after the end of one, in nanoseconds.
     pub marker_delay_ns: u64,
+    /// What clients are refused.
+    pub denied: BTreeSet<Right>,
 }
 
 impl FakeConfig {
@@ -80,6 +93,7 @@ impl FakeConfig {
             has_topic_ids: true,
             transaction_version: 2,
             marker_delay_ns: 0,
+            denied: BTreeSet::new(),
         }
     }
 
@@ -116,6 +130,13 @@ impl FakeConfig {
         let brokers = self.brokers.max(1);
         let leaders = (0..partitions).map(|index| (index % brokers) as i32).collect();
         self.topics.insert(name.to_owned(), leaders);
+        self
+    }
+
+    /// Refuses clients what needs this right.
+    #[must_use]
+    pub fn deny(mut self, right: Right) -> Self {
+        self.denied.insert(right);
         self
     }
 

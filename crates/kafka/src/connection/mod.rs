@@ -335,6 +335,7 @@ impl<T> Connection<T> {
     /// Gives back the memory of a large response that was taken in.
     pub fn shrink(&mut self) {
         self.input.shrink();
+        self.session.iter_mut().for_each(SessionBytes::shrink);
     }
 
     /// When a request was last written or a response last read, ns.
@@ -379,6 +380,10 @@ impl<T> Connection<T> {
             self.was_of_use = true;
             let written_ns = written_ns.unwrap_or(now_ns);
             each(Answered { token, version, written_ns, bytes, response_bytes }, body)?;
+        }
+        if self.in_flight() == 0 {
+            // A client of thousands may be quiet for long. Under load something is always in flight.
+            self.session.iter_mut().for_each(SessionBytes::shrink);
         }
         Ok(())
     }

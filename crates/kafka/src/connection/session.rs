@@ -31,6 +31,12 @@ use thiserror::Error;
 /// Bytes of ciphertext asked of a socket at once: a TLS record and a little more.
 const RECEIVE_BYTES: usize = 32 << 10;
 
+/// Room for less than this beside what waits already is left: it would cut a request into small pieces of ciphertext.
+const ROOM_BYTES_MIN: usize = 16 << 10;
+
+/// Memory that a session keeps while nothing is on its way.
+const KEPT_BYTES: usize = 32 << 10;
+
 /// One end of a session over one socket.
 pub trait Session: fmt::Debug + Send {
     /// Takes bytes of the peer and appends what they carried to `plaintext`.
@@ -120,13 +126,21 @@ impl SessionBytes {
     /// Makes ciphertext of what the session wants to say and of as many `frames` as one write takes.
     /// `request_end` is the total of plaintext at which the request ends that a byte belongs to.
     pub(super) fn fill(&mut self, frames: &mut VecDeque<Bytes>, request_end: impl Fn(u64) -> u64) {
-        self.outgoing.drain(..self.start);
-        self.start = 0;
+        // What was written makes room once it is as much as what waits: so no byte is moved more than once on average,
+        // however little the socket takes at a time.
+        if self.start >= self.pending() {
+            self.outgoing.drain(..self.start);
+            self.start = 0;
+        }
         self.collect();
-        while !self.session.is_handshaking() && self.outgoing.len() < WRITE_BYTES_MAX && !frames.is_empty() {
+        while !self.session.is_handshaking() && !frames.is_empty() {
+            let room = WRITE_BYTES_MAX.saturating_sub(self.pending());
+            if room < ROOM_BYTES_MIN {
+                break;
+            }
             let left = request_end(self.taken_total) - self.taken_total;
             let mut slices = [IoSlice::new(&[]); WRITE_SLICES_MAX];
-            let (count, bytes) = gather(frames, (left as usize).min(WRITE_BYTES_MAX), &mut slices);
+            let (count, bytes) = gather(frames, (left as usize).min(room), &mut slices);
             self.session.send(&slices[..count]);
             self.taken_total += bytes as u64;
             advance(frames, bytes);
@@ -141,6 +155,11 @@ impl SessionBytes {
             self.session.write_to(&mut self.outgoing);
             self.made_total += (self.outgoing.len() - before) as u64;
         }
+    }
+
+    /// Ciphertext that is not written.
+    fn pending(&self) -> usize {
+        self.outgoing.len() - self.start
     }
 
     /// What to write next.
@@ -163,6 +182,17 @@ impl SessionBytes {
         self.plaintext_written
     }
 
+    /// Gives back the memory of large writes and responses that are over.
+    pub(super) fn shrink(&mut self) {
+        if self.pending() == 0 && self.outgoing.capacity() > KEPT_BYTES {
+            (self.outgoing, self.start) = (Vec::new(), 0);
+        }
+        // What was received has been taken.
+        if self.plaintext.capacity() > KEPT_BYTES {
+            self.plaintext = Vec::new();
+        }
+    }
+
     /// Whether the two ends have not agreed yet; then, whether the peer said anything at all.
     pub(super) fn handshaking(&self) -> Option<bool> {
         self.session.is_handshaking().then_some(self.has_received)
@@ -180,5 +210,79 @@ impl SessionBytes {
         self.has_received |= bytes > 0;
         self.session.receive(&self.received[..bytes], &mut self.plaintext)?;
         Ok(&self.plaintext)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REQUEST_BYTES: u64 = 40 << 10;
+
+    /// A session whose ciphertext is the plaintext.
+    #[derive(Debug, Default)]
+    struct Open(Vec<u8>);
+
+    impl Session for Open {
+        fn receive(&mut self, ciphertext: &[u8], plaintext: &mut Vec<u8>) -> Result<(), SessionError> {
+            plaintext.extend_from_slice(ciphertext);
+            Ok(())
+        }
+
+        fn is_handshaking(&self) -> bool {
+            false
+        }
+
+        fn send(&mut self, plaintext: &[IoSlice<'_>]) {
+            plaintext.iter().for_each(|slice| self.0.extend_from_slice(slice));
+        }
+
+        fn wants_write(&self) -> bool {
+            !self.0.is_empty()
+        }
+
+        fn write_to(&mut self, ciphertext: &mut Vec<u8>) {
+            ciphertext.append(&mut self.0);
+        }
+    }
+
+    /// Writes so many requests in pieces; the most ciphertext that waited.
+    fn write(bytes: &mut SessionBytes, requests: usize) -> usize {
+        let request = Bytes::from(vec![7; REQUEST_BYTES as usize]);
+        let mut frames: VecDeque<Bytes> = std::iter::repeat_n(request, requests).collect();
+        let mut most = 0;
+        loop {
+            bytes.fill(&mut frames, |byte| (byte / REQUEST_BYTES + 1) * REQUEST_BYTES);
+            let waiting = bytes.outgoing().len();
+            if waiting == 0 {
+                return most;
+            }
+            most = most.max(bytes.pending());
+            assert!(bytes.outgoing.len() <= 2 * WRITE_BYTES_MAX);
+            bytes.advance_written(waiting.min(50_000));
+        }
+    }
+
+    #[test]
+    fn what_waits_is_one_writes_bytes_and_their_memory_is_given_back() {
+        let mut bytes = SessionBytes::new(Box::new(Open::default()));
+        let most = write(&mut bytes, 10);
+        assert!((WRITE_BYTES_MAX - ROOM_BYTES_MIN..=WRITE_BYTES_MAX).contains(&most), "{most}");
+        assert_eq!(bytes.plaintext_written, 10 * REQUEST_BYTES);
+        assert!(bytes.outgoing.capacity() > KEPT_BYTES);
+        bytes.shrink();
+        assert_eq!(bytes.outgoing.capacity(), 0);
+        write(&mut bytes, 1);
+        assert_eq!(bytes.plaintext_written, 11 * REQUEST_BYTES, "and it can be used again");
+    }
+
+    #[test]
+    fn what_is_not_written_yet_is_not_given_back() {
+        let mut bytes = SessionBytes::new(Box::new(Open::default()));
+        let mut frames = VecDeque::from([Bytes::from(vec![7; REQUEST_BYTES as usize])]);
+        bytes.fill(&mut frames, |_| REQUEST_BYTES);
+        bytes.advance_written(1);
+        bytes.shrink();
+        assert_eq!(bytes.outgoing().len() as u64, REQUEST_BYTES - 1);
     }
 }

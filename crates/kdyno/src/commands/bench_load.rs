@@ -14,7 +14,7 @@ use kdyno_lab::worker::Worker;
 use kdyno_model::event::Subject;
 use kdyno_model::plan::{
     Arrivals, Compression, Fill, KeyLaw, KeyPlan, Partitioner, Payload, PhasesPlan, ProducePlan,
-    ProducerSettings, Rate, RatePiece, RecordPlan,
+    ProducerSettings, Protocol, Rate, RatePiece, RecordPlan, Security, Store, StoreContent, Tls, TlsVersion,
 };
 use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamTotals, Timing, series};
 use kdyno_model::worker::{FromWorker, StreamRole, StreamTask, ToWorker, WorkerTask};
@@ -176,7 +176,7 @@ fn task(args: &BenchLoadArgs, rate: Rate) -> WorkerTask {
         worker: 0,
         run_id: 0xbe9c,
         bootstrap: vec![args.bootstrap.clone()],
-        security: Default::default(),
+        security: security(args),
         client_id_prefix: "kdyno-bench-".to_owned(),
         phases: PhasesPlan {
             warmup_ns: args.warmup_seconds * NS_PER_S,
@@ -198,6 +198,20 @@ fn task(args: &BenchLoadArgs, rate: Rate) -> WorkerTask {
             role: StreamRole::Produce(produce(args, rate)),
         }],
     }
+}
+
+/// TLS where somebody is trusted.
+fn security(args: &BenchLoadArgs) -> Security {
+    let Some(trusted) = &args.trust else { return Security::default() };
+    let content = StoreContent::PemFile(trusted.clone());
+    let tls = Tls {
+        trust: Some(Store { content, password: None, key_password: None }),
+        identity: None,
+        hostname_check: true,
+        versions: vec![TlsVersion::Tls12, TlsVersion::Tls13],
+        ciphers: Vec::new(),
+    };
+    Security { protocol: Protocol::Ssl, tls: Some(tls), sasl: None }
 }
 
 /// `max`, `in-flight` or a number.

@@ -56,6 +56,12 @@ pub(crate) fn stand(
     out::note(&format!(
         "`kdyno cluster target {name}` prints a target file, with which `kdyno run` measures it"
     ));
+    if let Some(path) = &running.client_properties {
+        out::note(&format!(
+            "what clients need to connect, secrets included, is in {}, for `--command-config` of kdyno and of Kafka's tools",
+            path.display()
+        ));
+    }
     out::data(&format!("{}\n", running.bootstrap.join(",")))?;
     Ok(Exit::Done)
 }
@@ -99,12 +105,17 @@ pub(crate) fn down(args: &ClusterDownArgs) -> Outcome {
 /// A target file for a running cluster. It is the user's own, so nothing is capped and `rate: max` is allowed.
 fn target_text(running: &RunningCluster) -> String {
     let quoted = |text: &str| serde_json::Value::from(text).to_string();
-    let addresses: Vec<String> = running.bootstrap.iter().map(|address| quoted(address)).collect();
+    let client = match &running.client_properties {
+        Some(path) => format!("properties: {}", quoted(&path.to_string_lossy())),
+        None => {
+            let addresses: Vec<String> = running.bootstrap.iter().map(|address| quoted(address)).collect();
+            format!("bootstrap: [{}]", addresses.join(", "))
+        }
+    };
     format!(
-        "kdyno: 1\ntarget: {}\ncluster_id: {}\nclient: {{bootstrap: [{}]}}\nguard: {{prefix: kdyno-, allow: [rate-max]}}\n",
+        "kdyno: 1\ntarget: {}\ncluster_id: {}\nclient: {{{client}}}\nguard: {{prefix: kdyno-, allow: [rate-max]}}\n",
         quoted(&running.name),
         quoted(running.facts.get("cluster_id").map_or("?", String::as_str)),
-        addresses.join(", "),
     )
 }
 
@@ -116,8 +127,10 @@ fn line(running: &RunningCluster) -> String {
     } else {
         format!("  ended: {}", dead.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
     };
+    let properties = running.client_properties.as_ref();
+    let properties = properties.map(|path| format!("  clients by {}", path.display())).unwrap_or_default();
     format!(
-        "{}  Kafka {}  {}  brokers {}  since {}  {}  cluster id {}{dead}\n",
+        "{}  Kafka {}  {}  brokers {}  since {}  {}  cluster id {}{properties}{dead}\n",
         running.name,
         fact("kafka"),
         fact("mode"),
@@ -145,7 +158,7 @@ fn plan(args: &ClusterUpArgs) -> Result<ClusterPlan, Failure> {
         cpus: Vec::new(),
         racks: Vec::new(),
         storage: Storage::Disk,
-        listeners: Default::default(),
+        listeners: args.listeners.listeners(),
         is_second: false,
     })
 }
@@ -178,11 +191,16 @@ mod tests {
             command_lines: BTreeMap::new(),
             guard: ProcessId::current(),
             work_dir: PathBuf::new(),
+            client_properties: None,
         };
         let file = TargetFile::parse(&target_text(&running), "printed").expect("a target file");
         let target = file.resolve(None).expect("a target").attached;
         assert_eq!((target.target.as_str(), target.cluster_id.as_str()), ("007", "-Bx_1"));
         assert_eq!(target.bootstrap, running.bootstrap);
         assert_eq!(target.allow, ["rate-max"]);
+        let path = PathBuf::from("/state/clusters/007/client.properties");
+        let secured = RunningCluster { client_properties: Some(path), ..running };
+        let file = TargetFile::parse(&target_text(&secured), "printed").expect("a target file");
+        assert_eq!(file.properties(), Some("/state/clusters/007/client.properties"));
     }
 }

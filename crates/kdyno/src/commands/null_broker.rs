@@ -18,8 +18,8 @@ pub(crate) fn null_broker(args: &NullBrokerArgs) -> Outcome {
             .hint("--port 0 takes a free port")
     })?;
     let address = listener.local_addr().map_err(Failure::tool)?;
-    let tls = args.tls.map(versions).map(|versions| NullBrokerTls::new(versions, &[]));
-    let tls = tls.transpose().map_err(Failure::tool)?;
+    let tls = args.tls.map(versions).map(|versions| NullBrokerTls::new(versions, &args.cipher));
+    let tls = tls.transpose().map_err(Failure::usage)?;
     let certificate = tls.as_ref().map_or("", |tls| tls.certificate_pem.as_str());
     out::data(&format!("{address}\n{certificate}"))?;
     let options = NullBrokerOptions { partitions: args.partitions, ..NullBrokerOptions::default() };

@@ -1,7 +1,8 @@
-//! Whole runs without Java: an attached "cluster" that is the null broker in a process of its own.
+//! Whole runs without Java: an attached "cluster" that is the null broker in a process of its own, or a fake one.
 
 #[path = "../common/mod.rs"]
 mod common;
+mod denied;
 mod quick;
 
 use common::{Place, RUN_DEADLINE, Running, Said, signal};

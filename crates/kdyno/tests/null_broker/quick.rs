@@ -78,8 +78,36 @@ fn quick_speaks_tls_and_tells_a_listener_that_does_not() {
     let said = quick(&open);
     assert_eq!(said.code, Some(1), "{said:?}");
     assert!(said.stderr.contains("its listener is probably PLAINTEXT"), "{said:?}");
+    let in_the_open = ["quick", "--bootstrap-server", &secured.address, "--duration", "2s", "--share"];
+    let said = place.start(place.command(&in_the_open)).wait(RUN_DEADLINE);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(said.stderr.contains("SSL or SASL_SSL"), "{said:?}");
     secured.stop();
     open.stop();
+}
+
+#[test]
+fn a_null_broker_speaks_the_one_cipher_suite_that_it_is_told() {
+    let place = Place::new();
+    let broker = |cipher: &str| {
+        let args = ["null-broker", "--port", "0", "--tls", "1.3", "--cipher", cipher];
+        place.start(place.command(&args))
+    };
+    let mut running = broker("TLS_AES_128_GCM_SHA256");
+    let said = running.wait_for_output("-----END CERTIFICATE-----");
+    let (address, certificate) = said.split_once('\n').expect("two lines at least");
+    let trusted = place.file("authority.pem", certificate);
+    let trusted = trusted.to_str().expect("plain path");
+    let load = ["bench-load", "--bootstrap", address, "--topic", "t", "--rate", "500", "--seconds", "1"];
+    let said = place.start(place.command(&[&load[..], &["--trust", trusted]].concat())).wait(RUN_DEADLINE);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let document: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
+    assert!(document["acknowledged"].as_u64() > Some(400), "{document}");
+    assert_eq!(document["acknowledged"], document["offered"]);
+    drop(running);
+    let said = broker("TLS_RSA_WITH_NULL_MD5").wait(RUN_DEADLINE);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.stderr.contains("\"TLS_RSA_WITH_NULL_MD5\" is not spoken, only TLS_"), "{said:?}");
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! What the runs are started from and read by.
 
-use crate::common::{Place, Running, Said};
+use crate::common::{Place, QUICKLY, Running, Said};
 use serde_json::Value;
+use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub fn one_at_a_time() -> MutexGuard<'static, ()> {
@@ -84,6 +85,18 @@ pub fn caveats<'a>(document: &'a Value, severity: &str) -> Vec<&'a str> {
     let caveats = document["caveats"].as_array().expect("caveats");
     let of_weight = caveats.iter().filter(|caveat| caveat["severity"] == severity);
     of_weight.filter_map(|caveat| caveat["kind"].as_str()).collect()
+}
+
+/// One of Kafka's own tools, from the jars of a broker that runs here.
+pub fn kafka_tool(place: &Place, class: &str, args: &[&str]) -> Said {
+    let brokers = place.processes(0);
+    let (broker, _) = brokers.iter().find(|(_, line)| line.contains("kafka.Kafka")).expect("a broker");
+    let process = procfs::process::Process::new(broker.cast_signed()).expect("the broker");
+    let line = process.cmdline().expect("its command line");
+    let jars = line.iter().skip_while(|word| *word != "-cp").nth(1).expect("a class path");
+    let mut tool = Command::new(&line[0]);
+    tool.args(["-cp", jars, class]).args(args).current_dir(place.path());
+    place.start(tool).wait(QUICKLY)
 }
 
 pub fn ended(said: &Said, code: i32) {

@@ -13,4 +13,5 @@ mod evidence;
 mod faults;
 mod fixture;
 mod quota;
+mod secured;
 mod transactions;

@@ -1,13 +1,12 @@
 //! A quota of the brokers is named as the limit, and twice the quota carries twice as much.
 
-use crate::common::{Place, QUICKLY, RUN_DEADLINE, Said};
-use crate::fixture::{ended, one_at_a_time};
+use crate::common::{Place, RUN_DEADLINE};
+use crate::fixture::{ended, kafka_tool, one_at_a_time};
 use kdyno_model::caveat::Caveat;
 use kdyno_model::conclusion::{Conclusion, Limit, LimitKind};
 use kdyno_model::finding::Value;
 use kdyno_store::RunFile;
 use std::path::PathBuf;
-use std::process::Command;
 
 const SCENARIO: &str = "\
 kdyno: 1
@@ -53,20 +52,12 @@ fn a_quota_is_the_limit_and_twice_the_quota_carries_twice_as_much() {
     assert!((1.5..2.5).contains(&ratio), "twice the quota carried {ratio} times as much: {carried:?}");
 }
 
-/// Bytes per second that each client id may produce, set by Kafka's own tool from the brokers' own jars.
+/// Bytes per second that each client id may produce, set by Kafka's own tool.
 fn set_quota(place: &Place, address: &str, bytes_per_s: u32) {
-    let brokers = place.processes(0);
-    let (broker, _) = brokers.iter().find(|(_, line)| line.contains("kafka.Kafka")).expect("a broker");
-    let process = procfs::process::Process::new(broker.cast_signed()).expect("the broker");
-    let line = process.cmdline().expect("its command line");
-    let after =
-        |option: &str| line.iter().skip_while(|word| *word != option).nth(1).expect("a class path").clone();
-    let mut tool = Command::new(&line[0]);
-    tool.args(["-cp", &after("-cp"), "kafka.admin.ConfigCommand", "--bootstrap-server", address, "--alter"]);
-    tool.args(["--add-config", &format!("producer_byte_rate={bytes_per_s}")]);
-    tool.args(["--entity-type", "clients", "--entity-default"]).current_dir(place.path());
-    let said: Said = place.start(tool).wait(QUICKLY);
-    ended(&said, 0);
+    let quota = format!("producer_byte_rate={bytes_per_s}");
+    let alter = ["--bootstrap-server", address, "--alter", "--add-config", &quota];
+    let args = [&alter[..], &["--entity-type", "clients", "--entity-default"]].concat();
+    ended(&kafka_tool(place, "kafka.admin.ConfigCommand", &args), 0);
 }
 
 /// Acknowledged records/s, the limit, and whether the run doubts its figures for answers that were held back.

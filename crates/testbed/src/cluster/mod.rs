@@ -1,5 +1,6 @@
 //! Local clusters of real Apache Kafka: laid out, configured, launched under a guard, waited for, removed.
 
+mod client_properties;
 mod config;
 pub(crate) mod diagnose;
 mod launch;
@@ -41,6 +42,8 @@ use std::time::{Duration, Instant};
 const START_ATTEMPTS_MAX: u32 = 3;
 /// Partition replicas assumed for the retention when the caller knows no better.
 pub const PARTITION_REPLICAS_DEFAULT: u64 = 64;
+/// Longest wait for what a cluster that is up is asked.
+const ANSWER_TIME_MAX: Duration = Duration::from_secs(5);
 /// Brokers count from here.
 const FIRST_BROKER: u32 = 0;
 
@@ -125,7 +128,7 @@ impl LocalCluster {
     pub fn start(plan: &ClusterPlan, options: &StartOptions<'_>) -> Result<Self, TestbedError> {
         check(plan)?;
         let distribution = distribution::prepare(options.environment, &plan.kafka, options.progress)?;
-        distribution.version.check_mode(plan.mode, plan.brokers)?;
+        check_release(&distribution.version, plan)?;
         let mut attempt = 1;
         loop {
             match Self::try_start(plan, &distribution, options) {
@@ -188,6 +191,9 @@ impl LocalCluster {
         };
         cluster.become_ready(secured, started, options)?;
         facts.insert("ready_ms".to_string(), started.elapsed().as_millis().to_string());
+        if let Some(id) = cluster.made_id() {
+            facts.insert("cluster_id".to_string(), id);
+        }
         cluster.facts = facts;
         cluster.unknown_settings = unknown::find(&cluster.access, FIRST_BROKER, &plan.config);
         Ok(cluster)
@@ -213,6 +219,13 @@ impl LocalCluster {
         Ok(())
     }
 
+    /// The cluster id, where brokers have made it themselves.
+    fn made_id(&self) -> Option<String> {
+        self.layout.zookeepers().next()?;
+        let mut admin = self.access.admin("kdyno-testbed", ANSWER_TIME_MAX).ok()?;
+        admin.cluster().ok()?.cluster_id
+    }
+
     /// `host:port` of each broker, in the order of their ids.
     #[must_use]
     pub fn bootstrap(&self) -> Vec<String> {
@@ -235,6 +248,12 @@ impl LocalCluster {
     #[must_use]
     pub fn secrets(&self) -> &BTreeMap<String, Secret> {
         &self.secrets
+    }
+
+    /// The properties of a Java client that connects to it, with the values of its secrets.
+    #[must_use]
+    pub fn client_properties(&self) -> Secret {
+        client_properties::client_properties(&self.bootstrap(), &self.security, &self.secrets)
     }
 
     /// Every process, for the probes.
@@ -332,11 +351,18 @@ impl Drop for LocalCluster {
 pub fn check(plan: &ClusterPlan) -> Result<(), TestbedError> {
     layout::check(plan)?;
     config::check_overrides(plan)?;
+    plan.listeners.check().map_err(|why| TestbedError::Impossible(why.to_string()))?;
     match &plan.kafka {
-        KafkaSource::Release(text) => Ok(Version::parse(text)?.check_mode(plan.mode, plan.brokers)?),
+        KafkaSource::Release(text) => check_release(&Version::parse(text)?, plan),
         // Their version is known once they are looked at.
         KafkaSource::Home(_) | KafkaSource::Source(_) => Ok(()),
     }
+}
+
+/// Refuses what brokers of this release cannot be.
+fn check_release(version: &Version, plan: &ClusterPlan) -> Result<(), TestbedError> {
+    version.check_mode(plan.mode, plan.brokers)?;
+    Ok(version.check_listeners(plan.mode, &plan.listeners)?)
 }
 
 /// Removes folders unless the guard has taken that over.

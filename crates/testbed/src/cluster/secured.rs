@@ -29,7 +29,9 @@ use std::time::{Duration, Instant, SystemTime};
 pub(super) const CLIENTS: &str = "CLIENTS";
 pub(super) const INTERNAL: &str = "INTERNAL";
 /// The user that clients are, and whom the certificates of clients and brokers name.
-const USER: &str = "kdyno";
+pub(super) const USER: &str = "kdyno";
+/// Where Kafka's login modules are.
+pub(super) const LOGIN_MODULES: &str = "org.apache.kafka.common.security";
 const CLIENT_NAME: &str = "kdyno-client";
 const BROKER_NAME: &str = "kdyno-broker";
 /// Names of the two secrets in the plan of a worker.
@@ -63,7 +65,6 @@ impl Secured {
         if listeners.are_plain() {
             return Ok(None);
         }
-        listeners.check().map_err(|why| TestbedError::Impossible(why.to_string()))?;
         let failed =
             |error: rcgen::Error| TestbedError::Impossible(format!("no certificate could be made: {error}"));
         let authority = Authority::new().map_err(failed)?;
@@ -153,19 +154,18 @@ impl Secured {
 
     /// Who may log in, as a broker reads it.
     fn jaas(&self, mechanism: Mechanism) -> String {
-        const MODULES: &str = "org.apache.kafka.common.security";
         match mechanism {
             Mechanism::Plain => {
                 // Letters, digits, `-` and `_`.
                 let password = self.secrets.get(PASSWORD).map(Secret::expose).unwrap_or_default();
                 let password = String::from_utf8_lossy(password);
-                format!("{MODULES}.plain.PlainLoginModule required user_{USER}=\"{password}\";")
+                format!("{LOGIN_MODULES}.plain.PlainLoginModule required user_{USER}=\"{password}\";")
             }
             Mechanism::ScramSha256 | Mechanism::ScramSha512 => {
-                format!("{MODULES}.scram.ScramLoginModule required;")
+                format!("{LOGIN_MODULES}.scram.ScramLoginModule required;")
             }
             Mechanism::OauthBearer => format!(
-                "{MODULES}.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub=\"{USER}\";"
+                "{LOGIN_MODULES}.oauthbearer.OAuthBearerLoginModule required unsecuredLoginStringClaim_sub=\"{USER}\";"
             ),
         }
     }
@@ -360,12 +360,16 @@ fn named(name: &str, hosts: &[&str]) -> Result<CertificateParams, rcgen::Error> 
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::layout::tests::{layout, plan};
     use super::*;
     use kdyno_model::plan::Mode;
 
-    fn made(mechanism: Option<Mechanism>, protocol: Protocol, internal: Protocol) -> (Layout, Secured) {
+    pub(in super::super) fn made(
+        mechanism: Option<Mechanism>,
+        protocol: Protocol,
+        internal: Protocol,
+    ) -> (Layout, Secured) {
         let tls = if protocol.has_tls() { vec![TlsVersion::Tls12] } else { Vec::new() };
         let clients = ClientListener { protocol, mechanism, tls, client_certificates: false };
         let listeners = Listeners { clients, internal, authorizer: mechanism.is_some() };

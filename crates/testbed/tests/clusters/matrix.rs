@@ -51,6 +51,7 @@ pub fn trials() -> Vec<Trial> {
             trials.push(Trial::test(name, move || cell((row, column), version, *mode, *brokers)));
         }
     }
+    trials.extend(crate::secured::of_every_release());
     trials
 }
 

@@ -7,7 +7,7 @@ use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::security::sasl::{Login, scram::Hash};
 use kdyno_kafka::security::{Hidden, Security};
 use kdyno_model::plan::{ClientListener, ClusterPlan, Listeners, Mechanism, Mode, Protocol, TlsVersion};
-use kdyno_model::version::NEWEST;
+use kdyno_model::version::{NEWEST, TESTED, Version};
 use kdyno_testbed::LocalCluster;
 use libtest_mimic::{Failed, Trial};
 use std::collections::BTreeMap;
@@ -23,6 +23,37 @@ pub fn trials() -> Vec<Trial> {
         trial("plain_over_tls_1_2", plain_over_tls),
         trial("tokens_on_open_connections", tokens),
     ]
+}
+
+/// For the matrix: TLS, SCRAM and ACLs in every tested release and mode that has them.
+pub fn of_every_release() -> Vec<Trial> {
+    let modes = [(Mode::Zookeeper { nodes: 1 }, "ZooKeeper"), (Mode::KraftCombined, "KRaft")];
+    let mut trials = Vec::new();
+    for (version, (mode, name)) in TESTED.iter().flat_map(|version| modes.map(|mode| (*version, mode))) {
+        let listeners = with_all(version, mode).listeners;
+        let has_all = Version::parse(version).is_ok_and(|version| {
+            version.check_mode(mode, 1).is_ok() && version.check_listeners(mode, &listeners).is_ok()
+        });
+        if has_all {
+            let name = format!("matrix: {version}, {name}, TLS, SCRAM and ACLs");
+            trials.push(Trial::test(name, move || in_release(version, mode)));
+        }
+    }
+    trials
+}
+
+fn with_all(version: &str, mode: Mode) -> ClusterPlan {
+    let (plan, scram) = (plan(version, mode, 1), Some(Mechanism::ScramSha256));
+    let mut plan = secured(plan, Protocol::SaslSsl, scram, &[TlsVersion::Tls12], Protocol::Ssl);
+    plan.listeners.authorizer = true;
+    plan
+}
+
+fn in_release(version: &str, mode: Mode) -> Result<(), Failed> {
+    let scene = Scene::new()?;
+    let cluster = scene.start(&with_all(version, mode))?;
+    works(&cluster, 1)?;
+    Ok(cluster.stop()?)
 }
 
 fn secured(
@@ -129,6 +160,8 @@ fn client_certificates() -> Result<(), Failed> {
     let mut plan = secured(plan, Protocol::Ssl, None, &[TlsVersion::Tls12, TlsVersion::Tls13], Protocol::Ssl);
     (plan.listeners.clients.client_certificates, plan.listeners.authorizer) = (true, true);
     let cluster = scene.start(&plan)?;
+    let made_by_brokers = cluster.facts().get("cluster_id").is_some_and(|id| id.len() == 22);
+    ensure(made_by_brokers, "a target needs its id")?;
     works(&cluster, 1)?;
     let mut without = cluster.security().clone();
     without.tls.as_mut().ok_or("TLS")?.identity = None;

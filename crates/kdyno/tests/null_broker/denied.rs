@@ -1,0 +1,60 @@
+//! Users who may do little: the run goes on without what they may not, and says so.
+
+use crate::common::{Place, RUN_DEADLINE};
+use crate::{SCENARIO, files, run};
+use kdyno_kafka::admin::Admin;
+use kdyno_kafka_server::fake_broker::tcp::{FakeServer, spawn};
+use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Right};
+
+/// Name by which the fake cluster answers.
+const CLUSTER_ID: &str = "kdyno-fake-cluster";
+
+fn denying(rights: &[Right]) -> FakeServer {
+    let config = FakeConfig::new(1).topic("team-a.load", 2);
+    let config = rights.iter().fold(config, |config, right| config.deny(*right));
+    spawn(FakeCluster::new(config)).expect("a fake cluster")
+}
+
+fn topics(server: &FakeServer) -> Vec<String> {
+    let mut admin = Admin::connect(&server.bootstrap(), "test", RUN_DEADLINE).expect("a broker");
+    admin.topics(None).expect("its topics").into_iter().map(|topic| topic.name).collect()
+}
+
+#[test]
+fn who_may_neither_make_topics_nor_see_settings_loads_one_that_is_there() {
+    let place = Place::new();
+    let server = denying(&[Right::CreateTopics, Right::DeleteTopics, Right::DescribeConfigs]);
+    let files = files(&place, &server.bootstrap()[0], CLUSTER_ID);
+    let said = run(&place, &files, &[]).wait(RUN_DEADLINE);
+    assert_eq!(said.code, Some(1), "{said:?}");
+    for told in ["could not make topic `perf`", "TOPIC_AUTHORIZATION_FAILED", "`topics: {perf: NAME}`"] {
+        assert!(said.stderr.contains(told), "{told}: {said:?}");
+    }
+    let target = std::fs::read_to_string(&files[2]).expect("the target");
+    let target =
+        target.replace("guard: {", "topics: {perf: team-a.load}\nguard: {allow: [existing-topics], ");
+    place.file("target.yaml", &target);
+    let said = run(&place, &files, &[]).wait(RUN_DEADLINE);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let unseen = "the brokers' settings are not kept with the run: ";
+    let told = said.stderr.lines().find(|line| line.contains(unseen)).expect("it is told");
+    assert!(told.contains("CLUSTER_AUTHORIZATION_FAILED"), "{told}");
+    assert_eq!(topics(&server), ["team-a.load"]);
+    place.expect_no_processes();
+}
+
+#[test]
+fn who_may_not_delete_topics_is_told_which_stay_and_loads_them_again() {
+    let place = Place::new();
+    let server = denying(&[Right::DeleteTopics]);
+    let files = files(&place, &server.bootstrap()[0], CLUSTER_ID);
+    place.file("small.yaml", &format!("{SCENARIO}repeat: 2\n"));
+    let said = run(&place, &files, &[]).wait(RUN_DEADLINE);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let topics = topics(&server);
+    let ours: Vec<&String> = topics.iter().filter(|name| name.starts_with("kdyno-")).collect();
+    assert_eq!(ours.len(), 1, "both trials have the same: {topics:?}");
+    let told = format!("the target does not let this user delete topics: {} stay", ours[0]);
+    assert_eq!(said.stderr.matches(&told).count(), 1, "{said:?}");
+    place.expect_no_processes();
+}

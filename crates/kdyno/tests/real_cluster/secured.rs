@@ -1,0 +1,261 @@
+//! Clusters that ask who comes. Runs on them go as on others, and what opens them is in the files that are for it: neither in
+//! what is printed nor in a log, a run file or the list of processes, whether the login is good, refused or cut off.
+
+use crate::common::{Place, RUN_DEADLINE, Running, Said, signal};
+use crate::fixture::{ended, event_kinds, figure, kafka_tool, one_at_a_time, start_scenario};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use kdyno_model::jaas;
+use kdyno_model::properties::Properties;
+use rustix::process::Signal;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+/// Of a load for targets, and what comes before it on a cluster of the run's own.
+const LOAD: &str = "\
+topics: {perf: {partitions: 2, replicas: 1}}
+load:
+  writers: {produce: perf, rate: 500/s, value: 100B}
+  readers: {consume: perf}
+phases: {warmup: 1s, condition: none, measure: 5s, drain: 5s}
+show: {columns: [writers.acked_per_s]}
+";
+const HEAD: &str = "kdyno: 1\nid: small\nquestion: Does it work?\n";
+const SYSTEM: &str = "\
+system:
+  kafka: newest
+  limits: {heap: 256MiB}
+  listeners:
+    clients: {protocol: SASL_SSL, sasl: PLAIN, certificates: required}
+    internal: {protocol: SSL}
+    authorizer: acls
+";
+
+/// A password that opens nothing.
+const WRONG: &str = "hunter2-opens-nothing";
+
+/// What must be found nowhere: as it is, and in base64, as which a worker is told it.
+struct Secrets(Vec<Vec<u8>>);
+
+impl Secrets {
+    fn of(values: &[&str]) -> Self {
+        let mut found = Vec::new();
+        for value in values {
+            // Of a key each line by itself: what repeats it may end its lines otherwise.
+            let lines = value.lines().filter(|line| line.len() > 8 && !line.starts_with("-----"));
+            found.extend(lines.map(|line| line.as_bytes().to_vec()));
+            found.push(STANDARD.encode(value).into_bytes());
+        }
+        assert!(found.len() >= 2 * values.len(), "a value is too short to be looked for");
+        Self(found)
+    }
+
+    fn are_not_in(&self, bytes: &[u8], what: &str) {
+        let is_there = |secret: &Vec<u8>| bytes.windows(secret.len()).any(|window| window == &secret[..]);
+        assert!(!self.0.iter().any(is_there), "{what} has a secret");
+    }
+
+    /// Looks into every file of the place but these files and folders, which are for secrets.
+    fn are_in_no_file(&self, place: &Place, but: &[&Path]) {
+        let mut folders = vec![place.path().to_owned()];
+        while let Some(folder) = folders.pop() {
+            // What brokers and SQLite have just removed says nothing.
+            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                let (path, kind) = (entry.path(), entry.file_type());
+                if but.contains(&path.as_path()) {
+                    continue;
+                }
+                match kind {
+                    Ok(kind) if kind.is_dir() => folders.push(path),
+                    Ok(kind) if kind.is_file() => {
+                        let bytes = std::fs::read(&path).unwrap_or_default();
+                        self.are_not_in(&bytes, &path.display().to_string());
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Looks at command line and environment of every process of the place: brokers, guard, kdyno and its worker.
+    fn are_in_no_process(&self, place: &Place) {
+        let processes = place.processes(0);
+        for name in ["kafka.Kafka", " worker"] {
+            assert!(processes.iter().any(|(_, line)| line.contains(name)), "no {name}: {processes:?}");
+        }
+        for (pid, line) in processes {
+            for file in ["cmdline", "environ"] {
+                let bytes = std::fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+                self.are_not_in(&bytes, &format!("{file} of {line}"));
+            }
+        }
+    }
+}
+
+/// Prints and writes the newest run in every form that there is.
+fn tell_all(place: &Place) {
+    ended(&place.kdyno(&["show", "latest"]), 0);
+    for more in [&["--json"][..], &["--logs"], &["--format", "markdown"]] {
+        ended(&place.kdyno(&[&["show", "latest"][..], more].concat()), 0);
+    }
+    for format in ["json", "csv", "series-csv", "markdown", "junit"] {
+        ended(&place.kdyno(&["export", "latest", "--format", format]), 0);
+    }
+    ended(&place.kdyno(&["report", "latest", "-o", "report.html"]), 0);
+}
+
+/// A cluster that stays, and the file that its clients need.
+struct Secured<'a> {
+    place: &'a Place,
+    path: PathBuf,
+    text: String,
+    target: String,
+}
+
+impl<'a> Secured<'a> {
+    fn up(place: &'a Place) -> Self {
+        let up = ["cluster", "up", "sec", "--heap", "256MiB", "--protocol", "SASL_SSL", "--internal-tls"];
+        // A login is good for so long: a run that does not log in again loses its connections.
+        let sessions = ["--config", "connections.max.reauth.ms=4000"];
+        let args = [&up[..], &["--client-certificates", "--acls"], &sessions].concat();
+        let said = place.start(place.command(&args)).wait(RUN_DEADLINE);
+        ended(&said, 0);
+        let list = place.kdyno(&["cluster", "list", "--json"]);
+        let list: serde_json::Value = serde_json::from_str(&list.stdout).expect("JSON");
+        let path = list[0]["client_properties"].as_str().expect("a path");
+        assert!(said.stderr.contains(path), "it is told: {}", said.stderr);
+        let mode = std::fs::metadata(path).expect("the file").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        let target = place.kdyno(&["cluster", "target", "sec"]);
+        ended(&target, 0);
+        let text = std::fs::read_to_string(path).expect("the file");
+        Self { place, path: path.into(), text, target: target.stdout }
+    }
+
+    fn property(&self, name: &str) -> String {
+        let properties = Properties::parse(self.text.as_bytes()).expect("properties");
+        properties.get(name).expect(name).to_owned()
+    }
+
+    /// The line of a property as it stands in the file, without its name.
+    fn typed(&self, name: &str) -> &str {
+        let lines = self.text.lines();
+        lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix('=')).next().expect(name)
+    }
+
+    /// Starts a run by a properties file.
+    fn run(&self, properties: &Path) -> Running<'a> {
+        let own = self.path.to_str().expect("plain path");
+        assert!(self.target.contains(own), "{}", self.target);
+        let target = self.target.replace(own, properties.to_str().expect("plain path"));
+        self.place.file("target.yaml", &target);
+        self.place.file("small.yaml", &format!("{HEAD}{LOAD}"));
+        let args = ["run", "small.yaml", "--target", "target.yaml", "--share", "--yes", "--seed", "1"];
+        self.place.start(self.place.command(&args))
+    }
+
+    /// What comes of a run where the file says something else.
+    fn run_by(&self, text: &str) -> Said {
+        self.run(&self.place.file("private/wrong.properties", text)).wait(RUN_DEADLINE)
+    }
+}
+
+#[test]
+fn a_secured_cluster_that_stays_is_measured_and_only_one_file_opens_it() {
+    let _turn = one_at_a_time();
+    let place = Place::new();
+    let cluster = Secured::up(&place);
+    let login = jaas::parse(&cluster.property("sasl.jaas.config")).expect("a login");
+    let (password, key) = (login.options["password"].as_str(), cluster.property("ssl.keystore.key"));
+    let secrets = Secrets::of(&[password, &key, WRONG]);
+
+    let mut running = cluster.run(&cluster.path);
+    running.wait_for("· measure");
+    secrets.are_in_no_process(&place);
+    ended(&running.wait(RUN_DEADLINE), 0);
+    let document = place.show();
+    for address in ["writers.acked_per_s", "readers.fetched_per_s"] {
+        assert!(figure(&document, address) > 0.0, "{address}");
+    }
+    assert_eq!(figure(&document, "writers.failed"), 0.0);
+    let kinds = event_kinds(&document);
+    assert!(!kinds.iter().any(|kind| kind == "disconnected" || kind == "refused"), "{kinds:?}");
+    tell_all(&place);
+
+    let private = place.path().join("private");
+    std::fs::create_dir(&private).expect("a folder");
+    let (text, mechanism) = (&cluster.text, "SCRAM-SHA-512");
+    let certificates = cluster.typed("ssl.truststore.certificates");
+    let own = cluster.typed("ssl.keystore.certificate.chain");
+    let in_the_open = |protocol: &str| text.replace("=SASL_SSL\n", &format!("={protocol}\n"));
+    let plain = text.replace(mechanism, "PLAIN").replace("scram.ScramLogin", "plain.PlainLogin");
+    for (wrong, sentence) in [
+        (text.replace(password, WRONG), "the broker refused the login by SCRAM-SHA-512: "),
+        (plain, "takes no login by PLAIN, only by SCRAM-SHA-512"),
+        (text.replace(certificates, own), "is signed by nobody whom we trust (ssl.truststore.location)"),
+        (in_the_open("SSL"), "its listener may ask for a login"),
+        (in_the_open("PLAINTEXT"), "SSL or SASL_SSL"),
+    ] {
+        assert_ne!(wrong, *text, "the test means something that is there: {sentence}");
+        let said = cluster.run_by(&wrong);
+        ended(&said, 1);
+        assert!(said.stderr.contains(sentence), "no {sentence:?}: {}", said.stderr);
+    }
+    secrets.are_in_no_file(&place, &[&cluster.path, &private]);
+
+    let path = cluster.path.to_str().expect("plain path");
+    let address = cluster.property("bootstrap.servers");
+    let java =
+        ["--bootstrap-server", &address, "--command-config", path, "--create", "--topic", "kdyno-mine"];
+    ended(&kafka_tool(&place, "org.apache.kafka.tools.TopicCommand", &java), 0);
+    let quick = ["quick", "--command-config", path, "--duration", "2s", "--share"];
+    ended(&place.start(place.command(&quick)).wait(RUN_DEADLINE), 0);
+    ended(&place.start(place.command(&["cluster", "down", "sec"])).wait(RUN_DEADLINE), 0);
+    assert!(!cluster.path.exists(), "it goes with the cluster");
+    secrets.are_in_no_file(&place, &[&private]);
+    place.expect_no_processes();
+}
+
+/// The files of this name.
+fn files(place: &Place, name: &str) -> Vec<PathBuf> {
+    let (mut folders, mut found) = (vec![place.path().to_owned()], Vec::new());
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.ends_with(name) {
+                found.push(path);
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn what_is_made_for_a_run_is_told_nobody_whether_the_run_is_good_or_cut_off() {
+    let _turn = one_at_a_time();
+    for is_cut_off in [false, true] {
+        let place = Place::new();
+        let mut running = start_scenario(&place, &format!("{HEAD}{SYSTEM}{LOAD}"));
+        running.wait_for("· measure");
+        let (settings, keys) = (files(&place, "server.properties"), files(&place, "broker.pem"));
+        let settings = settings.first().expect("settings of a broker");
+        let text = std::fs::read_to_string(settings).expect("settings");
+        let (_, password) = text.split_once("user_kdyno=\"").expect("a password");
+        let (password, _) = password.split_once('"').expect("a password");
+        let key = std::fs::read_to_string(keys.first().expect("a key")).expect("a key");
+        let (key, _) = key.split_once("-----BEGIN CERTIFICATE").expect("key and certificate");
+        for path in [settings, &keys[0]] {
+            assert_eq!(std::fs::metadata(path).expect("there").permissions().mode() & 0o777, 0o600);
+        }
+        let secrets = Secrets::of(&[password, key]);
+        secrets.are_in_no_process(&place);
+        secrets.are_in_no_file(&place, &[settings, &keys[0]]);
+        if is_cut_off {
+            running.processes("kafka.Kafka").into_iter().for_each(|pid| signal(pid, Signal::KILL));
+        }
+        ended(&running.wait(RUN_DEADLINE), if is_cut_off { 1 } else { 0 });
+        tell_all(&place);
+        secrets.are_in_no_file(&place, &[]);
+        place.expect_no_processes();
+    }
+}
