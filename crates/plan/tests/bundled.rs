@@ -201,7 +201,7 @@ fn the_reports_that_were_secured_are_secured_and_tell_the_price() {
     let ask = Ask::Compare(CompareChoices { a, b, ..CompareChoices::default() });
     let set = vec![("each".to_owned(), "20k/s".to_owned())];
     let path = bundled().into_iter().find(|path| path.ends_with("intel-sla.yaml")).unwrap();
-    let intel = plan(&read(&path), &Choices { ask, set, ..Choices::default() }).unwrap();
+    let intel = plan(&read(&path), &Choices { ask, set, ..choices() }).unwrap();
     let Strategy::Compare(compare) = &intel.strategy else { panic!("a comparison") };
     assert_eq!((listeners(&intel), compare.b.len()), (vec![open.to_owned()], 1));
 }
