@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn a_client_finds_addresses_certificates_and_login() {
         let (read, secrets) = read(Some(Mechanism::ScramSha512), Protocol::SaslSsl);
-        let password = text(secrets.values().last().expect("the password"));
+        let password = text(secrets.values().next_back().expect("the password"));
         assert_eq!(read.get("security.protocol"), Some("SASL_SSL"));
         assert!(read.get("bootstrap.servers").is_some_and(|text| text.starts_with("127.0.0.1:")));
         assert_eq!(read.get("ssl.truststore.type"), Some("PEM"));
