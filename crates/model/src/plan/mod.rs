@@ -15,7 +15,7 @@ pub use listeners::{ClientListener, Listeners, Mechanism};
 pub use load::{
     Arrivals, COMPRESSED_RECORDS_MAX, Compression, ConsumePlan, Fill, LoadPlan, POOL_BATCHES_MIN,
     POOL_BYTES_MAX, Partitioner, Payload, ProducePlan, ProducerSettings, Rate, RatePiece, Role, RoleKind,
-    StartOffset, VALUE_BYTES_MAX,
+    StartOffset, TransactionsPlan, VALUE_BYTES_MAX,
 };
 pub use question::{
     Better, Claim, ClaimExpr, ClaimOp, ComparePlan, Condition, Conditioning, Contrast, Depth, EvidenceUnit,
