@@ -15,6 +15,7 @@ const LOAD: &str = "\
 topics: {perf: {partitions: 2, replicas: 1}}
 load:
   writers: {produce: perf, rate: 500/s, value: 100B}
+  orders: {produce: perf, rate: 100/s, value: 100B, transactions: {every: 200ms}}
   readers: {consume: perf}
 phases: {warmup: 1s, condition: none, measure: 5s, drain: 5s}
 show: {columns: [writers.acked_per_s]}
@@ -173,10 +174,11 @@ fn a_secured_cluster_that_stays_is_measured_and_only_one_file_opens_it() {
     secrets.are_in_no_process(&place);
     ended(&running.wait(RUN_DEADLINE), 0);
     let document = place.show();
-    for address in ["writers.acked_per_s", "readers.fetched_per_s"] {
+    // Coordinators ask who comes, too, and have ACLs of their own.
+    for address in ["writers.acked_per_s", "orders.committed", "readers.fetched_per_s"] {
         assert!(figure(&document, address) > 0.0, "{address}");
     }
-    assert_eq!(figure(&document, "writers.failed"), 0.0);
+    assert_eq!(["writers.failed", "orders.failed"].map(|failed| figure(&document, failed)), [0.0, 0.0]);
     let kinds = event_kinds(&document);
     assert!(!kinds.iter().any(|kind| kind == "disconnected" || kind == "refused"), "{kinds:?}");
     tell_all(&place);

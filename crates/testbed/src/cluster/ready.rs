@@ -29,8 +29,8 @@ impl From<TestbedError> for Failed {
     }
 }
 
-/// Waits until all brokers of the layout answer at the addresses of `access`, no longer than the deadline after `started`, or until it is given up
-/// from outside.
+/// Waits until all brokers of the layout answer at the addresses of `access`, no longer than the deadline after `started`,
+/// or until it is given up from outside.
 pub(super) fn wait(
     guard: &Guard,
     (layout, access): (&Layout, &Access),
