@@ -278,8 +278,9 @@ impl Stream for ProduceStream {
     }
 
     fn prepare(&mut self) -> Result<(), StreamError> {
-        let partitions = self.clients.iter().map(|client| client.kafka().partition_count()).max();
-        let partitions = partitions.unwrap_or(1);
+        // Where a topic has just got more of them, keys choose among those that every client knows.
+        let partitions = self.clients.iter().map(|client| client.kafka().partition_count()).min();
+        let partitions = partitions.unwrap_or(1).max(1);
         if partitions > PARTITIONS_MAX {
             return Err(StreamError::TooManyPartitions { partitions, most: PARTITIONS_MAX });
         }

@@ -96,7 +96,7 @@ pub const COST_PER_GB: &str = "cost_per_gb";
 
 /// Whether a metric is left out where it cannot be told: the price, and what is told of transactions.
 pub fn may_be_left_out(name: &str) -> bool {
-    let is_timing = |timing: &str| timing.parse() == Ok(Timing::Commit);
+    let is_timing = |timing: &str| timing.parse::<Timing>() == Ok(Timing::Commit);
     matches!(name, COST_PER_GB | "committed" | "aborted")
         || name.split_once('.').is_some_and(|(timing, _)| is_timing(timing))
 }

@@ -95,7 +95,7 @@ fn plans() -> impl Strategy<Value = (RecordPlan, u32)> {
     let header =
         ("[a-z]{1,9}", 0u32..70).prop_map(|(name, bytes)| HeaderPlan { name: format!("h-{name}"), bytes });
     let shares = prop_oneof![2 => Just(0.0), 1 => Just(0.3)];
-    let compressible = prop_oneof![2 => Just(None), 1 => Just(Some(3.0))];
+    let compressible = prop_oneof![2 => Just(None::<f64>), 1 => Just(Some(3.0))];
     let rest =
         (prop::option::of(key), values, compressible, shares, prop::collection::vec(header, 0..3), 0u32..200);
     rest.prop_map(|(key, values, compressible, tombstone_share, headers, value_bytes)| {

@@ -143,7 +143,7 @@ impl RecordSource {
             has_equal_values: records.has_equal_values(),
             is_unique,
         };
-        if source.is_built() {
+        if source.is_built() && source.values.given().is_none() {
             source.pool = random_bytes(POOL_BYTES, source.shares.is_none(), &mut rng).into();
         }
         Ok(source)
@@ -151,19 +151,18 @@ impl RecordSource {
 
     /// Finds out with which values batches of up to so many records compress to a ratio.
     pub fn compress_to(&mut self, ratio: f64, codec: Compression, records_max: u32, seed: u64) {
-        let mut draws = Draws::new(seed, 0, 1);
-        let mut builder = Builder::new(self, 0);
-        let mut number = 0u64;
-        let body = |count, share| {
+        let body = |batch: u32, count: u32, share| {
+            let (mut draws, mut builder) = (Draws::new(seed, batch, 1), Builder::new(self, batch));
+            let first = u64::from(batch) * u64::from(count);
             let mut out = Vec::new();
             for delta in 0..count {
                 let pick = if self.is_drawn() { draws.draw(self).pick } else { self.usual() };
-                number += 1;
+                let number = first + u64::from(delta);
                 // As records are that come one after the other, a few hundred microseconds apart.
                 let mut trailer = [0u8; TRAILER_BYTES as usize];
                 trailer[..8].copy_from_slice(&seed.to_be_bytes());
                 trailer[16..24].copy_from_slice(&number.to_be_bytes());
-                let t0_ns = (1 << 60) + number * 300_000 + mix(seed, number) % 300_000;
+                let t0_ns = (1u64 << 60) + number * 300_000 + mix(seed, number) % 300_000;
                 trailer[24..].copy_from_slice(&t0_ns.to_be_bytes());
                 let place = Place { offset_delta: delta, delta_ms: 0 };
                 builder.append(self, &mut out, (pick, place), &trailer, share);
@@ -419,7 +418,7 @@ mod tests {
     fn reached(source: &RecordSource, codec: Compression, count: u32) -> f64 {
         let (mut builder, mut draws) = (Builder::new(source, 7), Draws::new(SEED + 1, 7, 9));
         let (mut whole, mut compressed, mut number) = (0, 0, 5_000_000_000u64);
-        for _ in 0..64u32.div_ceil(count) {
+        for _ in 0..256u32.div_ceil(count) {
             let share = builder.random_share(source, count);
             let mut body = Vec::new();
             for offset_delta in 0..count {
