@@ -69,6 +69,7 @@ fn login(sasl: &Sasl, value: &dyn Fn(&str) -> String) -> String {
 mod tests {
     use super::super::secured::tests::made;
     use super::*;
+    use kdyno_model::jaas;
     use kdyno_model::plan::{Mechanism, Protocol};
     use kdyno_model::properties::Properties;
 
@@ -96,6 +97,21 @@ mod tests {
         );
         assert_eq!(read.get("sasl.jaas.config"), Some(login.as_str()));
         assert_eq!(read.get("ssl.keystore.key"), None, "nobody asks for a certificate");
+    }
+
+    #[test]
+    fn each_login_is_read_back_with_its_secret() {
+        for (mechanism, module, option) in [
+            (Mechanism::Plain, "PlainLoginModule", "password"),
+            (Mechanism::ScramSha256, "ScramLoginModule", "password"),
+            (Mechanism::OauthBearer, "OAuthBearerLoginModule", "token"),
+        ] {
+            let (read, secrets) = read(Some(mechanism), Protocol::SaslPlaintext);
+            let secret = text(secrets.values().next_back().expect("the secret"));
+            let login = jaas::parse(read.get("sasl.jaas.config").unwrap_or_default()).expect("a login");
+            assert_eq!((login.name(), login.options.get(option)), (module, Some(&secret)));
+            assert_eq!(read.get("ssl.truststore.type"), None, "nobody speaks TLS");
+        }
     }
 
     #[test]
