@@ -329,6 +329,42 @@ pub(crate) mod tests {
         assert!(error.to_string().contains("wants 3 replicas, the cluster has 2 brokers"), "{error}");
     }
 
+    /// Four producers.
+    fn producers(transactions: serde_json::Value) -> LoadPlan {
+        let client = serde_json::json!({
+            "defaults": "4.1", "acks": -1, "batch_bytes": 16_384, "linger_ns": 0, "buffer_bytes": 33_554_432,
+            "request_bytes_max": 1_048_576, "in_flight_max": 5, "compression": "none", "max_block_ns": 1,
+            "request_timeout_ns": 1, "delivery_timeout_ns": 1, "retry_backoff_ns": 100, "metadata_max_age_ns": 1,
+            "partitioner": "sticky",
+        });
+        let produce = serde_json::json!({
+            "rate": {"max": {"fill": "buffer"}}, "value_bytes": 100, "payload": "unique", "records_max": null,
+            "transactions": transactions, "client": client,
+        });
+        let item = serde_json::json!({"topic": "perf", "clients": 4, "role": {"produce": produce}});
+        serde_json::from_value(item).expect("a load item")
+    }
+
+    #[test]
+    fn each_client_has_connections_to_all_brokers_and_one_more_for_transactions() {
+        let capped = |connections| Attached {
+            caps: Caps { connections: Some(connections), ..plan("kdyno-").caps },
+            ..attached()
+        };
+        let with = |transactions| CasePlan {
+            load: BTreeMap::from([("writers".to_string(), producers(transactions))]),
+            ..case(1)
+        };
+        let (without, transactional) =
+            (with(serde_json::Value::Null), with(serde_json::json!({"every_ns": 1, "abort_share": 0.0})));
+        assert!(capped(12).check_case(&without).is_ok());
+        let error = capped(11).check_case(&without).expect_err("one too many").to_string();
+        assert!(error.contains("may open 12 connections") && !error.contains("transactions"), "{error}");
+        assert!(capped(16).check_case(&transactional).is_ok());
+        let error = capped(15).check_case(&transactional).expect_err("one too many").to_string();
+        assert!(error.contains("may open 16 connections") && error.contains("one for transactions"), "{error}");
+    }
+
     #[test]
     fn a_topic_that_is_there_is_taken_as_it_is_and_what_differs_is_told() {
         let partition = |id| PartitionInfo {
