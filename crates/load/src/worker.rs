@@ -151,9 +151,9 @@ fn read_task(reader: &mut UnixStream) -> Result<(WorkerTask, Before), WorkerErro
             }
             Some(BeforeTask::Secrets(values)) => before.secrets = Some(values),
             Some(BeforeTask::Given(found)) => {
-                let given = Given::new(found.pieces());
-                let given = given.ok_or(WorkerError::OutOfTurn("`given` with nothing in it"))?;
-                before.given.insert(found.source, Arc::new(given));
+                let given = Given::new(found.pieces()).filter(|_| found.is_whole());
+                let wrong = WorkerError::OutOfTurn("`given` that is empty, or of another length");
+                before.given.insert(found.source, Arc::new(given.ok_or(wrong)?));
             }
             None => return Err(WorkerError::LabGone),
         }

@@ -96,6 +96,11 @@ impl GivenContent {
         Self { source, bytes, lengths }
     }
 
+    /// Whether the lengths are those of all bytes.
+    pub fn is_whole(&self) -> bool {
+        self.lengths.iter().map(|length| u64::from(*length)).sum::<u64>() == self.bytes.len() as u64
+    }
+
     /// Them, one by one; what lengths promise beyond the bytes is not there.
     pub fn pieces(&self) -> impl Iterator<Item = &[u8]> {
         let mut rest = self.bytes.as_slice();
@@ -296,8 +301,10 @@ mod tests {
         let text = serde_json::to_string(&given).expect("JSON");
         let read: GivenContent = serde_json::from_str(&text).expect("the same");
         assert_eq!(read, given);
+        assert!(read.is_whole());
         assert_eq!(read.pieces().collect::<Vec<_>>(), pieces);
         let short = GivenContent { lengths: vec![3, 400], ..given };
         assert_eq!(short.pieces().count(), 1, "a length beyond the end");
+        assert!(!short.is_whole() && !GivenContent { lengths: vec![3], ..short }.is_whole());
     }
 }

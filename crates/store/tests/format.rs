@@ -10,14 +10,15 @@
 mod common;
 
 use kdyno_store::{RunFile, RunWriter, StoreError, schema};
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-fn fixture(version: u32) -> PathBuf {
+fn fixture(version: impl Display) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/format-{version}.kdyno"))
 }
 
 /// Looks at a copy: opening must be free to fold, and the fixture free of its traces.
-fn with_copy<T>(version: u32, look: impl FnOnce(&Path) -> T) -> T {
+fn with_copy<T>(version: impl Display, look: impl FnOnce(&Path) -> T) -> T {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.kdyno");
     std::fs::copy(fixture(version), &path).unwrap();
@@ -39,6 +40,28 @@ fn the_fixture_of_this_version_can_be_made() {
 #[test]
 fn format_3_is_read_whole() {
     with_copy(3, |path| common::assert_run(&RunFile::open(path).unwrap()).unwrap());
+}
+
+/// Of the same format, from before producers had records of their own, idempotence and transactions: they are read as
+/// what producers did then, and what nobody counted is 0.
+#[test]
+fn earlier_files_of_format_3_are_read() {
+    with_copy("3-earlier", |path| {
+        let file = RunFile::open(path).unwrap();
+        let header = file.header().unwrap();
+        let start = &file.trials().unwrap()[0];
+        for case in header.plan.every_case().chain([&start.trial.effective]) {
+            let produce = case.load["writers"].role.as_produce().unwrap();
+            assert!(produce.records.is_plain() && !produce.synchronous && produce.transactions.is_none());
+            assert!(!produce.client.enable_idempotence && !produce.client.ignore_keys);
+        }
+        assert_eq!(file.evidence(common::LATER_TRIAL).unwrap().samples, [common::sample(0)]);
+        let evidence = file.evidence(common::TRIAL).unwrap();
+        assert_eq!(evidence.samples, common::evidence().samples);
+        assert_eq!(evidence.totals, common::evidence().totals);
+        let counts = &evidence.totals[0].counts;
+        assert_eq!((counts.committed, counts.markers, counts.record_bytes, counts.sent_bytes), (0, 0, 0, 0));
+    });
 }
 
 #[test]

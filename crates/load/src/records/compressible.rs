@@ -71,10 +71,15 @@ impl Shares {
         Self { from }
     }
 
-    /// Of a batch of so many records.
+    /// Of a batch of so many records. What each batch has once (a codec's frame, the first of what is repeated) weighs
+    /// on a record by one over their number: between two that were tried, shares lie on a line over that.
     pub(super) fn of(&self, count: u32) -> u32 {
         let after = self.from.partition_point(|(from, _)| *from <= count);
-        self.from.get(after.saturating_sub(1)).map_or(WHOLE, |(_, share)| *share)
+        let Some(&(fewer, share)) = self.from.get(after.saturating_sub(1)) else { return WHOLE };
+        let Some(&(more, next)) = self.from.get(after).filter(|_| after > 0) else { return share };
+        let [fewer, own, more] = [fewer, count, more].map(|records| 1.0 / f64::from(records));
+        let part = (fewer - own) / (fewer - more);
+        (f64::from(share) + part * (f64::from(next) - f64::from(share))).round() as u32
     }
 }
 
@@ -107,7 +112,7 @@ fn share_for(ratio: f64, mut compresses_to: impl FnMut(u32) -> f64) -> u32 {
     less.0.midpoint(more.0)
 }
 
-/// 1, 2, 3, 4, 6, 8, 12, 16 …: between two of them a share changes little.
+/// 1, 2, 3, 4, 6, 8, 12, 16 …
 fn counts() -> impl Iterator<Item = u32> {
     let doubled = (1..31).flat_map(|power| [1 << power, (1 << power) + (1 << (power - 1))]);
     std::iter::once(1).chain(doubled)
@@ -132,10 +137,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_is_that_of_the_next_smaller_batch_that_was_tried() {
+    fn a_share_lies_between_those_of_the_batches_that_were_tried() {
         assert_eq!(counts().take(9).collect::<Vec<_>>(), [1, 2, 3, 4, 6, 8, 12, 16, 24]);
-        let shares = Shares { from: vec![(1, 10), (2, 20), (3, 30)] };
-        assert_eq!([1, 2, 3, 900].map(|count| shares.of(count)), [10, 20, 30, 30]);
+        let shares = Shares { from: vec![(1, 10), (2, 20), (4, 50)] };
+        // 1/3 is two thirds of the way from 1/2 to 1/4.
+        assert_eq!([1, 2, 3, 4, 900].map(|count| shares.of(count)), [10, 20, 40, 50, 50]);
+        assert_eq!(Shares::default().of(7), WHOLE);
     }
 
     /// Along a straight line, a bent one, and one with a step in it.

@@ -22,7 +22,7 @@ import java.util.concurrent.TimeUnit;
  * Run by the lab as {@code java ConformanceWorker.java}, with the lab's socket as descriptor 0.
  */
 public final class ConformanceWorker {
-    static final int PROTOCOL = 4;
+    static final int PROTOCOL = 5;
     static final int FRAME_BYTES_MAX = 64 << 20;
     static final long SECOND = 1_000_000_000L;
     static final long MEASURE_AHEAD_NS = SECOND;
@@ -76,12 +76,15 @@ public final class ConformanceWorker {
     private void run() throws IOException, InterruptedException {
         // On Linux this is CLOCK_MONOTONIC, the clock of the lab.
         write(lab, Map.of("hello", Map.of("protocol", PROTOCOL, "monotonic_ns", System.nanoTime())));
-        Object first = read(lab);
-        boolean hasSecrets = first instanceof Map && ((Map<?, ?>) first).containsKey("secrets");
-        if (hasSecrets) {
-            keepSecrets(field(first, "secrets"));
+        Object message = read(lab);
+        if (message instanceof Map && ((Map<?, ?>) message).containsKey("secrets")) {
+            keepSecrets(field(message, "secrets"));
+            message = read(lab);
         }
-        prepare(hasSecrets ? read(lab) : first);
+        for (; message instanceof Map && ((Map<?, ?>) message).containsKey("given"); message = read(lab)) {
+            checkGiven(field(message, "given"));
+        }
+        prepare(message);
         write(lab, "prepared");
         Thread reader = new Thread(this::readAll);
         reader.setDaemon(true);
@@ -89,9 +92,9 @@ public final class ConformanceWorker {
         long second = 0;
         while (!isStopped && second * SECOND < loadEndNs()) {
             long waitNs = t0Ns == null ? SECOND : t0Ns + (second + 1) * SECOND - System.nanoTime();
-            Object message = heard.poll(Math.max(waitNs, 0), TimeUnit.NANOSECONDS);
-            if (message != null) {
-                apply(message);
+            Object said = heard.poll(Math.max(waitNs, 0), TimeUnit.NANOSECONDS);
+            if (said != null) {
+                apply(said);
             } else if (t0Ns != null) {
                 sample(second++);
             }
@@ -118,6 +121,23 @@ public final class ConformanceWorker {
             } catch (ClassCastException | IllegalArgumentException error) {
                 throw new IOException("a secret is no base64 text");
             }
+        }
+    }
+
+    /** Keys or values that streams take, behind one another, with the bytes of each; this worker sends none of them. */
+    private static void checkGiven(Object given) throws IOException {
+        field(given, "source");
+        try {
+            long left = Base64.getDecoder().decode((String) field(given, "bytes")).length;
+            List<?> lengths = (List<?>) field(given, "lengths");
+            for (Object length : lengths) {
+                left -= ((BigDecimal) length).longValueExact();
+            }
+            if (lengths.isEmpty() || left != 0) {
+                throw new IOException("what is given is not as long as it says");
+            }
+        } catch (ArithmeticException | ClassCastException | IllegalArgumentException error) {
+            throw new IOException("what is given is no list of lengths beside base64 text");
         }
     }
 

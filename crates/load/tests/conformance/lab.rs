@@ -1,13 +1,13 @@
 //! The lab's end of one worker process, and what every worker's trial must look like.
 
 use crate::common::{Fetching, Load, SECOND, TOPIC};
-use kdyno_load::framing::{check_hello, read_frame, write_frame, write_secrets};
+use kdyno_load::framing::{check_hello, read_frame, write_frame, write_given, write_secrets};
 use kdyno_load::net::monotonic_ns;
 use kdyno_model::histogram;
 use kdyno_model::plan::{Arrivals, PhasesPlan, StartOffset};
 use kdyno_model::sample::{Counts, Grain, Sample, StreamTotals};
 use kdyno_model::secret::Secret;
-use kdyno_model::worker::{FromWorker, StreamRole, StreamTask, ToWorker, WorkerTask};
+use kdyno_model::worker::{FromWorker, GivenContent, StreamRole, StreamTask, ToWorker, WorkerTask};
 use rustix::process::Pid;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -113,6 +113,11 @@ impl Lab {
     pub fn say_secrets(&mut self) {
         let secret = Secret::new(SECRET.into());
         write_secrets(&mut self.socket, &BTreeMap::from([("pw", &secret)])).expect("a worker that reads");
+    }
+
+    /// Sends it keys or values.
+    pub fn say_given(&mut self, given: &GivenContent) {
+        write_given(&mut self.socket, given).expect("a worker that reads");
     }
 
     /// Its process.

@@ -10,8 +10,9 @@ mod own;
 
 use common::{SECOND, TOPIC};
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, tcp};
+use kdyno_model::plan::{GivenFile, GivenSource};
 use kdyno_model::sample::{Grain, Phase};
-use kdyno_model::worker::{FRAME_BYTES_MAX, ToWorker};
+use kdyno_model::worker::{FRAME_BYTES_MAX, GivenContent, ToWorker};
 use lab::{Lab, SECRET, Trial, task};
 use libtest_mimic::{Arguments, Failed};
 use std::os::fd::AsFd;
@@ -32,6 +33,7 @@ const RULES: &[(&str, Check)] = &[
     ("a_stop_ends_the_load_in_every_phase", a_stop_ends_the_load),
     ("the_end_of_the_socket_ends_the_process", the_end_of_the_socket),
     ("secrets_come_before_the_task_and_go_nowhere", secrets),
+    ("keys_and_values_come_before_the_task", given),
     ("what_is_no_message_is_refused", what_is_no_message),
     ("what_is_out_of_turn_is_refused", what_is_out_of_turn),
 ];
@@ -172,6 +174,31 @@ fn secrets(program: &Program, bootstrap: &[String]) {
         lab.say_bytes(&frame(&text.replace("SECRET", SECRET)));
         lab.expect_refusal(text);
     }
+}
+
+fn given(program: &Program, bootstrap: &[String]) {
+    let task = task(bootstrap, FOR_EVER_NS);
+    let file = |path: &str| {
+        let (path, delimiter) = (path.to_owned(), "|".to_owned());
+        GivenSource::File(GivenFile { path, delimiter, crc: 7, pieces: 3, piece_bytes_max: 3 })
+    };
+    let pieces = [&b"one"[..], b"", b"two"];
+    let [keys, values] = ["keys", "values"].map(|path| GivenContent::new(file(path), pieces));
+    let mut lab = Lab::greet(program);
+    lab.say_secrets();
+    lab.say_given(&keys);
+    lab.say_given(&values);
+    lab.give(&task);
+    lab.say(&ToWorker::Stop);
+    Trial::default().finish(lab, &task);
+    for (what, lengths) in [("none", vec![]), ("more bytes than there are", vec![3, 4]), ("fewer", vec![3])] {
+        let mut lab = Lab::greet(program);
+        lab.say_given(&GivenContent { lengths, ..keys.clone() });
+        lab.expect_refusal(what);
+    }
+    let mut lab = Lab::prepare(program, &task);
+    lab.say_given(&keys);
+    lab.expect_refusal("keys after the task");
 }
 
 fn frame(text: &str) -> Vec<u8> {

@@ -343,6 +343,7 @@ pub fn caveats() -> Vec<ScopedCaveat> {
         Caveat::ProcessDied { subject: Subject::Broker(0) },
         Caveat::UnknownSetting { setting: text("log.dir"), detail: text("it is ignored") },
         Caveat::PooledCompression { item: item() },
+        Caveat::CompressionMissed { item: item(), stated: 4.0, reached: third },
         Caveat::AssignedNotGroup { item: item() },
     ];
     let severities = [Severity::Invalid, Severity::Note, Severity::Warning].into_iter().cycle();
