@@ -71,6 +71,8 @@ impl ErrorCode {
     pub const INVALID_PRODUCER_EPOCH: Self = Self(47);
     /// Code 48.
     pub const INVALID_TXN_STATE: Self = Self(48);
+    /// Code 49.
+    pub const INVALID_PRODUCER_ID_MAPPING: Self = Self(49);
     /// Code 51.
     pub const CONCURRENT_TRANSACTIONS: Self = Self(51);
     /// Code 53.

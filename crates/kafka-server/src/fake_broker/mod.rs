@@ -6,8 +6,8 @@
 //! configuration, calls and instants give the same outputs. [`tcp`] puts one behind real sockets.
 //!
 //! What is simpler than in a real broker: replicas are names only (everything is in sync at once), markers of
-//! transactions are written at once, fetch sessions and groups are not kept, a request that follows another on its connection is worked on before that
-//! one is answered (its answer still waits).
+//! transactions are written at once, fetch sessions and groups are not kept, a request that follows another on its
+//! connection is worked on before that one is answered (its answer still waits).
 
 mod actions;
 mod answers;

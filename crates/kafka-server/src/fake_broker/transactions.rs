@@ -30,6 +30,8 @@ pub(super) struct Coordinator {
 struct Transactional {
     id: i64,
     epoch: i16,
+    /// The epoch with which it asked for the one of now: it may ask again, since an answer can be lost.
+    renewed: Option<i16>,
     /// Of the open transaction.
     partitions: BTreeSet<(String, usize)>,
     /// How the one before ended.
@@ -44,6 +46,10 @@ impl FakeCluster {
         let ids: Vec<String> = self.coordinator.producers.keys().cloned().collect();
         for id in ids {
             self.end_one(&id, false, true);
+            if let Some(taken_over) = self.coordinator.producers.get_mut(&id) {
+                // What the one before may ask again for is not the new one's.
+                (taken_over.renewed, taken_over.before) = (None, None);
+            }
         }
     }
 
@@ -98,6 +104,9 @@ impl FakeCluster {
         }
         let now_ns = self.now_ns;
         let producer = &self.coordinator.producers[transactional_id];
+        if known.0 == producer.id && Some(known.1) == producer.renewed {
+            return Ok((producer.id, producer.epoch));
+        }
         if known.0 >= 0 && known != (producer.id, producer.epoch) {
             return Err(code::PRODUCER_FENCED);
         }
@@ -110,6 +119,7 @@ impl FakeCluster {
         }
         let producer = self.coordinator.producers.entry(transactional_id.to_owned()).or_default();
         (producer.epoch, producer.before) = (producer.epoch + 1, None);
+        producer.renewed = (known.0 >= 0).then_some(known.1);
         Ok((producer.id, producer.epoch))
     }
 
@@ -158,9 +168,10 @@ impl FakeCluster {
         version: i16,
         request: &m26_end_txn::Request,
     ) -> m26_end_txn::Response {
-        let ended = self.not_coordinating(broker).and_then(|()| self.end_transaction(request));
+        let is_v2 = self.config.transaction_version >= V2 && version > END_TXN_V1_MAX;
+        let ended = self.not_coordinating(broker).and_then(|()| self.end_transaction(request, is_v2));
         let (error, (producer_id, producer_epoch)) = match ended {
-            Ok(identity) if version > END_TXN_V1_MAX => (code::NONE, identity),
+            Ok(identity) if is_v2 => (code::NONE, identity),
             Ok(_) => (code::NONE, (-1, -1)),
             Err(error) => (error, (-1, -1)),
         };
@@ -168,14 +179,16 @@ impl FakeCluster {
         m26_end_txn::Response { error_code, producer_id, producer_epoch, ..Default::default() }
     }
 
-    /// Ends a transaction, or says again how it ended.
-    fn end_transaction(&mut self, request: &m26_end_txn::Request) -> Result<(i64, i16), i16> {
-        let id = &request.transactional_id;
-        let (is_v2, now_ns) = (self.config.transaction_version >= V2, self.now_ns);
+    /// Ends a transaction, or says again how it ended to a producer that has not heard it: since KIP-890 its epoch tells
+    /// that from the end of a further transaction.
+    fn end_transaction(&mut self, request: &m26_end_txn::Request, is_v2: bool) -> Result<(i64, i16), i16> {
+        let (id, now_ns) = (&request.transactional_id, self.now_ns);
+        let who = (request.producer_id, request.producer_epoch);
         let producer = self.coordinator.producers.get(id).ok_or(code::INVALID_PRODUCER_ID_MAPPING)?;
-        let is_again = producer.partitions.is_empty() && producer.before == Some(request.committed);
-        let epoch = producer.epoch - i16::from(is_v2 && is_again);
-        if (producer.id, epoch) != (request.producer_id, request.producer_epoch) {
+        let is_again = producer.partitions.is_empty()
+            && producer.before == Some(request.committed)
+            && who == (producer.id, producer.epoch - i16::from(is_v2));
+        if !is_again && who != (producer.id, producer.epoch) {
             return Err(code::PRODUCER_FENCED);
         }
         if producer.completes_ns > now_ns {
@@ -240,3 +253,103 @@ impl FakeCluster {
 const END_TXN_V1_MAX: i16 = 4;
 /// The last version of Produce that does not add partitions.
 const PRODUCE_V1_MAX: i16 = kdyno_kafka::messages::m00_produce::BEFORE_V2_MAX;
+
+#[cfg(test)]
+mod tests {
+    use super::super::FakeConfig;
+    use super::*;
+
+    const START: (i64, i16) = (-1, -1);
+
+    fn cluster(level: i16) -> FakeCluster {
+        FakeCluster::new(FakeConfig::new(1).topic("t", 2).transaction_version(level).marker_delay_ns(10))
+    }
+
+    fn join(cluster: &mut FakeCluster, epoch: i16) -> Result<(), i16> {
+        cluster.join("mine", (1, epoch), vec![("t".to_owned(), 0)])
+    }
+
+    /// The error of EndTxn, and the epoch that its answer brings.
+    fn end(cluster: &mut FakeCluster, version: i16, producer_epoch: i16, committed: bool) -> (i16, i16) {
+        let transactional_id = "mine".to_owned();
+        let request = m26_end_txn::Request { transactional_id, producer_id: 1, producer_epoch, committed };
+        let answer = cluster.end_txn(0, version, &request);
+        (answer.error_code.0, answer.producer_epoch)
+    }
+
+    fn markers(cluster: &FakeCluster) -> u64 {
+        cluster.stored("t", 0).expect("a partition").markers
+    }
+
+    #[test]
+    fn before_kip_890_an_epoch_lasts_and_an_end_may_be_repeated() {
+        let mut cluster = cluster(1);
+        assert_eq!(cluster.start_producer("mine", START), Ok((1, 0)));
+        for ended in 1..=2 {
+            assert_eq!(join(&mut cluster, 0), Ok(()));
+            assert_eq!(end(&mut cluster, 4, 0, true), (code::NONE, -1));
+            assert_eq!(end(&mut cluster, 4, 0, true), (code::CONCURRENT_TRANSACTIONS, -1));
+            assert_eq!(join(&mut cluster, 0), Err(code::CONCURRENT_TRANSACTIONS));
+            cluster.now_ns += 10;
+            assert_eq!(end(&mut cluster, 4, 0, true), (code::NONE, -1), "its answer may be lost");
+            assert_eq!(end(&mut cluster, 4, 0, false), (code::INVALID_TXN_STATE, -1));
+            assert_eq!(markers(&cluster), ended);
+        }
+    }
+
+    #[test]
+    fn since_kip_890_each_end_brings_an_epoch() {
+        let mut cluster = cluster(2);
+        assert_eq!(cluster.start_producer("mine", START), Ok((1, 0)));
+        assert_eq!(join(&mut cluster, 0), Ok(()));
+        assert_eq!(end(&mut cluster, 5, 0, false), (code::NONE, 1));
+        cluster.now_ns += 10;
+        assert_eq!(end(&mut cluster, 5, 0, false), (code::NONE, 1), "its answer may be lost");
+        // Of the next transaction no leader has heard: its abort brings an epoch too, its commit is none.
+        assert_eq!(end(&mut cluster, 5, 1, true), (code::INVALID_TXN_STATE, -1));
+        assert_eq!(end(&mut cluster, 5, 1, false), (code::NONE, 2));
+        assert_eq!(end(&mut cluster, 5, 2, false), (code::NONE, 3));
+        assert_eq!(end(&mut cluster, 5, 1, false), (code::PRODUCER_FENCED, -1));
+        assert_eq!(markers(&cluster), 1);
+    }
+
+    #[test]
+    fn another_producer_fences_the_one_before_whatever_it_asks() {
+        for level in [1, 2] {
+            let version = if level == 2 { 5 } else { 4 };
+            for has_joined in [false, true] {
+                let mut cluster = cluster(level);
+                assert_eq!(cluster.start_producer("mine", START), Ok((1, 0)));
+                if has_joined {
+                    assert_eq!(join(&mut cluster, 0), Ok(()));
+                }
+                cluster.fence_producers();
+                cluster.now_ns += 10;
+                for committed in [false, true] {
+                    assert_eq!(end(&mut cluster, version, 0, committed), (code::PRODUCER_FENCED, -1));
+                }
+                assert_eq!(join(&mut cluster, 0), Err(code::PRODUCER_FENCED));
+                assert_eq!(cluster.start_producer("mine", (1, 0)), Err(code::PRODUCER_FENCED));
+                assert_eq!(markers(&cluster), u64::from(has_joined), "what was open is aborted");
+            }
+        }
+    }
+
+    /// A producer that starts ends the transaction of the one before first; one that renews its epoch may ask twice.
+    #[test]
+    fn epochs_are_given_out_one_after_the_other() {
+        let mut cluster = cluster(1);
+        assert_eq!(cluster.start_producer("mine", START), Ok((1, 0)));
+        assert_eq!(join(&mut cluster, 0), Ok(()));
+        assert_eq!(cluster.start_producer("mine", START), Err(code::CONCURRENT_TRANSACTIONS));
+        assert_eq!(markers(&cluster), 1);
+        assert_eq!(cluster.start_producer("mine", START), Err(code::CONCURRENT_TRANSACTIONS));
+        cluster.now_ns += 10;
+        assert_eq!(cluster.start_producer("mine", START), Ok((1, 1)));
+        assert_eq!(cluster.start_producer("mine", (1, 0)), Err(code::PRODUCER_FENCED));
+        assert_eq!(cluster.start_producer("mine", (1, 1)), Ok((1, 2)));
+        assert_eq!(cluster.start_producer("mine", (1, 1)), Ok((1, 2)), "its answer may be lost");
+        assert_eq!(cluster.start_producer("mine", (1, 2)), Ok((1, 3)));
+        assert_eq!(cluster.start_producer("yours", START), Ok((2, 0)), "an id of its own");
+    }
+}

@@ -64,8 +64,8 @@ impl Broker {
         }
     }
 
-    /// As [`Self::call`] in no version above `version_max`, for a request that has no type: `body` appends its body, `read`
-    /// reads that of the response.
+    /// As [`Self::call`] in no version above `version_max`, for a request that has no type: `body` appends its body,
+    /// `read` reads that of the response.
     pub(super) fn call_by_hand(
         &mut self,
         (api, version_max): (Api, i16),

@@ -60,8 +60,8 @@ impl VersionMap {
         }
     }
 
-    /// The level of the feature `transaction.version` that the cluster has, 0 where none is told: from 2 on leaders add
-    /// partitions to transactions by themselves
+    /// The level of the feature `transaction.version` that the cluster has, 0 where none is told: from 2 on leaders
+    /// add partitions to transactions by themselves
     /// ([KIP-890](https://cwiki.apache.org/confluence/display/KAFKA/KIP-890%3A+Transactions+Server-Side+Defense)).
     pub fn transaction_version(&self) -> i16 {
         self.transaction_version

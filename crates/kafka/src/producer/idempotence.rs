@@ -62,6 +62,7 @@ impl<M: RecordData> Producer<M> {
         match error {
             ErrorCode::CLUSTER_AUTHORIZATION_FAILED
             | ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+            | ErrorCode::INVALID_PRODUCER_ID_MAPPING
             | ErrorCode::PRODUCER_FENCED
             | ErrorCode::UNSUPPORTED_VERSION => self.give_up(error),
             _ => self.fail_transaction(error.name(), now_ns),

@@ -24,6 +24,8 @@ mod shape;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod tests_coordination;
+#[cfg(test)]
 mod tests_each;
 #[cfg(test)]
 mod tests_idempotence;

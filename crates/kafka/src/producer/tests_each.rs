@@ -98,3 +98,19 @@ fn a_full_batch_that_waits_holds_back_its_partition_alone() {
     assert!(producer.admit_one(shape, Some(2), 0, leader).is_some());
     assert!(!producer.is_exhausted(), "another record found room");
 }
+
+/// As `send().get()`: the next record is taken when the one before has its outcome, however many are offered.
+#[test]
+fn a_synchronous_producer_has_one_record() {
+    let mut producer = producer(ProducerConfig { is_synchronous: true, ..config() });
+    for _ in 0..3 {
+        assert_eq!((producer.takes_records(), producer.sure_room(0)), (true, 1));
+        assert_eq!(producer.admit(5, 0, leader, |data, _| data.push(0)), 1);
+        assert_eq!((producer.takes_records(), producer.sure_room(0)), (false, 0));
+        assert_eq!(producer.admit(5, 0, leader, |data, _| data.push(0)), 0);
+        assert!(producer.admit_one(RecordShape::default(), None, 0, leader).is_none());
+        let waiting = producer.queues.waiting().next().expect("one batch");
+        let batch = producer.queues.pop(waiting).expect("one batch");
+        producer.resolve(batch, Outcome::Failed { reason: DELIVERY_TIMEOUT });
+    }
+}

@@ -11,7 +11,8 @@ use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
 const PARTITIONS: usize = 3;
-const SHAPE: RecordShape = RecordShape { value_bytes: 100, has_own_timestamp: true };
+const SHAPE: RecordShape =
+    RecordShape { key_bytes: 0, value_bytes: 100, headers_bytes: 0, has_own_timestamp: true };
 /// `retry.backoff.ms`.
 const PAUSE_NS: u64 = 100 * MS;
 /// The broker that coordinates.
@@ -82,22 +83,7 @@ impl World {
                 answer.encode(version, &mut body);
             }
             AddPartitions => {
-                let partition = |index: usize| m24_add_partitions_to_txn::AddPartitionsToTxnPartitionResult {
-                    partition_index: index as i32,
-                    partition_error_code: error,
-                };
-                let waiting = self.producer.queues.waiting();
-                let results_by_partition = waiting.map(partition).collect();
-                let topic = m24_add_partitions_to_txn::AddPartitionsToTxnTopicResult {
-                    name: "t".to_owned(),
-                    results_by_partition,
-                };
-                let results_by_topic_v3_and_below = vec![topic];
-                let answer = m24_add_partitions_to_txn::Response {
-                    results_by_topic_v3_and_below,
-                    ..Default::default()
-                };
-                answer.encode(version, &mut body);
+                added(self.producer.queues.waiting(), error).encode(version, &mut body);
             }
             EndTxn if self.level >= 2 => {
                 self.epoch += i16::from(!error.is_error());
@@ -191,6 +177,22 @@ impl World {
         };
         outcomes.into_iter().filter_map(|(_, outcome)| reason(outcome)).collect()
     }
+}
+
+/// What the coordinator says of each of these partitions.
+fn added(
+    partitions: impl Iterator<Item = usize>,
+    partition_error_code: ErrorCode,
+) -> m24_add_partitions_to_txn::Response {
+    let partition = |index: usize| m24_add_partitions_to_txn::AddPartitionsToTxnPartitionResult {
+        partition_index: index as i32,
+        partition_error_code,
+    };
+    let topic = m24_add_partitions_to_txn::AddPartitionsToTxnTopicResult {
+        name: "t".to_owned(),
+        results_by_partition: partitions.map(partition).collect(),
+    };
+    m24_add_partitions_to_txn::Response { results_by_topic_v3_and_below: vec![topic], ..Default::default() }
 }
 
 #[test]
@@ -307,6 +309,30 @@ fn a_transaction_without_partitions_ends_unheard() {
     assert_eq!(world.asks(), Some(InitProducerId), "it may have added some of them all the same");
 }
 
+/// Its records give up while the coordinator is asked to add their partitions: they may be in the transaction, so it
+/// hears of the abort, and the next transaction has to add them again.
+#[test]
+fn a_transaction_is_not_over_while_its_partitions_are_added() {
+    let mut world = World::new(0);
+    world.admit();
+    world.note_asked(AddPartitions);
+    world.now_ns += 10_000 * MS;
+    world.producer.expire(world.now_ns);
+    world.producer.conclude(world.now_ns);
+    assert_eq!(world.reasons(), [DELIVERY_TIMEOUT; 3]);
+    assert_eq!((world.ended(), world.asks()), (Vec::new(), None));
+    let mut body = Vec::new();
+    added(0..PARTITIONS, ErrorCode::NONE).encode(3, &mut body);
+    world.take(AddPartitions, 3, &body);
+    world.answer(EndTxn, ErrorCode::NONE);
+    assert_eq!(world.ended(), [(TransactionEnd::Failed(DELIVERY_TIMEOUT), 3, 0)]);
+    world.answer(InitProducerId, ErrorCode::NONE);
+    world.admit();
+    assert!(world.send().is_none(), "no partition is in the next one");
+    world.answer(AddPartitions, ErrorCode::NONE);
+    assert!(world.send().is_some());
+}
+
 #[test]
 fn coordinators_that_cannot_answer_are_asked_again() {
     for (error, elsewhere, pause_ns) in [
@@ -360,6 +386,8 @@ fn a_fenced_producer_sends_nothing_any_more() {
         (ErrorCode::PRODUCER_FENCED, "PRODUCER_FENCED"),
         (ErrorCode::INVALID_PRODUCER_EPOCH, "PRODUCER_FENCED"),
         (ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED, "TRANSACTIONAL_ID_AUTHORIZATION_FAILED"),
+        (ErrorCode::INVALID_PRODUCER_ID_MAPPING, "INVALID_PRODUCER_ID_MAPPING"),
+        (ErrorCode::INVALID_TXN_STATE, "INVALID_TXN_STATE"),
     ] {
         let mut world = World::new(0);
         world.admit();
@@ -372,6 +400,44 @@ fn a_fenced_producer_sends_nothing_any_more() {
         assert!(world.producer.is_idle());
         assert_eq!(world.producer.open_partitions(), TransactionPartitions { sure: 0, unsure: 3 });
     }
+}
+
+/// What a leader says of a batch: some of it is the end of the producer, all else leaves an abort.
+#[test]
+fn what_a_leader_refuses_ends_the_producer_or_the_transaction() {
+    for (error, is_end) in [
+        (ErrorCode::PRODUCER_FENCED, true),
+        (ErrorCode::INVALID_PRODUCER_ID_MAPPING, true),
+        (ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED, true),
+        (ErrorCode::CLUSTER_AUTHORIZATION_FAILED, true),
+        (ErrorCode::INVALID_TXN_STATE, false),
+        (ErrorCode::TRANSACTION_ABORTABLE, false),
+        (ErrorCode::TOPIC_AUTHORIZATION_FAILED, false),
+        (ErrorCode::UNKNOWN_PRODUCER_ID, false),
+        (ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER, false),
+    ] {
+        let mut world = World::new(2);
+        world.admit();
+        let (token, _) = world.send().expect("a request");
+        world.reply(token, error);
+        assert_eq!(world.reasons(), [error.name(); 3]);
+        assert_eq!(world.producer.fatal(), is_end.then_some(error), "{error}");
+        assert_eq!(world.asks(), (!is_end).then_some(EndTxn), "{error}");
+    }
+}
+
+/// A coordinator may refuse a commit and leave the abort; one that refuses that too has the last word.
+#[test]
+fn a_commit_that_the_coordinator_refuses_is_aborted() {
+    let mut world = World::new(2);
+    world.admit();
+    let (token, _) = world.send().expect("a request");
+    world.reply(token, ErrorCode::NONE);
+    world.producer.end_transaction(true, world.now_ns);
+    world.answer(EndTxn, ErrorCode::TRANSACTION_ABORTABLE);
+    assert_eq!((world.ended(), world.producer.fatal()), (Vec::new(), None));
+    world.answer(EndTxn, ErrorCode::TRANSACTION_ABORTABLE);
+    assert_eq!(world.producer.fatal(), Some(ErrorCode::TRANSACTION_ABORTABLE));
 }
 
 /// A leader says so first: the abort tells whether it is true.

@@ -275,9 +275,10 @@ impl Transactions {
     }
 
     /// Whether the transaction may end without the coordinator, who knows of none of its partitions: as in Java before
-    /// KIP-890 when no partition was added.
+    /// KIP-890 when no partition was added. While a request is in flight nobody knows that.
     pub(super) fn ends_unheard(&self) -> bool {
-        self.is_ending() && if self.is_v2 { self.touched.is_empty() } else { self.sure.is_empty() }
+        let knows_none = if self.is_v2 { self.touched.is_empty() } else { self.sure.is_empty() };
+        self.is_ending() && self.asked.is_none() && knows_none
     }
 
     /// Whether the end is a commit.
@@ -361,6 +362,7 @@ impl Transactions {
                 AddPartitions | EndTxn,
                 ErrorCode::PRODUCER_FENCED
                 | ErrorCode::TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+                | ErrorCode::INVALID_PRODUCER_ID_MAPPING
                 | ErrorCode::INVALID_TXN_STATE,
             ) => Reaction::Give(error),
             (AddPartitions, _) => Reaction::Abort,
