@@ -46,7 +46,7 @@ impl Queue {
         let open = item.tally.open;
         let (start_s, end_s) = (waiting_s(open.at_start), waiting_s(open.at_end));
         let lasting_s = if window.seconds() > 1.0 { waiting_s(open.before_end).min(end_s) } else { end_s };
-        let p99_s = |timing| match item.latencies.get(&timing).map(|times| times.quantile(0.99)) {
+        let p99_s = |timing: Timing| match item.latencies.get(&timing).map(|times| times.quantile(0.99)) {
             Some(Value::Is(ns) | Value::AtLeast(ns)) => ns / NS_PER_S as f64,
             Some(Value::None) | None => 0.0,
         };

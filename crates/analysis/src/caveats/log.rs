@@ -1,8 +1,9 @@
 //! What was acknowledged against what the logs hold.
 //!
-//! For a topic all of whose producers ask for acknowledgements: acknowledged ≤ growth of the end offsets between
-//! before T0 and after the drain, less the markers of transactions ≤ acknowledged + records sent again + failed + unresolved
-//! + markers that nobody confirmed. Offsets are taken by records, and by one marker per transaction and partition.
+//! For a topic all of whose producers ask for acknowledgements, of the growth of its end offsets between before T0 and
+//! after the drain, less the markers of transactions: it is at least what was acknowledged, and at most that and records
+//! sent again, failed and unresolved, and markers that nobody confirmed. Offsets are taken by records, and by one marker
+//! per transaction and partition.
 
 use super::cluster::since_t0;
 use super::found::{Found, events};

@@ -7,7 +7,7 @@ use kdyno_model::plan::{Better, ComparePlan, Judge, Plan};
 const EFFICIENCY: [(&str, &str); 2] = [("brokers", "cpu_us_per_record"), ("workers", "cpu_us_per_record")];
 
 /// Beginnings of names of which more is better; of everything else less is.
-const MORE_IS_BETTER: [&str; 9] = [
+const MORE_IS_BETTER: [&str; 10] = [
     "acked_",
     "achieved_",
     "fetched_",
@@ -16,6 +16,7 @@ const MORE_IS_BETTER: [&str; 9] = [
     "records_per_batch",
     "bytes_per_request",
     "compression_ratio",
+    "committed",
     "target_reached",
 ];
 

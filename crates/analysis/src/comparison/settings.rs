@@ -9,6 +9,7 @@ use kdyno_model::identity::says_who;
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{CasePlan, ComparePlan, ConsumePlan, LoadPlan, Plan, ProducePlan, Role, SystemPlan};
 use kdyno_model::run::{BrokerSettings, SettingInForce, TrialStart};
+use kdyno_model::units;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whose settings brokers' are.
@@ -328,7 +329,6 @@ fn of_producer(produce: &ProducePlan) -> Vec<(&'static str, String)> {
         ("partitioner.availability.timeout.ms", ms(client.availability_timeout_ns)),
         ("partitioner", format!("{:?}", client.partitioner).to_lowercase()),
         ("partitioner.ignore.keys", client.ignore_keys.to_string()),
-        ("value bytes", produce.value_bytes.to_string()),
         ("sending", if produce.synchronous { "sync" } else { "async" }.to_owned()),
         ("transactions", transactions_text(produce)),
     ];
@@ -341,7 +341,7 @@ fn transactions_text(produce: &ProducePlan) -> String {
     format!(
         "every {} ms, {} % aborted, transaction.timeout.ms {}",
         ms(transactions.every_ns),
-        transactions.abort_share * 100.0,
+        units::significant(transactions.abort_share * 100.0),
         ms(produce.client.transaction_timeout_ns)
     )
 }

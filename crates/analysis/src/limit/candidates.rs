@@ -232,12 +232,17 @@ impl Asked<'_> {
         (brokers > 0).then_some(brokers)
     }
 
-    /// Little's law: requests/s × request time, of those that all connections together may have in flight.
+    /// Little's law: requests/s × request time, of those that all connections together may have in flight, or that
+    /// synchronous clients may, each of which waits for the one that it sent.
     fn in_flight_share(&self) -> Option<(f64, f64)> {
         let topics = &self.trial.evidence.start.trial.effective.topics;
         let partitions = topics.get(&self.item.plan.topic)?.partitions;
-        let connections = f64::from(self.item.plan.clients) * f64::from(self.brokers()?.min(partitions));
-        let limit = f64::from(self.plan.client.in_flight_max) * connections;
+        let clients = f64::from(self.item.plan.clients);
+        let limit = if self.plan.synchronous {
+            clients
+        } else {
+            f64::from(self.plan.client.in_flight_max) * clients * f64::from(self.brokers()?.min(partitions))
+        };
         let requests_per_s = self.item.tally.windowed.requests as f64 / self.window.seconds();
         let in_flight = requests_per_s * self.mean_s(Timing::Request)?;
         (limit > 0.0).then(|| (in_flight / limit, limit))

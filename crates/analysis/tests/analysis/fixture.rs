@@ -131,6 +131,8 @@ impl Trial {
             requests: 10,
             request_bytes: 150_000,
             batches: 20,
+            record_bytes: PER_SECOND * u64::from(VALUE_BYTES + 8),
+            sent_bytes: PER_SECOND * u64::from(VALUE_BYTES + 8),
             ..Counts::default()
         };
         row.histograms.insert(Timing::Response, histogram(&[(4 * MS, PER_SECOND)], 2));

@@ -189,6 +189,12 @@ fn full_requests_in_flight_with_nothing_saturated_are_the_limit() {
     assert_eq!(with(1_700, -1, 0.45).named, LimitKind::Replication);
     assert_eq!(with(1_700, -1, 0.55).named, LimitKind::RequestsInFlight, "the brokers are not idle");
     assert_eq!(of(&with(1_700, 0, 0.45), LimitKind::RequestsInFlight).used, None);
+    // Of 10 requests/s two clients that wait for each of theirs have two in flight at most.
+    let mut one_by_one = at_maximum();
+    one_by_one.stages([0, 0, MS, 0, 0, 180 * MS, 0]);
+    close(of(&limit(&one_by_one), LimitKind::RequestsInFlight).used, 0.09);
+    one_by_one.writers().synchronous = true;
+    close(of(&limit(&one_by_one), LimitKind::RequestsInFlight).used, 0.9);
     let mut alone = at_maximum();
     alone.stages([0, 0, MS, 0, 0, 1_700 * MS, 0]);
     alone.start.trial.effective.topics.get_mut("perf").unwrap().replicas = 1;

@@ -5,7 +5,7 @@ use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::finding::{Interval, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::metric::{COST_PER_GB, SubjectKind, may_be_left_out, names};
-use kdyno_model::plan::{Mode, SystemPlan, TransactionsPlan};
+use kdyno_model::plan::{Mode, RecordPlan, SystemPlan, TransactionsPlan, ValuesPlan};
 use kdyno_model::sample::{Counts, Grain, Phase, Timing, series};
 use kdyno_model::trial::TrialId;
 
@@ -68,6 +68,25 @@ fn the_figures_of_transactions() {
     assert_eq!(trial.value("writers.commit.max"), Value::Is(at_three_digits(8 * MS)));
 }
 
+/// By their plan values have 128 bytes; what counts is what was sent.
+#[test]
+fn mib_of_values_that_differ_are_of_those_that_were_acknowledged() {
+    let mut trial = Trial::clean();
+    for second in 0..12 {
+        trial.counts(second).acknowledged_bytes = 200_000;
+    }
+    trial.take_totals();
+    let changes: [fn(&mut RecordPlan); 2] = [
+        |plan| plan.values = ValuesPlan::Uniform { bytes_min: 100, bytes_max: 300 },
+        |plan| *plan = RecordPlan { tombstone_share: 0.5, ..RecordPlan::default() },
+    ];
+    for change in changes {
+        change(&mut trial.writers().records);
+        trial.is("writers.acked_mib_per_s", 200_000.0 / 1_048_576.0);
+        trial.is("writers.acked_mib_per_s_sum_of_clients", 200_000.0 / 1_048_576.0);
+    }
+}
+
 #[test]
 fn the_figures_of_a_clean_trial() {
     let trial = Trial::clean();
@@ -85,6 +104,8 @@ fn the_figures_of_a_clean_trial() {
         ("writers.unresolved", 0.0),
         ("writers.records_per_batch", 50.0),
         ("writers.bytes_per_request", 15_000.0),
+        ("writers.compression_ratio", 1.0),
+        ("writers.header_trailers", 0.0),
         ("writers.response_over_service", 4.0 / 3.95),
         ("writers.response.mean", 4e6),
         ("writers.response.p99", at_three_digits(4 * MS)),

@@ -9,8 +9,8 @@ use kdyno_model::event::Subject;
 use kdyno_model::finding::{Quantity, Scope, Value};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{
-    AttachedPlan, Caps, CasePlan, Compression, LoadPlan, OnClusters, Partitioner, Payload, Plan, ProducePlan,
-    ProducerSettings, Protocol, Rate, Role, SystemPlan,
+    AttachedPlan, Caps, CasePlan, Compression, KeyLaw, KeyPlan, LoadPlan, OnClusters, Partitioner, Payload,
+    Plan, ProducePlan, ProducerSettings, Protocol, Rate, Role, SystemPlan, TransactionsPlan,
 };
 use kdyno_model::run::{BrokerSettings, SettingInForce, TrialStart};
 use std::collections::BTreeMap;
@@ -354,6 +354,10 @@ fn client_settings_are_told_in_kafkas_names() {
     other.client.linger_ns = 5_000_000;
     other.client.compression = Compression::Lz4;
     other.client.enable_idempotence = true;
+    other.records.key = Some(KeyPlan::Numbered { law: KeyLaw::Uniform, of: 1000, bytes: 8 });
+    other.value_bytes = 200;
+    other.synchronous = true;
+    other.transactions = Some(TransactionsPlan { every_ns: 100_000_000, abort_share: 0.07 });
     compared(&mut plan).b[0].load.insert("writers".into(), item(&other));
     let found = differences(&mut plan, &[], &[]);
     assert_eq!(
@@ -361,7 +365,15 @@ fn client_settings_are_told_in_kafkas_names() {
         [
             differs("writers compression.type", "none → lz4", true),
             differs("writers enable.idempotence", "false → true", true),
-            differs("writers linger.ms", "0 → 5", true)
+            differs("writers keys", "none → 1,000 of 8 B, uniform", true),
+            differs("writers linger.ms", "0 → 5", true),
+            differs("writers sending", "async → sync", true),
+            differs(
+                "writers transactions",
+                "none → every 100 ms, 7.00 % aborted, transaction.timeout.ms 60000",
+                true
+            ),
+            differs("writers values", "100 B → 200 B", true)
         ]
     );
 }

@@ -4,7 +4,7 @@ use super::assert_caveats;
 use crate::fixture::{MS, READERS, Trial, WRITERS, at_three_digits, histogram};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::finding::{Mark, Value};
-use kdyno_model::plan::{Compression, ParamValue, Payload};
+use kdyno_model::plan::{Compression, ParamValue, Payload, ProducePlan, SamplePlan, ValuesPlan};
 use kdyno_model::sample::{Grain, Phase, Timing};
 
 fn item() -> String {
@@ -103,6 +103,15 @@ fn batches_that_are_not_filled_make_a_comparison_of_sizes_moot() {
     let found = sized(2 * FILLED + 1).caveats();
     let [(Severity::Warning, Caveat::SmallBatches { share, .. })] = &found[..] else { panic!("{found:?}") };
     assert!((share - 0.5).abs() < 1e-4);
+    // Of compressed batches counts what was sent.
+    let mut trial = sized(FILLED);
+    for second in 0..12 {
+        trial.counts(second).sent_bytes /= 4;
+    }
+    trial.take_totals();
+    let found = trial.caveats();
+    let [(Severity::Warning, Caveat::SmallBatches { share, .. })] = &found[..] else { panic!("{found:?}") };
+    assert!((share - (61.0 + 50.0 * 136.0 / 4.0) / f64::from(FILLED)).abs() < 1e-9);
     // Where batches are the same in every case, nobody compares them.
     let mut trial = sized(10 * FILLED);
     trial.start.trial.effective.label = "brokers=2".into();
@@ -110,6 +119,42 @@ fn batches_that_are_not_filled_make_a_comparison_of_sizes_moot() {
     let mut trial = Trial::clean();
     trial.writers().client.batch_bytes = 10 * FILLED;
     assert_eq!(trial.caveats(), []);
+}
+
+#[test]
+fn a_stated_ratio_of_compression_that_was_missed_is_told_with_what_was_reached() {
+    // Of 136,000 bytes of records per second so many were sent; values were to compress to 4.
+    let with = |sent_bytes: u64, change: fn(&mut ProducePlan)| {
+        let mut trial = Trial::clean();
+        trial.writers().client.compression = Compression::Lz4;
+        trial.writers().records.compressible = Some(4.0);
+        change(trial.writers());
+        for second in 0..12 {
+            trial.counts(second).sent_bytes = sent_bytes;
+        }
+        trial.take_totals();
+        trial.is("writers.compression_ratio", 136_000.0 / sent_bytes as f64);
+        trial.caveats()
+    };
+    for near in [34_000, 32_381, 35_789] {
+        assert_eq!(with(near, |_| {}), [], "{near}");
+    }
+    assert_eq!(with(32_380, |_| {}).len(), 1, "better is missed too");
+    let found = with(35_790, |_| {});
+    let [(Severity::Warning, Caveat::CompressionMissed { stated, reached, .. })] = &found[..] else {
+        panic!("{found:?}")
+    };
+    assert!(*stated == 4.0 && (reached - 136_000.0 / 35_790.0).abs() < 1e-9, "{found:?}");
+    assert_eq!(with(136_000, |plan| plan.client.compression = Compression::None), []);
+    // Where nobody stated a ratio none is missed; and of given values nobody doubts that they are real.
+    let random = Caveat::RandomValues { item: item(), compression: "lz4".into() };
+    assert_eq!(with(80_000, |plan| plan.records.compressible = None), [(Severity::Warning, random)]);
+    let given: fn(&mut ProducePlan) = |plan| {
+        plan.records.compressible = None;
+        let sample = SamplePlan { topic: "orders".into(), bytes_max: 1, value_bytes_max: 1 };
+        plan.records.values = ValuesPlan::Sample(sample);
+    };
+    assert_eq!(with(80_000, given), []);
 }
 
 #[test]
