@@ -88,13 +88,12 @@ impl World {
     fn answer(&mut self, request: TransactionRequest, answer: &impl Message, version: i16) {
         let mut body = Vec::new();
         answer.encode(version, &mut body);
-        let level = self.connection.transaction_version();
-        self.producer.on_transaction_answer(request, (version, body.as_slice()), level, 0).expect("an answer");
+        let (answer, level) = ((version, body.as_slice()), self.connection.transaction_version());
+        self.producer.on_transaction_answer(request, answer, level, 0).expect("an answer");
     }
 
     fn start(&mut self, producer_epoch: i16) {
-        let answer =
-            m22_init_producer_id::Response { producer_id: 9, producer_epoch, ..Default::default() };
+        let answer = m22_init_producer_id::Response { producer_id: 9, producer_epoch, ..Default::default() };
         self.answer(TransactionRequest::InitProducerId, &answer, 5);
     }
 }
