@@ -4,11 +4,12 @@
 //! by the second in which the outcome came. Equal values are recorded once with a count: the records of a
 //! run share all but t0, so one loop per batch does.
 
+mod transactions;
+
 use crate::histo::{self, Histo};
 use crate::record_times::{Admission, RecordTimes, Run};
 use crate::records::Weight;
 use hdrhistogram::Histogram;
-use kdyno_kafka::producer::{EndedTransaction, TransactionEnd, TransactionPartitions};
 use kdyno_model::plan::PhasesPlan;
 use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamId, Timing};
 use kdyno_model::worker::{PhaseSpan, phase_spans};
@@ -158,29 +159,6 @@ impl Recorder {
     /// A broker said now that it holds back answers for so long.
     pub fn throttled(&mut self, now_ns: u64, throttled_ns: u64) {
         self.slot(now_ns).counts.throttled_ns += throttled_ns;
-    }
-
-    /// A transaction ended that had begun to end at `asked_ns`.
-    pub fn transaction(&mut self, ended: &EndedTransaction) {
-        let slot = self.slot(ended.asked_ns);
-        let is_commit = ended.end == TransactionEnd::Committed;
-        slot.counts.committed += u64::from(is_commit);
-        slot.counts.aborted += u64::from(!is_commit);
-        slot.counts.markers += u64::from(ended.partitions.sure);
-        slot.counts.markers_unsure += u64::from(ended.partitions.unsure);
-        let five = slot.five;
-        if is_commit {
-            self.fives[five].timings[at(Timing::Commit)]
-                .record(ended.ended_ns.saturating_sub(ended.asked_ns), 1);
-        }
-    }
-
-    /// A transaction stayed open that has these partitions.
-    pub fn transaction_left(&mut self, now_ns: u64, partitions: TransactionPartitions) {
-        if partitions != TransactionPartitions::default() {
-            let counts = &mut self.slot(now_ns).counts;
-            counts.markers_unsure += u64::from(partitions.sure) + u64::from(partitions.unsure);
-        }
     }
 
     /// So many records were left to fetch when the second ended that [`Self::tick`] cuts next; `None`: not known.

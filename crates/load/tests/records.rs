@@ -31,6 +31,7 @@ struct Kept {
     value_bytes: Option<usize>,
     headers: Vec<String>,
     number: u64,
+    intended_ns: u64,
 }
 
 fn kept(outcome: &Outcome, partition: usize) -> Vec<Kept> {
@@ -47,11 +48,13 @@ fn kept(outcome: &Outcome, partition: usize) -> Vec<Kept> {
                 _ => record.value.expect("a value with a trailer"),
             };
             let at = trailer.len() - TRAILER_BYTES as usize + 16;
+            let number_at = |at: usize| u64::from_be_bytes(trailer[at..at + 8].try_into().expect("eight bytes"));
             found.push(Kept {
                 key: record.key.map(text),
                 value_bytes: record.value.map(<[u8]>::len),
                 headers: record.headers().map(|(name, _)| text(name)).collect(),
-                number: u64::from_be_bytes(trailer[at..at + 8].try_into().expect("eight bytes")),
+                number: number_at(at),
+                intended_ns: number_at(at + 8),
             });
         }
     }
@@ -87,6 +90,16 @@ fn assert_kept(what: &str, outcome: &Outcome) -> Vec<Vec<Kept>> {
     assert_eq!(all().count() as u64, counts.acknowledged, "{what}");
     let bytes: usize = all().filter_map(|record| record.value_bytes).sum();
     assert_eq!(counts.acknowledged_bytes, bytes as u64, "{what}");
+    // Each record's bytes are of its own second.
+    let (mut by_second, mut told) = (BTreeMap::new(), BTreeMap::new());
+    for record in all() {
+        let second = (record.intended_ns - T0) / SECOND;
+        *by_second.entry(second).or_insert(0) += record.value_bytes.unwrap_or(0) as u64;
+    }
+    for row in outcome.samples.iter().filter(|row| row.counts.acknowledged > 0) {
+        *told.entry(u64::from(row.t0_second)).or_insert(0) += row.counts.acknowledged_bytes;
+    }
+    assert_eq!(told, by_second, "{what}");
     let trailers = all().filter(|record| record.headers.iter().any(|name| name == TRAILER_HEADER));
     assert_eq!(counts.header_trailers, trailers.count() as u64, "{what}");
     assert!(counts.record_bytes > counts.acknowledged_bytes, "{what}: {counts:?}");
