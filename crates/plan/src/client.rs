@@ -6,9 +6,10 @@ use kdyno_model::plan::{Compression, ConsumePlan, Partitioner, ProducerSettings,
 use kdyno_model::units::size;
 use kdyno_model::version::Version;
 use kdyno_scenario::client::{
-    Found, ROUND_ROBIN, Rule, Setting, SettingKind, Side, consumer_defaults, find, number, producer_defaults,
-    removed_in, since,
+    Found, Other, ROUND_ROBIN, Rule, Setting, SettingKind, Side, consumer_defaults, find, number,
+    producer_defaults, removed_in, since,
 };
+use kdyno_scenario::file::{KeyFile, LoadFile, RoleFile, TransactionsFile};
 use kdyno_scenario::input::{InputError, Place, not_allowed};
 use kdyno_scenario::values::Values;
 use kdyno_scenario::yaml::Typed;
@@ -81,13 +82,12 @@ fn defaults(reader: &Reader<'_>, typed: &Typed, text: &str) -> Result<Version, P
 
 /// What of a load item's settings has no effect, or is not known to the clients whose defaults are taken; each a
 /// lowercase sentence.
-pub(crate) fn without_effect(
-    values: &Values,
-    item: &str,
-    side: Side,
-    typed: &[(Typed, Typed)],
-    has_transactions: bool,
-) -> Result<Vec<String>, PlanError> {
+pub(crate) fn without_effect(values: &Values, item: &str, load: &LoadFile) -> Result<Vec<String>, PlanError> {
+    let side = match load.role {
+        RoleFile::Produce(_) => Side::Produce,
+        RoleFile::Consume { .. } => Side::Consume,
+    };
+    let typed = &load.client;
     let mut told = Vec::new();
     let mut version = Version::newest();
     if let Some((_, value)) = typed.iter().find(|(name, _)| name.text == "defaults") {
@@ -95,13 +95,12 @@ pub(crate) fn without_effect(
     }
     for (name, _) in typed {
         let name = name.text.as_str();
-        if let Ok(Found::Other(row)) = find(side, &Typed::assumed(name, Place::default()))
-            && let Rule::WithoutEffect(why) = row.rule
-        {
+        let why = match find(side, &Typed::assumed(name, Place::default())) {
+            Ok(Found::Other(Other { rule: Rule::WithoutEffect(why), .. })) => Some(*why),
+            _ => idle(name, &load.role),
+        };
+        if let Some(why) = why {
             told.push(format!("`{name}` of `{item}` has no effect here: {why}"));
-        }
-        if name == TRANSACTION_TIMEOUT && side == Side::Produce && !has_transactions {
-            told.push(format!("`{name}` of `{item}` has no effect here: it has no `transactions`"));
         }
         let of = version.line();
         match (since(name), removed_in(name)) {
@@ -121,7 +120,20 @@ pub(crate) fn without_effect(
     Ok(told)
 }
 
+/// Why a setting that is acted on has no effect on an item that does nothing with it.
+fn idle(name: &str, role: &RoleFile) -> Option<&'static str> {
+    let RoleFile::Produce(produce) = role else { return None };
+    match name {
+        TRANSACTION_TIMEOUT if matches!(produce.transactions, TransactionsFile::Word(_)) => {
+            Some("it has no `transactions`")
+        }
+        IGNORE_KEYS if matches!(produce.key, KeyFile::Word(_)) => Some("it has no `key`"),
+        _ => None,
+    }
+}
+
 const TRANSACTION_TIMEOUT: &str = "transaction.timeout.ms";
+const IGNORE_KEYS: &str = "partitioner.ignore.keys";
 
 /// A producer's settings.
 pub(crate) fn producer(
@@ -155,7 +167,7 @@ pub(crate) fn producer(
                 settings.adaptive_partitioning = given.word == "true";
             }
             "partitioner.availability.timeout.ms" => settings.availability_timeout_ns = ns,
-            "partitioner.ignore.keys" => settings.ignore_keys = given.word == "true",
+            IGNORE_KEYS => settings.ignore_keys = given.word == "true",
             "partitioner.class" if given.word == ROUND_ROBIN => {
                 settings.partitioner = Partitioner::RoundRobin
             }

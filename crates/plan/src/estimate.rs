@@ -4,8 +4,8 @@ use crate::planned::Planned;
 use crate::strategy::{Ground, Pace, Upcoming, at_most, conditioned_by, until_first_look, up_to, upcoming};
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{
-    CasePlan, ComparePlan, Estimate, EvidenceUnit, Isolation, PairDesign, Plan, ProducePlan, Rate, RatePiece,
-    Strategy, SystemPlan,
+    CasePlan, ComparePlan, Estimate, EvidenceUnit, Isolation, PairDesign, Payload, Plan, ProducePlan, Rate,
+    RatePiece, Strategy, SystemPlan,
 };
 use kdyno_model::trial::Trial;
 use std::borrow::Cow;
@@ -258,7 +258,11 @@ fn records(produce: &ProducePlan, case: &CasePlan) -> Option<f64> {
 /// Bytes one trial writes to the brokers' disks, replicas included; `None` when `rate: max` leaves it open.
 pub fn bytes_to_write_of_trial(case: &CasePlan) -> Option<u64> {
     let bytes = producers(case).map(|(produce, replicas)| {
-        let beside = produce.records.bytes_beside_value(produce.value_bytes) as f64;
+        // Records of a pool carry no trailer.
+        let beside = match produce.payload {
+            Payload::Unique => produce.records.bytes_beside_value(produce.value_bytes) as f64,
+            Payload::Pooled { .. } => 0.0,
+        };
         let each = (f64::from(produce.value_bytes) + beside + RECORD_BYTES_EXTRA) * f64::from(replicas);
         records(produce, case).map(|records| records * each)
     });

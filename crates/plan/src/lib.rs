@@ -46,7 +46,7 @@ pub use strategy::{Next, Upcoming, next, upcoming};
 
 use budget::Budget;
 use cases::Chosen;
-use kdyno_model::plan::{GivenSource, Plan, Role, SystemPlan};
+use kdyno_model::plan::{GivenSource, Plan, SystemPlan};
 use kdyno_model::secret::SecretRef;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::{InputError, quoted};
@@ -116,11 +116,8 @@ pub fn retarget(plan: &mut Plan, targets: &[Target]) -> Result<(), PlanError> {
 /// A secret comes from outside the run, or keys or values from a file.
 pub fn check_stored(plan: &Plan) -> Result<(), PlanError> {
     let produced =
-        plan.every_case().flat_map(|case| case.load.values()).filter_map(|item| match &item.role {
-            Role::Produce(produce) => Some(&produce.records),
-            Role::Consume(_) => None,
-        });
-    let file = produced.flat_map(|records| records.given()).find_map(|source| match source {
+        plan.every_case().flat_map(|case| case.load.values()).filter_map(|item| item.role.as_produce());
+    let file = produced.flat_map(|produce| produce.records.given()).find_map(|source| match source {
         GivenSource::File(file) if !file.is_bundled() => Some(file),
         _ => None,
     });

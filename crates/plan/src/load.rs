@@ -86,6 +86,34 @@ struct Target<'a> {
     name: &'a str,
 }
 
+impl Target<'_> {
+    /// Whether a topic of the scenario is one that is there before the run.
+    fn is_existing(self, address: &str) -> bool {
+        match self.system {
+            SystemPlan::Attached(attached) => attached.topics.contains_key(address),
+            SystemPlan::Local(_) => false,
+        }
+    }
+
+    /// What lets a record through, and its limit, bytes.
+    fn record_limits(self, client: &ProducerSettings) -> [(&'static str, u64); 3] {
+        let of_broker = match self.system {
+            SystemPlan::Local(cluster) => cluster
+                .config
+                .get("message.max.bytes")
+                .map_or(MESSAGE_BYTES_MAX, |text| text.parse().unwrap_or(u64::MAX)),
+            SystemPlan::Attached(_) => u64::MAX,
+        };
+        let of_topic = self.topic.config.get("max.message.bytes");
+        let message_max = of_topic.map_or(of_broker, |text| text.parse().unwrap_or(u64::MAX));
+        [
+            ("the client's `max.request.size`", u64::from(client.request_bytes_max)),
+            ("the client's `buffer.memory`", client.buffer_bytes),
+            ("the largest message of the topic (`max.message.bytes`)", message_max),
+        ]
+    }
+}
+
 fn produce_plan(
     reader: &Reader<'_>,
     item: &LoadFile,
@@ -99,7 +127,7 @@ fn produce_plan(
         within_timeout(reader, every, transactions, &client)?;
     }
     let (mut records, value_bytes) = records::records(reader, typed)?;
-    sampled(reader, typed, (&mut records, value_bytes), &client, target.system)?;
+    sampled(reader, typed, (&mut records, value_bytes), &client, target)?;
     let payload = payload(reader, &typed.payload, value_bytes.into(), &client)?;
     poolable(reader, &typed.payload, payload, &records)?;
     partition_is_there(reader, typed, &records, target)?;
@@ -133,17 +161,18 @@ fn poolable(
         return Ok(());
     }
     let (PayloadFile::Word(typed) | PayloadFile::Pooled(typed)) = typed;
-    let message = "`payload: pooled` sends the same batches again and again, of values of one size without keys and headers";
+    let message = "`payload: pooled` sends the same batches again and again: random letters of one size, without keys \
+                   and headers";
     Err(reader.wrong(typed, message).hint("leave `payload` out: then each record is built"))
 }
 
-/// Values of a topic, which must be there before the run; those that the client could not send are left out.
+/// Values of a topic, which must be there before the run; those that no limit lets through are left out.
 fn sampled(
     reader: &Reader<'_>,
     typed: &ProduceFile,
     (records, value_bytes): (&mut RecordPlan, u32),
     client: &ProducerSettings,
-    system: &SystemPlan,
+    target: Target<'_>,
 ) -> Result<(), PlanError> {
     let beside = records.bytes_beside_value(value_bytes) + RECORD_BYTES_EXTRA;
     let (ValuesPlan::Sample(sample), ValuesFile::Sample { topic, .. }) =
@@ -156,16 +185,13 @@ fn sampled(
         let topic = Typed { text: sample.topic.clone(), ..topic.clone() };
         return Err(unknown_topic(&topic, reader.scenario.typed()));
     }
-    let is_existing = match system {
-        SystemPlan::Attached(target) => target.topics.contains_key(&sample.topic),
-        SystemPlan::Local(_) => false,
-    };
-    if !is_existing {
+    if !target.is_existing(&sample.topic) {
         let message = format!("topic `{}` is made for the run: there is nothing to sample", sample.topic);
         let hint = "a target says under `topics` which of its topics it is, and allows `existing-topics`";
         return Err(reader.wrong(topic, message).hint(hint));
     }
-    let most = u64::from(client.request_bytes_max).min(client.buffer_bytes).saturating_sub(beside);
+    let limits = target.record_limits(client).map(|(_, limit)| limit);
+    let most = limits.into_iter().min().unwrap_or(u64::MAX).saturating_sub(beside);
     sample.value_bytes_max = u32::try_from(most).unwrap_or(u32::MAX).min(sample.value_bytes_max);
     Ok(())
 }
@@ -177,10 +203,7 @@ fn partition_is_there(
     records: &RecordPlan,
     target: Target<'_>,
 ) -> Result<(), PlanError> {
-    let is_existing = match target.system {
-        SystemPlan::Attached(attached) => attached.topics.contains_key(target.name),
-        SystemPlan::Local(_) => false,
-    };
+    let is_existing = target.is_existing(target.name);
     let count = target.topic.partitions;
     match (records.partition, &typed.partition) {
         (Some(partition), Some(typed)) if partition >= count && !is_existing => {
@@ -201,20 +224,7 @@ fn record_fits(
 ) -> Result<(), PlanError> {
     let largest = u64::from(records.largest_value_bytes(value_bytes));
     let record = largest + records.bytes_beside_value(value_bytes) + RECORD_BYTES_EXTRA;
-    let of_topic = target.topic.config.get("max.message.bytes");
-    let of_broker = match target.system {
-        SystemPlan::Local(cluster) => cluster
-            .config
-            .get("message.max.bytes")
-            .map_or(MESSAGE_BYTES_MAX, |text| text.parse().unwrap_or(u64::MAX)),
-        SystemPlan::Attached(_) => u64::MAX,
-    };
-    let message_max = of_topic.map_or(of_broker, |text| text.parse().unwrap_or(u64::MAX));
-    let limits = [
-        ("the client's `max.request.size`", u64::from(client.request_bytes_max)),
-        ("the client's `buffer.memory`", client.buffer_bytes),
-        ("the largest message of the topic (`max.message.bytes`)", message_max),
-    ];
+    let limits = target.record_limits(client);
     let Some((what, limit)) = limits.iter().find(|(_, limit)| record > *limit) else { return Ok(()) };
     let size_typed = match &typed.value.values {
         ValuesFile::Size(size) => size,
@@ -273,12 +283,12 @@ fn transactions(
 ) -> Result<Option<TransactionsPlan>, PlanError> {
     match typed {
         TransactionsFile::Word(typed) => {
-            reader.word(typed, "transactions", &["none"])?;
-            Ok(None)
+            let told = reader.word(typed, "transactions", &["none"]);
+            told.map(|_| None).map_err(|error| error.hint("`none`, or `{every: 100ms}`"))
         }
         TransactionsFile::Each { every, abort } => {
             let every_ns = reader.ns(every, "every", TRANSACTION_NS_MIN..=TRANSACTION_NS_MAX)?;
-            Ok(Some(TransactionsPlan { every_ns, abort_share: percent(reader, abort, "abort")? }))
+            Ok(Some(TransactionsPlan { every_ns, abort_share: reader.share(abort, "abort")? }))
         }
     }
 }
@@ -297,19 +307,6 @@ fn within_timeout(
     Err(reader
         .wrong(typed, format!("a coordinator aborts transactions after `transaction.timeout.ms`, {timeout_ms} ms"))
         .hint("end them sooner, or set `transaction.timeout.ms` in `client` (brokers allow 15 minutes by default)"))
-}
-
-/// A share in percent, from none to all.
-fn percent(reader: &Reader<'_>, typed: &Typed, key: &str) -> Result<f64, PlanError> {
-    let text = reader.text(typed)?;
-    let percent = text.trim().strip_suffix('%').and_then(|text| units::parse(text.trim()));
-    let percent = percent.filter(|percent| percent.dimension == Dimension::Plain);
-    match percent.map(|percent| percent.value / 100.0) {
-        Some(share) if (0.0..=1.0).contains(&share) => Ok(share),
-        _ => Err(reader
-            .wrong(typed, format!("`{key}`: {} is not a share in percent", quoted(&text)))
-            .hint("from 0% to 100%, e.g. `1%`")),
-    }
 }
 
 fn payload(

@@ -1,22 +1,19 @@
 //! How well records compress: a column beside every rate of a load item that compresses.
 
 use kdyno_model::metric::Address;
-use kdyno_model::plan::{CasePlan, ComparePlan, Compression, Role, Show, Strategy};
+use kdyno_model::plan::{CasePlan, ComparePlan, Compression, Show, Strategy};
 
 /// The metric.
 const COMPRESSION_RATIO: &str = "compression_ratio";
 
 /// Adds the column behind the last rate of each such item: a rate of compressed records says little without it.
 pub(crate) fn add_columns(show: &mut Show, cases: &[CasePlan], strategy: &Strategy) {
-    let compare = match strategy {
-        Strategy::Compare(compare) => Some(compare),
-        Strategy::List(_) | Strategy::Find(_) => None,
-    };
+    let compare = strategy.as_compare();
     let compresses = |item: &str| {
         let mut all = cases.iter().chain(compare.into_iter().flat_map(ComparePlan::other_cases));
-        all.any(|case| match case.load.get(item).map(|item| &item.role) {
-            Some(Role::Produce(produce)) => produce.client.compression != Compression::None,
-            _ => false,
+        all.any(|case| {
+            let produce = case.load.get(item).and_then(|item| item.role.as_produce());
+            produce.is_some_and(|produce| produce.client.compression != Compression::None)
         })
     };
     let rates = show.columns.iter().enumerate().filter(|(_, column)| column.metric.starts_with("acked_"));

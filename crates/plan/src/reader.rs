@@ -97,6 +97,20 @@ impl<'a> Reader<'a> {
         Err(self.bad(typed, &text, what, &message).maybe_hint(hint))
     }
 
+    /// A share in percent, from none to all: 0 to 1.
+    pub fn share(&self, typed: &Typed, what: &str) -> Result<f64, PlanError> {
+        let text = self.text(typed)?;
+        let percent = text.trim().strip_suffix('%').and_then(|text| units::parse(text.trim()));
+        let percent = percent.filter(|percent| percent.dimension == Dimension::Plain);
+        match percent.map(|percent| percent.value / 100.0) {
+            Some(share) if (0.0..=1.0).contains(&share) => Ok(share),
+            _ => {
+                let message = format!("{} is not a share in percent", quoted(&text));
+                Err(self.bad(typed, &text, what, &message).hint("from 0% to 100%, e.g. `1%`"))
+            }
+        }
+    }
+
     /// Only one word is acted on yet.
     pub fn only(&self, typed: &Typed, what: &str, word: &str, hint: &str) -> Result<(), PlanError> {
         let text = self.text(typed)?;

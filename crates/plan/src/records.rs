@@ -168,17 +168,7 @@ fn number(reader: &Reader<'_>, typed: &Typed, what: &str, least: f64, most: f64)
 }
 
 fn tombstones(reader: &Reader<'_>, typed: &Typed, has_key: bool) -> Result<f64, PlanError> {
-    let text = reader.text(typed)?;
-    let percent = text.trim().strip_suffix('%').and_then(|text| units::parse(text.trim()));
-    let percent =
-        percent.filter(|percent| percent.dimension == Dimension::Plain).map(|percent| percent.value);
-    let share = match percent {
-        Some(percent) if (0.0..=100.0).contains(&percent) => percent / 100.0,
-        _ => {
-            let message = format!("`tombstones`: {} is not a share in percent", quoted(&text));
-            return Err(reader.wrong(typed, message).hint("from 0% to 100%, e.g. `1%`"));
-        }
-    };
+    let share = reader.share(typed, "tombstones")?;
     if share > 0.0 && !has_key {
         let message = "`tombstones` without `key`: a record without value deletes what has its key";
         return Err(reader
@@ -222,14 +212,14 @@ fn given(reader: &Reader<'_>, typed: &GivenNameFile, piece_max: u32) -> Result<(
     let Some(largest) = pieces.iter().max_by_key(|piece| piece.len()) else {
         return Err(wrong("is empty".to_owned()).hint("it takes at least one piece that is not empty"));
     };
+    let shown = delimiter.escape_debug().to_string();
+    let cut = || format!("it is cut at {}; `delimiter` says where", quoted(&shown));
     if pieces.len() > GIVEN_COUNT_MAX {
-        let hint = format!("they are cut at {}", quoted(&delimiter));
-        return Err(wrong(format!("has {} pieces; at most {GIVEN_COUNT_MAX}", pieces.len())).hint(hint));
+        return Err(wrong(format!("has {} pieces; at most {GIVEN_COUNT_MAX}", pieces.len())).hint(cut()));
     }
     if largest.len() > piece_max as usize {
         let (bytes, most) = (size(largest.len() as u64), size(piece_max.into()));
-        let hint = format!("its {} pieces are cut at {}", pieces.len(), quoted(&delimiter));
-        return Err(wrong(format!("has a piece of {bytes}; at most {most}")).hint(hint));
+        return Err(wrong(format!("has a piece of {bytes}; at most {most}")).hint(cut()));
     }
     let bytes = pieces.iter().map(|piece| piece.len() as u64).sum();
     let file = GivenFile {
@@ -245,11 +235,11 @@ fn given(reader: &Reader<'_>, typed: &GivenNameFile, piece_max: u32) -> Result<(
 /// What stands between two pieces, with `\n`, `\r` and `\t` for what they mean.
 fn delimiter(reader: &Reader<'_>, typed: &Typed) -> Result<String, PlanError> {
     let text = reader.text(typed)?.replace("\\n", "\n").replace("\\r", "\r").replace("\\t", "\t");
-    if text.is_empty() || text.len() > DELIMITER_BYTES_MAX {
-        let message = format!("`delimiter`: {} is not 1 to {DELIMITER_BYTES_MAX} bytes long", quoted(&text));
-        return Err(reader.wrong(typed, message));
+    match text.len() {
+        0 => Err(reader.wrong(typed, "`delimiter` is empty").hint("leave it out to cut at line breaks")),
+        1..=DELIMITER_BYTES_MAX => Ok(text),
+        _ => Err(reader.wrong(typed, format!("`delimiter` is longer than {DELIMITER_BYTES_MAX} bytes"))),
     }
-    Ok(text)
 }
 
 #[cfg(test)]

@@ -9,8 +9,7 @@ use kdyno_model::plan::{CasePlan, Depth, KafkaSource, ListedTrial, Plan, Strateg
 use kdyno_model::units::count;
 use kdyno_model::version;
 use kdyno_scenario::Scenario;
-use kdyno_scenario::client::Side;
-use kdyno_scenario::file::{RoleFile, ScenarioFile, TransactionsFile};
+use kdyno_scenario::file::ScenarioFile;
 use kdyno_scenario::input::quoted;
 use kdyno_scenario::units::{self, Dimension};
 use kdyno_scenario::values::Values;
@@ -194,15 +193,7 @@ fn existing_topics(plan: &Plan) -> Vec<String> {
 fn client_settings(file: &ScenarioFile, values: &Values) -> Result<Vec<Note>, PlanError> {
     let mut found = Vec::new();
     for (name, item) in &file.load {
-        let side = match item.role {
-            RoleFile::Produce(_) => Side::Produce,
-            RoleFile::Consume { .. } => Side::Consume,
-        };
-        let has_transactions = match &item.role {
-            RoleFile::Produce(produce) => !matches!(produce.transactions, TransactionsFile::Word(_)),
-            RoleFile::Consume { .. } => false,
-        };
-        let told = client::without_effect(values, &name.text, side, &item.client, has_transactions)?;
+        let told = client::without_effect(values, &name.text, item)?;
         found.extend(told.into_iter().map(Note::Fact));
     }
     Ok(found)
@@ -294,6 +285,16 @@ mod tests {
         assert!(told[1].contains("any more from 4.0 on"), "{told:?}");
         let told = warnings("size: $s, s: 1KiB", "defaults: '3.9', auto.include.jmx.reporter: false", &[]);
         assert_eq!(told.len(), 1, "{told:?}");
+        let settings = "partitioner.ignore.keys: true, transaction.timeout.ms: 5s";
+        assert_eq!(
+            warnings("size: $s, s: 1KiB", settings, &[]),
+            [
+                "`partitioner.ignore.keys` of `w` has no effect here: it has no `key`",
+                "`transaction.timeout.ms` of `w` has no effect here: it has no `transactions`",
+            ]
+        );
+        let used = format!("{settings}}}, key: {{uniform: {{of: 9}}}}, transactions: {{every: 1s");
+        assert!(warnings("size: $s, s: 1KiB", &used, &[]).is_empty(), "both have something to act on");
     }
 
     #[test]

@@ -249,7 +249,7 @@ fn transactions_are_planned_with_what_they_need_of_the_client() {
             "max.in.flight.requests.per.connection: 6",
             "`transactions` take at most 5 requests in flight",
         ),
-        (each, "transactional.id: mine", "`transactions` of the load item say whether there are any"),
+        (each, "transactional.id: mine", "client setting `transactional.id` is not supported"),
         ("{every: 60s}", "", "after `transaction.timeout.ms`, 60000 ms"),
         ("{every: 0ms}", "", "`every`"),
         ("{every: 1s, abort: 101%}", "", "`abort`: `101%` is not a share in percent"),
@@ -264,6 +264,16 @@ fn transactions_are_planned_with_what_they_need_of_the_client() {
         of("{every: 60s}", "transaction.timeout.ms: 61s").unwrap().client.transaction_timeout_ns,
         61_000_000_000
     );
+}
+
+#[test]
+fn a_client_waits_for_each_record_where_the_scenario_says_so() {
+    let is_synchronous = |said: &str| match &made(&BASE.replace("value: $size", said)).cases[0].load["writers"].role {
+        Role::Produce(produce) => produce.synchronous,
+        Role::Consume(_) => panic!("writers produce"),
+    };
+    assert!(is_synchronous("value: $size, sending: sync"));
+    assert!(!is_synchronous("value: $size, sending: async") && !is_synchronous("value: $size"));
 }
 
 #[test]
@@ -291,6 +301,13 @@ fn estimates_add_up() {
     let told = estimate(&plan);
     assert_eq!(told.disk_bytes, Some(15_000 * (1024 + 2048 + 24)));
     assert_eq!(told.kept_bytes, Some(15_000 * (2048 + 12)), "the topics of one case at a time");
+    // With a key of 5 B and a header of 2 + 16 B; and one for what a small value has no room for, which a pool lacks.
+    let one = BASE.replace("cases: [{size: 1KiB}, {size: 2KiB}]\n", "");
+    let bytes = |said: &str| estimate(&made(&one.replace("value: $size", said))).disk_bytes.map(|all| all / 15_000);
+    let keyed = "value: 100B, key: {uniform: {of: 100k}}, headers: {id: 16B}";
+    assert_eq!(bytes(keyed), Some(100 + 5 + 2 + 16 + 4 + 12));
+    assert_eq!(bytes("value: 16B"), Some(16 + 5 + 32 + 4 + 12));
+    assert_eq!(bytes("value: 16B, payload: pooled"), Some(16 + 12));
     let stay = made(&BASE.replace("phases:", "isolation: none\nphases:"));
     assert_eq!(estimate(&stay).kept_bytes, told.disk_bytes);
     assert_eq!(told.load_ns, 30_000_000_000);

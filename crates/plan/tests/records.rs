@@ -2,9 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
-use kdyno_model::plan::{GivenFile, HeaderPlan, KeyLaw, KeyPlan, RecordPlan, Role, ValuesPlan};
+use kdyno_model::plan::{GivenFile, HeaderPlan, KeyLaw, KeyPlan, RecordPlan, Role, SamplePlan, ValuesPlan};
 use kdyno_plan::{Choices, Files, FoundFile, check_stored, plan};
 use kdyno_scenario::Scenario;
+use kdyno_scenario::target::TargetFile;
 
 /// A scenario of which this is said of the records.
 fn scenario(said: &str) -> Scenario {
@@ -60,6 +61,42 @@ fn records_are_what_the_scenario_says() {
     };
     let (values, key) = (ValuesPlan::File(file("lines.txt")), Some(KeyPlan::File(file("keys"))));
     assert_eq!((found, mean), (RecordPlan { values, key, ..RecordPlan::default() }, 2));
+}
+
+/// Of values of a topic those are left out that no limit lets through; how many partitions it has shows when it is there.
+#[test]
+fn a_topic_of_the_target_is_sampled_and_may_have_any_partition() {
+    const TEXT: &str = "\
+kdyno: 1
+id: base
+question: how much?
+topics: {t: {partitions: 2}, orders: {partitions: 1}}
+load:
+  writers: {produce: t, rate: 1k/s, value: {sample: {topic: orders, mean: 600B, at_most: 2MiB}}, partition: 1}
+phases: {warmup: 5s, measure: 10s}
+";
+    let target = "kdyno: 1\ntarget: there\ncluster_id: aB3x\nclient: {bootstrap: [127.0.0.1:9092]}\n\
+                  topics: {orders: shop.orders}\nguard: {allow: [existing-topics]}\n";
+    let planned = |text: &str| {
+        let target = TargetFile::parse(target, "t.yaml").unwrap().resolve(None).unwrap();
+        let choices = Choices { target: Some(target), ..Choices::default() };
+        plan(&Scenario::parse(text, "base.yaml").unwrap(), &choices).map(|plan| {
+            let Role::Produce(writers) = &plan.cases[0].load["writers"].role else { panic!("writers produce") };
+            (writers.records.values.clone(), writers.value_bytes)
+        })
+    };
+    let sampled = |value_bytes_max: u32| {
+        let topic = "orders".to_owned();
+        (ValuesPlan::Sample(SamplePlan { topic, bytes_max: 2 << 20, value_bytes_max }), 600)
+    };
+    // Beside a value there are the batch's and the record's own bytes, and the header that says where it comes from.
+    let beside = 61 + 21 + 5 + 32 + 4;
+    assert_eq!(planned(TEXT), Ok(sampled((1 << 20) - beside)));
+    let limited = TEXT.replace("t: {partitions: 2}", "t: {partitions: 2, config: {max.message.bytes: 64KiB}}");
+    assert_eq!(planned(&limited), Ok(sampled((64 << 10) - beside)));
+    let other = TEXT.replace("partition: 1}", "partition: 7}");
+    assert!(planned(&other).unwrap_err().to_string().contains("topic `t` has no partition 7"));
+    assert!(planned(&other.replace("produce: t,", "produce: orders,")).is_ok());
 }
 
 #[test]

@@ -190,8 +190,8 @@ before it).
 
 const CLIENT_HEAD: &str = "\
 `client: {defaults: \"3.2\", …}` takes the defaults that the Java client of that version has; without it those of the
-newest, on both sides of a comparison too: two releases of brokers are then compared under one client. Idempotence alone
-is off in every version, while Java's default is on from 3.0. `linger.ms` plus `request.timeout.ms` must not exceed `delivery.timeout.ms`, as in Java.
+newest, on both sides of a comparison too: two releases of brokers are then compared under one client. `linger.ms` plus
+`request.timeout.ms` must not exceed `delivery.timeout.ms`, as in Java.
 
 ";
 

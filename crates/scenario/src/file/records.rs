@@ -1,6 +1,6 @@
 //! What records are made of, as typed.
 
-use crate::input::{InputError, Place};
+use crate::input::InputError;
 use crate::keys;
 use crate::walk::{Fields, opt, scalar, settings};
 use crate::yaml::{Node, Typed};
@@ -8,8 +8,6 @@ use crate::yaml::{Node, Typed};
 /// Values of records.
 #[derive(Debug, Clone)]
 pub struct ValueFile {
-    /// Where they are described.
-    pub place: Place,
     /// Their sizes, or where they come from.
     pub values: ValuesFile,
     /// How well they compress.
@@ -76,17 +74,17 @@ pub(super) fn payload(fields: &Fields<'_>) -> Result<PayloadFile, InputError> {
 
 /// The value of a produce item.
 pub(super) fn value(fields: &Fields<'_>) -> Result<ValueFile, InputError> {
-    let Some(node @ Node::Map(place, _)) = fields.get("value") else {
-        let size = fields.required("value")?;
-        return Ok(ValueFile { place: size.place, values: ValuesFile::Size(size), compressible: None });
+    const SOURCES: &[&str] = &["size", "uniform", "lognormal", "file", "sample"];
+    let Some(node @ Node::Map(..)) = fields.get("value") else {
+        let values = ValuesFile::Size(fields.required("value")?);
+        return Ok(ValueFile { values, compressible: None });
     };
     let value = Fields::of(node, &keys::VALUE)?;
-    const SOURCES: &[&str] = &["size", "uniform", "lognormal", "file", "sample"];
     let there: Vec<&str> = SOURCES.iter().copied().filter(|source| value.get(source).is_some()).collect();
     let [source] = there[..] else {
         let how =
             if there.is_empty() { "says nothing of sizes" } else { "says more than one thing of sizes" };
-        return Err(InputError::at(*place, format!("`value` {how}"))
+        return Err(InputError::at(value.place, format!("`value` {how}"))
             .hint("it takes exactly one of `size`, `uniform`, `lognormal`, `file` and `sample`"));
     };
     let values = match (source, value.get(source)) {
@@ -107,7 +105,7 @@ pub(super) fn value(fields: &Fields<'_>) -> Result<ValueFile, InputError> {
         }
         _ => ValuesFile::Size(value.required("size")?),
     };
-    Ok(ValueFile { place: *place, values, compressible: value.scalar("compressible")? })
+    Ok(ValueFile { values, compressible: value.scalar("compressible")? })
 }
 
 /// The keys of a produce item.

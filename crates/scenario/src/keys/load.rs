@@ -1,0 +1,181 @@
+//! The keys of load items.
+
+use super::records::{KEY, VALUE};
+use super::{COUNT, DURATION, Kind, RATE, SIZE, Section, TEXT, key, needed, or, section};
+
+/// A load item: the two roles.
+pub static LOAD: Section = Section {
+    name: "load item",
+    purpose: "Clients that do the same. It either produces or consumes.",
+    keys: &[key("produce", TEXT, "produce to this topic"), key("consume", TEXT, "consume this topic")],
+    later: LATER_ROLES,
+    open: false,
+};
+
+const LATER_ROLES: &[(&str, &str)] = &[
+    ("end_to_end", "the roles are `produce` and `consume`"),
+    ("users", "the roles are `produce` and `consume`"),
+    ("job", "the roles are `produce` and `consume`"),
+    ("through", "the roles are `produce` and `consume`"),
+];
+
+/// A load item that produces.
+pub static PRODUCE: Section = Section {
+    name: "produce item",
+    purpose: "Clients that send records.",
+    keys: &[
+        needed("produce", TEXT, "the topic, by its name under `topics`"),
+        or(
+            "clients",
+            COUNT,
+            "1",
+            "number of clients, each with connections, a buffer and batches of its own: as many as the application has \
+             producers, since at one rate more clients fill smaller batches",
+        ),
+        needed(
+            "rate",
+            Kind::Either(&[Kind::Scalar("rate, `RATE each` or `max`"), Kind::Section(&RATE_COURSE)]),
+            "records per second of the whole item: `20k/s`, or `5k/s each` per client, or `max` (as fast as \
+             the client's buffer takes them). All cases have the same items: one that is off in some gets `1/s` there, since \
+             a rate is above zero",
+        ),
+        or(
+            "fill",
+            Kind::Choice(&["buffer", "in-flight"]),
+            "buffer",
+            "with `rate: max`: fill `buffer.memory` as the Java client does, or only what can be sent at once",
+        ),
+        or(
+            "arrivals",
+            Kind::Choice(&["poisson", "constant"]),
+            "poisson",
+            "with a rate: exponential or equal gaps between the intended instants",
+        ),
+        needed(
+            "value",
+            Kind::Either(&[SIZE, Kind::Section(&VALUE)]),
+            "size of each record's value, or how sizes are distributed, how well values compress, or the values themselves",
+        ),
+        or(
+            "key",
+            Kind::Either(&[Kind::Choice(&["none"]), Kind::Section(&KEY)]),
+            "none",
+            "keys of the records; a key says which partition its records go to, as Java's partitioner has it",
+        ),
+        key(
+            "tombstones",
+            Kind::Scalar("share"),
+            "share of records whose value is null, e.g. `1%`: each deletes its key in a compacted topic",
+        ),
+        key(
+            "headers",
+            Kind::Settings("sizes"),
+            "headers of each record by name, with the size of their values: random capital letters",
+        ),
+        key(
+            "partition",
+            COUNT,
+            "the partition of all records, from 0; keys and partitioner then have no say",
+        ),
+        or(
+            "payload",
+            Kind::Either(&[Kind::Choice(&["unique", "pooled"]), Kind::Section(&PAYLOAD)]),
+            "unique",
+            "each record built anew, or blocks encoded once and sent again and again, of values of one size without keys and \
+             headers. Unless `value` says otherwise, values are random capital letters, in which lz4 and snappy find next to \
+             nothing: what compression does to real values is not measured then",
+        ),
+        or(
+            "sending",
+            Kind::Choice(&["async", "sync"]),
+            "async",
+            "`sync`: a client hands over its next record when the one before is answered, as `send().get()` does",
+        ),
+        or(
+            "transactions",
+            Kind::Either(&[Kind::Choice(&["none"]), Kind::Section(&TRANSACTIONS)]),
+            "none",
+            "each client sends its records in transactions, one after the other",
+        ),
+        or("zone", Kind::Choice(&["same"]), "same", "where the clients are, seen from the brokers"),
+        key(
+            "client",
+            Kind::Settings("Java producer settings"),
+            "producer settings under the Java client's names",
+        ),
+    ],
+    later: LATER_LOAD,
+    open: false,
+};
+
+/// A load item that consumes.
+pub static CONSUME: Section = Section {
+    name: "consume item",
+    purpose: "Clients that fetch records; partition p goes to client p mod clients.",
+    keys: &[
+        needed("consume", TEXT, "the topic, by its name under `topics`"),
+        or("clients", COUNT, "1", "number of clients, each with connections of its own"),
+        or("from", Kind::Choice(&["latest", "earliest"]), "latest", "where to begin"),
+        or("zone", Kind::Choice(&["same"]), "same", "where the clients are, seen from the brokers"),
+        key(
+            "client",
+            Kind::Settings("Java consumer settings"),
+            "consumer settings under the Java client's names",
+        ),
+    ],
+    later: &[
+        ("group", "leave it out: partition p is then assigned to client p mod clients"),
+        ("at", "all load items start together"),
+        ("after", "all load items start together"),
+        ("rate", "consumers fetch as fast as they can"),
+    ],
+    open: false,
+};
+
+const LATER_LOAD: &[(&str, &str)] =
+    &[("at", "all load items start together"), ("after", "all load items start together")];
+
+/// A rate that changes.
+pub static RATE_COURSE: Section = section(
+    "rate",
+    "One of the two.",
+    &[
+        key("ramp", Kind::Section(&RAMP), "linear from one rate to another, then on at the latter"),
+        key("steps", Kind::List(&Kind::Section(&STEP)), "one rate after the other; the last goes on"),
+    ],
+);
+
+/// A ramp.
+pub static RAMP: Section = section(
+    "ramp",
+    "A linear change, counted from the start of the load (the warm-up is part of it).",
+    &[
+        needed("from", RATE, "rate at the start; may be `0/s`"),
+        needed("to", RATE, "rate at the end"),
+        needed("over", DURATION, "how long the change takes"),
+    ],
+);
+
+/// A step.
+pub static STEP: Section = section(
+    "step",
+    "A stretch of constant rate, counted from the start of the load.",
+    &[needed("rate", RATE, "rate of the stretch"), needed("for", DURATION, "its length")],
+);
+
+/// A payload with its options.
+pub static PAYLOAD: Section = section(
+    "payload",
+    "Blocks encoded once.",
+    &[needed("pooled", SIZE, "least size of the pool over all partitions; `pooled` alone means `8MiB`")],
+);
+
+/// Transactions.
+pub static TRANSACTIONS: Section = section(
+    "transactions",
+    "When a client's transactions end, and how. No record is taken until one is over.",
+    &[
+        needed("every", DURATION, "from a transaction's first record until it is committed or aborted"),
+        or("abort", Kind::Scalar("share in percent"), "0%", "probability with which one is aborted"),
+    ],
+);
