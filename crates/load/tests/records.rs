@@ -48,7 +48,10 @@ fn kept(outcome: &Outcome, partition: usize) -> Vec<Kept> {
                 _ => record.value.expect("a value with a trailer"),
             };
             let at = trailer.len() - TRAILER_BYTES as usize + 16;
-            let number_at = |at: usize| u64::from_be_bytes(trailer[at..at + 8].try_into().expect("eight bytes"));
+            let number_at = |at: usize| {
+                let bytes = trailer[at..at + 8].try_into().expect("eight bytes");
+                u64::from_be_bytes(bytes)
+            };
             found.push(Kept {
                 key: record.key.map(text),
                 value_bytes: record.value.map(<[u8]>::len),

@@ -71,7 +71,8 @@ mod tests {
         drawn
     }
 
-    /// Median 600 B and 99th percentile 8 KiB; a quantile of 100,000 draws is within a few percent.
+    /// Median 600 B and 99th percentile 8 KiB; a quantile of 100,000 draws is within a few percent, and the mean is
+    /// median × e^(σ²/2).
     #[test]
     fn lognormal_sizes_have_their_median_and_tail() {
         let sigma = (8192.0f64 / 600.0).ln() / 2.326_347_9;
@@ -83,6 +84,9 @@ mod tests {
             sizes[50_000],
             sizes[99_000]
         );
+        // A standard error of 0.5 %.
+        let mean = sizes.iter().map(|size| f64::from(*size)).sum::<f64>() / 1e5;
+        assert!((mean / (600.0 * (sigma * sigma / 2.0).exp()) - 1.0).abs() < 5.0 * 0.005, "{mean}");
         assert_eq!(draws(&Values::lognormal(600, sigma, 5_000)).last(), Some(&5_000), "cut off");
     }
 
