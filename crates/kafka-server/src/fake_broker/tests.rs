@@ -317,7 +317,8 @@ fn topics_are_created_described_and_deleted() {
     let frame = request(ApiKey::DescribeConfigs, 4, 1, &DescribeConfigsRequest::default());
     let answer: DescribeConfigsResponse = ask(&mut cluster, conn, &frame, 4);
     assert!(answer.results.is_empty());
-    let frame = request(ApiKey::InitProducerId, 4, 1, &InitProducerIdRequest::default());
+    let body = InitProducerIdRequest::default().with_transactional_id(None);
+    let frame = request(ApiKey::InitProducerId, 4, 1, &body);
     let answer: InitProducerIdResponse = ask(&mut cluster, conn, &frame, 4);
     assert_eq!((answer.error_code, answer.producer_id.0), (0, 1));
 }
