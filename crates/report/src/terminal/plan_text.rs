@@ -315,7 +315,8 @@ fn load_lines(name: &str, load: &LoadPlan) -> Vec<String> {
             );
             let caveat = Caveat::of_compression(name, produce);
             let caveat = caveat.map(|caveat| format!("  caveat: {}", sentence(&caveat)));
-            [what, format!("  {}{}", payload_text(produce), sending_text(produce))].into_iter().chain(caveat).collect()
+            let records = format!("  {}{}", payload_text(produce), sending_text(produce));
+            [what, records].into_iter().chain(caveat).collect()
         }
         Role::Consume(_) => {
             vec![format!("{name}: consume from {} with {clients}, partitions assigned by kdyno", load.topic)]
@@ -389,11 +390,11 @@ fn sending_text(produce: &ProducePlan) -> String {
     let Some(transactions) = produce.transactions else { return one_by_one.to_owned() };
     let aborted = match transactions.abort_share {
         0.0 => String::new(),
-        share => format!(", {} % of them aborted", share * 100.0),
+        share => format!(", {} % of them aborted", units::significant(share * 100.0)),
     };
     format!(
         "{one_by_one}; in transactions of {} from their first record{aborted} (transaction.timeout.ms={})",
-        units::duration(transactions.every_ns),
+        units::exact_duration(transactions.every_ns as f64),
         ms(produce.client.transaction_timeout_ns)
     )
 }

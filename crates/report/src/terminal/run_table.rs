@@ -8,7 +8,9 @@ use crate::figures::{Figures, covers};
 use crate::grid::{GridColumn, TextOptions, Tone, grid, wrap};
 use crate::input::{ReportInput, trial_name};
 use crate::marks;
-use crate::trials::{CUT_SHORT_NOTE, StreamRow, TABLES, UNANSWERED_NOTE, row_mark, stream_rows, streams};
+use crate::trials::{
+    CUT_SHORT_NOTE, StreamRow, Streams, TABLES, UNANSWERED_NOTE, row_mark, stream_rows, streams,
+};
 use crate::units;
 use kdyno_model::caveat::{ScopedCaveat, Severity};
 use kdyno_model::finding::{Finding, Interval};
@@ -68,10 +70,14 @@ pub fn trial_summary(
         };
         let line = match row.load.role.kind() {
             RoleKind::Produce => format!(
-                "{}: {} {}, response p50 {} p99 {} max {}",
+                "{}: {} {}{}, response p50 {} p99 {} max {}",
                 row.stream,
                 get("acked_per_s"),
                 if row.unanswered() { "written" } else { "acknowledged" },
+                match Streams::Compressed.has(row.load) {
+                    true => format!(", compression ratio {}", get("compression_ratio")),
+                    false => String::new(),
+                },
                 get("response.p50"),
                 get("response.p99"),
                 get("response.max")

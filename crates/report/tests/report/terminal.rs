@@ -1,15 +1,20 @@
 //! Reports as text.
 
-use crate::fixture::{Run, caveat, plan, run, search};
+use crate::fixture::{Run, caveat, finding, plan, run, search};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::conclusion::SearchOutcome;
 use kdyno_model::finding::{Scope, Value};
 use kdyno_model::metric::{self, Address};
-use kdyno_model::plan::{Compression, Estimate, Payload, Plan, Role};
+use kdyno_model::plan::{
+    AttachedPlan, Caps, ClientListener, Compression, Estimate, HeaderPlan, KeyLaw, KeyPlan, Listeners,
+    Mechanism, Payload, Plan, ProducePlan, Protocol, RecordPlan, Role, Sasl, Security, SystemPlan,
+    TlsVersion, TransactionsPlan, ValuesPlan,
+};
 use kdyno_model::run::RunStatus;
 use kdyno_model::sample::Phase;
 use kdyno_model::series::LiveFigures;
 use kdyno_model::trial::TrialId;
+use kdyno_report::html::page;
 use kdyno_report::terminal::{
     LiveState, PlanDetail, TextOptions, live_line, plan_text, run_table, trial_summary,
 };
@@ -211,6 +216,134 @@ fn values_that_do_not_compress_as_real_ones_are_told_before_the_run_in_the_words
             assert!(told.contains(&format!("caveat: writers: {words}")), "{told}");
         }
     }
+}
+
+/// A run of one trial, of writers that were planned otherwise, and of which this was found too.
+fn with_writers(change: fn(&mut ProducePlan), found: &[(&str, f64)]) -> Run {
+    let mut run = run();
+    run.only_one_trial();
+    for case in [&mut run.header.plan.cases[0], &mut run.trials[0].trial.effective] {
+        let load = case.load.get_mut("writers").expect("the item");
+        let Role::Produce(produce) = &mut load.role else { panic!("it produces") };
+        change(produce);
+    }
+    for (what, value) in found {
+        run.findings.push(finding(Scope::Trial(TrialId(1)), what, Value::Is(*value)));
+    }
+    run
+}
+
+#[test]
+fn a_compressed_rate_has_beside_it_what_its_batches_compressed_to() {
+    let found = [("writers.compression_ratio", 1.667)];
+    let run = with_writers(|plan| plan.client.compression = Compression::Zstd, &found);
+    let summary = trial_summary(&run.trials[0].trial, &run.findings, &run.caveats, &WIDE);
+    assert!(summary.contains("/s acknowledged, compression ratio 1.67, response p50"), "{summary}");
+    for text in [run_table(&run.input(), &WIDE), page(&run.input())] {
+        assert!(text.contains("Produce: compressed rates and what they cost"), "{text}");
+        assert!(text.contains("1.67") && !text.contains("Produce: rates"), "{text}");
+    }
+    let plain = with_writers(|_| {}, &found);
+    let text = run_table(&plain.input(), &WIDE);
+    assert!(text.contains("Produce: rates") && !text.contains("1.67"), "{text}");
+}
+
+/// Every 100 ms, and 7 % of them aborted.
+fn transactional(plan: &mut ProducePlan) {
+    plan.transactions = Some(TransactionsPlan { every_ns: 100_000_000, abort_share: 0.07 });
+}
+
+#[test]
+fn transactions_have_a_table_of_their_own() {
+    let found = [
+        ("writers.committed", 279.0),
+        ("writers.aborted", 21.0),
+        ("writers.commit.p50", 8.4e6),
+        ("writers.commit.p99", 31.0e6),
+        ("writers.commit.max", 45.0e6),
+    ];
+    let run = with_writers(transactional, &found);
+    for text in [run_table(&run.input(), &WIDE), page(&run.input())] {
+        assert!(text.contains("Produce: transactions"), "{text}");
+        for told in ["committed", "aborted", "279", "21", "8.40 ms", "31.0 ms", "45.0 ms"] {
+            assert!(text.contains(told), "{told}: {text}");
+        }
+    }
+    let text = run_table(&with_writers(|_| {}, &found).input(), &WIDE);
+    assert!(!text.contains("transactions") && !text.contains("279"), "{text}");
+}
+
+#[test]
+fn what_records_are_made_of_and_how_they_are_sent_is_told_before_the_run() {
+    let told = |change: fn(&mut ProducePlan)| {
+        let run = with_writers(change, &[]);
+        unwrapped(&plan_text(&run.header.plan, &ESTIMATE, PlanDetail::Short, &WIDE))
+    };
+    let text = told(transactional);
+    let words = "each record built; in transactions of 100ms from their first record, 7.00 % of them aborted \
+                 (transaction.timeout.ms=60000)";
+    assert!(text.contains(words), "{text}");
+    let text = told(|plan| plan.synchronous = true);
+    let words = "each record built; each client waits for one before it sends the next";
+    assert!(text.contains(words), "{text}");
+    let text = told(|plan| {
+        plan.records = RecordPlan {
+            key: Some(KeyPlan::Numbered { law: KeyLaw::Zipf { exponent: 1.0 }, of: 1000, bytes: 8 }),
+            values: ValuesPlan::Uniform { bytes_min: 100, bytes_max: 300 },
+            compressible: Some(4.0),
+            tombstone_share: 0.01,
+            headers: vec![HeaderPlan { name: "trace".to_owned(), bytes: 16 }],
+            partition: Some(2),
+        };
+    });
+    let words = "values of 100 B to 300 B, uniform, each record built; compressible: 4.00; keys: 1,000 of 8 B, Zipf \
+                 with exponent 1.00; tombstones: 1.00 %; headers: trace of 16 B; partition: 2";
+    assert!(text.contains(words), "{text}");
+}
+
+#[test]
+fn how_a_cluster_is_spoken_to_and_which_topics_are_there_is_told_before_the_run() {
+    let mut run = run();
+    run.only_one_trial();
+    let told = |run: &Run| unwrapped(&plan_text(&run.header.plan, &ESTIMATE, PlanDetail::Short, &WIDE));
+    let SystemPlan::Local(cluster) = &mut run.header.plan.cases[0].system else { panic!("a cluster of ours") };
+    cluster.listeners = Listeners {
+        clients: ClientListener {
+            protocol: Protocol::SaslSsl,
+            mechanism: Some(Mechanism::ScramSha512),
+            tls: vec![TlsVersion::Tls13],
+            client_certificates: false,
+        },
+        internal: Protocol::Ssl,
+        authorizer: true,
+    };
+    let text = told(&run);
+    let words = "listeners: clients SASL_SSL SCRAM-SHA-512 TLSv1.3, internal SSL, ACLs";
+    assert!(text.contains(words), "{text}");
+    let sasl = Sasl::Plain { username: "alice".to_owned(), password: "pw".to_owned() };
+    run.header.plan.cases[0].system = SystemPlan::Attached(AttachedPlan {
+        target: "staging".to_owned(),
+        bootstrap: vec!["b1:9092".to_owned()],
+        cluster_id: "x".to_owned(),
+        security: Box::new(Security { protocol: Protocol::SaslPlaintext, tls: None, sasl: Some(sasl) }),
+        prefix: "team-a.".to_owned(),
+        topics: [("perf".to_owned(), "orders".to_owned())].into(),
+        caps: Caps {
+            produce_bytes_per_s: None,
+            connections: None,
+            partitions: None,
+            disk_bytes: None,
+            time_ns: None,
+        },
+        allow: vec![],
+        abort_if: vec![],
+        facts: Default::default(),
+        price: None,
+        sustain_ns: None,
+    });
+    let text = told(&run);
+    let words = "spoken to by SASL_PLAINTEXT: PLAIN topic perf is orders, which is there";
+    assert!(text.contains(words) && !text.contains("alice"), "{text}");
 }
 
 #[test]
