@@ -249,6 +249,7 @@ pub struct StreamTask {
 /// What a stream does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[allow(clippy::large_enum_variant, reason = "a worker has a few of them")]
 pub enum StreamRole {
     /// Sends records.
     Produce(ProducePlan),

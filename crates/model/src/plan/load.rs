@@ -31,6 +31,7 @@ pub struct LoadPlan {
 /// What a load item's clients do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[allow(clippy::large_enum_variant, reason = "a case has a few of them")]
 pub enum Role {
     /// Send records.
     Produce(ProducePlan),
