@@ -7,6 +7,7 @@ use bytes::{Buf, Bytes};
 use common::{material, text, topic_name};
 use kafka_protocol::messages as theirs;
 use kafka_protocol::protocol::Decodable;
+use kdyno_kafka::consumer::OffsetAt;
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::messages::{
     EARLIEST_TIMESTAMP, Message as _, RESOURCE_TYPE_BROKER, Request, m02_list_offsets, m03_metadata,
@@ -84,6 +85,12 @@ fn the_requests_of_this_client_say_what_they_should() {
     let asked: Vec<_> =
         topic.partitions.iter().map(|p| (p.partition_index, p.timestamp, p.current_leader_epoch)).collect();
     assert_eq!(asked, [(4, -2, -1), (7, -2, -1)]);
+    // 1 is Kafka's `read_committed`.
+    for (at, timestamp, isolation_level) in
+        [(OffsetAt::Earliest, -2, 0), (OffsetAt::Latest, -1, 0), (OffsetAt::LastStable, -1, 1)]
+    {
+        assert_eq!((at.timestamp(), at.isolation_level()), (timestamp, isolation_level), "{at:?}");
+    }
 
     for names in [None, Some(&[][..]), Some(&["a", "b"][..])] {
         let read: theirs::MetadataRequest = read_by_them(&m03_metadata::Request::of_topics(names));

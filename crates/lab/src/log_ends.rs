@@ -33,9 +33,9 @@ pub(crate) fn read(system: &System, topics: &BTreeMap<String, String>) -> Result
     read_by(&mut admin, topics)
 }
 
-/// Reads them until they stand still and every replica on a living broker is in sync, and no other: until then the end
-/// that readers see, which is told here, may lie before what the leader alone has acknowledged. When that takes more than
-/// [`GROWTH_TIME_MAX`], `Ok(None)`.
+/// Reads them until they stand still, no transaction is open, and every replica on a living broker is in sync, and no
+/// other: until then the end that readers see, which is told here, may lie before what the leader alone has acknowledged,
+/// and markers may be missing that are taken off later. When that takes more than [`GROWTH_TIME_MAX`], `Ok(None)`.
 pub(crate) fn read_settled(system: &System, topics: &BTreeMap<String, String>) -> Result<Option<LogEnds>> {
     let client_id = format!("{}admin", system.prefix());
     let mut admin = system.access().admin(&client_id, ANSWER_TIME_MAX)?;
@@ -44,7 +44,10 @@ pub(crate) fn read_settled(system: &System, topics: &BTreeMap<String, String>) -
     while started.elapsed() < GROWTH_TIME_MAX {
         std::thread::sleep(PAUSE);
         let now = read_by(&mut admin, topics)?;
-        if now.records == before.records && in_sync(&mut admin, topics)? {
+        if now.records == before.records
+            && in_sync(&mut admin, topics)?
+            && ends(&mut admin, topics, OffsetAt::LastStable)? == now.records
+        {
             return Ok(Some(now));
         }
         before = now;
@@ -72,16 +75,27 @@ fn is_in_sync(partition: &PartitionInfo, living: &BTreeSet<i32>) -> bool {
 /// What is said of logs that do not come to rest.
 pub(crate) fn still_grew() -> String {
     let seconds = GROWTH_TIME_MAX.as_secs();
-    format!("{seconds} s after the drain the logs still grew, or not every living replica was in sync")
+    format!(
+        "{seconds} s after the drain the logs still grew, a transaction was open, or not every living replica was in sync"
+    )
 }
 
 fn read_by(admin: &mut Admin, topics: &BTreeMap<String, String>) -> Result<LogEnds> {
+    let records = ends(admin, topics, OffsetAt::Latest)?;
+    Ok(LogEnds { read_ns: monotonic_ns(), records })
+}
+
+/// Offsets of all partitions added up, by the address of their topic.
+fn ends(
+    admin: &mut Admin,
+    topics: &BTreeMap<String, String>,
+    at: OffsetAt,
+) -> Result<BTreeMap<String, i64>> {
     let mut records = BTreeMap::new();
     for (address, name) in topics {
-        let ends = admin.list_offsets(name, OffsetAt::Latest)?;
-        records.insert(address.clone(), ends.values().sum());
+        records.insert(address.clone(), admin.list_offsets(name, at)?.values().sum());
     }
-    Ok(LogEnds { read_ns: monotonic_ns(), records })
+    Ok(records)
 }
 
 impl LogEnds {

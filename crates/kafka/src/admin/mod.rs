@@ -247,7 +247,10 @@ impl Admin {
         }
         let mut offsets = BTreeMap::new();
         for (leader, partitions) in &leaders {
-            let request = m02_list_offsets::Request::of_topic(topic, partitions, at.timestamp());
+            let request = m02_list_offsets::Request {
+                isolation_level: at.isolation_level(),
+                ..m02_list_offsets::Request::of_topic(topic, partitions, at.timestamp())
+            };
             let broker = self.broker(Some(*leader), deadline)?;
             let reply = broker.call(&request, deadline)?;
             for found in reply.topics.iter().flat_map(|topic| &topic.partitions) {

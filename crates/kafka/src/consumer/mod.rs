@@ -26,6 +26,9 @@ pub enum OffsetAt {
     Earliest,
     /// After the last record that all in-sync replicas have.
     Latest,
+    /// The same, but before the first record of the first transaction that is open: of one that ended until its marker
+    /// is there, which its coordinator writes after it has answered.
+    LastStable,
 }
 
 impl OffsetAt {
@@ -33,8 +36,13 @@ impl OffsetAt {
     pub fn timestamp(self) -> i64 {
         match self {
             Self::Earliest => EARLIEST_TIMESTAMP,
-            Self::Latest => LATEST_TIMESTAMP,
+            Self::Latest | Self::LastStable => LATEST_TIMESTAMP,
         }
+    }
+
+    /// Kafka's number for `read_committed`, or for `read_uncommitted`, which ListOffsets is asked with.
+    pub fn isolation_level(self) -> i8 {
+        i8::from(self == Self::LastStable)
     }
 }
 
