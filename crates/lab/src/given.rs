@@ -3,7 +3,7 @@
 use crate::error::LabError;
 use crate::secrets::Secrets;
 use crate::worker::Worker;
-use kdyno_kafka::admin::{Access, Admin, SampleBounds};
+use kdyno_kafka::admin::{Access, SampleBounds};
 use kdyno_model::plan::{
     AttachedPlan, CasePlan, GIVEN_COUNT_MAX, GivenFile, GivenSource, LoadPlan, Plan, Role, SamplePlan,
     SystemPlan, WorkerPlan, pieces,
@@ -109,8 +109,7 @@ fn failed_topic(topic: &str) -> impl Fn(String) -> LabError {
 fn of_topic(sample: &SamplePlan, target: &AttachedPlan, access: &Access) -> Result<GivenContent, LabError> {
     let topic = target.topics.get(&sample.topic).unwrap_or(&sample.topic);
     let failed = failed_topic(topic);
-    let admin =
-        Admin::connect_by(access.security.clone(), &access.bootstrap, "kdyno-sample", SAMPLE_TIME_MAX);
+    let admin = access.admin(&format!("{}sample", target.prefix), SAMPLE_TIME_MAX);
     let mut admin = admin.map_err(|error| failed(format!("could not be read: {error}")))?;
     let bounds = SampleBounds {
         bytes_max: sample.bytes_max as usize,
