@@ -304,9 +304,11 @@ fn within_timeout(
         return Ok(());
     }
     let timeout_ms = client.transaction_timeout_ns / 1_000_000;
-    Err(reader
-        .wrong(typed, format!("a coordinator aborts transactions after `transaction.timeout.ms`, {timeout_ms} ms"))
-        .hint("end them sooner, or set `transaction.timeout.ms` in `client` (brokers allow 15 minutes by default)"))
+    let message =
+        format!("a coordinator aborts transactions after `transaction.timeout.ms`, {timeout_ms} ms");
+    let hint =
+        "end them sooner, or set `transaction.timeout.ms` in `client` (brokers allow 15 minutes by default)";
+    Err(reader.wrong(typed, message).hint(hint))
 }
 
 fn payload(

@@ -4,7 +4,9 @@
 
 use kdyno_model::plan::{ClaimExpr, Depth, EvidenceUnit, Strategy, Vary};
 use kdyno_model::plan::{ParamValue, Plan, Rate, Role, SystemPlan};
-use kdyno_plan::{Ask, Change, Choices, CompareChoices, Files, FoundFile, Note, SideChoices, estimate, plan, remarks};
+use kdyno_plan::{
+    Ask, Change, Choices, CompareChoices, Files, FoundFile, Note, SideChoices, estimate, plan, remarks,
+};
 use kdyno_scenario::Scenario;
 use std::path::{Path, PathBuf};
 

@@ -268,9 +268,9 @@ fn transactions_are_planned_with_what_they_need_of_the_client() {
 
 #[test]
 fn a_client_waits_for_each_record_where_the_scenario_says_so() {
-    let is_synchronous = |said: &str| match &made(&BASE.replace("value: $size", said)).cases[0].load["writers"].role {
-        Role::Produce(produce) => produce.synchronous,
-        Role::Consume(_) => panic!("writers produce"),
+    let is_synchronous = |said: &str| {
+        let plan = made(&BASE.replace("value: $size", said));
+        plan.cases[0].load["writers"].role.as_produce().unwrap().synchronous
     };
     assert!(is_synchronous("value: $size, sending: sync"));
     assert!(!is_synchronous("value: $size, sending: async") && !is_synchronous("value: $size"));
@@ -303,7 +303,10 @@ fn estimates_add_up() {
     assert_eq!(told.kept_bytes, Some(15_000 * (2048 + 12)), "the topics of one case at a time");
     // With a key of 5 B and a header of 2 + 16 B; and one for what a small value has no room for, which a pool lacks.
     let one = BASE.replace("cases: [{size: 1KiB}, {size: 2KiB}]\n", "");
-    let bytes = |said: &str| estimate(&made(&one.replace("value: $size", said))).disk_bytes.map(|all| all / 15_000);
+    let bytes = |said: &str| {
+        let told = estimate(&made(&one.replace("value: $size", said)));
+        told.disk_bytes.map(|all| all / 15_000)
+    };
     let keyed = "value: 100B, key: {uniform: {of: 100k}}, headers: {id: 16B}";
     assert_eq!(bytes(keyed), Some(100 + 5 + 2 + 16 + 4 + 12));
     assert_eq!(bytes("value: 16B"), Some(16 + 5 + 32 + 4 + 12));

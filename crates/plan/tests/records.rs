@@ -81,7 +81,7 @@ phases: {warmup: 5s, measure: 10s}
         let target = TargetFile::parse(target, "t.yaml").unwrap().resolve(None).unwrap();
         let choices = Choices { target: Some(target), ..Choices::default() };
         plan(&Scenario::parse(text, "base.yaml").unwrap(), &choices).map(|plan| {
-            let Role::Produce(writers) = &plan.cases[0].load["writers"].role else { panic!("writers produce") };
+            let writers = plan.cases[0].load["writers"].role.as_produce().unwrap();
             (writers.records.values.clone(), writers.value_bytes)
         })
     };
@@ -92,7 +92,8 @@ phases: {warmup: 5s, measure: 10s}
     // Beside a value there are the batch's and the record's own bytes, and the header that says where it comes from.
     let beside = 61 + 21 + 5 + 32 + 4;
     assert_eq!(planned(TEXT), Ok(sampled((1 << 20) - beside)));
-    let limited = TEXT.replace("t: {partitions: 2}", "t: {partitions: 2, config: {max.message.bytes: 64KiB}}");
+    let config = "t: {partitions: 2, config: {max.message.bytes: 64KiB}}";
+    let limited = TEXT.replace("t: {partitions: 2}", config);
     assert_eq!(planned(&limited), Ok(sampled((64 << 10) - beside)));
     let other = TEXT.replace("partition: 1}", "partition: 7}");
     assert!(planned(&other).unwrap_err().to_string().contains("topic `t` has no partition 7"));
