@@ -86,11 +86,7 @@ fn read_by(admin: &mut Admin, topics: &BTreeMap<String, String>) -> Result<LogEn
 }
 
 /// Offsets of all partitions added up, by the address of their topic.
-fn ends(
-    admin: &mut Admin,
-    topics: &BTreeMap<String, String>,
-    at: OffsetAt,
-) -> Result<BTreeMap<String, i64>> {
+fn ends(admin: &mut Admin, topics: &BTreeMap<String, String>, at: OffsetAt) -> Result<BTreeMap<String, i64>> {
     let mut records = BTreeMap::new();
     for (address, name) in topics {
         records.insert(address.clone(), admin.list_offsets(name, at)?.values().sum());

@@ -306,7 +306,7 @@ fn how_a_cluster_is_spoken_to_and_which_topics_are_there_is_told_before_the_run(
     let mut run = run();
     run.only_one_trial();
     let told = |run: &Run| unwrapped(&plan_text(&run.header.plan, &ESTIMATE, PlanDetail::Short, &WIDE));
-    let SystemPlan::Local(cluster) = &mut run.header.plan.cases[0].system else { panic!("a cluster of ours") };
+    let SystemPlan::Local(cluster) = &mut run.header.plan.cases[0].system else { panic!("no local one") };
     cluster.listeners = Listeners {
         clients: ClientListener {
             protocol: Protocol::SaslSsl,
