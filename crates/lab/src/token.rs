@@ -44,7 +44,10 @@ impl Token {
     ///
     /// # Errors
     /// It has no value now, or one that no login can send.
-    pub(crate) fn renewed(case: &CasePlan, login: Option<&Login>) -> Result<Option<(Self, Secret)>, LabError> {
+    pub(crate) fn renewed(
+        case: &CasePlan,
+        login: Option<&Login>,
+    ) -> Result<Option<(Self, Secret)>, LabError> {
         let Some(token) = Self::of(case) else { return Ok(None) };
         let value = token.ask(login).map_err(|why| LabError::Token { why })?;
         Ok(Some((token, value)))

@@ -404,8 +404,9 @@ impl Caveat {
         }
         let are_letters = produce.records.compressible.is_none() && !produce.records.has_given_values();
         match produce.payload {
-            Payload::Unique => are_letters
-                .then(|| Self::RandomValues { item, compression: compression.name().to_owned() }),
+            Payload::Unique => {
+                are_letters.then(|| Self::RandomValues { item, compression: compression.name().to_owned() })
+            }
             Payload::Pooled { .. } => Some(Self::PooledCompression { item }),
         }
     }

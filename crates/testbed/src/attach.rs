@@ -362,7 +362,10 @@ pub(crate) mod tests {
         assert!(error.contains("may open 12 connections") && !error.contains("transactions"), "{error}");
         assert!(capped(16).check_case(&transactional).is_ok());
         let error = capped(15).check_case(&transactional).expect_err("one too many").to_string();
-        assert!(error.contains("may open 16 connections") && error.contains("one for transactions"), "{error}");
+        assert!(
+            error.contains("may open 16 connections") && error.contains("one for transactions"),
+            "{error}"
+        );
     }
 
     #[test]

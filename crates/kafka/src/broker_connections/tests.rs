@@ -247,9 +247,8 @@ fn log_in(
 fn a_login_that_was_good_once_is_tried_again_when_it_fails_and_that_is_told_once() {
     let login = Arc::new(Login::plain("me", Hidden::new(b"hunter2".to_vec())).unwrap());
     let security = Security { login: Some(login), ..Security::default() };
-    let fresh = || {
-        BrokerConnections::<u32>::new(ConnectionsConfig { security: security.clone(), ..config(&["a"]) })
-    };
+    let fresh =
+        || BrokerConnections::<u32>::new(ConnectionsConfig { security: security.clone(), ..config(&["a"]) });
     let (good, bad) = (ErrorCode::NONE, ErrorCode::SASL_AUTHENTICATION_FAILED);
     let mut never = fresh();
     let error = log_in(&mut never, 0, bad).unwrap_err();

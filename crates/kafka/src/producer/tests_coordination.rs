@@ -35,11 +35,8 @@ fn connection(level: i16) -> Connection<Token> {
     let mut connection = Connection::new("me".into(), &[], 1 << 20);
     connection.open(None, None, 0);
     written(&mut connection);
-    let range = |api: Api| m18_api_versions::ApiVersion {
-        api_key: api.key,
-        min_version: 0,
-        max_version: i16::MAX,
-    };
+    let range =
+        |api: Api| m18_api_versions::ApiVersion { api_key: api.key, min_version: 0, max_version: i16::MAX };
     let feature = |name: &str, level| m18_api_versions::FinalizedFeatureKey {
         name: name.to_owned(),
         max_version_level: level,

@@ -32,14 +32,14 @@ fn with_a_batch_that_is_ready_goes_what_lingers_for_the_same_leader() {
     for partition in [1, 2, 3] {
         admitted_to(&mut world, partition, 0);
     }
-    assert_eq!(sent(&mut world, 0), [], "all of them linger");
+    assert!(sent(&mut world, 0).is_empty(), "all of them linger");
     admitted_to(&mut world, 0, 1);
     admitted_to(&mut world, 0, 1);
     let leaders = world.leaders.clone();
     assert_eq!(world.producer.next_ready(false, |partition| leaders[partition]), Some(0));
     assert_eq!(sent(&mut world, 0), [0, 1, 3], "one full batch, and what its leader gets beside it");
-    assert_eq!(sent(&mut world, 0), [], "the second one of the first partition lingers");
-    assert_eq!(sent(&mut world, 1), [], "another leader is none of this");
+    assert!(sent(&mut world, 0).is_empty(), "the second one of the first partition lingers");
+    assert!(sent(&mut world, 1).is_empty(), "another leader is none of this");
     world.now_ns = 5 * MS;
     assert_eq!((sent(&mut world, 0), sent(&mut world, 1)), (vec![], vec![2]));
     world.now_ns = 6 * MS;
@@ -58,7 +58,7 @@ fn what_pauses_does_not_travel_along() {
         world.producer.on_error(batch, ErrorCode::REQUEST_TIMED_OUT, 5 * MS);
     }
     admitted_to(&mut world, 1, 6);
-    assert_eq!(sent(&mut world, 0), []);
+    assert!(sent(&mut world, 0).is_empty());
     world.now_ns = 11 * MS;
     assert_eq!(sent(&mut world, 0), [1], "the first one pauses for 8 ms at least");
     world.now_ns = 17 * MS;

@@ -91,7 +91,9 @@ impl Listeners {
             );
         }
         if self.authorizer && !protocol.has_sasl() && !client_certificates {
-            return Err("an authorizer has to know who clients are: by a login (sasl), or by client certificates");
+            return Err(
+                "an authorizer has to know who clients are: by a login (sasl), or by client certificates",
+            );
         }
         Ok(())
     }

@@ -99,7 +99,9 @@ fn failures(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
         Caveat::ProducerEnded { item, first } => told(
             item,
             &[],
-            format!("{item}: a producer sent nothing any more, so the load was not the one asked for: {first}"),
+            format!(
+                "{item}: a producer sent nothing any more, so the load was not the one asked for: {first}"
+            ),
             "raise `transaction.timeout.ms`, or look whether anybody else uses transactional ids that begin with our prefix",
         ),
         Caveat::RecordsSkipped { item, events, first } => told(
