@@ -162,17 +162,17 @@ mod tests {
         let mut private = private(&["b1.corp.example:9092"]);
         let store = |content| Some(Store { content, password: None, key_password: None });
         let tls = Tls {
-            trust: store(StoreContent::PemFile("/home/me/ca.pem".into())),
-            identity: store(StoreContent::Pkcs12File("/home/me/me.p12".into())),
+            trust: store(StoreContent::PemFile("/srv/me/ca.pem".into())),
+            identity: store(StoreContent::Pkcs12File("/srv/me/me.p12".into())),
             hostname_check: true,
             versions: Vec::new(),
             ciphers: Vec::new(),
         };
         let security = Security { protocol: Protocol::Ssl, tls: Some(tls), sasl: None };
         let exec = SecretRef::Exec(vec!["vault-of-corp".to_owned(), "read".to_owned()]);
-        let file = PathBuf::from("/home/me/client.properties");
+        let file = PathBuf::from("/srv/me/client.properties");
         let property = SecretRef::Property { file, name: "ssl.key.password".to_owned(), option: None };
-        let secrets = [("a", exec.clone()), ("b", SecretRef::File("/home/me/token".into())), ("c", property)];
+        let secrets = [("a", exec.clone()), ("b", SecretRef::File("/srv/me/token".into())), ("c", property)];
         private.add_places(&security, &secrets.map(|(name, reference)| (name.to_owned(), reference)).into());
         for (text, hidden) in [
             (
@@ -184,11 +184,11 @@ mod tests {
                 "it is: the broker's certificate is for b7.corp.exa\nx",
                 "it is: the broker's certificate is for HOST\nx",
             ),
-            ("ssl.truststore: /home/me/ca.pem cannot be read", "ssl.truststore: PATH cannot be read"),
-            ("ssl.keystore: /home/me/me.p12: no", "ssl.keystore: PATH: no"),
+            ("ssl.truststore: /srv/me/ca.pem cannot be read", "ssl.truststore: PATH cannot be read"),
+            ("ssl.keystore: /srv/me/me.p12: no", "ssl.keystore: PATH: no"),
             (&format!("the token: {exec} ended with 1"), "the token: command ended with 1"),
-            ("file /home/me/token is empty", "file PATH is empty"),
-            ("`a` of file /home/me/client.properties is gone", "`a` of file PATH is gone"),
+            ("file /srv/me/token is empty", "file PATH is empty"),
+            ("`a` of file /srv/me/client.properties is gone", "`a` of file PATH is gone"),
         ] {
             assert_eq!(private.hide(text), hidden);
         }

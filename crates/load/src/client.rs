@@ -2,6 +2,7 @@
 
 mod drawn;
 mod due;
+mod release;
 
 pub use drawn::DrawnRecords;
 

@@ -2,11 +2,11 @@
 
 use super::FakeConfig;
 use super::connection::{Answer, ConnId, Connection, Slot};
+use super::coordinator::Coordinator;
 use super::log::{PartitionLog, StoredBatch, StoredPartition};
 use super::plan::Plan;
 use super::requests::{Control, Produce, TimerKey, WaitingFetch};
 use super::server::Server;
-use super::transactions::Coordinator;
 use crate::codec::responses::BrokerView;
 use crate::codec::{Api, RequestHead, TopicRef, topic_id};
 use kdyno_kafka::wire::{Reader, Result};

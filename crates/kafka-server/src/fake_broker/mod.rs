@@ -13,6 +13,7 @@ mod actions;
 mod answers;
 mod cluster;
 mod connection;
+mod coordinator;
 mod fetch;
 mod log;
 mod plan;

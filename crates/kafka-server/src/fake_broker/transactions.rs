@@ -2,6 +2,7 @@
 //! end of a transaction leaves a marker in each of its partitions.
 
 use super::cluster::FakeCluster;
+use super::coordinator::Transactional;
 use crate::codec::batch::BatchHead;
 use crate::codec::code;
 use crate::codec::responses::{self, BrokerView};
@@ -9,36 +10,10 @@ use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::messages::{
     m10_find_coordinator, m22_init_producer_id, m24_add_partitions_to_txn, m26_end_txn,
 };
-use std::collections::{BTreeMap, BTreeSet};
 
 /// The level of the feature `transaction.version` from which on each transaction has an epoch of its own and leaders
 /// add partitions to it (KIP-890).
 const V2: i16 = 2;
-
-/// What the cluster knows of transactional producers.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Coordinator {
-    /// The broker that coordinates; one that is not there cannot be found.
-    pub(super) broker: i32,
-    /// Until when it reads its log, ns.
-    pub(super) loads_until_ns: u64,
-    producers: BTreeMap<String, Transactional>,
-}
-
-/// A transactional producer.
-#[derive(Debug, Clone, Default)]
-struct Transactional {
-    id: i64,
-    epoch: i16,
-    /// The epoch with which it asked for the one of now: it may ask again, since an answer can be lost.
-    renewed: Option<i16>,
-    /// Of the open transaction.
-    partitions: BTreeSet<(String, usize)>,
-    /// How the one before ended.
-    before: Option<bool>,
-    /// Until when the markers of that are being written, ns.
-    completes_ns: u64,
-}
 
 impl FakeCluster {
     /// Somebody else takes every transactional id: the producers of now are fenced.

@@ -5,7 +5,7 @@
 //! batches of several sizes before the load begins. All shares are tried with the same records: what differs is the
 //! share alone, and the compressed size grows nearly in proportion to it.
 
-use super::Pool;
+use super::pool::Pool;
 use kdyno_kafka::records::{self, Compression};
 
 /// Length of a stretch of random bytes and zeros: short enough that also small batches have some of both.

@@ -7,6 +7,7 @@
 mod compressible;
 mod given;
 mod keys;
+mod pool;
 mod values;
 
 pub use given::Given;
@@ -17,6 +18,7 @@ use kdyno_kafka::records::{Compression, begin_record, encode_headers};
 use kdyno_model::plan::{GivenSource, KeyPlan, RecordPlan, TRAILER_BYTES, TRAILER_HEADER, ValuesPlan};
 use kdyno_model::seed::mix;
 use keys::Keys;
+use pool::Pool;
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64;
 use std::collections::BTreeMap;
@@ -322,28 +324,6 @@ impl Draws {
         let pick = Pick { key, value };
         let partition = source.keys.as_ref().and_then(|keys| keys.partition(key));
         Drawn { pick, shape: source.shape_of(pick), partition }
-    }
-}
-
-/// A stream of bytes without end that values are cut from.
-#[derive(Debug)]
-struct Pool {
-    bytes: Rc<[u8]>,
-    at: usize,
-}
-
-impl Pool {
-    /// Appends the next bytes.
-    #[inline]
-    fn append(&mut self, out: &mut Vec<u8>, bytes: usize) {
-        let mut left = bytes;
-        while left > 0 {
-            let part = &self.bytes[self.at..];
-            let part = &part[..part.len().min(left)];
-            out.extend_from_slice(part);
-            left -= part.len();
-            self.at = (self.at + part.len()) % self.bytes.len();
-        }
     }
 }
 

@@ -1,0 +1,28 @@
+//! What the fake cluster's coordinator keeps.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the cluster knows of transactional producers.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Coordinator {
+    /// The broker that coordinates; one that is not there cannot be found.
+    pub(super) broker: i32,
+    /// Until when it reads its log, ns.
+    pub(super) loads_until_ns: u64,
+    pub(super) producers: BTreeMap<String, Transactional>,
+}
+
+/// A transactional producer.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Transactional {
+    pub(super) id: i64,
+    pub(super) epoch: i16,
+    /// The epoch with which it asked for the one of now: it may ask again, since an answer can be lost.
+    pub(super) renewed: Option<i16>,
+    /// Of the open transaction.
+    pub(super) partitions: BTreeSet<(String, usize)>,
+    /// How the one before ended.
+    pub(super) before: Option<bool>,
+    /// Until when the markers of that are being written, ns.
+    pub(super) completes_ns: u64,
+}

@@ -1,0 +1,26 @@
+//! How an open loop hands over records that differ.
+
+use super::ProduceClient;
+use super::due::{peek_due, take_due};
+use crate::record_times::Admission;
+use crate::recorder::Recorder;
+use crate::stream::Clock;
+
+impl ProduceClient {
+    /// Open loop: hands over what has come due, up to the record that finds no room.
+    pub(super) fn release_drawn(&mut self, now_ns: u64, clock: Clock, recorder: &mut Recorder) {
+        let (Some(drawn), Some(schedule)) = (&mut self.drawn, &mut self.schedule) else { return };
+        while let Some(t0) = peek_due(schedule, now_ns, clock, self.limit_left) {
+            if !drawn.admit(&mut self.kafka, now_ns, Admission::OnTick, Some(t0)) {
+                // From here on the schedule stays at the first record that waits.
+                self.due = Some(schedule.clone());
+                self.full_ns = now_ns;
+                return;
+            }
+            take_due(schedule, t0, clock, &mut self.limit_left);
+            recorder.offered(t0, 1);
+            recorder.achieved(t0, 1);
+            self.first_ns.get_or_insert(now_ns);
+        }
+    }
+}
