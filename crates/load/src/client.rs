@@ -55,6 +55,7 @@ pub struct ProduceClient {
     max_block_ns: u64,
     value_bytes: u32,
     fill_in_flight: bool,
+    is_synchronous: bool,
     scratch: Vec<u64>,
     first_ns: Option<u64>,
     last_ns: u64,
@@ -109,6 +110,7 @@ impl ProduceClient {
             max_block_ns: settings.max_block_ns,
             value_bytes: plan.value_bytes,
             fill_in_flight: matches!(plan.rate, Rate::Max { fill: Fill::InFlight }),
+            is_synchronous: plan.synchronous,
             scratch: Vec::new(),
             first_ns: None,
             last_ns: 0,
@@ -320,6 +322,7 @@ impl ProduceClient {
         events: &mut Events,
     ) {
         self.end_transaction(now_ns, is_flushing);
+        let is_flushing = self.flushes(is_flushing);
         self.kafka.wake_idle();
         self.io.keep_up(&mut self.kafka, net, now_ns, events);
         self.kafka.ask_id(now_ns);
@@ -349,6 +352,12 @@ impl ProduceClient {
         self.wants_turn |= has_sent && self.fill_in_flight;
         self.kafka.retry_lost(now_ns);
         self.settle(net.now_ns(), recorder, events);
+    }
+
+    /// Whether what lingers is sent when the load is over: an application that waits for each record has none left to
+    /// flush when it closes its producer, and each has lingered.
+    fn flushes(&self, is_load_over: bool) -> bool {
+        is_load_over && !self.is_synchronous
     }
 
     /// Why a transactional producer will not send any more.
@@ -447,7 +456,8 @@ impl ProduceClient {
         let began_ns = self.kafka.producer().and_then(Producer::transaction_began_ns);
         let every_ns = self.transactions.as_ref().map_or(0, |pace| pace.plan.every_ns);
         let ends = began_ns.map(|began_ns| began_ns.saturating_add(every_ns));
-        self.kafka.next_deadline(is_flushing, opens_ns).into_iter().chain(blocked).chain(ends).min()
+        let kafka = self.kafka.next_deadline(self.flushes(is_flushing), opens_ns);
+        kafka.into_iter().chain(blocked).chain(ends).min()
     }
 
     /// Ends: what is open is unresolved.
