@@ -177,7 +177,7 @@ fn refused_in(here: &Path, address: &str) {
     let SystemPlan::Attached(target) = &mut request.plan.cases[0].system else { panic!("no target") };
     let sasl = Sasl::Plain { username: "me".to_owned(), password: "by-file".to_owned() };
     let security = Security { protocol: Protocol::SaslPlaintext, tls: None, sasl: Some(sasl) };
-    target.security = Box::new(security);
+    *target.security = security;
     let say = |what: &str| writeln!(io::stdout(), "{what}").expect("somebody who reads");
     let mut progress = |progress: Progress| say(&format!("{progress:?}"));
     let told = match run(&request, options(here, &mut progress)) {
