@@ -77,6 +77,9 @@ impl Producer {
         let expected = match self.latest.back() {
             Some((_, last, _)) if epoch == self.epoch => last.wrapping_add(1) & i32::MAX,
             Some(_) => 0,
+            // Since KIP-890 no batch of a transaction may overtake the first one, neither that of a new epoch, which a
+            // marker has begun, nor that of a producer that the partition does not know.
+            None if head.is_transactional => 0,
             None => first,
         };
         if first == expected { Verdict::New } else { Verdict::Refused(code::OUT_OF_ORDER_SEQUENCE_NUMBER) }
@@ -219,4 +222,40 @@ pub(super) fn check(set: &[u8]) -> Option<u64> {
     batches.iter().try_fold(0u64, |sum, (head, bytes)| {
         batch::has_valid_checksum(bytes).then(|| sum + u64::from(head.records))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: i64 = 7;
+
+    fn head(producer_epoch: i16, base_sequence: i32, is_transactional: bool) -> BatchHead {
+        BatchHead { bytes: 0, records: 5, producer_id: ID, producer_epoch, base_sequence, is_transactional }
+    }
+
+    /// Of two batches in flight the first is refused for another reason: the second must not take its place.
+    #[test]
+    fn in_a_transaction_no_batch_overtakes_the_first() {
+        let refused = Verdict::Refused(code::OUT_OF_ORDER_SEQUENCE_NUMBER);
+        let mut log = PartitionLog::new(0, vec![0]);
+        for epoch in [0, 1, 2] {
+            let producer = log.producers.entry(ID).or_default();
+            assert_eq!(producer.judge(&head(epoch, 5, true)), refused, "{epoch}");
+            assert_eq!(producer.judge(&head(epoch, 0, true)), Verdict::New, "{epoch}");
+            producer.note(&head(epoch, 0, true), 0);
+            assert_eq!(producer.judge(&head(epoch, 5, true)), Verdict::New, "{epoch}");
+            // Since KIP-890 the marker begins the next epoch; before, sequences go on over it.
+            log.append_marker((ID, epoch), true, false);
+            let producer = log.producers.entry(ID).or_default();
+            assert_eq!(producer.judge(&head(epoch, 5, true)), Verdict::New, "{epoch}");
+            log.append_marker((ID, epoch + 1), true, false);
+        }
+    }
+
+    /// Without transactions a partition goes on with whatever comes from a producer that it does not know.
+    #[test]
+    fn a_producer_that_is_not_known_begins_anywhere_without_transactions() {
+        assert_eq!(Producer::default().judge(&head(0, 5, false)), Verdict::New);
+    }
 }
