@@ -384,7 +384,9 @@ impl Stream for ProduceStream {
         });
         let begin = self.clock.map(|clock| clock.t0_ns).filter(|_| !self.has_begun);
         let measure = self.clock.map(|clock| clock.measure_ns).filter(|_| !self.is_measuring);
-        let end = self.clock.map(|clock| clock.load_end_ns).filter(|_| !self.is_flushing);
+        // Once nobody takes another record that is at once.
+        let end = self.clock.map(|clock| if self.turns.active == 0 { 0 } else { clock.load_end_ns });
+        let end = end.filter(|_| !self.is_flushing);
         woken.into_iter().chain(recorder).chain(due).chain(begin).chain(measure).chain(end).min()
     }
 
