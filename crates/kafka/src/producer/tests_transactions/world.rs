@@ -2,6 +2,9 @@
 
 use super::*;
 
+/// A batch that was sent: partition, sequence, epoch.
+pub(super) type Sent = (i32, i32, i16);
+
 pub(super) struct World {
     pub(super) producer: Producer<Vec<u64>>,
     pub(super) bodies: Plain,
@@ -119,7 +122,7 @@ impl World {
     }
 
     /// Sends what may be sent: the sequences and epochs of its batches, by partition.
-    pub(super) fn send(&mut self) -> Option<(usize, Vec<(i32, i32, i16)>)> {
+    pub(super) fn send(&mut self) -> Option<(usize, Vec<Sent>)> {
         self.producer.collect(0, self.now_ns, self.producer.is_ending(), |_| true, &mut self.bodies);
         if self.producer.staged.is_empty() {
             return None;
