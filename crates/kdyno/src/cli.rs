@@ -5,7 +5,9 @@ mod hidden;
 mod question;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
-pub(crate) use hidden::{BenchEvidenceArgs, BenchLoadArgs, BenchReplayArgs, FakeBrokerArgs, GuardExecArgs};
+pub(crate) use hidden::{
+    BenchComparisonArgs, BenchEvidenceArgs, BenchLoadArgs, BenchReplayArgs, FakeBrokerArgs, GuardExecArgs,
+};
 pub(crate) use question::{ChoiceArgs, CompareArgs, FindArgs, Form, Gate, RunArgs};
 use std::path::PathBuf;
 
@@ -82,6 +84,9 @@ pub(crate) enum Command {
     /// Drive one worker against a broker, without a scenario: for `make bench` and `make accuracy`
     #[command(hide = true)]
     BenchLoad(BenchLoadArgs),
+    /// Judge the pairs of a comparison, made up from one trial: for `make bench`
+    #[command(hide = true)]
+    BenchComparison(BenchComparisonArgs),
     /// Write a long run file, its rows made up: for `make bench`
     #[command(hide = true)]
     BenchEvidence(BenchEvidenceArgs),

@@ -175,7 +175,7 @@ fn task(args: &BenchLoadArgs, rate: Rate) -> WorkerTask {
     WorkerTask {
         worker: 0,
         run_id: 0xbe9c,
-        bootstrap: vec![args.bootstrap.clone()],
+        bootstrap: args.bootstrap.clone(),
         client_id_prefix: "kdyno-bench-".to_owned(),
         phases: PhasesPlan {
             warmup_ns: args.warmup_seconds * NS_PER_S,
