@@ -56,7 +56,7 @@ fn at_most(seconds: &Series, seconds_max: f64) -> String {
     format!("{seconds_max}{mark}")
 }
 
-/// What is judged, and the seconds it took each time..
+/// What is judged, and the seconds it took each time.
 fn comparison(bench: &Setup, path: &Path) -> anyhow::Result<(String, Series)> {
     let mut make = Command::new(&bench.kdyno);
     make.args(["bench-evidence", "--seconds", "60", "--out"]).arg(path);
@@ -65,7 +65,7 @@ fn comparison(bench: &Setup, path: &Path) -> anyhow::Result<(String, Series)> {
     judge.args(["bench-comparison", "--rounds", &bench.options.rounds.to_string()]).arg(path);
     println!("  {}", words(&judge));
     let printed: Comparison = serde_json::from_str(&measured(&mut judge)?.stdout)?;
-    ensure!(printed.verdicts > 0, "nothing was judged");
+    ensure!(printed.verdicts > 0, "no verdict rests on the pairs");
     let mut seconds = Series::default();
     printed.seconds.into_iter().for_each(|one| seconds.push(one));
     let name = format!(

@@ -7,12 +7,11 @@ use crate::cli::BenchComparisonArgs;
 use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
 use kdyno_analysis::run::AnalysedTrial;
+use kdyno_model::conclusion::Conclusion;
 use kdyno_model::finding::{Scope, Value};
 use kdyno_model::metric::Address;
 use kdyno_model::outcome::{Judgement, TrialOutcome};
-use kdyno_model::plan::{
-    Better, ComparePlan, Depth, EvidenceUnit, Judge, PairDesign, Plan, Strategy, SystemPlan,
-};
+use kdyno_model::plan::{Better, ComparePlan, Depth, EvidenceUnit, Judge, PairDesign, Plan, Strategy};
 use kdyno_model::run::TrialStart;
 use kdyno_model::trial::{PairPlace, TrialId, TrialReason};
 use kdyno_store::RunFile;
@@ -39,11 +38,16 @@ pub(crate) fn bench_comparison(args: &BenchComparisonArgs) -> Outcome {
         let trials: Vec<AnalysedTrial<'_>> = outcomes.iter().map(AnalysedTrial::of).collect();
         let judged = kdyno_analysis::run::judge(&plan, &trials, &[], &[], false);
         seconds.push(begin.elapsed().as_secs_f64());
-        verdicts = judged.conclusions.len();
+        verdicts = judged.conclusions.iter().filter(|one| rests_on_all(one, args.pairs)).count();
     }
     let figures = figures.findings.len();
     out::json(&json!({"pairs": args.pairs, "figures": figures, "verdicts": verdicts, "seconds": seconds}))?;
     Ok(Exit::Done)
+}
+
+/// Whether it is a verdict that no pair was lost for: then the statistics ran.
+fn rests_on_all(conclusion: &Conclusion, pairs: u32) -> bool {
+    matches!(conclusion, Conclusion::Verdict(verdict) if verdict.n == pairs)
 }
 
 /// The run's first case against itself, on one start for each pair. Each of its figures is a column, and the first three
@@ -53,15 +57,9 @@ fn comparing(mut plan: Plan, figures: &Judgement, pairs: u32) -> Plan {
     plan.depth = Depth::Verdict;
     plan.show.columns = figures.findings.iter().map(|finding| finding.of.clone()).collect();
     let judged = |of: &Address| Judge { of: of.clone(), better: Better::Lower, margin: 0.1 };
-    let mut b = plan.cases.clone();
-    for case in &mut b {
-        if let SystemPlan::Local(cluster) = &mut case.system {
-            cluster.is_second = true;
-        }
-    }
     plan.strategy = Strategy::Compare(ComparePlan {
         labels: ["first".to_owned(), "second".to_owned()],
-        b,
+        b: plan.cases.clone(),
         judge: plan.show.columns.iter().take(3).map(judged).collect(),
         looks: vec![pairs],
         pairs_per_start: 1,
