@@ -52,13 +52,14 @@ accuracy-cluster: ## known truths on real brokers: a system compared with itself
 	cargo build --release --package kdyno --package xtask
 	target/release/xtask accuracy-cluster $(ONLY)
 
-# Recorder and client are tested by the crates around them too, so those run for them.
+# What judges is tested by the plans that it leads, recorder and client by the crates around them: those run too.
 MUTANTS = target/tools/bin/cargo-mutants mutants --colors never --no-shuffle --timeout 300 $(if $(SHARD),--shard $(SHARD))
 
 mutants: ## change what judges and counts, one thing at a time: does a test notice? (hours; SHARD=k/n for a part)
 	@scripts/setup.sh build
 	cargo install --quiet --locked --root target/tools cargo-mutants@27.0.0
-	$(MUTANTS) --output target/mutants/judging --package kdyno-analysis --package kdyno-plan
+	$(MUTANTS) --output target/mutants/judging --package kdyno-analysis --package kdyno-plan \
+		--test-package kdyno-analysis --test-package kdyno-plan
 	$(MUTANTS) --output target/mutants/counting --package kdyno-kafka --package kdyno-load \
 		--file 'crates/load/src/recorder.rs' --file 'crates/kafka/src/{producer,consumer,connection,broker_connections,admin}/**' \
 		--test-package kdyno-kafka --test-package kdyno-kafka-server --test-package kdyno-load

@@ -6,7 +6,9 @@ mod listeners;
 mod question;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, ValueHint};
-pub(crate) use hidden::{BenchEvidenceArgs, BenchLoadArgs, BenchReplayArgs, FakeBrokerArgs, GuardExecArgs};
+pub(crate) use hidden::{
+    BenchComparisonArgs, BenchEvidenceArgs, BenchLoadArgs, BenchReplayArgs, FakeBrokerArgs, GuardExecArgs,
+};
 pub(crate) use listeners::ListenerArgs;
 pub(crate) use question::{ChoiceArgs, CompareArgs, FindArgs, Form, Gate, RunArgs};
 use std::path::PathBuf;
@@ -84,6 +86,9 @@ pub(crate) enum Command {
     /// Drive one worker against a broker, without a scenario: for `make bench` and `make accuracy`
     #[command(hide = true)]
     BenchLoad(BenchLoadArgs),
+    /// Judge the pairs of a comparison, made up from one trial: for `make bench`
+    #[command(hide = true)]
+    BenchComparison(BenchComparisonArgs),
     /// Write a long run file, its rows made up: for `make bench`
     #[command(hide = true)]
     BenchEvidence(BenchEvidenceArgs),

@@ -40,7 +40,7 @@ const BENCHES: &[(&str, &str, Run)] = &[
     ("peers", "the maximum rate beside librdkafka's and Kafka's own tools, one real broker", peers::run),
     ("constant", "20 000/s: exact counts, lag beside a bare sleep loop, share of a core", constant::run),
     ("memory", "resident memory of the worker at the maximum rate, minute by minute", memory::run),
-    ("evidence", "how soon a stored hour with 60 streams is shown", evidence::run),
+    ("evidence", "how soon a stored hour with 60 streams is shown, and a comparison judged", evidence::run),
     ("startup", "kdyno --help, and how soon brokers are ready", startup::run),
 ];
 

@@ -5,9 +5,9 @@ use clap::Args;
 /// What `make bench` and `make accuracy` ask of a worker.
 #[derive(Debug, Args)]
 pub(crate) struct BenchLoadArgs {
-    /// Broker to ask first, HOST:PORT
-    #[arg(long)]
-    pub(crate) bootstrap: String,
+    /// Brokers to ask first, HOST:PORT,…
+    #[arg(long, value_delimiter = ',', required = true)]
+    pub(crate) bootstrap: Vec<String>,
     /// Topic, which must exist
     #[arg(long)]
     pub(crate) topic: String,
@@ -67,12 +67,25 @@ pub(crate) struct BenchLoadArgs {
     pub(crate) trust: Option<std::path::PathBuf>,
 }
 
+/// What `make bench` asks of a comparison's statistics.
+#[derive(Debug, Args)]
+pub(crate) struct BenchComparisonArgs {
+    /// A run file, whose first trial stands for all of them
+    pub(crate) run: std::path::PathBuf,
+    /// Pairs of the comparison
+    #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(6..=10_000))]
+    pub(crate) pairs: u32,
+    /// How often they are judged
+    #[arg(long, default_value_t = 5)]
+    pub(crate) rounds: u32,
+}
+
 /// What `make bench` asks of a replay of requests.
 #[derive(Debug, Args)]
 pub(crate) struct BenchReplayArgs {
-    /// Broker to ask first, HOST:PORT
-    #[arg(long)]
-    pub(crate) bootstrap: String,
+    /// Brokers to ask first, HOST:PORT,…
+    #[arg(long, value_delimiter = ',', required = true)]
+    pub(crate) bootstrap: Vec<String>,
     /// Topic, which must exist
     #[arg(long)]
     pub(crate) topic: String,

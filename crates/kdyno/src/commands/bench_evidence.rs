@@ -131,12 +131,25 @@ fn write_rows(writer: &RunWriter, trial: TrialId, args: &BenchEvidenceArgs) -> R
             }
         }
         rows.write(Grain::Phase, args.seconds, &Timing::ALL.map(|timing| (timing, &fine[0])))?;
-        let records = RECORDS_PER_S * u64::from(args.seconds);
-        let counts =
-            Counts { offered: records, achieved: records, acknowledged: records, ..Counts::default() };
+        let counts = counts(u64::from(args.seconds));
         writer.totals(trial, vec![StreamTotals { id, counts, clients: Vec::new() }])?;
     }
     Ok(())
+}
+
+/// Of a stream in so many seconds. Its totals are the sum of its rows: a trial whose rows lack some is not to be used.
+fn counts(seconds: u64) -> Counts {
+    let records = RECORDS_PER_S * seconds;
+    Counts {
+        offered: records,
+        achieved: records,
+        acknowledged: records,
+        acknowledged_bytes: records * 128,
+        requests: 1234 * seconds,
+        request_bytes: records * 140,
+        batches: 1300 * seconds,
+        ..Counts::default()
+    }
 }
 
 struct Rows<'a> {
@@ -149,16 +162,6 @@ struct Rows<'a> {
 impl Rows<'_> {
     fn write(&mut self, grain: Grain, second: u32, timings: &[(Timing, &Vec<u8>)]) -> Result<(), Failure> {
         let is_second = grain == Grain::Second;
-        let counts = Counts {
-            offered: RECORDS_PER_S,
-            achieved: RECORDS_PER_S,
-            acknowledged: RECORDS_PER_S,
-            acknowledged_bytes: RECORDS_PER_S * 128,
-            requests: 1234,
-            request_bytes: RECORDS_PER_S * 140,
-            batches: 1300,
-            ..Counts::default()
-        };
         let sample = Sample {
             id: self.id,
             sequence: self.sequence,
@@ -166,7 +169,7 @@ impl Rows<'_> {
             phase: Phase::Measure,
             t0_second: second,
             written_second: second,
-            counts: if is_second { counts } else { Counts::default() },
+            counts: if is_second { counts(1) } else { Counts::default() },
             histograms: timings.iter().map(|(timing, bytes)| (*timing, (*bytes).clone())).collect(),
             sums_ns: timings
                 .iter()

@@ -175,7 +175,7 @@ fn task(args: &BenchLoadArgs, rate: Rate) -> WorkerTask {
     WorkerTask {
         worker: 0,
         run_id: 0xbe9c,
-        bootstrap: vec![args.bootstrap.clone()],
+        bootstrap: args.bootstrap.clone(),
         security: security(args),
         client_id_prefix: "kdyno-bench-".to_owned(),
         phases: PhasesPlan {

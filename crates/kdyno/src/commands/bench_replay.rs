@@ -58,8 +58,7 @@ pub(crate) fn bench_replay(args: &BenchReplayArgs) -> Outcome {
 
 /// The topic's leaders, each with its partitions.
 fn leaders(args: &BenchReplayArgs) -> Result<Vec<(BrokerInfo, Vec<i32>)>, Failure> {
-    let mut admin = Admin::connect(std::slice::from_ref(&args.bootstrap), CLIENT_ID, ANSWER_TIMEOUT)
-        .map_err(Failure::tool)?;
+    let mut admin = Admin::connect(&args.bootstrap, CLIENT_ID, ANSWER_TIMEOUT).map_err(Failure::tool)?;
     let brokers = admin.cluster().map_err(Failure::tool)?.brokers;
     let topics = admin.topics(Some(&[&args.topic])).map_err(Failure::tool)?;
     let mut led: BTreeMap<i32, Vec<i32>> = BTreeMap::new();

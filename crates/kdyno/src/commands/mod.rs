@@ -1,5 +1,6 @@
 //! The commands, one file each. Every one returns how the program ends.
 
+mod bench_comparison;
 mod bench_evidence;
 mod bench_load;
 mod bench_replay;
@@ -55,6 +56,7 @@ pub(crate) fn dispatch(command: Command) -> Outcome {
         Command::Schema(args) => schema::schema(&args),
         Command::Completions(args) => completions::completions(&args),
         Command::Worker => inner::worker(),
+        Command::BenchComparison(args) => bench_comparison::bench_comparison(&args),
         Command::BenchEvidence(args) => bench_evidence::bench_evidence(&args),
         Command::BenchLoad(args) => bench_load::bench_load(&args),
         Command::BenchReplay(args) => bench_replay::bench_replay(&args),

@@ -208,6 +208,10 @@ fn a_verdict_confirms_a_load_and_states_it_with_the_estimate() {
             .all(|outcome| searched_load(&outcome.trial) == Some((SearchStage::Confirm, load_per_s)))
     );
     assert_eq!(standing.count(), 3);
+    // Through three trials there is a line; an interval takes a fourth.
+    let lines = (3..outcomes.len()).map(|done| concluded(&plan, &outcomes[..done]).0.estimate);
+    let too_few = Interval::NotResolvable(NotResolvable::TooFewTrials { needed: 4 });
+    assert_eq!(lines.flatten().next().unwrap().interval, too_few);
     // Half-way there is no outcome, and what is known stands.
     let (half, _) = concluded(&plan, &outcomes[..outcomes.len() - 2]);
     assert_eq!(half.outcome, SearchOutcome::Unfinished);
