@@ -2,7 +2,7 @@
 //! what is printed nor in a log, a run file or the list of processes, whether the login is good, refused or cut off.
 
 use crate::common::{Place, RUN_DEADLINE, Running, Said, signal};
-use crate::fixture::{ended, event_kinds, figure, kafka_tool, one_at_a_time, start_scenario};
+use crate::fixture::{ended, event_kinds, figure, kafka_tool, one_at_a_time, ran, start_scenario};
 use base64::{Engine, engine::general_purpose::STANDARD};
 use kdyno_model::jaas;
 use kdyno_model::properties::Properties;
@@ -172,7 +172,7 @@ fn a_secured_cluster_that_stays_is_measured_and_only_one_file_opens_it() {
     let mut running = cluster.run(&cluster.path);
     running.wait_for("· measure");
     secrets.are_in_no_process(&place);
-    ended(&running.wait(RUN_DEADLINE), 0);
+    ran(&running.wait(RUN_DEADLINE));
     let document = place.show();
     // Coordinators ask who comes, too, and have ACLs of their own.
     for address in ["writers.acked_per_s", "orders.committed", "readers.fetched_per_s"] {
@@ -210,7 +210,7 @@ fn a_secured_cluster_that_stays_is_measured_and_only_one_file_opens_it() {
         ["--bootstrap-server", &address, "--command-config", path, "--create", "--topic", "kdyno-mine"];
     ended(&kafka_tool(&place, "org.apache.kafka.tools.TopicCommand", &java), 0);
     let quick = ["quick", "--command-config", path, "--duration", "2s", "--share"];
-    ended(&place.start(place.command(&quick)).wait(RUN_DEADLINE), 0);
+    ran(&place.start(place.command(&quick)).wait(RUN_DEADLINE));
     ended(&place.start(place.command(&["cluster", "down", "sec"])).wait(RUN_DEADLINE), 0);
     assert!(!cluster.path.exists(), "it goes with the cluster");
     secrets.are_in_no_file(&place, &[&private]);
@@ -237,7 +237,9 @@ fn what_is_made_for_a_run_is_told_nobody_whether_the_run_is_good_or_cut_off() {
     let _turn = one_at_a_time();
     for is_cut_off in [false, true] {
         let place = Place::new();
-        let mut running = start_scenario(&place, &format!("{HEAD}{SYSTEM}{LOAD}"));
+        // However long it takes to look everywhere, a run that is cut off is still in its measure phase.
+        let load = if is_cut_off { LOAD.replace("measure: 5s", "measure: 5m") } else { LOAD.to_owned() };
+        let mut running = start_scenario(&place, &format!("{HEAD}{SYSTEM}{load}"));
         running.wait_for("· measure");
         let (settings, keys) = (files(&place, "server.properties"), files(&place, "broker.pem"));
         let settings = settings.first().expect("settings of a broker");
@@ -255,7 +257,12 @@ fn what_is_made_for_a_run_is_told_nobody_whether_the_run_is_good_or_cut_off() {
         if is_cut_off {
             running.processes("kafka.Kafka").into_iter().for_each(|pid| signal(pid, Signal::KILL));
         }
-        ended(&running.wait(RUN_DEADLINE), if is_cut_off { 1 } else { 0 });
+        let said = running.wait(RUN_DEADLINE);
+        if is_cut_off {
+            ended(&said, 1)
+        } else {
+            ran(&said)
+        }
         tell_all(&place);
         secrets.are_in_no_file(&place, &[]);
         place.expect_no_processes();

@@ -1,7 +1,7 @@
 //! Transactions on real brokers, since KIP-890 and before it.
 
 use crate::common::{Place, RUN_DEADLINE};
-use crate::fixture::{ended, figure_of, one_at_a_time, start_scenario};
+use crate::fixture::{figure_of, one_at_a_time, ran, start_scenario};
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::{Counts, series};
 use kdyno_store::RunFile;
@@ -26,7 +26,7 @@ fn transactions_are_committed_timed_and_found_in_the_log() {
     let _turn = one_at_a_time();
     let place = Place::new();
     let said = start_scenario(&place, SCENARIO).wait(RUN_DEADLINE);
-    ended(&said, 0);
+    ran(&said);
     assert!(said.stdout.contains("Produce: transactions"), "{}", said.stdout);
     let document = place.show();
     for case in 0..2 {
