@@ -152,10 +152,11 @@ pub(crate) struct ExecutionArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct QuickArgs {
-    /// Broker to ask first, HOST:PORT; several with commas, an IPv6 address in brackets
+    /// Broker to ask first, HOST:PORT; several with commas, an IPv6 address in brackets [default: those of
+    /// --command-config]
     #[arg(long, value_name = "HOST:PORT", value_delimiter = ',', required_unless_present = "command_config")]
     pub(crate) bootstrap_server: Vec<String>,
-    /// A Java client's properties file: how the cluster is reached, and settings of the producer
+    /// A Java client's properties file, as Kafka's tools take it: addresses, security, settings of the producer
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     pub(crate) command_config: Option<PathBuf>,
     /// Records per second, all clients together
@@ -167,7 +168,7 @@ pub(crate) struct QuickArgs {
     /// Length of the measured window, at most 5m
     #[arg(long, default_value = "10s", value_name = "TIME")]
     pub(crate) duration: String,
-    /// Write to this topic, which is there, instead of one that is made for this and deleted afterwards
+    /// Write to this existing topic, instead of one that is made for this and deleted afterwards
     #[arg(long, value_name = "NAME", conflicts_with_all = ["partitions", "replicas"])]
     pub(crate) topic: Option<String>,
     /// Partitions of the topic that is made for this and deleted afterwards

@@ -144,7 +144,7 @@ pub const ALL: &[Metric] = &[
         "aborted",
         SEND,
         Unit::Count,
-        "transactions aborted in the window, as planned or since something of them had failed",
+        "transactions aborted in the window, as planned or after a failure",
     ),
     metric(
         "queue",

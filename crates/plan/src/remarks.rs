@@ -178,7 +178,7 @@ fn existing_topics(plan: &Plan) -> Vec<String> {
         let used = target.topics.iter().filter(|(address, _)| case.topics.contains_key(*address));
         for (address, name) in used {
             let told = format!(
-                "topic `{address}` is `{name}` of target {}: it is there, keeps what trials write, and may be written by others",
+                "topic `{address}` is the existing topic `{name}` of target {}: it keeps what trials write, and others may write to it",
                 target.target
             );
             if !found.contains(&told) {

@@ -198,8 +198,8 @@ newest, on both sides of a comparison too: two releases of brokers are then comp
 const PROPERTIES_HEAD: &str = "\
 Read byte for byte as `java.util.Properties` reads it: Latin-1, `\\` goes on in the next line and begins escapes. Names
 and rules are those of Kafka's clients; passwords, keys and tokens may stand in it when its owner alone may read it, or
-elsewhere as `${NAME}` (see [secret](#secret)), `${env:NAME}` or `${file:PATH:NAME}`. SASL speaks `PLAIN`,
-`SCRAM-SHA-256`, `SCRAM-SHA-512` and `OAUTHBEARER`; of the last one the token comes from `file:` in
+elsewhere as `${NAME}` (see [secret](#secret)), `${env:NAME}` or `${file:PATH:NAME}`. SASL mechanisms: `PLAIN`,
+`SCRAM-SHA-256`, `SCRAM-SHA-512` and `OAUTHBEARER`, whose token comes from a `file:` URL in
 `sasl.oauthbearer.token.endpoint.url`, or from the option `token` of its login module. Stores are PEM or PKCS#12.
 
 ";

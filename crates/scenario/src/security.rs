@@ -66,7 +66,7 @@ impl Reach {
         let (known, unknown): (Vec<&str>, Vec<&str>) = names.partition(|name| is_known(name));
         if !known.is_empty() {
             let names = listed(known);
-            told.push(format!("how clients behave is the scenario's to say, so these of the properties file are not taken: {names}"));
+            told.push(format!("the scenario says how clients behave, so these settings of the properties file are not taken: {names}"));
         }
         told.extend(unknown_notes(&unknown));
         told
@@ -98,7 +98,7 @@ fn unknown_notes(names: &[&str]) -> Vec<String> {
     };
     let mut notes: Vec<String> = names.iter().take(UNKNOWN_TOLD_MAX).map(told).collect();
     if names.len() > UNKNOWN_TOLD_MAX {
-        notes.push(format!("so are {} more", names.len() - UNKNOWN_TOLD_MAX));
+        notes.push(format!("{} more names are no settings of Kafka's clients", names.len() - UNKNOWN_TOLD_MAX));
     }
     notes
 }

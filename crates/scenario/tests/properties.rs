@@ -100,7 +100,7 @@ fn mutual_tls_from_pkcs_12_stores_whose_type_is_left_out() {
     assert_eq!(found.secrets[&trust.password.unwrap()], elsewhere);
     assert!(!tls.hostname_check);
     assert_eq!((tls.versions.as_slice(), tls.ciphers.len()), (&[TlsVersion::Tls13][..], 2));
-    assert!(found.notes[0].contains("`TLSv1.1` is not spoken"), "{:?}", found.notes);
+    assert!(found.notes[0].contains("`TLSv1.1` is not supported"), "{:?}", found.notes);
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn sasl_says_what_is_missing_and_what_is_spoken() {
     let plain = format!("{JAAS}.plain.PlainLoginModule required");
     for (text, why) in [
         ("", "`sasl.mechanism` is missing, for which Kafka's clients take GSSAPI"),
-        ("sasl.mechanism=GSSAPI", "spoken are `PLAIN`"),
+        ("sasl.mechanism=GSSAPI", "supported are `PLAIN`"),
         ("sasl.mechanism=SCRAM-SHA512", "did you mean `SCRAM-SHA-512`?"),
         ("sasl.mechanism=AWS_MSK_IAM", "use `OAUTHBEARER`"),
         ("sasl.mechanism=PLAIN", "`sasl.jaas.config` is missing"),

@@ -70,7 +70,7 @@ impl Attached {
         for (name, topic) in &case.topics {
             if let Some(found) = self.existing.get(name) {
                 if found.error.is_error() {
-                    let message = format!("topic {name} is to be {}, which is {}", found.name, found.error);
+                    let message = format!("topic {name} is to be the existing topic {}: {}", found.name, found.error);
                     return refuse(message, "is it there, and may this user describe it?");
                 }
                 continue;
@@ -390,7 +390,7 @@ pub(crate) mod tests {
         assert_eq!(told, ["topic perf is team-a.load, which has 12 partitions, not 1; 2 replicas, not 3"]);
         assert!(attached().differences(&case(3)).is_empty());
         let error = with(ErrorCode::TOPIC_AUTHORIZATION_FAILED).check_case(&case(1)).expect_err("denied");
-        assert!(error.to_string().contains("team-a.load, which is TOPIC_AUTHORIZATION_FAILED"), "{error}");
+        assert!(error.to_string().contains("topic team-a.load: TOPIC_AUTHORIZATION_FAILED"), "{error}");
     }
 
     #[test]

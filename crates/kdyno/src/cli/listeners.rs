@@ -24,7 +24,7 @@ pub(crate) struct ListenerArgs {
     /// Brokers and controllers speak mutual TLS to each other
     #[arg(long)]
     internal_tls: bool,
-    /// Clients may do what access control lists allow: with topics, groups and transactional ids that begin with kdyno-
+    /// Clients are bound by access control lists (ACLs): to topics, groups and transactional ids that begin with kdyno-
     #[arg(long)]
     acls: bool,
 }

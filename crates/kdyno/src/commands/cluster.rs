@@ -58,7 +58,7 @@ pub(crate) fn stand(
     ));
     if let Some(path) = &running.client_properties {
         out::note(&format!(
-            "what clients need to connect, secrets included, is in {}, for `--command-config` of kdyno and of Kafka's tools",
+            "what clients need to connect, secrets included, is in {}, for `--command-config` of `kdyno quick` and of Kafka's tools",
             path.display()
         ));
     }
@@ -128,7 +128,7 @@ fn line(running: &RunningCluster) -> String {
         format!("  ended: {}", dead.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
     };
     let properties = running.client_properties.as_ref();
-    let properties = properties.map(|path| format!("  clients by {}", path.display())).unwrap_or_default();
+    let properties = properties.map(|path| format!("  client properties {}", path.display())).unwrap_or_default();
     format!(
         "{}  Kafka {}  {}  brokers {}  since {}  {}  cluster id {}{properties}{dead}\n",
         running.name,

@@ -107,7 +107,7 @@ fn a_null_broker_speaks_the_one_cipher_suite_that_it_is_told() {
     drop(running);
     let said = broker("TLS_RSA_WITH_NULL_MD5").wait(RUN_DEADLINE);
     assert_eq!(said.code, Some(2), "{said:?}");
-    assert!(said.stderr.contains("\"TLS_RSA_WITH_NULL_MD5\" is not spoken, only TLS_"), "{said:?}");
+    assert!(said.stderr.contains("\"TLS_RSA_WITH_NULL_MD5\" is not supported, only TLS_"), "{said:?}");
 }
 
 #[test]

@@ -70,11 +70,11 @@ fn payloads(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
             item,
             &[*stated, *reached],
             format!(
-                "{item}: values were to compress to {}, and the batches reached {}",
+                "{item}: values were to compress at a ratio of {}, and batches reached {}",
                 numbers.ratio(0),
                 numbers.ratio(1)
             ),
-            "larger values or batches compress better; what stands around values limits the ratio too",
+            "larger values or batches compress better; keys, headers and trailers limit the ratio too",
         ),
         Caveat::PooledCompression { item } => told(
             item,

@@ -100,9 +100,9 @@ fn failures(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
             item,
             &[],
             format!(
-                "{item}: a producer sent nothing any more, so the load was not the one asked for: {first}"
+                "{item}: a producer stopped sending, so the load was not the one asked for: {first}"
             ),
-            "raise `transaction.timeout.ms`, or look whether anybody else uses transactional ids that begin with our prefix",
+            "raise `transaction.timeout.ms`, or look whether others use transactional ids with the same prefix and whether this user may use them",
         ),
         Caveat::RecordsSkipped { item, events, first } => told(
             item,

@@ -242,7 +242,7 @@ fn system_lines(system: &SystemPlan) -> Vec<String> {
             lines.extend(security_line(&target.security));
             let existing = target.topics.iter();
             lines
-                .extend(existing.map(|(address, name)| format!("topic {address} is {name}, which is there")));
+                .extend(existing.map(|(address, name)| format!("topic {address} is the existing topic {name}")));
             lines.extend(target.facts.iter().map(|(name, value)| format!("declared: {name} = {value}")));
             let price = target.price.as_ref();
             lines.extend(

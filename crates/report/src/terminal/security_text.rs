@@ -1,4 +1,4 @@
-//! How the brokers of a target are spoken to, in words. Of files and users nothing is told but that they are there.
+//! How connections to a target are secured, in words. Of files and users nothing is told but that they are there.
 
 use kdyno_model::plan::{Sasl, Security, Store, StoreContent, Tls};
 
@@ -10,7 +10,7 @@ pub(super) fn security_line(security: &Security) -> Option<String> {
     let tls = security.tls.as_ref().map(tls);
     let sasl = security.sasl.as_ref().map(Sasl::mechanism).map(str::to_owned);
     let parts: Vec<String> = tls.into_iter().chain(sasl).collect();
-    Some(format!("spoken to by {}: {}", security.protocol, parts.join("; ")))
+    Some(format!("security protocol {}: {}", security.protocol, parts.join("; ")))
 }
 
 fn tls(tls: &Tls) -> String {
@@ -60,7 +60,7 @@ mod tests {
                 is_delegation_token: false,
             }),
         };
-        let line = "spoken to by SASL_SSL: TLSv1.2 or TLSv1.3, trusts the platform's roots; SCRAM-SHA-512";
+        let line = "security protocol SASL_SSL: TLSv1.2 or TLSv1.3, trusts the platform's roots; SCRAM-SHA-512";
         assert_eq!(security_line(&security).as_deref(), Some(line));
         security.tls = Some(Tls {
             trust: store(StoreContent::PemFile("/etc/ca.pem".into())),
@@ -70,7 +70,7 @@ mod tests {
             ciphers: vec!["TLS_AES_128_GCM_SHA256".to_owned()],
         });
         (security.protocol, security.sasl) = (Protocol::Ssl, None);
-        let line = "spoken to by SSL: TLSv1.3, trusts a PEM file, shows a certificate of a PKCS#12 store, \
+        let line = "security protocol SSL: TLSv1.3, trusts a PEM file, shows a certificate of a PKCS#12 store, \
                     host names not checked, ciphers TLS_AES_128_GCM_SHA256";
         assert_eq!(security_line(&security).as_deref(), Some(line));
         assert_eq!(security_line(&Security::default()), None);

@@ -342,7 +342,7 @@ fn how_a_cluster_is_spoken_to_and_which_topics_are_there_is_told_before_the_run(
         sustain_ns: None,
     });
     let text = told(&run);
-    let words = "spoken to by SASL_PLAINTEXT: PLAIN topic perf is orders, which is there";
+    let words = "security protocol SASL_PLAINTEXT: PLAIN topic perf is the existing topic orders";
     assert!(text.contains(words) && !text.contains("alice"), "{text}");
 }
 

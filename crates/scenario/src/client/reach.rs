@@ -6,7 +6,7 @@ use JavaType::{Boolean, Class, Double, Int, List, Long, Password, Short, Text};
 use Rule::{Always, Used, WithoutEffect};
 
 const NO_JAVA: &str = "there is no Java here";
-const NO_KERBEROS: &str = "Kerberos is not spoken";
+const NO_KERBEROS: &str = "Kerberos is not supported";
 const NOT_OVER_HTTP: &str = "tokens are not fetched over HTTP";
 const ASKED_ANEW: &str = "a token is asked for anew after 80 % of the time that is left to it, as by default";
 const OWN_CODE: &str =

@@ -5,8 +5,8 @@ use super::{Kind, Section, key, or, section};
 /// Listeners.
 pub static LISTENERS: Section = section(
     "listeners",
-    "How clients reach the brokers, and these each other. Certificates, a user and access control lists are made for \
-     the run.",
+    "How clients connect to the brokers, and brokers to each other. Certificates, a user and access control lists are \
+     made for the run.",
     &[
         key("clients", Kind::Section(&CLIENT_LISTENER), "the listener where clients connect"),
         key("internal", Kind::Section(&INTERNAL_LISTENER), "the listener of brokers and controllers"),

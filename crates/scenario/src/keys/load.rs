@@ -64,7 +64,7 @@ pub static PRODUCE: Section = Section {
         ),
         key(
             "tombstones",
-            Kind::Scalar("share"),
+            Kind::Scalar("share in percent"),
             "share of records whose value is null, e.g. `1%`: each deletes its key in a compacted topic",
         ),
         key(
@@ -173,7 +173,7 @@ pub static PAYLOAD: Section = section(
 /// Transactions.
 pub static TRANSACTIONS: Section = section(
     "transactions",
-    "When a client's transactions end, and how. No record is taken until one is over.",
+    "When a client's transactions end, and how. While one is being ended, its client takes no record.",
     &[
         needed("every", DURATION, "from a transaction's first record until it is committed or aborted"),
         or("abort", Kind::Scalar("share in percent"), "0%", "probability with which one is aborted"),

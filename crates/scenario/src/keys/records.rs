@@ -5,7 +5,7 @@ use super::{COUNT, Kind, SIZE, Section, TEXT, key, needed, or, section};
 /// Values of records.
 pub static VALUE: Section = section(
     "value",
-    "One of `size`, `uniform`, `lognormal`, `file`, `sample`, and what else there is to say of the values.",
+    "Exactly one of `size`, `uniform`, `lognormal`, `file` and `sample`; beside the first three `compressible`.",
     &[
         key("size", SIZE, "all values have this size"),
         key("uniform", Kind::Section(&UNIFORM), "each size in a range with the same probability"),
@@ -60,7 +60,7 @@ pub static SAMPLE: Section = section(
         needed(
             "mean",
             SIZE,
-            "how large its values are, about: for a target's caps and what a run will write",
+            "about how large its values are in the mean: caps and the bytes that a run will write are reckoned with it",
         ),
         or("at_most", SIZE, "16MiB", "how much of it is read, at most 32 MiB"),
     ],
@@ -110,7 +110,7 @@ pub static ZIPF: Section = section(
             "s",
             Kind::Scalar("number"),
             "1",
-            "exponent, above 0: the larger, the more often come the first keys",
+            "exponent, above 0: the larger it is, the more often the first keys come",
         ),
         key(
             "size",

@@ -20,7 +20,7 @@ pub static TARGET: Section = Section {
         key(
             "topics",
             Kind::Settings("names of topics"),
-            "topics that are there, each under the name of the scenario's topic for which it stands; they are neither made \
+            "existing topics, each under the name of the scenario's topic for which it stands; they are neither made \
              nor deleted, and have partitions, replicas and settings of their own (with `allow: [existing-topics]`)",
         ),
         key("guard", Kind::Section(&GUARD), "what may be done to it"),
@@ -32,18 +32,19 @@ pub static TARGET: Section = Section {
 /// How to reach a target.
 pub static CLIENT: Section = section(
     "client",
-    "`bootstrap`, `properties`, or both. Without properties brokers are spoken to in plain text.",
+    "`bootstrap`, `properties`, or both. Without a properties file connections are PLAINTEXT.",
     &[
         key(
             "bootstrap",
             Kind::List(&TEXT),
-            "`host:port` of brokers to ask first; counts before the properties'",
+            "`host:port` of brokers to ask first; wins over the properties file's",
         ),
         key(
             "properties",
             TEXT,
             "a Java client's properties file, read as Java reads it: `bootstrap.servers`, `security.protocol`, `ssl.*` \
-             and `sasl.*` are taken from it; its path begins at the target file, paths in it where kdyno is started",
+             and `sasl.*` are taken from it; its path is relative to the target file's folder, paths in it to the \
+             folder in which kdyno is started",
         ),
         key(
             "secrets",
@@ -59,7 +60,7 @@ pub static SECRET: Section = section(
     "One of these: where the value comes from. It is asked for when the run begins.",
     &[
         key("env", TEXT, "name of an environment variable"),
-        key("file", TEXT, "a file that its owner alone may read; its path begins at the target file"),
+        key("file", TEXT, "a file that its owner alone may read; its path is relative to the target file's folder"),
         key(
             "exec",
             Kind::Either(&[TEXT, Kind::List(&TEXT)]),

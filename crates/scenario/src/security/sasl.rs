@@ -131,5 +131,5 @@ impl Reader<'_> {
 }
 
 fn spoken() -> String {
-    format!("spoken are {}", listed(Sasl::MECHANISMS))
+    format!("supported are {}", listed(Sasl::MECHANISMS))
 }

@@ -77,12 +77,12 @@ impl Reader<'_> {
         }
         let spoken = listed(TlsVersion::NAMES);
         if found.is_empty() {
-            let message = format!("`{VERSIONS}` names no version of TLS that is spoken");
-            return Err(self.wrong(VERSIONS, message).hint(format!("spoken are {spoken}")));
+            let message = format!("`{VERSIONS}` names no version of TLS that is supported");
+            return Err(self.wrong(VERSIONS, message).hint(format!("supported are {spoken}")));
         }
         if !left_out.is_empty() {
             let names = left_out.iter().map(|name| quoted(name)).collect::<Vec<_>>().join(", ");
-            self.found.notes.push(format!("`{VERSIONS}`: {names} is not spoken, only {spoken}"));
+            self.found.notes.push(format!("`{VERSIONS}`: {names} is not supported, only {spoken}"));
         }
         found.sort_unstable();
         Ok(found)

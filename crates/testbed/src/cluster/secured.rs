@@ -246,7 +246,7 @@ impl Secured {
             _ => None,
         };
         let mut admin =
-            internal.admin("kdyno-testbed", KNOWN_TIME_MAX).map_err(failed("nobody can administer it"))?;
+            internal.admin("kdyno-testbed", KNOWN_TIME_MAX).map_err(failed("its internal listener cannot be reached"))?;
         if let Some(hash) = hash {
             let mut salt = [0; RANDOM_BYTES];
             super::random::fill_random(&mut salt)?;
@@ -267,7 +267,7 @@ impl Secured {
             let begun = Instant::now();
             while let Err(error) = let_in(&one, self.listeners.authorizer) {
                 if begun.elapsed() > KNOWN_TIME_MAX {
-                    return Err(failed("its clients' listener lets us in nowhere")(error));
+                    return Err(failed("a broker does not let its user in")(error));
                 }
                 std::thread::sleep(PAUSE);
             }

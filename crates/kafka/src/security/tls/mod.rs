@@ -62,7 +62,7 @@ pub struct TlsConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum TlsError {
     /// A cipher suite that is not spoken.
-    #[error("cipher suite {name:?} is not spoken, only {}", .spoken.join(", "))]
+    #[error("cipher suite {name:?} is not supported, only {}", .spoken.join(", "))]
     Cipher {
         /// As typed.
         name: String,
