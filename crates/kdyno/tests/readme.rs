@@ -56,6 +56,7 @@ fn commands_that_start_nothing_run_as_written() {
 fn commands_that_measure_are_planned_as_written() {
     let place = Place::new();
     place.file("mine.yaml", &shown("id: mine"));
+    place.file("orders.yaml", &shown("id: orders"));
     let blocks = blocks("");
     let commands = blocks.lines().filter_map(|line| line.strip_prefix("target/release/kdyno "));
     let commands = commands.map(|line| line.split('#').next().unwrap_or("").trim());

@@ -145,7 +145,7 @@ fn the_rules_of_stores_are_kafkas() {
         ),
         ("ssl.truststore.certificates=x\nssl.truststore.type=PEM\nssl.truststore.location=a.pem", "both"),
         ("ssl.endpoint.identification.algorithm=ldap", "neither `https` nor empty"),
-        ("ssl.enabled.protocols=SSLv3", "names no version of TLS that is spoken"),
+        ("ssl.enabled.protocols=SSLv3", "names no version of TLS that is supported"),
         ("ssl.engine.factory.class=a.B", "is not supported"),
     ] {
         let told = refused(&format!("security.protocol=SSL\n{text}\n"));
