@@ -1,4 +1,4 @@
-//! Keys or values that come from a file, side by side in memory.
+//! Keys or values that come from a file or a topic, side by side in memory.
 
 /// Byte strings by number, at least one.
 #[derive(Debug)]

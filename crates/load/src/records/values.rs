@@ -18,7 +18,7 @@ pub(super) enum Values {
     Uniform(u32, u32),
     /// A lognormal size up to a largest one.
     Lognormal(LogNormal<f64>, u32),
-    /// Those of a file, each with the same probability.
+    /// Those of a file or a topic, each with the same probability.
     Given(Arc<Given>),
 }
 
