@@ -81,7 +81,7 @@ pub(super) fn is_tls_alert(received: &[u8]) -> bool {
 
 /// What such an alert means.
 pub(super) fn tls_expected() -> SessionError {
-    let what = "the broker's listener speaks TLS, SSL or SASL_SSL, and we do not (security.protocol)";
+    let what = "the broker's listener speaks TLS (SSL or SASL_SSL), and we do not (security.protocol)";
     SessionError::Refused(what.to_owned())
 }
 
