@@ -139,12 +139,12 @@ pub const ALL: &[Metric] = &[
         "failed and unresolved records divided by all of the measure phase",
     ),
     metric("retries", SEND, Unit::Count, "record batches that were sent again in the window"),
-    metric("committed", SEND, Unit::Count, "transactions committed in the window"),
+    metric("committed", SEND, Unit::Count, "committed transactions whose end began in the window"),
     metric(
         "aborted",
         SEND,
         Unit::Count,
-        "transactions aborted in the window, as planned or after a failure",
+        "aborted transactions whose end began in the window, as planned or after a failure",
     ),
     metric(
         "queue",
