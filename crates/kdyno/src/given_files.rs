@@ -1,9 +1,8 @@
 //! Files of keys and values that scenarios name: beside the scenario, or bundled with the program.
 
+use crate::scenario_source::first_bytes;
 use kdyno_model::plan::{GIVEN_BYTES_MAX, GivenFile};
 use kdyno_plan::FoundFile;
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 /// Files that are part of the program, for the scenarios that are: names and what they hold.
@@ -40,10 +39,7 @@ pub(crate) fn read(path: &str) -> Result<Vec<u8>, String> {
     if !std::fs::metadata(path).map_err(failed)?.is_file() {
         return Err("is no regular file".to_owned());
     }
-    let mut content = Vec::new();
-    // A byte more than may be read shows that it is too much.
-    File::open(path).map_err(failed)?.take(GIVEN_BYTES_MAX + 1).read_to_end(&mut content).map_err(failed)?;
-    Ok(content)
+    first_bytes(Path::new(path), GIVEN_BYTES_MAX + 1).map_err(failed)
 }
 
 #[cfg(test)]

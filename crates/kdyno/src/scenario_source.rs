@@ -5,6 +5,8 @@ use crate::failure::Failure;
 use crate::out;
 use kdyno_model::units::size;
 use kdyno_scenario::input::{listed, nearest};
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 /// A scenario file that is part of the program.
@@ -101,16 +103,21 @@ fn unknown(named: &str) -> Failure {
 
 /// Reads a small file that a user named.
 pub(crate) fn read_bytes(path: &Path, what: &str) -> Result<Vec<u8>, Failure> {
-    let shown = path.display();
-    let metadata = std::fs::metadata(path).map_err(|error| unreadable(path, what, &error))?;
-    if metadata.len() > SCENARIO_BYTES_MAX {
-        return Err(Failure::usage(format!(
-            "the {what} {shown} has {}, more than the {} that are read",
-            size(metadata.len()),
-            size(SCENARIO_BYTES_MAX)
-        )));
+    let bytes =
+        first_bytes(path, SCENARIO_BYTES_MAX + 1).map_err(|error| unreadable(path, what, &error))?;
+    if bytes.len() as u64 > SCENARIO_BYTES_MAX {
+        let (shown, most) = (path.display(), size(SCENARIO_BYTES_MAX));
+        return Err(Failure::usage(format!("the {what} {shown} has more than the {most} that are read")));
     }
-    std::fs::read(path).map_err(|error| unreadable(path, what, &error))
+    Ok(bytes)
+}
+
+/// The first bytes of a file, at most so many. One more than may be read shows that it is too much, also of a device, which
+/// tells no size and has no end.
+pub(crate) fn first_bytes(path: &Path, bytes_max: u64) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(bytes_max).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// A file that cannot be read; of a missing one where it was looked for, and what is there instead.
@@ -161,6 +168,12 @@ mod tests {
         }
         let bundled: BTreeSet<String> = BUNDLED.iter().map(|bundled| bundled.name.to_owned()).collect();
         assert_eq!(bundled, there);
+    }
+
+    #[test]
+    fn a_file_without_end_is_not_read_to_its_end() {
+        let failure = read_bytes(Path::new("/dev/zero"), "target").expect_err("too much");
+        assert_eq!(failure.message, "the target /dev/zero has more than the 1 MiB that are read");
     }
 
     #[test]

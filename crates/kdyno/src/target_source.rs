@@ -5,7 +5,6 @@ use crate::{out, scenario_source};
 use kdyno_scenario::input::InputError;
 use kdyno_scenario::security::PropertiesFile;
 use kdyno_scenario::target::{Target, TargetFile};
-use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -51,9 +50,7 @@ fn head(path: &Path) -> Result<Vec<u8>, String> {
     if !std::fs::metadata(path).map_err(failed)?.is_file() {
         return Err("is no regular file".to_owned());
     }
-    let mut bytes = Vec::new();
-    std::fs::File::open(path).map_err(failed)?.take(BYTES).read_to_end(&mut bytes).map_err(failed)?;
-    Ok(bytes)
+    scenario_source::first_bytes(path, BYTES).map_err(failed)
 }
 
 /// A target file says how to reach somebody's cluster: nobody else on this host need read it.

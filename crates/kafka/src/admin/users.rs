@@ -44,7 +44,6 @@ pub enum Operation {
     Write = 4,
     Create = 5,
     Delete = 6,
-    Alter = 7,
     Describe = 8,
     DescribeConfigs = 10,
     AlterConfigs = 11,

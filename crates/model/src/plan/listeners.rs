@@ -3,7 +3,7 @@
 use super::security::{Protocol, TlsVersion};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use strum::{Display, EnumString, IntoStaticStr, VariantNames};
+use strum::{Display, EnumString};
 
 /// Listeners of a local cluster. Certificates, users and ACLs are made for each start, and gone with it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -35,19 +35,7 @@ pub struct ClientListener {
 }
 
 /// How clients log in, by its name in Kafka.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    Serialize,
-    Deserialize,
-    Display,
-    EnumString,
-    IntoStaticStr,
-    VariantNames,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Display, EnumString)]
 pub enum Mechanism {
     /// User and password.
     #[serde(rename = "PLAIN")]
