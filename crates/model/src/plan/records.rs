@@ -239,7 +239,7 @@ impl ValuesPlan {
             }
             Self::Lognormal { median_bytes, bytes_max, .. } => {
                 let (median, most) = (size((*median_bytes).into()), size((*bytes_max).into()));
-                format!("lognormal with median {median}, {mean} in the mean, {most} at most")
+                format!("{median} in the median (lognormal), {mean} in the mean, {most} at most")
             }
             Self::File(file) => format!("{}, {mean} in the mean", file.described()),
             Self::Sample(sample) => {
