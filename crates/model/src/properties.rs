@@ -134,11 +134,12 @@ impl Properties {
     }
 }
 
-/// A name as messages show it: what is wrong in a file may be long, and not printable.
-fn shown(name: &str) -> String {
+/// A name as messages show it. What is wrong in a file may be long, not printable, or the rest of a password after a line
+/// without its `\`: what no name of a setting has in it is not shown.
+fn shown(name: &str) -> &str {
     const CHARACTERS_MAX: usize = 60;
-    let plain = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    name.chars().take(CHARACTERS_MAX).map(plain).collect()
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+    if name.len() <= CHARACTERS_MAX && name.bytes().all(is_plain) { name } else { "…" }
 }
 
 fn is_blank(byte: u8) -> bool {
@@ -408,6 +409,12 @@ mod tests {
         let found = Properties::parse(b"user=M\xfcller\n").expect("properties");
         assert_eq!(found.get("user"), Some("Müller"));
         assert!(found.notes[0].text.contains("as Latin-1"), "{:?}", found.notes);
+        let found = Properties::parse("password=\"\nhünter2\";\n".as_bytes()).expect("properties");
+        assert!(
+            !found.notes[0].text.contains("nter2"),
+            "a name may be the rest of a value: {:?}",
+            found.notes
+        );
         let error = Properties::parse(b"\xff\xfea\0=\0").expect_err("UTF-16");
         assert!(error.message.contains("UTF-16"), "{error:?}");
     }

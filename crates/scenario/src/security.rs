@@ -62,10 +62,10 @@ impl Reach {
     /// What to tell where the load says how clients behave, and the file is not asked.
     pub(crate) fn told_of_target(&self) -> Vec<String> {
         let mut told = self.notes.clone();
-        let names = self.others.iter().map(|property| property.name.as_str());
-        let (known, unknown): (Vec<&str>, Vec<&str>) = names.partition(|name| is_known(name));
+        let (known, unknown): (Vec<&Property>, Vec<&Property>) =
+            self.others.iter().partition(|property| is_known(&property.name));
         if !known.is_empty() {
-            let names = listed(known);
+            let names = listed(known.iter().map(|property| property.name.as_str()));
             told.push(format!("the scenario says how clients behave, so these settings of the properties file are not taken: {names}"));
         }
         told.extend(unknown_notes(&unknown));
@@ -83,22 +83,34 @@ impl Reach {
             let names = listed(of_others.iter().map(|property| property.name.as_str()));
             told.push(format!("settings of other clients than those of the load are not taken: {names}"));
         }
-        told.extend(unknown_notes(
-            &unknown.iter().map(|property| property.name.as_str()).collect::<Vec<_>>(),
-        ));
+        told.extend(unknown_notes(&unknown));
         (own, told)
     }
 }
 
-/// That Kafka's clients do not know these names either.
-fn unknown_notes(names: &[&str]) -> Vec<String> {
-    let told = |name: &&str| {
-        let meant = nearest_known(name).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+/// That Kafka's clients do not know these names either. What looks like no name is not repeated: after a line that lacks
+/// its `\`, the rest of a key or of a password stands where a name would.
+fn unknown_notes(unknown: &[&Property]) -> Vec<String> {
+    let told = |property: &&Property| {
+        let Property { name, line, .. } = property;
+        let meant = nearest_known(name);
+        let is_name_like =
+            name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-' | b'_'));
+        if !is_name_like || !(name.contains('.') || meant.is_some()) {
+            return format!(
+                "line {line} begins with no name of a setting, and is not taken; does the line before it lack a `\\` at \
+                 its end?"
+            );
+        }
+        let meant = meant.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         format!("{} is no setting of Kafka's clients, and is not taken{meant}", quoted(name))
     };
-    let mut notes: Vec<String> = names.iter().take(UNKNOWN_TOLD_MAX).map(told).collect();
-    if names.len() > UNKNOWN_TOLD_MAX {
-        notes.push(format!("{} more names are no settings of Kafka's clients", names.len() - UNKNOWN_TOLD_MAX));
+    let mut notes: Vec<String> = unknown.iter().take(UNKNOWN_TOLD_MAX).map(told).collect();
+    if unknown.len() > UNKNOWN_TOLD_MAX {
+        notes.push(format!(
+            "{} more names are no settings of Kafka's clients",
+            unknown.len() - UNKNOWN_TOLD_MAX
+        ));
     }
     notes
 }

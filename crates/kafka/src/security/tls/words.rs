@@ -4,6 +4,8 @@ use crate::connection::SessionError;
 use rustls::{AlertDescription as Alert, CertificateError, Error};
 
 const DAY_S: u64 = 86_400;
+/// Most names of a certificate that are told: some have hundreds.
+const NAMES_TOLD_MAX: usize = 10;
 
 /// What stands before and after the names of a broker's certificate: whoever keeps these sentences for others leaves
 /// the names out.
@@ -84,7 +86,11 @@ fn certificate(error: &CertificateError) -> String {
             "the broker's certificate is signed by nobody whom we trust (ssl.truststore.location)".to_owned()
         }
         CertificateError::NotValidForNameContext { expected, presented } => {
-            let names: Vec<&str> = presented.iter().map(|name| bare(name)).collect();
+            let names: Vec<&str> = presented.iter().map(|name| bare(name)).take(NAMES_TOLD_MAX).collect();
+            let more = match presented.len().saturating_sub(names.len()) {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
             let expected = expected.to_str();
             match names[..] {
                 [] => format!(
@@ -92,7 +98,7 @@ fn certificate(error: &CertificateError) -> String {
                      {expected:?} is looked for; ssl.endpoint.identification.algorithm= (empty) turns that off"
                 ),
                 _ => format!(
-                    "{}{}{}the host {expected:?} that was dialled; ssl.endpoint.identification.algorithm= (empty) \
+                    "{}{}{more}{}the host {expected:?} that was dialled; ssl.endpoint.identification.algorithm= (empty) \
                      turns that check off",
                     CERTIFICATE_NAMES.0,
                     names.join(", "),
@@ -154,6 +160,8 @@ mod tests {
             "{text}"
         );
         assert!(told(&[]).contains("no subject alternative name"));
+        let many = told(&["DnsName(\"b\")"; NAMES_TOLD_MAX + 2]);
+        assert!(many.contains("b, b and 2 more, and not for the host"), "{many}");
     }
 
     #[test]
