@@ -42,8 +42,9 @@ const BROKER_FILE: &str = "broker.pem";
 const AUTHORITY_FILE: &str = "authority.pem";
 /// Bytes of chance in a password and in a salt.
 const RANDOM_BYTES: usize = 32;
-/// How long an unsigned token is good for, s: a run is over by then.
-const TOKEN_LIFETIME_S: u64 = 7 * 24 * 3600;
+/// How long an unsigned token is good for, s: as long as the cluster, which may stay for months, and whose clients have it
+/// in their file.
+const TOKEN_LIFETIME_S: u64 = 10 * 365 * 24 * 3600;
 /// How long users and lists may take to be known at every broker; a busy one takes some 100 ms.
 const KNOWN_TIME_MAX: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(100);
@@ -245,8 +246,9 @@ impl Secured {
             Some(Mechanism::ScramSha512) => Some(Hash::Sha512),
             _ => None,
         };
-        let mut admin =
-            internal.admin("kdyno-testbed", KNOWN_TIME_MAX).map_err(failed("its internal listener cannot be reached"))?;
+        let mut admin = internal
+            .admin("kdyno-testbed", KNOWN_TIME_MAX)
+            .map_err(failed("its internal listener cannot be reached"))?;
         if let Some(hash) = hash {
             let mut salt = [0; RANDOM_BYTES];
             super::random::fill_random(&mut salt)?;
@@ -376,6 +378,16 @@ pub(super) mod tests {
         let mut plan = plan(Mode::KraftCombined, 1);
         plan.listeners = listeners.clone();
         (layout(&plan), Secured::make(&listeners).expect("made").expect("not plain"))
+    }
+
+    #[test]
+    fn a_token_outlives_a_cluster_that_stays() {
+        let token = unsigned_token();
+        let claims = token.split('.').nth(1).and_then(|claims| URL_SAFE_NO_PAD.decode(claims).ok());
+        let claims: serde_json::Value = serde_json::from_slice(&claims.expect("base64")).expect("JSON");
+        let seconds = |name: &str| claims[name].as_u64().expect("seconds");
+        assert!(seconds("exp") - seconds("iat") > 365 * 24 * 3600, "{claims}");
+        assert_eq!(claims["sub"], USER);
     }
 
     #[test]
