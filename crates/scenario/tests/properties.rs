@@ -116,6 +116,25 @@ fn certificates_may_stand_in_the_file_and_the_key_is_a_secret() {
     assert_eq!(found.secrets[&key], of_file("ssl.keystore.key", None));
 }
 
+/// A value ends with its line: where the lines of a key do not go on, they stand where names would.
+#[test]
+fn what_may_be_the_rest_of_a_secret_is_not_told_as_a_name() {
+    let lines = "ssl.keystore.type=PEM\nssl.keystore.certificate.chain=x\n\
+                 ssl.keystore.key=-----BEGIN PRIVATE KEY-----\nMIGHAgEAhunter2/AgEGCCqGSM49\nhunter2==\n\
+                 hunter2.Ab=\n-----END PRIVATE KEY-----\n";
+    let told = read(lines).of_load(Side::Produce).1.join("\n");
+    for line in 4..=7 {
+        assert!(told.contains(&format!("line {line} begins with no name of a setting")), "{told}");
+    }
+    assert!(!told.contains(PASSWORD), "{told}");
+    let told = refused(&format!("security.protocol=SSL\n{lines}"));
+    let why =
+        "client.properties:4:1: `ssl.keystore.key` ends after the first line of its PEM text | end each";
+    assert!(told.starts_with(why), "{told}");
+    let chain = "security.protocol=SSL\nssl.truststore.type=PEM\nssl.truststore.certificates=-----BEGIN CERTIFICATE-----\n";
+    assert!(refused(chain).contains("`ssl.truststore.certificates` ends after the first line"));
+}
+
 #[test]
 fn the_rules_of_stores_are_kafkas() {
     for (text, why) in [

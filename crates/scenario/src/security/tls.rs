@@ -146,12 +146,24 @@ impl Reader<'_> {
         self.text(names.kind) == Some("PEM")
     }
 
+    /// Java ends a value with its line, as long as that has no `\` at its end: of PEM text the first line is left.
+    fn whole_pem(&self, name: &str) -> Result<(), InputError> {
+        let text = self.text(name).unwrap_or_default();
+        if !text.starts_with("-----BEGIN ") || !text.ends_with("-----") || text.contains("-----END ") {
+            return Ok(());
+        }
+        let message = format!("`{name}` ends after the first line of its PEM text");
+        Err(self.wrong(name, message).hint("end each of its lines but the last with a blank and a `\\`"))
+    }
+
     /// PEM text needs its type, and no file beside it.
     fn only_pem(&self, names: &StoreNames, name: &str) -> Result<(), InputError> {
         if !self.is_pem(names) {
             let message = format!("`{name}` needs `{}=PEM`", names.kind);
             return Err(self.wrong(name, message));
         }
+        self.whole_pem(name)?;
+        self.whole_pem(names.certificates)?;
         match self.text(names.location) {
             None => Ok(()),
             Some(_) => {
