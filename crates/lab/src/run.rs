@@ -279,7 +279,7 @@ impl Run<'_> {
         for trial in trials {
             let (standing, _) = self.provisions.of(trial)?;
             for event in known_before(trial, standing, self.host_shared.as_deref(), unsettled.clone()) {
-                self.store.event(Some(trial.id), event)?;
+                self.store.event(Some(trial.id), without_private(event, &self.private))?;
             }
             self.store.noise(trial.id, noise)?;
         }
@@ -410,6 +410,11 @@ fn known_before(
     unknown.chain(unchecked).chain(shared).chain(fresh).chain(unsettled).collect()
 }
 
+/// As the run file keeps it: a broker that could not be asked is named by its address.
+fn without_private(event: Event, private: &Private) -> Event {
+    Event { detail: private.hide(&event.detail), ..event }
+}
+
 /// Something that happened outside of a trial's time line.
 fn event(kind: EventKind, subject: Subject, detail: String) -> Event {
     Event { at_unix_ns: unix_ns(), at_ns: None, kind, subject, detail }
@@ -456,6 +461,16 @@ mod tests {
             let words = format!("side {label} of the comparison did not start: ");
             assert!(told.to_string().starts_with(&words), "{told}");
         }
+    }
+
+    #[test]
+    fn what_is_known_before_a_trial_names_no_host() {
+        let mut private = Private::default();
+        private.add(["b1.corp.example:9092".to_owned()]);
+        let detail = "it could not be seen: broker b1.corp.example:9092 refused the connection".to_owned();
+        let unsettled = event(EventKind::ClusterUnsettled, Subject::Brokers, detail);
+        let kept = without_private(unsettled, &private);
+        assert_eq!(kept.detail, "it could not be seen: broker HOST refused the connection");
     }
 
     #[test]
