@@ -103,8 +103,7 @@ fn unknown(named: &str) -> Failure {
 
 /// Reads a small file that a user named.
 pub(crate) fn read_bytes(path: &Path, what: &str) -> Result<Vec<u8>, Failure> {
-    let bytes =
-        first_bytes(path, SCENARIO_BYTES_MAX + 1).map_err(|error| unreadable(path, what, &error))?;
+    let bytes = first_bytes(path, SCENARIO_BYTES_MAX + 1).map_err(|error| unreadable(path, what, &error))?;
     if bytes.len() as u64 > SCENARIO_BYTES_MAX {
         let (shown, most) = (path.display(), size(SCENARIO_BYTES_MAX));
         return Err(Failure::usage(format!("the {what} {shown} has more than the {most} that are read")));

@@ -207,7 +207,11 @@ pub static SYSTEM: Section = Section {
             "where the brokers' logs lie; a list names one folder per drive",
         ),
         key("config", Kind::Settings("Kafka broker settings"), "broker settings under Kafka's own names"),
-        key("listeners", Kind::Section(&LISTENERS), "how clients connect to the brokers, and brokers to each other"),
+        key(
+            "listeners",
+            Kind::Section(&LISTENERS),
+            "how clients connect to the brokers, and brokers to each other",
+        ),
         or("proxy", Kind::Choice(&["none"]), "none", "a Kafka proxy between clients and brokers"),
     ],
     later: &[],

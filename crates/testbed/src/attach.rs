@@ -70,7 +70,8 @@ impl Attached {
         for (name, topic) in &case.topics {
             if let Some(found) = self.existing.get(name) {
                 if found.error.is_error() {
-                    let message = format!("topic {name} is to be the existing topic {}: {}", found.name, found.error);
+                    let message =
+                        format!("topic {name} is to be the existing topic {}: {}", found.name, found.error);
                     return refuse(message, "is it there, and may this user describe it?");
                 }
                 continue;

@@ -262,7 +262,10 @@ fn ends_without_anything_in_common_say_so() {
 
     let unknown = TlsConfig { ciphers: vec!["TLS_RSA_WITH_RC4_128_MD5".to_owned()], ..config(&authority) };
     let told = Tls::new(unknown).unwrap_err().to_string();
-    assert!(told.starts_with("cipher suite \"TLS_RSA_WITH_RC4_128_MD5\" is not supported, only TLS_"), "{told}");
+    assert!(
+        told.starts_with("cipher suite \"TLS_RSA_WITH_RC4_128_MD5\" is not supported, only TLS_"),
+        "{told}"
+    );
 }
 
 #[test]

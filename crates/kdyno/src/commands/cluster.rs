@@ -128,7 +128,8 @@ fn line(running: &RunningCluster) -> String {
         format!("  ended: {}", dead.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
     };
     let properties = running.client_properties.as_ref();
-    let properties = properties.map(|path| format!("  client properties {}", path.display())).unwrap_or_default();
+    let properties =
+        properties.map(|path| format!("  client properties {}", path.display())).unwrap_or_default();
     format!(
         "{}  Kafka {}  {}  brokers {}  since {}  {}  cluster id {}{properties}{dead}\n",
         running.name,
