@@ -79,27 +79,35 @@ impl Renewal {
     ) -> std::io::Result<Self> {
         let (alive, ended) = channel();
         let wait = wait(first, now_s());
-        let asks = move || ask(&token, wait, login.as_deref(), &inbox, &ended);
+        let asks = move || ask(&token, (wait, PAUSE_MIN), login.as_deref(), &inbox, &ended);
         // It is not waited for: a command that hangs has a deadline of its own, and holds nothing up.
         std::thread::Builder::new().name("token".to_owned()).spawn(asks)?;
         Ok(Self { _alive: alive })
     }
 }
 
+/// Asks after the first of the pauses and then again and again, at least the second apart. Why there is no newer token is
+/// told once, until there is one or another reason.
 fn ask(
     token: &Token,
-    mut pause: Duration,
+    (mut pause, pause_min): (Duration, Duration),
     login: Option<&Login>,
     inbox: &SyncSender<Heard>,
     ended: &Receiver<()>,
 ) {
+    let mut told = None;
     while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
         let value = token.ask(login);
-        pause = value.as_ref().map_or(PAUSE_MIN, |secret| wait(secret, now_s()));
+        pause = value.as_ref().map_or(pause_min, |secret| wait(secret, now_s()));
+        let why = value.as_ref().err().cloned();
+        if why.is_some() && why == told {
+            continue;
+        }
         let heard = Heard::Token(Renewed { name: token.name.clone(), value });
         // A trial that is over does not listen; one that has no room for it hears of the next one soon.
-        if let Err(TrySendError::Full(_)) = inbox.try_send(heard) {
-            pause = PAUSE_MIN;
+        match inbox.try_send(heard) {
+            Err(TrySendError::Full(_)) => pause = pause_min,
+            Ok(()) | Err(TrySendError::Disconnected(_)) => told = why,
         }
     }
 }
@@ -217,7 +225,7 @@ mod tests {
         let (alive, ended) = channel();
         let its_login = Arc::clone(&login);
         let asks = std::thread::spawn(move || {
-            ask(&token, Duration::ZERO, Some(&its_login), &inbox, &ended);
+            ask(&token, (Duration::ZERO, PAUSE_MIN), Some(&its_login), &inbox, &ended);
         });
         let Heard::Token(Renewed { name, value }) = heard.recv().expect("a token") else {
             panic!("something else")
@@ -225,6 +233,30 @@ mod tests {
         assert_eq!(name, "token");
         assert_eq!(value.expect("a value").expose(), b"newer");
         assert!(said(&login).contains("auth=Bearer newer\u{1}"));
+        drop::<Sender<()>>(alive);
+        asks.join().expect("it ends with its trial");
+    }
+
+    #[test]
+    fn why_there_is_no_newer_token_is_told_once() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("token");
+        let token = Token { name: "token".to_owned(), reference: SecretRef::File(path.clone()) };
+        let (inbox, heard) = sync_channel(9);
+        let (alive, ended) = channel();
+        let pauses = (Duration::ZERO, Duration::from_millis(1));
+        let asks = std::thread::spawn(move || ask(&token, pauses, None, &inbox, &ended));
+        let next = || match heard.recv().expect("news") {
+            Heard::Token(renewed) => renewed.value.map(|value| value.expose().to_vec()),
+            _ => panic!("something else"),
+        };
+        assert!(next().is_err_and(|why| why.contains("could not be read")));
+        // It is there at once, with all that it needs.
+        let made = dir.path().join("made");
+        write(&made, "newer");
+        std::thread::sleep(Duration::from_millis(20));
+        std::fs::rename(made, path).expect("renamed");
+        assert_eq!(next().as_deref(), Ok(&b"newer"[..]), "what was told is not told again");
         drop::<Sender<()>>(alive);
         asks.join().expect("it ends with its trial");
     }
