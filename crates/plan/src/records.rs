@@ -209,7 +209,8 @@ fn given(reader: &Reader<'_>, typed: &GivenNameFile, piece_max: u32) -> Result<(
         return Err(wrong(format!("has {bytes}, more than the {most} that are read")));
     }
     let pieces = pieces(&found.content, &delimiter);
-    let Some(largest) = pieces.iter().max_by_key(|piece| piece.len()) else {
+    let Some(largest) = pieces.iter().max_by_key(|piece| piece.len()).filter(|piece| !piece.is_empty())
+    else {
         return Err(wrong("is empty".to_owned()).hint("it takes at least one piece that is not empty"));
     };
     let shown = delimiter.escape_debug().to_string();

@@ -289,29 +289,19 @@ pub struct HeaderPlan {
     pub bytes: u32,
 }
 
-/// The pieces of a file of keys or values, as Kafka's own tool takes them: what stands between two delimiters, and
-/// nothing of what is empty at the end.
+/// The pieces of a file of keys or values, as Kafka's own tool cuts its payload file since 4.1 (`java.util.Scanner`): what
+/// stands between two delimiters, also nothing, but a delimiter at the beginning or the end of the file has no piece
+/// before or behind it.
 pub fn pieces<'f>(content: &'f [u8], delimiter: &str) -> Vec<&'f [u8]> {
     let delimiter = delimiter.as_bytes();
+    let is_delimiter = |window: &[u8]| !delimiter.is_empty() && window == delimiter;
     let mut found = Vec::new();
-    if delimiter.is_empty() {
-        found.push(content);
-    } else {
-        let mut begin = 0;
-        let mut at = 0;
-        while at + delimiter.len() <= content.len() {
-            if &content[at..at + delimiter.len()] == delimiter {
-                found.push(&content[begin..at]);
-                at += delimiter.len();
-                begin = at;
-            } else {
-                at += 1;
-            }
-        }
-        found.push(&content[begin..]);
-    }
-    while found.last().is_some_and(|last| last.is_empty()) {
-        found.pop();
+    let mut rest = content.strip_prefix(delimiter).unwrap_or(content);
+    while !rest.is_empty() {
+        let end = rest.windows(delimiter.len().max(1)).position(is_delimiter);
+        let (piece, behind) = rest.split_at(end.unwrap_or(rest.len()));
+        found.push(piece);
+        rest = behind.strip_prefix(delimiter).unwrap_or_default();
     }
     found
 }
@@ -320,7 +310,7 @@ pub fn pieces<'f>(content: &'f [u8], delimiter: &str) -> Vec<&'f [u8]> {
 mod tests {
     use super::*;
 
-    /// As Java's `String.split` has it.
+    /// Found with Java's `Scanner`.
     #[test]
     fn a_file_is_cut_at_its_delimiters() {
         let cut = |content: &'static str, delimiter| {
@@ -328,11 +318,16 @@ mod tests {
             found.map(|piece| std::str::from_utf8(piece).expect("text")).collect::<Vec<_>>()
         };
         assert_eq!(cut("a\nb\nc\n", "\n"), ["a", "b", "c"]);
-        assert_eq!(cut("a|b||c||", "|"), ["a", "b", "", "c"], "nothing of what is empty at the end");
-        assert_eq!(cut("|a", "|"), ["", "a"]);
+        assert_eq!(cut("a\r\nb", "\n"), ["a\r", "b"]);
+        assert_eq!(cut("a|b||c||", "|"), ["a", "b", "", "c", ""]);
+        assert_eq!(cut("|a", "|"), ["a"]);
+        assert_eq!(cut("||a", "|"), ["", "a"]);
         assert_eq!(cut("a--b-c", "--"), ["a", "b-c"]);
+        assert_eq!(cut("a---b", "--"), ["a", "-b"]);
         assert_eq!(cut("a", "--"), ["a"]);
-        for nothing in ["", "\n", "\n\n"] {
+        assert_eq!(cut("a", ""), ["a"]);
+        assert_eq!(cut("\n\n", "\n"), [""]);
+        for nothing in ["", "\n"] {
             assert!(cut(nothing, "\n").is_empty(), "{nothing:?}");
         }
     }
