@@ -116,6 +116,30 @@ fn certificates_may_stand_in_the_file_and_the_key_is_a_secret() {
     assert_eq!(found.secrets[&key], of_file("ssl.keystore.key", None));
 }
 
+/// As the properties of `ibm-*` have it: a context of TLS 1.2 speaks nothing newer, whatever is enabled.
+#[test]
+fn a_tls_context_of_1_2_speaks_no_1_3() {
+    let versions = |said: &str| {
+        let found = read(&format!("security.protocol=SSL\n{said}\n"));
+        assert_eq!(found.notes, [""; 0], "{said}");
+        found.security.tls.unwrap().versions
+    };
+    for said in ["ssl.protocol=TLSv1.2", "ssl.protocol=tlsv1.2\nssl.enabled.protocols=TLSv1.3,TLSv1.2"] {
+        assert_eq!(versions(said), [TlsVersion::Tls12], "{said}");
+    }
+    for said in ["ssl.protocol=TLSv1.3", "ssl.protocol=TLS"] {
+        assert_eq!(versions(said), [TlsVersion::Tls12, TlsVersion::Tls13], "{said}");
+    }
+    assert_eq!(versions("ssl.protocol=TLSv1.3\nssl.enabled.protocols=TLSv1.2"), [TlsVersion::Tls12]);
+    for said in ["ssl.protocol=TLSv1.2\nssl.enabled.protocols=TLSv1.3", "ssl.protocol=TLSv1.1"] {
+        let told = refused(&format!("security.protocol=SSL\n{said}\n"));
+        assert!(
+            told.contains("`ssl.protocol`: with `TLSv1.") && told.contains("no version of TLS is left"),
+            "{told}"
+        );
+    }
+}
+
 /// A value ends with its line: where the lines of a key do not go on, they stand where names would.
 #[test]
 fn what_may_be_the_rest_of_a_secret_is_not_told_as_a_name() {

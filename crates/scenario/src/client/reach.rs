@@ -39,7 +39,7 @@ pub const REACH: &[Other] = &[
     row("ssl.keystore.location", PCA, Text, Used),
     row("ssl.keystore.password", PCA, Password, Used),
     row("ssl.keystore.type", PCA, Text, Used),
-    row("ssl.protocol", PCA, Text, WithoutEffect("`ssl.enabled.protocols` says which versions are spoken")),
+    row("ssl.protocol", PCA, Text, Used),
     row("ssl.provider", PCA, Text, WithoutEffect(NO_JAVA)),
     row("ssl.secure.random.implementation", PCA, Text, WithoutEffect(NO_JAVA)),
     row("ssl.trustmanager.algorithm", PCA, Text, WithoutEffect(NO_JAVA)),

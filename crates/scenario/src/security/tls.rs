@@ -29,6 +29,7 @@ const IDENTITY: StoreNames = StoreNames {
 const KEY: &str = "ssl.keystore.key";
 const KEY_PASSWORD: &str = "ssl.key.password";
 const VERSIONS: &str = "ssl.enabled.protocols";
+const NEWEST_VERSION: &str = "ssl.protocol";
 const HOSTNAME_CHECK: &str = "ssl.endpoint.identification.algorithm";
 
 /// First bytes of the stores that only Java reads, and how it calls these.
@@ -64,8 +65,23 @@ impl Reader<'_> {
         }
     }
 
-    /// Those of Java that are too old are left out where others are there.
+    /// As with Kafka's clients: with `ssl.protocol` TLSv1.2 no newer one is spoken, though it is enabled.
     fn versions(&mut self) -> Result<Vec<TlsVersion>, InputError> {
+        let mut found = self.enabled_versions()?;
+        let Some(typed) = self.text(NEWEST_VERSION) else { return Ok(found) };
+        let is = |name: &str| typed.eq_ignore_ascii_case(name);
+        let is_newest = is("TLSv1.3") || is("TLS");
+        found.retain(|version| is_newest || *version == TlsVersion::Tls12);
+        if (is_newest || is("TLSv1.2")) && !found.is_empty() {
+            return Ok(found);
+        }
+        let message = format!("`{NEWEST_VERSION}`: with {} no version of TLS is left", quoted(typed));
+        let hint = format!("leave it out: `{VERSIONS}` says which versions are supported");
+        Err(self.wrong(NEWEST_VERSION, message).hint(hint))
+    }
+
+    /// Those of Java that are too old are left out where others are there.
+    fn enabled_versions(&mut self) -> Result<Vec<TlsVersion>, InputError> {
         let Some(typed) = self.list(VERSIONS) else { return Ok(vec![TlsVersion::Tls12, TlsVersion::Tls13]) };
         let (mut found, mut left_out) = (Vec::new(), Vec::new());
         for name in typed {
