@@ -4,7 +4,7 @@ use crate::client::{DrawnRecords, ProduceClient};
 use crate::net::Net;
 use crate::payload::{BodyForm, Payloads, Pool};
 use crate::recorder::Recorder;
-use crate::records::{Draws, RecordSource};
+use crate::records::{APART_NS, Draws, RecordSource};
 use crate::schedule::Schedule;
 use crate::stream::{self, Clock, Ready, Stream, StreamContext, StreamError};
 use crate::token_bucket::TokenBucket;
@@ -128,7 +128,8 @@ impl ProduceStream {
         .map_err(StreamError::NotGiven)?;
         if let Some(ratio) = records.compressible {
             let records_max = self.batch_records_max(&source);
-            source.compress_to(ratio, self.compression(), records_max, seed);
+            let gap_ns = if matches!(plan.rate, Rate::Max { .. }) { 0 } else { APART_NS };
+            source.compress_to(ratio, self.compression(), (records_max, gap_ns), seed);
         }
         Ok(source)
     }
