@@ -112,10 +112,10 @@ pub(crate) fn stream_infos(trial: &Trial, topics: &BTreeMap<String, String>) -> 
     trial.effective.workers.iter().flat_map(of_worker).collect()
 }
 
-/// The most value bytes per second that a load item's schedule asks for.
+/// The most bytes of keys, values and headers per second that a load item's schedule asks for.
 fn peak_bytes_per_s(role: &Role) -> f64 {
     match role {
-        Role::Produce(produce) => produce.rate.peak_per_s().unwrap_or(0.0) * f64::from(produce.value_bytes),
+        Role::Produce(produce) => produce.rate.peak_per_s().unwrap_or(0.0) * produce.record_bytes() as f64,
         Role::Consume(_) => 0.0,
     }
 }

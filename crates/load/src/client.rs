@@ -53,7 +53,8 @@ pub struct ProduceClient {
     /// Records the measure phase still takes; `None`: any number.
     limit_left: Option<u64>,
     max_block_ns: u64,
-    value_bytes: u32,
+    /// Of a record's key, value and headers, in the mean.
+    record_bytes: u64,
     fill_in_flight: bool,
     is_synchronous: bool,
     scratch: Vec<u64>,
@@ -108,7 +109,7 @@ impl ProduceClient {
             full_ns: 0,
             limit_left: None,
             max_block_ns: settings.max_block_ns,
-            value_bytes: plan.value_bytes,
+            record_bytes: plan.record_bytes(),
             fill_in_flight: matches!(plan.rate, Rate::Max { fill: Fill::InFlight }),
             is_synchronous: plan.synchronous,
             scratch: Vec::new(),
@@ -144,7 +145,8 @@ impl ProduceClient {
     ) {
         self.kafka.prepare(config, shape);
         // What values that are given have in the mean shows only now.
-        self.value_bytes = shape.value_bytes;
+        self.record_bytes =
+            [shape.key_bytes, shape.value_bytes, shape.headers_bytes].map(u64::from).iter().sum();
         self.payloads = Some(payloads);
         self.drawn = drawn;
     }
@@ -335,13 +337,13 @@ impl ProduceClient {
         self.wants_turn |= self.kafka.expire(now_ns);
         self.kafka.note_availability(now_ns, is_flushing);
         let mut has_sent = false;
-        for connection in 0..self.kafka.connections().count() {
+        for connection in self.kafka.in_turn() {
             while self.kafka.connections().is_up(connection) && token_bucket.opens_ns(now_ns) <= now_ns {
                 let records = self.kafka.send_ready(connection, now_ns, is_flushing, payloads);
                 if records == 0 {
                     break;
                 }
-                token_bucket.take(records * u64::from(self.value_bytes));
+                token_bucket.take(records * self.record_bytes);
                 has_sent = true;
             }
             self.io.flush(self.kafka.connections_mut(), connection, net);

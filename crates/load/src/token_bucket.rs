@@ -7,7 +7,7 @@ const NS_PER_S: i128 = 1_000_000_000;
 /// cap allows in t + 1, and one request.
 #[derive(Debug, Clone, Copy)]
 pub struct TokenBucket {
-    /// Value bytes per second; `None`: no cap.
+    /// Bytes of keys, values and headers per second; `None`: no cap.
     bytes_per_s: Option<u64>,
     /// What is in the bucket, in billionths of a byte, as of `at_ns`.
     level: i128,
@@ -35,7 +35,7 @@ impl TokenBucket {
         now_ns.saturating_add(wait_ns)
     }
 
-    /// Takes value bytes out.
+    /// Takes bytes out.
     pub fn take(&mut self, bytes: u64) {
         self.level -= i128::from(bytes) * NS_PER_S;
     }

@@ -139,13 +139,8 @@ pub const ALL: &[Metric] = &[
         "failed and unresolved records divided by all of the measure phase",
     ),
     metric("retries", SEND, Unit::Count, "record batches that were sent again in the window"),
-    metric("committed", SEND, Unit::Count, "committed transactions whose end began in the window"),
-    metric(
-        "aborted",
-        SEND,
-        Unit::Count,
-        "aborted transactions whose end began in the window, as planned or after a failure",
-    ),
+    metric("committed", SEND, Unit::Count, "transactions committed in the window"),
+    metric("aborted", SEND, Unit::Count, "transactions aborted in the window, as planned or after a failure"),
     metric(
         "queue",
         SEND,

@@ -239,8 +239,8 @@ pub struct StreamTask {
     pub client_count: u32,
     /// The item's clients in all (its rate is for all of them).
     pub clients_total: u32,
-    /// Value bytes per second the stream may hand to the network, its backlog after a stall included: its
-    /// share of the target's cap on `produce`.
+    /// Bytes of keys, values and headers per second the stream may hand to the network, its backlog after a stall
+    /// included: its share of the target's cap on `produce`.
     pub bytes_per_s_max: Option<u64>,
     /// What they do.
     pub role: StreamRole,

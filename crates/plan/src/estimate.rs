@@ -4,8 +4,8 @@ use crate::planned::Planned;
 use crate::strategy::{Ground, Pace, Upcoming, at_most, conditioned_by, until_first_look, up_to, upcoming};
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{
-    CasePlan, ComparePlan, Estimate, EvidenceUnit, Isolation, PairDesign, Payload, Plan, ProducePlan, Rate,
-    RatePiece, Strategy, SystemPlan,
+    CasePlan, ComparePlan, Estimate, EvidenceUnit, Isolation, PairDesign, Plan, ProducePlan, Rate, RatePiece,
+    Strategy, SystemPlan,
 };
 use kdyno_model::trial::Trial;
 use std::borrow::Cow;
@@ -18,7 +18,7 @@ const TRIAL_EXTRA_S: f64 = 4.0;
 const CLUSTER_S: f64 = 3.0;
 /// What each process of a cluster adds on a small machine.
 const PROCESS_S: f64 = 1.5;
-/// What a record adds to its value on disk, about.
+/// What a record adds to its key, value and headers on disk, about.
 const RECORD_BYTES_EXTRA: f64 = 12.0;
 
 /// Where between its bounds a warm-up that ends by evidence usually ends (docs/METHOD.md, Lengths).
@@ -258,23 +258,18 @@ fn records(produce: &ProducePlan, case: &CasePlan) -> Option<f64> {
 /// Bytes one trial writes to the brokers' disks, replicas included; `None` when `rate: max` leaves it open.
 pub fn bytes_to_write_of_trial(case: &CasePlan) -> Option<u64> {
     let bytes = producers(case).map(|(produce, replicas)| {
-        // Records of a pool carry no trailer.
-        let beside = match produce.payload {
-            Payload::Unique => produce.records.bytes_beside_value(produce.value_bytes) as f64,
-            Payload::Pooled { .. } => 0.0,
-        };
-        let each = (f64::from(produce.value_bytes) + beside + RECORD_BYTES_EXTRA) * f64::from(replicas);
+        let each = (produce.record_bytes() as f64 + RECORD_BYTES_EXTRA) * f64::from(replicas);
         records(produce, case).map(|records| records * each)
     });
     bytes.sum::<Option<f64>>().map(|bytes| bytes.ceil() as u64)
 }
 
-/// Value bytes the clients send over the whole run; `None` when `rate: max` leaves it open. Above a stated
+/// Bytes of keys, values and headers the clients send over the whole run; `None` when `rate: max` leaves it open. Above a stated
 /// volume the program asks before it loads a target.
 pub fn volume_bytes(plan: &Plan) -> Option<u64> {
     over_trials(plan, |case| {
         let bytes = producers(case).map(|(produce, _)| {
-            records(produce, case).map(|records| records * f64::from(produce.value_bytes))
+            records(produce, case).map(|records| records * produce.record_bytes() as f64)
         });
         bytes.sum::<Option<f64>>().map(|bytes| bytes.ceil() as u64)
     })

@@ -129,7 +129,7 @@ fn rates(case: &CasePlan, search: Option<&FindPlan>, target: &AttachedPlan) -> R
             }
             continue;
         };
-        bytes_per_s += peak * f64::from(produce.value_bytes);
+        bytes_per_s += peak * produce.record_bytes() as f64;
     }
     match target.caps.produce_bytes_per_s {
         Some(cap) if bytes_per_s > cap as f64 => {
@@ -142,7 +142,7 @@ fn rates(case: &CasePlan, search: Option<&FindPlan>, target: &AttachedPlan) -> R
                 }
                 None => {
                     let message = format!("the load produces up to {most}/s; the target's cap is {cap}/s");
-                    refused(target, message).hint("a lower rate or smaller values")
+                    refused(target, message).hint("a lower rate or smaller records")
                 }
             })
         }

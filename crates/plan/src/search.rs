@@ -288,13 +288,13 @@ fn range(
 pub(crate) fn allowed_per_s(case: &CasePlan, item: &str) -> Option<f64> {
     let SystemPlan::Attached(target) = &case.system else { return None };
     let bytes_per_s = |name: &String| match &case.load[name].role {
-        Role::Produce(produce) => produce.rate.peak_per_s().map(|peak| peak * f64::from(produce.value_bytes)),
+        Role::Produce(produce) => produce.rate.peak_per_s().map(|peak| peak * produce.record_bytes() as f64),
         Role::Consume(_) => Some(0.0),
     };
     let others: Option<f64> = case.load.keys().filter(|name| *name != item).map(bytes_per_s).sum();
     let produce = case.load.get(item)?.role.as_produce()?;
     let left = target.caps.produce_bytes_per_s? as f64 - others?;
-    Some((left / f64::from(produce.value_bytes.max(1))).floor().max(0.0))
+    Some((left / produce.record_bytes().max(1) as f64).floor().max(0.0))
 }
 
 /// A rate above zero.

@@ -108,9 +108,22 @@ fn topics_that_are_there_take_nothing_of_the_cap_on_partitions_and_are_told() {
     let choices = on(target("there", &format!("topics: {{t: team-a.load, unused: x}}\n{guard}")));
     let plan = planned(BASE, &choices).unwrap();
     let notes = remarks(&Scenario::parse(BASE, "s.yaml").unwrap(), &choices, &plan).unwrap();
-    let told = |note: &&Note| matches!(note, Note::Fact(fact) if fact.contains("`t` is `team-a.load` of target there"));
+    let told = |note: &&Note| matches!(note, Note::Fact(fact) if fact.contains("`t` is the existing topic `team-a.load` of target there"));
     assert_eq!(notes.iter().filter(told).count(), 1, "{notes:?}");
     assert!(!format!("{notes:?}").contains("unused"), "the scenario has no such topic: {notes:?}");
+}
+
+/// They are sent as well as values, and a cap is for the cluster's sake.
+#[test]
+fn the_cap_on_what_is_produced_counts_keys_and_headers() {
+    let records = "value: 100B, key: {uniform: {of: 100k}}, headers: {id: 1KiB}";
+    let text = BASE.replace("value: 1KiB", records);
+    let on_capped =
+        |cap: &str| planned(&text, &on(target("there", &format!("guard: {{caps: {{produce: {cap}}}}}\n"))));
+    // 1,135 B each.
+    let error = on_capped("1MiB/s").unwrap_err();
+    assert!(error.contains("the load produces up to 1.08 MiB/s"), "{error}");
+    on_capped("1110KiB/s").unwrap();
 }
 
 #[test]

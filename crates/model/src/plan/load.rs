@@ -92,6 +92,18 @@ pub struct ProducePlan {
     pub client: ProducerSettings,
 }
 
+impl ProducePlan {
+    /// Bytes of the key, the value and the headers of a record: at most, where its value is of the size in the mean.
+    pub fn record_bytes(&self) -> u64 {
+        let beside_value = match self.payload {
+            Payload::Unique => self.records.bytes_beside_value(self.value_bytes),
+            // Records of a pool have neither key nor headers.
+            Payload::Pooled { .. } => 0,
+        };
+        u64::from(self.value_bytes) + beside_value
+    }
+}
+
 /// When a producing client's transactions end, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TransactionsPlan {

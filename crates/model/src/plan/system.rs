@@ -206,7 +206,7 @@ pub enum Beyond {
 /// Limits on what an attached cluster is given.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Caps {
-    /// Value bytes per second that may be produced.
+    /// Bytes of keys, values and headers per second that may be produced.
     pub produce_bytes_per_s: Option<u64>,
     /// Connections at once.
     pub connections: Option<u32>,

@@ -60,7 +60,11 @@ pub static SECRET: Section = section(
     "One of these: where the value comes from. It is asked for when the run begins.",
     &[
         key("env", TEXT, "name of an environment variable"),
-        key("file", TEXT, "a file that its owner alone may read; its path is relative to the target file's folder"),
+        key(
+            "file",
+            TEXT,
+            "a file that its owner alone may read; its path is relative to the target file's folder",
+        ),
         key(
             "exec",
             Kind::Either(&[TEXT, Kind::List(&TEXT)]),
@@ -106,7 +110,11 @@ pub static CAPS: Section = section(
     "caps",
     "Limits; a plan above one is refused.",
     &[
-        key("produce", Kind::Scalar("size per second, e.g. `20MiB/s`"), "value bytes per second"),
+        key(
+            "produce",
+            Kind::Scalar("size per second, e.g. `20MiB/s`"),
+            "bytes of keys, values and headers per second",
+        ),
         key("connections", COUNT, "connections at once"),
         key("partitions", COUNT, "partitions made in all"),
         key("disk", SIZE, "bytes written in all, replicas included"),
