@@ -61,6 +61,12 @@ fn the_figures_of_transactions() {
     row.unwrap().histograms.insert(Timing::Commit, histogram(&[(2 * MS, 90), (8 * MS, 10)], 3));
     assert_eq!(trial.value("writers.committed"), Value::Is(90.0));
     assert_eq!(trial.value("writers.aborted"), Value::Is(10.0));
+    // What counts is when they ended, which is when a row was written: one end began in the warm-up, another one in the window.
+    for (phase, began, ended, committed) in [(Phase::Warmup, 1, 3, 5), (Phase::Measure, 11, 12, 7)] {
+        let row = trial.push(WRITERS, Grain::Second, phase, began, ended);
+        row.counts = Counts { committed, ..Counts::default() };
+    }
+    assert_eq!(trial.value("writers.committed"), Value::Is(95.0));
     assert_eq!(trial.value("writers.commit.p50"), Value::Is(at_three_digits(2 * MS)));
     assert_eq!(trial.value("writers.commit.p95"), Value::Is(at_three_digits(8 * MS)));
     // Records that failed lie above the quantiles of their response, not above those of commits.
