@@ -99,9 +99,7 @@ fn failures(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
         Caveat::ProducerEnded { item, first } => told(
             item,
             &[],
-            format!(
-                "{item}: a producer stopped sending, so the load was not the one asked for: {first}"
-            ),
+            format!("{item}: a producer stopped sending, so the load was not the one asked for: {first}"),
             "raise `transaction.timeout.ms`, or look whether others use transactional ids with the same prefix and whether this user may use them",
         ),
         Caveat::RecordsSkipped { item, events, first } => told(

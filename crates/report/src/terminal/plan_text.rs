@@ -241,8 +241,9 @@ fn system_lines(system: &SystemPlan) -> Vec<String> {
             )];
             lines.extend(security_line(&target.security));
             let existing = target.topics.iter();
-            lines
-                .extend(existing.map(|(address, name)| format!("topic {address} is the existing topic {name}")));
+            lines.extend(
+                existing.map(|(address, name)| format!("topic {address} is the existing topic {name}")),
+            );
             lines.extend(target.facts.iter().map(|(name, value)| format!("declared: {name} = {value}")));
             let price = target.price.as_ref();
             lines.extend(
@@ -409,12 +410,13 @@ fn producer_text(client: &ProducerSettings) -> String {
             ms(client.availability_timeout_ns)
         ),
     };
+    let keys = if client.ignore_keys { ", partitioner.ignore.keys=true" } else { "" };
     let acks = if client.acks == -1 { "all".to_owned() } else { client.acks.to_string() };
     format!(
         "defaults of Kafka {}; acks={acks} batch.size={} linger.ms={} buffer.memory={} \
          max.request.size={} max.in.flight.requests.per.connection={} compression.type={compression} \
          max.block.ms={} request.timeout.ms={} delivery.timeout.ms={} retry.backoff.ms={} \
-         retry.backoff.max.ms={} metadata.max.age.ms={} enable.idempotence={}; partitioner {partitioner}",
+         retry.backoff.max.ms={} metadata.max.age.ms={} enable.idempotence={}; partitioner {partitioner}{keys}",
         client.defaults,
         size(client.batch_bytes),
         ms(client.linger_ns),

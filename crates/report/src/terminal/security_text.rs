@@ -60,7 +60,8 @@ mod tests {
                 is_delegation_token: false,
             }),
         };
-        let line = "security protocol SASL_SSL: TLSv1.2 or TLSv1.3, trusts the platform's roots; SCRAM-SHA-512";
+        let line =
+            "security protocol SASL_SSL: TLSv1.2 or TLSv1.3, trusts the platform's roots; SCRAM-SHA-512";
         assert_eq!(security_line(&security).as_deref(), Some(line));
         security.tls = Some(Tls {
             trust: store(StoreContent::PemFile("/etc/ca.pem".into())),

@@ -283,6 +283,8 @@ fn what_records_are_made_of_and_how_they_are_sent_is_told_before_the_run() {
     let words = "each record built; in transactions of 100ms from their first record, 7.00 % of them aborted \
                  (transaction.timeout.ms=60000)";
     assert!(text.contains(words), "{text}");
+    let text = told(|plan| plan.client.ignore_keys = true);
+    assert!(text.contains("; partitioner sticky, not adaptive, partitioner.ignore.keys=true"), "{text}");
     let text = told(|plan| plan.synchronous = true);
     let words = "each record built; each client waits for one before it sends the next";
     assert!(text.contains(words), "{text}");
