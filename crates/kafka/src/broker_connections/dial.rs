@@ -162,9 +162,11 @@ impl<T> BrokerConnections<T> {
         }
     }
 
-    /// Whether a connection was closed because nothing was sent over it.
-    pub fn is_idle(&self, connection: usize) -> bool {
-        self.connections[connection].is_idle
+    /// Whether nothing is done for a connection until somebody has a use for it: it was closed because nothing was sent
+    /// over it or nobody wanted it any more, or its broker is refused.
+    pub fn is_at_rest(&self, connection: usize) -> bool {
+        let connection = &self.connections[connection];
+        connection.is_idle || !connection.is_wanted || connection.state == ConnectionState::Refused
     }
 
     /// Something is to be sent over a connection: it is made again if it was closed because nothing was.

@@ -315,6 +315,34 @@ fn a_lost_connection_gives_back_what_was_asked_and_asks_for_the_leaders() {
     assert!(!written(&mut connections, 0).is_empty(), "metadata is asked for over the other one");
 }
 
+/// With `acks=0` a request is over when it is written, and that is told also where its connection ends and the broker has
+/// left before anybody asks.
+#[test]
+fn a_place_is_kept_until_what_was_written_there_is_told() {
+    let mut connections = connections(&["a"]);
+    come_up(&mut connections);
+    let hear = |connections: &mut BrokerConnections<u32>, broker: i32| {
+        let mut reply = metadata(&[("a", Ok(&[broker]))]);
+        reply.brokers.truncate(1);
+        reply.brokers[0].node_id = broker;
+        connections.on_metadata(0, METADATA_VERSION, reply, 1).expect("the same cluster");
+    };
+    hear(&mut connections, 1);
+    assert_eq!(come_up(&mut connections), [1]);
+    let (token, api) = (RequestKind::Client(7), (m00_produce::API, m00_produce::BY_NAME_MAX));
+    connections.connection_mut(1).send(token, api, false, 0, |_, out| {
+        out.push_back(b"records".as_slice().into());
+        7
+    });
+    written(&mut connections, 1);
+    connections.on_closed(1, 1, ConnectionError::Closed);
+    hear(&mut connections, 2);
+    assert_eq!(connections.key(1), ConnectionKey::Broker(1, Purpose::Leader));
+    assert_eq!(connections.take_unanswered(1).map(|over| over.token), Some(7));
+    hear(&mut connections, 3);
+    assert_eq!(connections.key(1), ConnectionKey::Broker(3, Purpose::Leader));
+}
+
 /// Metadata of topic `a` with an id, whose only partition is led by `leader_id` since an election.
 fn elected(topic_id: u8, leader_id: i32, leader_epoch: i32) -> m03_metadata::Response {
     let mut response = metadata(&[("a", Ok(&[leader_id]))]);

@@ -185,7 +185,8 @@ impl<T> BrokerConnection<T> {
     /// Whether its place can be given to another connection.
     pub(super) fn is_free(&self) -> bool {
         let is_closed = matches!(self.state, ConnectionState::Down { .. } | ConnectionState::Refused);
-        is_closed && !self.is_wanted && !self.is_bootstrap()
+        // What was written and is not answered may still have to be told.
+        is_closed && !self.is_wanted && !self.is_bootstrap() && self.connection.in_flight() == 0
     }
 
     /// Whether it is open and nothing is under way.

@@ -41,6 +41,8 @@ pub struct ProducerClient<M> {
     coordinator: Option<i32>,
     /// Last look for batches past `delivery.timeout.ms`, ns.
     expired_ns: u64,
+    /// The connection behind the one that records were sent over last.
+    next_connection: usize,
 }
 
 impl<M: RecordData> ProducerClient<M> {
@@ -64,7 +66,14 @@ impl<M: RecordData> ProducerClient<M> {
     /// A client that is not connected.
     pub fn new(config: ConnectionsConfig) -> Self {
         let connections = BrokerConnections::new(config);
-        Self { connections, producer: None, finished: Vec::new(), coordinator: None, expired_ns: 0 }
+        Self {
+            connections,
+            producer: None,
+            finished: Vec::new(),
+            coordinator: None,
+            expired_ns: 0,
+            next_connection: 0,
+        }
     }
 
     /// Makes it ready to take records, for as many partitions as are known by now.
@@ -204,7 +213,7 @@ impl<M: RecordData> ProducerClient<M> {
         let is_able = match broker.and_then(|broker| connections.known(broker, Purpose::Coordinator)) {
             Some(connection) => {
                 // One that is down is looked at when it is tried again.
-                connections.can_ask(connection) || connections.is_idle(connection)
+                connections.can_ask(connection) || connections.is_at_rest(connection)
             }
             None => is_anybody_there,
         };
@@ -223,6 +232,13 @@ impl<M: RecordData> ProducerClient<M> {
     /// When [`Self::expire`] looks again, ns.
     pub fn next_look_ns(&self) -> u64 {
         self.expired_ns + EXPIRE_NS
+    }
+
+    /// The connections, from the one behind that which records were sent over last on: where a cap lets one request go
+    /// at a time, each broker has its turn.
+    pub fn in_turn(&self) -> impl Iterator<Item = usize> + use<M> {
+        let (count, from) = (self.connections.count(), self.next_connection);
+        (0..count).map(move |step| (from + step) % count)
     }
 
     /// Sends one request over a connection, if it is up, may take one, and a batch is ready. Returns how many
@@ -246,7 +262,11 @@ impl<M: RecordData> ProducerClient<M> {
         };
         let version = version.min(producer.produce_version_max());
         let over = Over { number: connection, connection: queues, version, topic_id };
-        producer.send_ready(over, now_ns, is_flushing, leads, bodies)
+        let records = producer.send_ready(over, now_ns, is_flushing, leads, bodies);
+        if records > 0 {
+            self.next_connection = connection + 1;
+        }
+        records
     }
 
     /// Has connections made again that were closed because nothing was sent over them, where something waits.

@@ -24,6 +24,8 @@ mod shape;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod tests_client;
+#[cfg(test)]
 mod tests_coordination;
 #[cfg(test)]
 mod tests_each;
@@ -33,6 +35,8 @@ mod tests_idempotence;
 mod tests_partitions;
 #[cfg(test)]
 mod tests_sending;
+#[cfg(test)]
+mod tests_sequences;
 #[cfg(test)]
 mod tests_transactions;
 mod transactions;

@@ -57,6 +57,10 @@ impl<M: RecordData> Producer<M> {
                 errors[at].get_or_insert(ErrorCode(reply.error));
             }
         });
+        if decoded.is_err() {
+            // Nor is what it seemed to say up to there to be believed.
+            errors.fill(None);
+        }
         for (batch, error) in batches.into_iter().zip(errors.drain(..)) {
             let Some(error) = error else {
                 self.try_again(batch, received_ns);
@@ -142,7 +146,10 @@ impl<M: RecordData> Producer<M> {
             batch.body_bytes -= body_bytes;
             batch.producer = batch.producer.after(part);
             self.batches += 1;
-            self.note_part(batch.partition, batch.first);
+            // One that lost its sequence with the producer's id has its parts numbered when they are sent.
+            if batch.has_sequence() {
+                self.note_part(batch.partition, batch.first);
+            }
             self.queues.put_back(front);
         }
         self.queues.put_back(batch);

@@ -43,9 +43,20 @@ impl Sequence {
         sequence == self.acknowledged.map_or(0, |last| last.wrapping_add(1) & i32::MAX)
     }
 
+    /// Whether a record with a later sequence was acknowledged.
+    fn has_later(&self, sequence: i32) -> bool {
+        self.acknowledged.is_some_and(|last| latest(Some(last), sequence) == last)
+    }
+
     fn close(&mut self, first: u64) {
         self.open.retain(|open| *open != first);
     }
+}
+
+/// The later one of two sequences. They begin again at 0 after the largest, so it is the one that follows the other
+/// by less than half of them all.
+fn latest(before: Option<i32>, sequence: i32) -> i32 {
+    before.filter(|before| before.wrapping_sub(sequence) & i32::MAX < 1 << 30).unwrap_or(sequence)
 }
 
 /// What an idempotent producer knows of itself.
@@ -122,7 +133,9 @@ impl Idempotence {
             ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER => match sequence.unresolved {
                 // Not the next one: one before it failed, and it will follow that.
                 None => !batch.is_renumbered && sequence.is_next(batch.producer.sequence),
-                Some(next) => next == batch.producer.sequence,
+                // Behind what gave up, unless a later one was stored: then this one was too, and a new epoch would
+                // store it again.
+                Some(next) => next == batch.producer.sequence && !sequence.has_later(next),
             },
             ErrorCode::UNKNOWN_PRODUCER_ID => !batch.is_renumbered,
             _ => return error.is_retriable(),
@@ -154,7 +167,8 @@ impl Idempotence {
         sequence.close(batch.first);
         if !sequence.is_of_earlier_epoch(batch.first) {
             let last = batch.producer.after(batch.count.saturating_sub(1)).sequence;
-            sequence.acknowledged = sequence.acknowledged.max(Some(last));
+            // Answers come over several connections: that of an earlier batch may be the later one.
+            sequence.acknowledged = Some(latest(sequence.acknowledged, last));
         }
     }
 
@@ -177,7 +191,7 @@ impl Idempotence {
         let partition = batch.partition as usize;
         let sequence = &mut self.sequences[partition];
         sequence.close(batch.first);
-        sequence.unresolved = sequence.unresolved.max(Some(batch.producer.after(batch.count).sequence));
+        sequence.unresolved = Some(latest(sequence.unresolved, batch.producer.after(batch.count).sequence));
         self.unresolved.insert(partition);
     }
 

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 const MS: u64 = 1_000_000;
-const PARTITIONS: usize = 2;
+pub(super) const PARTITIONS: usize = 2;
 /// Batches of a producer that a broker remembers.
 const REMEMBERED: usize = 5;
 
@@ -66,7 +66,7 @@ impl Log {
 
 /// What happens to a batch on its way.
 #[derive(Debug, Clone, Copy)]
-enum Fate {
+pub(super) enum Fate {
     Answered,
     /// Refused before the broker looks at its sequence.
     Refused(ErrorCode),
@@ -107,14 +107,24 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 0..200)
 }
 
-struct World {
-    producer: Producer<Vec<u64>>,
+/// The producer gets an id that it needs.
+fn identify(producer: &mut Producer<Vec<u64>>, producer_epoch: i16) {
+    let answer = m22_init_producer_id::Response { producer_id: 7, producer_epoch, ..Default::default() };
+    let mut body = Vec::new();
+    answer.encode(4, &mut body);
+    assert_eq!(producer.asks_id_at(), Some(0));
+    producer.ask_id();
+    producer.on_id(4, &body, 0).expect("an id");
+}
+
+pub(super) struct World {
+    pub(super) producer: Producer<Vec<u64>>,
     bodies: Plain,
     now_ns: u64,
     admitted: u64,
     logs: Vec<Log>,
     /// Requests in flight, and what each of their batches will hear; `None`: nothing.
-    requests: Vec<(usize, BTreeMap<i32, Option<ErrorCode>>)>,
+    pub(super) requests: Vec<(usize, BTreeMap<i32, Option<ErrorCode>>)>,
     acknowledged: Vec<BTreeSet<u64>>,
 }
 
@@ -124,12 +134,7 @@ impl World {
         let config =
             ProducerConfig { is_idempotent: true, delivery_timeout_ns, buffer_bytes: 40_000, ..config() };
         let mut producer = Producer::new(config, shape, PARTITIONS);
-        let answer = m22_init_producer_id::Response { producer_id: 7, ..Default::default() };
-        let mut body = Vec::new();
-        answer.encode(4, &mut body);
-        assert_eq!(producer.asks_id_at(), Some(0));
-        producer.ask_id();
-        producer.on_id(4, &body, 0).expect("an id");
+        identify(&mut producer, 0);
         Self {
             producer,
             bodies: Plain { shape, share: 1.0 },
@@ -164,7 +169,7 @@ impl World {
     }
 
     /// Five requests may be in flight.
-    fn send(&mut self, fates: &[Fate]) -> bool {
+    pub(super) fn send(&mut self, fates: &[Fate]) -> bool {
         self.producer.heal_sequences();
         if self.requests.len() >= 5 {
             return false;
@@ -271,7 +276,7 @@ proptest! {
 }
 
 /// Requests of one batch of one record each, all of one partition.
-fn in_flight(batches: usize) -> World {
+pub(super) fn in_flight(batches: usize) -> World {
     let mut world = World::new(10_000 * MS);
     world.producer.config.batch_bytes = 1;
     world.producer.batch_cost_bytes = world.producer.shape.buffer_bytes(1);
@@ -435,12 +440,24 @@ fn an_answer_that_is_no_id_is_asked_for_again() {
     assert!((108 * MS..=112 * MS).contains(&again), "{again}");
 }
 
-/// The sequence after the largest one is 0, within a batch and behind it.
+/// After the last epoch comes another id, and what is in flight loses its sequence: parts that it is divided into then
+/// get theirs when they are sent.
 #[test]
-fn sequences_begin_again_after_the_largest() {
-    let state = |sequence| ProducerState { id: 7, epoch: 0, sequence };
-    assert_eq!(state(i32::MAX - 1).after(1), state(i32::MAX));
-    assert_eq!(state(i32::MAX - 1).after(2), state(0));
-    assert_eq!(state(i32::MAX).after(5), state(4));
-    assert_eq!(ProducerState::NONE.after(5), ProducerState::NONE);
+fn parts_of_what_lost_its_sequence_are_sent_as_another_producer() {
+    let mut world = World::new(10_000 * MS);
+    world.producer.idempotence = Some(Idempotence::new(PARTITIONS));
+    identify(&mut world.producer, i16::MAX);
+    world.admit_one();
+    assert!(world.send(&[Fate::Refused(ErrorCode::INVALID_RECORD); PARTITIONS]));
+    (0..3).for_each(|_| world.admit_one());
+    assert!(world.send(&[Fate::Refused(ErrorCode::MESSAGE_TOO_LARGE); PARTITIONS]));
+    world.step(&Step::Answer(0));
+    world.producer.heal_sequences();
+    world.producer.batch_cost_bytes = 1;
+    world.step(&Step::Answer(0));
+    identify(&mut world.producer, 0);
+    (0..3).for_each(|_| assert!(world.send(&[Fate::Answered; PARTITIONS]), "a record each"));
+    (0..3).for_each(|_| world.step(&Step::Answer(0)));
+    assert_eq!(world.logs[0].records, [1, 2, 3]);
+    assert!(world.producer.is_idle());
 }

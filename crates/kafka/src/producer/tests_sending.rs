@@ -121,3 +121,23 @@ fn each_batch_gets_what_the_reply_says_of_its_partition() {
     assert_eq!(outcomes, [(0, stored), (1, failed), (3, stored)]);
     assert_eq!((0..PARTITIONS).map(|of| world.producer.queues.length(of)).collect::<Vec<_>>(), [0, 0, 1, 0]);
 }
+
+/// Half a reply: what the bytes seem to say up to where they end is no outcome, and all is sent again.
+#[test]
+fn what_comes_before_the_broken_end_of_a_reply_is_not_believed() {
+    let mut world = world(ProducerConfig { request_bytes_max: 10_000, ..config() });
+    world.leaders = vec![Some(0); PARTITIONS];
+    (0..PARTITIONS).for_each(|partition| admitted_to(&mut world, partition, 0));
+    world.now_ns = 5 * MS;
+    assert_eq!(sent(&mut world, 0), [0, 1, 2, 3]);
+    let token = world.requests.pop().expect("a request");
+    let body = reply(&[(0, ErrorCode::NONE), (1, ErrorCode::INVALID_RECORD), (2, ErrorCode::NONE)]);
+    world.producer.on_reply(token, 3, &body[..body.len() - 5], 6 * MS, 7 * MS).expect_err("half a reply");
+    let mut outcomes = Vec::new();
+    world.producer.take_outcomes(&mut outcomes);
+    assert!(outcomes.is_empty(), "{outcomes:?}");
+    assert_eq!(
+        (0..PARTITIONS).map(|of| world.producer.queues.length(of)).collect::<Vec<_>>(),
+        [1; PARTITIONS]
+    );
+}
