@@ -123,7 +123,8 @@ fn places(first: &BTreeMap<i32, i64>, end: &BTreeMap<i32, i64>) -> Vec<(i32, i64
     found
 }
 
-/// Takes the values of fetched batches, as far as the bounds allow.
+/// Takes the values of fetched batches, up to the first one that finds no room: to go on with those that do would make
+/// a sample of small ones.
 fn take_values(record_set: &[u8], bounds: SampleBounds, values: &mut Vec<Vec<u8>>) {
     let mut left = bounds.bytes_max;
     let mut scratch = Vec::new();
@@ -132,11 +133,11 @@ fn take_values(record_set: &[u8], bounds: SampleBounds, values: &mut Vec<Vec<u8>
             continue;
         }
         let Ok(records) = batch.records(&mut scratch, BATCH_BYTES_MAX) else { continue };
-        for value in records.map_while(std::result::Result::ok).filter_map(|record| record.value) {
-            if value.len() <= bounds.value_bytes_max && value.len() <= left {
-                left -= value.len();
-                values.push(value.to_vec());
-            }
+        let of_records = records.map_while(std::result::Result::ok).filter_map(|record| record.value);
+        for value in of_records.filter(|value| value.len() <= bounds.value_bytes_max) {
+            let Some(rest) = left.checked_sub(value.len()) else { return };
+            left = rest;
+            values.push(value.to_vec());
         }
     }
 }
@@ -193,6 +194,7 @@ mod tests {
         };
         assert_eq!(taken(1_000, 1_000), ["one", "larger", "two", "three"]);
         assert_eq!(taken(1_000, 5), ["one", "two", "three"]);
-        assert_eq!(taken(6, 1_000), ["one", "two"], "six bytes");
+        assert_eq!(taken(6, 5), ["one", "two"], "six bytes");
+        assert_eq!(taken(8, 1_000), ["one"], "nothing smaller in the place of what finds no room");
     }
 }
