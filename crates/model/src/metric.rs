@@ -160,7 +160,7 @@ pub const ALL: &[Metric] = &[
         "header_trailers",
         SEND,
         Unit::Count,
-        "records acknowledged in the window with a header `kdyno`, as their values have no room for its 32 bytes",
+        "records acknowledged in the window with a header `kdyno`: their values have no room for its 32 bytes, or come from a file or a topic",
     ),
     metric("response_over_service", SEND, Unit::Ratio, "mean response time divided by mean service time"),
     metric(
