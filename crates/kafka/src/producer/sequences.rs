@@ -23,6 +23,8 @@ struct Sequence {
     next: i32,
     /// Of the last record that was acknowledged.
     acknowledged: Option<i32>,
+    /// The number of the record behind it, whichever epoch that was.
+    stored_to: u64,
     /// Batches that have a sequence and no outcome, by the number of their first record, in order.
     open: VecDeque<u64>,
     /// The sequence after a batch that gave up and may have been stored: nothing new is sent before all that was sent
@@ -32,7 +34,8 @@ struct Sequence {
 
 impl Sequence {
     fn begin(&mut self, identity: Option<Identity>, begins_at: u64) {
-        *self = Self { identity, begins_at, open: std::mem::take(&mut self.open), ..Self::default() };
+        let (open, stored_to) = (std::mem::take(&mut self.open), self.stored_to);
+        *self = Self { identity, begins_at, open, stored_to, ..Self::default() };
     }
 
     fn is_of_earlier_epoch(&self, first: u64) -> bool {
@@ -43,9 +46,10 @@ impl Sequence {
         sequence == self.acknowledged.map_or(0, |last| last.wrapping_add(1) & i32::MAX)
     }
 
-    /// Whether a record with a later sequence was acknowledged.
-    fn has_later(&self, sequence: i32) -> bool {
-        self.acknowledged.is_some_and(|last| latest(Some(last), sequence) == last)
+    /// Whether one behind an open batch was acknowledged. Then the batch was stored too, and only forgotten by the
+    /// broker: in a new epoch it would be stored again.
+    fn is_forgotten(&self, first: u64) -> bool {
+        first < self.stored_to
     }
 
     fn close(&mut self, first: u64) {
@@ -128,14 +132,12 @@ impl Idempotence {
         let sequence = &self.sequences[partition];
         let has_gap = match error {
             ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER if sequence.is_of_earlier_epoch(batch.first) => {
-                sequence.open.front() == Some(&batch.first)
+                sequence.open.front() == Some(&batch.first) && !sequence.is_forgotten(batch.first)
             }
             ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER => match sequence.unresolved {
                 // Not the next one: one before it failed, and it will follow that.
                 None => !batch.is_renumbered && sequence.is_next(batch.producer.sequence),
-                // Behind what gave up, unless a later one was stored: then this one was too, and a new epoch would
-                // store it again.
-                Some(next) => next == batch.producer.sequence && !sequence.has_later(next),
+                Some(next) => next == batch.producer.sequence && !sequence.is_forgotten(batch.first),
             },
             ErrorCode::UNKNOWN_PRODUCER_ID => !batch.is_renumbered,
             _ => return error.is_retriable(),
@@ -165,6 +167,7 @@ impl Idempotence {
     pub(super) fn note_stored<M>(&mut self, batch: &Batch<M>) {
         let sequence = &mut self.sequences[batch.partition as usize];
         sequence.close(batch.first);
+        sequence.stored_to = sequence.stored_to.max(batch.first + u64::from(batch.count));
         if !sequence.is_of_earlier_epoch(batch.first) {
             let last = batch.producer.after(batch.count.saturating_sub(1)).sequence;
             // Answers come over several connections: that of an earlier batch may be the later one.

@@ -38,13 +38,21 @@ fn what_follows_the_largest_sequence_is_later() {
     assert_eq!(idempotence.heal(), BTreeMap::from([(0, 3)]), "it is known to come behind a gap");
 }
 
-/// What comes behind a batch that gave up is no gap where a later one was acknowledged: the broker has it, and only does
-/// not know it any more. In a new epoch it would have it twice.
+/// A batch with a later one behind it that was acknowledged is no gap: the broker has it, and only does not know it any
+/// more. In a new epoch it would have it twice, whether the batch before it gave up or a later one has failed.
 #[test]
-fn what_the_broker_forgot_begins_no_epoch_although_the_batch_before_gave_up() {
+fn what_the_broker_forgot_begins_no_epoch() {
     let (mut idempotence, batches) = numbered([0, 1, 2]);
     idempotence.note_stored(&batches[2]);
     idempotence.note_expired(&batches[0]);
     assert!(idempotence.is_retried(&batches[1], ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER));
+    assert_eq!(idempotence.heal(), BTreeMap::new());
+
+    let (mut idempotence, mut batches) = numbered([0, 1, 2]);
+    idempotence.note_stored(&batches[1]);
+    idempotence.note_failed(&batches[2], ErrorCode::INVALID_RECORD);
+    assert_eq!(idempotence.heal(), BTreeMap::from([(0, 2)]));
+    idempotence.renumber(0, 2, batches[..1].iter_mut());
+    assert!(idempotence.is_retried(&batches[0], ErrorCode::OUT_OF_ORDER_SEQUENCE_NUMBER));
     assert_eq!(idempotence.heal(), BTreeMap::new());
 }
