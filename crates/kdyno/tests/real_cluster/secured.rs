@@ -241,19 +241,17 @@ fn what_is_made_for_a_run_is_told_nobody_whether_the_run_is_good_or_cut_off() {
         let load = if is_cut_off { LOAD.replace("measure: 5s", "measure: 5m") } else { LOAD.to_owned() };
         let mut running = start_scenario(&place, &format!("{HEAD}{SYSTEM}{load}"));
         running.wait_for("· measure");
-        let (settings, keys) = (files(&place, "server.properties"), files(&place, "broker.pem"));
+        let settings = files(&place, "server.properties");
         let settings = settings.first().expect("settings of a broker");
         let text = std::fs::read_to_string(settings).expect("settings");
         let (_, password) = text.split_once("user_kdyno=\"").expect("a password");
         let (password, _) = password.split_once('"').expect("a password");
-        let key = std::fs::read_to_string(keys.first().expect("a key")).expect("a key");
-        let (key, _) = key.split_once("-----BEGIN CERTIFICATE").expect("key and certificate");
-        for path in [settings, &keys[0]] {
-            assert_eq!(std::fs::metadata(path).expect("there").permissions().mode() & 0o777, 0o600);
-        }
+        let all = Properties::parse(text.as_bytes()).expect("properties");
+        let key = all.get("ssl.keystore.key").expect("a key");
+        assert_eq!(std::fs::metadata(settings).expect("there").permissions().mode() & 0o777, 0o600);
         let secrets = Secrets::of(&[password, key]);
         secrets.are_in_no_process(&place);
-        secrets.are_in_no_file(&place, &[settings, &keys[0]]);
+        secrets.are_in_no_file(&place, &[settings]);
         if is_cut_off {
             running.processes("kafka.Kafka").into_iter().for_each(|pid| signal(pid, Signal::KILL));
         }

@@ -104,7 +104,7 @@ pub(super) fn kafka(
         settings.extend(broker_defaults(plan.brokers, version, retention));
     }
     if let Some(secured) = secured {
-        settings.extend(secured.settings(node, kraft));
+        settings.extend(secured.settings(kraft));
     }
     settings.extend(plan.config.iter().map(|(key, value)| (key.clone(), value.clone())));
     settings

@@ -71,10 +71,20 @@ pub(crate) fn cause(lines: &[String]) -> Cause {
     let first_error = [" FATAL ", "Exception in thread", " ERROR ", "Error:", "Exception"]
         .iter()
         .find_map(|sign| find(lines, sign));
-    let message = first_error
-        .or(lines.last().map(String::as_str))
-        .map_or_else(|| "it logged nothing".to_string(), quote);
+    let first = first_error.or(lines.last().map(String::as_str));
+    let mut message = first.map_or_else(|| "it logged nothing".to_string(), quote);
+    if let Some(thrown) = first_error.and_then(|line| thrown_after(lines, line)) {
+        message = format!("{message}: {}", quote(thrown));
+    }
     Cause { message, hint: None, port_clash: false }
+}
+
+/// What was thrown, where a line of a log is followed by it: its last cause, which is where it began.
+fn thrown_after<'a>(lines: &'a [String], first: &str) -> Option<&'a str> {
+    let mut after = lines.iter().map(String::as_str).skip_while(|line| *line != first).skip(1);
+    let thrown = after.next().filter(|line| line.contains("Exception") || line.contains("Error"))?;
+    let of_it = after.take_while(|line| line.starts_with('\t') || line.starts_with("Caused by: "));
+    Some(of_it.filter_map(|line| line.strip_prefix("Caused by: ")).last().unwrap_or(thrown))
 }
 
 fn find<'a>(lines: &'a [String], sign: &str) -> Option<&'a str> {
@@ -122,6 +132,11 @@ mod tests {
     fn otherwise_the_first_error_line_or_the_last_line_speaks() {
         assert_eq!(message(&["fine", "[x] ERROR boom (y)", "trailer"]), "[x] ERROR boom (y)");
         assert_eq!(message(&["fine", "the end"]), "the end");
+        let (first, thrown) = ("[x] ERROR boom (y)", "a.BoomException: no");
+        assert_eq!(message(&[first, thrown, "\tat z", "[x] INFO bye"]), format!("{first}: {thrown}"));
+        let cause = ["Caused by: b.Other: why", "\tat z", "Caused by: c.First: that is why", "\tat z"];
+        let lines = [&[first, thrown, "\tat z"][..], &cause, &["[x] ERROR", "Caused by: later"]].concat();
+        assert_eq!(message(&lines), format!("{first}: c.First: that is why"));
         assert_eq!(message(&[]), "it logged nothing");
         assert!(message(&[&"y".repeat(10_000)]).len() < 2_000);
     }

@@ -400,10 +400,7 @@ fn write_files(
             NodeKind::Zookeeper => config::zookeeper(layout, node),
             _ => config::kafka(plan, layout, node, &distribution.version, (retention, secured)),
         };
-        if let (Some(secured), true) = (secured, node.kind != NodeKind::Zookeeper) {
-            secured.write_files(node)?;
-        }
-        // The settings of a secured broker may hold a password.
+        // The settings of a secured broker hold its key and may hold a password.
         let settings = Secret::new(config::properties(&settings).into_bytes());
         secret_file::write(&node.folder, launch::config_file(node.kind), &settings)?;
         let path = node.folder.join(log_config.file_name);

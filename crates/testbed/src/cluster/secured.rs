@@ -5,9 +5,8 @@
 //! SCRAM users are made by a request over the internal listener, which knows the brokers' own certificate, or is
 //! PLAINTEXT on the loopback address.
 
-use super::layout::{Layout, Node};
+use super::layout::Layout;
 use crate::error::TestbedError;
-use crate::secret_file;
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use kdyno_kafka::admin::{Access, Acl, AdminError, ConfigOf, Operation, Resource};
 use kdyno_kafka::security::Hidden;
@@ -37,9 +36,6 @@ const BROKER_NAME: &str = "kdyno-broker";
 /// Names of the two secrets in the plan of a worker.
 const PASSWORD: &str = "local-password";
 const KEY: &str = "local-key";
-/// Files in a node's folder.
-const BROKER_FILE: &str = "broker.pem";
-const AUTHORITY_FILE: &str = "authority.pem";
 /// Bytes of chance in a password and in a salt.
 const RANDOM_BYTES: usize = 32;
 /// How long an unsigned token is good for, s: as long as the cluster, which may stay for months, and whose clients have it
@@ -93,25 +89,18 @@ impl Secured {
         }))
     }
 
-    /// Writes what a broker or controller reads into its folder.
-    pub(super) fn write_files(&self, node: &Node) -> Result<(), TestbedError> {
-        let pem = [self.broker_key.expose(), self.broker_certificate.as_bytes()].concat();
-        secret_file::write(&node.folder, BROKER_FILE, &Secret::new(pem))?;
-        let path = node.folder.join(AUTHORITY_FILE);
-        std::fs::write(&path, &self.authority_pem).map_err(|e| TestbedError::io("cannot write", &path, e))
-    }
-
-    /// Settings of a broker or controller beside those of its addresses.
-    pub(super) fn settings(&self, node: &Node, kraft: bool) -> BTreeMap<String, String> {
+    /// Settings of a broker or controller beside those of its addresses; its key is among them.
+    pub(super) fn settings(&self, kraft: bool) -> BTreeMap<String, String> {
         let mut settings = BTreeMap::new();
         let mut set = |key: &str, value: &str| settings.insert(key.to_string(), value.to_string());
         let Listeners { clients, internal, authorizer } = &self.listeners;
         if clients.protocol.has_tls() || internal.has_tls() {
-            let file = |name: &str| node.folder.join(name).display().to_string();
+            // As values: a file with a key that has no password is refused before 3.3 (KAFKA-12703).
             set("ssl.keystore.type", "PEM");
-            set("ssl.keystore.location", &file(BROKER_FILE));
+            set("ssl.keystore.certificate.chain", &self.broker_certificate);
+            set("ssl.keystore.key", &String::from_utf8_lossy(self.broker_key.expose()));
             set("ssl.truststore.type", "PEM");
-            set("ssl.truststore.location", &file(AUTHORITY_FILE));
+            set("ssl.truststore.certificates", &self.authority_pem);
         }
         if internal.has_tls() {
             set("listener.name.internal.ssl.client.auth", "required");
@@ -400,26 +389,26 @@ pub(super) mod tests {
         let (layout, secured) = made(Some(Mechanism::ScramSha512), Protocol::SaslSsl, Protocol::Ssl);
         secured.access(&layout).expect("clients");
         secured.internal_access(&layout).expect("brokers");
-        let settings = secured.settings(&layout.nodes[0], true);
+        let settings = secured.settings(true);
         assert_eq!(settings["listener.name.clients.ssl.enabled.protocols"], "TLSv1.2");
         assert_eq!(settings["listener.name.clients.ssl.client.auth"], "none");
         assert_eq!(settings["listener.name.internal.ssl.client.auth"], "required");
         assert_eq!(settings["super.users"], "User:CN=kdyno-broker");
-        assert_eq!(settings["ssl.keystore.location"], "/w/broker-0/broker.pem");
+        assert!(settings["ssl.keystore.key"].starts_with("-----BEGIN PRIVATE KEY-----\n"));
     }
 
     #[test]
     fn only_the_file_of_a_broker_has_the_password_and_only_where_plain_needs_it() {
         for mechanism in [Mechanism::Plain, Mechanism::ScramSha256] {
-            let (layout, secured) = made(Some(mechanism), Protocol::SaslPlaintext, Protocol::Plaintext);
-            let settings = secured.settings(&layout.nodes[0], false);
+            let (_, secured) = made(Some(mechanism), Protocol::SaslPlaintext, Protocol::Plaintext);
+            let settings = secured.settings(false);
             let password = String::from_utf8_lossy(secured.secrets[PASSWORD].expose()).into_owned();
             assert!(password.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c)), "no quotes");
             let told = settings.values().any(|value| value.contains(&password));
             assert_eq!(told, mechanism == Mechanism::Plain);
             assert!(!format!("{:?}", secured.clients()).contains(&password));
             assert_eq!(settings["super.users"], "User:ANONYMOUS");
-            assert!(!settings.contains_key("ssl.keystore.location"));
+            assert!(!settings.contains_key("ssl.keystore.key"));
         }
     }
 }

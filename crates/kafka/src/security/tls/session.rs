@@ -14,13 +14,15 @@ pub(super) struct TlsSession {
     tls: ClientConnection,
     has_identity: bool,
     has_received: bool,
+    /// Something that the peer encrypted could be read.
+    has_data: bool,
 }
 
 impl TlsSession {
     pub(super) fn new(mut tls: ClientConnection, has_identity: bool) -> Self {
         // What is sent is bounded by the connection, which offers one write's bytes at a time.
         tls.set_buffer_limit(None);
-        Self { tls, has_identity, has_received: false }
+        Self { tls, has_identity, has_received: false, has_data: false }
     }
 }
 
@@ -45,8 +47,9 @@ impl Session for TlsSession {
                 break;
             }
             let state = self.tls.process_new_packets();
-            let state = state.map_err(|error| words::told(error, self.has_identity))?;
+            let state = state.map_err(|error| words::told(error, self.has_identity, self.has_data))?;
             let mut left = state.plaintext_bytes_to_read();
+            self.has_data |= left > 0;
             plaintext.reserve(left);
             let mut reader = self.tls.reader();
             while left > 0 {

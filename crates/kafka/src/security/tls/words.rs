@@ -20,8 +20,9 @@ pub(super) fn no_tls() -> SessionError {
     )
 }
 
-/// Why a session ended. Whether we showed a certificate makes the difference of what an alert means.
-pub(super) fn told(error: Error, has_identity: bool) -> SessionError {
+/// Why a session ended. Whether we showed a certificate, and whether the broker has sent data yet, makes the difference of
+/// what an alert means, also of one that cannot be read.
+pub(super) fn told(error: Error, has_identity: bool, has_data: bool) -> SessionError {
     match error {
         Error::InvalidCertificate(error) => SessionError::Refused(certificate(&error)),
         Error::NoCertificatesPresented => {
@@ -32,6 +33,12 @@ pub(super) fn told(error: Error, has_identity: bool) -> SessionError {
              ssl.enabled.protocols, ssl.cipher.suites)"
         )),
         Error::AlertReceived(alert) => told_alert(alert, has_identity),
+        // What Kafka 2.7 answers; no client can read it, OpenSSL neither.
+        Error::DecryptError if !has_identity && !has_data => SessionError::Broken(
+            "the broker's first bytes of the session cannot be decrypted; old releases send such where they ask for a \
+             client certificate, and we have none (its ssl.client.auth; our ssl.keystore.location)"
+                .to_owned(),
+        ),
         error => SessionError::Broken(error.to_string()),
     }
 }
@@ -166,10 +173,18 @@ mod tests {
 
     #[test]
     fn an_alert_says_whose_certificate_is_meant() {
-        let text = |has_identity| told(Error::AlertReceived(Alert::BadCertificate), has_identity).to_string();
+        let text =
+            |has_identity| told(Error::AlertReceived(Alert::BadCertificate), has_identity, false).to_string();
         assert!(text(true).contains("does not accept our certificate (TLS alert BadCertificate)"));
         assert!(text(false).contains("asks for a client certificate, and we have none"));
-        let broken = told(Error::AlertReceived(Alert::InternalError), false);
+        let broken = told(Error::AlertReceived(Alert::InternalError), false, false);
         assert!(matches!(broken, SessionError::Broken(_)), "{broken}");
+        let asks = |has_identity, has_data| {
+            told(Error::DecryptError, has_identity, has_data)
+                .to_string()
+                .contains("ask for a client certificate")
+        };
+        assert!(asks(false, false));
+        assert!(!asks(true, false) && !asks(false, true), "then it is something else");
     }
 }
