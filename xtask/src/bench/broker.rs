@@ -125,6 +125,11 @@ impl Broker {
         command
     }
 
+    /// A command of Kafka's own tools as one would type it; the class path of 90 jars is shortened.
+    pub fn as_typed(&self, command: &Command) -> String {
+        words(command).replace(&self.classpath, "'kafka-jars/*'")
+    }
+
     /// A fresh topic; returns its name.
     pub fn topic(&self, name: &str, partitions: u32, replicas: u32) -> anyhow::Result<String> {
         let mut create = self.topics();

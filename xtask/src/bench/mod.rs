@@ -5,6 +5,7 @@
 
 pub mod against;
 pub mod broker;
+mod codecs;
 pub mod constant;
 mod evidence;
 mod floor;
@@ -16,6 +17,7 @@ mod memory;
 mod peers;
 pub mod pipe;
 pub mod process;
+mod producers;
 pub mod seal;
 pub mod sender;
 pub mod setup;
@@ -36,8 +38,10 @@ type Run = fn(&Setup) -> anyhow::Result<()>;
 const BENCHES: &[(&str, &str, Run)] = &[
     ("floor", "CPU of writing bytes into a loopback socket, by slice size", floor::run),
     ("sender", "CPU per record of the worker against the null broker, ÷ floor", sender::run),
+    ("producers", "CPU per record with keys, with idempotence ÷ without, null broker", producers::run),
     ("tls", "CPU per byte in TLS 1.3 ÷ (in the open + sealing alone), null broker", tls::run),
     ("peers", "the maximum rate beside librdkafka's and Kafka's own tools, one real broker", peers::run),
+    ("codecs", "records in a compressed batch beside Kafka's own tool, one real broker", codecs::run),
     ("constant", "20 000/s: exact counts, lag beside a bare sleep loop, share of a core", constant::run),
     ("memory", "resident memory of the worker at the maximum rate, minute by minute", memory::run),
     ("evidence", "how soon a stored hour with 60 streams is shown, and a comparison judged", evidence::run),

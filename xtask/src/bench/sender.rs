@@ -17,18 +17,15 @@ struct Config {
     value_bytes: u32,
     unique: bool,
     batch_bytes: u32,
-    /// Number of keys, which come by Zipf's law.
-    zipf_keys: Option<u32>,
     ratio_max: f64,
 }
 
-static CONFIGS: [Config; 6] = [
+static CONFIGS: [Config; 5] = [
     Config {
         name: "128 B pooled, 112 000 B",
         value_bytes: 128,
         unique: false,
         batch_bytes: 112_000,
-        zipf_keys: None,
         ratio_max: 1.5,
     },
     Config {
@@ -36,7 +33,6 @@ static CONFIGS: [Config; 6] = [
         value_bytes: 128,
         unique: false,
         batch_bytes: 16_384,
-        zipf_keys: None,
         ratio_max: 2.5,
     },
     Config {
@@ -44,7 +40,6 @@ static CONFIGS: [Config; 6] = [
         value_bytes: 128,
         unique: true,
         batch_bytes: 112_000,
-        zipf_keys: None,
         ratio_max: 3.0,
     },
     Config {
@@ -52,23 +47,13 @@ static CONFIGS: [Config; 6] = [
         value_bytes: 128,
         unique: true,
         batch_bytes: 16_384,
-        zipf_keys: None,
         ratio_max: 3.0,
-    },
-    Config {
-        name: "128 B unique, 100 000 keys, 112 000 B",
-        value_bytes: 128,
-        unique: true,
-        batch_bytes: 112_000,
-        zipf_keys: Some(100_000),
-        ratio_max: 4.5,
     },
     Config {
         name: "1 KiB pooled, 112 000 B",
         value_bytes: 1024,
         unique: false,
         batch_bytes: 112_000,
-        zipf_keys: None,
         ratio_max: 1.3,
     },
 ];
@@ -85,9 +70,6 @@ fn load(bench: &Setup, config: &Config, bootstrap: &str) -> Load {
         value_bytes: config.value_bytes,
         unique: config.unique,
         batch_bytes: config.batch_bytes,
-        further: config
-            .zipf_keys
-            .map_or_else(Vec::new, |keys| vec!["--zipf-keys".to_owned(), keys.to_string()]),
         ..Load::at_max(bootstrap, "bench", seconds)
     }
 }
@@ -105,8 +87,7 @@ pub fn measurements(bench: &Setup) -> anyhow::Result<Vec<Measurement<'_>>> {
             ])
         }),
     };
-    // Programs of before know no keys.
-    Ok(CONFIGS.iter().filter(|config| config.zipf_keys.is_none()).map(measurement).collect())
+    Ok(CONFIGS.iter().map(measurement).collect())
 }
 
 /// Figures of one configuration over the rounds.

@@ -62,6 +62,9 @@ pub(crate) struct BenchLoadArgs {
     /// Keys by Zipf's law, exponent 1, of so many; none where it is left out
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) zipf_keys: Option<u32>,
+    /// An idempotent producer
+    #[arg(long)]
+    pub(crate) idempotent: bool,
     /// Speak TLS, and trust the certificates of this PEM file
     #[arg(long, value_name = "FILE")]
     pub(crate) trust: Option<std::path::PathBuf>,

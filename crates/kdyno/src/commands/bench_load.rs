@@ -263,7 +263,7 @@ fn produce(args: &BenchLoadArgs, rate: Rate) -> ProducePlan {
             retry_backoff_max_ns: 1_000_000_000,
             transaction_timeout_ns: 60_000_000_000,
             metadata_max_age_ns: 300 * NS_PER_S,
-            enable_idempotence: false,
+            enable_idempotence: args.idempotent,
             partitioner: Partitioner::Sticky,
             ignore_keys: false,
             adaptive_partitioning: true,

@@ -129,7 +129,10 @@ fn a_topic_that_is_there_is_written_to_and_neither_made_nor_deleted() {
     for _ in 0..2 {
         let said = run(&place, &files, &["--json"]).wait(RUN_DEADLINE);
         assert_eq!(said.code, Some(0), "{said:?}");
-        for told in ["topic `perf` is the existing topic `team-a.load` of target null", "which has 2 partitions, not 3"] {
+        for told in [
+            "topic `perf` is the existing topic `team-a.load` of target null",
+            "which has 2 partitions, not 3",
+        ] {
             assert!(said.stderr.contains(told), "{told}: {said:?}");
         }
         let document: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");

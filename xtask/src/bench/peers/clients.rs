@@ -167,7 +167,7 @@ impl Clients<'_> {
         Ok(Shot { records, per_s: outcome.number("acked_per_s")?, client_cpu_s: finished.cpu_s })
     }
 
-    /// The command as one would type it; the class path of 90 jars is shortened.
+    /// The command as one would type it.
     pub(super) fn describe(&self, client: Client) -> String {
         let records = self.records;
         match client {
@@ -175,12 +175,7 @@ impl Clients<'_> {
             Client::LibrdkafkaAlike | Client::LibrdkafkaTuned => {
                 words(&self.librdkafka_command(client, "TOPIC", records))
             }
-            Client::Java => {
-                let text = words(&self.java_command("TOPIC", records));
-                let (before, rest) = text.split_once("-cp ").unwrap_or(("java ", &text));
-                let after = rest.split_once(' ').map_or(rest, |(_, after)| after);
-                format!("{before}-cp 'kafka-jars/*' {after}")
-            }
+            Client::Java => self.broker.as_typed(&self.java_command("TOPIC", records)),
             Client::Replay => words(&self.replay_command("TOPIC")),
         }
     }
