@@ -1,6 +1,6 @@
 //! Files of keys and values that scenarios name: beside the scenario, or bundled with the program.
 
-use crate::scenario_source::first_bytes;
+use crate::scenario_source::first_bytes_of_file;
 use kdyno_model::plan::{GIVEN_BYTES_MAX, GivenFile};
 use kdyno_plan::FoundFile;
 use std::path::Path;
@@ -34,12 +34,7 @@ pub(crate) fn read(path: &str) -> Result<Vec<u8>, String> {
         let found = BUNDLED.iter().find(|(bundled, _)| *bundled == name);
         return found.map(|(_, text)| text.as_bytes().to_vec()).ok_or_else(|| "is not bundled".to_owned());
     }
-    let failed = |e: std::io::Error| format!("could not be read: {e}");
-    // A pipe or a device would never end.
-    if !std::fs::metadata(path).map_err(failed)?.is_file() {
-        return Err("is no regular file".to_owned());
-    }
-    first_bytes(Path::new(path), GIVEN_BYTES_MAX + 1).map_err(failed)
+    first_bytes_of_file(Path::new(path), GIVEN_BYTES_MAX + 1)
 }
 
 #[cfg(test)]

@@ -113,10 +113,23 @@ pub(crate) fn read_bytes(path: &Path, what: &str) -> Result<Vec<u8>, Failure> {
 
 /// The first bytes of a file, at most so many. One more than may be read shows that it is too much, also of a device, which
 /// tells no size and has no end.
-pub(crate) fn first_bytes(path: &Path, bytes_max: u64) -> std::io::Result<Vec<u8>> {
+fn first_bytes(path: &Path, bytes_max: u64) -> std::io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(bytes_max).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// The same of a file that is named in another one, and must not be a pipe or a device: what is read would not come again.
+///
+/// # Errors
+/// One lowercase clause about the file.
+pub(crate) fn first_bytes_of_file(path: &Path, bytes_max: u64) -> Result<Vec<u8>, String> {
+    let failed = |error: std::io::Error| format!("could not be read: {error}");
+    // A pipe to which nobody writes would not even open.
+    if !std::fs::metadata(path).map_err(failed)?.is_file() {
+        return Err("is no regular file".to_owned());
+    }
+    first_bytes(path, bytes_max).map_err(failed)
 }
 
 /// A file that cannot be read; of a missing one where it was looked for, and what is there instead.

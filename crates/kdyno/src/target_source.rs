@@ -46,11 +46,7 @@ pub(crate) fn with_properties<T>(
 fn head(path: &Path) -> Result<Vec<u8>, String> {
     /// More than any format needs: PEM begins with 11 characters that are always the same.
     const BYTES: u64 = 16;
-    let failed = |e: std::io::Error| format!("could not be read: {e}");
-    if !std::fs::metadata(path).map_err(failed)?.is_file() {
-        return Err("is no regular file".to_owned());
-    }
-    scenario_source::first_bytes(path, BYTES).map_err(failed)
+    scenario_source::first_bytes_of_file(path, BYTES)
 }
 
 /// A target file says how to reach somebody's cluster: nobody else on this host need read it.

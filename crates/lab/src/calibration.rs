@@ -12,7 +12,7 @@ use crate::options::{Progress, RunOptions, RunRequest};
 use crate::task::{T0_AHEAD_NS, TICK_NS};
 use crate::worker::Worker;
 use kdyno_model::plan::{
-    CasePlan, Fill, LoadPlan, PhasesPlan, Plan, ProducePlan, Protocol, Rate, Role, RoleKind, Security, Store,
+    CasePlan, Fill, LoadPlan, PhasesPlan, Plan, ProducePlan, Protocol, Rate, Role, RoleKind, Security,
     StoreContent, Strategy, SystemPlan, Tls, TlsVersion, Vary,
 };
 use kdyno_model::run::{Session, cluster_fact};
@@ -376,9 +376,7 @@ fn address_and_certificate(stdout: impl Read, has_tls: bool) -> String {
 /// Trust in the null broker's own certificate.
 fn security(certificate: &str, versions: Vec<TlsVersion>) -> Security {
     let content = StoreContent::Pem { certificates: certificate.to_owned(), key: None };
-    let trust = Some(Store { content, password: None, key_password: None });
-    let tls = Tls { trust, identity: None, hostname_check: true, versions, ciphers: Vec::new() };
-    Security { protocol: Protocol::Ssl, tls: Some(tls), sasl: None }
+    Security { protocol: Protocol::Ssl, tls: Some(Tls::trusting(content, versions)), sasl: None }
 }
 
 impl Drop for NullBroker {

@@ -14,7 +14,7 @@ use kdyno_lab::worker::Worker;
 use kdyno_model::event::Subject;
 use kdyno_model::plan::{
     Arrivals, Compression, Fill, KeyLaw, KeyPlan, Partitioner, Payload, PhasesPlan, ProducePlan,
-    ProducerSettings, Protocol, Rate, RatePiece, RecordPlan, Security, Store, StoreContent, Tls, TlsVersion,
+    ProducerSettings, Protocol, Rate, RatePiece, RecordPlan, Security, StoreContent, Tls, TlsVersion,
 };
 use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamTotals, Timing, series};
 use kdyno_model::worker::{FromWorker, StreamRole, StreamTask, ToWorker, WorkerTask};
@@ -203,14 +203,8 @@ fn task(args: &BenchLoadArgs, rate: Rate) -> WorkerTask {
 /// TLS where somebody is trusted.
 fn security(args: &BenchLoadArgs) -> Security {
     let Some(trusted) = &args.trust else { return Security::default() };
-    let content = StoreContent::PemFile(trusted.clone());
-    let tls = Tls {
-        trust: Some(Store { content, password: None, key_password: None }),
-        identity: None,
-        hostname_check: true,
-        versions: vec![TlsVersion::Tls12, TlsVersion::Tls13],
-        ciphers: Vec::new(),
-    };
+    let versions = vec![TlsVersion::Tls12, TlsVersion::Tls13];
+    let tls = Tls::trusting(StoreContent::PemFile(trusted.clone()), versions);
     Security { protocol: Protocol::Ssl, tls: Some(tls), sasl: None }
 }
 

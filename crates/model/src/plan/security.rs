@@ -117,6 +117,15 @@ pub struct Tls {
     pub ciphers: Vec<String>,
 }
 
+impl Tls {
+    /// Sessions with brokers whose certificate, or whose authority's, is among these: names of hosts are checked, and we
+    /// show no certificate.
+    pub fn trusting(certificates: StoreContent, versions: Vec<TlsVersion>) -> Self {
+        let trust = Some(Store::of(certificates));
+        Self { trust, identity: None, hostname_check: true, versions, ciphers: Vec::new() }
+    }
+}
+
 /// A version of TLS, by its name in Java.
 #[derive(
     Debug,
@@ -160,6 +169,13 @@ pub struct Store {
     /// Name of the secret that opens the private key (`ssl.key.password`), where that is not the store's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key_password: Option<String>,
+}
+
+impl Store {
+    /// One that opens without a password.
+    pub fn of(content: StoreContent) -> Self {
+        Self { content, password: None, key_password: None }
+    }
 }
 
 /// Where certificates and keys are.

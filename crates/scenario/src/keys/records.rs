@@ -1,6 +1,6 @@
 //! The keys of what records are made of.
 
-use super::{COUNT, Kind, SIZE, Section, TEXT, key, needed, or, section};
+use super::{COUNT, Key, Kind, SIZE, Section, TEXT, key, needed, or, section};
 
 /// Values of records.
 pub static VALUE: Section = section(
@@ -86,18 +86,17 @@ pub static KEY: Section = section(
     ],
 );
 
+const NUMBER_SIZE: Key = key(
+    "size",
+    SIZE,
+    "size of each key, with zeros in front; the digits of the largest one where it is left out",
+);
+
 /// Keys that are numbers.
 pub static NUMBERED: Section = section(
     "numbered key",
     "Keys that are decimal numbers from 0 on, all of one size.",
-    &[
-        needed("of", COUNT, "how many keys there are"),
-        key(
-            "size",
-            SIZE,
-            "size of each key, with zeros in front; the digits of the largest one where it is left out",
-        ),
-    ],
+    &[needed("of", COUNT, "how many keys there are"), NUMBER_SIZE],
 );
 
 /// Keys by Zipf's law.
@@ -112,11 +111,7 @@ pub static ZIPF: Section = section(
             "1",
             "exponent, above 0: the larger it is, the more often the first keys come",
         ),
-        key(
-            "size",
-            SIZE,
-            "size of each key, with zeros in front; the digits of the largest one where it is left out",
-        ),
+        NUMBER_SIZE,
     ],
 );
 

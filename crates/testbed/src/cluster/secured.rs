@@ -182,13 +182,13 @@ impl Secured {
             certificates: self.client_certificate.clone(),
             key: Some(KEY.to_string()),
         });
-        let tls = protocol.has_tls().then(|| self.tls(identity.map(store), tls.clone()));
+        let tls = protocol.has_tls().then(|| self.tls(identity.map(Store::of), tls.clone()));
         Security { protocol: *protocol, tls, sasl }
     }
 
     fn tls(&self, identity: Option<Store>, versions: Vec<TlsVersion>) -> Tls {
         let trust = StoreContent::Pem { certificates: self.authority_pem.clone(), key: None };
-        Tls { trust: Some(store(trust)), identity, hostname_check: true, versions, ciphers: Vec::new() }
+        Tls { identity, ..Tls::trusting(trust, versions) }
     }
 
     /// Values of the secrets that [`Self::clients`] names.
@@ -210,7 +210,7 @@ impl Secured {
             true => {
                 let certificates = self.broker_certificate.clone();
                 let identity = StoreContent::Pem { certificates, key: Some(KEY.to_string()) };
-                let tls = self.tls(Some(store(identity)), vec![TlsVersion::Tls12, TlsVersion::Tls13]);
+                let tls = self.tls(Some(Store::of(identity)), vec![TlsVersion::Tls12, TlsVersion::Tls13]);
                 Security { protocol: Protocol::Ssl, tls: Some(tls), sasl: None }
             }
         };
@@ -277,10 +277,6 @@ fn let_in(access: &Access, has_acls: bool) -> Result<(), AdminError> {
         }
     }
     Ok(())
-}
-
-fn store(content: StoreContent) -> Store {
-    Store { content, password: None, key_password: None }
 }
 
 /// What a run does, and no more.
