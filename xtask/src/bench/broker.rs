@@ -127,7 +127,7 @@ impl Broker {
 
     /// A command of Kafka's own tools as one would type it; the class path of 90 jars is shortened.
     pub fn as_typed(&self, command: &Command) -> String {
-        words(command).replace(&self.classpath, "'kafka-jars/*'")
+        words(command).replace(&self.classpath, "kafka-jars/*")
     }
 
     /// A fresh topic; returns its name.

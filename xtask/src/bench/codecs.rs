@@ -2,6 +2,8 @@
 //! settings, one real broker, both as fast as they can. What a codec costs and saves hangs on it.
 
 use std::fmt::Write as _;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -88,7 +90,10 @@ impl Terms<'_> {
              phases: {{warmup: 1s, condition: none, measure: {seconds}s, drain: 30s}}\n"
         );
         std::fs::write(self.folder.join("codecs.yaml"), scenario)?;
-        std::fs::write(self.folder.join("target.yaml"), target)?;
+        let path = self.folder.join("target.yaml");
+        std::fs::write(&path, target)?;
+        // Target files may hold secrets: others must not read them.
+        std::fs::set_permissions(path, Permissions::from_mode(0o600))?;
         let mut command = Command::new(&self.bench.kdyno);
         command.current_dir(self.folder).args(["run", "codecs.yaml", "--target", "target.yaml", "--yes"]);
         Ok(command)
