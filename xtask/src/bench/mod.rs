@@ -5,7 +5,6 @@
 
 pub mod against;
 pub mod broker;
-mod codecs;
 pub mod constant;
 mod evidence;
 mod floor;
@@ -41,7 +40,6 @@ const BENCHES: &[(&str, &str, Run)] = &[
     ("producers", "CPU per record with keys, with idempotence ÷ without, null broker", producers::run),
     ("tls", "CPU per byte in TLS 1.3 ÷ (in the open + sealing alone), null broker", tls::run),
     ("peers", "the maximum rate beside librdkafka's and Kafka's own tools, one real broker", peers::run),
-    ("codecs", "records in a compressed batch beside Kafka's own tool, one real broker", codecs::run),
     ("constant", "20 000/s: exact counts, lag beside a bare sleep loop, share of a core", constant::run),
     ("memory", "resident memory of the worker at the maximum rate, minute by minute", memory::run),
     ("evidence", "how soon a stored hour with 60 streams is shown, and a comparison judged", evidence::run),
