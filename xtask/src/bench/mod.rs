@@ -5,6 +5,7 @@
 
 pub mod against;
 pub mod broker;
+mod codecs;
 pub mod constant;
 mod evidence;
 mod floor;
@@ -39,6 +40,7 @@ const BENCHES: &[(&str, &str, Run)] = &[
     ("sender", "CPU per record of the worker against the null broker, ÷ floor", sender::run),
     ("producers", "CPU per record with keys, with idempotence ÷ without, null broker", producers::run),
     ("tls", "CPU per byte in TLS 1.3 ÷ (in the open + sealing alone), null broker", tls::run),
+    ("codecs", "records in a compressed batch beside Kafka's producer, one real broker", codecs::run),
     ("peers", "the maximum rate beside librdkafka's and Kafka's own tools, one real broker", peers::run),
     ("constant", "20 000/s: exact counts, lag beside a bare sleep loop, share of a core", constant::run),
     ("memory", "resident memory of the worker at the maximum rate, minute by minute", memory::run),

@@ -1,0 +1,210 @@
+//! `codecs`: how many records a compressed batch holds, beside Kafka's own producer: the same values from the same file, the
+//! same settings and the same rate, one real broker. What a codec costs and saves hangs on it.
+
+use std::fmt::Write as _;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, bail};
+use tempfile::TempDir;
+
+use super::broker::Broker;
+use super::process::{measured, words};
+use super::setup::Setup;
+use super::stats::{Series, Table};
+
+const CODECS: [&str; 5] = ["none", "gzip", "snappy", "lz4", "zstd"];
+
+const PARTITIONS: u32 = 6;
+
+/// Records per second: a rate that every codec and both clients carry beside a broker, fast enough to fill batches.
+const RATE: u32 = 30_000;
+
+/// How far records per batch may be from those of Kafka's producer, either way.
+const RATIO_MAX: f64 = 1.1;
+
+/// Of the file: its values, and the bytes of each.
+const VALUES: u32 = 2_000;
+const VALUE_BYTES: usize = 600;
+
+/// Its exit code where a figure is not to be used: on a busy machine latencies are not, and records are counted in the log.
+const NOT_MEASURABLE: i32 = 6;
+
+const PACED_PRODUCER: &str = include_str!("PacedProducer.java");
+
+/// Who sends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Client {
+    Kdyno,
+    /// Kafka's producer, which gets records as kdyno's does.
+    Java,
+    /// Kafka's own tool, which sends what came due while it slept at once.
+    Tool,
+}
+
+impl Client {
+    const ALL: [Self; 3] = [Self::Kdyno, Self::Java, Self::Tool];
+}
+
+/// Values as of an application's events: names and punctuation that come in each, numbers that do not. About 40 % remain
+/// of them when gzip or zstd compress them.
+fn values() -> String {
+    let mut text = String::new();
+    let mut state = 1_u64;
+    for number in 0..VALUES {
+        let mut line = format!("{{\"id\":{number},\"kind\":\"order.created\",\"region\":\"eu-west\"");
+        while line.len() < VALUE_BYTES {
+            // Knuth's multiplier; its low bits are not used.
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            // Writing into a string cannot fail.
+            let _ = write!(line, ",\"f{}\":\"{:012x}\"", line.len() % 7, state >> 16);
+        }
+        text.push_str(&line);
+        text.push_str("}\n");
+    }
+    text
+}
+
+/// One kind of load, by all.
+struct Terms<'a> {
+    bench: &'a Setup,
+    broker: &'a Broker,
+    folder: &'a Path,
+    codec: &'static str,
+}
+
+impl Terms<'_> {
+    fn settings(&self) -> [String; 4] {
+        let codec = self.codec;
+        [
+            format!("compression.type={codec}"),
+            "batch.size=16384".into(),
+            "linger.ms=5".into(),
+            "acks=1".into(),
+        ]
+    }
+
+    fn seconds(&self) -> u32 {
+        if self.bench.options.quick { 2 } else { 6 }
+    }
+
+    fn command(&self, client: Client, topic: &str) -> anyhow::Result<Command> {
+        match client {
+            Client::Kdyno => self.kdyno(topic),
+            Client::Java => Ok(self.java(topic)),
+            Client::Tool => Ok(self.tool(topic)),
+        }
+    }
+
+    fn java(&self, topic: &str) -> Command {
+        let program = self.folder.join("PacedProducer.java").to_string_lossy().into_owned();
+        let mut command = self.broker.kafka_tool(&program);
+        command.args([topic, &RATE.to_string(), &self.seconds().to_string()]);
+        command.arg(self.folder.join("values.txt"));
+        command.arg(format!("bootstrap.servers={}", self.broker.bootstrap())).args(self.settings());
+        command
+    }
+
+    fn tool(&self, topic: &str) -> Command {
+        let mut command = self.broker.kafka_tool("org.apache.kafka.tools.ProducerPerformance");
+        let records = (RATE * self.seconds()).to_string();
+        command.args(["--topic", topic, "--throughput", &RATE.to_string(), "--num-records", &records]);
+        command.arg("--payload-file").arg(self.folder.join("values.txt")).arg("--producer-props");
+        command.arg(format!("bootstrap.servers={}", self.broker.bootstrap())).args(self.settings());
+        command
+    }
+
+    fn kdyno(&self, topic: &str) -> anyhow::Result<Command> {
+        let target =
+            measured(Command::new(&self.bench.kdyno).args(["cluster", "target", self.broker.name()]))?;
+        let target = target.stdout.replace("allow: [", "allow: [existing-topics, ");
+        let target = format!("{target}topics: {{perf: {topic}}}\n");
+        let client = self.settings().map(|setting| setting.replace('=', ": ")).join(", ");
+        let scenario = format!(
+            "kdyno: 1\nid: codecs\nquestion: How many records does a compressed batch hold?\n\
+             topics: {{perf: {{partitions: {PARTITIONS}, replicas: 1}}}}\nload:\n  \
+             writers: {{produce: perf, rate: {RATE}/s, arrivals: constant, value: {{file: values.txt}}, \
+             client: {{{client}}}}}\n\
+             phases: {{warmup: 1s, condition: none, measure: {}s, drain: 30s}}\n",
+            self.seconds() - 1
+        );
+        std::fs::write(self.folder.join("codecs.yaml"), scenario)?;
+        let path = self.folder.join("target.yaml");
+        std::fs::write(&path, target)?;
+        // Target files may hold secrets: others must not read them.
+        std::fs::set_permissions(&path, Permissions::from_mode(0o600))?;
+        let mut command = Command::new(&self.bench.kdyno);
+        command.arg("run").arg(self.folder.join("codecs.yaml")).arg("--target").arg(path).arg("--yes");
+        command.current_dir(self.folder);
+        Ok(command)
+    }
+
+    /// Records per batch in the log once a client has sent what it has to.
+    fn records_per_batch(&self, client: Client) -> anyhow::Result<f64> {
+        let topic = self.broker.topic(&format!("codecs-{client:?}").to_lowercase(), PARTITIONS, 1)?;
+        let mut command = self.command(client, &topic)?;
+        let output = command.stdin(Stdio::null()).output().with_context(|| words(&command))?;
+        let is_done = output.status.success()
+            || (client == Client::Kdyno && output.status.code() == Some(NOT_MEASURABLE));
+        if !is_done {
+            let said = String::from_utf8_lossy(&output.stderr).into_owned();
+            bail!("{}: {}\n{said}", words(&command), output.status);
+        }
+        let records = self.broker.records_per_batch(&topic)?;
+        self.broker.delete_topic(&topic)?;
+        Ok(records)
+    }
+}
+
+/// Records per batch: of each client, and kdyno's ÷ those of the other two.
+#[derive(Default)]
+struct Figures {
+    clients: [Series; 3],
+    beside_java: Series,
+    beside_tool: Series,
+}
+
+/// The benchmark.
+pub fn run(bench: &Setup) -> anyhow::Result<()> {
+    let folder = TempDir::new()?;
+    std::fs::write(folder.path().join("values.txt"), values())?;
+    std::fs::write(folder.path().join("PacedProducer.java"), PACED_PRODUCER)?;
+    let broker = Broker::start(bench, "codecs")?;
+    let all = CODECS.map(|codec| Terms { bench, broker: &broker, folder: folder.path(), codec });
+    for client in Client::ALL {
+        println!("  {client:?}: {}", broker.as_typed(&all[0].command(client, "TOPIC")?));
+    }
+    let mut figures = CODECS.map(|_| Figures::default());
+    for _ in 0..bench.options.rounds {
+        for (terms, figures) in all.iter().zip(&mut figures) {
+            let [kdyno, java, tool] = Client::ALL.map(|client| terms.records_per_batch(client));
+            let counts = [kdyno?, java?, tool?];
+            figures.clients.iter_mut().zip(counts).for_each(|(series, count)| series.push(count));
+            figures.beside_java.push(counts[0] / counts[1]);
+            figures.beside_tool.push(counts[0] / counts[2]);
+        }
+    }
+    let mut table =
+        Table::new(&["records per batch", "kdyno", "Java, same instants", "÷", "ProducerPerformance", "÷"]);
+    for (codec, figures) in CODECS.iter().zip(&figures) {
+        let ratio = figures.beside_java.median();
+        let mark = if (1.0 / RATIO_MAX..=RATIO_MAX).contains(&ratio) { "" } else { " ✗" };
+        let [kdyno, java, tool] = &figures.clients;
+        table.row(vec![
+            (*codec).to_owned(),
+            kdyno.show(1),
+            java.show(1),
+            format!("{}{mark}", figures.beside_java.show(3)),
+            tool.show(1),
+            figures.beside_tool.show(3),
+        ]);
+    }
+    print!("{table}");
+    println!(
+        "  {RATE}/s of {VALUE_BYTES} B, the same file for all; counted in the log. ProducerPerformance has no header in its \
+         records, sleeps 2 ms at least, and then sends what is due at once"
+    );
+    Ok(())
+}
