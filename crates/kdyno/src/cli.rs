@@ -232,8 +232,11 @@ pub(crate) struct ShowArgs {
     /// How the result is printed
     #[arg(long, value_enum, default_value_t, conflicts_with = "json")]
     pub(crate) format: Form,
-    /// Print the ends of the logs that were kept because something went wrong
+    /// Print what was in force: systems, security, topics, load and settings of its clients
     #[arg(long, conflicts_with_all = ["json", "format"])]
+    pub(crate) plan: bool,
+    /// Print the ends of the logs that were kept because something went wrong
+    #[arg(long, conflicts_with_all = ["json", "format", "plan"])]
     pub(crate) logs: bool,
 }
 

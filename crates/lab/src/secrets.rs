@@ -134,9 +134,12 @@ fn value_of(reference: &SecretRef, variables: Variables<'_>) -> Result<Secret, N
     }
 }
 
+/// What is wrong with a value of no bytes.
+const EMPTY: &str = "is empty";
+
 fn checked(secret: Secret) -> Result<Secret, NoValue> {
     match secret.expose().len() {
-        0 => Err("is empty".to_owned().into()),
+        0 => Err(EMPTY.to_owned().into()),
         1..=SECRET_BYTES_MAX => Ok(secret),
         _ => Err(format!("has more than the {SECRET_BYTES_MAX} bytes of a secret").into()),
     }
@@ -214,18 +217,20 @@ fn output(command: &[String], deadline: Duration) -> Result<Secret, NoValue> {
     std::thread::spawn(move || tell.send(stdout.map_or(Err("has no output".to_owned().into()), read_value)));
     let value = heard.recv_timeout(deadline);
     // Too much was not read to its end: the command cannot write it all.
-    let has_value = matches!(value, Ok(Ok(_)));
-    let ended = exited_within(
-        child.id(),
-        if has_value { end.saturating_duration_since(Instant::now()) } else { Duration::ZERO },
-    );
+    let was_read = match &value {
+        Ok(Ok(_)) => true,
+        Ok(Err(none)) => none.why == EMPTY,
+        Err(_) => false,
+    };
+    let left = if was_read { end.saturating_duration_since(Instant::now()) } else { Duration::ZERO };
+    let ended = exited_within(child.id(), left);
     // Whatever else it started. Fails only when there is nothing left to end.
     let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
     let status = child.wait().map_err(|e| format!("could not be waited for: {e}"))?;
     match value {
         Err(_) => Err(format!("did not end within {} s", deadline.as_secs()).into()),
-        Ok(Ok(_)) if !ended => Err(format!("did not end within {} s", deadline.as_secs()).into()),
-        Ok(Ok(_)) if !status.success() => Err(format!("ended with {status}").into()),
+        Ok(_) if was_read && !ended => Err(format!("did not end within {} s", deadline.as_secs()).into()),
+        Ok(_) if was_read && !status.success() => Err(format!("ended with {status}").into()),
         Ok(value) => value,
     }
 }
@@ -336,6 +341,7 @@ mod tests {
         assert_eq!(told(sh("echo hunter2; echo hunter2 >&2; exit 3")), "ended with exit status: 3");
         assert!(told(sh("exec yes hunter2")).contains("65536 bytes"));
         assert_eq!(told(sh("true")), "is empty");
+        assert_eq!(told(sh("echo hunter2 >&2; exit 3")), "ended with exit status: 3");
         assert!(
             told(output(&["/nonexistent".to_owned()], COMMAND_DEADLINE)).starts_with("could not be started")
         );

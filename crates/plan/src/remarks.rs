@@ -10,7 +10,7 @@ use kdyno_model::units::count;
 use kdyno_model::version;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::ScenarioFile;
-use kdyno_scenario::input::quoted;
+use kdyno_scenario::input::{meant, quoted};
 use kdyno_scenario::units::{self, Dimension};
 use kdyno_scenario::values::Values;
 use std::collections::BTreeSet;
@@ -50,6 +50,7 @@ pub fn remarks(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Result<Ve
         }
     }
     found.extend(existing_topics(plan).into_iter().map(Note::Fact));
+    found.extend(misspelt_topics(plan).into_iter().map(Note::Warning));
     found.extend(untested(plan).into_iter().map(Note::Fact));
     found.extend(sustained::told(plan).into_iter().chain(clusters::told(plan)).map(Note::Fact));
     found.extend(of_the_answer(scenario, choices, plan, &chosen)?);
@@ -183,6 +184,25 @@ fn existing_topics(plan: &Plan) -> Vec<String> {
             );
             if !found.contains(&told) {
                 found.push(told);
+            }
+        }
+    }
+    found
+}
+
+/// Topics of targets that stand for none of the scenario's, but are written much like one. Others are for other scenarios.
+fn misspelt_topics(plan: &Plan) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for case in plan.every_case() {
+        let SystemPlan::Attached(target) = &case.system else { continue };
+        for address in target.topics.keys().filter(|address| !case.topics.contains_key(*address)) {
+            let missing = case.topics.keys().filter(|topic| !target.topics.contains_key(*topic));
+            if let Some(meant) = meant(address, missing.map(String::as_str)) {
+                found.insert(format!(
+                    "target {} has an existing topic for `{address}`, which the scenario does not have: did you mean `{meant}`, \
+                     for which a topic is made?",
+                    target.target
+                ));
             }
         }
     }

@@ -113,6 +113,22 @@ fn topics_that_are_there_take_nothing_of_the_cap_on_partitions_and_are_told() {
     assert!(!format!("{notes:?}").contains("unused"), "the scenario has no such topic: {notes:?}");
 }
 
+#[test]
+fn an_existing_topic_that_is_written_much_like_one_of_the_scenarios_is_told() {
+    let text = BASE.replace("topics: {t:", "topics: {orders:").replace("produce: t,", "produce: orders,");
+    let told = |topics: &str| {
+        let guard = "guard: {allow: [existing-topics]}\n";
+        let choices = on(target("there", &format!("topics: {topics}\n{guard}")));
+        let plan = planned(&text, &choices).unwrap();
+        remarks(&Scenario::parse(&text, "s.yaml").unwrap(), &choices, &plan).unwrap()
+    };
+    let is_told = |note: &Note| matches!(note, Note::Warning(text) if text.contains("for `order`, which the scenario does not have: did you mean `orders`"));
+    assert!(told("{order: team-a.load}").iter().any(is_told));
+    for fine in ["{orders: team-a.load, order: x}", "{payments: x}"] {
+        assert!(!told(fine).iter().any(|note| format!("{note:?}").contains("does not have")), "{fine}");
+    }
+}
+
 /// They are sent as well as values, and a cap is for the cluster's sake.
 #[test]
 fn the_cap_on_what_is_produced_counts_keys_and_headers() {

@@ -195,7 +195,9 @@ pub(super) fn assigned_not_group(trial: &Trial<'_>) -> Vec<Found> {
 
 pub(super) fn closed_loop(trial: &Trial<'_>) -> Vec<Found> {
     of_items(trial, |item: &Item<'_>| {
-        (item.plan.role.as_produce().is_some() && !is_open_loop(item.plan))
+        let produce = item.plan.role.as_produce()?;
+        // With one record at a time nothing waits in the client.
+        (!produce.synchronous && !is_open_loop(item.plan))
             .then(|| Caveat::ClosedLoop { item: item.name.to_owned() })
     })
 }

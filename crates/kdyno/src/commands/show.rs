@@ -10,7 +10,7 @@ use kdyno_store::RunFile;
 use std::io::IsTerminal;
 use std::path::Path;
 
-/// Prints the table, or the JSON document.
+/// Prints the table, or the JSON document, or what was in force.
 pub(crate) fn show(args: &ShowArgs) -> Outcome {
     let path = find_run(&args.run.run, args.run.dir.as_deref())?;
     if args.logs {
@@ -20,6 +20,9 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
     let input = evidence.input();
     if args.json {
         out::json(&kdyno_report::json::run(&input))?;
+    } else if args.plan {
+        let options = text_options(std::io::stdout().is_terminal());
+        out::data(&kdyno_report::terminal::settings_text(input.plan(), &options))?;
     } else {
         print(&input, args.format)?;
     }

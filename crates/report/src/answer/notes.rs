@@ -128,7 +128,9 @@ fn of_kind(kind: LimitKind, group: &[&Limit]) -> String {
     let used = words::range(used, |share| words::percent(share, Some(0.05)));
     let used = used.map_or_else(String::new, |used| format!(" ({used})"));
     let named = match kind {
-        LimitKind::Schedule => "no limit was reached, all that was offered was carried in time".to_owned(),
+        LimitKind::Schedule => {
+            "no limit was reached: all that was offered was carried, and no queue grew".to_owned()
+        }
         LimitKind::Unknown => "what the limit was could not be shown".to_owned(),
         kind => format!("the limit was {}{used}", words::limit(kind)),
     };

@@ -82,7 +82,7 @@ fn failures(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
             item,
             &[*batches as f64],
             format!(
-                "{item}: {} record batches were sent again; without idempotence their records may be in the log twice",
+                "{item}: {} record batches were sent again; of a producer without idempotence their records may be in the log twice",
                 numbers.count(0)
             ),
             SEE_EVENTS,

@@ -12,8 +12,9 @@ use crate::answer::answers;
 use crate::case_table::case_table;
 use crate::caveats;
 use crate::figures::Figures;
+use crate::grid::TextOptions;
 use crate::input::{ReportInput, status_words, trial_name};
-use crate::terminal::first_line;
+use crate::terminal::{first_line, settings_text};
 use crate::units;
 use kdyno_model::run::TrialStart;
 use kdyno_model::series::TrialSeries;
@@ -21,6 +22,9 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// Trials whose charts are unfolded from the start; of longer runs only the first is.
 const UNFOLDED_MAX: usize = 6;
+
+/// Columns of what was in force.
+const IN_FORCE: TextOptions = TextOptions { width: 120, colour: false };
 
 /// The whole page as text, ready to be written to a file.
 pub fn page(input: &ReportInput<'_>) -> String {
@@ -126,6 +130,10 @@ fn environment(input: &ReportInput<'_>) -> Markup {
                         }
                     }
                 }
+            }
+            details {
+                summary { "What was in force: systems, security, topics, load, settings of clients" }
+                pre class="wrap" { (settings_text(input.plan(), &IN_FORCE)) }
             }
             details {
                 summary { "Scenario as typed (" (header.scenario_path) ")" }

@@ -41,49 +41,61 @@ pub fn plan_text(plan: &Plan, estimate: &Estimate, detail: PlanDetail, options: 
     for line in question_lines(plan) {
         out.line(0, &line);
     }
-    let full = detail == PlanDetail::Full;
-    let mut told: BTreeMap<&str, (Vec<String>, &str)> = BTreeMap::new();
-    for (index, case) in plan.cases.iter().enumerate() {
-        if full {
-            out.blank();
-        }
-        if plan.cases.len() > 1 {
-            out.head(&format!("Case {} of {}: {}", index + 1, plan.cases.len(), case.label));
-        }
-        let params: Vec<String> = case.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
-        if full && !params.is_empty() {
-            out.line(2, &format!("parameters  {}", params.join(" ")));
-        }
-        let parts = case_parts(case);
-        // Of side B only what is not as on side A.
-        let others = side_b(plan, index).map(case_parts).unwrap_or_default();
-        let others: Vec<_> = others.into_iter().filter(|part| !parts.contains(part)).collect();
-        for (part, lines) in parts.into_iter().filter(|(part, _)| full || SHORT.contains(part)) {
-            match told.get(part) {
-                Some((before, whose)) if *before == lines => {
-                    if full {
-                        out.line(2, &format!("{part}  as in {whose}"));
-                    }
-                }
-                _ => {
-                    out.part(part, &lines);
-                    told.insert(part, (lines, case.label.as_str()));
-                }
-            }
-        }
-        for (part, lines) in others {
-            out.part(&format!("{part} of side B"), &lines);
-        }
-    }
+    out.cases(plan, detail == PlanDetail::Full);
     out.out
 }
 
+/// Systems, topics, load and settings of all cases as they were in force: what `--dry-run` tells of them.
+#[must_use]
+pub fn settings_text(plan: &Plan, options: &TextOptions) -> String {
+    let mut out = Lines { out: String::new(), options };
+    out.cases(plan, true);
+    out.out.trim_start().to_owned()
+}
 struct Lines<'a> {
     out: String,
     options: &'a TextOptions,
 }
 
 impl Lines<'_> {
+    /// What was planned of each case. What several share is told once, with the first.
+    fn cases(&mut self, plan: &Plan, full: bool) {
+        let mut told: BTreeMap<&str, (Vec<String>, &str)> = BTreeMap::new();
+        for (index, case) in plan.cases.iter().enumerate() {
+            if full {
+                self.blank();
+            }
+            if plan.cases.len() > 1 {
+                self.head(&format!("Case {} of {}: {}", index + 1, plan.cases.len(), case.label));
+            }
+            let params: Vec<String> =
+                case.params.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            if full && !params.is_empty() {
+                self.line(2, &format!("parameters  {}", params.join(" ")));
+            }
+            let parts = case_parts(case);
+            // Of side B only what is not as on side A.
+            let others = side_b(plan, index).map(case_parts).unwrap_or_default();
+            let others: Vec<_> = others.into_iter().filter(|part| !parts.contains(part)).collect();
+            for (part, lines) in parts.into_iter().filter(|(part, _)| full || SHORT.contains(part)) {
+                match told.get(part) {
+                    Some((before, whose)) if *before == lines => {
+                        if full {
+                            self.line(2, &format!("{part}  as in {whose}"));
+                        }
+                    }
+                    _ => {
+                        self.part(part, &lines);
+                        told.insert(part, (lines, case.label.as_str()));
+                    }
+                }
+            }
+            for (part, lines) in others {
+                self.part(&format!("{part} of side B"), &lines);
+            }
+        }
+    }
+
     fn head(&mut self, text: &str) {
         for line in wrap(text, self.options.columns(), 4).lines() {
             self.out.push_str(&self.options.paint(line, Tone::Strong));
@@ -210,7 +222,7 @@ fn case_parts(case: &CasePlan) -> Vec<(&'static str, Vec<String>)> {
         units::duration(case.phases.drain_ns)
     );
     vec![
-        ("system", system_lines(&case.system)),
+        ("system", system_lines(case)),
         ("topics", topics.collect()),
         ("load", load.collect()),
         ("client settings", clients.collect()),
@@ -228,8 +240,8 @@ fn settings(config: &BTreeMap<String, String>) -> String {
     if settings.is_empty() { String::new() } else { format!(", {}", settings.join(" ")) }
 }
 
-fn system_lines(system: &SystemPlan) -> Vec<String> {
-    match system {
+fn system_lines(case: &CasePlan) -> Vec<String> {
+    match &case.system {
         SystemPlan::Local(cluster) => local_lines(cluster),
         SystemPlan::Attached(target) => {
             let mut lines = vec![format!(
@@ -240,7 +252,7 @@ fn system_lines(system: &SystemPlan) -> Vec<String> {
                 target.prefix
             )];
             lines.extend(security_line(&target.security));
-            let existing = target.topics.iter();
+            let existing = target.topics.iter().filter(|(address, _)| case.topics.contains_key(*address));
             lines.extend(
                 existing.map(|(address, name)| format!("topic {address} is the existing topic {name}")),
             );
@@ -311,7 +323,7 @@ fn load_lines(name: &str, load: &LoadPlan) -> Vec<String> {
             let what = format!(
                 "{name}: produce to {} with {clients}, {}{}",
                 load.topic,
-                rate_text(&produce.rate, load.clients),
+                rate_text(produce, load.clients),
                 records_text(produce)
             );
             let caveat = Caveat::of_compression(name, produce);
@@ -325,8 +337,11 @@ fn load_lines(name: &str, load: &LoadPlan) -> Vec<String> {
     }
 }
 
-fn rate_text(rate: &Rate, clients: u32) -> String {
-    match rate {
+fn rate_text(produce: &ProducePlan, clients: u32) -> String {
+    match &produce.rate {
+        Rate::Max { .. } if produce.synchronous => {
+            "rate max (closed loop, one record of each client at a time)".to_owned()
+        }
         Rate::Max { fill: Fill::Buffer } => {
             "rate max (closed loop, the client's buffer kept full)".to_owned()
         }
@@ -435,11 +450,11 @@ fn producer_text(client: &ProducerSettings) -> String {
 
 fn consumer_text(consume: &ConsumePlan) -> String {
     let from = match consume.from {
-        StartOffset::Earliest => "the first record kept",
-        StartOffset::Latest => "after the last record there",
+        StartOffset::Earliest => "at the first record kept",
+        StartOffset::Latest => "behind the last record there",
     };
     format!(
-        "begins at {from}; fetch.max.bytes={} max.partition.fetch.bytes={} fetch.min.bytes={} \
+        "begins {from}; fetch.max.bytes={} max.partition.fetch.bytes={} fetch.min.bytes={} \
          fetch.max.wait.ms={} request.timeout.ms={} retry.backoff.ms={}",
         size(consume.fetch_bytes_max),
         size(consume.partition_bytes_max),

@@ -92,6 +92,12 @@ fn certificate(error: &CertificateError) -> String {
         CertificateError::UnknownIssuer => {
             "the broker's certificate is signed by nobody whom we trust (ssl.truststore.location)".to_owned()
         }
+        // The names match, the keys do not.
+        CertificateError::BadSignature => {
+            "the broker's certificate is signed with another key than that of the authority of this name that we trust \
+             (ssl.truststore.location): is that an old one?"
+                .to_owned()
+        }
         CertificateError::NotValidForNameContext { expected, presented } => {
             let names: Vec<&str> = presented.iter().map(|name| bare(name)).take(NAMES_TOLD_MAX).collect();
             let more = match presented.len().saturating_sub(names.len()) {
