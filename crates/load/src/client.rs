@@ -127,7 +127,7 @@ impl ProduceClient {
 
     /// T0 is past: brokers that cannot be reached since before are told as what concerns the load.
     pub fn begins(&mut self, now_ns: u64) {
-        self.kafka.connections_mut().tell_unreachable_again(now_ns);
+        self.kafka.connections_mut().begin(now_ns);
     }
 
     /// Its connections, and what is sent over them.

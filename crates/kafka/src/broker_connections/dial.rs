@@ -72,20 +72,27 @@ impl<T> BrokerConnections<T> {
                 RequestKind::Metadata => is_metadata_lost = true,
             }
         }
+        // What was good once may be so again: certificates and tokens are renewed, a directory of users comes back. A
+        // login is good for the whole cluster, a certificate for one broker. Once the load is under way nothing of the
+        // kind ends a connection for good, as in Java.
+        let is_lasting = |refusal: &Refusal| match refusal {
+            Refusal::Login(_) => !self.has_been_up && !self.has_begun,
+            Refusal::Session(_) | Refusal::Handshake { .. } => !closed.has_been_up && !self.has_begun,
+            Refusal::Version(_) | Refusal::OtherCluster { .. } | Refusal::Topic { .. } => true,
+        };
         let event = match error {
-            // What was good once may be so again: a token is renewed, a directory of users comes back.
-            ConnectionError::Refused(refusal @ Refusal::Login(_)) if self.has_been_up => {
+            ConnectionError::Refused(refusal) if is_lasting(&refusal) => {
+                closed.state = ConnectionState::Refused;
+                closed.refusal = Some(refusal.clone());
+                Some(ConnectionEvent::Refused { key, refusal })
+            }
+            ConnectionError::Refused(refusal) => {
                 let why = refusal.to_string();
                 let was_told = closed.unreachable.replace(why.clone()).is_some();
                 match was_up {
                     true => Some(ConnectionEvent::Disconnected { key, why }),
                     false => (!was_told).then_some(ConnectionEvent::Unreachable { key, why }),
                 }
-            }
-            ConnectionError::Refused(refusal) => {
-                closed.state = ConnectionState::Refused;
-                closed.refusal = Some(refusal.clone());
-                Some(ConnectionEvent::Refused { key, refusal })
             }
             error if was_open => {
                 closed.unreachable = None;
@@ -186,8 +193,10 @@ impl<T> BrokerConnections<T> {
         }
     }
 
-    /// The load begins: what cannot be reached since before is told once more, since it concerns the load now.
-    pub fn tell_unreachable_again(&mut self, now_ns: u64) {
+    /// The load begins: what cannot be reached since before is told once more, since it concerns the load now, and a
+    /// broker that refuses us from now on is tried again.
+    pub fn begin(&mut self, now_ns: u64) {
+        self.has_begun = true;
         for connection in &self.connections {
             let is_missed =
                 connection.is_wanted && !connection.is_bootstrap() && !connection.connection.is_up();

@@ -4,6 +4,7 @@ mod manners;
 
 use super::*;
 use crate::backoff::ExponentialBackoff;
+use crate::connection::SessionError;
 use crate::errors::ErrorCode;
 use crate::messages::{
     Api, Message, m00_produce, m17_sasl_handshake, m18_api_versions, m36_sasl_authenticate, write_frame,
@@ -277,6 +278,57 @@ fn a_login_that_was_good_once_is_tried_again_when_it_fails_and_that_is_told_once
     let events = connections.take_events();
     assert!(matches!(&events[..], [(_, ConnectionEvent::Disconnected { .. })]), "{events:?}");
     assert!(retry_ns(&connections) > now_ns);
+}
+
+/// The broker shows a certificate that has expired. Returns whether it is tried again, and what is told.
+fn expire(
+    connections: &mut BrokerConnections<u32>,
+    connection: usize,
+    now_ns: u64,
+) -> (bool, Vec<ConnectionEvent>) {
+    let expired = SessionError::Refused("its certificate has expired".to_owned());
+    connections.on_closed(connection, now_ns, expired.into());
+    let is_tried_again = match connections.state(connection) {
+        ConnectionState::Down { retry_ns } => {
+            assert!(retry_ns > now_ns, "after a pause");
+            true
+        }
+        other => {
+            assert_eq!(other, ConnectionState::Refused);
+            false
+        }
+    };
+    assert_eq!(connections.refusal().is_some(), !is_tried_again);
+    (is_tried_again, connections.take_events().into_iter().map(|(_, event)| event).collect())
+}
+
+#[test]
+fn a_certificate_that_was_good_once_is_looked_at_again_and_any_once_the_load_has_begun() {
+    for has_begun in [false, true] {
+        let mut connections = connections(&["a"]);
+        come_up(&mut connections);
+        connections.poll(0);
+        answer(&mut connections, 0, 1, &metadata(&[("a", Ok(&[1, 2]))]), METADATA_VERSION).unwrap();
+        let [known, new] = [0; 2].map(|_| connections.to_connect(0).expect("a leader"));
+        connections.on_connected(known, 0).unwrap();
+        answer(&mut connections, known, 0, &versions((0, 8)), 3).unwrap();
+        connections.on_closed(known, 1, ConnectionError::Closed);
+        connections.take_events();
+
+        let (key, why) =
+            (connections.key(known), "no session is possible: its certificate has expired".to_owned());
+        let told = ConnectionEvent::Unreachable { key, why };
+        assert_eq!(expire(&mut connections, known, 1_000), (true, vec![told]));
+        assert_eq!(expire(&mut connections, known, 2_000), (true, vec![]), "told once");
+
+        if has_begun {
+            connections.begin(3_000);
+            connections.take_events();
+        }
+        let (is_tried_again, told) = expire(&mut connections, new, 4_000);
+        let is_final = matches!(told[..], [ConnectionEvent::Refused { .. }]);
+        assert_eq!((is_tried_again, is_final), (has_begun, !has_begun), "one that never was good: {told:?}");
+    }
 }
 
 #[test]

@@ -134,6 +134,8 @@ pub(super) struct BrokerConnection<T> {
     pub(super) is_wanted: bool,
     /// It was closed because nothing was sent over it; it is made again when something is to be.
     pub(super) is_idle: bool,
+    /// It was up before, so that each end has taken what the other shows.
+    pub(super) has_been_up: bool,
     /// How often in a row it ended since it was up.
     pub(super) failures: u32,
     /// Attempts in a row whose socket was not connected.
@@ -161,6 +163,7 @@ impl<T> BrokerConnection<T> {
             connection,
             is_wanted: true,
             is_idle: false,
+            has_been_up: false,
             failures: 0,
             setup_failures: 0,
             muted_until_ns: None,

@@ -408,7 +408,7 @@ fn a_leader_that_cannot_be_reached_is_waited_for_as_long_as_a_socket_may_take() 
     assert!(!connections.is_ready());
     connections.poll(10 * SECOND);
     assert!(connections.is_ready(), "without broker 2, and without the partition that has no leader");
-    connections.tell_unreachable_again(11 * SECOND);
+    connections.begin(11 * SECOND);
     let again = connections.take_events().into_iter().map(|(at_ns, event)| {
         assert_eq!(at_ns, 11 * SECOND);
         match event {
@@ -454,7 +454,7 @@ fn what_is_no_address_is_told_and_not_dialled() {
         let key = ConnectionKey::Broker(2, Purpose::Leader);
         let told = ConnectionEvent::Unreachable { key, why: why.to_owned() };
         assert_eq!(connections.take_events(), [(0, told)], "once");
-        connections.tell_unreachable_again(1);
+        connections.begin(1);
         assert_eq!(connections.take_events().len(), 1, "and when the load begins");
         let leader = dial(&mut connections, 1);
         assert_eq!(connections.key(leader), ConnectionKey::Broker(1, Purpose::Leader));
