@@ -179,6 +179,7 @@ impl Broker {
             ConnectionError::Closed
             | ConnectionError::TimedOut(_)
             | ConnectionError::NotConnected(_)
+            | ConnectionError::Left(_)
             | ConnectionError::Refused(Refusal::Topic { .. } | Refusal::OtherCluster { .. }) => {
                 AdminError::Closed { address, api }
             }

@@ -207,6 +207,8 @@ impl AdminError {
             | Self::NoController
             | Self::UnknownBroker { .. }
             | Self::NoOffset { .. } => true,
+            // At another of the addresses that were given.
+            Self::Broker { code: ErrorCode::REBOOTSTRAP_REQUIRED, .. } => true,
             Self::Broker { code, .. } => code.is_retriable(),
             Self::Session { source, .. } => matches!(source, SessionError::Broken(_)),
             _ => false,

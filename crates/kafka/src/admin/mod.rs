@@ -338,6 +338,13 @@ impl Admin {
         let asked = self.broker(node, deadline)?;
         let reply = asked.call(&m03_metadata::Request::of_topics(topics), deadline)?;
         let address = asked.address.to_string();
+        if let Err(error) = asked.check(&m03_metadata::API, "", reply.error_code, None) {
+            if reply.error_code == ErrorCode::REBOOTSTRAP_REQUIRED {
+                self.connections.clear();
+                (self.known, self.controller_id) = (BTreeMap::new(), -1);
+            }
+            return Err(error);
+        }
         if let Some(found) = &reply.cluster_id {
             let first = self.cluster_id.get_or_insert_with(|| found.clone());
             if first != found {

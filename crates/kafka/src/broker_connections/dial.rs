@@ -58,6 +58,7 @@ impl<T> BrokerConnections<T> {
         let key = closed.key;
         let was_open = closed.state == ConnectionState::Open;
         let was_up = closed.connection.is_up();
+        closed.left_why = None;
         if was_up {
             closed.failures = 0;
         }
@@ -94,6 +95,7 @@ impl<T> BrokerConnections<T> {
                     false => (!was_told).then_some(ConnectionEvent::Unreachable { key, why }),
                 }
             }
+            ConnectionError::Left(_) if !was_open => None,
             error if was_open => {
                 closed.unreachable = None;
                 Some(ConnectionEvent::Disconnected { key, why: error.to_string() })
@@ -149,6 +151,7 @@ impl<T> BrokerConnections<T> {
         })?;
         let closed = &mut self.connections[surplus];
         closed.state = ConnectionState::Down { retry_ns: now_ns };
+        closed.left_why = None;
         closed.is_idle = closed.is_wanted && !closed.is_bootstrap();
         // Nothing is in flight, so nothing is lost.
         drop(closed.connection.close());
@@ -219,15 +222,17 @@ impl<T> BrokerConnections<T> {
         }
     }
 
-    /// A connection that has waited too long for a response, or for its socket; it must be closed.
-    pub fn timed_out(&self, now_ns: u64) -> Option<(usize, ConnectionError)> {
+    /// A connection that has waited too long for a response, or for its socket, or that the client leaves to begin anew at
+    /// the bootstrap addresses; it must be closed.
+    pub fn to_close(&self, now_ns: u64) -> Option<(usize, ConnectionError)> {
         let timeout_ns = self.config.request_timeout_ns;
         let is_late = |at: &usize| {
             self.connections[*at].gives_up_ns(timeout_ns).is_some_and(|gives_up_ns| gives_up_ns <= now_ns)
         };
         let late = (0..self.connections.len()).find(is_late)?;
-        let error = match self.connections[late].state {
-            ConnectionState::Connecting { since_ns, until_ns } => {
+        let error = match (self.connections[late].left_why, self.connections[late].state) {
+            (Some(why), _) => ConnectionError::Left(why),
+            (None, ConnectionState::Connecting { since_ns, until_ns }) => {
                 ConnectionError::NotConnected((until_ns - since_ns) / 1_000_000)
             }
             _ => ConnectionError::TimedOut(timeout_ns / 1_000_000),

@@ -1,6 +1,7 @@
 //! What the connections of a client ask for and conclude, response by response.
 
 mod manners;
+mod rebootstrap;
 
 use super::*;
 use crate::backoff::ExponentialBackoff;
@@ -356,8 +357,8 @@ fn a_lost_connection_gives_back_what_was_asked_and_asks_for_the_leaders() {
     come_up(&mut connections);
     let request = m03_metadata::Request::of_topics(None);
     connections.connection_mut(1).ask(RequestKind::Client(7), &request, 5).unwrap();
-    assert!(connections.timed_out(1_004).is_none());
-    let (late, error) = connections.timed_out(1_005).expect("a connection that waited too long");
+    assert!(connections.to_close(1_004).is_none());
+    let (late, error) = connections.to_close(1_005).expect("a connection that waited too long");
     connections.on_closed(late, 1_005, error);
     assert_eq!((late, connections.take_lost()), (1, vec![(1, 7)]));
     let key = ConnectionKey::Broker(1, Purpose::Leader);

@@ -3,6 +3,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod rebootstrap;
 mod settings;
 
 use common::{encoded, text, topic_name};
@@ -311,7 +312,7 @@ fn a_broker_without_a_common_version_is_refused_by_name() {
     });
     let error = connect(&[&alien], PATIENCE).unwrap_err().to_string();
     let expected = format!(
-        "broker {alien}: no common version of Metadata: the broker speaks 20 to 21, we speak 4 to 12"
+        "broker {alien}: no common version of Metadata: the broker speaks 20 to 21, we speak 4 to 13"
     );
     assert_eq!(error, expected);
 }

@@ -157,8 +157,8 @@ fn a_socket_has_ten_seconds_to_connect_and_after_failures_up_to_thirty() {
         let connection = connections.to_connect(now_ns).expect("due");
         let until_ns = connections.next_deadline().expect("an end");
         assert!((least_s * SECOND..=most_s * SECOND).contains(&(until_ns - now_ns)), "{until_ns}");
-        assert!(connections.timed_out(until_ns - 1).is_none());
-        let (late, error) = connections.timed_out(until_ns).expect("a connection that takes too long");
+        assert!(connections.to_close(until_ns - 1).is_none());
+        let (late, error) = connections.to_close(until_ns).expect("a connection that takes too long");
         let told = format!("no connection could be made within {} ms", (until_ns - now_ns) / MS);
         assert_eq!((late, error.to_string()), (connection, told));
         connections.on_closed(late, until_ns, error);
@@ -352,8 +352,8 @@ fn a_throttled_client_waits_and_what_is_in_flight_may_take_longer() {
     assert!(!connections.can_ask(leader));
     connections.poll(6 * SECOND);
     assert!(connections.can_ask(leader));
-    assert!(connections.timed_out(38 * SECOND - 1).is_none(), "30 s, and the 8 s for which it was held back");
-    assert_eq!(connections.timed_out(38 * SECOND).map(|late| late.0), Some(leader));
+    assert!(connections.to_close(38 * SECOND - 1).is_none(), "30 s, and the 8 s for which it was held back");
+    assert_eq!(connections.to_close(38 * SECOND).map(|late| late.0), Some(leader));
 }
 
 #[test]
