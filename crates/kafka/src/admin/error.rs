@@ -116,7 +116,7 @@ pub enum AdminError {
         subject: String,
         /// The error.
         code: ErrorCode,
-        /// The broker's own words: empty, or `: …`.
+        /// The broker's own words, short and on one line: empty, or `: …`.
         message: String,
     },
     /// No address led to a broker.

@@ -5,6 +5,7 @@ use super::{BrokerConnections, ConnectionEvent, ConnectionKey, ConnectionState, 
 use crate::connection::{ConnectionError, Refusal};
 use crate::errors::ErrorCode;
 use crate::messages::m03_metadata;
+use crate::words;
 use std::collections::BTreeMap;
 
 /// The first version in which brokers answer before they throttle, and leave it to the client to wait.
@@ -118,7 +119,7 @@ impl<T> BrokerConnections<T> {
         if first == found {
             return Ok(());
         }
-        Err(Refusal::OtherCluster { first: first.clone(), found: found.to_owned() })
+        Err(Refusal::OtherCluster { first: words::of_broker(first), found: words::of_broker(found) })
     }
 
     /// Replaces what is known of the brokers. One that has not heard of the latest election may not have heard of

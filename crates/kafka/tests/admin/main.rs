@@ -355,6 +355,26 @@ fn a_refusal_is_final_and_keeps_the_brokers_code() {
 }
 
 #[test]
+fn words_of_a_broker_are_told_in_one_short_line() {
+    let broker = single(
+        |_| (0, vec![0]),
+        |_, version| {
+            use theirs::create_topics_response as reply;
+            let topic = reply::CreatableTopicResult::default()
+                .with_name(topic_name("t"))
+                .with_error_code(ErrorCode::INVALID_CONFIG.0)
+                .with_error_message(Some(text(&format!("no\u{1b}[2J\n{}", "x".repeat(30_000)))));
+            let message = theirs::CreateTopicsResponse::default().with_topics(vec![topic]);
+            Answer::Body(encoded(&message, version))
+        },
+    );
+    let mut admin = connect(&[&broker], PATIENCE).unwrap();
+    let error = admin.create_topic("t", 1, 1, &BTreeMap::new()).unwrap_err().to_string();
+    let (_, words) = error.split_once("INVALID_CONFIG: ").expect("the broker's words");
+    assert_eq!(words, format!("no [2J {}…", "x".repeat(293)));
+}
+
+#[test]
 fn a_creation_that_was_not_answered_counts_when_the_topic_is_there() {
     let mut tries = 0;
     let broker = single(
