@@ -75,6 +75,25 @@ fn since_kip_890_each_transaction_has_an_epoch_and_leaders_add_partitions() {
     }
 }
 
+#[test]
+fn a_partition_that_the_coordinator_says_nothing_of_is_asked_for_again_after_a_pause() {
+    let mut world = World::new(0);
+    world.admit();
+    for told in [vec![], vec![0, 2, 9]] {
+        assert_eq!(world.asks(), Some(AddPartitions));
+        world.note_asked(AddPartitions);
+        let mut body = Vec::new();
+        added(told.into_iter(), ErrorCode::NONE).encode(3, &mut body);
+        world.take(AddPartitions, 3, &body);
+        assert_eq!(world.asks(), None, "not at once");
+        world.now_ns += PAUSE_NS;
+    }
+    let (_, sent) = world.send().expect("those that were added");
+    assert_eq!(sent, [(0, 0, 1), (2, 0, 1)]);
+    world.answer(AddPartitions, ErrorCode::NONE);
+    assert_eq!(world.send().expect("the last one").1, [(1, 0, 1)]);
+}
+
 /// What lingers goes out when the transaction ends.
 #[test]
 fn the_end_of_a_transaction_does_not_wait_for_linger() {

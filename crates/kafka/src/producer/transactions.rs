@@ -230,9 +230,13 @@ impl Transactions {
         self.sure.insert(partition);
     }
 
-    /// Partitions are in the transaction.
-    pub(super) fn note_added(&mut self, partitions: impl Iterator<Item = usize>) {
-        self.sure.extend(partitions);
+    /// Of the partitions whose adding was asked for, these are in the transaction. What the answer leaves out is asked for
+    /// again after a pause.
+    pub(super) fn note_added(&mut self, partitions: impl Iterator<Item = usize>, now_ns: u64, pause_ns: u64) {
+        self.sure.extend(partitions.filter(|partition| self.touched.contains(partition)));
+        if self.sure.len() < self.touched.len() {
+            self.ask_from_ns = now_ns + pause_ns;
+        }
     }
 
     /// Ends a transaction of which the coordinator has not heard, or has answered.
