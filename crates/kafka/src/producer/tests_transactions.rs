@@ -253,7 +253,7 @@ fn a_fenced_producer_sends_nothing_any_more() {
         let mut world = World::new(0);
         world.admit();
         world.answer(AddPartitions, error);
-        assert_eq!(world.producer.fatal().map(ErrorCode::name), Some(told));
+        assert_eq!(world.producer.ended_by().map(ErrorCode::name), Some(told));
         assert!(world.producer.expire(world.now_ns));
         assert_eq!(world.reasons(), [told; 3]);
         world.admit();
@@ -282,7 +282,7 @@ fn what_a_leader_refuses_ends_the_producer_or_the_transaction() {
         let (token, _) = world.send().expect("a request");
         world.reply(token, error);
         assert_eq!(world.reasons(), [error.name(); 3]);
-        assert_eq!(world.producer.fatal(), is_end.then_some(error), "{error}");
+        assert_eq!(world.producer.ended_by(), is_end.then_some(error), "{error}");
         assert_eq!(world.asks(), (!is_end).then_some(EndTxn), "{error}");
     }
 }
@@ -296,9 +296,9 @@ fn a_commit_that_the_coordinator_refuses_is_aborted() {
     world.reply(token, ErrorCode::NONE);
     world.producer.end_transaction(true, world.now_ns);
     world.answer(EndTxn, ErrorCode::TRANSACTION_ABORTABLE);
-    assert_eq!((world.ended(), world.producer.fatal()), (Vec::new(), None));
+    assert_eq!((world.ended(), world.producer.ended_by()), (Vec::new(), None));
     world.answer(EndTxn, ErrorCode::TRANSACTION_ABORTABLE);
-    assert_eq!(world.producer.fatal(), Some(ErrorCode::TRANSACTION_ABORTABLE));
+    assert_eq!(world.producer.ended_by(), Some(ErrorCode::TRANSACTION_ABORTABLE));
 }
 
 /// A leader says so first: the abort tells whether it is true.
@@ -308,9 +308,9 @@ fn an_epoch_that_a_leader_refuses_is_aborted() {
     world.admit();
     let (token, _) = world.send().expect("a request");
     world.reply(token, ErrorCode::INVALID_PRODUCER_EPOCH);
-    assert_eq!(world.producer.fatal(), None);
+    assert_eq!(world.producer.ended_by(), None);
     world.answer(EndTxn, ErrorCode::PRODUCER_FENCED);
-    assert_eq!(world.producer.fatal(), Some(ErrorCode::PRODUCER_FENCED));
+    assert_eq!(world.producer.ended_by(), Some(ErrorCode::PRODUCER_FENCED));
     assert!(world.ended().is_empty());
 }
 
@@ -353,7 +353,7 @@ proptest! {
             if let Some(request) = world.asks() {
                 world.answer(request, ErrorCode::NONE);
             }
-            let is_at_rest = world.producer.takes_records() || world.producer.fatal().is_some();
+            let is_at_rest = world.producer.takes_records() || world.producer.ended_by().is_some();
             if world.producer.is_idle() && is_at_rest {
                 break;
             }

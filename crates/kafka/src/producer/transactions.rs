@@ -93,8 +93,8 @@ enum Step {
     Open { began_ns: u64 },
     /// What it holds is sent and answered, then the coordinator is told.
     Ending { end: TransactionEnd, asked_ns: u64 },
-    /// It will not send any more.
-    Over,
+    /// Its producer will not send any more.
+    Ended,
 }
 
 /// The transactions of a producer.
@@ -217,7 +217,7 @@ impl Transactions {
 
     /// The producer will not send any more.
     pub(super) fn give_up(&mut self) {
-        self.step = Step::Over;
+        self.step = Step::Ended;
     }
 
     /// A batch is sent to a partition.
