@@ -233,7 +233,7 @@ impl<'a> Reader<'a> {
     fn protocol(&self) -> Result<Protocol, InputError> {
         let Some(typed) = self.text(PROTOCOL) else { return Ok(Protocol::default()) };
         typed.to_ascii_uppercase().parse().map_err(|_| {
-            let (message, hint) = not_allowed(typed, &Protocol::NAMES);
+            let (message, hint) = not_allowed(typed, Protocol::NAMES);
             self.wrong(PROTOCOL, format!("`{PROTOCOL}`: {message}")).maybe_hint(hint)
         })
     }
