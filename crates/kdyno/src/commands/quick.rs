@@ -53,8 +53,9 @@ pub(crate) fn plan(args: &QuickArgs) -> Result<Planned, Failure> {
     check(args)?;
     let (settings, notes) = reach.of_load(Side::Produce);
     let (target, topic) = look(args, &bootstrap, &reach)?;
-    let text = scenario_text(args, &topic, &client(args.acks.as_deref(), &settings));
-    let (plan, remarks) = planned(&text, target).map_err(|error| from_config(error, args, &settings))?;
+    let client = client(args.acks.as_deref(), &settings);
+    let text = scenario_text(args, &topic, &client);
+    let (plan, remarks) = planned(&text, target).map_err(|error| as_given(error, args, &text, &client))?;
     Ok(Planned {
         plan,
         scenario_text: text,
@@ -172,29 +173,51 @@ fn planned(text: &str, target: Target) -> Result<(Plan, Vec<Note>), InputError> 
     Ok((plan, remarks))
 }
 
-/// What is wrong with a setting of the properties file is told of its line there, not of a scenario that nobody sees.
-fn from_config(error: InputError, args: &QuickArgs, settings: &[&Property]) -> InputError {
-    let Some(path) = &args.command_config else { return error };
-    let named = |property: &&&Property| error.message.contains(&format!("`{}`", property.name));
-    match settings.iter().find(named) {
-        Some(property) => {
+/// What is wrong with a setting is told of where it was given, a line of the properties file or `--acks`, not of a scenario
+/// that nobody sees: by the line of the scenario that it stands on, or, where something else does not go with it, by its
+/// name.
+fn as_given(error: InputError, args: &QuickArgs, text: &str, client: &[Setting<'_>]) -> InputError {
+    let place = error.place.map_or(0, |place| place.line as usize);
+    let line = text.lines().nth(place.saturating_sub(1)).unwrap_or_default();
+    let stands_there = client.iter().find(|setting| setting.line == line);
+    let is_named = |setting: &&Setting<'_>| error.message.contains(&format!("`{}`", setting.name));
+    match (stands_there.or_else(|| client.iter().find(is_named)), &args.command_config) {
+        (Some(Setting { property: Some(property), .. }), Some(path)) => {
             let place = Some(Place { line: property.line, column: 1 });
             InputError { file: path.display().to_string(), place, ..error }
         }
-        None => error,
+        (Some(Setting { name: ACKS, .. }), _) if args.acks.is_some() => {
+            InputError { file: "--acks".to_owned(), place: None, ..error }
+        }
+        _ => error,
     }
 }
 
-/// The producer's settings as YAML: those of the properties file, and `acks` where the command line or nobody says it.
-fn client(acks: Option<&str>, settings: &[&Property]) -> String {
-    const ACKS: &str = "acks";
+const ACKS: &str = "acks";
+
+/// A setting of the producer.
+struct Setting<'p> {
+    name: &'p str,
+    /// Its line in the scenario.
+    line: String,
+    /// Where it comes from, if that is the properties file.
+    property: Option<&'p Property>,
+}
+
+/// The producer's settings: those of the properties file, and `acks` where the command line or nobody says it.
+fn client<'p>(acks: Option<&str>, settings: &[&'p Property]) -> Vec<Setting<'p>> {
+    let setting = |name: &'p str, value: &str, property| {
+        let line = format!("      {name}: {}", literal(value));
+        Setting { name, line, property }
+    };
     let of_file = settings.iter().filter(|property| acks.is_none() || property.name != ACKS);
-    let mut entries: Vec<String> =
-        of_file.map(|property| format!("{}: {}", property.name, literal(trim(&property.value)))).collect();
+    let mut client: Vec<Setting<'p>> = of_file
+        .map(|&property| setting(&property.name, trim(&property.value), Some(property)))
+        .collect();
     if acks.is_some() || !settings.iter().any(|property| property.name == ACKS) {
-        entries.insert(0, format!("{ACKS}: {}", literal(acks.unwrap_or("all"))));
+        client.insert(0, setting(ACKS, acks.unwrap_or("all"), None));
     }
-    entries.join(", ")
+    client
 }
 
 /// A text in quotes, so that it stays a value, and without params.
@@ -203,7 +226,8 @@ fn literal(text: &str) -> String {
 }
 
 /// The scenario, as one would type it. What the user gave is quoted, so that it stays a value.
-fn scenario_text(args: &QuickArgs, topic: &TopicShape, client: &str) -> String {
+fn scenario_text(args: &QuickArgs, topic: &TopicShape, client: &[Setting<'_>]) -> String {
+    let client = client.iter().map(|setting| setting.line.as_str()).collect::<Vec<_>>().join("\n");
     let (rate, value, duration) = (literal(&args.rate), literal(&args.size), literal(&args.duration));
     format!(
         "kdyno: 1
@@ -212,7 +236,13 @@ question: How soon does this cluster acknowledge a modest, constant load?
 topics:
   quick: {{partitions: {partitions}, replicas: {replicas}}}
 load:
-  writers: {{produce: quick, clients: 1, rate: {rate}, value: {value}, client: {{{client}}}}}
+  writers:
+    produce: quick
+    clients: 1
+    rate: {rate}
+    value: {value}
+    client:
+{client}
 phases: {{warmup: 3s, measure: {duration}, drain: auto}}
 show:
   columns: [writers.offered_per_s, writers.acked_per_s, writers.response.p50, writers.response.p99, writers.failed]
