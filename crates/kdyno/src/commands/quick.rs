@@ -16,7 +16,7 @@ use kdyno_plan::{Choices, Note};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::client::Side;
 use kdyno_scenario::input::{InputError, Place, quoted};
-use kdyno_scenario::security::{Reach, reach};
+use kdyno_scenario::security::{ClientProperties, client_properties};
 use kdyno_scenario::target::{ADDRESS_FORM, Target};
 use kdyno_scenario::units::{self, Dimension};
 use std::collections::BTreeMap;
@@ -45,14 +45,14 @@ const REPLICAS: u32 = 3;
 
 /// Looks at the cluster, writes the scenario, plans it.
 pub(crate) fn plan(args: &QuickArgs) -> Result<Planned, Failure> {
-    let reach = match &args.command_config {
-        None => Reach::default(),
-        Some(path) => with_properties(path, |properties| reach(properties, &BTreeMap::new()))?,
+    let properties = match &args.command_config {
+        None => ClientProperties::default(),
+        Some(path) => with_properties(path, |file| client_properties(file, &BTreeMap::new()))?,
     };
-    let bootstrap = bootstrap(args, &reach)?;
+    let bootstrap = bootstrap(args, &properties)?;
     check(args)?;
-    let (settings, notes) = reach.of_load(Side::Produce);
-    let (target, topic) = look(args, &bootstrap, &reach)?;
+    let (settings, notes) = properties.of_load(Side::Produce);
+    let (target, topic) = look(args, &bootstrap, &properties)?;
     let client = client(args.acks.as_deref(), &settings);
     let text = scenario_text(args, &topic, &client);
     let (plan, remarks) = planned(&text, target).map_err(|error| as_given(error, args, &text, &client))?;
@@ -86,9 +86,9 @@ fn check(args: &QuickArgs) -> Result<(), Failure> {
 }
 
 /// Brokers to ask first: those of the command line, else those of the properties file.
-fn bootstrap(args: &QuickArgs, reach: &Reach) -> Result<Vec<String>, Failure> {
+fn bootstrap(args: &QuickArgs, properties: &ClientProperties) -> Result<Vec<String>, Failure> {
     let (from, addresses) = match (&args.command_config, args.bootstrap_server.is_empty()) {
-        (Some(path), true) => (path.display().to_string(), &reach.bootstrap),
+        (Some(path), true) => (path.display().to_string(), &properties.bootstrap),
         _ => ("--bootstrap-server".to_owned(), &args.bootstrap_server),
     };
     if addresses.is_empty() {
@@ -105,12 +105,16 @@ fn bootstrap(args: &QuickArgs, reach: &Reach) -> Result<Vec<String>, Failure> {
 }
 
 /// Asks the cluster who it is, and of what the topic is or will be made.
-fn look(args: &QuickArgs, bootstrap: &[String], reach: &Reach) -> Result<(Target, TopicShape), Failure> {
+fn look(
+    args: &QuickArgs,
+    bootstrap: &[String],
+    properties: &ClientProperties,
+) -> Result<(Target, TopicShape), Failure> {
     let mut attached = AttachedPlan {
         target: "quick".to_owned(),
         bootstrap: bootstrap.to_vec(),
         cluster_id: String::new(),
-        security: Box::new(reach.security.clone()),
+        security: Box::new(properties.security.clone()),
         prefix: PREFIX.to_owned(),
         topics: args.topic.iter().map(|name| (SCENARIO.to_owned(), name.clone())).collect(),
         caps: CAPS,
@@ -122,7 +126,7 @@ fn look(args: &QuickArgs, bootstrap: &[String], reach: &Reach) -> Result<(Target
     };
     let protocol = attached.security.protocol;
     let failed = |error: &AdminError| Failure::tool(error).maybe_hint(hint(error, protocol));
-    let access = kdyno_lab::access(&attached, &reach.secrets, &|name| std::env::var_os(name))?;
+    let access = kdyno_lab::access(&attached, &properties.secrets, &|name| std::env::var_os(name))?;
     let client_id = format!("{PREFIX}admin");
     let mut admin = access.admin(&client_id, CONNECT_DEADLINE).map_err(|error| failed(&error))?;
     let cluster = admin.cluster().map_err(|error| failed(&error))?;
@@ -144,7 +148,7 @@ fn look(args: &QuickArgs, bootstrap: &[String], reach: &Reach) -> Result<(Target
             TopicShape { partitions: number(found.partitions.len()), replicas: number(replicas) }
         }
     };
-    Ok((Target { attached, secrets: reach.secrets.clone(), notes: Vec::new() }, topic))
+    Ok((Target { attached, secrets: properties.secrets.clone(), notes: Vec::new() }, topic))
 }
 
 /// What may be wrong where nothing that speaks Kafka's protocol answered; whatever else goes wrong says so itself.
@@ -211,9 +215,8 @@ fn client<'p>(acks: Option<&str>, settings: &[&'p Property]) -> Vec<Setting<'p>>
         Setting { name, line, property }
     };
     let of_file = settings.iter().filter(|property| acks.is_none() || property.name != ACKS);
-    let mut client: Vec<Setting<'p>> = of_file
-        .map(|&property| setting(&property.name, trim(&property.value), Some(property)))
-        .collect();
+    let mut client: Vec<Setting<'p>> =
+        of_file.map(|&property| setting(&property.name, trim(&property.value), Some(property))).collect();
     if acks.is_some() || !settings.iter().any(|property| property.name == ACKS) {
         client.insert(0, setting(ACKS, acks.unwrap_or("all"), None));
     }
