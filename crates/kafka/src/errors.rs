@@ -101,6 +101,8 @@ impl ErrorCode {
     pub const PRODUCER_FENCED: Self = Self(90);
     /// Code 120.
     pub const TRANSACTION_ABORTABLE: Self = Self(120);
+    /// Code 129.
+    pub const REBOOTSTRAP_REQUIRED: Self = Self(129);
 }
 
 impl ErrorCode {

@@ -23,3 +23,4 @@ pub mod producer;
 pub mod records;
 pub mod security;
 pub mod wire;
+mod words;

@@ -96,11 +96,18 @@ pub(crate) fn has_own_rows(workers: &[WorkerPlan], sender: u16, message: &FromWo
     }
 }
 
-/// All streams of a trial as the run file keeps them.
+/// All streams of a trial as the run file keeps them: topics that a target has are called as in the scenario, since their
+/// own names are private.
 pub(crate) fn stream_infos(trial: &Trial, topics: &BTreeMap<String, String>) -> Vec<StreamInfo> {
+    let is_private = |address: &String| match &trial.effective.system {
+        SystemPlan::Attached(target) => target.topics.contains_key(address),
+        SystemPlan::Local(_) => false,
+    };
+    let mut told = topics.clone();
+    told.retain(|address, _| !is_private(address));
     let of_worker = |worker: &WorkerPlan| {
         let number = worker.worker;
-        streams(trial, worker, topics).into_iter().map(move |stream| StreamInfo {
+        streams(trial, worker, &told).into_iter().map(move |stream| StreamInfo {
             id: StreamId { worker: number, stream: stream.stream },
             role: stream.role.kind(),
             value_bytes: stream.role.value_bytes(),

@@ -127,7 +127,7 @@ impl ProduceClient {
 
     /// T0 is past: brokers that cannot be reached since before are told as what concerns the load.
     pub fn begins(&mut self, now_ns: u64) {
-        self.kafka.connections_mut().tell_unreachable_again(now_ns);
+        self.kafka.connections_mut().begin(now_ns);
     }
 
     /// Its connections, and what is sent over them.
@@ -170,7 +170,7 @@ impl ProduceClient {
     /// Whether the client will not take another record.
     pub fn is_exhausted(&self) -> bool {
         let is_at_end = self.schedule.as_ref().is_some_and(|schedule| schedule.peek() == NEVER);
-        (is_at_end || self.limit_left == Some(0) || self.is_over().is_some()) && self.backlog == 0
+        (is_at_end || self.limit_left == Some(0) || self.ended_by().is_some()) && self.backlog == 0
     }
 
     /// Whether nothing waits and nothing is in flight.
@@ -244,15 +244,15 @@ impl ProduceClient {
     /// Between ticks: room that came free goes to the records that wait for it.
     pub fn admit_backlog(&mut self, now_ns: u64, clock: Clock, recorder: &mut Recorder) {
         self.wants_turn = false;
-        let (t0_ns, since_ns, over) = (clock.t0_ns, self.full_ns, self.is_over());
+        let (t0_ns, since_ns, ended_by) = (clock.t0_ns, self.full_ns, self.ended_by());
         let Some(schedule) = &mut self.schedule else { return };
         if self.due.is_none() {
             return;
         }
         while self.backlog > 0
-            && (over.is_some() || (t0_ns + schedule.peek()).max(since_ns) + self.max_block_ns <= now_ns)
+            && (ended_by.is_some() || (t0_ns + schedule.peek()).max(since_ns) + self.max_block_ns <= now_ns)
         {
-            recorder.failed(t0_ns + schedule.peek(), 1, over.map_or(MAX_BLOCK, ErrorCode::name));
+            recorder.failed(t0_ns + schedule.peek(), 1, ended_by.map_or(MAX_BLOCK, ErrorCode::name));
             self.drawn.iter_mut().for_each(DrawnRecords::give_up);
             schedule.advance();
             self.backlog -= 1;
@@ -362,9 +362,9 @@ impl ProduceClient {
         is_load_over && !self.is_synchronous
     }
 
-    /// Why a transactional producer will not send any more.
-    fn is_over(&self) -> Option<ErrorCode> {
-        self.transactions.as_ref().and(self.kafka.producer())?.fatal()
+    /// Why its transactional producer has ended: it will not send any more.
+    fn ended_by(&self) -> Option<ErrorCode> {
+        self.transactions.as_ref().and(self.kafka.producer())?.ended_by()
     }
 
     /// Ends the open transaction when its time is over, or that of the load and nothing waits.
@@ -381,7 +381,7 @@ impl ProduceClient {
 
     /// Records the transactions that ended, and tells when there will be no more of them.
     fn settle_transactions(&mut self, now_ns: u64, recorder: &mut Recorder, events: &mut Events) {
-        let over = self.is_over();
+        let ended_by = self.ended_by();
         let (Some(pace), Some(producer)) = (&mut self.transactions, self.kafka.producer_mut()) else {
             return;
         };
@@ -392,9 +392,9 @@ impl ProduceClient {
                 events.transaction_failed(ended.asked_ns, reason);
             }
         }
-        if let Some(error) = over.filter(|_| !pace.is_told) {
+        if let Some(error) = ended_by.filter(|_| !pace.is_told) {
             pace.is_told = true;
-            events.producer_over(now_ns, &producer.config().client_id, error);
+            events.producer_ended(now_ns, &producer.config().client_id, error);
         }
     }
 

@@ -50,7 +50,7 @@ impl ConnectionsIo {
                 self.close(connections, connection, net, error.into());
             }
         }
-        while let Some((connection, error)) = connections.timed_out(now_ns) {
+        while let Some((connection, error)) = connections.to_close(now_ns) {
             self.close(connections, connection, net, error);
         }
         while let Some(connection) = connections.take_surplus(now_ns) {

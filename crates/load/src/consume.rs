@@ -180,7 +180,7 @@ impl Stream for ConsumeStream {
             self.has_begun = true;
             for client in &mut self.clients {
                 // What cannot be reached since before T0 concerns the load now.
-                client.kafka.connections_mut().tell_unreachable_again(now_ns);
+                client.kafka.connections_mut().begin(now_ns);
             }
             self.wakeups.all_now();
         }

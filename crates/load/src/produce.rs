@@ -312,7 +312,7 @@ impl Stream for ProduceStream {
             return Ok(true);
         }
         let mut producers = self.clients.iter().filter_map(|client| client.kafka().producer());
-        if let Some(error) = producers.clone().find_map(Producer::fatal) {
+        if let Some(error) = producers.clone().find_map(Producer::ended_by) {
             return Err(StreamError::NoProducerId(error));
         }
         Ok(producers.all(Producer::takes_records))

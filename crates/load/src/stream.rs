@@ -181,7 +181,7 @@ pub struct Events {
     topics: BTreeMap<String, String>,
     /// Why transactions failed, and why producers send nothing any more, as far as it was told.
     failures: BTreeSet<&'static str>,
-    ends: BTreeSet<&'static str>,
+    ended_by: BTreeSet<&'static str>,
 }
 
 impl Events {
@@ -244,8 +244,8 @@ impl Events {
     }
 
     /// Notes that a transactional producer sends nothing any more; of a stream's clients each reason is told once.
-    pub fn producer_over(&mut self, now_ns: u64, client_id: &str, error: ErrorCode) {
-        if self.ends.insert(error.name()) {
+    pub fn producer_ended(&mut self, now_ns: u64, client_id: &str, error: ErrorCode) {
+        if self.ended_by.insert(error.name()) {
             let why = match error {
                 ErrorCode::PRODUCER_FENCED => {
                     "another producer took its transactional id, or its transaction took longer than \

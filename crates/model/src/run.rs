@@ -118,7 +118,7 @@ pub struct StreamInfo {
     pub id: StreamId,
     /// The load item's address in the scenario.
     pub name: String,
-    /// The real topic name.
+    /// The topic's name on the brokers; of one that a target has, which is private, its name in the scenario.
     pub topic: String,
     /// What its clients do.
     pub role: RoleKind,

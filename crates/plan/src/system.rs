@@ -4,12 +4,13 @@ use crate::PlanError;
 use crate::kafka::{Owner, settings};
 use crate::reader::Reader;
 use kdyno_model::plan::{
-    ClientListener, ClusterPlan, KafkaSource, Listeners, Mechanism, Mode, Protocol, Sasl, Storage,
-    SystemPlan, TlsVersion, TopicPlan,
+    ClientListener, ClusterPlan, KafkaSource, Listeners, Mode, Protocol, Storage, SystemPlan, TlsVersion,
+    TopicPlan,
 };
 use kdyno_model::version::{Cause, NEWEST, Version, VersionError, check_nodes};
 use kdyno_scenario::file::{KafkaFile, ListenersFile, ModeFile, StorageFile};
 use kdyno_scenario::input::quoted;
+use kdyno_scenario::keys::LOGINS;
 use kdyno_scenario::yaml::Typed;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -80,18 +81,17 @@ pub(crate) fn cluster(reader: &Reader<'_>) -> Result<ClusterPlan, PlanError> {
 
 fn listeners(reader: &Reader<'_>, typed: &ListenersFile) -> Result<Listeners, PlanError> {
     let word = |value: &Typed, key: &str, words: &[&str]| reader.word(value, key, words);
-    let protocol: Protocol = word(&typed.protocol, "protocol", &Protocol::NAMES)?.parse().unwrap_or_default();
-    let internal = word(&typed.internal, "protocol", &["PLAINTEXT", "SSL"])?.parse().unwrap_or_default();
-    let mechanism =
-        match word(&typed.sasl, "sasl", &[&["auto", "none"][..], &Sasl::MECHANISMS[..]].concat())?.as_str() {
-            "auto" => protocol.has_sasl().then_some(Mechanism::ScramSha512),
-            name => name.parse().ok(),
-        };
+    let protocol: Protocol = word(&typed.protocol, "protocol", Protocol::NAMES)?.parse().unwrap_or_default();
+    let internal = word(&typed.internal, "protocol", &Listeners::INTERNAL)?.parse().unwrap_or_default();
+    let mechanism = match word(&typed.sasl, "sasl", &LOGINS)?.as_str() {
+        "auto" => protocol.default_mechanism(),
+        name => name.parse().ok(),
+    };
     let tls = match word(&typed.tls, "tls", &["any", "1.2", "1.3"])?.as_str() {
         _ if !protocol.has_tls() => Vec::new(),
         "1.2" => vec![TlsVersion::Tls12],
         "1.3" => vec![TlsVersion::Tls13],
-        _ => vec![TlsVersion::Tls12, TlsVersion::Tls13],
+        _ => protocol.default_tls(),
     };
     let client_certificates = word(&typed.certificates, "certificates", &["none", "required"])? == "required";
     let listeners = Listeners {

@@ -7,7 +7,7 @@ mod questions;
 mod records;
 mod target;
 
-pub use listeners::{CLIENT_LISTENER, INTERNAL_LISTENER, LISTENERS};
+pub use listeners::{CLIENT_LISTENER, INTERNAL_LISTENER, LISTENERS, LOGINS};
 pub use load::{CONSUME, LOAD, PAYLOAD, PRODUCE, RAMP, RATE_COURSE, STEP, TRANSACTIONS};
 pub use questions::{COMPARE, CONTRAST, EXPECT, FIND, JUDGE, SIDE};
 pub(crate) use questions::{LOAD_OF_SIDE, TOPICS_OF_SIDE};

@@ -43,7 +43,7 @@ pub struct PropertiesFile<'a> {
 
 /// What a properties file says of how a cluster is reached.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Reach {
+pub struct ClientProperties {
     /// `bootstrap.servers`, as typed; empty where it is not there.
     pub bootstrap: Vec<String>,
     /// Protocol, TLS and SASL.
@@ -58,7 +58,7 @@ pub struct Reach {
     pub notes: Vec<String>,
 }
 
-impl Reach {
+impl ClientProperties {
     /// What to tell where the load says how clients behave, and the file is not asked.
     pub(crate) fn told_of_target(&self) -> Vec<String> {
         let mut told = self.notes.clone();
@@ -120,7 +120,10 @@ fn unknown_notes(unknown: &[&Property]) -> Vec<String> {
 /// # Errors
 /// What Kafka's clients refuse, and what they take and kdyno does not; with the file and line, without any value that
 /// may be secret.
-pub fn reach(file: PropertiesFile<'_>, given: &BTreeMap<String, SecretRef>) -> Result<Reach, InputError> {
+pub fn client_properties(
+    file: PropertiesFile<'_>,
+    given: &BTreeMap<String, SecretRef>,
+) -> Result<ClientProperties, InputError> {
     let name = file.path.display().to_string();
     let at = |line: u32| Place { line, column: 1 };
     let properties = Properties::parse(file.bytes).map_err(|error| {
@@ -131,7 +134,7 @@ pub fn reach(file: PropertiesFile<'_>, given: &BTreeMap<String, SecretRef>) -> R
         };
         wrong.maybe_hint(hint).in_file(&name)
     })?;
-    let mut reader = Reader { file, properties: &properties, given, found: Reach::default() };
+    let mut reader = Reader { file, properties: &properties, given, found: ClientProperties::default() };
     reader.read().map_err(|error| error.in_file(&name))?;
     let mut found = reader.found;
     let notes = properties.notes.iter().map(|note| format!("{name}:{}: {}", note.line, note.text));
@@ -144,7 +147,7 @@ struct Reader<'a> {
     file: PropertiesFile<'a>,
     properties: &'a Properties,
     given: &'a BTreeMap<String, SecretRef>,
-    found: Reach,
+    found: ClientProperties,
 }
 
 impl<'a> Reader<'a> {
@@ -233,7 +236,7 @@ impl<'a> Reader<'a> {
     fn protocol(&self) -> Result<Protocol, InputError> {
         let Some(typed) = self.text(PROTOCOL) else { return Ok(Protocol::default()) };
         typed.to_ascii_uppercase().parse().map_err(|_| {
-            let (message, hint) = not_allowed(typed, &Protocol::NAMES);
+            let (message, hint) = not_allowed(typed, Protocol::NAMES);
             self.wrong(PROTOCOL, format!("`{PROTOCOL}`: {message}")).maybe_hint(hint)
         })
     }

@@ -6,7 +6,7 @@ mod secrets;
 use crate::file::version;
 use crate::input::{InputError, known_hint, listed, quoted};
 use crate::keys;
-use crate::security::{self, PropertiesFile, Reach};
+use crate::security::{self, ClientProperties, PropertiesFile};
 use crate::units::{self, Dimension};
 use crate::walk::{Fields, entries, list, scalar, scalars, settings};
 use crate::yaml::{self, Node, Typed};
@@ -113,13 +113,16 @@ impl TargetFile {
     /// No usable address, or what the properties file says is wrong or not spoken.
     pub fn resolve(self, properties: Option<PropertiesFile<'_>>) -> Result<Target, InputError> {
         let ClientFile { bootstrap: mut typed, properties: path, secrets } = self.client;
-        let reach = properties.map(|file| security::reach(file, &secrets)).transpose()?.unwrap_or_default();
-        let mut notes = reach.told_of_target();
-        let unused = secrets.keys().filter(|name| !reach.used.contains(*name));
+        let found = properties
+            .map(|file| security::client_properties(file, &secrets))
+            .transpose()?
+            .unwrap_or_default();
+        let mut notes = found.told_of_target();
+        let unused = secrets.keys().filter(|name| !found.used.contains(*name));
         notes.extend(unused.map(|name| format!("secret {} of the target is used nowhere", quoted(name))));
         if let (true, Some(path)) = (typed.is_empty(), path) {
             let one = |text: &String| Typed { text: text.clone(), ..path.clone() };
-            typed = reach.bootstrap.iter().map(one).collect();
+            typed = found.bootstrap.iter().map(one).collect();
             if typed.is_empty() || typed.len() > BOOTSTRAP_MAX {
                 let message =
                     format!("the properties file {} lacks a usable `bootstrap.servers`", quoted(&path.text));
@@ -129,7 +132,7 @@ impl TargetFile {
         }
         let addresses = typed.iter().map(address).collect::<Result<Vec<_>, _>>();
         let bootstrap = addresses.map_err(|error| error.in_file(&self.file_name))?;
-        let Reach { security, secrets, .. } = reach;
+        let ClientProperties { security, secrets, .. } = found;
         Ok(Target {
             attached: AttachedPlan {
                 target: self.name,

@@ -5,7 +5,7 @@
 use kdyno_model::plan::{Protocol, Sasl, ScramHash, Store, StoreContent, TlsVersion};
 use kdyno_model::secret::SecretRef;
 use kdyno_scenario::client::Side;
-use kdyno_scenario::security::{PropertiesFile, Reach, reach};
+use kdyno_scenario::security::{ClientProperties, PropertiesFile, client_properties};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,14 +25,15 @@ fn head(path: &Path) -> Result<Vec<u8>, String> {
     }
 }
 
-fn read_bytes(bytes: &[u8], given: &[(&str, SecretRef)]) -> Result<Reach, String> {
+fn read_bytes(bytes: &[u8], given: &[(&str, SecretRef)]) -> Result<ClientProperties, String> {
     let given: BTreeMap<String, SecretRef> =
         given.iter().map(|(name, reference)| ((*name).to_owned(), reference.clone())).collect();
     let file = PropertiesFile { path: Path::new("client.properties"), bytes, head: &head };
-    reach(file, &given).map_err(|error| format!("{error} | {}", error.hint.clone().unwrap_or_default()))
+    client_properties(file, &given)
+        .map_err(|error| format!("{error} | {}", error.hint.clone().unwrap_or_default()))
 }
 
-fn read(text: &str) -> Reach {
+fn read(text: &str) -> ClientProperties {
     read_bytes(text.as_bytes(), &[]).unwrap()
 }
 
@@ -54,7 +55,7 @@ fn of_file(name: &str, option: Option<&str>) -> SecretRef {
 #[test]
 fn an_empty_file_is_plaintext() {
     let found = read("");
-    assert_eq!(found, Reach::default());
+    assert_eq!(found, ClientProperties::default());
     assert!(found.security.is_plaintext());
     assert_eq!(read("bootstrap.servers = a:1, b:2 ,\n").bootstrap, ["a:1", "b:2"]);
 }

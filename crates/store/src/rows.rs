@@ -320,8 +320,8 @@ fn finding(connection: &Connection, finding: &Finding) -> Result {
     Ok(())
 }
 
-/// Takes what is private out of a case: the addresses of an attached cluster, and the paths and commands that give
-/// secrets.
+/// Takes what is private out of a case: the addresses of an attached cluster and the names of its topics, and the paths and
+/// commands that give secrets.
 fn redact(case: &mut CasePlan) {
     if let SystemPlan::Attached(attached) = &mut case.system {
         attached.bootstrap = vec![REDACTED.to_owned()];

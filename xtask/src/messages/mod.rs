@@ -26,7 +26,7 @@ const FOLDER: &str = "crates/kafka/src/messages/generated";
 /// Produce and Fetch are not here: they are written by hand, without copies of the records.
 const SPOKEN: [(&str, i16, i16); 38] = [
     ("ListOffsets", 2, 6),
-    ("Metadata", 4, 12),
+    ("Metadata", 4, 13),
     ("OffsetCommit", 2, 9),
     ("OffsetFetch", 1, 9),
     ("FindCoordinator", 0, 6),

@@ -16,7 +16,7 @@ use kdyno_model::finding::{
 };
 use kdyno_model::metric::{Address, Unit};
 use kdyno_model::outcome::Judgement;
-use kdyno_model::plan::{Better, Depth, EvidenceUnit};
+use kdyno_model::plan::{Better, Depth, EvidenceUnit, GivenSource};
 use kdyno_model::run::{RunHeader, Session};
 use std::collections::BTreeSet;
 
@@ -142,6 +142,7 @@ fn differences(before: &[StoredRun<'_>], after: &[StoredRun<'_>], found: &mut Ve
         let changed = run.header.plan.changed.iter().map(|(name, value)| format!("{name}={value}"));
         BTreeSet::from([format!("({})", changed.collect::<Vec<_>>().join(" "))])
     });
+    differs("files of keys and values differ", &|run| BTreeSet::from([files(run)]));
     differs("the hosts differ", &|run| of_sessions(run, &host));
     differs("versions of kdyno differ", &|run| of_sessions(run, &|session| session.kdyno_version.clone()));
     let boots: BTreeSet<&str> = before
@@ -153,6 +154,19 @@ fn differences(before: &[StoredRun<'_>], after: &[StoredRun<'_>], found: &mut Ve
     if boots.len() > 1 {
         tell(format!("the host was started anew in between: {} boots", boots.len()));
     }
+}
+
+/// The files that a run's keys and values come from, in parentheses.
+fn files(run: &StoredRun<'_>) -> String {
+    let items = run.header.plan.every_case().flat_map(|case| case.load.values());
+    let given = items.filter_map(|item| item.role.as_produce()).flat_map(|produce| produce.records.given());
+    let files: BTreeSet<String> = given
+        .filter_map(|source| match source {
+            GivenSource::File(file) => Some(file.content()),
+            GivenSource::Sample(_) => None,
+        })
+        .collect();
+    format!("({})", files.into_iter().collect::<Vec<_>>().join("; "))
 }
 
 /// Where runs are comparisons themselves and their sides are not called the same: what is set against what.

@@ -308,8 +308,8 @@ fn a_difference_that_nobody_asked_for_leaves_no_verdict() {
     assert_eq!((voided, is_marked), (Says::Invalid { reason: reason.into() }, true));
 }
 
-#[test]
-fn client_settings_are_told_in_kafkas_names() {
+/// How records are sent, as Kafka's defaults have it.
+pub fn producing() -> ProducePlan {
     let client = ProducerSettings {
         defaults: "3.7".into(),
         acks: -1,
@@ -332,7 +332,7 @@ fn client_settings_are_told_in_kafkas_names() {
         adaptive_partitioning: true,
         availability_timeout_ns: 0,
     };
-    let produce = ProducePlan {
+    ProducePlan {
         rate: Rate::Max { fill: kdyno_model::plan::Fill::Buffer },
         value_bytes: 100,
         payload: Payload::Unique,
@@ -341,7 +341,12 @@ fn client_settings_are_told_in_kafkas_names() {
         synchronous: false,
         transactions: None,
         client,
-    };
+    }
+}
+
+#[test]
+fn client_settings_are_told_in_kafkas_names() {
+    let produce = producing();
     let item = |produce: &ProducePlan| LoadPlan {
         topic: "t".into(),
         clients: 1,

@@ -1,12 +1,13 @@
 //! Stored runs before and after a change.
 
 use crate::fixture::{P99, RATE, Run, address, comparing, plan, settings};
+use crate::settings::producing;
 use kdyno_analysis::comparison::{StoredRun, of_runs};
 use kdyno_model::caveat::{Caveat, Concern, ScopedCaveat, Severity};
 use kdyno_model::conclusion::{Conclusion, MetricRole, Says, Verdict};
 use kdyno_model::finding::{Finding, Interval, IntervalMethod, Mark, NotResolvable, Scope, Value};
 use kdyno_model::outcome::Judgement;
-use kdyno_model::plan::EvidenceUnit;
+use kdyno_model::plan::{EvidenceUnit, GivenFile, LoadPlan, Role, ValuesPlan};
 use kdyno_model::run::{RunHeader, Session};
 use kdyno_model::trial::TrialId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -218,6 +219,29 @@ fn what_else_differs_is_named() {
             "the host was started anew in between: 2 boots",
         ]
     );
+}
+
+#[test]
+fn another_content_of_a_file_of_values_is_named_and_another_folder_is_not() {
+    let stored = |path: &str, crc: u32| {
+        let delimiter = "\n".to_owned();
+        let file = GivenFile { path: path.to_owned(), delimiter, crc, pieces: 2, piece_bytes_max: 3 };
+        let mut produce = producing();
+        produce.records.values = ValuesPlan::File(file);
+        let item = LoadPlan { topic: "t".into(), clients: 1, role: Role::Produce(produce) };
+        let mut run = all(&[100.0]);
+        run[0].header.plan.cases[0].load.insert("writers".into(), item);
+        run
+    };
+    let told = |before: &[Stored], after: &[Stored]| {
+        let told = compared(before, after).1.into_iter().map(|(_, detail)| detail);
+        told.filter(|detail| detail.starts_with("files")).collect::<Vec<_>>()
+    };
+    let before = stored("/here/orders.txt", 0x1a2b);
+    assert_eq!(told(&before, &stored("/there/orders.txt", 0x1a2b)), [""; 0]);
+    let differ =
+        "files of keys and values differ: (orders.txt, CRC-32C 00001a2b), (orders.txt, CRC-32C 00001a2c)";
+    assert_eq!(told(&before, &stored("/here/orders.txt", 0x1a2c)), [differ]);
 }
 
 #[test]

@@ -133,7 +133,7 @@ impl Api {
         match self {
             Self::Produce => (3, 13),
             Self::Fetch => (4, 17),
-            Self::Metadata => (0, 12),
+            Self::Metadata => (0, 13),
             Self::EndTxn => (0, 5),
             other => other.versions(),
         }

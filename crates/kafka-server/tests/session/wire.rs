@@ -68,7 +68,7 @@ impl Wire {
             self.sockets.insert(connection, socket);
             client.connections_mut().on_connected(connection, self.now_ns).expect("a session");
         }
-        while let Some((connection, error)) = client.connections().timed_out(self.now_ns) {
+        while let Some((connection, error)) = client.connections().to_close(self.now_ns) {
             self.close(client, connection, error);
         }
         while let Some(connection) = client.connections_mut().take_surplus(self.now_ns) {

@@ -1,6 +1,7 @@
 //! Where a broker is, and how long there is to reach it.
 
 use super::error::{AdminError, Result};
+use crate::words;
 use std::fmt;
 use std::io::{self, ErrorKind};
 use std::net::{TcpStream, ToSocketAddrs};
@@ -77,9 +78,11 @@ impl Address {
 
 impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.host.contains(':') {
-            true => write!(f, "[{}]:{}", self.host, self.port),
-            false => write!(f, "{}:{}", self.host, self.port),
+        // A broker may advertise anything.
+        let host = words::of_broker(&self.host);
+        match host.contains(':') {
+            true => write!(f, "[{host}]:{}", self.port),
+            false => write!(f, "{host}:{}", self.port),
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::connection::{Connection, ConnectionError, Refusal, WRITE_SLICES_MAX};
 use crate::errors::ErrorCode;
 use crate::messages::{Api, Request, m03_metadata, m18_api_versions};
 use crate::security::Security;
-use crate::wire;
+use crate::{wire, words};
 use std::io::{self, ErrorKind, IoSlice, Read, Write};
 use std::net::TcpStream;
 use std::time::Instant;
@@ -102,7 +102,7 @@ impl Broker {
             code,
             message: message
                 .filter(|text| !text.is_empty())
-                .map(|text| format!(": {text}"))
+                .map(|text| format!(": {}", words::of_broker(text)))
                 .unwrap_or_default(),
         })
     }
@@ -179,6 +179,7 @@ impl Broker {
             ConnectionError::Closed
             | ConnectionError::TimedOut(_)
             | ConnectionError::NotConnected(_)
+            | ConnectionError::Left(_)
             | ConnectionError::Refused(Refusal::Topic { .. } | Refusal::OtherCluster { .. }) => {
                 AdminError::Closed { address, api }
             }

@@ -116,7 +116,7 @@ pub enum AdminError {
         subject: String,
         /// The error.
         code: ErrorCode,
-        /// The broker's own words: empty, or `: …`.
+        /// The broker's own words, short and on one line: empty, or `: …`.
         message: String,
     },
     /// No address led to a broker.
@@ -207,6 +207,8 @@ impl AdminError {
             | Self::NoController
             | Self::UnknownBroker { .. }
             | Self::NoOffset { .. } => true,
+            // At another of the addresses that were given.
+            Self::Broker { code: ErrorCode::REBOOTSTRAP_REQUIRED, .. } => true,
             Self::Broker { code, .. } => code.is_retriable(),
             Self::Session { source, .. } => matches!(source, SessionError::Broken(_)),
             _ => false,

@@ -26,6 +26,7 @@ use crate::messages::{
 };
 use crate::security::Security;
 use crate::wire::WireError;
+use crate::words;
 use address::{Address, Deadline};
 use broker::Broker;
 use std::collections::BTreeMap;
@@ -338,15 +339,22 @@ impl Admin {
         let asked = self.broker(node, deadline)?;
         let reply = asked.call(&m03_metadata::Request::of_topics(topics), deadline)?;
         let address = asked.address.to_string();
+        if let Err(error) = asked.check(&m03_metadata::API, "", reply.error_code, None) {
+            if reply.error_code == ErrorCode::REBOOTSTRAP_REQUIRED {
+                self.connections.clear();
+                (self.known, self.controller_id) = (BTreeMap::new(), -1);
+            }
+            return Err(error);
+        }
         if let Some(found) = &reply.cluster_id {
             let first = self.cluster_id.get_or_insert_with(|| found.clone());
             if first != found {
-                let (first, found) = (first.clone(), found.clone());
+                let (first, found) = (words::of_broker(first), words::of_broker(found));
                 return Err(AdminError::OtherCluster { address, first, found });
             }
         }
         let listens = |broker: &m03_metadata::MetadataResponseBroker| {
-            let text = || format!("{}:{}", broker.host, broker.port);
+            let text = || format!("{}:{}", words::of_broker(&broker.host), broker.port);
             (broker.node_id, Address::new(&broker.host, broker.port).map_err(|_| text()))
         };
         self.known = reply.brokers.iter().map(listens).collect();
@@ -422,7 +430,7 @@ impl Admin {
                 let reply = reply.map_err(|error| unsettled.take().unwrap_or(error))?;
                 let lacking = reply.topics.iter().find_map(|topic| Some((topic.name.clone(), lack(topic)?)));
                 let Some((topic, lack)) = lacking else { break };
-                let (topic, limit) = (topic.unwrap_or_default(), deadline.limit);
+                let (topic, limit) = (words::of_broker(&topic.unwrap_or_default()), deadline.limit);
                 let lack = format!("{lack} broker {}", broker.node_id);
                 let error = AdminError::Unsettled { topic, done, limit, lack };
                 if deadline.left() <= BACKOFF {

@@ -58,6 +58,7 @@ impl<T> BrokerConnections<T> {
         let key = closed.key;
         let was_open = closed.state == ConnectionState::Open;
         let was_up = closed.connection.is_up();
+        closed.left_why = None;
         if was_up {
             closed.failures = 0;
         }
@@ -72,9 +73,21 @@ impl<T> BrokerConnections<T> {
                 RequestKind::Metadata => is_metadata_lost = true,
             }
         }
+        // What was good once may be so again: certificates and tokens are renewed, a directory of users comes back. A
+        // login is good for the whole cluster, a certificate for one broker. Once the load is under way nothing of the
+        // kind ends a connection for good, as in Java.
+        let is_lasting = |refusal: &Refusal| match refusal {
+            Refusal::Login(_) => !self.has_been_up && !self.has_begun,
+            Refusal::Session(_) | Refusal::Handshake { .. } => !closed.has_been_up && !self.has_begun,
+            Refusal::Version(_) | Refusal::OtherCluster { .. } | Refusal::Topic { .. } => true,
+        };
         let event = match error {
-            // What was good once may be so again: a token is renewed, a directory of users comes back.
-            ConnectionError::Refused(refusal @ Refusal::Login(_)) if self.has_been_up => {
+            ConnectionError::Refused(refusal) if is_lasting(&refusal) => {
+                closed.state = ConnectionState::Refused;
+                closed.refusal = Some(refusal.clone());
+                Some(ConnectionEvent::Refused { key, refusal })
+            }
+            ConnectionError::Refused(refusal) => {
                 let why = refusal.to_string();
                 let was_told = closed.unreachable.replace(why.clone()).is_some();
                 match was_up {
@@ -82,11 +95,7 @@ impl<T> BrokerConnections<T> {
                     false => (!was_told).then_some(ConnectionEvent::Unreachable { key, why }),
                 }
             }
-            ConnectionError::Refused(refusal) => {
-                closed.state = ConnectionState::Refused;
-                closed.refusal = Some(refusal.clone());
-                Some(ConnectionEvent::Refused { key, refusal })
-            }
+            ConnectionError::Left(_) if !was_open => None,
             error if was_open => {
                 closed.unreachable = None;
                 Some(ConnectionEvent::Disconnected { key, why: error.to_string() })
@@ -142,6 +151,7 @@ impl<T> BrokerConnections<T> {
         })?;
         let closed = &mut self.connections[surplus];
         closed.state = ConnectionState::Down { retry_ns: now_ns };
+        closed.left_why = None;
         closed.is_idle = closed.is_wanted && !closed.is_bootstrap();
         // Nothing is in flight, so nothing is lost.
         drop(closed.connection.close());
@@ -186,8 +196,10 @@ impl<T> BrokerConnections<T> {
         }
     }
 
-    /// The load begins: what cannot be reached since before is told once more, since it concerns the load now.
-    pub fn tell_unreachable_again(&mut self, now_ns: u64) {
+    /// The load begins: what cannot be reached since before is told once more, since it concerns the load now, and a
+    /// broker that refuses us from now on is tried again.
+    pub fn begin(&mut self, now_ns: u64) {
+        self.has_begun = true;
         for connection in &self.connections {
             let is_missed =
                 connection.is_wanted && !connection.is_bootstrap() && !connection.connection.is_up();
@@ -210,15 +222,17 @@ impl<T> BrokerConnections<T> {
         }
     }
 
-    /// A connection that has waited too long for a response, or for its socket; it must be closed.
-    pub fn timed_out(&self, now_ns: u64) -> Option<(usize, ConnectionError)> {
+    /// A connection that has waited too long for a response, or for its socket, or that the client leaves to begin anew at
+    /// the bootstrap addresses; it must be closed.
+    pub fn to_close(&self, now_ns: u64) -> Option<(usize, ConnectionError)> {
         let timeout_ns = self.config.request_timeout_ns;
         let is_late = |at: &usize| {
             self.connections[*at].gives_up_ns(timeout_ns).is_some_and(|gives_up_ns| gives_up_ns <= now_ns)
         };
         let late = (0..self.connections.len()).find(is_late)?;
-        let error = match self.connections[late].state {
-            ConnectionState::Connecting { since_ns, until_ns } => {
+        let error = match (self.connections[late].left_why, self.connections[late].state) {
+            (Some(why), _) => ConnectionError::Left(why),
+            (None, ConnectionState::Connecting { since_ns, until_ns }) => {
                 ConnectionError::NotConnected((until_ns - since_ns) / 1_000_000)
             }
             _ => ConnectionError::TimedOut(timeout_ns / 1_000_000),

@@ -8,6 +8,9 @@ use std::collections::BTreeMap;
 /// Most brokers a client remembers; those that a response names beyond them are not.
 pub(super) const BROKERS_MAX: usize = 4096;
 
+/// `metadata.recovery.rebootstrap.trigger.ms` of the Java client, ns.
+pub(super) const REBOOTSTRAP_AFTER_NS: u64 = 300_000_000_000;
+
 /// What is known of the cluster, and when it is asked again.
 #[derive(Debug)]
 pub(super) struct Metadata {
@@ -23,6 +26,8 @@ pub(super) struct Metadata {
     pub(super) taken_ns: Option<u64>,
     /// Not to be asked before, ns.
     pub(super) not_before_ns: u64,
+    /// Since when it is to be asked and no broker has described the cluster, ns.
+    pub(super) missed_since_ns: Option<u64>,
     /// The connection to ask next, so that one broker that does not know better is not asked for ever.
     pub(super) next_connection: usize,
     /// Requests in a row that were not answered.
@@ -74,6 +79,7 @@ impl Metadata {
             is_asked: false,
             taken_ns: None,
             not_before_ns: 0,
+            missed_since_ns: None,
             next_connection: 0,
             failures: 0,
             repeats: 0,
@@ -104,6 +110,7 @@ impl Metadata {
             self.repeats = 0;
         }
         (self.is_asked, self.taken_ns, self.failures) = (false, Some(now_ns), 0);
+        self.missed_since_ns = None;
         self.not_before_ns = now_ns + backoff.after(self.repeats, random);
         self.repeats += u32::from(!is_news);
     }
@@ -122,12 +129,31 @@ impl Metadata {
         }
     }
 
-    /// When it is to be asked, or is out of date.
+    /// Whether it is to be asked for now.
+    pub(super) fn is_due(&self, now_ns: u64) -> bool {
+        self.is_wanted && !self.is_asked && self.not_before_ns <= now_ns
+    }
+
+    /// Whether it has been missed for so long that whom the client knows is no use; it is then missed anew.
+    pub(super) fn gives_up_on_brokers(&mut self, now_ns: u64) -> bool {
+        if self.is_due(now_ns) {
+            self.missed_since_ns.get_or_insert(now_ns);
+        }
+        let is_given_up = self.missed_since_ns.is_some_and(|at| at + REBOOTSTRAP_AFTER_NS <= now_ns);
+        if is_given_up {
+            self.missed_since_ns = Some(now_ns);
+        }
+        is_given_up
+    }
+
+    /// When it is to be asked, is out of date, or is given up.
     pub(super) fn next_ns(&self, is_anybody_there: bool, max_age_ns: u64) -> Option<u64> {
-        match (self.is_wanted, self.is_asked, self.taken_ns) {
+        let due_ns = match (self.is_wanted, self.is_asked, self.taken_ns) {
             (true, false, _) if is_anybody_there => Some(self.not_before_ns),
             (false, _, Some(at)) => Some(at + max_age_ns),
             _ => None,
-        }
+        };
+        let given_up_ns = self.missed_since_ns.map(|at| at + REBOOTSTRAP_AFTER_NS);
+        due_ns.into_iter().chain(given_up_ns).min()
     }
 }

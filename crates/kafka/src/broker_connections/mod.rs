@@ -4,8 +4,9 @@
 //! The first connection that is up is asked for the topics' metadata; then every broker that leads a partition
 //! gets a connection. A lost connection, an error that says so, or age asks for the metadata again. Pauses grow
 //! with attempts that fail and differ between clients. What no further attempt can cure is a [`Refusal`]: it is
-//! kept, and not tried again; a login that fails after one was good is no such thing, and is tried again as if the broker
-//! could not be reached.
+//! kept, and not tried again. A login that fails after one was good is no such thing, nor a certificate of a broker that
+//! was connected to before, nor either of them once the load has begun: that is tried again as if the broker could not be
+//! reached.
 
 mod dial;
 mod hints;
@@ -47,6 +48,8 @@ pub struct BrokerConnections<T> {
     is_patient: bool,
     /// Whether any connection was up, so that brokers have taken our login.
     has_been_up: bool,
+    /// Whether the load has begun.
+    has_begun: bool,
 }
 
 /// What there is, and what it is good for.
@@ -66,6 +69,7 @@ impl<T> BrokerConnections<T> {
             patience_ns: None,
             is_patient: true,
             has_been_up: false,
+            has_begun: false,
             config,
         };
         for (place, address) in connections.config.bootstrap.clone().into_iter().enumerate() {
@@ -295,7 +299,9 @@ impl<T> BrokerConnections<T> {
                 }
             }
         });
-        self.has_been_up |= self.connections[connection].connection.is_up();
+        let is_up = self.is_up(connection);
+        self.connections[connection].has_been_up |= is_up;
+        self.has_been_up |= is_up;
         match metadata {
             Some((version, Ok(response))) => {
                 result.and(self.on_metadata(connection, version, response, now_ns))

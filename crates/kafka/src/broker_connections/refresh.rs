@@ -5,6 +5,7 @@ use super::{BrokerConnections, ConnectionEvent, ConnectionKey, ConnectionState, 
 use crate::connection::{ConnectionError, Refusal};
 use crate::errors::ErrorCode;
 use crate::messages::m03_metadata;
+use crate::words;
 use std::collections::BTreeMap;
 
 /// The first version in which brokers answer before they throttle, and leave it to the client to wait.
@@ -28,9 +29,12 @@ impl<T> BrokerConnections<T> {
             connection.muted_until_ns = connection.muted_until_ns.filter(|until_ns| *until_ns > now_ns);
         }
         self.is_patient &= self.patience_ns.is_none_or(|until_ns| until_ns > now_ns);
+        self.metadata.grow_old(now_ns, self.config.metadata_max_age_ns);
+        if self.metadata.gives_up_on_brokers(now_ns) {
+            self.rebootstrap("none of the known brokers told of the cluster for too long");
+        }
         let metadata = &mut self.metadata;
-        metadata.grow_old(now_ns, self.config.metadata_max_age_ns);
-        if !metadata.is_wanted || metadata.is_asked || now_ns < metadata.not_before_ns {
+        if !metadata.is_due(now_ns) {
             return;
         }
         let count = self.connections.len();
@@ -62,6 +66,11 @@ impl<T> BrokerConnections<T> {
             let throttled_ms = u64::try_from(response.throttle_time_ms).unwrap_or(0);
             self.throttle(connection, throttled_ms * 1_000_000, now_ns);
         }
+        if response.error_code == ErrorCode::REBOOTSTRAP_REQUIRED {
+            self.metadata.failed(now_ns, self.config.retry_backoff, &mut self.random);
+            self.rebootstrap("a broker asked for it");
+            return Ok(());
+        }
         let is_same_cluster = self.check_cluster(response.cluster_id.as_deref());
         // A broker that is about to start knows of none.
         if is_same_cluster.is_err() || response.brokers.is_empty() {
@@ -89,6 +98,20 @@ impl<T> BrokerConnections<T> {
         Ok(())
     }
 
+    /// The client begins anew at the bootstrap addresses: it forgets where brokers listen, and each connection is to be
+    /// closed ([KIP-899](https://cwiki.apache.org/confluence/display/KAFKA/KIP-899%3A+Allow+clients+to+rebootstrap),
+    /// [KIP-1102](https://cwiki.apache.org/confluence/display/KAFKA/KIP-1102%3A+Enable+clients+to+rebootstrap+based+on+timeout+or+error+code)).
+    /// Who leads what, and since when, is kept: it is compared with what the next reply tells.
+    fn rebootstrap(&mut self, why: &'static str) {
+        self.metadata.brokers.clear();
+        self.relink();
+        for connection in &mut self.connections {
+            let is_made =
+                matches!(connection.state, ConnectionState::Connecting { .. } | ConnectionState::Open);
+            connection.left_why = is_made.then_some(why);
+        }
+    }
+
     /// An address may come to lead to another cluster, which is not to get our records.
     fn check_cluster(&mut self, cluster_id: Option<&str>) -> Result<(), Refusal> {
         let Some(found) = cluster_id else { return Ok(()) };
@@ -96,7 +119,7 @@ impl<T> BrokerConnections<T> {
         if first == found {
             return Ok(());
         }
-        Err(Refusal::OtherCluster { first: first.clone(), found: found.to_owned() })
+        Err(Refusal::OtherCluster { first: words::of_broker(first), found: words::of_broker(found) })
     }
 
     /// Replaces what is known of the brokers. One that has not heard of the latest election may not have heard of

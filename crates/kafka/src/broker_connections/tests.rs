@@ -1,9 +1,11 @@
 //! What the connections of a client ask for and conclude, response by response.
 
 mod manners;
+mod rebootstrap;
 
 use super::*;
 use crate::backoff::ExponentialBackoff;
+use crate::connection::SessionError;
 use crate::errors::ErrorCode;
 use crate::messages::{
     Api, Message, m00_produce, m17_sasl_handshake, m18_api_versions, m36_sasl_authenticate, write_frame,
@@ -279,6 +281,57 @@ fn a_login_that_was_good_once_is_tried_again_when_it_fails_and_that_is_told_once
     assert!(retry_ns(&connections) > now_ns);
 }
 
+/// The broker shows a certificate that has expired. Returns whether it is tried again, and what is told.
+fn expire(
+    connections: &mut BrokerConnections<u32>,
+    connection: usize,
+    now_ns: u64,
+) -> (bool, Vec<ConnectionEvent>) {
+    let expired = SessionError::Refused("its certificate has expired".to_owned());
+    connections.on_closed(connection, now_ns, expired.into());
+    let is_tried_again = match connections.state(connection) {
+        ConnectionState::Down { retry_ns } => {
+            assert!(retry_ns > now_ns, "after a pause");
+            true
+        }
+        other => {
+            assert_eq!(other, ConnectionState::Refused);
+            false
+        }
+    };
+    assert_eq!(connections.refusal().is_some(), !is_tried_again);
+    (is_tried_again, connections.take_events().into_iter().map(|(_, event)| event).collect())
+}
+
+#[test]
+fn a_certificate_that_was_good_once_is_looked_at_again_and_any_once_the_load_has_begun() {
+    for has_begun in [false, true] {
+        let mut connections = connections(&["a"]);
+        come_up(&mut connections);
+        connections.poll(0);
+        answer(&mut connections, 0, 1, &metadata(&[("a", Ok(&[1, 2]))]), METADATA_VERSION).unwrap();
+        let [known, new] = [0; 2].map(|_| connections.to_connect(0).expect("a leader"));
+        connections.on_connected(known, 0).unwrap();
+        answer(&mut connections, known, 0, &versions((0, 8)), 3).unwrap();
+        connections.on_closed(known, 1, ConnectionError::Closed);
+        connections.take_events();
+
+        let (key, why) =
+            (connections.key(known), "no session is possible: its certificate has expired".to_owned());
+        let told = ConnectionEvent::Unreachable { key, why };
+        assert_eq!(expire(&mut connections, known, 1_000), (true, vec![told]));
+        assert_eq!(expire(&mut connections, known, 2_000), (true, vec![]), "told once");
+
+        if has_begun {
+            connections.begin(3_000);
+            connections.take_events();
+        }
+        let (is_tried_again, told) = expire(&mut connections, new, 4_000);
+        let is_final = matches!(told[..], [ConnectionEvent::Refused { .. }]);
+        assert_eq!((is_tried_again, is_final), (has_begun, !has_begun), "one that never was good: {told:?}");
+    }
+}
+
 #[test]
 fn a_topic_that_is_not_ours_to_see_is_a_refusal_until_it_is() {
     let mut connections = connections(&["a"]);
@@ -304,8 +357,8 @@ fn a_lost_connection_gives_back_what_was_asked_and_asks_for_the_leaders() {
     come_up(&mut connections);
     let request = m03_metadata::Request::of_topics(None);
     connections.connection_mut(1).ask(RequestKind::Client(7), &request, 5).unwrap();
-    assert!(connections.timed_out(1_004).is_none());
-    let (late, error) = connections.timed_out(1_005).expect("a connection that waited too long");
+    assert!(connections.to_close(1_004).is_none());
+    let (late, error) = connections.to_close(1_005).expect("a connection that waited too long");
     connections.on_closed(late, 1_005, error);
     assert_eq!((late, connections.take_lost()), (1, vec![(1, 7)]));
     let key = ConnectionKey::Broker(1, Purpose::Leader);

@@ -134,6 +134,10 @@ pub(super) struct BrokerConnection<T> {
     pub(super) is_wanted: bool,
     /// It was closed because nothing was sent over it; it is made again when something is to be.
     pub(super) is_idle: bool,
+    /// Why it is to be closed: the client begins anew at the bootstrap addresses.
+    pub(super) left_why: Option<&'static str>,
+    /// It was up before, so that each end has taken what the other shows.
+    pub(super) has_been_up: bool,
     /// How often in a row it ended since it was up.
     pub(super) failures: u32,
     /// Attempts in a row whose socket was not connected.
@@ -161,6 +165,8 @@ impl<T> BrokerConnection<T> {
             connection,
             is_wanted: true,
             is_idle: false,
+            left_why: None,
+            has_been_up: false,
             failures: 0,
             setup_failures: 0,
             muted_until_ns: None,
@@ -203,6 +209,8 @@ impl<T> BrokerConnection<T> {
     pub(super) fn gives_up_ns(&self, timeout_ns: u64) -> Option<u64> {
         match self.state {
             ConnectionState::Down { .. } | ConnectionState::Refused => None,
+            // At once.
+            _ if self.left_why.is_some() => Some(0),
             ConnectionState::Connecting { until_ns, .. } => Some(until_ns),
             ConnectionState::Open => self.connection.oldest_sent_ns().map(|sent_ns| sent_ns + timeout_ns),
         }

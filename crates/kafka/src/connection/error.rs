@@ -45,6 +45,9 @@ pub enum ConnectionError {
     /// No socket in time.
     #[error("no connection could be made within {0} ms")]
     NotConnected(u64),
+    /// The client begins anew at the bootstrap addresses.
+    #[error("the client goes back to its bootstrap addresses: {0}")]
+    Left(&'static str),
     /// Connecting again cannot help.
     #[error(transparent)]
     Refused(#[from] Refusal),

@@ -284,7 +284,7 @@ impl Client for Consumer {
         let Self { config, connections, positions, leaders, fetched, events } = self;
         let retry_ns = now_ns + config.retry_backoff_ns;
         let (mut is_metadata_old, mut held_back_ns) = (false, 0);
-        let mut hints = LeaderHints::default();
+        let (mut hints, mut is_told_offsets) = (LeaderHints::default(), false);
         leaders.resize(connections.count(), LeaderState::default());
         let leader = &mut leaders[connection];
         let result = connections.receive(connection, now_ns, |request, body| {
@@ -294,6 +294,7 @@ impl Client for Consumer {
             is_metadata_old |= effects.is_metadata_old;
             events.extend(effects.events.drain(..).map(|event| (now_ns, event)));
             taken?;
+            is_told_offsets |= request.token == FetchToken::ListOffsets;
             if request.token == FetchToken::Fetch {
                 if effects.is_metadata_old {
                     hints.extend(m01_fetch::leader_hints(body, request.version)?);
@@ -317,6 +318,12 @@ impl Client for Consumer {
             }
             Ok(())
         });
+        if is_told_offsets {
+            let is_its =
+                |one: &&mut Position| connections.leader(TOPIC, one.partition as usize) == Some(connection);
+            // What the answer left out is not asked for again at once.
+            positions.iter_mut().filter(is_its).for_each(|position| position.wait_for_offset(retry_ns));
+        }
         if is_metadata_old {
             connections.want_metadata();
         }
@@ -343,3 +350,6 @@ fn take_in(
         FetchToken::Fetch => on_fetch(positions, request.version, body, retry_ns, effects),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -85,6 +85,13 @@ impl Position {
         }
     }
 
+    /// Where to begin, or to go on, is asked for again after a while if it is still not known.
+    pub(super) fn wait_for_offset(&mut self, retry_ns: u64) {
+        if self.next.is_none() && self.not_before_ns == 0 {
+            self.not_before_ns = retry_ns;
+        }
+    }
+
     /// The offset to go on from.
     fn listed(&mut self, offset: i64, effects: &mut Effects) {
         self.error = ErrorCode::NONE;

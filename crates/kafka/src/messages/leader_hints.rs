@@ -16,6 +16,18 @@ pub struct LeaderHints {
 }
 
 impl LeaderHints {
+    /// Those that `read` hands out: leaders, and brokers' ids, hosts and ports.
+    pub(super) fn collect(
+        read: impl FnOnce(&mut dyn FnMut(Option<LeaderHint>), &mut dyn FnMut(i32, &str, i32)) -> Result<()>,
+    ) -> Result<Self> {
+        let mut hints = Self::default();
+        let Self { leaders, endpoints } = &mut hints;
+        read(&mut |leader| leaders.extend(leader), &mut |broker, host, port| {
+            endpoints.push(BrokerEndpoint { broker, host: host.to_owned(), port });
+        })?;
+        Ok(hints)
+    }
+
     /// Adds those of another response.
     pub fn extend(&mut self, other: Self) {
         self.leaders.extend(other.leaders);

@@ -7,7 +7,7 @@
 //! Format: <https://kafka.apache.org/protocol#The_Messages_Produce>.
 
 use super::leader_hints::read_endpoints;
-use super::{Api, BrokerEndpoint, LeaderHint, LeaderHints};
+use super::{Api, LeaderHint, LeaderHints};
 use crate::records::HEADER_BYTES;
 use crate::wire::{Reader, Result, Writer};
 use bytes::{Bytes, BytesMut};
@@ -142,15 +142,9 @@ pub fn decode(bytes: &[u8], version: i16, mut each: impl FnMut(PartitionReply)) 
 /// # Errors
 /// When the bytes are not such a reply.
 pub fn leader_hints(bytes: &[u8], version: i16) -> Result<LeaderHints> {
-    let mut hints = LeaderHints::default();
-    let LeaderHints { leaders, endpoints } = &mut hints;
-    read(
-        bytes,
-        version,
-        |_, leader| leaders.extend(leader),
-        |broker, host, port| endpoints.push(BrokerEndpoint { broker, host: host.to_owned(), port }),
-    )?;
-    Ok(hints)
+    LeaderHints::collect(|leader, endpoint| {
+        read(bytes, version, |_, told| leader(told), endpoint).map(|_| ())
+    })
 }
 
 /// Hands out outcomes, each with the leader that is told with it, and brokers' ids, hosts and ports; returns the

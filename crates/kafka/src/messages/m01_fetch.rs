@@ -6,7 +6,7 @@
 //! Format: <https://kafka.apache.org/protocol#The_Messages_Fetch>.
 
 use super::leader_hints::read_endpoints;
-use super::{Api, BrokerEndpoint, LeaderHint, LeaderHints};
+use super::{Api, LeaderHint, LeaderHints};
 use crate::wire::{Reader, Result, Writer};
 
 /// Key, name and versions.
@@ -120,15 +120,9 @@ pub fn decode<'a>(bytes: &'a [u8], version: i16, mut each: impl FnMut(PartitionR
 /// # Errors
 /// When the bytes are not such a reply.
 pub fn leader_hints(bytes: &[u8], version: i16) -> Result<LeaderHints> {
-    let mut hints = LeaderHints::default();
-    let LeaderHints { leaders, endpoints } = &mut hints;
-    read(
-        bytes,
-        version,
-        |_, leader| leaders.extend(leader),
-        |broker, host, port| endpoints.push(BrokerEndpoint { broker, host: host.to_owned(), port }),
-    )?;
-    Ok(hints)
+    LeaderHints::collect(|leader, endpoint| {
+        read(bytes, version, |_, told| leader(told), endpoint).map(|_| ())
+    })
 }
 
 /// Hands out answers, each with the leader that is told with it, and brokers' ids, hosts and ports. What follows

@@ -289,7 +289,9 @@ impl<M: RecordData> Producer<M> {
                         coordinator.into_iter().for_each(|broker| transactions.note_coordinator(broker));
                     }
                     TransactionRequest::InitProducerId => transactions.start(feature_level >= V2),
-                    TransactionRequest::AddPartitions => transactions.note_added(added.into_iter()),
+                    TransactionRequest::AddPartitions => {
+                        transactions.note_added(added.into_iter(), now_ns, self.config.retry_backoff_ns);
+                    }
                     TransactionRequest::EndTxn => transactions.over(now_ns),
                 }
             }

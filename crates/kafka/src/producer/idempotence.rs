@@ -139,8 +139,8 @@ impl<M: RecordData> Producer<M> {
         Ok(())
     }
 
-    /// Why nothing can be sent any more.
-    pub fn fatal(&self) -> Option<ErrorCode> {
-        self.idempotence.as_ref()?.fatal()
+    /// Why it has ended: it will not send any more.
+    pub fn ended_by(&self) -> Option<ErrorCode> {
+        self.idempotence.as_ref()?.ended_by()
     }
 }

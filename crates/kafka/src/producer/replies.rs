@@ -168,14 +168,14 @@ impl<M: RecordData> Producer<M> {
     pub fn expire(&mut self, now_ns: u64) -> bool {
         let timeout_ns = self.config.delivery_timeout_ns;
         let is_old = |batch: &Batch<M>| batch.created_ns + timeout_ns <= now_ns;
-        let fatal = self.fatal();
+        let ended_by = self.ended_by();
         let (mut expired, mut refused) = (Vec::new(), Vec::new());
         let mut from = 0;
         while let Some(partition) = self.queues.waiting_from(from) {
             while self.queues.front(partition).is_some_and(is_old) {
                 expired.extend(self.queues.pop(partition));
             }
-            while fatal.is_some() && self.queues.length(partition) > 0 {
+            while ended_by.is_some() && self.queues.length(partition) > 0 {
                 refused.extend(self.queues.pop(partition));
             }
             from = partition + 1;
@@ -192,7 +192,10 @@ impl<M: RecordData> Producer<M> {
             self.resolve(batch, Outcome::Failed { reason: DELIVERY_TIMEOUT });
         }
         for batch in refused {
-            self.resolve(batch, Outcome::Failed { reason: fatal.map_or(DELIVERY_TIMEOUT, ErrorCode::name) });
+            self.resolve(
+                batch,
+                Outcome::Failed { reason: ended_by.map_or(DELIVERY_TIMEOUT, ErrorCode::name) },
+            );
         }
         is_any
     }
@@ -201,7 +204,7 @@ impl<M: RecordData> Producer<M> {
     pub fn next_expiry(&self) -> Option<u64> {
         let waiting = self.queues.waiting().filter_map(|partition| self.queues.front(partition));
         let flying = self.in_flight.iter().flatten().flatten();
-        let timeout_ns = if self.fatal().is_some() { 0 } else { self.config.delivery_timeout_ns };
+        let timeout_ns = if self.ended_by().is_some() { 0 } else { self.config.delivery_timeout_ns };
         waiting.chain(flying).map(|batch| batch.created_ns + timeout_ns).min()
     }
 }

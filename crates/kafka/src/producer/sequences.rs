@@ -71,8 +71,8 @@ pub(super) struct Idempotence {
     /// Its id is not asked for before, ns, after so many answers that were none.
     not_before_ns: u64,
     failures: u32,
-    /// Why it will not send any more.
-    fatal: Option<ErrorCode>,
+    /// Why its producer has ended: it will not send any more.
+    ended_by: Option<ErrorCode>,
     sequences: Vec<Sequence>,
     unresolved: BTreeSet<usize>,
     /// Partitions that need a new epoch, from the record with this number on.
@@ -87,7 +87,7 @@ impl Idempotence {
             is_asked: false,
             not_before_ns: 0,
             failures: 0,
-            fatal: None,
+            ended_by: None,
             sequences: vec![Sequence::default(); partitions],
             unresolved: BTreeSet::new(),
             gaps: BTreeMap::new(),
@@ -98,7 +98,7 @@ impl Idempotence {
     /// outcome, another one when none of another epoch is open and it is known what became of all before it.
     pub(super) fn may_send<M>(&self, batch: &Batch<M>) -> bool {
         let sequence = &self.sequences[batch.partition as usize];
-        if self.identity.is_none() || self.fatal.is_some() {
+        if self.identity.is_none() || self.ended_by.is_some() {
             return false;
         }
         if batch.producer.sequence != NO_SEQUENCE {
@@ -180,7 +180,7 @@ impl Idempotence {
         let partition = batch.partition as usize;
         self.sequences[partition].close(batch.first);
         if matches!(error, ErrorCode::CLUSTER_AUTHORIZATION_FAILED | ErrorCode::UNSUPPORTED_VERSION) {
-            self.fatal.get_or_insert(error);
+            self.ended_by.get_or_insert(error);
         } else {
             self.begin_epoch(partition, batch.first);
         }
@@ -258,7 +258,7 @@ impl Idempotence {
 
     /// When the id is to be asked for, ns.
     pub(super) fn asks_at(&self) -> Option<u64> {
-        let needs = self.identity.is_none() && !self.is_asked && self.fatal.is_none();
+        let needs = self.identity.is_none() && !self.is_asked && self.ended_by.is_none();
         needs.then_some(self.not_before_ns)
     }
 
@@ -280,7 +280,7 @@ impl Idempotence {
         self.failures = 0;
         match answer {
             Ok(identity) => self.identity = Some(identity),
-            Err(error) => self.fatal = Some(error),
+            Err(error) => self.ended_by = Some(error),
         }
     }
 
@@ -291,11 +291,11 @@ impl Idempotence {
 
     /// It will not send any more.
     pub(super) fn give_up(&mut self, error: ErrorCode) {
-        self.fatal.get_or_insert(error);
+        self.ended_by.get_or_insert(error);
     }
 
-    /// Why it will not send any more.
-    pub(super) fn fatal(&self) -> Option<ErrorCode> {
-        self.fatal
+    /// Why its producer has ended: it will not send any more.
+    pub(super) fn ended_by(&self) -> Option<ErrorCode> {
+        self.ended_by
     }
 }

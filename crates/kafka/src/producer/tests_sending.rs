@@ -96,7 +96,8 @@ fn reply(partitions: &[(i32, ErrorCode)]) -> Vec<u8> {
     out
 }
 
-/// In whatever order it says so; what it says twice counts once, and what it does not speak of is sent again.
+/// In whatever order it says so; what it says twice counts once, and what it does not speak of is sent again after a
+/// pause.
 #[test]
 fn each_batch_gets_what_the_reply_says_of_its_partition() {
     let mut world = world(ProducerConfig { request_bytes_max: 10_000, ..config() });
@@ -120,6 +121,7 @@ fn each_batch_gets_what_the_reply_says_of_its_partition() {
     let failed = Outcome::Failed { reason: "TOPIC_AUTHORIZATION_FAILED" };
     assert_eq!(outcomes, [(0, stored), (1, failed), (3, stored)]);
     assert_eq!((0..PARTITIONS).map(|of| world.producer.queues.length(of)).collect::<Vec<_>>(), [0, 0, 1, 0]);
+    assert!(world.producer.queues.front(2).is_some_and(|left_out| left_out.not_before_ns > 7 * MS));
 }
 
 /// Half a reply: what the bytes seem to say up to where they end is no outcome, and all is sent again.

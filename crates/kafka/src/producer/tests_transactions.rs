@@ -75,6 +75,25 @@ fn since_kip_890_each_transaction_has_an_epoch_and_leaders_add_partitions() {
     }
 }
 
+#[test]
+fn a_partition_that_the_coordinator_says_nothing_of_is_asked_for_again_after_a_pause() {
+    let mut world = World::new(0);
+    world.admit();
+    for told in [vec![], vec![0, 2, 9]] {
+        assert_eq!(world.asks(), Some(AddPartitions));
+        world.note_asked(AddPartitions);
+        let mut body = Vec::new();
+        added(told.into_iter(), ErrorCode::NONE).encode(3, &mut body);
+        world.take(AddPartitions, 3, &body);
+        assert_eq!(world.asks(), None, "not at once");
+        world.now_ns += PAUSE_NS;
+    }
+    let (_, sent) = world.send().expect("those that were added");
+    assert_eq!(sent, [(0, 0, 1), (2, 0, 1)]);
+    world.answer(AddPartitions, ErrorCode::NONE);
+    assert_eq!(world.send().expect("the last one").1, [(1, 0, 1)]);
+}
+
 /// What lingers goes out when the transaction ends.
 #[test]
 fn the_end_of_a_transaction_does_not_wait_for_linger() {
@@ -234,7 +253,7 @@ fn a_fenced_producer_sends_nothing_any_more() {
         let mut world = World::new(0);
         world.admit();
         world.answer(AddPartitions, error);
-        assert_eq!(world.producer.fatal().map(ErrorCode::name), Some(told));
+        assert_eq!(world.producer.ended_by().map(ErrorCode::name), Some(told));
         assert!(world.producer.expire(world.now_ns));
         assert_eq!(world.reasons(), [told; 3]);
         world.admit();
@@ -263,7 +282,7 @@ fn what_a_leader_refuses_ends_the_producer_or_the_transaction() {
         let (token, _) = world.send().expect("a request");
         world.reply(token, error);
         assert_eq!(world.reasons(), [error.name(); 3]);
-        assert_eq!(world.producer.fatal(), is_end.then_some(error), "{error}");
+        assert_eq!(world.producer.ended_by(), is_end.then_some(error), "{error}");
         assert_eq!(world.asks(), (!is_end).then_some(EndTxn), "{error}");
     }
 }
@@ -277,9 +296,9 @@ fn a_commit_that_the_coordinator_refuses_is_aborted() {
     world.reply(token, ErrorCode::NONE);
     world.producer.end_transaction(true, world.now_ns);
     world.answer(EndTxn, ErrorCode::TRANSACTION_ABORTABLE);
-    assert_eq!((world.ended(), world.producer.fatal()), (Vec::new(), None));
+    assert_eq!((world.ended(), world.producer.ended_by()), (Vec::new(), None));
     world.answer(EndTxn, ErrorCode::TRANSACTION_ABORTABLE);
-    assert_eq!(world.producer.fatal(), Some(ErrorCode::TRANSACTION_ABORTABLE));
+    assert_eq!(world.producer.ended_by(), Some(ErrorCode::TRANSACTION_ABORTABLE));
 }
 
 /// A leader says so first: the abort tells whether it is true.
@@ -289,9 +308,9 @@ fn an_epoch_that_a_leader_refuses_is_aborted() {
     world.admit();
     let (token, _) = world.send().expect("a request");
     world.reply(token, ErrorCode::INVALID_PRODUCER_EPOCH);
-    assert_eq!(world.producer.fatal(), None);
+    assert_eq!(world.producer.ended_by(), None);
     world.answer(EndTxn, ErrorCode::PRODUCER_FENCED);
-    assert_eq!(world.producer.fatal(), Some(ErrorCode::PRODUCER_FENCED));
+    assert_eq!(world.producer.ended_by(), Some(ErrorCode::PRODUCER_FENCED));
     assert!(world.ended().is_empty());
 }
 
@@ -334,7 +353,7 @@ proptest! {
             if let Some(request) = world.asks() {
                 world.answer(request, ErrorCode::NONE);
             }
-            let is_at_rest = world.producer.takes_records() || world.producer.fatal().is_some();
+            let is_at_rest = world.producer.takes_records() || world.producer.ended_by().is_some();
             if world.producer.is_idle() && is_at_rest {
                 break;
             }

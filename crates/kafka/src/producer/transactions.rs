@@ -93,8 +93,8 @@ enum Step {
     Open { began_ns: u64 },
     /// What it holds is sent and answered, then the coordinator is told.
     Ending { end: TransactionEnd, asked_ns: u64 },
-    /// It will not send any more.
-    Over,
+    /// Its producer will not send any more.
+    Ended,
 }
 
 /// The transactions of a producer.
@@ -217,7 +217,7 @@ impl Transactions {
 
     /// The producer will not send any more.
     pub(super) fn give_up(&mut self) {
-        self.step = Step::Over;
+        self.step = Step::Ended;
     }
 
     /// A batch is sent to a partition.
@@ -230,9 +230,13 @@ impl Transactions {
         self.sure.insert(partition);
     }
 
-    /// Partitions are in the transaction.
-    pub(super) fn note_added(&mut self, partitions: impl Iterator<Item = usize>) {
-        self.sure.extend(partitions);
+    /// Of the partitions whose adding was asked for, these are in the transaction. What the answer leaves out is asked for
+    /// again after a pause.
+    pub(super) fn note_added(&mut self, partitions: impl Iterator<Item = usize>, now_ns: u64, pause_ns: u64) {
+        self.sure.extend(partitions.filter(|partition| self.touched.contains(partition)));
+        if self.sure.len() < self.touched.len() {
+            self.ask_from_ns = now_ns + pause_ns;
+        }
     }
 
     /// Ends a transaction of which the coordinator has not heard, or has answered.

@@ -3,6 +3,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod rebootstrap;
 mod settings;
 
 use common::{encoded, text, topic_name};
@@ -311,7 +312,7 @@ fn a_broker_without_a_common_version_is_refused_by_name() {
     });
     let error = connect(&[&alien], PATIENCE).unwrap_err().to_string();
     let expected = format!(
-        "broker {alien}: no common version of Metadata: the broker speaks 20 to 21, we speak 4 to 12"
+        "broker {alien}: no common version of Metadata: the broker speaks 20 to 21, we speak 4 to 13"
     );
     assert_eq!(error, expected);
 }
@@ -351,6 +352,26 @@ fn a_refusal_is_final_and_keeps_the_brokers_code() {
         "broker {broker} answered CreateTopics of topic \"t\" with an error CLUSTER_AUTHORIZATION_FAILED"
     );
     assert_eq!(error.to_string(), expected);
+}
+
+#[test]
+fn words_of_a_broker_are_told_in_one_short_line() {
+    let broker = single(
+        |_| (0, vec![0]),
+        |_, version| {
+            use theirs::create_topics_response as reply;
+            let topic = reply::CreatableTopicResult::default()
+                .with_name(topic_name("t"))
+                .with_error_code(ErrorCode::INVALID_CONFIG.0)
+                .with_error_message(Some(text(&format!("no\u{1b}[2J\n{}", "x".repeat(30_000)))));
+            let message = theirs::CreateTopicsResponse::default().with_topics(vec![topic]);
+            Answer::Body(encoded(&message, version))
+        },
+    );
+    let mut admin = connect(&[&broker], PATIENCE).unwrap();
+    let error = admin.create_topic("t", 1, 1, &BTreeMap::new()).unwrap_err().to_string();
+    let (_, words) = error.split_once("INVALID_CONFIG: ").expect("the broker's words");
+    assert_eq!(words, format!("no [2J {}…", "x".repeat(293)));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::TlsChoice;
 use clap::Args;
-use kdyno_model::plan::{ClientListener, Listeners, Mechanism, Protocol, Sasl, TlsVersion};
+use kdyno_model::plan::{ClientListener, Listeners, Mechanism, Protocol, TlsVersion};
 
 /// Security of a cluster that stays.
 #[derive(Debug, Args)]
@@ -33,14 +33,14 @@ impl ListenerArgs {
     /// The listeners that were asked for; they may not go together.
     pub(crate) fn listeners(&self) -> Listeners {
         let tls = match self.tls {
-            None if !self.protocol.has_tls() => Vec::new(),
-            None | Some(TlsChoice::Any) => vec![TlsVersion::Tls12, TlsVersion::Tls13],
+            None => self.protocol.default_tls(),
+            Some(TlsChoice::Any) => TlsVersion::ALL.to_vec(),
             Some(TlsChoice::Tls12) => vec![TlsVersion::Tls12],
             Some(TlsChoice::Tls13) => vec![TlsVersion::Tls13],
         };
         let clients = ClientListener {
             protocol: self.protocol,
-            mechanism: self.sasl.or(self.protocol.has_sasl().then_some(Mechanism::ScramSha512)),
+            mechanism: self.sasl.or(self.protocol.default_mechanism()),
             tls,
             client_certificates: self.client_certificates,
         };
@@ -50,11 +50,11 @@ impl ListenerArgs {
 }
 
 fn protocol(typed: &str) -> Result<Protocol, String> {
-    typed.to_ascii_uppercase().parse().map_err(|_| expected(&Protocol::NAMES))
+    typed.to_ascii_uppercase().parse().map_err(|_| expected(Protocol::NAMES))
 }
 
 fn mechanism(typed: &str) -> Result<Mechanism, String> {
-    typed.to_ascii_uppercase().parse().map_err(|_| expected(&Sasl::MECHANISMS))
+    typed.to_ascii_uppercase().parse().map_err(|_| expected(Mechanism::NAMES))
 }
 
 fn expected(names: &[&str]) -> String {

@@ -203,7 +203,7 @@ fn task(args: &BenchLoadArgs, rate: Rate) -> WorkerTask {
 /// TLS where somebody is trusted.
 fn security(args: &BenchLoadArgs) -> Security {
     let Some(trusted) = &args.trust else { return Security::default() };
-    let versions = vec![TlsVersion::Tls12, TlsVersion::Tls13];
+    let versions = TlsVersion::ALL.to_vec();
     let tls = Tls::trusting(StoreContent::PemFile(trusted.clone()), versions);
     Security { protocol: Protocol::Ssl, tls: Some(tls), sasl: None }
 }

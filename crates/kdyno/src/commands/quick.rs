@@ -16,7 +16,7 @@ use kdyno_plan::{Choices, Note};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::client::Side;
 use kdyno_scenario::input::{InputError, Place, quoted};
-use kdyno_scenario::security::{Reach, reach};
+use kdyno_scenario::security::{ClientProperties, client_properties};
 use kdyno_scenario::target::{ADDRESS_FORM, Target};
 use kdyno_scenario::units::{self, Dimension};
 use std::collections::BTreeMap;
@@ -45,16 +45,17 @@ const REPLICAS: u32 = 3;
 
 /// Looks at the cluster, writes the scenario, plans it.
 pub(crate) fn plan(args: &QuickArgs) -> Result<Planned, Failure> {
-    let reach = match &args.command_config {
-        None => Reach::default(),
-        Some(path) => with_properties(path, |properties| reach(properties, &BTreeMap::new()))?,
+    let properties = match &args.command_config {
+        None => ClientProperties::default(),
+        Some(path) => with_properties(path, |file| client_properties(file, &BTreeMap::new()))?,
     };
-    let bootstrap = bootstrap(args, &reach)?;
+    let bootstrap = bootstrap(args, &properties)?;
     check(args)?;
-    let (settings, notes) = reach.of_load(Side::Produce);
-    let (target, topic) = look(args, &bootstrap, &reach)?;
-    let text = scenario_text(args, &topic, &client(args.acks.as_deref(), &settings));
-    let (plan, remarks) = planned(&text, target).map_err(|error| from_config(error, args, &settings))?;
+    let (settings, notes) = properties.of_load(Side::Produce);
+    let (target, topic) = look(args, &bootstrap, &properties)?;
+    let client = client(args.acks.as_deref(), &settings);
+    let text = scenario_text(args, &topic, &client);
+    let (plan, remarks) = planned(&text, target).map_err(|error| as_given(error, args, &text, &client))?;
     Ok(Planned {
         plan,
         scenario_text: text,
@@ -85,9 +86,9 @@ fn check(args: &QuickArgs) -> Result<(), Failure> {
 }
 
 /// Brokers to ask first: those of the command line, else those of the properties file.
-fn bootstrap(args: &QuickArgs, reach: &Reach) -> Result<Vec<String>, Failure> {
+fn bootstrap(args: &QuickArgs, properties: &ClientProperties) -> Result<Vec<String>, Failure> {
     let (from, addresses) = match (&args.command_config, args.bootstrap_server.is_empty()) {
-        (Some(path), true) => (path.display().to_string(), &reach.bootstrap),
+        (Some(path), true) => (path.display().to_string(), &properties.bootstrap),
         _ => ("--bootstrap-server".to_owned(), &args.bootstrap_server),
     };
     if addresses.is_empty() {
@@ -104,12 +105,16 @@ fn bootstrap(args: &QuickArgs, reach: &Reach) -> Result<Vec<String>, Failure> {
 }
 
 /// Asks the cluster who it is, and of what the topic is or will be made.
-fn look(args: &QuickArgs, bootstrap: &[String], reach: &Reach) -> Result<(Target, TopicShape), Failure> {
+fn look(
+    args: &QuickArgs,
+    bootstrap: &[String],
+    properties: &ClientProperties,
+) -> Result<(Target, TopicShape), Failure> {
     let mut attached = AttachedPlan {
         target: "quick".to_owned(),
         bootstrap: bootstrap.to_vec(),
         cluster_id: String::new(),
-        security: Box::new(reach.security.clone()),
+        security: Box::new(properties.security.clone()),
         prefix: PREFIX.to_owned(),
         topics: args.topic.iter().map(|name| (SCENARIO.to_owned(), name.clone())).collect(),
         caps: CAPS,
@@ -121,7 +126,7 @@ fn look(args: &QuickArgs, bootstrap: &[String], reach: &Reach) -> Result<(Target
     };
     let protocol = attached.security.protocol;
     let failed = |error: &AdminError| Failure::tool(error).maybe_hint(hint(error, protocol));
-    let access = kdyno_lab::access(&attached, &reach.secrets, &|name| std::env::var_os(name))?;
+    let access = kdyno_lab::access(&attached, &properties.secrets, &|name| std::env::var_os(name))?;
     let client_id = format!("{PREFIX}admin");
     let mut admin = access.admin(&client_id, CONNECT_DEADLINE).map_err(|error| failed(&error))?;
     let cluster = admin.cluster().map_err(|error| failed(&error))?;
@@ -143,7 +148,7 @@ fn look(args: &QuickArgs, bootstrap: &[String], reach: &Reach) -> Result<(Target
             TopicShape { partitions: number(found.partitions.len()), replicas: number(replicas) }
         }
     };
-    Ok((Target { attached, secrets: reach.secrets.clone(), notes: Vec::new() }, topic))
+    Ok((Target { attached, secrets: properties.secrets.clone(), notes: Vec::new() }, topic))
 }
 
 /// What may be wrong where nothing that speaks Kafka's protocol answered; whatever else goes wrong says so itself.
@@ -172,29 +177,50 @@ fn planned(text: &str, target: Target) -> Result<(Plan, Vec<Note>), InputError> 
     Ok((plan, remarks))
 }
 
-/// What is wrong with a setting of the properties file is told of its line there, not of a scenario that nobody sees.
-fn from_config(error: InputError, args: &QuickArgs, settings: &[&Property]) -> InputError {
-    let Some(path) = &args.command_config else { return error };
-    let named = |property: &&&Property| error.message.contains(&format!("`{}`", property.name));
-    match settings.iter().find(named) {
-        Some(property) => {
+/// What is wrong with a setting is told of where it was given, a line of the properties file or `--acks`, not of a scenario
+/// that nobody sees: by the line of the scenario that it stands on, or, where something else does not go with it, by its
+/// name.
+fn as_given(error: InputError, args: &QuickArgs, text: &str, client: &[Setting<'_>]) -> InputError {
+    let place = error.place.map_or(0, |place| place.line as usize);
+    let line = text.lines().nth(place.saturating_sub(1)).unwrap_or_default();
+    let stands_there = client.iter().find(|setting| setting.line == line);
+    let is_named = |setting: &&Setting<'_>| error.message.contains(&format!("`{}`", setting.name));
+    match (stands_there.or_else(|| client.iter().find(is_named)), &args.command_config) {
+        (Some(Setting { property: Some(property), .. }), Some(path)) => {
             let place = Some(Place { line: property.line, column: 1 });
             InputError { file: path.display().to_string(), place, ..error }
         }
-        None => error,
+        (Some(Setting { name: ACKS, .. }), _) if args.acks.is_some() => {
+            InputError { file: "--acks".to_owned(), place: None, ..error }
+        }
+        _ => error,
     }
 }
 
-/// The producer's settings as YAML: those of the properties file, and `acks` where the command line or nobody says it.
-fn client(acks: Option<&str>, settings: &[&Property]) -> String {
-    const ACKS: &str = "acks";
+const ACKS: &str = "acks";
+
+/// A setting of the producer.
+struct Setting<'p> {
+    name: &'p str,
+    /// Its line in the scenario.
+    line: String,
+    /// Where it comes from, if that is the properties file.
+    property: Option<&'p Property>,
+}
+
+/// The producer's settings: those of the properties file, and `acks` where the command line or nobody says it.
+fn client<'p>(acks: Option<&str>, settings: &[&'p Property]) -> Vec<Setting<'p>> {
+    let setting = |name: &'p str, value: &str, property| {
+        let line = format!("      {name}: {}", literal(value));
+        Setting { name, line, property }
+    };
     let of_file = settings.iter().filter(|property| acks.is_none() || property.name != ACKS);
-    let mut entries: Vec<String> =
-        of_file.map(|property| format!("{}: {}", property.name, literal(trim(&property.value)))).collect();
+    let mut client: Vec<Setting<'p>> =
+        of_file.map(|&property| setting(&property.name, trim(&property.value), Some(property))).collect();
     if acks.is_some() || !settings.iter().any(|property| property.name == ACKS) {
-        entries.insert(0, format!("{ACKS}: {}", literal(acks.unwrap_or("all"))));
+        client.insert(0, setting(ACKS, acks.unwrap_or("all"), None));
     }
-    entries.join(", ")
+    client
 }
 
 /// A text in quotes, so that it stays a value, and without params.
@@ -203,7 +229,8 @@ fn literal(text: &str) -> String {
 }
 
 /// The scenario, as one would type it. What the user gave is quoted, so that it stays a value.
-fn scenario_text(args: &QuickArgs, topic: &TopicShape, client: &str) -> String {
+fn scenario_text(args: &QuickArgs, topic: &TopicShape, client: &[Setting<'_>]) -> String {
+    let client = client.iter().map(|setting| setting.line.as_str()).collect::<Vec<_>>().join("\n");
     let (rate, value, duration) = (literal(&args.rate), literal(&args.size), literal(&args.duration));
     format!(
         "kdyno: 1
@@ -212,7 +239,13 @@ question: How soon does this cluster acknowledge a modest, constant load?
 topics:
   quick: {{partitions: {partitions}, replicas: {replicas}}}
 load:
-  writers: {{produce: quick, clients: 1, rate: {rate}, value: {value}, client: {{{client}}}}}
+  writers:
+    produce: quick
+    clients: 1
+    rate: {rate}
+    value: {value}
+    client:
+{client}
 phases: {{warmup: 3s, measure: {duration}, drain: auto}}
 show:
   columns: [writers.offered_per_s, writers.acked_per_s, writers.response.p50, writers.response.p99, writers.failed]

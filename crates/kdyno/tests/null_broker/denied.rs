@@ -40,6 +40,12 @@ fn who_may_neither_make_topics_nor_see_settings_loads_one_that_is_there() {
     let told = said.stderr.lines().find(|line| line.contains(unseen)).expect("it is told");
     assert!(told.contains("CLUSTER_AUTHORIZATION_FAILED"), "{told}");
     assert_eq!(topics(&server), ["team-a.load"]);
+    let files = std::fs::read_dir(place.path().join("kdyno-runs")).expect("a folder of runs");
+    let kept: Vec<String> = files
+        .map(|file| std::fs::read(file.expect("an entry").path()).expect("a run file"))
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .collect();
+    assert!(!kept.is_empty() && !kept.iter().any(|kept| kept.contains("team-a.load")), "names of theirs");
     place.expect_no_processes();
 }
 

@@ -49,11 +49,15 @@ fn quick_takes_what_kafkas_own_tools_take() {
     assert_eq!((produce.client.linger_ns, produce.client.acks), (20_000_000, 1));
     for (text, words) in [
         ("\nlinger.ms=soon\n", "client.properties:3:1: `linger.ms`"),
+        ("linger.ms=5\ndelivery.timeout.ms=10\n", "client.properties:3:1: `delivery.timeout.ms` is less"),
         ("ssl.truststore.locaton=x\n", "client.properties:2:1: "),
     ] {
         let said = quick(&config(text));
         assert!(said.code == Some(2) && said.stderr.contains(words), "{words}: {said:?}");
     }
+    let both = config("acks=all\n");
+    let said = place.kdyno(&["quick", "--command-config", &both, "--acks", "7", "--share"]);
+    assert!(said.code == Some(2) && said.stderr.contains("error: --acks: `acks`"), "{said:?}");
     broker.stop();
 }
 

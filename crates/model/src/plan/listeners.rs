@@ -1,9 +1,8 @@
 //! The listeners of a local cluster: how clients reach it, and how its nodes reach each other.
 
-use super::security::{Protocol, TlsVersion};
+use super::security::{Mechanism, Protocol, TlsVersion};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use strum::{Display, EnumString};
 
 /// Listeners of a local cluster. Certificates, users and ACLs are made for each start, and gone with it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -34,28 +33,10 @@ pub struct ClientListener {
     pub client_certificates: bool,
 }
 
-/// How clients log in, by its name in Kafka.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Display, EnumString)]
-pub enum Mechanism {
-    /// User and password.
-    #[serde(rename = "PLAIN")]
-    #[strum(serialize = "PLAIN")]
-    Plain,
-    /// A proof that the password is known, with SHA-256.
-    #[serde(rename = "SCRAM-SHA-256")]
-    #[strum(serialize = "SCRAM-SHA-256")]
-    ScramSha256,
-    /// The same with SHA-512.
-    #[serde(rename = "SCRAM-SHA-512")]
-    #[strum(serialize = "SCRAM-SHA-512")]
-    ScramSha512,
-    /// A token; on a local cluster one without a signature.
-    #[serde(rename = "OAUTHBEARER")]
-    #[strum(serialize = "OAUTHBEARER")]
-    OauthBearer,
-}
-
 impl Listeners {
+    /// The names of protocols that the internal listener may have.
+    pub const INTERNAL: [&str; 2] = [Protocol::NAMES[0], Protocol::NAMES[1]];
+
     /// Whether nobody is asked for anything.
     pub fn are_plain(&self) -> bool {
         *self == Self::default()
@@ -125,6 +106,11 @@ mod tests {
             change(&mut listeners);
             listeners.check().expect_err("refused")
         };
+        for name in Protocol::NAMES {
+            let internal = name.parse().expect("a protocol");
+            let is_allowed = Listeners { internal, ..secured.clone() }.check().is_ok();
+            assert_eq!(is_allowed, Listeners::INTERNAL.contains(name), "{name}");
+        }
         assert!(told(&|it| it.internal = Protocol::SaslSsl).contains("before there are users"));
         assert!(told(&|it| it.clients.mechanism = None).contains("a login (sasl)"));
         assert!(told(&|it| it.clients.protocol = Protocol::Ssl).contains("a login (sasl)"));

@@ -11,7 +11,7 @@ mod security;
 mod system;
 
 use crate::secret::SecretRef;
-pub use listeners::{ClientListener, Listeners, Mechanism};
+pub use listeners::{ClientListener, Listeners};
 pub use load::{
     Arrivals, COMPRESSED_RECORDS_MAX, Compression, ConsumePlan, Fill, LoadPlan, POOL_BATCHES_MIN,
     POOL_BYTES_MAX, Partitioner, Payload, ProducePlan, ProducerSettings, Rate, RatePiece, Role, RoleKind,
@@ -26,7 +26,7 @@ pub use records::{
     KEY_BYTES_MAX, KeyLaw, KeyPlan, RecordPlan, SamplePlan, TRAILER_BYTES, TRAILER_HEADER, ValuesPlan,
     pieces,
 };
-pub use security::{Protocol, Sasl, ScramHash, Security, Store, StoreContent, Tls, TlsVersion};
+pub use security::{Mechanism, Protocol, Sasl, ScramHash, Security, Store, StoreContent, Tls, TlsVersion};
 pub use system::{
     AbortIf, AttachedPlan, Beyond, Caps, ClusterPlan, KafkaSource, Mode, Price, Storage, SystemPlan,
     TopicPlan, Watched,

@@ -271,7 +271,18 @@ impl GivenFile {
 
     /// In words.
     fn described(&self) -> String {
-        format!("{} of the file {}", count(f64::from(self.pieces)), self.path)
+        format!("{} of the file {} ({})", count(f64::from(self.pieces)), self.path, self.checksum())
+    }
+
+    /// What tells its content from that of another file, or from what it held another day.
+    fn checksum(&self) -> String {
+        format!("CRC-32C {:08x}", self.crc)
+    }
+
+    /// Its name without the folder, and its checksum: the same wherever the file lies.
+    pub fn content(&self) -> String {
+        let name = self.path.rsplit('/').next().unwrap_or(&self.path);
+        format!("{name}, {}", self.checksum())
     }
 
     /// Whether it is part of the program.

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use strum::{Display, EnumString, IntoStaticStr};
+use strum::{Display, EnumString, IntoStaticStr, VariantNames};
 
 /// Stands for what is told and never stored.
 const REDACTED: &str = "redacted";
@@ -67,6 +67,7 @@ impl Security {
     Display,
     EnumString,
     IntoStaticStr,
+    VariantNames,
 )]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 #[strum(serialize_all = "SCREAMING_SNAKE_CASE")]
@@ -84,7 +85,7 @@ pub enum Protocol {
 
 impl Protocol {
     /// Their names.
-    pub const NAMES: [&str; 4] = ["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"];
+    pub const NAMES: &'static [&'static str] = <Self as VariantNames>::VARIANTS;
 
     /// Whether the connection is encrypted.
     pub fn has_tls(self) -> bool {
@@ -94,6 +95,16 @@ impl Protocol {
     /// Whether the client says who it is by SASL.
     pub fn has_sasl(self) -> bool {
         matches!(self, Self::SaslPlaintext | Self::SaslSsl)
+    }
+
+    /// How clients of a local cluster log in if nothing else is said.
+    pub fn default_mechanism(self) -> Option<Mechanism> {
+        self.has_sasl().then_some(Mechanism::ScramSha512)
+    }
+
+    /// Versions of TLS of a local cluster's listener if nothing else is said.
+    pub fn default_tls(self) -> Vec<TlsVersion> {
+        if self.has_tls() { TlsVersion::ALL.to_vec() } else { Vec::new() }
     }
 }
 
@@ -141,6 +152,7 @@ impl Tls {
     Display,
     EnumString,
     IntoStaticStr,
+    VariantNames,
 )]
 pub enum TlsVersion {
     /// TLS 1.2.
@@ -155,7 +167,10 @@ pub enum TlsVersion {
 
 impl TlsVersion {
     /// Their names.
-    pub const NAMES: [&str; 2] = ["TLSv1.2", "TLSv1.3"];
+    pub const NAMES: &'static [&'static str] = <Self as VariantNames>::VARIANTS;
+
+    /// All that are spoken, which is what a listener or a client speaks if nothing else is said.
+    pub const ALL: [Self; 2] = [Self::Tls12, Self::Tls13];
 }
 
 /// Certificates, with or without a private key.
@@ -194,6 +209,32 @@ pub enum StoreContent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<String>,
     },
+}
+
+/// How clients log in, by its name in Kafka.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, Display, EnumString, VariantNames)]
+pub enum Mechanism {
+    /// User and password.
+    #[serde(rename = "PLAIN")]
+    #[strum(serialize = "PLAIN")]
+    Plain,
+    /// A proof that the password is known, with SHA-256.
+    #[serde(rename = "SCRAM-SHA-256")]
+    #[strum(serialize = "SCRAM-SHA-256")]
+    ScramSha256,
+    /// The same with SHA-512.
+    #[serde(rename = "SCRAM-SHA-512")]
+    #[strum(serialize = "SCRAM-SHA-512")]
+    ScramSha512,
+    /// A token; on a local cluster one without a signature.
+    #[serde(rename = "OAUTHBEARER")]
+    #[strum(serialize = "OAUTHBEARER")]
+    OauthBearer,
+}
+
+impl Mechanism {
+    /// Their names.
+    pub const NAMES: &'static [&'static str] = <Self as VariantNames>::VARIANTS;
 }
 
 /// How a client says who it is (`sasl.mechanism`, `sasl.jaas.config`).
@@ -240,17 +281,13 @@ pub enum ScramHash {
 }
 
 impl Sasl {
-    /// Mechanisms that are spoken, by their names in Kafka.
-    pub const MECHANISMS: [&str; 4] = ["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"];
-
-    /// Its mechanism's name.
-    pub fn mechanism(&self) -> &'static str {
-        let [plain, scram_256, scram_512, bearer] = Self::MECHANISMS;
+    /// Its mechanism.
+    pub fn mechanism(&self) -> Mechanism {
         match self {
-            Self::Plain { .. } => plain,
-            Self::Scram { hash: ScramHash::Sha256, .. } => scram_256,
-            Self::Scram { hash: ScramHash::Sha512, .. } => scram_512,
-            Self::OauthBearer { .. } => bearer,
+            Self::Plain { .. } => Mechanism::Plain,
+            Self::Scram { hash: ScramHash::Sha256, .. } => Mechanism::ScramSha256,
+            Self::Scram { hash: ScramHash::Sha512, .. } => Mechanism::ScramSha512,
+            Self::OauthBearer { .. } => Mechanism::OauthBearer,
         }
     }
 }
@@ -261,13 +298,26 @@ mod tests {
 
     #[test]
     fn protocols_have_kafkas_names() {
-        assert_eq!("SASL_SSL".parse(), Ok(Protocol::SaslSsl));
-        for name in Protocol::NAMES {
-            assert_eq!(name.parse::<Protocol>().map(|protocol| protocol.to_string()), Ok(name.to_owned()));
+        fn names<T>(names: &[&str]) -> Vec<T>
+        where
+            T: std::str::FromStr + std::fmt::Display + Serialize,
+        {
+            let read = |name: &&str| {
+                let value: T = name.parse().ok().expect("its own name");
+                let stored = serde_json::to_string(&value).expect("json");
+                assert_eq!((value.to_string(), stored), ((*name).to_owned(), format!("\"{name}\"")));
+                value
+            };
+            names.iter().map(read).collect()
         }
-        assert_eq!(serde_json::to_string(&Protocol::SaslPlaintext).expect("json"), "\"SASL_PLAINTEXT\"");
+        use Protocol::{Plaintext, SaslPlaintext, SaslSsl, Ssl};
+        assert_eq!(names::<Protocol>(Protocol::NAMES), [Plaintext, Ssl, SaslPlaintext, SaslSsl]);
+        assert_eq!(names::<TlsVersion>(TlsVersion::NAMES), TlsVersion::ALL);
+        let mechanisms = names::<Mechanism>(Mechanism::NAMES);
+        assert_eq!(mechanisms[2], Mechanism::ScramSha512);
+        assert_eq!("SASL_SSL".parse(), Ok(SaslSsl));
+        assert_eq!("SCRAM-SHA-256".parse(), Ok(Mechanism::ScramSha256));
         assert_eq!("TLSv1.3".parse(), Ok(TlsVersion::Tls13));
-        assert_eq!(serde_json::to_string(&TlsVersion::Tls12).expect("json"), "\"TLSv1.2\"");
     }
 
     #[test]

@@ -269,6 +269,15 @@ mod tests {
     }
 
     #[test]
+    fn a_ratio_of_compression_that_is_too_high_has_another_remedy_than_one_too_low() {
+        let missed = |reached| Caveat::CompressionMissed { item: "writers".to_owned(), stated: 3.0, reached };
+        let (low, high) = (missed(2.0), missed(4.0));
+        assert_ne!(of(&low), of(&high), "not one line for both");
+        assert!(remedy(&low).starts_with("larger values or batches"), "{}", remedy(&low));
+        assert!(remedy(&high).ends_with("state a higher ratio"), "{}", remedy(&high));
+    }
+
+    #[test]
     fn two_numbers_of_one_caveat_have_each_its_range() {
         let queue = |start_s, growth_s| Caveat::QueueGrowth {
             item: "writers".to_owned(),

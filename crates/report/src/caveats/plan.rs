@@ -44,6 +44,31 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
     }
 }
 
+/// Batches compressed less than they were to, or more: the two are told apart.
+fn compression_missed(item: &str, stated: f64, reached: f64, numbers: &Numbers<'_>) -> Option<Described> {
+    let (way, remedy) = match reached < stated {
+        true => (
+            "less",
+            "larger values or batches compress better; keys, headers and trailers limit the ratio too",
+        ),
+        false => (
+            "more",
+            "keys and headers that repeat compress too, and batches larger than those tried beforehand compress better: \
+             state a higher ratio",
+        ),
+    };
+    told(
+        &format!("{item}, {way}"),
+        &[stated, reached],
+        format!(
+            "{item}: values were to compress at a ratio of {}, and batches reached {}",
+            numbers.ratio(0),
+            numbers.ratio(1)
+        ),
+        remedy,
+    )
+}
+
 /// Batches, compression and consumer groups.
 fn payloads(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
     match caveat {
@@ -66,16 +91,9 @@ fn payloads(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
             ),
             "compare cases of this run with each other, and do not read them as those of real values",
         ),
-        Caveat::CompressionMissed { item, stated, reached } => told(
-            item,
-            &[*stated, *reached],
-            format!(
-                "{item}: values were to compress at a ratio of {}, and batches reached {}",
-                numbers.ratio(0),
-                numbers.ratio(1)
-            ),
-            "larger values or batches compress better; keys, headers and trailers limit the ratio too",
-        ),
+        Caveat::CompressionMissed { item, stated, reached } => {
+            compression_missed(item, *stated, *reached, numbers)
+        }
         Caveat::PooledCompression { item } => told(
             item,
             &[],

@@ -106,7 +106,7 @@ struct StreamDocument {
     stream: u16,
     /// The load item's address in the scenario.
     item: String,
-    /// The real topic on the cluster.
+    /// The topic's name on the brokers; of one that a target has, its name in the scenario.
     topic: String,
     /// What its clients do: `produce` or `consume`.
     role: String,

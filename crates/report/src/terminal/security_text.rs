@@ -8,7 +8,7 @@ pub(super) fn security_line(security: &Security) -> Option<String> {
         return None;
     }
     let tls = security.tls.as_ref().map(tls);
-    let sasl = security.sasl.as_ref().map(Sasl::mechanism).map(str::to_owned);
+    let sasl = security.sasl.as_ref().map(Sasl::mechanism).map(|mechanism| mechanism.to_string());
     let parts: Vec<String> = tls.into_iter().chain(sasl).collect();
     Some(format!("security protocol {}: {}", security.protocol, parts.join("; ")))
 }

@@ -116,7 +116,8 @@ const NO_METRICS_PUSH: &str = "clients push no metrics to brokers";
 const ALL_ADDRESSES: &str = "a name's addresses are taken as the system gives them";
 const FIXED_TIMES: &str = "topics are made and deleted within fixed times";
 const RETRIED_UNTIL: &str = "a record is sent again until `delivery.timeout.ms`";
-const BOOTSTRAP_AGAIN: &str = "bootstrap addresses are asked again whenever no broker can be reached";
+const BOOTSTRAP_AGAIN: &str = "bootstrap addresses are asked again whenever no broker can be reached, one asks for that, or none \
+     has told of the cluster for 300 s";
 const SERIALIZERS: &[&str] = &[
     "org.apache.kafka.common.serialization.ByteArraySerializer",
     "org.apache.kafka.common.serialization.ByteBufferSerializer",

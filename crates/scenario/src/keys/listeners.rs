@@ -1,6 +1,13 @@
 //! Keys of a system's listeners.
 
 use super::{Kind, Section, key, or, section};
+use kdyno_model::plan::{Listeners, Mechanism, Protocol};
+
+/// How clients may log in: as is usual, not, or by a mechanism.
+pub const LOGINS: [&str; 6] = {
+    let names = Mechanism::NAMES;
+    ["auto", "none", names[0], names[1], names[2], names[3]]
+};
 
 /// Listeners.
 pub static LISTENERS: Section = section(
@@ -24,15 +31,10 @@ pub static CLIENT_LISTENER: Section = section(
     "clients",
     "The listener where clients connect.",
     &[
-        or(
-            "protocol",
-            Kind::Choice(&["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]),
-            "PLAINTEXT",
-            "its security protocol",
-        ),
+        or("protocol", Kind::Choice(Protocol::NAMES), "PLAINTEXT", "its security protocol"),
         or(
             "sasl",
-            Kind::Choice(&["auto", "none", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"]),
+            Kind::Choice(&LOGINS),
             "auto",
             "how clients log in; `auto`: SCRAM-SHA-512 where the protocol has SASL",
         ),
@@ -52,7 +54,7 @@ pub static INTERNAL_LISTENER: Section = section(
     "The listener of brokers and controllers.",
     &[or(
         "protocol",
-        Kind::Choice(&["PLAINTEXT", "SSL"]),
+        Kind::Choice(&Listeners::INTERNAL),
         "PLAINTEXT",
         "its security protocol; `SSL` with certificates at both ends",
     )],

@@ -3,7 +3,7 @@
 use super::Reader;
 use crate::input::{InputError, listed, not_allowed, quoted};
 use kdyno_model::jaas::{self, LoginModule};
-use kdyno_model::plan::{Sasl, ScramHash};
+use kdyno_model::plan::{Mechanism, Sasl, ScramHash};
 use kdyno_model::secret::SecretRef;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -29,25 +29,24 @@ impl Reader<'_> {
             let message = format!("`{MECHANISM}` is missing, for which Kafka's clients take GSSAPI");
             return Err(InputError::whole(message).hint(spoken()));
         };
-        let [plain, scram_256, scram_512, bearer] = Sasl::MECHANISMS;
-        match mechanism {
-            _ if mechanism == plain => {
+        match mechanism.parse() {
+            Ok(Mechanism::Plain) => {
                 let module = self.login_module()?;
                 let (username, password) = self.user(&module)?;
                 Ok(Sasl::Plain { username, password })
             }
-            _ if mechanism == scram_256 => self.scram(ScramHash::Sha256),
-            _ if mechanism == scram_512 => self.scram(ScramHash::Sha512),
-            _ if mechanism == bearer => self.bearer(),
-            "GSSAPI" | "AWS_MSK_IAM" => {
+            Ok(Mechanism::ScramSha256) => self.scram(ScramHash::Sha256),
+            Ok(Mechanism::ScramSha512) => self.scram(ScramHash::Sha512),
+            Ok(Mechanism::OauthBearer) => self.bearer(),
+            Err(_) if matches!(mechanism, "GSSAPI" | "AWS_MSK_IAM") => {
                 let hint =
                     if mechanism == "GSSAPI" { spoken() } else { format!("use `OAUTHBEARER`: {TOKEN_HINT}") };
                 Err(self
                     .wrong(MECHANISM, format!("`{MECHANISM}` {mechanism} is not supported here"))
                     .hint(hint))
             }
-            other => {
-                let (message, hint) = not_allowed(other, &Sasl::MECHANISMS);
+            Err(_) => {
+                let (message, hint) = not_allowed(mechanism, Mechanism::NAMES);
                 Err(self.wrong(MECHANISM, format!("`{MECHANISM}`: {message}")).maybe_hint(hint))
             }
         }
@@ -131,5 +130,5 @@ impl Reader<'_> {
 }
 
 fn spoken() -> String {
-    format!("supported are {}", listed(Sasl::MECHANISMS))
+    format!("supported are {}", listed(Mechanism::NAMES.iter().copied()))
 }

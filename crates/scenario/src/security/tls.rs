@@ -82,7 +82,7 @@ impl Reader<'_> {
 
     /// Those of Java that are too old are left out where others are there.
     fn enabled_versions(&mut self) -> Result<Vec<TlsVersion>, InputError> {
-        let Some(typed) = self.list(VERSIONS) else { return Ok(vec![TlsVersion::Tls12, TlsVersion::Tls13]) };
+        let Some(typed) = self.list(VERSIONS) else { return Ok(TlsVersion::ALL.to_vec()) };
         let (mut found, mut left_out) = (Vec::new(), Vec::new());
         for name in typed {
             match name.parse::<TlsVersion>() {
@@ -91,7 +91,7 @@ impl Reader<'_> {
                 Err(_) => left_out.push(name),
             }
         }
-        let spoken = listed(TlsVersion::NAMES);
+        let spoken = listed(TlsVersion::NAMES.iter().copied());
         if found.is_empty() {
             let message = format!("`{VERSIONS}` names no version of TLS that is supported");
             return Err(self.wrong(VERSIONS, message).hint(format!("supported are {spoken}")));

@@ -210,7 +210,7 @@ impl Secured {
             true => {
                 let certificates = self.broker_certificate.clone();
                 let identity = StoreContent::Pem { certificates, key: Some(KEY.to_string()) };
-                let tls = self.tls(Some(Store::of(identity)), vec![TlsVersion::Tls12, TlsVersion::Tls13]);
+                let tls = self.tls(Some(Store::of(identity)), TlsVersion::ALL.to_vec());
                 Security { protocol: Protocol::Ssl, tls: Some(tls), sasl: None }
             }
         };

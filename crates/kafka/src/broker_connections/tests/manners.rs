@@ -157,8 +157,8 @@ fn a_socket_has_ten_seconds_to_connect_and_after_failures_up_to_thirty() {
         let connection = connections.to_connect(now_ns).expect("due");
         let until_ns = connections.next_deadline().expect("an end");
         assert!((least_s * SECOND..=most_s * SECOND).contains(&(until_ns - now_ns)), "{until_ns}");
-        assert!(connections.timed_out(until_ns - 1).is_none());
-        let (late, error) = connections.timed_out(until_ns).expect("a connection that takes too long");
+        assert!(connections.to_close(until_ns - 1).is_none());
+        let (late, error) = connections.to_close(until_ns).expect("a connection that takes too long");
         let told = format!("no connection could be made within {} ms", (until_ns - now_ns) / MS);
         assert_eq!((late, error.to_string()), (connection, told));
         connections.on_closed(late, until_ns, error);
@@ -352,8 +352,8 @@ fn a_throttled_client_waits_and_what_is_in_flight_may_take_longer() {
     assert!(!connections.can_ask(leader));
     connections.poll(6 * SECOND);
     assert!(connections.can_ask(leader));
-    assert!(connections.timed_out(38 * SECOND - 1).is_none(), "30 s, and the 8 s for which it was held back");
-    assert_eq!(connections.timed_out(38 * SECOND).map(|late| late.0), Some(leader));
+    assert!(connections.to_close(38 * SECOND - 1).is_none(), "30 s, and the 8 s for which it was held back");
+    assert_eq!(connections.to_close(38 * SECOND).map(|late| late.0), Some(leader));
 }
 
 #[test]
@@ -408,7 +408,7 @@ fn a_leader_that_cannot_be_reached_is_waited_for_as_long_as_a_socket_may_take() 
     assert!(!connections.is_ready());
     connections.poll(10 * SECOND);
     assert!(connections.is_ready(), "without broker 2, and without the partition that has no leader");
-    connections.tell_unreachable_again(11 * SECOND);
+    connections.begin(11 * SECOND);
     let again = connections.take_events().into_iter().map(|(at_ns, event)| {
         assert_eq!(at_ns, 11 * SECOND);
         match event {
@@ -454,7 +454,7 @@ fn what_is_no_address_is_told_and_not_dialled() {
         let key = ConnectionKey::Broker(2, Purpose::Leader);
         let told = ConnectionEvent::Unreachable { key, why: why.to_owned() };
         assert_eq!(connections.take_events(), [(0, told)], "once");
-        connections.tell_unreachable_again(1);
+        connections.begin(1);
         assert_eq!(connections.take_events().len(), 1, "and when the load begins");
         let leader = dial(&mut connections, 1);
         assert_eq!(connections.key(leader), ConnectionKey::Broker(1, Purpose::Leader));

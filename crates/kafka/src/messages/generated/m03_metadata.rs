@@ -5,7 +5,7 @@ use crate::errors::ErrorCode;
 use crate::messages::message;
 
 message! {
-    Metadata = 3, versions 4..=12, flexible 9..;
+    Metadata = 3, versions 4..=13, flexible 9..;
 
     Request {
         topics: Option<Vec<MetadataRequestTopic>> [0..] null [1..] = Some(Default::default()),

@@ -1,10 +1,8 @@
 //! Why a login fails.
 
 use super::Mechanism;
+use crate::words;
 use thiserror::Error;
-
-/// Longest text of a broker that is repeated, characters.
-const WORDS_MAX: usize = 300;
 
 /// Why a login fails; another attempt fails in the same way.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -44,18 +42,8 @@ pub enum LoginError {
 fn others(offered: &[String]) -> String {
     match offered {
         [] => String::new(),
-        _ => format!(", only by {}", told(&offered.join(", "))),
+        _ => format!(", only by {}", words::of_broker(&offered.join(", "))),
     }
-}
-
-/// Text of a broker, fit to be printed on one line.
-pub(super) fn told(text: &str) -> String {
-    let mut words: String =
-        text.chars().take(WORDS_MAX).map(|char| if char.is_control() { ' ' } else { char }).collect();
-    if text.chars().nth(WORDS_MAX).is_some() {
-        words.push('…');
-    }
-    words
 }
 
 #[cfg(test)]
@@ -63,9 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_of_a_broker_are_short_and_on_one_line() {
-        assert_eq!(told("no\nsuch\u{1b}[31m user"), "no such [31m user");
-        assert_eq!(told(&"é".repeat(400)), "é".repeat(300) + "…");
+    fn a_listener_of_other_mechanisms_says_which() {
         let offered = vec!["PLAIN".to_owned(), "SCRAM-SHA-256".to_owned()];
         let error = LoginError::Mechanism { mechanism: Mechanism::ScramSha512, offered };
         let text = "the broker's listener takes no login by SCRAM-SHA-512, only by PLAIN, SCRAM-SHA-256";

@@ -13,6 +13,7 @@ pub use error::LoginError;
 pub use mechanism::Mechanism;
 
 use super::Hidden;
+use crate::words;
 use aws_lc_rs::rand;
 use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
 use scram::{Hash, Keys, ServerFirst};
@@ -152,7 +153,7 @@ impl Login {
                 hide(&token.lock().unwrap_or_else(PoisonError::into_inner))
             }
         };
-        LoginError::Refused { mechanism: self.mechanism(), words: error::told(&words) }
+        LoginError::Refused { mechanism: self.mechanism(), words: words::of_broker(&words) }
     }
 }
 
