@@ -14,7 +14,7 @@ use crate::record_times::{Admission, RecordTimes, Run};
 use crate::records::{Builder, Place, RecordSource, Weight, fill};
 use bytes::{Bytes, BytesMut};
 use kdyno_kafka::producer::{Bodies, RecordShape, Sealed};
-use kdyno_kafka::records::{BodySum, Compression, CrcShift, begin_record, compress};
+use kdyno_kafka::records::{BodySum, Compression, Compressor, CrcShift, begin_record, compress};
 use kdyno_model::plan::{POOL_BATCHES_MIN, POOL_BYTES_MAX, TRAILER_BYTES};
 use kdyno_model::seed::mix;
 use rand::SeedableRng;
@@ -151,7 +151,7 @@ pub struct BodyForm {
     /// Most records of a batch.
     pub records_max: u32,
     /// How they are compressed.
-    pub compression: Compression,
+    pub compressor: Compressor,
     /// Wall clock minus monotonic clock, ns.
     pub wall_offset_ns: i64,
 }
@@ -402,13 +402,13 @@ impl Bodies<RecordTimes> for Payloads {
     fn seal(&mut self, partition: i32, first: u64, count: u32, times: &RecordTimes) -> Sealed {
         let (mut body, mut sum) = self.body(partition, first, count, times);
         let body_bytes = body.len() as u64;
-        let mut compression = self.form.compression;
+        let mut compression = self.form.compressor.codec();
         if compression != Compression::None {
             let mut out = match &mut self.source {
                 Source::Built { spare, .. } => spare.pop().unwrap_or_default(),
                 Source::Pool { .. } | Source::Stamped { .. } => Vec::new(),
             };
-            match compress(compression, &body, &mut out) {
+            match compress(self.form.compressor, &body, &mut out) {
                 Ok(()) => {
                     self.recycle(std::mem::replace(&mut body, out.into()));
                     sum = None;

@@ -10,7 +10,7 @@ use crate::stream::{self, Clock, Ready, Stream, StreamContext, StreamError};
 use crate::token_bucket::TokenBucket;
 use crate::wakeups::Wakeups;
 use kdyno_kafka::producer::{Partitioner, Producer, ProducerConfig, TransactionsConfig};
-use kdyno_kafka::records::Compression;
+use kdyno_kafka::records::{Compression, Compressor};
 use kdyno_model::plan::{self, COMPRESSED_RECORDS_MAX, Fill, Payload, ProducePlan, Rate, VALUE_BYTES_MAX};
 use kdyno_model::sample::{ClientTotals, Sample, StreamTotals};
 use kdyno_model::seed::mix;
@@ -129,7 +129,7 @@ impl ProduceStream {
         if let Some(ratio) = records.compressible {
             let records_max = self.batch_records_max(&source);
             let gap_ns = if matches!(plan.rate, Rate::Max { .. }) { 0 } else { APART_NS };
-            source.compress_to(ratio, self.compression(), (records_max, gap_ns), seed);
+            source.compress_to(ratio, self.compressor(), (records_max, gap_ns), seed);
         }
         Ok(source)
     }
@@ -142,6 +142,10 @@ impl ProduceStream {
             plan::Compression::Lz4 => Compression::Lz4,
             plan::Compression::Zstd => Compression::Zstd,
         }
+    }
+
+    fn compressor(&self) -> Compressor {
+        Compressor::new(self.compression(), self.plan.client.compression_level)
     }
 
     /// What a client's producer is told.
@@ -185,7 +189,7 @@ impl ProduceStream {
         let form = BodyForm {
             shape: records.shape(),
             records_max: self.batch_records_max(records),
-            compression: self.compression(),
+            compressor: self.compressor(),
             wall_offset_ns: self.context.wall_offset_ns,
         };
         let records = Rc::clone(records);

@@ -276,6 +276,22 @@ fn the_ratio_of_compression_is_counted() {
     assert_eq!(plain.counts().record_bytes, plain.counts().sent_bytes, "without compression");
 }
 
+/// Below zero zstd codes no letters, so that random capitals stay as long as they are; above they become 60 %.
+#[test]
+fn batches_are_compressed_at_the_level_of_the_plan() {
+    let ratio = |level: Option<i32>| {
+        let change = |plan: &mut ProducePlan| {
+            (plan.value_bytes, plan.client.linger_ns) = (1_000, 20 * MS);
+            (plan.client.compression, plan.client.compression_level) = (Compression::Zstd, level);
+        };
+        let outcome = simulate(&load(2_000.0, RecordPlan::default(), change).seconds(1.0), cluster());
+        assert_kept("a level", &outcome);
+        outcome.counts().record_bytes as f64 / outcome.counts().sent_bytes as f64
+    };
+    let (fastest, default, best) = (ratio(Some(-131_072)), ratio(None), ratio(Some(22)));
+    assert!(fastest < 1.2 && default > 1.4 && best >= default, "{fastest} {default} {best}");
+}
+
 /// A synchronous producer hands over one keyed record at a time, and a transactional one none while a transaction ends.
 #[test]
 fn keyed_records_wait_for_what_is_open() {

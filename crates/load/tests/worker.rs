@@ -42,6 +42,7 @@ fn produce(value_bytes: u32) -> StreamRole {
             request_bytes_max: 1 << 20,
             in_flight_max: 5,
             compression: Compression::None,
+            compression_level: None,
             max_block_ns: 60 * SECOND,
             request_timeout_ns: 30 * SECOND,
             delivery_timeout_ns: 120 * SECOND,

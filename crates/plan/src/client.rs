@@ -6,7 +6,7 @@ use kdyno_model::plan::{Compression, ConsumePlan, Partitioner, ProducerSettings,
 use kdyno_model::units::size;
 use kdyno_model::version::Version;
 use kdyno_scenario::client::{
-    Found, Other, ROUND_ROBIN, Rule, Setting, SettingKind, Side, consumer_defaults, find, number,
+    Found, Other, ROUND_ROBIN, Rule, Setting, SettingKind, Side, consumer_defaults, find, level, number,
     producer_defaults, removed_in, since,
 };
 use kdyno_scenario::file::{KeyFile, LoadFile, RoleFile, TransactionsFile};
@@ -19,8 +19,10 @@ const NS_PER_MS: u64 = 1_000_000;
 /// One typed setting with its value read.
 struct Given<'a> {
     name: &'static str,
-    /// Bytes, ms or a number; 0 for words.
+    /// Bytes, ms or a number; 0 for levels and words.
     number: u64,
+    /// The level of compression; 0 for others.
+    level: i32,
     /// The word; empty for numbers.
     word: String,
     typed: &'a Typed,
@@ -68,11 +70,14 @@ fn one<'a>(
             let message = format!("`{}`: {message}", setting.name);
             return Err(reader.wrong(typed, message).maybe_hint(hint));
         }
-        return Ok(Given { name: setting.name, number: 0, word: text, typed });
+        return Ok(Given { name: setting.name, number: 0, level: 0, word: text, typed });
     }
-    let number = number(setting, &text)
-        .map_err(|message| reader.wrong(typed, format!("`{}`: {message}", setting.name)))?;
-    Ok(Given { name: setting.name, number, word: String::new(), typed })
+    let wrong = |message| reader.wrong(typed, format!("`{}`: {message}", setting.name));
+    let (number, level) = match setting.kind {
+        SettingKind::Level(levels) => (0, level(levels, &text).map_err(wrong)?),
+        _ => (number(setting, &text).map_err(wrong)?, 0),
+    };
+    Ok(Given { name: setting.name, number, level, word: String::new(), typed })
 }
 
 fn defaults(reader: &Reader<'_>, typed: &Typed, text: &str) -> Result<Version, PlanError> {
@@ -80,60 +85,88 @@ fn defaults(reader: &Reader<'_>, typed: &Typed, text: &str) -> Result<Version, P
         .map_err(|error| reader.wrong(typed, format!("`defaults`: {}", error.message)).hint(error.hint))
 }
 
-/// What of a load item's settings has no effect, or is not known to the clients whose defaults are taken; each a
-/// lowercase sentence.
+/// What of a load item's settings has no effect with these values; each a lowercase sentence.
 pub(crate) fn without_effect(values: &Values, item: &str, load: &LoadFile) -> Result<Vec<String>, PlanError> {
-    let side = match load.role {
-        RoleFile::Produce(_) => Side::Produce,
-        RoleFile::Consume { .. } => Side::Consume,
-    };
-    let typed = &load.client;
+    let side = side(load);
     let mut told = Vec::new();
-    let mut version = Version::newest();
-    if let Some((_, value)) = typed.iter().find(|(name, _)| name.text == "defaults") {
-        version = Version::of_client(&values.text(value)?).unwrap_or(version);
-    }
-    for (name, _) in typed {
+    for (name, _) in &load.client {
         let name = name.text.as_str();
         let why = match find(side, &Typed::assumed(name, Place::default())) {
-            Ok(Found::Other(Other { rule: Rule::WithoutEffect(why), .. })) => Some(*why),
-            _ => idle(name, &load.role),
+            Ok(Found::Other(Other { rule: Rule::WithoutEffect(why), .. })) => Some((*why).to_owned()),
+            _ => idle(values, name, load)?,
         };
-        if let Some(why) = why {
-            told.push(format!("`{name}` of `{item}` has no effect here: {why}"));
-        }
-        let of = version.line();
-        match (since(name), removed_in(name)) {
-            (Some((major, minor)), _) if !version.at_least(major, minor) => {
-                told.push(format!(
-                    "`{name}` of `{item}`: Kafka's clients know it from {major}.{minor} on, not those of {of}"
-                ));
-            }
-            (_, Some((major, minor))) if version.at_least(major, minor) => {
-                told.push(format!(
-                    "`{name}` of `{item}`: Kafka's clients do not know it any more from {major}.{minor} on"
-                ));
-            }
-            _ => {}
-        }
+        told.extend(why.map(|why| format!("`{name}` of `{item}` has no effect here: {why}")));
     }
     Ok(told)
 }
 
-/// Why a setting that is acted on has no effect on an item that does nothing with it.
-fn idle(name: &str, role: &RoleFile) -> Option<&'static str> {
-    let RoleFile::Produce(produce) = role else { return None };
-    match name {
-        TRANSACTION_TIMEOUT if matches!(produce.transactions, TransactionsFile::Word(_)) => {
-            Some("it has no `transactions`")
+/// Which of a load item's settings the clients do not know whose defaults are taken; each a lowercase sentence.
+pub(crate) fn of_other_versions(
+    values: &Values,
+    item: &str,
+    load: &LoadFile,
+) -> Result<Vec<String>, PlanError> {
+    let version = match typed(load, "defaults") {
+        Some(value) => Version::of_client(&values.text(value)?).unwrap_or(Version::newest()),
+        None => Version::newest(),
+    };
+    let of = version.line();
+    let told = load.client.iter().filter_map(|(name, _)| {
+        let name = name.text.as_str();
+        match (since(name), removed_in(name)) {
+            (Some((major, minor)), _) if !version.at_least(major, minor) => Some(format!(
+                "`{name}` of `{item}`: Kafka's clients know it from {major}.{minor} on, not those of {of}"
+            )),
+            (_, Some((major, minor))) if version.at_least(major, minor) => Some(format!(
+                "`{name}` of `{item}`: Kafka's clients do not know it any more from {major}.{minor} on"
+            )),
+            _ => None,
         }
-        IGNORE_KEYS if matches!(produce.key, KeyFile::Word(_)) => Some("it has no `key`"),
-        _ => None,
+    });
+    Ok(told.collect())
+}
+
+fn side(load: &LoadFile) -> Side {
+    match load.role {
+        RoleFile::Produce(_) => Side::Produce,
+        RoleFile::Consume { .. } => Side::Consume,
     }
+}
+
+/// The value that is typed for a setting.
+fn typed<'a>(load: &'a LoadFile, name: &str) -> Option<&'a Typed> {
+    load.client.iter().find(|(typed, _)| typed.text == name).map(|(_, value)| value)
+}
+
+/// Why a setting that is acted on has no effect on an item that does nothing with it.
+fn idle(values: &Values, name: &str, load: &LoadFile) -> Result<Option<String>, PlanError> {
+    let RoleFile::Produce(produce) = &load.role else { return Ok(None) };
+    let why = match name {
+        TRANSACTION_TIMEOUT if matches!(produce.transactions, TransactionsFile::Word(_)) => {
+            "it has no `transactions`"
+        }
+        IGNORE_KEYS if matches!(produce.key, KeyFile::Word(_)) => "it has no `key`",
+        _ => return idle_level(values, name, load),
+    };
+    Ok(Some(why.to_owned()))
+}
+
+/// Why a level of compression has no effect: it is of another codec than that of the item.
+fn idle_level(values: &Values, name: &str, load: &LoadFile) -> Result<Option<String>, PlanError> {
+    let is_its = |codec: &Compression| codec.levels().is_some_and(|levels| levels.setting == name);
+    let Some(codec) = CODECS.into_iter().find(is_its) else { return Ok(None) };
+    let in_force = match typed(load, COMPRESSION) {
+        Some(value) => compression(&values.text(value)?),
+        None => Compression::None,
+    };
+    Ok((in_force != codec).then(|| format!("its `{COMPRESSION}` is not `{}`", codec.name())))
 }
 
 const TRANSACTION_TIMEOUT: &str = "transaction.timeout.ms";
 const IGNORE_KEYS: &str = "partitioner.ignore.keys";
+const COMPRESSION: &str = "compression.type";
+/// Codecs that have levels.
+const CODECS: [Compression; 3] = [Compression::Gzip, Compression::Lz4, Compression::Zstd];
 
 /// A producer's settings.
 pub(crate) fn producer(
@@ -154,7 +187,7 @@ pub(crate) fn producer(
             "buffer.memory" => settings.buffer_bytes = given.number,
             "max.request.size" => settings.request_bytes_max = given.number as u32,
             "max.in.flight.requests.per.connection" => settings.in_flight_max = given.number as u32,
-            "compression.type" => settings.compression = compression(&given.word),
+            COMPRESSION => settings.compression = compression(&given.word),
             "max.block.ms" => settings.max_block_ns = ns,
             "request.timeout.ms" => settings.request_timeout_ns = ns,
             "delivery.timeout.ms" => delivery = Some((ns, given.typed)),
@@ -174,6 +207,7 @@ pub(crate) fn producer(
             _ => {}
         }
     }
+    settings.compression_level = level_in_force(settings.compression, &given);
     match is_transactional {
         true => transactional(reader, &mut settings, (idempotence, &given))?,
         false => idempotent(reader, &mut settings, &version, (idempotence, &given))?,
@@ -293,6 +327,13 @@ fn compression(word: &str) -> Compression {
         "zstd" => Compression::Zstd,
         _ => Compression::None,
     }
+}
+
+/// The level that is typed for a codec, or its default.
+fn level_in_force(codec: Compression, given: &[Given<'_>]) -> Option<i32> {
+    let levels = codec.levels()?;
+    let typed = given.iter().find(|given| given.name == levels.setting);
+    Some(typed.map_or(levels.default, |typed| typed.level))
 }
 
 /// A consumer's settings.

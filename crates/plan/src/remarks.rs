@@ -41,12 +41,14 @@ pub fn remarks(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Result<Ve
         found.push(Note::Warning(format!("param `{}` is used nowhere: {effect}{hint}", name.text)));
     }
     let chosen = cases::choose(scenario, choices, &[])?;
-    for case in &chosen.cases {
-        let told = sizes(file, &case.values)?;
-        for remark in told.into_iter().chain(client_settings(file, &case.values)?) {
-            if !found.contains(&remark) {
-                found.push(remark);
-            }
+    let values: Vec<&Values> = chosen.cases.iter().map(|case| &case.values).collect();
+    let mut sizes_told = Vec::new();
+    for values in &values {
+        sizes_told.extend(sizes(file, values)?);
+    }
+    for remark in sizes_told.into_iter().chain(client_settings(file, &values)?) {
+        if !found.contains(&remark) {
+            found.push(remark);
         }
     }
     found.extend(existing_topics(plan).into_iter().map(Note::Fact));
@@ -209,12 +211,21 @@ fn misspelt_topics(plan: &Plan) -> BTreeSet<String> {
     found
 }
 
-/// What of the clients' settings has no effect.
-fn client_settings(file: &ScenarioFile, values: &Values) -> Result<Vec<Note>, PlanError> {
+/// Which of the clients' settings have no effect in any case, and which are of other versions' clients in one.
+fn client_settings(file: &ScenarioFile, cases: &[&Values]) -> Result<Vec<Note>, PlanError> {
     let mut found = Vec::new();
     for (name, item) in &file.load {
-        let told = client::without_effect(values, &name.text, item)?;
-        found.extend(told.into_iter().map(Note::Fact));
+        let mut idle: Option<Vec<String>> = None;
+        let mut of_others = Vec::new();
+        for values in cases {
+            let told = client::without_effect(values, &name.text, item)?;
+            match &mut idle {
+                None => idle = Some(told),
+                Some(idle) => idle.retain(|before| told.contains(before)),
+            }
+            of_others.extend(client::of_other_versions(values, &name.text, item)?);
+        }
+        found.extend(idle.into_iter().flatten().chain(of_others).map(Note::Fact));
     }
     Ok(found)
 }
@@ -263,11 +274,14 @@ mod tests {
     }
 
     fn warnings(params: &str, client: &str, set: &[(&str, &str)]) -> Vec<String> {
-        let scenario = scenario(params, client);
+        warnings_of(&scenario(params, client), set)
+    }
+
+    fn warnings_of(scenario: &Scenario, set: &[(&str, &str)]) -> Vec<String> {
         let set = set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         let choices = Choices { set, ..Choices::default() };
-        let plan = crate::plan(&scenario, &choices).expect("a plan");
-        let notes = remarks(&scenario, &choices, &plan).expect("remarks");
+        let plan = crate::plan(scenario, &choices).expect("a plan");
+        let notes = remarks(scenario, &choices, &plan).expect("remarks");
         let text = |note| match note {
             Note::Fact(text) | Note::Warning(text) => text,
         };
@@ -315,6 +329,29 @@ mod tests {
         );
         let used = format!("{settings}}}, key: {{uniform: {{of: 9}}}}, transactions: {{every: 1s");
         assert!(warnings("size: $s, s: 1KiB", &used, &[]).is_empty(), "both have something to act on");
+    }
+
+    #[test]
+    fn a_level_of_a_codec_that_no_case_has_is_told() {
+        let told = |client: &str| warnings("size: $s, s: 1KiB", client, &[]);
+        let idle = "`compression.gzip.level` of `w` has no effect here: its `compression.type` is not `gzip`";
+        let both = "compression.zstd.level: 19, compression.gzip.level: -1";
+        assert_eq!(told(&format!("compression.type: zstd, {both}")), [idle]);
+        assert_eq!(told("compression.gzip.level: 9"), [idle], "nothing is compressed");
+        assert_eq!(
+            told("defaults: '3.7', compression.type: gzip, compression.gzip.level: 9"),
+            ["`compression.gzip.level` of `w`: Kafka's clients know it from 3.8 on, not those of 3.7"]
+        );
+        let by_case = |codecs: &str| {
+            let text = format!(
+                "kdyno: 1\nid: x\nquestion: why?\nparams: {{codec: none}}\nvary: {{codec: [{codecs}]}}\n\
+                 topics: {{t: {{partitions: 1}}}}\nload:\n  w:\n    produce: t\n    rate: max\n    value: 1KiB\n    \
+                 client: {{compression.type: $codec, {both}}}\nphases: {{measure: 1s}}\n"
+            );
+            warnings_of(&Scenario::parse(&text, "x.yaml").expect("a scenario"), &[])
+        };
+        assert!(by_case("gzip, zstd").is_empty(), "each is in force in one of the cases");
+        assert_eq!(by_case("zstd, snappy"), [idle]);
     }
 
     #[test]

@@ -204,6 +204,15 @@ fn client_settings_fill_from_the_version() {
     assert!(!is_idempotent("defaults: '2.8'") && !is_idempotent("enable.idempotence: false"));
     let asked = client("defaults: '2.8', enable.idempotence: true");
     assert_eq!((asked.enable_idempotence, asked.acks), (true, -1));
+    // The level of the codec that is in force, also where nobody typed one.
+    let level = |text: &str| client(text).compression_level;
+    assert_eq!(level("compression.type: snappy, compression.zstd.level: 1"), None);
+    assert_eq!(level("defaults: '3.7', compression.type: gzip"), Some(-1));
+    assert_eq!((level("compression.type: lz4"), level("compression.type: zstd")), (Some(9), Some(3)));
+    assert_eq!(
+        level("compression.type: zstd, compression.zstd.level: -131072, compression.lz4.level: 1"),
+        Some(-131_072)
+    );
     // Clients before 3.7 know no longest pause; a first one above it is cut.
     let pauses_ms = |text: &str| {
         let settings = client(text);

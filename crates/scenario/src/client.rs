@@ -10,7 +10,7 @@ pub use reach::{REACH, reach_setting};
 use crate::input::{InputError, listed, meant, quoted};
 use crate::units::{self, Dimension};
 use crate::yaml::Typed;
-use kdyno_model::plan::{Compression, ConsumePlan, Partitioner, ProducerSettings, StartOffset};
+use kdyno_model::plan::{Compression, ConsumePlan, Levels, Partitioner, ProducerSettings, StartOffset};
 use kdyno_model::version::Version;
 
 /// What a Kafka setting's value is, and what a bare number means in it.
@@ -22,6 +22,8 @@ pub enum SettingKind {
     Ms,
     /// A plain number.
     Count,
+    /// A level of compression.
+    Level(Levels),
     /// Words.
     Words(&'static [&'static str]),
 }
@@ -33,7 +35,7 @@ pub struct Setting {
     pub name: &'static str,
     /// What its value is.
     pub kind: SettingKind,
-    /// Least and largest value, in the setting's base unit (bytes, ms, number).
+    /// Least and largest value, in the setting's base unit (bytes, ms, number); levels and words say theirs themselves.
     pub range: (u64, u64),
     /// Its default, as the reference prints it.
     pub default: &'static str,
@@ -41,6 +43,10 @@ pub struct Setting {
 
 const fn setting(name: &'static str, kind: SettingKind, range: (u64, u64), default: &'static str) -> Setting {
     Setting { name, kind, range, default }
+}
+
+const fn level_setting(levels: Levels, default: &'static str) -> Setting {
+    setting(levels.setting, SettingKind::Level(levels), (0, 0), default)
 }
 
 const MIB: u64 = 1 << 20;
@@ -66,6 +72,12 @@ pub const PRODUCER: &[Setting] = &[
         (0, 0),
         "none",
     ),
+    level_setting(Levels::GZIP, "-1: zlib's own, 6; clients know it from 3.8 on"),
+    level_setting(
+        Levels::LZ4,
+        "9: the fast compressor; every other level is of the high one; clients know it from 3.8 on",
+    ),
+    level_setting(Levels::ZSTD, "3; clients know it from 3.8 on"),
     setting("max.block.ms", SettingKind::Ms, (0, INT_MAX), "60 s"),
     setting("request.timeout.ms", SettingKind::Ms, (1, INT_MAX), "30 s"),
     setting("delivery.timeout.ms", SettingKind::Ms, (1, INT_MAX), "120 s"),
@@ -272,13 +284,31 @@ pub fn number(setting: &Setting, text: &str) -> Result<u64, String> {
     let value = match setting.kind {
         SettingKind::Bytes => kafka_number(text, Dimension::Bytes, 1.0)?,
         SettingKind::Ms => kafka_number(text, Dimension::Ns, 1e6)?,
-        SettingKind::Count | SettingKind::Words(_) => units::whole(text, Dimension::Plain)?,
+        SettingKind::Count | SettingKind::Level(_) | SettingKind::Words(_) => {
+            units::whole(text, Dimension::Plain)?
+        }
     };
     let (least, most) = setting.range;
     if (least..=most).contains(&value) {
         return Ok(value);
     }
     Err(format!("{} is outside {least} to {most}", quoted(text)))
+}
+
+/// A level of compression.
+///
+/// # Errors
+/// One sentence: no whole number, a level that the codec does not have.
+pub fn level(levels: Levels, text: &str) -> Result<i32, String> {
+    let shown = quoted(text.trim());
+    let level = text.trim().parse().map_err(|_| format!("{shown} is no whole number of 32 bits"))?;
+    if levels.has(level) {
+        return Ok(level);
+    }
+    let Levels { least, most, default, .. } = levels;
+    let beside =
+        if (least..=most).contains(&default) { String::new() } else { format!(" and not {default}") };
+    Err(format!("{shown} is outside {least} to {most}{beside}"))
 }
 
 /// A number in Kafka's unit, or with a suffix of the dimension; in Kafka's unit, whole.
@@ -313,6 +343,7 @@ pub fn producer_defaults(version: &Version) -> ProducerSettings {
         request_bytes_max: 1 << 20,
         in_flight_max: 5,
         compression: Compression::None,
+        compression_level: None,
         max_block_ns: ms(60_000),
         request_timeout_ns: ms(30_000),
         delivery_timeout_ns: ms(120_000),
@@ -346,6 +377,7 @@ pub fn consumer_defaults(from: StartOffset) -> ConsumePlan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn defaults_follow_the_version() {
@@ -369,5 +401,36 @@ mod tests {
         assert!(number(setting("linger.ms"), "16KiB").is_err());
         assert!(number(setting("linger.ms"), "200us").unwrap_err().contains("whole number"));
         assert!(number(setting("max.in.flight.requests.per.connection"), "0").is_err());
+    }
+
+    #[test]
+    fn levels_are_those_of_kafkas_producer() {
+        for (levels, least, most) in
+            [(Levels::GZIP, 1, 9), (Levels::LZ4, 1, 17), (Levels::ZSTD, -131_072, 22)]
+        {
+            for good in [least, most, levels.default] {
+                assert_eq!(level(levels, &format!(" {good}")), Ok(good), "{}", levels.setting);
+            }
+            for bad in [least - 1, most + 1] {
+                assert!(level(levels, &bad.to_string()).unwrap_err().contains("is outside"), "{bad}");
+            }
+        }
+        let told = |text: &str| level(Levels::GZIP, text).unwrap_err();
+        assert_eq!(told("0"), "`0` is outside 1 to 9 and not -1");
+        for text in ["", "6.5", "fast", "2147483648", "9k"] {
+            assert!(told(text).contains("no whole number of 32 bits"), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_level_is_taken_where_kafka_takes_it(level_given in any::<i32>(), near in -20i32..30) {
+            for typed in [level_given, near] {
+                let takes = |levels| level(levels, &typed.to_string()) == Ok(typed);
+                prop_assert_eq!(takes(Levels::GZIP), (1..=9).contains(&typed) || typed == -1);
+                prop_assert_eq!(takes(Levels::LZ4), (1..=17).contains(&typed));
+                prop_assert_eq!(takes(Levels::ZSTD), (-131_072..=22).contains(&typed));
+            }
+        }
     }
 }

@@ -3,6 +3,7 @@
 use super::client::{CONSUMER, Client, OTHERS, Other, PRODUCER, REACH, Rule, Setting, SettingKind, since};
 use super::keys::{self, Key, Kind, Section};
 use kdyno_model::metric;
+use kdyno_model::plan::Levels;
 use kdyno_model::sample::Timing;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
@@ -246,12 +247,19 @@ fn settings_text(text: &mut String, whose: &str, settings: &[Setting]) {
             SettingKind::Bytes => "size, or bytes".to_owned(),
             SettingKind::Ms => "duration, or ms".to_owned(),
             SettingKind::Count => "count".to_owned(),
+            SettingKind::Level(levels) => levels_text(levels),
             SettingKind::Words([]) => "Kafka version".to_owned(),
             SettingKind::Words(words) => crate::input::listed(words.iter().copied()).replace(", ", " or "),
         };
         let _ = writeln!(text, "| `{}` | {takes} | {} |", setting.name, setting.default);
     }
     text.push('\n');
+}
+
+fn levels_text(levels: Levels) -> String {
+    let Levels { least, most, default, .. } = levels;
+    let beside = if (least..=most).contains(&default) { String::new() } else { format!(", or {default}") };
+    format!("{least} to {most}{beside}")
 }
 
 fn others_text<'a>(text: &mut String, rows: impl Iterator<Item = &'a Other>) {

@@ -332,6 +332,7 @@ fn of_producer(produce: &ProducePlan) -> Vec<(&'static str, String)> {
         ("sending", if produce.synchronous { "sync" } else { "async" }.to_owned()),
         ("transactions", transactions_text(produce)),
     ];
+    found.extend(client.level().map(|(setting, level)| (setting, level.to_string())));
     found.extend(records);
     found
 }

@@ -423,6 +423,7 @@ fn writers() -> LoadPlan {
         request_bytes_max: 1 << 20,
         in_flight_max: 5,
         compression: Compression::None,
+        compression_level: None,
         max_block_ns: 60 * S,
         request_timeout_ns: 30 * S,
         delivery_timeout_ns: 120 * S,

@@ -319,6 +319,7 @@ pub fn producing() -> ProducePlan {
         request_bytes_max: 1 << 20,
         in_flight_max: 5,
         compression: Compression::None,
+        compression_level: None,
         max_block_ns: 1,
         request_timeout_ns: 1,
         delivery_timeout_ns: 1,
@@ -368,6 +369,7 @@ fn client_settings_are_told_in_kafkas_names() {
     assert_eq!(
         told(&found),
         [
+            differs("writers compression.lz4.level", "- → 9", true),
             differs("writers compression.type", "none → lz4", true),
             differs("writers enable.idempotence", "false → true", true),
             differs("writers keys", "none → 1,000 of 8 B, uniform", true),

@@ -3,14 +3,16 @@
 //! - gzip: one or more members.
 //! - snappy: the framing of `snappy-java` ("xerial"): magic, two versions, then blocks of at most 32 KiB with
 //!   their length in four bytes; raw snappy, which some clients send, is read too.
-//! - lz4: the frame format with independent blocks (dependent ones are refused by Java too), 64 KiB here.
+//! - lz4: the frame format with independent blocks (dependent ones are refused by Java too), 64 KiB here. As in Java
+//!   the default level, 9, is lz4's fast compressor, and every other one is a level of the high one (`LZ4_compress_HC`).
 //! - zstd: frames.
 //!
-//! Compression levels are the defaults of the Java client. Reading ends at a size the caller states; beside
+//! Levels are those of Java's `compression.CODEC.level`. Reading ends at a size the caller states; beside
 //! the output a decoder may hold buffers of a fixed size, of which the largest are lz4's two of 4 MiB.
 
 use super::RecordsError;
 use crate::wire::Reader;
+use lz4::block::CompressionMode;
 use std::fmt;
 use std::io::{self, Read, Write};
 
@@ -19,13 +21,13 @@ use std::io::{self, Read, Write};
 pub enum Compression {
     /// Not at all.
     None,
-    /// gzip, level 6.
+    /// gzip.
     Gzip,
     /// snappy in xerial framing.
     Snappy,
     /// lz4 frames.
     Lz4,
-    /// zstd, level 3.
+    /// zstd.
     Zstd,
 }
 
@@ -69,6 +71,33 @@ impl fmt::Display for Compression {
     }
 }
 
+/// A codec with its level, which says how hard it tries; whoever decompresses need not know it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Compressor {
+    codec: Compression,
+    level: Option<i32>,
+}
+
+impl Compressor {
+    /// At the level of `compression.CODEC.level`, by default Java's: gzip 6 (which -1 stands for), lz4 9, zstd 3. Which levels
+    /// Kafka takes is checked where they are typed; codecs without levels pass over it.
+    pub fn new(codec: Compression, level: Option<i32>) -> Self {
+        Self { codec, level }
+    }
+
+    /// What it compresses to.
+    pub fn codec(self) -> Compression {
+        self.codec
+    }
+}
+
+impl From<Compression> for Compressor {
+    /// At Java's default level.
+    fn from(codec: Compression) -> Self {
+        Self::new(codec, None)
+    }
+}
+
 /// Magic and the two versions of xerial framing.
 const XERIAL_HEADER: [u8; 16] = [0x82, b'S', b'N', b'A', b'P', b'P', b'Y', 0, 0, 0, 0, 1, 0, 0, 0, 1];
 const XERIAL_MAGIC_BYTES: usize = 8;
@@ -79,6 +108,15 @@ const SNAPPY_EXPANSION_MAX: usize = 22;
 const LZ4_MAGIC: [u8; 4] = 0x184d_2204_u32.to_le_bytes();
 /// Version and block independence in the flags of an lz4 frame, as they must be.
 const LZ4_FLAGS: (u8, u8) = (0b1110_0000, 0b0110_0000);
+/// What lz4 frames begin with, here and from Java: magic, independent blocks without checksums, of 64 KiB, and the
+/// checksum of these two.
+const LZ4_HEADER: [u8; 7] = [0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82];
+const LZ4_BLOCK_BYTES: usize = 64 << 10;
+/// In the length of a block that is not compressed.
+const LZ4_STORED_BIT: u32 = 1 << 31;
+const LZ4_END: [u8; 4] = [0; 4];
+/// At which Java takes the fast compressor.
+const LZ4_FAST_LEVEL: i32 = 9;
 const ZSTD_LEVEL: i32 = 3;
 /// Step in which a stream is read.
 const CHUNK_BYTES: usize = 16 << 10;
@@ -87,19 +125,33 @@ const CHUNK_BYTES: usize = 16 << 10;
 ///
 /// # Errors
 /// When the compressor fails, which none does on memory it can get.
-pub fn compress(codec: Compression, body: &[u8], out: &mut Vec<u8>) -> Result<(), RecordsError> {
+pub fn compress(
+    compressor: impl Into<Compressor>,
+    body: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), RecordsError> {
+    let Compressor { codec, level } = compressor.into();
     let done = match codec {
         Compression::None => out.write_all(body),
-        Compression::Gzip => gzip(body, out),
+        Compression::Gzip => gzip(level, body, out),
         Compression::Snappy => snappy(body, out),
-        Compression::Lz4 => lz4(body, out),
-        Compression::Zstd => zstd::bulk::compress(body, ZSTD_LEVEL).map(|bytes| out.extend(bytes)),
+        Compression::Lz4 => match level {
+            None | Some(LZ4_FAST_LEVEL) => lz4_fast(body, out),
+            Some(level) => lz4_high(level, body, out),
+        },
+        Compression::Zstd => {
+            zstd::bulk::compress(body, level.unwrap_or(ZSTD_LEVEL)).map(|bytes| out.extend(bytes))
+        }
     };
     done.map_err(|error| RecordsError::Compress { codec, detail: error.to_string() })
 }
 
-fn gzip(body: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
-    let mut encoder = flate2::write::GzEncoder::new(out, flate2::Compression::default());
+fn gzip(level: Option<i32>, body: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+    let level = match level {
+        Some(level @ 1..) => flate2::Compression::new(level.min(9).unsigned_abs()),
+        _ => flate2::Compression::default(),
+    };
+    let mut encoder = flate2::write::GzEncoder::new(out, level);
     encoder.write_all(body)?;
     encoder.finish().map(drop)
 }
@@ -117,13 +169,32 @@ fn snappy(body: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
-fn lz4(body: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+fn lz4_fast(body: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     let info = lz4_flex::frame::FrameInfo::new()
         .block_size(lz4_flex::frame::BlockSize::Max64KB)
         .block_mode(lz4_flex::frame::BlockMode::Independent);
     let mut encoder = lz4_flex::frame::FrameEncoder::with_frame_info(info, out);
     encoder.write_all(body)?;
     encoder.finish().map(drop).map_err(io::Error::other)
+}
+
+/// The same frames with blocks of the high compressor, which takes levels up to 12 and those above as 12.
+fn lz4_high(level: i32, body: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+    out.write_all(&LZ4_HEADER)?;
+    for block in body.chunks(LZ4_BLOCK_BYTES) {
+        let start = out.len() + size_of::<u32>();
+        out.resize(start + lz4::block::compress_bound(block.len())?, 0);
+        let mode = Some(CompressionMode::HIGHCOMPRESSION(level));
+        let bytes = lz4::block::compress_to_buffer(block, mode, false, &mut out[start..])?;
+        // As in Java, a block that would not become shorter is kept as it is.
+        let (bytes, stored) = if bytes < block.len() { (bytes, 0) } else { (block.len(), LZ4_STORED_BIT) };
+        if stored != 0 {
+            out[start..start + bytes].copy_from_slice(block);
+        }
+        out[start - size_of::<u32>()..start].copy_from_slice(&(bytes as u32 | stored).to_le_bytes());
+        out.truncate(start + bytes);
+    }
+    out.write_all(&LZ4_END)
 }
 
 /// Replaces the content of `out` by the decompressed `bytes`, of which there may be at most `bytes_max`.
@@ -246,6 +317,8 @@ impl Sink<'_> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use rand::{Rng, RngExt, SeedableRng};
+    use rand_pcg::Pcg64;
 
     const CODECS: [Compression; 5] = Compression::ALL;
 
@@ -253,6 +326,97 @@ mod tests {
     fn body() -> impl Strategy<Value = Vec<u8>> {
         (proptest::collection::vec(any::<u8>(), 0..2000), 1usize..100)
             .prop_map(|(part, times)| part.repeat(times))
+    }
+
+    const GZIP: Compression = Compression::Gzip;
+    const LZ4: Compression = Compression::Lz4;
+    const ZSTD: Compression = Compression::Zstd;
+
+    /// Any level that Kafka takes, those of zstd below zero rarely.
+    fn compressor() -> impl Strategy<Value = Compressor> {
+        prop_oneof![
+            prop_oneof![Just(-1), 1..=9].prop_map(|level| Compressor::new(GZIP, Some(level))),
+            (1..=17).prop_map(|level| Compressor::new(LZ4, Some(level))),
+            (-7..=22).prop_map(|level| Compressor::new(ZSTD, Some(level))),
+            (-131_072..=22).prop_map(|level| Compressor::new(ZSTD, Some(level))),
+        ]
+    }
+
+    fn packed(codec: Compression, level: Option<i32>, body: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        compress(Compressor::new(codec, level), body, &mut out).unwrap();
+        out
+    }
+
+    /// Words of a small vocabulary, of which some come more often.
+    fn text(bytes: usize) -> Vec<u8> {
+        let mut rng = Pcg64::seed_from_u64(20_261_123);
+        let mut word = || {
+            let letters = rng.random_range(2..10);
+            (0..letters).map(|_| rng.random_range(b'a'..=b'z')).chain([b' ']).collect::<Vec<u8>>()
+        };
+        let words: Vec<Vec<u8>> = (0..800).map(|_| word()).collect();
+        let mut out = Vec::new();
+        while out.len() < bytes {
+            let index = rng.random_range(0..800).min(rng.random_range(0..800));
+            out.extend_from_slice(&words[index]);
+        }
+        out.truncate(bytes);
+        out
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn what_was_compressed_at_any_level_comes_back(compressor in compressor(), body in body()) {
+            let (mut packed, mut out) = (Vec::new(), Vec::new());
+            compress(compressor, &body, &mut packed).unwrap();
+            decompress(compressor.codec(), &packed, body.len(), &mut out).unwrap();
+            prop_assert!(out == body, "{compressor:?}: {} bytes became {}", body.len(), out.len());
+        }
+    }
+
+    #[test]
+    fn a_higher_level_makes_nothing_larger() {
+        let body = text(200_000);
+        let rising: [(Compression, &[i32]); 3] =
+            [(GZIP, &[1, 6, 9]), (LZ4, &[1, 3, 8, 12, 17]), (ZSTD, &[-131_072, -5, 1, 3, 9, 15, 22])];
+        for (codec, levels) in rising {
+            let sizes: Vec<usize> =
+                levels.iter().map(|level| packed(codec, Some(*level), &body).len()).collect();
+            assert!(sizes.is_sorted_by(|before, after| before >= after), "{codec} {levels:?}: {sizes:?}");
+            assert!(sizes.last() < sizes.first(), "{codec} {levels:?}: {sizes:?}");
+        }
+    }
+
+    #[test]
+    fn defaults_are_those_of_java() {
+        let body = text(100_000);
+        for (codec, default) in [(GZIP, -1), (GZIP, 6), (LZ4, 9), (ZSTD, 3)] {
+            assert!(packed(codec, None, &body) == packed(codec, Some(default), &body), "{codec} {default}");
+        }
+        // Nine is the fast compressor, not the high one between 8 and 10.
+        let sizes = [8, 9, 10].map(|level| packed(LZ4, Some(level), &body).len());
+        assert!(sizes[1] > sizes[0] && sizes[0] >= sizes[2], "{sizes:?}");
+        for codec in [Compression::None, Compression::Snappy] {
+            assert!(packed(codec, Some(1), &body) == packed(codec, None, &body), "{codec}");
+        }
+    }
+
+    /// Both compressors write frames of the same form, and what neither makes shorter is kept as it is.
+    #[test]
+    fn frames_of_both_lz4_compressors_are_alike() {
+        let mut random = vec![0; 70_000];
+        Pcg64::seed_from_u64(1).fill_bytes(&mut random);
+        let (small, nothing) = (b"ab".to_vec(), Vec::new());
+        for body in [text(150_000), random, small, nothing] {
+            let (fast, high) = (packed(LZ4, Some(9), &body), packed(LZ4, Some(12), &body));
+            assert!(fast.starts_with(&LZ4_HEADER) && high.starts_with(&LZ4_HEADER), "{:x?}", &fast[..7]);
+            assert!(fast.ends_with(&LZ4_END) && high.ends_with(&LZ4_END));
+            assert!(high.len() <= fast.len(), "{} bytes: {} and {}", body.len(), high.len(), fast.len());
+            let blocks = body.len().div_ceil(LZ4_BLOCK_BYTES);
+            assert!(high.len() <= body.len() + LZ4_HEADER.len() + 4 * blocks + LZ4_END.len());
+        }
     }
 
     proptest! {

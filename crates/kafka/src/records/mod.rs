@@ -19,7 +19,7 @@ pub use batch::{
     Batch, BatchHeader, Batches, BodySum, HEADER_BYTES, NO_PRODUCER_EPOCH, NO_PRODUCER_ID, NO_SEQUENCE,
     TRANSACTIONAL_BIT, batches, write_batch_header,
 };
-pub use compression::{Compression, compress, decompress};
+pub use compression::{Compression, Compressor, compress, decompress};
 pub use crc::CrcShift;
 pub use record::{Record, Records, begin_record, encode_headers, encode_record, record_bytes};
 

@@ -250,6 +250,7 @@ fn produce(args: &BenchLoadArgs, rate: Rate) -> ProducePlan {
             request_bytes_max: 1 << 20,
             in_flight_max: args.in_flight,
             compression: Compression::None,
+            compression_level: None,
             max_block_ns: 60 * NS_PER_S,
             request_timeout_ns: args.request_timeout_ms * 1_000_000,
             delivery_timeout_ns: args.delivery_timeout_ms * 1_000_000,

@@ -39,17 +39,26 @@ fn quick_takes_what_kafkas_own_tools_take() {
         let args = ["quick", "--command-config", config, "--duration", "2s", "--share"];
         place.start(place.command(&args)).wait(RUN_DEADLINE)
     };
-    let said = quick(&config("linger.ms=\\\n 20\nacks : 1\nclient.id=me\nschema.registry.url=x\n"));
+    let levels = "compression.type=gzip\ncompression.gzip.level=9\ncompression.lz4.level=1\n";
+    let said = quick(&config(&format!(
+        "linger.ms=\\\n 20\nacks : 1\nclient.id=me\nschema.registry.url=x\n{levels}"
+    )));
     assert_eq!(said.code, Some(0), "{said:?}");
-    for note in ["`client.id` of `writers` has no effect", "`schema.registry.url` is no setting of Kafka's"] {
+    for note in [
+        "`client.id` of `writers` has no effect",
+        "`schema.registry.url` is no setting of Kafka's",
+        "`compression.lz4.level` of `writers` has no effect",
+    ] {
         assert!(said.stderr.contains(note), "{note}: {said:?}");
     }
     let header = RunFile::open(&place.run_file()).expect("a run file").header().expect("its head");
     let Role::Produce(produce) = &header.plan.cases[0].load["writers"].role else { panic!("it produces") };
     assert_eq!((produce.client.linger_ns, produce.client.acks), (20_000_000, 1));
+    assert_eq!(produce.client.level(), Some(("compression.gzip.level", 9)));
     for (text, words) in [
         ("\nlinger.ms=soon\n", "client.properties:3:1: `linger.ms`"),
         ("linger.ms=5\ndelivery.timeout.ms=10\n", "client.properties:3:1: `delivery.timeout.ms` is less"),
+        ("compression.zstd.level=23\n", "client.properties:2:1: `compression.zstd.level`"),
         ("ssl.truststore.locaton=x\n", "client.properties:2:1: "),
     ] {
         let said = quick(&config(text));

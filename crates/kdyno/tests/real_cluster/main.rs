@@ -8,6 +8,7 @@ mod bundled;
 mod clusters;
 #[path = "../common/mod.rs"]
 mod common;
+mod compression;
 mod duet;
 mod evidence;
 mod faults;

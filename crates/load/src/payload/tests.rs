@@ -30,7 +30,8 @@ fn source(plan: &RecordPlan, value_bytes: u32, is_unique: bool) -> RecordSource 
 }
 
 fn form(records: &RecordSource, records_max: u32, compression: Compression) -> BodyForm {
-    BodyForm { shape: records.shape(), records_max, compression, wall_offset_ns: WALL_OFFSET_NS }
+    let compressor = compression.into();
+    BodyForm { shape: records.shape(), records_max, compressor, wall_offset_ns: WALL_OFFSET_NS }
 }
 
 /// A record of a batch.

@@ -1,12 +1,12 @@
 //! Bytes that compress to a stated ratio: some random ones, which no codec makes shorter, then zeros, again and again.
 //!
-//! How many of them must be random depends on the codec, on how large values are and on how many records a batch has:
-//! what stands around the values compresses too, and every batch begins anew. So the share is found by compressing
+//! How many of them must be random depends on the codec and its level, on how large values are and on how many records a
+//! batch has: what stands around the values compresses too, and every batch begins anew. So the share is found by compressing
 //! batches of several sizes before the load begins. All shares are tried with the same records: what differs is the
 //! share alone, and the compressed size grows nearly in proportion to it.
 
 use super::pool::Pool;
-use kdyno_kafka::records::{self, Compression};
+use kdyno_kafka::records::{self, Compression, Compressor};
 
 /// Length of a stretch of random bytes and zeros: short enough that also small batches have some of both.
 const STRETCH_BYTES: usize = 256;
@@ -35,12 +35,12 @@ impl Shares {
     /// share: the same records whatever the share. Where a ratio cannot be reached it is as near as can be.
     pub(super) fn find(
         ratio: f64,
-        codec: Compression,
+        compressor: Compressor,
         records_max: u32,
         mut body: impl FnMut(u32, u32, u32) -> Vec<u8>,
     ) -> Self {
         let mut from = Vec::new();
-        if codec == Compression::None {
+        if compressor.codec() == Compression::None {
             // What brokers or consumers make of it nobody knows here: so much of it cannot be compressed.
             from.push((1, (f64::from(WHOLE) / ratio) as u32));
             return Self { from };
@@ -53,7 +53,7 @@ impl Shares {
                     let body = body(batch, count, share);
                     let mut out = Vec::new();
                     // One that cannot be compressed is sent as it is.
-                    let is_compressed = records::compress(codec, &body, &mut out).is_ok();
+                    let is_compressed = records::compress(compressor, &body, &mut out).is_ok();
                     compressed += if is_compressed { out.len() } else { body.len() };
                     whole += body.len();
                     batch_bytes = body.len();
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn large_values_are_tried_few_at_a_time() {
         let mut built = Vec::new();
-        Shares::find(2.0, Compression::Lz4, 1_000, |batch, count, share| {
+        Shares::find(2.0, Compression::Lz4.into(), 1_000, |batch, count, share| {
             built.push((batch, count, share));
             vec![0; 300 << 10]
         });

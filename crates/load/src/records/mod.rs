@@ -14,7 +14,7 @@ pub use given::Given;
 
 use compressible::{Shares, WHOLE};
 use kdyno_kafka::producer::RecordShape;
-use kdyno_kafka::records::{Compression, begin_record, encode_headers};
+use kdyno_kafka::records::{Compressor, begin_record, encode_headers};
 use kdyno_model::plan::{GivenSource, KeyPlan, RecordPlan, TRAILER_BYTES, TRAILER_HEADER, ValuesPlan};
 use kdyno_model::seed::mix;
 use keys::Keys;
@@ -159,7 +159,7 @@ impl RecordSource {
     pub fn compress_to(
         &mut self,
         ratio: f64,
-        codec: Compression,
+        compressor: Compressor,
         (records_max, gap_ns): (u32, u64),
         seed: u64,
     ) {
@@ -184,7 +184,7 @@ impl RecordSource {
             }
             out
         };
-        self.shares = Some(Shares::find(ratio, codec, records_max, body));
+        self.shares = Some(Shares::find(ratio, compressor, records_max, body));
     }
 
     /// Whether each record is drawn: sizes differ, or keys.
@@ -403,13 +403,13 @@ impl Builder {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kdyno_kafka::records::compress;
+    use kdyno_kafka::records::{Compression, compress};
 
     const SEED: u64 = 20_261_122;
 
     /// Ratio to which batches of so many records compress, whose trailers go on where those of other batches ended; with
     /// one intended instant in a batch, or each record its own.
-    fn reached(source: &RecordSource, codec: Compression, count: u32, is_closed: bool) -> f64 {
+    fn reached(source: &RecordSource, compressor: Compressor, count: u32, is_closed: bool) -> f64 {
         let (mut builder, mut draws) = (Builder::new(source, 7), Draws::new(SEED + 1, 7, 9));
         let (mut whole, mut compressed, mut number) = (0, 0, 5_000_000_000u64);
         for batch in 0..256u32.div_ceil(count) {
@@ -432,14 +432,14 @@ mod tests {
                 );
             }
             let mut out = Vec::new();
-            compress(codec, &body, &mut out).expect("compressed");
+            compress(compressor, &body, &mut out).expect("compressed");
             (whole, compressed) = (whole + body.len(), compressed + out.len());
         }
         whole as f64 / f64::from(compressed as u32)
     }
 
-    /// What is stated is reached within five percent, by every codec, in small batches and in large ones, also where
-    /// the records of a batch are intended at once.
+    /// What is stated is reached within five percent, by every codec and at other levels, in small batches and in large
+    /// ones, also where the records of a batch are intended at once.
     #[test]
     fn values_compress_to_the_ratio_that_is_stated() {
         let lognormal = ValuesPlan::Lognormal { median_bytes: 600, sigma: 0.8, bytes_max: 8_000 };
@@ -451,21 +451,32 @@ mod tests {
             (plain.clone(), 200, false),
             (plain, 200, true),
         ];
+        let of_level = |codec, level| Compressor::new(codec, Some(level));
+        let compressors: [Compressor; 8] = [
+            Compression::Gzip.into(),
+            Compression::Snappy.into(),
+            Compression::Lz4.into(),
+            Compression::Zstd.into(),
+            of_level(Compression::Gzip, 1),
+            of_level(Compression::Lz4, 3),
+            of_level(Compression::Zstd, -5),
+            of_level(Compression::Zstd, 9),
+        ];
         for (plan, value_bytes, is_closed) in plans {
             for stated in [1.0, 1.5, 3.5] {
                 let plan = RecordPlan { compressible: Some(stated), ..plan.clone() };
-                for codec in [Compression::Gzip, Compression::Snappy, Compression::Lz4, Compression::Zstd] {
+                for compressor in compressors {
                     let given = GivenBySource::new();
                     let mut source = RecordSource::new(&plan, (value_bytes, true), Some(6), &given, SEED)
                         .expect("a source");
                     let gap_ns = if is_closed { 0 } else { APART_NS };
-                    source.compress_to(stated, codec, (1_000, gap_ns), SEED);
+                    source.compress_to(stated, compressor, (1_000, gap_ns), SEED);
                     for count in [10, 100, 700] {
-                        let found = reached(&source, codec, count, is_closed);
+                        let found = reached(&source, compressor, count, is_closed);
                         // What stands around values compresses a little too, also where these do not.
                         let most = if stated == 1.0 { 1.25 } else { 1.05 * stated };
                         let told = format!(
-                            "{codec}, {count} records of {value_bytes} B, at once: {is_closed}: {found} for {stated}"
+                            "{compressor:?}, {count} records of {value_bytes} B, at once: {is_closed}: {found} for {stated}"
                         );
                         assert!((0.95 * stated..most).contains(&found), "{told}");
                     }

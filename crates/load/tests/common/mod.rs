@@ -250,6 +250,7 @@ impl Load {
             request_bytes_max: 1 << 20,
             in_flight_max: 5,
             compression: Compression::None,
+            compression_level: None,
             max_block_ns: 60 * SECOND,
             request_timeout_ns: 30 * SECOND,
             delivery_timeout_ns: 120 * SECOND,

@@ -204,6 +204,10 @@ pub struct ProducerSettings {
     pub in_flight_max: u32,
     /// `compression.type`.
     pub compression: Compression,
+    /// `compression.gzip.level`, `compression.lz4.level` or `compression.zstd.level`, whichever is of `compression`;
+    /// `None`: it has no levels, or its default is in force.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compression_level: Option<i32>,
     /// `max.block.ms`, as ns.
     pub max_block_ns: u64,
     /// `request.timeout.ms`, as ns.
@@ -237,6 +241,14 @@ pub struct ProducerSettings {
     pub availability_timeout_ns: u64,
 }
 
+impl ProducerSettings {
+    /// The compression level in force, with the name of its setting; a codec without levels has none.
+    pub fn level(&self) -> Option<(&'static str, i32)> {
+        let levels = self.compression.levels()?;
+        Some((levels.setting, self.compression_level.unwrap_or(levels.default)))
+    }
+}
+
 /// Codec of record batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
@@ -254,6 +266,43 @@ impl Compression {
     /// Kafka's word for it.
     pub fn name(self) -> &'static str {
         self.into()
+    }
+
+    /// The levels it can be set to.
+    pub fn levels(self) -> Option<Levels> {
+        match self {
+            Self::None | Self::Snappy => None,
+            Self::Gzip => Some(Levels::GZIP),
+            Self::Lz4 => Some(Levels::LZ4),
+            Self::Zstd => Some(Levels::ZSTD),
+        }
+    }
+}
+
+/// The levels of a codec, as Java's producer takes them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Levels {
+    /// Kafka's name of the setting.
+    pub setting: &'static str,
+    /// The least one.
+    pub least: i32,
+    /// The highest one.
+    pub most: i32,
+    /// Java's default, which may lie outside of the others.
+    pub default: i32,
+}
+
+impl Levels {
+    /// Those of gzip; -1 leaves the level to zlib, which takes 6.
+    pub const GZIP: Self = Self { setting: "compression.gzip.level", least: 1, most: 9, default: -1 };
+    /// Those of lz4; at 9 Java compresses with lz4's fast compressor, at every other level with its high one.
+    pub const LZ4: Self = Self { setting: "compression.lz4.level", least: 1, most: 17, default: 9 };
+    /// Those of zstd.
+    pub const ZSTD: Self = Self { setting: "compression.zstd.level", least: -131_072, most: 22, default: 3 };
+
+    /// Whether Java's producer takes a level.
+    pub fn has(self, level: i32) -> bool {
+        (self.least..=self.most).contains(&level) || level == self.default
     }
 }
 
@@ -312,5 +361,8 @@ mod tests {
         let settings: ProducerSettings = serde_json::from_value(stored).expect("settings");
         assert!(!settings.enable_idempotence && !settings.adaptive_partitioning && !settings.ignore_keys);
         assert_eq!((settings.retry_backoff_max_ns, settings.availability_timeout_ns), (0, 0));
+        assert_eq!((settings.compression_level, settings.level()), (None, None));
+        let level = |compression| ProducerSettings { compression, ..settings.clone() }.level();
+        assert_eq!(level(Compression::Gzip), Some(("compression.gzip.level", -1)), "what it was then");
     }
 }

@@ -13,7 +13,7 @@ mod system;
 use crate::secret::SecretRef;
 pub use listeners::{ClientListener, Listeners};
 pub use load::{
-    Arrivals, COMPRESSED_RECORDS_MAX, Compression, ConsumePlan, Fill, LoadPlan, POOL_BATCHES_MIN,
+    Arrivals, COMPRESSED_RECORDS_MAX, Compression, ConsumePlan, Fill, Levels, LoadPlan, POOL_BATCHES_MIN,
     POOL_BYTES_MAX, Partitioner, Payload, ProducePlan, ProducerSettings, Rate, RatePiece, Role, RoleKind,
     StartOffset, TransactionsPlan, VALUE_BYTES_MAX,
 };

@@ -416,7 +416,8 @@ fn sending_text(produce: &ProducePlan) -> String {
 }
 
 fn producer_text(client: &ProducerSettings) -> String {
-    let compression = client.compression.name();
+    let level = client.level().map_or_else(String::new, |(setting, level)| format!(" {setting}={level}"));
+    let compression = format!("{}{level}", client.compression.name());
     let partitioner = match (client.partitioner, client.adaptive_partitioning) {
         (Partitioner::RoundRobin, _) => "round robin".to_owned(),
         (Partitioner::Sticky, false) => "sticky, not adaptive".to_owned(),

@@ -187,6 +187,23 @@ fn what_is_told_before_a_run_are_lines_of_the_dry_run() {
     insta::assert_snapshot!(short);
 }
 
+#[test]
+fn the_level_of_compression_that_is_in_force_is_told() {
+    let mut plan = plan();
+    for (compression, level, words) in [
+        (Compression::Zstd, Some(19), "compression.type=zstd compression.zstd.level=19 max.block.ms"),
+        (Compression::Lz4, None, "compression.type=lz4 compression.lz4.level=9 max.block.ms"),
+        (Compression::Snappy, None, "compression.type=snappy max.block.ms"),
+    ] {
+        for load in plan.cases[0].load.values_mut() {
+            let Role::Produce(produce) = &mut load.role else { continue };
+            (produce.client.compression, produce.client.compression_level) = (compression, level);
+        }
+        let text = unwrapped(&plan_text(&plan, &ESTIMATE, PlanDetail::Short, &WIDE));
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
 /// On one line, however it was wrapped.
 fn unwrapped(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")

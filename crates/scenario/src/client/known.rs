@@ -105,7 +105,6 @@ const NO_GROUPS: &str = "consumers are in no group: partition p is assigned to c
 const NO_COMMITS: &str = "consumers are in no group and commit nothing";
 const NO_SHARING: &str = "there are no share consumers";
 const BYTES_ONLY: &str = "keys and values are bytes that kdyno makes and reads itself";
-const FIXED_LEVEL: &str = "each codec has the level that is Java's default";
 const SYSTEM_BUFFERS: &str = "sockets have the buffers that the system gives them, as with -1";
 const FIXED_PAUSE: &str = "the pause before connecting again doubles from 50 ms to 1 s, as by default";
 const FIXED_LIMIT: &str = "a socket may take 10 s to connect, after failures up to 30 s, as by default";
@@ -162,9 +161,6 @@ pub const OTHERS: &[Other] = &[
     row("value.serializer", P, Class, Always(SERIALIZERS, BYTES_ONLY)),
     row("retries", PA, Int, Always(&["2147483647"], RETRIED_UNTIL)),
     row("metadata.max.idle.ms", P, Long, WithoutEffect("a producer has one topic, which it does not forget")),
-    row("compression.gzip.level", P, Int, Always(&["-1"], FIXED_LEVEL)),
-    row("compression.lz4.level", P, Int, Always(&["9"], FIXED_LEVEL)),
-    row("compression.zstd.level", P, Int, Always(&["3"], FIXED_LEVEL)),
     row("transactional.id", P, Text, Always(&[], OWN_ID)),
     row("transaction.two.phase.commit.enable", P, Boolean, Always(&["false"], ONE_PHASE)),
     // Consumers.

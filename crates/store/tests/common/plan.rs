@@ -122,6 +122,7 @@ fn writers() -> LoadPlan {
         request_bytes_max: 1 << 20,
         in_flight_max: 5,
         compression: Compression::None,
+        compression_level: None,
         max_block_ns: 60_000_000_000,
         request_timeout_ns: 30_000_000_000,
         delivery_timeout_ns: 120_000_000_000,
