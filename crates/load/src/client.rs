@@ -3,6 +3,7 @@
 mod drawn;
 mod due;
 mod release;
+mod runs;
 
 pub use drawn::DrawnRecords;
 
@@ -257,18 +258,10 @@ impl ProduceClient {
             schedule.advance();
             self.backlog -= 1;
         }
+        if self.drawn.is_some() {
+            return self.admit_drawn_backlog(now_ns, clock, recorder);
+        }
         while self.backlog > 0 {
-            if let Some(drawn) = &mut self.drawn {
-                let t0 = t0_ns + schedule.peek();
-                if !drawn.admit(&mut self.kafka, now_ns, Admission::Blocked { since_ns }, Some(t0)) {
-                    return;
-                }
-                recorder.achieved(t0, 1);
-                schedule.advance();
-                self.first_ns.get_or_insert(now_ns);
-                self.backlog -= 1;
-                continue;
-            }
             let room = self.kafka.producer().map_or(0, |producer| producer.sure_room(now_ns));
             let count = room.min(self.backlog);
             if count == 0 {

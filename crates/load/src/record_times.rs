@@ -75,18 +75,17 @@ impl RecordTimes {
         self.picks.clear();
     }
 
-    /// Adds a record that was drawn; t0 where it is its own.
-    #[inline]
+    /// Adds records that were drawn; their t0 where they are their own.
     pub fn push_drawn(
         &mut self,
-        pick: Pick,
+        picks: &[Pick],
         accepted_ns: u64,
         admission: Admission,
-        intended_ns: Option<u64>,
+        intended_ns: &[u64],
     ) {
-        self.push_run(1, accepted_ns, admission);
-        self.intended_ns.extend(intended_ns);
-        self.picks.push(pick);
+        self.push_run(picks.len() as u32, accepted_ns, admission);
+        self.intended_ns.extend_from_slice(intended_ns);
+        self.picks.extend_from_slice(picks);
     }
 
     /// Adds `count` records; joins the last run when it is of the same instant and kind.

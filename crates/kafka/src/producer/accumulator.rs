@@ -95,6 +95,47 @@ impl<M: RecordData> Producer<M> {
         Some(&mut batch.user_data)
     }
 
+    /// How many further records of one size, up to `most`, find room in a partition's open batch for certain at this
+    /// instant, whatever other partitions take in between: perhaps fewer than do.
+    pub fn sure_room_in(&self, partition: usize, record: RecordShape, most: u32, now_ns: u64) -> u32 {
+        let waits = || self.queues.front(partition).is_some_and(Batch::is_full);
+        if !self.takes_records() || (self.config.fill_in_flight && waits()) {
+            return 0;
+        }
+        let Some(open) = self.queues.back(partition).filter(|batch| !batch.is_closed) else { return 0 };
+        let delta_ms = (self.timestamp_ms(now_ns) - open.base_timestamp_ms).max(0) as u64;
+        // None of them is larger than the last one.
+        let record_bytes = record.bytes_after(open.count.saturating_add(most), delta_ms);
+        let left_bytes = open.bytes_max.saturating_sub(open.bytes());
+        let left_records = self.config.batch_records_max.saturating_sub(open.count);
+        let mut room = most.min(left_records).min((left_bytes / record_bytes) as u32);
+        // What does not compress is estimated above its size, and the last one must find room uncompressed.
+        let body_bytes = |records: u32| open.body_bytes + u64::from(records) * record_bytes;
+        while room > 0 && open.ratio.batch_bytes(body_bytes(room - 1)) + record_bytes > open.bytes_max {
+            room /= 2;
+        }
+        room
+    }
+
+    /// Takes records of one size into a partition's open batch, up to as many as [`Self::sure_room_in`] has just said.
+    /// Returns what the caller keeps with the batch.
+    pub fn admit_run(
+        &mut self,
+        record: RecordShape,
+        partition: usize,
+        count: u32,
+        now_ns: u64,
+    ) -> Option<&mut M> {
+        self.begin_transaction(now_ns);
+        let timestamp_ms = self.timestamp_ms(now_ns);
+        let batch = self.queues.back_mut(partition)?;
+        let delta_ms = (timestamp_ms - batch.base_timestamp_ms).max(0) as u64;
+        batch.body_bytes += record.run_bytes(batch.count, count, delta_ms);
+        batch.count += count;
+        self.next_numbers[partition] += u64::from(count);
+        Some(&mut batch.user_data)
+    }
+
     /// The partition whose last batch takes the record, which is begun where there is none.
     fn room_for_one(
         &mut self,

@@ -85,6 +85,97 @@ proptest! {
     }
 }
 
+/// Equal records that are handed over in runs, as [`Producer::sure_room_in`] has room for them.
+#[derive(Default)]
+struct Runs {
+    /// By partition: how many more are sure of room, and those of them that came.
+    by_partition: [(u32, Vec<u64>); PARTITIONS],
+}
+
+impl Runs {
+    fn admit(
+        &mut self,
+        producer: &mut Producer<Vec<u64>>,
+        shape: RecordShape,
+        partition: usize,
+        record: u64,
+        now_ns: u64,
+    ) -> bool {
+        if self.by_partition[partition].0 == 0 {
+            self.hand_over(producer, shape, partition, now_ns);
+            let Some(data) = producer.admit_one(shape, Some(partition), now_ns, leader) else { return false };
+            data.push(record);
+            self.by_partition[partition].0 = producer.sure_room_in(partition, shape, 7, now_ns);
+        } else {
+            self.by_partition[partition].0 -= 1;
+            self.by_partition[partition].1.push(record);
+        }
+        true
+    }
+
+    fn hand_over(
+        &mut self,
+        producer: &mut Producer<Vec<u64>>,
+        shape: RecordShape,
+        partition: usize,
+        now_ns: u64,
+    ) {
+        let (room, run) = &mut self.by_partition[partition];
+        *room = 0;
+        if !run.is_empty() {
+            let count = run.len() as u32;
+            producer.admit_run(shape, partition, count, now_ns).expect("an open batch").append(run);
+        }
+    }
+}
+
+proptest! {
+    /// In runs as one by one: the same records find room, in the same batches.
+    #[test]
+    fn runs_are_as_one_by_one(
+        bursts in prop::collection::vec((prop::collection::vec(0..PARTITIONS, 0..60), 0u64..100), 1..20),
+        value_bytes in 0u32..600,
+        (batch_bytes, batch_records_max) in (200u32..12_000, prop_oneof![Just(u32::MAX), 1u32..90]),
+        (is_compressed, expected_ratio) in (any::<bool>(), 0.1f32..1.0),
+        (fill_in_flight, is_synchronous) in (any::<bool>(), prop::bool::weighted(0.1)),
+    ) {
+        let compression = if is_compressed { Compression::Zstd } else { Compression::None };
+        let buffer_bytes = 6 * u64::from(batch_bytes);
+        let config = ProducerConfig {
+            compression, fill_in_flight, is_synchronous, batch_bytes, buffer_bytes, batch_records_max, ..config()
+        };
+        let shape = RecordShape { key_bytes: 3, value_bytes, has_own_timestamp: true, ..RecordShape::default() };
+        let new = || {
+            let mut producer = Producer::<Vec<u64>>::new(config.clone(), shape, PARTITIONS);
+            for _ in 0..200 {
+                producer.ratio.learn(1_000_000, (1e6 * expected_ratio) as u64);
+            }
+            producer
+        };
+        let (mut one, mut by_run, mut runs) = (new(), new(), Runs::default());
+        let (mut now_ns, mut next) = (0, 0u64);
+        for (records, wait_ms) in bursts {
+            now_ns += wait_ms * MS;
+            for partition in records {
+                let joined = one.admit_one(shape, Some(partition), now_ns, leader).map(|data| data.push(next));
+                prop_assert_eq!(runs.admit(&mut by_run, shape, partition, next, now_ns), joined.is_some());
+                next += 1;
+                if joined.is_none() {
+                    break; // nothing overtakes it
+                }
+            }
+            for partition in 0..PARTITIONS {
+                runs.hand_over(&mut by_run, shape, partition, now_ns);
+            }
+            prop_assert_eq!(waiting(&by_run), waiting(&one));
+            let seen = |producer: &Producer<Vec<u64>>| {
+                (producer.next_numbers.clone(), producer.used_bytes, producer.is_exhausted())
+            };
+            prop_assert_eq!(seen(&by_run), seen(&one));
+        }
+    }
+}
+
 /// With `fill: in-flight` a record waits while a full batch of its partition does; another partition's goes on.
 #[test]
 fn a_full_batch_that_waits_holds_back_its_partition_alone() {

@@ -1,7 +1,8 @@
-//! Records that differ: they are drawn and admitted one by one, as a client's application hands them over.
+//! Records that differ: they are drawn, and admitted in order, as a client's application hands them over.
 
+use super::runs::Runs;
 use crate::record_times::{Admission, RecordTimes};
-use crate::records::{Drawn, Draws, RecordSource};
+use crate::records::{Block, Drawn, Draws, RecordSource};
 use kdyno_kafka::producer::ProducerClient;
 use std::rc::Rc;
 
@@ -9,18 +10,21 @@ use std::rc::Rc;
 #[derive(Debug)]
 pub struct DrawnRecords {
     source: Rc<RecordSource>,
-    draws: Draws,
-    /// The one that found no room: it is the next, since records keep their order.
-    waiting: Option<Drawn>,
+    /// The next ones; the first of them may have found no room: it stays the next, since records keep their order.
+    block: Block,
+    runs: Runs,
 }
 
 impl DrawnRecords {
     /// Those of one client.
     pub fn new(source: Rc<RecordSource>, draws: Draws) -> Self {
-        Self { source, draws, waiting: None }
+        let partitions = source.partitions_of_keys().filter(|_| source.has_equal_sizes());
+        let runs = Runs::new(source.shape(), partitions.unwrap_or(0));
+        Self { source, block: Block::new(draws), runs }
     }
 
-    /// Hands over the next record. Returns whether it found room.
+    /// Takes the next record, if there is room for it, and returns whether there was. After the last one of an instant
+    /// call [`Self::hand_over`].
     #[inline]
     pub(super) fn admit(
         &mut self,
@@ -29,22 +33,58 @@ impl DrawnRecords {
         admission: Admission,
         intended_ns: Option<u64>,
     ) -> bool {
-        let drawn = self.waiting.take().unwrap_or_else(|| self.draws.draw(&self.source));
-        match kafka.admit_one(drawn.shape, drawn.partition, now_ns) {
-            Some(times) => {
-                times.push_drawn(drawn.pick, now_ns, admission, intended_ns);
-                true
+        let drawn = self.block.peek(&self.source);
+        let has_room = self.runs.add(drawn, intended_ns)
+            || self.admit_slowly(kafka, drawn, now_ns, admission, intended_ns);
+        if has_room {
+            self.block.take();
+        }
+        has_room
+    }
+
+    /// Looks for room for a record that is not sure of it.
+    #[inline(never)]
+    fn admit_slowly(
+        &mut self,
+        kafka: &mut ProducerClient<RecordTimes>,
+        drawn: Drawn,
+        now_ns: u64,
+        admission: Admission,
+        intended_ns: Option<u64>,
+    ) -> bool {
+        if let (Some(producer), Some(partition)) = (kafka.producer_mut(), drawn.partition) {
+            self.runs.renew(producer, partition, now_ns, admission);
+            if self.runs.add(drawn, intended_ns) {
+                return true;
             }
-            None => {
-                self.waiting = Some(drawn);
-                false
-            }
+        }
+        let partition = drawn.partition.map(|partition| partition as usize);
+        let Some(times) = kafka.admit_one(self.source.shape_of(drawn.pick), partition, now_ns) else {
+            return false;
+        };
+        times.push_drawn(&[drawn.pick], now_ns, admission, intended_ns.as_slice());
+        if let Some(partition) = drawn.partition {
+            self.runs.begin(partition);
+        }
+        true
+    }
+
+    /// Hands over what was admitted at an instant.
+    pub(super) fn hand_over(
+        &mut self,
+        kafka: &mut ProducerClient<RecordTimes>,
+        now_ns: u64,
+        admission: Admission,
+    ) {
+        if let Some(producer) = kafka.producer_mut() {
+            self.runs.end(producer, now_ns, admission);
         }
     }
 
-    /// The record that waits will never find room.
+    /// The next record will never find room.
     pub(super) fn give_up(&mut self) {
-        self.waiting = None;
+        self.block.peek(&self.source);
+        self.block.take();
     }
 
     /// Hands over up to `limit` records of a closed loop, and returns how many found room.
@@ -58,6 +98,7 @@ impl DrawnRecords {
         while taken < limit && self.admit(kafka, now_ns, Admission::AtOnce, None) {
             taken += 1;
         }
+        self.hand_over(kafka, now_ns, Admission::AtOnce);
         taken
     }
 }

@@ -15,12 +15,33 @@ impl ProduceClient {
                 // From here on the schedule stays at the first record that waits.
                 self.due = Some(schedule.clone());
                 self.full_ns = now_ns;
-                return;
+                break;
             }
             take_due(schedule, t0, clock, &mut self.limit_left);
             recorder.offered(t0, 1);
             recorder.achieved(t0, 1);
             self.first_ns.get_or_insert(now_ns);
+        }
+        drawn.hand_over(&mut self.kafka, now_ns, Admission::OnTick);
+    }
+
+    /// Hands over what waits, as far as there is room.
+    pub(super) fn admit_drawn_backlog(&mut self, now_ns: u64, clock: Clock, recorder: &mut Recorder) {
+        let (Some(drawn), Some(schedule)) = (&mut self.drawn, &mut self.schedule) else { return };
+        let admission = Admission::Blocked { since_ns: self.full_ns };
+        while self.backlog > 0 {
+            let t0 = clock.t0_ns + schedule.peek();
+            if !drawn.admit(&mut self.kafka, now_ns, admission, Some(t0)) {
+                break;
+            }
+            recorder.achieved(t0, 1);
+            schedule.advance();
+            self.first_ns.get_or_insert(now_ns);
+            self.backlog -= 1;
+        }
+        drawn.hand_over(&mut self.kafka, now_ns, admission);
+        if self.backlog == 0 {
+            self.due = None;
         }
     }
 }

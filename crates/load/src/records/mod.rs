@@ -1,15 +1,18 @@
 //! What records are made of: which key and value comes next, how large the record becomes, how it is built.
 //!
-//! A record is drawn when it is due, because its key says where it goes and its size whether it finds room. What was
-//! drawn are two numbers ([`Pick`]), which wait in the batch until it is sealed; only then a [`Builder`] makes bytes
-//! of them. Records that are all alike are not drawn, and need no such numbers.
+//! A record's key says where it goes and its size whether it finds room, so both are drawn before it is handed over,
+//! some records at a time ([`Block`]). What was drawn are two numbers ([`Pick`]), which wait in the batch until it is
+//! sealed; only then a [`Builder`] makes bytes of them. Records that are all alike are not drawn, and need no such numbers.
 
+mod alias;
+mod block;
 mod compressible;
 mod given;
 mod keys;
 mod pool;
 mod values;
 
+pub use block::Block;
 pub use given::Given;
 
 use compressible::{Shares, WHOLE};
@@ -56,15 +59,13 @@ impl Pick {
     }
 }
 
-/// A record that is due: what it is, how large, and where its key sends it.
+/// A record to be handed over: what it is, and where its key sends it.
 #[derive(Debug, Clone, Copy)]
 pub struct Drawn {
     /// What is kept of it in its batch.
     pub pick: Pick,
-    /// Its sizes.
-    pub shape: RecordShape,
     /// The partition of its key, if that has a say.
-    pub partition: Option<usize>,
+    pub partition: Option<u32>,
 }
 
 /// What some records come to.
@@ -253,9 +254,14 @@ impl RecordSource {
         }
     }
 
+    /// Partitions among which keys choose, if they do.
+    pub fn partitions_of_keys(&self) -> Option<usize> {
+        self.keys.as_ref().and_then(Keys::partitions)
+    }
+
     /// Sizes of one record.
     #[inline]
-    fn shape_of(&self, pick: Pick) -> RecordShape {
+    pub fn shape_of(&self, pick: Pick) -> RecordShape {
         RecordShape {
             key_bytes: self.keys.as_ref().map_or(0, |keys| keys.bytes(pick.key)),
             value_bytes: self.values.bytes(pick.value),
@@ -336,7 +342,7 @@ impl Draws {
         let value = if is_null { NULL } else { source.values.draw(&mut self.rng) };
         let pick = Pick { key, value };
         let partition = source.keys.as_ref().and_then(|keys| keys.partition(key));
-        Drawn { pick, shape: source.shape_of(pick), partition }
+        Drawn { pick, partition }
     }
 }
 

@@ -1,0 +1,45 @@
+//! Records that are drawn ahead.
+
+use super::{Drawn, Draws, RecordSource};
+
+/// Records drawn at a time: tables of keys are larger than caches, and what is looked up for one record need not wait
+/// for what is looked up for another.
+const RECORDS: usize = 64;
+
+/// One client's next records, in order.
+#[derive(Debug)]
+pub struct Block {
+    draws: Draws,
+    records: Vec<Drawn>,
+    /// Those that are gone.
+    gone: usize,
+}
+
+impl Block {
+    /// Of a client.
+    pub fn new(draws: Draws) -> Self {
+        Self { draws, records: Vec::with_capacity(RECORDS), gone: 0 }
+    }
+
+    /// The next record. It stays the next one until it was taken.
+    #[inline]
+    pub fn peek(&mut self, source: &RecordSource) -> Drawn {
+        if self.gone == self.records.len() {
+            self.draw(source);
+        }
+        self.records[self.gone]
+    }
+
+    /// Takes the next record.
+    #[inline]
+    pub fn take(&mut self) {
+        self.gone += 1;
+    }
+
+    #[inline(never)]
+    fn draw(&mut self, source: &RecordSource) {
+        self.gone = 0;
+        self.records.clear();
+        self.records.extend((0..RECORDS).map(|_| self.draws.draw(source)));
+    }
+}
