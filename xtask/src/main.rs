@@ -80,6 +80,8 @@ enum Chore {
     BenchSeal {
         #[arg(long)]
         suite: String,
+        #[arg(long, default_value_t = 0)]
+        pool: usize,
         #[arg(long)]
         milliseconds: u64,
     },
@@ -146,8 +148,8 @@ fn run(chore: Chore) -> anyhow::Result<i32> {
         Chore::AccuracyBare { to, rate, seconds } => accuracy::echo::ask(&to, rate, seconds)?,
         Chore::AccuracyEcho { delay_us } => accuracy::echo::serve(delay_us)?,
         Chore::BenchSink => bench::pipe::sink()?,
-        Chore::BenchSeal { suite, milliseconds } => {
-            bench::seal::run(&suite, Duration::from_millis(milliseconds))?;
+        Chore::BenchSeal { suite, pool, milliseconds } => {
+            bench::seal::run(&suite, pool, Duration::from_millis(milliseconds))?;
         }
         Chore::BenchSleep { tick_us, rate, seconds } => bench::sleeper::run(tick_us * 1000, rate, seconds)?,
         Chore::BenchWrite { to, slice, pool, milliseconds } => {

@@ -134,24 +134,20 @@ fn expires_s(token: &[u8]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use kdyno_kafka::connection::{Connection, WRITE_SLICES_MAX};
+    use kdyno_kafka::connection::Connection;
     use kdyno_kafka::messages::{
         Api, Message, m17_sasl_handshake, m18_api_versions, m36_sasl_authenticate, write_frame,
     };
     use std::collections::BTreeMap;
-    use std::io::IoSlice;
     use std::os::unix::fs::PermissionsExt;
     use std::path::Path;
     use std::sync::mpsc::sync_channel;
 
     /// What waits to be written, which then counts as written.
     fn written(connection: &mut Connection<()>) -> Vec<u8> {
-        let mut slices = [IoSlice::new(&[]); WRITE_SLICES_MAX];
-        let count = connection.write_slices(&mut slices);
-        let bytes: Vec<u8> = slices[..count].iter().flat_map(|slice| slice.iter().copied()).collect();
-        if connection.advance_written(bytes.len()) {
-            connection.stamp_written(1);
-        }
+        let mut bytes = Vec::new();
+        connection.write_to(&mut bytes).expect("a vector takes all");
+        connection.stamp_written(1);
         bytes
     }
 

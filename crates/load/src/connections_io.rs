@@ -4,7 +4,7 @@ use crate::net::{ConnectionId, Net};
 use crate::stream::{Events, Ready};
 use kdyno_kafka::broker_connections::{BrokerConnections, ConnectionEvent, ConnectionState};
 use kdyno_kafka::client::Client;
-use kdyno_kafka::connection::{ConnectionError, WRITE_SLICES_MAX};
+use kdyno_kafka::connection::{ConnectionError, Written};
 use kdyno_model::event::EventKind;
 use kdyno_model::worker::StreamTask;
 use std::io::{self, IoSlice};
@@ -178,17 +178,10 @@ impl ConnectionsIo {
         let id = self.id(connection);
         let queues = connections.connection_mut(connection);
         loop {
-            let mut slices = [IoSlice::new(&[]); WRITE_SLICES_MAX];
-            let count = queues.write_slices(&mut slices);
-            if count == 0 {
-                return;
-            }
-            match net.write(id, &slices[..count]) {
-                Ok(bytes) => {
-                    if queues.advance_written(bytes) {
-                        queues.stamp_written(net.now_ns());
-                    }
-                }
+            match queues.write_to(&mut Socket { net, id }) {
+                Ok(Written::Nothing) => return,
+                Ok(Written::Bytes) => {}
+                Ok(Written::Request) => queues.stamp_written(net.now_ns()),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     *self.blocked(connection) = true;
                     return;
@@ -219,6 +212,26 @@ impl ConnectionsIo {
             self.is_blocked.resize(connection + 1, false);
         }
         &mut self.is_blocked[connection]
+    }
+}
+
+/// One connection's socket, to write to.
+struct Socket<'a> {
+    net: &'a mut dyn Net,
+    id: ConnectionId,
+}
+
+impl io::Write for Socket<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.net.write(self.id, &[IoSlice::new(bytes)])
+    }
+
+    fn write_vectored(&mut self, slices: &[IoSlice<'_>]) -> io::Result<usize> {
+        self.net.write(self.id, slices)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

@@ -46,7 +46,7 @@ pub fn write(to: &str, slice_bytes: usize, pool_bytes: usize, length: Duration) 
 }
 
 /// Bytes without a pattern (xorshift); their values do not matter, that they are not one page does.
-fn filler(length: usize) -> Vec<u8> {
+pub(super) fn filler(length: usize) -> Vec<u8> {
     let mut state: u64 = 0x9E37_79B9_7F4A_7C15;
     let mut bytes = Vec::with_capacity(length + 8);
     while bytes.len() < length {

@@ -7,6 +7,7 @@ use std::process::Command;
 use anyhow::Context;
 use tempfile::NamedTempFile;
 
+use super::floor::POOL_BYTES;
 use super::load::{Load, Outcome};
 use super::process::{Background, measured, words};
 use super::seal::SUITES;
@@ -43,17 +44,18 @@ fn secured(bench: &Setup, suite: &str) -> anyhow::Result<(Background, NamedTempF
     Ok((broker, trusted))
 }
 
-/// CPU per GB that the suite takes by itself.
-fn sealing(bench: &Setup, suite: &str) -> anyhow::Result<f64> {
-    let finished = measured(&mut sealer(bench, suite))?;
+/// CPU per GB that the suite takes by itself, or with each record copied from a pool first.
+fn sealing(bench: &Setup, suite: &str, pool_bytes: usize) -> anyhow::Result<f64> {
+    let finished = measured(&mut sealer(bench, suite, pool_bytes))?;
     let sealed: f64 = finished.stdout.trim().parse().context("the sealer prints its bytes")?;
     Ok(finished.cpu_s / (sealed / 1e9))
 }
 
-fn sealer(bench: &Setup, suite: &str) -> Command {
+fn sealer(bench: &Setup, suite: &str, pool_bytes: usize) -> Command {
     let mut command = Command::new(&bench.xtask);
-    let milliseconds = if bench.options.quick { "500" } else { "4000" };
-    command.args(["bench-seal", "--suite", suite, "--milliseconds", milliseconds]);
+    let milliseconds = if bench.options.quick { "500" } else { "2000" };
+    command.args(["bench-seal", "--suite", suite, "--pool", &pool_bytes.to_string()]);
+    command.args(["--milliseconds", milliseconds]);
     command
 }
 
@@ -63,6 +65,7 @@ struct Figures {
     rate: Series,
     open: Series,
     sealing: Series,
+    copied: Series,
     session: Series,
     ratio: Series,
 }
@@ -70,7 +73,7 @@ struct Figures {
 /// The benchmark.
 pub fn run(bench: &Setup) -> anyhow::Result<()> {
     println!("  each: {}", words(&load(bench, 0, "127.0.0.1:PORT").command(bench)));
-    println!("  sealing: {}", words(&sealer(bench, SUITES[0].0)));
+    println!("  sealing: {}", words(&sealer(bench, SUITES[0].0, POOL_BYTES)));
     let mut figures: [[Figures; SUITES.len()]; LOADS.len()] = Default::default();
     for _ in 0..bench.options.rounds {
         for (at, figures) in figures.iter_mut().enumerate() {
@@ -78,7 +81,8 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
             let open = cpu_s_per_gb(&load(bench, at, &broker.first_line).run(bench)?)?;
             drop(broker);
             for ((suite, _), figures) in SUITES.iter().zip(figures) {
-                let alone = sealing(bench, suite)?;
+                let alone = sealing(bench, suite, 0)?;
+                figures.copied.push(sealing(bench, suite, POOL_BYTES)?);
                 let (broker, trusted) = secured(bench, suite)?;
                 let mut load = load(bench, at, &broker.first_line);
                 load.further = vec!["--trust".to_owned(), trusted.path().display().to_string()];
@@ -98,8 +102,16 @@ pub fn run(bench: &Setup) -> anyhow::Result<()> {
 }
 
 fn table(figures: &[[Figures; SUITES.len()]; LOADS.len()]) -> Table {
-    let heading =
-        ["value, payload, batch.size", "suite", "acknowledged/s", "open", "sealing alone", "TLS", "ratio"];
+    let heading = [
+        "value, payload, batch.size",
+        "suite",
+        "acknowledged/s",
+        "open",
+        "sealing alone",
+        "copied, sealed",
+        "TLS",
+        "ratio",
+    ];
     let mut table = Table::new(&heading);
     for ((name, ..), figures) in LOADS.iter().zip(figures) {
         for ((suite, _), figures) in SUITES.iter().zip(figures) {
@@ -110,6 +122,7 @@ fn table(figures: &[[Figures; SUITES.len()]; LOADS.len()]) -> Table {
                 thousands(figures.rate.median()),
                 figures.open.show(3),
                 figures.sealing.show(3),
+                figures.copied.show(3),
                 figures.session.show(3),
                 format!("{}{verdict}", figures.ratio.show(2)),
             ]);

@@ -418,7 +418,7 @@ fn in_tls_every_batch_is_counted_and_answered() {
                 if !session.is_handshaking() && !std::mem::replace(&mut is_sent, true) {
                     session.send(&[IoSlice::new(&frame)]);
                 }
-                session.write_to(&mut ciphertext);
+                session.write_to(&mut ciphertext).expect("a vector takes all");
                 stream.write_all(&ciphertext).expect("written");
                 let count = stream.read(&mut buffer).expect("an answer");
                 session.receive(&buffer[..count], &mut answers).expect("tls");

@@ -239,7 +239,7 @@ fn pass_up(mut client: TcpStream, mut broker: TcpStream, session: &Mutex<Toy>) -
         let (mut plaintext, mut ciphertext) = (Vec::new(), Vec::new());
         let mut session = session.lock().ok()?;
         session.receive(&buffer[..count], &mut plaintext).ok()?;
-        session.write_to(&mut ciphertext);
+        session.write_to(&mut ciphertext).ok()?;
         client.write_all(&ciphertext).ok()?;
         broker.write_all(&plaintext).ok()?;
     }
@@ -255,7 +255,7 @@ fn pass_down(mut broker: TcpStream, mut client: TcpStream, session: &Mutex<Toy>)
         let mut ciphertext = Vec::new();
         let mut session = session.lock().ok()?;
         session.send(&[IoSlice::new(&buffer[..count])]);
-        session.write_to(&mut ciphertext);
+        session.write_to(&mut ciphertext).ok()?;
         client.write_all(&ciphertext).ok()?;
     }
 }

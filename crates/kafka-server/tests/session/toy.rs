@@ -2,7 +2,7 @@
 //! between, cuts what it carries into records of its own and changes every byte.
 
 use kdyno_kafka::connection::{Session, SessionError, SessionFactory};
-use std::io::IoSlice;
+use std::io::{self, IoSlice};
 
 /// Plaintext of one record at most; shorter than most requests.
 const RECORD_BYTES_MAX: usize = 1_000;
@@ -114,12 +114,14 @@ impl Session for Toy {
         }
     }
 
-    fn wants_write(&self) -> bool {
-        !self.outgoing.is_empty()
+    fn waiting(&mut self) -> usize {
+        self.outgoing.len()
     }
 
-    fn write_to(&mut self, ciphertext: &mut Vec<u8>) {
-        ciphertext.append(&mut self.outgoing);
+    fn write_to(&mut self, to: &mut dyn io::Write) -> io::Result<usize> {
+        let bytes = to.write(&self.outgoing)?;
+        self.outgoing.drain(..bytes);
+        Ok(bytes)
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::toy::Toy;
 use kdyno_kafka::broker_connections::ConnectionState;
 use kdyno_kafka::client::Client;
-use kdyno_kafka::connection::{ConnectionError, Session, WRITE_SLICES_MAX};
+use kdyno_kafka::connection::{ConnectionError, Session, Written};
 use kdyno_kafka_server::fake_broker::{ConnId, FakeCluster, Output};
 use std::collections::BTreeMap;
 use std::io::IoSlice;
@@ -84,22 +84,21 @@ impl Wire {
         let queues = client.connections_mut().connection_mut(connection);
         let Some(socket) = self.sockets.get_mut(&connection) else { return };
         loop {
-            let mut slices = [IoSlice::new(&[]); WRITE_SLICES_MAX];
-            let count = queues.write_slices(&mut slices);
-            let slices = slices[..count].iter().flat_map(|slice| slice.iter().copied());
-            let written: Vec<u8> = slices.take(WRITE_BYTES).collect();
-            if written.is_empty() {
-                return;
+            let mut space = [0; WRITE_BYTES];
+            let mut room = &mut space[..];
+            match queues.write_to(&mut room).expect("there is room") {
+                Written::Nothing => return,
+                Written::Bytes => {}
+                Written::Request => queues.stamp_written(self.now_ns),
             }
-            if queues.advance_written(written.len()) {
-                queues.stamp_written(self.now_ns);
-            }
+            let left = room.len();
+            let written = space[..WRITE_BYTES - left].to_vec();
             let plaintext = match &mut socket.session {
                 None => written,
                 Some(session) => {
                     let mut plaintext = Vec::new();
                     session.receive(&written, &mut plaintext).expect("what the other end wrote");
-                    session.write_to(&mut socket.to_client);
+                    session.write_to(&mut socket.to_client).expect("a vector takes all");
                     plaintext
                 }
             };
@@ -118,7 +117,7 @@ impl Wire {
                 (Output::Bytes { bytes, .. }, None) => socket.to_client.extend(bytes),
                 (Output::Bytes { bytes, .. }, Some(session)) => {
                     session.send(&[IoSlice::new(&bytes)]);
-                    session.write_to(&mut socket.to_client);
+                    session.write_to(&mut socket.to_client).expect("a vector takes all");
                 }
             }
         }

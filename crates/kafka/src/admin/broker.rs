@@ -2,12 +2,12 @@
 
 use super::address::{Address, Deadline, connect, timed_out};
 use super::error::{AdminError, Result};
-use crate::connection::{Connection, ConnectionError, Refusal, WRITE_SLICES_MAX};
+use crate::connection::{Connection, ConnectionError, Refusal, Written};
 use crate::errors::ErrorCode;
 use crate::messages::{Api, Request, m03_metadata, m18_api_versions};
 use crate::security::Security;
 use crate::{wire, words};
-use std::io::{self, ErrorKind, IoSlice, Read, Write};
+use std::io::{self, ErrorKind, Read};
 use std::net::TcpStream;
 use std::time::Instant;
 
@@ -135,18 +135,11 @@ impl Broker {
 
     fn write_all(&mut self, deadline: Deadline) -> io::Result<()> {
         loop {
-            let mut slices = [IoSlice::new(&[]); WRITE_SLICES_MAX];
-            let count = self.connection.write_slices(&mut slices);
-            if count == 0 {
-                return Ok(());
-            }
             self.stream.set_write_timeout(Some(deadline.wait()?))?;
-            let bytes = retry_interrupted(|| self.stream.write_vectored(&slices[..count]))?;
-            if bytes == 0 {
-                return Err(ErrorKind::WriteZero.into());
-            }
-            if self.connection.advance_written(bytes) {
-                self.connection.stamp_written(self.now_ns());
+            match retry_interrupted(|| self.connection.write_to(&mut self.stream))? {
+                Written::Nothing => return Ok(()),
+                Written::Bytes => {}
+                Written::Request => self.connection.stamp_written(self.now_ns()),
             }
         }
     }
@@ -187,7 +180,7 @@ impl Broker {
     }
 }
 
-fn retry_interrupted(mut operation: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+fn retry_interrupted<T>(mut operation: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match operation() {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}

@@ -23,18 +23,8 @@ fn opened(login: Option<Arc<Login>>) -> Connection<u32> {
 /// Writes all there is; the API keys and correlation ids of the requests.
 fn written(connection: &mut Connection<u32>, now_ns: u64) -> Vec<(i16, i32)> {
     let mut bytes = Vec::new();
-    loop {
-        let mut slices = [IoSlice::new(&[]); WRITE_SLICES_MAX];
-        let count = connection.write_slices(&mut slices);
-        let before = bytes.len();
-        slices[..count].iter().for_each(|slice| bytes.extend_from_slice(slice));
-        let fresh = bytes.len() - before;
-        if fresh == 0 {
-            break;
-        }
-        if connection.advance_written(fresh) {
-            connection.stamp_written(now_ns);
-        }
+    while connection.write_to(&mut bytes).unwrap() != Written::Nothing {
+        connection.stamp_written(now_ns);
     }
     let mut requests = Vec::new();
     let mut reader = Reader::new(&bytes);

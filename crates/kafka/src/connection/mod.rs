@@ -14,7 +14,6 @@ pub mod session;
 
 pub use error::{ConnectionError, Refusal};
 pub use handshake::Handshake;
-pub use output::{WRITE_BYTES_MAX, WRITE_SLICES_MAX};
 pub use session::{Session, SessionError, SessionFactory};
 
 use crate::messages::{Api, Request, VersionError, request_header, response_header, write_frame};
@@ -22,7 +21,7 @@ use crate::security::sasl::Login;
 use crate::wire::{self, Reader, WireError};
 use bytes::Bytes;
 use input::Input;
-use output::{advance, gather};
+use output::{WRITE_BYTES_MAX, WRITE_SLICES_MAX, advance, gather};
 use session::SessionBytes;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -64,6 +63,17 @@ pub struct Answered<T> {
     pub bytes: usize,
     /// Size of the response's frame, without its length; 0 when none comes.
     pub response_bytes: usize,
+}
+
+/// What [`Connection::write_to`] wrote.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Written {
+    /// Nothing waited.
+    Nothing,
+    /// Bytes, none of which was a request's last.
+    Bytes,
+    /// The last byte of at least one request, too.
+    Request,
 }
 
 /// One connection's session, handshake and queues.
@@ -411,31 +421,39 @@ impl<T> Connection<T> {
 
 /// Bytes on their way to and from the socket.
 impl<T> Connection<T> {
-    /// Fills `slices` with what to write next, at most [`WRITE_BYTES_MAX`] bytes, and says how many are set.
-    pub fn write_slices<'a>(&'a mut self, slices: &mut [IoSlice<'a>; WRITE_SLICES_MAX]) -> usize {
-        let Some(session) = &mut self.session else {
-            return gather(&self.outgoing, WRITE_BYTES_MAX, slices).0;
-        };
-        let in_flight = &self.in_flight;
-        let all = self.queued_total;
-        session.fill(&mut self.outgoing, |byte| {
-            in_flight.iter().map(|request| request.ends_at).find(|end| *end > byte).unwrap_or(all)
-        });
-        slices[0] = IoSlice::new(session.outgoing());
-        usize::from(!slices[0].is_empty())
-    }
-
-    /// Notes that `bytes` were written. True when that completed a request, whose instant is then to be given
-    /// with [`Self::stamp_written`].
-    pub fn advance_written(&mut self, bytes: usize) -> bool {
-        match &mut self.session {
-            Some(session) => self.written_total = session.advance_written(bytes),
+    /// Offers what waits `to` be written, as one write of some [`WRITE_BYTES_MAX`] bytes at most, and notes how much was
+    /// taken. Where that completed a request, its instant is then to be given with [`Self::stamp_written`].
+    ///
+    /// # Errors
+    /// Those of the write, which has taken nothing then; `WriteZero` where it took nothing without saying why.
+    pub fn write_to(&mut self, to: &mut dyn io::Write) -> io::Result<Written> {
+        let bytes = match &mut self.session {
+            Some(session) => {
+                let (in_flight, all) = (&self.in_flight, self.queued_total);
+                let request_end = |byte| {
+                    in_flight.iter().map(|request| request.ends_at).find(|end| *end > byte).unwrap_or(all)
+                };
+                let bytes = session.write_to(&mut self.outgoing, request_end, to)?;
+                self.written_total = session.plaintext_written();
+                bytes
+            }
+            None if self.outgoing.is_empty() => None,
             None => {
+                let mut slices = [IoSlice::new(&[]); WRITE_SLICES_MAX];
+                let (count, _) = gather(&self.outgoing, WRITE_BYTES_MAX, &mut slices);
+                let bytes = to.write_vectored(&slices[..count])?;
                 self.written_total += bytes as u64;
                 advance(&mut self.outgoing, bytes);
+                Some(bytes)
             }
+        };
+        let next = self.in_flight.get(self.written_count);
+        match bytes {
+            None => Ok(Written::Nothing),
+            Some(0) => Err(io::ErrorKind::WriteZero.into()),
+            Some(_) if next.is_some_and(|next| next.ends_at <= self.written_total) => Ok(Written::Request),
+            Some(_) => Ok(Written::Bytes),
         }
-        self.in_flight.get(self.written_count).is_some_and(|request| request.ends_at <= self.written_total)
     }
 
     /// Sets the written instant of all requests that are complete and not stamped.

@@ -6,11 +6,12 @@ use std::io::IoSlice;
 
 /// Most bytes handed to one write. Alternated three times against the null broker, slices of 112 KiB cost
 /// 0.074–0.082 s of processor time per GB and slices of 32 KiB 0.100–0.108; the bare writer of `make bench`
-/// finds its floor at 112 KiB as well. Other machines may differ: its table shows the sizes side by side.
-pub const WRITE_BYTES_MAX: usize = 112 << 10;
+/// finds its floor at 112 KiB as well, and a session of TLS costs more with 32 or 48 KiB of ciphertext at once. Other
+/// machines may differ: its table shows the sizes side by side.
+pub(super) const WRITE_BYTES_MAX: usize = 112 << 10;
 
 /// Most pieces handed to one write.
-pub const WRITE_SLICES_MAX: usize = 16;
+pub(super) const WRITE_SLICES_MAX: usize = 16;
 
 /// Fills `slices` with the front of `segments`, at most `bytes_max` bytes; returns how many slices are set and
 /// how many bytes they have.

@@ -8,9 +8,11 @@
 //!   What they carried comes out as plaintext, and frames are looked for only there.
 //! - While [`Session::is_handshaking`], frames wait in the connection. The timeout of the first request runs
 //!   from the moment the socket was connected, so it bounds the session's handshake as well.
-//! - Whenever bytes can be written the connection asks [`Session::wants_write`] first, so an answer of the
+//! - Whenever bytes can be written the connection asks how many are [`Session::waiting`], so an answer of the
 //!   handshake, a new key or an alert leaves although no frame is pending. Whoever has read from a socket must
 //!   therefore offer to write to it as well before it sleeps.
+//! - Ciphertext waits in the session and goes from there to the socket, without a copy between. The connection asks
+//!   how much it is, and gives the session no more plaintext than one write takes.
 //! - [`Session::send`] gets bytes of one request at a time, never of two. A request is written, and its t4
 //!   is, when the last byte of the ciphertext of its last byte was written: not when the session took it.
 //! - Nothing is sent twice: a session ends with its socket, and the next connection opens another.
@@ -25,16 +27,17 @@ use super::output::{WRITE_BYTES_MAX, WRITE_SLICES_MAX, advance, gather};
 use bytes::Bytes;
 use std::collections::VecDeque;
 use std::fmt;
-use std::io::IoSlice;
+use std::io::{self, IoSlice};
 use thiserror::Error;
 
 /// Bytes of ciphertext asked of a socket at once: a TLS record and a little more.
 const RECEIVE_BYTES: usize = 32 << 10;
 
-/// Room for less than this beside what waits already is left: it would cut a request into small pieces of ciphertext.
-const ROOM_BYTES_MIN: usize = 16 << 10;
+/// Plaintext of a full TLS record. Room for less beside what waits already is left: it would cut a request into small
+/// pieces of ciphertext.
+const RECORD_BYTES: usize = 16 << 10;
 
-/// Memory that a session keeps while nothing is on its way.
+/// Memory that a session keeps of what it received.
 const KEPT_BYTES: usize = 32 << 10;
 
 /// One end of a session over one socket.
@@ -42,16 +45,19 @@ pub trait Session: fmt::Debug + Send {
     /// Takes bytes of the peer and appends what they carried to `plaintext`.
     ///
     /// # Errors
-    /// When the session cannot go on; what it still [`wants to write`](Self::wants_write) is not sent then.
+    /// When the session cannot go on; what is still [`waiting`](Self::waiting) is not sent then.
     fn receive(&mut self, ciphertext: &[u8], plaintext: &mut Vec<u8>) -> Result<(), SessionError>;
     /// Whether the two ends have not agreed yet, so that nothing can be sent.
     fn is_handshaking(&self) -> bool;
     /// Takes plaintext to send; only called when the handshake is over.
     fn send(&mut self, plaintext: &[IoSlice<'_>]);
-    /// Whether there is ciphertext for [`Self::write_to`].
-    fn wants_write(&self) -> bool;
-    /// Appends all ciphertext that waits.
-    fn write_to(&mut self, ciphertext: &mut Vec<u8>);
+    /// Bytes of ciphertext that wait for [`Self::write_to`].
+    fn waiting(&mut self) -> usize;
+    /// Offers ciphertext that waits, as one write; how many bytes of it were taken.
+    ///
+    /// # Errors
+    /// Those of the write, which has taken nothing then.
+    fn write_to(&mut self, to: &mut dyn io::Write) -> io::Result<usize>;
 }
 
 /// Opens the sessions of a client, one per socket.
@@ -93,12 +99,8 @@ pub(super) struct SessionBytes {
     received: Vec<u8>,
     plaintext: Vec<u8>,
     has_received: bool,
-    /// Ciphertext to be written, from `start` on.
-    outgoing: Vec<u8>,
-    start: usize,
-    /// Since the session began: plaintext it took, ciphertext it made, and how much of that was written.
+    /// Since the session began: plaintext it took, and ciphertext that was written.
     taken_total: u64,
-    made_total: u64,
     written_total: u64,
     /// Total of plaintext whose ciphertext is written.
     plaintext_written: u64,
@@ -113,64 +115,49 @@ impl SessionBytes {
             received: Vec::new(),
             plaintext: Vec::new(),
             has_received: false,
-            outgoing: Vec::new(),
-            start: 0,
             taken_total: 0,
-            made_total: 0,
             written_total: 0,
             plaintext_written: 0,
             ends: VecDeque::new(),
         }
     }
 
-    /// Makes ciphertext of what the session wants to say and of as many `frames` as one write takes.
+    /// Makes ciphertext of as many `frames` as one write takes.
     /// `request_end` is the total of plaintext at which the request ends that a byte belongs to.
-    pub(super) fn fill(&mut self, frames: &mut VecDeque<Bytes>, request_end: impl Fn(u64) -> u64) {
-        // What was written makes room once it is as much as what waits: so no byte is moved more than once on average,
-        // however little the socket takes at a time.
-        if self.start >= self.pending() {
-            self.outgoing.drain(..self.start);
-            self.start = 0;
+    fn fill(&mut self, frames: &mut VecDeque<Bytes>, request_end: impl Fn(u64) -> u64) {
+        if self.session.is_handshaking() {
+            return;
         }
-        self.collect();
-        while !self.session.is_handshaking() && !frames.is_empty() {
-            let room = WRITE_BYTES_MAX.saturating_sub(self.pending());
-            if room < ROOM_BYTES_MIN {
+        let mut waiting = self.session.waiting();
+        while !frames.is_empty() {
+            let room = WRITE_BYTES_MAX.saturating_sub(waiting) / RECORD_BYTES * RECORD_BYTES;
+            if room == 0 {
                 break;
             }
             let left = request_end(self.taken_total) - self.taken_total;
             let mut slices = [IoSlice::new(&[]); WRITE_SLICES_MAX];
             let (count, bytes) = gather(frames, (left as usize).min(room), &mut slices);
             self.session.send(&slices[..count]);
-            self.taken_total += bytes as u64;
             advance(frames, bytes);
-            self.collect();
-            self.ends.push_back((self.taken_total, self.made_total));
+            self.taken_total += bytes as u64;
+            waiting = self.session.waiting();
+            self.ends.push_back((self.taken_total, self.written_total + waiting as u64));
         }
     }
 
-    fn collect(&mut self) {
-        if self.session.wants_write() {
-            let before = self.outgoing.len();
-            self.session.write_to(&mut self.outgoing);
-            self.made_total += (self.outgoing.len() - before) as u64;
+    /// Offers what the session wants to say and ciphertext of `frames` as one write; how much was taken, `None` where
+    /// nothing waits. `request_end` is the total of plaintext at which the request ends that a byte belongs to.
+    pub(super) fn write_to(
+        &mut self,
+        frames: &mut VecDeque<Bytes>,
+        request_end: impl Fn(u64) -> u64,
+        to: &mut dyn io::Write,
+    ) -> io::Result<Option<usize>> {
+        self.fill(frames, request_end);
+        if self.session.waiting() == 0 {
+            return Ok(None);
         }
-    }
-
-    /// Ciphertext that is not written.
-    fn pending(&self) -> usize {
-        self.outgoing.len() - self.start
-    }
-
-    /// What to write next.
-    pub(super) fn outgoing(&self) -> &[u8] {
-        let pending = &self.outgoing[self.start..];
-        &pending[..pending.len().min(WRITE_BYTES_MAX)]
-    }
-
-    /// Notes that `bytes` of ciphertext were written. Returns the total of plaintext that left with it.
-    pub(super) fn advance_written(&mut self, bytes: usize) -> u64 {
-        self.start += bytes;
+        let bytes = self.session.write_to(to)?;
         self.written_total += bytes as u64;
         while let Some(&(plaintext, ciphertext)) = self.ends.front() {
             if ciphertext > self.written_total {
@@ -179,15 +166,16 @@ impl SessionBytes {
             self.plaintext_written = plaintext;
             self.ends.pop_front();
         }
+        Ok(Some(bytes))
+    }
+
+    /// Total of plaintext whose ciphertext is written.
+    pub(super) fn plaintext_written(&self) -> u64 {
         self.plaintext_written
     }
 
-    /// Gives back the memory of large writes and responses that are over.
+    /// Gives back the memory of a large response, which has been taken.
     pub(super) fn shrink(&mut self) {
-        if self.pending() == 0 && self.outgoing.capacity() > KEPT_BYTES {
-            (self.outgoing, self.start) = (Vec::new(), 0);
-        }
-        // What was received has been taken.
         if self.plaintext.capacity() > KEPT_BYTES {
             self.plaintext = Vec::new();
         }
@@ -237,52 +225,80 @@ mod tests {
             plaintext.iter().for_each(|slice| self.0.extend_from_slice(slice));
         }
 
-        fn wants_write(&self) -> bool {
-            !self.0.is_empty()
+        fn waiting(&mut self) -> usize {
+            self.0.len()
         }
 
-        fn write_to(&mut self, ciphertext: &mut Vec<u8>) {
-            ciphertext.append(&mut self.0);
+        fn write_to(&mut self, to: &mut dyn io::Write) -> io::Result<usize> {
+            let bytes = to.write(&self.0)?;
+            self.0.drain(..bytes);
+            Ok(bytes)
         }
     }
 
-    /// Writes so many requests in pieces; the most ciphertext that waited.
-    fn write(bytes: &mut SessionBytes, requests: usize) -> usize {
-        let request = Bytes::from(vec![7; REQUEST_BYTES as usize]);
-        let mut frames: VecDeque<Bytes> = std::iter::repeat_n(request, requests).collect();
-        let mut most = 0;
-        loop {
-            bytes.fill(&mut frames, |byte| (byte / REQUEST_BYTES + 1) * REQUEST_BYTES);
-            let waiting = bytes.outgoing().len();
-            if waiting == 0 {
-                return most;
+    /// A socket that takes so many bytes at once, and counts what it was offered.
+    struct Socket {
+        takes: usize,
+        offered_most: usize,
+        taken: Vec<u8>,
+    }
+
+    impl io::Write for Socket {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.offered_most = self.offered_most.max(bytes.len());
+            let bytes = &bytes[..bytes.len().min(self.takes)];
+            self.taken.extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_waits_is_one_writes_bytes_whatever_a_socket_takes() {
+        const REQUESTS: u64 = 10;
+        let request: Bytes = (0..REQUEST_BYTES).map(|byte| byte as u8).collect();
+        for takes in [1_000, 50_000, RECORD_BYTES, usize::MAX] {
+            let mut bytes = SessionBytes::new(Box::new(Open::default()));
+            let mut frames: VecDeque<Bytes> =
+                std::iter::repeat_n(request.clone(), REQUESTS as usize).collect();
+            let mut socket = Socket { takes, offered_most: 0, taken: Vec::new() };
+            let request_end = |byte| (byte / REQUEST_BYTES + 1) * REQUEST_BYTES;
+            while let Some(taken) = bytes.write_to(&mut frames, request_end, &mut socket).unwrap() {
+                assert!(taken > 0 && taken <= takes);
+                let complete = socket.taken.len() as u64 / REQUEST_BYTES * REQUEST_BYTES;
+                let written = bytes.plaintext_written();
+                assert!(complete <= written && written <= socket.taken.len() as u64, "{written}");
             }
-            most = most.max(bytes.pending());
-            assert!(bytes.outgoing.len() <= 2 * WRITE_BYTES_MAX);
-            bytes.advance_written(waiting.min(50_000));
+            let most = WRITE_BYTES_MAX - RECORD_BYTES..=WRITE_BYTES_MAX;
+            assert!(most.contains(&socket.offered_most), "{}", socket.offered_most);
+            assert_eq!(socket.taken, request.repeat(REQUESTS as usize));
         }
     }
 
     #[test]
-    fn what_waits_is_one_writes_bytes_and_their_memory_is_given_back() {
-        let mut bytes = SessionBytes::new(Box::new(Open::default()));
-        let most = write(&mut bytes, 10);
-        assert!((WRITE_BYTES_MAX - ROOM_BYTES_MIN..=WRITE_BYTES_MAX).contains(&most), "{most}");
-        assert_eq!(bytes.plaintext_written, 10 * REQUEST_BYTES);
-        assert!(bytes.outgoing.capacity() > KEPT_BYTES);
-        bytes.shrink();
-        assert_eq!(bytes.outgoing.capacity(), 0);
-        write(&mut bytes, 1);
-        assert_eq!(bytes.plaintext_written, 11 * REQUEST_BYTES, "and it can be used again");
-    }
-
-    #[test]
-    fn what_is_not_written_yet_is_not_given_back() {
+    fn a_write_that_takes_nothing_leaves_what_waits_as_it_is() {
         let mut bytes = SessionBytes::new(Box::new(Open::default()));
         let mut frames = VecDeque::from([Bytes::from(vec![7; REQUEST_BYTES as usize])]);
-        bytes.fill(&mut frames, |_| REQUEST_BYTES);
-        bytes.advance_written(1);
-        bytes.shrink();
-        assert_eq!(bytes.outgoing().len() as u64, REQUEST_BYTES - 1);
+        struct Full;
+        impl io::Write for Full {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::WouldBlock.into())
+            }
+
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        for _ in 0..3 {
+            let full = bytes.write_to(&mut frames, |_| REQUEST_BYTES, &mut Full);
+            assert_eq!(full.expect_err("full").kind(), io::ErrorKind::WouldBlock);
+        }
+        let mut taken = Vec::new();
+        let all = bytes.write_to(&mut frames, |_| REQUEST_BYTES, &mut taken).unwrap();
+        assert_eq!((all, taken.len()), (Some(REQUEST_BYTES as usize), REQUEST_BYTES as usize));
+        assert_eq!(bytes.plaintext_written(), REQUEST_BYTES);
     }
 }

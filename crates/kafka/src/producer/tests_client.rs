@@ -5,13 +5,12 @@ use super::*;
 use crate::backoff::ExponentialBackoff;
 use crate::broker_connections::ConnectionsConfig;
 use crate::client::Client as _;
-use crate::connection::WRITE_SLICES_MAX;
+use crate::connection::Written;
 use crate::messages::{
     Api, Message, m03_metadata, m10_find_coordinator, m18_api_versions, m22_init_producer_id, write_frame,
 };
 use crate::security::Security;
 use crate::wire::{Reader, Writer};
-use std::io::IoSlice;
 
 const SECOND: u64 = 1_000 * MS;
 /// `retry.backoff.ms`.
@@ -77,10 +76,9 @@ impl World {
     /// The broker answers the request that waits to be written over a connection.
     fn answer<R: Message>(&mut self, connection: usize, response: &R) {
         let queues = self.client.connections_mut().connection_mut(connection);
-        let mut slices = [IoSlice::new(&[]); WRITE_SLICES_MAX];
-        let count = queues.write_slices(&mut slices);
-        let bytes: Vec<u8> = slices[..count].iter().flat_map(|slice| slice.iter().copied()).collect();
-        assert!(queues.advance_written(bytes.len()), "a request waits");
+        let mut bytes = Vec::new();
+        let written = queues.write_to(&mut bytes).expect("a vector takes all");
+        assert_eq!(written, Written::Request, "a request waits");
         queues.stamp_written(self.now_ns);
         let mut header = Reader::new(&bytes[4..]);
         assert_eq!(header.i16(), Ok(R::API.key));

@@ -1,13 +1,12 @@
 //! The requests of transactions as bytes: in which versions they are sent, and what they say of the producer.
 
 use super::*;
-use crate::connection::{Connection, WRITE_SLICES_MAX};
+use crate::connection::Connection;
 use crate::messages::{
     Api, Message, m10_find_coordinator, m18_api_versions, m22_init_producer_id, m24_add_partitions_to_txn,
     m26_end_txn, write_frame,
 };
 use crate::wire::Writer;
-use std::io::IoSlice;
 
 const APIS: [Api; 5] = [
     m00_produce::API,
@@ -21,12 +20,9 @@ const HEADER_BYTES: usize = 4 + 2 + 2 + 4 + 2 + 2 + 1;
 
 /// What waits to be written, which then counts as written.
 fn written(connection: &mut Connection<Token>) -> Vec<u8> {
-    let mut slices = [IoSlice::new(&[]); WRITE_SLICES_MAX];
-    let count = connection.write_slices(&mut slices);
-    let bytes: Vec<u8> = slices[..count].iter().flat_map(|slice| slice.iter().copied()).collect();
-    if connection.advance_written(bytes.len()) {
-        connection.stamp_written(1);
-    }
+    let mut bytes = Vec::new();
+    connection.write_to(&mut bytes).expect("a vector takes all");
+    connection.stamp_written(1);
     bytes
 }
 

@@ -61,7 +61,7 @@ fn pass(
     let mut read = Vec::new();
     loop {
         let mut bytes = Vec::new();
-        client.write_to(&mut bytes);
+        client.write_to(&mut bytes).expect("a vector takes all");
         let mut to_client = Vec::new();
         let mut rest = &bytes[..];
         while !rest.is_empty() {
@@ -91,7 +91,7 @@ fn agree(
     server: &mut ServerConnection,
 ) -> Result<Box<dyn Session>, SessionError> {
     let mut client = Tls::new(config).expect("sessions").open(host)?;
-    assert!(client.is_handshaking() && client.wants_write(), "the client speaks first");
+    assert!(client.is_handshaking() && client.waiting() > 0, "the client speaks first");
     pass(&mut *client, server, &mut Vec::new())?;
     assert!(!client.is_handshaking());
     Ok(client)
@@ -122,7 +122,7 @@ fn what_is_sent_arrives_in_both_versions() {
             let mut received = Vec::new();
             assert_eq!(pass(&mut *client, &mut server, &mut received).unwrap(), sent);
             assert_eq!(received, sent[..40_000]);
-            assert!(!client.wants_write());
+            assert_eq!(client.waiting(), 0);
         }
     }
 }

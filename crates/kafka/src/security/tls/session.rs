@@ -4,7 +4,7 @@ use super::words;
 use crate::connection::{Session, SessionError};
 use rustls::ClientConnection;
 use std::fmt;
-use std::io::{BufRead, IoSlice, Write};
+use std::io::{self, BufRead, IoSlice, Write};
 
 /// First bytes of a TLS record: change of cipher, alert, handshake, data.
 const RECORD_TYPES: std::ops::RangeInclusive<u8> = 20..=23;
@@ -40,7 +40,7 @@ impl Session for TlsSession {
             }
             self.has_received = true;
         }
-        let broken = |error: std::io::Error| SessionError::Broken(error.to_string());
+        let broken = |error: io::Error| SessionError::Broken(error.to_string());
         while !ciphertext.is_empty() {
             if self.tls.read_tls(&mut ciphertext).map_err(broken)? == 0 {
                 // The peer has said that nothing more comes (close_notify): what follows is not for us (RFC 8446, 6.1).
@@ -72,14 +72,15 @@ impl Session for TlsSession {
         let _ = self.tls.writer().write_vectored(plaintext);
     }
 
-    fn wants_write(&self) -> bool {
-        self.tls.wants_write()
+    fn waiting(&mut self) -> usize {
+        if !self.tls.wants_write() {
+            return 0;
+        }
+        // All that was read has been processed: this only asks. A session that broke writes nothing.
+        self.tls.process_new_packets().map_or(0, |state| state.tls_bytes_to_write())
     }
 
-    fn write_to(&mut self, ciphertext: &mut Vec<u8>) {
-        while self.tls.wants_write() {
-            // A vector takes all.
-            let _ = self.tls.write_tls(ciphertext);
-        }
+    fn write_to(&mut self, to: &mut dyn io::Write) -> io::Result<usize> {
+        self.tls.write_tls(to)
     }
 }
