@@ -5,7 +5,6 @@ use crate::backoff::ExponentialBackoff;
 use crate::messages::{Message, m18_api_versions, write_frame};
 use crate::security::Security;
 use crate::wire::Writer;
-use std::io::IoSlice;
 
 const MS: u64 = 1_000_000;
 /// `retry.backoff.ms`.
@@ -53,12 +52,8 @@ fn answer(
     now_ns: u64,
 ) {
     let queues = consumer.connections.connection_mut(connection);
-    let mut slices = [IoSlice::new(&[]); crate::connection::WRITE_SLICES_MAX];
-    let count = queues.write_slices(&mut slices);
-    let bytes = slices[..count].iter().map(|slice| slice.len()).sum();
-    if queues.advance_written(bytes) {
-        queues.stamp_written(now_ns);
-    }
+    queues.write_to(&mut Vec::new()).expect("a vector takes all");
+    queues.stamp_written(now_ns);
     let mut frame = Vec::new();
     write_frame(&mut frame, |out| {
         out.put_i32(correlation_id);
