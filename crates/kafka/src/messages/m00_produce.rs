@@ -148,7 +148,7 @@ pub fn leader_hints(bytes: &[u8], version: i16) -> Result<LeaderHints> {
         bytes,
         version,
         |_, leader| leaders.extend(leader),
-        |broker, host, port| endpoints.push(BrokerEndpoint { broker, host: host.to_owned(), port }),
+        |broker, host, port| BrokerEndpoint::add_to(endpoints, broker, host, port),
     )?;
     Ok(hints)
 }
@@ -178,7 +178,10 @@ fn read(
     reader.tags(flexible, |tag, field| {
         let is_known = tag == 0 && version >= LEADER_HINTS_FROM;
         if is_known {
-            read_endpoints(field, &mut endpoint)?;
+            read_endpoints(field, |broker, host, port| {
+                endpoint(broker, host, port);
+                Ok(())
+            })?;
         }
         Ok(is_known)
     })?;
