@@ -179,6 +179,9 @@ impl<'a> Trial<'a> {
             "response_over_service" => response_over_service(item),
             "fetched_per_s" => per_s(windowed.fetched),
             "fetched_wire_mib_per_s" => mib(per_s(windowed.fetched_bytes)),
+            "aborted_records" => self.window.map(|_| windowed.aborted_records as f64),
+            "control_records" => self.window.map(|_| windowed.control_records as f64),
+            "missing_offsets" => self.window.map(|_| windowed.missing_offsets as f64),
             _ => None,
         };
         known(found)

@@ -85,6 +85,10 @@ impl ErrorCode {
     pub const SASL_AUTHENTICATION_FAILED: Self = Self(58);
     /// Code 59.
     pub const UNKNOWN_PRODUCER_ID: Self = Self(59);
+    /// Code 70.
+    pub const FETCH_SESSION_ID_NOT_FOUND: Self = Self(70);
+    /// Code 71.
+    pub const INVALID_FETCH_SESSION_EPOCH: Self = Self(71);
     /// Code 74.
     pub const FENCED_LEADER_EPOCH: Self = Self(74);
     /// Code 75.
@@ -99,6 +103,8 @@ impl ErrorCode {
     pub const THROTTLING_QUOTA_EXCEEDED: Self = Self(89);
     /// Code 90.
     pub const PRODUCER_FENCED: Self = Self(90);
+    /// Code 106.
+    pub const FETCH_SESSION_TOPIC_ID_ERROR: Self = Self(106);
     /// Code 120.
     pub const TRANSACTION_ABORTABLE: Self = Self(120);
     /// Code 129.

@@ -375,6 +375,12 @@ pub(crate) struct NullBrokerArgs {
     /// Partitions of every topic it is asked for
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) partitions: u32,
+    /// Answer fetches with a batch of so many records of each partition, without end; with nothing unless it is given
+    #[arg(long, value_name = "RECORDS")]
+    pub(crate) fetch_batch: Option<u32>,
+    /// Bytes of each value in it
+    #[arg(long, value_name = "BYTES", default_value_t = 128, requires = "fetch_batch")]
+    pub(crate) fetch_value: u32,
     /// Speak TLS of this version; the certificate to trust, PEM, is printed after the address
     #[arg(long, value_enum)]
     pub(crate) tls: Option<TlsChoice>,

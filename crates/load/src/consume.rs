@@ -8,9 +8,9 @@ use crate::wakeups::Wakeups;
 use kdyno_kafka::backoff::ExponentialBackoff;
 use kdyno_kafka::broker_connections::ConnectionsConfig;
 use kdyno_kafka::client::Client;
-use kdyno_kafka::consumer::{Consumer, ConsumerConfig, ConsumerEvent, Fetched, OffsetAt};
+use kdyno_kafka::consumer::{Consumer, ConsumerConfig, ConsumerEvent, Fetched, Isolation, OffsetAt, Reading};
 use kdyno_model::event::EventKind;
-use kdyno_model::plan::{ConsumePlan, StartOffset};
+use kdyno_model::plan::{ConsumePlan, IsolationLevel, Read, StartOffset};
 use kdyno_model::sample::{ClientTotals, Counts, Sample, StreamTotals};
 
 /// `metadata.max.age.ms`, ns: the Java consumer's default.
@@ -100,6 +100,17 @@ fn consumer_config(plan: &ConsumePlan, context: &StreamContext, index: u32) -> C
         fetch_bytes_max: plan.fetch_bytes_max as i32,
         partition_bytes_max: plan.partition_bytes_max as i32,
         retry_backoff_ns: plan.retry_backoff_ns,
+        isolation: match plan.isolation_level {
+            IsolationLevel::ReadUncommitted => Isolation::ReadUncommitted,
+            IsolationLevel::ReadCommitted => Isolation::ReadCommitted,
+        },
+        reading: match plan.read {
+            Read::Header => Reading::Header,
+            Read::Crc => Reading::Crc,
+            Read::Decode => Reading::Decode,
+        },
+        rack: plan.rack.clone(),
+        metadata_max_age_ns: METADATA_MAX_AGE_NS,
     }
 }
 
@@ -116,6 +127,8 @@ impl ConsumeClient {
             }
             recorder.request(now_ns, fetched.batches, fetched.response_bytes as u64);
             recorder.fetched(now_ns, fetched.records, fetched.bytes);
+            let Fetched { aborted_records, control_records, missing_offsets, .. } = fetched;
+            recorder.passed_over(now_ns, aborted_records, control_records, missing_offsets);
             self.totals.records += fetched.records;
             if fetched.records > 0 {
                 self.totals.span_ns = now_ns - *self.first_ns.get_or_insert(now_ns);

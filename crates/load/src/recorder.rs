@@ -174,6 +174,16 @@ impl Recorder {
         counts.fetched_bytes += bytes;
     }
 
+    /// Offsets were passed over now that are no records of the load's: those of aborted transactions, those that mark the
+    /// ends of transactions, and those without any.
+    pub fn passed_over(&mut self, now_ns: u64, aborted: u64, control: u64, missing: u64) {
+        let counts = &mut self.slot(now_ns).counts;
+        counts.aborted_records += aborted;
+        counts.control_records += control;
+        // Whatever a broker says.
+        counts.missing_offsets = counts.missing_offsets.saturating_add(missing);
+    }
+
     /// Records of an acknowledged batch took so many bytes, uncompressed and as they were sent.
     pub fn compressed(&mut self, known_ns: u64, (record_bytes, sent_bytes): (u64, u64)) {
         let counts = &mut self.slot(known_ns).counts;

@@ -5,7 +5,7 @@ mod common;
 
 use common::{Fetching, Load, MS, Outcome, SECOND, TOPIC, fetch, simulate};
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig};
-use kdyno_model::plan::{Arrivals, StartOffset};
+use kdyno_model::plan::{Arrivals, Read, StartOffset};
 use kdyno_model::sample::{Counts, Grain};
 use std::collections::BTreeMap;
 
@@ -167,8 +167,119 @@ fn leaders_that_move_or_are_lost_cost_no_record_and_double_none() {
     assert_all_fetched(&outcome, 3);
     let moved = format!("leader-moved: partition 0 is led by broker {other} now, by broker {leader} before");
     assert!(outcome.events.contains(&moved), "{:?}", outcome.events);
-    let refused = "fetch-error: client 0: partition 0: fetching failed: NOT_LEADER_OR_FOLLOWER";
+    // The broker that led before follows now, and knows of the election.
+    let refused = "fetch-error: client 0: partition 0: fetching failed: FENCED_LEADER_EPOCH";
     let told = outcome.events.iter().filter(|event| *event == refused).count();
     assert_eq!(told, 1, "the reason of an error is told once: {:?}", outcome.events);
     assert!(outcome.events.iter().any(|event| event.starts_with("disconnected")), "{:?}", outcome.events);
+}
+
+/// Brokers may forget what a client fetches, end the session, or keep none.
+#[test]
+fn sessions_that_are_forgotten_or_refused_cost_no_record() {
+    let (mut cluster, now_ns) = filled(2, 5);
+    let mut script = cluster.script();
+    for ms in (100..2_000).step_by(70) {
+        script = script.at(now_ns + SECOND + ms * MS).forget_fetch_sessions();
+    }
+    let mut fetching = Fetching::from(StartOffset::Earliest).batch_by_batch();
+    fetching.clients = 2;
+    let outcome = fetch(&fetching, cluster, now_ns);
+    assert_all_fetched(&outcome, 5);
+    assert_eq!(outcome.events, Vec::<String>::new(), "it is no error of a partition");
+
+    let config = || FakeConfig::new(2);
+    let requests = |config| {
+        let (cluster, now_ns) = filled_as(config, 5);
+        let outcome = fetch(&Fetching::from(StartOffset::Earliest).batch_by_batch(), cluster, now_ns);
+        assert_all_fetched(&outcome, 5);
+        outcome.counts().requests
+    };
+    assert_eq!(requests(config()), requests(config().without_fetch_sessions()), "each brings the same");
+}
+
+/// What was compacted away is no record, and what is counted is the same however far it is read.
+#[test]
+fn of_a_compacted_topic_the_records_that_are_left_are_counted() {
+    for read in [Read::Header, Read::Crc, Read::Decode] {
+        let (mut cluster, now_ns) = filled(2, 3);
+        let ends: u64 = (0..3).map(|at| cluster.stored(TOPIC, at).expect("a partition").records).sum();
+        for partition in 0..3 {
+            cluster.compact(TOPIC, partition, |offset| offset % 7 == 3 || offset > 900).expect("compacted");
+        }
+        let mut fetching = Fetching::from(StartOffset::Earliest);
+        fetching.plan.read = read;
+        let outcome = fetch(&fetching, cluster, now_ns);
+        assert_all_fetched(&outcome, 3);
+        let (records, _, _) = stored(&outcome.cluster, 3);
+        assert!(records > 500 && records < ends, "{records} of {ends}");
+        // Behind the last record that is left there may be no batch any more that says so.
+        let passed = outcome.counts().missing_offsets;
+        assert!(passed <= ends - records && passed > (ends - records) / 2, "{passed}: {read:?}");
+    }
+}
+
+/// Retention is faster than the consumer: it goes on where the log begins now, and what it missed is told.
+#[test]
+fn what_was_deleted_before_it_was_fetched_is_told_with_its_number() {
+    let (mut cluster, now_ns) = filled(1, 1);
+    let all = cluster.stored(TOPIC, 0).expect("a partition").records;
+    cluster.script().at(now_ns + SECOND + 300 * MS).delete_records(TOPIC, 0, all as i64 - 100);
+    let outcome = fetch(&Fetching::from(StartOffset::Earliest).batch_by_batch(), cluster, now_ns);
+    let fetched = outcome.counts().fetched;
+    let [skipped] = outcome.events.as_slice() else { panic!("{:?}", outcome.events) };
+    let gone: u64 = skipped
+        .strip_prefix("records-skipped: client 0: partition 0: offset ")
+        .and_then(|rest| rest.split(' ').nth(3)?.parse().ok())
+        .unwrap_or_else(|| panic!("{skipped}"));
+    assert!(gone > 100, "{skipped}");
+    assert_eq!(fetched + gone, all, "{skipped}");
+}
+
+/// Partition p belongs to client p mod 3 and is led by broker p mod 3: each client needs one broker.
+#[test]
+fn clients_connect_to_the_leaders_of_their_own_partitions_alone() {
+    let (cluster, now_ns) = filled(3, 6);
+    let before = cluster.counts().connections;
+    let fetching = Fetching { clients: 3, ..Fetching::from(StartOffset::Earliest) };
+    let outcome = fetch(&fetching, cluster, now_ns);
+    assert_all_fetched(&outcome, 6);
+    assert_eq!(
+        outcome.cluster.counts().connections - before,
+        6,
+        "of each a bootstrap connection and its leader's"
+    );
+}
+
+/// A replica in the client's rack is read from, where the leader says so, and left when it is gone.
+#[test]
+fn a_client_reads_from_the_replica_in_its_rack_as_long_as_that_is_there() {
+    let config = || FakeConfig::new(3).rack(0, "a").rack(1, "b").rack(2, "c");
+    let mut fetching = Fetching::from(StartOffset::Earliest).batch_by_batch();
+    let from_followers = |rack: &str, fetching: &mut Fetching, removes: bool| {
+        let (mut cluster, now_ns) = filled_as(config(), 3);
+        if removes {
+            cluster.script().at(now_ns + SECOND + 400 * MS).remove_broker(1);
+        }
+        fetching.plan.rack = rack.to_owned();
+        let outcome = fetch(fetching, cluster, now_ns);
+        assert_all_fetched(&outcome, 3);
+        (outcome.cluster.counts().follower_batches, stored(&outcome.cluster, 3).1)
+    };
+    let (followed, all) = from_followers("b", &mut fetching, false);
+    assert!(followed > all / 2 && followed < all, "all but those that broker 1 leads: {followed} of {all}");
+    assert_eq!(from_followers("", &mut fetching, false).0, 0);
+    assert_eq!(from_followers("elsewhere", &mut fetching, false).0, 0);
+    let (followed, all) = from_followers("b", &mut fetching, true);
+    assert!(followed > 0 && followed < all / 2, "{followed} of {all}");
+}
+
+#[test]
+fn a_leader_that_is_gone_for_good_costs_no_record_and_doubles_none() {
+    let (mut cluster, now_ns) = filled(3, 3);
+    cluster.script().at(now_ns + SECOND + 200 * MS).remove_broker(1);
+    let outcome = fetch(&Fetching::from(StartOffset::Earliest).batch_by_batch(), cluster, now_ns);
+    assert_all_fetched(&outcome, 3);
+    let moved = "leader-moved: partition 1 is led by broker 2 now, by broker 1 before".to_owned();
+    assert!(outcome.events.contains(&moved), "{:?}", outcome.events);
 }

@@ -6,7 +6,9 @@ mod common;
 use common::{Fetching, Load, MS, Outcome, SECOND, T0, TOPIC, fetch, simulate};
 use kdyno_kafka::records;
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, Stored};
-use kdyno_model::plan::{Arrivals, Fill, Payload, StartOffset, TRAILER_BYTES, TransactionsPlan};
+use kdyno_model::plan::{
+    Arrivals, Fill, IsolationLevel, Payload, Read, StartOffset, TRAILER_BYTES, TransactionsPlan,
+};
 use kdyno_model::sample::Timing;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -264,4 +266,28 @@ fn consumers_go_past_markers() {
     let (now_ns, records) = (filled.ended_ns, filled.counts().acknowledged);
     let outcome = fetch(&Fetching::from(StartOffset::Earliest), filled.cluster, now_ns);
     assert_eq!(outcome.counts().fetched, records);
+}
+
+/// What a consumer gets is what was committed, and what it passes over is counted apart.
+#[test]
+fn a_consumer_of_committed_records_gets_these_alone() {
+    for (level, read) in [(1, Read::Header), (2, Read::Crc), (2, Read::Decode)] {
+        for isolation_level in [IsolationLevel::ReadCommitted, IsolationLevel::ReadUncommitted] {
+            let outcome = simulate(&load(50 * MS, 0.3).seconds(2.0), FakeCluster::new(config(level)));
+            let seen = seen(&outcome.cluster);
+            let (committed, aborted) = (seen.committed.len() as u64, seen.aborted.len() as u64);
+            assert!(committed > 1_000 && aborted > 300 && seen.open.is_empty(), "{committed}, {aborted}");
+            let mut fetching = Fetching::from(StartOffset::Earliest).batch_by_batch();
+            (fetching.plan.read, fetching.plan.isolation_level) = (read, isolation_level);
+            let fetched = fetch(&fetching, outcome.cluster, outcome.ended_ns);
+            let counts = fetched.counts();
+            let expected = match isolation_level {
+                IsolationLevel::ReadCommitted => (committed, aborted),
+                IsolationLevel::ReadUncommitted => (committed + aborted, 0),
+            };
+            assert_eq!((counts.fetched, counts.aborted_records), expected, "{level}, {read:?}");
+            assert_eq!((counts.control_records, counts.missing_offsets), (seen.markers, 0));
+            assert_eq!(fetched.events, Vec::<String>::new());
+        }
+    }
 }

@@ -6,8 +6,9 @@ use kdyno_load::framing::{read_frame, write_frame, write_given};
 use kdyno_load::net::monotonic_ns;
 use kdyno_load::worker::{self, WorkerError};
 use kdyno_model::plan::{
-    Arrivals, Compression, ConsumePlan, GivenFile, GivenSource, Partitioner, Payload, PhasesPlan,
-    ProducePlan, ProducerSettings, Rate, RatePiece, StartOffset, VALUE_BYTES_MAX, ValuesPlan,
+    Arrivals, Compression, ConsumePlan, GivenFile, GivenSource, IsolationLevel, Partitioner, Payload,
+    PhasesPlan, ProducePlan, ProducerSettings, Rate, RatePiece, Read, StartOffset, VALUE_BYTES_MAX,
+    ValuesPlan,
 };
 use kdyno_model::sample::{Grain, Phase, Sample, StreamTotals};
 use kdyno_model::worker::{FromWorker, GivenContent, StreamRole, StreamTask, ToWorker, WorkerTask};
@@ -68,6 +69,9 @@ fn consume() -> StreamRole {
         fetch_wait_ns: 100 * MS,
         request_timeout_ns: 30 * SECOND,
         retry_backoff_ns: 100 * MS,
+        isolation_level: IsolationLevel::ReadUncommitted,
+        rack: String::new(),
+        read: Read::Decode,
     })
 }
 

@@ -182,6 +182,24 @@ pub const ALL: &[Metric] = &[
         Unit::MibPerS,
         "MiB of record batches fetched in the window as they come on the wire: compressed, headers included",
     ),
+    metric(
+        "aborted_records",
+        READ,
+        Unit::Count,
+        "records of aborted transactions fetched in the window and left out, with `isolation.level: read_committed`",
+    ),
+    metric(
+        "control_records",
+        READ,
+        Unit::Count,
+        "records of the brokers' own fetched in the window, which mark the ends of transactions",
+    ),
+    metric(
+        "missing_offsets",
+        READ,
+        Unit::Count,
+        "offsets passed over in the window that no record has: it was compacted away",
+    ),
     metric("cpu_percent", PROCESS, Unit::PercentOfCore, "user and system time, percent of one core"),
     metric(
         "cpu_us_per_record",

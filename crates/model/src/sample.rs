@@ -158,6 +158,12 @@ pub struct Counts {
     pub sent_bytes: u64,
     /// Records acknowledged that carry kdyno's trailer in a header, since their values had no room for it.
     pub header_trailers: u64,
+    /// Consume: records of aborted transactions that were fetched and left out.
+    pub aborted_records: u64,
+    /// Consume: records fetched that mark the ends of transactions.
+    pub control_records: u64,
+    /// Consume: offsets passed over that no record has, since it was compacted away.
+    pub missing_offsets: u64,
 }
 
 /// How many of a [`Counts`]' numbers are of records with an outcome.
@@ -187,7 +193,7 @@ impl Counts {
 
     /// Every count that is one number and adds up over seconds, by name; the first [`OUTCOMES`] are of records with an
     /// outcome.
-    fn numbers(&self) -> [(&'static str, u64); 21] {
+    fn numbers(&self) -> [(&'static str, u64); 24] {
         let Counts {
             offered,
             achieved,
@@ -212,6 +218,9 @@ impl Counts {
             record_bytes,
             sent_bytes,
             header_trailers,
+            aborted_records,
+            control_records,
+            missing_offsets,
         } = *self;
         [
             ("acknowledged", acknowledged),
@@ -235,6 +244,9 @@ impl Counts {
             ("record_bytes", record_bytes),
             ("sent_bytes", sent_bytes),
             ("header_trailers", header_trailers),
+            ("aborted_records", aborted_records),
+            ("control_records", control_records),
+            ("missing_offsets", missing_offsets),
         ]
     }
 
@@ -264,6 +276,9 @@ impl Counts {
             record_bytes,
             sent_bytes,
             header_trailers,
+            aborted_records,
+            control_records,
+            missing_offsets,
         } = more;
         let pairs = [
             (&mut self.offered, offered),
@@ -287,6 +302,9 @@ impl Counts {
             (&mut self.record_bytes, record_bytes),
             (&mut self.sent_bytes, sent_bytes),
             (&mut self.header_trailers, header_trailers),
+            (&mut self.aborted_records, aborted_records),
+            (&mut self.control_records, control_records),
+            (&mut self.missing_offsets, missing_offsets),
         ];
         for (sum, value) in pairs {
             *sum = sum.saturating_add(*value);

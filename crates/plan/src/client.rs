@@ -2,12 +2,12 @@
 
 use crate::PlanError;
 use crate::reader::Reader;
-use kdyno_model::plan::{Compression, ConsumePlan, Partitioner, ProducerSettings, StartOffset};
+use kdyno_model::plan::{Compression, ConsumePlan, IsolationLevel, Partitioner, ProducerSettings};
 use kdyno_model::units::size;
 use kdyno_model::version::Version;
 use kdyno_scenario::client::{
-    Found, Other, ROUND_ROBIN, Rule, Setting, SettingKind, Side, consumer_defaults, find, level, number,
-    producer_defaults, removed_in, since,
+    Found, Other, ROUND_ROBIN, Rule, Setting, SettingKind, Side, find, level, number, producer_defaults,
+    removed_in, since,
 };
 use kdyno_scenario::file::{KeyFile, LoadFile, RoleFile, TransactionsFile};
 use kdyno_scenario::input::{InputError, Place, not_allowed};
@@ -69,6 +69,14 @@ fn one<'a>(
             let (message, hint) = not_allowed(&text, words);
             let message = format!("`{}`: {message}", setting.name);
             return Err(reader.wrong(typed, message).maybe_hint(hint));
+        }
+        return Ok(Given { name: setting.name, number: 0, level: 0, word: text, typed });
+    }
+    if setting.kind == SettingKind::Text {
+        let (_, most) = setting.range;
+        if text.len() as u64 > most {
+            let message = format!("`{}`: longer than {most} bytes", setting.name);
+            return Err(reader.wrong(typed, message));
         }
         return Ok(Given { name: setting.name, number: 0, level: 0, word: text, typed });
     }
@@ -336,14 +344,13 @@ fn level_in_force(codec: Compression, given: &[Given<'_>]) -> Option<i32> {
     Some(typed.map_or(levels.default, |typed| typed.level))
 }
 
-/// A consumer's settings.
+/// A consumer's settings, `settings` where nothing is typed.
 pub(crate) fn consumer(
     reader: &Reader<'_>,
-    from: StartOffset,
+    mut settings: ConsumePlan,
     typed: &[(Typed, Typed)],
 ) -> Result<ConsumePlan, PlanError> {
     let (_, given) = read(reader, Side::Consume, typed)?;
-    let mut settings = consumer_defaults(from);
     for given in &given {
         let ns = given.number.saturating_mul(NS_PER_MS);
         match given.name {
@@ -353,6 +360,10 @@ pub(crate) fn consumer(
             "fetch.max.wait.ms" => settings.fetch_wait_ns = ns,
             "request.timeout.ms" => settings.request_timeout_ns = ns,
             "retry.backoff.ms" => settings.retry_backoff_ns = ns,
+            "isolation.level" if given.word == IsolationLevel::ReadCommitted.name() => {
+                settings.isolation_level = IsolationLevel::ReadCommitted;
+            }
+            "client.rack" => settings.rack.clone_from(&given.word),
             _ => {}
         }
     }

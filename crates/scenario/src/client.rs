@@ -10,7 +10,9 @@ pub use reach::{REACH, reach_setting};
 use crate::input::{InputError, listed, meant, quoted};
 use crate::units::{self, Dimension};
 use crate::yaml::Typed;
-use kdyno_model::plan::{Compression, ConsumePlan, Levels, Partitioner, ProducerSettings, StartOffset};
+use kdyno_model::plan::{
+    Compression, ConsumePlan, IsolationLevel, Levels, Partitioner, ProducerSettings, Read, StartOffset,
+};
 use kdyno_model::version::Version;
 
 /// What a Kafka setting's value is, and what a bare number means in it.
@@ -26,6 +28,8 @@ pub enum SettingKind {
     Level(Levels),
     /// Words.
     Words(&'static [&'static str]),
+    /// Any text, up to so many bytes as the range says.
+    Text,
 }
 
 /// One client setting that is acted on.
@@ -121,7 +125,17 @@ pub const CONSUMER: &[Setting] = &[
     setting("fetch.max.wait.ms", SettingKind::Ms, (0, INT_MAX), "500 ms"),
     setting("request.timeout.ms", SettingKind::Ms, (1, INT_MAX), "30 s"),
     setting("retry.backoff.ms", SettingKind::Ms, (0, INT_MAX), "100 ms"),
+    setting(
+        "isolation.level",
+        SettingKind::Words(&["read_uncommitted", "read_committed"]),
+        (0, 0),
+        "`read_uncommitted`: records of open and of aborted transactions too",
+    ),
+    setting("client.rack", SettingKind::Text, (0, RACK_BYTES_MAX), "none: records are fetched from leaders"),
 ];
+
+/// Longer than any name of a rack.
+const RACK_BYTES_MAX: u64 = 1000;
 
 /// Java's class for one record to each partition in turn.
 pub const ROUND_ROBIN: &str = "org.apache.kafka.clients.producer.RoundRobinPartitioner";
@@ -284,7 +298,7 @@ pub fn number(setting: &Setting, text: &str) -> Result<u64, String> {
     let value = match setting.kind {
         SettingKind::Bytes => kafka_number(text, Dimension::Bytes, 1.0)?,
         SettingKind::Ms => kafka_number(text, Dimension::Ns, 1e6)?,
-        SettingKind::Count | SettingKind::Level(_) | SettingKind::Words(_) => {
+        SettingKind::Count | SettingKind::Level(_) | SettingKind::Words(_) | SettingKind::Text => {
             units::whole(text, Dimension::Plain)?
         }
     };
@@ -362,9 +376,12 @@ pub fn producer_defaults(version: &Version) -> ProducerSettings {
 }
 
 /// A consumer's settings when nothing is typed; the same in every supported version.
-pub fn consumer_defaults(from: StartOffset) -> ConsumePlan {
+pub fn consumer_defaults(from: StartOffset, read: Read) -> ConsumePlan {
     ConsumePlan {
         from,
+        read,
+        isolation_level: IsolationLevel::ReadUncommitted,
+        rack: String::new(),
         fetch_bytes_max: 50 << 20,
         partition_bytes_max: 1 << 20,
         fetch_bytes_min: 1,

@@ -155,7 +155,7 @@ pub struct LoadFile {
 #[allow(missing_docs, reason = "each variant is the key of the same name in `keys`")]
 pub enum RoleFile {
     Produce(Box<ProduceFile>),
-    Consume { from: Typed },
+    Consume { from: Typed, read: Typed },
 }
 
 /// How records are sent.
@@ -403,7 +403,7 @@ fn load(node: &Node) -> Result<LoadFile, InputError> {
         role: if produces {
             RoleFile::Produce(Box::new(produce(&fields)?))
         } else {
-            RoleFile::Consume { from: fields.required("from")? }
+            RoleFile::Consume { from: fields.required("from")?, read: fields.required("read")? }
         },
     })
 }

@@ -248,6 +248,7 @@ fn settings_text(text: &mut String, whose: &str, settings: &[Setting]) {
             SettingKind::Ms => "duration, or ms".to_owned(),
             SettingKind::Count => "count".to_owned(),
             SettingKind::Level(levels) => levels_text(levels),
+            SettingKind::Text => "text".to_owned(),
             SettingKind::Words([]) => "Kafka version".to_owned(),
             SettingKind::Words(words) => crate::input::listed(words.iter().copied()).replace(", ", " or "),
         };

@@ -54,6 +54,9 @@ struct PackedLater {
     record_bytes: u64,
     sent_bytes: u64,
     header_trailers: u64,
+    aborted_records: u64,
+    control_records: u64,
+    missing_offsets: u64,
 }
 
 /// What a sample row keeps beside its key.
@@ -297,6 +300,9 @@ fn counts_in(counts: &Counts) -> (PackedCounts, PackedLater) {
         record_bytes,
         sent_bytes,
         header_trailers,
+        aborted_records,
+        control_records,
+        missing_offsets,
     } = counts.clone();
     let later = PackedLater {
         committed,
@@ -306,6 +312,9 @@ fn counts_in(counts: &Counts) -> (PackedCounts, PackedLater) {
         record_bytes,
         sent_bytes,
         header_trailers,
+        aborted_records,
+        control_records,
+        missing_offsets,
     };
     let packed = PackedCounts {
         offered,
@@ -353,6 +362,9 @@ fn counts_out(packed: PackedCounts, later: PackedLater) -> Counts {
         record_bytes: later.record_bytes,
         sent_bytes: later.sent_bytes,
         header_trailers: later.header_trailers,
+        aborted_records: later.aborted_records,
+        control_records: later.control_records,
+        missing_offsets: later.missing_offsets,
     }
 }
 
@@ -396,6 +408,9 @@ mod tests {
             record_bytes: 5,
             sent_bytes: 6,
             header_trailers: 7,
+            aborted_records: 8,
+            control_records: 9,
+            missing_offsets: 10,
             ..counts
         };
         let blob = pack_totals(&totals(later.clone())).unwrap();

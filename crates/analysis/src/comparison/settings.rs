@@ -355,5 +355,8 @@ fn of_consumer(consume: &ConsumePlan) -> Vec<(&'static str, String)> {
         ("fetch.max.wait.ms", ms(consume.fetch_wait_ns)),
         ("request.timeout.ms", ms(consume.request_timeout_ns)),
         ("retry.backoff.ms", ms(consume.retry_backoff_ns)),
+        ("isolation.level", consume.isolation_level.name().to_owned()),
+        ("client.rack", consume.rack.clone()),
+        ("read", consume.read.name().to_owned()),
     ]
 }

@@ -9,9 +9,9 @@ use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::{Finding, Mark, Scope, Value};
 use kdyno_model::outcome::Judgement;
 use kdyno_model::plan::{
-    Arrivals, CasePlan, ClusterPlan, Compression, ConsumePlan, Fill, KafkaSource, LoadPlan, Mode,
-    Partitioner, Payload, PhasesPlan, ProducePlan, ProducerSettings, Rate, RatePiece, Role, RoleKind,
-    StartOffset, Storage, SystemPlan, TopicPlan, WorkerPlan, WorkerShare,
+    Arrivals, CasePlan, ClusterPlan, Compression, ConsumePlan, Fill, IsolationLevel, KafkaSource, LoadPlan,
+    Mode, Partitioner, Payload, PhasesPlan, ProducePlan, ProducerSettings, Rate, RatePiece, Read, Role,
+    RoleKind, StartOffset, Storage, SystemPlan, TopicPlan, WorkerPlan, WorkerShare,
 };
 use kdyno_model::run::{Session, StreamInfo, TrialStart};
 use kdyno_model::sample::{
@@ -461,6 +461,9 @@ fn readers() -> LoadPlan {
         fetch_wait_ns: 500 * MS,
         request_timeout_ns: 30 * S,
         retry_backoff_ns: 100 * MS,
+        isolation_level: IsolationLevel::ReadUncommitted,
+        rack: String::new(),
+        read: Read::Decode,
     });
     LoadPlan { topic: "perf".into(), clients: 2, role }
 }

@@ -1,7 +1,8 @@
 //! As much of a record batch (format 2) as a broker must know: its head, and one to hand out.
 
 use kdyno_kafka::records::{
-    BatchHeader, BodySum, Compression, HEADER_BYTES, TRANSACTIONAL_BIT, encode_record, write_batch_header,
+    BatchHeader, BodySum, Compression, HEADER_BYTES, TRANSACTIONAL_BIT, batches, encode_record,
+    write_batch_header,
 };
 use kdyno_kafka::wire::{Reader, Result, WireError, Writer};
 
@@ -124,6 +125,36 @@ pub(crate) fn marker((producer_id, producer_epoch): (i64, i16), is_commit: bool,
     let mut batch = [0; HEADER_BYTES];
     write_batch_header(&mut batch, &header, &BodySum::of(&body));
     [batch.as_slice(), &body].concat()
+}
+
+/// Whether a whole batch, which [`BatchHead::read`] has passed, is a marker.
+pub(crate) fn is_control(batch: &[u8]) -> bool {
+    i16::from_be_bytes([batch[ATTRIBUTES_AT], batch[ATTRIBUTES_AT + 1]]) & CONTROL_BIT != 0
+}
+
+/// What a cleaner leaves of an uncompressed batch, as brokers do it: records whose offsets `keeps` names, in a batch that
+/// reaches from the first to the last offset of before. Tells how many records these are.
+///
+/// # Errors
+/// The batch cannot be read.
+pub(crate) fn compacted(batch: &[u8], keeps: impl Fn(i64) -> bool) -> Result<(u64, Vec<u8>)> {
+    let unreadable = |_| WireError::Invalid("a stored batch cannot be read");
+    let batch = batches(batch).next().transpose().map_err(unreadable)?;
+    let batch = batch.ok_or(WireError::Invalid("a stored batch is cut off"))?;
+    let (mut scratch, mut body, mut header) = (Vec::new(), Vec::new(), batch.header);
+    header.record_count = 0;
+    for record in batch.records(&mut scratch, 0).map_err(unreadable)? {
+        let record = record.map_err(unreadable)?;
+        if keeps(record.offset) {
+            let (offset, time) =
+                (record.offset - header.base_offset, record.timestamp_ms - header.base_timestamp_ms);
+            encode_record(&mut body, offset as i32, time, record.key, record.value.unwrap_or_default());
+            header.record_count += 1;
+        }
+    }
+    let mut head = [0; HEADER_BYTES];
+    write_batch_header(&mut head, &header, &BodySum::of(&body));
+    Ok((header.record_count as u64, [head.as_slice(), &body].concat()))
 }
 
 /// Appends `batch` as one that starts at `offset`: the offset is not covered by the checksum.

@@ -1,16 +1,17 @@
-//! Fetch: the request, and its response piece by piece. Fetch sessions are not kept: the response names
-//! session 0, upon which clients send full requests.
+//! Fetch: the request, and its response piece by piece.
 
 use super::produce::{endpoints_field, leader_field};
 use super::responses::BrokerView;
 use super::{RequestHead, TopicRef, begin_frame, end_frame};
-use kdyno_kafka::messages::m01_fetch::BY_NAME_MAX;
+use kdyno_kafka::messages::m01_fetch::{BY_NAME_MAX, RACKS_FROM, SESSIONS_FROM, SessionStep};
 use kdyno_kafka::wire::{Reader, Result, Writer};
 
 /// One partition asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FetchPartition {
     pub index: i32,
+    /// Since which election its leader leads, as the client knows it; -1: it does not say.
+    pub leader_epoch: i32,
     pub offset: i64,
     pub bytes_max: i32,
 }
@@ -21,7 +22,14 @@ pub(crate) struct FetchRequest<'a> {
     pub max_wait_ms: i32,
     pub bytes_min: i32,
     pub bytes_max: i32,
+    /// Committed records alone.
+    pub is_committed: bool,
+    pub session: SessionStep,
     pub topics: Vec<(TopicRef<'a>, Vec<FetchPartition>)>,
+    /// Partitions that leave the session.
+    pub forgotten: Vec<(TopicRef<'a>, Vec<i32>)>,
+    /// Where the client is; empty: it does not say.
+    pub rack: &'a str,
 }
 
 impl<'a> FetchRequest<'a> {
@@ -33,10 +41,10 @@ impl<'a> FetchRequest<'a> {
         let max_wait_ms = reader.i32()?;
         let bytes_min = reader.i32()?;
         let bytes_max = reader.i32()?;
-        reader.i8()?; // isolation level
-        if version >= 7 {
-            reader.i32()?; // session id
-            reader.i32()?; // session epoch
+        let is_committed = reader.i8()? == 1;
+        let mut session = SessionStep::default();
+        if version >= SESSIONS_FROM {
+            session = SessionStep { id: reader.i32()?, epoch: reader.i32()? };
         }
         let count = reader.array_length(flexible, 2)?;
         let mut topics = Vec::with_capacity(count);
@@ -50,22 +58,19 @@ impl<'a> FetchRequest<'a> {
             reader.skip_tags(flexible)?;
             topics.push((topic, partitions));
         }
-        if version >= 7 {
-            skip_forgotten(&mut reader, flexible, version > BY_NAME_MAX)?;
+        let mut forgotten = Vec::new();
+        if version >= SESSIONS_FROM {
+            forgotten = read_forgotten(&mut reader, flexible, version > BY_NAME_MAX)?;
         }
-        if version >= 11 {
-            reader.string(flexible)?; // rack
-        }
+        let rack = if version >= RACKS_FROM { reader.string(flexible)? } else { "" };
         reader.skip_tags(flexible)?;
         reader.finish()?;
-        Ok(Self { max_wait_ms, bytes_min, bytes_max, topics })
+        Ok(Self { max_wait_ms, bytes_min, bytes_max, is_committed, session, topics, forgotten, rack })
     }
 
     fn partition(reader: &mut Reader<'_>, version: i16, flexible: bool) -> Result<FetchPartition> {
         let index = reader.i32()?;
-        if version >= 9 {
-            reader.i32()?; // leader epoch
-        }
+        let leader_epoch = if version >= 9 { reader.i32()? } else { -1 };
         let offset = reader.i64()?;
         if version >= 12 {
             reader.i32()?; // last fetched epoch
@@ -75,18 +80,25 @@ impl<'a> FetchRequest<'a> {
         }
         let bytes_max = reader.i32()?;
         reader.skip_tags(flexible)?;
-        Ok(FetchPartition { index, offset, bytes_max })
+        Ok(FetchPartition { index, leader_epoch, offset, bytes_max })
     }
 }
 
-fn skip_forgotten(reader: &mut Reader<'_>, flexible: bool, by_id: bool) -> Result<()> {
-    for _ in 0..reader.array_length(flexible, 2)? {
-        TopicRef::read(reader, flexible, by_id)?;
+fn read_forgotten<'a>(
+    reader: &mut Reader<'a>,
+    flexible: bool,
+    by_id: bool,
+) -> Result<Vec<(TopicRef<'a>, Vec<i32>)>> {
+    let count = reader.array_length(flexible, 2)?;
+    let mut forgotten = Vec::with_capacity(count);
+    for _ in 0..count {
+        let topic = TopicRef::read(reader, flexible, by_id)?;
         let partitions = reader.array_length(flexible, 4)?;
-        reader.take(partitions * 4)?;
+        let partitions = (0..partitions).map(|_| reader.i32()).collect::<Result<_>>()?;
         reader.skip_tags(flexible)?;
+        forgotten.push((topic, partitions));
     }
-    Ok(())
+    Ok(forgotten)
 }
 
 /// Writes a response in the order of the request's pieces.
@@ -98,26 +110,63 @@ pub(crate) struct FetchResponse {
 }
 
 /// Offsets and outcome of one partition.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct FetchOutcome {
     pub index: i32,
     pub error: i16,
     /// First offset that is not readable yet; -1 with an error.
     pub high_watermark: i64,
+    /// The same, but not behind the first record of a transaction that is open.
+    pub last_stable: i64,
+    /// First offset that is there; -1 with an error.
+    pub log_start: i64,
+    /// Producer and first offset of aborted transactions; `None`: nobody asked.
+    pub aborted: Option<Vec<(i64, i64)>>,
+    /// The replica to read from; -1: this one.
+    pub preferred: i32,
     /// Of the records that follow.
     pub records_bytes: usize,
     /// Who leads instead, and since which election.
     pub leader: Option<(i32, i32)>,
 }
 
+impl FetchOutcome {
+    /// An error.
+    pub fn failed(index: i32, error: i16) -> Self {
+        Self { error, log_start: -1, ..Self::of(index, -1) }
+    }
+
+    /// A partition that ends there, and of which nothing is sent.
+    pub fn of(index: i32, high_watermark: i64) -> Self {
+        Self {
+            index,
+            error: 0,
+            high_watermark,
+            last_stable: high_watermark,
+            log_start: 0,
+            aborted: None,
+            preferred: -1,
+            records_bytes: 0,
+            leader: None,
+        }
+    }
+}
+
 impl FetchResponse {
-    /// Begins a response for `topics` topics, which says that the client was throttled for so long.
-    pub fn begin(out: &mut Vec<u8>, head: &RequestHead, topics: usize, throttle_ms: i32) -> Self {
+    /// Begins a response for `topics` topics, which says that the client was throttled for so long, and what came of its
+    /// session: an error code, and the session's id; 0: none is kept, so that clients send full requests.
+    pub fn begin(
+        out: &mut Vec<u8>,
+        head: &RequestHead,
+        topics: usize,
+        throttle_ms: i32,
+        (error, session): (i16, i32),
+    ) -> Self {
         let start = begin_frame(out, head);
         out.put_i32(throttle_ms);
-        if head.version >= 7 {
-            out.put_i16(0); // error of the session
-            out.put_i32(0); // session id
+        if head.version >= SESSIONS_FROM {
+            out.put_i16(error);
+            out.put_i32(session);
         }
         out.put_array_length(topics, head.flexible);
         Self { start, version: head.version, flexible: head.flexible }
@@ -135,17 +184,24 @@ impl FetchResponse {
         out.put_i32(outcome.index);
         out.put_i16(outcome.error);
         out.put_i64(outcome.high_watermark);
-        out.put_i64(outcome.high_watermark); // last stable offset
+        out.put_i64(outcome.last_stable);
         if self.version >= 5 {
-            out.put_i64(if outcome.error == 0 { 0 } else { -1 }); // log start offset
+            out.put_i64(outcome.log_start);
         }
-        if self.flexible {
-            out.put_uvarint(0); // aborted transactions: null
-        } else {
-            out.put_i32(-1);
+        match &outcome.aborted {
+            None if self.flexible => out.put_uvarint(0),
+            None => out.put_i32(-1),
+            Some(aborted) => {
+                out.put_array_length(aborted.len(), self.flexible);
+                for (producer, first) in aborted {
+                    out.put_i64(*producer);
+                    out.put_i64(*first);
+                    out.put_no_tags(self.flexible);
+                }
+            }
         }
-        if self.version >= 11 {
-            out.put_i32(-1); // preferred replica
+        if self.version >= RACKS_FROM {
+            out.put_i32(outcome.preferred);
         }
         out.put_array_length(outcome.records_bytes, self.flexible); // bytes are prefixed as arrays are
     }

@@ -56,6 +56,14 @@ pub(crate) mod code {
     pub const TOPIC_AUTHORIZATION_FAILED: i16 = 29;
     /// The user may not do that with the cluster.
     pub const CLUSTER_AUTHORIZATION_FAILED: i16 = 31;
+    /// The fetch session is not there.
+    pub const FETCH_SESSION_ID_NOT_FOUND: i16 = 70;
+    /// A request of the fetch session is missing, or came twice.
+    pub const INVALID_FETCH_SESSION_EPOCH: i16 = 71;
+    /// The client has not heard of the latest election.
+    pub const FENCED_LEADER_EPOCH: i16 = 74;
+    /// The client has heard of a later election.
+    pub const UNKNOWN_LEADER_EPOCH: i16 = 75;
     /// The version of the request is not spoken here.
     pub const UNSUPPORTED_VERSION: i16 = 35;
     /// The topic is there already.

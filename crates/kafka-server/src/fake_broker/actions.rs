@@ -27,9 +27,7 @@ impl FakeCluster {
                 }
             }
             Action::MoveLeader { topic, partition, to } => {
-                let index = usize::try_from(partition).unwrap_or(usize::MAX);
-                let log = self.topics.get_mut(&topic).and_then(|logs| logs.get_mut(index));
-                if let Some(log) = log {
+                if let Some(log) = self.partition_mut(&topic, partition) {
                     log.lead(to);
                     self.wake_all_fetches();
                 }
@@ -62,6 +60,13 @@ impl FakeCluster {
                     broker.throttle_ms = ms;
                 }
             }
+            Action::DeleteRecords { topic, partition, before } => {
+                if let Some(log) = self.partition_mut(&topic, partition) {
+                    log.delete_before(before);
+                    self.wake_all_fetches();
+                }
+            }
+            Action::ForgetFetchSessions => self.fetch_sessions.clear(),
             Action::MoveCoordinator { to } => self.coordinator.broker = to,
             Action::LoadCoordinator { duration_ns } => {
                 self.coordinator.loads_until_ns = self.now_ns.saturating_add(duration_ns);

@@ -44,7 +44,10 @@ impl FakeCluster {
             }
             Api::ListOffsets => {
                 let request = m02_list_offsets::Request::decode(body, version)?;
-                let find = |name: &str, index, timestamp| self.find_offset(broker, name, index, timestamp);
+                let is_committed = request.isolation_level == 1;
+                let find = |name: &str, index, timestamp| {
+                    self.find_offset(broker, (name, index), timestamp, is_committed)
+                };
                 respond(out, &head, &responses::list_offsets(request, find));
             }
             Api::Fetch => {
@@ -120,11 +123,18 @@ impl FakeCluster {
     }
 
     /// Error and offset of a partition, as one broker tells it.
-    fn find_offset(&self, broker: i32, name: &str, index: i32, timestamp: i64) -> (i16, i64) {
+    fn find_offset(
+        &self,
+        broker: i32,
+        (name, index): (&str, i32),
+        timestamp: i64,
+        is_committed: bool,
+    ) -> (i16, i64) {
         match self.partition(name, index) {
             None => (code::UNKNOWN_TOPIC_OR_PARTITION, -1),
             Some(log) if log.leader != Some(broker) => (code::NOT_LEADER_OR_FOLLOWER, -1),
-            Some(_) if timestamp == EARLIEST_TIMESTAMP => (code::NONE, 0),
+            Some(log) if timestamp == EARLIEST_TIMESTAMP => (code::NONE, log.log_start),
+            Some(log) if is_committed => (code::NONE, log.last_stable_offset()),
             Some(log) => (code::NONE, log.end_offset()),
         }
     }

@@ -5,7 +5,7 @@ use super::connection::{Answer, ConnId, Connection, Slot};
 use super::coordinator::Coordinator;
 use super::log::{PartitionLog, StoredBatch, StoredPartition};
 use super::plan::Plan;
-use super::requests::{Control, Produce, TimerKey, WaitingFetch};
+use super::requests::{Control, FetchSession, Produce, TimerKey, WaitingFetch};
 use super::server::Server;
 use crate::codec::responses::BrokerView;
 use crate::codec::{Api, RequestHead, TopicRef, topic_id};
@@ -68,6 +68,8 @@ pub struct FakeCounts {
     pub stored_records: u64,
     /// Records whose successful answer has left.
     pub acknowledged_records: u64,
+    /// Batches that replicas have given to consumers, which are not their partitions' leaders.
+    pub follower_batches: u64,
 }
 
 /// What happens at an instant of its own.
@@ -101,6 +103,8 @@ pub struct FakeCluster {
     pub(super) connections: BTreeMap<ConnId, Connection>,
     timers: BTreeMap<TimerKey, Timer>,
     pub(super) fetches: BTreeMap<u64, WaitingFetch>,
+    /// By their ids.
+    pub(super) fetch_sessions: BTreeMap<i32, FetchSession>,
     pub(super) plan: Plan,
     pub(super) random: Pcg64,
     next_id: u64,
@@ -124,6 +128,7 @@ impl FakeCluster {
             connections: BTreeMap::new(),
             timers: BTreeMap::new(),
             fetches: BTreeMap::new(),
+            fetch_sessions: BTreeMap::new(),
             plan: Plan::default(),
             random: Pcg64::seed_from_u64(config.seed),
             next_id: 0,
@@ -250,6 +255,18 @@ impl FakeCluster {
 
     pub(super) fn partition(&self, topic: &str, partition: i32) -> Option<&PartitionLog> {
         self.topics.get(topic)?.get(usize::try_from(partition).ok()?)
+    }
+
+    pub(super) fn partition_mut(&mut self, topic: &str, partition: i32) -> Option<&mut PartitionLog> {
+        self.topics.get_mut(topic)?.get_mut(usize::try_from(partition).ok()?)
+    }
+
+    /// Compacts a partition whose batches are kept and not compressed: records stay whose offsets `keeps` names.
+    ///
+    /// # Errors
+    /// When a batch cannot be read.
+    pub fn compact(&mut self, topic: &str, partition: i32, keeps: impl Fn(i64) -> bool) -> Result<()> {
+        self.partition_mut(topic, partition).map_or(Ok(()), |log| log.compact(keeps))
     }
 
     /// The id of a topic that is there.

@@ -13,6 +13,8 @@ const REMEMBERED: usize = 5;
 pub struct StoredBatch {
     /// Offset of its first record, also written into the bytes.
     pub base_offset: i64,
+    /// Offset of its last record, also of one that was compacted away.
+    pub last_offset: i64,
     /// Its records, as its head counts them.
     pub records: u64,
     /// The whole batch.
@@ -32,6 +34,19 @@ pub struct StoredPartition {
     pub markers: u64,
 }
 
+impl StoredPartition {
+    /// A batch is not there any more.
+    fn forget(&mut self, batch: &StoredBatch) {
+        if batch::is_control(&batch.bytes) {
+            self.markers -= 1;
+            return;
+        }
+        self.records -= batch.records;
+        self.batches -= 1;
+        self.bytes -= batch.bytes.len() as u64;
+    }
+}
+
 /// A partition: who leads it and what it holds.
 #[derive(Debug, Clone)]
 pub(super) struct PartitionLog {
@@ -40,7 +55,22 @@ pub(super) struct PartitionLog {
     pub replicas: Vec<i32>,
     pub stored: StoredPartition,
     pub batches: Vec<StoredBatch>,
+    /// The first offset that is there.
+    pub log_start: i64,
+    end_offset: i64,
     producers: BTreeMap<i64, Producer>,
+    /// The first offset of each producer's open transaction.
+    open: BTreeMap<i64, i64>,
+    aborted: Vec<AbortedTransaction>,
+}
+
+/// A transaction that was aborted.
+#[derive(Debug, Clone, Copy)]
+struct AbortedTransaction {
+    producer: i64,
+    first: i64,
+    /// Of its marker.
+    last: i64,
 }
 
 /// What a partition knows of an idempotent producer.
@@ -121,13 +151,64 @@ impl PartitionLog {
             replicas,
             stored: StoredPartition::default(),
             batches: Vec::new(),
+            log_start: 0,
+            end_offset: 0,
             producers: BTreeMap::new(),
+            open: BTreeMap::new(),
+            aborted: Vec::new(),
         }
     }
 
     /// The next offset.
     pub fn end_offset(&self) -> i64 {
-        (self.stored.records + self.stored.markers) as i64
+        self.end_offset
+    }
+
+    /// The next offset, but not behind the first record of the first transaction that is open.
+    pub fn last_stable_offset(&self) -> i64 {
+        self.open.values().copied().min().unwrap_or(self.end_offset)
+    }
+
+    /// Producer and first offset of the aborted transactions that reach into these offsets.
+    pub fn aborted(&self, from: i64, to: i64) -> Vec<(i64, i64)> {
+        let reach = self.aborted.iter().filter(|one| one.last >= from && one.first < to);
+        reach.map(|one| (one.producer, one.first)).collect()
+    }
+
+    /// Deletes what lies before an offset, which is in the log.
+    pub fn delete_before(&mut self, offset: i64) {
+        self.log_start = offset;
+        let (stored, batches) = (&mut self.stored, &mut self.batches);
+        batches.retain(|batch| {
+            let stays = batch.last_offset >= offset;
+            if !stays {
+                stored.forget(batch);
+            }
+            stays
+        });
+    }
+
+    /// Compacts the log: records stay whose offsets `keeps` names, and markers. Batches are kept and not compressed.
+    ///
+    /// # Errors
+    /// When a batch cannot be read.
+    pub fn compact(&mut self, keeps: impl Fn(i64) -> bool) -> Result<()> {
+        for batch in std::mem::take(&mut self.batches) {
+            let is_marker = batch::is_control(&batch.bytes);
+            match if is_marker { None } else { Some(batch::compacted(&batch.bytes, &keeps)?) } {
+                None => self.batches.push(batch),
+                Some((records, bytes)) => {
+                    self.stored.forget(&batch);
+                    if records > 0 {
+                        self.stored.records += records;
+                        self.stored.batches += 1;
+                        self.stored.bytes += bytes.len() as u64;
+                        self.batches.push(StoredBatch { records, bytes, ..batch });
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Another leader, or none, in a new epoch.
@@ -158,12 +239,16 @@ impl PartitionLog {
                 }
             }
             appended.records += u64::from(head.records);
+            let offset = self.end_offset;
+            self.end_offset += i64::from(head.records);
+            if head.is_transactional {
+                self.open.entry(head.producer_id).or_insert(offset);
+            }
             if keep {
-                let offset = self.end_offset();
                 let mut copy = Vec::with_capacity(bytes.len());
                 batch::put_at_offset(&mut copy, bytes, offset);
-                let records = u64::from(head.records);
-                self.batches.push(StoredBatch { base_offset: offset, records, bytes: copy });
+                let (records, last_offset) = (u64::from(head.records), self.end_offset - 1);
+                self.batches.push(StoredBatch { base_offset: offset, last_offset, records, bytes: copy });
             }
             self.stored.records += u64::from(head.records);
             self.stored.batches += 1;
@@ -179,18 +264,23 @@ impl PartitionLog {
             producer.latest.clear();
             producer.epoch = epoch;
         }
+        let offset = self.end_offset;
+        self.end_offset += 1;
+        if let Some(first) = self.open.remove(&id).filter(|_| !is_commit) {
+            self.aborted.push(AbortedTransaction { producer: id, first, last: offset });
+        }
         if keep {
-            let base_offset = self.end_offset();
-            let bytes = batch::marker((id, epoch), is_commit, base_offset);
-            self.batches.push(StoredBatch { base_offset, records: 1, bytes });
+            let bytes = batch::marker((id, epoch), is_commit, offset);
+            self.batches.push(StoredBatch { base_offset: offset, last_offset: offset, records: 1, bytes });
         }
         self.stored.markers += 1;
     }
 
-    /// Kept batches from the one that holds `offset` on, up to `bytes_max` bytes but at least one.
-    pub fn read(&self, offset: i64, bytes_max: usize) -> &[StoredBatch] {
-        let first = self.batches.partition_point(|b| b.base_offset + b.records as i64 <= offset);
-        let from = &self.batches[first..];
+    /// Kept batches from the one that holds `offset` on, before `end`, up to `bytes_max` bytes but at least one.
+    pub fn read(&self, (offset, end): (i64, i64), bytes_max: usize) -> &[StoredBatch] {
+        let first = self.batches.partition_point(|batch| batch.last_offset < offset);
+        let last = self.batches.partition_point(|batch| batch.base_offset < end);
+        let from = &self.batches[first.min(last)..last];
         let mut bytes = 0;
         let count = from
             .iter()

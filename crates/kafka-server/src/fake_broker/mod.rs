@@ -6,7 +6,7 @@
 //! configuration, calls and instants give the same outputs. [`tcp`] puts one behind real sockets.
 //!
 //! What is simpler than in a real broker: replicas are names only (everything is in sync at once), markers of
-//! transactions are written at once, fetch sessions and groups are not kept, a request that follows another on its
+//! transactions are written at once, groups are not kept, a request that follows another on its
 //! connection is worked on before that one is answered (its answer still waits).
 
 mod actions;
@@ -76,6 +76,10 @@ pub struct FakeConfig {
     pub transaction_version: i16,
     /// How long a coordinator does not take a producer's next transaction after the end of one, in nanoseconds.
     pub marker_delay_ns: u64,
+    /// Brokers remember what clients fetch; otherwise each request names everything.
+    pub keeps_fetch_sessions: bool,
+    /// Where brokers are, as far as they say so: leaders send clients of another rack to a replica there.
+    pub racks: BTreeMap<i32, String>,
     /// What clients are refused.
     pub denied: BTreeSet<Right>,
 }
@@ -94,6 +98,8 @@ impl FakeConfig {
             has_topic_ids: true,
             transaction_version: 2,
             marker_delay_ns: 0,
+            keeps_fetch_sessions: true,
+            racks: BTreeMap::new(),
             denied: BTreeSet::new(),
         }
     }
@@ -108,6 +114,20 @@ impl FakeConfig {
     pub fn without_topic_ids(mut self) -> Self {
         self.has_topic_ids = false;
         self.transaction_version = 0;
+        self
+    }
+
+    /// Brokers without room for fetch sessions.
+    #[must_use]
+    pub fn without_fetch_sessions(mut self) -> Self {
+        self.keeps_fetch_sessions = false;
+        self
+    }
+
+    /// Sets where a broker is.
+    #[must_use]
+    pub fn rack(mut self, broker: i32, rack: &str) -> Self {
+        self.racks.insert(broker, rack.to_owned());
         self
     }
 

@@ -56,6 +56,8 @@ pub(super) enum Action {
     SendHostile { broker: i32, hostile: Hostile },
     SetService { broker: i32, service: Service },
     Throttle { broker: i32, ms: i32 },
+    DeleteRecords { topic: String, partition: i32, before: i64 },
+    ForgetFetchSessions,
     MoveCoordinator { to: i32 },
     LoadCoordinator { duration_ns: u64 },
     FenceProducers,

@@ -28,10 +28,38 @@ pub(super) struct WaitingFetch {
     pub head: RequestHead,
     pub bytes_min: usize,
     pub bytes_max: usize,
-    /// Each with its name and, where it was named by that, its id.
-    pub topics: Vec<(String, [u8; 16], Vec<FetchPartition>)>,
+    /// Committed records alone.
+    pub is_committed: bool,
+    /// Where the client is; empty: it does not say.
+    pub rack: String,
+    /// The session that it goes on with or has begun; 0: none.
+    pub session: i32,
+    /// It names all partitions of its session, and all are answered.
+    pub is_full: bool,
+    /// What is fetched, also what the session remembers.
+    pub partitions: Vec<FetchedPartition>,
     /// The end of the client's wait.
     pub deadline: Option<TimerKey>,
+}
+
+/// A partition that is fetched.
+#[derive(Debug, Clone)]
+pub(super) struct FetchedPartition {
+    pub topic: String,
+    /// Id of the topic, where it was named by that.
+    pub topic_id: [u8; 16],
+    pub asked: FetchPartition,
+    /// High watermark that the session has told last.
+    pub told: i64,
+}
+
+/// What a broker remembers of a client's fetches.
+#[derive(Debug)]
+pub(super) struct FetchSession {
+    pub broker: i32,
+    /// Of the next request.
+    pub epoch: i32,
+    pub partitions: Vec<FetchedPartition>,
 }
 
 /// Another request, until it is looked at.

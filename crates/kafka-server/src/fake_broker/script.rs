@@ -135,6 +135,16 @@ impl<'a> Step<'a> {
         self.add(Action::Throttle { broker, ms })
     }
 
+    /// Deletes the records of a partition that come before an offset, as retention does.
+    pub fn delete_records(self, topic: &str, partition: i32, before: i64) -> Script<'a> {
+        self.add(Action::DeleteRecords { topic: topic.to_owned(), partition, before })
+    }
+
+    /// Has all brokers forget what clients fetch, as they do where there are more clients than they remember.
+    pub fn forget_fetch_sessions(self) -> Script<'a> {
+        self.add(Action::ForgetFetchSessions)
+    }
+
     /// Makes another broker coordinate transactions; the old one answers `NOT_COORDINATOR` from then on.
     pub fn move_coordinator(self, to: i32) -> Script<'a> {
         self.add(Action::MoveCoordinator { to })

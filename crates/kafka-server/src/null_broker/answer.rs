@@ -195,7 +195,7 @@ fn fetch(
         FetchAnswer::Batch { records, .. } => records,
     };
     let mut sent_bytes = 0;
-    let response = FetchResponse::begin(out, head, request.topics.len(), 0);
+    let response = FetchResponse::begin(out, head, request.topics.len(), 0, (code::NONE, 0));
     for (topic, partitions) in &request.topics {
         response.topic(out, *topic, partitions.len());
         let known = broker.topics.partitions(topic.name) as i32;
@@ -208,13 +208,11 @@ fn fetch(
             let fits = sent_bytes == 0 || sent_bytes + broker.batch.len() <= limit;
             let filled = error == code::NONE && count > 0 && fits;
             let end = partition.offset.saturating_add(i64::from(count));
-            let outcome = FetchOutcome {
-                index: partition.index,
-                error,
-                high_watermark: if error == code::NONE { end } else { -1 },
-                records_bytes: if filled { broker.batch.len() } else { 0 },
-                leader: None,
-            };
+            let mut outcome = FetchOutcome::of(partition.index, end);
+            if error != code::NONE {
+                outcome = FetchOutcome::failed(partition.index, error);
+            }
+            outcome.records_bytes = if filled { broker.batch.len() } else { 0 };
             response.partition(out, &outcome);
             if filled {
                 batch::put_at_offset(out, &broker.batch, partition.offset);

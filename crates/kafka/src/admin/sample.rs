@@ -71,8 +71,8 @@ impl Admin {
             bytes_max,
             partition_bytes_max: bytes_max,
             topic,
-            topic_id: [0; 16],
-            partitions: &[(partition, offset)],
+            partitions: &[m01_fetch::Ask { partition, leader_epoch: -1, offset }],
+            ..m01_fetch::Request::default()
         };
         let (mut error, mut values) = (ErrorCode::NONE, Vec::new());
         let broker = self.broker(Some(leader), deadline)?;
@@ -81,11 +81,14 @@ impl Admin {
             deadline,
             |version, out| m01_fetch::encode(&request, version, out),
             |version, body| {
-                let reply = m01_fetch::decode(body, version, |answer| {
-                    if answer.partition == partition {
+                let reply = m01_fetch::decode(body, version, |piece| {
+                    if let m01_fetch::Piece::Partition(answer) = piece
+                        && answer.partition == partition
+                    {
                         error = ErrorCode(answer.error);
                         take_values(answer.records, bounds, &mut values);
                     }
+                    Ok(())
                 })?;
                 if reply.error != 0 {
                     error = ErrorCode(reply.error);

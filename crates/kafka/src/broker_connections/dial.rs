@@ -127,7 +127,7 @@ impl<T> BrokerConnections<T> {
         }
     }
 
-    /// A connection that is of no use: to a bootstrap address while every leader can be reached, to a broker that
+    /// A connection that is of no use: to a bootstrap address while every leader can be reached and there is one, to a broker that
     /// has left the cluster or coordinates no more, or one over which nothing went for `connections.max.idle.ms`. It
     /// then counts as closed, and the caller closes its socket.
     pub fn take_surplus(&mut self, now_ns: u64) -> Option<usize> {
@@ -145,9 +145,10 @@ impl<T> BrokerConnections<T> {
         if !is_any_surplus {
             return None;
         }
-        let is_ready = self.is_ready();
+        let mut brokers = self.connections.iter().filter(|connection| !connection.is_bootstrap());
+        let is_replaced = self.is_ready() && brokers.any(|connection| connection.connection.is_up());
         let surplus = self.connections.iter().position(|connection| {
-            connection.is_unused() && (connection.is_bootstrap() && is_ready || is_surplus(connection))
+            connection.is_unused() && (connection.is_bootstrap() && is_replaced || is_surplus(connection))
         })?;
         let closed = &mut self.connections[surplus];
         closed.state = ConnectionState::Down { retry_ns: now_ns };
@@ -215,8 +216,9 @@ impl<T> BrokerConnections<T> {
             }
         }
         for topic in &self.metadata.topics {
-            for (leader, partition) in topic.leaders.iter().zip(0..).filter(|(leader, _)| leader.broker < 0) {
+            for (partition, leader) in topic.needed().filter(|(_, leader)| leader.broker < 0) {
                 let (from, to, topic) = (leader.broker, leader.broker, topic.name.clone());
+                let partition = partition as i32;
                 self.events.push((now_ns, ConnectionEvent::LeaderMoved { topic, partition, from, to }));
             }
         }

@@ -3,7 +3,7 @@
 use crate::backoff::ExponentialBackoff;
 use crate::errors::ErrorCode;
 use rand::Rng;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Most brokers a client remembers; those that a response names beyond them are not.
 pub(super) const BROKERS_MAX: usize = 4096;
@@ -43,8 +43,19 @@ pub(super) struct Topic {
     /// Its id, all 0 where brokers do not tell it: a topic that is made anew under its name has another.
     pub(super) id: [u8; 16],
     pub(super) leaders: Vec<Leader>,
+    /// Partitions that the client needs; `None`: all.
+    pub(super) only: Option<BTreeSet<usize>>,
     /// What the last response said of it.
     pub(super) error: ErrorCode,
+}
+
+impl Topic {
+    /// The partitions that the client needs, as far as there are such, with their leaders.
+    pub(super) fn needed(&self) -> impl Iterator<Item = (usize, &Leader)> {
+        let all = if self.only.is_some() { 0 } else { self.leaders.len() };
+        let some = self.only.iter().flatten().copied();
+        (0..all).chain(some).filter_map(|partition| Some((partition, self.leaders.get(partition)?)))
+    }
 }
 
 /// A partition's leader.
@@ -69,6 +80,7 @@ impl Metadata {
             name: name.clone(),
             id: [0; 16],
             leaders: Vec::new(),
+            only: None,
             error: ErrorCode::NONE,
         };
         Self {

@@ -50,6 +50,8 @@ pub struct BrokerConnections<T> {
     has_been_up: bool,
     /// Whether the load has begun.
     has_begun: bool,
+    /// Brokers that are wanted for records though they lead nothing of ours.
+    replicas: BTreeSet<i32>,
 }
 
 /// What there is, and what it is good for.
@@ -70,6 +72,7 @@ impl<T> BrokerConnections<T> {
             is_patient: true,
             has_been_up: false,
             has_begun: false,
+            replicas: BTreeSet::new(),
             config,
         };
         for (place, address) in connections.config.bootstrap.clone().into_iter().enumerate() {
@@ -161,15 +164,42 @@ impl<T> BrokerConnections<T> {
         }
     }
 
-    /// The leaders of all partitions of all topics.
+    /// The client needs these partitions of a topic alone: other leaders are not connected to, nor waited for.
+    pub fn need_only(&mut self, topic: usize, partitions: BTreeSet<usize>) {
+        if let Some(topic) = self.metadata.topics.get_mut(topic) {
+            topic.only = Some(partitions);
+            self.relink();
+        }
+    }
+
+    /// Records are read from these brokers too, though they may lead nothing of ours.
+    pub fn read_also_from(&mut self, brokers: BTreeSet<i32>) {
+        if self.replicas != brokers {
+            self.replicas = brokers;
+            self.relink();
+        }
+    }
+
+    /// Whether metadata names such a broker, and where it listens.
+    pub fn has_broker(&self, broker: i32) -> bool {
+        self.metadata.address(broker).is_some()
+    }
+
+    /// How often in a row a connection ended since it was up; the most there is when it is not tried any more.
+    pub fn failures(&self, connection: usize) -> u32 {
+        let connection = &self.connections[connection];
+        if connection.state == ConnectionState::Refused { u32::MAX } else { connection.failures }
+    }
+
+    /// The leaders of all partitions that the client needs.
     fn leaders(&self) -> impl Iterator<Item = &Leader> {
-        self.metadata.topics.iter().flat_map(|topic| &topic.leaders)
+        self.metadata.topics.iter().flat_map(metadata::Topic::needed).map(|(_, leader)| leader)
     }
 
     /// Notes which connection leads to each leader, and which connections nobody needs any more.
     fn relink(&mut self) {
         let leaders = self.leaders().map(|leader| leader.broker).filter(|id| *id >= 0);
-        let leaders: BTreeSet<i32> = leaders.collect();
+        let leaders: BTreeSet<i32> = leaders.chain(self.replicas.iter().copied()).collect();
         for connection in &mut self.connections {
             if let ConnectionKey::Broker(id, purpose) = connection.key {
                 let is_used = match purpose {
@@ -203,6 +233,12 @@ impl<T> BrokerConnections<T> {
         self.is_up(connection).then_some(connection)
     }
 
+    /// A partition's leader and the election since which it leads; −1: not known.
+    pub fn leader_and_epoch(&self, topic: usize, partition: usize) -> (i32, i32) {
+        let leader = self.metadata.leaders(topic).get(partition).unwrap_or(&Leader::NONE);
+        (leader.broker, leader.epoch)
+    }
+
     /// The connection to a partition's leader, up or not; `None`: no leader is known.
     pub fn known_leader(&self, topic: usize, partition: usize) -> Option<usize> {
         self.metadata.leaders(topic).get(partition)?.connection
@@ -221,15 +257,17 @@ impl<T> BrokerConnections<T> {
         (&mut self.connections[connection].connection, leads)
     }
 
-    /// Whether every partition of every topic has a leader to which a connection is up. Leaders that cannot be
-    /// reached are waited for as long as a socket may take to connect; from then on one partition of each topic
-    /// is enough.
+    /// Whether every partition of every topic, as far as the client needs it, has a leader to which a connection is up.
+    /// Leaders that cannot be reached are waited for as long as a socket may take to connect; from then on one partition
+    /// of each topic is enough.
     pub fn is_ready(&self) -> bool {
-        (0..self.config.topics.len()).all(|topic| {
-            let leaders = self.metadata.leaders(topic);
+        self.metadata.topics.iter().all(|topic| {
             let is_up = |leader: &Leader| leader.connection.is_some_and(|at| self.is_up(at));
             let is_left_out = |leader: &Leader| !self.is_patient && self.cannot_be_reached(leader);
-            leaders.iter().any(is_up) && leaders.iter().all(|leader| is_up(leader) || is_left_out(leader))
+            let needs_none = topic.only.as_ref().is_some_and(BTreeSet::is_empty) && !topic.leaders.is_empty();
+            let mut needed = topic.needed().map(|(_, leader)| leader);
+            let is_any_up = needs_none || topic.needed().any(|(_, leader)| is_up(leader));
+            is_any_up && needed.all(|leader| is_up(leader) || is_left_out(leader))
         })
     }
 

@@ -6,6 +6,8 @@ use std::ops::Range;
 
 /// First size of the buffer; it grows to the largest frame received.
 const INPUT_BYTES: usize = 16 << 10;
+/// After so many frames it shrinks to the largest of them, if it is more than twice as large.
+const SHRINK_EVERY: u32 = 64;
 
 /// A buffer of frames.
 #[derive(Debug)]
@@ -14,12 +16,15 @@ pub(super) struct Input {
     start: usize,
     end: usize,
     frame_bytes_max: usize,
+    /// Frames taken since it was last looked at whether it is too large, and the largest of them.
+    frames: u32,
+    largest: usize,
 }
 
 impl Input {
     /// Empty; frames above `frame_bytes_max` are refused.
     pub(super) fn new(frame_bytes_max: usize) -> Self {
-        Self { bytes: Vec::new(), start: 0, end: 0, frame_bytes_max }
+        Self { bytes: Vec::new(), start: 0, end: 0, frame_bytes_max, frames: 0, largest: 0 }
     }
 
     pub(super) fn frame_bytes_max(&self) -> usize {
@@ -30,6 +35,7 @@ impl Input {
     pub(super) fn space(&mut self) -> &mut [u8] {
         if self.start == self.end {
             (self.start, self.end) = (0, 0);
+            self.keep_what_is_needed();
         }
         let pending = self.end - self.start;
         let need = match self.pending_frame() {
@@ -46,6 +52,18 @@ impl Input {
             self.bytes.resize(grown.max(self.end + INPUT_BYTES), 0);
         }
         &mut self.bytes[self.end..]
+    }
+
+    /// What many large frames took is not kept for the small ones that come now. Nothing waits to be taken.
+    fn keep_what_is_needed(&mut self) {
+        if self.frames < SHRINK_EVERY {
+            return;
+        }
+        let needed = self.largest.max(INPUT_BYTES);
+        if self.bytes.len() > 2 * needed {
+            self.bytes = vec![0; needed];
+        }
+        (self.frames, self.largest) = (0, 0);
     }
 
     /// Notes that `bytes` were read into the space given.
@@ -88,6 +106,7 @@ impl Input {
         }
         let start = self.start + 4;
         self.start = start + length;
+        (self.frames, self.largest) = (self.frames + 1, self.largest.max(4 + length));
         Ok(Some(start..start + length))
     }
 
@@ -115,6 +134,25 @@ mod tests {
         input.push(&(90i32 << 20).to_be_bytes());
         input.space();
         assert!(input.bytes.len() <= 2 * INPUT_BYTES);
+    }
+
+    /// A consumer that has caught up is never without a request in flight.
+    #[test]
+    fn the_buffer_shrinks_when_frames_have_become_small() {
+        let mut input = Input::new(1 << 22);
+        let mut take = |bytes: i32, times: u32| {
+            for _ in 0..times {
+                input.push(&[&bytes.to_be_bytes()[..], &vec![7; bytes as usize]].concat());
+                assert!(input.next_frame().is_ok_and(|frame| frame.is_some()));
+                input.space();
+            }
+            input.bytes.capacity()
+        };
+        let large = take(1 << 20, SHRINK_EVERY);
+        assert!(large >= 1 << 20 && take(1 << 20, SHRINK_EVERY) == large, "it is needed again and again");
+        assert_eq!(take(50_000, SHRINK_EVERY - 1), large, "they may come again");
+        assert_eq!(take(50_000, 1), 50_004);
+        assert_eq!(take(100, SHRINK_EVERY), INPUT_BYTES);
     }
 
     #[test]

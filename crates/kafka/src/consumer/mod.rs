@@ -1,117 +1,52 @@
 //! A consuming client: fetches by assignment; partition p belongs to client p mod clients.
 //!
-//! It keeps one fetch per leader in flight, as the Java consumer does, and looks at batch headers and checksums
-//! only: records are counted, not unpacked.
+//! It follows the Java consumer: one fetch in flight per broker, in a session; partitions have their turn one after the
+//! other; what comes is read as far as an application would have it, or as far as the settings say.
 
+mod aborted;
+mod answers;
 mod position;
+mod reading;
+mod session;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod tests_offsets;
+#[cfg(test)]
+mod tests_reading;
+mod types;
 
 pub use position::ConsumerEvent;
+pub use reading::Reading;
+pub use types::{ConsumerConfig, FetchToken, Fetched, Isolation, OffsetAt};
 
-use crate::broker_connections::{BrokerConnections, ConnectionsConfig, RequestKind};
+use crate::broker_connections::{BrokerConnections, ConnectionKey, ConnectionsConfig, Purpose};
 use crate::client::Client;
-use crate::connection::{Answered, ConnectionError};
-use crate::messages::{
-    Api, EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, LeaderHints, m01_fetch, m02_list_offsets, m03_metadata,
-};
-use crate::wire::WireError;
-use position::{Effects, Position, on_fetch, on_offsets};
+use crate::connection::ConnectionError;
+use crate::messages::m01_fetch::{self, Ask};
+use crate::messages::{Api, LeaderHints, m02_list_offsets, m03_metadata};
+use answers::{Answer, Effects};
+use position::{Position, Positions, Then};
+use session::FetchSession;
+use std::collections::BTreeSet;
 
 /// The topic's place among those of the connections: a consumer has one.
 const TOPIC: usize = 0;
 
-/// Which offset of a partition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OffsetAt {
-    /// Of the first record.
-    Earliest,
-    /// After the last record that all in-sync replicas have.
-    Latest,
-    /// The same, but before the first record of the first transaction that is open: of one that ended until its marker
-    /// is there, which its coordinator writes after it has answered.
-    LastStable,
-}
-
-impl OffsetAt {
-    /// The timestamp by which ListOffsets knows it.
-    pub fn timestamp(self) -> i64 {
-        match self {
-            Self::Earliest => EARLIEST_TIMESTAMP,
-            Self::Latest | Self::LastStable => LATEST_TIMESTAMP,
-        }
-    }
-
-    /// Kafka's number for `read_committed`, or for `read_uncommitted`, which ListOffsets is asked with.
-    pub fn isolation_level(self) -> i8 {
-        i8::from(self == Self::LastStable)
-    }
-}
-
-/// Settings, with the Java client's names in the docs.
-#[derive(Debug, Clone)]
-pub struct ConsumerConfig {
-    /// The one topic.
-    pub topic: String,
-    /// Its partitions are this one and every `clients`-th from it on.
-    pub first_partition: usize,
-    /// Clients that share the topic.
-    pub clients: usize,
-    /// Where to begin (`auto.offset.reset`).
-    pub from: OffsetAt,
-    /// `fetch.max.wait.ms`.
-    pub fetch_wait_ms: i32,
-    /// `fetch.min.bytes`.
-    pub fetch_bytes_min: i32,
-    /// `fetch.max.bytes`.
-    pub fetch_bytes_max: i32,
-    /// `max.partition.fetch.bytes`.
-    pub partition_bytes_max: i32,
-    /// `retry.backoff.ms`, in ns.
-    pub retry_backoff_ns: u64,
-}
-
-/// A request in flight.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FetchToken {
-    /// For the offsets to begin at.
-    ListOffsets,
-    /// For records.
-    Fetch,
-}
-
-impl From<FetchToken> for RequestKind<FetchToken> {
-    fn from(token: FetchToken) -> Self {
-        Self::Client(token)
-    }
-}
-
-/// What a fetch brought.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fetched {
-    /// When it was read, ns.
-    pub received_ns: u64,
-    /// Size of the response.
-    pub response_bytes: usize,
-    /// Record batches in it.
-    pub batches: u32,
-    /// Records that were not fetched before.
-    pub records: u64,
-    /// Bytes of the batches.
-    pub bytes: u64,
-    /// The connection it came over.
-    pub connection: usize,
-    /// How long the broker throttles the client, ns.
-    pub throttled_ns: u64,
-}
-
-/// What is known of the requests to one leader.
-#[derive(Debug, Clone, Copy, Default)]
-struct LeaderState {
+/// What is known of the requests over one connection.
+#[derive(Debug, Default)]
+struct BrokerState {
+    /// Whose connection it is.
+    key: Option<ConnectionKey>,
+    /// It was up when it was last looked at.
+    is_up: bool,
     /// A request of ours is in flight.
     is_busy: bool,
     /// When the last request was sent, ns.
     asked_ns: u64,
     /// When the last request was sent to which the answer was empty, ns.
     empty_ns: u64,
+    session: FetchSession,
 }
 
 /// A consuming client.
@@ -119,9 +54,11 @@ struct LeaderState {
 pub struct Consumer {
     config: ConsumerConfig,
     connections: BrokerConnections<FetchToken>,
-    positions: Vec<Position>,
+    positions: Positions,
+    /// It is known which partitions are ours.
+    is_assigned: bool,
     /// By connection.
-    leaders: Vec<LeaderState>,
+    brokers: Vec<BrokerState>,
     fetched: Vec<Fetched>,
     events: Vec<(u64, ConsumerEvent)>,
 }
@@ -132,11 +69,15 @@ impl Consumer {
 
     /// A client that is not connected.
     pub fn new(config: ConsumerConfig, connections: ConnectionsConfig) -> Self {
+        let mut connections = BrokerConnections::new(connections);
+        // Which partitions are ours is known once it is known how many there are.
+        connections.need_only(TOPIC, BTreeSet::new());
         Self {
             config,
-            connections: BrokerConnections::new(connections),
-            positions: Vec::new(),
-            leaders: Vec::new(),
+            connections,
+            positions: Positions::default(),
+            is_assigned: false,
+            brokers: Vec::new(),
             fetched: Vec::new(),
             events: Vec::new(),
         }
@@ -160,90 +101,191 @@ impl Consumer {
         std::mem::take(&mut self.events)
     }
 
-    /// Asks each leader that is not busy for what is due: offsets, and records if `is_fetching`.
+    /// Asks each broker that is not busy for what is due: offsets, and records if `is_fetching`.
     pub fn poll(&mut self, now_ns: u64, is_fetching: bool) {
-        self.leaders.resize(self.connections.count(), LeaderState::default());
         drop(self.connections.take_lost());
-        for (connection, leader) in self.leaders.iter_mut().enumerate() {
-            if !self.connections.is_up(connection) {
-                // What was asked over it is lost, and it may come to lead to another broker.
-                *leader = LeaderState::default();
-            }
-        }
-        if self.positions.is_empty() {
-            let partitions = self.config.first_partition..self.connections.partition_count(TOPIC);
-            let mine = partitions.step_by(self.config.clients.max(1));
-            self.positions = mine.map(|partition| Position::new(partition as i32)).collect();
-        }
+        self.look_at_connections();
+        self.look_at_replicas(now_ns);
         if self.connections.has_idle() {
-            for position in &self.positions {
+            for position in self.positions.iter() {
                 self.connections.wake(TOPIC, position.partition as usize);
             }
         }
-        for connection in 0..self.leaders.len() {
-            if !self.leaders[connection].is_busy && self.connections.can_ask(connection) {
+        for connection in 0..self.brokers.len() {
+            if !self.brokers[connection].is_busy && self.connections.can_ask(connection) {
                 self.ask(connection, now_ns, is_fetching);
             }
         }
     }
 
+    /// Takes over the partitions that are ours, once they are known; nobody else's leaders are connected to.
+    fn assign(&mut self) {
+        let count = self.connections.partition_count(TOPIC);
+        if self.is_assigned || count == 0 {
+            return;
+        }
+        self.is_assigned = true;
+        let mine = (self.config.first_partition..count).step_by(self.config.clients.max(1));
+        self.positions = Positions::of(mine.clone().map(|partition| partition as i32));
+        self.connections.need_only(TOPIC, mine.collect());
+    }
+
+    /// What was asked over a connection that is gone is lost, and its number may come to be another's.
+    fn look_at_connections(&mut self) {
+        self.brokers.resize_with(self.connections.count(), BrokerState::default);
+        for (connection, broker) in self.brokers.iter_mut().enumerate() {
+            let (key, is_up) = (self.connections.key(connection), self.connections.is_up(connection));
+            if broker.key != Some(key) {
+                *broker = BrokerState { key: Some(key), ..BrokerState::default() };
+            }
+            if broker.is_up && !is_up {
+                let mut session = std::mem::take(&mut broker.session);
+                session.lost();
+                for ask in session.asked() {
+                    if let Some(position) = self.positions.find_mut(ask.partition) {
+                        (position.preferred, position.is_listing) = (None, false);
+                    }
+                }
+                *broker = BrokerState { key: Some(key), session, ..BrokerState::default() };
+            }
+            broker.is_up = is_up;
+        }
+    }
+
+    /// Replicas that leaders have named are connected to, and left when they cannot be reached, when another leader leads,
+    /// or when it is time to ask that one again.
+    fn look_at_replicas(&mut self, now_ns: u64) {
+        let (mut replicas, connections) = (BTreeSet::new(), &mut self.connections);
+        for position in self.positions.iter_mut() {
+            let Some(preferred) = &mut position.preferred else { continue };
+            let leader = connections.leader_and_epoch(TOPIC, position.partition as usize);
+            let connection = connections.known(preferred.broker, Purpose::Leader);
+            let failures = connection.map_or(0, |connection| connections.failures(connection));
+            let then = *preferred.then.get_or_insert(Then { leader, failures });
+            let is_tried = failures < u32::MAX && failures <= then.failures;
+            let is_there = connections.has_broker(preferred.broker) && is_tried;
+            if is_there && then.leader == leader && preferred.until_ns > now_ns {
+                replicas.insert(preferred.broker);
+                continue;
+            }
+            position.preferred = None;
+            if !is_there {
+                // The leader may name it again at once.
+                position.not_before_ns = now_ns.saturating_add(self.config.retry_backoff_ns);
+                connections.want_metadata();
+            }
+        }
+        self.connections.read_also_from(replicas);
+    }
+
+    /// The connection over which a partition is fetched, if it is up.
+    fn source(&self, position: &Position) -> Option<usize> {
+        match position.preferred {
+            Some(preferred) => {
+                let connection = self.connections.known(preferred.broker, Purpose::Leader);
+                connection.filter(|connection| self.connections.is_up(*connection))
+            }
+            None => self.connections.leader(TOPIC, position.partition as usize),
+        }
+    }
+
     fn ask(&mut self, connection: usize, now_ns: u64, is_fetching: bool) {
-        let connections = &self.connections;
         let (mut unknown, mut known) = (Vec::new(), Vec::new());
-        for position in &mut self.positions {
+        for position in self.positions.iter() {
+            let partition = position.partition as usize;
             if position.not_before_ns > now_ns {
                 continue;
             }
-            position.not_before_ns = 0;
-            if connections.leader(TOPIC, position.partition as usize) == Some(connection) {
-                match position.next {
-                    Some(offset) => known.push((position.partition, offset)),
-                    None => unknown.push(position.partition),
+            let (_, leader_epoch) = self.connections.leader_and_epoch(TOPIC, partition);
+            match position.next {
+                Some(offset) if self.source(position) == Some(connection) => {
+                    known.push(Ask { partition: position.partition, leader_epoch, offset });
                 }
+                None if self.connections.leader(TOPIC, partition) == Some(connection) => {
+                    unknown.push((position.partition, leader_epoch));
+                }
+                _ => {}
             }
         }
-        let token = if !unknown.is_empty() {
-            FetchToken::ListOffsets
+        let is_asked = if !unknown.is_empty() {
+            self.ask_offsets(connection, now_ns, &unknown)
         } else if is_fetching && !known.is_empty() {
-            FetchToken::Fetch
+            self.ask_records(connection, now_ns, &known)
         } else {
             return;
         };
-        let topic_id = self.connections.topic_id(TOPIC);
-        let version_max = if topic_id.is_some() { i16::MAX } else { m01_fetch::BY_NAME_MAX };
-        let (config, queues) = (&self.config, self.connections.connection_mut(connection));
-        let asked = match token {
-            FetchToken::ListOffsets => {
-                let timestamp = config.from.timestamp();
-                let request = m02_list_offsets::Request::of_topic(&config.topic, &unknown, timestamp);
-                queues.ask(token.into(), &request, now_ns)
-            }
-            FetchToken::Fetch => {
-                let request = m01_fetch::Request {
-                    wait_ms: config.fetch_wait_ms,
-                    bytes_min: config.fetch_bytes_min,
-                    bytes_max: config.fetch_bytes_max,
-                    partition_bytes_max: config.partition_bytes_max,
-                    topic: &config.topic,
-                    topic_id: topic_id.unwrap_or_default(),
-                    partitions: &known,
-                };
-                queues.ask_by_hand(token.into(), (m01_fetch::API, version_max), now_ns, |version, out| {
-                    m01_fetch::encode(&request, version, out);
-                })
-            }
+        let broker = &mut self.brokers[connection];
+        (broker.is_busy, broker.asked_ns) = (is_asked, now_ns);
+    }
+
+    /// Asks where to begin in these partitions, each with its leader's epoch.
+    fn ask_offsets(&mut self, connection: usize, now_ns: u64, partitions: &[(i32, i32)]) -> bool {
+        let timestamp = self.config.from.timestamp();
+        let of = |&(partition_index, current_leader_epoch): &(i32, i32)| {
+            m02_list_offsets::ListOffsetsPartition { partition_index, current_leader_epoch, timestamp }
         };
-        let leader = &mut self.leaders[connection];
-        (leader.is_busy, leader.asked_ns) = (asked.is_ok(), now_ns);
+        let topic = m02_list_offsets::ListOffsetsTopic {
+            name: self.config.topic.clone(),
+            partitions: partitions.iter().map(of).collect(),
+        };
+        let request = m02_list_offsets::Request {
+            replica_id: -1,
+            isolation_level: self.config.isolation.number(),
+            topics: vec![topic],
+            ..Default::default()
+        };
+        for (partition, _) in partitions {
+            if let Some(position) = self.positions.find_mut(*partition) {
+                (position.is_listing, position.not_before_ns) = (true, 0);
+            }
+        }
+        let queues = self.connections.connection_mut(connection);
+        queues.ask(FetchToken::ListOffsets.into(), &request, now_ns).is_ok()
+    }
+
+    /// Asks for the records of these partitions, by ascending partition; the one served longest ago comes first.
+    fn ask_records(&mut self, connection: usize, now_ns: u64, wanted: &[Ask]) -> bool {
+        let topic_id = self.connections.topic_id(TOPIC);
+        let mut step = self.brokers[connection].session.next(wanted, topic_id);
+        let positions = &mut self.positions;
+        for ask in wanted {
+            if let Some(position) = positions.find_mut(ask.partition) {
+                position.not_before_ns = 0;
+            }
+        }
+        let turn = |ask: &Ask| positions.find_mut(ask.partition).map_or(0, |position| position.turn);
+        step.partitions.sort_by_cached_key(turn);
+        let config = &self.config;
+        let request = m01_fetch::Request {
+            wait_ms: config.fetch_wait_ms,
+            bytes_min: config.fetch_bytes_min,
+            bytes_max: config.fetch_bytes_max,
+            partition_bytes_max: config.partition_bytes_max,
+            isolation_level: config.isolation.number(),
+            session: step.session,
+            topic: &config.topic,
+            topic_id: topic_id.unwrap_or_default(),
+            partitions: &step.partitions,
+            forgotten: &step.forgotten,
+            rack: &config.rack,
+        };
+        let version_max = if topic_id.is_some() { i16::MAX } else { m01_fetch::BY_NAME_MAX };
+        let queues = self.connections.connection_mut(connection);
+        let asked = queues.ask_by_hand(
+            FetchToken::Fetch.into(),
+            (m01_fetch::API, version_max),
+            now_ns,
+            |version, out| m01_fetch::encode(&request, version, out),
+        );
+        asked.is_ok()
     }
 
     /// When it has something to do by time alone: its connections, or partitions that wait after an error and
-    /// whose leader could be asked.
+    /// whose broker could be asked.
     pub fn next_deadline(&self) -> Option<u64> {
         let is_free = |position: &&Position| {
-            let leader = self.connections.leader(TOPIC, position.partition as usize);
-            let leader = leader.filter(|leader| self.connections.can_ask(*leader));
-            leader.is_some_and(|leader| self.leaders.get(leader).is_none_or(|leader| !leader.is_busy))
+            let source = self.source(position).filter(|source| self.connections.can_ask(*source));
+            source.is_some_and(|source| self.brokers.get(source).is_none_or(|broker| !broker.is_busy))
         };
         let waiting = self.positions.iter().filter(|position| position.not_before_ns > 0).filter(is_free);
         waiting.map(|position| position.not_before_ns).chain(self.connections.next_deadline()).min()
@@ -253,18 +295,18 @@ impl Consumer {
     /// each has given one.
     pub fn lag_records(&self) -> Option<u64> {
         // Of more clients than partitions some have none; before the metadata nobody knows.
-        let is_known = !self.positions.is_empty() || self.connections.partition_count(TOPIC) > 0;
-        self.positions.iter().map(Position::lag_records).sum::<Option<u64>>().filter(|_| is_known)
+        self.positions.iter().map(Position::lag_records).sum::<Option<u64>>().filter(|_| self.is_assigned)
     }
 
-    /// Whether everything there was at `end_ns` has been fetched: each leader was asked after it and had
+    /// Whether everything there was at `end_ns` has been fetched: each broker was asked after it and had
     /// nothing within `fetch.max.wait.ms`.
     pub fn is_caught_up(&self, end_ns: u64) -> bool {
         self.positions.iter().all(|position| {
-            let leader = self.connections.leader(TOPIC, position.partition as usize);
-            let leader = leader.and_then(|leader| self.leaders.get(leader));
-            let is_asked = position.next.is_some() && position.not_before_ns == 0;
-            is_asked && leader.is_some_and(|leader| leader.empty_ns >= end_ns)
+            let source = self.source(position).and_then(|source| self.brokers.get(source));
+            let Some(next) = position.next.filter(|_| position.not_before_ns == 0) else { return false };
+            // The marker of a transaction comes after its end was answered.
+            let is_open = self.config.isolation == Isolation::ReadCommitted && next < position.high_watermark;
+            !is_open && source.is_some_and(|broker| broker.empty_ns >= end_ns)
         })
     }
 }
@@ -281,75 +323,58 @@ impl Client for Consumer {
     }
 
     fn receive(&mut self, connection: usize, now_ns: u64) -> Result<(), ConnectionError> {
-        let Self { config, connections, positions, leaders, fetched, events } = self;
-        let retry_ns = now_ns + config.retry_backoff_ns;
+        self.look_at_connections();
+        let Self { config, connections, positions, brokers, fetched, events, .. } = self;
         let (mut is_metadata_old, mut held_back_ns) = (false, 0);
         let (mut hints, mut is_told_offsets) = (LeaderHints::default(), false);
-        leaders.resize(connections.count(), LeaderState::default());
-        let leader = &mut leaders[connection];
+        let broker = &mut brokers[connection];
         let result = connections.receive(connection, now_ns, |request, body| {
-            leader.is_busy = false;
+            broker.is_busy = false;
             let mut effects = Effects::default();
-            let taken = take_in(positions, &request, body, retry_ns, &mut effects);
+            let (session, effects_out) = (&mut broker.session, &mut effects);
+            let answer = Answer { config, positions, session, now_ns, effects: effects_out };
+            let is_fetch = request.token == FetchToken::Fetch;
+            let taken = match request.token {
+                FetchToken::ListOffsets => answer.on_offsets(request.version, body),
+                FetchToken::Fetch => answer.on_fetch(request.version, body),
+            };
             is_metadata_old |= effects.is_metadata_old;
+            if is_fetch && taken.is_ok() && effects.is_empty() {
+                broker.empty_ns = broker.asked_ns;
+            }
             events.extend(effects.events.drain(..).map(|event| (now_ns, event)));
-            taken?;
-            is_told_offsets |= request.token == FetchToken::ListOffsets;
-            if request.token == FetchToken::Fetch {
-                if effects.is_metadata_old {
-                    hints.extend(m01_fetch::leader_hints(body, request.version)?);
-                }
+            hints.extend(std::mem::take(&mut effects.hints));
+            is_told_offsets |= !is_fetch;
+            if is_fetch {
                 if request.version >= m01_fetch::THROTTLED_BY_CLIENT_FROM {
                     held_back_ns = held_back_ns.max(effects.throttled_ns);
                 }
-                if effects.is_empty() {
-                    leader.empty_ns = leader.asked_ns;
-                }
-                let Effects { batches, records, bytes, throttled_ns, .. } = effects;
-                fetched.push(Fetched {
-                    received_ns: now_ns,
-                    response_bytes: request.response_bytes,
-                    batches,
-                    records,
-                    bytes,
-                    connection,
-                    throttled_ns,
-                });
+                // Also of a reply whose rest is not believed: what was read counts.
+                fetched.push(Fetched::of(&effects, connection, now_ns, request.response_bytes));
             }
-            Ok(())
+            taken
         });
         if is_told_offsets {
-            let is_its =
-                |one: &&mut Position| connections.leader(TOPIC, one.partition as usize) == Some(connection);
-            // What the answer left out is not asked for again at once.
-            positions.iter_mut().filter(is_its).for_each(|position| position.wait_for_offset(retry_ns));
+            let retry_ns = now_ns.saturating_add(config.retry_backoff_ns);
+            let is_left_out = |one: &&mut Position| {
+                one.is_listing && connections.leader(TOPIC, one.partition as usize) == Some(connection)
+            };
+            // It is not asked for again at once.
+            for position in positions.iter_mut().filter(is_left_out) {
+                (position.is_listing, position.not_before_ns) = (false, retry_ns);
+            }
         }
         if is_metadata_old {
             connections.want_metadata();
         }
         connections.throttle(connection, held_back_ns, now_ns);
         for partition in connections.take_hints(TOPIC, hints, now_ns) {
-            let moved = positions.iter_mut().filter(|position| position.partition as usize == partition);
             // It was told whom to ask instead.
-            moved.for_each(|position| position.not_before_ns = 0);
+            if let Some(position) = i32::try_from(partition).ok().and_then(|at| positions.find_mut(at)) {
+                position.not_before_ns = 0;
+            }
         }
+        self.assign();
         result
     }
 }
-
-/// Takes in a response.
-fn take_in(
-    positions: &mut [Position],
-    request: &Answered<FetchToken>,
-    body: &[u8],
-    retry_ns: u64,
-    effects: &mut Effects,
-) -> Result<(), WireError> {
-    match request.token {
-        FetchToken::ListOffsets => on_offsets(positions, request.version, body, retry_ns, effects),
-        FetchToken::Fetch => on_fetch(positions, request.version, body, retry_ns, effects),
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -1,20 +1,24 @@
-//! A consuming client and answers that are made by hand.
+//! What answers to a consuming client mean, and which of them are believed.
 
+use super::answers::{Answer, Effects};
+use super::position::{Position, Positions};
+use super::session::FetchSession;
 use super::*;
-use crate::backoff::ExponentialBackoff;
-use crate::messages::{Message, m18_api_versions, write_frame};
-use crate::security::Security;
-use crate::wire::Writer;
+use crate::errors::ErrorCode;
+use crate::records::{BatchHeader, BodySum, Compression, HEADER_BYTES, encode_record, write_batch_header};
+use crate::wire::{WireError, Writer};
 
-const MS: u64 = 1_000_000;
-/// `retry.backoff.ms`.
-const PAUSE_NS: u64 = 100 * MS;
-/// The versions that the broker offers: without flexible fields.
-const METADATA_VERSION: i16 = 8;
-const LIST_OFFSETS_VERSION: i16 = 5;
+/// The lowest versions kdyno speaks: plain encodings, no tags.
+const FETCH_VERSION: i16 = m01_fetch::API.version_min;
+const OFFSETS_VERSION: i16 = m02_list_offsets::API.version_min;
+const NOW_NS: u64 = 1_000;
+const RETRY_NS: u64 = 1_100;
+pub(super) const HIGH_WATERMARK: i64 = 30;
+pub(super) const STABLE: i64 = 25;
+const THROTTLE_MS: i32 = 7;
 
-fn consumer() -> Consumer {
-    let config = ConsumerConfig {
+pub(super) fn config(reading: Reading, isolation: Isolation) -> ConsumerConfig {
+    ConsumerConfig {
         topic: "t".to_owned(),
         first_partition: 0,
         clients: 1,
@@ -23,112 +27,276 @@ fn consumer() -> Consumer {
         fetch_bytes_min: 1,
         fetch_bytes_max: 1 << 20,
         partition_bytes_max: 1 << 20,
-        retry_backoff_ns: PAUSE_NS,
-    };
-    let connections = ConnectionsConfig {
-        client_id: "me".to_owned(),
-        topics: vec!["t".to_owned()],
-        bootstrap: vec![("first".to_owned(), 9092)],
-        needs: Consumer::NEEDS,
-        security: Security::default(),
-        request_timeout_ns: 30_000 * MS,
-        retry_backoff: ExponentialBackoff { first_ns: PAUSE_NS, max_ns: PAUSE_NS },
-        reconnect_backoff: ExponentialBackoff::RECONNECT,
-        setup_timeout: ExponentialBackoff::SETUP_TIMEOUT,
-        idle_ns: ConnectionsConfig::IDLE_NS,
-        metadata_max_age_ns: 300_000 * MS,
-        frame_bytes_max: 1 << 20,
-        seed: 20_261_123,
-    };
-    Consumer::new(config, connections)
+        retry_backoff_ns: RETRY_NS - NOW_NS,
+        isolation,
+        reading,
+        rack: String::new(),
+        metadata_max_age_ns: 1_000_000,
+    }
 }
 
-/// Writes what waits; then the broker answers the request with this correlation id.
-fn answer(
-    consumer: &mut Consumer,
-    connection: usize,
-    correlation_id: i32,
-    (response, version): (&impl Message, i16),
-    now_ns: u64,
-) {
-    let queues = consumer.connections.connection_mut(connection);
-    queues.write_to(&mut Vec::new()).expect("a vector takes all");
-    queues.stamp_written(now_ns);
-    let mut frame = Vec::new();
-    write_frame(&mut frame, |out| {
-        out.put_i32(correlation_id);
-        response.encode(version, out);
-    });
-    queues.input_space()[..frame.len()].copy_from_slice(&frame);
-    queues.advance_read(frame.len()).expect("a frame");
-    consumer.receive(connection, now_ns).expect("an answer");
+/// A client's partitions and what one broker has been asked for.
+pub(super) struct World {
+    pub config: ConsumerConfig,
+    pub positions: Positions,
+    session: FetchSession,
 }
 
-/// Connects what is due, handshake included.
-fn come_up(consumer: &mut Consumer) -> usize {
-    let connection = consumer.connections.to_connect(0).expect("one that is due");
-    consumer.connections.on_connected(connection, 0).expect("no session");
-    let range = |api: Api, max_version| m18_api_versions::ApiVersion {
-        api_key: api.key,
-        min_version: 0,
-        max_version,
-    };
-    let api_keys = vec![
-        range(m03_metadata::API, METADATA_VERSION),
-        range(m02_list_offsets::API, LIST_OFFSETS_VERSION),
-        range(m01_fetch::API, 11),
-    ];
-    let versions = m18_api_versions::Response { api_keys, ..Default::default() };
-    answer(consumer, connection, 0, (&versions, 3), 0);
-    connection
+impl World {
+    /// Partitions that begin at these offsets.
+    pub(super) fn at(config: ConsumerConfig, offsets: &[i64]) -> Self {
+        let mut positions = Positions::of(0..offsets.len() as i32);
+        for (position, offset) in positions.iter_mut().zip(offsets) {
+            position.next = Some(*offset);
+        }
+        Self { config, positions, session: FetchSession::default() }
+    }
+
+    pub(super) fn position(&mut self, partition: i32) -> &mut Position {
+        self.positions.find_mut(partition).expect("one of ours")
+    }
+
+    /// Takes in a reply to a full fetch of all partitions that know where to begin.
+    pub(super) fn receive(&mut self, body: &[u8]) -> (Effects, Result<(), WireError>) {
+        let ask = |position: &Position| {
+            position.next.map(|offset| Ask { partition: position.partition, leader_epoch: -1, offset })
+        };
+        let wanted: Vec<Ask> = self.positions.iter().filter_map(ask).collect();
+        self.session.next(&wanted, None);
+        let mut effects = Effects::default();
+        let taken = self.answer(&mut effects).on_fetch(FETCH_VERSION, body);
+        (effects, taken)
+    }
+
+    /// Partition 0 answers to a fetch.
+    pub(super) fn fetch(&mut self, error: ErrorCode, aborted: &[(i64, i64)], set: &[u8]) -> Effects {
+        let (effects, taken) = self.receive(&reply(&[partition(0, error, aborted, set)]));
+        taken.expect("an answer");
+        effects
+    }
+
+    /// Partition 0 answers where to begin.
+    fn list(&mut self, error: ErrorCode, offset: i64) -> Effects {
+        self.position(0).is_listing = true;
+        let mut body = [THROTTLE_MS, 1].map(i32::to_be_bytes).concat();
+        body.put_string("t", false);
+        body.extend_from_slice(&[1i32, 0].map(i32::to_be_bytes).concat());
+        body.put_i16(error.0);
+        body.extend_from_slice(&[-1, offset].map(i64::to_be_bytes).concat());
+        let mut effects = Effects::default();
+        self.answer(&mut effects).on_offsets(OFFSETS_VERSION, &body).expect("an answer");
+        effects
+    }
+
+    fn answer<'a>(&'a mut self, effects: &'a mut Effects) -> Answer<'a> {
+        let Self { config, positions, session } = self;
+        Answer { config, positions, session, now_ns: NOW_NS, effects }
+    }
+}
+
+/// A reply of topic `t` with these partitions.
+pub(super) fn reply(partitions: &[Vec<u8>]) -> Vec<u8> {
+    let mut body = [THROTTLE_MS, 1].map(i32::to_be_bytes).concat();
+    body.put_string("t", false);
+    body.put_i32(partitions.len() as i32);
+    body.extend(partitions.concat());
+    body
+}
+
+/// A partition's answer, with producer and first offset of aborted transactions.
+pub(super) fn partition(index: i32, error: ErrorCode, aborted: &[(i64, i64)], set: &[u8]) -> Vec<u8> {
+    let mut out = index.to_be_bytes().to_vec();
+    out.put_i16(error.0);
+    out.extend_from_slice(&[HIGH_WATERMARK, STABLE].map(i64::to_be_bytes).concat());
+    out.put_i32(aborted.len() as i32);
+    for (producer, first) in aborted {
+        out.extend_from_slice(&[*producer, *first].map(i64::to_be_bytes).concat());
+    }
+    out.put_i32(set.len() as i32);
+    out.extend_from_slice(set);
+    out
+}
+
+/// A batch whose header says what `change` makes of it, of records with these offsets.
+pub(super) fn batch_of(offsets: &[i64], change: impl FnOnce(&mut BatchHeader)) -> Vec<u8> {
+    let base_offset = offsets.first().copied().unwrap_or(0);
+    let mut body = Vec::new();
+    for offset in offsets {
+        encode_record(&mut body, (offset - base_offset) as i32, 0, Some(b"key"), b"value");
+    }
+    let count = offsets.len() as i32;
+    let mut header = BatchHeader { base_offset, ..BatchHeader::plain(Compression::None, count, 0, 0) };
+    header.last_offset_delta = offsets.last().map_or(0, |last| (last - base_offset) as i32);
+    change(&mut header);
+    let mut head = [0; HEADER_BYTES];
+    write_batch_header(&mut head, &header, &BodySum::of(&body));
+    [head.as_slice(), &body].concat()
+}
+
+/// A batch of so many records from an offset on.
+pub(super) fn batch(base_offset: i64, records: i64) -> Vec<u8> {
+    batch_of(&(base_offset..base_offset + records).collect::<Vec<_>>(), |_| {})
+}
+
+fn plain(offset: i64) -> World {
+    World::at(config(Reading::Decode, Isolation::ReadUncommitted), &[offset])
+}
+
+/// Before it is known where to begin.
+fn unknown() -> World {
+    let mut world = plain(0);
+    world.position(0).next = None;
+    world
 }
 
 #[test]
-fn offsets_that_an_answer_leaves_out_are_asked_for_again_after_a_pause() {
-    let mut consumer = consumer();
-    let bootstrap = come_up(&mut consumer);
-    consumer.connections.poll(0);
-    let broker = m03_metadata::MetadataResponseBroker {
-        node_id: 1,
-        host: "broker-1".to_owned(),
-        port: 9092,
-        ..Default::default()
-    };
-    let partition = |partition_index| m03_metadata::MetadataResponsePartition {
-        partition_index,
-        leader_id: 1,
-        ..Default::default()
-    };
-    let topic = m03_metadata::MetadataResponseTopic {
-        name: Some("t".to_owned()),
-        partitions: vec![partition(0), partition(1)],
-        ..Default::default()
-    };
-    let metadata =
-        m03_metadata::Response { brokers: vec![broker], topics: vec![topic], ..Default::default() };
-    answer(&mut consumer, bootstrap, 1, (&metadata, METADATA_VERSION), 0);
-    let leader = come_up(&mut consumer);
+fn an_error_is_told_once_until_the_partition_answers_something_else() {
+    let mut world = unknown();
+    let denied = ErrorCode::TOPIC_AUTHORIZATION_FAILED;
+    let told = world.list(denied, -1).events;
+    let detail = "partition 0: asking for its offsets failed: TOPIC_AUTHORIZATION_FAILED".to_owned();
+    assert_eq!(told, [ConsumerEvent::FetchError(detail)]);
+    assert_eq!((world.position(0).next, world.position(0).not_before_ns), (None, RETRY_NS));
+    assert!(world.list(denied, -1).events.is_empty(), "a retry is no news");
+    assert!(world.list(ErrorCode::NONE, 5).events.is_empty());
+    let mut fetch = |error| world.fetch(error, &[], &[]);
+    let moved = fetch(ErrorCode::NOT_LEADER_OR_FOLLOWER);
+    assert!(moved.is_metadata_old && moved.has_error);
+    let detail = "partition 0: fetching failed: NOT_LEADER_OR_FOLLOWER".to_owned();
+    assert_eq!(moved.events, [ConsumerEvent::FetchError(detail)]);
+    assert_eq!(fetch(denied).events.len(), 1, "another error is news");
+    assert!(!fetch(ErrorCode::NONE).has_error);
+    assert_eq!(fetch(denied).events.len(), 1, "and so is one that comes back");
+}
 
-    let offset = |partition_index| m02_list_offsets::ListOffsetsPartitionResponse {
-        partition_index,
-        offset: 5,
-        ..Default::default()
-    };
-    let mut now_ns = 0;
-    for (correlation_id, told) in [(1, vec![]), (2, vec![offset(0)])] {
-        consumer.poll(now_ns, false);
-        assert_eq!(consumer.connections.in_flight(leader), 1);
-        let topics =
-            vec![m02_list_offsets::ListOffsetsTopicResponse { name: "t".to_owned(), partitions: told }];
-        let offsets = m02_list_offsets::Response { topics, ..Default::default() };
-        answer(&mut consumer, leader, correlation_id, (&offsets, LIST_OFFSETS_VERSION), now_ns);
-        for early_ns in [now_ns, now_ns + PAUSE_NS - 1] {
-            consumer.poll(early_ns, false);
-            assert_eq!(consumer.connections.in_flight(leader), 0, "asked again without a pause");
-        }
-        now_ns += PAUSE_NS;
-        assert_eq!(consumer.next_deadline(), Some(now_ns));
+#[test]
+fn records_that_were_gone_before_they_were_fetched_are_told_with_their_number() {
+    for (offset, told) in [
+        (250, "partition 0: offset 100 is gone: 150 records before offset 250 were not fetched"),
+        (40, "partition 0: offset 100 does not exist: fetching went back to offset 40"),
+    ] {
+        let mut world = plain(100);
+        let lost = world.fetch(ErrorCode::OFFSET_OUT_OF_RANGE, &[], &[]);
+        assert!(lost.events.is_empty() && world.position(0).next.is_none());
+        let events = world.list(ErrorCode::NONE, offset).events;
+        assert_eq!(events, [ConsumerEvent::RecordsSkipped(told.to_owned())]);
+        assert_eq!(world.position(0).next, Some(offset));
     }
-    let known: Vec<Option<i64>> = consumer.positions.iter().map(|position| position.next).collect();
-    assert_eq!(known, [Some(5), None]);
+}
+
+#[test]
+fn the_lag_is_unknown_until_a_leader_told_its_end_and_then_stays_as_it_was() {
+    let mut world = unknown();
+    assert_eq!(world.position(0).lag_records(), None);
+    world.list(ErrorCode::NONE, 12);
+    assert_eq!(
+        world.position(0).lag_records(),
+        None,
+        "it is known where to begin, and not where the log ends"
+    );
+    world.fetch(ErrorCode::TOPIC_AUTHORIZATION_FAILED, &[], &[]);
+    assert_eq!(world.position(0).lag_records(), None, "what comes with an error is no end");
+    world.fetch(ErrorCode::NONE, &[], &[]);
+    let lag = Some(HIGH_WATERMARK as u64 - 12);
+    assert_eq!(world.position(0).lag_records(), lag);
+    world.fetch(ErrorCode::NOT_LEADER_OR_FOLLOWER, &[], &[]);
+    assert_eq!(world.position(0).lag_records(), lag);
+    world.fetch(ErrorCode::OFFSET_OUT_OF_RANGE, &[], &[]);
+    assert_eq!((world.position(0).next, world.position(0).lag_records()), (None, lag));
+    world.list(ErrorCode::NONE, 20);
+    assert_eq!(world.position(0).lag_records(), Some(HIGH_WATERMARK as u64 - 20));
+    world.config.isolation = Isolation::ReadCommitted;
+    world.fetch(ErrorCode::NONE, &[], &[]);
+    assert_eq!(world.position(0).lag_records(), Some(STABLE as u64 - 20), "what is open cannot be fetched");
+}
+
+#[test]
+fn batches_count_and_one_with_a_wrong_checksum_does_not() {
+    let mut world = plain(12);
+    // The first batch begins before what was asked for.
+    let mut record_set = [batch(10, 5), batch(15, 3), batch(18, 4)].concat();
+    let last = record_set.len() - 1;
+    record_set[last] ^= 1;
+    let effects = world.fetch(ErrorCode::NONE, &[], &record_set);
+    assert_eq!((effects.tally.records, effects.tally.batches, effects.throttled_ns), (6, 2, 7_000_000));
+    assert_eq!(world.position(0).next, Some(18), "the damaged batch is asked for again");
+    assert_eq!(world.position(0).lag_records(), Some(12), "and is what is behind, with what comes after it");
+    let [ConsumerEvent::FetchError(detail)] = effects.events.as_slice() else {
+        panic!("{:?}", effects.events)
+    };
+    assert!(detail.starts_with("partition 0: what was fetched is damaged: checksum"), "{detail}");
+}
+
+/// Asked for at once, the same bytes would come again and again.
+#[test]
+fn what_brings_a_partition_no_further_is_asked_for_again_after_a_pause() {
+    let cut = batch(12, 5);
+    for (set, bytes) in [(cut[..cut.len() - 1].to_vec(), cut.len() - 1), (batch(3, 4), batch(3, 4).len())] {
+        let mut world = plain(12);
+        let effects = world.fetch(ErrorCode::NONE, &[], &set);
+        let detail =
+            format!("partition 0: no whole batch at or behind offset 12 is in the {bytes} bytes fetched");
+        assert_eq!(effects.events, [ConsumerEvent::FetchError(detail)]);
+        assert_eq!((world.position(0).next, world.position(0).not_before_ns), (Some(12), RETRY_NS));
+        assert!(!effects.is_empty(), "there is something to fetch");
+        assert!(world.fetch(ErrorCode::NONE, &[], &set).events.is_empty(), "told once");
+        world.position(0).not_before_ns = 0;
+        assert_eq!(world.fetch(ErrorCode::NONE, &[], &batch(12, 5)).tally.records, 5);
+        assert_eq!(world.position(0).not_before_ns, 0);
+    }
+}
+
+/// As the Java client has it: a partition that brought something, or an error, comes last the next time.
+#[test]
+fn partitions_have_their_turn_one_after_the_other() {
+    let mut world = World::at(config(Reading::Decode, Isolation::ReadUncommitted), &[0, 0, 0, 0]);
+    let none = |index| partition(index, ErrorCode::NONE, &[], &[]);
+    let some = |index| partition(index, ErrorCode::NONE, &[], &batch(0, 2));
+    let (_, taken) = world.receive(&reply(&[some(2), none(1), some(0), none(3)]));
+    taken.expect("an answer");
+    let failed = partition(3, ErrorCode::UNKNOWN_LEADER_EPOCH, &[], &[]);
+    let (_, taken) = world.receive(&reply(&[none(0), none(1), none(2), failed]));
+    taken.expect("an answer");
+    let mut order: Vec<(u64, i32)> = world.positions.iter().map(|at| (at.turn, at.partition)).collect();
+    order.sort_unstable();
+    assert_eq!(order.into_iter().map(|(_, partition)| partition).collect::<Vec<_>>(), [1, 2, 0, 3]);
+}
+
+/// A reply that names what was not asked for, or the same twice, is not believed from there on, whatever its size; what
+/// it says makes no events without end.
+#[test]
+fn a_reply_is_read_up_to_what_was_not_asked_for() {
+    let denied = |index| partition(index, ErrorCode::TOPIC_AUTHORIZATION_FAILED, &[], &[]);
+    let failed = |index| partition(index, ErrorCode::KAFKA_STORAGE_ERROR, &[], &[]);
+    for many in [
+        [denied(0), failed(0)].concat().repeat(10_000),
+        [denied(0), failed(1), denied(2)].concat().repeat(10_000),
+    ] {
+        let mut world = World::at(config(Reading::Decode, Isolation::ReadUncommitted), &[0, 0]);
+        let mut body = reply(&[]);
+        let at = body.len() - 4;
+        body[at..].copy_from_slice(&20_000i32.to_be_bytes());
+        body.extend(many);
+        let (effects, taken) = world.receive(&body);
+        assert!(matches!(taken, Err(WireError::Invalid(_))), "{taken:?}");
+        assert!(effects.events.len() <= 2, "{}", effects.events.len());
+    }
+    let mut world = plain(0);
+    let mut other = reply(&[partition(0, ErrorCode::NONE, &[], &batch(0, 2))]);
+    other[10] = b'u';
+    let (effects, taken) = world.receive(&other);
+    assert!(taken.is_err() && effects.tally.records == 0, "of another topic");
+}
+
+/// What comes for an offset that fetching has left is no news.
+#[test]
+fn an_answer_to_where_fetching_was_before_is_ignored() {
+    let mut world = plain(0);
+    let ask = Ask { partition: 0, leader_epoch: -1, offset: 0 };
+    world.session.next(&[ask], None);
+    world.position(0).next = Some(7);
+    let mut effects = Effects::default();
+    let body = reply(&[partition(0, ErrorCode::NONE, &[], &batch(0, 5))]);
+    world.answer(&mut effects).on_fetch(FETCH_VERSION, &body).expect("an answer");
+    assert_eq!((effects.tally.records, world.position(0).next), (0, Some(7)));
 }

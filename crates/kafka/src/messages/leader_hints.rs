@@ -5,6 +5,8 @@ use crate::wire::{Reader, Result};
 
 /// Fewest bytes of an endpoint: id, host, port, rack, tags.
 const ENDPOINT_BYTES_MIN: usize = 11;
+/// Most endpoints of a response that are kept.
+const ENDPOINTS_MAX: usize = 4096;
 
 /// What a response says of leaders that are others than the client thought.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -16,18 +18,6 @@ pub struct LeaderHints {
 }
 
 impl LeaderHints {
-    /// Those that `read` hands out: leaders, and brokers' ids, hosts and ports.
-    pub(super) fn collect(
-        read: impl FnOnce(&mut dyn FnMut(Option<LeaderHint>), &mut dyn FnMut(i32, &str, i32)) -> Result<()>,
-    ) -> Result<Self> {
-        let mut hints = Self::default();
-        let Self { leaders, endpoints } = &mut hints;
-        read(&mut |leader| leaders.extend(leader), &mut |broker, host, port| {
-            endpoints.push(BrokerEndpoint { broker, host: host.to_owned(), port });
-        })?;
-        Ok(hints)
-    }
-
     /// Adds those of another response.
     pub fn extend(&mut self, other: Self) {
         self.leaders.extend(other.leaders);
@@ -66,13 +56,25 @@ pub struct BrokerEndpoint {
     pub port: i32,
 }
 
+impl BrokerEndpoint {
+    /// Adds one to those of a response, unless it names more of them than any cluster has.
+    pub(crate) fn add_to(endpoints: &mut Vec<Self>, broker: i32, host: &str, port: i32) {
+        if endpoints.len() < ENDPOINTS_MAX {
+            endpoints.push(Self { broker, host: host.to_owned(), port });
+        }
+    }
+}
+
 /// Reads an array of `NodeEndpoint` and hands each to `each`: id, host, port.
-pub(super) fn read_endpoints(reader: &mut Reader<'_>, mut each: impl FnMut(i32, &str, i32)) -> Result<()> {
+pub(super) fn read_endpoints<'a>(
+    reader: &mut Reader<'a>,
+    mut each: impl FnMut(i32, &'a str, i32) -> Result<()>,
+) -> Result<()> {
     for _ in 0..reader.array_length(true, ENDPOINT_BYTES_MIN)? {
         let (broker, host, port) = (reader.i32()?, reader.string(true)?, reader.i32()?);
         reader.nullable_string(true)?; // rack
         reader.skip_tags(true)?;
-        each(broker, host, port);
+        each(broker, host, port)?;
     }
     Ok(())
 }

@@ -7,7 +7,7 @@
 //! Format: <https://kafka.apache.org/protocol#The_Messages_Produce>.
 
 use super::leader_hints::read_endpoints;
-use super::{Api, LeaderHint, LeaderHints};
+use super::{Api, BrokerEndpoint, LeaderHint, LeaderHints};
 use crate::records::HEADER_BYTES;
 use crate::wire::{Reader, Result, Writer};
 use bytes::{Bytes, BytesMut};
@@ -142,9 +142,15 @@ pub fn decode(bytes: &[u8], version: i16, mut each: impl FnMut(PartitionReply)) 
 /// # Errors
 /// When the bytes are not such a reply.
 pub fn leader_hints(bytes: &[u8], version: i16) -> Result<LeaderHints> {
-    LeaderHints::collect(|leader, endpoint| {
-        read(bytes, version, |_, told| leader(told), endpoint).map(|_| ())
-    })
+    let mut hints = LeaderHints::default();
+    let LeaderHints { leaders, endpoints } = &mut hints;
+    read(
+        bytes,
+        version,
+        |_, leader| leaders.extend(leader),
+        |broker, host, port| BrokerEndpoint::add_to(endpoints, broker, host, port),
+    )?;
+    Ok(hints)
 }
 
 /// Hands out outcomes, each with the leader that is told with it, and brokers' ids, hosts and ports; returns the
@@ -172,7 +178,10 @@ fn read(
     reader.tags(flexible, |tag, field| {
         let is_known = tag == 0 && version >= LEADER_HINTS_FROM;
         if is_known {
-            read_endpoints(field, &mut endpoint)?;
+            read_endpoints(field, |broker, host, port| {
+                endpoint(broker, host, port);
+                Ok(())
+            })?;
         }
         Ok(is_known)
     })?;

@@ -1,12 +1,11 @@
 //! Fetch, key 1: versions 4 to 17, flexible from 12; from 13 on topics go by id. 4 is the oldest that 4.x
-//! brokers accept, 12 the newest that 2.7 brokers know. From 12 on responses tell who leads instead, from 16 on
-//! where that broker listens.
+//! brokers accept, 12 the newest that 2.7 brokers know. From 7 on a broker keeps what was asked for in a session, from 11
+//! on it knows racks; from 12 on responses tell who leads instead, from 16 on where that broker listens.
 //!
-//! Sent without a fetch session (session id 0, epoch −1: a full fetch each time), without rack.
 //! Format: <https://kafka.apache.org/protocol#The_Messages_Fetch>.
 
 use super::leader_hints::read_endpoints;
-use super::{Api, LeaderHint, LeaderHints};
+use super::{Api, LeaderHint};
 use crate::wire::{Reader, Result, Writer};
 
 /// Key, name and versions.
@@ -14,15 +13,19 @@ pub const API: Api = Api { key: 1, name: "Fetch", version_min: 4, version_max: 1
 
 /// The last version in which topics go by name.
 pub const BY_NAME_MAX: i16 = 12;
+/// The first version with sessions, and with an error of the whole answer.
+pub const SESSIONS_FROM: i16 = 7;
 /// The first version in which brokers answer before they throttle, and leave it to the client to wait.
 pub const THROTTLED_BY_CLIENT_FROM: i16 = 8;
+/// The first version that tells the client's rack, and in which a leader may name another replica to read from.
+pub const RACKS_FROM: i16 = 11;
 /// The tag of a partition's leader.
 const LEADER_TAG: u32 = 1;
 /// The first version whose responses have the brokers' addresses, under tag 0.
 const ENDPOINTS_FROM: i16 = 16;
 
 /// What to fetch.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Request<'a> {
     /// Longest wait for `bytes_min`, ms.
     pub wait_ms: i32,
@@ -32,12 +35,47 @@ pub struct Request<'a> {
     pub bytes_max: i32,
     /// Most bytes of one partition.
     pub partition_bytes_max: i32,
+    /// Kafka's number for `read_uncommitted`, 0, or `read_committed`, 1.
+    pub isolation_level: i8,
+    /// The session that it belongs to, or begins; from [`SESSIONS_FROM`] on.
+    pub session: SessionStep,
     /// The topic.
     pub topic: &'a str,
     /// Its id, by which it goes in versions above [`BY_NAME_MAX`].
     pub topic_id: [u8; 16],
-    /// Partitions and the offsets to begin at.
-    pub partitions: &'a [(i32, i64)],
+    /// Partitions and where to begin; of a session that goes on those that are new or changed.
+    pub partitions: &'a [Ask],
+    /// Partitions that leave the session.
+    pub forgotten: &'a [i32],
+    /// Where the client is, empty where it does not say; from [`RACKS_FROM`] on.
+    pub rack: &'a str,
+}
+
+/// A partition to fetch from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ask {
+    /// Partition.
+    pub partition: i32,
+    /// The election since which its leader leads, as far as the client knows; −1: not known.
+    pub leader_epoch: i32,
+    /// Where to begin.
+    pub offset: i64,
+}
+
+/// A request's place in a session ([KIP-227](https://cwiki.apache.org/confluence/display/KAFKA/KIP-227%3A+Introduce+Incremental+FetchRequests+to+Increase+Partition+Scalability)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionStep {
+    /// The session; 0: none yet.
+    pub id: i32,
+    /// Counts the session's requests; 0 begins one, −1 wants none.
+    pub epoch: i32,
+}
+
+impl Default for SessionStep {
+    /// No session: all partitions are named in the request, and none is remembered.
+    fn default() -> Self {
+        Self { id: 0, epoch: -1 }
+    }
 }
 
 /// Appends the request's body.
@@ -49,40 +87,74 @@ pub fn encode(request: &Request<'_>, version: i16, out: &mut Vec<u8>) {
     out.put_i32(request.wait_ms);
     out.put_i32(request.bytes_min);
     out.put_i32(request.bytes_max);
-    out.put_i8(0); // isolation level: read uncommitted
-    if version >= 7 {
-        out.put_i32(0); // no session
-        out.put_i32(-1);
+    out.put_i8(request.isolation_level);
+    if version >= SESSIONS_FROM {
+        out.put_i32(request.session.id);
+        out.put_i32(request.session.epoch);
     }
-    out.put_array_length(1, flexible);
-    match version {
-        ..=BY_NAME_MAX => out.put_string(request.topic, flexible),
-        _ => out.put(&request.topic_id),
-    }
-    out.put_array_length(request.partitions.len(), flexible);
-    for &(partition, offset) in request.partitions {
-        out.put_i32(partition);
-        if version >= 9 {
-            out.put_i32(-1); // leader epoch: unknown
+    let topic = |count: usize, out: &mut Vec<u8>| {
+        out.put_array_length(usize::from(count > 0), flexible);
+        if count > 0 {
+            match version {
+                ..=BY_NAME_MAX => out.put_string(request.topic, flexible),
+                _ => out.put(&request.topic_id),
+            }
+            out.put_array_length(count, flexible);
         }
-        out.put_i64(offset);
-        if version >= 12 {
-            out.put_i32(-1); // last fetched epoch
+        count > 0
+    };
+    if topic(request.partitions.len(), out) {
+        for ask in request.partitions {
+            encode_partition(ask, request.partition_bytes_max, version, out);
         }
-        if version >= 5 {
-            out.put_i64(-1); // log start offset: for followers
-        }
-        out.put_i32(request.partition_bytes_max);
         out.put_no_tags(flexible);
     }
-    out.put_no_tags(flexible);
-    if version >= 7 {
-        out.put_array_length(0, flexible); // topics to forget
+    if version >= SESSIONS_FROM && topic(request.forgotten.len(), out) {
+        for partition in request.forgotten {
+            out.put_i32(*partition);
+        }
+        out.put_no_tags(flexible);
     }
-    if version >= 11 {
-        out.put_string("", flexible); // rack
+    if version >= RACKS_FROM {
+        out.put_string(request.rack, flexible);
     }
     out.put_no_tags(flexible);
+}
+
+fn encode_partition(ask: &Ask, bytes_max: i32, version: i16, out: &mut Vec<u8>) {
+    out.put_i32(ask.partition);
+    if version >= 9 {
+        out.put_i32(ask.leader_epoch);
+    }
+    out.put_i64(ask.offset);
+    if version >= 12 {
+        out.put_i32(-1); // last fetched epoch: for followers
+    }
+    if version >= 5 {
+        out.put_i64(-1); // log start offset: for followers
+    }
+    out.put_i32(bytes_max);
+    out.put_no_tags(API.is_flexible(version));
+}
+
+/// A piece of a reply, in the order in which they stand there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Piece<'a> {
+    /// The partitions that follow are of this topic.
+    Topic(TopicName<'a>),
+    /// A partition's answer.
+    Partition(PartitionReply<'a>),
+    /// Where a broker listens that was named as a leader: its id, host and port.
+    Endpoint(i32, &'a str, i32),
+}
+
+/// A topic, as a version has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TopicName<'a> {
+    /// Up to [`BY_NAME_MAX`].
+    Name(&'a str),
+    /// Above it.
+    Id([u8; 16]),
 }
 
 /// One partition's answer.
@@ -94,94 +166,112 @@ pub struct PartitionReply<'a> {
     pub error: i16,
     /// First offset that is not committed yet.
     pub high_watermark: i64,
+    /// The same, but not behind the first record of the first transaction that is open.
+    pub last_stable_offset: i64,
+    /// Transactions of which records follow and that were aborted; only in answers to `read_committed`.
+    pub aborted: AbortedTransactions<'a>,
+    /// The replica to read from instead; −1: this one.
+    pub preferred_replica: i32,
+    /// Who leads instead.
+    pub leader: Option<LeaderHint>,
     /// Record batches; the last may be cut off.
     pub records: &'a [u8],
 }
 
-/// What a reply says beside its partitions' answers.
+/// Producer and first offset of each aborted transaction, as they stand in the reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AbortedTransactions<'a> {
+    bytes: &'a [u8],
+    count: usize,
+    flexible: bool,
+}
+
+impl<'a> AbortedTransactions<'a> {
+    fn read(reader: &mut Reader<'a>, flexible: bool) -> Result<Self> {
+        let count = reader.array_length(flexible, 16)?;
+        let mut from = reader.clone();
+        for _ in 0..count {
+            Self::next(reader, flexible)?;
+        }
+        let bytes = from.take(from.remaining() - reader.remaining())?;
+        Ok(Self { bytes, count, flexible })
+    }
+
+    fn next(reader: &mut Reader<'_>, flexible: bool) -> Result<(i64, i64)> {
+        let transaction = (reader.i64()?, reader.i64()?);
+        reader.skip_tags(flexible)?;
+        Ok(transaction)
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Producer id and first offset of each.
+    pub fn iter(&self) -> impl Iterator<Item = (i64, i64)> + use<'a> {
+        let (mut reader, flexible) = (Reader::new(self.bytes), self.flexible);
+        (0..self.count).map_while(move |_| Self::next(&mut reader, flexible).ok())
+    }
+}
+
+/// What a reply says beside its pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reply {
     /// Kafka's error code of the whole answer, 0 for none.
     pub error: i16,
     /// How long the broker throttles the client, ms.
     pub throttle_ms: i32,
+    /// The session in which the next request may go on; 0: none.
+    pub session_id: i32,
 }
 
-/// Reads a reply's body and hands each partition's answer to `each`.
+/// Reads a reply's body and hands each piece to `each`. What follows the body is ignored.
 ///
 /// # Errors
-/// When the bytes are not such a reply; answers handed over before that stand.
-pub fn decode<'a>(bytes: &'a [u8], version: i16, mut each: impl FnMut(PartitionReply<'a>)) -> Result<Reply> {
-    read(bytes, version, |reply, _| each(reply), |_, _, _| {})
-}
-
-/// What a reply's body says of leaders.
-///
-/// # Errors
-/// When the bytes are not such a reply.
-pub fn leader_hints(bytes: &[u8], version: i16) -> Result<LeaderHints> {
-    LeaderHints::collect(|leader, endpoint| {
-        read(bytes, version, |_, told| leader(told), endpoint).map(|_| ())
-    })
-}
-
-/// Hands out answers, each with the leader that is told with it, and brokers' ids, hosts and ports. What follows
-/// the body is ignored.
-fn read<'a>(
+/// When the bytes are not such a reply, or the first one of `each`; pieces handed over before that stand.
+pub fn decode<'a>(
     bytes: &'a [u8],
     version: i16,
-    mut each: impl FnMut(PartitionReply<'a>, Option<LeaderHint>),
-    mut endpoint: impl FnMut(i32, &str, i32),
+    mut each: impl FnMut(Piece<'a>) -> Result<()>,
 ) -> Result<Reply> {
     let flexible = API.is_flexible(version);
     let mut reader = Reader::new(bytes);
     let throttle_ms = reader.i32()?;
-    let mut error = 0;
-    if version >= 7 {
-        error = reader.i16()?;
-        reader.i32()?; // session id
+    let (mut error, mut session_id) = (0, 0);
+    if version >= SESSIONS_FROM {
+        (error, session_id) = (reader.i16()?, reader.i32()?);
     }
     for _ in 0..reader.array_length(flexible, 3)? {
-        match version {
-            ..=BY_NAME_MAX => reader.string(flexible).map(|_| ())?,
-            _ => reader.uuid().map(|_| ())?,
-        }
+        each(Piece::Topic(match version {
+            ..=BY_NAME_MAX => TopicName::Name(reader.string(flexible)?),
+            _ => TopicName::Id(reader.uuid()?),
+        }))?;
         for _ in 0..reader.array_length(flexible, 24)? {
-            let (reply, leader) = read_partition(&mut reader, version, flexible)?;
-            each(reply, leader);
+            each(Piece::Partition(read_partition(&mut reader, version, flexible)?))?;
         }
         reader.skip_tags(flexible)?;
     }
     reader.tags(flexible, |tag, field| {
         let is_known = tag == 0 && version >= ENDPOINTS_FROM;
         if is_known {
-            read_endpoints(field, &mut endpoint)?;
+            read_endpoints(field, |broker, host, port| each(Piece::Endpoint(broker, host, port)))?;
         }
         Ok(is_known)
     })?;
-    Ok(Reply { error, throttle_ms })
+    Ok(Reply { error, throttle_ms, session_id })
 }
 
-fn read_partition<'a>(
-    reader: &mut Reader<'a>,
-    version: i16,
-    flexible: bool,
-) -> Result<(PartitionReply<'a>, Option<LeaderHint>)> {
+fn read_partition<'a>(reader: &mut Reader<'a>, version: i16, flexible: bool) -> Result<PartitionReply<'a>> {
     let partition = reader.i32()?;
     let error = reader.i16()?;
     let high_watermark = reader.i64()?;
-    reader.i64()?; // last stable offset
+    let last_stable_offset = reader.i64()?;
     if version >= 5 {
         reader.i64()?; // log start offset
     }
-    for _ in 0..reader.array_length(flexible, 16)? {
-        reader.i64()?; // aborted transaction: producer id
-        reader.i64()?; // and first offset
-        reader.skip_tags(flexible)?;
-    }
-    if version >= 11 {
-        reader.i32()?; // preferred read replica
-    }
+    let aborted = AbortedTransactions::read(reader, flexible)?;
+    let preferred_replica = if version >= RACKS_FROM { reader.i32()? } else { -1 };
     let records = reader.nullable_bytes(flexible)?.unwrap_or_default();
     let mut leader = None;
     reader.tags(flexible, |tag, field| {
@@ -191,5 +281,14 @@ fn read_partition<'a>(
         }
         Ok(is_known)
     })?;
-    Ok((PartitionReply { partition, error, high_watermark, records }, leader))
+    Ok(PartitionReply {
+        partition,
+        error,
+        high_watermark,
+        last_stable_offset,
+        aborted,
+        preferred_replica,
+        leader,
+        records,
+    })
 }

@@ -185,6 +185,7 @@ impl Material {
         let message = theirs::FetchResponse::default()
             .with_throttle_time_ms(self.number)
             .with_error_code(if version >= 7 { self.error } else { 0 })
+            .with_session_id(if version >= 7 { self.number } else { 0 })
             .with_responses(topics.collect())
             .with_node_endpoints(if version >= 16 { endpoints.collect() } else { Vec::new() });
         encoded(&message, version)

@@ -65,6 +65,9 @@ pub(crate) struct BenchLoadArgs {
     /// An idempotent producer
     #[arg(long)]
     pub(crate) idempotent: bool,
+    /// Consume instead, from the first record on, and read what is fetched so far
+    #[arg(long, value_name = "READ", value_parser = ["header", "crc", "decode"])]
+    pub(crate) consume: Option<String>,
     /// Speak TLS, and trust the certificates of this PEM file
     #[arg(long, value_name = "FILE")]
     pub(crate) trust: Option<std::path::PathBuf>,

@@ -1,4 +1,4 @@
-//! `kdyno bench-load` (hidden): one produce stream in a worker process, by the lab's means, without a cluster and a store.
+//! `kdyno bench-load` (hidden): one stream in a worker process, by the lab's means, without a cluster and a store.
 //!
 //! For `make bench` and `make accuracy`: the worker is the one every run uses, spawned in the same way, so that what is measured
 //! is what a run costs. Prints one JSON document.
@@ -13,8 +13,9 @@ use kdyno_lab::inbox::{Heard, Inbox, WorkerNews};
 use kdyno_lab::worker::Worker;
 use kdyno_model::event::Subject;
 use kdyno_model::plan::{
-    Arrivals, Compression, Fill, KeyLaw, KeyPlan, Partitioner, Payload, PhasesPlan, ProducePlan,
-    ProducerSettings, Protocol, Rate, RatePiece, RecordPlan, Security, StoreContent, Tls, TlsVersion,
+    Arrivals, Compression, ConsumePlan, Fill, IsolationLevel, KeyLaw, KeyPlan, Partitioner, Payload,
+    PhasesPlan, ProducePlan, ProducerSettings, Protocol, Rate, RatePiece, Read, RecordPlan, Security,
+    StartOffset, StoreContent, Tls, TlsVersion,
 };
 use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamTotals, Timing, series};
 use kdyno_model::worker::{FromWorker, StreamRole, StreamTask, ToWorker, WorkerTask};
@@ -152,6 +153,8 @@ fn report(args: &BenchLoadArgs, totals: &StreamTotals, seen: &Seen, cpu_s: (f64,
         "unresolved": counts.unresolved,
         "seconds": client_seconds,
         "acked_per_s": counts.acknowledged as f64 / client_seconds.max(1e-9),
+        "fetched": counts.fetched,
+        "fetched_per_s": counts.fetched as f64 / client_seconds.max(1e-9),
         "measured": {"offered": seen.measured.offered, "acknowledged": seen.measured.acknowledged},
         "worker_cpu_s": cpu_s.0 + cpu_s.1,
         "worker_cpu_user_s": cpu_s.0,
@@ -182,20 +185,24 @@ fn task(args: &BenchLoadArgs, rate: Rate) -> WorkerTask {
             warmup_ns: args.warmup_seconds * NS_PER_S,
             warmup_auto: None,
             measure_ns: args.seconds * NS_PER_S,
-            drain_ns: DRAIN_NS,
+            // A log without end is never fetched to its end.
+            drain_ns: if args.consume.is_some() { 0 } else { DRAIN_NS },
         },
-        has_producers: true,
+        has_producers: args.consume.is_none(),
         tick_ns: args.tick_us * 1000,
         streams: vec![StreamTask {
             stream: 0,
-            name: "writers".to_owned(),
+            name: if args.consume.is_some() { "readers" } else { "writers" }.to_owned(),
             seed: kdyno_model::seed::mix(args.seed, 0),
             topic: args.topic.clone(),
             client_first: 0,
             client_count: args.clients,
             clients_total: args.clients,
             bytes_per_s_max: None,
-            role: StreamRole::Produce(produce(args, rate)),
+            role: match &args.consume {
+                Some(read) => StreamRole::Consume(consume(read)),
+                None => StreamRole::Produce(produce(args, rate)),
+            },
         }],
     }
 }
@@ -263,6 +270,26 @@ fn produce(args: &BenchLoadArgs, rate: Rate) -> ProducePlan {
             ignore_keys: false,
             adaptive_partitioning: true,
             availability_timeout_ns: 0,
+        },
+    }
+}
+
+/// The defaults of Java's consumer.
+fn consume(read: &str) -> ConsumePlan {
+    ConsumePlan {
+        from: StartOffset::Earliest,
+        fetch_bytes_max: 50 << 20,
+        partition_bytes_max: 1 << 20,
+        fetch_bytes_min: 1,
+        fetch_wait_ns: NS_PER_S / 2,
+        request_timeout_ns: 30 * NS_PER_S,
+        retry_backoff_ns: 100_000_000,
+        isolation_level: IsolationLevel::ReadUncommitted,
+        rack: String::new(),
+        read: match read {
+            "header" => Read::Header,
+            "crc" => Read::Crc,
+            _ => Read::Decode,
         },
     }
 }

@@ -5,7 +5,9 @@ use crate::cli::{NullBrokerArgs, TlsChoice};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::{out, signals};
 use kdyno_kafka::security::tls::TlsVersion;
-use kdyno_kafka_server::null_broker::{NullBrokerOptions, NullBrokerStats, NullBrokerTls, serve, serve_tls};
+use kdyno_kafka_server::null_broker::{
+    FetchAnswer, NullBrokerOptions, NullBrokerStats, NullBrokerTls, serve, serve_tls,
+};
 use kdyno_model::units::bytes;
 use std::net::{Ipv4Addr, TcpListener};
 
@@ -22,7 +24,11 @@ pub(crate) fn null_broker(args: &NullBrokerArgs) -> Outcome {
     let tls = tls.transpose().map_err(Failure::usage)?;
     let certificate = tls.as_ref().map_or("", |tls| tls.certificate_pem.as_str());
     out::data(&format!("{address}\n{certificate}"))?;
-    let options = NullBrokerOptions { partitions: args.partitions, ..NullBrokerOptions::default() };
+    let fetch = match args.fetch_batch {
+        Some(records) => FetchAnswer::Batch { records, value_bytes: args.fetch_value },
+        None => FetchAnswer::Empty,
+    };
+    let options = NullBrokerOptions { partitions: args.partitions, fetch };
     let served = match tls {
         None => serve(listener, options, stop),
         Some(tls) => serve_tls(listener, options, tls, stop),

@@ -3,7 +3,7 @@
 use crate::common::{Place, RUN_DEADLINE};
 use crate::fixture::{figure_of, one_at_a_time, ran, start_scenario};
 use kdyno_model::evidence::TrialEvidence;
-use kdyno_model::sample::{Counts, series};
+use kdyno_model::sample::{Counts, StreamId, series};
 use kdyno_store::RunFile;
 
 const SCENARIO: &str = "\
@@ -17,6 +17,7 @@ topics: {perf: {partitions: 3, replicas: 1}}
 load:
   writers: {produce: perf, clients: 2, rate: 500/s, value: 100B, transactions: {every: 100ms, abort: 20%}}
   readers: {consume: perf, clients: 1}
+  committed: {consume: perf, clients: 2, client: {isolation.level: read_committed}}
 phases: {warmup: 1s, condition: none, measure: 5s, drain: 10s}
 show: {rows: [kafka], columns: [writers.acked_per_s, writers.committed, writers.aborted, writers.commit.p99]}
 ";
@@ -46,14 +47,27 @@ fn transactions_are_committed_timed_and_found_in_the_log() {
     place.expect_no_processes();
 }
 
-/// The log grew by what was acknowledged and by the markers, and who reads it counts records alone.
+/// The log grew by what was acknowledged and by the markers, and who reads it counts records alone: all of them, or those
+/// of transactions that were committed.
 fn assert_adds_up(evidence: &TrialEvidence) {
-    let mut counts = Counts::default();
-    evidence.totals.iter().for_each(|totals| counts.add(&totals.counts));
+    let of = |name: &str| {
+        let mut counts = Counts::default();
+        let own = evidence.start.streams.iter().filter(|stream| stream.name == name);
+        let ids: Vec<StreamId> = own.map(|stream| stream.id).collect();
+        let totals = evidence.totals.iter().filter(|totals| ids.contains(&totals.id));
+        totals.for_each(|totals| counts.add(&totals.counts));
+        counts
+    };
+    let (written, read, committed) = (of("writers"), of("readers"), of("committed"));
     let readings = evidence.probes.iter().filter(|reading| reading.series == series::LOG_RECORDS_TOTAL);
     let ends: Vec<f64> = readings.map(|reading| reading.value).collect();
     assert_eq!(ends.len(), 2, "{ends:?}");
-    assert_eq!(ends[1] - ends[0], (counts.acknowledged + counts.markers) as f64, "{counts:?}");
-    assert!(counts.markers > counts.committed && counts.markers_unsure == 0, "{counts:?}");
-    assert_eq!(counts.fetched, counts.acknowledged);
+    assert_eq!(ends[1] - ends[0], (written.acknowledged + written.markers) as f64, "{written:?}");
+    assert!(written.markers > written.committed && written.markers_unsure == 0, "{written:?}");
+    let sums = |counts: &Counts| (counts.fetched + counts.aborted_records, counts.control_records);
+    for counts in [&read, &committed] {
+        assert_eq!(sums(counts), (written.acknowledged, written.markers), "{counts:?}");
+        assert_eq!(counts.missing_offsets, 0, "{counts:?}");
+    }
+    assert!(read.aborted_records == 0 && committed.aborted_records > 0, "{committed:?}");
 }

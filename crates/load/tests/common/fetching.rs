@@ -3,7 +3,7 @@
 use super::{MS, Machine, Outcome, SECOND, SimNet, context, drive};
 use kdyno_kafka_server::fake_broker::FakeCluster;
 use kdyno_load::consume::ConsumeStream;
-use kdyno_model::plan::{ConsumePlan, PhasesPlan, StartOffset};
+use kdyno_model::plan::{ConsumePlan, IsolationLevel, PhasesPlan, Read, StartOffset};
 use kdyno_model::worker::StreamRole;
 
 /// Fetching clients, in the words of the tests.
@@ -25,6 +25,9 @@ impl Fetching {
             fetch_wait_ns: 500 * MS,
             request_timeout_ns: 30 * SECOND,
             retry_backoff_ns: 100 * MS,
+            isolation_level: IsolationLevel::ReadUncommitted,
+            rack: String::new(),
+            read: Read::Decode,
         };
         Self { plan, clients: 1, seconds: 5, drain_seconds: 200 }
     }

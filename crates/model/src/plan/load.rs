@@ -333,6 +333,55 @@ pub struct ConsumePlan {
     pub request_timeout_ns: u64,
     /// `retry.backoff.ms`, as ns.
     pub retry_backoff_ns: u64,
+    /// `isolation.level`.
+    #[serde(default)]
+    pub isolation_level: IsolationLevel,
+    /// `client.rack`; empty: it is not told.
+    #[serde(default)]
+    pub rack: String,
+    /// How far what is fetched is read.
+    #[serde(default)]
+    pub read: Read,
+}
+
+/// Which records a consumer gets.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum IsolationLevel {
+    /// All that all in-sync replicas have.
+    #[default]
+    ReadUncommitted,
+    /// Of transactions only those that were committed, and nothing behind the first that is open.
+    ReadCommitted,
+}
+
+impl IsolationLevel {
+    /// Kafka's word for it.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
+}
+
+/// How far a consumer reads what it fetched.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema, IntoStaticStr)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
+pub enum Read {
+    /// The headers of batches.
+    Header,
+    /// These, and each batch's checksum is computed: what consumers of earlier plans did.
+    #[default]
+    Crc,
+    /// As an application does: batches are decompressed, and key, value and headers of each record found.
+    Decode,
+}
+
+impl Read {
+    /// As a scenario writes it.
+    pub fn name(self) -> &'static str {
+        self.into()
+    }
 }
 
 /// Where a consumer begins.
@@ -364,5 +413,11 @@ mod tests {
         assert_eq!((settings.compression_level, settings.level()), (None, None));
         let level = |compression| ProducerSettings { compression, ..settings.clone() }.level();
         assert_eq!(level(Compression::Gzip), Some(("compression.gzip.level", -1)), "what it was then");
+        let stored = serde_json::json!({
+            "from": "latest", "fetch_bytes_max": 1, "partition_bytes_max": 1, "fetch_bytes_min": 1, "fetch_wait_ns": 1,
+            "request_timeout_ns": 1, "retry_backoff_ns": 1,
+        });
+        let consume: ConsumePlan = serde_json::from_value(stored).expect("settings");
+        assert_eq!((consume.read, consume.isolation_level), (Read::Crc, IsolationLevel::ReadUncommitted));
     }
 }

@@ -11,8 +11,8 @@ use kdyno_model::caveat::Caveat;
 use kdyno_model::metric::Unit;
 use kdyno_model::plan::{
     Arrivals, CasePlan, ClusterPlan, ConsumePlan, Estimate, Fill, Isolation, KafkaSource, LoadPlan, Mode,
-    Partitioner, Payload, Plan, ProducePlan, ProducerSettings, Rate, Role, StartOffset, Storage, Strategy,
-    SystemPlan,
+    Partitioner, Payload, Plan, ProducePlan, ProducerSettings, Rate, Read, Role, StartOffset, Storage,
+    Strategy, SystemPlan,
 };
 use std::collections::BTreeMap;
 
@@ -454,15 +454,23 @@ fn consumer_text(consume: &ConsumePlan) -> String {
         StartOffset::Earliest => "at the first record kept",
         StartOffset::Latest => "behind the last record there",
     };
+    let read = match consume.read {
+        Read::Header => "the headers of batches alone",
+        Read::Crc => "headers and checksums of batches",
+        Read::Decode => "every record",
+    };
+    let rack = if consume.rack.is_empty() { "" } else { " client.rack=" };
     format!(
-        "begins {from}; fetch.max.bytes={} max.partition.fetch.bytes={} fetch.min.bytes={} \
-         fetch.max.wait.ms={} request.timeout.ms={} retry.backoff.ms={}",
+        "begins {from}, reads {read}; fetch.max.bytes={} max.partition.fetch.bytes={} fetch.min.bytes={} \
+         fetch.max.wait.ms={} request.timeout.ms={} retry.backoff.ms={} isolation.level={}{rack}{}",
         size(consume.fetch_bytes_max),
         size(consume.partition_bytes_max),
         size(consume.fetch_bytes_min),
         ms(consume.fetch_wait_ns),
         ms(consume.request_timeout_ns),
         ms(consume.retry_backoff_ns),
+        consume.isolation_level.name(),
+        consume.rack,
     )
 }
 

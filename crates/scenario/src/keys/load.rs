@@ -116,6 +116,13 @@ pub static CONSUME: Section = Section {
         needed("consume", TEXT, "the topic, by its name under `topics`"),
         or("clients", COUNT, "1", "number of clients, each with connections of its own"),
         or("from", Kind::Choice(&["latest", "earliest"]), "latest", "where to begin"),
+        or(
+            "read",
+            Kind::Choice(&["decode", "crc", "header"]),
+            "decode",
+            "how far what was fetched is read: as an application does, which decompresses it and finds key, value and headers \
+             of each record; or the headers of batches and their checksums; or the headers alone. Records are counted alike",
+        ),
         or("zone", Kind::Choice(&["same"]), "same", "where the clients are, seen from the brokers"),
         key(
             "client",

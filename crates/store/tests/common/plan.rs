@@ -2,10 +2,10 @@
 
 use kdyno_model::metric::Address;
 use kdyno_model::plan::{
-    Arrivals, CasePlan, ClusterPlan, Compression, ConsumePlan, Fill, Isolation, KafkaSource, ListedTrial,
-    LoadPlan, Mode, ParamValue, Partitioner, Payload, PhasesPlan, Plan, ProducePlan, ProducerSettings,
-    Published, PublishedRow, Rate, RatePiece, Role, Show, StartOffset, Storage, Strategy, SystemPlan,
-    TopicPlan, WorkerPlan, WorkerShare,
+    Arrivals, CasePlan, ClusterPlan, Compression, ConsumePlan, Fill, Isolation, IsolationLevel, KafkaSource,
+    ListedTrial, LoadPlan, Mode, ParamValue, Partitioner, Payload, PhasesPlan, Plan, ProducePlan,
+    ProducerSettings, Published, PublishedRow, Rate, RatePiece, Read, Role, Show, StartOffset, Storage,
+    Strategy, SystemPlan, TopicPlan, WorkerPlan, WorkerShare,
 };
 use kdyno_model::run::RunHeader;
 use std::collections::BTreeMap;
@@ -159,6 +159,9 @@ fn readers() -> LoadPlan {
         fetch_wait_ns: 500_000_000,
         request_timeout_ns: 30_000_000_000,
         retry_backoff_ns: 100_000_000,
+        isolation_level: IsolationLevel::ReadUncommitted,
+        rack: String::new(),
+        read: Read::Decode,
     });
     LoadPlan { topic: "perf".into(), clients: 1, role }
 }

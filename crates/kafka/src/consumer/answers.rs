@@ -1,0 +1,202 @@
+//! What brokers' answers mean for the partitions of a consuming client.
+//!
+//! An error is told once, until the partition answers something else: a retry that fails in the same way is no news.
+//! Of a reply that was not asked for in this way the rest is not believed, and the connection ends.
+
+use super::aborted::Aborted;
+use super::position::{ConsumerEvent, Position, Positions, Preferred};
+use super::reading::{Tally, read_set};
+use super::session::FetchSession;
+use super::{ConsumerConfig, Isolation};
+use crate::errors::ErrorCode;
+use crate::messages::m01_fetch::{self, Ask, PartitionReply, Piece, TopicName};
+use crate::messages::{BrokerEndpoint, LeaderHints, Request as _, m02_list_offsets};
+use crate::wire::{Result, WireError};
+
+/// What an answer changes beside the positions.
+#[derive(Debug, Default)]
+pub(super) struct Effects {
+    /// Metadata is to be fetched again.
+    pub is_metadata_old: bool,
+    /// A partition could not be answered.
+    pub has_error: bool,
+    /// Another replica is to be asked.
+    pub is_sent_on: bool,
+    pub tally: Tally,
+    pub throttled_ns: u64,
+    pub events: Vec<ConsumerEvent>,
+    pub hints: LeaderHints,
+}
+
+impl Effects {
+    /// Whether the broker had nothing to give. One that throttles us may have, and send it later.
+    pub(super) fn is_empty(&self) -> bool {
+        let is_answered = !self.has_error && !self.is_sent_on && self.throttled_ns == 0;
+        self.tally == Tally::default() && !self.is_metadata_old && is_answered
+    }
+}
+
+/// An answer that is taken in.
+pub(super) struct Answer<'a> {
+    pub config: &'a ConsumerConfig,
+    pub positions: &'a mut Positions,
+    pub session: &'a mut FetchSession,
+    /// When it was read, ns.
+    pub now_ns: u64,
+    pub effects: &'a mut Effects,
+}
+
+impl Answer<'_> {
+    fn retry_ns(&self) -> u64 {
+        self.now_ns.saturating_add(self.config.retry_backoff_ns)
+    }
+
+    /// Takes in an answer to ListOffsets.
+    ///
+    /// # Errors
+    /// When the bytes are none.
+    pub(super) fn on_offsets(self, version: i16, body: &[u8]) -> Result<()> {
+        let response = m02_list_offsets::Request::decode_response(body, version)?;
+        let retry_ns = self.retry_ns();
+        for answer in response.topics.iter().flat_map(|topic| &topic.partitions) {
+            let Some(position) = self.positions.find_mut(answer.partition_index) else { continue };
+            if !std::mem::take(&mut position.is_listing) {
+                continue;
+            }
+            if answer.error_code.is_error() {
+                let what = format_args!("asking for its offsets failed: {}", answer.error_code);
+                position.failed(answer.error_code, what, retry_ns, self.effects);
+            } else {
+                position.listed(answer.offset, self.effects);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes in an answer to Fetch.
+    ///
+    /// # Errors
+    /// When the bytes are none, or not one to what was asked; what stood before that is taken in.
+    pub(super) fn on_fetch(mut self, version: i16, body: &[u8]) -> Result<()> {
+        let reply = m01_fetch::decode(body, version, |piece| {
+            match piece {
+                Piece::Topic(topic) => self.check_topic(topic)?,
+                Piece::Partition(reply) => {
+                    let ask = self.session.answered(reply.partition)?;
+                    self.on_partition(ask, &reply);
+                }
+                Piece::Endpoint(broker, host, port) if !self.effects.hints.leaders.is_empty() => {
+                    BrokerEndpoint::add_to(&mut self.effects.hints.endpoints, broker, host, port);
+                }
+                Piece::Endpoint(..) => {}
+            }
+            Ok(())
+        })?;
+        self.effects.throttled_ns = u64::try_from(reply.throttle_ms).unwrap_or(0) * 1_000_000;
+        if let Some((error, is_full)) = self.session.replied(&reply)? {
+            self.on_refused(error, is_full);
+        }
+        Ok(())
+    }
+
+    fn check_topic(&self, topic: TopicName<'_>) -> Result<()> {
+        let is_ours = match topic {
+            TopicName::Name(name) => name == self.config.topic,
+            TopicName::Id(id) => self.session.is_of(id),
+        };
+        if is_ours {
+            Ok(())
+        } else {
+            Err(WireError::Invalid("a fetch was answered for a topic not asked for"))
+        }
+    }
+
+    /// The answer as a whole is an error. A broker may have forgotten a session, which is then begun anew.
+    fn on_refused(&mut self, error: ErrorCode, is_full: bool) {
+        self.effects.has_error = true;
+        self.effects.is_metadata_old |= error == ErrorCode::FETCH_SESSION_TOPIC_ID_ERROR;
+        if !is_full {
+            return;
+        }
+        self.effects.is_metadata_old = true;
+        let retry_ns = self.retry_ns();
+        for ask in self.session.asked() {
+            if let Some(position) = self.positions.find_mut(ask.partition) {
+                position.failed(error, format_args!("fetching failed: {error}"), retry_ns, self.effects);
+            }
+        }
+    }
+
+    fn on_partition(&mut self, ask: Ask, reply: &PartitionReply<'_>) {
+        let (retry_ns, error) = (self.retry_ns(), ErrorCode(reply.error));
+        let is_served = error.is_error() || !reply.records.is_empty();
+        let position = match is_served {
+            true => self.positions.served(ask.partition),
+            false => self.positions.find_mut(ask.partition),
+        };
+        // Fetching may go on elsewhere meanwhile.
+        let Some(position) = position.filter(|position| position.next == Some(ask.offset)) else { return };
+        if matches!(error, ErrorCode::NOT_LEADER_OR_FOLLOWER | ErrorCode::FENCED_LEADER_EPOCH) {
+            self.effects.hints.leaders.extend(reply.leader);
+        }
+        match error {
+            ErrorCode::NONE => {
+                fetched(position, reply, self.config, retry_ns, self.effects);
+                if reply.preferred_replica >= 0 {
+                    let until_ns = self.now_ns.saturating_add(self.config.metadata_max_age_ns);
+                    let broker = reply.preferred_replica;
+                    position.preferred = Some(Preferred { broker, until_ns, then: None });
+                    self.effects.is_sent_on = true;
+                }
+            }
+            ErrorCode::OFFSET_OUT_OF_RANGE => {
+                self.effects.has_error = true;
+                // A replica may be behind; the leader knows.
+                if position.preferred.take().is_none() {
+                    position.out_of_range(retry_ns);
+                }
+            }
+            error => {
+                position.failed(error, format_args!("fetching failed: {error}"), retry_ns, self.effects);
+            }
+        }
+    }
+}
+
+/// Reads and counts the batches of an answer, up to the first that is damaged.
+fn fetched(
+    position: &mut Position,
+    reply: &PartitionReply<'_>,
+    config: &ConsumerConfig,
+    retry_ns: u64,
+    effects: &mut Effects,
+) {
+    // −1: it does not know it yet.
+    if reply.high_watermark >= 0 {
+        position.high_watermark = reply.high_watermark;
+    }
+    let (end, mut aborted) = match config.isolation {
+        Isolation::ReadUncommitted => (reply.high_watermark, Aborted::default()),
+        Isolation::ReadCommitted => (reply.last_stable_offset, Aborted::of(&reply.aborted)),
+    };
+    if end >= 0 {
+        position.end = end;
+    }
+    let Some(mut next) = position.next else { return };
+    let read = read_set(reply.records, &mut next, config.reading, &mut aborted, &mut effects.tally);
+    let has_moved = position.next.replace(next) != Some(next);
+    match read {
+        Err(error) => {
+            let what = format_args!("what was fetched is damaged: {error}");
+            position.failed(ErrorCode::CORRUPT_MESSAGE, what, retry_ns, effects);
+        }
+        // Asked for at once, it would come again and again.
+        Ok(()) if !has_moved && !reply.records.is_empty() => {
+            let bytes = reply.records.len();
+            let what =
+                format_args!("no whole batch at or behind offset {next} is in the {bytes} bytes fetched");
+            position.failed(ErrorCode::CORRUPT_MESSAGE, what, retry_ns, effects);
+        }
+        Ok(()) => position.recovered(),
+    }
+}

@@ -1,0 +1,119 @@
+//! A fetched record set is read, as far as the client is told to, and its records are counted.
+//!
+//! However little is read, what is counted is the same: records at or behind the offset that was asked for. Records of
+//! aborted transactions, markers of transactions, and offsets that no record has are told apart from them.
+
+use super::aborted::Aborted;
+use crate::records::{Batch, RecordsError, batches};
+use crate::wire::WireError;
+use std::cell::RefCell;
+
+/// How far what was fetched is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reading {
+    /// The headers of batches.
+    Header,
+    /// These, and each batch's checksum is computed.
+    Crc,
+    /// All that an application gets: bodies are decompressed too, and key, value and headers of each record found.
+    Decode,
+}
+
+/// Most bytes of a batch's records when they are decompressed.
+const BODY_BYTES_MAX: usize = 256 << 20;
+/// A larger buffer for them is given back once they are read.
+const BODY_BYTES_KEPT: usize = 4 << 20;
+
+thread_local! {
+    /// Where bodies are decompressed: one for all clients of a thread, of which one at a time reads.
+    static BODY: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// What record sets had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Tally {
+    /// Batches whose records are counted.
+    pub batches: u32,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Records.
+    pub records: u64,
+    /// Records of aborted transactions.
+    pub aborted_records: u64,
+    /// Records of the brokers' own, which mark the ends of transactions.
+    pub control_records: u64,
+    /// Offsets without a record: it was compacted away.
+    pub missing_offsets: u64,
+}
+
+/// Reads a record set, of which offsets from `next` on are wanted, and moves that behind each batch that was read.
+/// What is in `aborted` is not counted as records.
+///
+/// # Errors
+/// When a batch is damaged; what was read before it stands.
+pub(super) fn read_set(
+    set: &[u8],
+    next: &mut i64,
+    reading: Reading,
+    aborted: &mut Aborted,
+    tally: &mut Tally,
+) -> Result<(), RecordsError> {
+    BODY.with_borrow_mut(|body| {
+        let read = batches(set).try_for_each(|batch| {
+            let batch = batch?;
+            read_batch(&batch, *next, (reading, body), aborted, tally)?;
+            *next = batch.next_offset().max(*next);
+            Ok(())
+        });
+        if body.capacity() > BODY_BYTES_KEPT {
+            *body = Vec::new();
+        }
+        read
+    })
+}
+
+fn read_batch(
+    batch: &Batch<'_>,
+    next: i64,
+    (reading, body): (Reading, &mut Vec<u8>),
+    aborted: &mut Aborted,
+    tally: &mut Tally,
+) -> Result<(), RecordsError> {
+    if reading != Reading::Header {
+        batch.verify_crc()?;
+    }
+    if batch.header.record_count > batch.header.last_offset_delta.saturating_add(1) {
+        return Err(WireError::Invalid("a record batch has more records than offsets").into());
+    }
+    let is_aborted = aborted.begin_batch(batch, body)?;
+    let is_decoded = reading == Reading::Decode && !is_aborted;
+    let records = count(batch, next, is_decoded, body)?;
+    tally.missing_offsets += (batch.next_offset().saturating_sub(next).max(0) as u64).saturating_sub(records);
+    if batch.is_control() {
+        tally.control_records += records;
+    } else if is_aborted {
+        tally.aborted_records += records;
+    } else {
+        tally.records += records;
+        tally.bytes += batch.bytes() as u64;
+        tally.batches += 1;
+    }
+    Ok(())
+}
+
+/// How many of a batch's records are at `next` or behind it. A batch may begin before the offset that was asked for; where
+/// some of its records were compacted away, only the records themselves tell which.
+fn count(batch: &Batch<'_>, next: i64, is_decoded: bool, body: &mut Vec<u8>) -> Result<u64, RecordsError> {
+    let header = &batch.header;
+    let is_whole = header.base_offset >= next;
+    let is_dense = header.record_count == header.last_offset_delta.saturating_add(1);
+    if !is_decoded && (is_whole || is_dense) {
+        let before = if is_whole { 0 } else { next.saturating_sub(header.base_offset) };
+        return Ok(i64::from(header.record_count).saturating_sub(before).max(0) as u64);
+    }
+    let mut count = 0;
+    for record in batch.records(body, BODY_BYTES_MAX)? {
+        count += u64::from(record?.offset >= next);
+    }
+    Ok(count)
+}

@@ -1,0 +1,138 @@
+//! What a consuming client is told, and what it tells.
+
+use super::answers::Effects;
+use super::reading::Reading;
+use crate::broker_connections::RequestKind;
+use crate::messages::{EARLIEST_TIMESTAMP, LATEST_TIMESTAMP};
+
+/// Which offset of a partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OffsetAt {
+    /// Of the first record.
+    Earliest,
+    /// After the last record that all in-sync replicas have.
+    Latest,
+    /// The same, but before the first record of the first transaction that is open: of one that ended until its marker
+    /// is there, which its coordinator writes after it has answered.
+    LastStable,
+}
+
+impl OffsetAt {
+    /// The timestamp by which ListOffsets knows it.
+    pub fn timestamp(self) -> i64 {
+        match self {
+            Self::Earliest => EARLIEST_TIMESTAMP,
+            Self::Latest | Self::LastStable => LATEST_TIMESTAMP,
+        }
+    }
+
+    /// Kafka's number for `read_committed`, or for `read_uncommitted`, which ListOffsets is asked with.
+    pub fn isolation_level(self) -> i8 {
+        i8::from(self == Self::LastStable)
+    }
+}
+
+/// `isolation.level`: which records are fetched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Isolation {
+    /// All that all in-sync replicas have.
+    ReadUncommitted,
+    /// Of transactions only those that were committed, and nothing behind the first that is open.
+    ReadCommitted,
+}
+
+/// Settings, with the Java client's names in the docs.
+#[derive(Debug, Clone)]
+pub struct ConsumerConfig {
+    /// The one topic.
+    pub topic: String,
+    /// Its partitions are this one and every `clients`-th from it on.
+    pub first_partition: usize,
+    /// Clients that share the topic.
+    pub clients: usize,
+    /// Where to begin (`auto.offset.reset`).
+    pub from: OffsetAt,
+    /// `fetch.max.wait.ms`.
+    pub fetch_wait_ms: i32,
+    /// `fetch.min.bytes`.
+    pub fetch_bytes_min: i32,
+    /// `fetch.max.bytes`.
+    pub fetch_bytes_max: i32,
+    /// `max.partition.fetch.bytes`.
+    pub partition_bytes_max: i32,
+    /// `retry.backoff.ms`, in ns.
+    pub retry_backoff_ns: u64,
+    /// `isolation.level`.
+    pub isolation: Isolation,
+    /// How far what was fetched is read.
+    pub reading: Reading,
+    /// `client.rack`; empty: not told.
+    pub rack: String,
+    /// `metadata.max.age.ms`, in ns: for so long a replica is read from that a leader has named.
+    pub metadata_max_age_ns: u64,
+}
+
+/// A request in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FetchToken {
+    /// For the offsets to begin at.
+    ListOffsets,
+    /// For records.
+    Fetch,
+}
+
+impl From<FetchToken> for RequestKind<FetchToken> {
+    fn from(token: FetchToken) -> Self {
+        Self::Client(token)
+    }
+}
+
+/// What a fetch brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fetched {
+    /// When it was read, ns.
+    pub received_ns: u64,
+    /// Size of the response.
+    pub response_bytes: usize,
+    /// Record batches in it whose records are counted.
+    pub batches: u32,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Records that were not fetched before.
+    pub records: u64,
+    /// Records of aborted transactions, which are not among these.
+    pub aborted_records: u64,
+    /// Records that mark the ends of transactions, likewise.
+    pub control_records: u64,
+    /// Offsets without a record, since it was compacted away.
+    pub missing_offsets: u64,
+    /// The connection it came over.
+    pub connection: usize,
+    /// How long the broker throttles the client, ns.
+    pub throttled_ns: u64,
+}
+
+impl Isolation {
+    /// As requests have it.
+    pub(super) fn number(self) -> i8 {
+        i8::from(self == Self::ReadCommitted)
+    }
+}
+
+impl Fetched {
+    pub(super) fn of(effects: &Effects, connection: usize, received_ns: u64, response_bytes: usize) -> Self {
+        let tally = effects.tally;
+        Self {
+            received_ns,
+            response_bytes,
+            batches: tally.batches,
+            bytes: tally.bytes,
+            records: tally.records,
+            aborted_records: tally.aborted_records,
+            control_records: tally.control_records,
+            missing_offsets: tally.missing_offsets,
+            connection,
+            throttled_ns: effects.throttled_ns,
+        }
+    }
+}
