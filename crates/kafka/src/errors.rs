@@ -31,6 +31,10 @@ impl ErrorCode {
     pub const REPLICA_NOT_AVAILABLE: Self = Self(9);
     /// Code 10.
     pub const MESSAGE_TOO_LARGE: Self = Self(10);
+    /// Code 13: no broker sends it; clients say so of a connection that was lost.
+    pub const NETWORK_EXCEPTION: Self = Self(13);
+    /// Code 14.
+    pub const COORDINATOR_LOAD_IN_PROGRESS: Self = Self(14);
     /// Code 15.
     pub const COORDINATOR_NOT_AVAILABLE: Self = Self(15);
     /// Code 16.
@@ -43,8 +47,18 @@ impl ErrorCode {
     pub const NOT_ENOUGH_REPLICAS_AFTER_APPEND: Self = Self(20);
     /// Code 21.
     pub const INVALID_REQUIRED_ACKS: Self = Self(21);
+    /// Code 22.
+    pub const ILLEGAL_GENERATION: Self = Self(22);
+    /// Code 23.
+    pub const INCONSISTENT_GROUP_PROTOCOL: Self = Self(23);
+    /// Code 25.
+    pub const UNKNOWN_MEMBER_ID: Self = Self(25);
+    /// Code 27.
+    pub const REBALANCE_IN_PROGRESS: Self = Self(27);
     /// Code 29.
     pub const TOPIC_AUTHORIZATION_FAILED: Self = Self(29);
+    /// Code 30.
+    pub const GROUP_AUTHORIZATION_FAILED: Self = Self(30);
     /// Code 31.
     pub const CLUSTER_AUTHORIZATION_FAILED: Self = Self(31);
     /// Code 33.
@@ -97,14 +111,24 @@ impl ErrorCode {
     pub const UNSUPPORTED_COMPRESSION_TYPE: Self = Self(76);
     /// Code 78.
     pub const OFFSET_NOT_AVAILABLE: Self = Self(78);
+    /// Code 79.
+    pub const MEMBER_ID_REQUIRED: Self = Self(79);
+    /// Code 82.
+    pub const FENCED_INSTANCE_ID: Self = Self(82);
     /// Code 87.
     pub const INVALID_RECORD: Self = Self(87);
+    /// Code 88.
+    pub const UNSTABLE_OFFSET_COMMIT: Self = Self(88);
     /// Code 89.
     pub const THROTTLING_QUOTA_EXCEEDED: Self = Self(89);
     /// Code 90.
     pub const PRODUCER_FENCED: Self = Self(90);
     /// Code 106.
     pub const FETCH_SESSION_TOPIC_ID_ERROR: Self = Self(106);
+    /// Code 110.
+    pub const FENCED_MEMBER_EPOCH: Self = Self(110);
+    /// Code 113.
+    pub const STALE_MEMBER_EPOCH: Self = Self(113);
     /// Code 120.
     pub const TRANSACTION_ABORTABLE: Self = Self(120);
     /// Code 129.

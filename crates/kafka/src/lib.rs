@@ -3,7 +3,8 @@
 //! Layers, inside out: [`wire`] reads and writes primitives, [`messages`] the requests and responses built of
 //! them, [`records`] the record batches inside those. A [`connection`] carries them to one broker: session,
 //! handshake, pipelined requests; [`security`] is what TLS and SASL add to it. [`broker_connections`] are all connections of a client: metadata, leaders,
-//! coordinators, reconnecting, refusals. [`producer`] and [`consumer`] decide what to send when; as a
+//! coordinators, reconnecting, refusals. [`producer`] and [`consumer`] decide what to send when, [`group`] which partitions
+//! a consumer has; as a
 //! [`client`](client::Client) each is moved by whoever has sockets. [`admin`] is the one place that does I/O:
 //! a small blocking client for set-up, over the same connections.
 //!
@@ -18,6 +19,7 @@ pub mod client;
 pub mod connection;
 pub mod consumer;
 pub mod errors;
+pub mod group;
 pub mod messages;
 pub mod producer;
 pub mod records;

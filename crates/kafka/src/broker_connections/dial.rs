@@ -197,6 +197,12 @@ impl<T> BrokerConnections<T> {
         }
     }
 
+    /// The broker may take so long to answer what is in flight, ns, where that is longer than the usual.
+    pub fn wait_longer(&mut self, connection: usize, timeout_ns: u64) {
+        let longer_ns = timeout_ns.saturating_sub(self.config.request_timeout_ns);
+        self.connections[connection].connection.hold_back(longer_ns);
+    }
+
     /// The load begins: what cannot be reached since before is told once more, since it concerns the load now, and a
     /// broker that refuses us from now on is tried again.
     pub fn begin(&mut self, now_ns: u64) {

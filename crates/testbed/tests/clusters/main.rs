@@ -4,6 +4,7 @@
 //! as the kdyno binary is. The matrix of versions and modes runs with `KDYNO_MATRIX=full`.
 
 mod failures;
+mod groups;
 mod holder;
 mod kills;
 mod matrix;
@@ -47,6 +48,7 @@ fn run() -> ExitCode {
     trials.extend(failures::trials());
     trials.extend(kills::trials());
     trials.extend(standing::trials());
+    trials.extend(groups::trials());
     trials.extend(matrix::trials());
     let conclusion = libtest_mimic::run(&arguments, trials);
     matrix::print_table();
