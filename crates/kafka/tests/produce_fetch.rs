@@ -193,13 +193,13 @@ proptest! {
             prop_assert_eq!(read.rack_id.as_str(), if rack { "r" } else { "" });
             prop_assert_eq!(read.topics.len(), usize::from(!partitions.is_empty()));
             prop_assert_eq!(read.forgotten_topics_data.len(), usize::from(session && !partitions.is_empty()));
-            let name = named_or_by_id(version, BY_NAME_MAX);
+            let named = named_or_by_id(version, BY_NAME_MAX);
             for topic in &read.forgotten_topics_data {
-                prop_assert_eq!((topic.topic.to_string().as_str(), *topic.topic_id.as_bytes()), name);
+                prop_assert_eq!((topic.topic.to_string(), *topic.topic_id.as_bytes()), (named.0.to_owned(), named.1));
                 prop_assert_eq!(&topic.partitions, &material.ids);
             }
             for topic in &read.topics {
-                prop_assert_eq!((topic.topic.to_string().as_str(), *topic.topic_id.as_bytes()), name);
+                prop_assert_eq!((topic.topic.to_string(), *topic.topic_id.as_bytes()), (named.0.to_owned(), named.1));
                 let epoch = if version >= 9 { material.number } else { -1 };
                 let asked: Vec<_> =
                     topic.partitions.iter().map(|p| (p.partition, p.current_leader_epoch, p.fetch_offset)).collect();

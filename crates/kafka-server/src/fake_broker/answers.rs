@@ -44,11 +44,7 @@ impl FakeCluster {
             }
             Api::ListOffsets => {
                 let request = m02_list_offsets::Request::decode(body, version)?;
-                let is_committed = request.isolation_level == 1;
-                let find = |name: &str, index, timestamp| {
-                    self.find_offset(broker, (name, index), timestamp, is_committed)
-                };
-                respond(out, &head, &responses::list_offsets(request, find));
+                respond(out, &head, &self.list_offsets(broker, request));
             }
             Api::Fetch => {
                 let request = FetchRequest::decode(Reader::new(body), version, head.flexible)?;
@@ -98,6 +94,17 @@ impl FakeCluster {
         }
         self.answer(conn, slot, bytes);
         Ok(())
+    }
+
+    fn list_offsets(
+        &mut self,
+        broker: i32,
+        request: m02_list_offsets::Request,
+    ) -> m02_list_offsets::Response {
+        let is_committed = request.isolation_level == 1;
+        let find =
+            |name: &str, index, timestamp| self.find_offset(broker, (name, index), timestamp, is_committed);
+        responses::list_offsets(request, find)
     }
 
     pub(super) fn answer(&mut self, conn: ConnId, slot: u64, bytes: Vec<u8>) {

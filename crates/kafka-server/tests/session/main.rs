@@ -10,7 +10,7 @@ use kdyno_kafka::backoff::ExponentialBackoff;
 use kdyno_kafka::broker_connections::{BrokerConnections, ConnectionEvent, ConnectionsConfig};
 use kdyno_kafka::client::Client;
 use kdyno_kafka::connection::{Refusal, Session};
-use kdyno_kafka::consumer::{Consumer, ConsumerConfig};
+use kdyno_kafka::consumer::{Consumer, ConsumerConfig, Isolation, Reading};
 use kdyno_kafka::messages::Api;
 use kdyno_kafka::producer::{
     Bodies, Outcome, Partitioner, ProducerClient, ProducerConfig, RecordShape, Sealed,
@@ -181,6 +181,10 @@ fn fetch(wire: &mut Wire, between: Between) -> u64 {
         fetch_bytes_max: 1 << 20,
         partition_bytes_max: 1 << 18,
         retry_backoff_ns: SECOND / 10,
+        isolation: Isolation::ReadUncommitted,
+        reading: Reading::Decode,
+        rack: String::new(),
+        metadata_max_age_ns: 300 * SECOND,
     };
     let mut client = Consumer::new(config, connections(&wire.cluster, between, Consumer::NEEDS));
     let begin_ns = wire.now_ns;

@@ -22,7 +22,7 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
         out::json(&kdyno_report::json::run(&input))?;
     } else if args.plan {
         let options = text_options(std::io::stdout().is_terminal());
-        out::data(&kdyno_report::terminal::settings_text(input.plan(), &options))?;
+        out::data(&kdyno_report::terminal::settings_text(&input.header.plan, &options))?;
     } else {
         print(&input, args.format)?;
     }

@@ -4,14 +4,14 @@ use crate::scene::{PATIENCE, Scene, ensure, one_broker, trial};
 use kdyno_kafka::admin::Admin;
 use kdyno_kafka::backoff::ExponentialBackoff;
 use kdyno_kafka::broker_connections::{BrokerConnections, ConnectionsConfig};
-use kdyno_kafka::connection::WRITE_SLICES_MAX;
+use kdyno_kafka::connection::Written;
 use kdyno_kafka::group::{Assignor, GroupConfig, GroupEvent, GroupProtocol, GroupRequest, Member, Position};
 use kdyno_kafka::messages::{Api, m03_metadata, m08_offset_commit, m09_offset_fetch, m10_find_coordinator};
 use kdyno_kafka::wire::FRAME_BYTES_MAX;
 use kdyno_testbed::LocalCluster;
 use libtest_mimic::{Failed, Trial};
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, BufReader, ErrorKind, IoSlice, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -249,10 +249,8 @@ impl Ours {
         let Self { member, connections, sockets, .. } = self;
         let Some(socket) = sockets.get_mut(&connection) else { return };
         let queues = connections.connection_mut(connection);
-        let mut slices = [IoSlice::new(&[]); WRITE_SLICES_MAX];
-        let count = queues.write_slices(&mut slices);
-        let written = if count > 0 { socket.write_vectored(&slices[..count]) } else { Ok(0) };
-        if queues.advance_written(written.unwrap_or(0)) {
+        // A socket that is full, or gone, takes the rest later, or is found out below.
+        if matches!(queues.write_to(socket), Ok(Written::Request)) {
             queues.stamp_written(now_ns);
         }
         let read = socket.read(queues.input_space());
