@@ -4,37 +4,15 @@
 //! Of a reply that was not asked for in this way the rest is not believed, and the connection ends.
 
 use super::aborted::Aborted;
-use super::position::{ConsumerEvent, Position, Positions, Preferred};
-use super::reading::{Tally, read_set};
+use super::effects::Effects;
+use super::position::{Position, Positions, Preferred};
+use super::reading::read_set;
 use super::session::FetchSession;
-use super::{ConsumerConfig, Isolation};
+use super::types::{ConsumerConfig, Isolation};
 use crate::errors::ErrorCode;
 use crate::messages::m01_fetch::{self, Ask, PartitionReply, Piece, TopicName};
-use crate::messages::{BrokerEndpoint, LeaderHints, Request as _, m02_list_offsets};
+use crate::messages::{BrokerEndpoint, Request as _, m02_list_offsets};
 use crate::wire::{Result, WireError};
-
-/// What an answer changes beside the positions.
-#[derive(Debug, Default)]
-pub(super) struct Effects {
-    /// Metadata is to be fetched again.
-    pub is_metadata_old: bool,
-    /// A partition could not be answered.
-    pub has_error: bool,
-    /// Another replica is to be asked.
-    pub is_sent_on: bool,
-    pub tally: Tally,
-    pub throttled_ns: u64,
-    pub events: Vec<ConsumerEvent>,
-    pub hints: LeaderHints,
-}
-
-impl Effects {
-    /// Whether the broker had nothing to give. One that throttles us may have, and send it later.
-    pub(super) fn is_empty(&self) -> bool {
-        let is_answered = !self.has_error && !self.is_sent_on && self.throttled_ns == 0;
-        self.tally == Tally::default() && !self.is_metadata_old && is_answered
-    }
-}
 
 /// An answer that is taken in.
 pub(super) struct Answer<'a> {

@@ -5,6 +5,7 @@
 
 mod aborted;
 mod answers;
+mod effects;
 mod position;
 mod reading;
 mod session;
@@ -16,16 +17,16 @@ mod tests_offsets;
 mod tests_reading;
 mod types;
 
-pub use position::ConsumerEvent;
 pub use reading::Reading;
-pub use types::{ConsumerConfig, FetchToken, Fetched, Isolation, OffsetAt};
+pub use types::{ConsumerConfig, ConsumerEvent, FetchToken, Fetched, Isolation, OffsetAt};
 
 use crate::broker_connections::{BrokerConnections, ConnectionKey, ConnectionsConfig, Purpose};
 use crate::client::Client;
 use crate::connection::ConnectionError;
 use crate::messages::m01_fetch::{self, Ask};
 use crate::messages::{Api, LeaderHints, m02_list_offsets, m03_metadata};
-use answers::{Answer, Effects};
+use answers::Answer;
+use effects::Effects;
 use position::{Position, Positions, Then};
 use session::FetchSession;
 use std::collections::BTreeSet;
@@ -350,7 +351,7 @@ impl Client for Consumer {
                     held_back_ns = held_back_ns.max(effects.throttled_ns);
                 }
                 // Also of a reply whose rest is not believed: what was read counts.
-                fetched.push(Fetched::of(&effects, connection, now_ns, request.response_bytes));
+                fetched.push(effects.fetched(connection, now_ns, request.response_bytes));
             }
             taken
         });

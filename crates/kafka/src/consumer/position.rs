@@ -1,17 +1,9 @@
 //! Where a consuming client is in each of its partitions, and whose turn it is.
 
-use super::answers::Effects;
+use super::effects::Effects;
+use super::types::ConsumerEvent;
 use crate::errors::ErrorCode;
 use std::fmt;
-
-/// Something worth a line on a timeline.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ConsumerEvent {
-    /// A partition could not be fetched from, or what was fetched is damaged.
-    FetchError(String),
-    /// Records were gone before they were fetched, or an offset was not there.
-    RecordsSkipped(String),
-}
 
 /// A replica that the leader has named to read from
 /// ([KIP-392](https://cwiki.apache.org/confluence/display/KAFKA/KIP-392%3A+Allow+consumers+to+fetch+from+closest+replica)).

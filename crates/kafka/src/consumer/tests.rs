@@ -1,6 +1,7 @@
 //! What answers to a consuming client mean, and which of them are believed.
 
-use super::answers::{Answer, Effects};
+use super::answers::Answer;
+use super::effects::Effects;
 use super::position::{Position, Positions};
 use super::session::FetchSession;
 use super::*;

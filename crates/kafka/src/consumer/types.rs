@@ -1,6 +1,5 @@
 //! What a consuming client is told, and what it tells.
 
-use super::answers::Effects;
 use super::reading::Reading;
 use crate::broker_connections::RequestKind;
 use crate::messages::{EARLIEST_TIMESTAMP, LATEST_TIMESTAMP};
@@ -119,20 +118,11 @@ impl Isolation {
     }
 }
 
-impl Fetched {
-    pub(super) fn of(effects: &Effects, connection: usize, received_ns: u64, response_bytes: usize) -> Self {
-        let tally = effects.tally;
-        Self {
-            received_ns,
-            response_bytes,
-            batches: tally.batches,
-            bytes: tally.bytes,
-            records: tally.records,
-            aborted_records: tally.aborted_records,
-            control_records: tally.control_records,
-            missing_offsets: tally.missing_offsets,
-            connection,
-            throttled_ns: effects.throttled_ns,
-        }
-    }
+/// Something worth a line on a timeline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ConsumerEvent {
+    /// A partition could not be fetched from, or what was fetched is damaged.
+    FetchError(String),
+    /// Records were gone before they were fetched, or an offset was not there.
+    RecordsSkipped(String),
 }

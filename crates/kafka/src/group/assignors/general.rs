@@ -3,9 +3,10 @@
 //! Members keep what they own; what nobody owns goes to whom has least of those that may have it; then partitions move
 //! from members with more to members with less for as long as that helps, back to whom had them before where it can be.
 
+use super::super::TopicPartition;
+use super::claims::{Claims, NO_GENERATION};
 use super::java_order::{PartitionSet, compare_text};
-use super::sticky::{Claims, NO_GENERATION};
-use super::{JoinedMember, Owned, PartitionCounts, TopicPartition};
+use super::members::{JoinedMember, Owned, PartitionCounts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 

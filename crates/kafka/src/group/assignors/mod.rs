@@ -3,14 +3,19 @@
 //! The leader of a group, one of its members, runs one of these over what all members said when they joined. Racks
 //! are not looked at: members that name one are assigned as if they had not.
 
+mod claims;
 mod general;
 mod java_order;
+mod members;
 mod sticky;
 #[cfg(test)]
 mod tests;
 
+pub use members::{Assignments, JoinedMember, PartitionCounts};
+
 use super::TopicPartition;
-use super::protocol::{StickyData, Subscription};
+use super::protocol::StickyData;
+use members::{Owned, all_partitions};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -45,35 +50,6 @@ impl Assignor {
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|assignor| assignor.name() == name)
     }
-}
-
-/// Partitions of each topic that there is.
-pub type PartitionCounts = BTreeMap<Arc<str>, i32>;
-
-/// What each member gets, sorted.
-pub type Assignments = BTreeMap<String, Vec<TopicPartition>>;
-
-/// A member as the leader sees it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct JoinedMember {
-    /// What the coordinator calls it.
-    pub member_id: String,
-    /// `group.instance.id`.
-    pub instance_id: Option<String>,
-    /// What it said when it joined.
-    pub subscription: Subscription,
-}
-
-impl JoinedMember {
-    fn is_subscribed(&self, topic: &str) -> bool {
-        self.subscription.topics.iter().any(|own| **own == *topic)
-    }
-}
-
-/// What a sticky assignor reads of a member.
-struct Owned<'a> {
-    partitions: &'a [TopicPartition],
-    generation: Option<i32>,
 }
 
 /// Assigns the partitions of the topics to which anybody subscribes. `members` are in the order in which the coordinator
@@ -192,13 +168,4 @@ fn moved(members: &[JoinedMember], assigned: &Assignments) -> BTreeMap<TopicPart
     }
     added.retain(|partition, _| revoked.contains(partition));
     added
-}
-
-/// All partitions, sorted.
-fn all_partitions(counts: &PartitionCounts) -> impl Iterator<Item = TopicPartition> {
-    let of_topic = |(topic, count): (&Arc<str>, &i32)| {
-        let topic = Arc::clone(topic);
-        (0..*count).map(move |partition| TopicPartition { topic: Arc::clone(&topic), partition })
-    };
-    counts.iter().flat_map(of_topic)
 }

@@ -1,6 +1,7 @@
 //! The assignors beside Java's own, by `vectors.txt`, which `AssignorVectors.java` wrote; and what any assignment must be.
 
 use super::*;
+use crate::group::protocol::Subscription;
 use crate::group::protocol::{decode_assignment, encode_assignment};
 use proptest::prelude::*;
 

@@ -1,6 +1,6 @@
 //! A group coordinator as Kafka's, as far as members can tell: both protocols, one group, one topic.
 
-use super::{BROKER, SECOND, TOPIC, TOPIC_ID, parse};
+use super::wire::{BROKER, SECOND, TOPIC, TOPIC_ID, parse};
 use crate::errors::ErrorCode;
 use crate::group::GroupRequest;
 use crate::messages::{

@@ -4,21 +4,18 @@ mod classic;
 mod coordinator;
 mod faults;
 mod kip848;
+mod wire;
 
 use super::*;
 use crate::connection::Connection;
 use crate::messages::{Message as _, m18_api_versions, write_frame};
-use crate::wire::{Reader, Writer as _};
+use crate::wire::Writer as _;
 use coordinator::Coordinator;
 use std::collections::{BTreeMap, BTreeSet};
+use wire::{MS, SECOND, TOPIC, TOPIC_ID};
 
-const MS: u64 = 1_000_000;
-const SECOND: u64 = 1_000 * MS;
 /// How far time goes with each step.
 const STEP_NS: u64 = 50 * MS;
-const BROKER: i32 = 7;
-const TOPIC: &str = "t";
-const TOPIC_ID: [u8; 16] = [9; 16];
 
 fn config(protocol: GroupProtocol) -> GroupConfig {
     GroupConfig {
@@ -277,19 +274,4 @@ impl World {
         }
         times.values().flat_map(BTreeMap::values).map(|times| times - 1).sum()
     }
-}
-
-/// Version and body of a request.
-fn parse(bytes: &[u8], is_flexible: impl Fn(i16, i16) -> bool) -> (i16, i16, Vec<u8>) {
-    let mut reader = Reader::new(bytes);
-    let mut read = || -> crate::wire::Result<(i16, i16, Vec<u8>)> {
-        reader.i32()?;
-        let (key, version) = (reader.i16()?, reader.i16()?);
-        reader.i32()?;
-        reader.string(false)?;
-        reader.skip_tags(is_flexible(key, version))?;
-        let rest = reader.remaining();
-        Ok((key, version, reader.take(rest)?.to_vec()))
-    };
-    read().expect("one request")
 }

@@ -1,0 +1,45 @@
+//! What an answer changes beside a consuming client's positions.
+
+use super::reading::Tally;
+use super::types::{ConsumerEvent, Fetched};
+use crate::messages::LeaderHints;
+
+/// What an answer changes beside the positions.
+#[derive(Debug, Default)]
+pub(super) struct Effects {
+    /// Metadata is to be fetched again.
+    pub is_metadata_old: bool,
+    /// A partition could not be answered.
+    pub has_error: bool,
+    /// Another replica is to be asked.
+    pub is_sent_on: bool,
+    pub tally: Tally,
+    pub throttled_ns: u64,
+    pub events: Vec<ConsumerEvent>,
+    pub hints: LeaderHints,
+}
+
+impl Effects {
+    /// Whether the broker had nothing to give. One that throttles us may have, and send it later.
+    pub(super) fn is_empty(&self) -> bool {
+        let is_answered = !self.has_error && !self.is_sent_on && self.throttled_ns == 0;
+        self.tally == Tally::default() && !self.is_metadata_old && is_answered
+    }
+
+    /// What the answer brought, as it is told.
+    pub(super) fn fetched(&self, connection: usize, received_ns: u64, response_bytes: usize) -> Fetched {
+        let tally = self.tally;
+        Fetched {
+            received_ns,
+            response_bytes,
+            batches: tally.batches,
+            bytes: tally.bytes,
+            records: tally.records,
+            aborted_records: tally.aborted_records,
+            control_records: tally.control_records,
+            missing_offsets: tally.missing_offsets,
+            connection,
+            throttled_ns: self.throttled_ns,
+        }
+    }
+}
