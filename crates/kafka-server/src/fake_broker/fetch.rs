@@ -71,7 +71,7 @@ impl FakeCluster {
         request: &FetchRequest<'_>,
     ) -> Result<Joined, i16> {
         let named = request.topics.iter().flat_map(|(topic, partitions)| {
-            partitions.iter().map(|asked| FetchedPartition {
+            partitions.iter().map(move |asked| FetchedPartition {
                 topic: topic.name.to_owned(),
                 topic_id: topic.id,
                 asked: *asked,

@@ -192,11 +192,9 @@ impl Consumer {
 
     fn ask(&mut self, connection: usize, now_ns: u64, is_fetching: bool) {
         let (mut unknown, mut known) = (Vec::new(), Vec::new());
-        for position in self.positions.iter() {
+        self.positions.iter_mut().for_each(|position| position.end_pause(now_ns));
+        for position in self.positions.iter().filter(|position| position.not_before_ns == 0) {
             let partition = position.partition as usize;
-            if position.not_before_ns > now_ns {
-                continue;
-            }
             let (_, leader_epoch) = self.connections.leader_and_epoch(TOPIC, partition);
             match position.next {
                 Some(offset) if self.source(position) == Some(connection) => {
@@ -237,7 +235,7 @@ impl Consumer {
         };
         for (partition, _) in partitions {
             if let Some(position) = self.positions.find_mut(*partition) {
-                (position.is_listing, position.not_before_ns) = (true, 0);
+                position.is_listing = true;
             }
         }
         let queues = self.connections.connection_mut(connection);
@@ -249,11 +247,6 @@ impl Consumer {
         let topic_id = self.connections.topic_id(TOPIC);
         let mut step = self.brokers[connection].session.next(wanted, topic_id);
         let positions = &mut self.positions;
-        for ask in wanted {
-            if let Some(position) = positions.find_mut(ask.partition) {
-                position.not_before_ns = 0;
-            }
-        }
         let turn = |ask: &Ask| positions.find_mut(ask.partition).map_or(0, |position| position.turn);
         step.partitions.sort_by_cached_key(turn);
         let config = &self.config;

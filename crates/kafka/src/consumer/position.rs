@@ -91,6 +91,13 @@ impl Position {
         }
     }
 
+    /// What is to wait until now has waited.
+    pub(super) fn end_pause(&mut self, now_ns: u64) {
+        if self.not_before_ns <= now_ns {
+            self.not_before_ns = 0;
+        }
+    }
+
     /// It answers again.
     pub(super) fn recovered(&mut self) {
         self.error = ErrorCode::NONE;
