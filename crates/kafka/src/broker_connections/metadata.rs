@@ -148,7 +148,8 @@ impl Metadata {
 
     /// Whether it has been missed for so long that whom the client knows is no use; it is then missed anew.
     pub(super) fn gives_up_on_brokers(&mut self, now_ns: u64) -> bool {
-        if self.is_due(now_ns) {
+        // One that knows nobody asks the bootstrap addresses anyway.
+        if self.is_due(now_ns) && self.taken_ns.is_some() {
             self.missed_since_ns.get_or_insert(now_ns);
         }
         let is_given_up = self.missed_since_ns.is_some_and(|at| at + REBOOTSTRAP_AFTER_NS <= now_ns);

@@ -64,9 +64,9 @@ fn quick_takes_what_kafkas_own_tools_take() {
         let said = quick(&config(text));
         assert!(said.code == Some(2) && said.stderr.contains(words), "{words}: {said:?}");
     }
-    let both = config("acks=all\n");
-    let said = place.kdyno(&["quick", "--command-config", &both, "--acks", "7", "--share"]);
-    assert!(said.code == Some(2) && said.stderr.contains("error: --acks: `acks`"), "{said:?}");
+    let both = config("enable.idempotence=true\n");
+    let said = place.kdyno(&["quick", "--command-config", &both, "--acks", "1", "--share"]);
+    assert!(said.code == Some(2) && said.stderr.contains("--acks"), "{said:?}");
     broker.stop();
 }
 

@@ -161,7 +161,7 @@ fn readers() -> LoadPlan {
         retry_backoff_ns: 100_000_000,
         isolation_level: IsolationLevel::ReadUncommitted,
         rack: String::new(),
-        read: Read::Decode,
+        read: Read::Crc, // as far as they were read when the file of format 3 was written
     });
     LoadPlan { topic: "perf".into(), clients: 1, role }
 }
