@@ -55,7 +55,7 @@ impl AliasTable {
         let place = u128::from(random) * self.columns.len() as u128;
         let number = (place >> 64) as u32;
         let Column { own, alias } = self.columns[number as usize];
-        // Either is as likely as not: a branch would be foretold wrongly most of the time.
+        // Either is as likely as not: a branch would be predicted wrongly most of the time.
         select_unpredictable(((place as u64 >> 32) as u32) < own, number, alias)
     }
 }
