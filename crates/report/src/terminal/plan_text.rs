@@ -50,7 +50,7 @@ pub fn plan_text(plan: &Plan, estimate: &Estimate, detail: PlanDetail, options: 
 pub fn settings_text(plan: &Plan, options: &TextOptions) -> String {
     let mut out = Lines { out: String::new(), options };
     out.cases(plan, true);
-    out.out.trim_start().to_owned()
+    out.out.trim_start_matches('\n').to_owned()
 }
 struct Lines<'a> {
     out: String,
