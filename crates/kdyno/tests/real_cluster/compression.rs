@@ -32,7 +32,7 @@ fn brokers_take_what_is_compressed_at_any_level() {
     );
     let said = start_scenario(&place, &text).wait(RUN_DEADLINE);
     ran(&said);
-    assert!(said.stdout.contains("compression.lz4.level=17"), "{}", said.stdout);
+    assert!(said.stderr.contains("compression.lz4.level=17"), "{}", said.stderr);
     let document = place.show();
     let of = |name: &str, metric: &str| figure(&document, &format!("{name}.{metric}"));
     for (name, _) in ITEMS {
