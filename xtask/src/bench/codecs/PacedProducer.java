@@ -56,7 +56,7 @@ public class PacedProducer {
                 long due = Math.min(records, (long) ((System.nanoTime() - begin) * perNs));
                 for (; sent < due; sent++) {
                     byte[] value = values.get(random.nextInt(values.size()));
-                    producer.send(new ProducerRecord<>(topic, null, null, value, header(sent)));
+                    producer.send(new ProducerRecord<>(topic, null, null, null, value, header(sent)));
                 }
             }
         }
