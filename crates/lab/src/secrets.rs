@@ -127,25 +127,22 @@ fn value_of(reference: &SecretRef, variables: Variables<'_>) -> Result<Secret, N
             let value = variables(name).ok_or_else(|| "is not set".to_owned())?;
             checked(Secret::new(value.into_vec()))
         }
-        SecretRef::File(path) => read_value(private_file(path)?),
+        SecretRef::File(path) => checked(read_value(private_file(path)?)?),
         SecretRef::Property { file, name, option } => property(file, name, option.as_deref()),
         SecretRef::Exec(command) => output(command, COMMAND_DEADLINE),
         SecretRef::Made => made(),
     }
 }
 
-/// What is wrong with a value of no bytes.
-const EMPTY: &str = "is empty";
-
 fn checked(secret: Secret) -> Result<Secret, NoValue> {
     match secret.expose().len() {
-        0 => Err(EMPTY.to_owned().into()),
+        0 => Err("is empty".to_owned().into()),
         1..=SECRET_BYTES_MAX => Ok(secret),
         _ => Err(format!("has more than the {SECRET_BYTES_MAX} bytes of a secret").into()),
     }
 }
 
-/// Reads no more than tells that it is too much, and leaves out a newline at the end.
+/// Reads no more than tells that it is too much, which [`checked`] says, and leaves out a newline at the end.
 fn read_value(stream: impl Read) -> Result<Secret, NoValue> {
     /// The longest newline, and a byte that is too many.
     const MORE_BYTES: usize = 3;
@@ -157,7 +154,7 @@ fn read_value(stream: impl Read) -> Result<Secret, NoValue> {
         .map_err(|e| format!("could not be read: {e}"))?;
     let newline = [&b"\r\n"[..], b"\n"].into_iter().find(|newline| bytes.ends_with(newline));
     bytes.truncate(bytes.len() - newline.map_or(0, <[u8]>::len));
-    checked(Secret::new(bytes))
+    Ok(Secret::new(bytes))
 }
 
 /// A file that its owner alone may read.
@@ -217,11 +214,7 @@ fn output(command: &[String], deadline: Duration) -> Result<Secret, NoValue> {
     std::thread::spawn(move || tell.send(stdout.map_or(Err("has no output".to_owned().into()), read_value)));
     let value = heard.recv_timeout(deadline);
     // Too much was not read to its end: the command cannot write it all.
-    let was_read = match &value {
-        Ok(Ok(_)) => true,
-        Ok(Err(none)) => none.why == EMPTY,
-        Err(_) => false,
-    };
+    let was_read = matches!(&value, Ok(Ok(secret)) if secret.expose().len() <= SECRET_BYTES_MAX);
     let left = if was_read { end.saturating_duration_since(Instant::now()) } else { Duration::ZERO };
     let ended = exited_within(child.id(), left);
     // Whatever else it started. Fails only when there is nothing left to end.
@@ -231,7 +224,7 @@ fn output(command: &[String], deadline: Duration) -> Result<Secret, NoValue> {
         Err(_) => Err(format!("did not end within {} s", deadline.as_secs()).into()),
         Ok(_) if was_read && !ended => Err(format!("did not end within {} s", deadline.as_secs()).into()),
         Ok(_) if was_read && !status.success() => Err(format!("ended with {status}").into()),
-        Ok(value) => value,
+        Ok(value) => checked(value?),
     }
 }
 

@@ -8,7 +8,9 @@ use crate::wakeups::Wakeups;
 use kdyno_kafka::backoff::ExponentialBackoff;
 use kdyno_kafka::broker_connections::ConnectionsConfig;
 use kdyno_kafka::client::Client;
-use kdyno_kafka::consumer::{Consumer, ConsumerConfig, ConsumerEvent, Fetched, Isolation, OffsetAt, Reading};
+use kdyno_kafka::consumer::{
+    Consumer, ConsumerConfig, ConsumerEvent, Fetched, Isolation, OffsetAt, Reading, Tally,
+};
 use kdyno_model::event::EventKind;
 use kdyno_model::plan::{ConsumePlan, IsolationLevel, Read, StartOffset};
 use kdyno_model::sample::{ClientTotals, Counts, Sample, StreamTotals};
@@ -125,12 +127,13 @@ impl ConsumeClient {
                 let by = self.kafka.connections().key(fetched.connection);
                 events.throttled(now_ns, by, fetched.throttled_ns);
             }
-            recorder.request(now_ns, fetched.batches, fetched.response_bytes as u64);
-            recorder.fetched(now_ns, fetched.records, fetched.bytes);
-            let Fetched { aborted_records, control_records, missing_offsets, .. } = fetched;
+            let Tally { batches, bytes, records, aborted_records, control_records, missing_offsets } =
+                fetched.tally;
+            recorder.request(now_ns, batches, fetched.response_bytes as u64);
+            recorder.fetched(now_ns, records, bytes);
             recorder.passed_over(now_ns, aborted_records, control_records, missing_offsets);
-            self.totals.records += fetched.records;
-            if fetched.records > 0 {
+            self.totals.records += records;
+            if records > 0 {
                 self.totals.span_ns = now_ns - *self.first_ns.get_or_insert(now_ns);
             }
         }

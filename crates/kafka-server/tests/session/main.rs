@@ -191,7 +191,7 @@ fn fetch(wire: &mut Wire, between: Between) -> u64 {
     let mut fetched = 0;
     rounds(wire, &mut client, |client, now_ns| {
         client.poll(now_ns, true);
-        fetched += client.take_fetched().map(|fetched| fetched.records).sum::<u64>();
+        fetched += client.take_fetched().map(|fetched| fetched.tally.records).sum::<u64>();
         client.is_ready() && client.is_caught_up(begin_ns)
     });
     assert_eq!(client.take_events(), []);

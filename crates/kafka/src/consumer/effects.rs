@@ -28,18 +28,7 @@ impl Effects {
 
     /// What the answer brought, as it is told.
     pub(super) fn fetched(&self, connection: usize, received_ns: u64, response_bytes: usize) -> Fetched {
-        let tally = self.tally;
-        Fetched {
-            received_ns,
-            response_bytes,
-            batches: tally.batches,
-            bytes: tally.bytes,
-            records: tally.records,
-            aborted_records: tally.aborted_records,
-            control_records: tally.control_records,
-            missing_offsets: tally.missing_offsets,
-            connection,
-            throttled_ns: self.throttled_ns,
-        }
+        let (tally, throttled_ns) = (self.tally, self.throttled_ns);
+        Fetched { received_ns, response_bytes, tally, connection, throttled_ns }
     }
 }

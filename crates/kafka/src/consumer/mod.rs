@@ -17,7 +17,7 @@ mod tests_offsets;
 mod tests_reading;
 mod types;
 
-pub use reading::Reading;
+pub use reading::{Reading, Tally};
 pub use types::{ConsumerConfig, ConsumerEvent, FetchToken, Fetched, Isolation, OffsetAt};
 
 use crate::broker_connections::{BrokerConnections, ConnectionKey, ConnectionsConfig, Purpose};

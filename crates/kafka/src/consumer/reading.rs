@@ -29,18 +29,18 @@ thread_local! {
     static BODY: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What record sets had.
+/// What was fetched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Tally {
+pub struct Tally {
     /// Batches whose records are counted.
     pub batches: u32,
     /// Their bytes.
     pub bytes: u64,
-    /// Records.
+    /// Records that were not fetched before.
     pub records: u64,
-    /// Records of aborted transactions.
+    /// Records of aborted transactions, which are not among these.
     pub aborted_records: u64,
-    /// Records of the brokers' own, which mark the ends of transactions.
+    /// Records of the brokers' own, which mark the ends of transactions, likewise.
     pub control_records: u64,
     /// Offsets without a record: it was compacted away.
     pub missing_offsets: u64,

@@ -1,6 +1,6 @@
 //! What a consuming client is told, and what it tells.
 
-use super::reading::Reading;
+use super::reading::{Reading, Tally};
 use crate::broker_connections::RequestKind;
 use crate::messages::{EARLIEST_TIMESTAMP, LATEST_TIMESTAMP};
 
@@ -93,18 +93,8 @@ pub struct Fetched {
     pub received_ns: u64,
     /// Size of the response.
     pub response_bytes: usize,
-    /// Record batches in it whose records are counted.
-    pub batches: u32,
-    /// Their bytes.
-    pub bytes: u64,
-    /// Records that were not fetched before.
-    pub records: u64,
-    /// Records of aborted transactions, which are not among these.
-    pub aborted_records: u64,
-    /// Records that mark the ends of transactions, likewise.
-    pub control_records: u64,
-    /// Offsets without a record, since it was compacted away.
-    pub missing_offsets: u64,
+    /// What was in it.
+    pub tally: Tally,
     /// The connection it came over.
     pub connection: usize,
     /// How long the broker throttles the client, ns.

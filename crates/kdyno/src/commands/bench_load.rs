@@ -13,12 +13,13 @@ use kdyno_lab::inbox::{Heard, Inbox, WorkerNews};
 use kdyno_lab::worker::Worker;
 use kdyno_model::event::Subject;
 use kdyno_model::plan::{
-    Arrivals, Compression, ConsumePlan, Fill, IsolationLevel, KeyLaw, KeyPlan, Partitioner, Payload,
-    PhasesPlan, ProducePlan, ProducerSettings, Protocol, Rate, RatePiece, Read, RecordPlan, Security,
-    StartOffset, StoreContent, Tls, TlsVersion,
+    Arrivals, Compression, ConsumePlan, Fill, KeyLaw, KeyPlan, Partitioner, Payload, PhasesPlan, ProducePlan,
+    ProducerSettings, Protocol, Rate, RatePiece, Read, RecordPlan, Security, StartOffset, StoreContent, Tls,
+    TlsVersion,
 };
 use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamTotals, Timing, series};
 use kdyno_model::worker::{FromWorker, StreamRole, StreamTask, ToWorker, WorkerTask};
+use kdyno_scenario::client::consumer_defaults;
 use kdyno_testbed::probe::Sampler;
 use kdyno_testbed::process::ProcessRef;
 use serde_json::{Value, json};
@@ -276,22 +277,12 @@ fn produce(args: &BenchLoadArgs, rate: Rate) -> ProducePlan {
 
 /// The defaults of Java's consumer.
 fn consume(read: &str) -> ConsumePlan {
-    ConsumePlan {
-        from: StartOffset::Earliest,
-        fetch_bytes_max: 50 << 20,
-        partition_bytes_max: 1 << 20,
-        fetch_bytes_min: 1,
-        fetch_wait_ns: NS_PER_S / 2,
-        request_timeout_ns: 30 * NS_PER_S,
-        retry_backoff_ns: 100_000_000,
-        isolation_level: IsolationLevel::ReadUncommitted,
-        rack: String::new(),
-        read: match read {
-            "header" => Read::Header,
-            "crc" => Read::Crc,
-            _ => Read::Decode,
-        },
-    }
+    let read = match read {
+        "header" => Read::Header,
+        "crc" => Read::Crc,
+        _ => Read::Decode,
+    };
+    consumer_defaults(StartOffset::Earliest, read)
 }
 
 /// Resident memory of a process, bytes; 0 when it is gone.

@@ -16,13 +16,13 @@ pub(crate) fn show(args: &ShowArgs) -> Outcome {
     if args.logs {
         return logs(&path);
     }
+    if args.plan {
+        return plan(&path);
+    }
     let evidence = if args.json { Evidence::read(&path)? } else { Evidence::read_judged(&path)? };
     let input = evidence.input();
     if args.json {
         out::json(&kdyno_report::json::run(&input))?;
-    } else if args.plan {
-        let options = text_options(std::io::stdout().is_terminal());
-        out::data(&kdyno_report::terminal::settings_text(&input.header.plan, &options))?;
     } else {
         print(&input, args.format)?;
     }
@@ -37,6 +37,14 @@ pub(crate) fn print(input: &ReportInput<'_>, form: Form) -> Result<(), Failure> 
         }
         Form::Markdown => kdyno_report::markdown::block(input),
     })
+}
+
+/// What was in force.
+fn plan(path: &Path) -> Outcome {
+    let options = text_options(std::io::stdout().is_terminal());
+    let header = RunFile::open(path)?.header()?;
+    out::data(&kdyno_report::terminal::settings_text(&header.plan, &options))?;
+    Ok(Exit::Done)
 }
 
 /// The ends of the logs that were kept because something went wrong.

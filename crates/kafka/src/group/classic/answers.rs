@@ -77,21 +77,7 @@ impl Classic {
                 }
                 self.join_failed(shared, "rebalance failed due to UnknownMemberIdException", false, now_ns);
             }
-            ErrorCode::NOT_COORDINATOR | ErrorCode::COORDINATOR_NOT_AVAILABLE => {
-                self.lose_coordinator(shared, error.name(), now_ns);
-            }
-            ErrorCode::REBALANCE_IN_PROGRESS => {
-                self.join_failed(
-                    shared,
-                    "rebalance failed due to RebalanceInProgressException",
-                    false,
-                    now_ns,
-                );
-            }
-            error if error.is_retriable() => {
-                self.join_failed(shared, "rebalance failed due to an error that may pass", true, now_ns);
-            }
-            error => shared.refused("JoinGroup", error),
+            error => self.not_joined(shared, "JoinGroup", error, now_ns),
         }
     }
 
@@ -148,14 +134,6 @@ impl Classic {
             ErrorCode::NONE => {
                 self.join_failed(shared, "rebalance failed due to IllegalGenerationException", false, now_ns);
             }
-            ErrorCode::REBALANCE_IN_PROGRESS => {
-                self.join_failed(
-                    shared,
-                    "rebalance failed due to RebalanceInProgressException",
-                    false,
-                    now_ns,
-                );
-            }
             ErrorCode::UNKNOWN_MEMBER_ID | ErrorCode::ILLEGAL_GENERATION => {
                 if self.is_of_now(request) {
                     let keeps_id = error == ErrorCode::ILLEGAL_GENERATION;
@@ -168,13 +146,24 @@ impl Classic {
                 }
                 self.join_failed(shared, "rebalance failed due to an old generation or id", false, now_ns);
             }
+            error => self.not_joined(shared, "SyncGroup", error, now_ns),
+        }
+    }
+
+    /// What an error means that says the same to a JoinGroup and to a SyncGroup.
+    fn not_joined(&mut self, shared: &mut Shared, api: &'static str, error: ErrorCode, now_ns: u64) {
+        match error {
             ErrorCode::NOT_COORDINATOR | ErrorCode::COORDINATOR_NOT_AVAILABLE => {
                 self.lose_coordinator(shared, error.name(), now_ns);
+            }
+            ErrorCode::REBALANCE_IN_PROGRESS => {
+                let reason = "rebalance failed due to RebalanceInProgressException";
+                self.join_failed(shared, reason, false, now_ns);
             }
             error if error.is_retriable() => {
                 self.join_failed(shared, "rebalance failed due to an error that may pass", true, now_ns);
             }
-            error => shared.refused("SyncGroup", error),
+            error => shared.refused(api, error),
         }
     }
 
