@@ -9,13 +9,16 @@ use kdyno_scenario::Scenario;
 const MS: u64 = 1_000_000;
 
 /// A scenario of which this is said of the readers; 1,000 records per second are written.
-fn scenario(said: &str) -> Scenario {
-    let text = format!(
+fn text(said: &str) -> String {
+    format!(
         "kdyno: 1\nid: base\nquestion: how much?\ntopics: {{t: {{partitions: 2}}}}\n\
          load:\n  writers: {{produce: t, rate: 1k/s, value: 100B}}\n  readers: {{consume: t, {said}}}\n\
          phases: {{warmup: 5s, condition: none, measure: 10s}}\n"
-    );
-    Scenario::parse_bytes(text.as_bytes(), "base.yaml").unwrap()
+    )
+}
+
+fn scenario(said: &str) -> Scenario {
+    Scenario::parse_bytes(text(said).as_bytes(), "base.yaml").unwrap()
 }
 
 fn readers(said: &str) -> ConsumePlan {
@@ -27,17 +30,10 @@ fn readers(said: &str) -> ConsumePlan {
 }
 
 fn refused(said: &str) -> String {
-    let parsed = Scenario::parse_bytes(
-        format!(
-            "kdyno: 1\nid: base\nquestion: how much?\ntopics: {{t: {{}}}}\n\
-             load:\n  readers: {{consume: t, {said}}}\nphases: {{measure: 10s}}\n"
-        )
-        .as_bytes(),
-        "base.yaml",
-    );
-    match parsed {
+    let scenario = Scenario::parse_bytes(text(said).as_bytes(), "base.yaml");
+    match scenario.map(|scenario| plan(&scenario, &Choices::default())) {
         Err(error) => error.to_string(),
-        Ok(scenario) => plan(&scenario, &Choices::default()).expect_err("refused").to_string(),
+        Ok(planned) => planned.expect_err("refused").to_string(),
     }
 }
 
@@ -59,7 +55,7 @@ fn work_that_cannot_be_is_refused_where_it_stands() {
         ("work: {exponential: 0ms}", "`exponential`"),
         ("work: {zipf: {least: 2ms, most: 1ms}}", "`most` is less than `least`"),
         ("work: {zipf: {least: 1ns, most: 1s}}", "more than 1000000 times"),
-        ("work: {zipf: {least: 1ms, most: 1s, s: 21}}", "21 is outside 0 to 20"),
+        ("work: {zipf: {least: 1ms, most: 1s, s: 21}}", "`21` is outside 0 to 20"),
         ("work: {normal: 1ms}", "normal"),
         ("work: 1ms, read: header", "read: decode"),
         ("work: 2h", "`work`"),
