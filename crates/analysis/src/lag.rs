@@ -22,7 +22,7 @@ pub(crate) struct Lag {
 /// The newest `records` that the trial's producers wrote to the topic are those that the consumer has not got: their
 /// acknowledgements are counted backwards from the window's end.
 pub(crate) fn of(trial: &Trial<'_>, item: &Item<'_>) -> Option<Lag> {
-    let window = trial.window.filter(|_| item.plan.role.as_produce().is_none())?;
+    let window = item.window.filter(|_| item.plan.role.as_produce().is_none())?;
     let records = item.tally.lag_records.1?;
     let mut lag = Lag { records, seconds: None, is_at_least: false };
     let writers = trial.items.iter().filter(|other| other.plan.topic == item.plan.topic);

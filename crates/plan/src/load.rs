@@ -5,6 +5,7 @@ use crate::client;
 use crate::phases::PHASE_NS_MAX;
 use crate::reader::Reader;
 use crate::records;
+use crate::spans;
 use crate::system::MIN_INSYNC;
 use kdyno_model::plan::{
     Arrivals, COMPRESSED_RECORDS_MAX, Compression, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Payload,
@@ -79,7 +80,8 @@ pub(crate) fn load(
                 Role::Consume(client::consumer(reader, consumer_defaults(from, read), &typed.client)?)
             }
         };
-        found.insert(name.text.clone(), LoadPlan { topic: address, clients, role });
+        let span = spans::span(reader, &name.text, typed)?;
+        found.insert(name.text.clone(), LoadPlan { topic: address, clients, span, role });
     }
     Ok(found)
 }

@@ -449,7 +449,7 @@ fn writers() -> LoadPlan {
         transactions: None,
         client,
     });
-    LoadPlan { topic: "perf".into(), clients: 2, role }
+    LoadPlan { topic: "perf".into(), clients: 2, span: Default::default(), role }
 }
 
 fn readers() -> LoadPlan {
@@ -465,5 +465,5 @@ fn readers() -> LoadPlan {
         rack: String::new(),
         read: Read::Decode,
     });
-    LoadPlan { topic: "perf".into(), clients: 2, role }
+    LoadPlan { topic: "perf".into(), clients: 2, span: Default::default(), role }
 }
