@@ -94,9 +94,9 @@ const BROKER: &[SubjectKind] = &[Broker];
 /// Left out where it cannot be told: no cluster has a price unless somebody declares it.
 pub const COST_PER_GB: &str = "cost_per_gb";
 
-/// Whether a metric is left out where it cannot be told: the price, and what is told of transactions.
+/// Whether a metric is left out where it cannot be told: the price, and what is told of transactions and of connecting.
 pub fn may_be_left_out(name: &str) -> bool {
-    let is_timing = |timing: &str| timing.parse::<Timing>() == Ok(Timing::Commit);
+    let is_timing = |timing: &str| matches!(timing.parse(), Ok(Timing::Commit | Timing::Connect));
     matches!(name, COST_PER_GB | "committed" | "aborted")
         || name.split_once('.').is_some_and(|(timing, _)| is_timing(timing))
 }
@@ -259,11 +259,13 @@ impl Address {
     }
 }
 
-/// The timings a kind of subject has: only records that are produced have an intended instant to count from.
+/// The timings a kind of subject has: every client connects, but only records that are produced have an intended instant
+/// to count from.
 fn timings(kind: SubjectKind) -> &'static [Timing] {
     match kind {
         Produce => &Timing::ALL,
-        Consume | Broker | Worker | Host => &[],
+        Consume => &[Timing::Connect],
+        Broker | Worker | Host => &[],
     }
 }
 
@@ -335,7 +337,9 @@ mod tests {
         assert_eq!(unit(Produce, "response.p98"), None);
         assert_eq!(unit(Host, "cpu_percent"), Some(Unit::PercentOfCore));
         assert_eq!(unit(Consume, "records_per_batch"), Some(Unit::Count));
-        assert!(names(Consume).iter().all(|name| !name.contains('.')), "a fetch is not timed");
+        let timed = names(Consume).into_iter().filter(|name| name.contains('.'));
+        assert!(timed.clone().all(|name| name.starts_with("connect.")), "a fetch is not timed");
+        assert_eq!((unit(Consume, "connect.p99"), timed.count()), (Some(Unit::Ns), 9));
         assert_eq!((unit(Consume, "request.p99"), unit(Consume, "response.p99")), (None, None));
         assert!(names(Broker).contains(&"cpu_us_per_record".to_owned()));
     }

@@ -320,7 +320,8 @@ impl Counts {
     }
 }
 
-/// A span between two instants of a record; the stages sum exactly to the response. The last one is of transactions.
+/// A span between two instants of a record; the stages sum exactly to the response. The last two are of transactions and
+/// of clients.
 #[derive(
     Debug,
     Clone,
@@ -365,12 +366,15 @@ pub enum Timing {
     /// Of transactions, not of records: from when a client begins to commit, which first sends what it holds, to when
     /// the coordinator has confirmed it.
     Commit,
+    /// Of clients, not of records: from when a client first dials a broker to when it reaches every broker that it needs.
+    /// Of those that are there at T0 it belongs to start-up.
+    Connect,
 }
 
 /// The spans of several stages.
 const TOTALS: usize = 3;
 /// Those that are not of records.
-const OTHERS: usize = 1;
+const OTHERS: usize = 2;
 
 impl Timing {
     /// How many there are.

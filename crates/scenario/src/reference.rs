@@ -294,7 +294,7 @@ fn metrics_text(text: &mut String) {
     let quantiles = crate::input::listed(metric::QUANTILES.iter().map(|(name, _)| *name));
     let _ = write!(
         text,
-        "\nLatency metrics of load items that produce are `TIMING.QUANTILE`, in ns: timings {timings}; quantiles \
-         {quantiles}, and `mean` and `max`. Load items that consume have none: a fetch is not timed.\n"
+        "\nLatency metrics of load items are `TIMING.QUANTILE`, in ns: timings {timings}; quantiles \
+         {quantiles}, and `mean` and `max`. Load items that consume have `connect` alone: a fetch is not timed.\n"
     );
 }

@@ -381,6 +381,7 @@ fn timing_code(timing: Timing) -> u8 {
         Timing::Retry => 8,
         Timing::WithoutGenerator => 9,
         Timing::Commit => 10,
+        Timing::Connect => 11,
     }
 }
 
