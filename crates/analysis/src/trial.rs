@@ -134,8 +134,10 @@ impl<'a> Trial<'a> {
         if let Some((timing, statistic)) = name.split_once('.') {
             return latency_value(item, timing, statistic);
         }
-        if name == "lag" {
-            return lag::of(self, item).map_or(Value::None, Lag::ns);
+        match name {
+            "lag" => return lag::of(self, item).map_or(Value::None, Lag::ns),
+            "caught_up" => return lag::caught_up(self, item),
+            _ => {}
         }
         let tally = &item.tally;
         let windowed = &tally.windowed;

@@ -94,10 +94,11 @@ const BROKER: &[SubjectKind] = &[Broker];
 /// Left out where it cannot be told: no cluster has a price unless somebody declares it.
 pub const COST_PER_GB: &str = "cost_per_gb";
 
-/// Whether a metric is left out where it cannot be told: the price, and what is told of transactions and of connecting.
+/// Whether a metric is left out where it cannot be told: the price, what is told of transactions and of connecting, and what
+/// is told of those alone that come late.
 pub fn may_be_left_out(name: &str) -> bool {
     let is_timing = |timing: &str| matches!(timing.parse(), Ok(Timing::Commit | Timing::Connect));
-    matches!(name, COST_PER_GB | "committed" | "aborted")
+    matches!(name, COST_PER_GB | "committed" | "aborted" | "caught_up")
         || name.split_once('.').is_some_and(|(timing, _)| is_timing(timing))
 }
 
@@ -174,6 +175,13 @@ pub const ALL: &[Metric] = &[
         READ,
         Unit::Ns,
         "the same in time: how long ago the next record to be fetched was acknowledged",
+    ),
+    metric(
+        "caught_up",
+        READ,
+        Unit::Ns,
+        "of an item that comes in the measure phase (`at`): from then until the end of the first second at which it was no \
+         more than 1 s behind",
     ),
     metric("fetched_per_s", READ, Unit::RecordsPerS, "records fetched in the window"),
     metric(

@@ -32,7 +32,7 @@ pub(crate) fn span(reader: &Reader<'_>, name: &str, item: &LoadFile) -> Result<L
 }
 
 fn ends(reader: &Reader<'_>, until: &Typed) -> Result<u64, PlanError> {
-    reader.ns(until, "until", 1..=PHASE_NS_MAX)
+    reader.ns(until, "until", 0..=PHASE_NS_MAX)
 }
 
 /// When the item ends after which another one begins.

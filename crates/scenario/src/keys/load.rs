@@ -107,7 +107,7 @@ pub static PRODUCE: Section = Section {
         key(
             "until",
             DURATION,
-            "when the item's load ends and its clients go, from the beginning of the measure phase; left out: with it",
+            "when the item's load ends and its clients go, from the beginning of the measure phase; `0s`: it loads the warm-up alone; left out: with that phase",
         ),
         or("zone", Kind::Choice(&["same"]), "same", "where the clients are, seen from the brokers"),
         key(
