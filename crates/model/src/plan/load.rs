@@ -59,6 +59,14 @@ impl Role {
         }
     }
 
+    /// How records are fetched, by clients that fetch some.
+    pub fn as_consume(&self) -> Option<&ConsumePlan> {
+        match self {
+            Self::Produce(_) => None,
+            Self::Consume(consume) => Some(consume),
+        }
+    }
+
     /// How records are sent, of clients that send some.
     pub fn as_produce(&self) -> Option<&ProducePlan> {
         match self {
