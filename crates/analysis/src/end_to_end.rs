@@ -2,19 +2,19 @@
 
 use crate::evidence::{items, streams_of};
 use kdyno_model::evidence::TrialEvidence;
-use kdyno_model::plan::{ConsumePlan, IsolationLevel, LoadPlan, Payload, Read};
+use kdyno_model::plan::{ConsumePlan, IsolationLevel, LoadPlan};
 use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamId};
 use std::collections::BTreeMap;
 
 /// Whether an item is handed records that say when they were intended, and looked at them: consumers of earlier versions
 /// did not.
 pub(crate) fn is_told(evidence: &TrialEvidence, item: &str) -> bool {
-    let Some((plan, consume)) = consuming(evidence, item) else { return false };
+    let Some((plan, _)) = consuming(evidence, item) else { return false };
     let own = streams_of(evidence, item);
     let mut all = Counts::default();
     seconds(evidence).filter(|row| own.contains(&row.id)).for_each(|row| all.add(&row.counts));
     let has_looked = all.fetched == 0 || all.end_to_end > 0 || all.discarded > 0;
-    consume.read == Read::Decode && has_looked && !writers(evidence, plan).is_empty()
+    has_looked && evidence.start.trial.effective.tells_end_to_end(plan)
 }
 
 /// Records of the measure phase that were acknowledged on the topic of an item that consumes and never handed over to
@@ -62,9 +62,7 @@ fn seconds(evidence: &TrialEvidence) -> impl Iterator<Item = &Sample> {
 
 /// The streams whose records on the topic carry when they were intended.
 fn writers(evidence: &TrialEvidence, reader: &LoadPlan) -> Vec<StreamId> {
-    let of_topic = items(evidence).filter(|(_, item)| {
-        let is_unique = item.role.as_produce().is_some_and(|plan| plan.payload == Payload::Unique);
-        is_unique && item.topic == reader.topic
-    });
+    let is_writer = |item: &LoadPlan| item.topic == reader.topic && item.role.carries_intended();
+    let of_topic = items(evidence).filter(|(_, item)| is_writer(item));
     of_topic.flat_map(|(name, _)| streams_of(evidence, name)).collect()
 }

@@ -49,8 +49,10 @@ impl<'a> Trial<'a> {
             for timing in metric::timings(kind_of(plan)) {
                 latencies.insert(*timing, measured_latencies(evidence, name, *timing)?);
             }
-            let censored = end_to_end::censored(evidence, name).filter(|_| end_to_end::is_told(evidence, name));
-            let censored = censored.map(|by_second| by_second.values().fold(0, |a: u64, b| a.saturating_add(*b)));
+            let censored =
+                end_to_end::censored(evidence, name).filter(|_| end_to_end::is_told(evidence, name));
+            let censored =
+                censored.map(|by_second| by_second.values().fold(0, |a: u64, b| a.saturating_add(*b)));
             Ok(Item { name, plan, tally, latencies, censored })
         };
         let items = evidence::items(evidence).map(item).collect::<Result<_, AnalysisError>>()?;

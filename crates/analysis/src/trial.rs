@@ -80,6 +80,7 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     caveats.sort_by_key(|caveat| std::cmp::Reverse(caveat.severity));
     marks::few_records(&mut found, &trial);
     marks::invalid(&mut found, &caveats);
+    marks::invalid_behind(&mut found, &caveats, &trial);
     let mut conclusions = steadiness.conclusions;
     conclusions.extend(limit::of(&trial).into_iter().map(Conclusion::Limit));
     Ok(Judgement { findings: found, caveats, conclusions })

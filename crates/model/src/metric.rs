@@ -359,7 +359,10 @@ mod tests {
         assert_eq!(unit(Host, "cpu_percent"), Some(Unit::PercentOfCore));
         assert_eq!(unit(Consume, "records_per_batch"), Some(Unit::Count));
         assert_eq!((unit(Consume, "request.p99"), unit(Consume, "response.p99")), (None, None));
-        assert_eq!((unit(Consume, "end_to_end.p99"), unit(Produce, "end_to_end.p99")), (Some(Unit::Ns), None));
+        assert_eq!(
+            (unit(Consume, "end_to_end.p99"), unit(Produce, "end_to_end.p99")),
+            (Some(Unit::Ns), None)
+        );
         assert_eq!(unit(Consume, "end_to_end_below_zero.p99"), None, "how it is kept");
         assert!(names(Broker).contains(&"cpu_us_per_record".to_owned()));
     }

@@ -126,15 +126,20 @@ const COUNTS: [Count; 5] = [
     ("failed_per_s", "records that failed in the second", |point| point.failed),
 ];
 
-/// A response time of the records that are due in a second of a load item.
+/// How long records took that are due in a second of a load item.
 type Time = (&'static str, &'static str, fn(&SecondPoint) -> Value);
 
-const TIMES: [Time; 3] = [
+const TIMES: [Time; 6] = [
     ("response_ns_p50", "median response time of the records due in the second, ns", |point| {
         point.response_ns_p50
     }),
     ("response_ns_p99", "99th percentile of the same, ns", |point| point.response_ns_p99),
     ("response_ns_max", "largest of the same, ns", |point| point.response_ns_max),
+    ("end_to_end_ns_p50", "median end-to-end latency of the records due in the second, ns", |point| {
+        point.end_to_end_ns_p50
+    }),
+    ("end_to_end_ns_p99", "99th percentile of the same, ns", |point| point.end_to_end_ns_p99),
+    ("end_to_end_ns_max", "largest of the same, ns", |point| point.end_to_end_ns_max),
 ];
 
 const CPU: Column = (

@@ -64,7 +64,8 @@ fn subject(name: &str, file: &ScenarioFile) -> Option<SubjectKind> {
 fn meant_metric(typed: &str, names: &[String]) -> Option<String> {
     let known = || names.iter().map(String::as_str);
     let (timing, quantile) = typed.split_once('.').unwrap_or((typed, "p50"));
-    let has = |timing: &&str| names.iter().any(|name| name.split_once('.').is_some_and(|(own, _)| own == *timing));
+    let has =
+        |timing: &&str| names.iter().any(|name| name.split_once('.').is_some_and(|(own, _)| own == *timing));
     let timings = Timing::ALL.iter().map(|timing| timing.into()).filter(has);
     let timed = synonyms::meant(timing, timings).map(|timing| format!("{timing}.{quantile}"));
     let quantiles = metric::QUANTILES.iter().map(|(name, _)| *name);

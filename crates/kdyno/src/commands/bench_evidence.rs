@@ -126,7 +126,8 @@ fn write_rows(writer: &RunWriter, trial: TrialId, args: &BenchEvidenceArgs) -> R
                 &[(Timing::Response, &second[(u64::from(at) % HISTOGRAMS) as usize])],
             )?;
             if at % 5 == 4 {
-                let each = Timing::OF_PRODUCERS.map(|timing| (timing, &fine[(u64::from(at) % HISTOGRAMS) as usize]));
+                let each =
+                    Timing::OF_PRODUCERS.map(|timing| (timing, &fine[(u64::from(at) % HISTOGRAMS) as usize]));
                 rows.write(Grain::FiveSeconds, at - 4, &each)?;
             }
         }

@@ -144,7 +144,8 @@ impl<'a> Execution<'a> {
 
     /// The processes of its system and its workers.
     fn processes(&self) -> Vec<ProcessRef> {
-        let of_worker = |worker: &Worker| ProcessRef { subject: Subject::Worker(worker.number()), pid: worker.pid() };
+        let of_worker =
+            |worker: &Worker| ProcessRef { subject: Subject::Worker(worker.number()), pid: worker.pid() };
         let workers = self.workers.iter().map(of_worker);
         self.context.system.processes().into_iter().chain(workers).collect()
     }

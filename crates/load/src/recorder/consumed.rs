@@ -180,7 +180,11 @@ mod tests {
         let mut recorder = recorder();
         let at = |ms: u64| 10 * SECOND + ms * MS;
         let intended_ns = [at(1_090), at(1_104), at(1_130), at(1_130), at(2_200)];
-        recorder.handed_over(HandedOver { fetched_ns: at(1_100), handed_ns: at(1_105), intended_ns: &intended_ns });
+        recorder.handed_over(HandedOver {
+            fetched_ns: at(1_100),
+            handed_ns: at(1_105),
+            intended_ns: &intended_ns,
+        });
         let (counts, rows) = ended(recorder);
         assert_eq!((counts.end_to_end, counts.discarded), (5, 0));
         for grain in [Grain::Second, Grain::FiveSeconds, Grain::Phase] {

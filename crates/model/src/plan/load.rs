@@ -67,6 +67,11 @@ impl Role {
         }
     }
 
+    /// Whether it sends records that each say when they were intended.
+    pub fn carries_intended(&self) -> bool {
+        self.as_produce().is_some_and(|produce| produce.payload == Payload::Unique)
+    }
+
     /// How records are sent, of clients that send some.
     pub fn as_produce(&self) -> Option<&ProducePlan> {
         match self {

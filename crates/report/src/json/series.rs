@@ -58,6 +58,14 @@ struct ItemDocument {
     response_max: ResponseDocument,
     /// Response time by quantile over the measure phase.
     percentiles: PercentilesDocument,
+    /// Of an item that consumes: median end-to-end latency of the records due in the second.
+    end_to_end_p50: EndToEndDocument,
+    /// 99th percentile of the same.
+    end_to_end_p99: EndToEndDocument,
+    /// Largest of the same.
+    end_to_end_max: EndToEndDocument,
+    /// End-to-end latency by quantile over the measure phase.
+    end_to_end_percentiles: EndToEndPercentilesDocument,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -67,6 +75,24 @@ struct ResponseDocument {
     ns: Vec<Option<f64>>,
     /// Whether the true value is this or more, because the quantile falls among failed or unresolved records.
     at_least: Vec<bool>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct EndToEndDocument {
+    /// End-to-end latency, ns, below zero where the clock of another host was behind; null when nothing was counted.
+    ns: Vec<Option<f64>>,
+    /// Whether the true value is this or more, because the quantile falls among records that were never handed over.
+    at_least: Vec<bool>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct EndToEndPercentilesDocument {
+    /// 0 to 1, in order.
+    quantile: Vec<Option<f64>>,
+    /// End-to-end latency at it.
+    end_to_end: EndToEndDocument,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -120,7 +146,14 @@ fn item(stream: &StreamSeries) -> ItemDocument {
         response_max: times(|point| point.response_ns_max),
         percentiles: PercentilesDocument {
             quantile: stream.percentiles.iter().map(|point| finite(point.quantile)).collect(),
-            response: response(stream.percentiles.iter().map(|point| point.response_ns)),
+            response: response(stream.percentiles.iter().map(|point| point.ns)),
+        },
+        end_to_end_p50: end_to_end(stream.seconds.iter().map(|point| point.end_to_end_ns_p50)),
+        end_to_end_p99: end_to_end(stream.seconds.iter().map(|point| point.end_to_end_ns_p99)),
+        end_to_end_max: end_to_end(stream.seconds.iter().map(|point| point.end_to_end_ns_max)),
+        end_to_end_percentiles: EndToEndPercentilesDocument {
+            quantile: stream.end_to_end_percentiles.iter().map(|point| finite(point.quantile)).collect(),
+            end_to_end: end_to_end(stream.end_to_end_percentiles.iter().map(|point| point.ns)),
         },
     }
 }
@@ -128,6 +161,11 @@ fn item(stream: &StreamSeries) -> ItemDocument {
 fn response(values: impl Iterator<Item = Value>) -> ResponseDocument {
     let (ns, at_least) = values.map(bounded).unzip();
     ResponseDocument { ns, at_least }
+}
+
+fn end_to_end(values: impl Iterator<Item = Value>) -> EndToEndDocument {
+    let (ns, at_least) = values.map(bounded).unzip();
+    EndToEndDocument { ns, at_least }
 }
 
 fn cpu(cpu: &CpuSeries) -> CpuDocument {
