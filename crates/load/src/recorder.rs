@@ -7,6 +7,8 @@
 mod consumed;
 mod transactions;
 
+pub use consumed::{HandedOver, UNTOLD};
+
 use crate::histo::{self, Histo};
 use crate::record_times::{Admission, RecordTimes, Run};
 use crate::records::Weight;

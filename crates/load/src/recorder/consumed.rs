@@ -9,6 +9,9 @@ use std::ops::Range;
 /// Seconds of t0 that are kept open at once: a consumer that is far behind gets many of them in one response.
 const SECONDS_MAX: usize = 128;
 
+/// In the place of the t0 of a record that does not tell it.
+pub const UNTOLD: u64 = u64::MAX;
+
 /// Records that the application was handed at one instant, of one fetch.
 #[derive(Debug, Clone, Copy)]
 pub struct HandedOver<'a> {
@@ -16,8 +19,8 @@ pub struct HandedOver<'a> {
     pub fetched_ns: u64,
     /// t8: when the application had them, ns.
     pub handed_ns: u64,
-    /// t0 of each, ns, in the order of the log. Those of the trial's own records alone are counted; the recorder leaves out
-    /// what lies outside its load.
+    /// t0 of each, ns, in the order of the log: [`UNTOLD`], or any other instant outside of the trial's load, is of no record
+    /// of the trial's own.
     pub intended_ns: &'a [u64],
 }
 
@@ -28,11 +31,14 @@ impl Recorder {
         self.slot(last_ns).counts.lag_records = records;
     }
 
-    /// Records were fetched now.
-    pub fn fetched(&mut self, now_ns: u64, records: u64, bytes: u64) {
-        let counts = &mut self.slot(now_ns).counts;
-        counts.fetched += records;
-        counts.fetched_bytes += bytes;
+    /// So many bytes of batches were fetched now.
+    pub fn fetched_bytes(&mut self, now_ns: u64, bytes: u64) {
+        self.slot(now_ns).counts.fetched_bytes += bytes;
+    }
+
+    /// An application was handed records now.
+    pub fn handed_over(&mut self, now_ns: u64, records: u64) {
+        self.slot(now_ns).counts.fetched += records;
     }
 
     /// Offsets were passed over now that are no records of the load's: those of aborted transactions, those that mark the
@@ -45,21 +51,15 @@ impl Recorder {
         counts.missing_offsets = counts.missing_offsets.saturating_add(missing);
     }
 
-    /// So many records were handed over now of which nobody knows when they were intended.
-    pub fn discarded(&mut self, now_ns: u64, records: u64) {
-        if records > 0 {
-            self.slot(now_ns).counts.discarded += records;
-        }
-    }
-
-    /// Records were handed over: each is counted and timed in the second and the phase of its t0.
-    pub fn handed_over(&mut self, records: HandedOver<'_>) {
+    /// When records were intended that an application was handed: each of the trial's own is counted and timed in the second
+    /// and the phase of its t0.
+    pub fn end_to_end(&mut self, records: HandedOver<'_>) {
         let own = self.load_ns(records.handed_ns);
         let mut left = records.intended_ns;
         while let Some(&first) = left.first() {
             if !own.contains(&first) {
                 let others = left.iter().position(|t0| own.contains(t0)).unwrap_or(left.len());
-                self.discarded(records.handed_ns, others as u64);
+                self.slot(records.handed_ns).counts.discarded += others as u64;
                 left = &left[others..];
                 continue;
             }
@@ -159,12 +159,12 @@ mod tests {
         let mut recorder = recorder();
         let at = |ms: u64| 10 * SECOND + ms * MS;
         // Before T0, in the warm-up, twice in each second of the measure phase, and behind the load.
-        let intended_ns = [at(0) - 1, at(999), at(1_000), at(1_999), at(2_000), at(2_999), at(3_000)];
+        let intended_ns =
+            [at(0) - 1, at(999), at(1_000), at(1_999), at(2_000), at(2_999), at(3_000), UNTOLD, UNTOLD];
         let (fetched_ns, handed_ns) = (at(3_500), at(3_507));
-        recorder.handed_over(HandedOver { fetched_ns, handed_ns, intended_ns: &intended_ns });
-        recorder.discarded(handed_ns, 4);
+        recorder.end_to_end(HandedOver { fetched_ns, handed_ns, intended_ns: &intended_ns });
         let (counts, rows) = ended(recorder);
-        assert_eq!((counts.end_to_end, counts.discarded), (5, 6));
+        assert_eq!((counts.end_to_end, counts.discarded), (5, 4));
         let seconds = rows.iter().filter(|row| row.grain == Grain::Second && row.counts.end_to_end > 0);
         let seconds: Vec<_> = seconds.map(|row| (row.phase, row.t0_second, row.counts.end_to_end)).collect();
         assert_eq!(seconds, [(Phase::Warmup, 0, 1), (Phase::Measure, 1, 2), (Phase::Measure, 2, 2)]);
@@ -180,7 +180,7 @@ mod tests {
         let mut recorder = recorder();
         let at = |ms: u64| 10 * SECOND + ms * MS;
         let intended_ns = [at(1_090), at(1_104), at(1_130), at(1_130), at(2_200)];
-        recorder.handed_over(HandedOver {
+        recorder.end_to_end(HandedOver {
             fetched_ns: at(1_100),
             handed_ns: at(1_105),
             intended_ns: &intended_ns,
@@ -208,7 +208,7 @@ mod tests {
         let intended_ns: Vec<u64> = (0..7_000).map(|half| half * SECOND / 2).collect();
         let handed_ns = 3_900 * SECOND;
         for intended_ns in intended_ns.chunks(3_000) {
-            recorder.handed_over(HandedOver { fetched_ns: handed_ns, handed_ns, intended_ns });
+            recorder.end_to_end(HandedOver { fetched_ns: handed_ns, handed_ns, intended_ns });
             assert!(recorder.seconds.len() <= SECONDS_MAX + 1 && recorder.fives.len() <= SECONDS_MAX);
         }
         let (counts, rows) = ended(recorder);
