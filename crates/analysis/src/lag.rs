@@ -1,7 +1,10 @@
 //! How far consumers are behind the end of the log, in records and in time.
 
-use crate::evidence::streams_of;
+use crate::evidence::{NS_PER_S, items, streams_of};
 use crate::rows::{Item, Trial};
+use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::finding::Value;
+use kdyno_model::plan::LoadPlan;
 use kdyno_model::sample::{Grain, StreamId};
 use std::collections::BTreeMap;
 
@@ -16,44 +19,70 @@ pub(crate) struct Lag {
     pub(crate) is_at_least: bool,
 }
 
-/// The lag of an item that consumes; `None` of one that produces, without a window, and where one of its streams had not
-/// been told by then where the log ends.
-///
-/// The newest `records` that the trial's producers wrote to the topic are those that the consumer has not got: their
-/// acknowledgements are counted backwards from the window's end.
+/// What the producers of a trial wrote to one topic, second by second.
+pub(crate) struct Written {
+    /// Records acknowledged in each second.
+    by_second: BTreeMap<u32, u64>,
+    has_writers: bool,
+}
+
+impl Written {
+    /// Of the topic that an item consumes.
+    pub(crate) fn of(evidence: &TrialEvidence, consumer: &LoadPlan) -> Self {
+        let writes = |item: &LoadPlan| item.topic == consumer.topic && item.role.as_produce().is_some();
+        let writers = items(evidence).filter(|(_, item)| writes(item));
+        let streams: Vec<StreamId> = writers.flat_map(|(name, _)| streams_of(evidence, name)).collect();
+        let mut by_second = BTreeMap::new();
+        for row in evidence.samples.iter().filter(|row| row.grain == Grain::Second) {
+            if streams.contains(&row.id) {
+                let second: &mut u64 = by_second.entry(row.written_second).or_default();
+                *second = second.saturating_add(row.counts.acknowledged);
+            }
+        }
+        Self { by_second, has_writers: !streams.is_empty() }
+    }
+
+    /// How far a consumer is behind in time when the second `end_second` begins and `records` are left to it. These are
+    /// the newest that were written: acknowledgements are counted backwards.
+    pub(crate) fn behind(&self, records: u64, end_second: u32) -> Lag {
+        let mut lag = Lag { records, seconds: None, is_at_least: false };
+        if !self.has_writers {
+            return lag;
+        }
+        if records == 0 {
+            lag.seconds = Some(0.0);
+            return lag;
+        }
+        let mut left = records;
+        for (second, records) in self.by_second.range(..end_second).rev() {
+            if left <= *records {
+                // Within a second they are taken to come evenly.
+                let seconds_after = f64::from(end_second - second - 1);
+                lag.seconds = Some(seconds_after + left as f64 / *records as f64);
+                return lag;
+            }
+            left -= records;
+        }
+        (lag.seconds, lag.is_at_least) = (Some(f64::from(end_second)), true);
+        lag
+    }
+}
+
+impl Lag {
+    /// In time, ns.
+    pub(crate) fn ns(self) -> Value {
+        match self.seconds.map(|seconds| seconds * NS_PER_S as f64) {
+            Some(ns) if self.is_at_least => Value::AtLeast(ns),
+            Some(ns) => Value::Is(ns),
+            None => Value::None,
+        }
+    }
+}
+
+/// The lag of an item that consumes when the window ended; `None` of one that produces, without a window, and where one of
+/// its streams had not been told by then where the log ends.
 pub(crate) fn of(trial: &Trial<'_>, item: &Item<'_>) -> Option<Lag> {
     let window = trial.window.filter(|_| item.plan.role.as_produce().is_none())?;
     let records = item.tally.lag_records.1?;
-    let mut lag = Lag { records, seconds: None, is_at_least: false };
-    let writers = trial.items.iter().filter(|other| other.plan.topic == item.plan.topic);
-    let streams: Vec<StreamId> = writers
-        .filter(|other| other.plan.role.as_produce().is_some())
-        .flat_map(|writer| streams_of(trial.evidence, writer.name))
-        .collect();
-    if streams.is_empty() {
-        return Some(lag);
-    }
-    if records == 0 {
-        lag.seconds = Some(0.0);
-        return Some(lag);
-    }
-    let mut acknowledged: BTreeMap<u32, u64> = BTreeMap::new();
-    for row in trial.evidence.samples.iter().filter(|row| row.grain == Grain::Second) {
-        if streams.contains(&row.id) && row.written_second < window.end_second {
-            let second = acknowledged.entry(row.written_second).or_default();
-            *second = second.saturating_add(row.counts.acknowledged);
-        }
-    }
-    let mut left = records;
-    for (second, records) in acknowledged.into_iter().rev() {
-        if left <= records {
-            // Within a second they are taken to come evenly.
-            let seconds_after = f64::from(window.end_second - second - 1);
-            lag.seconds = Some(seconds_after + left as f64 / records as f64);
-            return Some(lag);
-        }
-        left -= records;
-    }
-    (lag.seconds, lag.is_at_least) = (Some(f64::from(window.end_second)), true);
-    Some(lag)
+    Some(Written::of(trial.evidence, item.plan).behind(records, window.end_second))
 }

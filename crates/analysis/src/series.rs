@@ -5,10 +5,13 @@ use crate::end_to_end;
 use crate::error::AnalysisError;
 use crate::evidence::{NS_PER_S, items, streams_of};
 use crate::histogram::Distribution;
+use crate::lag::{Lag, Written};
 use crate::latencies::measured_latencies;
 use crate::tally::{failed, unfinished, waited_ns};
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::finding::Value;
+use kdyno_model::plan::LoadPlan;
 use kdyno_model::sample::{Counts, Grain, Phase, Sample, Timing};
 use kdyno_model::series::{CpuSeries, QuantilePoint, SecondPoint, StreamSeries, TrialSeries};
 use kdyno_model::worker::PhaseSpan;
@@ -30,7 +33,7 @@ pub fn trial(evidence: &TrialEvidence) -> Result<TrialSeries, AnalysisError> {
             Ok(StreamSeries {
                 name: name.to_owned(),
                 role: item.role.kind(),
-                seconds: seconds(evidence, name)?,
+                seconds: seconds(evidence, name, item)?,
                 percentiles: percentiles(evidence, name, Timing::Response)?,
                 end_to_end_percentiles: percentiles(evidence, name, Timing::EndToEnd)?,
             })
@@ -56,7 +59,7 @@ struct Second<'a> {
     rows: Vec<&'a Sample>,
 }
 
-fn seconds(evidence: &TrialEvidence, item: &str) -> Result<Vec<SecondPoint>, AnalysisError> {
+fn seconds(evidence: &TrialEvidence, item: &str, plan: &LoadPlan) -> Result<Vec<SecondPoint>, AnalysisError> {
     let streams = streams_of(evidence, item);
     let mut seconds: BTreeMap<u32, Second<'_>> = BTreeMap::new();
     let rows = evidence.samples.iter();
@@ -69,9 +72,10 @@ fn seconds(evidence: &TrialEvidence, item: &str) -> Result<Vec<SecondPoint>, Ana
     let is_told = end_to_end::is_told(evidence, item);
     let mut censored = if is_told { end_to_end::censored(evidence, item) } else { None }.unwrap_or_default();
     let last = end_to_end::last_written(evidence, item);
+    let written = plan.role.as_produce().is_none().then(|| Written::of(evidence, plan));
     let points = seconds.iter().map(|(second, held)| {
-        let missing = censored.remove(second).unwrap_or(0);
-        point(&evidence.phases, *second, held, (missing, waited_ns(*second, last)))
+        let missing = (censored.remove(second).unwrap_or(0), waited_ns(*second, last));
+        point(&evidence.phases, *second, held, (written.as_ref(), missing))
     });
     points.collect()
 }
@@ -81,7 +85,7 @@ fn point(
     phases: &[PhaseSpan],
     second: u32,
     held: &Second<'_>,
-    missing: (u64, u64),
+    (written, missing): (Option<&Written>, (u64, u64)),
 ) -> Result<SecondPoint, AnalysisError> {
     let (mut response, mut end_to_end) = (Distribution::new(), Distribution::new());
     end_to_end.add_unfinished(missing.0, missing.1);
@@ -96,6 +100,8 @@ fn point(
     }
     let start_ns = u64::from(second) * NS_PER_S;
     let phase = phases.iter().find(|span| start_ns < span.end_ns).map_or(Phase::Drain, |span| span.phase);
+    let lag = held.written.lag_records.zip(written);
+    let lag = lag.map(|(records, written)| written.behind(records, second + 1));
     Ok(SecondPoint {
         second,
         phase,
@@ -104,6 +110,8 @@ fn point(
         acknowledged: held.written.acknowledged,
         fetched: held.written.fetched,
         failed: failed(&held.written),
+        lag_records: lag.map_or(Value::None, |lag| Value::Is(lag.records as f64)),
+        lag_ns: lag.map_or(Value::None, Lag::ns),
         response_ns_p50: response.quantile(0.5),
         response_ns_p99: response.quantile(0.99),
         response_ns_max: response.max(),

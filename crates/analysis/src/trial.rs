@@ -133,7 +133,7 @@ impl<'a> Trial<'a> {
             return latency_value(item, timing, statistic);
         }
         if name == "lag" {
-            return lag_value(lag::of(self, item));
+            return lag::of(self, item).map_or(Value::None, Lag::ns);
         }
         let tally = &item.tally;
         let windowed = &tally.windowed;
@@ -254,13 +254,6 @@ impl<'a> Trial<'a> {
             }
         }))
     }
-}
-
-/// A lag in time, ns.
-fn lag_value(lag: Option<Lag>) -> Value {
-    let Some((lag, seconds)) = lag.and_then(|lag| Some((lag, lag.seconds?))) else { return Value::None };
-    let ns = seconds * NS_PER_S as f64;
-    if lag.is_at_least { Value::AtLeast(ns) } else { Value::Is(ns) }
 }
 
 /// The brokers of a local cluster, and any others that were probed.

@@ -3,10 +3,12 @@
 use crate::PlanError;
 use crate::client;
 use crate::reader::Reader;
-use kdyno_model::plan::{ConsumePlan, Read, StartOffset, WorkPlan};
+use kdyno_model::plan::{CasePlan, ConsumePlan, LoadPlan, Plan, Read, Role, StartOffset, WorkPlan};
+use kdyno_model::units::count;
 use kdyno_scenario::client::consumer_defaults;
 use kdyno_scenario::file::{ConsumeFile, LoadFile, WorkFile};
 use kdyno_scenario::yaml::Typed;
+use std::collections::BTreeSet;
 
 /// Longest work on a record: an hour.
 const WORK_NS_MAX: u64 = 3_600_000_000_000;
@@ -60,4 +62,46 @@ fn work(reader: &Reader<'_>, typed: &WorkFile) -> Result<Option<WorkPlan>, PlanE
             WorkPlan::Zipf { least_ns, most_ns, exponent }
         }
     }))
+}
+
+/// A sentence for each item whose applications cannot keep up with what is scheduled to be written, and for each that
+/// consumes what the load writes and has no end-to-end latency.
+pub(crate) fn told(plan: &Plan) -> BTreeSet<String> {
+    plan.every_case().flat_map(|case| slow_items(case).into_iter().chain(without_end_to_end(case))).collect()
+}
+
+fn without_end_to_end(case: &CasePlan) -> Vec<String> {
+    let why = |(name, item): (&String, &LoadPlan)| {
+        let consume = item.role.as_consume().filter(|_| !case.tells_end_to_end(item))?;
+        let writers = || case.load.values().filter(|other| other.topic == item.topic);
+        if !writers().any(|other| other.role.as_produce().is_some()) {
+            return None;
+        }
+        let why = match writers().any(|other| other.role.carries_intended()) {
+            true => format!("with `read: {}` it looks at no record", consume.read.name()),
+            false => "records of a pool do not say when they were intended".to_owned(),
+        };
+        Some(format!("`{name}` has no end-to-end latency: {why}"))
+    };
+    case.load.iter().filter_map(why).collect()
+}
+
+fn slow_items(case: &CasePlan) -> Vec<String> {
+    let offered_to = |topic: &str| -> f64 {
+        let writers = case.load.values().filter(|item| item.topic == topic);
+        writers.filter_map(|item| item.role.as_produce()?.rate.peak_per_s()).sum()
+    };
+    let slow = |(name, item): (&String, &LoadPlan)| {
+        let Role::Consume(consume) = &item.role else { return None };
+        let most_per_s = consume.work?.records_per_s(item.clients);
+        let offered_per_s = offered_to(&item.topic);
+        (most_per_s < offered_per_s).then(|| {
+            format!(
+                "`{name}` works on {} records/s at most, and {} records/s are offered at the highest: its lag grows",
+                count(most_per_s),
+                count(offered_per_s)
+            )
+        })
+    };
+    case.load.iter().filter_map(slow).collect()
 }

@@ -4,8 +4,8 @@
 use crate::cases::Chosen;
 use crate::comparison::{not_judged, smallest_differences};
 use crate::sides::different_loads;
-use crate::{Choices, PlanError, cases, claims, client, clusters, sustained};
-use kdyno_model::plan::{CasePlan, Depth, KafkaSource, ListedTrial, LoadPlan, Plan, Strategy, SystemPlan};
+use crate::{Choices, PlanError, cases, claims, client, clusters, consume, sustained};
+use kdyno_model::plan::{CasePlan, Depth, KafkaSource, ListedTrial, Plan, Strategy, SystemPlan};
 use kdyno_model::units::count;
 use kdyno_model::version;
 use kdyno_scenario::Scenario;
@@ -53,31 +53,11 @@ pub fn remarks(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Result<Ve
     }
     found.extend(existing_topics(plan).into_iter().map(Note::Fact));
     found.extend(misspelt_topics(plan).into_iter().map(Note::Warning));
-    found.extend(untested(plan).into_iter().chain(without_end_to_end(plan)).map(Note::Fact));
-    found.extend(sustained::told(plan).into_iter().chain(clusters::told(plan)).map(Note::Fact));
+    found.extend(untested(plan).into_iter().map(Note::Fact));
+    let facts = sustained::told(plan).into_iter().chain(clusters::told(plan)).chain(consume::told(plan));
+    found.extend(facts.map(Note::Fact));
     found.extend(of_the_answer(scenario, choices, plan, &chosen)?);
     Ok(found)
-}
-
-/// A sentence for each item that consumes what the load writes and has no end-to-end latency, and why.
-fn without_end_to_end(plan: &Plan) -> BTreeSet<String> {
-    let of_case = |case: &CasePlan| {
-        let untold = case.load.iter().filter(|(_, item)| !case.tells_end_to_end(item));
-        let why = |(name, item): (&String, &LoadPlan)| {
-            let consume = item.role.as_consume()?;
-            let writers = || case.load.values().filter(|other| other.topic == item.topic);
-            if !writers().any(|other| other.role.as_produce().is_some()) {
-                return None;
-            }
-            let why = match writers().any(|other| other.role.carries_intended()) {
-                true => format!("with `read: {}` it looks at no record", consume.read.name()),
-                false => "records of a pool do not say when they were intended".to_owned(),
-            };
-            Some(format!("`{name}` has no end-to-end latency: {why}"))
-        };
-        untold.filter_map(why).collect::<Vec<String>>()
-    };
-    plan.every_case().flat_map(of_case).collect()
 }
 
 /// A sentence for each release that is not tested.

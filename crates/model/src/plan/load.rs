@@ -403,6 +403,11 @@ impl WorkPlan {
         }
     }
 
+    /// Most records per second that so many clients work on in the mean.
+    pub fn records_per_s(self, clients: u32) -> f64 {
+        f64::from(clients) * 1e9 / self.mean_ns()
+    }
+
     /// How long in the mean, ns.
     pub fn mean_ns(self) -> f64 {
         match self {

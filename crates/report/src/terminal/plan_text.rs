@@ -12,7 +12,7 @@ use kdyno_model::metric::Unit;
 use kdyno_model::plan::{
     Arrivals, CasePlan, ClusterPlan, ConsumePlan, Estimate, Fill, Isolation, KafkaSource, LoadPlan, Mode,
     Partitioner, Payload, Plan, ProducePlan, ProducerSettings, Rate, Read, Role, StartOffset, Storage,
-    Strategy, SystemPlan,
+    Strategy, SystemPlan, WorkPlan,
 };
 use std::collections::BTreeMap;
 
@@ -331,10 +331,32 @@ fn load_lines(name: &str, load: &LoadPlan) -> Vec<String> {
             let records = format!("  {}{}", payload_text(produce), sending_text(produce));
             [what, records].into_iter().chain(caveat).collect()
         }
-        Role::Consume(_) => {
-            vec![format!("{name}: consume from {} with {clients}, partitions assigned by kdyno", load.topic)]
+        Role::Consume(consume) => {
+            let what =
+                format!("{name}: consume from {} with {clients}, partitions assigned by kdyno", load.topic);
+            let work = consume.work.map(|work| format!("  {}", work_text(work, load.clients)));
+            std::iter::once(what).chain(work).collect()
         }
     }
+}
+
+/// How long each record takes its application, and how many that lets through.
+fn work_text(work: WorkPlan, clients: u32) -> String {
+    let time = |ns: u64| units::exact_duration(ns as f64);
+    let law = match work {
+        WorkPlan::Constant { ns } => format!("{} of work on each record", time(ns)),
+        WorkPlan::Exponential { mean_ns } => {
+            format!("work on each record exponentially distributed, {} in the mean", time(mean_ns))
+        }
+        WorkPlan::Zipf { least_ns, most_ns, exponent } => format!(
+            "work on each record by Zipf's law with s={exponent}, {} to {}, {} in the mean",
+            time(least_ns),
+            time(most_ns),
+            units::duration(work.mean_ns() as u64)
+        ),
+    };
+    let most_per_s = work.records_per_s(clients);
+    format!("{law}: {}/s in all at most", units::count(most_per_s))
 }
 
 fn rate_text(produce: &ProducePlan, clients: u32) -> String {
@@ -460,9 +482,11 @@ fn consumer_text(consume: &ConsumePlan) -> String {
         Read::Decode => "every record",
     };
     let rack = if consume.rack.is_empty() { "" } else { " client.rack=" };
+    let polls = consume.work.map(|_| format!(" max.poll.records={}", consume.poll_records_max));
+    let polls = polls.unwrap_or_default();
     format!(
         "begins {from}, reads {read}; fetch.max.bytes={} max.partition.fetch.bytes={} fetch.min.bytes={} \
-         fetch.max.wait.ms={} request.timeout.ms={} retry.backoff.ms={} isolation.level={}{rack}{}",
+         fetch.max.wait.ms={} request.timeout.ms={} retry.backoff.ms={} isolation.level={}{rack}{}{polls}",
         size(consume.fetch_bytes_max),
         size(consume.partition_bytes_max),
         size(consume.fetch_bytes_min),
