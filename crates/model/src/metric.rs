@@ -94,11 +94,16 @@ const BROKER: &[SubjectKind] = &[Broker];
 /// Left out where it cannot be told: no cluster has a price unless somebody declares it.
 pub const COST_PER_GB: &str = "cost_per_gb";
 
-/// Whether a metric is left out where it cannot be told: the price, what is told of transactions and of connecting, and what
-/// is told of those alone that come late.
+/// Whether a metric is left out where it cannot be told: the price, what is told of transactions, of connecting, of records
+/// whose intended instant travels with them, and of those alone that come late.
 pub fn may_be_left_out(name: &str) -> bool {
-    let is_timing = |timing: &str| matches!(timing.parse(), Ok(Timing::Commit | Timing::Connect));
-    matches!(name, COST_PER_GB | "committed" | "aborted" | "caught_up")
+    let is_timing = |timing: &str| {
+        let timing = timing.parse::<Timing>();
+        timing.is_ok_and(|timing| timing == Timing::Commit || Timing::OF_CONSUMERS.contains(&timing))
+    };
+    let names =
+        [COST_PER_GB, "committed", "aborted", "caught_up", "end_to_end", "discarded", "censored"];
+    names.contains(&name)
         || name.split_once('.').is_some_and(|(timing, _)| is_timing(timing))
 }
 
@@ -208,6 +213,24 @@ pub const ALL: &[Metric] = &[
         Unit::Count,
         "offsets passed over in the window that no record has: it was compacted away",
     ),
+    metric(
+        "end_to_end",
+        READ,
+        Unit::Count,
+        "records of the measure phase that the application was handed: those that end-to-end latencies are of",
+    ),
+    metric(
+        "discarded",
+        READ,
+        Unit::Count,
+        "records handed over in the window of which nobody knows when this trial intended them: no record of its own",
+    ),
+    metric(
+        "censored",
+        READ,
+        Unit::Count,
+        "records of the measure phase that were acknowledged and never handed over: they lie above every end-to-end quantile",
+    ),
     metric("cpu_percent", PROCESS, Unit::PercentOfCore, "user and system time, percent of one core"),
     metric(
         "cpu_us_per_record",
@@ -267,12 +290,11 @@ impl Address {
     }
 }
 
-/// The timings a kind of subject has: every client connects, but only records that are produced have an intended instant
-/// to count from.
-fn timings(kind: SubjectKind) -> &'static [Timing] {
+/// The timings a kind of subject has.
+pub fn timings(kind: SubjectKind) -> &'static [Timing] {
     match kind {
-        Produce => &Timing::ALL,
-        Consume => &[Timing::Connect],
+        Produce => &Timing::OF_PRODUCERS,
+        Consume => &Timing::OF_CONSUMERS,
         Broker | Worker | Host => &[],
     }
 }
@@ -345,10 +367,12 @@ mod tests {
         assert_eq!(unit(Produce, "response.p98"), None);
         assert_eq!(unit(Host, "cpu_percent"), Some(Unit::PercentOfCore));
         assert_eq!(unit(Consume, "records_per_batch"), Some(Unit::Count));
-        let timed = names(Consume).into_iter().filter(|name| name.contains('.'));
-        assert!(timed.clone().all(|name| name.starts_with("connect.")), "a fetch is not timed");
-        assert_eq!((unit(Consume, "connect.p99"), timed.count()), (Some(Unit::Ns), 9));
         assert_eq!((unit(Consume, "request.p99"), unit(Consume, "response.p99")), (None, None));
+        assert_eq!(
+            (unit(Consume, "end_to_end.p99"), unit(Produce, "end_to_end.p99")),
+            (Some(Unit::Ns), None)
+        );
+        assert_eq!(unit(Consume, "end_to_end_below_zero.p99"), None, "how it is kept");
         assert!(names(Broker).contains(&"cpu_us_per_record".to_owned()));
     }
 

@@ -59,6 +59,19 @@ pub const PRODUCE_LATENCIES: &[Shown] = &[
     own("response", "÷ service", "response_over_service"),
 ];
 
+/// A consumer's end-to-end latencies, and beside them which records they are of and which they are not.
+pub const CONSUME_LATENCIES: &[Shown] = &[
+    own("end to end", "p50", "end_to_end.p50"),
+    own("end to end", "p99", "end_to_end.p99"),
+    own("end to end", "p99.9", "end_to_end.p99.9"),
+    own("end to end", "max", "end_to_end.max"),
+    own("until", "fetched p99", "until_fetched.p99"),
+    own("hand-over", "p99", "hand_over.p99"),
+    own("records", "handed over", "end_to_end"),
+    own("", "censored", "censored"),
+    own("", "discarded", "discarded"),
+];
+
 /// What became of a producer's records.
 pub const PRODUCE_OUTCOMES: &[Shown] = &[own("", "failed", "failed"), own("", "unresolved", "unresolved")];
 
@@ -132,8 +145,9 @@ impl Streams {
     }
 }
 
-/// The tables of every trial's figures: title, whose streams, columns, the words that follow.
-pub const TABLES: [(&str, Streams, &[Shown], Words); 6] = [
+/// The tables of every trial's figures: title, whose streams, columns, the words that follow. A stream that has none of the
+/// figures is left out.
+pub const TABLES: [(&str, Streams, &[Shown], Words); 7] = [
     ("Produce: rates and what they cost", Streams::Uncompressed, &PRODUCE_RATES, Words::Steadiness),
     (
         "Produce: compressed rates and what they cost",
@@ -145,6 +159,7 @@ pub const TABLES: [(&str, Streams, &[Shown], Words); 6] = [
     ("Produce: transactions", Streams::Transactional, PRODUCE_TRANSACTIONS, Words::None),
     ("Produce: records that were not acknowledged", Streams::Producing, PRODUCE_OUTCOMES, Words::Reasons),
     ("Consume: rates and what they cost", Streams::Consuming, CONSUME_RATES, Words::Steadiness),
+    ("Consume: end-to-end latency", Streams::Consuming, CONSUME_LATENCIES, Words::None),
 ];
 
 /// Said under the tables when a stream asks for no acknowledgement.
@@ -177,6 +192,13 @@ impl StreamRow<'_> {
     /// Whether nobody answers it (`acks=0`), so that acknowledged means written to the socket.
     pub fn unanswered(&self) -> bool {
         matches!(&self.load.role, Role::Produce(produce) if produce.client.acks == 0)
+    }
+
+    /// Whether the stream has any of some figures.
+    pub fn has_any(&self, figures: &Figures<'_>, shown: &[Shown]) -> bool {
+        shown
+            .iter()
+            .any(|one| one.subject.is_none() && figures.is_there(self.trial.id, self.stream, one.metric))
     }
 
     /// One of the stream's figures as printed.

@@ -290,11 +290,12 @@ fn metrics_text(text: &mut String) {
         let _ =
             writeln!(text, "| `{}` | {kinds} | {} | {} |", known.name, known.unit.described(), known.meaning);
     }
-    let timings = crate::input::listed(Timing::ALL.iter().map(|timing| timing.into()));
+    let listed = |timings: &[Timing]| crate::input::listed(timings.iter().map(|timing| timing.into()));
+    let (sent, consumed) = (listed(&Timing::OF_PRODUCERS), listed(&Timing::OF_CONSUMERS));
     let quantiles = crate::input::listed(metric::QUANTILES.iter().map(|(name, _)| *name));
     let _ = write!(
         text,
-        "\nLatency metrics of load items are `TIMING.QUANTILE`, in ns: timings {timings}; quantiles \
-         {quantiles}, and `mean` and `max`. Load items that consume have `connect` alone: a fetch is not timed.\n"
+        "\nLatency metrics are `TIMING.QUANTILE`, in ns. Timings of load items that produce: {sent}; of those that \
+         consume: {consumed}. Quantiles: {quantiles}, and `mean` and `max`.\n"
     );
 }

@@ -59,6 +59,15 @@ struct PackedLater {
     missing_offsets: u64,
 }
 
+/// What stands behind a value.
+#[derive(Default, PartialEq)]
+struct Behind {
+    later: PackedLater,
+    /// Counts that came after those, behind them and left out in the same way: later ones at the end, of which those
+    /// that are 0 are left out.
+    latest: Vec<u64>,
+}
+
 /// What a sample row keeps beside its key.
 #[derive(Serialize, Deserialize)]
 struct PackedSample {
@@ -195,10 +204,13 @@ fn pack<T: Serialize>(value: &T) -> Result<Vec<u8>, PackError> {
 }
 
 /// A value, and behind it what came later, unless that is nothing.
-fn pack_with<T: Serialize>(value: &T, later: &PackedLater) -> Result<Vec<u8>, PackError> {
+fn pack_with<T: Serialize>(value: &T, behind: &Behind) -> Result<Vec<u8>, PackError> {
     let mut bytes = plain(value)?;
-    if *later != PackedLater::default() {
-        bytes.extend(plain(later)?);
+    if *behind != Behind::default() {
+        bytes.extend(plain(&behind.later)?);
+    }
+    if !behind.latest.is_empty() {
+        bytes.extend(plain(&behind.latest)?);
     }
     seal(&bytes)
 }
@@ -233,14 +245,17 @@ fn unpack<T: DeserializeOwned>(blob: &[u8]) -> Result<T, PackError> {
     if rest.is_empty() { Ok(value) } else { Err(PackError::Length) }
 }
 
-fn unpack_with<T: DeserializeOwned>(blob: &[u8]) -> Result<(T, PackedLater), PackError> {
+fn unpack_with<T: DeserializeOwned>(blob: &[u8]) -> Result<(T, Behind), PackError> {
     let plain = open(blob)?;
-    let (value, rest) = decode(&plain)?;
-    if rest.is_empty() {
-        return Ok((value, PackedLater::default()));
+    let (value, mut rest) = decode(&plain)?;
+    let mut behind = Behind::default();
+    if !rest.is_empty() {
+        (behind.later, rest) = decode(rest)?;
     }
-    let (later, rest) = decode(rest)?;
-    if rest.is_empty() { Ok((value, later)) } else { Err(PackError::Length) }
+    if !rest.is_empty() {
+        (behind.latest, rest) = decode(rest)?;
+    }
+    if rest.is_empty() { Ok((value, behind)) } else { Err(PackError::Length) }
 }
 
 /// The plain bytes of a blob.
@@ -275,7 +290,7 @@ fn decode<T: DeserializeOwned>(plain: &[u8]) -> Result<(T, &[u8]), PackError> {
     postcard::take_from_bytes(plain).map_err(|error| PackError::Content(error.to_string()))
 }
 
-fn counts_in(counts: &Counts) -> (PackedCounts, PackedLater) {
+fn counts_in(counts: &Counts) -> (PackedCounts, Behind) {
     let Counts {
         offered,
         achieved,
@@ -303,6 +318,8 @@ fn counts_in(counts: &Counts) -> (PackedCounts, PackedLater) {
         aborted_records,
         control_records,
         missing_offsets,
+        end_to_end,
+        discarded,
     } = counts.clone();
     let later = PackedLater {
         committed,
@@ -334,10 +351,13 @@ fn counts_in(counts: &Counts) -> (PackedCounts, PackedLater) {
         throttled_ns,
         retried_records,
     };
-    (packed, later)
+    let mut latest = vec![end_to_end, discarded];
+    latest.truncate(latest.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1));
+    (packed, Behind { later, latest })
 }
 
-fn counts_out(packed: PackedCounts, later: PackedLater) -> Counts {
+fn counts_out(packed: PackedCounts, Behind { later, latest }: Behind) -> Counts {
+    let latest = |place: usize| latest.get(place).copied().unwrap_or(0);
     Counts {
         offered: packed.offered,
         achieved: packed.achieved,
@@ -365,6 +385,8 @@ fn counts_out(packed: PackedCounts, later: PackedLater) -> Counts {
         aborted_records: later.aborted_records,
         control_records: later.control_records,
         missing_offsets: later.missing_offsets,
+        end_to_end: latest(0),
+        discarded: latest(1),
     }
 }
 
@@ -381,7 +403,12 @@ fn timing_code(timing: Timing) -> u8 {
         Timing::Retry => 8,
         Timing::WithoutGenerator => 9,
         Timing::Commit => 10,
-        Timing::Connect => 11,
+        Timing::EndToEnd => 11,
+        Timing::UntilFetched => 12,
+        Timing::HandOver => 13,
+        Timing::EndToEndBelowZero => 14,
+        Timing::UntilFetchedBelowZero => 15,
+        Timing::Connect => 18,
     }
 }
 
@@ -412,11 +439,16 @@ mod tests {
             aborted_records: 8,
             control_records: 9,
             missing_offsets: 10,
-            ..counts
+            ..counts.clone()
         };
         let blob = pack_totals(&totals(later.clone())).unwrap();
         assert_ne!(blob, before);
-        assert_eq!(unpack_totals(StreamId::default(), &blob).unwrap(), totals(later));
+        assert_eq!(unpack_totals(StreamId::default(), &blob).unwrap(), totals(later.clone()));
+        let latest = |end_to_end, discarded| Counts { end_to_end, discarded, ..later.clone() };
+        for counts in [latest(11, 12), latest(0, 12), Counts { end_to_end: 11, ..counts.clone() }] {
+            let blob = pack_totals(&totals(counts.clone())).unwrap();
+            assert_eq!(unpack_totals(StreamId::default(), &blob).unwrap(), totals(counts));
+        }
         // What nobody wrote is no later part.
         let mut longer = open(&blob).unwrap().into_owned();
         longer.push(1);

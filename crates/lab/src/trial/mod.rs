@@ -60,6 +60,8 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) trial: &'a Trial,
     pub(crate) session: u32,
     pub(crate) run_id: u64,
+    /// Wall clock minus monotonic clock, ns: one reading for all workers.
+    pub(crate) wall_offset_ns: i64,
     pub(crate) system: &'a System,
     /// Settings in force on its brokers.
     pub(crate) settings: &'a Settings,
@@ -146,7 +148,8 @@ impl<'a> Execution<'a> {
 
     /// The processes of its system and its workers.
     fn processes(&self) -> Vec<ProcessRef> {
-        let of_worker = |worker: &Worker| ProcessRef { subject: subject_of(worker), pid: worker.pid() };
+        let of_worker =
+            |worker: &Worker| ProcessRef { subject: Subject::Worker(worker.number()), pid: worker.pid() };
         let workers = self.workers.iter().map(of_worker);
         self.context.system.processes().into_iter().chain(workers).collect()
     }
@@ -455,6 +458,7 @@ fn worker_task(context: &TrialContext<'_>, planned: &WorkerPlan) -> WorkerTask {
     WorkerTask {
         worker: planned.worker,
         run_id: context.run_id,
+        wall_offset_ns: context.wall_offset_ns,
         bootstrap: context.system.access().bootstrap,
         security: context.system.security(),
         client_id_prefix: context.system.prefix().to_owned(),
@@ -485,10 +489,6 @@ fn store_event(
     let detail = context.private.hide(detail);
     let event = Event { at_unix_ns: unix_ns(), at_ns, kind, subject: subject.clone(), detail };
     Ok(context.store.event(Some(context.trial.id), event)?)
-}
-
-fn subject_of(worker: &Worker) -> Subject {
-    Subject::Worker(worker.number())
 }
 
 fn is_broker(subject: &Subject) -> bool {

@@ -1,9 +1,9 @@
 //! One consuming client: its connections, what it fetches, and its application.
 
-use super::application::Application;
+use super::application::{Application, Begun};
 use crate::connections_io::ConnectionsIo;
 use crate::net::Net;
-use crate::recorder::Recorder;
+use crate::recorder::{HandedOver, Recorder};
 use crate::stream::{Events, StreamContext};
 use kdyno_kafka::backoff::ExponentialBackoff;
 use kdyno_kafka::broker_connections::ConnectionsConfig;
@@ -33,7 +33,7 @@ pub(super) struct ConsumeClient {
 impl ConsumeClient {
     /// Client `index` of those that this stream has.
     pub(super) fn new(plan: &ConsumePlan, context: &StreamContext, index: u32) -> Self {
-        let application = Application::new(plan, context.work_seed(index));
+        let application = Application::new(plan, context, index);
         let connections = connections_config(plan, context, index);
         Self {
             kafka: Consumer::new(consumer_config(plan, context, index), connections, application),
@@ -67,8 +67,8 @@ impl ConsumeClient {
         self.kafka.next_deadline().into_iter().chain(work_ns).min()
     }
 
-    /// Records what came with answers.
-    pub(super) fn record(&mut self, recorder: &mut Recorder, events: &mut Events) {
+    /// Records what came with answers and, where no time is taken over records, is in the application's hands now.
+    pub(super) fn record(&mut self, handed_ns: u64, recorder: &mut Recorder, events: &mut Events) {
         let fetched: Vec<Fetched> = self.kafka.take_fetched().collect();
         let works = self.kafka.sink().works();
         for fetched in fetched {
@@ -87,6 +87,7 @@ impl ConsumeClient {
                 self.handed_over(now_ns, records, recorder);
             }
         }
+        self.kafka.sink_mut().take_at_once(handed_ns, |records| recorder.end_to_end(records));
         for (at_ns, event) in self.kafka.take_events() {
             let (kind, detail) = match event {
                 ConsumerEvent::FetchError(detail) => (EventKind::FetchError, detail),
@@ -104,9 +105,11 @@ impl ConsumeClient {
         }
         let (mut begun, mut last_ns) = (0, 0);
         let first_ns = &mut self.first_ns;
-        application.advance(now_ns, |_, at_ns| {
+        application.advance(now_ns, |_, Begun { at_ns, arrived_ns, intended_ns }| {
             first_ns.get_or_insert(at_ns);
             recorder.handed_over(at_ns, 1);
+            let intended_ns = &[intended_ns];
+            recorder.end_to_end(HandedOver { fetched_ns: arrived_ns, handed_ns: at_ns, intended_ns });
             (begun, last_ns) = (begun + 1, at_ns);
         });
         let released = application.take_released();

@@ -93,6 +93,19 @@ impl Role {
         }
     }
 
+    /// How records are fetched, by clients that fetch some.
+    pub fn as_consume(&self) -> Option<&ConsumePlan> {
+        match self {
+            Self::Produce(_) => None,
+            Self::Consume(consume) => Some(consume),
+        }
+    }
+
+    /// Whether it sends records that each say when they were intended.
+    pub fn carries_intended(&self) -> bool {
+        self.as_produce().is_some_and(|produce| produce.payload == Payload::Unique)
+    }
+
     /// How records are sent, of clients that send some.
     pub fn as_produce(&self) -> Option<&ProducePlan> {
         match self {

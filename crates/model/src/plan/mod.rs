@@ -196,6 +196,16 @@ pub struct CasePlan {
     pub secrets: BTreeMap<String, SecretRef>,
 }
 
+impl CasePlan {
+    /// Whether an item that consumes finds out when records were intended: it decodes them, and some that are written to its
+    /// topic say so.
+    pub fn tells_end_to_end(&self, item: &LoadPlan) -> bool {
+        let does_look = item.role.as_consume().is_some_and(|consume| consume.read == Read::Decode);
+        does_look
+            && self.load.values().any(|other| other.topic == item.topic && other.role.carries_intended())
+    }
+}
+
 /// One worker process and its share of the load.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerPlan {
