@@ -84,6 +84,8 @@ impl Timing {
     pub const OF_PRODUCERS: [Timing; PRODUCED] = taken(0);
     /// The stages, which come after the totals: they sum to [`Timing::Response`].
     pub const STAGES: [Timing; STAGES] = taken(TOTALS);
+    /// Both: those of a probe.
+    pub const OF_PROBES: [Timing; PRODUCED + CONSUMED] = taken(0);
     /// Of records that are consumed, the total first.
     pub const OF_CONSUMERS: [Timing; CONSUMED] = taken(PRODUCED);
 
