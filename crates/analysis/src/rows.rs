@@ -9,8 +9,8 @@ use crate::tally::ItemTally;
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::Scope;
-use kdyno_model::metric::{self, SubjectKind};
-use kdyno_model::plan::{LoadPlan, RoleKind};
+use kdyno_model::metric;
+use kdyno_model::plan::LoadPlan;
 use kdyno_model::sample::{ProbeReading, Timing};
 use std::collections::BTreeMap;
 
@@ -34,22 +34,14 @@ pub(crate) struct Item<'a> {
     pub(crate) censored: Option<u64>,
 }
 
-/// What metrics know a load item as.
-pub(crate) fn kind_of(plan: &LoadPlan) -> SubjectKind {
-    match plan.role.kind() {
-        RoleKind::Produce => SubjectKind::Produce,
-        RoleKind::Consume => SubjectKind::Consume,
-    }
-}
-
 impl<'a> Trial<'a> {
     pub(crate) fn new(evidence: &'a TrialEvidence) -> Result<Self, AnalysisError> {
         let window = evidence::window(evidence);
-        let item = |(name, plan)| {
+        let item = |(name, plan): (&'a str, &'a LoadPlan)| {
             let window = window.and_then(|window| window.of_item(evidence, plan));
             let tally = ItemTally::of(evidence, name, window);
             let mut latencies = BTreeMap::new();
-            for timing in metric::timings(kind_of(plan)) {
+            for timing in metric::timings(metric::kind_of(plan.role.kind())) {
                 latencies.insert(*timing, measured_latencies(evidence, name, *timing)?);
             }
             let censored =

@@ -19,7 +19,7 @@ use crate::lag::{self, Lag};
 use crate::limit;
 use crate::marks;
 use crate::queue::Queue;
-use crate::rows::{Item, Trial, kind_of};
+use crate::rows::{Item, Trial};
 use crate::steadiness;
 use crate::tally::{self, ratio, unfinished};
 use kdyno_model::caveat::Caveat;
@@ -52,7 +52,9 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     let trial = Trial::new(evidence)?;
     let mut found = Vec::new();
     for item in &trial.items {
-        trial.state(item.name, kind_of(item.plan), &mut found, |name| trial.item_value(item, name));
+        trial.state(item.name, metric::kind_of(item.plan.role.kind()), &mut found, |name| {
+            trial.item_value(item, name)
+        });
     }
     let brokers = trial.brokers();
     let workers = trial.workers();

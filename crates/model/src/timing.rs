@@ -89,6 +89,8 @@ impl Timing {
     pub const OF_PRODUCERS: [Timing; PRODUCED] = taken(0);
     /// The stages, which come after the totals: they sum to [`Timing::Response`].
     pub const STAGES: [Timing; STAGES] = taken(TOTALS);
+    /// Both: those of a probe.
+    pub const OF_PROBES: [Timing; PRODUCED + CONSUMED] = taken(0);
     /// The one of clients, then of records that are consumed the total first.
     pub const OF_CONSUMERS: [Timing; OF_CLIENTS + CONSUMED] = taken(PRODUCED - OF_CLIENTS);
 

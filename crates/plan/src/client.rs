@@ -136,7 +136,8 @@ pub(crate) fn of_other_versions(
 
 fn side(load: &LoadFile) -> Side {
     match load.role {
-        RoleFile::Produce(_) => Side::Produce,
+        // A probe has no settings.
+        RoleFile::Produce(_) | RoleFile::EndToEnd { .. } => Side::Produce,
         RoleFile::Consume(_) => Side::Consume,
     }
 }

@@ -4,6 +4,7 @@ use crate::PlanError;
 use crate::client;
 use crate::consume::consume_plan;
 use crate::phases::PHASE_NS_MAX;
+use crate::probe;
 use crate::reader::Reader;
 use crate::records;
 use crate::spans;
@@ -68,10 +69,15 @@ pub(crate) fn load(
                 Target { system, topic, name: &address },
             )?),
             RoleFile::Consume(consume) => Role::Consume(consume_plan(reader, typed, consume)?),
+            RoleFile::EndToEnd { rate, value } => {
+                enough_replicas(reader, typed, -1, Target { system, topic, name: &address })?;
+                Role::EndToEnd(probe::probe_plan(reader, rate, value)?)
+            }
         };
         let span = spans::span(reader, &name.text, typed)?;
         found.insert(name.text.clone(), LoadPlan { topic: address, clients, span, role });
     }
+    probe::have_own_topics(reader, &found)?;
     Ok(found)
 }
 

@@ -53,6 +53,7 @@ fn usual(cases: &[CasePlan]) -> Vec<Address> {
         let metrics: &[&str] = match item.role {
             Role::Produce(_) => &["acked_per_s", "acked_mib_per_s", "response.p50", "response.p99"],
             Role::Consume(_) => &["fetched_per_s", "fetched_wire_mib_per_s"],
+            Role::EndToEnd(_) => &["acked_per_s", "response.p99"],
         };
         found.extend(metrics.iter().map(|metric| of(name, metric)));
         if case.tells_end_to_end(item) {

@@ -6,7 +6,7 @@ use crate::input::{ReportInput, is_cut_short};
 use crate::units;
 use kdyno_model::caveat::{Caveat, ScopedCaveat};
 use kdyno_model::finding::Mark;
-use kdyno_model::plan::{Compression, LoadPlan, Role};
+use kdyno_model::plan::{Compression, LoadPlan, ProducePlan, RoleKind};
 use kdyno_model::trial::Trial;
 use std::collections::BTreeSet;
 
@@ -130,17 +130,21 @@ pub enum Streams {
     Transactional,
     /// Of consumers.
     Consuming,
+    /// Of all that are handed records.
+    Handed,
 }
 
 impl Streams {
     /// Whether a stream is one of them.
     pub fn has(self, load: &LoadPlan) -> bool {
-        match (self, &load.role) {
-            (Self::Producing, Role::Produce(_)) | (Self::Consuming, Role::Consume(_)) => true,
-            (Self::Transactional, Role::Produce(produce)) => produce.transactions.is_some(),
-            (Self::Uncompressed, Role::Produce(produce)) => produce.client.compression == Compression::None,
-            (Self::Compressed, Role::Produce(produce)) => produce.client.compression != Compression::None,
-            _ => false,
+        let produces = |is_it: fn(&ProducePlan) -> bool| load.role.as_produce().is_some_and(is_it);
+        match self {
+            Self::Producing => produces(|_| true),
+            Self::Transactional => produces(|plan| plan.transactions.is_some()),
+            Self::Uncompressed => produces(|plan| plan.client.compression == Compression::None),
+            Self::Compressed => produces(|plan| plan.client.compression != Compression::None),
+            Self::Consuming => load.role.kind() == RoleKind::Consume,
+            Self::Handed => load.role.as_consume().is_some(),
         }
     }
 }
@@ -159,7 +163,7 @@ pub const TABLES: [(&str, Streams, &[Shown], Words); 7] = [
     ("Produce: transactions", Streams::Transactional, PRODUCE_TRANSACTIONS, Words::None),
     ("Produce: records that were not acknowledged", Streams::Producing, PRODUCE_OUTCOMES, Words::Reasons),
     ("Consume: rates and what they cost", Streams::Consuming, CONSUME_RATES, Words::Steadiness),
-    ("Consume: end-to-end latency", Streams::Consuming, CONSUME_LATENCIES, Words::None),
+    ("End-to-end latency", Streams::Handed, CONSUME_LATENCIES, Words::None),
 ];
 
 /// Said under the tables when a stream asks for no acknowledgement.
@@ -191,7 +195,7 @@ pub struct StreamRow<'a> {
 impl StreamRow<'_> {
     /// Whether nobody answers it (`acks=0`), so that acknowledged means written to the socket.
     pub fn unanswered(&self) -> bool {
-        matches!(&self.load.role, Role::Produce(produce) if produce.client.acks == 0)
+        self.load.role.as_produce().is_some_and(|produce| produce.client.acks == 0)
     }
 
     /// Whether the stream has any of some figures.

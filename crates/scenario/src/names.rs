@@ -52,6 +52,7 @@ fn subject(name: &str, file: &ScenarioFile) -> Option<SubjectKind> {
     match (name, item) {
         (_, Some(RoleFile::Produce(_))) => Some(SubjectKind::Produce),
         (_, Some(RoleFile::Consume(_))) => Some(SubjectKind::Consume),
+        (_, Some(RoleFile::EndToEnd { .. })) => Some(SubjectKind::EndToEnd),
         ("brokers" | "system", _) => Some(SubjectKind::Broker),
         ("workers", _) => Some(SubjectKind::Worker),
         ("host", _) => Some(SubjectKind::Host),

@@ -47,6 +47,7 @@ const SECTIONS: &[&Section] = &[
     &keys::ZIPF,
     &keys::GIVEN,
     &keys::CONSUME,
+    &keys::END_TO_END,
     &keys::PHASES,
     &keys::MEASURE,
     &keys::COMPARE,
@@ -81,8 +82,8 @@ fn def_name(section: &Section) -> String {
 fn section_schema(section: &Section) -> Map<String, Value> {
     let mut schema = Map::new();
     if section.name == keys::LOAD.name {
-        schema
-            .insert("oneOf".to_owned(), json!([reference_to(&keys::PRODUCE), reference_to(&keys::CONSUME)]));
+        let roles = [&keys::PRODUCE, &keys::CONSUME, &keys::END_TO_END].map(reference_to);
+        schema.insert("oneOf".to_owned(), json!(roles));
         return schema;
     }
     schema.insert("type".to_owned(), json!("object"));

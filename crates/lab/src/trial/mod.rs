@@ -341,10 +341,10 @@ impl<'a> Execution<'a> {
     }
 
     fn hear_worker(&mut self, worker: u16, news: WorkerNews) -> Result<(), LabError> {
-        let (store, trial) = (self.context.store, self.context.trial.id);
+        let (store, trial, case) = (self.context.store, self.context.trial.id, &self.context.trial.effective);
         match news {
             WorkerNews::Message(ref message)
-                if !task::has_own_rows(&self.context.trial.effective.workers, worker, message) =>
+                if !task::has_own_rows((&case.workers, &case.load), worker, message) =>
             {
                 let detail = "sent rows of a stream that is not its own".to_owned();
                 self.done.insert(worker);

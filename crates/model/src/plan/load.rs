@@ -71,6 +71,17 @@ pub enum Role {
     Produce(ProducePlan),
     /// Fetch records; partition p goes to client p mod clients.
     Consume(ConsumePlan),
+    /// Probe: one sends to every partition of the topic in turn, another one fetches that.
+    EndToEnd(EndToEndPlan),
+}
+
+/// A probe: a producer and a consumer, each a stream of its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EndToEndPlan {
+    /// How its records are sent.
+    pub produce: ProducePlan,
+    /// How they are fetched.
+    pub consume: ConsumePlan,
 }
 
 /// What a load item's clients do, by name alone.
@@ -82,6 +93,8 @@ pub enum RoleKind {
     Produce,
     /// Fetch records.
     Consume,
+    /// Probe: send records, and fetch them.
+    EndToEnd,
 }
 
 impl Role {
@@ -90,6 +103,7 @@ impl Role {
         match self {
             Self::Produce(_) => RoleKind::Produce,
             Self::Consume(_) => RoleKind::Consume,
+            Self::EndToEnd(_) => RoleKind::EndToEnd,
         }
     }
 
@@ -97,7 +111,7 @@ impl Role {
     pub fn as_consume(&self) -> Option<&ConsumePlan> {
         match self {
             Self::Produce(_) => None,
-            Self::Consume(consume) => Some(consume),
+            Self::Consume(consume) | Self::EndToEnd(EndToEndPlan { consume, .. }) => Some(consume),
         }
     }
 
@@ -109,7 +123,7 @@ impl Role {
     /// How records are sent, of clients that send some.
     pub fn as_produce(&self) -> Option<&ProducePlan> {
         match self {
-            Self::Produce(produce) => Some(produce),
+            Self::Produce(produce) | Self::EndToEnd(EndToEndPlan { produce, .. }) => Some(produce),
             Self::Consume(_) => None,
         }
     }

@@ -19,7 +19,7 @@ pub fn charts(series: &TrialSeries) -> Markup {
         div class="charts" {
             @for (index, stream) in series.streams.iter().enumerate() {
                 (figure(&rate(series, stream, id(&format!("rate-{index}")))))
-                @if stream.role == RoleKind::Produce {
+                @if stream.role != RoleKind::Consume {
                     (figure(&latency(series, stream, &RESPONSE, id(&format!("latency-{index}")))))
                 }
                 @if !stream.end_to_end_percentiles.is_empty() {
@@ -105,7 +105,7 @@ fn counts(stream: &StreamSeries, name: &str, count: fn(&SecondPoint) -> u64) -> 
 
 fn rate(series: &TrialSeries, stream: &StreamSeries, id: String) -> Chart {
     let lines = match stream.role {
-        RoleKind::Produce => {
+        RoleKind::Produce | RoleKind::EndToEnd => {
             let mut lines = vec![
                 counts(stream, "acknowledged", |second| second.acknowledged),
                 counts(stream, "offered", |second| second.offered),

@@ -82,6 +82,15 @@ pub fn trial_summary(
                 get("response.p99"),
                 get("response.max")
             ),
+            RoleKind::EndToEnd => format!(
+                "{}: response p50 {} p99 {}, end to end p50 {} p99 {} max {}",
+                row.stream,
+                get("response.p50"),
+                get("response.p99"),
+                get("end_to_end.p50"),
+                get("end_to_end.p99"),
+                get("end_to_end.max")
+            ),
             RoleKind::Consume => {
                 let fetched = format!("{}: {} fetched", row.stream, get("fetched_per_s"));
                 match figures.is_there(trial.id, row.stream, "end_to_end.p50") {
