@@ -296,6 +296,7 @@ fn task(item: &LoadPlan, broker: &NullBroker) -> Result<WorkerTask, String> {
             client_count: item.clients,
             clients_total: item.clients,
             bytes_per_s_max: None,
+            group_id: None,
             role: StreamRole::Produce(produce),
         }],
     })

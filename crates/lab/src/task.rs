@@ -57,6 +57,7 @@ pub(crate) fn streams(
             client_count: share.client_count,
             clients_total: item.clients,
             bytes_per_s_max: cap_bytes_per_s.map(|cap| cap_share(cap, needed)),
+            group_id: None,
             role: match &item.role {
                 Role::Produce(produce) => StreamRole::Produce(produce.clone()),
                 Role::Consume(consume) => StreamRole::Consume(consume.clone()),
@@ -64,6 +65,14 @@ pub(crate) fn streams(
         })
     };
     (0u16..).zip(&worker.shares).filter_map(stream).collect()
+}
+
+/// The name of the group that a stream's clients are members of.
+pub(crate) fn group_of(role: &StreamRole) -> Option<&str> {
+    match role {
+        StreamRole::Consume(consume) => consume.group.as_ref().map(|group| group.name.as_str()),
+        StreamRole::Produce(_) => None,
+    }
 }
 
 /// The workers on which a load item of the trial produces.

@@ -72,6 +72,7 @@ fn consume() -> StreamRole {
         isolation_level: IsolationLevel::ReadUncommitted,
         rack: String::new(),
         read: Read::Decode,
+        group: None,
     })
 }
 
@@ -85,6 +86,7 @@ fn stream(stream: u16, clients: u32, role: StreamRole) -> StreamTask {
         client_count: clients,
         clients_total: clients,
         bytes_per_s_max: None,
+        group_id: None,
         role,
     }
 }

@@ -15,6 +15,8 @@ mod clusters;
 mod comparison;
 mod conditions;
 mod estimate;
+mod given;
+mod group;
 mod guard;
 mod kafka;
 mod load;

@@ -2,6 +2,7 @@
 
 use crate::PlanError;
 use crate::client;
+use crate::group;
 use crate::phases::PHASE_NS_MAX;
 use crate::reader::Reader;
 use crate::records;
@@ -66,7 +67,7 @@ pub(crate) fn load(
                 clients,
                 Target { system, topic, name: &address },
             )?),
-            RoleFile::Consume { from, read } => {
+            RoleFile::Consume { from, read, group } => {
                 let from = match reader.word(from, "from", &["latest", "earliest"])?.as_str() {
                     "earliest" => StartOffset::Earliest,
                     _ => StartOffset::Latest,
@@ -76,11 +77,13 @@ pub(crate) fn load(
                     "crc" => Read::Crc,
                     _ => Read::Decode,
                 };
-                Role::Consume(client::consumer(reader, consumer_defaults(from, read), &typed.client)?)
+                let defaults = consumer_defaults(from, read);
+                Role::Consume(client::consumer(reader, defaults, &typed.client, group.as_ref())?)
             }
         };
         found.insert(name.text.clone(), LoadPlan { topic: address, clients, role });
     }
+    group::check(reader, system, &found)?;
     Ok(found)
 }
 

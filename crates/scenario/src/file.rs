@@ -155,7 +155,7 @@ pub struct LoadFile {
 #[allow(missing_docs, reason = "each variant is the key of the same name in `keys`")]
 pub enum RoleFile {
     Produce(Box<ProduceFile>),
-    Consume { from: Typed, read: Typed },
+    Consume { from: Typed, read: Typed, group: Option<Typed> },
 }
 
 /// How records are sent.
@@ -403,7 +403,11 @@ fn load(node: &Node) -> Result<LoadFile, InputError> {
         role: if produces {
             RoleFile::Produce(Box::new(produce(&fields)?))
         } else {
-            RoleFile::Consume { from: fields.required("from")?, read: fields.required("read")? }
+            RoleFile::Consume {
+                from: fields.required("from")?,
+                read: fields.required("read")?,
+                group: fields.scalar("group")?,
+            }
         },
     })
 }

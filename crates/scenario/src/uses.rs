@@ -163,7 +163,8 @@ fn load_values<'f>(item: &'f LoadFile, found: &mut Vec<Keyed<'f>>) {
     found.extend([("clients", &item.clients), ("zone", &item.zone)]);
     found.extend(settings(&item.client));
     let produce = match &item.role {
-        RoleFile::Consume { from, read } => {
+        RoleFile::Consume { from, read, group } => {
+            found.extend(group.iter().map(|group| ("group", group)));
             return found.extend([("consume", &item.topic), ("from", from), ("read", read)]);
         }
         RoleFile::Produce(produce) => produce,

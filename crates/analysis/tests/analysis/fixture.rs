@@ -464,6 +464,7 @@ fn readers() -> LoadPlan {
         isolation_level: IsolationLevel::ReadUncommitted,
         rack: String::new(),
         read: Read::Decode,
+        group: None,
     });
     LoadPlan { topic: "perf".into(), clients: 2, role }
 }

@@ -28,6 +28,7 @@ impl Fetching {
             isolation_level: IsolationLevel::ReadUncommitted,
             rack: String::new(),
             read: Read::Decode,
+            group: None,
         };
         Self { plan, clients: 1, seconds: 5, drain_seconds: 200 }
     }

@@ -394,6 +394,7 @@ fn context(name: &str, role: StreamRole, phases: PhasesPlan, cluster: &FakeClust
             client_count: 1,
             clients_total: 1,
             bytes_per_s_max: None,
+            group_id: None,
             role,
         },
         given: GivenBySource::new(),

@@ -1,5 +1,6 @@
 //! The load: what its clients do, how fast, and with which settings.
 
+use super::group::GroupPlan;
 use super::records::RecordPlan;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,7 +36,7 @@ pub struct LoadPlan {
 pub enum Role {
     /// Send records.
     Produce(ProducePlan),
-    /// Fetch records; partition p goes to client p mod clients.
+    /// Fetch records; partition p goes to client p mod clients, unless a group shares them out.
     Consume(ConsumePlan),
 }
 
@@ -342,6 +343,9 @@ pub struct ConsumePlan {
     /// How far what is fetched is read.
     #[serde(default)]
     pub read: Read,
+    /// The group whose members the clients are; `None`: partition p is client p mod clients'.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group: Option<GroupPlan>,
 }
 
 /// Which records a consumer gets.
@@ -419,5 +423,6 @@ mod tests {
         });
         let consume: ConsumePlan = serde_json::from_value(stored).expect("settings");
         assert_eq!((consume.read, consume.isolation_level), (Read::Crc, IsolationLevel::ReadUncommitted));
+        assert_eq!(consume.group, None);
     }
 }

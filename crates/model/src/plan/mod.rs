@@ -3,6 +3,7 @@
 //! Times are nanoseconds, sizes bytes, rates records per second, all as plain numbers whose names
 //! carry the unit. The plan is stored in the run file as JSON, so every type here is serialisable.
 
+mod group;
 mod listeners;
 mod load;
 mod question;
@@ -11,6 +12,7 @@ mod security;
 mod system;
 
 use crate::secret::SecretRef;
+pub use group::{GroupAssignor, GroupPlan, GroupProtocol};
 pub use listeners::{ClientListener, Listeners};
 pub use load::{
     Arrivals, COMPRESSED_RECORDS_MAX, Compression, ConsumePlan, Fill, IsolationLevel, Levels, LoadPlan,

@@ -162,6 +162,7 @@ fn readers() -> LoadPlan {
         isolation_level: IsolationLevel::ReadUncommitted,
         rack: String::new(),
         read: Read::Crc, // as far as they were read when the file of format 3 was written
+        group: None,
     });
     LoadPlan { topic: "perf".into(), clients: 1, role }
 }
