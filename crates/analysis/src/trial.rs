@@ -14,6 +14,7 @@ use crate::cost;
 use crate::cpu;
 use crate::error::AnalysisError;
 use crate::evidence::{NS_PER_S, Window, is_open_loop};
+use crate::group;
 use crate::lag::{self, Lag};
 use crate::limit;
 use crate::marks;
@@ -182,7 +183,7 @@ impl<'a> Trial<'a> {
             "aborted_records" => self.window.map(|_| windowed.aborted_records as f64),
             "control_records" => self.window.map(|_| windowed.control_records as f64),
             "missing_offsets" => self.window.map(|_| windowed.missing_offsets as f64),
-            _ => None,
+            _ => group::value(self, item, name),
         };
         known(found)
     }

@@ -94,10 +94,25 @@ const BROKER: &[SubjectKind] = &[Broker];
 /// Left out where it cannot be told: no cluster has a price unless somebody declares it.
 pub const COST_PER_GB: &str = "cost_per_gb";
 
-/// Whether a metric is left out where it cannot be told: the price, and what is told of transactions.
+/// What is told of consumer groups alone, beside their timings.
+const OF_GROUPS: &[&str] = &[
+    "rebalances",
+    "commits",
+    "duplicates",
+    "member_records_least",
+    "member_records_most",
+    "member_records_cv",
+];
+
+/// Whether a metric is left out where it cannot be told: the price, and what is told of transactions and of consumer
+/// groups.
 pub fn may_be_left_out(name: &str) -> bool {
-    let is_timing = |timing: &str| timing.parse::<Timing>() == Ok(Timing::Commit);
+    let is_timing = |timing: &str| {
+        let timing = timing.parse::<Timing>();
+        timing.is_ok_and(|timing| timing == Timing::Commit || Timing::OF_GROUPS.contains(&timing))
+    };
     matches!(name, COST_PER_GB | "committed" | "aborted")
+        || OF_GROUPS.contains(&name)
         || name.split_once('.').is_some_and(|(timing, _)| is_timing(timing))
 }
 
@@ -200,6 +215,37 @@ pub const ALL: &[Metric] = &[
         Unit::Count,
         "offsets passed over in the window that no record has: it was compacted away",
     ),
+    metric(
+        "rebalances",
+        READ,
+        Unit::Count,
+        "rebalances of the group that were over in the window, as the item's members saw them",
+    ),
+    metric("commits", READ, Unit::Count, "requests in the window that committed offsets of the group"),
+    metric(
+        "duplicates",
+        READ,
+        Unit::Count,
+        "records fetched in the window that a member of the group had been handed before",
+    ),
+    metric(
+        "member_records_least",
+        READ,
+        Unit::Count,
+        "records of the measure phase of the member with the fewest",
+    ),
+    metric(
+        "member_records_most",
+        READ,
+        Unit::Count,
+        "records of the measure phase of the member with the most",
+    ),
+    metric(
+        "member_records_cv",
+        READ,
+        Unit::Ratio,
+        "how unevenly the members share them: standard deviation divided by mean; 0 when all have the same",
+    ),
     metric("cpu_percent", PROCESS, Unit::PercentOfCore, "user and system time, percent of one core"),
     metric(
         "cpu_us_per_record",
@@ -260,10 +306,11 @@ impl Address {
 }
 
 /// The timings a kind of subject has: only records that are produced have an intended instant to count from.
-fn timings(kind: SubjectKind) -> &'static [Timing] {
+pub fn timings(kind: SubjectKind) -> &'static [Timing] {
     match kind {
-        Produce => &Timing::ALL,
-        Consume | Broker | Worker | Host => &[],
+        Produce => &Timing::OF_PRODUCERS,
+        Consume => &Timing::OF_GROUPS,
+        Broker | Worker | Host => &[],
     }
 }
 
@@ -335,7 +382,8 @@ mod tests {
         assert_eq!(unit(Produce, "response.p98"), None);
         assert_eq!(unit(Host, "cpu_percent"), Some(Unit::PercentOfCore));
         assert_eq!(unit(Consume, "records_per_batch"), Some(Unit::Count));
-        assert!(names(Consume).iter().all(|name| !name.contains('.')), "a fetch is not timed");
+        assert_eq!(unit(Consume, "rebalance.max"), Some(Unit::Ns));
+        assert_eq!((unit(Produce, "rebalance.max"), unit(Consume, "commit.p99")), (None, None));
         assert_eq!((unit(Consume, "request.p99"), unit(Consume, "response.p99")), (None, None));
         assert!(names(Broker).contains(&"cpu_us_per_record".to_owned()));
     }

@@ -164,6 +164,12 @@ pub struct Counts {
     pub control_records: u64,
     /// Consume: offsets passed over that no record has, since it was compacted away.
     pub missing_offsets: u64,
+    /// Consume: rebalances of the group that were over.
+    pub rebalances: u64,
+    /// Consume: requests that committed offsets.
+    pub commits: u64,
+    /// Consume: of the records fetched, those that a member of the same group had been handed before.
+    pub duplicates: u64,
 }
 
 /// How many of a [`Counts`]' numbers are of records with an outcome.
@@ -193,7 +199,7 @@ impl Counts {
 
     /// Every count that is one number and adds up over seconds, by name; the first [`OUTCOMES`] are of records with an
     /// outcome.
-    fn numbers(&self) -> [(&'static str, u64); 24] {
+    fn numbers(&self) -> [(&'static str, u64); 27] {
         let Counts {
             offered,
             achieved,
@@ -221,6 +227,9 @@ impl Counts {
             aborted_records,
             control_records,
             missing_offsets,
+            rebalances,
+            commits,
+            duplicates,
         } = *self;
         [
             ("acknowledged", acknowledged),
@@ -247,6 +256,9 @@ impl Counts {
             ("aborted_records", aborted_records),
             ("control_records", control_records),
             ("missing_offsets", missing_offsets),
+            ("rebalances", rebalances),
+            ("commits", commits),
+            ("duplicates", duplicates),
         ]
     }
 
@@ -279,6 +291,9 @@ impl Counts {
             aborted_records,
             control_records,
             missing_offsets,
+            rebalances,
+            commits,
+            duplicates,
         } = more;
         let pairs = [
             (&mut self.offered, offered),
@@ -305,6 +320,9 @@ impl Counts {
             (&mut self.aborted_records, aborted_records),
             (&mut self.control_records, control_records),
             (&mut self.missing_offsets, missing_offsets),
+            (&mut self.rebalances, rebalances),
+            (&mut self.commits, commits),
+            (&mut self.duplicates, duplicates),
         ];
         for (sum, value) in pairs {
             *sum = sum.saturating_add(*value);
@@ -320,7 +338,8 @@ impl Counts {
     }
 }
 
-/// A span between two instants of a record; the stages sum exactly to the response. The last one is of transactions.
+/// A span between two instants of a record; the stages sum exactly to the response. The last ones are of
+/// transactions and of consumer groups.
 #[derive(
     Debug,
     Clone,
@@ -365,12 +384,19 @@ pub enum Timing {
     /// Of transactions, not of records: from when a client begins to commit, which first sends what it holds, to when
     /// the coordinator has confirmed it.
     Commit,
+    /// Of consumer groups: from when a member wants to commit offsets to when the coordinator has confirmed them.
+    OffsetCommit,
+    /// Of consumer groups: from when the first of the stream's members learns that the group rebalances to when the last
+    /// of them has its assignment.
+    Rebalance,
 }
 
 /// The spans of several stages.
 const TOTALS: usize = 3;
-/// Those that are not of records.
-const OTHERS: usize = 1;
+/// The one of transactions.
+const OF_TRANSACTIONS: usize = 1;
+/// Those of consumer groups.
+const OF_GROUPS: usize = 2;
 
 impl Timing {
     /// How many there are.
@@ -378,7 +404,11 @@ impl Timing {
     /// All, in the order of a record's life, totals first, and what is not of records last.
     pub const ALL: [Timing; Self::COUNT] = taken(0);
     /// The stages, which come after the totals: they sum to [`Timing::Response`].
-    pub const STAGES: [Timing; Self::COUNT - TOTALS - OTHERS] = taken(TOTALS);
+    pub const STAGES: [Timing; Self::COUNT - TOTALS - OF_TRANSACTIONS - OF_GROUPS] = taken(TOTALS);
+    /// Those of records that are sent, and of their transactions.
+    pub const OF_PRODUCERS: [Timing; Self::COUNT - OF_GROUPS] = taken(0);
+    /// Those of consumer groups.
+    pub const OF_GROUPS: [Timing; OF_GROUPS] = taken(Self::COUNT - OF_GROUPS);
 }
 
 /// So many timings, from the one at `first` on.
@@ -411,6 +441,20 @@ pub struct ClientTotals {
     pub records: u64,
     /// From the first record handed over to the last outcome, ns.
     pub span_ns: u64,
+    /// What it did as a member of a consumer group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub member: Option<MemberTotals>,
+}
+
+/// What one client did as a member of a consumer group.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MemberTotals {
+    /// Records handed over in the measure phase.
+    pub measured_records: u64,
+    /// Partitions that it had when the load ended.
+    pub partitions: u32,
+    /// How often it was assigned partitions anew since T0.
+    pub rebalances: u32,
 }
 
 /// One reading of a resource or metric.

@@ -2,9 +2,8 @@
 
 use super::client::{CONSUMER, Client, OTHERS, Other, PRODUCER, REACH, Rule, Setting, SettingKind, since};
 use super::keys::{self, Key, Kind, Section};
-use kdyno_model::metric;
+use kdyno_model::metric::{self, SubjectKind};
 use kdyno_model::plan::Levels;
-use kdyno_model::sample::Timing;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -290,11 +289,12 @@ fn metrics_text(text: &mut String) {
         let _ =
             writeln!(text, "| `{}` | {kinds} | {} | {} |", known.name, known.unit.described(), known.meaning);
     }
-    let timings = crate::input::listed(Timing::ALL.iter().map(|timing| timing.into()));
+    let of = |kind| crate::input::listed(metric::timings(kind).iter().map(|timing| timing.into()));
+    let (produced, of_groups) = (of(SubjectKind::Produce), of(SubjectKind::Consume));
     let quantiles = crate::input::listed(metric::QUANTILES.iter().map(|(name, _)| *name));
     let _ = write!(
         text,
-        "\nLatency metrics of load items that produce are `TIMING.QUANTILE`, in ns: timings {timings}; quantiles \
-         {quantiles}, and `mean` and `max`. Load items that consume have none: a fetch is not timed.\n"
+        "\nLatency metrics are `TIMING.QUANTILE`, in ns: quantiles {quantiles}, and `mean` and `max`. Timings of load items \
+         that produce: {produced}; of those that consume with a `group`: {of_groups}. A fetch is not timed.\n"
     );
 }

@@ -8,7 +8,9 @@ use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use kdyno_model::event::Subject;
-use kdyno_model::sample::{ClientTotals, Counts, ProbeReading, Sample, StreamId, StreamTotals, Timing};
+use kdyno_model::sample::{
+    ClientTotals, Counts, MemberTotals, ProbeReading, Sample, StreamId, StreamTotals, Timing,
+};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -57,6 +59,17 @@ struct PackedLater {
     aborted_records: u64,
     control_records: u64,
     missing_offsets: u64,
+}
+
+/// What stands behind a value.
+#[derive(Default, PartialEq)]
+struct Behind {
+    later: PackedLater,
+    /// Counts that came after those, behind them and left out in the same way: later ones at the end, of which those
+    /// that are 0 are left out.
+    latest: Vec<u64>,
+    /// Of totals: what each client did as a member of a group, if any of them is one: records, partitions, rebalances.
+    members: Vec<Option<(u64, u32, u32)>>,
 }
 
 /// What a sample row keeps beside its key.
@@ -125,12 +138,12 @@ pub(crate) fn pack_sample(sample: &Sample) -> Result<Vec<u8>, PackError> {
             histogram: sample.histograms.get(&timing).cloned().unwrap_or_default(),
         })
         .collect();
-    let (counts, later) = counts_in(&sample.counts);
-    pack_with(&PackedSample { counts, timings }, &later)
+    let (counts, behind) = counts_in(&sample.counts);
+    pack_with(&PackedSample { counts, timings }, &behind)
 }
 
 pub(crate) fn unpack_sample(blob: &[u8]) -> Result<SampleContent, PackError> {
-    let (packed, later): (PackedSample, _) = unpack_with(blob)?;
+    let (packed, behind): (PackedSample, _) = unpack_with(blob)?;
     let mut histograms = BTreeMap::new();
     let mut sums_ns = BTreeMap::new();
     for entry in packed.timings {
@@ -142,20 +155,30 @@ pub(crate) fn unpack_sample(blob: &[u8]) -> Result<SampleContent, PackError> {
             histograms.insert(timing, entry.histogram);
         }
     }
-    Ok((counts_out(packed.counts, later), histograms, sums_ns))
+    Ok((counts_out(packed.counts, &behind), histograms, sums_ns))
 }
 
 pub(crate) fn pack_totals(totals: &StreamTotals) -> Result<Vec<u8>, PackError> {
     let clients = totals.clients.iter().map(|client| (client.records, client.span_ns)).collect();
-    let (counts, later) = counts_in(&totals.counts);
-    pack_with(&PackedTotals { counts, clients }, &later)
+    let (counts, mut behind) = counts_in(&totals.counts);
+    if totals.clients.iter().any(|client| client.member.is_some()) {
+        let packed = |member: MemberTotals| (member.measured_records, member.partitions, member.rebalances);
+        behind.members = totals.clients.iter().map(|client| client.member.map(packed)).collect();
+    }
+    pack_with(&PackedTotals { counts, clients }, &behind)
 }
 
 pub(crate) fn unpack_totals(id: StreamId, blob: &[u8]) -> Result<StreamTotals, PackError> {
-    let (packed, later): (PackedTotals, _) = unpack_with(blob)?;
-    let clients =
-        packed.clients.into_iter().map(|(records, span_ns)| ClientTotals { records, span_ns }).collect();
-    Ok(StreamTotals { id, counts: counts_out(packed.counts, later), clients })
+    let (packed, behind): (PackedTotals, _) = unpack_with(blob)?;
+    let member = |(measured_records, partitions, rebalances)| MemberTotals {
+        measured_records,
+        partitions,
+        rebalances,
+    };
+    let members = behind.members.iter().map(|one| one.map(member)).chain(std::iter::repeat(None));
+    let clients = packed.clients.iter().zip(members);
+    let clients = clients.map(|(&(records, span_ns), member)| ClientTotals { records, span_ns, member });
+    Ok(StreamTotals { id, clients: clients.collect(), counts: counts_out(packed.counts, &behind) })
 }
 
 pub(crate) fn pack_readings(readings: &[ProbeReading]) -> Result<Vec<u8>, PackError> {
@@ -195,10 +218,16 @@ fn pack<T: Serialize>(value: &T) -> Result<Vec<u8>, PackError> {
 }
 
 /// A value, and behind it what came later, unless that is nothing.
-fn pack_with<T: Serialize>(value: &T, later: &PackedLater) -> Result<Vec<u8>, PackError> {
+fn pack_with<T: Serialize>(value: &T, behind: &Behind) -> Result<Vec<u8>, PackError> {
     let mut bytes = plain(value)?;
-    if *later != PackedLater::default() {
-        bytes.extend(plain(later)?);
+    if *behind != Behind::default() {
+        bytes.extend(plain(&behind.later)?);
+    }
+    if !(behind.latest.is_empty() && behind.members.is_empty()) {
+        bytes.extend(plain(&behind.latest)?);
+    }
+    if !behind.members.is_empty() {
+        bytes.extend(plain(&behind.members)?);
     }
     seal(&bytes)
 }
@@ -233,14 +262,20 @@ fn unpack<T: DeserializeOwned>(blob: &[u8]) -> Result<T, PackError> {
     if rest.is_empty() { Ok(value) } else { Err(PackError::Length) }
 }
 
-fn unpack_with<T: DeserializeOwned>(blob: &[u8]) -> Result<(T, PackedLater), PackError> {
+fn unpack_with<T: DeserializeOwned>(blob: &[u8]) -> Result<(T, Behind), PackError> {
     let plain = open(blob)?;
-    let (value, rest) = decode(&plain)?;
-    if rest.is_empty() {
-        return Ok((value, PackedLater::default()));
+    let (value, mut rest) = decode(&plain)?;
+    let mut behind = Behind::default();
+    if !rest.is_empty() {
+        (behind.later, rest) = decode(rest)?;
     }
-    let (later, rest) = decode(rest)?;
-    if rest.is_empty() { Ok((value, later)) } else { Err(PackError::Length) }
+    if !rest.is_empty() {
+        (behind.latest, rest) = decode(rest)?;
+    }
+    if !rest.is_empty() {
+        (behind.members, rest) = decode(rest)?;
+    }
+    if rest.is_empty() { Ok((value, behind)) } else { Err(PackError::Length) }
 }
 
 /// The plain bytes of a blob.
@@ -275,7 +310,7 @@ fn decode<T: DeserializeOwned>(plain: &[u8]) -> Result<(T, &[u8]), PackError> {
     postcard::take_from_bytes(plain).map_err(|error| PackError::Content(error.to_string()))
 }
 
-fn counts_in(counts: &Counts) -> (PackedCounts, PackedLater) {
+fn counts_in(counts: &Counts) -> (PackedCounts, Behind) {
     let Counts {
         offered,
         achieved,
@@ -303,6 +338,9 @@ fn counts_in(counts: &Counts) -> (PackedCounts, PackedLater) {
         aborted_records,
         control_records,
         missing_offsets,
+        rebalances,
+        commits,
+        duplicates,
     } = counts.clone();
     let later = PackedLater {
         committed,
@@ -334,10 +372,13 @@ fn counts_in(counts: &Counts) -> (PackedCounts, PackedLater) {
         throttled_ns,
         retried_records,
     };
-    (packed, later)
+    let mut latest = vec![rebalances, commits, duplicates];
+    latest.truncate(latest.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1));
+    (packed, Behind { later, latest, members: Vec::new() })
 }
 
-fn counts_out(packed: PackedCounts, later: PackedLater) -> Counts {
+fn counts_out(packed: PackedCounts, Behind { later, latest, .. }: &Behind) -> Counts {
+    let latest = |place: usize| latest.get(place).copied().unwrap_or(0);
     Counts {
         offered: packed.offered,
         achieved: packed.achieved,
@@ -365,6 +406,9 @@ fn counts_out(packed: PackedCounts, later: PackedLater) -> Counts {
         aborted_records: later.aborted_records,
         control_records: later.control_records,
         missing_offsets: later.missing_offsets,
+        rebalances: latest(0),
+        commits: latest(1),
+        duplicates: latest(2),
     }
 }
 
@@ -381,6 +425,8 @@ fn timing_code(timing: Timing) -> u8 {
         Timing::Retry => 8,
         Timing::WithoutGenerator => 9,
         Timing::Commit => 10,
+        Timing::OffsetCommit => 16,
+        Timing::Rebalance => 17,
     }
 }
 
@@ -411,11 +457,22 @@ mod tests {
             aborted_records: 8,
             control_records: 9,
             missing_offsets: 10,
-            ..counts
+            ..counts.clone()
         };
         let blob = pack_totals(&totals(later.clone())).unwrap();
         assert_ne!(blob, before);
-        assert_eq!(unpack_totals(StreamId::default(), &blob).unwrap(), totals(later));
+        assert_eq!(unpack_totals(StreamId::default(), &blob).unwrap(), totals(later.clone()));
+        let latest = |rebalances, duplicates| Counts { rebalances, duplicates, ..later.clone() };
+        for counts in [latest(11, 12), latest(0, 12), Counts { rebalances: 11, ..counts.clone() }] {
+            let blob = pack_totals(&totals(counts.clone())).unwrap();
+            assert_eq!(unpack_totals(StreamId::default(), &blob).unwrap(), totals(counts));
+        }
+        let member = MemberTotals { measured_records: 1, partitions: 2, rebalances: 3 };
+        let client = |member| ClientTotals { records: 5, span_ns: 6, member };
+        let clients = vec![client(None), client(Some(member))];
+        let of_group = StreamTotals { clients, ..totals(counts) };
+        let packed = pack_totals(&of_group).unwrap();
+        assert_eq!(unpack_totals(StreamId::default(), &packed).unwrap(), of_group);
         // What nobody wrote is no later part.
         let mut longer = open(&blob).unwrap().into_owned();
         longer.push(1);
