@@ -23,6 +23,8 @@ const EVENTS_MAX: u32 = 10_000;
 const CONNECTION_SEEDS: u64 = 1 << 40;
 /// The same of that for its transactions.
 const TRANSACTION_SEEDS: u64 = 2 << 40;
+/// The same of that for its application's work.
+const WORK_SEEDS: u64 = 3 << 40;
 
 /// Why a stream cannot run.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -139,6 +141,11 @@ impl StreamContext {
     /// Seed of what becomes of the transactions of the stream's client `index`.
     pub(crate) fn transaction_seed(&self, index: u32) -> u64 {
         mix(self.seed, TRANSACTION_SEEDS + u64::from(self.task.client_first + index))
+    }
+
+    /// Seed of how long the application of the stream's client `index` works on its records.
+    pub(crate) fn work_seed(&self, index: u32) -> u64 {
+        mix(self.seed, WORK_SEEDS + u64::from(self.task.client_first + index))
     }
 
     /// What the connections of the stream's client `index` are told, but for what its role decides: what brokers

@@ -61,7 +61,7 @@ pub(crate) fn of_other_versions(
 fn side(load: &LoadFile) -> Side {
     match load.role {
         RoleFile::Produce(_) => Side::Produce,
-        RoleFile::Consume { .. } => Side::Consume,
+        RoleFile::Consume(_) => Side::Consume,
     }
 }
 
@@ -74,8 +74,8 @@ fn typed<'a>(load: &'a LoadFile, name: &str) -> Option<&'a Typed> {
 fn idle(values: &Values, name: &str, load: &LoadFile) -> Result<Option<String>, PlanError> {
     let produce = match &load.role {
         RoleFile::Produce(produce) => produce,
-        RoleFile::Consume { group, .. } => {
-            let is_idle = group.is_none() && OF_GROUPS.contains(&name);
+        RoleFile::Consume(consume) => {
+            let is_idle = consume.group.is_none() && OF_GROUPS.contains(&name);
             return Ok(is_idle.then(|| "it has no `group`".to_owned()));
         }
     };
@@ -295,6 +295,7 @@ pub(crate) fn consumer(
             "isolation.level" if given.word == IsolationLevel::ReadCommitted.name() => {
                 settings.isolation_level = IsolationLevel::ReadCommitted;
             }
+            "max.poll.records" => settings.poll_records_max = given.number as u32,
             "client.rack" => settings.rack.clone_from(&given.word),
             _ => {}
         }

@@ -136,7 +136,8 @@ pub(crate) fn check(
 ) -> Result<(), PlanError> {
     let mut seen: BTreeMap<&str, (&str, &GroupPlan)> = BTreeMap::new();
     for (item, typed) in &reader.scenario.typed().load {
-        let RoleFile::Consume { group: Some(typed), .. } = &typed.role else { continue };
+        let RoleFile::Consume(consume) = &typed.role else { continue };
+        let Some(typed) = &consume.group else { continue };
         let Some(group) = load.get(&item.text).and_then(|plan| of(&plan.role)) else { continue };
         if matches!(group.protocol, GroupProtocol::Consumer { .. })
             && let Some(message) = without_consumer_protocol(system)

@@ -163,9 +163,10 @@ fn load_values<'f>(item: &'f LoadFile, found: &mut Vec<Keyed<'f>>) {
     found.extend([("clients", &item.clients), ("zone", &item.zone)]);
     found.extend(settings(&item.client));
     let produce = match &item.role {
-        RoleFile::Consume { from, read, group } => {
-            found.extend(group.iter().map(|group| ("group", group)));
-            return found.extend([("consume", &item.topic), ("from", from), ("read", read)]);
+        RoleFile::Consume(consume) => {
+            found.extend(consume.group.iter().map(|group| ("group", group)));
+            found.extend([("consume", &item.topic), ("from", &consume.from), ("read", &consume.read)]);
+            return found.extend(consume.work.all());
         }
         RoleFile::Produce(produce) => produce,
     };

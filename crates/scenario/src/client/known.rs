@@ -167,12 +167,6 @@ pub const OTHERS: &[Other] = &[
     row("key.deserializer", C, Class, Always(DESERIALIZERS, BYTES_ONLY)),
     row("value.deserializer", C, Class, Always(DESERIALIZERS, BYTES_ONLY)),
     row("group.id", C, Text, Always(&[], OWN_GROUP)),
-    row(
-        "max.poll.records",
-        C,
-        Int,
-        WithoutEffect("the records of a fetched response are taken at once, and the next one is asked for"),
-    ),
     row("auto.offset.reset", C, Text, Always(&[], "use `from: latest` or `from: earliest` of the load item")),
     row("retry.backoff.max.ms", C, Long, Always(&["1000"], FIXED_GROWTH)),
     row(
@@ -291,8 +285,8 @@ mod tests {
         let complaint = |name, value| other(Client::Consumer, name).expect("a row").complaint(value);
         assert_eq!(complaint("check.crcs", "True"), None);
         assert!(complaint("check.crcs", "false").is_some_and(|(_, why)| why.contains("read: header")));
-        assert_eq!(complaint("max.poll.records", "500"), None);
-        assert!(complaint("max.poll.records", "many").is_some_and(|(what, _)| what.contains("32 bits")));
+        assert_eq!(complaint("max.poll.interval.ms", "500"), None);
+        assert!(complaint("max.poll.interval.ms", "many").is_some_and(|(what, _)| what.contains("32 bits")));
         assert_eq!(complaint("key.deserializer", DESERIALIZERS[0]), None);
         assert!(complaint("key.deserializer", "io.confluent.Avro").is_some());
         assert_eq!(complaint("receive.buffer.bytes", "-1"), None);
