@@ -82,6 +82,19 @@ pub const CONSUME_RATES: &[Shown] = &[
     own("bytes per", "request", "bytes_per_request"),
 ];
 
+/// A consumer group: what its rebalances and commits took, and how its members share the records.
+pub const CONSUME_GROUPS: &[Shown] = &[
+    own("", "rebalances", "rebalances"),
+    own("rebalance", "max", "rebalance.max"),
+    own("", "duplicates", "duplicates"),
+    own("offset", "commits", "commits"),
+    own("offset commit", "p50", "offset_commit.p50"),
+    own("offset commit", "max", "offset_commit.max"),
+    own("records of a", "member, least", "member_records_least"),
+    own("records of a", "member, most", "member_records_most"),
+    own("coefficient", "of variation", "member_records_cv"),
+];
+
 /// What follows the figures of a stream, in words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Words {
@@ -117,6 +130,8 @@ pub enum Streams {
     Transactional,
     /// Of consumers.
     Consuming,
+    /// Of members of consumer groups.
+    Grouped,
 }
 
 impl Streams {
@@ -124,6 +139,7 @@ impl Streams {
     pub fn has(self, load: &LoadPlan) -> bool {
         match (self, &load.role) {
             (Self::Producing, Role::Produce(_)) | (Self::Consuming, Role::Consume(_)) => true,
+            (Self::Grouped, Role::Consume(consume)) => consume.group.is_some(),
             (Self::Transactional, Role::Produce(produce)) => produce.transactions.is_some(),
             (Self::Uncompressed, Role::Produce(produce)) => produce.client.compression == Compression::None,
             (Self::Compressed, Role::Produce(produce)) => produce.client.compression != Compression::None,
@@ -133,7 +149,7 @@ impl Streams {
 }
 
 /// The tables of every trial's figures: title, whose streams, columns, the words that follow.
-pub const TABLES: [(&str, Streams, &[Shown], Words); 6] = [
+pub const TABLES: [(&str, Streams, &[Shown], Words); 7] = [
     ("Produce: rates and what they cost", Streams::Uncompressed, &PRODUCE_RATES, Words::Steadiness),
     (
         "Produce: compressed rates and what they cost",
@@ -145,6 +161,7 @@ pub const TABLES: [(&str, Streams, &[Shown], Words); 6] = [
     ("Produce: transactions", Streams::Transactional, PRODUCE_TRANSACTIONS, Words::None),
     ("Produce: records that were not acknowledged", Streams::Producing, PRODUCE_OUTCOMES, Words::Reasons),
     ("Consume: rates and what they cost", Streams::Consuming, CONSUME_RATES, Words::Steadiness),
+    ("Consume: groups", Streams::Grouped, CONSUME_GROUPS, Words::None),
 ];
 
 /// Said under the tables when a stream asks for no acknowledgement.

@@ -2,9 +2,11 @@
 
 use super::reading::{Reading, Tally};
 use crate::broker_connections::RequestKind;
+use crate::group::GroupRequest;
 use crate::messages::{EARLIEST_TIMESTAMP, LATEST_TIMESTAMP};
 use crate::records::Record;
 use std::fmt;
+use std::ops::Range;
 
 /// Which offset of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +66,18 @@ pub trait RecordSink: fmt::Debug {
     /// A record of a partition: those of one come in the order of their offsets, none of them twice.
     fn record(&mut self, partition: i32, record: &Record<'_>);
 
+    /// An answer held so many records of a partition, between these offsets.
+    fn read(&mut self, _partition: i32, _offsets: Range<i64>, _records: u64) {}
+
+    /// The offset of the first record of a partition that has come and that its application has not taken; `None`: it has
+    /// taken all.
+    fn first_waiting(&self, _partition: i32) -> Option<i64> {
+        None
+    }
+
+    /// What has come of a partition and was not taken is another client's now.
+    fn forget(&mut self, _partition: i32) {}
+
     /// All records of a partition's answer have come.
     fn end_of_answer(&mut self, partition: i32, now_ns: u64);
 }
@@ -118,6 +132,8 @@ pub enum FetchToken {
     ListOffsets,
     /// For records.
     Fetch,
+    /// As a member of a group.
+    Group(GroupRequest),
 }
 
 impl From<FetchToken> for RequestKind<FetchToken> {

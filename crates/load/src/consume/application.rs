@@ -11,6 +11,7 @@ use rand::SeedableRng;
 use rand_distr::{Distribution, Exp1, Zipf};
 use rand_pcg::Pcg64;
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// Records of one partition's answer that the application has not begun with.
 #[derive(Debug)]
@@ -38,6 +39,19 @@ pub struct Application {
     free_ns: u64,
     /// Partitions of which it has everything that came.
     released: Vec<i32>,
+    /// It is a member's of a group, which has to know what was handed over.
+    is_members: bool,
+    /// What answers held, of an application that takes no time over it.
+    read: Vec<Handed>,
+}
+
+/// Records of a partition that were handed over one after the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Handed {
+    pub partition: i32,
+    /// They lie between these offsets.
+    pub offsets: Range<i64>,
+    pub records: u64,
 }
 
 impl Application {
@@ -51,6 +65,8 @@ impl Application {
             in_hand: 0,
             free_ns: 0,
             released: Vec::new(),
+            is_members: plan.group.is_some(),
+            read: Vec::new(),
         }
     }
 
@@ -74,13 +90,15 @@ impl Application {
         (self.in_hand > 0 || self.free_ns > now_ns).then_some(self.free_ns)
     }
 
-    /// Goes on until now: `begin` is told the partition of each record that it begins with, and the instant, ns.
-    pub(super) fn advance(&mut self, now_ns: u64, mut begin: impl FnMut(i32, u64)) {
+    /// Goes on until now with what it has in hand: `begin` is told partition and offset of each record that it begins with,
+    /// and the instant, ns.
+    pub(super) fn advance(&mut self, now_ns: u64, mut begin: impl FnMut(i32, i64, u64)) {
         let Some(mut work) = self.work.take() else { return };
-        while self.free_ns <= now_ns && (self.in_hand > 0 || self.poll()) {
+        while self.free_ns <= now_ns && self.in_hand > 0 {
             let Some(first) = self.chunks.front_mut() else { break };
-            first.offsets.pop_front();
-            begin(first.partition, self.free_ns);
+            if let Some(offset) = first.offsets.pop_front() {
+                begin(first.partition, offset, self.free_ns);
+            }
             if first.offsets.is_empty() {
                 self.chunks.pop_front();
             }
@@ -91,8 +109,8 @@ impl Application {
     }
 
     /// Takes the next records, if there are any, as soon as it is free and they are there. Partitions of which nothing is left
-    /// then are released.
-    fn poll(&mut self) -> bool {
+    /// then are released. Returns whether it has some in hand.
+    pub(super) fn poll(&mut self) -> bool {
         let Some(first) = self.chunks.front() else { return false };
         self.free_ns = self.free_ns.max(first.arrived_ns);
         for chunk in self.chunks.iter().take_while(|chunk| chunk.arrived_ns <= self.free_ns) {
@@ -104,6 +122,11 @@ impl Application {
             self.released.push(chunk.partition);
         }
         true
+    }
+
+    /// Takes what it was handed, of an application that takes no time over it.
+    pub(super) fn take_read(&mut self) -> Vec<Handed> {
+        std::mem::take(&mut self.read)
     }
 
     /// Takes the partitions of which it has everything that came.
@@ -119,6 +142,33 @@ impl RecordSink for Application {
 
     fn record(&mut self, _partition: i32, record: &Record<'_>) {
         self.arriving.push_back(record.offset);
+    }
+
+    fn read(&mut self, partition: i32, offsets: Range<i64>, records: u64) {
+        if self.is_members && !self.works() {
+            self.read.push(Handed { partition, offsets, records });
+        }
+    }
+
+    fn first_waiting(&self, partition: i32) -> Option<i64> {
+        let mut taken = self.in_hand;
+        self.chunks.iter().find_map(|chunk| {
+            let first = taken.min(chunk.offsets.len());
+            taken -= first;
+            chunk.offsets.get(first).filter(|_| chunk.partition == partition).copied()
+        })
+    }
+
+    fn forget(&mut self, partition: i32) {
+        let mut taken = self.in_hand;
+        for chunk in &mut self.chunks {
+            let kept = taken.min(chunk.offsets.len());
+            taken -= kept;
+            if chunk.partition == partition {
+                chunk.offsets.truncate(kept);
+            }
+        }
+        self.chunks.retain(|chunk| !chunk.offsets.is_empty());
     }
 
     fn end_of_answer(&mut self, partition: i32, now_ns: u64) {

@@ -2,12 +2,14 @@
 
 mod application;
 mod client;
+mod group;
 
 use crate::net::Net;
 use crate::recorder::Recorder;
 use crate::stream::{self, Clock, Ready, Stream, StreamContext, StreamError};
 use crate::wakeups::Wakeups;
 use client::ConsumeClient;
+use group::GroupCourse;
 use kdyno_kafka::client::Client;
 use kdyno_kafka::consumer::Consumer;
 use kdyno_model::plan::ConsumePlan;
@@ -25,6 +27,10 @@ pub struct ConsumeStream {
     settled_ns: Option<u64>,
     /// Whether T0 is past: nothing is fetched before it.
     has_begun: bool,
+    /// What becomes of the clients' group.
+    course: GroupCourse,
+    /// The clients have everything, and leave their group.
+    is_leaving: bool,
 }
 
 impl ConsumeStream {
@@ -34,7 +40,17 @@ impl ConsumeStream {
         let clients = clients.collect();
         let mut wakeups = Wakeups::none(context.task.client_count as usize);
         wakeups.all_now();
-        Self { clients, wakeups, context, recorder: None, clock: None, settled_ns: None, has_begun: false }
+        Self {
+            clients,
+            wakeups,
+            context,
+            recorder: None,
+            clock: None,
+            settled_ns: None,
+            has_begun: false,
+            course: GroupCourse::default(),
+            is_leaving: false,
+        }
     }
 
     /// Cuts samples when a second is over, which has the lag at its end.
@@ -48,6 +64,34 @@ impl ConsumeStream {
         }
     }
 
+    /// Notes what happened to a client as a member of its group.
+    fn note_group(&mut self, index: usize, now_ns: u64) {
+        let client = &mut self.clients[index];
+        let number = client.number();
+        let told = client.take_group_events(self.has_begun);
+        self.course.note((index, number), &told, &mut self.recorder, &mut self.context.events);
+        if let Some(failure) = client.failure() {
+            self.course.failed((index, number), failure, now_ns, &mut self.context.events);
+        }
+    }
+
+    /// Once nothing is left to fetch, members leave: all at once, for what one gives up is another's to read otherwise.
+    fn leave_when_done(&mut self, now_ns: u64) {
+        if !self.is_leaving && self.settled_ns.is_some() && self.has_everything() {
+            self.is_leaving = true;
+            self.clients.iter_mut().for_each(|client| client.leave(now_ns));
+            self.wakeups.all_now();
+        }
+    }
+
+    /// Whether the clients have everything that there was when nothing new came any more.
+    fn has_everything(&self) -> bool {
+        let settled_ns = self.settled_ns.unwrap_or(u64::MAX);
+        let is_any_left = || self.clients.iter().any(|client| client.failure().is_none());
+        let are_owned = self.clients.first().is_none_or(ConsumeClient::are_owned) || !is_any_left();
+        are_owned && self.clients.iter().all(|client| client.is_caught_up(settled_ns))
+    }
+
     fn lag_records(&self) -> Option<u64> {
         self.clients.iter().map(ConsumeClient::lag_records).sum()
     }
@@ -59,7 +103,12 @@ impl Stream for ConsumeStream {
     }
 
     fn is_connected(&self) -> Result<bool, StreamError> {
-        stream::are_connected(self.clients.iter().map(|client| &client.kafka), Consumer::is_ready)
+        if let Some(failure) = self.clients.iter().find_map(ConsumeClient::failure) {
+            return Err(StreamError::NoMember(failure.clone()));
+        }
+        let are_connected =
+            stream::are_connected(self.clients.iter().map(|client| &client.kafka), Consumer::is_ready)?;
+        Ok(are_connected && self.clients.first().is_none_or(ConsumeClient::are_owned))
     }
 
     fn prepare(&mut self) -> Result<(), StreamError> {
@@ -74,6 +123,8 @@ impl Stream for ConsumeStream {
     fn measure_begins(&mut self, start_ns: u64) {
         if let (Some(clock), Some(recorder)) = (&mut self.clock, &mut self.recorder) {
             clock.measure_begins(start_ns, &self.context.phases);
+            let measure = clock.measure_ns..clock.load_end_ns;
+            self.clients.iter_mut().for_each(|client| client.measure_begins(measure.clone()));
             recorder.measure_begins(start_ns);
         }
     }
@@ -116,7 +167,9 @@ impl Stream for ConsumeStream {
             let Self { clients, recorder, context, has_begun, .. } = self;
             let next_ns = clients[index].turn(*has_begun, net, recorder.as_mut(), &mut context.events);
             self.wakeups.set(index, next_ns);
+            self.note_group(index, now_ns);
         }
+        self.leave_when_done(now_ns);
     }
 
     fn next_deadline(&self) -> Option<u64> {
@@ -128,8 +181,8 @@ impl Stream for ConsumeStream {
     }
 
     fn is_done(&self) -> bool {
-        let settled_ns = self.settled_ns.unwrap_or(u64::MAX);
-        self.clients.iter().all(|client| client.is_caught_up(settled_ns))
+        let has_left = || self.clients.iter().all(ConsumeClient::has_left);
+        if self.is_leaving { has_left() } else { has_left() && self.has_everything() }
     }
 
     fn stop(&mut self, now_ns: u64) {
@@ -138,6 +191,9 @@ impl Stream for ConsumeStream {
 
     fn finish(&mut self, now_ns: u64) -> StreamTotals {
         let id = self.context.id();
+        if !self.is_leaving {
+            self.clients.iter_mut().for_each(ConsumeClient::note_partitions);
+        }
         self.tick(now_ns);
         let lag = self.lag_records();
         let counts = self.recorder.as_mut().map_or_else(Counts::default, |recorder| {

@@ -10,6 +10,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use kdyno_kafka_server::fake_broker::{ConnId, FakeCluster, Output};
 use kdyno_load::event_loop::told_ns;
+use kdyno_load::groups::Groups;
 use kdyno_load::net::{ConnectionId, Net};
 use kdyno_load::produce::ProduceStream;
 use kdyno_load::records::GivenBySource;
@@ -398,6 +399,7 @@ fn context(name: &str, role: StreamRole, phases: PhasesPlan, cluster: &FakeClust
             role,
         },
         given: GivenBySource::new(),
+        groups: Groups::default(),
         security: Default::default(),
         events: Events::default(),
     }

@@ -21,6 +21,30 @@ pub struct GroupPlan {
     pub auto_commit_ns: Option<u64>,
 }
 
+impl GroupPlan {
+    /// Its settings under Kafka's names, with values as Kafka has them.
+    pub fn settings(&self) -> Vec<(&'static str, String)> {
+        let ms = |ns: u64| (ns / 1_000_000).to_string();
+        let mut found = vec![("group.protocol", self.protocol.name().to_owned())];
+        match &self.protocol {
+            GroupProtocol::Classic { assignors, session_timeout_ns, heartbeat_interval_ns } => {
+                let names: Vec<&str> = assignors.iter().map(|assignor| assignor.name()).collect();
+                found.push(("partition.assignment.strategy", names.join(",")));
+                found.push(("session.timeout.ms", ms(*session_timeout_ns)));
+                found.push(("heartbeat.interval.ms", ms(*heartbeat_interval_ns)));
+            }
+            GroupProtocol::Consumer { assignor } => {
+                found.extend(assignor.iter().map(|assignor| ("group.remote.assignor", assignor.clone())));
+            }
+        }
+        found.extend(self.instance_id.iter().map(|prefix| ("group.instance.id", format!("{prefix}-…"))));
+        found.push(("max.poll.interval.ms", ms(self.poll_interval_max_ns)));
+        found.push(("enable.auto.commit", self.auto_commit_ns.is_some().to_string()));
+        found.extend(self.auto_commit_ns.map(|interval_ns| ("auto.commit.interval.ms", ms(interval_ns))));
+        found
+    }
+}
+
 /// How members of a group get partitions, with the settings that only one protocol has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

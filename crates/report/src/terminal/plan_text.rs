@@ -10,9 +10,9 @@ use crate::units;
 use kdyno_model::caveat::Caveat;
 use kdyno_model::metric::Unit;
 use kdyno_model::plan::{
-    Arrivals, CasePlan, ClusterPlan, ConsumePlan, Estimate, Fill, Isolation, KafkaSource, LoadPlan, Mode,
-    Partitioner, Payload, Plan, ProducePlan, ProducerSettings, Rate, Read, Role, StartOffset, Storage,
-    Strategy, SystemPlan,
+    Arrivals, CasePlan, ClusterPlan, ConsumePlan, Estimate, Fill, GroupPlan, Isolation, KafkaSource,
+    LoadPlan, Mode, Partitioner, Payload, Plan, ProducePlan, ProducerSettings, Rate, Read, Role, StartOffset,
+    Storage, Strategy, SystemPlan,
 };
 use std::collections::BTreeMap;
 
@@ -331,8 +331,12 @@ fn load_lines(name: &str, load: &LoadPlan) -> Vec<String> {
             let records = format!("  {}{}", payload_text(produce), sending_text(produce));
             [what, records].into_iter().chain(caveat).collect()
         }
-        Role::Consume(_) => {
-            vec![format!("{name}: consume from {} with {clients}, partitions assigned by kdyno", load.topic)]
+        Role::Consume(consume) => {
+            let whose = match &consume.group {
+                Some(group) => format!("members of group {}", group.name),
+                None => "partitions assigned by kdyno".to_owned(),
+            };
+            vec![format!("{name}: consume from {} with {clients}, {whose}", load.topic)]
         }
     }
 }
@@ -460,9 +464,11 @@ fn consumer_text(consume: &ConsumePlan) -> String {
         Read::Decode => "every record",
     };
     let rack = if consume.rack.is_empty() { "" } else { " client.rack=" };
+    let group = consume.group.iter().flat_map(GroupPlan::settings);
+    let group: String = group.map(|(name, value)| format!(" {name}={value}")).collect();
     format!(
         "begins {from}, reads {read}; fetch.max.bytes={} max.partition.fetch.bytes={} fetch.min.bytes={} \
-         fetch.max.wait.ms={} request.timeout.ms={} retry.backoff.ms={} isolation.level={}{rack}{}",
+         fetch.max.wait.ms={} request.timeout.ms={} retry.backoff.ms={} isolation.level={}{rack}{}{group}",
         size(consume.fetch_bytes_max),
         size(consume.partition_bytes_max),
         size(consume.fetch_bytes_min),
