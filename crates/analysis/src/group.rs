@@ -1,6 +1,6 @@
 //! Consumer groups: what their members were given and handed over.
 
-use crate::rows::{Item, Trial};
+use crate::rows::Item;
 use kdyno_model::plan::{GroupPlan, Role};
 use kdyno_model::sample::MemberTotals;
 
@@ -13,9 +13,9 @@ pub(crate) fn of<'a>(item: &Item<'a>) -> Option<&'a GroupPlan> {
 }
 
 /// A figure of an item's group; `None` without one.
-pub(crate) fn value(trial: &Trial<'_>, item: &Item<'_>, name: &str) -> Option<f64> {
+pub(crate) fn value(item: &Item<'_>, name: &str) -> Option<f64> {
     of(item)?;
-    let windowed = trial.window.map(|_| &item.tally.windowed);
+    let windowed = item.window.map(|_| &item.tally.windowed);
     match name {
         "rebalances" => windowed.map(|counts| counts.rebalances as f64),
         "commits" => windowed.map(|counts| counts.commits as f64),

@@ -1,9 +1,16 @@
 //! How far consumers are behind the end of the log, in records and in time.
 
-use crate::evidence::streams_of;
+use crate::evidence::{NS_PER_S, items, streams_of};
 use crate::rows::{Item, Trial};
-use kdyno_model::sample::{Grain, StreamId};
+use crate::tally;
+use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::finding::Value;
+use kdyno_model::plan::LoadPlan;
+use kdyno_model::sample::{Grain, Phase, StreamId};
 use std::collections::BTreeMap;
+
+/// A consumer that is no further behind has caught up with what is written, s: a second is what rows tell apart.
+const CAUGHT_UP_S: f64 = 1.0;
 
 /// Where a consumer was when the window ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -16,44 +23,94 @@ pub(crate) struct Lag {
     pub(crate) is_at_least: bool,
 }
 
-/// The lag of an item that consumes; `None` of one that produces, without a window, and where one of its streams had not
-/// been told by then where the log ends.
-///
-/// The newest `records` that the trial's producers wrote to the topic are those that the consumer has not got: their
-/// acknowledgements are counted backwards from the window's end.
+/// What the producers of a trial wrote to one topic, second by second.
+pub(crate) struct Written {
+    /// Records acknowledged in each second.
+    by_second: BTreeMap<u32, u64>,
+    has_writers: bool,
+}
+
+impl Written {
+    /// Of the topic that an item consumes.
+    pub(crate) fn of(evidence: &TrialEvidence, consumer: &LoadPlan) -> Self {
+        let writes = |item: &LoadPlan| item.topic == consumer.topic && item.role.as_produce().is_some();
+        let writers = items(evidence).filter(|(_, item)| writes(item));
+        let streams: Vec<StreamId> = writers.flat_map(|(name, _)| streams_of(evidence, name)).collect();
+        let mut by_second = BTreeMap::new();
+        for row in evidence.samples.iter().filter(|row| row.grain == Grain::Second) {
+            if streams.contains(&row.id) {
+                let second: &mut u64 = by_second.entry(row.written_second).or_default();
+                *second = second.saturating_add(row.counts.acknowledged);
+            }
+        }
+        Self { by_second, has_writers: !streams.is_empty() }
+    }
+
+    /// How far a consumer is behind in time when the second `end_second` begins and `records` are left to it. These are
+    /// the newest that were written: acknowledgements are counted backwards.
+    pub(crate) fn behind(&self, records: u64, end_second: u32) -> Lag {
+        let mut lag = Lag { records, seconds: None, is_at_least: false };
+        if !self.has_writers {
+            return lag;
+        }
+        if records == 0 {
+            lag.seconds = Some(0.0);
+            return lag;
+        }
+        let mut left = records;
+        for (second, records) in self.by_second.range(..end_second).rev() {
+            if left <= *records {
+                // Within a second they are taken to come evenly.
+                let seconds_after = f64::from(end_second - second - 1);
+                lag.seconds = Some(seconds_after + left as f64 / *records as f64);
+                return lag;
+            }
+            left -= records;
+        }
+        (lag.seconds, lag.is_at_least) = (Some(f64::from(end_second)), true);
+        lag
+    }
+}
+
+impl Lag {
+    /// In time, ns.
+    pub(crate) fn ns(self) -> Value {
+        match self.seconds.map(|seconds| seconds * NS_PER_S as f64) {
+            Some(ns) if self.is_at_least => Value::AtLeast(ns),
+            Some(ns) => Value::Is(ns),
+            None => Value::None,
+        }
+    }
+}
+
+/// The lag of an item that consumes when the window ended; `None` of one that produces, without a window, and where one of
+/// its streams had not been told by then where the log ends.
 pub(crate) fn of(trial: &Trial<'_>, item: &Item<'_>) -> Option<Lag> {
-    let window = trial.window.filter(|_| item.plan.role.as_produce().is_none())?;
+    let window = item.window.filter(|_| item.plan.role.as_produce().is_none())?;
     let records = item.tally.lag_records.1?;
-    let mut lag = Lag { records, seconds: None, is_at_least: false };
-    let writers = trial.items.iter().filter(|other| other.plan.topic == item.plan.topic);
-    let streams: Vec<StreamId> = writers
-        .filter(|other| other.plan.role.as_produce().is_some())
-        .flat_map(|writer| streams_of(trial.evidence, writer.name))
-        .collect();
-    if streams.is_empty() {
-        return Some(lag);
+    Some(Written::of(trial.evidence, item.plan).behind(records, window.end_second))
+}
+
+/// From when a consuming item came in the measure phase until it was [no further behind](CAUGHT_UP_S), ns: at least as long as it
+/// was there, where it never was.
+pub(crate) fn caught_up(trial: &Trial<'_>, item: &Item<'_>) -> Value {
+    let is_asked = item.plan.span.is_late() && item.plan.role.as_produce().is_none();
+    let Some(window) = item.window.filter(|_| is_asked) else { return Value::None };
+    let Some(measure) = trial.evidence.span(Phase::Measure) else { return Value::None };
+    let came_ns = measure.start_ns.saturating_add(item.plan.span.at_ns.unwrap_or(0));
+    let since_ns = |end_second: u32| (u64::from(end_second) * NS_PER_S).saturating_sub(came_ns) as f64;
+    let written = Written::of(trial.evidence, item.plan);
+    let is_up = |end_second: &u32| {
+        let records = tally::lag_records_at(trial.evidence, item.name, *end_second);
+        records
+            .and_then(|records| written.behind(records, *end_second).seconds)
+            .is_some_and(|s| s <= CAUGHT_UP_S)
+    };
+    if !written.has_writers {
+        return Value::None;
     }
-    if records == 0 {
-        lag.seconds = Some(0.0);
-        return Some(lag);
+    match (window.first_second + 1..=window.end_second).find(is_up) {
+        Some(end_second) => Value::Is(since_ns(end_second)),
+        None => Value::AtLeast(since_ns(window.end_second)),
     }
-    let mut acknowledged: BTreeMap<u32, u64> = BTreeMap::new();
-    for row in trial.evidence.samples.iter().filter(|row| row.grain == Grain::Second) {
-        if streams.contains(&row.id) && row.written_second < window.end_second {
-            let second = acknowledged.entry(row.written_second).or_default();
-            *second = second.saturating_add(row.counts.acknowledged);
-        }
-    }
-    let mut left = records;
-    for (second, records) in acknowledged.into_iter().rev() {
-        if left <= records {
-            // Within a second they are taken to come evenly.
-            let seconds_after = f64::from(window.end_second - second - 1);
-            lag.seconds = Some(seconds_after + left as f64 / records as f64);
-            return Some(lag);
-        }
-        left -= records;
-    }
-    (lag.seconds, lag.is_at_least) = (Some(f64::from(window.end_second)), true);
-    Some(lag)
 }

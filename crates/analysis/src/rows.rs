@@ -23,6 +23,8 @@ pub(crate) struct Trial<'a> {
 pub(crate) struct Item<'a> {
     pub(crate) name: &'a str,
     pub(crate) plan: &'a LoadPlan,
+    /// The seconds of the window in which its clients were at work.
+    pub(crate) window: Option<Window>,
     pub(crate) tally: ItemTally,
     pub(crate) latencies: BTreeMap<Timing, Distribution>,
 }
@@ -31,12 +33,13 @@ impl<'a> Trial<'a> {
     pub(crate) fn new(evidence: &'a TrialEvidence) -> Result<Self, AnalysisError> {
         let window = evidence::window(evidence);
         let item = |(name, plan)| {
+            let window = window.and_then(|window| window.of_item(evidence, plan));
             let tally = ItemTally::of(evidence, name, window);
             let mut latencies = BTreeMap::new();
             for timing in Timing::ALL {
                 latencies.insert(timing, measured_latencies(evidence, name, timing)?);
             }
-            Ok(Item { name, plan, tally, latencies })
+            Ok(Item { name, plan, window, tally, latencies })
         };
         let items = evidence::items(evidence).map(item).collect::<Result<_, AnalysisError>>()?;
         Ok(Self { evidence, window, items })

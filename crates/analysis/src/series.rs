@@ -4,10 +4,13 @@ use crate::cpu;
 use crate::error::AnalysisError;
 use crate::evidence::{NS_PER_S, items, streams_of};
 use crate::histogram::Distribution;
+use crate::lag::{Lag, Written};
 use crate::latencies::measured_latencies;
 use crate::tally::{failed, unfinished, waited_ns};
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::finding::Value;
+use kdyno_model::plan::LoadPlan;
 use kdyno_model::sample::{Counts, Grain, Phase, Sample, Timing};
 use kdyno_model::series::{CpuSeries, QuantilePoint, SecondPoint, StreamSeries, TrialSeries};
 use kdyno_model::worker::PhaseSpan;
@@ -29,7 +32,7 @@ pub fn trial(evidence: &TrialEvidence) -> Result<TrialSeries, AnalysisError> {
             Ok(StreamSeries {
                 name: name.to_owned(),
                 role: item.role.kind(),
-                seconds: seconds(evidence, name)?,
+                seconds: seconds(evidence, name, item)?,
                 percentiles: percentiles(evidence, name)?,
             })
         })
@@ -54,7 +57,7 @@ struct Second<'a> {
     rows: Vec<&'a Sample>,
 }
 
-fn seconds(evidence: &TrialEvidence, item: &str) -> Result<Vec<SecondPoint>, AnalysisError> {
+fn seconds(evidence: &TrialEvidence, item: &str, plan: &LoadPlan) -> Result<Vec<SecondPoint>, AnalysisError> {
     let streams = streams_of(evidence, item);
     let mut seconds: BTreeMap<u32, Second<'_>> = BTreeMap::new();
     let rows = evidence.samples.iter();
@@ -64,10 +67,18 @@ fn seconds(evidence: &TrialEvidence, item: &str) -> Result<Vec<SecondPoint>, Ana
         intended.intended.add(&row.counts);
         intended.rows.push(row);
     }
-    seconds.iter().map(|(second, held)| point(&evidence.phases, *second, held)).collect()
+    let written = plan.role.as_produce().is_none().then(|| Written::of(evidence, plan));
+    let points =
+        seconds.iter().map(|(second, held)| point(&evidence.phases, *second, held, written.as_ref()));
+    points.collect()
 }
 
-fn point(phases: &[PhaseSpan], second: u32, held: &Second<'_>) -> Result<SecondPoint, AnalysisError> {
+fn point(
+    phases: &[PhaseSpan],
+    second: u32,
+    held: &Second<'_>,
+    written: Option<&Written>,
+) -> Result<SecondPoint, AnalysisError> {
     let mut response = Distribution::new();
     for bytes in held.rows.iter().filter_map(|row| row.histograms.get(&Timing::Response)) {
         response.add_histogram(bytes)?;
@@ -77,6 +88,8 @@ fn point(phases: &[PhaseSpan], second: u32, held: &Second<'_>) -> Result<SecondP
     }
     let start_ns = u64::from(second) * NS_PER_S;
     let phase = phases.iter().find(|span| start_ns < span.end_ns).map_or(Phase::Drain, |span| span.phase);
+    let lag = held.written.lag_records.zip(written);
+    let lag = lag.map(|(records, written)| written.behind(records, second + 1));
     Ok(SecondPoint {
         second,
         phase,
@@ -85,6 +98,8 @@ fn point(phases: &[PhaseSpan], second: u32, held: &Second<'_>) -> Result<SecondP
         acknowledged: held.written.acknowledged,
         fetched: held.written.fetched,
         failed: failed(&held.written),
+        lag_records: lag.map_or(Value::None, |lag| Value::Is(lag.records as f64)),
+        lag_ns: lag.map_or(Value::None, Lag::ns),
         response_ns_p50: response.quantile(0.5),
         response_ns_p99: response.quantile(0.99),
         response_ns_max: response.max(),

@@ -58,6 +58,7 @@ pub(crate) fn streams(
             clients_total: item.clients,
             bytes_per_s_max: cap_bytes_per_s.map(|cap| cap_share(cap, needed)),
             group_id: None,
+            span: item.span,
             role: match &item.role {
                 Role::Produce(produce) => StreamRole::Produce(produce.clone()),
                 Role::Consume(consume) => StreamRole::Consume(consume.clone()),

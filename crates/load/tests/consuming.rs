@@ -5,7 +5,7 @@ mod common;
 
 use common::{Fetching, Load, MS, Outcome, SECOND, TOPIC, fetch, simulate};
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig};
-use kdyno_model::plan::{Arrivals, Read, StartOffset};
+use kdyno_model::plan::{Arrivals, Read, StartOffset, WorkPlan};
 use kdyno_model::sample::{Counts, Grain};
 use std::collections::BTreeMap;
 
@@ -76,6 +76,51 @@ fn nothing_is_fetched_before_the_load_begins() {
     let outcome = fetch(&Fetching::from(StartOffset::Earliest), cluster, now_ns);
     assert_all_fetched(&outcome, 1);
     assert_eq!(outcome.requests_before_t0, 0);
+}
+
+/// Clients that work so many milliseconds do a thousand records in a second, whatever it fetches at once; what it has fetched
+/// and not begun with is lag.
+#[test]
+fn applications_that_work_take_as_long_as_they_say_and_lag_behind() {
+    for (clients, poll_records_max) in [(1, 500), (2, 500), (1, 7)] {
+        let (cluster, now_ns) = filled(2, 6);
+        let mut fetching = Fetching { clients, ..Fetching::from(StartOffset::Earliest) };
+        (fetching.plan.work, fetching.plan.poll_records_max) =
+            (Some(WorkPlan::Constant { ns: u64::from(clients) * MS }), poll_records_max);
+        (fetching.seconds, fetching.drain_seconds) = (2, 200);
+        let outcome = fetch(&fetching, cluster, now_ns);
+        assert_all_fetched(&outcome, 6);
+        let (records, _, _) = stored(&outcome.cluster, 6);
+        let of = |second: u32, count: fn(&Counts) -> u64| -> u64 {
+            let rows = outcome.samples.iter().filter(|row| row.grain == Grain::Second);
+            rows.filter(|row| row.written_second == second).map(|row| count(&row.counts)).sum()
+        };
+        let per_s = 1_000;
+        assert_eq!(of(1, |counts| counts.fetched), per_s, "{clients} clients");
+        let done = of(0, |counts| counts.fetched) + per_s;
+        assert_eq!(of(1, |counts| counts.lag_records.unwrap_or(0)), records - done, "{clients} clients");
+        let needed_ns = records.div_ceil(per_s) * SECOND;
+        assert!(outcome.ended_ns >= now_ns + SECOND + needed_ns.min(3 * SECOND), "{} ns", outcome.ended_ns);
+        assert_eq!(outcome.events, Vec::<String>::new());
+    }
+}
+
+/// While an application works its client asks for nothing, so that a poll of few records means many fetches of few bytes,
+/// and no partition is fetched before its application has what came.
+#[test]
+fn a_client_whose_application_works_fetches_no_further_than_java() {
+    let (cluster, now_ns) = filled(1, 1);
+    let mut fetching = Fetching::from(StartOffset::Earliest).batch_by_batch();
+    fetching.plan.work = Some(WorkPlan::Constant { ns: 10 * MS });
+    (fetching.seconds, fetching.drain_seconds) = (2, 0);
+    let outcome = fetch(&fetching, cluster, now_ns);
+    let counts = outcome.counts();
+    let (records, batches, _) = stored(&outcome.cluster, 1);
+    let per_batch = records as f64 / batches as f64;
+    assert!((150..=200).contains(&counts.fetched), "100 a second: {}", counts.fetched);
+    // One batch is worked on, and one was fetched meanwhile.
+    let most = counts.fetched as f64 / per_batch + 3.0;
+    assert!((counts.batches as f64) < 1.5 * most, "{} batches of {per_batch:.0}", counts.batches);
 }
 
 /// The lag at the end of each second is what is stored and was not fetched by then, once the first answer said how

@@ -104,14 +104,14 @@ const OF_GROUPS: &[&str] = &[
     "member_records_cv",
 ];
 
-/// Whether a metric is left out where it cannot be told: the price, and what is told of transactions and of consumer
-/// groups.
+/// Whether a metric is left out where it cannot be told: the price, what is told of transactions, of connecting and of
+/// consumer groups, and what is told of those alone that come late.
 pub fn may_be_left_out(name: &str) -> bool {
     let is_timing = |timing: &str| {
         let timing = timing.parse::<Timing>();
-        timing.is_ok_and(|timing| timing == Timing::Commit || Timing::OF_GROUPS.contains(&timing))
+        timing.is_ok_and(|timing| timing == Timing::Commit || Timing::OF_CONSUMERS.contains(&timing))
     };
-    matches!(name, COST_PER_GB | "committed" | "aborted")
+    matches!(name, COST_PER_GB | "committed" | "aborted" | "caught_up")
         || OF_GROUPS.contains(&name)
         || name.split_once('.').is_some_and(|(timing, _)| is_timing(timing))
 }
@@ -189,6 +189,13 @@ pub const ALL: &[Metric] = &[
         READ,
         Unit::Ns,
         "the same in time: how long ago the next record to be fetched was acknowledged",
+    ),
+    metric(
+        "caught_up",
+        READ,
+        Unit::Ns,
+        "of an item that comes in the measure phase (`at`): from then until the end of the first second at which it was no \
+         more than 1 s behind",
     ),
     metric("fetched_per_s", READ, Unit::RecordsPerS, "records fetched in the window"),
     metric(
@@ -305,11 +312,12 @@ impl Address {
     }
 }
 
-/// The timings a kind of subject has: only records that are produced have an intended instant to count from.
+/// The timings a kind of subject has: every client connects, but only records that are produced have an intended instant
+/// to count from.
 pub fn timings(kind: SubjectKind) -> &'static [Timing] {
     match kind {
         Produce => &Timing::OF_PRODUCERS,
-        Consume => &Timing::OF_GROUPS,
+        Consume => &Timing::OF_CONSUMERS,
         Broker | Worker | Host => &[],
     }
 }
@@ -384,6 +392,13 @@ mod tests {
         assert_eq!(unit(Consume, "records_per_batch"), Some(Unit::Count));
         assert_eq!(unit(Consume, "rebalance.max"), Some(Unit::Ns));
         assert_eq!((unit(Produce, "rebalance.max"), unit(Consume, "commit.p99")), (None, None));
+        let timed = names(Consume).into_iter().filter(|name| name.contains('.'));
+        assert_eq!((unit(Consume, "connect.p99"), timed.count()), (Some(Unit::Ns), 27));
+        assert_eq!(
+            (unit(Consume, "request.p99"), unit(Consume, "response.p99")),
+            (None, None),
+            "a fetch is not timed"
+        );
         assert_eq!((unit(Consume, "request.p99"), unit(Consume, "response.p99")), (None, None));
         assert!(names(Broker).contains(&"cpu_us_per_record".to_owned()));
     }

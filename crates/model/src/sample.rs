@@ -338,8 +338,8 @@ impl Counts {
     }
 }
 
-/// A span between two instants of a record; the stages sum exactly to the response. The last ones are of
-/// transactions and of consumer groups.
+/// A span between two instants of a record; the stages sum exactly to the response. The last ones are of transactions, of
+/// clients and of consumer groups.
 #[derive(
     Debug,
     Clone,
@@ -384,6 +384,9 @@ pub enum Timing {
     /// Of transactions, not of records: from when a client begins to commit, which first sends what it holds, to when
     /// the coordinator has confirmed it.
     Commit,
+    /// Of clients, not of records: from when a client first dials a broker to when it reaches every broker that it needs.
+    /// Of those that are there at T0 it belongs to start-up.
+    Connect,
     /// Of consumer groups: from when a member wants to commit offsets to when the coordinator has confirmed them.
     OffsetCommit,
     /// Of consumer groups: from when the first of the stream's members learns that the group rebalances to when the last
@@ -393,8 +396,8 @@ pub enum Timing {
 
 /// The spans of several stages.
 const TOTALS: usize = 3;
-/// The one of transactions.
-const OF_TRANSACTIONS: usize = 1;
+/// Those that are of transactions and of clients.
+const OTHERS: usize = 2;
 /// Those of consumer groups.
 const OF_GROUPS: usize = 2;
 
@@ -404,11 +407,11 @@ impl Timing {
     /// All, in the order of a record's life, totals first, and what is not of records last.
     pub const ALL: [Timing; Self::COUNT] = taken(0);
     /// The stages, which come after the totals: they sum to [`Timing::Response`].
-    pub const STAGES: [Timing; Self::COUNT - TOTALS - OF_TRANSACTIONS - OF_GROUPS] = taken(TOTALS);
-    /// Those of records that are sent, and of their transactions.
+    pub const STAGES: [Timing; Self::COUNT - TOTALS - OTHERS - OF_GROUPS] = taken(TOTALS);
+    /// Those of clients that send records.
     pub const OF_PRODUCERS: [Timing; Self::COUNT - OF_GROUPS] = taken(0);
-    /// Those of consumer groups.
-    pub const OF_GROUPS: [Timing; OF_GROUPS] = taken(Self::COUNT - OF_GROUPS);
+    /// Those of clients that consume: connecting, and their groups.
+    pub const OF_CONSUMERS: [Timing; OF_GROUPS + 1] = taken(Self::COUNT - OF_GROUPS - 1);
 }
 
 /// So many timings, from the one at `first` on.

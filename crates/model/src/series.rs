@@ -57,6 +57,10 @@ pub struct SecondPoint {
     pub fetched: u64,
     /// Records that failed in the second.
     pub failed: u64,
+    /// Consume: records between the consumers and the end of the log at the second's end.
+    pub lag_records: Value,
+    /// Consume: the same in time, ns: how long before that the next record to be fetched was acknowledged.
+    pub lag_ns: Value,
     /// Median of the response time, ns.
     pub response_ns_p50: Value,
     /// 99th percentile of the same.

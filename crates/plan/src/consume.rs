@@ -3,10 +3,12 @@
 use crate::PlanError;
 use crate::client;
 use crate::reader::Reader;
-use kdyno_model::plan::{ConsumePlan, Read, StartOffset, WorkPlan};
+use kdyno_model::plan::{CasePlan, ConsumePlan, LoadPlan, Plan, Read, Role, StartOffset, WorkPlan};
+use kdyno_model::units::count;
 use kdyno_scenario::client::consumer_defaults;
 use kdyno_scenario::file::{ConsumeFile, LoadFile, WorkFile};
 use kdyno_scenario::yaml::Typed;
+use std::collections::BTreeSet;
 
 /// Longest work on a record: an hour.
 const WORK_NS_MAX: u64 = 3_600_000_000_000;
@@ -60,4 +62,29 @@ fn work(reader: &Reader<'_>, typed: &WorkFile) -> Result<Option<WorkPlan>, PlanE
             WorkPlan::Zipf { least_ns, most_ns, exponent }
         }
     }))
+}
+
+/// A sentence for each item whose applications cannot keep up with what is scheduled to be written.
+pub(crate) fn told(plan: &Plan) -> BTreeSet<String> {
+    plan.every_case().flat_map(slow_items).collect()
+}
+
+fn slow_items(case: &CasePlan) -> Vec<String> {
+    let offered_to = |topic: &str| -> f64 {
+        let writers = case.load.values().filter(|item| item.topic == topic);
+        writers.filter_map(|item| item.role.as_produce()?.rate.peak_per_s()).sum()
+    };
+    let slow = |(name, item): (&String, &LoadPlan)| {
+        let Role::Consume(consume) = &item.role else { return None };
+        let most_per_s = consume.work?.records_per_s(item.clients);
+        let offered_per_s = offered_to(&item.topic);
+        (most_per_s < offered_per_s).then(|| {
+            format!(
+                "`{name}` works on {} records/s at most, and {} records/s are offered at the highest: its lag grows",
+                count(most_per_s),
+                count(offered_per_s)
+            )
+        })
+    };
+    case.load.iter().filter_map(slow).collect()
 }

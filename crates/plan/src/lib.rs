@@ -34,6 +34,7 @@ mod search;
 mod set_overrides;
 mod show;
 mod sides;
+mod spans;
 mod strategy;
 mod sustained;
 mod system;

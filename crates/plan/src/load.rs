@@ -7,6 +7,7 @@ use crate::group;
 use crate::phases::PHASE_NS_MAX;
 use crate::reader::Reader;
 use crate::records;
+use crate::spans;
 use crate::system::MIN_INSYNC;
 use kdyno_model::plan::{
     Arrivals, COMPRESSED_RECORDS_MAX, Compression, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Payload,
@@ -69,7 +70,8 @@ pub(crate) fn load(
             )?),
             RoleFile::Consume(consume) => Role::Consume(consume_plan(reader, typed, consume)?),
         };
-        found.insert(name.text.clone(), LoadPlan { topic: address, clients, role });
+        let span = spans::span(reader, &name.text, typed)?;
+        found.insert(name.text.clone(), LoadPlan { topic: address, clients, span, role });
     }
     group::check(reader, system, &found)?;
     Ok(found)

@@ -126,10 +126,18 @@ const COUNTS: [Count; 5] = [
     ("failed_per_s", "records that failed in the second", |point| point.failed),
 ];
 
-/// A response time of the records that are due in a second of a load item.
-type Time = (&'static str, &'static str, fn(&SecondPoint) -> Value);
+/// What else is told of a second of a load item, if it has it.
+type Figure = (&'static str, &'static str, fn(&SecondPoint) -> Value);
 
-const TIMES: [Time; 3] = [
+const FIGURES: [Figure; 5] = [
+    ("lag_records", "records between the consumers and the end of the log at the second's end", |point| {
+        point.lag_records
+    }),
+    (
+        "lag_ns",
+        "the same in time, ns: how long before that the next record to be fetched was acknowledged",
+        |point| point.lag_ns,
+    ),
     ("response_ns_p50", "median response time of the records due in the second, ns", |point| {
         point.response_ns_p50
     }),
@@ -181,8 +189,8 @@ fn points(series: &TrialSeries, push: &mut dyn FnMut(&str, &str, &str, &str, Val
             for (name, _, count) in COUNTS {
                 push(&stream.name, name, point.phase.into(), &at_s, Value::Is(count(point) as f64));
             }
-            for (name, _, time) in TIMES {
-                push(&stream.name, name, point.phase.into(), &at_s, time(point));
+            for (name, _, figure) in FIGURES {
+                push(&stream.name, name, point.phase.into(), &at_s, figure(point));
             }
         }
     }
@@ -298,7 +306,7 @@ fn head(before: &[Column], params: &[String], after: &[Column]) -> String {
 /// What the columns, units and series mean, as Markdown.
 pub fn reference() -> String {
     let counts = COUNTS.map(|(name, meaning, _)| (name, meaning));
-    let times = TIMES.map(|(name, meaning, _)| (name, meaning));
+    let times = FIGURES.map(|(name, meaning, _)| (name, meaning));
     let mut units: Vec<(String, &str)> = Vec::new();
     for unit in metric::ALL.iter().map(|known| known.unit).chain([Unit::Ns]) {
         let line = (name_of(&unit), unit.described());

@@ -147,6 +147,9 @@ pub struct TopicFile {
 pub struct LoadFile {
     pub topic: Typed,
     pub clients: Typed,
+    pub at: Option<Typed>,
+    pub after: Option<Typed>,
+    pub until: Option<Typed>,
     pub zone: Typed,
     pub client: Vec<(Typed, Typed)>,
     pub role: RoleFile,
@@ -400,6 +403,9 @@ fn load(node: &Node) -> Result<LoadFile, InputError> {
     Ok(LoadFile {
         topic: fields.required(if produces { "produce" } else { "consume" })?,
         clients: fields.required("clients")?,
+        at: fields.scalar("at")?,
+        after: fields.scalar("after")?,
+        until: fields.scalar("until")?,
         zone: fields.required("zone")?,
         client: opt(&fields, "client", |node| settings(node, "client"))?.unwrap_or_default(),
         role: if produces {

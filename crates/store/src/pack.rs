@@ -425,6 +425,7 @@ fn timing_code(timing: Timing) -> u8 {
         Timing::Retry => 8,
         Timing::WithoutGenerator => 9,
         Timing::Commit => 10,
+        Timing::Connect => 11,
         Timing::OffsetCommit => 16,
         Timing::Rebalance => 17,
     }

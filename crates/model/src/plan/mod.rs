@@ -16,8 +16,8 @@ pub use group::{GroupAssignor, GroupPlan, GroupProtocol};
 pub use listeners::{ClientListener, Listeners};
 pub use load::{
     Arrivals, COMPRESSED_RECORDS_MAX, Compression, ConsumePlan, Fill, IsolationLevel, Levels, LoadPlan,
-    POOL_BATCHES_MIN, POOL_BYTES_MAX, Partitioner, Payload, ProducePlan, ProducerSettings, Rate, RatePiece,
-    Read, Role, RoleKind, StartOffset, TransactionsPlan, VALUE_BYTES_MAX, WorkPlan,
+    LoadSpan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Partitioner, Payload, ProducePlan, ProducerSettings, Rate,
+    RatePiece, Read, Role, RoleKind, StartOffset, TransactionsPlan, VALUE_BYTES_MAX, WorkPlan,
 };
 pub use question::{
     Better, Claim, ClaimExpr, ClaimOp, ComparePlan, Condition, Conditioning, Contrast, Depth, EvidenceUnit,

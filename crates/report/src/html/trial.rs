@@ -22,6 +22,9 @@ pub fn charts(series: &TrialSeries) -> Markup {
                 @if stream.role == RoleKind::Produce {
                     (figure(&latency(series, stream, id(&format!("latency-{index}")))))
                 }
+                @for chart in lag(series, stream, |what| id(&format!("{what}-{index}"))) {
+                    (figure(&chart))
+                }
             }
             (figure(&percentiles(series, id("percentiles"))))
             (figure(&cpu(series, id("cpu"))))
@@ -87,14 +90,54 @@ fn rate(series: &TrialSeries, stream: &StreamSeries, id: String) -> Chart {
     }
 }
 
-fn bounded(x: f64, value: Value) -> Point {
-    let (y, at_least) = match value {
-        Value::Is(ns) => (Some(ns), false),
-        Value::AtLeast(ns) => (Some(ns), true),
+/// A value, if there is one, and whether it is at least that.
+fn known(value: Value) -> (Option<f64>, bool) {
+    match value {
+        Value::Is(value) => (Some(value), false),
+        Value::AtLeast(value) => (Some(value), true),
         Value::None => (None, false),
-    };
+    }
+}
+
+fn bounded(x: f64, value: Value) -> Point {
+    let (y, at_least) = known(value);
     // A logarithmic axis has no place for zero.
     Point { x, y: y.filter(|ns| *ns > 0.0), at_least }
+}
+
+/// A consumer's lag in time and in records, where it is known.
+fn lag(series: &TrialSeries, stream: &StreamSeries, id: impl Fn(&str) -> String) -> Vec<Chart> {
+    let line = |value: fn(&SecondPoint) -> Value, unit: f64| {
+        let point = |second: &SecondPoint| {
+            let (y, at_least) = known(value(second));
+            // A state at the second's end.
+            Point { x: f64::from(second.second) + 1.0, y: y.map(|y| y / unit), at_least }
+        };
+        let points: Vec<Point> = stream.seconds.iter().map(point).collect();
+        Line { name: stream.name.clone(), drawn: Drawn::Joined, points, gap: Some(SECOND_GAP) }
+    };
+    let chart = |what: &str, in_what: &str, y_label: &'static str, line: Line| Chart {
+        id: id(what),
+        title: format!("{}: lag in {in_what} over time", stream.name),
+        x_label: "seconds from the start of the load",
+        y_label,
+        x: Horizontal::Seconds,
+        y: Vertical::FromZero,
+        lines: vec![line],
+        bands: bands(series),
+    };
+    let charts = [
+        chart("lag", "time", "lag in seconds", line(|second| second.lag_ns, 1e9)),
+        chart(
+            "lag-records",
+            "records",
+            "records to the end of the log",
+            line(|second| second.lag_records, 1.0),
+        ),
+    ];
+    let is_known =
+        |chart: &Chart| chart.lines.iter().any(|line| line.points.iter().any(|point| point.y.is_some()));
+    charts.into_iter().filter(is_known).collect()
 }
 
 fn latency(series: &TrialSeries, stream: &StreamSeries, id: String) -> Chart {

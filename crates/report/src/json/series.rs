@@ -50,22 +50,27 @@ struct ItemDocument {
     fetched: Vec<u64>,
     /// Records that failed in the second.
     failed: Vec<u64>,
+    /// Records between the consumers and the end of the log at the second's end; null where that is not known.
+    lag_records: Vec<Option<f64>>,
+    /// The same in time: how long before that the next record to be fetched was acknowledged.
+    lag: TimesDocument,
     /// Median response time of the records due in the second.
-    response_p50: ResponseDocument,
+    response_p50: TimesDocument,
     /// 99th percentile of the same.
-    response_p99: ResponseDocument,
+    response_p99: TimesDocument,
     /// Largest of the same.
-    response_max: ResponseDocument,
+    response_max: TimesDocument,
     /// Response time by quantile over the measure phase.
     percentiles: PercentilesDocument,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(deny_unknown_fields)]
-struct ResponseDocument {
-    /// Response time, ns; null when nothing was counted.
+struct TimesDocument {
+    /// The time, ns; null when nothing was counted.
     ns: Vec<Option<f64>>,
-    /// Whether the true value is this or more, because the quantile falls among failed or unresolved records.
+    /// Whether the true value is this or more, because a quantile falls among failed or unresolved records, or a lag goes
+    /// back to before the load.
     at_least: Vec<bool>,
 }
 
@@ -75,7 +80,7 @@ struct PercentilesDocument {
     /// 0 to 1, in order.
     quantile: Vec<Option<f64>>,
     /// Response time at it.
-    response: ResponseDocument,
+    response: TimesDocument,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -105,7 +110,7 @@ pub(super) fn trial(series: &TrialSeries) -> SeriesDocument {
 
 fn item(stream: &StreamSeries) -> ItemDocument {
     let counts = |count: fn(&SecondPoint) -> u64| stream.seconds.iter().map(count).collect();
-    let times = |time: fn(&SecondPoint) -> Value| response(stream.seconds.iter().map(time));
+    let times = |time: fn(&SecondPoint) -> Value| times_of(stream.seconds.iter().map(time));
     ItemDocument {
         item: stream.name.clone(),
         role: stream.role.to_string(),
@@ -115,19 +120,21 @@ fn item(stream: &StreamSeries) -> ItemDocument {
         acknowledged: counts(|point| point.acknowledged),
         fetched: counts(|point| point.fetched),
         failed: counts(|point| point.failed),
+        lag_records: times(|point| point.lag_records).ns,
+        lag: times(|point| point.lag_ns),
         response_p50: times(|point| point.response_ns_p50),
         response_p99: times(|point| point.response_ns_p99),
         response_max: times(|point| point.response_ns_max),
         percentiles: PercentilesDocument {
             quantile: stream.percentiles.iter().map(|point| finite(point.quantile)).collect(),
-            response: response(stream.percentiles.iter().map(|point| point.response_ns)),
+            response: times_of(stream.percentiles.iter().map(|point| point.response_ns)),
         },
     }
 }
 
-fn response(values: impl Iterator<Item = Value>) -> ResponseDocument {
+fn times_of(values: impl Iterator<Item = Value>) -> TimesDocument {
     let (ns, at_least) = values.map(bounded).unzip();
-    ResponseDocument { ns, at_least }
+    TimesDocument { ns, at_least }
 }
 
 fn cpu(cpu: &CpuSeries) -> CpuDocument {

@@ -11,8 +11,8 @@ use kdyno_model::caveat::Caveat;
 use kdyno_model::metric::Unit;
 use kdyno_model::plan::{
     Arrivals, CasePlan, ClusterPlan, ConsumePlan, Estimate, Fill, GroupPlan, Isolation, KafkaSource,
-    LoadPlan, Mode, Partitioner, Payload, Plan, ProducePlan, ProducerSettings, Rate, Read, Role, StartOffset,
-    Storage, Strategy, SystemPlan,
+    LoadPlan, LoadSpan, Mode, Partitioner, Payload, Plan, ProducePlan, ProducerSettings, Rate, Read, Role,
+    StartOffset, Storage, Strategy, SystemPlan, WorkPlan,
 };
 use std::collections::BTreeMap;
 
@@ -321,10 +321,11 @@ fn load_lines(name: &str, load: &LoadPlan) -> Vec<String> {
     match &load.role {
         Role::Produce(produce) => {
             let what = format!(
-                "{name}: produce to {} with {clients}, {}{}",
+                "{name}: produce to {} with {clients}, {}{}{}",
                 load.topic,
                 rate_text(produce, load.clients),
-                records_text(produce)
+                records_text(produce),
+                span_text(load.span)
             );
             let caveat = Caveat::of_compression(name, produce);
             let caveat = caveat.map(|caveat| format!("  caveat: {}", sentence(&caveat)));
@@ -336,9 +337,39 @@ fn load_lines(name: &str, load: &LoadPlan) -> Vec<String> {
                 Some(group) => format!("members of group {}", group.name),
                 None => "partitions assigned by kdyno".to_owned(),
             };
-            vec![format!("{name}: consume from {} with {clients}, {whose}", load.topic)]
+            let (topic, span) = (&load.topic, span_text(load.span));
+            let what = format!("{name}: consume from {topic} with {clients}, {whose}{span}");
+            let work = consume.work.map(|work| format!("  {}", work_text(work, load.clients)));
+            std::iter::once(what).chain(work).collect()
         }
     }
+}
+
+/// How long each record takes its application, and how many that lets through.
+fn work_text(work: WorkPlan, clients: u32) -> String {
+    let time = |ns: u64| units::exact_duration(ns as f64);
+    let law = match work {
+        WorkPlan::Constant { ns } => format!("{} of work on each record", time(ns)),
+        WorkPlan::Exponential { mean_ns } => {
+            format!("work on each record exponentially distributed, {} in the mean", time(mean_ns))
+        }
+        WorkPlan::Zipf { least_ns, most_ns, exponent } => format!(
+            "work on each record by Zipf's law with s={exponent}, {} to {}, {} in the mean",
+            time(least_ns),
+            time(most_ns),
+            units::duration(work.mean_ns() as u64)
+        ),
+    };
+    let most_per_s = work.records_per_s(clients);
+    format!("{law}: {}/s in all at most", units::count(most_per_s))
+}
+
+/// When a load item comes and goes, where that is in the measure phase.
+fn span_text(span: LoadSpan) -> String {
+    let told = |word: &str, ns: Option<u64>| ns.map(|ns| format!(" {word} {}", units::duration(ns)));
+    let told = [told("from", span.at_ns), told("until", span.until_ns)];
+    let told: String = told.into_iter().flatten().collect();
+    if told.is_empty() { told } else { format!(",{told} of the measure phase") }
 }
 
 fn rate_text(produce: &ProducePlan, clients: u32) -> String {
@@ -466,9 +497,11 @@ fn consumer_text(consume: &ConsumePlan) -> String {
     let rack = if consume.rack.is_empty() { "" } else { " client.rack=" };
     let group = consume.group.iter().flat_map(GroupPlan::settings);
     let group: String = group.map(|(name, value)| format!(" {name}={value}")).collect();
+    let polls = consume.work.map(|_| format!(" max.poll.records={}", consume.poll_records_max));
+    let polls = polls.unwrap_or_default();
     format!(
         "begins {from}, reads {read}; fetch.max.bytes={} max.partition.fetch.bytes={} fetch.min.bytes={} \
-         fetch.max.wait.ms={} request.timeout.ms={} retry.backoff.ms={} isolation.level={}{rack}{}{group}",
+         fetch.max.wait.ms={} request.timeout.ms={} retry.backoff.ms={} isolation.level={}{rack}{}{polls}{group}",
         size(consume.fetch_bytes_max),
         size(consume.partition_bytes_max),
         size(consume.fetch_bytes_min),

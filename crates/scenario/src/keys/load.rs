@@ -97,6 +97,18 @@ pub static PRODUCE: Section = Section {
             "none",
             "each client sends its records in transactions, one after the other",
         ),
+        key(
+            "at",
+            DURATION,
+            "when the item's clients connect and its load begins, from the beginning of the measure phase; left out: they are \
+             connected before the load begins",
+        ),
+        key("after", TEXT, "the same, as the item whose `until` it is"),
+        key(
+            "until",
+            DURATION,
+            "when the item's load ends and its clients go, from the beginning of the measure phase; `0s`: it loads the warm-up alone; left out: with that phase",
+        ),
         or("zone", Kind::Choice(&["same"]), "same", "where the clients are, seen from the brokers"),
         key(
             "client",
@@ -104,7 +116,7 @@ pub static PRODUCE: Section = Section {
             "producer settings under the Java client's names",
         ),
     ],
-    later: LATER_LOAD,
+    later: &[],
     open: false,
 };
 
@@ -141,6 +153,18 @@ pub static CONSUME: Section = Section {
             "how long the application works on each record before it takes the next one, in time that passes: at most \
              `max.poll.records` with each poll, and nothing is fetched while it works",
         ),
+        key(
+            "at",
+            DURATION,
+            "when the item's clients connect and its load begins, from the beginning of the measure phase; left out: they are \
+             connected before the load begins",
+        ),
+        key("after", TEXT, "the same, as the item whose `until` it is"),
+        key(
+            "until",
+            DURATION,
+            "when the item's load ends and its clients go, from the beginning of the measure phase; left out: with it",
+        ),
         or("zone", Kind::Choice(&["same"]), "same", "where the clients are, seen from the brokers"),
         key(
             "client",
@@ -148,11 +172,7 @@ pub static CONSUME: Section = Section {
             "consumer settings under the Java client's names",
         ),
     ],
-    later: &[
-        ("at", "all load items start together"),
-        ("after", "all load items start together"),
-        ("rate", "consumers fetch as fast as they can"),
-    ],
+    later: &[("rate", "consumers fetch as fast as they can")],
     open: false,
 };
 
@@ -177,9 +197,6 @@ pub static ZIPF_WORK: Section = section(
     ],
 );
 
-const LATER_LOAD: &[(&str, &str)] =
-    &[("at", "all load items start together"), ("after", "all load items start together")];
-
 /// A rate that changes.
 pub static RATE_COURSE: Section = section(
     "rate",
@@ -193,7 +210,8 @@ pub static RATE_COURSE: Section = section(
 /// A ramp.
 pub static RAMP: Section = section(
     "ramp",
-    "A linear change, counted from the start of the load (the warm-up is part of it).",
+    "A linear change, counted from the beginning of the measure phase, or from the item's `at`; before it the rate at the \
+     start holds.",
     &[
         needed("from", RATE, "rate at the start; may be `0/s`"),
         needed("to", RATE, "rate at the end"),
@@ -204,7 +222,8 @@ pub static RAMP: Section = section(
 /// A step.
 pub static STEP: Section = section(
     "step",
-    "A stretch of constant rate, counted from the start of the load.",
+    "A stretch of constant rate, counted from the beginning of the measure phase, or from the item's `at`; before it the \
+     first rate holds.",
     &[needed("rate", RATE, "rate of the stretch"), needed("for", DURATION, "its length")],
 );
 
