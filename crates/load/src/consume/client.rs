@@ -240,6 +240,11 @@ impl ConsumeClient {
         self.kafka.member().is_none_or(|member| member.has_left() || member.failure().is_some())
     }
 
+    /// How many partitions it has as a member.
+    pub(super) fn partitions(&self) -> usize {
+        self.kafka.member().map_or(0, |member| member.assigned().len())
+    }
+
     /// Whether members of its group have all partitions; so have those of none.
     pub(super) fn are_owned(&self) -> bool {
         let count = self.kafka.connections().partition_count(0);

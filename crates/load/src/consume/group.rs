@@ -66,8 +66,8 @@ pub(super) struct GroupCourse {
     rebalancing: BTreeSet<usize>,
     /// The rebalance that is under way.
     current: Option<Rebalance>,
-    /// Somebody has told that the coordinator was lost, and nobody since that it was found.
-    is_coordinator_lost: bool,
+    /// A coordinator has assigned or committed something, and was not told to be lost since.
+    is_coordinated: bool,
     /// Clients that have failed.
     failed: BTreeSet<usize>,
 }
@@ -116,6 +116,7 @@ impl GroupCourse {
                 });
             }
             GroupEvent::Assigned(rebalanced) => {
+                self.is_coordinated = true;
                 self.rebalancing.remove(&client);
                 let began_ns = rebalanced.began_ns;
                 let current =
@@ -131,12 +132,13 @@ impl GroupCourse {
                 );
                 events.push(at_ns, EventKind::PartitionsLost, detail);
             }
-            GroupEvent::CoordinatorLost(why) if !self.is_coordinator_lost => {
-                self.is_coordinator_lost = true;
+            // While the first member looks for it, brokers may make it.
+            GroupEvent::CoordinatorLost(why) if self.is_coordinated => {
+                self.is_coordinated = false;
                 events.push(at_ns, EventKind::CoordinatorLost, format!("client {number}: {why}"));
             }
-            GroupEvent::Coordinator(_) => self.is_coordinator_lost = false,
             GroupEvent::Committed { took_ns, .. } => {
+                self.is_coordinated = true;
                 if let Some(recorder) = recorder {
                     recorder.offsets_committed(at_ns, *took_ns);
                 }
@@ -144,7 +146,8 @@ impl GroupCourse {
             GroupEvent::Left => {
                 self.rebalancing.remove(&client);
             }
-            GroupEvent::CoordinatorLost(_)
+            GroupEvent::Coordinator(_)
+            | GroupEvent::CoordinatorLost(_)
             | GroupEvent::Revoking(_)
             | GroupEvent::Revoked(_)
             | GroupEvent::Start(_)
@@ -166,7 +169,7 @@ impl GroupCourse {
         let (members, ms) = (members.len(), took_ns / 1_000_000);
         let why = if why.is_empty() { String::new() } else { format!("; it began with: {why}") };
         let detail = format!(
-            "generation {generation}: {members} members in {ms} ms, {moved} partitions changed hands{why}"
+            "generation {generation}: {members} members in {ms} ms, {moved} partitions have a new owner{why}"
         );
         events.push(at_ns, EventKind::GroupRebalanced, detail);
         if let Some(recorder) = recorder {
@@ -252,7 +255,7 @@ mod tests {
         assert_eq!(told.told(), [], "one is in it yet");
         told.note(1, &[assigned(520, 3, 1)]);
         let detail =
-            "generation 3: 2 members in 420 ms, 3 partitions changed hands; it began with: a member came";
+            "generation 3: 2 members in 420 ms, 3 partitions have a new owner; it began with: a member came";
         assert_eq!(told.told(), [(EventKind::GroupRebalanced, detail.to_owned())]);
         let (counts, sums) = told.counts();
         assert_eq!((counts.rebalances, sums), (1, vec![u128::from(420 * MS)]));
@@ -275,13 +278,18 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_coordinator_is_told_once_until_it_is_found() {
+    fn a_lost_coordinator_is_told_once_until_it_does_something_again() {
         let mut told = Told::new();
+        let committed = |at_ms: u64| (at_ms * MS, GroupEvent::Committed { partitions: 1, took_ns: 0 });
         let lost = |at_ms: u64| (at_ms * MS, GroupEvent::CoordinatorLost("NOT_COORDINATOR".to_owned()));
+        told.note(
+            0,
+            &[(0, GroupEvent::Coordinator(1)), lost(0), (0, GroupEvent::Coordinator(1)), committed(0)],
+        );
         told.note(0, &[lost(1)]);
         told.note(1, &[lost(2)]);
-        told.note(1, &[(3 * MS, GroupEvent::Coordinator(2)), lost(4)]);
-        told.note(0, &[(5 * MS, GroupEvent::Lost(vec![TopicPartition::new("t", 0)]))]);
+        told.note(1, &[(3 * MS, GroupEvent::Coordinator(2)), lost(4), committed(5), lost(6)]);
+        told.note(0, &[(7 * MS, GroupEvent::Lost(vec![TopicPartition::new("t", 0)]))]);
         let kinds: Vec<EventKind> = told.told().into_iter().map(|(kind, _)| kind).collect();
         let expected = [EventKind::CoordinatorLost, EventKind::CoordinatorLost, EventKind::PartitionsLost];
         assert_eq!(kinds, expected);

@@ -31,7 +31,15 @@ pub struct ConsumeStream {
     course: GroupCourse,
     /// The clients have everything, and leave their group.
     is_leaving: bool,
+    /// Until when it is waited for members to have equal shares, ns, once all partitions have an owner.
+    even_until_ns: Option<u64>,
+    /// They have, or it was waited for long enough.
+    is_even: bool,
 }
+
+/// How long before T0 members that have all partitions are waited for to share them evenly, ns: brokers that assign (KIP-848)
+/// move them with heartbeats, five seconds apart by default, one member after the other.
+const EVEN_WAIT_NS: u64 = 20_000_000_000;
 
 impl ConsumeStream {
     /// A stream that is not connected yet.
@@ -50,6 +58,8 @@ impl ConsumeStream {
             has_begun: false,
             course: GroupCourse::default(),
             is_leaving: false,
+            even_until_ns: None,
+            is_even: false,
         }
     }
 
@@ -73,6 +83,23 @@ impl ConsumeStream {
         if let Some(failure) = client.failure() {
             self.course.failed((index, number), failure, now_ns, &mut self.context.events);
         }
+    }
+
+    /// Whether all partitions have an owner and every client knows where to begin.
+    fn is_settled(&self) -> bool {
+        let are_owned = self.clients.first().is_none_or(ConsumeClient::are_owned);
+        are_owned && self.clients.iter().all(|client| client.kafka.is_ready())
+    }
+
+    /// Looks whether the group has shared out the partitions evenly, as every assignor has it in the end.
+    fn look_at_shares(&mut self, now_ns: u64) {
+        if self.is_even || !self.is_settled() {
+            return;
+        }
+        let partitions = || self.clients.iter().map(ConsumeClient::partitions);
+        let (least, most) = (partitions().min().unwrap_or(0), partitions().max().unwrap_or(0));
+        let until_ns = *self.even_until_ns.get_or_insert(now_ns.saturating_add(EVEN_WAIT_NS));
+        self.is_even = most - least <= 1 || now_ns >= until_ns;
     }
 
     /// Once nothing is left to fetch, members leave: all at once, for what one gives up is another's to read otherwise.
@@ -108,7 +135,7 @@ impl Stream for ConsumeStream {
         }
         let are_connected =
             stream::are_connected(self.clients.iter().map(|client| &client.kafka), Consumer::is_ready)?;
-        Ok(are_connected && self.clients.first().is_none_or(ConsumeClient::are_owned))
+        Ok(are_connected && self.is_settled() && self.is_even)
     }
 
     fn prepare(&mut self) -> Result<(), StreamError> {
@@ -169,6 +196,7 @@ impl Stream for ConsumeStream {
             self.wakeups.set(index, next_ns);
             self.note_group(index, now_ns);
         }
+        self.look_at_shares(now_ns);
         self.leave_when_done(now_ns);
     }
 
@@ -177,7 +205,8 @@ impl Stream for ConsumeStream {
         let begin = self.clock.map(|clock| clock.t0_ns).filter(|_| !self.has_begun);
         let end = self.clock.map(|clock| clock.load_end_ns);
         let end = end.filter(|_| self.settled_ns.is_none() && !self.context.has_producers);
-        self.wakeups.next().into_iter().chain(recorder).chain(begin).chain(end).min()
+        let even = self.even_until_ns.filter(|_| !self.is_even);
+        self.wakeups.next().into_iter().chain(recorder).chain(begin).chain(end).chain(even).min()
     }
 
     fn is_done(&self) -> bool {
