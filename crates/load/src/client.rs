@@ -431,7 +431,7 @@ impl ProduceClient {
             }
         }
         let span_ns = self.last_ns.saturating_sub(self.first_ns.unwrap_or(self.last_ns));
-        ClientTotals { records: self.records, span_ns }
+        ClientTotals { records: self.records, span_ns, member: None }
     }
 }
 

@@ -14,6 +14,7 @@ pub mod connections_io;
 pub mod consume;
 pub mod event_loop;
 pub mod framing;
+pub mod groups;
 pub mod histo;
 mod lookup;
 pub mod net;

@@ -1,5 +1,6 @@
 //! What every stream is to the event loop: something with connections, deadlines and an end.
 
+use crate::groups::Groups;
 use crate::net::Net;
 use crate::records::GivenBySource;
 use kdyno_kafka::backoff::ExponentialBackoff;
@@ -7,6 +8,7 @@ use kdyno_kafka::broker_connections::{ConnectionKey, ConnectionsConfig};
 use kdyno_kafka::client::Client;
 use kdyno_kafka::connection::Refusal;
 use kdyno_kafka::errors::ErrorCode;
+use kdyno_kafka::group::GroupError;
 use kdyno_kafka::security::Security;
 use kdyno_model::event::EventKind;
 use kdyno_model::plan::{LoadSpan, PhasesPlan};
@@ -25,6 +27,8 @@ const CONNECTION_SEEDS: u64 = 1 << 40;
 const TRANSACTION_SEEDS: u64 = 2 << 40;
 /// The same of that for its application's work.
 const WORK_SEEDS: u64 = 3 << 40;
+/// The same of that as a member of a consumer group.
+const MEMBER_SEEDS: u64 = 4 << 40;
 
 /// Why a stream cannot run.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -62,6 +66,9 @@ pub enum StreamError {
     /// Transactional producers get no id.
     #[error("its producers get no id for transactions: {0}")]
     NoProducerId(ErrorCode),
+    /// A client is not let into its group.
+    #[error("a client cannot be a member: {0}")]
+    NoMember(GroupError),
     /// The cluster will never serve the clients.
     #[error("the cluster refuses its clients: {0}")]
     Refused(#[from] Refusal),
@@ -143,6 +150,8 @@ pub struct StreamContext {
     pub task: StreamTask,
     /// Keys and values that the lab gave.
     pub given: GivenBySource,
+    /// What members of consumer groups on this worker know together.
+    pub groups: Groups,
     /// TLS and login of its clients.
     pub security: Security,
     /// What happened, for the timeline.
@@ -194,6 +203,12 @@ impl StreamContext {
     /// Seed of how long the application of the stream's client `index` works on its records.
     pub(crate) fn work_seed(&self, index: u32) -> u64 {
         mix(self.seed, WORK_SEEDS + u64::from(self.task.client_first + index))
+    }
+
+    /// Seed of the stream's client `index` as a member of a consumer group: no two of a run should have the same, of which
+    /// one makes its id.
+    pub(crate) fn member_seed(&self, index: u32) -> u64 {
+        mix(mix(self.seed, self.run_id), MEMBER_SEEDS + u64::from(self.task.client_first + index))
     }
 
     /// What the connections of the stream's client `index` are told, but for what its role decides: what brokers

@@ -95,6 +95,19 @@ pub const CONSUME_RATES: &[Shown] = &[
     own("bytes per", "request", "bytes_per_request"),
 ];
 
+/// A consumer group: what its rebalances and commits took, and how its members share the records.
+pub const CONSUME_GROUPS: &[Shown] = &[
+    own("", "rebalances", "rebalances"),
+    own("rebalance", "max", "rebalance.max"),
+    own("", "duplicates", "duplicates"),
+    own("offset", "commits", "commits"),
+    own("offset commit", "p50", "offset_commit.p50"),
+    own("offset commit", "max", "offset_commit.max"),
+    own("records of a", "member, least", "member_records_least"),
+    own("records of a", "member, most", "member_records_most"),
+    own("coefficient", "of variation", "member_records_cv"),
+];
+
 /// What follows the figures of a stream, in words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Words {
@@ -132,6 +145,8 @@ pub enum Streams {
     Consuming,
     /// Of all that are handed records.
     Handed,
+    /// Of members of consumer groups.
+    Grouped,
 }
 
 impl Streams {
@@ -144,6 +159,7 @@ impl Streams {
             Self::Uncompressed => produces(|plan| plan.client.compression == Compression::None),
             Self::Compressed => produces(|plan| plan.client.compression != Compression::None),
             Self::Consuming => load.role.kind() == RoleKind::Consume,
+            Self::Grouped => load.role.as_consume().is_some_and(|plan| plan.group.is_some()),
             Self::Handed => load.role.as_consume().is_some(),
         }
     }
@@ -151,7 +167,7 @@ impl Streams {
 
 /// The tables of every trial's figures: title, whose streams, columns, the words that follow. A stream that has none of the
 /// figures is left out.
-pub const TABLES: [(&str, Streams, &[Shown], Words); 7] = [
+pub const TABLES: [(&str, Streams, &[Shown], Words); 8] = [
     ("Produce: rates and what they cost", Streams::Uncompressed, &PRODUCE_RATES, Words::Steadiness),
     (
         "Produce: compressed rates and what they cost",
@@ -164,6 +180,7 @@ pub const TABLES: [(&str, Streams, &[Shown], Words); 7] = [
     ("Produce: records that were not acknowledged", Streams::Producing, PRODUCE_OUTCOMES, Words::Reasons),
     ("Consume: rates and what they cost", Streams::Consuming, CONSUME_RATES, Words::Steadiness),
     ("End-to-end latency", Streams::Handed, CONSUME_LATENCIES, Words::None),
+    ("Consume: groups", Streams::Grouped, CONSUME_GROUPS, Words::None),
 ];
 
 /// Said under the tables when a stream asks for no acknowledgement.

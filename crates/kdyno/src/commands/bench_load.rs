@@ -201,6 +201,7 @@ fn task(args: &BenchLoadArgs, rate: Rate) -> WorkerTask {
             client_count: args.clients,
             clients_total: args.clients,
             bytes_per_s_max: None,
+            group_id: None,
             span: LoadSpan::default(),
             role: match &args.consume {
                 Some(read) => StreamRole::Consume(consume(read)),

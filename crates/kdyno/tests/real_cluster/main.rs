@@ -13,6 +13,7 @@ mod duet;
 mod evidence;
 mod faults;
 mod fixture;
+mod groups;
 mod quota;
 mod secured;
 mod transactions;

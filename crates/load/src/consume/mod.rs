@@ -2,12 +2,14 @@
 
 mod application;
 mod client;
+mod group;
 
 use crate::net::Net;
 use crate::recorder::Recorder;
 use crate::stream::{self, Clock, Ready, Stream, StreamContext, StreamError};
 use crate::wakeups::Wakeups;
 use client::ConsumeClient;
+use group::GroupCourse;
 use kdyno_kafka::client::Client;
 use kdyno_kafka::consumer::Consumer;
 use kdyno_model::plan::ConsumePlan;
@@ -25,7 +27,19 @@ pub struct ConsumeStream {
     settled_ns: Option<u64>,
     /// Whether T0 is past: nothing is fetched before it.
     has_begun: bool,
+    /// What becomes of the clients' group.
+    course: GroupCourse,
+    /// The clients have everything, and leave their group.
+    is_leaving: bool,
+    /// Until when it is waited for members to have equal shares, ns, once all partitions have an owner.
+    even_until_ns: Option<u64>,
+    /// They have, or it was waited for long enough.
+    is_even: bool,
 }
+
+/// How long before T0 members that have all partitions are waited for to share them evenly, ns: brokers that assign (KIP-848)
+/// move them with heartbeats, five seconds apart by default, one member after the other.
+const EVEN_WAIT_NS: u64 = 20_000_000_000;
 
 impl ConsumeStream {
     /// A stream that is not connected yet.
@@ -34,7 +48,19 @@ impl ConsumeStream {
         let clients = clients.collect();
         let mut wakeups = Wakeups::none(context.task.client_count as usize);
         wakeups.all_now();
-        Self { clients, wakeups, context, recorder: None, clock: None, settled_ns: None, has_begun: false }
+        Self {
+            clients,
+            wakeups,
+            context,
+            recorder: None,
+            clock: None,
+            settled_ns: None,
+            has_begun: false,
+            course: GroupCourse::default(),
+            is_leaving: false,
+            even_until_ns: None,
+            is_even: false,
+        }
     }
 
     /// Cuts samples when a second is over, which has the lag at its end.
@@ -48,6 +74,51 @@ impl ConsumeStream {
         }
     }
 
+    /// Notes what happened to a client as a member of its group.
+    fn note_group(&mut self, index: usize, now_ns: u64) {
+        let client = &mut self.clients[index];
+        let number = client.number();
+        let told = client.take_group_events(self.has_begun);
+        self.course.note((index, number), &told, &mut self.recorder, &mut self.context.events);
+        if let Some(failure) = client.failure() {
+            self.course.failed((index, number), failure, now_ns, &mut self.context.events);
+        }
+    }
+
+    /// Whether all partitions have an owner and every client knows where to begin.
+    fn is_settled(&self) -> bool {
+        let are_owned = self.clients.first().is_none_or(ConsumeClient::are_owned);
+        are_owned && self.clients.iter().all(|client| client.kafka.is_ready())
+    }
+
+    /// Looks whether the group has shared out the partitions evenly, as every assignor has it in the end.
+    fn look_at_shares(&mut self, now_ns: u64) {
+        if self.is_even || !self.is_settled() {
+            return;
+        }
+        let partitions = || self.clients.iter().map(ConsumeClient::partitions);
+        let (least, most) = (partitions().min().unwrap_or(0), partitions().max().unwrap_or(0));
+        let until_ns = *self.even_until_ns.get_or_insert(now_ns.saturating_add(EVEN_WAIT_NS));
+        self.is_even = most - least <= 1 || now_ns >= until_ns;
+    }
+
+    /// Once nothing is left to fetch, members leave: all at once, for what one gives up is another's to read otherwise.
+    fn leave_when_done(&mut self, now_ns: u64) {
+        if !self.is_leaving && self.settled_ns.is_some() && self.has_everything() {
+            self.is_leaving = true;
+            self.clients.iter_mut().for_each(|client| client.leave(now_ns));
+            self.wakeups.all_now();
+        }
+    }
+
+    /// Whether the clients have everything that there was when nothing new came any more.
+    fn has_everything(&self) -> bool {
+        let settled_ns = self.settled_ns.unwrap_or(u64::MAX);
+        let is_any_left = || self.clients.iter().any(|client| client.failure().is_none());
+        let are_owned = self.clients.first().is_none_or(ConsumeClient::are_owned) || !is_any_left();
+        are_owned && self.clients.iter().all(|client| client.is_caught_up(settled_ns))
+    }
+
     fn lag_records(&self) -> Option<u64> {
         self.clients.iter().map(ConsumeClient::lag_records).sum()
     }
@@ -59,7 +130,12 @@ impl Stream for ConsumeStream {
     }
 
     fn is_connected(&self) -> Result<bool, StreamError> {
-        stream::are_connected(self.clients.iter().map(|client| &client.kafka), Consumer::is_ready)
+        if let Some(failure) = self.clients.iter().find_map(ConsumeClient::failure) {
+            return Err(StreamError::NoMember(failure.clone()));
+        }
+        let are_connected =
+            stream::are_connected(self.clients.iter().map(|client| &client.kafka), Consumer::is_ready)?;
+        Ok(are_connected && self.is_settled() && self.is_even)
     }
 
     fn prepare(&mut self) -> Result<(), StreamError> {
@@ -74,6 +150,8 @@ impl Stream for ConsumeStream {
     fn measure_begins(&mut self, start_ns: u64) {
         if let (Some(clock), Some(recorder)) = (&mut self.clock, &mut self.recorder) {
             clock.measure_begins(start_ns, &self.context.phases);
+            let measure = clock.measure_ns..clock.load_end_ns;
+            self.clients.iter_mut().for_each(|client| client.measure_begins(measure.clone()));
             recorder.measure_begins(start_ns);
         }
     }
@@ -117,7 +195,10 @@ impl Stream for ConsumeStream {
             let Self { clients, recorder, context, has_begun, .. } = self;
             let next_ns = clients[index].turn(*has_begun, net, recorder.as_mut(), &mut context.events);
             self.wakeups.set(index, next_ns);
+            self.note_group(index, now_ns);
         }
+        self.look_at_shares(now_ns);
+        self.leave_when_done(now_ns);
     }
 
     fn next_deadline(&self) -> Option<u64> {
@@ -125,12 +206,13 @@ impl Stream for ConsumeStream {
         let begin = self.clock.map(|clock| clock.t0_ns).filter(|_| !self.has_begun);
         let end = self.clock.map(|clock| clock.load_end_ns);
         let end = end.filter(|_| self.settled_ns.is_none() && !self.context.has_producers);
-        self.wakeups.next().into_iter().chain(recorder).chain(begin).chain(end).min()
+        let even = self.even_until_ns.filter(|_| !self.is_even);
+        self.wakeups.next().into_iter().chain(recorder).chain(begin).chain(end).chain(even).min()
     }
 
     fn is_done(&self) -> bool {
-        let settled_ns = self.settled_ns.unwrap_or(u64::MAX);
-        self.clients.iter().all(|client| client.is_caught_up(settled_ns))
+        let has_left = || self.clients.iter().all(ConsumeClient::has_left);
+        if self.is_leaving { has_left() } else { has_left() && self.has_everything() }
     }
 
     fn stop(&mut self, now_ns: u64) {
@@ -139,6 +221,9 @@ impl Stream for ConsumeStream {
 
     fn finish(&mut self, now_ns: u64) -> StreamTotals {
         let id = self.context.id();
+        if !self.is_leaving {
+            self.clients.iter_mut().for_each(ConsumeClient::note_partitions);
+        }
         self.tick(now_ns);
         let lag = self.lag_records();
         let counts = self.recorder.as_mut().map_or_else(Counts::default, |recorder| {

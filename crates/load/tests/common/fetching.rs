@@ -33,6 +33,7 @@ impl Fetching {
             poll_records_max: 500,
             work: None,
             read: Read::Decode,
+            group: None,
         };
         Self { plan, clients: 1, seconds: 5, drain_seconds: 200, run_id: RUN_ID, wall_offset_ns: 0 }
     }
