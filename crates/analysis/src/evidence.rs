@@ -55,10 +55,16 @@ pub(crate) fn items(evidence: &TrialEvidence) -> impl Iterator<Item = (&str, &Lo
     evidence.start.trial.effective.load.iter().map(|(name, item)| (name.as_str(), item))
 }
 
-/// An item's streams, one per worker.
+/// An item's streams, one per worker; of a probe two.
 pub(crate) fn streams_of(evidence: &TrialEvidence, item: &str) -> Vec<StreamId> {
     let streams = evidence.start.streams.iter().filter(|stream| stream.name == item);
     streams.map(|stream| stream.id).collect()
+}
+
+/// Those of them that fetch.
+pub(crate) fn fetching_streams_of(evidence: &TrialEvidence, item: &str) -> Vec<StreamId> {
+    let streams = evidence.start.streams.iter().filter(|stream| stream.name == item);
+    streams.filter(|stream| stream.role == RoleKind::Consume).map(|stream| stream.id).collect()
 }
 
 /// Why the trial ended before its plan did, if it did.
@@ -116,7 +122,7 @@ fn last_at_work(evidence: &TrialEvidence) -> Option<u32> {
         }
         let own_last = match stream.role {
             RoleKind::Produce => own.filter(|row| row.counts.offered > 0).map(|row| row.t0_second).max(),
-            RoleKind::Consume => own.map(|row| row.written_second).max(),
+            RoleKind::Consume | RoleKind::EndToEnd => own.map(|row| row.written_second).max(),
         };
         last = last.min(own_last?);
     }

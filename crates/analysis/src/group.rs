@@ -1,15 +1,12 @@
 //! Consumer groups: what their members were given and handed over.
 
 use crate::rows::Item;
-use kdyno_model::plan::{GroupPlan, Role};
+use kdyno_model::plan::GroupPlan;
 use kdyno_model::sample::MemberTotals;
 
 /// The group of an item's clients.
 pub(crate) fn of<'a>(item: &Item<'a>) -> Option<&'a GroupPlan> {
-    match &item.plan.role {
-        Role::Consume(consume) => consume.group.as_ref(),
-        Role::Produce(_) => None,
-    }
+    item.plan.role.as_consume()?.group.as_ref()
 }
 
 /// A figure of an item's group; `None` without one.

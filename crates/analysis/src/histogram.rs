@@ -18,9 +18,12 @@ const QUANTILE_PARTS: u128 = 1_000_000_000;
 #[derive(Debug, Clone, Default)]
 pub struct Distribution {
     histogram: Option<Histogram<u64>>,
+    /// Magnitudes of those below zero.
+    below_zero: Option<Histogram<u64>>,
     /// How many of them waited for at least so many ns.
     unfinished: BTreeMap<u64, u64>,
     sum_ns: u128,
+    sum_below_zero_ns: u128,
 }
 
 impl Distribution {
@@ -35,26 +38,26 @@ impl Distribution {
     /// # Errors
     /// When the bytes are none, or claim more than one of ours can have: before any memory is taken.
     pub fn add_histogram(&mut self, v2_bytes: &[u8]) -> Result<(), AnalysisError> {
-        let mut other = histogram::decode(v2_bytes)?;
-        let Some(known) = &mut self.histogram else {
-            self.histogram = Some(other);
-            return Ok(());
-        };
-        if known.sigfig() < other.sigfig() {
-            std::mem::swap(known, &mut other);
-        }
-        if known.sigfig() > other.sigfig() {
-            let coarse = std::mem::replace(&mut other, Histogram::new_from(known));
-            for step in coarse.iter_recorded() {
-                other.saturating_record_n(step.value_iterated_to(), step.count_at_value());
-            }
-        }
-        Ok(histogram::merge(known, &other)?)
+        add(&mut self.histogram, v2_bytes)
+    }
+
+    /// Adds a stored histogram of the magnitudes of latencies below zero: those of a clock that is behind the one which
+    /// the record was intended by.
+    ///
+    /// # Errors
+    /// As [`Self::add_histogram`].
+    pub fn add_below_zero(&mut self, v2_bytes: &[u8]) -> Result<(), AnalysisError> {
+        add(&mut self.below_zero, v2_bytes)
     }
 
     /// Adds to the exact sum of latencies.
     pub fn add_sum(&mut self, sum_ns: u128) {
         self.sum_ns = self.sum_ns.saturating_add(sum_ns);
+    }
+
+    /// Adds to the exact sum of the magnitudes of those below zero.
+    pub fn add_sum_below_zero(&mut self, sum_ns: u128) {
+        self.sum_below_zero_ns = self.sum_below_zero_ns.saturating_add(sum_ns);
     }
 
     /// Adds records that failed or stayed unresolved, each after `waited_ns` or more: they lie above every
@@ -66,9 +69,10 @@ impl Distribution {
         }
     }
 
-    /// Records that were acknowledged.
+    /// Records that were acknowledged, or handed over.
     pub fn finished(&self) -> u64 {
-        self.histogram.as_ref().map_or(0, Histogram::len)
+        let count = |histogram: &Option<Histogram<u64>>| histogram.as_ref().map_or(0, Histogram::len);
+        count(&self.histogram).saturating_add(count(&self.below_zero))
     }
 
     /// Records that did not.
@@ -90,6 +94,16 @@ impl Distribution {
         }
         let rank = self.rank(quantile);
         let mut seen = 0;
+        if let Some(below_zero) = &self.below_zero {
+            let steps: Vec<_> = below_zero.iter_recorded().collect();
+            for step in steps.iter().rev() {
+                seen += u128::from(step.count_at_value());
+                if seen >= rank {
+                    // Not below the truth here either: of a bucket's magnitudes the least.
+                    return Value::Is(-(below_zero.lowest_equivalent(step.value_iterated_to()) as f64));
+                }
+            }
+        }
         for step in self.histogram.iter().flat_map(|histogram| histogram.iter_recorded()) {
             seen += u128::from(step.count_at_value());
             if seen >= rank {
@@ -129,7 +143,11 @@ impl Distribution {
             return Value::None;
         }
         let waits = self.unfinished.iter().map(|(ns, records)| u128::from(*ns) * u128::from(*records));
-        let mean_ns = waits.fold(self.sum_ns, u128::saturating_add) as f64 / total as f64;
+        let above_ns = waits.fold(self.sum_ns, u128::saturating_add);
+        let mean_ns = match above_ns.checked_sub(self.sum_below_zero_ns) {
+            Some(sum_ns) => sum_ns as f64,
+            None => -((self.sum_below_zero_ns - above_ns) as f64),
+        } / total as f64;
         if self.unfinished.is_empty() { Value::Is(mean_ns) } else { Value::AtLeast(mean_ns) }
     }
 
@@ -151,6 +169,25 @@ impl Distribution {
             Value::Is(highest as f64)
         }
     }
+}
+
+/// Adds a stored histogram to what is known.
+fn add(known: &mut Option<Histogram<u64>>, v2_bytes: &[u8]) -> Result<(), AnalysisError> {
+    let mut other = histogram::decode(v2_bytes)?;
+    let Some(known) = known else {
+        *known = Some(other);
+        return Ok(());
+    };
+    if known.sigfig() < other.sigfig() {
+        std::mem::swap(known, &mut other);
+    }
+    if known.sigfig() > other.sigfig() {
+        let coarse = std::mem::replace(&mut other, Histogram::new_from(known));
+        for step in coarse.iter_recorded() {
+            other.saturating_record_n(step.value_iterated_to(), step.count_at_value());
+        }
+    }
+    Ok(histogram::merge(known, &other)?)
 }
 
 #[cfg(test)]

@@ -125,3 +125,43 @@ fn clamped_values_are_at_least_the_end_of_the_range() {
     assert_eq!(distribution.quantile(0.5), Value::Is(5.0));
     assert_eq!(distribution.max(), Value::AtLeast(LATENCY_NS_MAX as f64));
 }
+
+proptest! {
+    /// Latencies of a clock that was behind: quantiles, mean and largest are those of all values with their signs.
+    #[test]
+    fn values_below_zero_keep_their_place_and_their_sign(
+        values in prop::collection::vec(-50_000_000i64..50_000_000, 1..300),
+        missing in 0u64..20,
+    ) {
+        let part = |is_below: bool| -> Vec<u64> {
+            values.iter().filter(|value| (**value < 0) == is_below).map(|value| value.unsigned_abs()).collect()
+        };
+        let (above, below) = (part(false), part(true));
+        let sum = |part: &[u64]| part.iter().map(|value| u128::from(*value)).sum();
+        let mut distribution = Distribution::new();
+        distribution.add_histogram(&encode(&above, DIGITS)).unwrap();
+        distribution.add_below_zero(&encode(&below, DIGITS)).unwrap();
+        distribution.add_sum(sum(&above));
+        distribution.add_sum_below_zero(sum(&below));
+        prop_assert_eq!(distribution.finished(), values.len() as u64);
+        let mean = values.iter().sum::<i64>() as f64 / values.len() as f64;
+        let Value::Is(told) = distribution.mean() else { panic!("a mean") };
+        prop_assert!((told - mean).abs() <= 1e-6 * mean.abs().max(1.0), "{} for {}", told, mean);
+        distribution.add_unfinished(missing, 0);
+        let mut sorted = values.clone();
+        sorted.sort_unstable();
+        let total = values.len() as u64 + missing;
+        for ppm in [0, 10_000, 250_000, 500_000, 900_000, 990_000, 1_000_000] {
+            let rank = (total * ppm).div_ceil(1_000_000).max(1) as usize;
+            let told = distribution.quantile(ppm as f64 / 1e6);
+            match (sorted.get(rank - 1), told) {
+                (Some(truth), Value::Is(told)) => {
+                    let off = told - *truth as f64;
+                    prop_assert!((0.0..=truth.unsigned_abs() as f64 / 1e3 + 1.0).contains(&off), "{} for {}", told, truth);
+                }
+                (None, Value::AtLeast(_)) => {}
+                (truth, told) => prop_assert!(false, "{:?} for {:?}", told, truth),
+            }
+        }
+    }
+}

@@ -86,7 +86,7 @@ impl Lag {
 /// The lag of an item that consumes when the window ended; `None` of one that produces, without a window, and where one of
 /// its streams had not been told by then where the log ends.
 pub(crate) fn of(trial: &Trial<'_>, item: &Item<'_>) -> Option<Lag> {
-    let window = item.window.filter(|_| item.plan.role.as_produce().is_none())?;
+    let window = item.window.filter(|_| item.plan.role.as_consume().is_some())?;
     let records = item.tally.lag_records.1?;
     Some(Written::of(trial.evidence, item.plan).behind(records, window.end_second))
 }

@@ -1,8 +1,10 @@
 //! One load item's latencies, its workers' rows merged.
 //!
 //! Records without an acknowledgement count in response and service, which end with the outcome; the stages are of
-//! those that were acknowledged. Those of a stream that was killed are told by what its rows leave open.
+//! those that were acknowledged. Those of a stream that was killed are told by what its rows leave open. In the
+//! end-to-end latency, records count that were acknowledged and never handed over.
 
+use crate::end_to_end;
 use crate::error::AnalysisError;
 use crate::evidence::streams_of;
 use crate::histogram::Distribution;
@@ -24,6 +26,14 @@ pub fn measured_latencies(
     timing: Timing,
 ) -> Result<Distribution, AnalysisError> {
     let mut merged = Distribution::new();
+    if Timing::OF_CONSUMERS.contains(&timing) {
+        if !end_to_end::is_told(evidence, item) {
+            return Ok(merged);
+        }
+        if timing == Timing::EndToEnd {
+            add_censored(&mut merged, evidence, item);
+        }
+    }
     for stream in streams_of(evidence, item) {
         // Of a long trial there are hundreds of thousands of rows: they are gone through once for each stream.
         let of_stream: Vec<&Sample> = evidence.samples.iter().filter(|row| row.id == stream).collect();
@@ -60,12 +70,20 @@ fn add_unfinished<'a>(into: &mut Distribution, timing: Timing, rows: impl Iterat
     }
 }
 
+/// Adds records that were acknowledged and never handed over: they waited at least until the item's last row.
+fn add_censored(into: &mut Distribution, evidence: &TrialEvidence, item: &str) {
+    let last = end_to_end::last_written(evidence, item);
+    for (t0_second, records) in end_to_end::censored(evidence, item).unwrap_or_default() {
+        into.add_unfinished(records, waited_ns(t0_second, last));
+    }
+}
+
 /// Whether a timing ends when the outcome is known, so that records without one count in it.
 fn ends_with_outcome(timing: Timing) -> bool {
     matches!(timing, Timing::Response | Timing::Service)
 }
 
-/// Adds the acknowledged records of some rows.
+/// Adds the records of some rows that were acknowledged, or handed over.
 fn add_finished<'a>(
     into: &mut Distribution,
     timing: Timing,
@@ -76,6 +94,11 @@ fn add_finished<'a>(
             into.add_histogram(bytes)?;
         }
         into.add_sum(row.sums_ns.get(&timing).copied().unwrap_or(0));
+        let Some(below_zero) = timing.below_zero() else { continue };
+        if let Some(bytes) = row.histograms.get(&below_zero) {
+            into.add_below_zero(bytes)?;
+        }
+        into.add_sum_below_zero(row.sums_ns.get(&below_zero).copied().unwrap_or(0));
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! A trial's evidence with all that is made of its rows before anything is stated.
 
+use crate::end_to_end;
 use crate::error::AnalysisError;
 use crate::evidence::{self, Window};
 use crate::histogram::Distribution;
@@ -8,6 +9,7 @@ use crate::tally::ItemTally;
 use kdyno_model::event::Subject;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::Scope;
+use kdyno_model::metric;
 use kdyno_model::plan::LoadPlan;
 use kdyno_model::sample::{ProbeReading, Timing};
 use std::collections::BTreeMap;
@@ -26,20 +28,27 @@ pub(crate) struct Item<'a> {
     /// The seconds of the window in which its clients were at work.
     pub(crate) window: Option<Window>,
     pub(crate) tally: ItemTally,
+    /// By timing, of those that its role has.
     pub(crate) latencies: BTreeMap<Timing, Distribution>,
+    /// Records of the measure phase that were acknowledged on its topic and never handed over to it, where that is known.
+    pub(crate) censored: Option<u64>,
 }
 
 impl<'a> Trial<'a> {
     pub(crate) fn new(evidence: &'a TrialEvidence) -> Result<Self, AnalysisError> {
         let window = evidence::window(evidence);
-        let item = |(name, plan)| {
+        let item = |(name, plan): (&'a str, &'a LoadPlan)| {
             let window = window.and_then(|window| window.of_item(evidence, plan));
             let tally = ItemTally::of(evidence, name, window);
             let mut latencies = BTreeMap::new();
-            for timing in Timing::ALL {
-                latencies.insert(timing, measured_latencies(evidence, name, timing)?);
+            for timing in metric::timings(metric::kind_of(plan.role.kind())) {
+                latencies.insert(*timing, measured_latencies(evidence, name, *timing)?);
             }
-            Ok(Item { name, plan, window, tally, latencies })
+            let censored =
+                end_to_end::censored(evidence, name).filter(|_| end_to_end::is_told(evidence, name));
+            let censored =
+                censored.map(|by_second| by_second.values().fold(0, |a: u64, b| a.saturating_add(*b)));
+            Ok(Item { name, plan, window, tally, latencies, censored })
         };
         let items = evidence::items(evidence).map(item).collect::<Result<_, AnalysisError>>()?;
         Ok(Self { evidence, window, items })

@@ -1,6 +1,7 @@
 //! One trial's course over time, for charts.
 
 use crate::cpu;
+use crate::end_to_end;
 use crate::error::AnalysisError;
 use crate::evidence::{NS_PER_S, items, streams_of};
 use crate::histogram::Distribution;
@@ -33,7 +34,8 @@ pub fn trial(evidence: &TrialEvidence) -> Result<TrialSeries, AnalysisError> {
                 name: name.to_owned(),
                 role: item.role.kind(),
                 seconds: seconds(evidence, name, item)?,
-                percentiles: percentiles(evidence, name)?,
+                percentiles: percentiles(evidence, name, Timing::Response)?,
+                end_to_end_percentiles: percentiles(evidence, name, Timing::EndToEnd)?,
             })
         })
         .collect::<Result<_, AnalysisError>>()?;
@@ -67,21 +69,31 @@ fn seconds(evidence: &TrialEvidence, item: &str, plan: &LoadPlan) -> Result<Vec<
         intended.intended.add(&row.counts);
         intended.rows.push(row);
     }
-    let written = plan.role.as_produce().is_none().then(|| Written::of(evidence, plan));
-    let points =
-        seconds.iter().map(|(second, held)| point(&evidence.phases, *second, held, written.as_ref()));
+    let is_told = end_to_end::is_told(evidence, item);
+    let mut censored = if is_told { end_to_end::censored(evidence, item) } else { None }.unwrap_or_default();
+    let last = end_to_end::last_written(evidence, item);
+    let written = plan.role.as_consume().is_some().then(|| Written::of(evidence, plan));
+    let points = seconds.iter().map(|(second, held)| {
+        let missing = (censored.remove(second).unwrap_or(0), waited_ns(*second, last));
+        point(&evidence.phases, *second, held, (written.as_ref(), missing))
+    });
     points.collect()
 }
 
+/// `missing`: records that were never handed over, and what they have waited at least, ns.
 fn point(
     phases: &[PhaseSpan],
     second: u32,
     held: &Second<'_>,
-    written: Option<&Written>,
+    (written, missing): (Option<&Written>, (u64, u64)),
 ) -> Result<SecondPoint, AnalysisError> {
-    let mut response = Distribution::new();
-    for bytes in held.rows.iter().filter_map(|row| row.histograms.get(&Timing::Response)) {
-        response.add_histogram(bytes)?;
+    let (mut response, mut end_to_end) = (Distribution::new(), Distribution::new());
+    end_to_end.add_unfinished(missing.0, missing.1);
+    for histograms in held.rows.iter().map(|row| &row.histograms) {
+        histograms.get(&Timing::Response).map_or(Ok(()), |bytes| response.add_histogram(bytes))?;
+        histograms.get(&Timing::EndToEnd).map_or(Ok(()), |bytes| end_to_end.add_histogram(bytes))?;
+        let below_zero = histograms.get(&Timing::EndToEndBelowZero);
+        below_zero.map_or(Ok(()), |bytes| end_to_end.add_below_zero(bytes))?;
     }
     for row in &held.rows {
         response.add_unfinished(unfinished(&row.counts), waited_ns(row.t0_second, row.written_second));
@@ -103,19 +115,25 @@ fn point(
         response_ns_p50: response.quantile(0.5),
         response_ns_p99: response.quantile(0.99),
         response_ns_max: response.max(),
+        end_to_end_ns_p50: end_to_end.quantile(0.5),
+        end_to_end_ns_p99: end_to_end.quantile(0.99),
+        end_to_end_ns_max: end_to_end.max(),
     })
 }
 
 /// The curve goes on towards 1 until less than one record is left above.
-fn percentiles(evidence: &TrialEvidence, item: &str) -> Result<Vec<QuantilePoint>, AnalysisError> {
-    let response = measured_latencies(evidence, item, Timing::Response)?;
-    let total = response.total() as f64;
+fn percentiles(
+    evidence: &TrialEvidence,
+    item: &str,
+    timing: Timing,
+) -> Result<Vec<QuantilePoint>, AnalysisError> {
+    let times = measured_latencies(evidence, item, timing)?;
+    let total = times.total() as f64;
     let mut points = Vec::new();
     if total == 0.0 {
         return Ok(points);
     }
-    let mut add =
-        |quantile| points.push(QuantilePoint { quantile, response_ns: response.quantile(quantile) });
+    let mut add = |quantile| points.push(QuantilePoint { quantile, ns: times.quantile(quantile) });
     'curve: for halving in 0..HALVINGS_MAX {
         let distance = 0.5f64.powi(halving);
         for step in 0..POINTS_PER_HALVING {

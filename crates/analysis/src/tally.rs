@@ -1,6 +1,6 @@
 //! One load item's counts, its workers added up.
 
-use crate::evidence::{NS_PER_S, Window, streams_of};
+use crate::evidence::{NS_PER_S, Window, fetching_streams_of, streams_of};
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::{ClientTotals, Counts, Grain, Phase, Sample, StreamId};
 use std::collections::BTreeMap;
@@ -66,7 +66,8 @@ impl ItemTally {
                 before_end: open_at(rows(), before_end),
                 at_end: open_at(rows(), window.end_second),
             };
-            let lag = |second| lag_at(&streams, rows, second);
+            let fetching = fetching_streams_of(evidence, item);
+            let lag = |second| lag_at(&fetching, rows, second);
             tally.lag_records = (lag(window.first_second), lag(window.end_second));
         }
         // Of a stream that was cut off nobody wrote off what was open.

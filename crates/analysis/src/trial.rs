@@ -12,6 +12,7 @@
 use crate::caveats;
 use crate::cost;
 use crate::cpu;
+use crate::end_to_end;
 use crate::error::AnalysisError;
 use crate::evidence::{NS_PER_S, Window, is_open_loop};
 use crate::group;
@@ -29,7 +30,7 @@ use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::{Finding, Interval, NotResolvable, Quantity, Value};
 use kdyno_model::metric::{self, Address, SubjectKind, Unit};
 use kdyno_model::outcome::Judgement;
-use kdyno_model::plan::{RoleKind, SystemPlan};
+use kdyno_model::plan::SystemPlan;
 use kdyno_model::sample::Timing;
 use std::collections::BTreeSet;
 
@@ -52,11 +53,9 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     let trial = Trial::new(evidence)?;
     let mut found = Vec::new();
     for item in &trial.items {
-        let kind = match item.plan.role.kind() {
-            RoleKind::Produce => SubjectKind::Produce,
-            RoleKind::Consume => SubjectKind::Consume,
-        };
-        trial.state(item.name, kind, &mut found, |name| trial.item_value(item, name));
+        trial.state(item.name, metric::kind_of(item.plan.role.kind()), &mut found, |name| {
+            trial.item_value(item, name)
+        });
     }
     let brokers = trial.brokers();
     let workers = trial.workers();
@@ -84,6 +83,7 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     caveats.sort_by_key(|caveat| std::cmp::Reverse(caveat.severity));
     marks::few_records(&mut found, &trial);
     marks::invalid(&mut found, &caveats);
+    marks::invalid_behind(&mut found, &caveats, &trial);
     let mut conclusions = steadiness.conclusions;
     conclusions.extend(limit::of(&trial).into_iter().map(Conclusion::Limit));
     Ok(Judgement { findings: found, caveats, conclusions })
@@ -146,6 +146,7 @@ impl<'a> Trial<'a> {
         let mib = |bytes: Option<f64>| bytes.map(|bytes| bytes / BYTES_PER_MIB);
         let has_transactions = item.plan.role.as_produce().is_some_and(|plan| plan.transactions.is_some());
         let of_transactions = |count: u64| item.window.filter(|_| has_transactions).map(|_| count as f64);
+        let is_told = || end_to_end::is_told(self.evidence, item.name);
         let found = match name {
             "clients" => Some(f64::from(item.plan.clients)),
             "offered_per_s" => per_s(tally.offered),
@@ -184,6 +185,9 @@ impl<'a> Trial<'a> {
             "fetched_wire_mib_per_s" => mib(per_s(windowed.fetched_bytes)),
             "aborted_records" => item.window.map(|_| windowed.aborted_records as f64),
             "control_records" => item.window.map(|_| windowed.control_records as f64),
+            "end_to_end" => is_told().then_some(tally.measured.end_to_end as f64),
+            "discarded" => item.window.filter(|_| is_told()).map(|_| windowed.discarded as f64),
+            "censored" => item.censored.map(|records| records as f64),
             "missing_offsets" => item.window.map(|_| windowed.missing_offsets as f64),
             _ => group::value(item, name),
         };

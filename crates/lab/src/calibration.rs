@@ -276,6 +276,7 @@ fn task(item: &LoadPlan, broker: &NullBroker) -> Result<WorkerTask, String> {
     Ok(WorkerTask {
         worker: 0,
         run_id: 0,
+        wall_offset_ns: crate::clock::wall_offset_ns(),
         bootstrap: vec![broker.address.clone()],
         security: broker.security.clone(),
         client_id_prefix: crate::topics::PREFIX.to_owned(),

@@ -15,6 +15,12 @@ pub(crate) fn unix_ns() -> u64 {
     u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
 
+/// Wall clock minus monotonic clock, ns: what instants that records carry are made with, and read again. It is read
+/// once for everybody, so that whoever sets the wall clock meanwhile does no harm.
+pub fn wall_offset_ns() -> i64 {
+    unix_ns().cast_signed() - monotonic_ns().cast_signed()
+}
+
 /// `instant − t0`, both on CLOCK_MONOTONIC, ns; negative before T0.
 pub(crate) fn relative_ns(instant_ns: u64, t0_ns: u64) -> i64 {
     let difference = i128::from(instant_ns) - i128::from(t0_ns);

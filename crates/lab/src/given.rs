@@ -81,7 +81,7 @@ impl Given {
 fn sources_of(item: &LoadPlan) -> Vec<GivenSource> {
     match &item.role {
         Role::Produce(produce) => produce.records.given().collect(),
-        Role::Consume(_) => Vec::new(),
+        Role::Consume(_) | Role::EndToEnd(_) => Vec::new(),
     }
 }
 

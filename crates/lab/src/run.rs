@@ -1,7 +1,7 @@
 //! One run: preflight, the run file, trial after trial, the end. Reads like a table of contents.
 
 use crate::calibration::{self, Limits};
-use crate::clock::{monotonic_ns, unix_ns};
+use crate::clock::{monotonic_ns, unix_ns, wall_offset_ns};
 use crate::error::LabError;
 use crate::given::Given;
 use crate::limit::{TimeBudget, TimeCap};
@@ -223,12 +223,14 @@ impl Run<'_> {
         }
         let later_ns = kdyno_plan::load_ns_after(plan, self.done + trials.len());
         let mut contexts = Vec::new();
+        let wall_offset_ns = wall_offset_ns();
         for trial in trials {
             let (standing, topics) = self.provisions.of(trial)?;
             contexts.push(TrialContext {
                 trial,
                 session: self.session,
                 run_id: self.request.run_id,
+                wall_offset_ns,
                 system: &standing.system,
                 settings: &standing.settings,
                 generator_facts: calibration::facts(&self.limits, &trial.effective),

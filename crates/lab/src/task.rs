@@ -1,6 +1,6 @@
 //! From a trial to its workers' tasks: the streams, the instants of its phases. Pure.
 
-use kdyno_model::plan::{Role, SystemPlan, WorkerPlan, WorkerShare};
+use kdyno_model::plan::{LoadPlan, Role, RoleKind, SystemPlan, WorkerPlan, WorkerShare};
 use kdyno_model::run::StreamInfo;
 use kdyno_model::sample::{Phase, StreamId};
 use kdyno_model::seed::mix;
@@ -43,7 +43,11 @@ pub(crate) fn streams(
         SystemPlan::Local(_) => None,
     };
     let peaks_per_s: f64 = case.load.values().map(|item| peak_bytes_per_s(&item.role)).sum();
-    let stream = |(stream, share): (u16, &WorkerShare)| {
+    let shares = worker.shares.iter().flat_map(|share| {
+        let roles = case.load.get(&share.item).map_or_else(Vec::new, |item| roles_of(&item.role));
+        roles.into_iter().map(move |role| (share, role))
+    });
+    let stream = |(stream, (share, role)): (u16, (&WorkerShare, StreamRole))| {
         let (place, item) = (0u64..).zip(&case.load).find(|(_, (name, _))| **name == share.item)?;
         let item = item.1;
         let part = f64::from(share.client_count) / f64::from(item.clients.max(1));
@@ -59,13 +63,17 @@ pub(crate) fn streams(
             bytes_per_s_max: cap_bytes_per_s.map(|cap| cap_share(cap, needed)),
             group_id: None,
             span: item.span,
-            role: match &item.role {
-                Role::Produce(produce) => StreamRole::Produce(produce.clone()),
-                Role::Consume(consume) => StreamRole::Consume(consume.clone()),
-            },
+            role,
         })
     };
-    (0u16..).zip(&worker.shares).filter_map(stream).collect()
+    (0u16..).zip(shares).filter_map(stream).collect()
+}
+
+/// What the streams do that a worker has of a load item: of a probe there are two.
+fn roles_of(role: &Role) -> Vec<StreamRole> {
+    let produce = role.as_produce().map(|plan| StreamRole::Produce(plan.clone()));
+    let consume = role.as_consume().map(|plan| StreamRole::Consume(plan.clone()));
+    produce.into_iter().chain(consume).collect()
 }
 
 /// The name of the group that a stream's clients are members of.
@@ -79,7 +87,7 @@ pub(crate) fn group_of(role: &StreamRole) -> Option<&str> {
 /// The workers on which a load item of the trial produces.
 pub(crate) fn producing(trial: &Trial) -> BTreeSet<u16> {
     let load = &trial.effective.load;
-    let produces = |item: &str| load.get(item).is_some_and(|item| matches!(item.role, Role::Produce(_)));
+    let produces = |item: &str| load.get(item).is_some_and(|item| item.role.as_produce().is_some());
     workers_with(&trial.effective.workers, produces)
 }
 
@@ -95,9 +103,16 @@ fn cap_share(cap_bytes_per_s: u64, share: f64) -> u64 {
 }
 
 /// Whether rows and totals in a message of worker `sender` are all of streams that the plan gives to that worker.
-pub(crate) fn has_own_rows(workers: &[WorkerPlan], sender: u16, message: &FromWorker) -> bool {
-    let streams =
-        workers.iter().find(|planned| planned.worker == sender).map_or(0, |planned| planned.shares.len());
+pub(crate) fn has_own_rows(
+    (workers, load): (&[WorkerPlan], &BTreeMap<String, LoadPlan>),
+    sender: u16,
+    message: &FromWorker,
+) -> bool {
+    let shares =
+        workers.iter().filter(|planned| planned.worker == sender).flat_map(|planned| &planned.shares);
+    let is_probe = |item: &LoadPlan| item.role.kind() == RoleKind::EndToEnd;
+    let streams: usize =
+        shares.map(|share| 1 + usize::from(load.get(&share.item).is_some_and(is_probe))).sum();
     let is_own = |id: StreamId| id.worker == sender && usize::from(id.stream) < streams;
     match message {
         FromWorker::Sample(sample) => is_own(sample.id),
@@ -131,10 +146,8 @@ pub(crate) fn stream_infos(trial: &Trial, topics: &BTreeMap<String, String>) -> 
 
 /// The most bytes of keys, values and headers per second that a load item's schedule asks for.
 fn peak_bytes_per_s(role: &Role) -> f64 {
-    match role {
-        Role::Produce(produce) => produce.rate.peak_per_s().unwrap_or(0.0) * produce.record_bytes() as f64,
-        Role::Consume(_) => 0.0,
-    }
+    role.as_produce()
+        .map_or(0.0, |produce| produce.rate.peak_per_s().unwrap_or(0.0) * produce.record_bytes() as f64)
 }
 
 #[cfg(test)]
@@ -228,15 +241,16 @@ mod tests {
             }))
         };
         let totals = |id| StreamTotals { id, counts: Counts::default(), clients: Vec::new() };
+        let load = BTreeMap::new();
         let own = StreamId { worker: 1, stream: 0 };
-        assert!(has_own_rows(&workers, 1, &sample(own)));
-        assert!(has_own_rows(&workers, 1, &FromWorker::Done(vec![totals(own)])));
-        assert!(has_own_rows(&workers, 1, &FromWorker::Prepared));
+        assert!(has_own_rows((&workers, &load), 1, &sample(own)));
+        assert!(has_own_rows((&workers, &load), 1, &FromWorker::Done(vec![totals(own)])));
+        assert!(has_own_rows((&workers, &load), 1, &FromWorker::Prepared));
         for (sender, foreign) in [(0, own), (1, StreamId { worker: 1, stream: 1 }), (2, own)] {
-            assert!(!has_own_rows(&workers, sender, &sample(foreign)), "{sender} {foreign:?}");
+            assert!(!has_own_rows((&workers, &load), sender, &sample(foreign)), "{sender} {foreign:?}");
             let done =
                 FromWorker::Done(vec![totals(StreamId { worker: sender, stream: 0 }), totals(foreign)]);
-            assert!(!has_own_rows(&workers, sender, &done), "{sender} {foreign:?}");
+            assert!(!has_own_rows((&workers, &load), sender, &done), "{sender} {foreign:?}");
         }
     }
 

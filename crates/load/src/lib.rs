@@ -1,7 +1,7 @@
 //! One trial's share of work: from a task to timed operations and interval samples.
 //!
 //! Read in the order of a record's life: [`schedule`] says when it is intended, [`client`] takes it,
-//! [`records`] and [`payload`] say what it carries, [`connections_io`] moves its bytes, [`recorder`] counts it, [`worker`] hands
+//! [`records`], [`payload`] and [`trailer`] say what it carries, [`connections_io`] moves its bytes, [`recorder`] counts it, [`worker`] hands
 //! the samples on. [`produce`] and [`consume`] are the two kinds of [`stream`]; [`event_loop`] turns them
 //! over the sockets of [`net`], whose names `lookup` resolves on other threads, and [`wakeups`] say which of their clients a turn is for.
 //!
@@ -27,5 +27,6 @@ pub mod records;
 pub mod schedule;
 pub mod stream;
 pub mod token_bucket;
+pub mod trailer;
 pub mod wakeups;
 pub mod worker;

@@ -2,7 +2,7 @@
 //!
 //! *Pooled*: blocks of records with the checksum kept at every record's end, so that any prefix of a
 //! block is a valid body and sending one costs no more than its header. *Unique*: a trailer of
-//! [`TRAILER_BYTES`] in each record carries run, producer, partition, sequence and intended time, and each record has the
+//! [32 bytes](crate::trailer) in each record carries run, producer, partition, sequence and intended time, and each record has the
 //! timestamp of its own acceptance. Where all records have one size a recycled buffer still holds them, of which only
 //! trailers, keys and timestamps are stamped anew; others are built from their picks. The checksum is computed over
 //! all of it. Bodies are compressed when they are sealed.
@@ -12,10 +12,11 @@ mod tests;
 
 use crate::record_times::{Admission, RecordTimes, Run};
 use crate::records::{Builder, Place, RecordSource, Weight, fill};
+use crate::trailer::{Trailer, TrailerBytes};
 use bytes::{Bytes, BytesMut};
 use kdyno_kafka::producer::{Bodies, RecordShape, Sealed};
 use kdyno_kafka::records::{BodySum, Compression, Compressor, CrcShift, begin_record, compress};
-use kdyno_model::plan::{POOL_BATCHES_MIN, POOL_BYTES_MAX, TRAILER_BYTES};
+use kdyno_model::plan::{POOL_BATCHES_MIN, POOL_BYTES_MAX};
 use kdyno_model::seed::mix;
 use rand::SeedableRng;
 use rand_pcg::Pcg64;
@@ -286,7 +287,7 @@ impl Payloads {
 /// What makes a batch's records their own.
 struct Stamp<'a> {
     form: BodyForm,
-    trailer: [u8; TRAILER_BYTES as usize],
+    trailer: Trailer,
     first: u64,
     base_timestamp_ms: i64,
     times: &'a RecordTimes,
@@ -294,10 +295,7 @@ struct Stamp<'a> {
 
 impl<'a> Stamp<'a> {
     fn new(form: &BodyForm, producer: Producer, partition: i32, first: u64, times: &'a RecordTimes) -> Self {
-        let mut trailer = [0u8; TRAILER_BYTES as usize];
-        trailer[0..8].copy_from_slice(&producer.run_id.to_be_bytes());
-        trailer[8..12].copy_from_slice(&producer.client.to_be_bytes());
-        trailer[12..16].copy_from_slice(&partition.to_be_bytes());
+        let trailer = Trailer::new(producer.run_id, producer.client, partition);
         let base_timestamp_ms = times.runs.first().map_or(0, |run| form.timestamp_ms(run.accepted_ns));
         Self { form: *form, trailer, first, base_timestamp_ms, times }
     }
@@ -312,7 +310,7 @@ impl<'a> Stamp<'a> {
     }
 
     /// Calls `put` with each record's place in the batch, timestamp delta and trailer.
-    fn each(mut self, mut put: impl FnMut(u32, i64, &[u8; TRAILER_BYTES as usize])) {
+    fn each(mut self, mut put: impl FnMut(u32, i64, &TrailerBytes)) {
         let mut own = self.times.intended_ns.as_slice();
         let mut index = 0u32;
         for run in &self.times.runs {
@@ -328,9 +326,7 @@ impl<'a> Stamp<'a> {
             for place in 0..run.count as usize {
                 let intended_ns = mine.map_or(run.accepted_ns, |mine| mine[place]);
                 let number = self.first + u64::from(index);
-                self.trailer[16..24].copy_from_slice(&number.to_be_bytes());
-                self.trailer[24..32].copy_from_slice(&self.form.wall_ns(intended_ns).to_be_bytes());
-                put(index, delta_ms, &self.trailer);
+                put(index, delta_ms, self.trailer.stamp(number, self.form.wall_ns(intended_ns)));
                 index += 1;
             }
         }

@@ -5,8 +5,11 @@
 //! run share all but t0, so one loop per batch does.
 
 mod connects;
+mod consumed;
 mod groups;
 mod transactions;
+
+pub use consumed::{HandedOver, UNTOLD};
 
 use crate::histo::{self, Histo};
 use crate::record_times::{Admission, RecordTimes, Run};
@@ -49,7 +52,9 @@ struct SecondSlot {
     /// Index of the five-second slot.
     five: usize,
     counts: Counts,
-    response: Histo,
+    /// Of the recorder's headline, and its values below zero.
+    headline: Histo,
+    below_zero: Histo,
 }
 
 /// Records of five seconds of t0, within one phase.
@@ -61,9 +66,9 @@ struct FiveSlot {
 }
 
 /// Everything of one phase.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct PhaseSlot {
-    timings: [Histogram<u64>; Timing::COUNT],
+    timings: BTreeMap<Timing, Histogram<u64>>,
     sums_ns: [u128; Timing::COUNT],
 }
 
@@ -71,6 +76,8 @@ struct PhaseSlot {
 #[derive(Debug)]
 pub struct Recorder {
     id: StreamId,
+    /// What rows of seconds hold: the response, or the end-to-end latency.
+    headline: Timing,
     t0_ns: u64,
     lengths: PhasesPlan,
     /// The phases' places as far as they are known; the last one holds what comes after it too.
@@ -91,11 +98,21 @@ const fn at(timing: Timing) -> usize {
 }
 
 impl Recorder {
-    /// A recorder for a stream whose T0 is the instant `t0_ns` of the caller's clock; everything belongs to the
-    /// warm-up until [`Self::measure_begins`].
+    /// A recorder for a stream that sends and whose T0 is the instant `t0_ns` of the caller's clock; everything belongs
+    /// to the warm-up until [`Self::measure_begins`].
     pub fn new(id: StreamId, t0_ns: u64, lengths: PhasesPlan) -> Self {
+        Self::with_headline(Timing::Response, id, t0_ns, lengths)
+    }
+
+    /// The same for a stream that consumes.
+    pub fn of_consumer(id: StreamId, t0_ns: u64, lengths: PhasesPlan) -> Self {
+        Self::with_headline(Timing::EndToEnd, id, t0_ns, lengths)
+    }
+
+    fn with_headline(headline: Timing, id: StreamId, t0_ns: u64, lengths: PhasesPlan) -> Self {
         Self {
             id,
+            headline,
             t0_ns,
             lengths,
             phases: phase_spans(&lengths, None),
@@ -163,32 +180,6 @@ impl Recorder {
         self.slot(now_ns).counts.throttled_ns += throttled_ns;
     }
 
-    /// So many records were left to fetch when the second ended that [`Self::tick`] cuts next; `None`: not known.
-    pub fn lag(&mut self, records: Option<u64>) {
-        let last_ns = self.next_deadline() - 1;
-        self.slot(last_ns).counts.lag_records = records;
-    }
-
-    /// So many bytes of batches were fetched now.
-    pub fn fetched_bytes(&mut self, now_ns: u64, bytes: u64) {
-        self.slot(now_ns).counts.fetched_bytes += bytes;
-    }
-
-    /// An application was handed records now.
-    pub fn handed_over(&mut self, now_ns: u64, records: u64) {
-        self.slot(now_ns).counts.fetched += records;
-    }
-
-    /// Offsets were passed over now that are no records of the load's: those of aborted transactions, those that mark the
-    /// ends of transactions, and those without any.
-    pub fn passed_over(&mut self, now_ns: u64, aborted: u64, control: u64, missing: u64) {
-        let counts = &mut self.slot(now_ns).counts;
-        counts.aborted_records += aborted;
-        counts.control_records += control;
-        // Whatever a broker says.
-        counts.missing_offsets = counts.missing_offsets.saturating_add(missing);
-    }
-
     /// Records of an acknowledged batch took so many bytes, uncompressed and as they were sent.
     pub fn compressed(&mut self, known_ns: u64, (record_bytes, sent_bytes): (u64, u64)) {
         let counts = &mut self.slot(known_ns).counts;
@@ -214,7 +205,7 @@ impl Recorder {
                 let weight = next(run.count as usize);
                 self.group(run, run.accepted_ns, (run.count, weight), batch);
                 let response_ns = batch.known_ns - run.accepted_ns;
-                self.seconds[self.last_slot].response.record(response_ns, run.count);
+                self.seconds[self.last_slot].headline.record(response_ns, run.count);
                 continue;
             }
             let (mut mine, rest) = own.split_at(run.count as usize);
@@ -235,7 +226,7 @@ impl Recorder {
         let slot = &mut self.seconds[self.last_slot];
         let timings = &mut self.fives[slot.five].timings;
         for &t0 in intended_ns {
-            slot.response.record(batch.known_ns - t0, 1);
+            slot.headline.record(batch.known_ns - t0, 1);
             match run.admission {
                 Admission::Blocked { since_ns } => {
                     let handed_ns = t0.max(since_ns);
@@ -314,7 +305,8 @@ impl Recorder {
             end_ns: self.t0_ns.saturating_add(end_ns),
             five,
             counts: Counts::default(),
-            response: self.spare.pop().unwrap_or_default(),
+            headline: self.spare.pop().unwrap_or_default(),
+            below_zero: self.spare.pop().unwrap_or_default(),
         });
         self.seconds.len() - 1
     }
@@ -352,12 +344,9 @@ impl Recorder {
             let end_second = u32::try_from(end_ns / NS_PER_S).unwrap_or(self.written_second);
             let mut sample = self.sample(Grain::Phase, phase, end_second);
             sample.written_second = sample.t0_second;
-            for timing in Timing::ALL {
-                let histogram = &slot.timings[at(timing)];
-                if !histogram.is_empty() {
-                    sample.histograms.insert(timing, histo::encode(histogram));
-                    sample.sums_ns.insert(timing, slot.sums_ns[at(timing)]);
-                }
+            for (timing, histogram) in slot.timings {
+                sample.histograms.insert(timing, histo::encode(&histogram));
+                sample.sums_ns.insert(timing, slot.sums_ns[at(timing)]);
             }
             self.hand_out(sample);
         }
@@ -384,19 +373,23 @@ impl Recorder {
     }
 
     fn flush_seconds(&mut self) {
-        for mut slot in std::mem::take(&mut self.seconds) {
-            let mut sample = self.sample(Grain::Second, slot.phase, slot.second);
-            slot.counts.clamped += slot.response.clamped();
-            self.totals.add(&slot.counts);
-            sample.counts = slot.counts;
-            if let Some(bytes) = slot.response.encode(DIGITS_COARSE) {
-                sample.histograms.insert(Timing::Response, bytes);
-                sample.sums_ns.insert(Timing::Response, slot.response.sum_ns());
-                self.fives[slot.five].timings[at(Timing::Response)].merge(&slot.response);
+        let headlines = [Some(self.headline), self.headline.below_zero()];
+        for slot in std::mem::take(&mut self.seconds) {
+            let SecondSlot { second, phase, five, mut counts, headline, below_zero, .. } = slot;
+            let mut sample = self.sample(Grain::Second, phase, second);
+            counts.clamped += headline.clamped() + below_zero.clamped();
+            self.totals.add(&counts);
+            sample.counts = counts;
+            for (timing, mut histo) in headlines.into_iter().zip([headline, below_zero]) {
+                if let (Some(timing), Some(bytes)) = (timing, histo.encode(DIGITS_COARSE)) {
+                    sample.histograms.insert(timing, bytes);
+                    sample.sums_ns.insert(timing, histo.sum_ns());
+                    self.fives[five].timings[at(timing)].merge(&histo);
+                }
+                histo.clear();
+                self.spare.push(histo);
             }
             self.hand_out(sample);
-            slot.response.clear();
-            self.spare.push(slot.response);
         }
     }
 
@@ -404,16 +397,15 @@ impl Recorder {
     fn flush_fives(&mut self) {
         for five in std::mem::take(&mut self.fives) {
             let mut sample = self.sample(Grain::FiveSeconds, five.phase, five.second);
-            let total = self.totals_by_phase.entry(five.phase).or_insert_with(PhaseSlot::empty);
+            let total = self.totals_by_phase.entry(five.phase).or_default();
             for timing in Timing::ALL {
                 let histo = &five.timings[at(timing)];
-                histo.add_to(&mut total.timings[at(timing)]);
-                total.sums_ns[at(timing)] += histo.sum_ns();
-                let is_headline = matches!(timing, Timing::Response | Timing::Service);
-                let digits = if is_headline { histo::DIGITS } else { DIGITS_COARSE };
-                if let Some(bytes) = histo.encode(digits) {
+                if let Some(bytes) = histo.encode(digits_of(timing)) {
                     sample.histograms.insert(timing, bytes);
                     sample.sums_ns.insert(timing, histo.sum_ns());
+                    let whole = total.timings.entry(timing).or_insert_with(|| histo::empty(histo::DIGITS));
+                    histo.add_to(whole);
+                    total.sums_ns[at(timing)] += histo.sum_ns();
                 }
             }
             if !sample.histograms.is_empty() {
@@ -429,12 +421,11 @@ impl Recorder {
     }
 }
 
-impl PhaseSlot {
-    fn empty() -> Box<Self> {
-        Box::new(Self {
-            timings: std::array::from_fn(|_| histo::empty(histo::DIGITS)),
-            sums_ns: [0; Timing::COUNT],
-        })
+/// Digits kept of five seconds.
+fn digits_of(timing: Timing) -> u8 {
+    match timing {
+        Timing::Response | Timing::Service | Timing::EndToEnd | Timing::EndToEndBelowZero => histo::DIGITS,
+        _ => DIGITS_COARSE,
     }
 }
 

@@ -431,7 +431,7 @@ fn context(
         seed: stream.seed,
         bootstrap: task.bootstrap.iter().map(address).collect::<Result<_, WorkerError>>()?,
         client_id_prefix: task.client_id_prefix.clone(),
-        wall_offset_ns: wall_ns() - monotonic_ns() as i64,
+        wall_offset_ns: task.wall_offset_ns,
         tick_ns: task.tick_ns,
         phases: task.phases,
         has_producers: task.has_producers,
@@ -441,11 +441,6 @@ fn context(
         security: security.clone(),
         events: Events::default(),
     })
-}
-
-fn wall_ns() -> i64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
-    now.tv_sec * 1_000_000_000 + now.tv_nsec
 }
 
 #[cfg(test)]

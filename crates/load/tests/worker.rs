@@ -98,6 +98,7 @@ fn task(bootstrap: Vec<String>, streams: Vec<StreamTask>) -> WorkerTask {
     WorkerTask {
         worker: 0,
         run_id: 1,
+        wall_offset_ns: 0,
         bootstrap,
         security: Default::default(),
         client_id_prefix: "test-".to_owned(),

@@ -30,6 +30,7 @@ pub mod secret;
 pub mod seed;
 pub mod series;
 pub mod table;
+pub mod timing;
 pub mod trial;
 pub mod units;
 pub mod version;

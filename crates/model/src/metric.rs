@@ -4,6 +4,7 @@
 //! (all together), `broker-N` (one), `system` (brokers, dedicated controllers and ZooKeeper nodes together),
 //! `workers`, `host`. Every name is checked when the plan is made.
 
+use crate::plan::RoleKind;
 use crate::sample::Timing;
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +30,8 @@ pub enum SubjectKind {
     Produce,
     /// A load item that consumes.
     Consume,
+    /// A load item that probes: it does both.
+    EndToEnd,
     /// `brokers`, `broker-N` or `system`.
     Broker,
     /// `workers`.
@@ -83,11 +86,15 @@ pub struct Metric {
     pub meaning: &'static str,
 }
 
-use SubjectKind::{Broker, Consume, Host, Produce, Worker};
+use SubjectKind::{Broker, Consume, EndToEnd, Host, Produce, Worker};
 
-const LOAD: &[SubjectKind] = &[Produce, Consume];
-const SEND: &[SubjectKind] = &[Produce];
-const READ: &[SubjectKind] = &[Consume];
+const LOAD: &[SubjectKind] = &[Produce, Consume, EndToEnd];
+/// Of requests of one kind.
+const REQUESTS: &[SubjectKind] = &[Produce, Consume];
+const SEND: &[SubjectKind] = &[Produce, EndToEnd];
+/// Of clients that only send.
+const SEND_ALONE: &[SubjectKind] = &[Produce];
+const READ: &[SubjectKind] = &[Consume, EndToEnd];
 const PROCESS: &[SubjectKind] = &[Broker, Worker];
 const BROKER: &[SubjectKind] = &[Broker];
 
@@ -104,14 +111,15 @@ const OF_GROUPS: &[&str] = &[
     "member_records_cv",
 ];
 
-/// Whether a metric is left out where it cannot be told: the price, what is told of transactions, of connecting and of
-/// consumer groups, and what is told of those alone that come late.
+/// Whether a metric is left out where it cannot be told: the price, what is told of transactions, of connecting, of consumer
+/// groups, of records whose intended instant travels with them, and of those alone that come late.
 pub fn may_be_left_out(name: &str) -> bool {
     let is_timing = |timing: &str| {
         let timing = timing.parse::<Timing>();
         timing.is_ok_and(|timing| timing == Timing::Commit || Timing::OF_CONSUMERS.contains(&timing))
     };
-    matches!(name, COST_PER_GB | "committed" | "aborted" | "caught_up")
+    let names = [COST_PER_GB, "committed", "aborted", "caught_up", "end_to_end", "discarded", "censored"];
+    names.contains(&name)
         || OF_GROUPS.contains(&name)
         || name.split_once('.').is_some_and(|(timing, _)| is_timing(timing))
 }
@@ -139,11 +147,11 @@ pub const ALL: &[Metric] = &[
     ),
     metric(
         "acked_per_s_sum_of_clients",
-        SEND,
+        SEND_ALONE,
         Unit::RecordsPerS,
         "sum over clients of each one's whole-run average, the definition of Kafka's own tool",
     ),
-    metric("acked_mib_per_s_sum_of_clients", SEND, Unit::MibPerS, "the same in MiB of values"),
+    metric("acked_mib_per_s_sum_of_clients", SEND_ALONE, Unit::MibPerS, "the same in MiB of values"),
     metric("achieved_share", SEND, Unit::Ratio, "achieved divided by offered"),
     metric("target_reached", SEND, Unit::YesNo, "acknowledged at least 99.5 % of the offered rate"),
     metric("failed", SEND, Unit::Count, "records of the measure phase that failed"),
@@ -163,8 +171,8 @@ pub const ALL: &[Metric] = &[
         "load that waited beyond what requests in flight explain, at the window's end, in time",
     ),
     metric("unresolved", SEND, Unit::Count, "records of the measure phase whose outcome stayed open"),
-    metric("records_per_batch", LOAD, Unit::Count, "acknowledged or fetched records per record batch"),
-    metric("bytes_per_request", LOAD, Unit::Bytes, "bytes per produce request, or per fetch response"),
+    metric("records_per_batch", REQUESTS, Unit::Count, "acknowledged or fetched records per record batch"),
+    metric("bytes_per_request", REQUESTS, Unit::Bytes, "bytes per produce request, or per fetch response"),
     metric(
         "compression_ratio",
         SEND,
@@ -253,6 +261,24 @@ pub const ALL: &[Metric] = &[
         Unit::Ratio,
         "how unevenly the members share them: standard deviation divided by mean; 0 when all have the same",
     ),
+    metric(
+        "end_to_end",
+        READ,
+        Unit::Count,
+        "records of the measure phase that the application was handed: those that end-to-end latencies are of",
+    ),
+    metric(
+        "discarded",
+        READ,
+        Unit::Count,
+        "records handed over in the window of which nobody knows when this trial intended them: no record of its own",
+    ),
+    metric(
+        "censored",
+        READ,
+        Unit::Count,
+        "records of the measure phase that were acknowledged and never handed over: they lie above every end-to-end quantile",
+    ),
     metric("cpu_percent", PROCESS, Unit::PercentOfCore, "user and system time, percent of one core"),
     metric(
         "cpu_us_per_record",
@@ -312,12 +338,21 @@ impl Address {
     }
 }
 
-/// The timings a kind of subject has: every client connects, but only records that are produced have an intended instant
-/// to count from.
+/// What metrics know a load item as that does this.
+pub fn kind_of(role: RoleKind) -> SubjectKind {
+    match role {
+        RoleKind::Produce => Produce,
+        RoleKind::Consume => Consume,
+        RoleKind::EndToEnd => EndToEnd,
+    }
+}
+
+/// The timings a kind of subject has.
 pub fn timings(kind: SubjectKind) -> &'static [Timing] {
     match kind {
         Produce => &Timing::OF_PRODUCERS,
         Consume => &Timing::OF_CONSUMERS,
+        EndToEnd => &Timing::OF_PROBES,
         Broker | Worker | Host => &[],
     }
 }
@@ -352,6 +387,7 @@ impl SubjectKind {
         match self {
             Produce => "produce items",
             Consume => "consume items",
+            EndToEnd => "end_to_end items",
             Broker => "brokers",
             Worker => "workers",
             Host => "host",
@@ -392,14 +428,16 @@ mod tests {
         assert_eq!(unit(Consume, "records_per_batch"), Some(Unit::Count));
         assert_eq!(unit(Consume, "rebalance.max"), Some(Unit::Ns));
         assert_eq!((unit(Produce, "rebalance.max"), unit(Consume, "commit.p99")), (None, None));
-        let timed = names(Consume).into_iter().filter(|name| name.contains('.'));
-        assert_eq!((unit(Consume, "connect.p99"), timed.count()), (Some(Unit::Ns), 27));
-        assert_eq!(
-            (unit(Consume, "request.p99"), unit(Consume, "response.p99")),
-            (None, None),
-            "a fetch is not timed"
-        );
         assert_eq!((unit(Consume, "request.p99"), unit(Consume, "response.p99")), (None, None));
+        assert_eq!(
+            (unit(Consume, "end_to_end.p99"), unit(Produce, "end_to_end.p99")),
+            (Some(Unit::Ns), None)
+        );
+        assert_eq!(unit(Consume, "end_to_end_below_zero.p99"), None, "how it is kept");
+        for name in ["end_to_end.p99", "response.p99", "acked_per_s", "fetched_per_s", "censored"] {
+            assert!(unit(EndToEnd, name).is_some(), "{name}: a probe does both");
+        }
+        assert_eq!(unit(EndToEnd, "records_per_batch"), None, "of which of both?");
         assert!(names(Broker).contains(&"cpu_us_per_record".to_owned()));
     }
 

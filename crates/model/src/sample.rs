@@ -6,14 +6,17 @@
 //!
 //! The instants of a record (docs/METHOD.md): t0 intended, t1 handed to the client, t2 accepted (buffer
 //! space found), t3 batch sealed, t3′ its last attempt begun (t3 unless it was sent again), t4 last byte of
-//! that request written, t5 response there to be read, t6 outcome known.
+//! that request written, t5 response there to be read, t6 outcome known; for a consumer, t7 the fetch response that
+//! holds it there to be read, t8 in the application's hands.
 
 use crate::event::Subject;
 use crate::histogram;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use strum::{Display, EnumCount, EnumString, IntoStaticStr, VariantArray};
+use strum::{Display, EnumString, IntoStaticStr};
+
+pub use crate::timing::Timing;
 
 /// A phase of a trial. A record belongs to the phase of its t0.
 #[derive(
@@ -164,6 +167,11 @@ pub struct Counts {
     pub control_records: u64,
     /// Consume: offsets passed over that no record has, since it was compacted away.
     pub missing_offsets: u64,
+    /// Consume: records of this second of t0 that the application was handed, each counted once.
+    pub end_to_end: u64,
+    /// Consume: records handed over of which nobody knows when this trial intended them: without kdyno's trailer, of
+    /// another run, or of no instant of this trial's load.
+    pub discarded: u64,
     /// Consume: rebalances of the group that were over.
     pub rebalances: u64,
     /// Consume: requests that committed offsets.
@@ -199,7 +207,7 @@ impl Counts {
 
     /// Every count that is one number and adds up over seconds, by name; the first [`OUTCOMES`] are of records with an
     /// outcome.
-    fn numbers(&self) -> [(&'static str, u64); 27] {
+    fn numbers(&self) -> [(&'static str, u64); 29] {
         let Counts {
             offered,
             achieved,
@@ -227,6 +235,8 @@ impl Counts {
             aborted_records,
             control_records,
             missing_offsets,
+            end_to_end,
+            discarded,
             rebalances,
             commits,
             duplicates,
@@ -256,6 +266,8 @@ impl Counts {
             ("aborted_records", aborted_records),
             ("control_records", control_records),
             ("missing_offsets", missing_offsets),
+            ("end_to_end", end_to_end),
+            ("discarded", discarded),
             ("rebalances", rebalances),
             ("commits", commits),
             ("duplicates", duplicates),
@@ -291,6 +303,8 @@ impl Counts {
             aborted_records,
             control_records,
             missing_offsets,
+            end_to_end,
+            discarded,
             rebalances,
             commits,
             duplicates,
@@ -320,6 +334,8 @@ impl Counts {
             (&mut self.aborted_records, aborted_records),
             (&mut self.control_records, control_records),
             (&mut self.missing_offsets, missing_offsets),
+            (&mut self.end_to_end, end_to_end),
+            (&mut self.discarded, discarded),
             (&mut self.rebalances, rebalances),
             (&mut self.commits, commits),
             (&mut self.duplicates, duplicates),
@@ -336,93 +352,6 @@ impl Counts {
             *sum = sum.saturating_add(*records);
         }
     }
-}
-
-/// A span between two instants of a record; the stages sum exactly to the response. The last ones are of transactions, of
-/// clients and of consumer groups.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    JsonSchema,
-    Display,
-    EnumString,
-    IntoStaticStr,
-    EnumCount,
-    VariantArray,
-)]
-#[serde(rename_all = "snake_case")]
-#[strum(serialize_all = "snake_case")]
-pub enum Timing {
-    /// t6 − t0: the headline.
-    Response,
-    /// t6 − t2: what a blocking client prints.
-    Service,
-    /// t5 − t1: the response without the load generator's own delays, which are schedule delay and callback.
-    WithoutGenerator,
-    /// t1 − t0: how late the load generator itself was.
-    ScheduleDelay,
-    /// t2 − t1: waiting for buffer space.
-    Block,
-    /// t3 − t2: waiting for the batch.
-    Linger,
-    /// t3′ − t3: attempts that came to nothing, and the pauses after them.
-    Retry,
-    /// t4 − t3′: waiting for the connection.
-    SendWait,
-    /// t5 − t4: network and broker.
-    Request,
-    /// t6 − t5: from when the response was there to be read to the outcome: how late the load generator looked.
-    Callback,
-    /// Of transactions, not of records: from when a client begins to commit, which first sends what it holds, to when
-    /// the coordinator has confirmed it.
-    Commit,
-    /// Of clients, not of records: from when a client first dials a broker to when it reaches every broker that it needs.
-    /// Of those that are there at T0 it belongs to start-up.
-    Connect,
-    /// Of consumer groups: from when a member wants to commit offsets to when the coordinator has confirmed them.
-    OffsetCommit,
-    /// Of consumer groups: from when the first of the stream's members learns that the group rebalances to when the last
-    /// of them has its assignment.
-    Rebalance,
-}
-
-/// The spans of several stages.
-const TOTALS: usize = 3;
-/// Those that are of transactions and of clients.
-const OTHERS: usize = 2;
-/// Those of consumer groups.
-const OF_GROUPS: usize = 2;
-
-impl Timing {
-    /// How many there are.
-    pub const COUNT: usize = <Self as EnumCount>::COUNT;
-    /// All, in the order of a record's life, totals first, and what is not of records last.
-    pub const ALL: [Timing; Self::COUNT] = taken(0);
-    /// The stages, which come after the totals: they sum to [`Timing::Response`].
-    pub const STAGES: [Timing; Self::COUNT - TOTALS - OTHERS - OF_GROUPS] = taken(TOTALS);
-    /// Those of clients that send records.
-    pub const OF_PRODUCERS: [Timing; Self::COUNT - OF_GROUPS] = taken(0);
-    /// Those of clients that consume: connecting, and their groups.
-    pub const OF_CONSUMERS: [Timing; OF_GROUPS + 1] = taken(Self::COUNT - OF_GROUPS - 1);
-}
-
-/// So many timings, from the one at `first` on.
-const fn taken<const N: usize>(first: usize) -> [Timing; N] {
-    let mut all = [Timing::Response; N];
-    let mut at = 0;
-    while at < N {
-        all[at] = <Timing as VariantArray>::VARIANTS[first + at];
-        at += 1;
-    }
-    all
 }
 
 /// A stream's totals at its end, over all phases: `offered = acknowledged + failed + unresolved`.

@@ -37,6 +37,8 @@ pub struct StreamSeries {
     pub seconds: Vec<SecondPoint>,
     /// Response time by quantile over the measure phase, in order of the quantile.
     pub percentiles: Vec<QuantilePoint>,
+    /// End-to-end latency by quantile, likewise.
+    pub end_to_end_percentiles: Vec<QuantilePoint>,
 }
 
 /// One second of a load item. Rates count what happened in the second; latencies are of the records
@@ -67,6 +69,12 @@ pub struct SecondPoint {
     pub response_ns_p99: Value,
     /// Largest of the same.
     pub response_ns_max: Value,
+    /// Median of the end-to-end latency, ns.
+    pub end_to_end_ns_p50: Value,
+    /// 99th percentile of the same.
+    pub end_to_end_ns_p99: Value,
+    /// Largest of the same.
+    pub end_to_end_ns_max: Value,
 }
 
 /// One point of the curve "latency by percentile".
@@ -74,8 +82,8 @@ pub struct SecondPoint {
 pub struct QuantilePoint {
     /// 0 to 1.
     pub quantile: f64,
-    /// Response time at it, ns.
-    pub response_ns: Value,
+    /// Response time, or end-to-end latency, at it, ns.
+    pub ns: Value,
 }
 
 /// Processor time of one process, or of the host.

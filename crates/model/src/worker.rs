@@ -173,6 +173,10 @@ pub struct WorkerTask {
     pub worker: u16,
     /// Identifies the run in unique payloads.
     pub run_id: u64,
+    /// Wall clock minus CLOCK_MONOTONIC, ns, as the lab read it before the trial: what timestamps and the instants that
+    /// records carry are made with. All workers take this one, so that a record's t0 is an instant of CLOCK_MONOTONIC for
+    /// whoever fetches it, also when the wall clock is set meanwhile.
+    pub wall_offset_ns: i64,
     /// `host:port` to ask first.
     pub bootstrap: Vec<String>,
     /// How brokers are spoken to; [`BeforeTask::Secrets`] has the values of the secrets that it names. A worker that

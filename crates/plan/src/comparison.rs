@@ -11,7 +11,8 @@ use kdyno_analysis::comparison::margin as usual_margin;
 use kdyno_analysis::statistics::{MEAN_UNITS_MIN, UNITS_MIN, smallest_visible};
 use kdyno_model::metric::{Address, COST_PER_GB, Unit};
 use kdyno_model::plan::{
-    Better, CasePlan, ComparePlan, Depth, EvidenceUnit, Judge, PairDesign, Plan, Rate, Strategy, SystemPlan,
+    Better, CasePlan, ComparePlan, Depth, EvidenceUnit, Judge, LoadPlan, PairDesign, Plan, Rate, Role,
+    Strategy, SystemPlan,
 };
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::{CompareFile, SideFile};
@@ -325,13 +326,17 @@ fn usual(cases: &[CasePlan], attached: bool) -> Vec<Judge> {
         let subject = if is_alike { "brokers" } else { "system" };
         found.push(judge(subject, "cpu_us_per_record", Better::Lower, Unit::CpuUsPerRecord));
     }
-    match first.load.iter().find_map(|(name, item)| Some((name, &item.role.as_produce()?.rate))) {
+    let rate = |(name, item): (&String, &LoadPlan)| match &item.role {
+        Role::Produce(produce) => Some((name.clone(), produce.rate.clone())),
+        Role::Consume(_) | Role::EndToEnd(_) => None,
+    };
+    match first.load.iter().find_map(rate) {
         Some((name, Rate::Max { .. })) => {
-            found.push(judge(name, "acked_per_s", Better::Higher, Unit::RecordsPerS));
+            found.push(judge(&name, "acked_per_s", Better::Higher, Unit::RecordsPerS));
         }
         Some((name, Rate::Open { .. })) => {
             for quantile in ["response.p50", "response.p99"] {
-                found.push(judge(name, quantile, Better::Lower, Unit::Ns));
+                found.push(judge(&name, quantile, Better::Lower, Unit::Ns));
             }
         }
         None => {

@@ -3,7 +3,7 @@
 use crate::PlanError;
 use crate::reader::Reader;
 use kdyno_model::metric::{self, Address, COST_PER_GB, SubjectKind};
-use kdyno_model::plan::{CasePlan, ClaimOp, Condition, Role, Threshold};
+use kdyno_model::plan::{CasePlan, ClaimOp, Condition, Threshold};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::{InputError, quoted};
 use kdyno_scenario::judged::{Expr, comparison};
@@ -92,10 +92,7 @@ fn rises(of: &Address, case: &CasePlan, item: &str) -> bool {
         return false;
     }
     let Some(load) = case.load.get(&of.subject) else { return true };
-    let kind = match load.role {
-        Role::Produce(_) => SubjectKind::Produce,
-        Role::Consume(_) => SubjectKind::Consume,
-    };
+    let kind = metric::kind_of(load.role.kind());
     let is_carried = metric::find(kind, &of.metric).is_some_and(|known| known.unit.is_rate());
     // What reads the records of the load that is raised grows with it.
     let is_read =

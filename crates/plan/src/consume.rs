@@ -64,9 +64,26 @@ fn work(reader: &Reader<'_>, typed: &WorkFile) -> Result<Option<WorkPlan>, PlanE
     }))
 }
 
-/// A sentence for each item whose applications cannot keep up with what is scheduled to be written.
+/// A sentence for each item whose applications cannot keep up with what is scheduled to be written, and for each that
+/// consumes what the load writes and has no end-to-end latency.
 pub(crate) fn told(plan: &Plan) -> BTreeSet<String> {
-    plan.every_case().flat_map(slow_items).collect()
+    plan.every_case().flat_map(|case| slow_items(case).into_iter().chain(without_end_to_end(case))).collect()
+}
+
+fn without_end_to_end(case: &CasePlan) -> Vec<String> {
+    let why = |(name, item): (&String, &LoadPlan)| {
+        let consume = item.role.as_consume().filter(|_| !case.tells_end_to_end(item))?;
+        let writers = || case.load.values().filter(|other| other.topic == item.topic);
+        if !writers().any(|other| other.role.as_produce().is_some()) {
+            return None;
+        }
+        let why = match writers().any(|other| other.role.carries_intended()) {
+            true => format!("with `read: {}` it looks at no record", consume.read.name()),
+            false => "records of a pool do not say when they were intended".to_owned(),
+        };
+        Some(format!("`{name}` has no end-to-end latency: {why}"))
+    };
+    case.load.iter().filter_map(why).collect()
 }
 
 fn slow_items(case: &CasePlan) -> Vec<String> {

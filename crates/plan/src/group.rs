@@ -158,10 +158,7 @@ pub(crate) fn check(
 
 /// The group of an item's clients.
 fn of(role: &Role) -> Option<&GroupPlan> {
-    match role {
-        Role::Consume(consume) => consume.group.as_ref(),
-        Role::Produce(_) => None,
-    }
+    role.as_consume()?.group.as_ref()
 }
 
 /// Why the coordinator would refuse one of two members.

@@ -4,9 +4,7 @@ use crate::PlanError;
 use crate::estimate::estimate;
 use crate::search::allowed_per_s;
 use crate::strategy::{Upcoming, at_most, heaviest};
-use kdyno_model::plan::{
-    AttachedPlan, CasePlan, FindPlan, Isolation, Plan, Role, Strategy, SystemPlan, TopicPlan,
-};
+use kdyno_model::plan::{AttachedPlan, CasePlan, FindPlan, Isolation, Plan, Strategy, SystemPlan, TopicPlan};
 use kdyno_model::units::{bytes as shown, duration};
 use kdyno_scenario::input::InputError;
 
@@ -114,7 +112,7 @@ fn refused(target: &AttachedPlan, message: String) -> PlanError {
 fn rates(case: &CasePlan, search: Option<&FindPlan>, target: &AttachedPlan) -> Result<(), PlanError> {
     let mut bytes_per_s = 0.0;
     for (name, item) in &case.load {
-        let Role::Produce(produce) = &item.role else { continue };
+        let Some(produce) = item.role.as_produce() else { continue };
         let Some(peak) = produce.rate.peak_per_s() else {
             if !target.allow.iter().any(|allowed| allowed == RATE_MAX) {
                 let message = format!("`{name}` has `rate: max`, which the target does not allow");

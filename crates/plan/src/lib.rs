@@ -25,6 +25,7 @@ mod pair_design;
 mod phases;
 mod planned;
 mod prices;
+mod probe;
 mod ratios;
 mod reader;
 mod records;

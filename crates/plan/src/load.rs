@@ -5,6 +5,7 @@ use crate::client;
 use crate::consume::consume_plan;
 use crate::group;
 use crate::phases::PHASE_NS_MAX;
+use crate::probe;
 use crate::reader::Reader;
 use crate::records;
 use crate::spans;
@@ -69,10 +70,15 @@ pub(crate) fn load(
                 Target { system, topic, name: &address },
             )?),
             RoleFile::Consume(consume) => Role::Consume(consume_plan(reader, typed, consume)?),
+            RoleFile::EndToEnd { rate, value } => {
+                enough_replicas(reader, typed, -1, Target { system, topic, name: &address })?;
+                Role::EndToEnd(probe::probe_plan(reader, rate, value)?)
+            }
         };
         let span = spans::span(reader, &name.text, typed)?;
         found.insert(name.text.clone(), LoadPlan { topic: address, clients, span, role });
     }
+    probe::have_own_topics(reader, &found)?;
     group::check(reader, system, &found)?;
     Ok(found)
 }

@@ -4,7 +4,7 @@
 use crate::cases::Chosen;
 use crate::comparison::{not_judged, smallest_differences};
 use crate::sides::different_loads;
-use crate::{Choices, PlanError, cases, claims, client, clusters, consume, group, sustained};
+use crate::{Choices, PlanError, cases, claims, client, clusters, consume, group, probe, sustained};
 use kdyno_model::plan::{CasePlan, Depth, KafkaSource, ListedTrial, Plan, Strategy, SystemPlan};
 use kdyno_model::units::count;
 use kdyno_model::version;
@@ -54,7 +54,11 @@ pub fn remarks(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Result<Ve
     found.extend(existing_topics(plan).into_iter().map(Note::Fact));
     found.extend(misspelt_topics(plan).into_iter().map(Note::Warning));
     found.extend(untested(plan).into_iter().chain(group::told(plan)).map(Note::Fact));
-    let facts = sustained::told(plan).into_iter().chain(clusters::told(plan)).chain(consume::told(plan));
+    let facts = sustained::told(plan)
+        .into_iter()
+        .chain(clusters::told(plan))
+        .chain(consume::told(plan))
+        .chain(probe::told(plan));
     found.extend(facts.map(Note::Fact));
     found.extend(of_the_answer(scenario, choices, plan, &chosen)?);
     Ok(found)

@@ -289,9 +289,9 @@ fn range(
 /// The highest rate of an item that a target's cap on `produce` leaves it beside the others; `None`: there is no cap.
 pub(crate) fn allowed_per_s(case: &CasePlan, item: &str) -> Option<f64> {
     let SystemPlan::Attached(target) = &case.system else { return None };
-    let bytes_per_s = |name: &String| match &case.load[name].role {
-        Role::Produce(produce) => produce.rate.peak_per_s().map(|peak| peak * produce.record_bytes() as f64),
-        Role::Consume(_) => Some(0.0),
+    let bytes_per_s = |name: &String| match case.load[name].role.as_produce() {
+        Some(produce) => produce.rate.peak_per_s().map(|peak| peak * produce.record_bytes() as f64),
+        None => Some(0.0),
     };
     let others: Option<f64> = case.load.keys().filter(|name| *name != item).map(bytes_per_s).sum();
     let produce = case.load.get(item)?.role.as_produce()?;
@@ -319,7 +319,7 @@ fn arrivals(reader: &Reader<'_>, item: &str) -> Arrivals {
     let typed = reader.scenario.typed().load.iter().find(|(name, _)| name.text == item);
     let arrivals = typed.and_then(|(_, load)| match &load.role {
         RoleFile::Produce(produce) => produce.arrivals.as_ref(),
-        RoleFile::Consume(_) => None,
+        RoleFile::Consume(_) | RoleFile::EndToEnd { .. } => None,
     });
     let text = arrivals.and_then(|typed| reader.text(typed).ok());
     if text.as_deref() == Some("constant") { Arrivals::Constant } else { Arrivals::Poisson }

@@ -48,12 +48,17 @@ pub(crate) fn broker_exists(subject: &str, cases: &[CasePlan]) -> Result<(), Str
 fn usual(cases: &[CasePlan]) -> Vec<Address> {
     let of = |subject: &str, metric: &str| Address { subject: subject.to_owned(), metric: metric.to_owned() };
     let mut found = Vec::new();
-    for (name, item) in cases.first().into_iter().flat_map(|case| &case.load) {
+    let items = cases.first().into_iter().flat_map(|case| case.load.iter().map(move |item| (case, item)));
+    for (case, (name, item)) in items {
         let metrics: &[&str] = match item.role {
             Role::Produce(_) => &["acked_per_s", "acked_mib_per_s", "response.p50", "response.p99"],
             Role::Consume(_) => &["fetched_per_s", "fetched_wire_mib_per_s"],
+            Role::EndToEnd(_) => &["acked_per_s", "response.p99"],
         };
         found.extend(metrics.iter().map(|metric| of(name, metric)));
+        if case.tells_end_to_end(item) {
+            found.extend(["end_to_end.p50", "end_to_end.p99"].map(|metric| of(name, metric)));
+        }
     }
     found.extend([of("brokers", "cpu_us_per_record"), of("workers", "cpu_us_per_record")]);
     found

@@ -5,7 +5,7 @@ use crate::choices::{Change, SideChoices};
 use crate::planned::{Planned, plan_cases};
 use crate::set_overrides::NOWHERE;
 use crate::{Choices, PlanError};
-use kdyno_model::plan::{CasePlan, KafkaSource, OnClusters, Role, SystemPlan};
+use kdyno_model::plan::{CasePlan, KafkaSource, OnClusters, SystemPlan};
 use kdyno_model::version::NEWEST;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::SideFile;
@@ -303,10 +303,7 @@ fn comparable(a: &[CasePlan], b: &[CasePlan]) -> Result<(), PlanError> {
     }
     for (a, b) in a.iter().zip(b) {
         let roles = |case: &CasePlan| {
-            case.load
-                .iter()
-                .map(|(name, item)| (name.clone(), matches!(item.role, Role::Produce(_))))
-                .collect::<Vec<_>>()
+            case.load.iter().map(|(name, item)| (name.clone(), item.role.kind())).collect::<Vec<_>>()
         };
         if roles(a) != roles(b) || !a.topics.keys().eq(b.topics.keys()) {
             return Err(InputError::whole("sides A and B do not have the same topics and load items"));
@@ -391,10 +388,9 @@ fn without_effect(a: &Side, b: &Side, changes: &[String]) -> PlanError {
 /// Load items that are offered different loads by the two sides of a case: their latencies say nothing about the
 /// sides.
 pub(crate) fn different_loads(a: &CasePlan, b: &CasePlan) -> Vec<String> {
-    let differs = |name: &&String| match (&a.load[*name].role, b.load.get(*name).map(|item| &item.role)) {
-        (Role::Produce(a), Some(Role::Produce(b))) => {
-            a.rate != b.rate || a.value_bytes != b.value_bytes || a.records != b.records
-        }
+    let produce = |case: &CasePlan, name: &String| case.load.get(name)?.role.as_produce().cloned();
+    let differs = |name: &&String| match (produce(a, name), produce(b, name)) {
+        (Some(a), Some(b)) => a.rate != b.rate || a.value_bytes != b.value_bytes || a.records != b.records,
         _ => false,
     };
     a.load.keys().filter(differs).cloned().collect()

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
-use kdyno_model::plan::{ConsumePlan, Role, WorkPlan};
+use kdyno_model::plan::{ConsumePlan, Partitioner, Role, WorkPlan};
 use kdyno_plan::{Choices, Note, plan, remarks};
 use kdyno_scenario::Scenario;
 
@@ -79,4 +79,68 @@ fn applications_that_cannot_keep_up_are_told_before_the_run() {
     };
     assert_eq!(told("clients: 1, work: 2ms"), 1, "500 of 1,000 a second");
     assert_eq!((told("clients: 3, work: 2ms"), told("clients: 1")), (0, 0));
+}
+
+/// A probe: what it is, and what it cannot be.
+#[test]
+fn a_probe_has_a_topic_of_its_own_and_sends_to_every_leader() {
+    let with = |probe: &str, rest: &str| {
+        let text = format!(
+            "kdyno: 1\nid: base\nquestion: how much?\nsystem: {{brokers: 3}}\n\
+             topics: {{t: {{partitions: 2}}, small: {{partitions: 3, replicas: 3}}, one: {{partitions: 1}}}}\n\
+             load:\n  writers: {{produce: t, rate: 1k/s, value: 100B}}\n  probe: {{{probe}}}\n\
+             phases: {{warmup: 5s, condition: none, measure: 10s}}\n{rest}"
+        );
+        let scenario =
+            Scenario::parse_bytes(text.as_bytes(), "base.yaml").map_err(|error| error.to_string())?;
+        let plan = plan(&scenario, &Choices::default()).map_err(|error| error.to_string())?;
+        let told = remarks(&scenario, &Choices::default(), &plan).unwrap();
+        let told = told.into_iter().map(|note| match note {
+            Note::Fact(text) | Note::Warning(text) => text,
+        });
+        Ok::<_, String>((plan, told.collect::<Vec<_>>().join("\n")))
+    };
+    let (plan, told) =
+        with("end_to_end: small", "expect: [{claim: c, that: probe.end_to_end.p99 <= 20ms}]\n").unwrap();
+    let Role::EndToEnd(probe) = &plan.cases[0].load["probe"].role else { panic!("it probes") };
+    assert_eq!((probe.produce.client.acks, probe.produce.client.linger_ns), (-1, 0));
+    assert_eq!((probe.produce.client.partitioner, probe.produce.value_bytes), (Partitioner::RoundRobin, 100));
+    assert_eq!((probe.produce.rate.peak_per_s(), probe.consume.fetch_bytes_min), (Some(200.0), 1));
+    assert!(plan.cases[0].tells_end_to_end(&plan.cases[0].load["probe"]));
+    assert!(!told.contains("probe"), "{told}");
+    let (_, told) = with("end_to_end: one", "").unwrap();
+    assert!(told.contains("`probe` sends to 1 of 3 brokers"), "{told}");
+    for (probe, expected) in [
+        ("end_to_end: t", "`probe` probes with topic `t`, to which `writers` sends too"),
+        ("end_to_end: nowhere", "`nowhere` is not a topic of this scenario"),
+        ("end_to_end: small, rate: max", "a probe takes 10/s to 10k/s"),
+        ("end_to_end: small, rate: 1/s", "`1/s` is no rate of a probe"),
+        ("end_to_end: small, clients: 3", "a probe has one producer and one consumer"),
+        ("end_to_end: small, value: 1MiB", "`value`"),
+        (
+            "end_to_end: small, consume: small",
+            "a load item has one role, not both `consume` and `end_to_end`",
+        ),
+    ] {
+        let refused = with(probe, "").expect_err(probe);
+        assert!(refused.contains(expected), "{probe}: {refused}");
+    }
+}
+
+/// Where a consumer finds out nothing of when records were intended, the plan says why.
+#[test]
+fn items_without_end_to_end_latencies_are_told() {
+    let told = |said: &str, payload: &str| {
+        let text = text(said).replace("value: 100B", &format!("value: 100B, payload: {payload}"));
+        let scenario = Scenario::parse_bytes(text.as_bytes(), "base.yaml").unwrap();
+        let plan = plan(&scenario, &Choices::default()).unwrap();
+        let told = remarks(&scenario, &Choices::default(), &plan).unwrap();
+        told.into_iter().find_map(|note| match note {
+            Note::Fact(text) | Note::Warning(text) => text.contains("end-to-end").then_some(text),
+        })
+    };
+    assert_eq!(told("clients: 1", "unique"), None);
+    let because = |why: &str| Some(format!("`readers` has no end-to-end latency: {why}"));
+    assert_eq!(told("read: crc", "unique"), because("with `read: crc` it looks at no record"));
+    assert_eq!(told("clients: 1", "pooled"), because("records of a pool do not say when they were intended"));
 }

@@ -157,7 +157,7 @@ fn rates_of_every_kind() {
         let plan = choose(&BASE.replace("rate: $rate", text), &Choices::default()).unwrap();
         match &plan.cases[0].load["writers"].role {
             Role::Produce(produce) => produce.rate.clone(),
-            Role::Consume(_) => panic!("writers produce"),
+            Role::Consume(_) | Role::EndToEnd(_) => panic!("writers produce"),
         }
     };
     let flat = |per_s: f64, length_ns: u64| RatePiece { from_per_s: per_s, to_per_s: per_s, length_ns };
@@ -186,7 +186,7 @@ fn client_settings_fill_from_the_version() {
         let plan = choose(&text, &Choices::default()).unwrap();
         match &plan.cases[0].load["writers"].role {
             Role::Produce(produce) => produce.client.clone(),
-            Role::Consume(_) => panic!("writers produce"),
+            Role::Consume(_) | Role::EndToEnd(_) => panic!("writers produce"),
         }
     };
     assert_eq!((client("defaults: 2.7").acks, client("").acks), (1, -1));
@@ -231,7 +231,7 @@ fn transactions_are_planned_with_what_they_need_of_the_client() {
         choose(&BASE.replace("value: $size", &typed), &Choices::default()).map(|plan| {
             match &plan.cases[0].load["writers"].role {
                 Role::Produce(produce) => produce.clone(),
-                Role::Consume(_) => panic!("writers produce"),
+                Role::Consume(_) | Role::EndToEnd(_) => panic!("writers produce"),
             }
         })
     };

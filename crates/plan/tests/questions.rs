@@ -44,7 +44,7 @@ fn sides_are_made_of_params_keys_of_the_system_and_paths() {
     assert_eq!(compare.labels[0], "as it stands");
     let linger = |plan: &kdyno_model::plan::CasePlan| match &plan.load["writers"].role {
         Role::Produce(produce) => produce.client.linger_ns,
-        Role::Consume(_) => panic!("writers produce"),
+        Role::Consume(_) | Role::EndToEnd(_) => panic!("writers produce"),
     };
     assert_eq!((linger(&plan.cases[0]), linger(&compare.b[0])), (5_000_000, 0));
     let expected = ["load.writers.client.linger.ms: not set → 0", "system.config.num.io.threads: 8 → 4"];

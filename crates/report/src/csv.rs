@@ -129,7 +129,7 @@ const COUNTS: [Count; 5] = [
 /// What else is told of a second of a load item, if it has it.
 type Figure = (&'static str, &'static str, fn(&SecondPoint) -> Value);
 
-const FIGURES: [Figure; 5] = [
+const FIGURES: [Figure; 8] = [
     ("lag_records", "records between the consumers and the end of the log at the second's end", |point| {
         point.lag_records
     }),
@@ -143,6 +143,11 @@ const FIGURES: [Figure; 5] = [
     }),
     ("response_ns_p99", "99th percentile of the same, ns", |point| point.response_ns_p99),
     ("response_ns_max", "largest of the same, ns", |point| point.response_ns_max),
+    ("end_to_end_ns_p50", "median end-to-end latency of the records due in the second, ns", |point| {
+        point.end_to_end_ns_p50
+    }),
+    ("end_to_end_ns_p99", "99th percentile of the same, ns", |point| point.end_to_end_ns_p99),
+    ("end_to_end_ns_max", "largest of the same, ns", |point| point.end_to_end_ns_max),
 ];
 
 const CPU: Column = (

@@ -49,6 +49,11 @@ impl<'a> Figures<'a> {
             .map_or_else(|| units::NOTHING.to_owned(), marks::text)
     }
 
+    /// Whether a trial has a finding of a metric.
+    pub fn is_there(&self, trial: TrialId, subject: &str, metric: &str) -> bool {
+        self.find(Scope::Trial(trial), Quantity::Value, subject, metric).is_some()
+    }
+
     /// The marks of one value of one trial.
     pub fn marks(&self, trial: TrialId, subject: &str, metric: &str) -> BTreeSet<Mark> {
         let found = self.find(Scope::Trial(trial), Quantity::Value, subject, metric);

@@ -1,7 +1,8 @@
 //! Latencies as an HdrHistogram log (format 1.3): one interval per stream and second of the records' t0.
 //!
-//! Readable by the tools of HdrHistogram. Values are nanoseconds; the tag is the load item's name. The log
-//! holds the latencies of acknowledged records only, because a histogram has no place for "never".
+//! Readable by the tools of HdrHistogram. Values are nanoseconds; the tag is the load item's name, and of end-to-end
+//! latencies `NAME.end_to_end`. The log holds the latencies of records that were acknowledged, or handed over, only,
+//! because a histogram has no place for "never", nor for what is below zero.
 
 use crate::input::trial_name;
 use hdrhistogram::Histogram;
@@ -102,23 +103,23 @@ fn comments(evidence: &TrialEvidence, streams: &Streams<'_>) -> Vec<String> {
     comments
 }
 
-type Intervals<'a> = BTreeMap<(u32, &'a str), Histogram<u64>>;
+type Intervals = BTreeMap<(u32, String), Histogram<u64>>;
 
-fn merged<'a>(streams: &Streams<'a>, samples: &[Sample]) -> Result<Intervals<'a>, HlogError> {
+fn merged(streams: &Streams<'_>, samples: &[Sample]) -> Result<Intervals, HlogError> {
     let mut intervals = Intervals::new();
     for sample in samples.iter().filter(|sample| sample.grain == Grain::Second) {
-        let (Some(bytes), Some(name)) = (sample.histograms.get(&Timing::Response), streams.get(&sample.id))
-        else {
-            continue;
-        };
+        let Some(name) = streams.get(&sample.id) else { continue };
         let damaged = |reason| HlogError::Histogram { id: sample.id, second: sample.t0_second, reason };
-        let part = histogram::decode(bytes).map_err(damaged)?;
-        match intervals.entry((sample.t0_second, *name)) {
-            std::collections::btree_map::Entry::Vacant(place) => {
-                place.insert(part);
-            }
-            std::collections::btree_map::Entry::Occupied(mut place) => {
-                histogram::merge(place.get_mut(), &part).map_err(damaged)?;
+        for (timing, tag) in [(Timing::Response, ""), (Timing::EndToEnd, ".end_to_end")] {
+            let Some(bytes) = sample.histograms.get(&timing) else { continue };
+            let part = histogram::decode(bytes).map_err(damaged)?;
+            match intervals.entry((sample.t0_second, format!("{name}{tag}"))) {
+                std::collections::btree_map::Entry::Vacant(place) => {
+                    place.insert(part);
+                }
+                std::collections::btree_map::Entry::Occupied(mut place) => {
+                    histogram::merge(place.get_mut(), &part).map_err(damaged)?;
+                }
             }
         }
     }

@@ -6,7 +6,7 @@ use crate::input::{ReportInput, is_cut_short};
 use crate::units;
 use kdyno_model::caveat::{Caveat, ScopedCaveat};
 use kdyno_model::finding::Mark;
-use kdyno_model::plan::{Compression, LoadPlan, Role};
+use kdyno_model::plan::{Compression, LoadPlan, ProducePlan, RoleKind};
 use kdyno_model::trial::Trial;
 use std::collections::BTreeSet;
 
@@ -57,6 +57,19 @@ pub const PRODUCE_LATENCIES: &[Shown] = &[
     own("service", "p50", "service.p50"),
     own("service", "p99", "service.p99"),
     own("response", "÷ service", "response_over_service"),
+];
+
+/// A consumer's end-to-end latencies, and beside them which records they are of and which they are not.
+pub const CONSUME_LATENCIES: &[Shown] = &[
+    own("end to end", "p50", "end_to_end.p50"),
+    own("end to end", "p99", "end_to_end.p99"),
+    own("end to end", "p99.9", "end_to_end.p99.9"),
+    own("end to end", "max", "end_to_end.max"),
+    own("until", "fetched p99", "until_fetched.p99"),
+    own("hand-over", "p99", "hand_over.p99"),
+    own("records", "handed over", "end_to_end"),
+    own("", "censored", "censored"),
+    own("", "discarded", "discarded"),
 ];
 
 /// What became of a producer's records.
@@ -130,6 +143,8 @@ pub enum Streams {
     Transactional,
     /// Of consumers.
     Consuming,
+    /// Of all that are handed records.
+    Handed,
     /// Of members of consumer groups.
     Grouped,
 }
@@ -137,19 +152,22 @@ pub enum Streams {
 impl Streams {
     /// Whether a stream is one of them.
     pub fn has(self, load: &LoadPlan) -> bool {
-        match (self, &load.role) {
-            (Self::Producing, Role::Produce(_)) | (Self::Consuming, Role::Consume(_)) => true,
-            (Self::Grouped, Role::Consume(consume)) => consume.group.is_some(),
-            (Self::Transactional, Role::Produce(produce)) => produce.transactions.is_some(),
-            (Self::Uncompressed, Role::Produce(produce)) => produce.client.compression == Compression::None,
-            (Self::Compressed, Role::Produce(produce)) => produce.client.compression != Compression::None,
-            _ => false,
+        let produces = |is_it: fn(&ProducePlan) -> bool| load.role.as_produce().is_some_and(is_it);
+        match self {
+            Self::Producing => produces(|_| true),
+            Self::Transactional => produces(|plan| plan.transactions.is_some()),
+            Self::Uncompressed => produces(|plan| plan.client.compression == Compression::None),
+            Self::Compressed => produces(|plan| plan.client.compression != Compression::None),
+            Self::Consuming => load.role.kind() == RoleKind::Consume,
+            Self::Handed => load.role.as_consume().is_some(),
+            Self::Grouped => load.role.as_consume().is_some_and(|plan| plan.group.is_some()),
         }
     }
 }
 
-/// The tables of every trial's figures: title, whose streams, columns, the words that follow.
-pub const TABLES: [(&str, Streams, &[Shown], Words); 7] = [
+/// The tables of every trial's figures: title, whose streams, columns, the words that follow. A stream that has none of the
+/// figures is left out.
+pub const TABLES: [(&str, Streams, &[Shown], Words); 8] = [
     ("Produce: rates and what they cost", Streams::Uncompressed, &PRODUCE_RATES, Words::Steadiness),
     (
         "Produce: compressed rates and what they cost",
@@ -162,6 +180,7 @@ pub const TABLES: [(&str, Streams, &[Shown], Words); 7] = [
     ("Produce: records that were not acknowledged", Streams::Producing, PRODUCE_OUTCOMES, Words::Reasons),
     ("Consume: rates and what they cost", Streams::Consuming, CONSUME_RATES, Words::Steadiness),
     ("Consume: groups", Streams::Grouped, CONSUME_GROUPS, Words::None),
+    ("End-to-end latency", Streams::Handed, CONSUME_LATENCIES, Words::None),
 ];
 
 /// Said under the tables when a stream asks for no acknowledgement.
@@ -193,7 +212,14 @@ pub struct StreamRow<'a> {
 impl StreamRow<'_> {
     /// Whether nobody answers it (`acks=0`), so that acknowledged means written to the socket.
     pub fn unanswered(&self) -> bool {
-        matches!(&self.load.role, Role::Produce(produce) if produce.client.acks == 0)
+        self.load.role.as_produce().is_some_and(|produce| produce.client.acks == 0)
+    }
+
+    /// Whether the stream has any of some figures.
+    pub fn has_any(&self, figures: &Figures<'_>, shown: &[Shown]) -> bool {
+        shown
+            .iter()
+            .any(|one| one.subject.is_none() && figures.is_there(self.trial.id, self.stream, one.metric))
     }
 
     /// One of the stream's figures as printed.

@@ -163,7 +163,8 @@ fn load_item(item: &LoadFile, file: &ScenarioFile) -> Result<(), InputError> {
         return Err(unknown_topic(&item.topic, file));
     }
     let side = match item.role {
-        RoleFile::Produce(_) => Side::Produce,
+        // A probe has no settings.
+        RoleFile::Produce(_) | RoleFile::EndToEnd { .. } => Side::Produce,
         RoleFile::Consume(_) => Side::Consume,
     };
     item.client.iter().try_for_each(|(name, _)| client::find(side, name).map(|_| ()))

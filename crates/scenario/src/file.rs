@@ -161,6 +161,7 @@ pub struct LoadFile {
 pub enum RoleFile {
     Produce(Box<ProduceFile>),
     Consume(Box<ConsumeFile>),
+    EndToEnd { rate: Typed, value: Typed },
 }
 
 /// How records are sent.
@@ -381,40 +382,60 @@ fn topic(node: &Node) -> Result<TopicFile, InputError> {
 fn load(node: &Node) -> Result<LoadFile, InputError> {
     let has =
         |name: &str| matches!(node, Node::Map(_, fields) if fields.iter().any(|(key, _)| key.text == name));
-    let produces = has("produce");
-    if produces && has("consume") {
-        return Err(InputError::at(node.place(), "a load item either produces or consumes, not both")
-            .hint("make two load items"));
+    let mut own = ROLES.iter().filter(|(name, _)| has(name));
+    let (role, section) = match (own.next(), own.next()) {
+        (Some(role), None) => *role,
+        (Some((one, _)), Some((other, _))) => {
+            let message = format!("a load item has one role, not both `{one}` and `{other}`");
+            return Err(InputError::at(node.place(), message).hint("make two load items"));
+        }
+        (None, _) => {
+            // A role of a later version, or a misspelt one, is a key that no role has.
+            let typed = entries(node, "a load item")?.iter().map(|(key, _)| key);
+            let is_known = |key: &&Typed| {
+                ROLES.iter().flat_map(|(_, section)| section.keys).any(|known| known.name == key.text)
+            };
+            typed.filter(|key| !is_known(key)).try_for_each(|key| known(key, &keys::LOAD))?;
+            let roles = listed(keys::LOAD.keys.iter().map(|key| key.name));
+            return Err(InputError::at(node.place(), "the load item does nothing")
+                .hint(format!("add one of {roles}")));
+        }
+    };
+    let fields = Fields::of(node, section)?;
+    let (topic, zone) = (fields.required(role)?, fields.required("zone")?);
+    if role == "end_to_end" {
+        let (rate, value) = (fields.required("rate")?, fields.required("value")?);
+        let clients = Typed::assumed("1", fields.place);
+        let role = RoleFile::EndToEnd { rate, value };
+        return Ok(LoadFile {
+            topic,
+            clients,
+            at: None,
+            after: None,
+            until: None,
+            zone,
+            client: Vec::new(),
+            role,
+        });
     }
-    if !produces && !has("consume") {
-        // A role of a later version, or a misspelt one, is a key that neither role has.
-        let typed = entries(node, "a load item")?.iter().map(|(key, _)| key);
-        let either = |key: &&Typed| {
-            let mut keys = keys::PRODUCE.keys.iter().chain(keys::CONSUME.keys);
-            !keys.any(|known| known.name == key.text)
-        };
-        typed.filter(either).try_for_each(|key| known(key, &keys::LOAD))?;
-        let roles = listed(keys::LOAD.keys.iter().map(|key| key.name));
-        return Err(
-            InputError::at(node.place(), "the load item does nothing").hint(format!("add one of {roles}"))
-        );
-    }
-    let fields = Fields::of(node, if produces { &keys::PRODUCE } else { &keys::CONSUME })?;
     Ok(LoadFile {
-        topic: fields.required(if produces { "produce" } else { "consume" })?,
+        topic,
         clients: fields.required("clients")?,
         at: fields.scalar("at")?,
         after: fields.scalar("after")?,
         until: fields.scalar("until")?,
-        zone: fields.required("zone")?,
+        zone,
         client: opt(&fields, "client", |node| settings(node, "client"))?.unwrap_or_default(),
-        role: if produces {
-            RoleFile::Produce(Box::new(produce(&fields)?))
-        } else {
-            RoleFile::Consume(Box::new(consume::consume(&fields)?))
+        role: match role {
+            "produce" => RoleFile::Produce(Box::new(produce(&fields)?)),
+            _ => RoleFile::Consume(Box::new(consume::consume(&fields)?)),
         },
     })
 }
+
+/// The roles of load items by the key that names them.
+const ROLES: [(&str, &keys::Section); 3] =
+    [("produce", &keys::PRODUCE), ("consume", &keys::CONSUME), ("end_to_end", &keys::END_TO_END)];
 
 fn produce(fields: &Fields<'_>) -> Result<ProduceFile, InputError> {
     Ok(ProduceFile {

@@ -52,6 +52,7 @@ fn subject(name: &str, file: &ScenarioFile) -> Option<SubjectKind> {
     match (name, item) {
         (_, Some(RoleFile::Produce(_))) => Some(SubjectKind::Produce),
         (_, Some(RoleFile::Consume(_))) => Some(SubjectKind::Consume),
+        (_, Some(RoleFile::EndToEnd { .. })) => Some(SubjectKind::EndToEnd),
         ("brokers" | "system", _) => Some(SubjectKind::Broker),
         ("workers", _) => Some(SubjectKind::Worker),
         ("host", _) => Some(SubjectKind::Host),
@@ -64,11 +65,15 @@ fn subject(name: &str, file: &ScenarioFile) -> Option<SubjectKind> {
 fn meant_metric(typed: &str, names: &[String]) -> Option<String> {
     let known = || names.iter().map(String::as_str);
     let (timing, quantile) = typed.split_once('.').unwrap_or((typed, "p50"));
-    let timings = Timing::ALL.iter().map(|timing| timing.into());
+    let has =
+        |timing: &&str| names.iter().any(|name| name.split_once('.').is_some_and(|(own, _)| own == *timing));
+    let timings = Timing::ALL.iter().map(|timing| timing.into()).filter(has);
     let timed = synonyms::meant(timing, timings).map(|timing| format!("{timing}.{quantile}"));
     let quantiles = metric::QUANTILES.iter().map(|(name, _)| *name);
     let bare = quantiles.chain(["mean", "max"]).find(|name| *name == typed);
-    let response = bare.map(|name| format!("response.{name}"));
+    let headline = |timing: &str| bare.map(|name| format!("{timing}.{name}"));
+    let is_known = |name: &String| names.contains(name);
+    let bare = [headline("response"), headline("end_to_end")].into_iter().flatten().find(is_known);
     let alike = || meant(typed, known()).map(str::to_owned);
-    timed.or(response).filter(|name| names.contains(name)).or_else(alike)
+    timed.filter(is_known).or(bare).or_else(alike)
 }

@@ -2,8 +2,9 @@
 
 use super::client::{CONSUMER, Client, OTHERS, Other, PRODUCER, REACH, Rule, Setting, SettingKind, since};
 use super::keys::{self, Key, Kind, Section};
-use kdyno_model::metric::{self, SubjectKind};
+use kdyno_model::metric;
 use kdyno_model::plan::Levels;
+use kdyno_model::sample::Timing;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -46,6 +47,7 @@ const SECTIONS: &[&Section] = &[
     &keys::ZIPF,
     &keys::GIVEN,
     &keys::CONSUME,
+    &keys::END_TO_END,
     &keys::PHASES,
     &keys::MEASURE,
     &keys::COMPARE,
@@ -80,8 +82,8 @@ fn def_name(section: &Section) -> String {
 fn section_schema(section: &Section) -> Map<String, Value> {
     let mut schema = Map::new();
     if section.name == keys::LOAD.name {
-        schema
-            .insert("oneOf".to_owned(), json!([reference_to(&keys::PRODUCE), reference_to(&keys::CONSUME)]));
+        let roles = [&keys::PRODUCE, &keys::CONSUME, &keys::END_TO_END].map(reference_to);
+        schema.insert("oneOf".to_owned(), json!(roles));
         return schema;
     }
     schema.insert("type".to_owned(), json!("object"));
@@ -289,12 +291,12 @@ fn metrics_text(text: &mut String) {
         let _ =
             writeln!(text, "| `{}` | {kinds} | {} | {} |", known.name, known.unit.described(), known.meaning);
     }
-    let of = |kind| crate::input::listed(metric::timings(kind).iter().map(|timing| timing.into()));
-    let (produced, of_groups) = (of(SubjectKind::Produce), of(SubjectKind::Consume));
+    let listed = |timings: &[Timing]| crate::input::listed(timings.iter().map(|timing| timing.into()));
+    let (sent, consumed) = (listed(&Timing::OF_PRODUCERS), listed(&Timing::OF_CONSUMERS));
     let quantiles = crate::input::listed(metric::QUANTILES.iter().map(|(name, _)| *name));
     let _ = write!(
         text,
-        "\nLatency metrics are `TIMING.QUANTILE`, in ns: quantiles {quantiles}, and `mean` and `max`. Timings of load items \
-         that produce: {produced}; of those that consume with a `group`: {of_groups}. A fetch is not timed.\n"
+        "\nLatency metrics are `TIMING.QUANTILE`, in ns. Timings of load items that produce: {sent}; of those that \
+         consume: {consumed}. Quantiles: {quantiles}, and `mean` and `max`.\n"
     );
 }

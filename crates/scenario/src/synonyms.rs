@@ -39,7 +39,7 @@ const SYNONYMS: &[(&[&str], &[&str])] = &[
     (&["end", "newest"], &["latest"]),
     (&["zk"], &["zookeeper"]),
     (&["tmpfs", "ram"], &["memory"]),
-    (&["latency", "e2e", "rtt"], &["response"]),
+    (&["latency", "e2e", "rtt"], &["end_to_end", "response"]),
     (&["lag"], &["schedule_delay"]),
     (&["acked", "acknowledged", "produced_per_s"], &["acked_per_s"]),
     (&["mb_per_s", "mib_per_s", "bandwidth"], &["acked_mib_per_s", "fetched_wire_mib_per_s"]),

@@ -171,6 +171,9 @@ fn load_values<'f>(item: &'f LoadFile, found: &mut Vec<Keyed<'f>>) {
             found.extend([("consume", &item.topic), ("from", &consume.from), ("read", &consume.read)]);
             return found.extend(consume.work.all());
         }
+        RoleFile::EndToEnd { rate, value } => {
+            return found.extend([("end_to_end", &item.topic), ("rate", rate), ("value", value)]);
+        }
         RoleFile::Produce(produce) => produce,
     };
     found.extend([("produce", &item.topic), ("sending", &produce.sending)]);

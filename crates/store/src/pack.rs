@@ -338,6 +338,8 @@ fn counts_in(counts: &Counts) -> (PackedCounts, Behind) {
         aborted_records,
         control_records,
         missing_offsets,
+        end_to_end,
+        discarded,
         rebalances,
         commits,
         duplicates,
@@ -372,7 +374,7 @@ fn counts_in(counts: &Counts) -> (PackedCounts, Behind) {
         throttled_ns,
         retried_records,
     };
-    let mut latest = vec![rebalances, commits, duplicates];
+    let mut latest = vec![end_to_end, discarded, rebalances, commits, duplicates];
     latest.truncate(latest.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1));
     (packed, Behind { later, latest, members: Vec::new() })
 }
@@ -406,9 +408,11 @@ fn counts_out(packed: PackedCounts, Behind { later, latest, .. }: &Behind) -> Co
         aborted_records: later.aborted_records,
         control_records: later.control_records,
         missing_offsets: later.missing_offsets,
-        rebalances: latest(0),
-        commits: latest(1),
-        duplicates: latest(2),
+        end_to_end: latest(0),
+        discarded: latest(1),
+        rebalances: latest(2),
+        commits: latest(3),
+        duplicates: latest(4),
     }
 }
 
@@ -425,9 +429,14 @@ fn timing_code(timing: Timing) -> u8 {
         Timing::Retry => 8,
         Timing::WithoutGenerator => 9,
         Timing::Commit => 10,
-        Timing::Connect => 11,
+        Timing::EndToEnd => 11,
+        Timing::UntilFetched => 12,
+        Timing::HandOver => 13,
+        Timing::EndToEndBelowZero => 14,
+        Timing::UntilFetchedBelowZero => 15,
         Timing::OffsetCommit => 16,
         Timing::Rebalance => 17,
+        Timing::Connect => 18,
     }
 }
 
@@ -463,8 +472,8 @@ mod tests {
         let blob = pack_totals(&totals(later.clone())).unwrap();
         assert_ne!(blob, before);
         assert_eq!(unpack_totals(StreamId::default(), &blob).unwrap(), totals(later.clone()));
-        let latest = |rebalances, duplicates| Counts { rebalances, duplicates, ..later.clone() };
-        for counts in [latest(11, 12), latest(0, 12), Counts { rebalances: 11, ..counts.clone() }] {
+        let latest = |end_to_end, discarded| Counts { end_to_end, discarded, ..later.clone() };
+        for counts in [latest(11, 12), latest(0, 12), Counts { end_to_end: 11, ..counts.clone() }] {
             let blob = pack_totals(&totals(counts.clone())).unwrap();
             assert_eq!(unpack_totals(StreamId::default(), &blob).unwrap(), totals(counts));
         }

@@ -102,7 +102,7 @@ fn stream_hour_bytes(sigma: f64) -> f64 {
         };
         writer.sample(TRIAL, row).unwrap();
         if second % 5 == 4 {
-            let row = rows.row(Grain::FiveSeconds, second - 4, &Timing::ALL);
+            let row = rows.row(Grain::FiveSeconds, second - 4, &Timing::OF_PRODUCERS);
             writer.sample(TRIAL, row).unwrap();
         }
     }

@@ -90,7 +90,10 @@ impl Attached {
                 );
             }
         }
-        let clients: u64 = case.load.values().map(|item| u64::from(item.clients)).sum();
+        // A probe's producer and consumer are two.
+        let is_both = |item: &LoadPlan| item.role.as_produce().is_some() && item.role.as_consume().is_some();
+        let clients = |item: &LoadPlan| u64::from(item.clients) * if is_both(item) { 2 } else { 1 };
+        let clients: u64 = case.load.values().map(clients).sum();
         // A client asks one bootstrap address before it knows the brokers.
         let is_transactional =
             |item: &&LoadPlan| matches!(&item.role, Role::Produce(plan) if plan.transactions.is_some());

@@ -8,7 +8,7 @@ use crate::rows::{Item, Trial};
 use crate::tally::unfinished;
 use kdyno_model::caveat::Caveat;
 use kdyno_model::event::{EventKind, Subject};
-use kdyno_model::plan::{Role, StartOffset, SystemPlan};
+use kdyno_model::plan::{StartOffset, SystemPlan};
 use kdyno_model::sample::series;
 use std::collections::BTreeSet;
 
@@ -74,9 +74,8 @@ fn given(trial: &Trial<'_>, topic: &str, members: &[&Item<'_>]) -> Option<(u64, 
         least = least.saturating_add(totals.acknowledged);
         most = most.saturating_add(totals.acknowledged).saturating_add(uncertain);
     }
-    let is_from_earliest = |item: &&Item<'_>| match &item.plan.role {
-        Role::Consume(consume) => consume.from == StartOffset::Earliest,
-        Role::Produce(_) => false,
+    let is_from_earliest = |item: &&Item<'_>| {
+        item.plan.role.as_consume().is_some_and(|consume| consume.from == StartOffset::Earliest)
     };
     let before = if members.iter().any(is_from_earliest) { held_before(trial, topic)? } else { 0 };
     Some((least, most.saturating_add(before)))

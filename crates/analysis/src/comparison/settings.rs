@@ -298,6 +298,8 @@ fn of_item(item: &LoadPlan) -> Settings {
     let mut found = match &item.role {
         Role::Produce(produce) => of_producer(produce),
         Role::Consume(consume) => of_consumer(consume),
+        // It fetches with the same settings always.
+        Role::EndToEnd(probe) => of_producer(&probe.produce),
     };
     found.push(("clients", item.clients.to_string()));
     found.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()

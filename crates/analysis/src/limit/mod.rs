@@ -10,6 +10,7 @@ use crate::queue::Queue;
 use crate::rows::{Item, Trial};
 use crate::tally::{ratio, unfinished};
 use kdyno_model::conclusion::{Limit, LimitEvidence, LimitKind};
+use kdyno_model::plan::RoleKind;
 
 /// Share of a processor, disk, network or quota from which it is the limit: what queues before it takes the rest.
 const SATURATED_SHARE: f64 = 0.9;
@@ -33,11 +34,11 @@ const RESOURCES: [LimitKind; 5] = [
     LimitKind::Network,
 ];
 
-/// The limit of each item that produces; of load that conditions a cluster nobody asks.
+/// The limit of each item that produces, which a probe is not for; of load that conditions a cluster nobody asks.
 pub(crate) fn of(trial: &Trial<'_>) -> Vec<Limit> {
     let is_asked = !trial.evidence.start.trial.is_conditioning();
     let has_acknowledged =
-        |item: &&Item<'_>| item.plan.role.as_produce().is_some() && item.tally.windowed.acknowledged > 0;
+        |item: &&Item<'_>| item.plan.role.kind() == RoleKind::Produce && item.tally.windowed.acknowledged > 0;
     let asked = trial.items.iter().filter(|_| is_asked).filter(has_acknowledged);
     asked.filter_map(|item| Some(of_item(trial, item, item.window?))).collect()
 }

@@ -233,7 +233,7 @@ impl Trial {
     pub fn writers(&mut self) -> &mut ProducePlan {
         match &mut self.start.trial.effective.load.get_mut("writers").unwrap().role {
             Role::Produce(plan) => plan,
-            Role::Consume(_) => panic!("writers produce"),
+            Role::Consume(_) | Role::EndToEnd(_) => panic!("writers produce"),
         }
     }
 

@@ -28,7 +28,7 @@ fn the_course_of_a_trial() {
     assert!(curve.windows(2).all(|pair| pair[0].quantile < pair[1].quantile), "{curve:?}");
     assert_eq!(curve.first().map(|point| point.quantile), Some(0.0));
     assert_eq!(curve.last().map(|point| point.quantile), Some(1.0));
-    assert!(matches!(curve.last().unwrap().response_ns, Value::AtLeast(_)));
+    assert!(matches!(curve.last().unwrap().ns, Value::AtLeast(_)));
     let cpu: Vec<String> = course.cpu.iter().map(|series| series.subject.to_string()).collect();
     assert_eq!(cpu, ["broker-0", "broker-1", "host", "worker-0"]);
     assert!(course.cpu[0].points.iter().all(|point| (point.percent - 40.0).abs() < 1e-6));

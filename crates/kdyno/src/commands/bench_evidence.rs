@@ -126,11 +126,12 @@ fn write_rows(writer: &RunWriter, trial: TrialId, args: &BenchEvidenceArgs) -> R
                 &[(Timing::Response, &second[(u64::from(at) % HISTOGRAMS) as usize])],
             )?;
             if at % 5 == 4 {
-                let each = Timing::ALL.map(|timing| (timing, &fine[(u64::from(at) % HISTOGRAMS) as usize]));
+                let each =
+                    Timing::OF_PRODUCERS.map(|timing| (timing, &fine[(u64::from(at) % HISTOGRAMS) as usize]));
                 rows.write(Grain::FiveSeconds, at - 4, &each)?;
             }
         }
-        rows.write(Grain::Phase, args.seconds, &Timing::ALL.map(|timing| (timing, &fine[0])))?;
+        rows.write(Grain::Phase, args.seconds, &Timing::OF_PRODUCERS.map(|timing| (timing, &fine[0])))?;
         let counts = counts(u64::from(args.seconds));
         writer.totals(trial, vec![StreamTotals { id, counts, clients: Vec::new() }])?;
     }

@@ -8,7 +8,7 @@ use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
-use kdyno_lab::clock::monotonic_ns;
+use kdyno_lab::clock::{monotonic_ns, wall_offset_ns};
 use kdyno_lab::inbox::{Heard, Inbox, WorkerNews};
 use kdyno_lab::worker::Worker;
 use kdyno_model::event::Subject;
@@ -179,6 +179,7 @@ fn task(args: &BenchLoadArgs, rate: Rate) -> WorkerTask {
     WorkerTask {
         worker: 0,
         run_id: 0xbe9c,
+        wall_offset_ns: wall_offset_ns(),
         bootstrap: args.bootstrap.clone(),
         security: security(args),
         client_id_prefix: "kdyno-bench-".to_owned(),

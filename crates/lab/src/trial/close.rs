@@ -1,6 +1,6 @@
 //! The end of a trial: what is left to be stored of it.
 
-use super::{Execution, store_event, subject_of};
+use super::{Execution, store_event};
 use crate::clock::{monotonic_ns, relative_ns};
 use crate::error::LabError;
 use crate::inbox::Heard;
@@ -45,7 +45,7 @@ impl Execution<'_> {
     fn end_workers(&mut self) -> Result<(), LabError> {
         let (context, t0_ns) = (self.context, self.t0_ns);
         for worker in std::mem::take(&mut self.workers) {
-            let (subject, log) = (subject_of(&worker), worker.log_path().to_owned());
+            let (subject, log) = (Subject::Worker(worker.number()), worker.log_path().to_owned());
             // Only a worker that has said its last word is given time to end by itself.
             let is_done = self.cut_short.is_none() || self.done.contains(&worker.number());
             let end = worker.finish(!is_done);
@@ -80,7 +80,7 @@ impl Execution<'_> {
             crate::logs::keep(
                 self.context.store,
                 self.context.private,
-                &subject_of(worker),
+                &Subject::Worker(worker.number()),
                 worker.log_path(),
             )?;
         }

@@ -61,6 +61,8 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) trial: &'a Trial,
     pub(crate) session: u32,
     pub(crate) run_id: u64,
+    /// Wall clock minus monotonic clock, ns: one reading for all workers.
+    pub(crate) wall_offset_ns: i64,
     pub(crate) system: &'a System,
     /// Settings in force on its brokers.
     pub(crate) settings: &'a Settings,
@@ -147,7 +149,8 @@ impl<'a> Execution<'a> {
 
     /// The processes of its system and its workers.
     fn processes(&self) -> Vec<ProcessRef> {
-        let of_worker = |worker: &Worker| ProcessRef { subject: subject_of(worker), pid: worker.pid() };
+        let of_worker =
+            |worker: &Worker| ProcessRef { subject: Subject::Worker(worker.number()), pid: worker.pid() };
         let workers = self.workers.iter().map(of_worker);
         self.context.system.processes().into_iter().chain(workers).collect()
     }
@@ -339,10 +342,10 @@ impl<'a> Execution<'a> {
     }
 
     fn hear_worker(&mut self, worker: u16, news: WorkerNews) -> Result<(), LabError> {
-        let (store, trial) = (self.context.store, self.context.trial.id);
+        let (store, trial, case) = (self.context.store, self.context.trial.id, &self.context.trial.effective);
         match news {
             WorkerNews::Message(ref message)
-                if !task::has_own_rows(&self.context.trial.effective.workers, worker, message) =>
+                if !task::has_own_rows((&case.workers, &case.load), worker, message) =>
             {
                 let detail = "sent rows of a stream that is not its own".to_owned();
                 self.done.insert(worker);
@@ -462,6 +465,7 @@ fn worker_task(context: &TrialContext<'_>, planned: &WorkerPlan) -> WorkerTask {
     WorkerTask {
         worker: planned.worker,
         run_id: context.run_id,
+        wall_offset_ns: context.wall_offset_ns,
         bootstrap: context.system.access().bootstrap,
         security: context.system.security(),
         client_id_prefix: context.system.prefix().to_owned(),
@@ -492,10 +496,6 @@ fn store_event(
     let detail = context.private.hide(detail);
     let event = Event { at_unix_ns: unix_ns(), at_ns, kind, subject: subject.clone(), detail };
     Ok(context.store.event(Some(context.trial.id), event)?)
-}
-
-fn subject_of(worker: &Worker) -> Subject {
-    Subject::Worker(worker.number())
 }
 
 fn is_broker(subject: &Subject) -> bool {

@@ -4,14 +4,20 @@
 //! Work is time that passes, not processor time. Its instants are reckoned, not waited for: a thread that looks up to a
 //! tick late tells them as they would have been.
 
+use crate::recorder::{HandedOver, UNTOLD};
+use crate::stream::StreamContext;
+use crate::trailer::TrailerReader;
 use kdyno_kafka::consumer::RecordSink;
 use kdyno_kafka::records::Record;
-use kdyno_model::plan::{ConsumePlan, WorkPlan};
+use kdyno_model::plan::{ConsumePlan, Read, WorkPlan};
 use rand::SeedableRng;
 use rand_distr::{Distribution, Exp1, Zipf};
 use rand_pcg::Pcg64;
 use std::collections::VecDeque;
 use std::ops::Range;
+
+/// A larger buffer of instants is given back once they are told.
+const INSTANTS_KEPT: usize = 1 << 16;
 
 /// Records of one partition's answer that the application has not begun with.
 #[derive(Debug)]
@@ -19,7 +25,35 @@ struct Chunk {
     partition: i32,
     /// When they came, ns.
     arrived_ns: u64,
-    offsets: VecDeque<i64>,
+    records: VecDeque<Waiting>,
+}
+
+/// A record that the application has not begun with.
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    offset: i64,
+    /// t0, ns, or [`UNTOLD`].
+    intended_ns: u64,
+}
+
+/// A record that the application begins with.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Begun {
+    pub offset: i64,
+    /// When it came, ns.
+    pub arrived_ns: u64,
+    /// When the application begins with it, ns.
+    pub at_ns: u64,
+    /// t0, ns, or [`UNTOLD`].
+    pub intended_ns: u64,
+}
+
+/// When records were intended that came and were handed over at once: they are not kept beyond that.
+#[derive(Debug, Default)]
+struct AtOnce {
+    intended_ns: Vec<u64>,
+    /// For each instant at which some came, ns, where they end.
+    ends: Vec<(u64, usize)>,
 }
 
 /// The application of one client.
@@ -29,10 +63,17 @@ pub struct Application {
     work: Option<Work>,
     /// `max.poll.records`.
     poll_records_max: usize,
+    /// Whether it looks at each record.
+    does_decode: bool,
+    trailers: TrailerReader,
+    /// Wall clock minus monotonic clock of those who made the trailers, ns.
+    wall_offset_ns: i64,
     /// What came, in the order of its coming.
     chunks: VecDeque<Chunk>,
     /// Of the chunk that is being read.
-    arriving: VecDeque<i64>,
+    arriving: VecDeque<Waiting>,
+    /// Where no time is taken over records.
+    at_once: AtOnce,
     /// Records of its last poll that it has not begun with: the first ones of `chunks`.
     in_hand: usize,
     /// When it is done with the record it began with last, ns.
@@ -56,12 +97,16 @@ pub(super) struct Handed {
 
 impl Application {
     /// One that has nothing to do yet.
-    pub(super) fn new(plan: &ConsumePlan, seed: u64) -> Self {
+    pub(super) fn new(plan: &ConsumePlan, context: &StreamContext, index: u32) -> Self {
         Self {
-            work: plan.work.map(|plan| Work::new(plan, seed)),
+            work: plan.work.map(|plan| Work::new(plan, context.work_seed(index))),
             poll_records_max: plan.poll_records_max.max(1) as usize,
+            does_decode: plan.read == Read::Decode,
+            trailers: TrailerReader::new(context.run_id),
+            wall_offset_ns: context.wall_offset_ns,
             chunks: VecDeque::new(),
             arriving: VecDeque::new(),
+            at_once: AtOnce::default(),
             in_hand: 0,
             free_ns: 0,
             released: Vec::new(),
@@ -82,7 +127,7 @@ impl Application {
 
     /// Records that came and that it has not begun with.
     pub(super) fn waiting(&self) -> usize {
-        self.chunks.iter().map(|chunk| chunk.offsets.len()).sum()
+        self.chunks.iter().map(|chunk| chunk.records.len()).sum()
     }
 
     /// When it is to be [advanced](Self::advance) by time alone, ns.
@@ -90,16 +135,17 @@ impl Application {
         (self.in_hand > 0 || self.free_ns > now_ns).then_some(self.free_ns)
     }
 
-    /// Goes on until now with what it has in hand: `begin` is told partition and offset of each record that it begins with,
-    /// and the instant, ns.
-    pub(super) fn advance(&mut self, now_ns: u64, mut begin: impl FnMut(i32, i64, u64)) {
+    /// Goes on until now with what it has in hand: `begin` is told the partition of each record that it begins with, and its
+    /// instants.
+    pub(super) fn advance(&mut self, now_ns: u64, mut begin: impl FnMut(i32, Begun)) {
         let Some(mut work) = self.work.take() else { return };
         while self.free_ns <= now_ns && self.in_hand > 0 {
             let Some(first) = self.chunks.front_mut() else { break };
-            if let Some(offset) = first.offsets.pop_front() {
-                begin(first.partition, offset, self.free_ns);
+            let (partition, arrived_ns) = (first.partition, first.arrived_ns);
+            if let Some(Waiting { offset, intended_ns }) = first.records.pop_front() {
+                begin(partition, Begun { offset, arrived_ns, at_ns: self.free_ns, intended_ns });
             }
-            if first.offsets.is_empty() {
+            if first.records.is_empty() {
                 self.chunks.pop_front();
             }
             self.in_hand -= 1;
@@ -115,8 +161,8 @@ impl Application {
         self.free_ns = self.free_ns.max(first.arrived_ns);
         for chunk in self.chunks.iter().take_while(|chunk| chunk.arrived_ns <= self.free_ns) {
             let room = self.poll_records_max - self.in_hand;
-            self.in_hand += chunk.offsets.len().min(room);
-            if chunk.offsets.len() > room {
+            self.in_hand += chunk.records.len().min(room);
+            if chunk.records.len() > room {
                 break;
             }
             self.released.push(chunk.partition);
@@ -129,6 +175,26 @@ impl Application {
         std::mem::take(&mut self.read)
     }
 
+    /// Tells of the records that came since the last call, where no time is taken over them: it has them at `now_ns`.
+    pub(super) fn take_at_once(&mut self, now_ns: u64, mut taken: impl FnMut(HandedOver<'_>)) {
+        let mut begin = 0;
+        for (fetched_ns, end) in self.at_once.ends.drain(..) {
+            let intended_ns = &self.at_once.intended_ns[begin..end];
+            taken(HandedOver { fetched_ns, handed_ns: now_ns, intended_ns });
+            begin = end;
+        }
+        self.at_once.intended_ns.clear();
+        self.at_once.intended_ns.shrink_to(INSTANTS_KEPT);
+    }
+
+    /// The t0 of a record, ns of the monotonic clock that all workers share.
+    #[inline]
+    fn intended_ns(&self, record: &Record<'_>) -> u64 {
+        let wall_ns = self.trailers.intended_wall_ns(record);
+        let intended_ns = wall_ns.and_then(|wall_ns| wall_ns.checked_sub(self.wall_offset_ns));
+        intended_ns.and_then(|ns| u64::try_from(ns).ok()).unwrap_or(UNTOLD)
+    }
+
     /// Takes the partitions of which it has everything that came.
     pub(super) fn take_released(&mut self) -> Vec<i32> {
         std::mem::take(&mut self.released)
@@ -137,11 +203,16 @@ impl Application {
 
 impl RecordSink for Application {
     fn wants_records(&self) -> bool {
-        self.works()
+        self.does_decode
     }
 
+    #[inline]
     fn record(&mut self, _partition: i32, record: &Record<'_>) {
-        self.arriving.push_back(record.offset);
+        let intended_ns = self.intended_ns(record);
+        match self.work {
+            Some(_) => self.arriving.push_back(Waiting { offset: record.offset, intended_ns }),
+            None => self.at_once.intended_ns.push(intended_ns),
+        }
     }
 
     fn read(&mut self, partition: i32, offsets: Range<i64>, records: u64) {
@@ -153,28 +224,35 @@ impl RecordSink for Application {
     fn first_waiting(&self, partition: i32) -> Option<i64> {
         let mut taken = self.in_hand;
         self.chunks.iter().find_map(|chunk| {
-            let first = taken.min(chunk.offsets.len());
+            let first = taken.min(chunk.records.len());
             taken -= first;
-            chunk.offsets.get(first).filter(|_| chunk.partition == partition).copied()
+            chunk.records.get(first).filter(|_| chunk.partition == partition).map(|record| record.offset)
         })
     }
 
     fn forget(&mut self, partition: i32) {
         let mut taken = self.in_hand;
         for chunk in &mut self.chunks {
-            let kept = taken.min(chunk.offsets.len());
+            let kept = taken.min(chunk.records.len());
             taken -= kept;
             if chunk.partition == partition {
-                chunk.offsets.truncate(kept);
+                chunk.records.truncate(kept);
             }
         }
-        self.chunks.retain(|chunk| !chunk.offsets.is_empty());
+        self.chunks.retain(|chunk| !chunk.records.is_empty());
     }
 
     fn end_of_answer(&mut self, partition: i32, now_ns: u64) {
         if !self.arriving.is_empty() {
-            let offsets = std::mem::take(&mut self.arriving);
-            self.chunks.push_back(Chunk { partition, arrived_ns: now_ns, offsets });
+            let records = std::mem::take(&mut self.arriving);
+            self.chunks.push_back(Chunk { partition, arrived_ns: now_ns, records });
+        }
+        let AtOnce { intended_ns, ends } = &mut self.at_once;
+        match ends.last_mut() {
+            Some((at_ns, end)) if *at_ns == now_ns => *end = intended_ns.len(),
+            Some((_, end)) if *end == intended_ns.len() => {}
+            None if intended_ns.is_empty() => {}
+            _ => ends.push((now_ns, intended_ns.len())),
         }
     }
 }

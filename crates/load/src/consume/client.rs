@@ -1,11 +1,11 @@
 //! One consuming client: its connections, what it fetches, and its application.
 
-use super::application::{Application, Handed};
+use super::application::{Application, Begun, Handed};
 use super::group;
 use crate::connections_io::ConnectionsIo;
 use crate::groups::GroupReading;
 use crate::net::Net;
-use crate::recorder::Recorder;
+use crate::recorder::{HandedOver, Recorder};
 use crate::stream::{Events, StreamContext};
 use kdyno_kafka::backoff::ExponentialBackoff;
 use kdyno_kafka::broker_connections::ConnectionsConfig;
@@ -42,7 +42,7 @@ pub(super) struct ConsumeClient {
 impl ConsumeClient {
     /// Client `index` of those that this stream has.
     pub(super) fn new(plan: &ConsumePlan, context: &StreamContext, index: u32) -> Self {
-        let application = Application::new(plan, context.work_seed(index));
+        let application = Application::new(plan, context, index);
         let connections = connections_config(plan, context, index);
         let kafka = Consumer::new(consumer_config(plan, context, index), connections, application);
         let group = group::group_config(plan, context, index);
@@ -96,8 +96,8 @@ impl ConsumeClient {
         self.kafka.next_deadline().into_iter().chain(work_ns).chain(group_ns).min()
     }
 
-    /// Records what came with answers.
-    pub(super) fn record(&mut self, recorder: &mut Recorder, events: &mut Events) {
+    /// Records what came with answers and, where no time is taken over records, is in the application's hands now.
+    pub(super) fn record(&mut self, handed_ns: u64, recorder: &mut Recorder, events: &mut Events) {
         let fetched: Vec<Fetched> = self.kafka.take_fetched().collect();
         let works = self.kafka.sink().works();
         for fetched in fetched {
@@ -118,6 +118,7 @@ impl ConsumeClient {
             let read = self.kafka.sink_mut().take_read();
             self.count_again(now_ns, &read, recorder);
         }
+        self.kafka.sink_mut().take_at_once(handed_ns, |records| recorder.end_to_end(records));
         for (at_ns, event) in self.kafka.take_events() {
             let (kind, detail) = match event {
                 ConsumerEvent::FetchError(detail) => (EventKind::FetchError, detail),
@@ -150,8 +151,11 @@ impl ConsumeClient {
     fn begin_records(&mut self, now_ns: u64, recorder: &mut Recorder) {
         let Self { kafka, first_ns, totals, reading, measure, .. } = self;
         let mut runs: Vec<(u64, Handed)> = Vec::new();
-        kafka.sink_mut().advance(now_ns, |partition, offset, at_ns| {
+        kafka.sink_mut().advance(now_ns, |partition, begun| {
+            let Begun { offset, at_ns, arrived_ns, intended_ns } = begun;
             recorder.handed_over(at_ns, 1);
+            let intended_ns = &[intended_ns];
+            recorder.end_to_end(HandedOver { fetched_ns: arrived_ns, handed_ns: at_ns, intended_ns });
             totals.records += 1;
             totals.span_ns = at_ns - *first_ns.get_or_insert(at_ns);
             if let Some(member) = &mut totals.member {

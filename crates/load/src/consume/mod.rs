@@ -144,7 +144,7 @@ impl Stream for ConsumeStream {
 
     fn start(&mut self, t0_ns: u64) {
         self.clock = Some(Clock::new(t0_ns, self.context.task.span));
-        self.recorder = Some(Recorder::new(self.context.id(), t0_ns, self.context.phases));
+        self.recorder = Some(Recorder::of_consumer(self.context.id(), t0_ns, self.context.phases));
     }
 
     fn measure_begins(&mut self, start_ns: u64) {
@@ -165,9 +165,10 @@ impl Stream for ConsumeStream {
         let own = &mut self.clients[client];
         own.io.on_ready(&mut own.kafka, connection, ready, net);
         // A second may have ended while it read.
-        self.tick(net.now_ns());
+        let now_ns = net.now_ns();
+        self.tick(now_ns);
         if let Some(recorder) = &mut self.recorder {
-            self.clients[client].record(recorder, &mut self.context.events);
+            self.clients[client].record(now_ns, recorder, &mut self.context.events);
         }
     }
 

@@ -2,12 +2,14 @@
 
 use super::*;
 use crate::records::{Draws, GivenBySource};
+use crate::trailer::TrailerReader;
 use kdyno_kafka::records::{self, BatchHeader, HEADER_BYTES};
-use kdyno_model::plan::{HeaderPlan, KeyLaw, KeyPlan, RecordPlan, TRAILER_HEADER, ValuesPlan};
+use kdyno_model::plan::{HeaderPlan, KeyLaw, KeyPlan, RecordPlan, TRAILER_BYTES, TRAILER_HEADER, ValuesPlan};
 use proptest::prelude::*;
 
 const WALL_OFFSET_NS: i64 = 1_000;
 const SEED: u64 = 20_261_122;
+const RUN_ID: u64 = 0xfeed;
 
 /// Half of them accepted at 5 ms, the others in twos, `gap_ms` apart.
 fn times(count: u32, gap_ms: u64) -> RecordTimes {
@@ -41,6 +43,8 @@ struct Read {
     key: Option<Vec<u8>>,
     value: Option<Vec<u8>>,
     headers: Vec<(String, Vec<u8>)>,
+    /// Its t0 as a consumer of this run, and of another one, reads it.
+    intended_wall_ns: [Option<i64>; 2],
 }
 
 /// The records of the batch that a body makes.
@@ -64,6 +68,7 @@ fn open(sealed: &Sealed, count: u32) -> Vec<Read> {
             key: record.key.map(<[u8]>::to_vec),
             value: record.value.map(<[u8]>::to_vec),
             headers: record.headers().map(header).collect(),
+            intended_wall_ns: [RUN_ID, RUN_ID + 1].map(|id| TrailerReader::new(id).intended_wall_ns(&record)),
         })
         .collect();
     let uncompressed =
@@ -121,6 +126,7 @@ proptest! {
         for record in records {
             prop_assert_eq!((record.timestamp_ms, record.value.map(|v| v.len())), (timestamp_ms, Some(value as usize)));
             prop_assert!(record.key.is_none() && record.headers.is_empty());
+            prop_assert_eq!(record.intended_wall_ns, [None; 2]);
         }
         let weight = Weight { value_bytes: u64::from(value) * 7, header_trailers: 0 };
         prop_assert_eq!(payloads.weigh(&times, 0..7), weight);
@@ -137,7 +143,7 @@ proptest! {
         let compression = Compression::from_id(codec).unwrap();
         let records = Rc::new(source(&plan, value, true));
         let mut draws = Draws::new(SEED, 3, 10);
-        let mut payloads = Payloads::unique(form(&records, max, compression), Rc::clone(&records), 0xfeed, 9);
+        let mut payloads = Payloads::unique(form(&records, max, compression), Rc::clone(&records), RUN_ID, 9);
         for (round, count) in [(0u64, max), (1, max.div_ceil(2)), (2, max)] {
             let mut times = times(count, gap_ms * round);
             let (mut drawn, mut body_bytes, mut base_ms) = (Vec::new(), 0, None);
@@ -163,10 +169,12 @@ proptest! {
             for (index, (record, (accepted_ns, t0))) in read.iter().zip(expected).enumerate() {
                 prop_assert_eq!(record.timestamp_ms, payloads.form.timestamp_ms(accepted_ns));
                 let (trailer, is_header) = trailer(record);
-                prop_assert_eq!(&trailer[..8], &0xfeedu64.to_be_bytes());
+                prop_assert_eq!(&trailer[..8], &RUN_ID.to_be_bytes());
                 prop_assert_eq!(&trailer[8..16], &[0, 0, 0, 9, 0, 0, 0, 4]);
                 prop_assert_eq!(&trailer[16..24], &(round * 1000 + index as u64).to_be_bytes());
-                prop_assert_eq!(&trailer[24..], &(t0 + WALL_OFFSET_NS as u64).to_be_bytes());
+                let wall_ns = t0 as i64 + WALL_OFFSET_NS;
+                prop_assert_eq!(&trailer[24..], &wall_ns.to_be_bytes());
+                prop_assert_eq!(record.intended_wall_ns, [Some(wall_ns), None]);
                 let bytes = record.value.as_ref().map_or(0, Vec::len);
                 prop_assert_eq!(is_header, bytes < TRAILER_BYTES as usize, "in a header where there is no room");
                 weight.value_bytes += bytes as u64;
@@ -217,4 +225,34 @@ fn tombstones_have_their_share_and_their_key() {
     assert!(nulls.abs_diff(3_000) < 250, "{nulls}");
     assert!(shapes.iter().all(|shape| shape.key_bytes == 4));
     assert!(drawn.iter().all(|drawn| drawn.partition.is_some()));
+}
+
+/// Values of somebody's own may end with anything, also with a trailer: what stands in the header is ours.
+#[test]
+fn a_trailer_in_a_header_is_believed_before_what_a_value_ends_with() {
+    let trailer = |wall_ns| *Trailer::new(RUN_ID, 1, 2).stamp(3, wall_ns);
+    let read = |value: &[u8], headers: &[(&str, &[u8])]| {
+        let headers = records::encode_headers(headers.iter().copied());
+        let mut body = Vec::new();
+        kdyno_kafka::records::begin_record(&mut body, 0, 0, None, (Some(value.len()), headers.len()));
+        body.extend_from_slice(value);
+        body.extend_from_slice(&headers);
+        let sum = BodySum { bytes: body.len(), crc: crc32c::crc32c(&body), shift: CrcShift::new(body.len()) };
+        let sealed = Sealed {
+            body_bytes: body.len() as u64,
+            body: body.into(),
+            sum,
+            compression: Compression::None,
+            base_timestamp_ms: 0,
+            max_timestamp_ms: 0,
+        };
+        open(&sealed, 1)[0].intended_wall_ns[0]
+    };
+    let (in_value, in_header) = (trailer(5), trailer(7));
+    assert_eq!(read(&in_value, &[]), Some(5));
+    assert_eq!(read(&in_value, &[("own", b"x")]), Some(5));
+    assert_eq!(read(&in_value, &[("own", b"x"), (TRAILER_HEADER, &in_header)]), Some(7));
+    assert_eq!(read(b"", &[(TRAILER_HEADER, &in_header)]), Some(7));
+    assert_eq!(read(&in_value, &[(TRAILER_HEADER, b"short")]), None, "it is nobody's trailer");
+    assert_eq!((read(&in_value[1..], &[]), read(b"", &[])), (None, None));
 }

@@ -1,7 +1,8 @@
 //! What is recorded of clients that connect.
 
-use super::{PhaseSlot, Recorder, at};
+use super::{Recorder, at};
 use crate::connections_io::Connect;
+use crate::histo;
 use kdyno_model::sample::{Phase, Timing};
 
 impl Recorder {
@@ -14,8 +15,9 @@ impl Recorder {
             self.fives[five].timings[at(Timing::Connect)].record(took_ns, 1);
             return;
         }
-        let startup = self.totals_by_phase.entry(Phase::Startup).or_insert_with(PhaseSlot::empty);
-        startup.timings[at(Timing::Connect)].saturating_record(took_ns);
+        let startup = self.totals_by_phase.entry(Phase::Startup).or_default();
+        let histogram = startup.timings.entry(Timing::Connect).or_insert_with(|| histo::empty(histo::DIGITS));
+        histogram.saturating_record(took_ns);
         startup.sums_ns[at(Timing::Connect)] += u128::from(took_ns);
     }
 }

@@ -1,6 +1,6 @@
 //! Fetching clients against a fake cluster in simulated time.
 
-use super::{MS, Machine, Outcome, SECOND, SimNet, context, drive};
+use super::{MS, Machine, Outcome, RUN_ID, SECOND, SimNet, context, drive};
 use kdyno_kafka_server::fake_broker::FakeCluster;
 use kdyno_load::consume::ConsumeStream;
 use kdyno_model::plan::{ConsumePlan, IsolationLevel, PhasesPlan, Read, StartOffset};
@@ -13,6 +13,9 @@ pub struct Fetching {
     pub clients: u32,
     pub seconds: u64,
     pub drain_seconds: u64,
+    /// The run that it takes part in, and how its clock differs from that of who sends, ns.
+    pub run_id: u64,
+    pub wall_offset_ns: i64,
 }
 
 impl Fetching {
@@ -32,7 +35,7 @@ impl Fetching {
             read: Read::Decode,
             group: None,
         };
-        Self { plan, clients: 1, seconds: 5, drain_seconds: 200 }
+        Self { plan, clients: 1, seconds: 5, drain_seconds: 200, run_id: RUN_ID, wall_offset_ns: 0 }
     }
 
     /// One batch per fetch: what is stored is fetched in many steps.
@@ -49,6 +52,7 @@ pub fn fetch(fetching: &Fetching, cluster: FakeCluster, begin_ns: u64) -> Outcom
     let role = StreamRole::Consume(fetching.plan.clone());
     let mut context = context("readers", role, phases, &cluster);
     context.has_producers = false;
+    (context.run_id, context.wall_offset_ns) = (fetching.run_id, fetching.wall_offset_ns);
     (context.task.client_count, context.task.clients_total) = (fetching.clients, fetching.clients);
     let net = SimNet::new(begin_ns, cluster, Machine::default());
     drive(ConsumeStream::new(&fetching.plan, context), net, SECOND, 0)

@@ -30,6 +30,8 @@ pub const SECOND: u64 = 1_000_000_000;
 pub const TOPIC: &str = "t";
 /// When the load begins: the clients have connected by then.
 pub const T0: u64 = SECOND;
+/// The run that all streams take part in.
+pub const RUN_ID: u64 = 7;
 /// How long before T0 the start is told.
 const START_AHEAD_NS: u64 = 200 * MS;
 /// Turns at one instant after which a test says that the loop does not come to rest.
@@ -390,7 +392,7 @@ pub fn simulate(load: &Load, cluster: FakeCluster) -> Outcome {
 fn context(name: &str, role: StreamRole, phases: PhasesPlan, cluster: &FakeCluster) -> StreamContext {
     StreamContext {
         worker: 0,
-        run_id: 7,
+        run_id: RUN_ID,
         seed: 1,
         bootstrap: cluster.broker_ids().iter().map(|id| cluster.address(*id)).collect(),
         client_id_prefix: "test-".to_owned(),

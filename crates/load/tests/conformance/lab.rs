@@ -50,6 +50,7 @@ pub fn task(bootstrap: &[String], measure_ns: u64) -> WorkerTask {
     WorkerTask {
         worker: WORKER,
         run_id: u64::MAX,
+        wall_offset_ns: 0,
         bootstrap: bootstrap.to_vec(),
         security: Default::default(),
         client_id_prefix: "conformance-".to_owned(),

@@ -72,6 +72,17 @@ pub enum Role {
     Produce(ProducePlan),
     /// Fetch records; partition p goes to client p mod clients, unless a group shares them out.
     Consume(ConsumePlan),
+    /// Probe: one sends to every partition of the topic in turn, another one fetches that.
+    EndToEnd(EndToEndPlan),
+}
+
+/// A probe: a producer and a consumer, each a stream of its own.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EndToEndPlan {
+    /// How its records are sent.
+    pub produce: ProducePlan,
+    /// How they are fetched.
+    pub consume: ConsumePlan,
 }
 
 /// What a load item's clients do, by name alone.
@@ -83,6 +94,8 @@ pub enum RoleKind {
     Produce,
     /// Fetch records.
     Consume,
+    /// Probe: send records, and fetch them.
+    EndToEnd,
 }
 
 impl Role {
@@ -91,13 +104,27 @@ impl Role {
         match self {
             Self::Produce(_) => RoleKind::Produce,
             Self::Consume(_) => RoleKind::Consume,
+            Self::EndToEnd(_) => RoleKind::EndToEnd,
         }
+    }
+
+    /// How records are fetched, by clients that fetch some.
+    pub fn as_consume(&self) -> Option<&ConsumePlan> {
+        match self {
+            Self::Produce(_) => None,
+            Self::Consume(consume) | Self::EndToEnd(EndToEndPlan { consume, .. }) => Some(consume),
+        }
+    }
+
+    /// Whether it sends records that each say when they were intended.
+    pub fn carries_intended(&self) -> bool {
+        self.as_produce().is_some_and(|produce| produce.payload == Payload::Unique)
     }
 
     /// How records are sent, of clients that send some.
     pub fn as_produce(&self) -> Option<&ProducePlan> {
         match self {
-            Self::Produce(produce) => Some(produce),
+            Self::Produce(produce) | Self::EndToEnd(EndToEndPlan { produce, .. }) => Some(produce),
             Self::Consume(_) => None,
         }
     }

@@ -15,9 +15,10 @@ use crate::secret::SecretRef;
 pub use group::{GroupAssignor, GroupPlan, GroupProtocol};
 pub use listeners::{ClientListener, Listeners};
 pub use load::{
-    Arrivals, COMPRESSED_RECORDS_MAX, Compression, ConsumePlan, Fill, IsolationLevel, Levels, LoadPlan,
-    LoadSpan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Partitioner, Payload, ProducePlan, ProducerSettings, Rate,
-    RatePiece, Read, Role, RoleKind, StartOffset, TransactionsPlan, VALUE_BYTES_MAX, WorkPlan,
+    Arrivals, COMPRESSED_RECORDS_MAX, Compression, ConsumePlan, EndToEndPlan, Fill, IsolationLevel, Levels,
+    LoadPlan, LoadSpan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Partitioner, Payload, ProducePlan,
+    ProducerSettings, Rate, RatePiece, Read, Role, RoleKind, StartOffset, TransactionsPlan, VALUE_BYTES_MAX,
+    WorkPlan,
 };
 pub use question::{
     Better, Claim, ClaimExpr, ClaimOp, ComparePlan, Condition, Conditioning, Contrast, Depth, EvidenceUnit,
@@ -196,6 +197,16 @@ pub struct CasePlan {
     /// What clients and brokers must know and nobody else may, by name: where the values come from.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub secrets: BTreeMap<String, SecretRef>,
+}
+
+impl CasePlan {
+    /// Whether an item that consumes finds out when records were intended: it decodes them, and some that are written to its
+    /// topic say so.
+    pub fn tells_end_to_end(&self, item: &LoadPlan) -> bool {
+        let does_look = item.role.as_consume().is_some_and(|consume| consume.read == Read::Decode);
+        does_look
+            && self.load.values().any(|other| other.topic == item.topic && other.role.carries_intended())
+    }
 }
 
 /// One worker process and its share of the load.

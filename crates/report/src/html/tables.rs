@@ -271,7 +271,8 @@ pub fn trials(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
     };
     let mut tables = Vec::new();
     for (title, streams, shown, words) in TABLES {
-        let rows: Vec<&StreamRow<'_>> = all.iter().filter(|row| streams.has(row.load)).collect();
+        let is_shown = |row: &&StreamRow<'_>| streams.has(row.load) && row.has_any(figures, shown);
+        let rows: Vec<&StreamRow<'_>> = all.iter().filter(is_shown).collect();
         tables.push(table(title, &rows, shown, words));
     }
     html! {

@@ -4,7 +4,7 @@ use super::chart::{Band, Chart, Drawn, Horizontal, Line, Point, Vertical, figure
 use kdyno_model::finding::Value;
 use kdyno_model::plan::RoleKind;
 use kdyno_model::sample::Phase;
-use kdyno_model::series::{CpuSeries, SecondPoint, StreamSeries, TrialSeries};
+use kdyno_model::series::{CpuSeries, QuantilePoint, SecondPoint, StreamSeries, TrialSeries};
 use maud::{Markup, html};
 
 /// Seconds without a row break a line: rows come once a second.
@@ -19,18 +19,60 @@ pub fn charts(series: &TrialSeries) -> Markup {
         div class="charts" {
             @for (index, stream) in series.streams.iter().enumerate() {
                 (figure(&rate(series, stream, id(&format!("rate-{index}")))))
-                @if stream.role == RoleKind::Produce {
-                    (figure(&latency(series, stream, id(&format!("latency-{index}")))))
+                @if stream.role != RoleKind::Consume {
+                    (figure(&latency(series, stream, &RESPONSE, id(&format!("latency-{index}")))))
+                }
+                @if !stream.end_to_end_percentiles.is_empty() {
+                    (figure(&latency(series, stream, &END_TO_END, id(&format!("end-to-end-{index}")))))
                 }
                 @for chart in lag(series, stream, |what| id(&format!("{what}-{index}"))) {
                     (figure(&chart))
                 }
             }
-            (figure(&percentiles(series, id("percentiles"))))
+            (figure(&percentiles(series, &RESPONSE, id("percentiles"))))
+            @if series.streams.iter().any(|stream| !stream.end_to_end_percentiles.is_empty()) {
+                (figure(&percentiles(series, &END_TO_END, id("end-to-end-percentiles"))))
+            }
             (figure(&cpu(series, id("cpu"))))
         }
     }
 }
+
+/// What is drawn of latencies.
+struct Latency {
+    /// In words.
+    name: &'static str,
+    /// Above the chart of percentiles.
+    title: &'static str,
+    y_label: &'static str,
+    /// p50, p99 and the largest of a second.
+    of_second: [fn(&SecondPoint) -> Value; 3],
+    percentiles: fn(&StreamSeries) -> &[QuantilePoint],
+}
+
+const RESPONSE: Latency = Latency {
+    name: "response time",
+    title: "Response time by percentile, measure phase",
+    y_label: "response time (log)",
+    of_second: [
+        |second| second.response_ns_p50,
+        |second| second.response_ns_p99,
+        |second| second.response_ns_max,
+    ],
+    percentiles: |stream| &stream.percentiles,
+};
+
+const END_TO_END: Latency = Latency {
+    name: "end-to-end latency",
+    title: "End-to-end latency by percentile, measure phase",
+    y_label: "end-to-end latency (log)",
+    of_second: [
+        |second| second.end_to_end_ns_p50,
+        |second| second.end_to_end_ns_p99,
+        |second| second.end_to_end_ns_max,
+    ],
+    percentiles: |stream| &stream.end_to_end_percentiles,
+};
 
 fn bands(series: &TrialSeries) -> Vec<Band> {
     let band = |span: &kdyno_model::worker::PhaseSpan| Band {
@@ -63,7 +105,7 @@ fn counts(stream: &StreamSeries, name: &str, count: fn(&SecondPoint) -> u64) -> 
 
 fn rate(series: &TrialSeries, stream: &StreamSeries, id: String) -> Chart {
     let lines = match stream.role {
-        RoleKind::Produce => {
+        RoleKind::Produce | RoleKind::EndToEnd => {
             let mut lines = vec![
                 counts(stream, "acknowledged", |second| second.acknowledged),
                 counts(stream, "offered", |second| second.offered),
@@ -140,47 +182,47 @@ fn lag(series: &TrialSeries, stream: &StreamSeries, id: impl Fn(&str) -> String)
     charts.into_iter().filter(is_known).collect()
 }
 
-fn latency(series: &TrialSeries, stream: &StreamSeries, id: String) -> Chart {
-    let line = |name: &str, value: fn(&SecondPoint) -> Value| {
+fn latency(series: &TrialSeries, stream: &StreamSeries, of: &Latency, id: String) -> Chart {
+    let line = |(name, value): (&str, fn(&SecondPoint) -> Value)| {
         let point = |second: &SecondPoint| bounded(f64::from(second.second) + 0.5, value(second));
         let points = stream.seconds.iter().map(point).collect();
         Line { name: name.to_owned(), drawn: Drawn::Joined, points, gap: Some(SECOND_GAP) }
     };
     Chart {
         id,
-        title: format!("{}: response time over time", stream.name),
+        title: format!("{}: {} over time", stream.name, of.name),
         x_label: "second in which the record was due",
-        y_label: "response time (log)",
+        y_label: of.y_label,
         x: Horizontal::Seconds,
         y: Vertical::LogNs,
-        lines: vec![
-            line("p50", |second| second.response_ns_p50),
-            line("p99", |second| second.response_ns_p99),
-            line("max", |second| second.response_ns_max),
-        ],
+        lines: ["p50", "p99", "max"].into_iter().zip(of.of_second).map(line).collect(),
         bands: bands(series),
     }
 }
 
-fn percentiles(series: &TrialSeries, id: String) -> Chart {
+fn percentiles(series: &TrialSeries, of: &Latency, id: String) -> Chart {
     let line = |stream: &StreamSeries| Line {
         name: stream.name.clone(),
         drawn: Drawn::Joined,
-        points: stream
-            .percentiles
+        points: (of.percentiles)(stream)
             .iter()
-            .filter_map(|point| Some(bounded(nines(point.quantile)?, point.response_ns)))
+            .filter_map(|point| Some(bounded(nines(point.quantile)?, point.ns)))
             .collect(),
         gap: None,
     };
     Chart {
         id,
-        title: "Response time by percentile, measure phase".to_owned(),
+        title: of.title.to_owned(),
         x_label: "percentile of the records",
-        y_label: "response time (log)",
+        y_label: of.y_label,
         x: Horizontal::Nines,
         y: Vertical::LogNs,
-        lines: series.streams.iter().filter(|s| s.role == RoleKind::Produce).map(line).collect(),
+        lines: series
+            .streams
+            .iter()
+            .filter(|stream| !(of.percentiles)(stream).is_empty())
+            .map(line)
+            .collect(),
         bands: Vec::new(),
     }
 }

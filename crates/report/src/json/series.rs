@@ -62,6 +62,14 @@ struct ItemDocument {
     response_max: TimesDocument,
     /// Response time by quantile over the measure phase.
     percentiles: PercentilesDocument,
+    /// Of an item that consumes: median end-to-end latency of the records due in the second.
+    end_to_end_p50: TimesDocument,
+    /// 99th percentile of the same.
+    end_to_end_p99: TimesDocument,
+    /// Largest of the same.
+    end_to_end_max: TimesDocument,
+    /// End-to-end latency by quantile over the measure phase.
+    end_to_end_percentiles: EndToEndPercentilesDocument,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -72,6 +80,15 @@ struct TimesDocument {
     /// Whether the true value is this or more, because a quantile falls among failed or unresolved records, or a lag goes
     /// back to before the load.
     at_least: Vec<bool>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
+struct EndToEndPercentilesDocument {
+    /// 0 to 1, in order.
+    quantile: Vec<Option<f64>>,
+    /// End-to-end latency at it.
+    end_to_end: TimesDocument,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -127,7 +144,14 @@ fn item(stream: &StreamSeries) -> ItemDocument {
         response_max: times(|point| point.response_ns_max),
         percentiles: PercentilesDocument {
             quantile: stream.percentiles.iter().map(|point| finite(point.quantile)).collect(),
-            response: times_of(stream.percentiles.iter().map(|point| point.response_ns)),
+            response: times_of(stream.percentiles.iter().map(|point| point.ns)),
+        },
+        end_to_end_p50: times(|point| point.end_to_end_ns_p50),
+        end_to_end_p99: times(|point| point.end_to_end_ns_p99),
+        end_to_end_max: times(|point| point.end_to_end_ns_max),
+        end_to_end_percentiles: EndToEndPercentilesDocument {
+            quantile: stream.end_to_end_percentiles.iter().map(|point| finite(point.quantile)).collect(),
+            end_to_end: times_of(stream.end_to_end_percentiles.iter().map(|point| point.ns)),
         },
     }
 }

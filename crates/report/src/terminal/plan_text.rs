@@ -205,6 +205,9 @@ fn case_parts(case: &CasePlan) -> Vec<(&'static str, Vec<String>)> {
         let settings = match &load.role {
             Role::Produce(produce) => producer_text(&produce.client),
             Role::Consume(consume) => consumer_text(consume),
+            Role::EndToEnd(probe) => {
+                format!("{}; {}", producer_text(&probe.produce.client), consumer_text(&probe.consume))
+            }
         };
         format!("{name}: {settings}")
     });
@@ -332,6 +335,12 @@ fn load_lines(name: &str, load: &LoadPlan) -> Vec<String> {
             let records = format!("  {}{}", payload_text(produce), sending_text(produce));
             [what, records].into_iter().chain(caveat).collect()
         }
+        Role::EndToEnd(probe) => vec![format!(
+            "{name}: probe with {}, {}, values of {} to every partition in turn",
+            load.topic,
+            rate_text(&probe.produce, 1),
+            units::size(probe.produce.value_bytes.into())
+        )],
         Role::Consume(consume) => {
             let whose = match &consume.group {
                 Some(group) => format!("members of group {}", group.name),

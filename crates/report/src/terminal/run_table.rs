@@ -82,7 +82,27 @@ pub fn trial_summary(
                 get("response.p99"),
                 get("response.max")
             ),
-            RoleKind::Consume => format!("{}: {} fetched", row.stream, get("fetched_per_s")),
+            RoleKind::EndToEnd => format!(
+                "{}: response p50 {} p99 {}, end to end p50 {} p99 {} max {}",
+                row.stream,
+                get("response.p50"),
+                get("response.p99"),
+                get("end_to_end.p50"),
+                get("end_to_end.p99"),
+                get("end_to_end.max")
+            ),
+            RoleKind::Consume => {
+                let fetched = format!("{}: {} fetched", row.stream, get("fetched_per_s"));
+                match figures.is_there(trial.id, row.stream, "end_to_end.p50") {
+                    true => format!(
+                        "{fetched}, end to end p50 {} p99 {} max {}",
+                        get("end_to_end.p50"),
+                        get("end_to_end.p99"),
+                        get("end_to_end.max")
+                    ),
+                    false => fetched,
+                }
+            }
         };
         out.push_str(&wrap(&format!("{}, {line}", trial_name(trial)), options.columns(), 4));
         out.push('\n');
@@ -337,7 +357,8 @@ fn trials_text(input: &ReportInput<'_>, figures: &Figures<'_>, options: &TextOpt
     let mut out = String::new();
     let mut signs = BTreeSet::new();
     for (title, streams, shown, words) in TABLES {
-        let rows: Vec<&StreamRow<'_>> = rows.iter().filter(|row| streams.has(row.load)).collect();
+        let is_shown = |row: &&StreamRow<'_>| streams.has(row.load) && row.has_any(figures, shown);
+        let rows: Vec<&StreamRow<'_>> = rows.iter().filter(is_shown).collect();
         if rows.is_empty() {
             continue;
         }

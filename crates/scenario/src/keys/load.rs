@@ -3,20 +3,23 @@
 use super::records::{KEY, VALUE};
 use super::{COUNT, DURATION, Kind, RATE, SIZE, Section, TEXT, key, needed, or, section};
 
-/// A load item: the two roles.
+/// A load item: the roles.
 pub static LOAD: Section = Section {
     name: "load item",
-    purpose: "Clients that do the same. It either produces or consumes.",
-    keys: &[key("produce", TEXT, "produce to this topic"), key("consume", TEXT, "consume this topic")],
+    purpose: "Clients that do the same: it produces, consumes, or probes.",
+    keys: &[
+        key("produce", TEXT, "produce to this topic"),
+        key("consume", TEXT, "consume this topic"),
+        key("end_to_end", TEXT, "probe with this topic"),
+    ],
     later: LATER_ROLES,
     open: false,
 };
 
 const LATER_ROLES: &[(&str, &str)] = &[
-    ("end_to_end", "the roles are `produce` and `consume`"),
-    ("users", "the roles are `produce` and `consume`"),
-    ("job", "the roles are `produce` and `consume`"),
-    ("through", "the roles are `produce` and `consume`"),
+    ("users", "the roles are `produce`, `consume` and `end_to_end`"),
+    ("job", "the roles are `produce`, `consume` and `end_to_end`"),
+    ("through", "the roles are `produce`, `consume` and `end_to_end`"),
 ];
 
 /// A load item that produces.
@@ -196,6 +199,35 @@ pub static ZIPF_WORK: Section = section(
         or("s", Kind::Scalar("number"), "2", "exponent: the higher it is, the rarer are long ones"),
     ],
 );
+
+/// A load item that probes.
+pub static END_TO_END: Section = Section {
+    name: "end_to_end item",
+    purpose: "A light probe beside a load: one producer (`acks: all`, `linger.ms: 0`) sends to every partition of a topic in \
+              turn, and one consumer fetches that.",
+    keys: &[
+        needed(
+            "end_to_end",
+            TEXT,
+            "the topic, by its name under `topics`: one of the probe's own, to which nothing else of the load is sent; with \
+             as many partitions as brokers, each of them leads one",
+        ),
+        or("rate", RATE, "200/s", "records per second, at instants by chance (Poisson)"),
+        or("value", SIZE, "100B", "size of each record's value"),
+        or("zone", Kind::Choice(&["same"]), "same", "where the clients are, seen from the brokers"),
+    ],
+    later: &[
+        ("clients", "a probe has one producer and one consumer"),
+        (
+            "client",
+            "a probe has `acks: all` and `linger.ms: 0`, and fetches as Java's consumer does by default",
+        ),
+        ("at", "a probe is there from the beginning of the load to its end"),
+        ("after", "a probe is there from the beginning of the load to its end"),
+        ("until", "a probe is there from the beginning of the load to its end"),
+    ],
+    open: false,
+};
 
 /// A rate that changes.
 pub static RATE_COURSE: Section = section(

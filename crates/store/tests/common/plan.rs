@@ -59,6 +59,7 @@ pub fn other_case() -> CasePlan {
     for item in case.load.values_mut() {
         match &mut item.role {
             Role::Consume(plan) => plan.from = StartOffset::Earliest,
+            Role::EndToEnd(plan) => plan.consume.from = StartOffset::Earliest,
             Role::Produce(plan) => {
                 plan.rate = Rate::Max { fill: Fill::InFlight };
                 plan.payload = Payload::Unique;

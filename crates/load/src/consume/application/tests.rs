@@ -8,6 +8,10 @@ fn application(work: WorkPlan, poll_records_max: u32) -> Application {
     Application {
         work: Some(Work::new(work, 20_261_123)),
         poll_records_max: poll_records_max as usize,
+        does_decode: true,
+        trailers: TrailerReader::new(7),
+        wall_offset_ns: 0,
+        at_once: AtOnce::default(),
         chunks: VecDeque::new(),
         arriving: VecDeque::new(),
         in_hand: 0,
@@ -20,7 +24,7 @@ fn application(work: WorkPlan, poll_records_max: u32) -> Application {
 
 /// So many records of a partition come in one answer.
 fn arrive(application: &mut Application, partition: i32, records: usize, now_ns: u64) {
-    application.arriving.extend(0..records as i64);
+    application.arriving.extend(std::iter::repeat_n(Waiting { intended_ns: UNTOLD }, records));
     application.end_of_answer(partition, now_ns);
 }
 
@@ -28,7 +32,7 @@ fn arrive(application: &mut Application, partition: i32, records: usize, now_ns:
 fn begun(application: &mut Application, now_ms: u64) -> Vec<(i32, u64)> {
     let mut begun = Vec::new();
     loop {
-        application.advance(now_ms * MS, |partition, _, at_ns| begun.push((partition, at_ns / MS)));
+        application.advance(now_ms * MS, |partition, one| begun.push((partition, one.at_ns / MS)));
         if application.is_at_work(now_ms * MS) || !application.poll() {
             return begun;
         }
@@ -68,7 +72,7 @@ fn a_poll_takes_so_many_records_and_none_that_came_later() {
 #[test]
 fn an_application_without_work_keeps_nothing() {
     let mut application = Application { work: None, ..application(WorkPlan::Constant { ns: 1 }, 500) };
-    assert!(!application.wants_records() && !application.is_at_work(0));
+    assert!(!application.is_at_work(0));
     assert_eq!((begun(&mut application, 9), application.waiting()), (vec![], 0));
 }
 

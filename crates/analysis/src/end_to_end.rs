@@ -1,0 +1,68 @@
+//! Which records never came to the application's hands: what was acknowledged, less what was handed over.
+
+use crate::evidence::{items, streams_of};
+use kdyno_model::evidence::TrialEvidence;
+use kdyno_model::plan::{ConsumePlan, IsolationLevel, LoadPlan};
+use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamId};
+use std::collections::BTreeMap;
+
+/// Whether an item is handed records that say when they were intended, and looked at them: consumers of earlier versions
+/// did not.
+pub(crate) fn is_told(evidence: &TrialEvidence, item: &str) -> bool {
+    let Some((plan, _)) = consuming(evidence, item) else { return false };
+    let own = streams_of(evidence, item);
+    let mut all = Counts::default();
+    seconds(evidence).filter(|row| own.contains(&row.id)).for_each(|row| all.add(&row.counts));
+    let has_looked = all.fetched == 0 || all.end_to_end > 0 || all.discarded > 0;
+    has_looked && evidence.start.trial.effective.tells_end_to_end(plan)
+}
+
+/// Records of the measure phase that were acknowledged on the topic of an item that consumes and never handed over to
+/// it, by second of their t0. `None`: there is no telling, since records of transactions that were aborted are kept from it.
+///
+/// Of each second's records numbers are compared: what a producer counts as failed and the log has all the same takes the
+/// place of another one that is missing, and so does what the log has twice. Then these are fewer than they were.
+pub(crate) fn censored(evidence: &TrialEvidence, item: &str) -> Option<BTreeMap<u32, u64>> {
+    let (plan, consume) = consuming(evidence, item)?;
+    let (own, writers) = (streams_of(evidence, item), writers(evidence, plan));
+    let has_aborts = seconds(evidence).any(|row| writers.contains(&row.id) && row.counts.aborted > 0);
+    if has_aborts && consume.isolation_level == IsolationLevel::ReadCommitted {
+        return None;
+    }
+    let mut missing: BTreeMap<u32, u64> = BTreeMap::new();
+    let measured = || seconds(evidence).filter(|row| row.phase == Phase::Measure);
+    for row in measured().filter(|row| writers.contains(&row.id)) {
+        let second = missing.entry(row.t0_second).or_default();
+        *second = second.saturating_add(row.counts.acknowledged);
+    }
+    for row in measured().filter(|row| own.contains(&row.id)) {
+        if let Some(second) = missing.get_mut(&row.t0_second) {
+            *second = second.saturating_sub(row.counts.end_to_end);
+        }
+    }
+    missing.retain(|_, records| *records > 0);
+    Some(missing)
+}
+
+/// The last second in which an item wrote rows: before it, nothing of what is missing had come.
+pub(crate) fn last_written(evidence: &TrialEvidence, item: &str) -> u32 {
+    let own = streams_of(evidence, item);
+    let rows = seconds(evidence).filter(|row| own.contains(&row.id));
+    rows.map(|row| row.written_second).max().unwrap_or(0)
+}
+
+fn consuming<'a>(evidence: &'a TrialEvidence, item: &str) -> Option<(&'a LoadPlan, &'a ConsumePlan)> {
+    let (_, plan) = items(evidence).find(|(name, _)| *name == item)?;
+    Some((plan, plan.role.as_consume()?))
+}
+
+fn seconds(evidence: &TrialEvidence) -> impl Iterator<Item = &Sample> {
+    evidence.samples.iter().filter(|row| row.grain == Grain::Second)
+}
+
+/// The streams whose records on the topic carry when they were intended.
+fn writers(evidence: &TrialEvidence, reader: &LoadPlan) -> Vec<StreamId> {
+    let is_writer = |item: &LoadPlan| item.topic == reader.topic && item.role.carries_intended();
+    let of_topic = items(evidence).filter(|(_, item)| is_writer(item));
+    of_topic.flat_map(|(name, _)| streams_of(evidence, name)).collect()
+}

@@ -1,0 +1,153 @@
+//! End-to-end latencies: what was handed over, what never was, and where there is no telling.
+
+use crate::fixture::{MS, PER_SECOND, READERS, Trial, histogram};
+use kdyno_analysis::series;
+use kdyno_model::finding::{Mark, Value};
+use kdyno_model::plan::{IsolationLevel, Payload, Read, Role, RoleKind};
+use kdyno_model::sample::{Counts, Grain, Phase, Sample, Timing};
+
+fn reader_seconds(trial: &mut Trial) -> impl Iterator<Item = &mut Sample> {
+    trial.samples.iter_mut().filter(|row| row.id == READERS && row.grain == Grain::Second)
+}
+
+/// A trial whose readers were handed all records but `missing` of second 5, each after 6 ms, of which 1 ms is hand-over.
+fn trial(missing: u64) -> Trial {
+    let mut trial = Trial::clean();
+    for row in reader_seconds(&mut trial) {
+        let kept = PER_SECOND - if row.t0_second == 5 { missing } else { 0 };
+        (row.counts.end_to_end, row.counts.discarded) = (kept, 3);
+        timed(row, Timing::EndToEnd, 6 * MS, kept);
+    }
+    for (phase, seconds, end) in [(Phase::Warmup, 2, 2), (Phase::Measure, 10, 12)] {
+        let kept = PER_SECOND * seconds - if phase == Phase::Measure { missing } else { 0 };
+        let row = trial.push(READERS, Grain::Phase, phase, end, end);
+        for (timing, ns) in
+            [(Timing::EndToEnd, 6 * MS), (Timing::UntilFetched, 5 * MS), (Timing::HandOver, MS)]
+        {
+            timed(row, timing, ns, kept);
+        }
+    }
+    trial.take_totals();
+    trial
+}
+
+fn timed(row: &mut Sample, timing: Timing, ns: u64, records: u64) {
+    row.histograms.insert(timing, histogram(&[(ns, records)], 3));
+    row.sums_ns.insert(timing, u128::from(records * ns));
+}
+
+fn is_stated(trial: &Trial, address: &str) -> bool {
+    trial.findings().iter().any(|finding| finding.of.to_string() == address)
+}
+
+fn about(value: Value, ms: f64) -> bool {
+    matches!(value, Value::Is(ns) if (ns / 1e6 - ms).abs() < 0.01 * ms)
+}
+
+#[test]
+fn percentiles_stand_beside_what_they_are_of() {
+    let trial = trial(0);
+    for (metric, count) in [("end_to_end", 10_000.0), ("censored", 0.0), ("discarded", 30.0)] {
+        assert_eq!(trial.value(&format!("readers.{metric}")), Value::Is(count), "{metric}");
+    }
+    for quantile in ["p50", "p99.9", "max"] {
+        assert!(about(trial.value(&format!("readers.end_to_end.{quantile}")), 6.0), "{quantile}");
+    }
+    assert_eq!(trial.value("readers.end_to_end.mean"), Value::Is(6e6));
+    assert_eq!(trial.value("readers.until_fetched.mean"), Value::Is(5e6));
+    assert_eq!(trial.value("readers.hand_over.mean"), Value::Is(1e6));
+    assert!(!is_stated(&trial, "writers.end_to_end.p50") && !is_stated(&trial, "readers.response.p50"));
+    let course = series::trial(&trial).unwrap();
+    let readers = course.streams.iter().find(|stream| stream.role == RoleKind::Consume).unwrap();
+    assert!(
+        readers
+            .seconds
+            .iter()
+            .filter(|point| point.second < 12)
+            .all(|point| about(point.end_to_end_ns_p99, 6.0))
+    );
+    assert!(readers.percentiles.is_empty() && !readers.end_to_end_percentiles.is_empty());
+}
+
+/// 200 of 10,000 never came: p50 stands, p99 is at least what they have waited, from the end of their second on.
+#[test]
+fn what_never_came_lies_above_every_quantile() {
+    let trial = trial(200);
+    assert_eq!(trial.value("readers.censored"), Value::Is(200.0));
+    assert_eq!(trial.value("readers.end_to_end"), Value::Is(9_800.0));
+    assert!(about(trial.value("readers.end_to_end.p95"), 6.0));
+    let Value::AtLeast(p99_ns) = trial.value("readers.end_to_end.p99") else { panic!("at least") };
+    assert_eq!(p99_ns, 5e9, "from the end of second 5 to the beginning of second 11");
+    assert!(matches!(trial.value("readers.end_to_end.mean"), Value::AtLeast(_)));
+    assert!(about(trial.value("readers.hand_over.p99"), 1.0), "of those that came");
+    let course = series::trial(&trial).unwrap();
+    let readers = course.streams.iter().find(|stream| stream.role == RoleKind::Consume).unwrap();
+    let p99 = |second| readers.seconds.iter().find(|point| point.second == second).unwrap().end_to_end_ns_p99;
+    assert!(matches!(p99(5), Value::AtLeast(_)) && about(p99(6), 6.0));
+}
+
+/// The clock of another host: what lies below zero counts with its sign.
+#[test]
+fn latencies_below_zero_are_told_with_their_sign() {
+    let mut trial = trial(0);
+    for row in trial.samples.iter_mut().filter(|row| row.id == READERS && row.grain == Grain::Phase) {
+        // Six of ten lie 2 ms before their t0.
+        let records = row.sums_ns[&Timing::HandOver] as u64 / MS;
+        timed(row, Timing::EndToEnd, 6 * MS, records / 10 * 4);
+        timed(row, Timing::EndToEndBelowZero, 2 * MS, records / 10 * 6);
+    }
+    assert!(about(trial.value("readers.end_to_end.p99"), 6.0));
+    let Value::Is(p50_ns) = trial.value("readers.end_to_end.p50") else { panic!("a value") };
+    assert!((-2e6..=-1.99e6).contains(&p50_ns), "{p50_ns}");
+    let Value::Is(mean_ns) = trial.value("readers.end_to_end.mean") else { panic!("a value") };
+    assert!((mean_ns - 1.2e6).abs() < 1.0, "{mean_ns}");
+}
+
+#[test]
+fn where_there_is_no_telling_nothing_is_told() {
+    let nothing = |trial: &Trial| {
+        ["end_to_end", "censored", "discarded", "end_to_end.p50", "hand_over.p99"]
+            .iter()
+            .all(|metric| !is_stated(trial, &format!("readers.{metric}")))
+    };
+    let changed = |change: fn(&mut Trial)| {
+        let mut trial = trial(200);
+        change(&mut trial);
+        trial
+    };
+    assert!(nothing(&changed(|trial| trial.writers().payload = Payload::Pooled { pool_bytes: 1 })));
+    assert!(nothing(&changed(|trial| readers(trial).read = Read::Crc)));
+    assert!(nothing(&Trial::clean()), "consumers of earlier versions did not look");
+    // Of transactions that were aborted, those who read what was committed are handed nothing.
+    let aborted = changed(|trial| {
+        readers(trial).isolation_level = IsolationLevel::ReadCommitted;
+        trial.counts(4).aborted = 1;
+    });
+    assert!(!is_stated(&aborted, "readers.censored"));
+    assert!(about(aborted.value("readers.end_to_end.p99"), 6.0));
+    assert!(is_stated(&changed(|trial| trial.counts(4).aborted = 1), "readers.censored"));
+}
+
+fn readers(trial: &mut Trial) -> &mut kdyno_model::plan::ConsumePlan {
+    match &mut trial.start.trial.effective.load.get_mut("readers").unwrap().role {
+        Role::Consume(plan) => plan,
+        Role::Produce(_) | Role::EndToEnd(_) => panic!("readers consume"),
+    }
+}
+
+/// A load that queued makes the latencies of who reads it as useless as its own.
+#[test]
+fn behind_a_load_that_queued_end_to_end_latencies_are_invalid() {
+    let mut trial = trial(0);
+    for second in 6..12 {
+        let Counts { acknowledged, .. } = trial.counts(second);
+        *acknowledged /= 10;
+    }
+    trial.take_totals();
+    let marks = |address: &str| {
+        let found = trial.findings().into_iter().find(|finding| finding.of.to_string() == address).unwrap();
+        found.marks.contains(&Mark::Invalid)
+    };
+    assert_eq!(marks("writers.response.p99"), marks("readers.end_to_end.p99"));
+    assert!(marks("writers.response.p99") && !marks("readers.fetched_per_s"));
+}
