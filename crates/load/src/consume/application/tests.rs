@@ -24,7 +24,7 @@ fn application(work: WorkPlan, poll_records_max: u32) -> Application {
 
 /// So many records of a partition come in one answer.
 fn arrive(application: &mut Application, partition: i32, records: usize, now_ns: u64) {
-    application.arriving.extend(std::iter::repeat_n(Waiting { intended_ns: UNTOLD }, records));
+    application.arriving.extend((0..records as i64).map(|offset| Waiting { offset, intended_ns: UNTOLD }));
     application.end_of_answer(partition, now_ns);
 }
 
