@@ -75,6 +75,7 @@ fn typed<'a>(load: &'a LoadFile, name: &str) -> Option<&'a Typed> {
 fn idle(values: &Values, name: &str, load: &LoadFile) -> Result<Option<String>, PlanError> {
     let produce = match &load.role {
         RoleFile::Produce(produce) => produce,
+        RoleFile::EndToEnd { .. } => return Ok(None),
         RoleFile::Consume(consume) => {
             let is_idle = consume.group.is_none() && OF_GROUPS.contains(&name);
             return Ok(is_idle.then(|| "it has no `group`".to_owned()));
