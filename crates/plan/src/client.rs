@@ -80,8 +80,6 @@ fn idle(values: &Values, name: &str, load: &LoadFile) -> Result<Option<String>, 
             let is_idle = consume.group.is_none() && OF_GROUPS.contains(&name);
             return Ok(is_idle.then(|| "it has no `group`".to_owned()));
         }
-        // Its settings are not typed.
-        RoleFile::EndToEnd { .. } => return Ok(None),
     };
     let why = match name {
         TRANSACTION_TIMEOUT if matches!(produce.transactions, TransactionsFile::Word(_)) => {

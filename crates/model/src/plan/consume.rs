@@ -149,3 +149,21 @@ pub enum StartOffset {
     /// After the last record there.
     Latest,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs that were stored before consumers had these settings are read as what consumers did then.
+    #[test]
+    fn settings_that_a_stored_plan_lacks_are_off() {
+        let stored = serde_json::json!({
+            "from": "latest", "fetch_bytes_max": 1, "partition_bytes_max": 1, "fetch_bytes_min": 1, "fetch_wait_ns": 1,
+            "request_timeout_ns": 1, "retry_backoff_ns": 1,
+        });
+        let consume: ConsumePlan = serde_json::from_value(stored).expect("settings");
+        assert_eq!((consume.read, consume.isolation_level), (Read::Crc, IsolationLevel::ReadUncommitted));
+        assert_eq!(consume.group, None);
+        assert_eq!((consume.work, consume.poll_records_max), (None, 500));
+    }
+}

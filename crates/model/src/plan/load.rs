@@ -409,12 +409,5 @@ mod tests {
         assert_eq!((settings.compression_level, settings.level()), (None, None));
         let level = |compression| ProducerSettings { compression, ..settings.clone() }.level();
         assert_eq!(level(Compression::Gzip), Some(("compression.gzip.level", -1)), "what it was then");
-        let stored = serde_json::json!({
-            "from": "latest", "fetch_bytes_max": 1, "partition_bytes_max": 1, "fetch_bytes_min": 1, "fetch_wait_ns": 1,
-            "request_timeout_ns": 1, "retry_backoff_ns": 1,
-        });
-        let consume: ConsumePlan = serde_json::from_value(stored).expect("settings");
-        assert_eq!((consume.read, consume.isolation_level), (Read::Crc, IsolationLevel::ReadUncommitted));
-        assert_eq!(consume.group, None);
     }
 }
