@@ -168,11 +168,14 @@ impl Recorder {
         self.slot(last_ns).counts.lag_records = records;
     }
 
-    /// Records were fetched now.
-    pub fn fetched(&mut self, now_ns: u64, records: u64, bytes: u64) {
-        let counts = &mut self.slot(now_ns).counts;
-        counts.fetched += records;
-        counts.fetched_bytes += bytes;
+    /// So many bytes of batches were fetched now.
+    pub fn fetched_bytes(&mut self, now_ns: u64, bytes: u64) {
+        self.slot(now_ns).counts.fetched_bytes += bytes;
+    }
+
+    /// An application was handed records now.
+    pub fn handed_over(&mut self, now_ns: u64, records: u64) {
+        self.slot(now_ns).counts.fetched += records;
     }
 
     /// Offsets were passed over now that are no records of the load's: those of aborted transactions, those that mark the

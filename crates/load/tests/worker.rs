@@ -71,6 +71,8 @@ fn consume() -> StreamRole {
         retry_backoff_ns: 100 * MS,
         isolation_level: IsolationLevel::ReadUncommitted,
         rack: String::new(),
+        poll_records_max: 500,
+        work: None,
         read: Read::Decode,
     })
 }

@@ -137,7 +137,7 @@ pub(crate) fn of_other_versions(
 fn side(load: &LoadFile) -> Side {
     match load.role {
         RoleFile::Produce(_) => Side::Produce,
-        RoleFile::Consume { .. } => Side::Consume,
+        RoleFile::Consume(_) => Side::Consume,
     }
 }
 
@@ -363,6 +363,7 @@ pub(crate) fn consumer(
             "isolation.level" if given.word == IsolationLevel::ReadCommitted.name() => {
                 settings.isolation_level = IsolationLevel::ReadCommitted;
             }
+            "max.poll.records" => settings.poll_records_max = given.number as u32,
             "client.rack" => settings.rack.clone_from(&given.word),
             _ => {}
         }

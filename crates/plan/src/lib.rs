@@ -14,6 +14,7 @@ mod client;
 mod clusters;
 mod comparison;
 mod conditions;
+mod consume;
 mod estimate;
 mod guard;
 mod kafka;

@@ -2,6 +2,7 @@
 
 use crate::PlanError;
 use crate::client;
+use crate::consume::consume_plan;
 use crate::phases::PHASE_NS_MAX;
 use crate::reader::Reader;
 use crate::records;
@@ -9,11 +10,10 @@ use crate::spans;
 use crate::system::MIN_INSYNC;
 use kdyno_model::plan::{
     Arrivals, COMPRESSED_RECORDS_MAX, Compression, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Payload,
-    ProducePlan, ProducerSettings, Rate, RatePiece, Read, RecordPlan, Role, StartOffset, SystemPlan,
-    TopicPlan, TransactionsPlan, ValuesPlan, WorkerPlan, WorkerShare,
+    ProducePlan, ProducerSettings, Rate, RatePiece, RecordPlan, Role, SystemPlan, TopicPlan,
+    TransactionsPlan, ValuesPlan, WorkerPlan, WorkerShare,
 };
 use kdyno_model::units::size;
-use kdyno_scenario::client::consumer_defaults;
 use kdyno_scenario::file::{
     LoadFile, MeasureFile, PayloadFile, ProduceFile, RateFile, RoleFile, TransactionsFile, ValuesFile,
 };
@@ -67,18 +67,7 @@ pub(crate) fn load(
                 clients,
                 Target { system, topic, name: &address },
             )?),
-            RoleFile::Consume { from, read } => {
-                let from = match reader.word(from, "from", &["latest", "earliest"])?.as_str() {
-                    "earliest" => StartOffset::Earliest,
-                    _ => StartOffset::Latest,
-                };
-                let read = match reader.word(read, "read", &["decode", "crc", "header"])?.as_str() {
-                    "header" => Read::Header,
-                    "crc" => Read::Crc,
-                    _ => Read::Decode,
-                };
-                Role::Consume(client::consumer(reader, consumer_defaults(from, read), &typed.client)?)
-            }
+            RoleFile::Consume(consume) => Role::Consume(consume_plan(reader, typed, consume)?),
         };
         let span = spans::span(reader, &name.text, typed)?;
         found.insert(name.text.clone(), LoadPlan { topic: address, clients, span, role });

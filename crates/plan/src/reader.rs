@@ -71,6 +71,18 @@ impl<'a> Reader<'a> {
         self.quantity(typed, what, Dimension::Plain, range)
     }
 
+    /// A plain number.
+    pub fn number(&self, typed: &Typed, what: &str, range: RangeInclusive<f64>) -> Result<f64, PlanError> {
+        let text = self.text(typed)?;
+        let found = units::parse_as(&text, Dimension::Plain)
+            .map_err(|message| self.wrong(typed, format!("`{what}`: {message}")))?;
+        if range.contains(&found) {
+            return Ok(found);
+        }
+        let (least, most) = (range.start(), range.end());
+        Err(self.wrong(typed, format!("`{what}`: {} is outside {least} to {most}", quoted(&text))))
+    }
+
     /// A plain whole number of 32 bits; the range must fit.
     pub fn small(&self, typed: &Typed, what: &str, range: RangeInclusive<u32>) -> Result<u32, PlanError> {
         let wide = u64::from(*range.start())..=u64::from(*range.end());

@@ -9,7 +9,6 @@ use kdyno_model::plan::{
 use kdyno_model::units::size;
 use kdyno_scenario::file::{GivenNameFile, KeyFile, NumberedFile, ProduceFile, ValuesFile};
 use kdyno_scenario::input::quoted;
-use kdyno_scenario::units::{self, Dimension};
 use kdyno_scenario::yaml::Typed;
 
 /// Standard deviations of the normal distribution that 99 % lie below.
@@ -33,7 +32,7 @@ pub(crate) fn records(reader: &Reader<'_>, typed: &ProduceFile) -> Result<(Recor
             let message = "`compressible`: values of a file or a topic are what they are";
             return Err(reader.wrong(ratio, message).hint("leave it out; the ratio that they reach is told"));
         }
-        (Some(ratio), _) => Some(number(reader, ratio, "compressible", 1.0, RATIO_MAX)?),
+        (Some(ratio), _) => Some(reader.number(ratio, "compressible", 1.0..=RATIO_MAX)?),
     };
     let tombstone_share = match &typed.tombstones {
         None => 0.0,
@@ -147,7 +146,7 @@ fn key(reader: &Reader<'_>, typed: &KeyFile) -> Result<Option<KeyPlan>, PlanErro
 }
 
 fn exponent(reader: &Reader<'_>, typed: &Typed) -> Result<f64, PlanError> {
-    let exponent = number(reader, typed, "s", 0.0, EXPONENT_MAX)?;
+    let exponent = reader.number(typed, "s", 0.0..=EXPONENT_MAX)?;
     if exponent > 0.0 {
         return Ok(exponent);
     }
@@ -157,16 +156,6 @@ fn exponent(reader: &Reader<'_>, typed: &Typed) -> Result<f64, PlanError> {
 }
 
 /// A plain number between two others.
-fn number(reader: &Reader<'_>, typed: &Typed, what: &str, least: f64, most: f64) -> Result<f64, PlanError> {
-    let text = reader.text(typed)?;
-    let found = units::parse_as(&text, Dimension::Plain)
-        .map_err(|message| reader.wrong(typed, format!("`{what}`: {message}")))?;
-    if (least..=most).contains(&found) {
-        return Ok(found);
-    }
-    Err(reader.wrong(typed, format!("`{what}`: {} is outside {least} to {most}", quoted(&text))))
-}
-
 fn tombstones(reader: &Reader<'_>, typed: &Typed, has_key: bool) -> Result<f64, PlanError> {
     let share = reader.share(typed, "tombstones")?;
     if share > 0.0 && !has_key {

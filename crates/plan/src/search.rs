@@ -319,7 +319,7 @@ fn arrivals(reader: &Reader<'_>, item: &str) -> Arrivals {
     let typed = reader.scenario.typed().load.iter().find(|(name, _)| name.text == item);
     let arrivals = typed.and_then(|(_, load)| match &load.role {
         RoleFile::Produce(produce) => produce.arrivals.as_ref(),
-        RoleFile::Consume { .. } => None,
+        RoleFile::Consume(_) => None,
     });
     let text = arrivals.and_then(|typed| reader.text(typed).ok());
     if text.as_deref() == Some("constant") { Arrivals::Constant } else { Arrivals::Poisson }

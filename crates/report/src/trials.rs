@@ -72,6 +72,14 @@ pub const PRODUCE_TRANSACTIONS: &[Shown] = &[
     own("commit", "max", "commit.max"),
 ];
 
+/// How clients connected that came all at once.
+pub const CONNECTS: &[Shown] = &[
+    own("", "clients", "clients"),
+    own("connect", "p50", "connect.p50"),
+    own("connect", "p99", "connect.p99"),
+    own("connect", "max", "connect.max"),
+];
+
 /// A consumer's rates, and beside them what they cost.
 pub const CONSUME_RATES: &[Shown] = &[
     own("records", "fetched", "fetched_per_s"),
@@ -117,6 +125,8 @@ pub enum Streams {
     Transactional,
     /// Of consumers.
     Consuming,
+    /// Of those whose clients come in the measure phase.
+    Late,
 }
 
 impl Streams {
@@ -124,6 +134,7 @@ impl Streams {
     pub fn has(self, load: &LoadPlan) -> bool {
         match (self, &load.role) {
             (Self::Producing, Role::Produce(_)) | (Self::Consuming, Role::Consume(_)) => true,
+            (Self::Late, _) => load.span.is_late(),
             (Self::Transactional, Role::Produce(produce)) => produce.transactions.is_some(),
             (Self::Uncompressed, Role::Produce(produce)) => produce.client.compression == Compression::None,
             (Self::Compressed, Role::Produce(produce)) => produce.client.compression != Compression::None,
@@ -133,7 +144,7 @@ impl Streams {
 }
 
 /// The tables of every trial's figures: title, whose streams, columns, the words that follow.
-pub const TABLES: [(&str, Streams, &[Shown], Words); 6] = [
+pub const TABLES: [(&str, Streams, &[Shown], Words); 7] = [
     ("Produce: rates and what they cost", Streams::Uncompressed, &PRODUCE_RATES, Words::Steadiness),
     (
         "Produce: compressed rates and what they cost",
@@ -145,6 +156,7 @@ pub const TABLES: [(&str, Streams, &[Shown], Words); 6] = [
     ("Produce: transactions", Streams::Transactional, PRODUCE_TRANSACTIONS, Words::None),
     ("Produce: records that were not acknowledged", Streams::Producing, PRODUCE_OUTCOMES, Words::Reasons),
     ("Consume: rates and what they cost", Streams::Consuming, CONSUME_RATES, Words::Steadiness),
+    ("Clients that came in the measure phase", Streams::Late, CONNECTS, Words::None),
 ];
 
 /// Said under the tables when a stream asks for no acknowledgement.

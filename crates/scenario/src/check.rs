@@ -164,7 +164,7 @@ fn load_item(item: &LoadFile, file: &ScenarioFile) -> Result<(), InputError> {
     }
     let side = match item.role {
         RoleFile::Produce(_) => Side::Produce,
-        RoleFile::Consume { .. } => Side::Consume,
+        RoleFile::Consume(_) => Side::Consume,
     };
     item.client.iter().try_for_each(|(name, _)| client::find(side, name).map(|_| ()))
 }

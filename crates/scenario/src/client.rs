@@ -131,6 +131,7 @@ pub const CONSUMER: &[Setting] = &[
         (0, 0),
         "`read_uncommitted`: records of open and of aborted transactions too",
     ),
+    setting("max.poll.records", SettingKind::Count, (1, INT_MAX), "500; of items with `work`"),
     setting("client.rack", SettingKind::Text, (0, RACK_BYTES_MAX), "none: records are fetched from leaders"),
 ];
 
@@ -382,6 +383,8 @@ pub fn consumer_defaults(from: StartOffset, read: Read) -> ConsumePlan {
         read,
         isolation_level: IsolationLevel::ReadUncommitted,
         rack: String::new(),
+        poll_records_max: 500,
+        work: None,
         fetch_bytes_max: 50 << 20,
         partition_bytes_max: 1 << 20,
         fetch_bytes_min: 1,

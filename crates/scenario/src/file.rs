@@ -1,10 +1,12 @@
 //! A scenario as typed: every section taken apart, every value still a text with its place.
 
+mod consume;
 mod listeners;
 mod phases;
 mod records;
 mod transactions;
 
+pub use consume::{ConsumeFile, WorkFile};
 pub use listeners::ListenersFile;
 pub use phases::{MeasureFile, PhasesFile};
 pub use records::{GivenNameFile, KeyFile, NumberedFile, PayloadFile, ValueFile, ValuesFile};
@@ -158,7 +160,7 @@ pub struct LoadFile {
 #[allow(missing_docs, reason = "each variant is the key of the same name in `keys`")]
 pub enum RoleFile {
     Produce(Box<ProduceFile>),
-    Consume { from: Typed, read: Typed },
+    Consume(Box<ConsumeFile>),
 }
 
 /// How records are sent.
@@ -409,7 +411,7 @@ fn load(node: &Node) -> Result<LoadFile, InputError> {
         role: if produces {
             RoleFile::Produce(Box::new(produce(&fields)?))
         } else {
-            RoleFile::Consume { from: fields.required("from")?, read: fields.required("read")? }
+            RoleFile::Consume(Box::new(consume::consume(&fields)?))
         },
     })
 }

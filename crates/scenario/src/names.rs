@@ -51,7 +51,7 @@ fn subject(name: &str, file: &ScenarioFile) -> Option<SubjectKind> {
     let item = file.load.iter().find(|(known, _)| known.text == name).map(|(_, item)| &item.role);
     match (name, item) {
         (_, Some(RoleFile::Produce(_))) => Some(SubjectKind::Produce),
-        (_, Some(RoleFile::Consume { .. })) => Some(SubjectKind::Consume),
+        (_, Some(RoleFile::Consume(_))) => Some(SubjectKind::Consume),
         ("brokers" | "system", _) => Some(SubjectKind::Broker),
         ("workers", _) => Some(SubjectKind::Worker),
         ("host", _) => Some(SubjectKind::Host),

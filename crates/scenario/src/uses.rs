@@ -166,8 +166,9 @@ fn load_values<'f>(item: &'f LoadFile, found: &mut Vec<Keyed<'f>>) {
     found.extend(item.until.iter().map(|until| ("until", until)));
     found.extend(settings(&item.client));
     let produce = match &item.role {
-        RoleFile::Consume { from, read } => {
-            return found.extend([("consume", &item.topic), ("from", from), ("read", read)]);
+        RoleFile::Consume(consume) => {
+            found.extend([("consume", &item.topic), ("from", &consume.from), ("read", &consume.read)]);
+            return found.extend(consume.work.all());
         }
         RoleFile::Produce(produce) => produce,
     };

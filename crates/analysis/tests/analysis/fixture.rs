@@ -463,6 +463,8 @@ fn readers() -> LoadPlan {
         retry_backoff_ns: 100 * MS,
         isolation_level: IsolationLevel::ReadUncommitted,
         rack: String::new(),
+        poll_records_max: 500,
+        work: None,
         read: Read::Decode,
     });
     LoadPlan { topic: "perf".into(), clients: 2, span: Default::default(), role }

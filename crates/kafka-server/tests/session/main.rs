@@ -10,7 +10,7 @@ use kdyno_kafka::backoff::ExponentialBackoff;
 use kdyno_kafka::broker_connections::{BrokerConnections, ConnectionEvent, ConnectionsConfig};
 use kdyno_kafka::client::Client;
 use kdyno_kafka::connection::{Refusal, Session};
-use kdyno_kafka::consumer::{Consumer, ConsumerConfig, Isolation, Reading};
+use kdyno_kafka::consumer::{self, Consumer, ConsumerConfig, Isolation, Partitions, Reading};
 use kdyno_kafka::messages::Api;
 use kdyno_kafka::producer::{
     Bodies, Outcome, Partitioner, ProducerClient, ProducerConfig, RecordShape, Sealed,
@@ -173,8 +173,7 @@ fn what_is_produced_is_fetched_in_a_session_as_without() {
 fn fetch(wire: &mut Wire, between: Between) -> u64 {
     let config = ConsumerConfig {
         topic: TOPIC.to_owned(),
-        first_partition: 0,
-        clients: 1,
+        partitions: Partitions::Share { first: 0, clients: 1 },
         from: OffsetAt::Earliest,
         fetch_wait_ms: 50,
         fetch_bytes_min: 1,
@@ -183,10 +182,11 @@ fn fetch(wire: &mut Wire, between: Between) -> u64 {
         retry_backoff_ns: SECOND / 10,
         isolation: Isolation::ReadUncommitted,
         reading: Reading::Decode,
+        holds_fetched: false,
         rack: String::new(),
         metadata_max_age_ns: 300 * SECOND,
     };
-    let mut client = Consumer::new(config, connections(&wire.cluster, between, Consumer::NEEDS));
+    let mut client = Consumer::new(config, connections(&wire.cluster, between, consumer::NEEDS), ());
     let begin_ns = wire.now_ns;
     let mut fetched = 0;
     rounds(wire, &mut client, |client, now_ns| {

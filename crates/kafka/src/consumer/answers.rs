@@ -8,23 +8,24 @@ use super::effects::Effects;
 use super::position::{Position, Positions, Preferred};
 use super::reading::read_set;
 use super::session::FetchSession;
-use super::types::{ConsumerConfig, Isolation};
+use super::types::{ConsumerConfig, Isolation, RecordSink};
 use crate::errors::ErrorCode;
 use crate::messages::m01_fetch::{self, Ask, PartitionReply, Piece, TopicName};
 use crate::messages::{BrokerEndpoint, Request as _, m02_list_offsets};
 use crate::wire::{Result, WireError};
 
 /// An answer that is taken in.
-pub(super) struct Answer<'a> {
+pub(super) struct Answer<'a, S> {
     pub config: &'a ConsumerConfig,
     pub positions: &'a mut Positions,
     pub session: &'a mut FetchSession,
     /// When it was read, ns.
     pub now_ns: u64,
     pub effects: &'a mut Effects,
+    pub sink: &'a mut S,
 }
 
-impl Answer<'_> {
+impl<S: RecordSink> Answer<'_, S> {
     fn retry_ns(&self) -> u64 {
         self.now_ns.saturating_add(self.config.retry_backoff_ns)
     }
@@ -112,14 +113,18 @@ impl Answer<'_> {
             true => self.positions.served(ask.partition),
             false => self.positions.find_mut(ask.partition),
         };
-        // Fetching may go on elsewhere meanwhile.
-        let Some(position) = position.filter(|position| position.next == Some(ask.offset)) else { return };
+        // Fetching may go on elsewhere meanwhile, or not at all.
+        let is_asked_for = |position: &&mut Position| position.next == Some(ask.offset) && !position.is_held;
+        let Some(position) = position.filter(is_asked_for) else { return };
         if matches!(error, ErrorCode::NOT_LEADER_OR_FOLLOWER | ErrorCode::FENCED_LEADER_EPOCH) {
             self.effects.hints.leaders.extend(reply.leader);
         }
         match error {
             ErrorCode::NONE => {
-                fetched(position, reply, self.config, retry_ns, self.effects);
+                let before = self.effects.tally.records;
+                fetched(position, reply, self.config, retry_ns, (self.effects, self.sink));
+                self.sink.end_of_answer(ask.partition, self.now_ns);
+                position.is_held = self.config.holds_fetched && self.effects.tally.records > before;
                 if reply.preferred_replica >= 0 {
                     let until_ns = self.now_ns.saturating_add(self.config.metadata_max_age_ns);
                     let broker = reply.preferred_replica;
@@ -142,12 +147,12 @@ impl Answer<'_> {
 }
 
 /// Reads and counts the batches of an answer, up to the first that is damaged.
-fn fetched(
+fn fetched<S: RecordSink>(
     position: &mut Position,
     reply: &PartitionReply<'_>,
     config: &ConsumerConfig,
     retry_ns: u64,
-    effects: &mut Effects,
+    (effects, sink): (&mut Effects, &mut S),
 ) {
     // −1: it does not know it yet.
     if reply.high_watermark >= 0 {
@@ -161,7 +166,8 @@ fn fetched(
         position.end = end;
     }
     let Some(mut next) = position.next else { return };
-    let read = read_set(reply.records, &mut next, config.reading, &mut aborted, &mut effects.tally);
+    let set = (position.partition, reply.records);
+    let read = read_set(set, &mut next, config.reading, &mut aborted, (&mut effects.tally, sink));
     let has_moved = position.next.replace(next) != Some(next);
     match read {
         Err(error) => {

@@ -1,4 +1,4 @@
-//! A consuming client: fetches by assignment; partition p belongs to client p mod clients.
+//! A consuming client: fetches the partitions that are its own.
 //!
 //! It follows the Java consumer: one fetch in flight per broker, in a session; partitions have their turn one after the
 //! other; what comes is read as far as an application would have it, or as far as the settings say.
@@ -18,7 +18,9 @@ mod tests_reading;
 mod types;
 
 pub use reading::{Reading, Tally};
-pub use types::{ConsumerConfig, ConsumerEvent, FetchToken, Fetched, Isolation, OffsetAt};
+pub use types::{
+    ConsumerConfig, ConsumerEvent, FetchToken, Fetched, Isolation, OffsetAt, Partitions, RecordSink,
+};
 
 use crate::broker_connections::{BrokerConnections, ConnectionKey, ConnectionsConfig, Purpose};
 use crate::client::Client;
@@ -50,9 +52,9 @@ struct BrokerState {
     session: FetchSession,
 }
 
-/// A consuming client.
+/// A consuming client, and what becomes of the records that it fetches.
 #[derive(Debug)]
-pub struct Consumer {
+pub struct Consumer<S = ()> {
     config: ConsumerConfig,
     connections: BrokerConnections<FetchToken>,
     positions: Positions,
@@ -62,14 +64,15 @@ pub struct Consumer {
     brokers: Vec<BrokerState>,
     fetched: Vec<Fetched>,
     events: Vec<(u64, ConsumerEvent)>,
+    sink: S,
 }
 
-impl Consumer {
-    /// What brokers must speak.
-    pub const NEEDS: &'static [Api] = &[m03_metadata::API, m02_list_offsets::API, m01_fetch::API];
+/// What brokers must speak to a consuming client.
+pub const NEEDS: &[Api] = &[m03_metadata::API, m02_list_offsets::API, m01_fetch::API];
 
+impl<S: RecordSink> Consumer<S> {
     /// A client that is not connected.
-    pub fn new(config: ConsumerConfig, connections: ConnectionsConfig) -> Self {
+    pub fn new(config: ConsumerConfig, connections: ConnectionsConfig, sink: S) -> Self {
         let mut connections = BrokerConnections::new(connections);
         // Which partitions are ours is known once it is known how many there are.
         connections.need_only(TOPIC, BTreeSet::new());
@@ -81,6 +84,7 @@ impl Consumer {
             brokers: Vec::new(),
             fetched: Vec::new(),
             events: Vec::new(),
+            sink,
         }
     }
 
@@ -119,16 +123,69 @@ impl Consumer {
         }
     }
 
-    /// Takes over the partitions that are ours, once they are known; nobody else's leaders are connected to.
+    /// What its records come to.
+    pub fn sink(&self) -> &S {
+        &self.sink
+    }
+
+    /// The same, to change it.
+    pub fn sink_mut(&mut self) -> &mut S {
+        &mut self.sink
+    }
+
+    /// One more partition is its own, from this offset on; `None`: from where the settings say.
+    pub fn add(&mut self, partition: i32, offset: Option<i64>) {
+        self.is_assigned = true;
+        let mut position = Position::new(partition);
+        position.next = offset;
+        self.positions.add(position);
+        self.need_own();
+    }
+
+    /// A partition is its own no longer. What comes of it yet is not taken.
+    pub fn remove(&mut self, partition: i32) {
+        self.positions.remove(partition);
+        self.need_own();
+    }
+
+    /// Nothing more of a partition is fetched until it is [released](Self::release).
+    pub fn hold(&mut self, partition: i32) {
+        self.set_held(partition, true);
+    }
+
+    /// A partition is fetched again, from where it was left.
+    pub fn release(&mut self, partition: i32) {
+        self.set_held(partition, false);
+    }
+
+    fn set_held(&mut self, partition: i32, is_held: bool) {
+        if let Some(position) = self.positions.find_mut(partition) {
+            position.is_held = is_held;
+        }
+    }
+
+    /// The offset from which a partition is fetched next; `None`: it is not its own, or not known yet.
+    pub fn next_offset(&self, partition: i32) -> Option<i64> {
+        self.positions.iter().find(|position| position.partition == partition)?.next
+    }
+
+    /// Takes over the partitions that are ours, once it is known how many there are.
     fn assign(&mut self) {
         let count = self.connections.partition_count(TOPIC);
+        let Partitions::Share { first, clients } = self.config.partitions else { return };
         if self.is_assigned || count == 0 {
             return;
         }
         self.is_assigned = true;
-        let mine = (self.config.first_partition..count).step_by(self.config.clients.max(1));
-        self.positions = Positions::of(mine.clone().map(|partition| partition as i32));
-        self.connections.need_only(TOPIC, mine.collect());
+        let mine = (first..count).step_by(clients.max(1));
+        self.positions = Positions::of(mine.map(|partition| partition as i32));
+        self.need_own();
+    }
+
+    /// Nobody else's leaders are connected to.
+    fn need_own(&mut self) {
+        let own = self.positions.iter().map(|position| position.partition as usize);
+        self.connections.need_only(TOPIC, own.collect());
     }
 
     /// What was asked over a connection that is gone is lost, and its number may come to be another's.
@@ -197,7 +254,7 @@ impl Consumer {
             let partition = position.partition as usize;
             let (_, leader_epoch) = self.connections.leader_and_epoch(TOPIC, partition);
             match position.next {
-                Some(offset) if self.source(position) == Some(connection) => {
+                Some(offset) if !position.is_held && self.source(position) == Some(connection) => {
                     known.push(Ask { partition: position.partition, leader_epoch, offset });
                 }
                 None if self.connections.leader(TOPIC, partition) == Some(connection) => {
@@ -297,7 +354,8 @@ impl Consumer {
     pub fn is_caught_up(&self, end_ns: u64) -> bool {
         self.positions.iter().all(|position| {
             let source = self.source(position).and_then(|source| self.brokers.get(source));
-            let Some(next) = position.next.filter(|_| position.not_before_ns == 0) else { return false };
+            let is_fetched = position.not_before_ns == 0 && !position.is_held;
+            let Some(next) = position.next.filter(|_| is_fetched) else { return false };
             // The marker of a transaction comes after its end was answered.
             let is_open = self.config.isolation == Isolation::ReadCommitted && next < position.high_watermark;
             !is_open && source.is_some_and(|broker| broker.empty_ns >= end_ns)
@@ -305,7 +363,7 @@ impl Consumer {
     }
 }
 
-impl Client for Consumer {
+impl<S: RecordSink> Client for Consumer<S> {
     type Token = FetchToken;
 
     fn connections(&self) -> &BrokerConnections<FetchToken> {
@@ -318,7 +376,7 @@ impl Client for Consumer {
 
     fn receive(&mut self, connection: usize, now_ns: u64) -> Result<(), ConnectionError> {
         self.look_at_connections();
-        let Self { config, connections, positions, brokers, fetched, events, .. } = self;
+        let Self { config, connections, positions, brokers, fetched, events, sink, .. } = self;
         let (mut is_metadata_old, mut held_back_ns) = (false, 0);
         let (mut hints, mut is_told_offsets) = (LeaderHints::default(), false);
         let broker = &mut brokers[connection];
@@ -326,7 +384,7 @@ impl Client for Consumer {
             broker.is_busy = false;
             let mut effects = Effects::default();
             let (session, effects_out) = (&mut broker.session, &mut effects);
-            let answer = Answer { config, positions, session, now_ns, effects: effects_out };
+            let answer = Answer { config, positions, session, now_ns, effects: effects_out, sink };
             let is_fetch = request.token == FetchToken::Fetch;
             let taken = match request.token {
                 FetchToken::ListOffsets => answer.on_offsets(request.version, body),

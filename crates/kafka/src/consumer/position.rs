@@ -43,6 +43,8 @@ pub(super) struct Position {
     pub turn: u64,
     /// Where to begin is being asked for.
     pub is_listing: bool,
+    /// Nothing of it is fetched, and what comes of it is not taken.
+    pub is_held: bool,
     /// The replica to fetch from in place of the leader.
     pub preferred: Option<Preferred>,
     /// What the last answer said.
@@ -61,6 +63,7 @@ impl Position {
             not_before_ns: 0,
             turn: 0,
             is_listing: false,
+            is_held: false,
             preferred: None,
             error: ErrorCode::NONE,
             missed: None,
@@ -151,6 +154,18 @@ impl Positions {
     pub(super) fn find_mut(&mut self, partition: i32) -> Option<&mut Position> {
         let at = self.all.binary_search_by_key(&partition, |position| position.partition).ok()?;
         Some(&mut self.all[at])
+    }
+
+    /// One more partition, unless it is ours already.
+    pub(super) fn add(&mut self, position: Position) {
+        if let Err(at) = self.all.binary_search_by_key(&position.partition, |one| one.partition) {
+            self.all.insert(at, position);
+        }
+    }
+
+    /// A partition that is not ours any more.
+    pub(super) fn remove(&mut self, partition: i32) {
+        self.all.retain(|position| position.partition != partition);
     }
 
     /// A partition, if it is ours; all others have their turn before it the next time.

@@ -4,7 +4,8 @@
 //! aborted transactions, markers of transactions, and offsets that no record has are told apart from them.
 
 use super::aborted::Aborted;
-use crate::records::{Batch, RecordsError, batches};
+use super::types::RecordSink;
+use crate::records::{Batch, Record, RecordsError, batches};
 use crate::wire::WireError;
 use std::cell::RefCell;
 
@@ -46,22 +47,24 @@ pub struct Tally {
     pub missing_offsets: u64,
 }
 
-/// Reads a record set, of which offsets from `next` on are wanted, and moves that behind each batch that was read.
-/// What is in `aborted` is not counted as records.
+/// Reads a partition's record set, of which offsets from `next` on are wanted, and moves that behind each batch that was
+/// read. What is in `aborted` is not counted as records, and not handed to `sink`.
 ///
 /// # Errors
 /// When a batch is damaged; what was read before it stands.
-pub(super) fn read_set(
-    set: &[u8],
+pub(super) fn read_set<S: RecordSink>(
+    (partition, set): (i32, &[u8]),
     next: &mut i64,
     reading: Reading,
     aborted: &mut Aborted,
-    tally: &mut Tally,
+    (tally, sink): (&mut Tally, &mut S),
 ) -> Result<(), RecordsError> {
+    let is_wanted = sink.wants_records();
     BODY.with_borrow_mut(|body| {
         let read = batches(set).try_for_each(|batch| {
             let batch = batch?;
-            read_batch(&batch, *next, (reading, body), aborted, tally)?;
+            let sink = |record: &Record<'_>| sink.record(partition, record);
+            read_batch(&batch, *next, (reading, body), aborted, (tally, is_wanted.then_some(sink)))?;
             *next = batch.next_offset().max(*next);
             Ok(())
         });
@@ -77,7 +80,7 @@ fn read_batch(
     next: i64,
     (reading, body): (Reading, &mut Vec<u8>),
     aborted: &mut Aborted,
-    tally: &mut Tally,
+    (tally, sink): (&mut Tally, Option<impl FnMut(&Record<'_>)>),
 ) -> Result<(), RecordsError> {
     if reading != Reading::Header {
         batch.verify_crc()?;
@@ -86,8 +89,12 @@ fn read_batch(
         return Err(WireError::Invalid("a record batch has more records than offsets").into());
     }
     let is_aborted = aborted.begin_batch(batch, body)?;
+    let sink = sink.filter(|_| !is_aborted && !batch.is_control());
     let is_decoded = reading == Reading::Decode && !is_aborted;
-    let records = count(batch, next, is_decoded, body)?;
+    let records = match sink {
+        Some(mut sink) => each(batch, next, body, &mut sink)?,
+        None => count(batch, next, is_decoded, body)?,
+    };
     tally.missing_offsets += (batch.next_offset().saturating_sub(next).max(0) as u64).saturating_sub(records);
     if batch.is_control() {
         tally.control_records += records;
@@ -111,9 +118,23 @@ fn count(batch: &Batch<'_>, next: i64, is_decoded: bool, body: &mut Vec<u8>) -> 
         let before = if is_whole { 0 } else { next.saturating_sub(header.base_offset) };
         return Ok(i64::from(header.record_count).saturating_sub(before).max(0) as u64);
     }
+    each(batch, next, body, |_| {})
+}
+
+/// Hands over each of a batch's records that is at `next` or behind it, and counts them.
+fn each(
+    batch: &Batch<'_>,
+    next: i64,
+    body: &mut Vec<u8>,
+    mut sink: impl FnMut(&Record<'_>),
+) -> Result<u64, RecordsError> {
     let mut count = 0;
     for record in batch.records(body, BODY_BYTES_MAX)? {
-        count += u64::from(record?.offset >= next);
+        let record = record?;
+        if record.offset >= next {
+            sink(&record);
+            count += 1;
+        }
     }
     Ok(count)
 }

@@ -21,8 +21,7 @@ const THROTTLE_MS: i32 = 7;
 pub(super) fn config(reading: Reading, isolation: Isolation) -> ConsumerConfig {
     ConsumerConfig {
         topic: "t".to_owned(),
-        first_partition: 0,
-        clients: 1,
+        partitions: Partitions::Share { first: 0, clients: 1 },
         from: OffsetAt::Earliest,
         fetch_wait_ms: 500,
         fetch_bytes_min: 1,
@@ -31,6 +30,7 @@ pub(super) fn config(reading: Reading, isolation: Isolation) -> ConsumerConfig {
         retry_backoff_ns: RETRY_NS - NOW_NS,
         isolation,
         reading,
+        holds_fetched: false,
         rack: String::new(),
         metadata_max_age_ns: 1_000_000,
     }
@@ -41,6 +41,7 @@ pub(super) struct World {
     pub config: ConsumerConfig,
     pub positions: Positions,
     session: FetchSession,
+    sink: (),
 }
 
 impl World {
@@ -50,7 +51,7 @@ impl World {
         for (position, offset) in positions.iter_mut().zip(offsets) {
             position.next = Some(*offset);
         }
-        Self { config, positions, session: FetchSession::default() }
+        Self { config, positions, session: FetchSession::default(), sink: () }
     }
 
     pub(super) fn position(&mut self, partition: i32) -> &mut Position {
@@ -89,9 +90,9 @@ impl World {
         effects
     }
 
-    fn answer<'a>(&'a mut self, effects: &'a mut Effects) -> Answer<'a> {
-        let Self { config, positions, session } = self;
-        Answer { config, positions, session, now_ns: NOW_NS, effects }
+    fn answer<'a>(&'a mut self, effects: &'a mut Effects) -> Answer<'a, ()> {
+        let Self { config, positions, session, sink } = self;
+        Answer { config, positions, session, now_ns: NOW_NS, effects, sink }
     }
 }
 

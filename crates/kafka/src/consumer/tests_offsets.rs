@@ -22,7 +22,7 @@ fn consumer() -> Consumer {
         client_id: "me".to_owned(),
         topics: vec!["t".to_owned()],
         bootstrap: vec![("first".to_owned(), 9092)],
-        needs: Consumer::NEEDS,
+        needs: super::NEEDS,
         security: Security::default(),
         request_timeout_ns: 30_000 * MS,
         retry_backoff: ExponentialBackoff { first_ns: PAUSE_NS, max_ns: PAUSE_NS },
@@ -33,7 +33,7 @@ fn consumer() -> Consumer {
         frame_bytes_max: 1 << 20,
         seed: 20_261_123,
     };
-    Consumer::new(config, connections)
+    Consumer::new(config, connections, ())
 }
 
 /// Writes what waits; then the broker answers the request with this correlation id.

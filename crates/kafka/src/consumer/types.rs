@@ -3,6 +3,8 @@
 use super::reading::{Reading, Tally};
 use crate::broker_connections::RequestKind;
 use crate::messages::{EARLIEST_TIMESTAMP, LATEST_TIMESTAMP};
+use crate::records::Record;
+use std::fmt;
 
 /// Which offset of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,15 +42,50 @@ pub enum Isolation {
     ReadCommitted,
 }
 
+/// Which partitions of the topic a client fetches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Partitions {
+    /// The one of this number, and every `clients`-th from it on.
+    Share {
+        /// The first.
+        first: usize,
+        /// Clients that share the topic.
+        clients: usize,
+    },
+    /// Those that it is [told](super::Consumer::add).
+    Told,
+}
+
+/// What a client's application does with records, each at the moment in which it is read from an answer.
+pub trait RecordSink: fmt::Debug {
+    /// Whether it looks at each record: what is not decoded otherwise is then.
+    fn wants_records(&self) -> bool;
+
+    /// A record of a partition: those of one come in the order of their offsets, none of them twice.
+    fn record(&mut self, partition: i32, record: &Record<'_>);
+
+    /// All records of a partition's answer have come.
+    fn end_of_answer(&mut self, partition: i32, now_ns: u64);
+}
+
+/// Records are counted, and that is all.
+impl RecordSink for () {
+    fn wants_records(&self) -> bool {
+        false
+    }
+
+    fn record(&mut self, _partition: i32, _record: &Record<'_>) {}
+
+    fn end_of_answer(&mut self, _partition: i32, _now_ns: u64) {}
+}
+
 /// Settings, with the Java client's names in the docs.
 #[derive(Debug, Clone)]
 pub struct ConsumerConfig {
     /// The one topic.
     pub topic: String,
-    /// Its partitions are this one and every `clients`-th from it on.
-    pub first_partition: usize,
-    /// Clients that share the topic.
-    pub clients: usize,
+    /// Which of its partitions are fetched.
+    pub partitions: Partitions,
     /// Where to begin (`auto.offset.reset`).
     pub from: OffsetAt,
     /// `fetch.max.wait.ms`.
@@ -65,6 +102,9 @@ pub struct ConsumerConfig {
     pub isolation: Isolation,
     /// How far what was fetched is read.
     pub reading: Reading,
+    /// A partition of which something was fetched is [held](super::Consumer::hold): its application takes one record
+    /// after the other, and fetches no more of it before it has them all.
+    pub holds_fetched: bool,
     /// `client.rack`; empty: not told.
     pub rack: String,
     /// `metadata.max.age.ms`, in ns: for so long a replica is read from that a leader has named.

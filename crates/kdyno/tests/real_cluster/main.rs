@@ -13,6 +13,7 @@ mod duet;
 mod evidence;
 mod faults;
 mod fixture;
+mod many_clients;
 mod quota;
 mod secured;
 mod transactions;

@@ -1,7 +1,7 @@
 //! What is recorded of clients that connect.
 
 use super::{PhaseSlot, Recorder, at};
-use crate::connections_io::Connect;
+use crate::connecting::Connect;
 use kdyno_model::sample::{Phase, Timing};
 
 impl Recorder {

@@ -3,7 +3,7 @@
 use super::{MS, Machine, Outcome, SECOND, SimNet, context, drive};
 use kdyno_kafka_server::fake_broker::FakeCluster;
 use kdyno_load::consume::ConsumeStream;
-use kdyno_model::plan::{ConsumePlan, IsolationLevel, PhasesPlan, Read, StartOffset};
+use kdyno_model::plan::{ConsumePlan, IsolationLevel, LoadSpan, PhasesPlan, Read, StartOffset};
 use kdyno_model::worker::StreamRole;
 
 /// Fetching clients, in the words of the tests.
@@ -13,6 +13,7 @@ pub struct Fetching {
     pub clients: u32,
     pub seconds: u64,
     pub drain_seconds: u64,
+    pub span: LoadSpan,
 }
 
 impl Fetching {
@@ -27,9 +28,11 @@ impl Fetching {
             retry_backoff_ns: 100 * MS,
             isolation_level: IsolationLevel::ReadUncommitted,
             rack: String::new(),
+            poll_records_max: 500,
+            work: None,
             read: Read::Decode,
         };
-        Self { plan, clients: 1, seconds: 5, drain_seconds: 200 }
+        Self { plan, clients: 1, seconds: 5, drain_seconds: 200, span: LoadSpan::default() }
     }
 
     /// One batch per fetch: what is stored is fetched in many steps.
@@ -47,6 +50,7 @@ pub fn fetch(fetching: &Fetching, cluster: FakeCluster, begin_ns: u64) -> Outcom
     let mut context = context("readers", role, phases, &cluster);
     context.has_producers = false;
     (context.task.client_count, context.task.clients_total) = (fetching.clients, fetching.clients);
+    context.task.span = fetching.span;
     let net = SimNet::new(begin_ns, cluster, Machine::default());
     drive(ConsumeStream::new(&fetching.plan, context), net, SECOND, 0)
 }

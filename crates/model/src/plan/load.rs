@@ -351,7 +351,7 @@ pub enum Partitioner {
 }
 
 /// How records are fetched.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConsumePlan {
     /// Where to begin.
     pub from: StartOffset,
@@ -376,6 +376,65 @@ pub struct ConsumePlan {
     /// How far what is fetched is read.
     #[serde(default)]
     pub read: Read,
+    /// `max.poll.records`: most records that its application takes at once.
+    #[serde(default = "poll_records_max_default")]
+    pub poll_records_max: u32,
+    /// How long the application works on each record; `None`: no time at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<WorkPlan>,
+}
+
+/// What Java's consumer has, and consumers of plans that lack it.
+fn poll_records_max_default() -> u32 {
+    500
+}
+
+/// How long the application of a consumer works on each record, in time that passes.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkPlan {
+    /// The same on each.
+    Constant {
+        /// How long, ns.
+        ns: u64,
+    },
+    /// Exponentially distributed.
+    Exponential {
+        /// In the mean, ns.
+        mean_ns: u64,
+    },
+    /// Multiples of the least time, by Zipf's law: k times as long with a probability proportional to k to the power
+    /// of minus `exponent`.
+    Zipf {
+        /// Once, ns.
+        least_ns: u64,
+        /// No longer than this, ns.
+        most_ns: u64,
+        /// Exponent of the law.
+        exponent: f64,
+    },
+}
+
+impl WorkPlan {
+    /// Of how many multiples of the least time it is one.
+    pub fn multiples(self) -> u64 {
+        match self {
+            Self::Zipf { least_ns, most_ns, .. } => (most_ns / least_ns.max(1)).max(1),
+            Self::Constant { .. } | Self::Exponential { .. } => 1,
+        }
+    }
+
+    /// How long in the mean, ns.
+    pub fn mean_ns(self) -> f64 {
+        match self {
+            Self::Constant { ns } => ns as f64,
+            Self::Exponential { mean_ns } => mean_ns as f64,
+            Self::Zipf { least_ns, exponent, .. } => {
+                let sum = |power: f64| (1..=self.multiples()).map(|k| (k as f64).powf(power)).sum::<f64>();
+                least_ns as f64 * sum(1.0 - exponent) / sum(-exponent)
+            }
+        }
+    }
 }
 
 /// Which records a consumer gets.

@@ -15,7 +15,7 @@ pub use listeners::{ClientListener, Listeners};
 pub use load::{
     Arrivals, COMPRESSED_RECORDS_MAX, Compression, ConsumePlan, Fill, IsolationLevel, Levels, LoadPlan,
     LoadSpan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Partitioner, Payload, ProducePlan, ProducerSettings, Rate,
-    RatePiece, Read, Role, RoleKind, StartOffset, TransactionsPlan, VALUE_BYTES_MAX,
+    RatePiece, Read, Role, RoleKind, StartOffset, TransactionsPlan, VALUE_BYTES_MAX, WorkPlan,
 };
 pub use question::{
     Better, Claim, ClaimExpr, ClaimOp, ComparePlan, Condition, Conditioning, Contrast, Depth, EvidenceUnit,

@@ -174,12 +174,6 @@ pub const OTHERS: &[Other] = &[
     row("session.timeout.ms", C, Int, WithoutEffect(NO_GROUPS)),
     row("heartbeat.interval.ms", C, Int, WithoutEffect(NO_GROUPS)),
     row("max.poll.interval.ms", C, Int, WithoutEffect(NO_GROUPS)),
-    row(
-        "max.poll.records",
-        C,
-        Int,
-        WithoutEffect("the records of a fetched response are taken at once, and the next one is asked for"),
-    ),
     row("enable.auto.commit", C, Boolean, Always(&["false"], NO_COMMITS)),
     row("auto.commit.interval.ms", C, Int, WithoutEffect(NO_COMMITS)),
     row("auto.offset.reset", C, Text, Always(&[], "use `from: latest` or `from: earliest` of the load item")),
@@ -300,8 +294,8 @@ mod tests {
         let complaint = |name, value| other(Client::Consumer, name).expect("a row").complaint(value);
         assert_eq!(complaint("check.crcs", "True"), None);
         assert!(complaint("check.crcs", "false").is_some_and(|(_, why)| why.contains("read: header")));
-        assert_eq!(complaint("max.poll.records", "500"), None);
-        assert!(complaint("max.poll.records", "many").is_some_and(|(what, _)| what.contains("32 bits")));
+        assert_eq!(complaint("max.poll.interval.ms", "500"), None);
+        assert!(complaint("max.poll.interval.ms", "many").is_some_and(|(what, _)| what.contains("32 bits")));
         assert_eq!(complaint("key.deserializer", DESERIALIZERS[0]), None);
         assert!(complaint("key.deserializer", "io.confluent.Avro").is_some());
         assert_eq!(complaint("receive.buffer.bytes", "-1"), None);

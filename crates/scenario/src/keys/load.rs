@@ -147,6 +147,13 @@ pub static CONSUME: Section = Section {
             DURATION,
             "when the item's load ends and its clients go, from the beginning of the measure phase; left out: with it",
         ),
+        or(
+            "work",
+            Kind::Either(&[DURATION, Kind::Section(&WORK)]),
+            "0ms",
+            "how long the application works on each record before it takes the next one, in time that passes: at most \
+             `max.poll.records` with each poll, and nothing is fetched while it works",
+        ),
         or("zone", Kind::Choice(&["same"]), "same", "where the clients are, seen from the brokers"),
         key(
             "client",
@@ -160,6 +167,27 @@ pub static CONSUME: Section = Section {
     ],
     open: false,
 };
+
+/// How long an application works on a record.
+pub static WORK: Section = section(
+    "work",
+    "One of the two. A plain duration, `work: 2ms`, is the same for each record.",
+    &[
+        key("exponential", DURATION, "exponentially distributed, with this mean"),
+        key("zipf", Kind::Section(&ZIPF_WORK), "most records take little time, a few take long"),
+    ],
+);
+
+/// Work by Zipf's law.
+pub static ZIPF_WORK: Section = section(
+    "work by Zipf's law",
+    "k times the least time, for k = 1, 2, …, with a probability proportional to k to the power of minus `s`.",
+    &[
+        needed("least", DURATION, "least time"),
+        needed("most", DURATION, "no record takes longer than this"),
+        or("s", Kind::Scalar("number"), "2", "exponent: the higher it is, the rarer are long ones"),
+    ],
+);
 
 /// A rate that changes.
 pub static RATE_COURSE: Section = section(

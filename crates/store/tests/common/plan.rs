@@ -161,6 +161,8 @@ fn readers() -> LoadPlan {
         retry_backoff_ns: 100_000_000,
         isolation_level: IsolationLevel::ReadUncommitted,
         rack: String::new(),
+        poll_records_max: 500,
+        work: None,
         read: Read::Crc, // as far as they were read when the file of format 3 was written
     });
     LoadPlan { topic: "perf".into(), clients: 1, span: Default::default(), role }

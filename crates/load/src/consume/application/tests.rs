@@ -1,0 +1,88 @@
+//! When an application begins with which record, against what is reckoned by hand.
+
+use super::*;
+
+const MS: u64 = 1_000_000;
+
+fn application(work: WorkPlan, poll_records_max: u32) -> Application {
+    Application {
+        work: Some(Work::new(work, 20_261_123)),
+        poll_records_max: poll_records_max as usize,
+        chunks: VecDeque::new(),
+        arriving: VecDeque::new(),
+        in_hand: 0,
+        free_ns: 0,
+        released: Vec::new(),
+    }
+}
+
+/// So many records of a partition come in one answer.
+fn arrive(application: &mut Application, partition: i32, records: usize, now_ns: u64) {
+    application.arriving.extend(0..records as i64);
+    application.end_of_answer(partition, now_ns);
+}
+
+/// What it begins with until now: partition and instant in ms.
+fn begun(application: &mut Application, now_ms: u64) -> Vec<(i32, u64)> {
+    let mut begun = Vec::new();
+    application.advance(now_ms * MS, |partition, at_ns| begun.push((partition, at_ns / MS)));
+    begun
+}
+
+#[test]
+fn records_are_worked_on_one_after_the_other_however_late_it_is_looked() {
+    let mut application = application(WorkPlan::Constant { ns: 10 * MS }, 500);
+    arrive(&mut application, 3, 2, 5 * MS);
+    arrive(&mut application, 4, 1, 6 * MS);
+    assert!(!application.is_at_work(6 * MS) && application.waiting() == 3);
+    assert_eq!(begun(&mut application, 6), [(3, 5)], "as soon as it was there");
+    assert!(application.is_at_work(6 * MS));
+    assert_eq!((application.take_released(), application.next_deadline(6 * MS)), (vec![3], Some(15 * MS)));
+    assert_eq!(begun(&mut application, 100), [(3, 15), (4, 25)], "as it would have been");
+    assert_eq!((application.take_released(), application.waiting()), (vec![4], 0));
+    assert!(!application.is_at_work(35 * MS) && application.next_deadline(35 * MS).is_none());
+    arrive(&mut application, 4, 1, 36 * MS);
+    assert_eq!(begun(&mut application, 36), [(4, 36)]);
+}
+
+#[test]
+fn a_poll_takes_so_many_records_and_none_that_came_later() {
+    let mut application = application(WorkPlan::Constant { ns: MS }, 3);
+    arrive(&mut application, 0, 5, 0);
+    arrive(&mut application, 1, 2, 4 * MS);
+    assert_eq!(begun(&mut application, 0), [(0, 0)]);
+    assert_eq!(application.take_released(), Vec::<i32>::new(), "two of the five are left for the next poll");
+    assert_eq!(begun(&mut application, 2).len(), 2);
+    assert_eq!(begun(&mut application, 3), [(0, 3)]);
+    assert_eq!(application.take_released(), [0], "the second poll, at 3 ms, did not see what came at 4 ms");
+    assert_eq!(begun(&mut application, 9), [(0, 4), (1, 5), (1, 6)]);
+    assert_eq!(application.take_released(), [1]);
+}
+
+#[test]
+fn an_application_without_work_keeps_nothing() {
+    let mut application = Application { work: None, ..application(WorkPlan::Constant { ns: 1 }, 500) };
+    assert!(!application.wants_records() && !application.is_at_work(0));
+    assert_eq!((begun(&mut application, 9), application.waiting()), (vec![], 0));
+}
+
+/// Means of 100,000 draws are within five standard errors of the law's.
+#[test]
+fn work_takes_as_long_as_its_law_says() {
+    let mean = |plan: WorkPlan| {
+        let mut work = Work::new(plan, 7);
+        (0..100_000).map(|_| work.draw_ns() as f64).sum::<f64>() / 100_000.0
+    };
+    assert_eq!(mean(WorkPlan::Constant { ns: 1234 }), 1234.0);
+    let exponential = mean(WorkPlan::Exponential { mean_ns: 2 * MS }) / (2 * MS) as f64;
+    assert!((exponential - 1.0).abs() < 5.0 / 100_000f64.sqrt(), "{exponential}");
+    let plan = WorkPlan::Zipf { least_ns: MS, most_ns: 100 * MS, exponent: 2.0 };
+    assert_eq!(plan.multiples(), 100);
+    // Of k = 1 to 100 with weights k^-2: the mean is the sum of 1/k over that of 1/k².
+    let (harmonic, squares) =
+        (1..=100).fold((0.0, 0.0), |(one, two), k| (one + 1.0 / f64::from(k), two + 1.0 / f64::from(k * k)));
+    assert!((plan.mean_ns() / (MS as f64 * harmonic / squares) - 1.0).abs() < 1e-12);
+    // Its standard deviation is below 6.7 times the least.
+    let zipf = (mean(plan) - plan.mean_ns()) / MS as f64;
+    assert!(zipf.abs() < 5.0 * 6.7 / 100_000f64.sqrt(), "{zipf}");
+}
