@@ -85,6 +85,14 @@ pub const PRODUCE_TRANSACTIONS: &[Shown] = &[
     own("commit", "max", "commit.max"),
 ];
 
+/// How clients connected that came all at once.
+pub const CONNECTS: &[Shown] = &[
+    own("", "clients", "clients"),
+    own("connect", "p50", "connect.p50"),
+    own("connect", "p99", "connect.p99"),
+    own("connect", "max", "connect.max"),
+];
+
 /// A consumer's rates, and beside them what they cost.
 pub const CONSUME_RATES: &[Shown] = &[
     own("records", "fetched", "fetched_per_s"),
@@ -147,6 +155,8 @@ pub enum Streams {
     Handed,
     /// Of members of consumer groups.
     Grouped,
+    /// Of those whose clients come in the measure phase.
+    Late,
 }
 
 impl Streams {
@@ -160,6 +170,7 @@ impl Streams {
             Self::Compressed => produces(|plan| plan.client.compression != Compression::None),
             Self::Consuming => load.role.kind() == RoleKind::Consume,
             Self::Grouped => load.role.as_consume().is_some_and(|plan| plan.group.is_some()),
+            Self::Late => load.span.is_late(),
             Self::Handed => load.role.as_consume().is_some(),
         }
     }
@@ -167,7 +178,7 @@ impl Streams {
 
 /// The tables of every trial's figures: title, whose streams, columns, the words that follow. A stream that has none of the
 /// figures is left out.
-pub const TABLES: [(&str, Streams, &[Shown], Words); 8] = [
+pub const TABLES: [(&str, Streams, &[Shown], Words); 9] = [
     ("Produce: rates and what they cost", Streams::Uncompressed, &PRODUCE_RATES, Words::Steadiness),
     (
         "Produce: compressed rates and what they cost",
@@ -181,6 +192,7 @@ pub const TABLES: [(&str, Streams, &[Shown], Words); 8] = [
     ("Consume: rates and what they cost", Streams::Consuming, CONSUME_RATES, Words::Steadiness),
     ("End-to-end latency", Streams::Handed, CONSUME_LATENCIES, Words::None),
     ("Consume: groups", Streams::Grouped, CONSUME_GROUPS, Words::None),
+    ("Clients that came in the measure phase", Streams::Late, CONNECTS, Words::None),
 ];
 
 /// Said under the tables when a stream asks for no acknowledgement.

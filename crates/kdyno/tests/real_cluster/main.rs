@@ -14,6 +14,7 @@ mod evidence;
 mod faults;
 mod fixture;
 mod groups;
+mod many_clients;
 mod quota;
 mod secured;
 mod transactions;

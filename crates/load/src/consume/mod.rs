@@ -4,10 +4,12 @@ mod application;
 mod client;
 mod group;
 
+use crate::connecting::Connecting;
 use crate::net::Net;
 use crate::recorder::Recorder;
-use crate::stream::{self, Clock, Ready, Stream, StreamContext, StreamError};
+use crate::stream::{Clock, Ready, Stream, StreamContext, StreamError};
 use crate::wakeups::Wakeups;
+use application::Application;
 use client::ConsumeClient;
 use group::GroupCourse;
 use kdyno_kafka::client::Client;
@@ -19,17 +21,20 @@ use kdyno_model::sample::{Counts, Sample, StreamTotals};
 #[derive(Debug)]
 pub struct ConsumeStream {
     clients: Vec<ConsumeClient>,
+    connecting: Connecting,
     wakeups: Wakeups,
     context: StreamContext,
     recorder: Option<Recorder>,
     clock: Option<Clock>,
     /// When nothing new will come any more, ns: the end of the load, or of the trial's last producer.
     settled_ns: Option<u64>,
-    /// Whether T0 is past: nothing is fetched before it.
+    /// Whether T0, or the instant at which the clients come, is past: nothing is fetched before it.
     has_begun: bool,
+    /// Whether the clients have gone before the measure phase ended.
+    is_gone: bool,
     /// What becomes of the clients' group.
     course: GroupCourse,
-    /// The clients have everything, and leave their group.
+    /// The clients have everything, or go, and leave their group.
     is_leaving: bool,
     /// Until when it is waited for members to have equal shares, ns, once all partitions have an owner.
     even_until_ns: Option<u64>,
@@ -45,21 +50,43 @@ impl ConsumeStream {
     /// A stream that is not connected yet.
     pub fn new(plan: &ConsumePlan, context: StreamContext) -> Self {
         let clients = (0..context.task.client_count).map(|index| ConsumeClient::new(plan, &context, index));
-        let clients = clients.collect();
-        let mut wakeups = Wakeups::none(context.task.client_count as usize);
-        wakeups.all_now();
+        let count = context.task.client_count as usize;
         Self {
-            clients,
-            wakeups,
+            clients: clients.collect(),
+            connecting: Connecting::new(count),
+            wakeups: Wakeups::none(count),
             context,
             recorder: None,
             clock: None,
             settled_ns: None,
             has_begun: false,
+            is_gone: false,
             course: GroupCourse::default(),
             is_leaving: false,
             even_until_ns: None,
             is_even: false,
+        }
+    }
+
+    /// Notes what the instant brings for all clients: their coming and going, the end of the load.
+    fn pass(&mut self, now_ns: u64, clock: Clock) {
+        if !self.has_begun && clock.has_begun(now_ns) {
+            self.has_begun = true;
+            self.context.tell_began(now_ns);
+            for client in &mut self.clients {
+                // What cannot be reached since before T0 concerns the load now.
+                client.kafka.connections_mut().begin(now_ns);
+            }
+            self.connecting.begin_all(&mut self.wakeups);
+        }
+        if !self.is_gone && clock.goes_early(now_ns) {
+            // They stop where they are: what is asked for comes to nobody. Members leave their group.
+            self.is_gone = true;
+            self.context.tell_ended(now_ns, clock);
+            self.leave(now_ns);
+        }
+        if !self.context.has_producers && now_ns >= clock.load_end_ns {
+            self.settled_ns.get_or_insert(now_ns);
         }
     }
 
@@ -104,11 +131,22 @@ impl ConsumeStream {
 
     /// Once nothing is left to fetch, members leave: all at once, for what one gives up is another's to read otherwise.
     fn leave_when_done(&mut self, now_ns: u64) {
-        if !self.is_leaving && self.settled_ns.is_some() && self.has_everything() {
+        if self.has_begun && self.settled_ns.is_some() && self.has_everything() {
+            self.leave(now_ns);
+        }
+    }
+
+    fn leave(&mut self, now_ns: u64) {
+        if !self.is_leaving {
             self.is_leaving = true;
             self.clients.iter_mut().for_each(|client| client.leave(now_ns));
             self.wakeups.all_now();
         }
+    }
+
+    /// Whether its clients go before the measure phase ends.
+    fn goes_early(&self) -> bool {
+        self.context.task.span.until_ns.is_some()
     }
 
     /// Whether the clients have everything that there was when nothing new came any more.
@@ -116,7 +154,9 @@ impl ConsumeStream {
         let settled_ns = self.settled_ns.unwrap_or(u64::MAX);
         let is_any_left = || self.clients.iter().any(|client| client.failure().is_none());
         let are_owned = self.clients.first().is_none_or(ConsumeClient::are_owned) || !is_any_left();
-        are_owned && self.clients.iter().all(|client| client.is_caught_up(settled_ns))
+        // What a client has to fetch it knows once it was connected.
+        let are_ready = self.connecting.are_all_ready() == Ok(true);
+        are_ready && are_owned && self.clients.iter().all(|client| client.is_caught_up(settled_ns))
     }
 
     fn lag_records(&self) -> Option<u64> {
@@ -133,9 +173,13 @@ impl Stream for ConsumeStream {
         if let Some(failure) = self.clients.iter().find_map(ConsumeClient::failure) {
             return Err(StreamError::NoMember(failure.clone()));
         }
-        let are_connected =
-            stream::are_connected(self.clients.iter().map(|client| &client.kafka), Consumer::is_ready)?;
-        Ok(are_connected && self.is_settled() && self.is_even)
+        if self.context.is_late() {
+            return Ok(self.connecting.is_any_ready()?);
+        }
+        let is_up = |kafka: &Consumer<Application>| kafka.connections().is_ready() && kafka.is_ready();
+        let are_up =
+            self.connecting.are_all_ready()? && self.clients.iter().all(|client| is_up(&client.kafka));
+        Ok(are_up && self.is_settled() && self.is_even)
     }
 
     fn prepare(&mut self) -> Result<(), StreamError> {
@@ -175,26 +219,27 @@ impl Stream for ConsumeStream {
     fn turn(&mut self, net: &mut dyn Net) {
         let now_ns = net.now_ns();
         self.tick(now_ns);
-        if !self.has_begun && self.clock.is_some_and(|clock| now_ns >= clock.t0_ns) {
-            self.has_begun = true;
-            for client in &mut self.clients {
-                // What cannot be reached since before T0 concerns the load now.
-                client.kafka.connections_mut().begin(now_ns);
-            }
-            self.wakeups.all_now();
+        if let Some(recorder) = &mut self.recorder {
+            self.connecting.take_times().into_iter().for_each(|times| recorder.connected(times));
         }
-        if let Some(clock) = self.clock
-            && !self.context.has_producers
-            && now_ns >= clock.load_end_ns
-        {
-            self.settled_ns.get_or_insert(now_ns);
+        match self.clock {
+            Some(clock) => self.pass(now_ns, clock),
+            None if self.context.is_late() => {}
+            None => self.connecting.begin_some(now_ns, &mut self.wakeups),
+        }
+        if self.is_done() {
+            return;
         }
         // All first: a client that is due again at once waits for the next turn.
         let awake: Vec<usize> = std::iter::from_fn(|| self.wakeups.take_due(now_ns)).collect();
         for index in awake {
-            let Self { clients, recorder, context, has_begun, .. } = self;
-            let next_ns = clients[index].turn(*has_begun, net, recorder.as_mut(), &mut context.events);
-            self.wakeups.set(index, next_ns);
+            let Self { clients, connecting, recorder, context, wakeups, .. } = self;
+            connecting.dials(index, now_ns);
+            let client = &mut clients[index];
+            let is_fetching = self.has_begun && !self.is_gone;
+            let next_ns = client.turn(is_fetching, net, recorder.as_mut(), &mut context.events);
+            wakeups.set(index, next_ns);
+            connecting.look(index, net.now_ns(), &client.kafka, || client.kafka.is_ready(), wakeups);
             self.note_group(index, now_ns);
         }
         self.look_at_shares(now_ns);
@@ -203,16 +248,23 @@ impl Stream for ConsumeStream {
 
     fn next_deadline(&self) -> Option<u64> {
         let recorder = self.recorder.as_ref().map(Recorder::next_deadline);
-        let begin = self.clock.map(|clock| clock.t0_ns).filter(|_| !self.has_begun);
+        let begin = self.clock.map(|clock| clock.begin_ns).filter(|_| !self.has_begun);
         let end = self.clock.map(|clock| clock.load_end_ns);
-        let end = end.filter(|_| self.settled_ns.is_none() && !self.context.has_producers);
+        let is_at_end = self.settled_ns.is_none() && (!self.context.has_producers || self.goes_early());
+        let end = end.filter(|_| is_at_end && !self.is_gone);
         let even = self.even_until_ns.filter(|_| !self.is_even);
-        self.wakeups.next().into_iter().chain(recorder).chain(begin).chain(end).chain(even).min()
+        let wave = self.connecting.next_wave_ns().filter(|_| self.clock.is_none() && !self.context.is_late());
+        let of_all = [recorder, begin, end, even, wave];
+        self.wakeups.next().into_iter().chain(of_all.into_iter().flatten()).min()
     }
 
     fn is_done(&self) -> bool {
-        let has_left = || self.clients.iter().all(ConsumeClient::has_left);
-        if self.is_leaving { has_left() } else { has_left() && self.has_everything() }
+        let have_left = || self.clients.iter().all(ConsumeClient::has_left);
+        if self.is_leaving || self.is_gone {
+            return have_left();
+        }
+        // Those that were stopped before they came have nothing to fetch.
+        self.settled_ns.is_some() && (!self.has_begun || (have_left() && self.has_everything()))
     }
 
     fn stop(&mut self, now_ns: u64) {

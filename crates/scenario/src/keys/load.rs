@@ -149,13 +149,6 @@ pub static CONSUME: Section = Section {
             "how far what was fetched is read: as an application does, which decompresses it and finds key, value and headers \
              of each record; or the headers of batches and their checksums; or the headers alone. Records are counted alike",
         ),
-        or(
-            "work",
-            Kind::Either(&[DURATION, Kind::Section(&WORK)]),
-            "0ms",
-            "how long the application works on each record before it takes the next one, in time that passes: at most \
-             `max.poll.records` with each poll, and nothing is fetched while it works",
-        ),
         key(
             "at",
             DURATION,
@@ -167,6 +160,13 @@ pub static CONSUME: Section = Section {
             "until",
             DURATION,
             "when the item's load ends and its clients go, from the beginning of the measure phase; left out: with it",
+        ),
+        or(
+            "work",
+            Kind::Either(&[DURATION, Kind::Section(&WORK)]),
+            "0ms",
+            "how long the application works on each record before it takes the next one, in time that passes: at most \
+             `max.poll.records` with each poll, and nothing is fetched while it works",
         ),
         or("zone", Kind::Choice(&["same"]), "same", "where the clients are, seen from the brokers"),
         key(
