@@ -8,7 +8,8 @@ use kdyno_model::sample::{Grain, Phase, StreamId};
 
 pub(crate) const NS_PER_S: u64 = 1_000_000_000;
 
-/// Whole seconds of the measure phase, from T0, in which every load item was at work.
+/// Whole seconds of the measure phase, from T0, in which every load item was at work but for those that come and go by
+/// plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Window {
     /// First second.
@@ -18,6 +19,20 @@ pub(crate) struct Window {
 }
 
 impl Window {
+    /// Its part in which an item that comes and goes was at work; `None` where there is no whole second of it.
+    pub(crate) fn of_item(self, evidence: &TrialEvidence, item: &LoadPlan) -> Option<Self> {
+        if item.span.is_whole() {
+            return Some(self);
+        }
+        let measure = evidence.span(Phase::Measure)?;
+        let work = item.span.within(measure.end_ns.saturating_sub(measure.start_ns));
+        let first = measure.start_ns.saturating_add(work.start).div_ceil(NS_PER_S);
+        let end = measure.start_ns.saturating_add(work.end) / NS_PER_S;
+        let first_second = self.first_second.max(u32::try_from(first).ok()?);
+        let end_second = self.end_second.min(u32::try_from(end).ok()?);
+        (first_second < end_second).then_some(Self { first_second, end_second })
+    }
+
     /// Whether a second lies in it.
     pub(crate) fn holds(&self, second: u32) -> bool {
         (self.first_second..self.end_second).contains(&second)
@@ -100,6 +115,11 @@ fn last_at_work(evidence: &TrialEvidence) -> Option<u32> {
     let mut last = offered.or_else(fetched)?;
     for stream in cut_off(evidence) {
         let own = rows().filter(|row| row.id == stream.id);
+        let has_rows = own.clone().next().is_some();
+        if !has_rows && items(evidence).any(|(name, item)| name == stream.name && item.span.is_late()) {
+            // It had yet to come.
+            continue;
+        }
         let own_last = match stream.role {
             RoleKind::Produce => own.filter(|row| row.counts.offered > 0).map(|row| row.t0_second).max(),
             RoleKind::Consume | RoleKind::EndToEnd => own.map(|row| row.written_second).max(),

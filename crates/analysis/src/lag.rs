@@ -2,11 +2,15 @@
 
 use crate::evidence::{NS_PER_S, items, streams_of};
 use crate::rows::{Item, Trial};
+use crate::tally;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::Value;
 use kdyno_model::plan::LoadPlan;
-use kdyno_model::sample::{Grain, StreamId};
+use kdyno_model::sample::{Grain, Phase, StreamId};
 use std::collections::BTreeMap;
+
+/// A consumer that is no further behind has caught up with what is written, s: a second is what rows tell apart.
+const CAUGHT_UP_S: f64 = 1.0;
 
 /// Where a consumer was when the window ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -82,7 +86,31 @@ impl Lag {
 /// The lag of an item that consumes when the window ended; `None` of one that produces, without a window, and where one of
 /// its streams had not been told by then where the log ends.
 pub(crate) fn of(trial: &Trial<'_>, item: &Item<'_>) -> Option<Lag> {
-    let window = trial.window.filter(|_| item.plan.role.as_consume().is_some())?;
+    let window = item.window.filter(|_| item.plan.role.as_consume().is_some())?;
     let records = item.tally.lag_records.1?;
     Some(Written::of(trial.evidence, item.plan).behind(records, window.end_second))
+}
+
+/// From when a consuming item came in the measure phase until it was [no further behind](CAUGHT_UP_S), ns: at least as long as it
+/// was there, where it never was.
+pub(crate) fn caught_up(trial: &Trial<'_>, item: &Item<'_>) -> Value {
+    let is_asked = item.plan.span.is_late() && item.plan.role.as_produce().is_none();
+    let Some(window) = item.window.filter(|_| is_asked) else { return Value::None };
+    let Some(measure) = trial.evidence.span(Phase::Measure) else { return Value::None };
+    let came_ns = measure.start_ns.saturating_add(item.plan.span.at_ns.unwrap_or(0));
+    let since_ns = |end_second: u32| (u64::from(end_second) * NS_PER_S).saturating_sub(came_ns) as f64;
+    let written = Written::of(trial.evidence, item.plan);
+    let is_up = |end_second: &u32| {
+        let records = tally::lag_records_at(trial.evidence, item.name, *end_second);
+        records
+            .and_then(|records| written.behind(records, *end_second).seconds)
+            .is_some_and(|s| s <= CAUGHT_UP_S)
+    };
+    if !written.has_writers {
+        return Value::None;
+    }
+    match (window.first_second + 1..=window.end_second).find(is_up) {
+        Some(end_second) => Value::Is(since_ns(end_second)),
+        None => Value::AtLeast(since_ns(window.end_second)),
+    }
 }

@@ -12,7 +12,7 @@ use crate::tally::{open_of, unfinished, waited_ns};
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::sample::{Grain, Phase, Sample, Timing};
 
-/// Latencies of an item's measured records.
+/// Latencies of an item's measured records; what connecting took is of all of its clients.
 ///
 /// Each stream's row of the whole phase is taken. A stream that was cut off before it wrote that one gives its rows of
 /// five seconds and, of what was acknowledged after the last of them was written, its rows of seconds. Those hold the
@@ -38,7 +38,9 @@ pub fn measured_latencies(
         // Of a long trial there are hundreds of thousands of rows: they are gone through once for each stream.
         let of_stream: Vec<&Sample> = evidence.samples.iter().filter(|row| row.id == stream).collect();
         let rows = |grain| of_stream.iter().copied().filter(move |row| row.grain == grain);
-        let measured = |grain| rows(grain).filter(|row| row.phase == Phase::Measure);
+        // Clients connect in start-up, or where they come later in the measure phase.
+        let is_counted = |row: &&Sample| row.phase == Phase::Measure || timing == Timing::Connect;
+        let measured = |grain| rows(grain).filter(is_counted);
         add_unfinished(&mut merged, timing, measured(Grain::Second));
         let is_cut_off = !evidence.totals.iter().any(|totals| totals.id == stream);
         if is_cut_off && ends_with_outcome(timing) {

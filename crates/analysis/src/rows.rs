@@ -25,6 +25,8 @@ pub(crate) struct Trial<'a> {
 pub(crate) struct Item<'a> {
     pub(crate) name: &'a str,
     pub(crate) plan: &'a LoadPlan,
+    /// The seconds of the window in which its clients were at work.
+    pub(crate) window: Option<Window>,
     pub(crate) tally: ItemTally,
     /// By timing, of those that its role has.
     pub(crate) latencies: BTreeMap<Timing, Distribution>,
@@ -36,6 +38,7 @@ impl<'a> Trial<'a> {
     pub(crate) fn new(evidence: &'a TrialEvidence) -> Result<Self, AnalysisError> {
         let window = evidence::window(evidence);
         let item = |(name, plan): (&'a str, &'a LoadPlan)| {
+            let window = window.and_then(|window| window.of_item(evidence, plan));
             let tally = ItemTally::of(evidence, name, window);
             let mut latencies = BTreeMap::new();
             for timing in metric::timings(metric::kind_of(plan.role.kind())) {
@@ -45,7 +48,7 @@ impl<'a> Trial<'a> {
                 end_to_end::censored(evidence, name).filter(|_| end_to_end::is_told(evidence, name));
             let censored =
                 censored.map(|by_second| by_second.values().fold(0, |a: u64, b| a.saturating_add(*b)));
-            Ok(Item { name, plan, tally, latencies, censored })
+            Ok(Item { name, plan, window, tally, latencies, censored })
         };
         let items = evidence::items(evidence).map(item).collect::<Result<_, AnalysisError>>()?;
         Ok(Self { evidence, window, items })

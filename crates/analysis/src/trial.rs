@@ -1,7 +1,7 @@
 //! One trial's numbers, in its measure phase.
 //!
 //! - Rates count what was written (acknowledged, accepted, fetched) in the window: the whole seconds of the
-//!   measure phase in which every load item was at work; `offered_per_s` what was intended in them. `failed`,
+//!   measure phase in which every load item was at work, of one that comes or goes by plan those of its own; `offered_per_s` what was intended in them. `failed`,
 //!   `unresolved` and latencies are of the records whose intended instant lies in the measure phase.
 //! - `brokers` is all brokers together, without dedicated controllers and ZooKeeper nodes; `system` is these and
 //!   brokers together; `workers` all worker processes. A broker's processor time is divided by the records of the
@@ -134,15 +134,17 @@ impl<'a> Trial<'a> {
         if let Some((timing, statistic)) = name.split_once('.') {
             return latency_value(item, timing, statistic);
         }
-        if name == "lag" {
-            return lag::of(self, item).map_or(Value::None, Lag::ns);
+        match name {
+            "lag" => return lag::of(self, item).map_or(Value::None, Lag::ns),
+            "caught_up" => return lag::caught_up(self, item),
+            _ => {}
         }
         let tally = &item.tally;
         let windowed = &tally.windowed;
-        let per_s = |count: u64| self.window.map(|window| count as f64 / window.seconds());
+        let per_s = |count: u64| item.window.map(|window| count as f64 / window.seconds());
         let mib = |bytes: Option<f64>| bytes.map(|bytes| bytes / BYTES_PER_MIB);
         let has_transactions = item.plan.role.as_produce().is_some_and(|plan| plan.transactions.is_some());
-        let of_transactions = |count: u64| self.window.filter(|_| has_transactions).map(|_| count as f64);
+        let of_transactions = |count: u64| item.window.filter(|_| has_transactions).map(|_| count as f64);
         let is_told = || end_to_end::is_told(self.evidence, item.name);
         let found = match name {
             "clients" => Some(f64::from(item.plan.clients)),
@@ -161,11 +163,11 @@ impl<'a> Trial<'a> {
                 .map(|share| if share >= TARGET_SHARE_MIN { 1.0 } else { 0.0 }),
             "failed" => self.measured(item, tally::failed(&tally.measured)),
             "failed_share" => ratio(unfinished(&tally.measured), tally.measured.offered),
-            "retries" => self.window.map(|_| windowed.retries as f64),
+            "retries" => item.window.map(|_| windowed.retries as f64),
             "committed" => of_transactions(windowed.committed),
             "aborted" => of_transactions(windowed.aborted),
             "queue" => {
-                let queue = self.window.and_then(|window| Queue::of(item, window));
+                let queue = item.window.and_then(|window| Queue::of(item, window));
                 queue.map(|queue| queue.end_s * NS_PER_S as f64)
             }
             "lag_records" => lag::of(self, item).map(|lag| lag.records as f64),
@@ -176,16 +178,16 @@ impl<'a> Trial<'a> {
             }
             "bytes_per_request" => ratio(windowed.request_bytes, windowed.requests),
             "compression_ratio" => ratio(windowed.record_bytes, windowed.sent_bytes),
-            "header_trailers" => self.window.map(|_| windowed.header_trailers as f64),
+            "header_trailers" => item.window.map(|_| windowed.header_trailers as f64),
             "response_over_service" => response_over_service(item),
             "fetched_per_s" => per_s(windowed.fetched),
             "fetched_wire_mib_per_s" => mib(per_s(windowed.fetched_bytes)),
-            "aborted_records" => self.window.map(|_| windowed.aborted_records as f64),
-            "control_records" => self.window.map(|_| windowed.control_records as f64),
+            "aborted_records" => item.window.map(|_| windowed.aborted_records as f64),
+            "control_records" => item.window.map(|_| windowed.control_records as f64),
             "end_to_end" => is_told().then_some(tally.measured.end_to_end as f64),
-            "discarded" => self.window.filter(|_| is_told()).map(|_| windowed.discarded as f64),
+            "discarded" => item.window.filter(|_| is_told()).map(|_| windowed.discarded as f64),
             "censored" => item.censored.map(|records| records as f64),
-            "missing_offsets" => self.window.map(|_| windowed.missing_offsets as f64),
+            "missing_offsets" => item.window.map(|_| windowed.missing_offsets as f64),
             _ => None,
         };
         known(found)
@@ -193,7 +195,7 @@ impl<'a> Trial<'a> {
 
     /// A count of the measure phase; of a trial that never got there, nothing is known.
     fn measured(&self, item: &Item<'_>, count: u64) -> Option<f64> {
-        (self.window.is_some() || item.tally.measured.offered > 0).then_some(count as f64)
+        (item.window.is_some() || item.tally.measured.offered > 0).then_some(count as f64)
     }
 
     /// Records per second that the cluster served in the window: those acknowledged, or those fetched when nothing

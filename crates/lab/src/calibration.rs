@@ -12,8 +12,8 @@ use crate::options::{Progress, RunOptions, RunRequest};
 use crate::task::{T0_AHEAD_NS, TICK_NS};
 use crate::worker::Worker;
 use kdyno_model::plan::{
-    CasePlan, Fill, LoadPlan, PhasesPlan, Plan, ProducePlan, Protocol, Rate, Role, RoleKind, Security,
-    StoreContent, Strategy, SystemPlan, Tls, TlsVersion, Vary,
+    CasePlan, Fill, LoadPlan, LoadSpan, PhasesPlan, Plan, ProducePlan, Protocol, Rate, Role, RoleKind,
+    Security, StoreContent, Strategy, SystemPlan, Tls, TlsVersion, Vary,
 };
 use kdyno_model::run::{Session, cluster_fact};
 use kdyno_model::sample::{Grain, Phase};
@@ -297,6 +297,7 @@ fn task(item: &LoadPlan, broker: &NullBroker) -> Result<WorkerTask, String> {
             client_count: item.clients,
             clients_total: item.clients,
             bytes_per_s_max: None,
+            span: LoadSpan::default(),
             role: StreamRole::Produce(produce),
         }],
     })

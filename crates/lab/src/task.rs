@@ -61,6 +61,7 @@ pub(crate) fn streams(
             client_count: share.client_count,
             clients_total: item.clients,
             bytes_per_s_max: cap_bytes_per_s.map(|cap| cap_share(cap, needed)),
+            span: item.span,
             role,
         })
     };

@@ -4,6 +4,7 @@ mod drawn;
 mod due;
 mod release;
 mod runs;
+mod transactions;
 
 pub use drawn::DrawnRecords;
 
@@ -22,12 +23,10 @@ use kdyno_kafka::client::Client;
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::producer::{
     Batch, FinishedRequest, Outcome, Producer, ProducerClient, ProducerConfig, RecordShape, Retries,
-    TransactionEnd,
 };
-use kdyno_model::plan::{Fill, ProducePlan, Rate, TransactionsPlan};
+use kdyno_model::plan::{Fill, ProducePlan, Rate};
 use kdyno_model::sample::ClientTotals;
-use rand::{RngExt, SeedableRng};
-use rand_pcg::Pcg64;
+use transactions::TransactionPace;
 
 /// Reason of a record that found no room in the buffer within `max.block.ms`.
 pub const MAX_BLOCK: &str = "max-block";
@@ -66,15 +65,6 @@ pub struct ProduceClient {
     wants_turn: bool,
     /// `None`: it sends without transactions.
     transactions: Option<TransactionPace>,
-}
-
-/// When a client's transactions end, and how.
-#[derive(Debug)]
-struct TransactionPace {
-    plan: TransactionsPlan,
-    random: Pcg64,
-    /// That there will be no more of them was told.
-    is_told: bool,
 }
 
 impl ProduceClient {
@@ -118,11 +108,9 @@ impl ProduceClient {
             last_ns: 0,
             records: 0,
             wants_turn: false,
-            transactions: plan.transactions.map(|plan| TransactionPace {
-                plan,
-                random: Pcg64::seed_from_u64(context.transaction_seed(index)),
-                is_told: false,
-            }),
+            transactions: plan
+                .transactions
+                .map(|plan| TransactionPace::new(plan, context.transaction_seed(index))),
         }
     }
 
@@ -152,12 +140,17 @@ impl ProduceClient {
         self.drawn = drawn;
     }
 
+    /// Whether [`Self::prepare`] was called.
+    pub fn is_prepared(&self) -> bool {
+        self.payloads.is_some()
+    }
+
     /// Open loop: the intended instants, relative to T0.
     pub fn set_schedule(&mut self, schedule: Schedule) {
         self.schedule = Some(schedule);
     }
 
-    /// The measure phase begins so much later than T0, ns.
+    /// The measure phase begins so much later than T0, or of an item that comes later its load, ns.
     pub fn measure_begins(&mut self, start_ns: u64) {
         self.schedule.iter_mut().chain(&mut self.due).for_each(|schedule| schedule.measure_begins(start_ns));
     }
@@ -210,8 +203,8 @@ impl ProduceClient {
             self.release_drawn(now_ns, clock, recorder);
         }
         while self.due.is_none() && self.drawn.is_none() {
-            let Some(producer) = self.kafka.producer() else { return };
-            let room = producer.sure_room(now_ns);
+            // A client that came late waits for room until it is connected, as Java's does in `send`.
+            let room = self.kafka.producer().map_or(0, |producer| producer.sure_room(now_ns));
             if room == 0 {
                 // From here on the schedule stays at the first record that waits.
                 self.due = self.schedule.clone();
@@ -320,11 +313,13 @@ impl ProduceClient {
         let is_flushing = self.flushes(is_flushing);
         self.kafka.wake_idle();
         self.io.keep_up(&mut self.kafka, net, now_ns, events);
+        self.io.note_ready(now_ns, || self.kafka.connections().is_ready());
         self.kafka.ask_id(now_ns);
         self.kafka.ask_coordinator(now_ns);
         let (Some(payloads), Some(recorder)) = (&mut self.payloads, recorder) else {
             return self.io.flush_all(self.kafka.connections_mut(), net);
         };
+        self.io.take_connect().into_iter().for_each(|connect| recorder.connected(connect));
         self.kafka.retry_lost(now_ns);
         // What gave up has freed its room, which a closed loop fills at once.
         self.wants_turn |= self.kafka.expire(now_ns);
@@ -353,42 +348,6 @@ impl ProduceClient {
     /// flush when it closes its producer, and each has lingered.
     fn flushes(&self, is_load_over: bool) -> bool {
         is_load_over && !self.is_synchronous
-    }
-
-    /// Why its transactional producer has ended: it will not send any more.
-    fn ended_by(&self) -> Option<ErrorCode> {
-        self.transactions.as_ref().and(self.kafka.producer())?.ended_by()
-    }
-
-    /// Ends the open transaction when its time is over, or that of the load and nothing waits.
-    fn end_transaction(&mut self, now_ns: u64, is_flushing: bool) {
-        let (Some(pace), Some(producer)) = (&mut self.transactions, self.kafka.producer_mut()) else {
-            return;
-        };
-        let Some(began_ns) = producer.transaction_began_ns() else { return };
-        if now_ns >= began_ns.saturating_add(pace.plan.every_ns) || (is_flushing && self.backlog == 0) {
-            let is_commit = !pace.random.random_bool(pace.plan.abort_share);
-            producer.end_transaction(is_commit, now_ns);
-        }
-    }
-
-    /// Records the transactions that ended, and tells when there will be no more of them.
-    fn settle_transactions(&mut self, now_ns: u64, recorder: &mut Recorder, events: &mut Events) {
-        let ended_by = self.ended_by();
-        let (Some(pace), Some(producer)) = (&mut self.transactions, self.kafka.producer_mut()) else {
-            return;
-        };
-        for ended in producer.take_ended() {
-            recorder.transaction(&ended);
-            self.wants_turn |= self.schedule.is_none() || self.backlog > 0;
-            if let TransactionEnd::Failed(reason) = ended.end {
-                events.transaction_failed(ended.asked_ns, reason);
-            }
-        }
-        if let Some(error) = ended_by.filter(|_| !pace.is_told) {
-            pace.is_told = true;
-            events.producer_ended(now_ns, &producer.config().client_id, error);
-        }
     }
 
     fn finish_requests(&mut self, recorder: &mut Recorder, events: &mut Events) {
@@ -447,7 +406,8 @@ impl ProduceClient {
         if self.wants_turn {
             return Some(0);
         }
-        let blocked = (self.backlog > 0).then(|| self.kafka.next_look_ns());
+        let is_blocked = self.backlog > 0 && self.is_prepared();
+        let blocked = is_blocked.then(|| self.kafka.next_look_ns());
         let began_ns = self.kafka.producer().and_then(Producer::transaction_began_ns);
         let every_ns = self.transactions.as_ref().map_or(0, |pace| pace.plan.every_ns);
         let ends = began_ns.map(|began_ns| began_ns.saturating_add(every_ns));

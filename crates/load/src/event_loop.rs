@@ -112,6 +112,7 @@ impl EventLoop {
         out: &SyncSender<FromWorker>,
     ) -> Result<StreamTotals, LoopError> {
         let mut state = StreamState::Connecting;
+        let mut is_prepared = false;
         let mut events = Events::with_capacity(EVENTS_MAX);
         let (mut turned_ns, mut looked_ns) = (0, monotonic_ns());
         loop {
@@ -123,8 +124,14 @@ impl EventLoop {
             turned_ns = monotonic_ns();
             hand_over(stream, state.t0_ns().unwrap_or(now_ns), out)?;
             match state {
+                // Its clients come when their time is there; nobody waits for them.
+                StreamState::Connecting if stream.context().is_late() => {
+                    prepared();
+                    state = StreamState::Prepared;
+                }
                 StreamState::Connecting if stream.is_connected()? => {
                     stream.prepare()?;
+                    is_prepared = true;
                     state = StreamState::Preparing;
                     // It may have something to ask first.
                     continue;
@@ -137,6 +144,11 @@ impl EventLoop {
                     let totals = stream.finish(now_ns);
                     hand_over(stream, t0_ns, out)?;
                     return Ok(totals);
+                }
+                StreamState::Running { .. } if !is_prepared && stream.is_connected()? => {
+                    stream.prepare()?;
+                    is_prepared = true;
+                    continue;
                 }
                 _ => {}
             }

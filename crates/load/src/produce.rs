@@ -9,7 +9,8 @@ use crate::schedule::Schedule;
 use crate::stream::{self, Clock, Ready, Stream, StreamContext, StreamError};
 use crate::token_bucket::TokenBucket;
 use crate::wakeups::Wakeups;
-use kdyno_kafka::producer::{Partitioner, Producer, ProducerConfig, TransactionsConfig};
+use kdyno_kafka::client::Client;
+use kdyno_kafka::producer::{Partitioner, Producer, ProducerClient, ProducerConfig, TransactionsConfig};
 use kdyno_kafka::records::{Compression, Compressor};
 use kdyno_model::plan::{self, COMPRESSED_RECORDS_MAX, Fill, Payload, ProducePlan, Rate, VALUE_BYTES_MAX};
 use kdyno_model::sample::{ClientTotals, Sample, StreamTotals};
@@ -45,6 +46,8 @@ pub struct ProduceStream {
     context: StreamContext,
     plan: ProducePlan,
     pool: Option<Rc<Pool>>,
+    /// What records are made of, once a client knows the topic's partitions, and how many it knew.
+    records: Option<(Rc<RecordSource>, usize)>,
     clock: Option<Clock>,
     /// Last release of due records, ns: releases are at least a tick apart.
     released_ns: u64,
@@ -70,7 +73,9 @@ impl ProduceStream {
         }
         let count = context.task.client_count as usize;
         let mut wakeups = Wakeups::none(count);
-        wakeups.all_now();
+        if !context.is_late() {
+            wakeups.all_now();
+        }
         Ok(Self {
             clients: (0..count as u32).map(|index| ProduceClient::new(index, &plan, &context)).collect(),
             due: Wakeups::none(count),
@@ -86,6 +91,7 @@ impl ProduceStream {
             context,
             plan,
             pool: None,
+            records: None,
             clock: None,
             released_ns: 0,
             woken_ns: 0,
@@ -199,16 +205,36 @@ impl ProduceStream {
         }
     }
 
+    /// Makes a client that is connected ready to take records.
+    fn prepare_client(&mut self, index: usize) {
+        let Some((records, partitions)) = &self.records else { return };
+        let kafka = self.clients[index].kafka();
+        // One that has older metadata hears of the other partitions soon.
+        if !kafka.connections().is_ready() || kafka.partition_count() < *partitions {
+            return;
+        }
+        let client = self.context.task.client_first + index as u32;
+        let config = self.producer_config(client, records);
+        let payloads = self.payloads(client, records);
+        let drawn = records.is_drawn().then(|| {
+            let draws = Draws::new(self.context.seed, client, self.context.task.clients_total);
+            DrawnRecords::new(Rc::clone(records), draws)
+        });
+        let shape = records.shape();
+        self.clients[index].prepare(config, shape, payloads, drawn);
+    }
+
     /// Notes what the instant brings for all clients: the start, the measure phase, a tick, the end of the load.
     fn pass(&mut self, now_ns: u64, clock: Clock) {
-        if !self.has_begun && now_ns >= clock.t0_ns {
+        if !self.has_begun && clock.has_begun(now_ns) {
             self.has_begun = true;
+            self.context.tell_began(now_ns);
             self.clients.iter_mut().for_each(|client| client.begins(now_ns));
             self.wakeups.all_now();
         }
         if !self.is_measuring && now_ns >= clock.measure_ns {
             self.is_measuring = true;
-            self.wakeups.all_now();
+            self.wake_all();
         }
         let is_over = now_ns >= clock.load_end_ns;
         if now_ns >= self.released_ns.saturating_add(self.context.tick_ns) || is_over {
@@ -220,6 +246,14 @@ impl ProduceStream {
         }
         if !self.is_flushing && (is_over || self.turns.active == 0) {
             self.is_flushing = true;
+            self.context.tell_ended(now_ns, clock);
+            self.wake_all();
+        }
+    }
+
+    /// Wakes all clients, unless they have yet to come.
+    fn wake_all(&mut self) {
+        if self.has_begun {
             self.wakeups.all_now();
         }
     }
@@ -243,6 +277,9 @@ impl ProduceStream {
         let now_ns = net.now_ns();
         if let Some(recorder) = &mut self.recorder {
             recorder.tick(now_ns);
+        }
+        if !self.clients[index].is_prepared() {
+            self.prepare_client(index);
         }
         let client = &mut self.clients[index];
         let releases = std::mem::take(&mut self.turns.releases[index]);
@@ -279,12 +316,18 @@ impl Stream for ProduceStream {
     }
 
     fn is_connected(&self) -> Result<bool, StreamError> {
-        stream::are_connected(self.clients.iter().map(ProduceClient::kafka), |_| true)
+        let clients = self.clients.iter().map(ProduceClient::kafka);
+        if self.context.is_late() {
+            return stream::is_any_connected(clients);
+        }
+        stream::are_connected(clients, |_| true)
     }
 
     fn prepare(&mut self) -> Result<(), StreamError> {
         // Where a topic has just got more of them, keys choose among those that every client knows.
-        let partitions = self.clients.iter().map(|client| client.kafka().partition_count()).min();
+        let ready =
+            self.clients.iter().map(ProduceClient::kafka).filter(|kafka| kafka.connections().is_ready());
+        let partitions = ready.map(ProducerClient::partition_count).min();
         let partitions = partitions.unwrap_or(1).max(1);
         if partitions > PARTITIONS_MAX {
             return Err(StreamError::TooManyPartitions { partitions, most: PARTITIONS_MAX });
@@ -296,16 +339,8 @@ impl Stream for ProduceStream {
             let pool = Pool::build(shape, count, pool_bytes, self.compression(), self.context.seed);
             self.pool = Some(Rc::new(pool.map_err(|error| StreamError::Pool(error.to_string()))?));
         }
-        for index in 0..self.clients.len() {
-            let client = self.context.task.client_first + index as u32;
-            let config = self.producer_config(client, &records);
-            let payloads = self.payloads(client, &records);
-            let drawn = records.is_drawn().then(|| {
-                let draws = Draws::new(self.context.seed, client, self.context.task.clients_total);
-                DrawnRecords::new(Rc::clone(&records), draws)
-            });
-            self.clients[index].prepare(config, shape, payloads, drawn);
-        }
+        self.records = Some((records, partitions));
+        (0..self.clients.len()).for_each(|index| self.prepare_client(index));
         // An idempotent producer asks for its id before there is a load.
         self.wakeups.all_now();
         Ok(())
@@ -324,7 +359,7 @@ impl Stream for ProduceStream {
 
     fn start(&mut self, t0_ns: u64) {
         let task = &self.context.task;
-        let clock = Clock::new(t0_ns);
+        let clock = Clock::new(t0_ns, task.span);
         self.clock = Some(clock);
         self.recorder = Some(Recorder::new(self.context.id(), t0_ns, self.context.phases));
         for (index, client) in self.clients.iter_mut().enumerate() {
@@ -332,7 +367,8 @@ impl Stream for ProduceStream {
             if let Rate::Open { pieces, arrivals } = &self.plan.rate {
                 let schedule =
                     Schedule::new(pieces, *arrivals, number, task.clients_total, self.context.seed);
-                client.set_schedule(schedule);
+                let is_late = task.span.is_late();
+                client.set_schedule(if is_late { schedule.without_warmup() } else { schedule });
             }
             client.set_limit(self.plan.records_max, number, task.clients_total);
             self.due.set(index, client.next_due(clock));
@@ -345,7 +381,7 @@ impl Stream for ProduceStream {
         clock.measure_begins(start_ns, &self.context.phases);
         recorder.measure_begins(start_ns);
         for (index, client) in self.clients.iter_mut().enumerate() {
-            client.measure_begins(start_ns);
+            client.measure_begins(clock.schedule_start_ns());
             self.due.set(index, client.next_due(*clock));
         }
     }
@@ -387,7 +423,7 @@ impl Stream for ProduceStream {
             0 => 0,
             at => at.max(self.woken_ns.saturating_add(tick_ns)),
         });
-        let begin = self.clock.map(|clock| clock.t0_ns).filter(|_| !self.has_begun);
+        let begin = self.clock.map(|clock| clock.begin_ns).filter(|_| !self.has_begun);
         let measure = self.clock.map(|clock| clock.measure_ns).filter(|_| !self.is_measuring);
         // Once nobody takes another record that is at once.
         let end = self.clock.map(|clock| if self.turns.active == 0 { 0 } else { clock.load_end_ns });

@@ -4,6 +4,7 @@
 //! by the second in which the outcome came. Equal values are recorded once with a count: the records of a
 //! run share all but t0, so one loop per batch does.
 
+mod connects;
 mod consumed;
 mod transactions;
 

@@ -75,6 +75,11 @@ impl Schedule {
         Self { law, begin_ns: 0, measure, measure_ns: None, next_ns }
     }
 
+    /// The same without a warm-up: before [`Self::measure_begins`] no record is intended.
+    pub fn without_warmup(self) -> Self {
+        Self { next_ns: NEVER, ..self }
+    }
+
     /// The next record's intended instant, ns from T0; [`NEVER`] when there is none.
     #[inline]
     pub fn peek(&self) -> u64 {

@@ -9,7 +9,7 @@ use kdyno_kafka::connection::Refusal;
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::security::Security;
 use kdyno_model::event::EventKind;
-use kdyno_model::plan::PhasesPlan;
+use kdyno_model::plan::{LoadSpan, PhasesPlan};
 use kdyno_model::sample::{Sample, StreamId, StreamTotals};
 use kdyno_model::seed::mix;
 use kdyno_model::worker::{StreamTask, WorkerEvent};
@@ -74,20 +74,47 @@ pub struct Clock {
     pub t0_ns: u64,
     /// First instant of the measure phase, ns; until it is announced `u64::MAX`.
     pub measure_ns: u64,
-    /// No record is intended from here on, ns; until the measure phase is announced `u64::MAX`.
+    /// When the stream's clients begin, ns: T0, or where they come later a place in the measure phase, until that is
+    /// announced `u64::MAX`.
+    pub begin_ns: u64,
+    /// No record is intended from here on and nothing new fetched, ns: the end of the measure phase, or where the clients
+    /// go sooner a place in it; until that is announced `u64::MAX`.
     pub load_end_ns: u64,
+    /// When the clients come and go.
+    span: LoadSpan,
 }
 
 impl Clock {
     /// A clock that knows T0 alone, ns: the warm-up has no end yet.
-    pub fn new(t0_ns: u64) -> Self {
-        Self { t0_ns, measure_ns: u64::MAX, load_end_ns: u64::MAX }
+    pub fn new(t0_ns: u64, span: LoadSpan) -> Self {
+        let begin_ns = if span.is_late() { u64::MAX } else { t0_ns };
+        Self { t0_ns, measure_ns: u64::MAX, begin_ns, load_end_ns: u64::MAX, span }
     }
 
     /// The measure phase begins `start_ns` after T0. A load that was stopped before stays so.
     pub fn measure_begins(&mut self, start_ns: u64, lengths: &PhasesPlan) {
         self.measure_ns = self.t0_ns.saturating_add(start_ns);
-        self.load_end_ns = self.load_end_ns.min(self.measure_ns.saturating_add(lengths.measure_ns));
+        let work = self.span.within(lengths.measure_ns);
+        if self.span.is_late() {
+            self.begin_ns = self.measure_ns.saturating_add(work.start);
+        }
+        self.load_end_ns = self.load_end_ns.min(self.measure_ns.saturating_add(work.end));
+    }
+
+    /// From T0 to where the schedule of the measure phase begins, ns: with it, or with the clients that come later.
+    pub fn schedule_start_ns(&self) -> u64 {
+        self.measure_ns.max(self.begin_ns).saturating_sub(self.t0_ns)
+    }
+
+    /// Whether the clients are to work at an instant; those that were stopped before they came never are.
+    pub fn has_begun(&self, now_ns: u64) -> bool {
+        now_ns >= self.begin_ns && (self.begin_ns == self.t0_ns || self.begin_ns < self.load_end_ns)
+    }
+
+    /// Whether the clients go by then although the measure phase goes on.
+    pub fn goes_early(&self, now_ns: u64) -> bool {
+        let until_ns = self.span.until_ns.map(|until_ns| self.measure_ns.saturating_add(until_ns));
+        until_ns.is_some_and(|until_ns| now_ns >= until_ns)
     }
 }
 
@@ -136,6 +163,27 @@ impl StreamContext {
     /// `transactional.id` of the item's client `client`: no other run's, or its producer would be fenced.
     pub fn transactional_id(&self, client: u32) -> String {
         format!("{}{:016x}-{}-{client}", self.client_id_prefix, self.run_id, self.task.name)
+    }
+
+    /// Whether its clients come only in the measure phase: nobody waits for them before T0.
+    pub fn is_late(&self) -> bool {
+        self.task.span.is_late()
+    }
+
+    /// Tells the timeline that clients that come in the measure phase begin.
+    pub(crate) fn tell_began(&mut self, now_ns: u64) {
+        if self.is_late() {
+            let clients = self.task.client_count;
+            self.events.push(now_ns, EventKind::ItemBegan, format!("{clients} clients begin to connect"));
+        }
+    }
+
+    /// Tells the timeline that the load of clients that go in the measure phase is over.
+    pub(crate) fn tell_ended(&mut self, now_ns: u64, clock: Clock) {
+        if clock.goes_early(now_ns) {
+            let clients = self.task.client_count;
+            self.events.push(now_ns, EventKind::ItemEnded, format!("the load of {clients} clients is over"));
+        }
     }
 
     /// Seed of what becomes of the transactions of the stream's client `index`.
@@ -292,6 +340,22 @@ pub(crate) fn are_connected<'a, C: Client + 'a>(
     }
 }
 
+/// Whether one of the clients is ready, where nobody waits for all of them.
+///
+/// # Errors
+/// When the first of those that are not never will be.
+pub(crate) fn is_any_connected<'a, C: Client + 'a>(
+    mut clients: impl Iterator<Item = &'a C> + Clone,
+) -> Result<bool, StreamError> {
+    if clients.clone().any(|client| client.connections().is_ready()) {
+        return Ok(true);
+    }
+    match clients.next().and_then(|client| client.connections().refusal()) {
+        Some(refusal) => Err(refusal.clone().into()),
+        None => Ok(false),
+    }
+}
+
 /// What a socket is ready for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ready {
@@ -306,7 +370,8 @@ pub struct Ready {
 pub trait Stream {
     /// How many clients it has.
     fn client_count(&self) -> usize;
-    /// Whether every client can send to, or fetch from, every leader.
+    /// Whether every client can send to, or fetch from, every leader; where the clients come only in the measure phase,
+    /// whether one of them can.
     ///
     /// # Errors
     /// When a client never will.

@@ -87,6 +87,7 @@ fn stream(stream: u16, clients: u32, role: StreamRole) -> StreamTask {
         client_count: clients,
         clients_total: clients,
         bytes_per_s_max: None,
+        span: Default::default(),
         role,
     }
 }

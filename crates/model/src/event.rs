@@ -87,6 +87,10 @@ pub enum EventKind {
     ClusterUnsettled,
     /// The warm-up reached its longest time before it had settled; the detail says what had not.
     WarmupNotSettled,
+    /// The clients of a load item that comes later than T0 begin to connect.
+    ItemBegan,
+    /// The load of an item that goes before the measure phase ends is over; what is in flight is answered.
+    ItemEnded,
     /// A stream had more events than are kept.
     EventsDropped,
 }

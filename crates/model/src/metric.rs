@@ -101,15 +101,15 @@ const BROKER: &[SubjectKind] = &[Broker];
 /// Left out where it cannot be told: no cluster has a price unless somebody declares it.
 pub const COST_PER_GB: &str = "cost_per_gb";
 
-/// Whether a metric is left out where it cannot be told: the price, and what is told of transactions and of records whose
-/// intended instant travels with them.
+/// Whether a metric is left out where it cannot be told: the price, what is told of transactions, of connecting, of records
+/// whose intended instant travels with them, and of those alone that come late.
 pub fn may_be_left_out(name: &str) -> bool {
     let is_timing = |timing: &str| {
         let timing = timing.parse::<Timing>();
         timing.is_ok_and(|timing| timing == Timing::Commit || Timing::OF_CONSUMERS.contains(&timing))
     };
-    matches!(name, COST_PER_GB | "committed" | "aborted" | "end_to_end" | "discarded" | "censored")
-        || name.split_once('.').is_some_and(|(timing, _)| is_timing(timing))
+    let names = [COST_PER_GB, "committed", "aborted", "caught_up", "end_to_end", "discarded", "censored"];
+    names.contains(&name) || name.split_once('.').is_some_and(|(timing, _)| is_timing(timing))
 }
 
 const fn metric(
@@ -185,6 +185,13 @@ pub const ALL: &[Metric] = &[
         READ,
         Unit::Ns,
         "the same in time: how long ago the next record to be fetched was acknowledged",
+    ),
+    metric(
+        "caught_up",
+        READ,
+        Unit::Ns,
+        "of an item that comes in the measure phase (`at`): from then until the end of the first second at which it was no \
+         more than 1 s behind",
     ),
     metric("fetched_per_s", READ, Unit::RecordsPerS, "records fetched in the window"),
     metric(

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use strum::{Display, EnumCount, EnumString, IntoStaticStr, VariantArray};
 
 /// A span between two instants of a record. First those of records that are sent, of which the stages sum exactly to
-/// the response; then one of transactions; then those of records that are consumed, of which the latter two sum exactly
-/// to the end-to-end latency.
+/// the response; then one of transactions and one of clients; then those of records that are consumed, of which the
+/// latter two sum exactly to the end-to-end latency.
 #[derive(
     Debug,
     Clone,
@@ -51,6 +51,9 @@ pub enum Timing {
     /// Of transactions, not of records: from when a client begins to commit, which first sends what it holds, to when
     /// the coordinator has confirmed it.
     Commit,
+    /// Of clients, not of records: from when a client first dials a broker to when it reaches every broker that it needs.
+    /// Of those that are there at T0 it belongs to start-up.
+    Connect,
     /// t8 − t0: from the intended instant into the application's hands.
     EndToEnd,
     /// t7 − t0: from the intended instant to when the fetch response was there to be read.
@@ -70,8 +73,10 @@ const TOTALS: usize = 3;
 const STAGES: usize = 7;
 /// The one of transactions.
 const OF_TRANSACTIONS: usize = 1;
+/// The one of clients, whatever they do.
+const OF_CLIENTS: usize = 1;
 /// All of records that are sent.
-const PRODUCED: usize = TOTALS + STAGES + OF_TRANSACTIONS;
+const PRODUCED: usize = TOTALS + STAGES + OF_TRANSACTIONS + OF_CLIENTS;
 /// Of records that are consumed; behind them come their values below zero.
 const CONSUMED: usize = 3;
 
@@ -80,14 +85,14 @@ impl Timing {
     pub const COUNT: usize = <Self as EnumCount>::COUNT;
     /// All, as they are kept.
     pub const ALL: [Timing; Self::COUNT] = taken(0);
-    /// Of records that are sent, totals first, and what is of transactions last.
+    /// Of records that are sent, totals first, and what is of transactions and of clients last.
     pub const OF_PRODUCERS: [Timing; PRODUCED] = taken(0);
     /// The stages, which come after the totals: they sum to [`Timing::Response`].
     pub const STAGES: [Timing; STAGES] = taken(TOTALS);
     /// Both: those of a probe.
     pub const OF_PROBES: [Timing; PRODUCED + CONSUMED] = taken(0);
-    /// Of records that are consumed, the total first.
-    pub const OF_CONSUMERS: [Timing; CONSUMED] = taken(PRODUCED);
+    /// The one of clients, then of records that are consumed the total first.
+    pub const OF_CONSUMERS: [Timing; OF_CLIENTS + CONSUMED] = taken(PRODUCED - OF_CLIENTS);
 
     /// Where the values of this one are kept that lie below zero, if it can have such: their magnitudes.
     pub fn below_zero(self) -> Option<Timing> {

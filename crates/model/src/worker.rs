@@ -22,7 +22,7 @@
 
 use crate::event::EventKind;
 use crate::histogram::base64_bytes;
-use crate::plan::{ConsumePlan, GivenSource, PhasesPlan, ProducePlan, RoleKind, Security};
+use crate::plan::{ConsumePlan, GivenSource, LoadSpan, PhasesPlan, ProducePlan, RoleKind, Security};
 use crate::sample::{Phase, Sample, StreamTotals};
 use crate::secret::{Secret, values_by_name};
 use schemars::{JsonSchema, generate::SchemaSettings};
@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Version of these messages; a worker of another version is refused.
-pub const PROTOCOL_VERSION: u32 = 5;
+pub const PROTOCOL_VERSION: u32 = 6;
 
 /// How long before it begins the measure phase is announced at the latest, ns: schedules must not have passed
 /// that instant yet.
@@ -148,7 +148,7 @@ pub enum FromWorker {
         /// The worker's reading of CLOCK_MONOTONIC at that moment, ns: the lab refuses one whose clock is another.
         monotonic_ns: u64,
     },
-    /// Every client is connected and knows its leaders.
+    /// Every client that is there at T0 is connected and knows its leaders.
     Prepared,
     /// What was counted and timed in a second, in five, or in a phase.
     Sample(Box<Sample>),
@@ -246,6 +246,9 @@ pub struct StreamTask {
     /// Bytes of keys, values and headers per second the stream may hand to the network, its backlog after a stall
     /// included: its share of the target's cap on `produce`.
     pub bytes_per_s_max: Option<u64>,
+    /// When its clients come and go. Clients that come later than T0 connect only then: a worker is prepared without them.
+    #[serde(default, skip_serializing_if = "LoadSpan::is_whole")]
+    pub span: LoadSpan,
     /// What they do.
     pub role: StreamRole,
 }

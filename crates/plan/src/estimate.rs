@@ -4,8 +4,8 @@ use crate::planned::Planned;
 use crate::strategy::{Ground, Pace, Upcoming, at_most, conditioned_by, until_first_look, up_to, upcoming};
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{
-    CasePlan, ComparePlan, Estimate, EvidenceUnit, Isolation, PairDesign, Plan, ProducePlan, Rate, RatePiece,
-    Strategy, SystemPlan,
+    CasePlan, ComparePlan, Estimate, EvidenceUnit, Isolation, LoadSpan, PairDesign, Plan, ProducePlan, Rate,
+    RatePiece, Strategy, SystemPlan,
 };
 use kdyno_model::trial::Trial;
 use std::borrow::Cow;
@@ -197,7 +197,7 @@ fn cluster_seconds(system: &SystemPlan) -> f64 {
 /// Warm-up and window; a window by records ends with the slowest item that has a rate.
 fn trial_length(case: &CasePlan) -> Length {
     let phases = case.phases;
-    let ends = producers(case).map(|(produce, _)| match (&produce.rate, produce.records_max) {
+    let ends = producers(case).map(|(produce, ..)| match (&produce.rate, produce.records_max) {
         (Rate::Open { pieces, .. }, Some(records)) => {
             let rate = pieces.last().map_or(0.0, |piece| piece.to_per_s);
             if rate > 0.0 { (records as f64 / rate * 1e9) as u64 } else { phases.measure_ns }
@@ -213,10 +213,11 @@ fn trial_length(case: &CasePlan) -> Length {
     Length { usual_ns: usual_ns + window_ns, most_ns: most_ns + window_ns }
 }
 
-fn producers(case: &CasePlan) -> impl Iterator<Item = (&ProducePlan, u32)> {
+/// How records are sent, when the item comes and goes, and how many replicas its topic has.
+fn producers(case: &CasePlan) -> impl Iterator<Item = (&ProducePlan, LoadSpan, u32)> {
     case.load.values().filter_map(|item| {
         let replicas = case.topics.get(&item.topic).map_or(1, |topic| topic.replicas);
-        Some((item.role.as_produce()?, replicas))
+        Some((item.role.as_produce()?, item.span, replicas))
     })
 }
 
@@ -241,13 +242,14 @@ fn scheduled(pieces: &[RatePiece], until_ns: u64) -> f64 {
 }
 
 /// Records an item sends at most in one trial; `None`: as many as the cluster takes.
-fn records(produce: &ProducePlan, case: &CasePlan) -> Option<f64> {
-    let (warmup_ns, measure_ns) = (case.phases.measure_start_ns(), case.phases.measure_ns);
+fn records(produce: &ProducePlan, span: LoadSpan, case: &CasePlan) -> Option<f64> {
+    let warmup_ns = if span.is_late() { 0 } else { case.phases.measure_start_ns() };
+    let work_ns = span.within(case.phases.measure_ns);
     match (&produce.rate, produce.records_max) {
         (Rate::Open { pieces, .. }, limit) => {
             // Until the measure phase begins the first rate holds.
             let warm = pieces.first().map_or(0.0, |piece| piece.from_per_s) * warmup_ns as f64 / 1e9;
-            let measured = scheduled(pieces, measure_ns);
+            let measured = scheduled(pieces, work_ns.end - work_ns.start);
             Some(warm + limit.map_or(measured, |limit| measured.min(limit as f64)))
         }
         (Rate::Max { .. }, Some(limit)) if warmup_ns == 0 => Some(limit as f64),
@@ -257,9 +259,9 @@ fn records(produce: &ProducePlan, case: &CasePlan) -> Option<f64> {
 
 /// Bytes one trial writes to the brokers' disks, replicas included; `None` when `rate: max` leaves it open.
 pub fn bytes_to_write_of_trial(case: &CasePlan) -> Option<u64> {
-    let bytes = producers(case).map(|(produce, replicas)| {
+    let bytes = producers(case).map(|(produce, span, replicas)| {
         let each = (produce.record_bytes() as f64 + RECORD_BYTES_EXTRA) * f64::from(replicas);
-        records(produce, case).map(|records| records * each)
+        records(produce, span, case).map(|records| records * each)
     });
     bytes.sum::<Option<f64>>().map(|bytes| bytes.ceil() as u64)
 }
@@ -268,8 +270,8 @@ pub fn bytes_to_write_of_trial(case: &CasePlan) -> Option<u64> {
 /// volume the program asks before it loads a target.
 pub fn volume_bytes(plan: &Plan) -> Option<u64> {
     over_trials(plan, |case| {
-        let bytes = producers(case).map(|(produce, _)| {
-            records(produce, case).map(|records| records * produce.record_bytes() as f64)
+        let bytes = producers(case).map(|(produce, span, _)| {
+            records(produce, span, case).map(|records| records * produce.record_bytes() as f64)
         });
         bytes.sum::<Option<f64>>().map(|bytes| bytes.ceil() as u64)
     })

@@ -33,6 +33,7 @@ mod search;
 mod set_overrides;
 mod show;
 mod sides;
+mod spans;
 mod strategy;
 mod sustained;
 mod system;

@@ -7,6 +7,7 @@ use crate::phases::PHASE_NS_MAX;
 use crate::probe;
 use crate::reader::Reader;
 use crate::records;
+use crate::spans;
 use crate::system::MIN_INSYNC;
 use kdyno_model::plan::{
     Arrivals, COMPRESSED_RECORDS_MAX, Compression, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Payload,
@@ -73,7 +74,8 @@ pub(crate) fn load(
                 Role::EndToEnd(probe::probe_plan(reader, rate, value)?)
             }
         };
-        found.insert(name.text.clone(), LoadPlan { topic: address, clients, role });
+        let span = spans::span(reader, &name.text, typed)?;
+        found.insert(name.text.clone(), LoadPlan { topic: address, clients, span, role });
     }
     probe::have_own_topics(reader, &found)?;
     Ok(found)

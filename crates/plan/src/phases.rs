@@ -58,7 +58,8 @@ const WARMUP_RECORDS: u64 = 20_000;
 
 /// Slow loads do not reach the usual number in time: half of what they offer in the longest warm-up is enough then.
 pub(crate) fn warmup_records(load: &BTreeMap<String, LoadPlan>, most_ns: u64) -> u64 {
-    let first_rates = producers(load).map(|produce| match &produce.rate {
+    let at_t0 = load.values().filter(|item| !item.span.is_late());
+    let first_rates = at_t0.filter_map(|item| item.role.as_produce()).map(|produce| match &produce.rate {
         Rate::Open { pieces, .. } => pieces.first().map(|piece| piece.from_per_s),
         Rate::Max { .. } => None,
     });

@@ -2,7 +2,7 @@
 
 use crate::cases::{Case, Chosen};
 use crate::reader::Reader;
-use crate::{CaseTarget, Choices, PlanError, load, phases, sustained, system};
+use crate::{CaseTarget, Choices, PlanError, load, phases, spans, sustained, system};
 use kdyno_model::plan::{CasePlan, Conditioning, Isolation, SystemPlan};
 use kdyno_scenario::Scenario;
 use kdyno_scenario::input::{InputError, known_hint, quoted};
@@ -116,6 +116,7 @@ fn case_plan(reader: &Reader<'_>, target: Option<&Target>) -> Result<CasePlan, P
     let topics = system::topics(reader, &system)?;
     let load = load::load(reader, &system, &topics)?;
     let phases = phases::phases(reader, &load)?;
+    spans::check(reader, &load, &phases)?;
     Ok(CasePlan {
         label: reader.case.label.clone(),
         params: reader.case.params.clone(),

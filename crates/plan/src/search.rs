@@ -9,6 +9,7 @@ use crate::load::CLIENTS_MAX;
 use crate::planned::Planned;
 use crate::reader::Reader;
 use crate::set_overrides::NOWHERE;
+use crate::spans;
 use crate::strategy::{Extent, Ground, searched as trials, searched_at};
 use crate::{Choices, PlanError, sustained};
 use kdyno_analysis::search::lengths::settings_for;
@@ -163,6 +164,7 @@ fn find(
     depth: Depth,
 ) -> Result<FindPlan, PlanError> {
     let (item, is_clients) = varied(file, case, reader)?;
+    spans::none_in_search(reader)?;
     let conditions = conditions(scenario, &file.conditions, reader, (case, &item))?;
     let usual = settings_for(depth, &conditions);
     let length = |typed: &Option<Typed>, key: &str, usual: u64| {

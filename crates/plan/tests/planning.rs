@@ -471,3 +471,27 @@ fn references_to_secrets_in_a_stored_plan_are_not_followed() {
     retarget(&mut stored, std::slice::from_ref(&target)).unwrap();
     assert!(stored.cases.iter().all(|case| case.secrets.is_empty()));
 }
+
+/// Times count from the beginning of the measure phase; what comes after an item comes when that ends.
+#[test]
+fn load_items_come_and_go() {
+    let text = BASE.replace(
+        "  writers: {produce: t, clients: $clients, rate: $rate, value: $size}\n",
+        "  writers: {produce: t, clients: $clients, rate: $rate, value: $size, until: 4s}\n  \
+           late: {produce: t, rate: 100/s, value: 100B, after: writers}\n  \
+           readers: {consume: t, at: 2500ms, until: 10s}\n",
+    );
+    let plan = choose(&text, &set(&[("size", "100B")])).unwrap();
+    let case = &plan.cases[0];
+    let span = |item: &str| (case.load[item].span.at_ns, case.load[item].span.until_ns);
+    let s = 1_000_000_000;
+    assert_eq!(span("writers"), (None, Some(4 * s)));
+    assert_eq!(span("late"), (Some(4 * s), None));
+    assert_eq!(span("readers"), (Some(5 * s / 2), Some(10 * s)));
+    // Writers in the warm-up and for four seconds, the late ones for six.
+    assert_eq!(volume_bytes(&plan), Some(9 * 1_000 * 100 + 6 * 100 * 100));
+    // What conditions a cluster has all of them at once.
+    let conditioned = choose(&text.replace("condition: none, ", ""), &set(&[("size", "100B")])).unwrap();
+    let Next::Trial(first) = next(&conditioned, &[], 1) else { panic!("a trial") };
+    assert!(first.is_conditioning() && first.effective.load.values().all(|item| item.span.is_whole()));
+}

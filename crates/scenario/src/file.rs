@@ -147,6 +147,9 @@ pub struct TopicFile {
 pub struct LoadFile {
     pub topic: Typed,
     pub clients: Typed,
+    pub at: Option<Typed>,
+    pub after: Option<Typed>,
+    pub until: Option<Typed>,
     pub zone: Typed,
     pub client: Vec<(Typed, Typed)>,
     pub role: RoleFile,
@@ -399,24 +402,34 @@ fn load(node: &Node) -> Result<LoadFile, InputError> {
         }
     };
     let fields = Fields::of(node, section)?;
-    let (clients, client, role_file) = match role {
-        "produce" => (None, opt(&fields, "client", |node| settings(node, "client"))?, {
-            RoleFile::Produce(Box::new(produce(&fields)?))
-        }),
-        "consume" => (None, opt(&fields, "client", |node| settings(node, "client"))?, {
-            RoleFile::Consume(Box::new(consume::consume(&fields)?))
-        }),
-        _ => {
-            let (rate, value) = (fields.required("rate")?, fields.required("value")?);
-            (Some(Typed::assumed("1", fields.place)), None, RoleFile::EndToEnd { rate, value })
-        }
-    };
+    let (topic, zone) = (fields.required(role)?, fields.required("zone")?);
+    if role == "end_to_end" {
+        let (rate, value) = (fields.required("rate")?, fields.required("value")?);
+        let clients = Typed::assumed("1", fields.place);
+        let role = RoleFile::EndToEnd { rate, value };
+        return Ok(LoadFile {
+            topic,
+            clients,
+            at: None,
+            after: None,
+            until: None,
+            zone,
+            client: Vec::new(),
+            role,
+        });
+    }
     Ok(LoadFile {
-        topic: fields.required(role)?,
-        clients: clients.map_or_else(|| fields.required("clients"), Ok)?,
-        zone: fields.required("zone")?,
-        client: client.unwrap_or_default(),
-        role: role_file,
+        topic,
+        clients: fields.required("clients")?,
+        at: fields.scalar("at")?,
+        after: fields.scalar("after")?,
+        until: fields.scalar("until")?,
+        zone,
+        client: opt(&fields, "client", |node| settings(node, "client"))?.unwrap_or_default(),
+        role: match role {
+            "produce" => RoleFile::Produce(Box::new(produce(&fields)?)),
+            _ => RoleFile::Consume(Box::new(consume::consume(&fields)?)),
+        },
     })
 }
 

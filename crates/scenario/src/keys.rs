@@ -124,7 +124,11 @@ pub static SCENARIO: Section = Section {
         key("vary", Kind::Section(&VARY), "lists of param values; every combination is a case"),
         key("system", Kind::Section(&SYSTEM), "the cluster to make; not used with a target"),
         needed("topics", Kind::Named(&TOPIC), "topics to make; their names are addresses"),
-        needed("load", Kind::Named(&LOAD), "load items, all started together; their names are addresses"),
+        needed(
+            "load",
+            Kind::Named(&LOAD),
+            "load items, all started together unless `at` or `after` says otherwise; their names are addresses",
+        ),
         needed("phases", Kind::Section(&PHASES), "lengths of warm-up, measurement and drain"),
         or("repeat", COUNT, "1", "trials per case"),
         or(

@@ -161,6 +161,9 @@ fn settings(pairs: &[(Typed, Typed)]) -> impl Iterator<Item = Keyed<'_>> {
 
 fn load_values<'f>(item: &'f LoadFile, found: &mut Vec<Keyed<'f>>) {
     found.extend([("clients", &item.clients), ("zone", &item.zone)]);
+    found.extend(item.at.iter().map(|at| ("at", at)));
+    found.extend(item.after.iter().map(|after| ("after", after)));
+    found.extend(item.until.iter().map(|until| ("until", until)));
     found.extend(settings(&item.client));
     let produce = match &item.role {
         RoleFile::Consume(consume) => {

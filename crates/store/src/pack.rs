@@ -408,6 +408,7 @@ fn timing_code(timing: Timing) -> u8 {
         Timing::HandOver => 13,
         Timing::EndToEndBelowZero => 14,
         Timing::UntilFetchedBelowZero => 15,
+        Timing::Connect => 18,
     }
 }
 

@@ -140,9 +140,8 @@ pub(crate) fn calibrated_per_s(trial: &Trial<'_>, item: &Item<'_>) -> Option<f64
 
 /// Whether the rate lies so near to what the generator can do that it may be its own.
 pub(super) fn calibration_short(trial: &Trial<'_>) -> Vec<Found> {
-    let Some(window) = trial.window else { return Vec::new() };
     let found = trial.items.iter().filter_map(|item| {
-        let rate = acked_per_s(item, window).filter(|rate| *rate > 0.0)?;
+        let rate = acked_per_s(item, item.window?).filter(|rate| *rate > 0.0)?;
         let ratio = calibrated_per_s(trial, item)? / rate;
         let name = || item.name.to_owned();
         let caveat = Caveat::CalibrationShort { item: name(), ratio };

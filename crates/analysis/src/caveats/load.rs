@@ -66,9 +66,8 @@ pub(super) fn queue_too_long(trial: &Trial<'_>) -> Vec<Found> {
 }
 
 fn queues(trial: &Trial<'_>, is_told: impl Fn(&Queue) -> bool) -> Vec<Found> {
-    let Some(window) = trial.window else { return Vec::new() };
     let found = trial.items.iter().filter_map(|item| {
-        let queue = Queue::of(item, window).filter(&is_told)?;
+        let queue = Queue::of(item, item.window?).filter(&is_told)?;
         let Queue { start_s, growth_s, allowed_s, .. } = queue;
         let item_name = || item.name.to_owned();
         let caveat = Caveat::QueueGrowth { item: item_name(), start_s, growth_s, allowed_s };

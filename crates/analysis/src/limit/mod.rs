@@ -37,10 +37,10 @@ const RESOURCES: [LimitKind; 5] = [
 /// The limit of each item that produces, which a probe is not for; of load that conditions a cluster nobody asks.
 pub(crate) fn of(trial: &Trial<'_>) -> Vec<Limit> {
     let is_asked = !trial.evidence.start.trial.is_conditioning();
-    let Some(window) = trial.window.filter(|_| is_asked) else { return Vec::new() };
     let has_acknowledged =
         |item: &&Item<'_>| item.plan.role.kind() == RoleKind::Produce && item.tally.windowed.acknowledged > 0;
-    trial.items.iter().filter(has_acknowledged).map(|item| of_item(trial, item, window)).collect()
+    let asked = trial.items.iter().filter(|_| is_asked).filter(has_acknowledged);
+    asked.filter_map(|item| Some(of_item(trial, item, item.window?))).collect()
 }
 
 fn of_item(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Limit {

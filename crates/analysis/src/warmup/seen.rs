@@ -29,7 +29,7 @@ pub fn progress(evidence: &TrialEvidence, seconds: u32) -> Result<Option<Progres
     Ok(Some(has_ended(&so_far(evidence, seconds)?, &bounds)))
 }
 
-/// The series that must have settled: each item's rate, in an open loop its p50 and its open records, and the brokers'
+/// The series that must have settled: the rate of each item that is there by then, in an open loop its p50 and its open records, and the brokers'
 /// processor time per record where all of them are probed.
 ///
 /// # Errors
@@ -37,7 +37,7 @@ pub fn progress(evidence: &TrialEvidence, seconds: u32) -> Result<Option<Progres
 pub fn so_far(evidence: &TrialEvidence, seconds: u32) -> Result<SoFar, AnalysisError> {
     let mut watched = Vec::new();
     let mut records = 0.0;
-    for (name, item) in items(evidence) {
+    for (name, item) in items(evidence).filter(|(_, item)| !item.span.is_late()) {
         let rate = courses::rate(evidence, name, 0..seconds);
         let served: f64 = rate.iter().sum();
         records += served;

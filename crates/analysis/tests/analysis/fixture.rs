@@ -449,7 +449,7 @@ fn writers() -> LoadPlan {
         transactions: None,
         client,
     });
-    LoadPlan { topic: "perf".into(), clients: 2, role }
+    LoadPlan { topic: "perf".into(), clients: 2, span: Default::default(), role }
 }
 
 fn readers() -> LoadPlan {
@@ -467,5 +467,5 @@ fn readers() -> LoadPlan {
         work: None,
         read: Read::Decode,
     });
-    LoadPlan { topic: "perf".into(), clients: 2, role }
+    LoadPlan { topic: "perf".into(), clients: 2, span: Default::default(), role }
 }

@@ -1,11 +1,12 @@
 //! Findings, caveats and series of made-up trials whose truth is known.
 
-use crate::fixture::{MS, Trial, WRITERS, at_three_digits, closed_loop, event, histogram};
+use crate::fixture::{MS, READERS, Trial, WRITERS, at_three_digits, closed_loop, event, histogram};
 use kdyno_model::caveat::{Caveat, Severity};
+use kdyno_model::conclusion::Conclusion;
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::finding::{Interval, NotResolvable, Quantity, Scope, Value};
 use kdyno_model::metric::{COST_PER_GB, SubjectKind, may_be_left_out, names};
-use kdyno_model::plan::{Mode, RecordPlan, SystemPlan, TransactionsPlan, ValuesPlan};
+use kdyno_model::plan::{LoadSpan, Mode, RecordPlan, SystemPlan, TransactionsPlan, ValuesPlan};
 use kdyno_model::sample::{Counts, Grain, Phase, Timing, series};
 use kdyno_model::trial::TrialId;
 
@@ -325,4 +326,44 @@ fn a_damaged_histogram_is_an_error() {
     let error = kdyno_analysis::trial::judge(&trial).unwrap_err();
     assert_eq!(error.to_string(), "a stored histogram is damaged: it is cut off");
     assert!(kdyno_analysis::series::trial(&trial).is_err());
+}
+
+/// An item that comes and goes is judged by the whole seconds in which it was at work, and no level is sought across its
+/// coming and going; the others keep the whole window.
+#[test]
+fn rates_of_items_that_come_and_go_are_of_their_own_seconds() {
+    let mut trial = Trial::clean();
+    assert!(trial.judged().conclusions.iter().any(|one| matches!(one, Conclusion::Steadiness(_))));
+    let span = LoadSpan { at_ns: Some(3_500 * MS), until_ns: Some(7_000 * MS) };
+    trial.start.trial.effective.load.get_mut("readers").unwrap().span = span;
+    // From T0 the measure phase begins with the third second.
+    for row in trial.samples.iter_mut().filter(|row| row.id == READERS && row.grain == Grain::Second) {
+        row.counts.fetched = u64::from(row.written_second) * 10;
+    }
+    trial.is("readers.fetched_per_s", f64::from(60 + 70 + 80) / 3.0);
+    trial.is("writers.acked_per_s", 1_000.0);
+    assert!(!trial.judged().conclusions.iter().any(|one| matches!(one, Conclusion::Steadiness(_))));
+    // One of which no whole second lies in the window has no rates.
+    let brief = LoadSpan { at_ns: Some(3_500 * MS), until_ns: Some(4_900 * MS) };
+    trial.start.trial.effective.load.get_mut("readers").unwrap().span = brief;
+    assert_eq!(trial.value("readers.fetched_per_s"), Value::None);
+    // Those that had yet to come when the trial was cut off leave the others their window.
+    trial.samples.retain(|row| row.id != READERS);
+    trial.totals.retain(|totals| totals.id != READERS);
+    trial.is("writers.acked_per_s", 1_000.0);
+}
+
+/// Clients connect before T0, in rows of start-up, or in the phase in which they come.
+#[test]
+fn what_connecting_took_is_of_all_phases() {
+    let mut trial = Trial::clean();
+    let told = |trial: &Trial| trial.findings().iter().any(|one| one.of.metric.starts_with("connect."));
+    assert!(!told(&trial));
+    let row = trial.push(READERS, Grain::Phase, Phase::Startup, 0, 0);
+    row.histograms.insert(Timing::Connect, histogram(&[(2 * MS, 3)], 3));
+    let row = trial.push(WRITERS, Grain::Phase, Phase::Startup, 0, 0);
+    row.histograms.insert(Timing::Connect, histogram(&[(2 * MS, 3), (9 * MS, 1)], 3));
+    assert_eq!(trial.value("readers.connect.max"), Value::Is(at_three_digits(2 * MS)));
+    assert_eq!(trial.value("writers.connect.max"), Value::Is(at_three_digits(9 * MS)));
+    assert_eq!(trial.value("writers.response.max"), Value::Is(at_three_digits(4 * MS)));
 }

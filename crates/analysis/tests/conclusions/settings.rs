@@ -351,6 +351,7 @@ fn client_settings_are_told_in_kafkas_names() {
     let item = |produce: &ProducePlan| LoadPlan {
         topic: "t".into(),
         clients: 1,
+        span: Default::default(),
         role: Role::Produce(produce.clone()),
     };
     let mut plan = alike();

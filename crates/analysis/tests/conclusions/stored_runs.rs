@@ -228,7 +228,12 @@ fn another_content_of_a_file_of_values_is_named_and_another_folder_is_not() {
         let file = GivenFile { path: path.to_owned(), delimiter, crc, pieces: 2, piece_bytes_max: 3 };
         let mut produce = producing();
         produce.records.values = ValuesPlan::File(file);
-        let item = LoadPlan { topic: "t".into(), clients: 1, role: Role::Produce(produce) };
+        let item = LoadPlan {
+            topic: "t".into(),
+            clients: 1,
+            span: Default::default(),
+            role: Role::Produce(produce),
+        };
         let mut run = all(&[100.0]);
         run[0].header.plan.cases[0].load.insert("writers".into(), item);
         run

@@ -13,9 +13,9 @@ use kdyno_lab::inbox::{Heard, Inbox, WorkerNews};
 use kdyno_lab::worker::Worker;
 use kdyno_model::event::Subject;
 use kdyno_model::plan::{
-    Arrivals, Compression, ConsumePlan, Fill, KeyLaw, KeyPlan, Partitioner, Payload, PhasesPlan, ProducePlan,
-    ProducerSettings, Protocol, Rate, RatePiece, Read, RecordPlan, Security, StartOffset, StoreContent, Tls,
-    TlsVersion,
+    Arrivals, Compression, ConsumePlan, Fill, KeyLaw, KeyPlan, LoadSpan, Partitioner, Payload, PhasesPlan,
+    ProducePlan, ProducerSettings, Protocol, Rate, RatePiece, Read, RecordPlan, Security, StartOffset,
+    StoreContent, Tls, TlsVersion,
 };
 use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamTotals, Timing, series};
 use kdyno_model::worker::{FromWorker, StreamRole, StreamTask, ToWorker, WorkerTask};
@@ -201,6 +201,7 @@ fn task(args: &BenchLoadArgs, rate: Rate) -> WorkerTask {
             client_count: args.clients,
             clients_total: args.clients,
             bytes_per_s_max: None,
+            span: LoadSpan::default(),
             role: match &args.consume {
                 Some(read) => StreamRole::Consume(consume(read)),
                 None => StreamRole::Produce(produce(args, rate)),

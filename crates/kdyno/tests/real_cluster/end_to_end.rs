@@ -48,7 +48,8 @@ fn every_record_is_timed_from_its_intended_instant_into_the_readers_hands() {
     assert_eq!(roles, [RoleKind::Produce, RoleKind::Consume], "two streams under one name");
     for (writer, reader) in [("writers", "readers"), ("probe", "probe")] {
         let of = |name: &str, role| {
-            let found = evidence.start.streams.iter().find(|stream| stream.name == name && stream.role == role);
+            let found =
+                evidence.start.streams.iter().find(|stream| stream.name == name && stream.role == role);
             found.expect("a stream").id
         };
         let (writer, reader) = (of(writer, RoleKind::Produce), of(reader, RoleKind::Consume));
@@ -59,12 +60,11 @@ fn every_record_is_timed_from_its_intended_instant_into_the_readers_hands() {
         let kept = measured(reader, |counts| counts.end_to_end);
         assert_eq!(kept, measured(writer, |counts| counts.acknowledged), "each record once");
         assert!(kept > 500, "{kept}");
-        let whole = evidence.samples.iter().filter(|row| {
-            row.id == reader && row.phase == Phase::Measure && row.grain == Grain::Phase
-        });
-        let sum = |timing: Timing| -> u128 {
-            whole.clone().filter_map(|row| row.sums_ns.get(&timing)).sum()
-        };
+        let whole = evidence
+            .samples
+            .iter()
+            .filter(|row| row.id == reader && row.phase == Phase::Measure && row.grain == Grain::Phase);
+        let sum = |timing: Timing| -> u128 { whole.clone().filter_map(|row| row.sums_ns.get(&timing)).sum() };
         assert_eq!(sum(Timing::EndToEnd), sum(Timing::UntilFetched) + sum(Timing::HandOver));
         assert_eq!(sum(Timing::EndToEndBelowZero) + sum(Timing::UntilFetchedBelowZero), 0, "one clock");
     }

@@ -8,6 +8,7 @@
 mod announcement;
 mod close;
 mod conduct;
+mod draining;
 mod live;
 mod meeting;
 mod warmup;
@@ -102,6 +103,8 @@ struct Execution<'a> {
     done: BTreeSet<u16>,
     /// Workers whose producing streams have not all ended.
     producing: BTreeSet<u16>,
+    /// When consumers are let end, once producers have, CLOCK_MONOTONIC, ns.
+    drain_ns: Option<u64>,
     /// Processes of the system that have ended, those included that had before this trial: they are no event of it.
     died: BTreeSet<Subject>,
     /// When the workers are ended if they do not end by themselves, CLOCK_MONOTONIC, ns.
@@ -135,6 +138,7 @@ impl<'a> Execution<'a> {
             live: LiveTally::default(),
             done: BTreeSet::new(),
             producing: task::producing(context.trial),
+            drain_ns: None,
             died: context.system.ended().into_keys().collect(),
             deadline_ns: u64::MAX,
             cut_short: None,
@@ -274,7 +278,8 @@ impl<'a> Execution<'a> {
     fn wake_ns(&self) -> u64 {
         let since_ns = monotonic_ns().saturating_sub(self.t0_ns);
         let look_ns = |warmup: &Warmup| self.t0_ns.saturating_add(warmup.next_look_ns(since_ns));
-        self.warmup.as_ref().map_or(self.deadline_ns, |warmup| look_ns(warmup).min(self.deadline_ns))
+        let end_ns = self.deadline_ns.min(self.drain_ns.unwrap_or(u64::MAX));
+        self.warmup.as_ref().map_or(end_ns, |warmup| look_ns(warmup).min(end_ns))
     }
 
     /// Ends a warm-up that is to end whatever is heard.
@@ -289,6 +294,7 @@ impl<'a> Execution<'a> {
         while self.done.len() < self.workers.len() {
             // Also while there is always something to hear.
             self.look_at_warmup()?;
+            self.drain_if_due();
             let Some(heard) = self.inbox.hear(until(self.wake_ns())) else {
                 if monotonic_ns() < self.deadline_ns {
                     continue;
@@ -363,16 +369,6 @@ impl<'a> Execution<'a> {
             }
         }
         Ok(())
-    }
-
-    /// When the last worker's producers have ended, consumers may end too, on whichever worker they are.
-    fn load_ended(&mut self, worker: u16) {
-        if self.producing.remove(&worker) && self.producing.is_empty() {
-            for worker in &mut self.workers {
-                // One that cannot be told has ended, which is heard of.
-                let _ = worker.send(&ToWorker::Drain);
-            }
-        }
     }
 
     /// Tells the workers to stop, once; the first reason counts.

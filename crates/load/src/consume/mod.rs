@@ -67,7 +67,7 @@ impl Stream for ConsumeStream {
     }
 
     fn start(&mut self, t0_ns: u64) {
-        self.clock = Some(Clock::new(t0_ns));
+        self.clock = Some(Clock::new(t0_ns, self.context.task.span));
         self.recorder = Some(Recorder::of_consumer(self.context.id(), t0_ns, self.context.phases));
     }
 

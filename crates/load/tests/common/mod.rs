@@ -15,8 +15,8 @@ use kdyno_load::produce::ProduceStream;
 use kdyno_load::records::GivenBySource;
 use kdyno_load::stream::{Events, Ready, Stream, StreamContext};
 use kdyno_model::plan::{
-    Arrivals, Compression, Fill, Partitioner, Payload, PhasesPlan, ProducePlan, ProducerSettings, Rate,
-    RatePiece, RecordPlan,
+    Arrivals, Compression, Fill, LoadSpan, Partitioner, Payload, PhasesPlan, ProducePlan, ProducerSettings,
+    Rate, RatePiece, RecordPlan,
 };
 use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamTotals, Timing};
 use kdyno_model::worker::{StreamRole, StreamTask};
@@ -229,6 +229,7 @@ pub struct Load {
     pub tick_ns: u64,
     pub seed: u64,
     pub bytes_per_s_max: Option<u64>,
+    pub span: LoadSpan,
     pub machine: Machine,
 }
 
@@ -289,6 +290,7 @@ impl Load {
             tick_ns: 0,
             seed: 1,
             bytes_per_s_max: None,
+            span: LoadSpan::default(),
             machine: Machine::default(),
         }
     }
@@ -350,6 +352,15 @@ impl Outcome {
         Deserializer::new().deserialize(&mut bytes.as_slice()).expect("a histogram")
     }
 
+    /// Records offered, by second of their intended instants, from T0.
+    pub fn offered_by_second(&self) -> BTreeMap<u32, u64> {
+        let mut seconds = BTreeMap::new();
+        for row in self.samples.iter().filter(|row| row.counts.offered > 0) {
+            *seconds.entry(row.t0_second).or_default() += row.counts.offered;
+        }
+        seconds
+    }
+
     pub fn sum_ns(&self, timing: Timing) -> u128 {
         self.samples
             .iter()
@@ -370,6 +381,7 @@ pub fn simulate(load: &Load, cluster: FakeCluster) -> Outcome {
     (context.task.client_first, context.task.client_count) = (load.clients_elsewhere, load.clients);
     context.task.clients_total = load.clients_elsewhere + load.clients;
     context.task.bytes_per_s_max = load.bytes_per_s_max;
+    context.task.span = load.span;
     let stream = ProduceStream::new(load.plan.clone(), context).expect("a plan that can run");
     let net = SimNet::new(0, cluster, load.machine);
     drive(stream, net, load.connect_seconds * SECOND, load.heard_seconds * SECOND)
@@ -396,6 +408,7 @@ fn context(name: &str, role: StreamRole, phases: PhasesPlan, cluster: &FakeClust
             client_count: 1,
             clients_total: 1,
             bytes_per_s_max: None,
+            span: Default::default(),
             role,
         },
         given: GivenBySource::new(),
@@ -408,9 +421,12 @@ fn context(name: &str, role: StreamRole, phases: PhasesPlan, cluster: &FakeClust
 /// `heard_ns` after T0 that the measure phase begins.
 fn drive(mut stream: impl Stream, mut net: SimNet, connect_ns: u64, heard_ns: u64) -> Outcome {
     let t0_ns = net.now_ns.get() + connect_ns;
-    run_until(&mut stream, &mut net, t0_ns, |stream| stream.is_connected() == Ok(true));
-    assert_eq!(stream.is_connected(), Ok(true), "connected before T0");
-    stream.prepare().expect("prepared");
+    let is_late = stream.context().is_late();
+    if !is_late {
+        run_until(&mut stream, &mut net, t0_ns, |stream| stream.is_connected() == Ok(true));
+        assert_eq!(stream.is_connected(), Ok(true), "connected before T0");
+        stream.prepare().expect("prepared");
+    }
     if stream.is_ready() == Ok(false) {
         run_until(&mut stream, &mut net, t0_ns, |stream| stream.is_ready() != Ok(false));
     }
@@ -428,6 +444,10 @@ fn drive(mut stream: impl Stream, mut net: SimNet, connect_ns: u64, heard_ns: u6
     }
     stream.measure_begins(phases.warmup_ns);
     let end_ns = t0_ns + phases.warmup_ns + phases.measure_ns + phases.drain_ns;
+    if is_late {
+        run_until(&mut stream, &mut net, end_ns, |stream| stream.is_connected() == Ok(true));
+        stream.prepare().expect("prepared");
+    }
     run_until(&mut stream, &mut net, end_ns, |stream| stream.is_done());
     let ended_ns = net.now_ns.get();
     let totals = stream.finish(ended_ns);

@@ -24,8 +24,42 @@ pub struct LoadPlan {
     pub topic: String,
     /// Number of clients, each with its own connections.
     pub clients: u32,
+    /// When the clients come and go.
+    #[serde(default, skip_serializing_if = "LoadSpan::is_whole")]
+    pub span: LoadSpan,
     /// What the clients do.
     pub role: Role,
+}
+
+/// When a load item's clients come and go, counted from the beginning of the measure phase.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LoadSpan {
+    /// Its clients begin to connect so much later, ns, and its load begins; `None`: they are connected at T0, when the
+    /// load begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_ns: Option<u64>,
+    /// Its load ends so much later, ns; `None`: with the measure phase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_ns: Option<u64>,
+}
+
+impl LoadSpan {
+    /// Whether the clients are there from T0 to the end.
+    pub fn is_whole(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether the clients come only in the measure phase.
+    pub fn is_late(&self) -> bool {
+        self.at_ns.is_some()
+    }
+
+    /// The stretch of a measure phase of this length in which the clients are at work, ns from its beginning.
+    pub fn within(&self, measure_ns: u64) -> std::ops::Range<u64> {
+        let end_ns = self.until_ns.unwrap_or(measure_ns).min(measure_ns);
+        self.at_ns.unwrap_or(0).min(end_ns)..end_ns
+    }
 }
 
 /// What a load item's clients do.

@@ -14,8 +14,9 @@ use crate::secret::SecretRef;
 pub use listeners::{ClientListener, Listeners};
 pub use load::{
     Arrivals, COMPRESSED_RECORDS_MAX, Compression, ConsumePlan, EndToEndPlan, Fill, IsolationLevel, Levels,
-    LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Partitioner, Payload, ProducePlan, ProducerSettings, Rate,
-    RatePiece, Read, Role, RoleKind, StartOffset, TransactionsPlan, VALUE_BYTES_MAX, WorkPlan,
+    LoadPlan, LoadSpan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Partitioner, Payload, ProducePlan,
+    ProducerSettings, Rate, RatePiece, Read, Role, RoleKind, StartOffset, TransactionsPlan, VALUE_BYTES_MAX,
+    WorkPlan,
 };
 pub use question::{
     Better, Claim, ClaimExpr, ClaimOp, ComparePlan, Condition, Conditioning, Contrast, Depth, EvidenceUnit,

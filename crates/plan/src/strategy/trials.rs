@@ -4,8 +4,8 @@ use crate::phases::warmup_records;
 use crate::planned::Planned;
 use kdyno_model::outcome::TrialOutcome;
 use kdyno_model::plan::{
-    CasePlan, Conditioning, Fill, Isolation, PairDesign, PhasesPlan, Plan, Rate, RatePiece, Role, Strategy,
-    SystemPlan, WarmupAuto,
+    CasePlan, Conditioning, Fill, Isolation, LoadSpan, PairDesign, PhasesPlan, Plan, Rate, RatePiece, Role,
+    Strategy, SystemPlan, WarmupAuto,
 };
 use kdyno_model::seed::mix;
 use kdyno_model::trial::{Trial, TrialId, TrialReason};
@@ -165,6 +165,7 @@ pub(crate) fn conditioned_by(how: Conditioning, case: &CasePlan, pace: Pace) -> 
     }
     let mut case = case.clone();
     for item in case.load.values_mut() {
+        item.span = LoadSpan::default();
         if let Role::Produce(produce) = &mut item.role {
             produce.records_max = None;
             match (&mut produce.rate, pace) {

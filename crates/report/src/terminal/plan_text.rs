@@ -10,8 +10,8 @@ use crate::units;
 use kdyno_model::caveat::Caveat;
 use kdyno_model::metric::Unit;
 use kdyno_model::plan::{
-    Arrivals, CasePlan, ClusterPlan, ConsumePlan, Estimate, Fill, Isolation, KafkaSource, LoadPlan, Mode,
-    Partitioner, Payload, Plan, ProducePlan, ProducerSettings, Rate, Read, Role, StartOffset, Storage,
+    Arrivals, CasePlan, ClusterPlan, ConsumePlan, Estimate, Fill, Isolation, KafkaSource, LoadPlan, LoadSpan,
+    Mode, Partitioner, Payload, Plan, ProducePlan, ProducerSettings, Rate, Read, Role, StartOffset, Storage,
     Strategy, SystemPlan, WorkPlan,
 };
 use std::collections::BTreeMap;
@@ -324,10 +324,11 @@ fn load_lines(name: &str, load: &LoadPlan) -> Vec<String> {
     match &load.role {
         Role::Produce(produce) => {
             let what = format!(
-                "{name}: produce to {} with {clients}, {}{}",
+                "{name}: produce to {} with {clients}, {}{}{}",
                 load.topic,
                 rate_text(produce, load.clients),
-                records_text(produce)
+                records_text(produce),
+                span_text(load.span)
             );
             let caveat = Caveat::of_compression(name, produce);
             let caveat = caveat.map(|caveat| format!("  caveat: {}", sentence(&caveat)));
@@ -341,8 +342,9 @@ fn load_lines(name: &str, load: &LoadPlan) -> Vec<String> {
             units::size(probe.produce.value_bytes.into())
         )],
         Role::Consume(consume) => {
+            let (topic, span) = (&load.topic, span_text(load.span));
             let what =
-                format!("{name}: consume from {} with {clients}, partitions assigned by kdyno", load.topic);
+                format!("{name}: consume from {topic} with {clients}, partitions assigned by kdyno{span}");
             let work = consume.work.map(|work| format!("  {}", work_text(work, load.clients)));
             std::iter::once(what).chain(work).collect()
         }
@@ -366,6 +368,14 @@ fn work_text(work: WorkPlan, clients: u32) -> String {
     };
     let most_per_s = work.records_per_s(clients);
     format!("{law}: {}/s in all at most", units::count(most_per_s))
+}
+
+/// When a load item comes and goes, where that is in the measure phase.
+fn span_text(span: LoadSpan) -> String {
+    let told = |word: &str, ns: Option<u64>| ns.map(|ns| format!(" {word} {}", units::duration(ns)));
+    let told = [told("from", span.at_ns), told("until", span.until_ns)];
+    let told: String = told.into_iter().flatten().collect();
+    if told.is_empty() { told } else { format!(",{told} of the measure phase") }
 }
 
 fn rate_text(produce: &ProducePlan, clients: u32) -> String {

@@ -100,6 +100,18 @@ pub static PRODUCE: Section = Section {
             "none",
             "each client sends its records in transactions, one after the other",
         ),
+        key(
+            "at",
+            DURATION,
+            "when the item's clients connect and its load begins, from the beginning of the measure phase; left out: they are \
+             connected before the load begins",
+        ),
+        key("after", TEXT, "the same, as the item whose `until` it is"),
+        key(
+            "until",
+            DURATION,
+            "when the item's load ends and its clients go, from the beginning of the measure phase; `0s`: it loads the warm-up alone; left out: with that phase",
+        ),
         or("zone", Kind::Choice(&["same"]), "same", "where the clients are, seen from the brokers"),
         key(
             "client",
@@ -107,7 +119,7 @@ pub static PRODUCE: Section = Section {
             "producer settings under the Java client's names",
         ),
     ],
-    later: LATER_LOAD,
+    later: &[],
     open: false,
 };
 
@@ -133,6 +145,18 @@ pub static CONSUME: Section = Section {
             "how long the application works on each record before it takes the next one, in time that passes: at most \
              `max.poll.records` with each poll, and nothing is fetched while it works",
         ),
+        key(
+            "at",
+            DURATION,
+            "when the item's clients connect and its load begins, from the beginning of the measure phase; left out: they are \
+             connected before the load begins",
+        ),
+        key("after", TEXT, "the same, as the item whose `until` it is"),
+        key(
+            "until",
+            DURATION,
+            "when the item's load ends and its clients go, from the beginning of the measure phase; left out: with it",
+        ),
         or("zone", Kind::Choice(&["same"]), "same", "where the clients are, seen from the brokers"),
         key(
             "client",
@@ -142,8 +166,6 @@ pub static CONSUME: Section = Section {
     ],
     later: &[
         ("group", "leave it out: partition p is then assigned to client p mod clients"),
-        ("at", "all load items start together"),
-        ("after", "all load items start together"),
         ("rate", "consumers fetch as fast as they can"),
     ],
     open: false,
@@ -170,9 +192,6 @@ pub static ZIPF_WORK: Section = section(
     ],
 );
 
-const LATER_LOAD: &[(&str, &str)] =
-    &[("at", "all load items start together"), ("after", "all load items start together")];
-
 /// A load item that probes.
 pub static END_TO_END: Section = Section {
     name: "end_to_end item",
@@ -190,13 +209,9 @@ pub static END_TO_END: Section = Section {
         or("zone", Kind::Choice(&["same"]), "same", "where the clients are, seen from the brokers"),
     ],
     later: &[
-        ("clients", "a probe has one producer and one consumer"),
-        (
-            "client",
-            "a probe has `acks: all` and `linger.ms: 0`, and fetches as Java's consumer does by default",
-        ),
-        ("at", "all load items start together"),
-        ("after", "all load items start together"),
+        ("at", "a probe is there from the beginning of the load to its end"),
+        ("after", "a probe is there from the beginning of the load to its end"),
+        ("until", "a probe is there from the beginning of the load to its end"),
     ],
     open: false,
 };
@@ -214,7 +229,8 @@ pub static RATE_COURSE: Section = section(
 /// A ramp.
 pub static RAMP: Section = section(
     "ramp",
-    "A linear change, counted from the start of the load (the warm-up is part of it).",
+    "A linear change, counted from the beginning of the measure phase, or from the item's `at`; before it the rate at the \
+     start holds.",
     &[
         needed("from", RATE, "rate at the start; may be `0/s`"),
         needed("to", RATE, "rate at the end"),
@@ -225,7 +241,8 @@ pub static RAMP: Section = section(
 /// A step.
 pub static STEP: Section = section(
     "step",
-    "A stretch of constant rate, counted from the start of the load.",
+    "A stretch of constant rate, counted from the beginning of the measure phase, or from the item's `at`; before it the \
+     first rate holds.",
     &[needed("rate", RATE, "rate of the stretch"), needed("for", DURATION, "its length")],
 );
 

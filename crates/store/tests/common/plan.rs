@@ -148,7 +148,7 @@ fn writers() -> LoadPlan {
         transactions: None,
         client,
     });
-    LoadPlan { topic: "perf".into(), clients: 2, role }
+    LoadPlan { topic: "perf".into(), clients: 2, span: Default::default(), role }
 }
 
 fn readers() -> LoadPlan {
@@ -166,5 +166,5 @@ fn readers() -> LoadPlan {
         work: None,
         read: Read::Crc, // as far as they were read when the file of format 3 was written
     });
-    LoadPlan { topic: "perf".into(), clients: 1, role }
+    LoadPlan { topic: "perf".into(), clients: 1, span: Default::default(), role }
 }

@@ -1,0 +1,63 @@
+//! When a client's transactions end, and what is told of them.
+
+use super::ProduceClient;
+use crate::recorder::Recorder;
+use crate::stream::Events;
+use kdyno_kafka::errors::ErrorCode;
+use kdyno_kafka::producer::TransactionEnd;
+use kdyno_model::plan::TransactionsPlan;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64;
+
+/// When a client's transactions end, and how.
+#[derive(Debug)]
+pub(super) struct TransactionPace {
+    pub(super) plan: TransactionsPlan,
+    random: Pcg64,
+    /// That there will be no more of them was told.
+    is_told: bool,
+}
+
+impl TransactionPace {
+    pub(super) fn new(plan: TransactionsPlan, seed: u64) -> Self {
+        Self { plan, random: Pcg64::seed_from_u64(seed), is_told: false }
+    }
+}
+
+impl ProduceClient {
+    /// Why its transactional producer has ended: it will not send any more.
+    pub(super) fn ended_by(&self) -> Option<ErrorCode> {
+        self.transactions.as_ref().and(self.kafka.producer())?.ended_by()
+    }
+
+    /// Ends the open transaction when its time is over, or that of the load and nothing waits.
+    pub(super) fn end_transaction(&mut self, now_ns: u64, is_flushing: bool) {
+        let (Some(pace), Some(producer)) = (&mut self.transactions, self.kafka.producer_mut()) else {
+            return;
+        };
+        let Some(began_ns) = producer.transaction_began_ns() else { return };
+        if now_ns >= began_ns.saturating_add(pace.plan.every_ns) || (is_flushing && self.backlog == 0) {
+            let is_commit = !pace.random.random_bool(pace.plan.abort_share);
+            producer.end_transaction(is_commit, now_ns);
+        }
+    }
+
+    /// Records the transactions that ended, and tells when there will be no more of them.
+    pub(super) fn settle_transactions(&mut self, now_ns: u64, recorder: &mut Recorder, events: &mut Events) {
+        let ended_by = self.ended_by();
+        let (Some(pace), Some(producer)) = (&mut self.transactions, self.kafka.producer_mut()) else {
+            return;
+        };
+        for ended in producer.take_ended() {
+            recorder.transaction(&ended);
+            self.wants_turn |= self.schedule.is_none() || self.backlog > 0;
+            if let TransactionEnd::Failed(reason) = ended.end {
+                events.transaction_failed(ended.asked_ns, reason);
+            }
+        }
+        if let Some(error) = ended_by.filter(|_| !pace.is_told) {
+            pace.is_told = true;
+            events.producer_ended(now_ns, &producer.config().client_id, error);
+        }
+    }
+}
