@@ -2,7 +2,7 @@
 
 use crate::evidence::{items, streams_of};
 use kdyno_model::evidence::TrialEvidence;
-use kdyno_model::plan::{ConsumePlan, IsolationLevel, LoadPlan};
+use kdyno_model::plan::{ConsumePlan, IsolationLevel, LoadPlan, StartOffset};
 use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamId};
 use std::collections::BTreeMap;
 
@@ -18,7 +18,8 @@ pub(crate) fn is_told(evidence: &TrialEvidence, item: &str) -> bool {
 }
 
 /// Records of the measure phase that were acknowledged on the topic of an item that consumes and never handed over to
-/// it, by second of their t0. `None`: there is no telling, since records of transactions that were aborted are kept from it.
+/// it, by second of their t0. `None`: there is no telling, since records of transactions that were aborted are kept from it,
+/// or since it came when some had been written, or went before all were.
 ///
 /// Of each second's records numbers are compared: what a producer counts as failed and the log has all the same takes the
 /// place of another one that is missing, and so does what the log has twice. Then these are fewer than they were.
@@ -26,7 +27,11 @@ pub(crate) fn censored(evidence: &TrialEvidence, item: &str) -> Option<BTreeMap<
     let (plan, consume) = consuming(evidence, item)?;
     let (own, writers) = (streams_of(evidence, item), writers(evidence, plan));
     let has_aborts = seconds(evidence).any(|row| writers.contains(&row.id) && row.counts.aborted > 0);
-    if has_aborts && consume.isolation_level == IsolationLevel::ReadCommitted {
+    let is_missing_some = plan.span.is_late() && consume.from == StartOffset::Latest;
+    if has_aborts && consume.isolation_level == IsolationLevel::ReadCommitted
+        || is_missing_some
+        || plan.span.until_ns.is_some()
+    {
         return None;
     }
     let mut missing: BTreeMap<u32, u64> = BTreeMap::new();

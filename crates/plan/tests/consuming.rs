@@ -113,9 +113,9 @@ fn a_probe_has_a_topic_of_its_own_and_sends_to_every_leader() {
     for (probe, expected) in [
         ("end_to_end: t", "`probe` probes with topic `t`, to which `writers` sends too"),
         ("end_to_end: nowhere", "`nowhere` is not a topic of this scenario"),
-        ("end_to_end: small, rate: max", "a probe takes 10/s to 10k/s"),
+        ("end_to_end: small, rate: max", "`rate`: `max` is not a rate"),
         ("end_to_end: small, rate: 1/s", "`1/s` is no rate of a probe"),
-        ("end_to_end: small, clients: 3", "a probe has one producer and one consumer"),
+        ("end_to_end: small, clients: 3", "`clients`"),
         ("end_to_end: small, value: 1MiB", "`value`"),
         (
             "end_to_end: small, consume: small",

@@ -1,10 +1,10 @@
 //! End-to-end latencies: what was handed over, what never was, and where there is no telling.
 
-use crate::fixture::{MS, PER_SECOND, READERS, Trial, histogram};
+use crate::fixture::{MS, PER_SECOND, READERS, S, Trial, histogram};
 use kdyno_analysis::series;
 use kdyno_model::finding::{Mark, Value};
-use kdyno_model::plan::{IsolationLevel, Payload, Read, Role, RoleKind};
-use kdyno_model::sample::{Counts, Grain, Phase, Sample, Timing};
+use kdyno_model::plan::{IsolationLevel, LoadSpan, Payload, Read, Role, RoleKind, StartOffset};
+use kdyno_model::sample::{Grain, Phase, Sample, Timing};
 
 fn reader_seconds(trial: &mut Trial) -> impl Iterator<Item = &mut Sample> {
     trial.samples.iter_mut().filter(|row| row.id == READERS && row.grain == Grain::Second)
@@ -126,6 +126,18 @@ fn where_there_is_no_telling_nothing_is_told() {
     assert!(!is_stated(&aborted, "readers.censored"));
     assert!(about(aborted.value("readers.end_to_end.p99"), 6.0));
     assert!(is_stated(&changed(|trial| trial.counts(4).aborted = 1), "readers.censored"));
+    // Of those who come late, or go, nobody knows which records they were to be handed.
+    let span = |at_ns, until_ns| LoadSpan { at_ns, until_ns };
+    for (span, from, is_told) in [
+        (span(Some(3 * S), None), StartOffset::Latest, false),
+        (span(Some(3 * S), None), StartOffset::Earliest, true),
+        (span(None, Some(3 * S)), StartOffset::Earliest, false),
+    ] {
+        let mut trial = trial(200);
+        readers(&mut trial).from = from;
+        trial.start.trial.effective.load.get_mut("readers").unwrap().span = span;
+        assert_eq!(is_stated(&trial, "readers.censored"), is_told, "{span:?} {from:?}");
+    }
 }
 
 fn readers(trial: &mut Trial) -> &mut kdyno_model::plan::ConsumePlan {
@@ -139,10 +151,9 @@ fn readers(trial: &mut Trial) -> &mut kdyno_model::plan::ConsumePlan {
 #[test]
 fn behind_a_load_that_queued_end_to_end_latencies_are_invalid() {
     let mut trial = trial(0);
-    for second in 6..12 {
-        let Counts { acknowledged, .. } = trial.counts(second);
-        *acknowledged /= 10;
-    }
+    // What the brokers owe when the window begins, in its first second.
+    trial.counts(1).acknowledged -= 300;
+    trial.counts(2).acknowledged += 300;
     trial.take_totals();
     let marks = |address: &str| {
         let found = trial.findings().into_iter().find(|finding| finding.of.to_string() == address).unwrap();

@@ -10,6 +10,7 @@ mod clusters;
 mod common;
 mod compression;
 mod duet;
+mod end_to_end;
 mod evidence;
 mod faults;
 mod fixture;

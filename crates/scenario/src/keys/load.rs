@@ -217,11 +217,6 @@ pub static END_TO_END: Section = Section {
         or("zone", Kind::Choice(&["same"]), "same", "where the clients are, seen from the brokers"),
     ],
     later: &[
-        ("clients", "a probe has one producer and one consumer"),
-        (
-            "client",
-            "a probe has `acks: all` and `linger.ms: 0`, and fetches as Java's consumer does by default",
-        ),
         ("at", "a probe is there from the beginning of the load to its end"),
         ("after", "a probe is there from the beginning of the load to its end"),
         ("until", "a probe is there from the beginning of the load to its end"),

@@ -1,0 +1,71 @@
+//! End-to-end latencies on real brokers: of a load's own records, and of a probe beside it that reaches every leader.
+
+use crate::common::{Place, RUN_DEADLINE};
+use crate::fixture::{ended, figure, one_at_a_time, start_scenario};
+use kdyno_model::plan::RoleKind;
+use kdyno_model::sample::{Grain, Phase, Timing};
+use kdyno_store::RunFile;
+
+const SCENARIO: &str = "\
+kdyno: 1
+id: end-to-end
+question: How long from end to end?
+system: {kafka: 4.1.1, mode: kraft, brokers: 2, limits: {heap: 256MiB}}
+topics:
+  perf: {partitions: 4, replicas: 2}
+  probes: {partitions: 2, replicas: 2}
+load:
+  writers: {produce: perf, clients: 1, rate: 500/s, value: 100B, client: {compression.type: lz4}}
+  readers: {consume: perf, clients: 2}
+  probe: {end_to_end: probes, rate: 200/s}
+phases: {warmup: 2s, condition: none, measure: 5s, drain: 10s}
+";
+
+#[test]
+fn every_record_is_timed_from_its_intended_instant_into_the_readers_hands() {
+    let _turn = one_at_a_time();
+    let place = Place::new();
+    let said = start_scenario(&place, SCENARIO).wait(RUN_DEADLINE);
+    ended(&said, 0);
+    place.expect_no_processes();
+    let document = place.show();
+    for item in ["readers", "probe"] {
+        let of = |metric: &str| figure(&document, &format!("{item}.{metric}"));
+        let [p50, p99, max] = ["p50", "p99", "max"].map(|of_what| of(&format!("end_to_end.{of_what}")));
+        assert!(0.0 < p50 && p50 <= p99 && p99 <= max, "{item}: {p50} {p99} {max}");
+        assert!(of("until_fetched.p50") <= p50 && of("hand_over.p50") < p50, "{item}");
+        assert_eq!((of("censored"), of("discarded")), (0.0, 0.0), "{item}");
+    }
+    // What is acknowledged at all is acknowledged before or about when it is read.
+    let sent = figure(&document, "probe.response.mean");
+    assert!(figure(&document, "probe.end_to_end.mean") > 0.2 * sent, "{sent}");
+
+    let file = RunFile::open(&place.run_file()).expect("the run file");
+    let trial = file.trials().expect("trials").remove(0);
+    let evidence = file.evidence(trial.trial.id).expect("evidence");
+    let streams = evidence.start.streams.iter().filter(|stream| stream.name == "probe");
+    let roles: Vec<RoleKind> = streams.map(|stream| stream.role).collect();
+    assert_eq!(roles, [RoleKind::Produce, RoleKind::Consume], "two streams under one name");
+    for (writer, reader) in [("writers", "readers"), ("probe", "probe")] {
+        let of = |name: &str, role| {
+            let found =
+                evidence.start.streams.iter().find(|stream| stream.name == name && stream.role == role);
+            found.expect("a stream").id
+        };
+        let (writer, reader) = (of(writer, RoleKind::Produce), of(reader, RoleKind::Consume));
+        let measured = |id, of: fn(&kdyno_model::sample::Counts) -> u64| -> u64 {
+            let rows = evidence.samples.iter().filter(|row| row.id == id && row.phase == Phase::Measure);
+            rows.filter(|row| row.grain == Grain::Second).map(|row| of(&row.counts)).sum()
+        };
+        let kept = measured(reader, |counts| counts.end_to_end);
+        assert_eq!(kept, measured(writer, |counts| counts.acknowledged), "each record once");
+        assert!(kept > 500, "{kept}");
+        let whole = evidence
+            .samples
+            .iter()
+            .filter(|row| row.id == reader && row.phase == Phase::Measure && row.grain == Grain::Phase);
+        let sum = |timing: Timing| -> u128 { whole.clone().filter_map(|row| row.sums_ns.get(&timing)).sum() };
+        assert_eq!(sum(Timing::EndToEnd), sum(Timing::UntilFetched) + sum(Timing::HandOver));
+        assert_eq!(sum(Timing::EndToEndBelowZero) + sum(Timing::UntilFetchedBelowZero), 0, "one clock");
+    }
+}
