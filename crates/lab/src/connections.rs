@@ -1,6 +1,6 @@
 //! The connections of a case's load, and whether this host carries them.
 
-use crate::preflight::partition_replicas;
+use crate::replicas::partition_replicas;
 use kdyno_load::connecting::CONNECTING_MAX;
 use kdyno_model::plan::{CasePlan, LoadPlan, Plan, Role, SystemPlan};
 use kdyno_testbed::TestbedError;

@@ -374,7 +374,9 @@ mod tests {
                 .contains("20000 replicas of partitions take up to 80.0 MiB each, so 1.53 TiB may come"),
             "{warnings:?}"
         );
-        let (_, warnings) = told_of("100/s", many, "runs", 10_000);
+        let (_, mut warnings) = told_of("100/s", many, "runs", 10_000);
+        // How many files a process may open is this host's.
+        warnings.retain(|warning| !warning.contains("open files"));
         assert!(warnings.is_empty(), "what is written is known and little: {warnings:?}");
         let (_, warnings) = told_of("max", ", limits: {heap: 64MiB}", "runs", 3);
         assert!(warnings.is_empty(), "{warnings:?}");

@@ -29,6 +29,7 @@ mod options;
 mod preflight;
 mod private;
 mod provisions;
+mod replicas;
 mod resume;
 mod run;
 mod secrets;

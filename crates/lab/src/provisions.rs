@@ -6,8 +6,8 @@
 
 use crate::error::{LabError, is_denied};
 use crate::options::{Progress, RunOptions};
-use crate::preflight::partition_replicas;
 use crate::private::Private;
+use crate::replicas::partition_replicas;
 use crate::secrets::Secrets;
 use crate::settings::{self, Settings};
 use crate::system::System;

@@ -1,6 +1,6 @@
 //! From a trial to its workers' tasks: the streams, the instants of its phases. Pure.
 
-use kdyno_model::plan::{LoadPlan, Role, RoleKind, SystemPlan, WorkerPlan, WorkerShare};
+use kdyno_model::plan::{LoadPlan, Role, SystemPlan, WorkerPlan, WorkerShare};
 use kdyno_model::run::StreamInfo;
 use kdyno_model::sample::{Phase, StreamId};
 use kdyno_model::seed::mix;
@@ -43,10 +43,10 @@ pub(crate) fn streams(
         SystemPlan::Local(_) => None,
     };
     let peaks_per_s: f64 = case.load.values().map(|item| peak_bytes_per_s(&item.role)).sum();
-    let shares = worker.shares.iter().flat_map(|share| {
-        let roles = case.load.get(&share.item).map_or_else(Vec::new, |item| roles_of(&item.role));
-        roles.into_iter().map(move |role| (share, role))
-    });
+    let shares = worker
+        .shares
+        .iter()
+        .flat_map(|share| roles_of_item(&case.load, &share.item).into_iter().map(move |role| (share, role)));
     let stream = |(stream, (share, role)): (u16, (&WorkerShare, StreamRole))| {
         let (place, item) = (0u64..).zip(&case.load).find(|(_, (name, _))| **name == share.item)?;
         let item = item.1;
@@ -70,17 +70,37 @@ pub(crate) fn streams(
 }
 
 /// What the streams do that a worker has of a load item: of a probe there are two.
-fn roles_of(role: &Role) -> Vec<StreamRole> {
+fn roles_of_item(load: &BTreeMap<String, LoadPlan>, item: &str) -> Vec<StreamRole> {
+    let Some(role) = load.get(item).map(|item| &item.role) else { return Vec::new() };
     let produce = role.as_produce().map(|plan| StreamRole::Produce(plan.clone()));
     let consume = role.as_consume().map(|plan| StreamRole::Consume(plan.clone()));
     produce.into_iter().chain(consume).collect()
 }
 
-/// The name of the group that a stream's clients are members of.
-pub(crate) fn group_of(role: &StreamRole) -> Option<&str> {
-    match role {
-        StreamRole::Consume(consume) => consume.group.as_ref().map(|group| group.name.as_str()),
-        StreamRole::Produce(_) => None,
+/// The load item of each stream that the plan gives to a worker, by the stream's number.
+fn items_of<'w>(
+    (workers, load): (&'w [WorkerPlan], &'w BTreeMap<String, LoadPlan>),
+    worker: u16,
+) -> impl Iterator<Item = &'w str> {
+    let shares = workers.iter().filter(move |one| one.worker == worker).flat_map(|one| &one.shares);
+    shares.flat_map(|share| {
+        let streams = roles_of_item(load, &share.item).len();
+        std::iter::repeat_n(share.item.as_str(), streams)
+    })
+}
+
+/// The load item of a worker's stream.
+pub(crate) fn item_of(trial: &Trial, worker: u16, stream: u16) -> Option<&str> {
+    let case = &trial.effective;
+    items_of((&case.workers, &case.load), worker).nth(usize::from(stream))
+}
+
+/// Says which group the members among some streams are of; `id` makes it from the group's name.
+pub(crate) fn name_groups(streams: &mut [StreamTask], id: impl Fn(&str) -> String) {
+    for stream in streams {
+        if let StreamRole::Consume(consume) = &stream.role {
+            stream.group_id = consume.group.as_ref().map(|group| id(&group.name));
+        }
     }
 }
 
@@ -104,15 +124,11 @@ fn cap_share(cap_bytes_per_s: u64, share: f64) -> u64 {
 
 /// Whether rows and totals in a message of worker `sender` are all of streams that the plan gives to that worker.
 pub(crate) fn has_own_rows(
-    (workers, load): (&[WorkerPlan], &BTreeMap<String, LoadPlan>),
+    plan: (&[WorkerPlan], &BTreeMap<String, LoadPlan>),
     sender: u16,
     message: &FromWorker,
 ) -> bool {
-    let shares =
-        workers.iter().filter(|planned| planned.worker == sender).flat_map(|planned| &planned.shares);
-    let is_probe = |item: &LoadPlan| item.role.kind() == RoleKind::EndToEnd;
-    let streams: usize =
-        shares.map(|share| 1 + usize::from(load.get(&share.item).is_some_and(is_probe))).sum();
+    let streams = items_of(plan, sender).count();
     let is_own = |id: StreamId| id.worker == sender && usize::from(id.stream) < streams;
     match message {
         FromWorker::Sample(sample) => is_own(sample.id),

@@ -24,9 +24,10 @@ use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::producer::{
     Batch, FinishedRequest, Outcome, Producer, ProducerClient, ProducerConfig, RecordShape, Retries,
 };
-use kdyno_model::plan::{Fill, ProducePlan, Rate};
+use kdyno_model::plan::{Fill, ProducePlan, Rate, TransactionsPlan};
 use kdyno_model::sample::ClientTotals;
-use transactions::TransactionPace;
+use rand::SeedableRng;
+use rand_pcg::Pcg64;
 
 /// Reason of a record that found no room in the buffer within `max.block.ms`.
 pub const MAX_BLOCK: &str = "max-block";
@@ -65,6 +66,21 @@ pub struct ProduceClient {
     wants_turn: bool,
     /// `None`: it sends without transactions.
     transactions: Option<TransactionPace>,
+}
+
+/// When a client's transactions end, and how.
+#[derive(Debug)]
+struct TransactionPace {
+    plan: TransactionsPlan,
+    random: Pcg64,
+    /// That there will be no more of them was told.
+    is_told: bool,
+}
+
+impl TransactionPace {
+    fn new(plan: TransactionsPlan, seed: u64) -> Self {
+        Self { plan, random: Pcg64::seed_from_u64(seed), is_told: false }
+    }
 }
 
 impl ProduceClient {

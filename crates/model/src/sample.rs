@@ -274,80 +274,51 @@ impl Counts {
         ]
     }
 
+    /// The same, to be changed, in the same order.
+    fn numbers_mut(&mut self) -> [&mut u64; 29] {
+        [
+            &mut self.acknowledged,
+            &mut self.fetched,
+            &mut self.unresolved,
+            &mut self.offered,
+            &mut self.achieved,
+            &mut self.acknowledged_bytes,
+            &mut self.requests,
+            &mut self.request_bytes,
+            &mut self.batches,
+            &mut self.retries,
+            &mut self.fetched_bytes,
+            &mut self.clamped,
+            &mut self.throttled_ns,
+            &mut self.retried_records,
+            &mut self.committed,
+            &mut self.aborted,
+            &mut self.markers,
+            &mut self.markers_unsure,
+            &mut self.record_bytes,
+            &mut self.sent_bytes,
+            &mut self.header_trailers,
+            &mut self.aborted_records,
+            &mut self.control_records,
+            &mut self.missing_offsets,
+            &mut self.end_to_end,
+            &mut self.discarded,
+            &mut self.rebalances,
+            &mut self.commits,
+            &mut self.duplicates,
+        ]
+    }
+
     /// Adds what another counted. Saturates, because a damaged file may hold anything.
     pub fn add(&mut self, more: &Counts) {
-        let Counts {
-            offered,
-            achieved,
-            acknowledged,
-            acknowledged_bytes,
-            failed,
-            unresolved,
-            requests,
-            request_bytes,
-            batches,
-            retries,
-            fetched,
-            fetched_bytes,
-            clamped,
-            lag_records,
-            throttled_ns,
-            retried_records,
-            committed,
-            aborted,
-            markers,
-            markers_unsure,
-            record_bytes,
-            sent_bytes,
-            header_trailers,
-            aborted_records,
-            control_records,
-            missing_offsets,
-            end_to_end,
-            discarded,
-            rebalances,
-            commits,
-            duplicates,
-        } = more;
-        let pairs = [
-            (&mut self.offered, offered),
-            (&mut self.achieved, achieved),
-            (&mut self.acknowledged, acknowledged),
-            (&mut self.acknowledged_bytes, acknowledged_bytes),
-            (&mut self.unresolved, unresolved),
-            (&mut self.requests, requests),
-            (&mut self.request_bytes, request_bytes),
-            (&mut self.batches, batches),
-            (&mut self.retries, retries),
-            (&mut self.fetched, fetched),
-            (&mut self.fetched_bytes, fetched_bytes),
-            (&mut self.clamped, clamped),
-            (&mut self.throttled_ns, throttled_ns),
-            (&mut self.retried_records, retried_records),
-            (&mut self.committed, committed),
-            (&mut self.aborted, aborted),
-            (&mut self.markers, markers),
-            (&mut self.markers_unsure, markers_unsure),
-            (&mut self.record_bytes, record_bytes),
-            (&mut self.sent_bytes, sent_bytes),
-            (&mut self.header_trailers, header_trailers),
-            (&mut self.aborted_records, aborted_records),
-            (&mut self.control_records, control_records),
-            (&mut self.missing_offsets, missing_offsets),
-            (&mut self.end_to_end, end_to_end),
-            (&mut self.discarded, discarded),
-            (&mut self.rebalances, rebalances),
-            (&mut self.commits, commits),
-            (&mut self.duplicates, duplicates),
-        ];
-        for (sum, value) in pairs {
-            *sum = sum.saturating_add(*value);
+        for (sum, (_, value)) in self.numbers_mut().into_iter().zip(more.numbers()) {
+            *sum = sum.saturating_add(value);
         }
-        if let Some(records) = lag_records {
+        if let Some(records) = more.lag_records {
             let sum = self.lag_records.get_or_insert(0);
-            *sum = sum.saturating_add(*records);
+            *sum = sum.saturating_add(records);
         }
-        for (reason, records) in failed {
+        for (reason, records) in &more.failed {
             let sum = self.failed.entry(reason.clone()).or_default();
             *sum = sum.saturating_add(*records);
         }

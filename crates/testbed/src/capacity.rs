@@ -158,7 +158,13 @@ impl Shortage {
             let beside = if is_only { "" } else { " beside the others" };
             format!("of the {} clients of `{name}` {} fit{beside}", shown(*clients), shown(*fit))
         });
-        let items: Vec<String> = items.collect();
+        let items: Vec<String> = match self.limit {
+            // Its logs take them all.
+            Limit::BrokerFiles if self.items.iter().all(|(_, _, fit)| *fit == 0) => {
+                vec!["its partitions alone leave none for clients".to_owned()]
+            }
+            _ => items.collect(),
+        };
         format!("the load needs {} {what} {}: {}", shown(self.needs), shown(self.most), items.join(", "))
     }
 
@@ -166,8 +172,11 @@ impl Shortage {
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self.limit {
-            Limit::WorkerFiles | Limit::BrokerFiles => {
+            Limit::WorkerFiles => {
                 "raise the hard limit of open files (`ulimit -Hn`, `LimitNOFILE`), or use fewer `clients`"
+            }
+            Limit::BrokerFiles => {
+                "raise the hard limit of open files (`ulimit -Hn`, `LimitNOFILE`), or use fewer `clients` or `partitions`"
             }
             Limit::HostFiles => "raise `fs.file-max`, or use fewer `clients`",
             Limit::Ports => "widen `net.ipv4.ip_local_port_range`, or use fewer `clients`",

@@ -423,9 +423,8 @@ impl<'a> Execution<'a> {
     }
 
     fn worker_event(&self, worker: u16, event: &WorkerEvent, at_ns: Option<i64>) -> Result<(), LabError> {
-        let planned = self.context.trial.effective.workers.iter().find(|planned| planned.worker == worker);
-        let share = planned.and_then(|planned| planned.shares.get(usize::from(event.stream?)));
-        let subject = share.map_or(Subject::Worker(worker), |share| Subject::Item(share.item.clone()));
+        let item = event.stream.and_then(|stream| task::item_of(self.context.trial, worker, stream));
+        let subject = item.map_or(Subject::Worker(worker), |item| Subject::Item(item.to_owned()));
         self.event(at_ns, event.kind, &subject, &event.detail)
     }
 
@@ -457,11 +456,9 @@ impl<'a> Execution<'a> {
 fn worker_task(context: &TrialContext<'_>, planned: &WorkerPlan) -> WorkerTask {
     let case = &context.trial.effective;
     let mut streams = task::streams(context.trial, planned, context.topics);
-    for stream in &mut streams {
-        // As with topics: no other trial's group can be meant.
-        let id = |name| topic_name(context.system.prefix(), context.run_id, name, context.trial.id);
-        stream.group_id = task::group_of(&stream.role).map(id);
-    }
+    // As with topics: no other trial's group can be meant.
+    let id = |name: &str| topic_name(context.system.prefix(), context.run_id, name, context.trial.id);
+    task::name_groups(&mut streams, id);
     WorkerTask {
         worker: planned.worker,
         run_id: context.run_id,

@@ -5,24 +5,7 @@ use crate::recorder::Recorder;
 use crate::stream::Events;
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::producer::TransactionEnd;
-use kdyno_model::plan::TransactionsPlan;
-use rand::{RngExt, SeedableRng};
-use rand_pcg::Pcg64;
-
-/// When a client's transactions end, and how.
-#[derive(Debug)]
-pub(super) struct TransactionPace {
-    pub(super) plan: TransactionsPlan,
-    random: Pcg64,
-    /// That there will be no more of them was told.
-    is_told: bool,
-}
-
-impl TransactionPace {
-    pub(super) fn new(plan: TransactionsPlan, seed: u64) -> Self {
-        Self { plan, random: Pcg64::seed_from_u64(seed), is_told: false }
-    }
-}
+use rand::RngExt;
 
 impl ProduceClient {
     /// Why its transactional producer has ended: it will not send any more.

@@ -70,7 +70,8 @@ fn what_will_not_pass_ends_it_with_a_sentence() {
         (
             FIND,
             ErrorCode::GROUP_AUTHORIZATION_FAILED,
-            "group g: FindCoordinator failed: GROUP_AUTHORIZATION_FAILED",
+            "group g: FindCoordinator failed: GROUP_AUTHORIZATION_FAILED; this user may not read the group (an ACL that allows \
+             Read of it)",
         ),
         (
             JOIN,
