@@ -26,7 +26,7 @@ pub fn measured_latencies(
     timing: Timing,
 ) -> Result<Distribution, AnalysisError> {
     let mut merged = Distribution::new();
-    if Timing::OF_CONSUMERS.contains(&timing) {
+    if Timing::OF_HANDED.contains(&timing) {
         if !end_to_end::is_told(evidence, item) {
             return Ok(merged);
         }

@@ -31,7 +31,7 @@ pub(crate) fn invalid_behind(findings: &mut [Finding], caveats: &[ScopedCaveat],
     let topics: Vec<&str> = caveats.iter().filter_map(of_item).collect();
     for item in trial.items.iter().filter(|item| topics.contains(&item.plan.topic.as_str())) {
         for finding in findings.iter_mut().filter(|finding| finding.of.subject == item.name) {
-            if timing(&finding.of.metric).is_some_and(|(timing, _)| Timing::OF_CONSUMERS.contains(&timing)) {
+            if timing(&finding.of.metric).is_some_and(|(timing, _)| Timing::OF_HANDED.contains(&timing)) {
                 finding.marks.insert(Mark::Invalid);
             }
         }
