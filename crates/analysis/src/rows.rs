@@ -41,7 +41,7 @@ impl<'a> Trial<'a> {
             let window = window.and_then(|window| window.of_item(evidence, plan));
             let tally = ItemTally::of(evidence, name, window);
             let mut latencies = BTreeMap::new();
-            for timing in metric::timings(metric::kind_of(plan.role.kind())) {
+            for timing in metric::timings(plan.role.kind().subject()) {
                 latencies.insert(*timing, measured_latencies(evidence, name, *timing)?);
             }
             let censored =

@@ -15,6 +15,7 @@ use crate::cpu;
 use crate::end_to_end;
 use crate::error::AnalysisError;
 use crate::evidence::{NS_PER_S, Window, is_open_loop};
+use crate::group;
 use crate::lag::{self, Lag};
 use crate::limit;
 use crate::marks;
@@ -52,7 +53,7 @@ pub fn judge(evidence: &TrialEvidence) -> Result<Judgement, AnalysisError> {
     let trial = Trial::new(evidence)?;
     let mut found = Vec::new();
     for item in &trial.items {
-        trial.state(item.name, metric::kind_of(item.plan.role.kind()), &mut found, |name| {
+        trial.state(item.name, item.plan.role.kind().subject(), &mut found, |name| {
             trial.item_value(item, name)
         });
     }
@@ -188,7 +189,7 @@ impl<'a> Trial<'a> {
             "discarded" => item.window.filter(|_| is_told()).map(|_| windowed.discarded as f64),
             "censored" => item.censored.map(|records| records as f64),
             "missing_offsets" => item.window.map(|_| windowed.missing_offsets as f64),
-            _ => None,
+            _ => group::value(item, name),
         };
         known(found)
     }

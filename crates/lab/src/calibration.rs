@@ -297,6 +297,7 @@ fn task(item: &LoadPlan, broker: &NullBroker) -> Result<WorkerTask, String> {
             client_count: item.clients,
             clients_total: item.clients,
             bytes_per_s_max: None,
+            group_id: None,
             span: LoadSpan::default(),
             role: StreamRole::Produce(produce),
         }],

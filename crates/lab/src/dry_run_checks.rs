@@ -1,9 +1,11 @@
 //! What a run's preflight would find on this host, told without starting, fetching or making anything.
 
+use crate::connections;
 use crate::preflight::{heaps, jvms, local, room};
 use kdyno_model::plan::{CasePlan, ClusterPlan, KafkaSource, Plan, Strategy, SystemPlan};
 use kdyno_model::words::listed;
 use kdyno_plan::Note;
+use kdyno_testbed::capacity::Capacity;
 use kdyno_testbed::{Environment, TestbedError, distribution, preflight};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -55,6 +57,15 @@ pub fn dry_run_checks(
     }
     if let Some(jvms) = jvms(plan) {
         add(processors(plan, jvms, kdyno_testbed::host::processors()));
+    }
+    let capacity = Capacity::read();
+    for case in plan.every_case() {
+        match connections::check(plan, case, &capacity) {
+            Ok(()) => {
+                connections::told(plan, case, &capacity).into_iter().for_each(|fact| add(Note::Fact(fact)))
+            }
+            Err(error) => add(warning(&error)),
+        }
     }
     if let Some(fact) = not_checked(plan) {
         add(Note::Fact(fact));

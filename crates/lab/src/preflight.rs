@@ -1,5 +1,6 @@
 //! Looks before anything is started: is the host free, is there a Kafka with a Java to run it, is there room?
 
+use crate::connections;
 use crate::error::LabError;
 use crate::options::{Progress, RunOptions};
 use crate::secrets::Secrets;
@@ -9,6 +10,7 @@ use kdyno_model::plan::{
 };
 use kdyno_model::trial::Trial;
 use kdyno_testbed::attach::Attached;
+use kdyno_testbed::capacity::Capacity;
 use kdyno_testbed::lock::HostLock;
 use kdyno_testbed::{Environment, TestbedError, distribution, leftovers, preflight};
 use std::cell::RefCell;
@@ -27,6 +29,8 @@ pub(crate) fn check(
         leftovers::sweep(parent);
     }
     leftovers::sweep(&options.environment.memory_dir);
+    let capacity = Capacity::read();
+    plan.every_case().try_for_each(|case| connections::check(plan, case, &capacity))?;
     attached_fit(plan, secrets, options)?;
     for (case, cluster) in local(plan) {
         room(plan, case, cluster, &options.work_dir, &options.environment)?;
@@ -88,11 +92,13 @@ pub(crate) fn room_for_trial(
     work_dir: &Path,
     environment: &Environment,
 ) -> Result<(), TestbedError> {
-    match (&plan.strategy, &trial.effective.system) {
-        (Strategy::Find(_), SystemPlan::Local(cluster)) if !trial.is_conditioning() => {
-            room(plan, &trial.effective, cluster, work_dir, environment)
-        }
-        _ => Ok(()),
+    if !matches!(plan.strategy, Strategy::Find(_)) || trial.is_conditioning() {
+        return Ok(());
+    }
+    connections::check(plan, &trial.effective, &Capacity::read())?;
+    match &trial.effective.system {
+        SystemPlan::Local(cluster) => room(plan, &trial.effective, cluster, work_dir, environment),
+        SystemPlan::Attached(_) => Ok(()),
     }
 }
 

@@ -61,6 +61,7 @@ pub(crate) fn streams(
             client_count: share.client_count,
             clients_total: item.clients,
             bytes_per_s_max: cap_bytes_per_s.map(|cap| cap_share(cap, needed)),
+            group_id: None,
             span: item.span,
             role,
         })
@@ -73,6 +74,14 @@ fn roles_of(role: &Role) -> Vec<StreamRole> {
     let produce = role.as_produce().map(|plan| StreamRole::Produce(plan.clone()));
     let consume = role.as_consume().map(|plan| StreamRole::Consume(plan.clone()));
     produce.into_iter().chain(consume).collect()
+}
+
+/// The name of the group that a stream's clients are members of.
+pub(crate) fn group_of(role: &StreamRole) -> Option<&str> {
+    match role {
+        StreamRole::Consume(consume) => consume.group.as_ref().map(|group| group.name.as_str()),
+        StreamRole::Produce(_) => None,
+    }
 }
 
 /// The workers on which a load item of the trial produces.

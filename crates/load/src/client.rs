@@ -313,13 +313,11 @@ impl ProduceClient {
         let is_flushing = self.flushes(is_flushing);
         self.kafka.wake_idle();
         self.io.keep_up(&mut self.kafka, net, now_ns, events);
-        self.io.note_ready(now_ns, || self.kafka.connections().is_ready());
         self.kafka.ask_id(now_ns);
         self.kafka.ask_coordinator(now_ns);
         let (Some(payloads), Some(recorder)) = (&mut self.payloads, recorder) else {
             return self.io.flush_all(self.kafka.connections_mut(), net);
         };
-        self.io.take_connect().into_iter().for_each(|connect| recorder.connected(connect));
         self.kafka.retry_lost(now_ns);
         // What gave up has freed its room, which a closed loop fills at once.
         self.wants_turn |= self.kafka.expire(now_ns);
@@ -431,7 +429,7 @@ impl ProduceClient {
             }
         }
         let span_ns = self.last_ns.saturating_sub(self.first_ns.unwrap_or(self.last_ns));
-        ClientTotals { records: self.records, span_ns }
+        ClientTotals { records: self.records, span_ns, member: None }
     }
 }
 

@@ -18,28 +18,6 @@ pub struct ConnectionsIo {
     number: u32,
     /// Per connection: its socket took no more at the last write.
     is_blocked: Vec<bool>,
-    connect: ConnectState,
-}
-
-/// From a client's first dial until it is ready.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Connect {
-    /// When it began to dial, ns.
-    pub dialled_ns: u64,
-    /// When it reached every broker that it needs, ns.
-    pub ready_ns: u64,
-}
-
-/// How far a client's first connecting is.
-#[derive(Debug, Clone, Copy, Default)]
-enum ConnectState {
-    #[default]
-    Idle,
-    Dialling {
-        dialled_ns: u64,
-    },
-    Ready(Connect),
-    Taken,
 }
 
 impl ConnectionsIo {
@@ -50,24 +28,7 @@ impl ConnectionsIo {
             clients: task.client_count as usize,
             number: task.client_first + index,
             is_blocked: Vec::new(),
-            connect: ConnectState::Idle,
         }
-    }
-
-    /// Notes that the client is ready for the first time, where `is_ready` says so.
-    pub fn note_ready(&mut self, now_ns: u64, is_ready: impl FnOnce() -> bool) {
-        if let ConnectState::Dialling { dialled_ns } = self.connect
-            && is_ready()
-        {
-            self.connect = ConnectState::Ready(Connect { dialled_ns, ready_ns: now_ns });
-        }
-    }
-
-    /// How long the client took to connect, once.
-    pub fn take_connect(&mut self) -> Option<Connect> {
-        let ConnectState::Ready(connect) = self.connect else { return None };
-        self.connect = ConnectState::Taken;
-        Some(connect)
     }
 
     fn id(&self, connection: usize) -> ConnectionId {
@@ -84,9 +45,6 @@ impl ConnectionsIo {
     ) {
         let connections = client.connections_mut();
         while let Some(connection) = connections.to_connect(now_ns) {
-            if let ConnectState::Idle = self.connect {
-                self.connect = ConnectState::Dialling { dialled_ns: now_ns };
-            }
             let (host, port) = connections.address(connection);
             if let Err(error) = net.connect(self.id(connection), host, port) {
                 self.close(connections, connection, net, error.into());
@@ -331,13 +289,7 @@ mod tests {
         });
         let connection = connections.to_connect(0).expect("the first");
         connections.on_connected(connection, 0).expect("no session");
-        let mut io = ConnectionsIo {
-            client: 0,
-            clients: 1,
-            number: 0,
-            is_blocked: Vec::new(),
-            connect: ConnectState::Idle,
-        };
+        let mut io = ConnectionsIo { client: 0, clients: 1, number: 0, is_blocked: Vec::new() };
         io.flush(&mut connections, connection, &mut HungUp);
         let events = connections.take_events();
         let [(1, ConnectionEvent::Disconnected { why, .. })] = &events[..] else { panic!("{events:?}") };

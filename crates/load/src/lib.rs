@@ -10,10 +10,12 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
 pub mod client;
-pub mod connections_io;
+pub mod connecting;
+mod connections_io;
 pub mod consume;
 pub mod event_loop;
 pub mod framing;
+pub mod groups;
 pub mod histo;
 mod lookup;
 pub mod net;

@@ -1,12 +1,13 @@
 //! A producing stream: schedules come due, clients take records, batches go out, outcomes are known.
 
 use crate::client::{DrawnRecords, ProduceClient};
+use crate::connecting::Connecting;
 use crate::net::Net;
 use crate::payload::{BodyForm, Payloads, Pool};
 use crate::recorder::Recorder;
 use crate::records::{APART_NS, Draws, RecordSource};
 use crate::schedule::Schedule;
-use crate::stream::{self, Clock, Ready, Stream, StreamContext, StreamError};
+use crate::stream::{Clock, Ready, Stream, StreamContext, StreamError};
 use crate::token_bucket::TokenBucket;
 use crate::wakeups::Wakeups;
 use kdyno_kafka::client::Client;
@@ -36,6 +37,7 @@ struct Turns {
 #[derive(Debug)]
 pub struct ProduceStream {
     clients: Vec<ProduceClient>,
+    connecting: Connecting,
     /// When each client's next record comes due; looked at once a tick.
     due: Wakeups,
     /// When each client has something else to do: a batch has lingered, a reply came, a time-out is near.
@@ -72,14 +74,11 @@ impl ProduceStream {
             return Err(StreamError::ValueTooLong { value_bytes: plan.value_bytes, most: VALUE_BYTES_MAX });
         }
         let count = context.task.client_count as usize;
-        let mut wakeups = Wakeups::none(count);
-        if !context.is_late() {
-            wakeups.all_now();
-        }
         Ok(Self {
             clients: (0..count as u32).map(|index| ProduceClient::new(index, &plan, &context)).collect(),
+            connecting: Connecting::new(count),
             due: Wakeups::none(count),
-            wakeups,
+            wakeups: Wakeups::none(count),
             token_bucket: TokenBucket::new(context.task.bytes_per_s_max),
             turns: Turns {
                 releases: vec![false; count],
@@ -230,7 +229,7 @@ impl ProduceStream {
             self.has_begun = true;
             self.context.tell_began(now_ns);
             self.clients.iter_mut().for_each(|client| client.begins(now_ns));
-            self.wakeups.all_now();
+            self.connecting.begin_all(&mut self.wakeups);
         }
         if !self.is_measuring && now_ns >= clock.measure_ns {
             self.is_measuring = true;
@@ -281,6 +280,7 @@ impl ProduceStream {
         if !self.clients[index].is_prepared() {
             self.prepare_client(index);
         }
+        self.connecting.dials(index, now_ns);
         let client = &mut self.clients[index];
         let releases = std::mem::take(&mut self.turns.releases[index]);
         if let (Some(clock), Some(recorder)) = (self.clock, &mut self.recorder) {
@@ -295,6 +295,7 @@ impl ProduceStream {
         let (token_bucket, recorder) = (&mut self.token_bucket, self.recorder.as_mut());
         client.turn(net, now_ns, self.is_flushing, token_bucket, recorder, &mut self.context.events);
         self.wakeups.set(index, client.next_deadline(self.is_flushing, token_bucket.opens_ns(now_ns)));
+        self.connecting.look(index, net.now_ns(), client.kafka(), || true, &mut self.wakeups);
         if let Some(clock) = self.clock {
             self.due.set(index, client.next_due(clock));
             self.turns.note(index, self.is_measuring && client.is_exhausted());
@@ -316,11 +317,11 @@ impl Stream for ProduceStream {
     }
 
     fn is_connected(&self) -> Result<bool, StreamError> {
-        let clients = self.clients.iter().map(ProduceClient::kafka);
         if self.context.is_late() {
-            return stream::is_any_connected(clients);
+            return Ok(self.connecting.is_any_ready()?);
         }
-        stream::are_connected(clients, |_| true)
+        let are_up = || self.clients.iter().all(|client| client.kafka().connections().is_ready());
+        Ok(self.connecting.are_all_ready()? && are_up())
     }
 
     fn prepare(&mut self) -> Result<(), StreamError> {
@@ -399,9 +400,12 @@ impl Stream for ProduceStream {
         let now_ns = net.now_ns();
         if let Some(recorder) = &mut self.recorder {
             recorder.tick(now_ns);
+            self.connecting.take_times().into_iter().for_each(|times| recorder.connected(times));
         }
-        if let Some(clock) = self.clock {
-            self.pass(now_ns, clock);
+        match self.clock {
+            Some(clock) => self.pass(now_ns, clock),
+            None if self.context.is_late() => {}
+            None => self.connecting.begin_some(now_ns, &mut self.wakeups),
         }
         self.wake(0);
         if now_ns >= self.woken_ns.saturating_add(self.context.tick_ns) || self.released_ns == now_ns {
@@ -428,7 +432,8 @@ impl Stream for ProduceStream {
         // Once nobody takes another record that is at once.
         let end = self.clock.map(|clock| if self.turns.active == 0 { 0 } else { clock.load_end_ns });
         let end = end.filter(|_| !self.is_flushing);
-        woken.into_iter().chain(recorder).chain(due).chain(begin).chain(measure).chain(end).min()
+        let wave = self.connecting.next_wave_ns().filter(|_| self.clock.is_none() && !self.context.is_late());
+        woken.into_iter().chain(wave).chain(recorder).chain(due).chain(begin).chain(measure).chain(end).min()
     }
 
     fn is_done(&self) -> bool {

@@ -6,6 +6,7 @@
 
 mod connects;
 mod consumed;
+mod groups;
 mod transactions;
 
 pub use consumed::{HandedOver, UNTOLD};

@@ -1,12 +1,13 @@
 //! What every stream is to the event loop: something with connections, deadlines and an end.
 
+use crate::groups::Groups;
 use crate::net::Net;
 use crate::records::GivenBySource;
 use kdyno_kafka::backoff::ExponentialBackoff;
 use kdyno_kafka::broker_connections::{ConnectionKey, ConnectionsConfig};
-use kdyno_kafka::client::Client;
 use kdyno_kafka::connection::Refusal;
 use kdyno_kafka::errors::ErrorCode;
+use kdyno_kafka::group::GroupError;
 use kdyno_kafka::security::Security;
 use kdyno_model::event::EventKind;
 use kdyno_model::plan::{LoadSpan, PhasesPlan};
@@ -25,6 +26,8 @@ const CONNECTION_SEEDS: u64 = 1 << 40;
 const TRANSACTION_SEEDS: u64 = 2 << 40;
 /// The same of that for its application's work.
 const WORK_SEEDS: u64 = 3 << 40;
+/// The same of that as a member of a consumer group.
+const MEMBER_SEEDS: u64 = 4 << 40;
 
 /// Why a stream cannot run.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -62,6 +65,9 @@ pub enum StreamError {
     /// Transactional producers get no id.
     #[error("its producers get no id for transactions: {0}")]
     NoProducerId(ErrorCode),
+    /// A client is not let into its group.
+    #[error("a client cannot be a member: {0}")]
+    NoMember(GroupError),
     /// The cluster will never serve the clients.
     #[error("the cluster refuses its clients: {0}")]
     Refused(#[from] Refusal),
@@ -143,6 +149,8 @@ pub struct StreamContext {
     pub task: StreamTask,
     /// Keys and values that the lab gave.
     pub given: GivenBySource,
+    /// What members of consumer groups on this worker know together.
+    pub groups: Groups,
     /// TLS and login of its clients.
     pub security: Security,
     /// What happened, for the timeline.
@@ -173,17 +181,21 @@ impl StreamContext {
     /// Tells the timeline that clients that come in the measure phase begin.
     pub(crate) fn tell_began(&mut self, now_ns: u64) {
         if self.is_late() {
-            let clients = self.task.client_count;
-            self.events.push(now_ns, EventKind::ItemBegan, format!("{clients} clients begin to connect"));
+            self.events.push(now_ns, EventKind::ItemBegan, format!("{}: connecting begins", self.clients()));
         }
     }
 
     /// Tells the timeline that the load of clients that go in the measure phase is over.
     pub(crate) fn tell_ended(&mut self, now_ns: u64, clock: Clock) {
         if clock.goes_early(now_ns) {
-            let clients = self.task.client_count;
-            self.events.push(now_ns, EventKind::ItemEnded, format!("the load of {clients} clients is over"));
+            self.events.push(now_ns, EventKind::ItemEnded, format!("the load of {} is over", self.clients()));
         }
+    }
+
+    /// Its clients on this worker, in words.
+    fn clients(&self) -> String {
+        let count = self.task.client_count;
+        if count == 1 { "1 client".to_owned() } else { format!("{count} clients") }
     }
 
     /// Seed of what becomes of the transactions of the stream's client `index`.
@@ -194,6 +206,12 @@ impl StreamContext {
     /// Seed of how long the application of the stream's client `index` works on its records.
     pub(crate) fn work_seed(&self, index: u32) -> u64 {
         mix(self.seed, WORK_SEEDS + u64::from(self.task.client_first + index))
+    }
+
+    /// Seed of the stream's client `index` as a member of a consumer group: no two of a run should have the same, of which
+    /// one makes its id.
+    pub(crate) fn member_seed(&self, index: u32) -> u64 {
+        mix(mix(self.seed, self.run_id), MEMBER_SEEDS + u64::from(self.task.client_first + index))
     }
 
     /// What the connections of the stream's client `index` are told, but for what its role decides: what brokers
@@ -325,37 +343,6 @@ impl Events {
     }
 }
 
-/// Whether all clients reach every leader and are ready as `is_ready` says.
-///
-/// # Errors
-/// When a client never will.
-pub(crate) fn are_connected<'a, C: Client + 'a>(
-    mut clients: impl Iterator<Item = &'a C>,
-    is_ready: impl Fn(&C) -> bool,
-) -> Result<bool, StreamError> {
-    let waiting = clients.find(|client| !(client.connections().is_ready() && is_ready(client)));
-    match waiting.and_then(|client| client.connections().refusal()) {
-        Some(refusal) => Err(refusal.clone().into()),
-        None => Ok(waiting.is_none()),
-    }
-}
-
-/// Whether one of the clients is ready, where nobody waits for all of them.
-///
-/// # Errors
-/// When the first of those that are not never will be.
-pub(crate) fn is_any_connected<'a, C: Client + 'a>(
-    mut clients: impl Iterator<Item = &'a C> + Clone,
-) -> Result<bool, StreamError> {
-    if clients.clone().any(|client| client.connections().is_ready()) {
-        return Ok(true);
-    }
-    match clients.next().and_then(|client| client.connections().refusal()) {
-        Some(refusal) => Err(refusal.clone().into()),
-        None => Ok(false),
-    }
-}
-
 /// What a socket is ready for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ready {
@@ -408,40 +395,4 @@ pub trait Stream {
     fn take_samples(&mut self) -> Vec<Sample>;
     /// What it knows of its surroundings.
     fn context(&mut self) -> &mut StreamContext;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use kdyno_kafka::connection::{ConnectionError, SessionError};
-    use kdyno_kafka::producer::ProducerClient;
-
-    #[test]
-    fn a_stream_waits_for_brokers_and_ends_where_it_is_refused() {
-        let mut client = ProducerClient::<()>::new(ConnectionsConfig {
-            client_id: "me".to_owned(),
-            topics: vec!["t".to_owned()],
-            bootstrap: vec![("broker".to_owned(), 9092)],
-            needs: ProducerClient::<()>::NEEDS,
-            security: Security::default(),
-            request_timeout_ns: 1,
-            retry_backoff: ExponentialBackoff { first_ns: 1, max_ns: 1 },
-            reconnect_backoff: ExponentialBackoff { first_ns: 1, max_ns: 1 },
-            setup_timeout: ExponentialBackoff { first_ns: 1, max_ns: 1 },
-            idle_ns: 1,
-            metadata_max_age_ns: 1,
-            frame_bytes_max: 1,
-            seed: 1,
-        });
-        let connected = |client: &_| are_connected([client].into_iter(), |_| true);
-        let refusal = Refusal::Session(SessionError::Refused("no".to_owned()));
-        for (error, expected) in [
-            (ConnectionError::Closed, Ok(false)),
-            (ConnectionError::Refused(refusal.clone()), Err(StreamError::Refused(refusal))),
-        ] {
-            let connection = client.connections_mut().to_connect(u64::MAX / 2).expect("one to try");
-            client.connections_mut().on_closed(connection, 0, error);
-            assert_eq!(connected(&client), expected);
-        }
-    }
 }

@@ -5,6 +5,7 @@
 use crate::consume::ConsumeStream;
 use crate::event_loop::{Control, EventLoop, LoopError};
 use crate::framing::{AfterTask, read_after_task, read_before_task, write_frame};
+use crate::groups::Groups;
 use crate::net::monotonic_ns;
 use crate::produce::ProduceStream;
 use crate::records::{Given, GivenBySource};
@@ -207,13 +208,15 @@ fn run(
         is_stopped: false,
         token: token(task, &security),
     };
+    let groups = Groups::default();
     let result = task
         .streams
         .iter()
         .enumerate()
         .try_for_each(|(index, stream)| {
+            let (given, groups) = (before.given.clone(), groups.clone());
             streams.running.push(spawn(
-                StreamContext { given: before.given.clone(), ..context(task, &security, stream)? },
+                StreamContext { given, groups, ..context(task, &security, stream)? },
                 index,
                 incoming.clone(),
                 out.clone(),
@@ -434,6 +437,7 @@ fn context(
         has_producers: task.has_producers,
         task: stream.clone(),
         given: GivenBySource::new(),
+        groups: Groups::default(),
         security: security.clone(),
         events: Events::default(),
     })

@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::{Load, MS, SECOND, T0, TOPIC, simulate};
+use common::{Fetching, Load, MS, SECOND, T0, TOPIC, fetch, simulate};
 use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig};
-use kdyno_model::plan::{Arrivals, Fill, LoadSpan, Payload, TransactionsPlan};
+use kdyno_model::plan::{Arrivals, Fill, LoadSpan, Payload, StartOffset, TransactionsPlan};
 use kdyno_model::sample::{Grain, Phase, Timing};
 
 /// How long a broker takes to answer what is no produce request.
@@ -12,7 +12,7 @@ const CONTROL_NS: u64 = 20 * MS;
 const PER_S: u64 = 1_000;
 
 fn cluster() -> FakeCluster {
-    FakeCluster::new(FakeConfig::new(2).topic(TOPIC, 4).control_delay_ns(CONTROL_NS))
+    FakeCluster::new(FakeConfig::new(2).topic(TOPIC, 4).control_delay_ns(CONTROL_NS).keep_batches())
 }
 
 /// Three clients, two seconds of warm-up and eight that are measured.
@@ -36,7 +36,7 @@ fn clients_that_come_later_connect_then_and_their_records_wait_for_that() {
     assert_eq!(outcome.counts().acknowledged, 3 * PER_S);
     assert_eq!(
         outcome.events,
-        ["item-began: 3 clients begin to connect", "item-ended: the load of 3 clients is over"]
+        ["item-began: 3 clients: connecting begins", "item-ended: the load of 3 clients is over"]
     );
     // Two round trips to each broker before the first record can go: what came due until then waited for room.
     let blocked_ns = outcome.histogram(Timing::Block).max();
@@ -93,4 +93,34 @@ fn every_kind_of_producer_may_come_later() {
     let outcome = simulate(&max.seconds(4.0), FakeCluster::new(config));
     outcome.assert_accounted();
     assert_eq!(outcome.offered_by_second().into_keys().collect::<Vec<_>>(), [3]);
+}
+
+/// A late reader finds what was written before it came, in its own seconds; one that goes stops where it is.
+#[test]
+fn readers_come_and_go() {
+    let filled = simulate(&load(LoadSpan::default()), cluster());
+    let (stored, now_ns) = (filled.counts().acknowledged, filled.ended_ns);
+    let late = Fetching { clients: 2, span: span(Some(3), None), ..Fetching::from(StartOffset::Earliest) };
+    let outcome = fetch(&late, filled.cluster, now_ns);
+    assert_eq!((outcome.requests_before_t0, outcome.counts().fetched), (0, stored));
+    let first =
+        outcome.samples.iter().filter(|row| row.counts.fetched > 0).map(|row| row.written_second).min();
+    assert_eq!(first, Some(3));
+    assert_eq!(outcome.events, ["item-began: 2 clients: connecting begins"]);
+    assert_eq!(outcome.histogram(Timing::Connect).len(), 2);
+    let t0_ns = now_ns + SECOND;
+    let ended_ns = outcome.ended_ns;
+    assert!(
+        (t0_ns + 5 * SECOND..t0_ns + 7 * SECOND).contains(&ended_ns),
+        "with the measure phase: {ended_ns}"
+    );
+    // Batch by batch it would take longer than it is there.
+    let mut brief = Fetching { span: span(None, Some(1)), ..Fetching::from(StartOffset::Earliest) };
+    brief.plan.fetch_bytes_max = 1;
+    let now_ns = outcome.ended_ns;
+    let outcome = fetch(&brief.batch_by_batch(), outcome.cluster, now_ns);
+    assert!(outcome.counts().fetched < stored, "{} of {stored}", outcome.counts().fetched);
+    assert_eq!(outcome.events, ["item-ended: the load of 1 client is over"]);
+    let t0_ns = now_ns + SECOND;
+    assert!((t0_ns + SECOND..t0_ns + SECOND + 100 * MS).contains(&outcome.ended_ns), "{}", outcome.ended_ns);
 }

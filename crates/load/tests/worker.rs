@@ -74,6 +74,7 @@ fn consume() -> StreamRole {
         poll_records_max: 500,
         work: None,
         read: Read::Decode,
+        group: None,
     })
 }
 
@@ -87,6 +88,7 @@ fn stream(stream: u16, clients: u32, role: StreamRole) -> StreamTask {
         client_count: clients,
         clients_total: clients,
         bytes_per_s_max: None,
+        group_id: None,
         span: Default::default(),
         role,
     }

@@ -346,6 +346,26 @@ pub enum Caveat {
         /// What the first event says: which one, and why.
         first: String,
     },
+    /// A consumer group was not handed what its topic was given, each record counted once.
+    GroupNotConserved {
+        /// The group's name in the scenario.
+        group: String,
+        /// Topic, by its address in the scenario.
+        topic: String,
+        /// Records acknowledged.
+        least: u64,
+        /// Records that the topic can hold: with those before the trial, and those of uncertain outcome.
+        most: u64,
+        /// Records that members were handed, without those that one of them had been handed before.
+        handed_over: u64,
+    },
+    /// A member of a consumer group was none any more, for good.
+    MemberFailed {
+        /// Load item.
+        item: String,
+        /// What the first event says.
+        first: String,
+    },
     /// Records were gone before they were fetched.
     RecordsSkipped {
         /// Load item.

@@ -73,6 +73,14 @@ pub enum EventKind {
     TransactionAborted,
     /// A transactional producer sends nothing any more; the detail says why.
     ProducerEnded,
+    /// The members of a consumer group have shared out its partitions anew.
+    GroupRebalanced,
+    /// A member lost partitions without giving them up: others may have read on in them already.
+    PartitionsLost,
+    /// A member of a group is none any more, for good; the detail says why.
+    MemberFailed,
+    /// A group's members look for their coordinator again.
+    CoordinatorLost,
     /// A partition lost a replica that was in sync.
     IsrShrunk,
     /// A partition got one back.

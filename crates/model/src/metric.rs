@@ -4,7 +4,6 @@
 //! (all together), `broker-N` (one), `system` (brokers, dedicated controllers and ZooKeeper nodes together),
 //! `workers`, `host`. Every name is checked when the plan is made.
 
-use crate::plan::RoleKind;
 use crate::sample::Timing;
 use serde::{Deserialize, Serialize};
 
@@ -101,15 +100,27 @@ const BROKER: &[SubjectKind] = &[Broker];
 /// Left out where it cannot be told: no cluster has a price unless somebody declares it.
 pub const COST_PER_GB: &str = "cost_per_gb";
 
-/// Whether a metric is left out where it cannot be told: the price, what is told of transactions, of connecting, of records
-/// whose intended instant travels with them, and of those alone that come late.
+/// What is told of consumer groups alone, beside their timings.
+const OF_GROUPS: &[&str] = &[
+    "rebalances",
+    "commits",
+    "duplicates",
+    "member_records_least",
+    "member_records_most",
+    "member_records_cv",
+];
+
+/// Whether a metric is left out where it cannot be told: the price, what is told of transactions, of connecting, of consumer
+/// groups, of records whose intended instant travels with them, and of those alone that come late.
 pub fn may_be_left_out(name: &str) -> bool {
     let is_timing = |timing: &str| {
         let timing = timing.parse::<Timing>();
         timing.is_ok_and(|timing| timing == Timing::Commit || Timing::OF_CONSUMERS.contains(&timing))
     };
     let names = [COST_PER_GB, "committed", "aborted", "caught_up", "end_to_end", "discarded", "censored"];
-    names.contains(&name) || name.split_once('.').is_some_and(|(timing, _)| is_timing(timing))
+    names.contains(&name)
+        || OF_GROUPS.contains(&name)
+        || name.split_once('.').is_some_and(|(timing, _)| is_timing(timing))
 }
 
 const fn metric(
@@ -236,6 +247,37 @@ pub const ALL: &[Metric] = &[
         Unit::Count,
         "records of the measure phase that were acknowledged and never handed over: they lie above every end-to-end quantile",
     ),
+    metric(
+        "rebalances",
+        READ,
+        Unit::Count,
+        "rebalances of the group that were over in the window, as the item's members saw them",
+    ),
+    metric("commits", READ, Unit::Count, "requests in the window that committed offsets of the group"),
+    metric(
+        "duplicates",
+        READ,
+        Unit::Count,
+        "records fetched in the window that a member of the group had been handed before",
+    ),
+    metric(
+        "member_records_least",
+        READ,
+        Unit::Count,
+        "records of the measure phase of the member with the fewest",
+    ),
+    metric(
+        "member_records_most",
+        READ,
+        Unit::Count,
+        "records of the measure phase of the member with the most",
+    ),
+    metric(
+        "member_records_cv",
+        READ,
+        Unit::Ratio,
+        "how unevenly the members share them: standard deviation divided by mean; 0 when all have the same",
+    ),
     metric("cpu_percent", PROCESS, Unit::PercentOfCore, "user and system time, percent of one core"),
     metric(
         "cpu_us_per_record",
@@ -292,15 +334,6 @@ impl Address {
         let (subject, metric) = text.trim().split_once('.')?;
         let filled = !subject.is_empty() && !metric.is_empty();
         filled.then(|| Self { subject: subject.to_owned(), metric: metric.to_owned() })
-    }
-}
-
-/// What metrics know a load item as that does this.
-pub fn kind_of(role: RoleKind) -> SubjectKind {
-    match role {
-        RoleKind::Produce => Produce,
-        RoleKind::Consume => Consume,
-        RoleKind::EndToEnd => EndToEnd,
     }
 }
 
@@ -383,6 +416,8 @@ mod tests {
         assert_eq!(unit(Produce, "response.p98"), None);
         assert_eq!(unit(Host, "cpu_percent"), Some(Unit::PercentOfCore));
         assert_eq!(unit(Consume, "records_per_batch"), Some(Unit::Count));
+        assert_eq!(unit(Consume, "rebalance.max"), Some(Unit::Ns));
+        assert_eq!((unit(Produce, "rebalance.max"), unit(Consume, "commit.p99")), (None, None));
         assert_eq!((unit(Consume, "request.p99"), unit(Consume, "response.p99")), (None, None));
         assert_eq!(
             (unit(Consume, "end_to_end.p99"), unit(Produce, "end_to_end.p99")),

@@ -167,11 +167,17 @@ pub struct Counts {
     pub control_records: u64,
     /// Consume: offsets passed over that no record has, since it was compacted away.
     pub missing_offsets: u64,
-    /// Consume: records of this second of t0 that the application was handed, each counted once.
+    /// Consume: records of this second of t0 that the application was handed, each time counted.
     pub end_to_end: u64,
     /// Consume: records handed over of which nobody knows when this trial intended them: without kdyno's trailer, of
     /// another run, or of no instant of this trial's load.
     pub discarded: u64,
+    /// Consume: rebalances of the group that were over.
+    pub rebalances: u64,
+    /// Consume: requests that committed offsets.
+    pub commits: u64,
+    /// Consume: of the records fetched, those that a member of the same group had been handed before.
+    pub duplicates: u64,
 }
 
 /// How many of a [`Counts`]' numbers are of records with an outcome.
@@ -201,7 +207,7 @@ impl Counts {
 
     /// Every count that is one number and adds up over seconds, by name; the first [`OUTCOMES`] are of records with an
     /// outcome.
-    fn numbers(&self) -> [(&'static str, u64); 26] {
+    fn numbers(&self) -> [(&'static str, u64); 29] {
         let Counts {
             offered,
             achieved,
@@ -231,6 +237,9 @@ impl Counts {
             missing_offsets,
             end_to_end,
             discarded,
+            rebalances,
+            commits,
+            duplicates,
         } = *self;
         [
             ("acknowledged", acknowledged),
@@ -259,6 +268,9 @@ impl Counts {
             ("missing_offsets", missing_offsets),
             ("end_to_end", end_to_end),
             ("discarded", discarded),
+            ("rebalances", rebalances),
+            ("commits", commits),
+            ("duplicates", duplicates),
         ]
     }
 
@@ -293,6 +305,9 @@ impl Counts {
             missing_offsets,
             end_to_end,
             discarded,
+            rebalances,
+            commits,
+            duplicates,
         } = more;
         let pairs = [
             (&mut self.offered, offered),
@@ -321,6 +336,9 @@ impl Counts {
             (&mut self.missing_offsets, missing_offsets),
             (&mut self.end_to_end, end_to_end),
             (&mut self.discarded, discarded),
+            (&mut self.rebalances, rebalances),
+            (&mut self.commits, commits),
+            (&mut self.duplicates, duplicates),
         ];
         for (sum, value) in pairs {
             *sum = sum.saturating_add(*value);
@@ -355,6 +373,20 @@ pub struct ClientTotals {
     pub records: u64,
     /// From the first record handed over to the last outcome, ns.
     pub span_ns: u64,
+    /// What it did as a member of a consumer group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub member: Option<MemberTotals>,
+}
+
+/// What one client did as a member of a consumer group.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct MemberTotals {
+    /// Records handed over in the measure phase.
+    pub measured_records: u64,
+    /// Partitions that it had when the load ended.
+    pub partitions: u32,
+    /// How often it was assigned partitions anew since T0.
+    pub rebalances: u32,
 }
 
 /// One reading of a resource or metric.

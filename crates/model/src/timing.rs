@@ -6,7 +6,7 @@ use strum::{Display, EnumCount, EnumString, IntoStaticStr, VariantArray};
 
 /// A span between two instants of a record. First those of records that are sent, of which the stages sum exactly to
 /// the response; then one of transactions and one of clients; then those of records that are consumed, of which the
-/// latter two sum exactly to the end-to-end latency.
+/// latter two sum exactly to the end-to-end latency; then those of consumer groups.
 #[derive(
     Debug,
     Clone,
@@ -60,6 +60,11 @@ pub enum Timing {
     UntilFetched,
     /// t8 − t7: reading what was fetched, and waiting while the application was busy with what came before.
     HandOver,
+    /// Of consumer groups: from when a member wants to commit offsets to when the coordinator has confirmed them.
+    OffsetCommit,
+    /// Of consumer groups: from when the first of the stream's members learns that the group rebalances to when the last
+    /// of them has its assignment.
+    Rebalance,
     /// By how much t8 lay before t0, where it did: the clock of another host. Of the same records the end-to-end latency
     /// holds nothing.
     EndToEndBelowZero,
@@ -77,8 +82,10 @@ const OF_TRANSACTIONS: usize = 1;
 const OF_CLIENTS: usize = 1;
 /// All of records that are sent.
 const PRODUCED: usize = TOTALS + STAGES + OF_TRANSACTIONS + OF_CLIENTS;
-/// Of records that are consumed; behind them come their values below zero.
+/// Of records that are consumed; values below zero come last.
 const CONSUMED: usize = 3;
+/// Of consumer groups.
+const OF_GROUPS: usize = 2;
 
 impl Timing {
     /// How many there are.
@@ -93,8 +100,8 @@ impl Timing {
     pub const OF_PROBES: [Timing; PRODUCED + CONSUMED] = taken(0);
     /// Of records that an application is handed, the total first.
     pub const OF_HANDED: [Timing; CONSUMED] = taken(PRODUCED);
-    /// The one of clients, then of records that are consumed the total first.
-    pub const OF_CONSUMERS: [Timing; OF_CLIENTS + CONSUMED] = taken(PRODUCED - OF_CLIENTS);
+    /// The one of clients, then of records that are consumed the total first, then of groups.
+    pub const OF_CONSUMERS: [Timing; OF_CLIENTS + CONSUMED + OF_GROUPS] = taken(PRODUCED - OF_CLIENTS);
 
     /// Where the values of this one are kept that lie below zero, if it can have such: their magnitudes.
     pub fn below_zero(self) -> Option<Timing> {

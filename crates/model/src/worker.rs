@@ -246,6 +246,9 @@ pub struct StreamTask {
     /// Bytes of keys, values and headers per second the stream may hand to the network, its backlog after a stall
     /// included: its share of the target's cap on `produce`.
     pub bytes_per_s_max: Option<u64>,
+    /// `group.id` of the clients that are members of a group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group_id: Option<String>,
     /// When its clients come and go. Clients that come later than T0 connect only then: a worker is prepared without them.
     #[serde(default, skip_serializing_if = "LoadSpan::is_whole")]
     pub span: LoadSpan,

@@ -1,97 +1,21 @@
 //! Client settings: typed ones over the defaults of a Kafka version, as in the Java client.
 
 use crate::PlanError;
+use crate::given::{Given, read};
+use crate::group;
 use crate::reader::Reader;
 use kdyno_model::plan::{Compression, ConsumePlan, IsolationLevel, Partitioner, ProducerSettings};
 use kdyno_model::units::size;
 use kdyno_model::version::Version;
 use kdyno_scenario::client::{
-    Found, Other, ROUND_ROBIN, Rule, Setting, SettingKind, Side, find, level, number, producer_defaults,
-    removed_in, since,
+    Found, OF_GROUPS, Other, ROUND_ROBIN, Rule, Side, find, producer_defaults, removed_in, since,
 };
 use kdyno_scenario::file::{KeyFile, LoadFile, RoleFile, TransactionsFile};
-use kdyno_scenario::input::{InputError, Place, not_allowed};
+use kdyno_scenario::input::{InputError, Place};
 use kdyno_scenario::values::Values;
 use kdyno_scenario::yaml::Typed;
 
 const NS_PER_MS: u64 = 1_000_000;
-
-/// One typed setting with its value read.
-struct Given<'a> {
-    name: &'static str,
-    /// Bytes, ms or a number; 0 for levels and words.
-    number: u64,
-    /// The level of compression; 0 for others.
-    level: i32,
-    /// The word; empty for numbers.
-    word: String,
-    typed: &'a Typed,
-}
-
-fn read<'a>(
-    reader: &Reader<'_>,
-    side: Side,
-    typed: &'a [(Typed, Typed)],
-) -> Result<(Version, Vec<Given<'a>>), PlanError> {
-    let mut version = Version::newest();
-    let mut given = Vec::new();
-    for (name, value) in typed {
-        let text = reader.text(value)?;
-        let setting = match find(side, name)? {
-            Found::ActedOn(setting) => setting,
-            Found::Other(row) => {
-                if let Some((message, hint)) = row.complaint(&text) {
-                    let hint = Some(hint).filter(|hint| !hint.is_empty()).map(str::to_owned);
-                    return Err(reader.wrong(value, message).maybe_hint(hint));
-                }
-                continue;
-            }
-        };
-        if setting.name == "defaults" {
-            version = defaults(reader, value, &text)?;
-            continue;
-        }
-        given.push(one(reader, setting, value, text)?);
-    }
-    Ok((version, given))
-}
-
-fn one<'a>(
-    reader: &Reader<'_>,
-    setting: &'static Setting,
-    typed: &'a Typed,
-    text: String,
-) -> Result<Given<'a>, PlanError> {
-    if let SettingKind::Words(words) = setting.kind {
-        // Kafka reads these two in any case.
-        let text = if words.contains(&"true") { text.trim().to_ascii_lowercase() } else { text };
-        if !words.contains(&text.as_str()) {
-            let (message, hint) = not_allowed(&text, words);
-            let message = format!("`{}`: {message}", setting.name);
-            return Err(reader.wrong(typed, message).maybe_hint(hint));
-        }
-        return Ok(Given { name: setting.name, number: 0, level: 0, word: text, typed });
-    }
-    if setting.kind == SettingKind::Text {
-        let (_, most) = setting.range;
-        if text.len() as u64 > most {
-            let message = format!("`{}`: longer than {most} bytes", setting.name);
-            return Err(reader.wrong(typed, message));
-        }
-        return Ok(Given { name: setting.name, number: 0, level: 0, word: text, typed });
-    }
-    let wrong = |message| reader.wrong(typed, format!("`{}`: {message}", setting.name));
-    let (number, level) = match setting.kind {
-        SettingKind::Level(levels) => (0, level(levels, &text).map_err(wrong)?),
-        _ => (number(setting, &text).map_err(wrong)?, 0),
-    };
-    Ok(Given { name: setting.name, number, level, word: String::new(), typed })
-}
-
-fn defaults(reader: &Reader<'_>, typed: &Typed, text: &str) -> Result<Version, PlanError> {
-    Version::of_client(text)
-        .map_err(|error| reader.wrong(typed, format!("`defaults`: {}", error.message)).hint(error.hint))
-}
 
 /// What of a load item's settings has no effect with these values; each a lowercase sentence.
 pub(crate) fn without_effect(values: &Values, item: &str, load: &LoadFile) -> Result<Vec<String>, PlanError> {
@@ -149,7 +73,14 @@ fn typed<'a>(load: &'a LoadFile, name: &str) -> Option<&'a Typed> {
 
 /// Why a setting that is acted on has no effect on an item that does nothing with it.
 fn idle(values: &Values, name: &str, load: &LoadFile) -> Result<Option<String>, PlanError> {
-    let RoleFile::Produce(produce) = &load.role else { return Ok(None) };
+    let produce = match &load.role {
+        RoleFile::Produce(produce) => produce,
+        RoleFile::EndToEnd { .. } => return Ok(None),
+        RoleFile::Consume(consume) => {
+            let is_idle = consume.group.is_none() && OF_GROUPS.contains(&name);
+            return Ok(is_idle.then(|| "it has no `group`".to_owned()));
+        }
+    };
     let why = match name {
         TRANSACTION_TIMEOUT if matches!(produce.transactions, TransactionsFile::Word(_)) => {
             "it has no `transactions`"
@@ -187,7 +118,7 @@ pub(crate) fn producer(
     let mut settings = producer_defaults(&version);
     let (mut delivery, mut backoff_max_ns, mut idempotence) = (None, None, None);
     for given in &given {
-        let ns = given.number.saturating_mul(NS_PER_MS);
+        let ns = given.ns();
         match given.name {
             "acks" => settings.acks = given.word.parse().unwrap_or(-1),
             // Java's 0 switches batching off; one byte does the same: each record fills its batch.
@@ -345,15 +276,17 @@ fn level_in_force(codec: Compression, given: &[Given<'_>]) -> Option<i32> {
     Some(typed.map_or(levels.default, |typed| typed.level))
 }
 
-/// A consumer's settings, `settings` where nothing is typed.
+/// A consumer's settings, `settings` where nothing is typed; `group` is the name of its group.
 pub(crate) fn consumer(
     reader: &Reader<'_>,
     mut settings: ConsumePlan,
     typed: &[(Typed, Typed)],
+    group: Option<&Typed>,
 ) -> Result<ConsumePlan, PlanError> {
-    let (_, given) = read(reader, Side::Consume, typed)?;
+    let (version, given) = read(reader, Side::Consume, typed)?;
+    settings.group = group.map(|name| group::group(reader, name, &version, &given)).transpose()?;
     for given in &given {
-        let ns = given.number.saturating_mul(NS_PER_MS);
+        let ns = given.ns();
         match given.name {
             "fetch.min.bytes" => settings.fetch_bytes_min = given.number as u32,
             "fetch.max.bytes" => settings.fetch_bytes_max = given.number as u32,

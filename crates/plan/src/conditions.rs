@@ -92,7 +92,7 @@ fn rises(of: &Address, case: &CasePlan, item: &str) -> bool {
         return false;
     }
     let Some(load) = case.load.get(&of.subject) else { return true };
-    let kind = metric::kind_of(load.role.kind());
+    let kind = load.role.kind().subject();
     let is_carried = metric::find(kind, &of.metric).is_some_and(|known| known.unit.is_rate());
     // What reads the records of the load that is raised grows with it.
     let is_read =

@@ -38,7 +38,7 @@ pub(crate) fn consume_plan(
         return Err(reader.wrong(&typed.read, message).hint("leave `read` out"));
     }
     let defaults = ConsumePlan { work, ..consumer_defaults(from, read) };
-    client::consumer(reader, defaults, &item.client)
+    client::consumer(reader, defaults, &item.client, typed.group.as_ref())
 }
 
 fn work(reader: &Reader<'_>, typed: &WorkFile) -> Result<Option<WorkPlan>, PlanError> {

@@ -16,6 +16,8 @@ mod comparison;
 mod conditions;
 mod consume;
 mod estimate;
+mod given;
+mod group;
 mod guard;
 mod kafka;
 mod load;

@@ -3,6 +3,7 @@
 use crate::PlanError;
 use crate::client;
 use crate::consume::consume_plan;
+use crate::group;
 use crate::phases::PHASE_NS_MAX;
 use crate::probe;
 use crate::reader::Reader;
@@ -78,6 +79,7 @@ pub(crate) fn load(
         found.insert(name.text.clone(), LoadPlan { topic: address, clients, span, role });
     }
     probe::have_own_topics(reader, &found)?;
+    group::check(reader, system, &found)?;
     Ok(found)
 }
 

@@ -4,7 +4,7 @@
 use crate::cases::Chosen;
 use crate::comparison::{not_judged, smallest_differences};
 use crate::sides::different_loads;
-use crate::{Choices, PlanError, cases, claims, client, clusters, consume, probe, sustained};
+use crate::{Choices, PlanError, cases, claims, client, clusters, consume, group, probe, sustained};
 use kdyno_model::plan::{CasePlan, Depth, KafkaSource, ListedTrial, Plan, Strategy, SystemPlan};
 use kdyno_model::units::count;
 use kdyno_model::version;
@@ -58,6 +58,7 @@ pub fn remarks(scenario: &Scenario, choices: &Choices, plan: &Plan) -> Result<Ve
         .into_iter()
         .chain(clusters::told(plan))
         .chain(consume::told(plan))
+        .chain(group::told(plan))
         .chain(probe::told(plan));
     found.extend(facts.map(Note::Fact));
     found.extend(of_the_answer(scenario, choices, plan, &chosen)?);

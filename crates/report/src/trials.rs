@@ -85,6 +85,14 @@ pub const PRODUCE_TRANSACTIONS: &[Shown] = &[
     own("commit", "max", "commit.max"),
 ];
 
+/// How clients connected that came all at once.
+pub const CONNECTS: &[Shown] = &[
+    own("", "clients", "clients"),
+    own("connect", "p50", "connect.p50"),
+    own("connect", "p99", "connect.p99"),
+    own("connect", "max", "connect.max"),
+];
+
 /// A consumer's rates, and beside them what they cost.
 pub const CONSUME_RATES: &[Shown] = &[
     own("records", "fetched", "fetched_per_s"),
@@ -93,6 +101,19 @@ pub const CONSUME_RATES: &[Shown] = &[
     of("workers", "worker CPU", "per record", "cpu_us_per_record"),
     own("records", "per batch", "records_per_batch"),
     own("bytes per", "request", "bytes_per_request"),
+];
+
+/// A consumer group: what its rebalances and commits took, and how its members share the records.
+pub const CONSUME_GROUPS: &[Shown] = &[
+    own("", "rebalances", "rebalances"),
+    own("rebalance", "max", "rebalance.max"),
+    own("", "duplicates", "duplicates"),
+    own("offset", "commits", "commits"),
+    own("offset commit", "p50", "offset_commit.p50"),
+    own("offset commit", "max", "offset_commit.max"),
+    own("records of a", "member, least", "member_records_least"),
+    own("records of a", "member, most", "member_records_most"),
+    own("coefficient", "of variation", "member_records_cv"),
 ];
 
 /// What follows the figures of a stream, in words.
@@ -132,6 +153,10 @@ pub enum Streams {
     Consuming,
     /// Of all that are handed records.
     Handed,
+    /// Of members of consumer groups.
+    Grouped,
+    /// Of those whose clients come in the measure phase.
+    Late,
 }
 
 impl Streams {
@@ -144,6 +169,8 @@ impl Streams {
             Self::Uncompressed => produces(|plan| plan.client.compression == Compression::None),
             Self::Compressed => produces(|plan| plan.client.compression != Compression::None),
             Self::Consuming => load.role.kind() == RoleKind::Consume,
+            Self::Grouped => load.role.as_consume().is_some_and(|plan| plan.group.is_some()),
+            Self::Late => load.span.is_late(),
             Self::Handed => load.role.as_consume().is_some(),
         }
     }
@@ -151,7 +178,7 @@ impl Streams {
 
 /// The tables of every trial's figures: title, whose streams, columns, the words that follow. A stream that has none of the
 /// figures is left out.
-pub const TABLES: [(&str, Streams, &[Shown], Words); 7] = [
+pub const TABLES: [(&str, Streams, &[Shown], Words); 9] = [
     ("Produce: rates and what they cost", Streams::Uncompressed, &PRODUCE_RATES, Words::Steadiness),
     (
         "Produce: compressed rates and what they cost",
@@ -164,6 +191,8 @@ pub const TABLES: [(&str, Streams, &[Shown], Words); 7] = [
     ("Produce: records that were not acknowledged", Streams::Producing, PRODUCE_OUTCOMES, Words::Reasons),
     ("Consume: rates and what they cost", Streams::Consuming, CONSUME_RATES, Words::Steadiness),
     ("End-to-end latency", Streams::Handed, CONSUME_LATENCIES, Words::None),
+    ("Consume: groups", Streams::Grouped, CONSUME_GROUPS, Words::None),
+    ("Clients that came in the measure phase", Streams::Late, CONNECTS, Words::None),
 ];
 
 /// Said under the tables when a stream asks for no acknowledgement.

@@ -22,6 +22,12 @@ pub fn instant(unix_ns: u64) -> String {
     jiff::Timestamp::from_second(seconds).map_or_else(|_| NOTHING.to_owned(), |at| at.to_string())
 }
 
+/// `1 broker`, `3 brokers`.
+#[must_use]
+pub fn plural(many: u32, noun: &str) -> String {
+    format!("{} {noun}{}", count(f64::from(many)), if many == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,9 +1,11 @@
 //! Settings of clients under the Java client's names: which are acted on, in what unit, and their defaults by
 //! Kafka version; what becomes of all others stands in the tables of [`known`] and [`reach`].
 
+mod group;
 mod known;
 mod reach;
 
+pub use group::{OF_GROUPS, OF_ONE_PROTOCOL, classic_defaults, group_defaults};
 pub use known::{Client, JavaType, OTHERS, Other, Rule, other, removed_in, since};
 pub use reach::{REACH, reach_setting};
 
@@ -132,11 +134,40 @@ pub const CONSUMER: &[Setting] = &[
         "`read_uncommitted`: records of open and of aborted transactions too",
     ),
     setting("max.poll.records", SettingKind::Count, (1, INT_MAX), "500; of items with `work`"),
-    setting("client.rack", SettingKind::Text, (0, RACK_BYTES_MAX), "none: records are fetched from leaders"),
+    setting("client.rack", SettingKind::Text, (0, TEXT_BYTES_MAX), "none: records are fetched from leaders"),
+    setting(
+        "group.protocol",
+        SettingKind::Words(&["classic", "consumer"]),
+        (0, 0),
+        "`classic`; of items with `group`",
+    ),
+    setting(
+        "partition.assignment.strategy",
+        SettingKind::Text,
+        (1, TEXT_BYTES_MAX),
+        "`range` before 3.0, `range, cooperative-sticky` from 3.0; also `roundrobin` and `sticky`, or Java's classes",
+    ),
+    setting("group.remote.assignor", SettingKind::Text, (1, TEXT_BYTES_MAX), "the brokers' first: `uniform`"),
+    setting(
+        "group.instance.id",
+        SettingKind::Text,
+        (1, TEXT_BYTES_MAX),
+        "none; otherwise begins each client's own: its number follows",
+    ),
+    setting("session.timeout.ms", SettingKind::Ms, (1, INT_MAX), "10 s before 3.0, 45 s from 3.0"),
+    setting("heartbeat.interval.ms", SettingKind::Ms, (1, INT_MAX), "3 s"),
+    setting("max.poll.interval.ms", SettingKind::Ms, (1, INT_MAX), "300 s"),
+    setting(
+        "enable.auto.commit",
+        SettingKind::Words(BOOLEAN),
+        (0, 0),
+        "`true`; with `false` nothing is committed: a new owner begins at `from`",
+    ),
+    setting("auto.commit.interval.ms", SettingKind::Ms, (1, INT_MAX), "5 s"),
 ];
 
-/// Longer than any name of a rack.
-const RACK_BYTES_MAX: u64 = 1000;
+/// Longer than any name of a rack, an assignor or an instance.
+const TEXT_BYTES_MAX: u64 = 1000;
 
 /// Java's class for one record to each partition in turn.
 pub const ROUND_ROBIN: &str = "org.apache.kafka.clients.producer.RoundRobinPartitioner";
@@ -376,7 +407,7 @@ pub fn producer_defaults(version: &Version) -> ProducerSettings {
     }
 }
 
-/// A consumer's settings when nothing is typed; the same in every supported version.
+/// A consumer's settings when nothing is typed, without a group; the same in every supported version.
 pub fn consumer_defaults(from: StartOffset, read: Read) -> ConsumePlan {
     ConsumePlan {
         from,
@@ -391,6 +422,7 @@ pub fn consumer_defaults(from: StartOffset, read: Read) -> ConsumePlan {
         fetch_wait_ns: ms(500),
         request_timeout_ns: ms(30_000),
         retry_backoff_ns: ms(100),
+        group: None,
     }
 }
 

@@ -2,9 +2,8 @@
 
 use super::client::{CONSUMER, Client, OTHERS, Other, PRODUCER, REACH, Rule, Setting, SettingKind, since};
 use super::keys::{self, Key, Kind, Section};
-use kdyno_model::metric;
+use kdyno_model::metric::{self, SubjectKind};
 use kdyno_model::plan::Levels;
-use kdyno_model::sample::Timing;
 use serde_json::{Map, Value, json};
 use std::fmt::Write;
 
@@ -291,8 +290,8 @@ fn metrics_text(text: &mut String) {
         let _ =
             writeln!(text, "| `{}` | {kinds} | {} | {} |", known.name, known.unit.described(), known.meaning);
     }
-    let listed = |timings: &[Timing]| crate::input::listed(timings.iter().map(|timing| timing.into()));
-    let (sent, consumed) = (listed(&Timing::OF_PRODUCERS), listed(&Timing::OF_CONSUMERS));
+    let of = |kind| crate::input::listed(metric::timings(kind).iter().map(|timing| timing.into()));
+    let (sent, consumed) = (of(SubjectKind::Produce), of(SubjectKind::Consume));
     let quantiles = crate::input::listed(metric::QUANTILES.iter().map(|(name, _)| *name));
     let _ = write!(
         text,

@@ -167,6 +167,7 @@ fn load_values<'f>(item: &'f LoadFile, found: &mut Vec<Keyed<'f>>) {
     found.extend(settings(&item.client));
     let produce = match &item.role {
         RoleFile::Consume(consume) => {
+            found.extend(consume.group.iter().map(|group| ("group", group)));
             found.extend([("consume", &item.topic), ("from", &consume.from), ("read", &consume.read)]);
             return found.extend(consume.work.all());
         }

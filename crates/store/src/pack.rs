@@ -8,7 +8,9 @@ use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 use kdyno_model::event::Subject;
-use kdyno_model::sample::{ClientTotals, Counts, ProbeReading, Sample, StreamId, StreamTotals, Timing};
+use kdyno_model::sample::{
+    ClientTotals, Counts, MemberTotals, ProbeReading, Sample, StreamId, StreamTotals, Timing,
+};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -66,6 +68,8 @@ struct Behind {
     /// Counts that came after those, behind them and left out in the same way: later ones at the end, of which those
     /// that are 0 are left out.
     latest: Vec<u64>,
+    /// Of totals: what each client did as a member of a group, if any of them is one: records, partitions, rebalances.
+    members: Vec<Option<(u64, u32, u32)>>,
 }
 
 /// What a sample row keeps beside its key.
@@ -134,12 +138,12 @@ pub(crate) fn pack_sample(sample: &Sample) -> Result<Vec<u8>, PackError> {
             histogram: sample.histograms.get(&timing).cloned().unwrap_or_default(),
         })
         .collect();
-    let (counts, later) = counts_in(&sample.counts);
-    pack_with(&PackedSample { counts, timings }, &later)
+    let (counts, behind) = counts_in(&sample.counts);
+    pack_with(&PackedSample { counts, timings }, &behind)
 }
 
 pub(crate) fn unpack_sample(blob: &[u8]) -> Result<SampleContent, PackError> {
-    let (packed, later): (PackedSample, _) = unpack_with(blob)?;
+    let (packed, behind): (PackedSample, _) = unpack_with(blob)?;
     let mut histograms = BTreeMap::new();
     let mut sums_ns = BTreeMap::new();
     for entry in packed.timings {
@@ -151,20 +155,30 @@ pub(crate) fn unpack_sample(blob: &[u8]) -> Result<SampleContent, PackError> {
             histograms.insert(timing, entry.histogram);
         }
     }
-    Ok((counts_out(packed.counts, later), histograms, sums_ns))
+    Ok((counts_out(packed.counts, &behind), histograms, sums_ns))
 }
 
 pub(crate) fn pack_totals(totals: &StreamTotals) -> Result<Vec<u8>, PackError> {
     let clients = totals.clients.iter().map(|client| (client.records, client.span_ns)).collect();
-    let (counts, later) = counts_in(&totals.counts);
-    pack_with(&PackedTotals { counts, clients }, &later)
+    let (counts, mut behind) = counts_in(&totals.counts);
+    if totals.clients.iter().any(|client| client.member.is_some()) {
+        let packed = |member: MemberTotals| (member.measured_records, member.partitions, member.rebalances);
+        behind.members = totals.clients.iter().map(|client| client.member.map(packed)).collect();
+    }
+    pack_with(&PackedTotals { counts, clients }, &behind)
 }
 
 pub(crate) fn unpack_totals(id: StreamId, blob: &[u8]) -> Result<StreamTotals, PackError> {
-    let (packed, later): (PackedTotals, _) = unpack_with(blob)?;
-    let clients =
-        packed.clients.into_iter().map(|(records, span_ns)| ClientTotals { records, span_ns }).collect();
-    Ok(StreamTotals { id, counts: counts_out(packed.counts, later), clients })
+    let (packed, behind): (PackedTotals, _) = unpack_with(blob)?;
+    let member = |(measured_records, partitions, rebalances)| MemberTotals {
+        measured_records,
+        partitions,
+        rebalances,
+    };
+    let members = behind.members.iter().map(|one| one.map(member)).chain(std::iter::repeat(None));
+    let clients = packed.clients.iter().zip(members);
+    let clients = clients.map(|(&(records, span_ns), member)| ClientTotals { records, span_ns, member });
+    Ok(StreamTotals { id, clients: clients.collect(), counts: counts_out(packed.counts, &behind) })
 }
 
 pub(crate) fn pack_readings(readings: &[ProbeReading]) -> Result<Vec<u8>, PackError> {
@@ -209,8 +223,11 @@ fn pack_with<T: Serialize>(value: &T, behind: &Behind) -> Result<Vec<u8>, PackEr
     if *behind != Behind::default() {
         bytes.extend(plain(&behind.later)?);
     }
-    if !behind.latest.is_empty() {
+    if !(behind.latest.is_empty() && behind.members.is_empty()) {
         bytes.extend(plain(&behind.latest)?);
+    }
+    if !behind.members.is_empty() {
+        bytes.extend(plain(&behind.members)?);
     }
     seal(&bytes)
 }
@@ -254,6 +271,9 @@ fn unpack_with<T: DeserializeOwned>(blob: &[u8]) -> Result<(T, Behind), PackErro
     }
     if !rest.is_empty() {
         (behind.latest, rest) = decode(rest)?;
+    }
+    if !rest.is_empty() {
+        (behind.members, rest) = decode(rest)?;
     }
     if rest.is_empty() { Ok((value, behind)) } else { Err(PackError::Length) }
 }
@@ -320,6 +340,9 @@ fn counts_in(counts: &Counts) -> (PackedCounts, Behind) {
         missing_offsets,
         end_to_end,
         discarded,
+        rebalances,
+        commits,
+        duplicates,
     } = counts.clone();
     let later = PackedLater {
         committed,
@@ -351,12 +374,12 @@ fn counts_in(counts: &Counts) -> (PackedCounts, Behind) {
         throttled_ns,
         retried_records,
     };
-    let mut latest = vec![end_to_end, discarded];
+    let mut latest = vec![end_to_end, discarded, rebalances, commits, duplicates];
     latest.truncate(latest.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1));
-    (packed, Behind { later, latest })
+    (packed, Behind { later, latest, members: Vec::new() })
 }
 
-fn counts_out(packed: PackedCounts, Behind { later, latest }: Behind) -> Counts {
+fn counts_out(packed: PackedCounts, Behind { later, latest, .. }: &Behind) -> Counts {
     let latest = |place: usize| latest.get(place).copied().unwrap_or(0);
     Counts {
         offered: packed.offered,
@@ -387,6 +410,9 @@ fn counts_out(packed: PackedCounts, Behind { later, latest }: Behind) -> Counts 
         missing_offsets: later.missing_offsets,
         end_to_end: latest(0),
         discarded: latest(1),
+        rebalances: latest(2),
+        commits: latest(3),
+        duplicates: latest(4),
     }
 }
 
@@ -409,6 +435,8 @@ fn timing_code(timing: Timing) -> u8 {
         Timing::EndToEndBelowZero => 14,
         Timing::UntilFetchedBelowZero => 15,
         Timing::Connect => 18,
+        Timing::OffsetCommit => 16,
+        Timing::Rebalance => 17,
     }
 }
 
@@ -444,11 +472,17 @@ mod tests {
         let blob = pack_totals(&totals(later.clone())).unwrap();
         assert_ne!(blob, before);
         assert_eq!(unpack_totals(StreamId::default(), &blob).unwrap(), totals(later.clone()));
-        let latest = |end_to_end, discarded| Counts { end_to_end, discarded, ..later.clone() };
-        for counts in [latest(11, 12), latest(0, 12), Counts { end_to_end: 11, ..counts.clone() }] {
+        let latest = |end_to_end, duplicates| Counts { end_to_end, duplicates, ..later.clone() };
+        for counts in [latest(11, 12), latest(0, 12), Counts { rebalances: 11, ..counts.clone() }] {
             let blob = pack_totals(&totals(counts.clone())).unwrap();
             assert_eq!(unpack_totals(StreamId::default(), &blob).unwrap(), totals(counts));
         }
+        let member = MemberTotals { measured_records: 1, partitions: 2, rebalances: 3 };
+        let client = |member| ClientTotals { records: 5, span_ns: 6, member };
+        let clients = vec![client(None), client(Some(member))];
+        let of_group = StreamTotals { clients, ..totals(counts) };
+        let packed = pack_totals(&of_group).unwrap();
+        assert_eq!(unpack_totals(StreamId::default(), &packed).unwrap(), of_group);
         // What nobody wrote is no later part.
         let mut longer = open(&blob).unwrap().into_owned();
         longer.push(1);

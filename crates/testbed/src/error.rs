@@ -65,6 +65,14 @@ pub enum TestbedError {
         /// What to do.
         hint: String,
     },
+    /// The load has more connections than this host carries.
+    #[error("{message}")]
+    Connections {
+        /// What is short, and how many clients fit.
+        message: String,
+        /// What to do.
+        hint: &'static str,
+    },
     /// A folder that the run needs cannot be used.
     #[error("{message}")]
     Folder {
@@ -127,6 +135,7 @@ impl TestbedError {
             | Self::Disk { hint, .. }
             | Self::Folder { hint, .. }
             | Self::Busy { hint, .. } => Some(hint),
+            Self::Connections { hint, .. } => Some(hint),
             Self::Start { hint, .. } | Self::Registry { hint, .. } | Self::Attach { hint, .. } => {
                 hint.as_deref()
             }

@@ -7,6 +7,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
 pub mod attach;
+pub mod capacity;
 pub mod clean;
 pub mod cluster;
 pub mod distribution;

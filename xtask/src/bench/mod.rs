@@ -5,6 +5,7 @@
 
 pub mod against;
 pub mod broker;
+mod clients;
 mod codecs;
 pub mod constant;
 mod consumers;
@@ -41,6 +42,7 @@ const BENCHES: &[(&str, &str, Run)] = &[
     ("sender", "CPU per record of the worker against the null broker, ÷ floor", sender::run),
     ("producers", "CPU per record with keys, with idempotence ÷ without, null broker", producers::run),
     ("consumers", "CPU per record fetched, by how far it is read, null broker", consumers::run),
+    ("clients", "memory, schedule delay and connecting of 10 000 clients, null broker", clients::run),
     ("tls", "CPU per byte in TLS 1.3 ÷ (in the open + sealing alone), null broker", tls::run),
     ("codecs", "records in a compressed batch beside Kafka's producer, one real broker", codecs::run),
     ("peers", "the maximum rate beside librdkafka's and Kafka's own tools, one real broker", peers::run),

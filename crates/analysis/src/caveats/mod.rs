@@ -5,6 +5,7 @@ mod cluster;
 mod duet;
 mod found;
 pub(crate) mod generator;
+mod group;
 pub(crate) mod host;
 pub(crate) mod load;
 mod log;
@@ -74,6 +75,8 @@ const RULES: &[(Rule, Weight)] = &[
     (host::host_shared, WARNING),
     (cluster::fetch_errors, WARNING),
     (cluster::records_skipped, WARNING),
+    (group::not_conserved, WARNING),
+    (group::member_failed, WARNING),
     (cluster::unconditioned, WARNING),
     (duet::not_at_once, WARNING),
     (cluster::warmup_not_settled, WARNING),

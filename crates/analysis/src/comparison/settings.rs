@@ -350,7 +350,7 @@ fn transactions_text(produce: &ProducePlan) -> String {
 }
 
 fn of_consumer(consume: &ConsumePlan) -> Vec<(&'static str, String)> {
-    vec![
+    let mut found = vec![
         ("fetch.max.bytes", consume.fetch_bytes_max.to_string()),
         ("max.partition.fetch.bytes", consume.partition_bytes_max.to_string()),
         ("fetch.min.bytes", consume.fetch_bytes_min.to_string()),
@@ -360,5 +360,10 @@ fn of_consumer(consume: &ConsumePlan) -> Vec<(&'static str, String)> {
         ("isolation.level", consume.isolation_level.name().to_owned()),
         ("client.rack", consume.rack.clone()),
         ("read", consume.read.name().to_owned()),
-    ]
+    ];
+    if let Some(group) = &consume.group {
+        found.push(("group", group.name.clone()));
+        found.extend(group.settings());
+    }
+    found
 }

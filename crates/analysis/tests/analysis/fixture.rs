@@ -218,7 +218,7 @@ impl Trial {
             counts.add(&row.counts);
         }
         let records = (counts.acknowledged + counts.fetched) / 2;
-        StreamTotals { id, counts, clients: vec![ClientTotals { records, span_ns: 12 * S }; 2] }
+        StreamTotals { id, counts, clients: vec![ClientTotals { records, span_ns: 12 * S, member: None }; 2] }
     }
 
     /// Counts of the writers' row of one second.
@@ -466,6 +466,7 @@ fn readers() -> LoadPlan {
         poll_records_max: 500,
         work: None,
         read: Read::Decode,
+        group: None,
     });
     LoadPlan { topic: "perf".into(), clients: 2, span: Default::default(), role }
 }

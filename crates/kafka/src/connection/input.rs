@@ -4,8 +4,9 @@ use crate::messages::frame_length;
 use crate::wire::WireError;
 use std::ops::Range;
 
-/// First size of the buffer; it grows to the largest frame received.
-const INPUT_BYTES: usize = 16 << 10;
+/// First size of the buffer; it grows to the largest frame received. Most clients get small ones alone, and there may be
+/// thousands.
+const INPUT_BYTES: usize = 4 << 10;
 /// After so many frames it shrinks to the largest of them, if it is more than twice as large.
 const SHRINK_EVERY: u32 = 64;
 

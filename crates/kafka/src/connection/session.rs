@@ -32,6 +32,8 @@ use thiserror::Error;
 
 /// Bytes of ciphertext asked of a socket at once: a TLS record and a little more.
 const RECEIVE_BYTES: usize = 32 << 10;
+/// The same as long as none filled it: of thousands of clients that get small answers alone.
+const RECEIVE_BYTES_FIRST: usize = 8 << 10;
 
 /// Plaintext of a full TLS record. Room for less beside what waits already is left: it would cut a request into small
 /// pieces of ciphertext.
@@ -188,7 +190,9 @@ impl SessionBytes {
 
     /// Where to read the socket into; never empty.
     pub(super) fn input_space(&mut self) -> &mut [u8] {
-        self.received.resize(RECEIVE_BYTES, 0);
+        if self.received.is_empty() {
+            self.received.resize(RECEIVE_BYTES_FIRST, 0);
+        }
         &mut self.received
     }
 
@@ -197,6 +201,9 @@ impl SessionBytes {
         self.plaintext.clear();
         self.has_received |= bytes > 0;
         self.session.receive(&self.received[..bytes], &mut self.plaintext)?;
+        if bytes == self.received.len() && bytes < RECEIVE_BYTES {
+            self.received.resize(RECEIVE_BYTES, 0);
+        }
         Ok(&self.plaintext)
     }
 }

@@ -8,7 +8,8 @@ use super::effects::Effects;
 use super::position::{Position, Positions, Preferred};
 use super::reading::read_set;
 use super::session::FetchSession;
-use super::types::{ConsumerConfig, Isolation, RecordSink};
+use super::sink::RecordSink;
+use super::types::{ConsumerConfig, Isolation};
 use crate::errors::ErrorCode;
 use crate::messages::m01_fetch::{self, Ask, PartitionReply, Piece, TopicName};
 use crate::messages::{BrokerEndpoint, Request as _, m02_list_offsets};
@@ -114,7 +115,8 @@ impl<S: RecordSink> Answer<'_, S> {
             false => self.positions.find_mut(ask.partition),
         };
         // Fetching may go on elsewhere meanwhile, or not at all.
-        let is_asked_for = |position: &&mut Position| position.next == Some(ask.offset) && !position.is_held;
+        let is_asked_for =
+            |position: &&mut Position| position.next == Some(ask.offset) && position.is_fetched();
         let Some(position) = position.filter(is_asked_for) else { return };
         if matches!(error, ErrorCode::NOT_LEADER_OR_FOLLOWER | ErrorCode::FENCED_LEADER_EPOCH) {
             self.effects.hints.leaders.extend(reply.leader);
@@ -123,8 +125,11 @@ impl<S: RecordSink> Answer<'_, S> {
             ErrorCode::NONE => {
                 let before = self.effects.tally.records;
                 fetched(position, reply, self.config, retry_ns, (self.effects, self.sink));
+                let records = self.effects.tally.records - before;
+                let next = position.next.unwrap_or(ask.offset);
+                self.sink.read(ask.partition, ask.offset..next, records);
                 self.sink.end_of_answer(ask.partition, self.now_ns);
-                position.is_held = self.config.holds_fetched && self.effects.tally.records > before;
+                position.is_held = self.config.holds_fetched && records > 0;
                 if reply.preferred_replica >= 0 {
                     let until_ns = self.now_ns.saturating_add(self.config.metadata_max_age_ns);
                     let broker = reply.preferred_replica;

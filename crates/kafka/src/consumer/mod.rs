@@ -6,9 +6,12 @@
 mod aborted;
 mod answers;
 mod effects;
+mod grouped;
+mod membership;
 mod position;
 mod reading;
 mod session;
+mod sink;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -17,10 +20,10 @@ mod tests_offsets;
 mod tests_reading;
 mod types;
 
+pub use membership::{NEEDS_CLASSIC, NEEDS_CONSUMER};
 pub use reading::{Reading, Tally};
-pub use types::{
-    ConsumerConfig, ConsumerEvent, FetchToken, Fetched, Isolation, OffsetAt, Partitions, RecordSink,
-};
+pub use sink::RecordSink;
+pub use types::{ConsumerConfig, ConsumerEvent, FetchToken, Fetched, Isolation, OffsetAt, Partitions};
 
 use crate::broker_connections::{BrokerConnections, ConnectionKey, ConnectionsConfig, Purpose};
 use crate::client::Client;
@@ -29,6 +32,7 @@ use crate::messages::m01_fetch::{self, Ask};
 use crate::messages::{Api, LeaderHints, m02_list_offsets, m03_metadata};
 use answers::Answer;
 use effects::Effects;
+use membership::Membership;
 use position::{Position, Positions, Then};
 use session::FetchSession;
 use std::collections::BTreeSet;
@@ -65,6 +69,8 @@ pub struct Consumer<S = ()> {
     fetched: Vec<Fetched>,
     events: Vec<(u64, ConsumerEvent)>,
     sink: S,
+    /// `None`: it is in no group.
+    membership: Option<Membership>,
 }
 
 /// What brokers must speak to a consuming client.
@@ -85,6 +91,7 @@ impl<S: RecordSink> Consumer<S> {
             fetched: Vec::new(),
             events: Vec::new(),
             sink,
+            membership: None,
         }
     }
 
@@ -93,7 +100,7 @@ impl<S: RecordSink> Consumer<S> {
         let is_reached =
             |position: &&Position| self.connections.leader(TOPIC, position.partition as usize).is_some();
         let mut reached = self.positions.iter().filter(is_reached);
-        self.connections.is_ready() && reached.all(|position| position.next.is_some())
+        self.connections.is_ready() && self.is_settled() && reached.all(|position| position.next.is_some())
     }
 
     /// Takes what was fetched since the last call.
@@ -108,7 +115,7 @@ impl<S: RecordSink> Consumer<S> {
 
     /// Asks each broker that is not busy for what is due: offsets, and records if `is_fetching`.
     pub fn poll(&mut self, now_ns: u64, is_fetching: bool) {
-        drop(self.connections.take_lost());
+        self.lose_requests(now_ns);
         self.look_at_connections();
         self.look_at_replicas(now_ns);
         if self.connections.has_idle() {
@@ -254,7 +261,7 @@ impl<S: RecordSink> Consumer<S> {
             let partition = position.partition as usize;
             let (_, leader_epoch) = self.connections.leader_and_epoch(TOPIC, partition);
             match position.next {
-                Some(offset) if !position.is_held && self.source(position) == Some(connection) => {
+                Some(offset) if position.is_fetched() && self.source(position) == Some(connection) => {
                     known.push(Ask { partition: position.partition, leader_epoch, offset });
                 }
                 None if self.connections.leader(TOPIC, partition) == Some(connection) => {
@@ -352,14 +359,16 @@ impl<S: RecordSink> Consumer<S> {
     /// Whether everything there was at `end_ns` has been fetched: each broker was asked after it and had
     /// nothing within `fetch.max.wait.ms`.
     pub fn is_caught_up(&self, end_ns: u64) -> bool {
-        self.positions.iter().all(|position| {
-            let source = self.source(position).and_then(|source| self.brokers.get(source));
-            let is_fetched = position.not_before_ns == 0 && !position.is_held;
-            let Some(next) = position.next.filter(|_| is_fetched) else { return false };
-            // The marker of a transaction comes after its end was answered.
-            let is_open = self.config.isolation == Isolation::ReadCommitted && next < position.high_watermark;
-            !is_open && source.is_some_and(|broker| broker.empty_ns >= end_ns)
-        })
+        self.is_settled()
+            && self.positions.iter().all(|position| {
+                let source = self.source(position).and_then(|source| self.brokers.get(source));
+                let is_fetched = position.not_before_ns == 0 && position.is_fetched();
+                let Some(next) = position.next.filter(|_| is_fetched) else { return false };
+                // The marker of a transaction comes after its end was answered.
+                let is_open =
+                    self.config.isolation == Isolation::ReadCommitted && next < position.high_watermark;
+                !is_open && source.is_some_and(|broker| broker.empty_ns >= end_ns)
+            })
     }
 }
 
@@ -376,11 +385,18 @@ impl<S: RecordSink> Client for Consumer<S> {
 
     fn receive(&mut self, connection: usize, now_ns: u64) -> Result<(), ConnectionError> {
         self.look_at_connections();
-        let Self { config, connections, positions, brokers, fetched, events, sink, .. } = self;
+        let Self { config, connections, positions, brokers, fetched, events, sink, membership, .. } = self;
         let (mut is_metadata_old, mut held_back_ns) = (false, 0);
         let (mut hints, mut is_told_offsets) = (LeaderHints::default(), false);
         let broker = &mut brokers[connection];
         let result = connections.receive(connection, now_ns, |request, body| {
+            if let FetchToken::Group(group) = request.token {
+                let answer = (request.version, body);
+                return match membership {
+                    Some(membership) => membership.on_answer(group, answer, now_ns),
+                    None => Ok(()),
+                };
+            }
             broker.is_busy = false;
             let mut effects = Effects::default();
             let (session, effects_out) = (&mut broker.session, &mut effects);
@@ -388,7 +404,7 @@ impl<S: RecordSink> Client for Consumer<S> {
             let is_fetch = request.token == FetchToken::Fetch;
             let taken = match request.token {
                 FetchToken::ListOffsets => answer.on_offsets(request.version, body),
-                FetchToken::Fetch => answer.on_fetch(request.version, body),
+                FetchToken::Fetch | FetchToken::Group(_) => answer.on_fetch(request.version, body),
             };
             is_metadata_old |= effects.is_metadata_old;
             if is_fetch && taken.is_ok() && effects.is_empty() {
@@ -427,6 +443,7 @@ impl<S: RecordSink> Client for Consumer<S> {
             }
         }
         self.assign();
+        self.take_events_of_member();
         result
     }
 }

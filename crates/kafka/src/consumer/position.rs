@@ -45,6 +45,8 @@ pub(super) struct Position {
     pub is_listing: bool,
     /// Nothing of it is fetched, and what comes of it is not taken.
     pub is_held: bool,
+    /// The same, since it is about to be another client's.
+    pub is_stopped: bool,
     /// The replica to fetch from in place of the leader.
     pub preferred: Option<Preferred>,
     /// What the last answer said.
@@ -54,6 +56,11 @@ pub(super) struct Position {
 }
 
 impl Position {
+    /// Whether it is fetched.
+    pub(super) fn is_fetched(&self) -> bool {
+        !self.is_held && !self.is_stopped
+    }
+
     pub(super) fn new(partition: i32) -> Self {
         Self {
             partition,
@@ -64,6 +71,7 @@ impl Position {
             turn: 0,
             is_listing: false,
             is_held: false,
+            is_stopped: false,
             preferred: None,
             error: ErrorCode::NONE,
             missed: None,

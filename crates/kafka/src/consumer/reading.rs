@@ -4,7 +4,7 @@
 //! aborted transactions, markers of transactions, and offsets that no record has are told apart from them.
 
 use super::aborted::Aborted;
-use super::types::RecordSink;
+use super::sink::RecordSink;
 use crate::records::{Batch, Record, RecordsError, batches};
 use crate::wire::WireError;
 use std::cell::RefCell;

@@ -2,9 +2,8 @@
 
 use super::reading::{Reading, Tally};
 use crate::broker_connections::RequestKind;
+use crate::group::GroupRequest;
 use crate::messages::{EARLIEST_TIMESTAMP, LATEST_TIMESTAMP};
-use crate::records::Record;
-use std::fmt;
 
 /// Which offset of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,29 +55,6 @@ pub enum Partitions {
     Told,
 }
 
-/// What a client's application does with records, each at the moment in which it is read from an answer.
-pub trait RecordSink: fmt::Debug {
-    /// Whether it looks at each record: what is not decoded otherwise is then.
-    fn wants_records(&self) -> bool;
-
-    /// A record of a partition: those of one come in the order of their offsets, none of them twice.
-    fn record(&mut self, partition: i32, record: &Record<'_>);
-
-    /// All records of a partition's answer have come.
-    fn end_of_answer(&mut self, partition: i32, now_ns: u64);
-}
-
-/// Records are counted, and that is all.
-impl RecordSink for () {
-    fn wants_records(&self) -> bool {
-        false
-    }
-
-    fn record(&mut self, _partition: i32, _record: &Record<'_>) {}
-
-    fn end_of_answer(&mut self, _partition: i32, _now_ns: u64) {}
-}
-
 /// Settings, with the Java client's names in the docs.
 #[derive(Debug, Clone)]
 pub struct ConsumerConfig {
@@ -118,6 +94,8 @@ pub enum FetchToken {
     ListOffsets,
     /// For records.
     Fetch,
+    /// As a member of a group.
+    Group(GroupRequest),
 }
 
 impl From<FetchToken> for RequestKind<FetchToken> {

@@ -84,6 +84,9 @@ impl Shared {
             ErrorCode::INCONSISTENT_GROUP_PROTOCOL => {
                 "; its members have no assignor in common (partition.assignment.strategy) or it is of another protocol"
             }
+            ErrorCode::GROUP_AUTHORIZATION_FAILED => {
+                "; this user may not read the group (an ACL that allows Read of it)"
+            }
             ErrorCode::UNSUPPORTED_VERSION => "; the brokers do not have this group.protocol",
             _ => "",
         };

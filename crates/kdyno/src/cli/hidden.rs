@@ -35,6 +35,9 @@ pub(crate) struct BenchLoadArgs {
     /// Clients
     #[arg(long, default_value_t = 1)]
     pub(crate) clients: u32,
+    /// They come so much later than the measured window begins, seconds, all at once; left out: before it
+    #[arg(long, value_parser = clap::value_parser!(u64).range(0..=3_600))]
+    pub(crate) at: Option<u64>,
     /// Length of the measured window
     #[arg(long, default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3_600))]
     pub(crate) seconds: u64,

@@ -112,7 +112,8 @@ impl Seen {
                 self.measured.add(counts);
             }
         }
-        if sample.phase == Phase::Measure && sample.grain == Grain::Phase {
+        // Of start-up that is how clients connected.
+        if matches!(sample.phase, Phase::Startup | Phase::Measure) && sample.grain == Grain::Phase {
             for (timing, bytes) in &sample.histograms {
                 if let Ok(histogram) = Deserializer::new().deserialize(&mut bytes.as_slice()) {
                     self.histograms.insert(*timing, histogram);
@@ -168,6 +169,7 @@ fn report(args: &BenchLoadArgs, totals: &StreamTotals, seen: &Seen, cpu_s: (f64,
         "response_ns": seen.quantiles(Timing::Response),
         "service_ns": seen.quantiles(Timing::Service),
         "schedule_delay_ns": seen.quantiles(Timing::ScheduleDelay),
+        "connect_ns": seen.quantiles(Timing::Connect),
         "t0_monotonic_ns": seen.t0_monotonic_ns,
         "per_second": seen.per_second(),
         "rss_bytes_max": seen.rss_bytes_max,
@@ -201,7 +203,8 @@ fn task(args: &BenchLoadArgs, rate: Rate) -> WorkerTask {
             client_count: args.clients,
             clients_total: args.clients,
             bytes_per_s_max: None,
-            span: LoadSpan::default(),
+            group_id: None,
+            span: LoadSpan { at_ns: args.at.map(|seconds| seconds * NS_PER_S), until_ns: None },
             role: match &args.consume {
                 Some(read) => StreamRole::Consume(consume(read)),
                 None => StreamRole::Produce(produce(args, rate)),

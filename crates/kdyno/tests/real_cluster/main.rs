@@ -14,6 +14,8 @@ mod end_to_end;
 mod evidence;
 mod faults;
 mod fixture;
+mod groups;
+mod many_clients;
 mod quota;
 mod secured;
 mod transactions;

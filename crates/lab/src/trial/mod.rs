@@ -30,6 +30,7 @@ use crate::settings::Settings;
 use crate::system::System;
 use crate::task::{self, TICK_NS};
 use crate::token::Renewal;
+use crate::topics::topic_name;
 use crate::worker::Worker;
 use kdyno_analysis::live::Live as LiveTally;
 use kdyno_model::event::{Event, EventKind, Subject};
@@ -455,6 +456,12 @@ impl<'a> Execution<'a> {
 
 fn worker_task(context: &TrialContext<'_>, planned: &WorkerPlan) -> WorkerTask {
     let case = &context.trial.effective;
+    let mut streams = task::streams(context.trial, planned, context.topics);
+    for stream in &mut streams {
+        // As with topics: no other trial's group can be meant.
+        let id = |name| topic_name(context.system.prefix(), context.run_id, name, context.trial.id);
+        stream.group_id = task::group_of(&stream.role).map(id);
+    }
     WorkerTask {
         worker: planned.worker,
         run_id: context.run_id,
@@ -465,7 +472,7 @@ fn worker_task(context: &TrialContext<'_>, planned: &WorkerPlan) -> WorkerTask {
         phases: case.phases,
         has_producers: !task::producing(context.trial).is_empty(),
         tick_ns: TICK_NS,
-        streams: task::streams(context.trial, planned, context.topics),
+        streams,
     }
 }
 

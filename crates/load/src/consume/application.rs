@@ -14,6 +14,7 @@ use rand::SeedableRng;
 use rand_distr::{Distribution, Exp1, Zipf};
 use rand_pcg::Pcg64;
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// A larger buffer of instants is given back once they are told.
 const INSTANTS_KEPT: usize = 1 << 16;
@@ -30,6 +31,7 @@ struct Chunk {
 /// A record that the application has not begun with.
 #[derive(Debug, Clone, Copy)]
 struct Waiting {
+    offset: i64,
     /// t0, ns, or [`UNTOLD`].
     intended_ns: u64,
 }
@@ -37,6 +39,7 @@ struct Waiting {
 /// A record that the application begins with.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Begun {
+    pub offset: i64,
     /// When it came, ns.
     pub arrived_ns: u64,
     /// When the application begins with it, ns.
@@ -77,6 +80,19 @@ pub struct Application {
     free_ns: u64,
     /// Partitions of which it has everything that came.
     released: Vec<i32>,
+    /// It is a member's of a group, which has to know what was handed over.
+    is_members: bool,
+    /// What answers held, of an application that takes no time over it.
+    read: Vec<Handed>,
+}
+
+/// Records of a partition that were handed over one after the other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Handed {
+    pub partition: i32,
+    /// They lie between these offsets.
+    pub offsets: Range<i64>,
+    pub records: u64,
 }
 
 impl Application {
@@ -94,6 +110,8 @@ impl Application {
             in_hand: 0,
             free_ns: 0,
             released: Vec::new(),
+            is_members: plan.group.is_some(),
+            read: Vec::new(),
         }
     }
 
@@ -117,14 +135,15 @@ impl Application {
         (self.in_hand > 0 || self.free_ns > now_ns).then_some(self.free_ns)
     }
 
-    /// Goes on until now: `begin` is told the partition of each record that it begins with, and its instants.
+    /// Goes on until now with what it has in hand: `begin` is told the partition of each record that it begins with, and
+    /// which one it is.
     pub(super) fn advance(&mut self, now_ns: u64, mut begin: impl FnMut(i32, Begun)) {
         let Some(mut work) = self.work.take() else { return };
-        while self.free_ns <= now_ns && (self.in_hand > 0 || self.poll()) {
+        while self.free_ns <= now_ns && self.in_hand > 0 {
             let Some(first) = self.chunks.front_mut() else { break };
             let (partition, arrived_ns) = (first.partition, first.arrived_ns);
-            if let Some(Waiting { intended_ns }) = first.records.pop_front() {
-                begin(partition, Begun { arrived_ns, at_ns: self.free_ns, intended_ns });
+            if let Some(Waiting { offset, intended_ns }) = first.records.pop_front() {
+                begin(partition, Begun { offset, arrived_ns, at_ns: self.free_ns, intended_ns });
             }
             if first.records.is_empty() {
                 self.chunks.pop_front();
@@ -136,8 +155,8 @@ impl Application {
     }
 
     /// Takes the next records, if there are any, as soon as it is free and they are there. Partitions of which nothing is left
-    /// then are released.
-    fn poll(&mut self) -> bool {
+    /// then are released. Returns whether it has some in hand.
+    pub(super) fn poll(&mut self) -> bool {
         let Some(first) = self.chunks.front() else { return false };
         self.free_ns = self.free_ns.max(first.arrived_ns);
         for chunk in self.chunks.iter().take_while(|chunk| chunk.arrived_ns <= self.free_ns) {
@@ -171,6 +190,11 @@ impl Application {
         intended_ns.and_then(|ns| u64::try_from(ns).ok()).unwrap_or(UNTOLD)
     }
 
+    /// Takes what it was handed, of an application that takes no time over it.
+    pub(super) fn take_read(&mut self) -> Vec<Handed> {
+        std::mem::take(&mut self.read)
+    }
+
     /// Takes the partitions of which it has everything that came.
     pub(super) fn take_released(&mut self) -> Vec<i32> {
         std::mem::take(&mut self.released)
@@ -186,9 +210,37 @@ impl RecordSink for Application {
     fn record(&mut self, _partition: i32, record: &Record<'_>) {
         let intended_ns = self.intended_ns(record);
         match self.work {
-            Some(_) => self.arriving.push_back(Waiting { intended_ns }),
+            Some(_) => self.arriving.push_back(Waiting { offset: record.offset, intended_ns }),
             None => self.at_once.intended_ns.push(intended_ns),
         }
+    }
+
+    fn read(&mut self, partition: i32, offsets: Range<i64>, records: u64) {
+        if self.is_members && !self.works() {
+            self.read.push(Handed { partition, offsets, records });
+        }
+    }
+
+    fn first_waiting(&self, partition: i32) -> Option<i64> {
+        let mut taken = self.in_hand;
+        self.chunks.iter().find_map(|chunk| {
+            let first = taken.min(chunk.records.len());
+            taken -= first;
+            let waiting = chunk.records.get(first).filter(|_| chunk.partition == partition)?;
+            Some(waiting.offset)
+        })
+    }
+
+    fn forget(&mut self, partition: i32) {
+        let mut taken = self.in_hand;
+        for chunk in &mut self.chunks {
+            let kept = taken.min(chunk.records.len());
+            taken -= kept;
+            if chunk.partition == partition {
+                chunk.records.truncate(kept);
+            }
+        }
+        self.chunks.retain(|chunk| !chunk.records.is_empty());
     }
 
     fn end_of_answer(&mut self, partition: i32, now_ns: u64) {

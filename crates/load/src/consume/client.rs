@@ -1,7 +1,9 @@
 //! One consuming client: its connections, what it fetches, and its application.
 
-use super::application::{Application, Begun};
+use super::application::{Application, Begun, Handed};
+use super::group;
 use crate::connections_io::ConnectionsIo;
+use crate::groups::GroupReading;
 use crate::net::Net;
 use crate::recorder::{HandedOver, Recorder};
 use crate::stream::{Events, StreamContext};
@@ -11,9 +13,12 @@ use kdyno_kafka::client::Client;
 use kdyno_kafka::consumer::{
     self, Consumer, ConsumerConfig, ConsumerEvent, Fetched, Isolation, OffsetAt, Partitions, Reading, Tally,
 };
+use kdyno_kafka::group::{GroupError, GroupEvent};
 use kdyno_model::event::EventKind;
-use kdyno_model::plan::{ConsumePlan, IsolationLevel, Read, StartOffset};
-use kdyno_model::sample::ClientTotals;
+use kdyno_model::plan::{ConsumePlan, GroupProtocol, IsolationLevel, Read, StartOffset};
+use kdyno_model::sample::{ClientTotals, MemberTotals};
+use std::ops::Range;
+use std::sync::Arc;
 
 /// `metadata.max.age.ms`, ns: the Java consumer's default.
 const METADATA_MAX_AGE_NS: u64 = 300_000_000_000;
@@ -28,6 +33,10 @@ pub(super) struct ConsumeClient {
     number: u32,
     first_ns: Option<u64>,
     tick_ns: u64,
+    /// What it shares with the other members of its group; `None`: it is in none.
+    reading: Option<Arc<GroupReading>>,
+    /// The measure phase, ns; empty before it is known.
+    measure: Range<u64>,
 }
 
 impl ConsumeClient {
@@ -35,14 +44,31 @@ impl ConsumeClient {
     pub(super) fn new(plan: &ConsumePlan, context: &StreamContext, index: u32) -> Self {
         let application = Application::new(plan, context, index);
         let connections = connections_config(plan, context, index);
+        let kafka = Consumer::new(consumer_config(plan, context, index), connections, application);
+        let group = group::group_config(plan, context, index);
+        let reading =
+            group.as_ref().map(|group| context.groups.reading(&group.group_id, &context.task.topic));
         Self {
-            kafka: Consumer::new(consumer_config(plan, context, index), connections, application),
+            kafka: match group {
+                Some(group) => kafka.in_group(group),
+                None => kafka,
+            },
             io: ConnectionsIo::new(index, &context.task),
-            totals: ClientTotals::default(),
+            totals: ClientTotals {
+                member: reading.as_ref().map(|_| MemberTotals::default()),
+                ..Default::default()
+            },
             number: context.task.client_first + index,
             first_ns: None,
             tick_ns: context.tick_ns,
+            reading,
+            measure: 0..0,
         }
+    }
+
+    /// The measure phase begins and ends at these instants, ns.
+    pub(super) fn measure_begins(&mut self, measure: Range<u64>) {
+        self.measure = measure;
     }
 
     /// Does what is due: connects, works, asks. Returns when to be called next by time alone, ns.
@@ -55,16 +81,19 @@ impl ConsumeClient {
     ) -> Option<u64> {
         let now_ns = net.now_ns();
         self.io.keep_up(&mut self.kafka, net, now_ns, events);
-        if let Some(recorder) = recorder {
-            self.work(now_ns, recorder);
+        match recorder {
+            Some(recorder) => self.work(now_ns, recorder),
+            None => self.kafka.poll_group(now_ns),
         }
+        self.kafka.ask_group(now_ns);
         let is_polling = !self.kafka.sink().is_at_work(now_ns);
         self.kafka.poll(now_ns, is_fetching && is_polling);
         self.io.flush_all(self.kafka.connections_mut(), net);
         let work_ns = self.kafka.sink().next_deadline(now_ns);
         // Its instants are reckoned: it needs no turn for each record.
         let work_ns = work_ns.map(|at_ns| at_ns.max(now_ns + self.tick_ns));
-        self.kafka.next_deadline().into_iter().chain(work_ns).min()
+        let group_ns = self.kafka.next_group_deadline(is_polling);
+        self.kafka.next_deadline().into_iter().chain(work_ns).chain(group_ns).min()
     }
 
     /// Records what came with answers and, where no time is taken over records, is in the application's hands now.
@@ -86,6 +115,8 @@ impl ConsumeClient {
             if records > 0 && !works {
                 self.handed_over(now_ns, records, recorder);
             }
+            let read = self.kafka.sink_mut().take_read();
+            self.count_again(now_ns, &read, recorder);
         }
         self.kafka.sink_mut().take_at_once(handed_ns, |records| recorder.end_to_end(records));
         for (at_ns, event) in self.kafka.take_events() {
@@ -97,26 +128,49 @@ impl ConsumeClient {
         }
     }
 
-    /// Its application goes on until now.
+    /// Its application goes on until now, and polls whenever it has worked on what it took.
     fn work(&mut self, now_ns: u64, recorder: &mut Recorder) {
-        let application = self.kafka.sink_mut();
-        if !application.works() {
-            return;
+        if !self.kafka.sink().works() {
+            return self.kafka.poll_group(now_ns);
         }
-        let (mut begun, mut last_ns) = (0, 0);
-        let first_ns = &mut self.first_ns;
-        application.advance(now_ns, |_, Begun { at_ns, arrived_ns, intended_ns }| {
-            first_ns.get_or_insert(at_ns);
+        loop {
+            self.begin_records(now_ns, recorder);
+            if self.kafka.sink().is_at_work(now_ns) {
+                break;
+            }
+            self.kafka.poll_group(now_ns);
+            if !self.kafka.sink_mut().poll() {
+                break;
+            }
+        }
+        let released = self.kafka.sink_mut().take_released();
+        released.into_iter().for_each(|partition| self.kafka.release(partition));
+    }
+
+    /// It begins with those records that it has in hand.
+    fn begin_records(&mut self, now_ns: u64, recorder: &mut Recorder) {
+        let Self { kafka, first_ns, totals, reading, measure, .. } = self;
+        let mut runs: Vec<(u64, Handed)> = Vec::new();
+        kafka.sink_mut().advance(now_ns, |partition, Begun { offset, at_ns, arrived_ns, intended_ns }| {
             recorder.handed_over(at_ns, 1);
             let intended_ns = &[intended_ns];
             recorder.end_to_end(HandedOver { fetched_ns: arrived_ns, handed_ns: at_ns, intended_ns });
-            (begun, last_ns) = (begun + 1, at_ns);
+            totals.records += 1;
+            totals.span_ns = at_ns - *first_ns.get_or_insert(at_ns);
+            if let Some(member) = &mut totals.member {
+                member.measured_records += u64::from(measure.contains(&at_ns));
+            }
+            match runs.last_mut() {
+                _ if reading.is_none() => {}
+                Some((_, run)) if run.partition == partition => {
+                    run.offsets.end = offset + 1;
+                    run.records += 1;
+                }
+                _ => runs.push((at_ns, Handed { partition, offsets: offset..offset + 1, records: 1 })),
+            }
         });
-        let released = application.take_released();
-        released.into_iter().for_each(|partition| self.kafka.release(partition));
-        if begun > 0 {
-            self.totals.records += begun;
-            self.totals.span_ns = last_ns - self.first_ns.unwrap_or(last_ns);
+        for (at_ns, run) in runs {
+            self.count_again(at_ns, &[run], recorder);
         }
     }
 
@@ -124,6 +178,80 @@ impl ConsumeClient {
         recorder.handed_over(now_ns, records);
         self.totals.records += records;
         self.totals.span_ns = now_ns - *self.first_ns.get_or_insert(now_ns);
+        if let Some(member) = &mut self.totals.member {
+            member.measured_records += if self.measure.contains(&now_ns) { records } else { 0 };
+        }
+    }
+
+    /// Counts what a member of the group had been handed before.
+    fn count_again(&self, now_ns: u64, handed: &[Handed], recorder: &mut Recorder) {
+        let Some(reading) = &self.reading else { return };
+        for Handed { partition, offsets, records } in handed {
+            let again = reading.handed_over(*partition, offsets.clone(), *records);
+            if again > 0 {
+                recorder.handed_over_again(now_ns, again);
+            }
+        }
+    }
+
+    /// Takes what happened to it as a member; `has_begun`: T0 is past.
+    pub(super) fn take_group_events(&mut self, has_begun: bool) -> Vec<(u64, GroupEvent)> {
+        let told = self.kafka.take_group_events();
+        let Some(reading) = &self.reading else { return told };
+        for (_, event) in &told {
+            match event {
+                GroupEvent::Assigned(rebalanced) => {
+                    rebalanced.added.iter().for_each(|one| reading.gained(one.partition));
+                    if let Some(member) = self.totals.member.as_mut().filter(|_| has_begun) {
+                        member.rebalances += 1;
+                    }
+                }
+                GroupEvent::Revoked(all) | GroupEvent::Lost(all) => {
+                    all.iter().for_each(|one| reading.lost(one.partition));
+                }
+                _ => {}
+            }
+        }
+        told
+    }
+
+    /// Its place among the clients of the load item.
+    pub(super) fn number(&self) -> u32 {
+        self.number
+    }
+
+    /// Why it is no member of its group any more, for good.
+    pub(super) fn failure(&self) -> Option<&GroupError> {
+        self.kafka.member()?.failure()
+    }
+
+    /// Notes how many partitions it has, now that the load is over.
+    pub(super) fn note_partitions(&mut self) {
+        if let (Some(totals), Some(member)) = (&mut self.totals.member, self.kafka.member()) {
+            totals.partitions = u32::try_from(member.assigned().len()).unwrap_or(u32::MAX);
+        }
+    }
+
+    /// It leaves its group.
+    pub(super) fn leave(&mut self, now_ns: u64) {
+        self.note_partitions();
+        self.kafka.leave_group(now_ns);
+    }
+
+    /// Whether it is in no group, or not any more.
+    pub(super) fn has_left(&self) -> bool {
+        self.kafka.member().is_none_or(|member| member.has_left() || member.failure().is_some())
+    }
+
+    /// How many partitions it has as a member.
+    pub(super) fn partitions(&self) -> usize {
+        self.kafka.member().map_or(0, |member| member.assigned().len())
+    }
+
+    /// Whether members of its group have all partitions; so have those of none.
+    pub(super) fn are_owned(&self) -> bool {
+        let count = self.kafka.connections().partition_count(0);
+        self.reading.as_ref().is_none_or(|reading| count > 0 && reading.are_owned(count))
     }
 
     /// Records between it and the end of the log; `None`: a leader has not told yet where that is.
@@ -133,7 +261,8 @@ impl ConsumeClient {
 
     /// Whether its application has everything that there was at `end_ns`.
     pub(super) fn is_caught_up(&self, end_ns: u64) -> bool {
-        self.kafka.sink().waiting() == 0 && self.kafka.is_caught_up(end_ns)
+        let has_all = || self.kafka.sink().waiting() == 0 && self.kafka.is_caught_up(end_ns);
+        self.failure().is_some() || has_all()
     }
 }
 
@@ -141,7 +270,11 @@ fn connections_config(plan: &ConsumePlan, context: &StreamContext, index: u32) -
     let retry_backoff =
         ExponentialBackoff { first_ns: plan.retry_backoff_ns, max_ns: ExponentialBackoff::RETRY_MAX_NS };
     ConnectionsConfig {
-        needs: consumer::NEEDS,
+        needs: match plan.group.as_ref().map(|group| &group.protocol) {
+            None => consumer::NEEDS,
+            Some(GroupProtocol::Classic { .. }) => consumer::NEEDS_CLASSIC,
+            Some(GroupProtocol::Consumer { .. }) => consumer::NEEDS_CONSUMER,
+        },
         request_timeout_ns: plan.request_timeout_ns,
         metadata_max_age_ns: METADATA_MAX_AGE_NS,
         // An answer holds what was asked for and, at worst, one batch more than that.
@@ -153,9 +286,12 @@ fn connections_config(plan: &ConsumePlan, context: &StreamContext, index: u32) -
 fn consumer_config(plan: &ConsumePlan, context: &StreamContext, index: u32) -> ConsumerConfig {
     ConsumerConfig {
         topic: context.task.topic.clone(),
-        partitions: Partitions::Share {
-            first: (context.task.client_first + index) as usize,
-            clients: context.task.clients_total as usize,
+        partitions: match plan.group {
+            Some(_) => Partitions::Told,
+            None => Partitions::Share {
+                first: (context.task.client_first + index) as usize,
+                clients: context.task.clients_total as usize,
+            },
         },
         from: match plan.from {
             StartOffset::Earliest => OffsetAt::Earliest,

@@ -1,7 +1,7 @@
 //! What is recorded of clients that connect.
 
 use super::{Recorder, at};
-use crate::connections_io::Connect;
+use crate::connecting::Connect;
 use crate::histo;
 use kdyno_model::sample::{Phase, Timing};
 

@@ -3,7 +3,7 @@
 use super::{MS, Machine, Outcome, RUN_ID, SECOND, SimNet, context, drive};
 use kdyno_kafka_server::fake_broker::FakeCluster;
 use kdyno_load::consume::ConsumeStream;
-use kdyno_model::plan::{ConsumePlan, IsolationLevel, PhasesPlan, Read, StartOffset};
+use kdyno_model::plan::{ConsumePlan, IsolationLevel, LoadSpan, PhasesPlan, Read, StartOffset};
 use kdyno_model::worker::StreamRole;
 
 /// Fetching clients, in the words of the tests.
@@ -16,6 +16,7 @@ pub struct Fetching {
     /// The run that it takes part in, and how its clock differs from that of who sends, ns.
     pub run_id: u64,
     pub wall_offset_ns: i64,
+    pub span: LoadSpan,
 }
 
 impl Fetching {
@@ -33,8 +34,10 @@ impl Fetching {
             poll_records_max: 500,
             work: None,
             read: Read::Decode,
+            group: None,
         };
-        Self { plan, clients: 1, seconds: 5, drain_seconds: 200, run_id: RUN_ID, wall_offset_ns: 0 }
+        let span = LoadSpan::default();
+        Self { plan, clients: 1, seconds: 5, drain_seconds: 200, run_id: RUN_ID, wall_offset_ns: 0, span }
     }
 
     /// One batch per fetch: what is stored is fetched in many steps.
@@ -53,6 +56,7 @@ pub fn fetch(fetching: &Fetching, cluster: FakeCluster, begin_ns: u64) -> Outcom
     context.has_producers = false;
     (context.run_id, context.wall_offset_ns) = (fetching.run_id, fetching.wall_offset_ns);
     (context.task.client_count, context.task.clients_total) = (fetching.clients, fetching.clients);
+    context.task.span = fetching.span;
     let net = SimNet::new(begin_ns, cluster, Machine::default());
     drive(ConsumeStream::new(&fetching.plan, context), net, SECOND, 0)
 }

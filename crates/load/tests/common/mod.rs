@@ -10,6 +10,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use kdyno_kafka_server::fake_broker::{ConnId, FakeCluster, Output};
 use kdyno_load::event_loop::told_ns;
+use kdyno_load::groups::Groups;
 use kdyno_load::net::{ConnectionId, Net};
 use kdyno_load::produce::ProduceStream;
 use kdyno_load::records::GivenBySource;
@@ -408,10 +409,12 @@ fn context(name: &str, role: StreamRole, phases: PhasesPlan, cluster: &FakeClust
             client_count: 1,
             clients_total: 1,
             bytes_per_s_max: None,
+            group_id: None,
             span: Default::default(),
             role,
         },
         given: GivenBySource::new(),
+        groups: Groups::default(),
         security: Default::default(),
         events: Events::default(),
     }

@@ -43,6 +43,7 @@ pub fn task(bootstrap: &[String], measure_ns: u64) -> WorkerTask {
         client_count: clients,
         clients_total: clients + 1,
         bytes_per_s_max: None,
+        group_id: None,
         span: Default::default(),
         role,
     };

@@ -3,6 +3,8 @@
 //! Times are nanoseconds, sizes bytes, rates records per second, all as plain numbers whose names
 //! carry the unit. The plan is stored in the run file as JSON, so every type here is serialisable.
 
+mod consume;
+mod group;
 mod listeners;
 mod load;
 mod question;
@@ -11,12 +13,13 @@ mod security;
 mod system;
 
 use crate::secret::SecretRef;
+pub use consume::{ConsumePlan, IsolationLevel, Read, StartOffset, WorkPlan};
+pub use group::{GroupAssignor, GroupPlan, GroupProtocol};
 pub use listeners::{ClientListener, Listeners};
 pub use load::{
-    Arrivals, COMPRESSED_RECORDS_MAX, Compression, ConsumePlan, EndToEndPlan, Fill, IsolationLevel, Levels,
-    LoadPlan, LoadSpan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Partitioner, Payload, ProducePlan,
-    ProducerSettings, Rate, RatePiece, Read, Role, RoleKind, StartOffset, TransactionsPlan, VALUE_BYTES_MAX,
-    WorkPlan,
+    Arrivals, COMPRESSED_RECORDS_MAX, Compression, EndToEndPlan, Fill, Levels, LoadPlan, LoadSpan,
+    POOL_BATCHES_MIN, POOL_BYTES_MAX, Partitioner, Payload, ProducePlan, ProducerSettings, Rate, RatePiece,
+    Role, RoleKind, TransactionsPlan, VALUE_BYTES_MAX,
 };
 pub use question::{
     Better, Claim, ClaimExpr, ClaimOp, ComparePlan, Condition, Conditioning, Contrast, Depth, EvidenceUnit,

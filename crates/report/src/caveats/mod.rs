@@ -174,6 +174,8 @@ fn about(caveat: &Caveat) -> About {
         | Caveat::ConsumerBehind { .. }
         | Caveat::FetchErrors { .. }
         | Caveat::ProducerEnded { .. }
+        | Caveat::GroupNotConserved { .. }
+        | Caveat::MemberFailed { .. }
         | Caveat::RecordsSkipped { .. } => About::Records,
         Caveat::ThreadBusy { .. }
         | Caveat::WorkerBusy { .. }
@@ -406,6 +408,14 @@ mod tests {
             Caveat::FewRecords { item: item(), quantile: "p99.99".to_owned(), beyond: 3 },
             Caveat::ConsumerBehind { item: item(), records: 30, seconds: None },
             Caveat::RecordsSkipped { item: item(), events: 2, first: text() },
+            Caveat::GroupNotConserved {
+                group: "billing".to_owned(),
+                topic: text(),
+                least: 100,
+                most: 102,
+                handed_over: 99,
+            },
+            Caveat::MemberFailed { item: item(), first: text() },
             Caveat::ThreadBusy { thread: item(), cpu_percent: 97.0 },
             Caveat::WorkerBusy { cpu_percent: 190.0, cores: 2 },
             Caveat::GeneratorLate {

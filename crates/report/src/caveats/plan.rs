@@ -109,7 +109,7 @@ fn payloads(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
                 "{item}: partitions were assigned by kdyno, not by a consumer group, so no rebalance or group \
                  coordination was measured"
             ),
-            "",
+            "name a `group` in the load item when groups are the question",
         ),
         _ => None,
     }

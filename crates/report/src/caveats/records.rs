@@ -112,6 +112,32 @@ fn failures(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
             ),
             "keep records longer (`retention.ms` and `retention.bytes` of the topic), or read faster",
         ),
+        _ => groups(caveat, numbers),
+    }
+}
+
+/// Consumer groups.
+fn groups(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
+    match caveat {
+        Caveat::GroupNotConserved { group, topic, least, most, handed_over } => told(
+            &format!("{group} {topic}"),
+            &[*handed_over as f64, *least as f64, *most as f64],
+            format!(
+                "group {group}: its members were handed {} records of {topic}, each counted once, where {} were acknowledged \
+                 and it can hold {}",
+                numbers.count(0),
+                numbers.count(1),
+                numbers.count(2)
+            ),
+            "fewer: members that begin at `latest`, that commit nothing, or that were still behind when the drain ended; the \
+             run's events say when partitions changed hands",
+        ),
+        Caveat::MemberFailed { item, first } => told(
+            item,
+            &[],
+            format!("{item}: a member left its group for good, and nothing was read in its place: {first}"),
+            SEE_EVENTS,
+        ),
         _ => None,
     }
 }

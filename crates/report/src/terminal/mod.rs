@@ -2,6 +2,7 @@
 
 mod answer_text;
 mod live;
+mod load_text;
 mod plan_text;
 mod question_text;
 mod run_table;

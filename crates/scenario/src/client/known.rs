@@ -101,8 +101,8 @@ pub(super) const PCA: &[Client] = &[Producer, Consumer, Admin];
 const NO_JAVA: &str = "there is no Java here";
 const OWN_ID: &str = "`transactions` of the load item say whether there are any; ids are made of the run, the item and the client's number";
 const ONE_PHASE: &str = "transactions are committed in one phase";
-const NO_GROUPS: &str = "consumers are in no group: partition p is assigned to client p mod clients";
-const NO_COMMITS: &str = "consumers are in no group and commit nothing";
+const OWN_GROUP: &str =
+    "use `group` of the load item; its id is made of the prefix, the run, that name and the trial";
 const NO_SHARING: &str = "there are no share consumers";
 const BYTES_ONLY: &str = "keys and values are bytes that kdyno makes and reads itself";
 const SYSTEM_BUFFERS: &str = "sockets have the buffers that the system gives them, as with -1";
@@ -166,16 +166,7 @@ pub const OTHERS: &[Other] = &[
     // Consumers.
     row("key.deserializer", C, Class, Always(DESERIALIZERS, BYTES_ONLY)),
     row("value.deserializer", C, Class, Always(DESERIALIZERS, BYTES_ONLY)),
-    row("group.id", C, Text, Always(&[], NO_GROUPS)),
-    row("group.instance.id", C, Text, WithoutEffect(NO_GROUPS)),
-    row("group.protocol", C, Text, WithoutEffect(NO_GROUPS)),
-    row("group.remote.assignor", C, Text, WithoutEffect(NO_GROUPS)),
-    row("partition.assignment.strategy", C, List, WithoutEffect(NO_GROUPS)),
-    row("session.timeout.ms", C, Int, WithoutEffect(NO_GROUPS)),
-    row("heartbeat.interval.ms", C, Int, WithoutEffect(NO_GROUPS)),
-    row("max.poll.interval.ms", C, Int, WithoutEffect(NO_GROUPS)),
-    row("enable.auto.commit", C, Boolean, Always(&["false"], NO_COMMITS)),
-    row("auto.commit.interval.ms", C, Int, WithoutEffect(NO_COMMITS)),
+    row("group.id", C, Text, Always(&[], OWN_GROUP)),
     row("auto.offset.reset", C, Text, Always(&[], "use `from: latest` or `from: earliest` of the load item")),
     row("retry.backoff.max.ms", C, Long, Always(&["1000"], FIXED_GROWTH)),
     row(

@@ -10,6 +10,7 @@ use crate::yaml::{Node, Typed};
 #[allow(missing_docs, reason = "each field is the key of the same name in `keys`")]
 pub struct ConsumeFile {
     pub from: Typed,
+    pub group: Option<Typed>,
     pub read: Typed,
     pub work: WorkFile,
 }
@@ -36,7 +37,12 @@ impl WorkFile {
 
 /// Reads it from an item's keys.
 pub(super) fn consume(fields: &Fields<'_>) -> Result<ConsumeFile, InputError> {
-    Ok(ConsumeFile { from: fields.required("from")?, read: fields.required("read")?, work: work(fields)? })
+    Ok(ConsumeFile {
+        from: fields.required("from")?,
+        group: fields.scalar("group")?,
+        read: fields.required("read")?,
+        work: work(fields)?,
+    })
 }
 
 fn work(fields: &Fields<'_>) -> Result<WorkFile, InputError> {

@@ -126,24 +126,28 @@ pub static PRODUCE: Section = Section {
 /// A load item that consumes.
 pub static CONSUME: Section = Section {
     name: "consume item",
-    purpose: "Clients that fetch records; partition p goes to client p mod clients.",
+    purpose: "Clients that fetch records. Without `group`, partition p goes to client p mod clients.",
     keys: &[
         needed("consume", TEXT, "the topic, by its name under `topics`"),
         or("clients", COUNT, "1", "number of clients, each with connections of its own"),
-        or("from", Kind::Choice(&["latest", "earliest"]), "latest", "where to begin"),
+        key(
+            "group",
+            TEXT,
+            "a consumer group: its members, the clients of all items that name it, share out the partitions. Its id has the \
+             run and the trial in it, so that no trial begins where another one ended; how it works is said in `client`",
+        ),
+        or(
+            "from",
+            Kind::Choice(&["latest", "earliest"]),
+            "latest",
+            "where to begin; of a group: where it has committed nothing (Kafka's `auto.offset.reset`)",
+        ),
         or(
             "read",
             Kind::Choice(&["decode", "crc", "header"]),
             "decode",
             "how far what was fetched is read: as an application does, which decompresses it and finds key, value and headers \
              of each record; or the headers of batches and their checksums; or the headers alone. Records are counted alike",
-        ),
-        or(
-            "work",
-            Kind::Either(&[DURATION, Kind::Section(&WORK)]),
-            "0ms",
-            "how long the application works on each record before it takes the next one, in time that passes: at most \
-             `max.poll.records` with each poll, and nothing is fetched while it works",
         ),
         key(
             "at",
@@ -157,6 +161,13 @@ pub static CONSUME: Section = Section {
             DURATION,
             "when the item's load ends and its clients go, from the beginning of the measure phase; left out: with it",
         ),
+        or(
+            "work",
+            Kind::Either(&[DURATION, Kind::Section(&WORK)]),
+            "0ms",
+            "how long the application works on each record before it takes the next one, in time that passes: at most \
+             `max.poll.records` with each poll, and nothing is fetched while it works",
+        ),
         or("zone", Kind::Choice(&["same"]), "same", "where the clients are, seen from the brokers"),
         key(
             "client",
@@ -164,10 +175,7 @@ pub static CONSUME: Section = Section {
             "consumer settings under the Java client's names",
         ),
     ],
-    later: &[
-        ("group", "leave it out: partition p is then assigned to client p mod clients"),
-        ("rate", "consumers fetch as fast as they can"),
-    ],
+    later: &[("rate", "consumers fetch as fast as they can")],
     open: false,
 };
 

@@ -242,7 +242,14 @@ pub fn totals() -> Vec<StreamTotals> {
     let totals = |id| StreamTotals {
         id,
         counts: Counts { offered: 3000, acknowledged: 2970, ..sample_of(id, 0).counts },
-        clients: vec![ClientTotals { records: 1485 + u64::from(id.worker), span_ns: 4_000_000_000 }; 2],
+        clients: vec![
+            ClientTotals {
+                records: 1485 + u64::from(id.worker),
+                span_ns: 4_000_000_000,
+                member: None
+            };
+            2
+        ],
     };
     STREAMS.map(totals).to_vec()
 }

@@ -165,6 +165,7 @@ fn readers() -> LoadPlan {
         poll_records_max: 500,
         work: None,
         read: Read::Crc, // as far as they were read when the file of format 3 was written
+        group: None,
     });
     LoadPlan { topic: "perf".into(), clients: 1, span: Default::default(), role }
 }

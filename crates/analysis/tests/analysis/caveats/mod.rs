@@ -3,6 +3,7 @@
 mod cluster;
 mod duet;
 mod generator;
+mod group;
 mod host;
 mod load;
 mod log;

@@ -17,20 +17,27 @@ fn application(work: WorkPlan, poll_records_max: u32) -> Application {
         in_hand: 0,
         free_ns: 0,
         released: Vec::new(),
+        is_members: false,
+        read: Vec::new(),
     }
 }
 
 /// So many records of a partition come in one answer.
 fn arrive(application: &mut Application, partition: i32, records: usize, now_ns: u64) {
-    application.arriving.extend(std::iter::repeat_n(Waiting { intended_ns: UNTOLD }, records));
+    let waiting = (0..records as i64).map(|offset| Waiting { offset, intended_ns: UNTOLD });
+    application.arriving.extend(waiting);
     application.end_of_answer(partition, now_ns);
 }
 
 /// What it begins with until now: partition and instant in ms.
 fn begun(application: &mut Application, now_ms: u64) -> Vec<(i32, u64)> {
     let mut begun = Vec::new();
-    application.advance(now_ms * MS, |partition, one| begun.push((partition, one.at_ns / MS)));
-    begun
+    loop {
+        application.advance(now_ms * MS, |partition, one| begun.push((partition, one.at_ns / MS)));
+        if application.is_at_work(now_ms * MS) || !application.poll() {
+            return begun;
+        }
+    }
 }
 
 #[test]
@@ -89,4 +96,18 @@ fn work_takes_as_long_as_its_law_says() {
     // Its standard deviation is below 6.7 times the least.
     let zipf = (mean(plan) - plan.mean_ns()) / MS as f64;
     assert!(zipf.abs() < 5.0 * 6.7 / 100_000f64.sqrt(), "{zipf}");
+}
+
+#[test]
+fn what_was_taken_stays_when_a_partition_goes_and_what_waits_does_not() {
+    let mut application = application(WorkPlan::Constant { ns: MS }, 3);
+    arrive(&mut application, 0, 5, 0);
+    arrive(&mut application, 1, 2, 0);
+    assert_eq!((application.first_waiting(0), application.first_waiting(1)), (Some(0), Some(0)));
+    assert_eq!(begun(&mut application, 0), [(0, 0)]);
+    assert_eq!(application.first_waiting(0), Some(3), "the poll took three");
+    application.forget(0);
+    assert_eq!((application.first_waiting(0), application.waiting()), (None, 4));
+    assert_eq!(begun(&mut application, 9), [(0, 1), (0, 2), (1, 3), (1, 4)]);
+    assert_eq!((application.first_waiting(1), application.waiting()), (None, 0));
 }

@@ -1,0 +1,93 @@
+//! What a consumer group was handed against what its topics were given.
+
+use super::cluster::since_t0;
+use super::found::{Found, events};
+use crate::evidence::cut_short;
+use crate::group;
+use crate::rows::{Item, Trial};
+use crate::tally::unfinished;
+use kdyno_model::caveat::Caveat;
+use kdyno_model::event::{EventKind, Subject};
+use kdyno_model::plan::{StartOffset, SystemPlan};
+use kdyno_model::sample::series;
+use std::collections::BTreeSet;
+
+/// Of a topic that only this trial writes to, a group is handed each acknowledged record; others at most once.
+///
+/// Counted by the whole trial: records that members were handed, without those that one of them had been handed before.
+/// Since no partition can give more different records than it was given, equal sums mean equal partitions.
+pub(super) fn not_conserved(trial: &Trial<'_>) -> Vec<Found> {
+    let readers = || trial.items.iter().filter_map(|item| Some((item, group::of(item)?.name.as_str())));
+    let read: BTreeSet<(&str, &str)> =
+        readers().map(|(item, group)| (group, item.plan.topic.as_str())).collect();
+    let found = read.into_iter().filter_map(|(group, topic)| {
+        let members: Vec<&Item<'_>> = readers()
+            .filter(|(item, own)| *own == group && item.plan.topic == topic)
+            .map(|(item, _)| item)
+            .collect();
+        let (least, most) = given(trial, topic, &members)?;
+        let handed_over = handed_over(&members)?;
+        let (group, topic) = (group.to_owned(), topic.to_owned());
+        let is_conserved = (least..=most).contains(&handed_over);
+        (!is_conserved).then_some(Caveat::GroupNotConserved { group, topic, least, most, handed_over })
+    });
+    found.map(Found::from).collect()
+}
+
+/// Members of a group that are none any more, for good.
+pub(super) fn member_failed(trial: &Trial<'_>) -> Vec<Found> {
+    let mut told = BTreeSet::new();
+    let first_of_item =
+        events(trial, EventKind::MemberFailed).filter(|event| told.insert(event.subject.to_string()));
+    let caveat = |item, first: &str| Caveat::MemberFailed { item, first: first.to_owned() };
+    first_of_item.map(|event| caveat(event.subject.to_string(), &event.detail).into()).collect()
+}
+
+/// Records that members were handed, each counted once.
+fn handed_over(members: &[&Item<'_>]) -> Option<u64> {
+    let of = |item: &&Item<'_>| {
+        let totals = item.tally.totals.as_ref()?;
+        Some(totals.fetched.saturating_sub(totals.duplicates))
+    };
+    members.iter().map(of).sum()
+}
+
+/// The fewest and the most different records of a topic that its consumers can be handed; `None` where that is not known:
+/// of a topic that others write to, of writers that do not know what arrived, and where it is told that records were gone.
+fn given(trial: &Trial<'_>, topic: &str, members: &[&Item<'_>]) -> Option<(u64, u64)> {
+    let is_others = match &trial.evidence.start.trial.effective.system {
+        SystemPlan::Attached(target) => target.topics.contains_key(topic),
+        SystemPlan::Local(_) => false,
+    };
+    let were_gone = since_t0(trial, EventKind::RecordsSkipped).next().is_some();
+    if is_others || were_gone || cut_short(trial.evidence).is_some() {
+        return None;
+    }
+    let (mut least, mut most) = (0u64, 0u64);
+    for writer in trial.items.iter().filter(|item| item.plan.topic == topic) {
+        let Some(plan) = writer.plan.role.as_produce() else { continue };
+        let totals = writer.tally.totals.as_ref().filter(|_| plan.client.acks != 0)?;
+        if totals.aborted > 0 {
+            return None;
+        }
+        let uncertain = unfinished(totals).saturating_add(totals.retried_records);
+        least = least.saturating_add(totals.acknowledged);
+        most = most.saturating_add(totals.acknowledged).saturating_add(uncertain);
+    }
+    let is_from_earliest = |item: &&Item<'_>| {
+        item.plan.role.as_consume().is_some_and(|consume| consume.from == StartOffset::Earliest)
+    };
+    let before = if members.iter().any(is_from_earliest) { held_before(trial, topic)? } else { 0 };
+    Some((least, most.saturating_add(before)))
+}
+
+/// Records that a topic held at most before T0: trials may share it.
+fn held_before(trial: &Trial<'_>, topic: &str) -> Option<u64> {
+    let topic = Subject::Topic(topic.to_owned());
+    let readings = trial.probes().iter().filter(|reading| reading.subject == topic && reading.at_ns < 0);
+    let ends =
+        readings.filter(|reading| reading.series == series::LOG_RECORDS_TOTAL && reading.value.is_finite());
+    // Offsets are whole and far below 2⁵³.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    ends.max_by_key(|reading| reading.at_ns).map(|reading| reading.value.max(0.0).round() as u64)
+}

@@ -1,0 +1,120 @@
+//! Consumer groups: what their members were handed against what their topic was given.
+
+use crate::fixture::{PER_SECOND, READERS, Trial, event};
+use kdyno_model::caveat::{Caveat, Severity};
+use kdyno_model::event::{EventKind, Subject};
+use kdyno_model::finding::Value::Is;
+use kdyno_model::plan::{ConsumePlan, GroupPlan, GroupProtocol, Role, StartOffset};
+use kdyno_model::sample::{Grain, MemberTotals};
+
+/// Of twelve seconds.
+const ACKNOWLEDGED: u64 = 12 * PER_SECOND;
+
+/// A clean trial whose readers are a group.
+fn grouped(change: impl Fn(&mut ConsumePlan)) -> Trial {
+    let mut trial = Trial::clean();
+    let Role::Consume(consume) = &mut trial.start.trial.effective.load.get_mut("readers").unwrap().role
+    else {
+        panic!("readers consume")
+    };
+    consume.group = Some(GroupPlan {
+        name: "billing".into(),
+        protocol: GroupProtocol::Consumer { assignor: None },
+        instance_id: None,
+        poll_interval_max_ns: 300_000_000_000,
+        auto_commit_ns: None,
+    });
+    change(consume);
+    trial
+}
+
+fn told(trial: &Trial) -> Vec<Caveat> {
+    let found = trial
+        .told(|caveat| matches!(caveat, Caveat::GroupNotConserved { .. } | Caveat::AssignedNotGroup { .. }));
+    assert!(found.iter().all(|one| one.severity == Severity::Warning), "{found:?}");
+    found.into_iter().map(|one| one.caveat).collect()
+}
+
+fn not_conserved(most: u64, handed_over: u64) -> Vec<Caveat> {
+    let (group, topic) = ("billing".to_owned(), "perf".to_owned());
+    vec![Caveat::GroupNotConserved { group, topic, least: ACKNOWLEDGED, most, handed_over }]
+}
+
+/// Changes what a stream's totals say.
+fn with(mut trial: Trial, item: &str, change: impl Fn(&mut kdyno_model::sample::Counts)) -> Trial {
+    let stream = trial.start.streams.iter().find(|stream| stream.name == item).unwrap().id;
+    change(&mut trial.totals.iter_mut().find(|totals| totals.id == stream).unwrap().counts);
+    trial
+}
+
+#[test]
+fn a_group_that_was_handed_everything_has_nothing_to_doubt() {
+    assert_eq!(told(&grouped(|_| {})), []);
+    let again = with(grouped(|_| {}), "readers", |counts| {
+        (counts.fetched, counts.duplicates) = (counts.fetched + 40, 40);
+    });
+    assert_eq!(told(&again), [], "duplicates are left out");
+    let before = with(grouped(|consume| consume.from = StartOffset::Earliest), "readers", |counts| {
+        counts.fetched += 7000
+    });
+    assert_eq!(told(&before), [], "what the topic held before");
+}
+
+#[test]
+fn records_that_are_missing_or_too_many_are_told() {
+    let missing = with(grouped(|_| {}), "readers", |counts| counts.fetched -= 3);
+    assert_eq!(told(&missing), not_conserved(ACKNOWLEDGED, ACKNOWLEDGED - 3));
+    let uncounted = with(grouped(|_| {}), "readers", |counts| counts.duplicates = 5);
+    assert_eq!(told(&uncounted), not_conserved(ACKNOWLEDGED, ACKNOWLEDGED - 5));
+    let more = |retried_records| {
+        let trial = with(grouped(|_| {}), "readers", |counts| counts.fetched += 2);
+        with(trial, "writers", move |counts| counts.retried_records = retried_records)
+    };
+    assert_eq!(told(&more(0)), not_conserved(ACKNOWLEDGED, ACKNOWLEDGED + 2));
+    assert_eq!(told(&more(2)), [], "records sent again may be there twice");
+}
+
+#[test]
+fn what_cannot_be_known_is_not_judged() {
+    let mut gone = with(grouped(|_| {}), "readers", |counts| counts.fetched -= 3);
+    gone.events = vec![event(EventKind::RecordsSkipped, Subject::Item("readers".into()), "3 records")];
+    assert_eq!(told(&gone), []);
+    let mut cut = with(grouped(|_| {}), "readers", |counts| counts.fetched -= 3);
+    cut.events = vec![event(EventKind::CutShort, Subject::Kdyno, "interrupted")];
+    assert_eq!(told(&cut), []);
+    let aborted = with(grouped(|_| {}), "writers", |counts| counts.aborted = 1);
+    assert_eq!(told(&with(aborted, "readers", |counts| counts.fetched -= 3)), []);
+}
+
+#[test]
+fn a_member_that_failed_is_told_with_the_first_reason() {
+    let mut trial = grouped(|_| {});
+    let failed = |detail| event(EventKind::MemberFailed, Subject::Item("readers".into()), detail);
+    trial.events = vec![failed("client 1: it is fenced"), failed("client 2: so is this one")];
+    let found = trial.told(|caveat| matches!(caveat, Caveat::MemberFailed { .. }));
+    let expected = Caveat::MemberFailed { item: "readers".into(), first: "client 1: it is fenced".into() };
+    assert_eq!(found.into_iter().map(|one| one.caveat).collect::<Vec<_>>(), [expected]);
+}
+
+#[test]
+fn figures_of_members_are_those_of_the_measure_phase() {
+    let mut trial = grouped(|_| {});
+    let of = |measured_records| Some(MemberTotals { measured_records, partitions: 1, rebalances: 1 });
+    for totals in trial.totals.iter_mut().filter(|totals| totals.counts.fetched > 0) {
+        totals.clients[0].member = of(100);
+        totals.clients[1].member = of(300);
+    }
+    let mut rows = trial.samples.iter_mut().filter(|row| row.id == READERS && row.grain == Grain::Second);
+    rows.find(|row| row.t0_second == 5).unwrap().counts.commits = 4;
+    let figure = |name: &str| {
+        let found = trial.findings().into_iter().find(|finding| finding.of.to_string() == name);
+        found.map(|finding| finding.estimate)
+    };
+    assert_eq!(figure("readers.member_records_least"), Some(Is(100.0)));
+    assert_eq!(figure("readers.member_records_most"), Some(Is(300.0)));
+    assert_eq!(figure("readers.member_records_cv"), Some(Is(0.5)));
+    assert_eq!((figure("readers.commits"), figure("readers.rebalances")), (Some(Is(4.0)), Some(Is(0.0))));
+    assert_eq!(figure("readers.rebalance.max"), None, "there was none");
+    let without = Trial::clean().findings();
+    assert!(without.iter().all(|finding| finding.of.metric != "commits"), "a reader without a group");
+}

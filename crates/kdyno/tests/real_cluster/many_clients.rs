@@ -1,0 +1,68 @@
+//! Clients that come and go, and many of them, on real brokers.
+
+use crate::common::{Place, RUN_DEADLINE};
+use crate::fixture::{event_kinds, figure, one_at_a_time, ran, start_scenario};
+use kdyno_model::event::EventKind;
+use kdyno_model::sample::{Grain, Phase, Timing};
+use kdyno_store::RunFile;
+
+/// 200 producers are there from the start; 100 readers come in the middle, all at once, and find everything; a second
+/// producer follows the first one's end.
+const SCENARIO: &str = "\
+kdyno: 1
+id: many-clients
+question: Does it work?
+system: {kafka: 4.1.1, mode: kraft, brokers: 1, limits: {heap: 384MiB}}
+topics: {perf: {partitions: 20, replicas: 1}}
+load:
+  writers: {produce: perf, clients: 200, rate: 2k/s, value: 100B, until: 6s}
+  next: {produce: perf, clients: 2, rate: 100/s, value: 100B, after: writers}
+  readers: {consume: perf, clients: 100, from: earliest, at: 3s}
+  brief: {consume: perf, clients: 1, until: 4s}
+phases: {warmup: 2s, condition: none, measure: 9s, drain: 10s}
+show: {columns: [writers.acked_per_s, next.acked_per_s, readers.connect.p99, writers.connect.p99]}
+";
+
+#[test]
+fn clients_come_and_go_beside_hundreds_of_others() {
+    let _turn = one_at_a_time();
+    let place = Place::new();
+    let said = start_scenario(&place, SCENARIO).wait(RUN_DEADLINE);
+    ran(&said);
+    let document = place.show();
+    assert!((1_800.0..2_200.0).contains(&figure(&document, "writers.acked_per_s")), "{}", said.stdout);
+    assert!((50.0..150.0).contains(&figure(&document, "next.acked_per_s")), "{}", said.stdout);
+    for address in ["writers.connect.p50", "readers.connect.p50", "readers.connect.max"] {
+        assert!(figure(&document, address) > 0.0, "{address}");
+    }
+    let kinds = event_kinds(&document);
+    let count = |kind: EventKind| kinds.iter().filter(|one| **one == kind.to_string()).count();
+    assert_eq!((count(EventKind::ItemBegan), count(EventKind::ItemEnded)), (2, 2), "{kinds:?}");
+    let file = RunFile::open(&place.run_file()).expect("the run file");
+    let start = &file.trials().expect("its trials")[0];
+    let evidence = file.evidence(start.trial.id).expect("evidence");
+    let measure_s = evidence.span(Phase::Measure).expect("measured").start_ns / 1_000_000_000;
+    let of = |name: &str| evidence.start.streams.iter().find(|one| one.name == name).expect("a stream").id;
+    let counts = |name: &str| {
+        let totals = evidence.totals.iter().find(|totals| totals.id == of(name));
+        totals.expect("its totals").counts.clone()
+    };
+    let written = counts("writers").acknowledged + counts("next").acknowledged;
+    assert_eq!(counts("readers").fetched, written, "late readers find all that was written");
+    assert!(counts("brief").fetched < counts("writers").acknowledged, "it went before the end");
+    for (name, first_s, phase, clients) in
+        [("writers", 0, Phase::Startup, 200), ("readers", measure_s + 3, Phase::Measure, 100)]
+    {
+        let rows = || evidence.samples.iter().filter(|row| row.id == of(name));
+        let at_work = |row: &&_| -> bool {
+            let row: &kdyno_model::sample::Sample = row;
+            row.counts.offered + row.counts.fetched > 0
+        };
+        let first = rows().filter(at_work).map(|row| u64::from(row.written_second)).min();
+        assert!(first.is_some_and(|first| first.abs_diff(first_s) <= 1), "{name}: {first:?}");
+        let connects = rows().find(|row| row.grain == Grain::Phase && row.phase == phase);
+        let connects = connects.and_then(|row| row.histograms.get(&Timing::Connect));
+        assert!(connects.is_some(), "{name}: {clients} clients connected in {phase}");
+    }
+    place.expect_no_processes();
+}

@@ -1,0 +1,297 @@
+//! Clients that are members of a consumer group: their settings, and what becomes of the group as they see it.
+
+use crate::recorder::Recorder;
+use crate::stream::{Events, StreamContext};
+use kdyno_kafka::backoff::ExponentialBackoff;
+use kdyno_kafka::group::{Assignor, GroupConfig, GroupError, GroupEvent, GroupProtocol};
+use kdyno_model::event::EventKind;
+use kdyno_model::plan::{self, ConsumePlan, GroupAssignor};
+use std::collections::BTreeSet;
+
+/// How long a member that leaves tries to commit, and then to tell its coordinator, ns.
+const LEAVE_TIMEOUT_NS: u64 = 5_000_000_000;
+
+/// Settings of client `index` of those that this stream has; `None`: they are in no group.
+pub(super) fn group_config(plan: &ConsumePlan, context: &StreamContext, index: u32) -> Option<GroupConfig> {
+    let (group, group_id) = (plan.group.as_ref()?, context.task.group_id.clone()?);
+    let client = context.task.client_first + index;
+    let (mut session_timeout_ns, mut heartbeat_interval_ns) = (0, 0);
+    let protocol = match &group.protocol {
+        plan::GroupProtocol::Classic {
+            assignors,
+            session_timeout_ns: session,
+            heartbeat_interval_ns: heartbeat,
+        } => {
+            (session_timeout_ns, heartbeat_interval_ns) = (*session, *heartbeat);
+            GroupProtocol::Classic { assignors: assignors.iter().copied().map(assignor).collect() }
+        }
+        plan::GroupProtocol::Consumer { assignor } => GroupProtocol::Consumer { assignor: assignor.clone() },
+    };
+    let retry_backoff =
+        ExponentialBackoff { first_ns: plan.retry_backoff_ns, max_ns: ExponentialBackoff::RETRY_MAX_NS };
+    Some(GroupConfig {
+        group_id,
+        instance_id: group
+            .instance_id
+            .as_ref()
+            .map(|prefix| format!("{prefix}-{}-{client}", context.task.name)),
+        topics: Vec::new(),
+        protocol,
+        session_timeout_ns,
+        heartbeat_interval_ns,
+        poll_interval_max_ns: group.poll_interval_max_ns,
+        auto_commit_ns: group.auto_commit_ns,
+        retry_backoff,
+        leave_timeout_ns: LEAVE_TIMEOUT_NS,
+        seed: context.member_seed(index),
+    })
+}
+
+fn assignor(assignor: GroupAssignor) -> Assignor {
+    match assignor {
+        GroupAssignor::Range => Assignor::Range,
+        GroupAssignor::RoundRobin => Assignor::RoundRobin,
+        GroupAssignor::Sticky => Assignor::Sticky,
+        GroupAssignor::CooperativeSticky => Assignor::CooperativeSticky,
+    }
+}
+
+/// What becomes of the group, as the members of a stream see it.
+///
+/// A rebalance lasts from when the first of them learns of it until none of them is in one any more: of a cooperative group,
+/// whose members join twice where partitions move, both together.
+#[derive(Debug, Default)]
+pub(super) struct GroupCourse {
+    /// Clients that are in a rebalance.
+    rebalancing: BTreeSet<usize>,
+    /// The rebalance that is under way.
+    current: Option<Rebalance>,
+    /// A coordinator has assigned or committed something, and was not told to be lost since.
+    is_coordinated: bool,
+    /// Clients that have failed.
+    failed: BTreeSet<usize>,
+}
+
+#[derive(Debug, Default)]
+struct Rebalance {
+    began_ns: u64,
+    why: String,
+    generation: i32,
+    members: BTreeSet<usize>,
+    moved: usize,
+}
+
+impl GroupCourse {
+    /// Something happened to a client, which the others call by its `number`.
+    pub(super) fn note(
+        &mut self,
+        (client, number): (usize, u32),
+        told: &[(u64, GroupEvent)],
+        recorder: &mut Option<Recorder>,
+        events: &mut Events,
+    ) {
+        for (at_ns, event) in told {
+            self.note_one((client, number), *at_ns, event, (recorder.as_mut(), events));
+        }
+        // A member that joins a second time at once is still in it.
+        if let Some((last_ns, _)) = told.last() {
+            self.end_if_over(*last_ns, recorder.as_mut(), events);
+        }
+    }
+
+    fn note_one(
+        &mut self,
+        (client, number): (usize, u32),
+        at_ns: u64,
+        event: &GroupEvent,
+        (recorder, events): (Option<&mut Recorder>, &mut Events),
+    ) {
+        match event {
+            GroupEvent::Rebalancing(why) => {
+                self.rebalancing.insert(client);
+                self.current.get_or_insert_with(|| Rebalance {
+                    began_ns: at_ns,
+                    why: why.clone(),
+                    ..Rebalance::default()
+                });
+            }
+            GroupEvent::Assigned(rebalanced) => {
+                self.is_coordinated = true;
+                self.rebalancing.remove(&client);
+                let began_ns = rebalanced.began_ns;
+                let current =
+                    self.current.get_or_insert_with(|| Rebalance { began_ns, ..Rebalance::default() });
+                current.generation = current.generation.max(rebalanced.generation);
+                current.members.insert(client);
+                current.moved += rebalanced.added.len();
+            }
+            GroupEvent::Lost(all) => {
+                let count = all.len();
+                let detail = format!(
+                    "client {number} lost {count} partitions without giving them up: others may have read on in them"
+                );
+                events.push(at_ns, EventKind::PartitionsLost, detail);
+            }
+            // While the first member looks for it, brokers may make it.
+            GroupEvent::CoordinatorLost(why) if self.is_coordinated => {
+                self.is_coordinated = false;
+                events.push(at_ns, EventKind::CoordinatorLost, format!("client {number}: {why}"));
+            }
+            GroupEvent::Committed { took_ns, .. } => {
+                self.is_coordinated = true;
+                if let Some(recorder) = recorder {
+                    recorder.offsets_committed(at_ns, *took_ns);
+                }
+            }
+            GroupEvent::Left => {
+                self.rebalancing.remove(&client);
+            }
+            GroupEvent::Coordinator(_)
+            | GroupEvent::CoordinatorLost(_)
+            | GroupEvent::Revoking(_)
+            | GroupEvent::Revoked(_)
+            | GroupEvent::Start(_)
+            | GroupEvent::CommitFailed(_) => {}
+        }
+    }
+
+    fn end_if_over(&mut self, at_ns: u64, recorder: Option<&mut Recorder>, events: &mut Events) {
+        if !self.rebalancing.is_empty() {
+            return;
+        }
+        let Some(Rebalance { began_ns, why, generation, members, moved }) = self.current.take() else {
+            return;
+        };
+        if members.is_empty() {
+            return; // who was in it has left
+        }
+        let took_ns = at_ns.saturating_sub(began_ns);
+        let (members, ms) = (members.len(), took_ns / 1_000_000);
+        let why = if why.is_empty() { String::new() } else { format!("; it began with: {why}") };
+        let detail = format!(
+            "generation {generation}: {members} members in {ms} ms, {moved} partitions have a new owner{why}"
+        );
+        events.push(at_ns, EventKind::GroupRebalanced, detail);
+        if let Some(recorder) = recorder {
+            recorder.rebalanced(at_ns, took_ns);
+        }
+    }
+
+    /// A client is no member any more, for good; told once.
+    pub(super) fn failed(
+        &mut self,
+        (client, number): (usize, u32),
+        why: &GroupError,
+        now_ns: u64,
+        events: &mut Events,
+    ) {
+        if self.failed.insert(client) {
+            self.rebalancing.remove(&client);
+            events.push(now_ns, EventKind::MemberFailed, format!("client {number}: {why}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kdyno_kafka::group::{Rebalanced, TopicPartition};
+    use kdyno_model::plan::PhasesPlan;
+    use kdyno_model::sample::{Counts, Grain, StreamId, Timing};
+
+    const MS: u64 = 1_000_000;
+
+    struct Told {
+        course: GroupCourse,
+        recorder: Option<Recorder>,
+        events: Events,
+    }
+
+    impl Told {
+        fn new() -> Self {
+            let second = 1_000 * MS;
+            let phases =
+                PhasesPlan { warmup_ns: 0, warmup_auto: None, measure_ns: 10 * second, drain_ns: second };
+            let mut recorder = Recorder::new(StreamId::default(), 0, phases);
+            recorder.measure_begins(0);
+            Self { course: GroupCourse::default(), recorder: Some(recorder), events: Events::default() }
+        }
+
+        fn note(&mut self, client: usize, told: &[(u64, GroupEvent)]) {
+            self.course.note((client, 10 + client as u32), told, &mut self.recorder, &mut self.events);
+        }
+
+        fn told(&mut self) -> Vec<(EventKind, String)> {
+            self.events.take(0, 0).into_iter().map(|event| (event.kind, event.detail)).collect()
+        }
+
+        fn counts(mut self) -> (Counts, Vec<u128>) {
+            let recorder = self.recorder.as_mut().expect("a recorder");
+            let counts = recorder.finish();
+            let samples = recorder.take_samples();
+            let phases = samples.iter().filter(|sample| sample.grain == Grain::Phase);
+            let sums = phases.flat_map(|sample| sample.sums_ns.get(&Timing::Rebalance).copied());
+            (counts, sums.collect())
+        }
+    }
+
+    fn rebalancing(at_ms: u64) -> (u64, GroupEvent) {
+        (at_ms * MS, GroupEvent::Rebalancing("a member came".to_owned()))
+    }
+
+    fn assigned(at_ms: u64, generation: i32, added: i32) -> (u64, GroupEvent) {
+        let added: Vec<_> = (0..added).map(|partition| TopicPartition::new("t", partition)).collect();
+        let assigned = added.len();
+        let of = Rebalanced { began_ns: 0, joined_ns: 0, generation, is_leader: false, added, assigned };
+        (at_ms * MS, GroupEvent::Assigned(of))
+    }
+
+    #[test]
+    fn a_rebalance_lasts_from_the_first_member_to_the_last() {
+        let mut told = Told::new();
+        told.note(0, &[rebalancing(100)]);
+        told.note(1, &[rebalancing(400)]);
+        told.note(0, &[assigned(500, 3, 2)]);
+        assert_eq!(told.told(), [], "one is in it yet");
+        told.note(1, &[assigned(520, 3, 1)]);
+        let detail =
+            "generation 3: 2 members in 420 ms, 3 partitions have a new owner; it began with: a member came";
+        assert_eq!(told.told(), [(EventKind::GroupRebalanced, detail.to_owned())]);
+        let (counts, sums) = told.counts();
+        assert_eq!((counts.rebalances, sums), (1, vec![u128::from(420 * MS)]));
+    }
+
+    #[test]
+    fn members_that_join_twice_are_in_one_rebalance_and_those_that_leave_in_none() {
+        let mut told = Told::new();
+        told.note(0, &[rebalancing(0)]);
+        told.note(0, &[assigned(100, 1, 0), rebalancing(100)]);
+        told.note(0, &[assigned(300, 2, 4)]);
+        let kinds: Vec<EventKind> = told.told().into_iter().map(|(kind, _)| kind).collect();
+        assert_eq!(kinds, [EventKind::GroupRebalanced]);
+        told.note(0, &[rebalancing(500)]);
+        told.note(0, &[(600 * MS, GroupEvent::Left)]);
+        assert_eq!(told.told(), [], "nobody was assigned anything");
+        told.note(1, &[(700 * MS, GroupEvent::Committed { partitions: 2, took_ns: 5 * MS })]);
+        let (counts, sums) = told.counts();
+        assert_eq!((counts.rebalances, counts.commits, sums), (1, 1, vec![u128::from(300 * MS)]));
+    }
+
+    #[test]
+    fn a_lost_coordinator_is_told_once_until_it_does_something_again() {
+        let mut told = Told::new();
+        let committed = |at_ms: u64| (at_ms * MS, GroupEvent::Committed { partitions: 1, took_ns: 0 });
+        let lost = |at_ms: u64| (at_ms * MS, GroupEvent::CoordinatorLost("NOT_COORDINATOR".to_owned()));
+        told.note(
+            0,
+            &[(0, GroupEvent::Coordinator(1)), lost(0), (0, GroupEvent::Coordinator(1)), committed(0)],
+        );
+        told.note(0, &[lost(1)]);
+        told.note(1, &[lost(2)]);
+        told.note(1, &[(3 * MS, GroupEvent::Coordinator(2)), lost(4), committed(5), lost(6)]);
+        told.note(0, &[(7 * MS, GroupEvent::Lost(vec![TopicPartition::new("t", 0)]))]);
+        let kinds: Vec<EventKind> = told.told().into_iter().map(|(kind, _)| kind).collect();
+        let expected = [EventKind::CoordinatorLost, EventKind::CoordinatorLost, EventKind::PartitionsLost];
+        assert_eq!(kinds, expected);
+    }
+}

@@ -1,0 +1,94 @@
+//! What the members of one consumer group on this worker know together: whose a partition is, and how far it was handed
+//! over. Streams of one group share it; it is looked at once for each answer, not for each record.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// All groups of a worker, by id and topic.
+#[derive(Debug, Clone, Default)]
+pub struct Groups(Arc<Mutex<BTreeMap<(String, String), Arc<GroupReading>>>>);
+
+impl Groups {
+    /// What the members of a group that read a topic share.
+    pub fn reading(&self, group_id: &str, topic: &str) -> Arc<GroupReading> {
+        let mut groups = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(groups.entry((group_id.to_owned(), topic.to_owned())).or_default())
+    }
+}
+
+/// How far a group has read a topic, as far as its members are on this worker.
+#[derive(Debug, Default)]
+pub struct GroupReading(Mutex<BTreeMap<i32, Partition>>);
+
+#[derive(Debug, Default)]
+struct Partition {
+    /// Behind the highest offset that was handed over.
+    next: i64,
+    /// Members that have it: more than one where a member does not know yet that it lost it.
+    owners: u32,
+}
+
+impl GroupReading {
+    /// Records of a partition were handed over that lie between these offsets. Returns how many of them had been handed over
+    /// before: exact wherever each offset has a record.
+    pub fn handed_over(&self, partition: i32, offsets: Range<i64>, records: u64) -> u64 {
+        let mut partitions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = &mut partitions.entry(partition).or_default().next;
+        let before = (*next).min(offsets.end).saturating_sub(offsets.start);
+        let again = records.min(u64::try_from(before).unwrap_or(0));
+        *next = offsets.end.max(*next);
+        again
+    }
+
+    /// A member has a partition now.
+    pub fn gained(&self, partition: i32) {
+        let mut partitions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        partitions.entry(partition).or_default().owners += 1;
+    }
+
+    /// A member has it no longer.
+    pub fn lost(&self, partition: i32) {
+        let mut partitions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let owners = &mut partitions.entry(partition).or_default().owners;
+        *owners = owners.saturating_sub(1);
+    }
+
+    /// Whether so many partitions have an owner: between two of a rebalance some have none.
+    pub fn are_owned(&self, count: usize) -> bool {
+        let partitions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        partitions.values().filter(|partition| partition.owners > 0).count() >= count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_lies_before_the_highest_offset_was_handed_over_before() {
+        let reading = Groups::default().reading("g", "t");
+        assert_eq!(reading.handed_over(0, 0..10, 10), 0);
+        assert_eq!(reading.handed_over(0, 10..20, 10), 0);
+        assert_eq!(reading.handed_over(0, 15..25, 10), 5, "another owner began at what was committed");
+        assert_eq!(reading.handed_over(0, 0..5, 5), 5, "and one at the beginning");
+        assert_eq!(reading.handed_over(0, 5..30, 25), 20);
+        assert_eq!(reading.handed_over(1, 7..9, 2), 0, "each partition for itself");
+        assert_eq!(reading.handed_over(0, 30..40, 0), 0, "offsets without records");
+        assert_eq!(reading.handed_over(0, 28..50, 3), 3, "never more than there were");
+    }
+
+    #[test]
+    fn streams_of_one_group_share_what_they_know() {
+        let groups = Groups::default();
+        let (a, b) = (groups.reading("g", "t"), groups.reading("g", "t"));
+        a.gained(0);
+        b.gained(1);
+        assert!(a.are_owned(2) && !groups.reading("other", "t").are_owned(1));
+        b.gained(0);
+        a.lost(0);
+        assert!(b.are_owned(2), "the new owner was told first");
+        b.lost(0);
+        assert!(!a.are_owned(2));
+    }
+}

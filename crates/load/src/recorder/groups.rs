@@ -1,0 +1,28 @@
+//! What is recorded of consumer groups: rebalances, commits, records that were handed over again.
+
+use super::{Recorder, at};
+use kdyno_model::sample::Timing;
+
+impl Recorder {
+    /// A rebalance of the group was over now, which had begun so long ago.
+    pub fn rebalanced(&mut self, now_ns: u64, took_ns: u64) {
+        self.slot(now_ns).counts.rebalances += 1;
+        self.of_group(now_ns, Timing::Rebalance, took_ns);
+    }
+
+    /// A commit of offsets was confirmed now, which had been wanted so long ago.
+    pub fn offsets_committed(&mut self, now_ns: u64, took_ns: u64) {
+        self.slot(now_ns).counts.commits += 1;
+        self.of_group(now_ns, Timing::OffsetCommit, took_ns);
+    }
+
+    /// Of the records handed over now, so many had been handed to a member of the group before.
+    pub fn handed_over_again(&mut self, now_ns: u64, records: u64) {
+        self.slot(now_ns).counts.duplicates += records;
+    }
+
+    fn of_group(&mut self, now_ns: u64, timing: Timing, took_ns: u64) {
+        let five = self.slot(now_ns).five;
+        self.fives[five].timings[at(timing)].record(took_ns, 1);
+    }
+}

@@ -1,0 +1,93 @@
+//! Typed settings of clients with their values read.
+
+use crate::PlanError;
+use crate::reader::Reader;
+use kdyno_model::version::Version;
+use kdyno_scenario::client::{Found, Setting, SettingKind, Side, find, level, number};
+use kdyno_scenario::input::not_allowed;
+use kdyno_scenario::yaml::Typed;
+
+/// One typed setting with its value read.
+pub(crate) struct Given<'a> {
+    pub(crate) name: &'static str,
+    /// Bytes, ms or a number; 0 for levels and words.
+    pub(crate) number: u64,
+    /// The level of compression; 0 for others.
+    pub(crate) level: i32,
+    /// The word; empty for numbers.
+    pub(crate) word: String,
+    pub(crate) typed: &'a Typed,
+}
+
+impl Given<'_> {
+    /// Of a duration, ns.
+    pub(crate) fn ns(&self) -> u64 {
+        self.number.saturating_mul(1_000_000)
+    }
+}
+
+/// Reads them, and whose defaults are taken for the rest.
+pub(crate) fn read<'a>(
+    reader: &Reader<'_>,
+    side: Side,
+    typed: &'a [(Typed, Typed)],
+) -> Result<(Version, Vec<Given<'a>>), PlanError> {
+    let mut version = Version::newest();
+    let mut given = Vec::new();
+    for (name, value) in typed {
+        let text = reader.text(value)?;
+        let setting = match find(side, name)? {
+            Found::ActedOn(setting) => setting,
+            Found::Other(row) => {
+                if let Some((message, hint)) = row.complaint(&text) {
+                    let hint = Some(hint).filter(|hint| !hint.is_empty()).map(str::to_owned);
+                    return Err(reader.wrong(value, message).maybe_hint(hint));
+                }
+                continue;
+            }
+        };
+        if setting.name == "defaults" {
+            version = defaults(reader, value, &text)?;
+            continue;
+        }
+        given.push(one(reader, setting, value, text)?);
+    }
+    Ok((version, given))
+}
+
+fn one<'a>(
+    reader: &Reader<'_>,
+    setting: &'static Setting,
+    typed: &'a Typed,
+    text: String,
+) -> Result<Given<'a>, PlanError> {
+    if let SettingKind::Words(words) = setting.kind {
+        // Kafka reads these two in any case.
+        let text = if words.contains(&"true") { text.trim().to_ascii_lowercase() } else { text };
+        if !words.contains(&text.as_str()) {
+            let (message, hint) = not_allowed(&text, words);
+            let message = format!("`{}`: {message}", setting.name);
+            return Err(reader.wrong(typed, message).maybe_hint(hint));
+        }
+        return Ok(Given { name: setting.name, number: 0, level: 0, word: text, typed });
+    }
+    if setting.kind == SettingKind::Text {
+        let (_, most) = setting.range;
+        if text.len() as u64 > most {
+            let message = format!("`{}`: longer than {most} bytes", setting.name);
+            return Err(reader.wrong(typed, message));
+        }
+        return Ok(Given { name: setting.name, number: 0, level: 0, word: text, typed });
+    }
+    let wrong = |message| reader.wrong(typed, format!("`{}`: {message}", setting.name));
+    let (number, level) = match setting.kind {
+        SettingKind::Level(levels) => (0, level(levels, &text).map_err(wrong)?),
+        _ => (number(setting, &text).map_err(wrong)?, 0),
+    };
+    Ok(Given { name: setting.name, number, level, word: String::new(), typed })
+}
+
+fn defaults(reader: &Reader<'_>, typed: &Typed, text: &str) -> Result<Version, PlanError> {
+    Version::of_client(text)
+        .map_err(|error| reader.wrong(typed, format!("`defaults`: {}", error.message)).hint(error.hint))
+}

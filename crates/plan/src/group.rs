@@ -1,0 +1,216 @@
+//! Consumer groups: the settings of their members, and what has to be alike among them.
+
+use crate::PlanError;
+use crate::given::Given;
+use crate::reader::Reader;
+use kdyno_model::plan::{
+    CasePlan, GroupAssignor, GroupPlan, GroupProtocol, KafkaSource, LoadPlan, Plan, Role, SystemPlan,
+};
+use kdyno_model::version::Version;
+use kdyno_scenario::client::{OF_ONE_PROTOCOL, group_defaults};
+use kdyno_scenario::file::RoleFile;
+use kdyno_scenario::input::{listed, not_allowed, quoted};
+use kdyno_scenario::yaml::Typed;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Longest name of a group: its id has the prefix, the run and the trial beside it.
+const NAME_BYTES_MAX: usize = 100;
+/// The first release whose brokers have the consumer protocol without being told to.
+const CONSUMER_FROM: (u32, u32) = (4, 0);
+/// The first one that has it where this setting says so.
+const CONSUMER_EARLY: (u32, u32) = (3, 7);
+const PROTOCOLS: &str = "group.coordinator.rebalance.protocols";
+
+/// The group of an item, with its members' settings.
+pub(crate) fn group(
+    reader: &Reader<'_>,
+    name: &Typed,
+    version: &Version,
+    given: &[Given<'_>],
+) -> Result<GroupPlan, PlanError> {
+    let mut group = group_defaults(version, self::name(reader, name)?);
+    let word = |name: &str| given.iter().find(|given| given.name == name).map(|given| given.word.as_str());
+    if word("group.protocol") == Some("consumer") {
+        group.protocol = GroupProtocol::Consumer { assignor: None };
+    }
+    let is_committing = word("enable.auto.commit") != Some("false");
+    for given in given {
+        of_other_protocol(reader, given, &group.protocol)?;
+        match given.name {
+            "group.instance.id" => group.instance_id = Some(given.word.clone()),
+            "max.poll.interval.ms" => group.poll_interval_max_ns = given.ns(),
+            "auto.commit.interval.ms" => group.auto_commit_ns = Some(given.ns()),
+            _ => of_protocol(reader, given, &mut group.protocol)?,
+        }
+    }
+    group.auto_commit_ns = group.auto_commit_ns.filter(|_| is_committing);
+    let within = |given: &&Given<'_>| matches!(given.name, HEARTBEAT | SESSION);
+    if let GroupProtocol::Classic { session_timeout_ns, heartbeat_interval_ns, .. } = group.protocol
+        && heartbeat_interval_ns >= session_timeout_ns
+        && let Some(given) = given.iter().find(within)
+    {
+        let message = format!("`{HEARTBEAT}` must be below `{SESSION}`, as in Java");
+        return Err(reader
+            .wrong(given.typed, message)
+            .hint("a third of it leaves room for two that are lost"));
+    }
+    Ok(group)
+}
+
+const HEARTBEAT: &str = "heartbeat.interval.ms";
+const SESSION: &str = "session.timeout.ms";
+
+fn name(reader: &Reader<'_>, typed: &Typed) -> Result<String, PlanError> {
+    let name = reader.filled(typed, "group")?;
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
+    if name.len() <= NAME_BYTES_MAX && name.bytes().all(is_plain) {
+        return Ok(name);
+    }
+    let message = format!("`group`: {} is not a usable name", quoted(&name));
+    Err(reader.wrong(typed, message).hint("letters, digits, `.`, `_` and `-`, at most 100 of them"))
+}
+
+/// As in Java, a setting of the other protocol is refused.
+fn of_other_protocol(
+    reader: &Reader<'_>,
+    given: &Given<'_>,
+    protocol: &GroupProtocol,
+) -> Result<(), PlanError> {
+    let own = protocol.name();
+    match OF_ONE_PROTOCOL.iter().find(|(name, _)| *name == given.name) {
+        Some((name, whose)) if *whose != own => {
+            let message = format!("`{name}` cannot be set with `group.protocol: {own}`, as in Java");
+            Err(reader
+                .wrong(given.typed, message)
+                .hint(format!("leave it out, or write `group.protocol: {whose}`")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn of_protocol(
+    reader: &Reader<'_>,
+    given: &Given<'_>,
+    protocol: &mut GroupProtocol,
+) -> Result<(), PlanError> {
+    match (given.name, protocol) {
+        ("partition.assignment.strategy", GroupProtocol::Classic { assignors, .. }) => {
+            *assignors = self::assignors(reader, given)?;
+        }
+        (SESSION, GroupProtocol::Classic { session_timeout_ns, .. }) => *session_timeout_ns = given.ns(),
+        (HEARTBEAT, GroupProtocol::Classic { heartbeat_interval_ns, .. }) => {
+            *heartbeat_interval_ns = given.ns();
+        }
+        ("group.remote.assignor", GroupProtocol::Consumer { assignor }) => {
+            *assignor = Some(given.word.clone());
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Java's list of classes, or the names that members know them by.
+fn assignors(reader: &Reader<'_>, given: &Given<'_>) -> Result<Vec<GroupAssignor>, PlanError> {
+    let mut found = Vec::new();
+    for text in given.word.split(',').map(str::trim) {
+        let Some(assignor) = GroupAssignor::of(text) else {
+            let names: Vec<&str> = GroupAssignor::ALL.iter().map(|assignor| assignor.name()).collect();
+            let (message, hint) = not_allowed(text, &names);
+            let message = format!("`{}`: {message}", given.name);
+            return Err(reader.wrong(given.typed, message).maybe_hint(hint));
+        };
+        if found.contains(&assignor) {
+            let message = format!("`{}` names {} twice", given.name, assignor.name());
+            return Err(reader.wrong(given.typed, message));
+        }
+        found.push(assignor);
+    }
+    Ok(found)
+}
+
+/// What brokers do not have, or would refuse.
+pub(crate) fn check(
+    reader: &Reader<'_>,
+    system: &SystemPlan,
+    load: &BTreeMap<String, LoadPlan>,
+) -> Result<(), PlanError> {
+    let mut seen: BTreeMap<&str, (&str, &GroupPlan)> = BTreeMap::new();
+    for (item, typed) in &reader.scenario.typed().load {
+        let RoleFile::Consume(consume) = &typed.role else { continue };
+        let Some(typed) = &consume.group else { continue };
+        let Some(group) = load.get(&item.text).and_then(|plan| of(&plan.role)) else { continue };
+        if matches!(group.protocol, GroupProtocol::Consumer { .. })
+            && let Some(message) = without_consumer_protocol(system)
+        {
+            let hint = format!("leave `group.protocol` out, or take a release from {}.0 on", CONSUMER_FROM.0);
+            return Err(reader.wrong(typed, message).hint(hint));
+        }
+        let (first, other) = *seen.entry(&group.name).or_insert((&item.text, group));
+        if let Some(what) = not_alike(other, group) {
+            let message = format!("group `{}`: `{first}` and `{}` {what}", group.name, item.text);
+            return Err(reader
+                .wrong(typed, message)
+                .hint("give both the same `client`, or groups of their own"));
+        }
+    }
+    Ok(())
+}
+
+/// The group of an item's clients.
+fn of(role: &Role) -> Option<&GroupPlan> {
+    role.as_consume()?.group.as_ref()
+}
+
+/// Why the coordinator would refuse one of two members.
+fn not_alike(a: &GroupPlan, b: &GroupPlan) -> Option<&'static str> {
+    match (&a.protocol, &b.protocol) {
+        (GroupProtocol::Classic { assignors: a, .. }, GroupProtocol::Classic { assignors: b, .. }) => {
+            let has_common = a.iter().any(|assignor| b.contains(assignor));
+            (!has_common).then_some("have no assignor in common (`partition.assignment.strategy`)")
+        }
+        (GroupProtocol::Consumer { .. }, GroupProtocol::Consumer { .. }) => None,
+        _ => Some("differ in `group.protocol`"),
+    }
+}
+
+/// Why the brokers of a system made for the run do not have the consumer protocol. What those of targets and of builds
+/// have shows when clients connect.
+fn without_consumer_protocol(system: &SystemPlan) -> Option<String> {
+    let SystemPlan::Local(cluster) = system else { return None };
+    let KafkaSource::Release(release) = &cluster.kafka else { return None };
+    let version = Version::parse(release).ok()?;
+    let is_told = || cluster.config.get(PROTOCOLS).is_some_and(|protocols| protocols.contains("consumer"));
+    let at_least = |(major, minor)| version.at_least(major, minor);
+    let has_it = at_least(CONSUMER_FROM) || (at_least(CONSUMER_EARLY) && is_told());
+    (!has_it).then(|| format!("brokers of Kafka {release} do not have `group.protocol: consumer`"))
+}
+
+/// A sentence for each group that has more members than there are partitions.
+pub(crate) fn told(plan: &Plan) -> BTreeSet<String> {
+    plan.every_case().flat_map(idle_members).collect()
+}
+
+fn idle_members(case: &CasePlan) -> Vec<String> {
+    let mut groups: BTreeMap<&str, (u64, BTreeSet<&str>)> = BTreeMap::new();
+    for item in case.load.values() {
+        if let Some(group) = of(&item.role) {
+            let (members, topics) = groups.entry(&group.name).or_default();
+            *members += u64::from(item.clients);
+            topics.insert(&item.topic);
+        }
+    }
+    // How many partitions a topic of a target has is known when it is there.
+    let partitions = |topic: &str| match &case.system {
+        SystemPlan::Attached(target) if target.topics.contains_key(topic) => None,
+        _ => Some(u64::from(case.topics.get(topic)?.partitions)),
+    };
+    let told = |(name, (members, topics)): (&str, (u64, BTreeSet<&str>))| {
+        let partitions: u64 = topics.iter().map(|topic| partitions(topic)).sum::<Option<u64>>()?;
+        let idle = members.checked_sub(partitions).filter(|idle| *idle > 0)?;
+        let topics = listed(topics.into_iter());
+        Some(format!(
+            "group `{name}` has {members} members for {partitions} partitions of {topics}: {idle} of them read nothing"
+        ))
+    };
+    groups.into_iter().filter_map(told).collect()
+}

@@ -1,0 +1,235 @@
+//! A load item in words: what its clients do, how fast, with which settings.
+
+use crate::caveats::sentence;
+use crate::units::{self, plural};
+use kdyno_model::caveat::Caveat;
+use kdyno_model::plan::{
+    Arrivals, ConsumePlan, Fill, GroupPlan, LoadPlan, LoadSpan, Partitioner, Payload, ProducePlan,
+    ProducerSettings, Rate, Read, Role, StartOffset, WorkPlan,
+};
+
+/// The settings of its clients.
+pub(super) fn client_text(load: &LoadPlan) -> String {
+    match &load.role {
+        Role::Produce(produce) => producer_text(&produce.client),
+        Role::Consume(consume) => consumer_text(consume),
+        Role::EndToEnd(probe) => {
+            format!("{}; {}", producer_text(&probe.produce.client), consumer_text(&probe.consume))
+        }
+    }
+}
+
+/// What its clients do.
+pub(super) fn load_lines(name: &str, load: &LoadPlan) -> Vec<String> {
+    let clients = plural(load.clients, "client");
+    match &load.role {
+        Role::Produce(produce) => {
+            let what = format!(
+                "{name}: produce to {} with {clients}, {}{}{}",
+                load.topic,
+                rate_text(produce, load.clients),
+                records_text(produce),
+                span_text(load.span)
+            );
+            let caveat = Caveat::of_compression(name, produce);
+            let caveat = caveat.map(|caveat| format!("  caveat: {}", sentence(&caveat)));
+            let records = format!("  {}{}", payload_text(produce), sending_text(produce));
+            [what, records].into_iter().chain(caveat).collect()
+        }
+        Role::EndToEnd(probe) => vec![format!(
+            "{name}: probe with {}, {}, values of {} to every partition in turn",
+            load.topic,
+            rate_text(&probe.produce, 1),
+            units::size(probe.produce.value_bytes.into())
+        )],
+        Role::Consume(consume) => {
+            let whose = match &consume.group {
+                Some(group) => format!("members of group {}", group.name),
+                None => "partitions assigned by kdyno".to_owned(),
+            };
+            let (topic, span) = (&load.topic, span_text(load.span));
+            let what = format!("{name}: consume from {topic} with {clients}, {whose}{span}");
+            let work = consume.work.map(|work| format!("  {}", work_text(work, load.clients)));
+            std::iter::once(what).chain(work).collect()
+        }
+    }
+}
+
+/// How long each record takes its application, and how many that lets through.
+fn work_text(work: WorkPlan, clients: u32) -> String {
+    let time = |ns: u64| units::exact_duration(ns as f64);
+    let law = match work {
+        WorkPlan::Constant { ns } => format!("{} of work on each record", time(ns)),
+        WorkPlan::Exponential { mean_ns } => {
+            format!("work on each record exponentially distributed, {} in the mean", time(mean_ns))
+        }
+        WorkPlan::Zipf { least_ns, most_ns, exponent } => format!(
+            "work on each record by Zipf's law with s={exponent}, {} to {}, {} in the mean",
+            time(least_ns),
+            time(most_ns),
+            units::duration(work.mean_ns() as u64)
+        ),
+    };
+    let most_per_s = work.records_per_s(clients);
+    format!("{law}: {}/s in all at most", units::count(most_per_s))
+}
+
+/// When a load item comes and goes, where that is in the measure phase.
+fn span_text(span: LoadSpan) -> String {
+    let told = |word: &str, ns: Option<u64>| ns.map(|ns| format!(" {word} {}", units::duration(ns)));
+    let told = [told("from", span.at_ns), told("until", span.until_ns)];
+    let told: String = told.into_iter().flatten().collect();
+    if told.is_empty() { told } else { format!(",{told} of the measure phase") }
+}
+
+fn rate_text(produce: &ProducePlan, clients: u32) -> String {
+    match &produce.rate {
+        Rate::Max { .. } if produce.synchronous => {
+            "rate max (closed loop, one record of each client at a time)".to_owned()
+        }
+        Rate::Max { fill: Fill::Buffer } => {
+            "rate max (closed loop, the client's buffer kept full)".to_owned()
+        }
+        Rate::Max { fill: Fill::InFlight } => {
+            "rate max (closed loop, nothing queued in the client)".to_owned()
+        }
+        Rate::Open { pieces, arrivals } => {
+            let law = match arrivals {
+                Arrivals::Poisson => "Poisson arrivals",
+                Arrivals::Constant => "equal gaps",
+            };
+            let each = |per_s: f64| {
+                let total = units::count(per_s);
+                format!("{total}/s in all = {}/s per client", units::count(per_s / f64::from(clients.max(1))))
+            };
+            let texts: Vec<String> = pieces
+                .iter()
+                .enumerate()
+                .map(|(index, piece)| {
+                    let last = index + 1 == pieces.len();
+                    let (course, length) = if piece.from_per_s == piece.to_per_s {
+                        (each(piece.from_per_s), "for")
+                    } else {
+                        (format!("from {} to {}", each(piece.from_per_s), each(piece.to_per_s)), "over")
+                    };
+                    if last {
+                        course
+                    } else {
+                        format!("{course} {length} {}", units::duration(piece.length_ns))
+                    }
+                })
+                .collect();
+            format!("{}, {law}", texts.join(", then "))
+        }
+    }
+}
+
+fn records_text(produce: &ProducePlan) -> String {
+    produce
+        .records_max
+        .map_or_else(String::new, |records| format!(", until {} records", units::count(records as f64)))
+}
+
+fn payload_text(produce: &ProducePlan) -> String {
+    let how = match produce.payload {
+        Payload::Unique => "each record built".to_owned(),
+        Payload::Pooled { pool_bytes } => {
+            format!("from a pool of {}, encoded once", units::size(pool_bytes))
+        }
+    };
+    let described = produce.records.described(produce.value_bytes);
+    let (_, values) = &described[0];
+    let rest = described[1..].iter().filter(|(_, text)| text != "none");
+    let rest: String = rest.map(|(what, text)| format!("; {what}: {text}")).collect();
+    format!("values of {values}, {how}{rest}")
+}
+
+/// How records are sent, where it is not one after the other as they come.
+fn sending_text(produce: &ProducePlan) -> String {
+    let one_by_one =
+        if produce.synchronous { "; each client waits for one before it sends the next" } else { "" };
+    let Some(transactions) = produce.transactions else { return one_by_one.to_owned() };
+    let aborted = match transactions.abort_share {
+        0.0 => String::new(),
+        share => format!(", {} % of them aborted", units::significant(share * 100.0)),
+    };
+    format!(
+        "{one_by_one}; in transactions of {} from their first record{aborted} (transaction.timeout.ms={})",
+        units::exact_duration(transactions.every_ns as f64),
+        ms(produce.client.transaction_timeout_ns)
+    )
+}
+
+fn producer_text(client: &ProducerSettings) -> String {
+    let level = client.level().map_or_else(String::new, |(setting, level)| format!(" {setting}={level}"));
+    let compression = format!("{}{level}", client.compression.name());
+    let partitioner = match (client.partitioner, client.adaptive_partitioning) {
+        (Partitioner::RoundRobin, _) => "round robin".to_owned(),
+        (Partitioner::Sticky, false) => "sticky, not adaptive".to_owned(),
+        (Partitioner::Sticky, true) => format!(
+            "sticky, adaptive, partitioner.availability.timeout.ms={}",
+            ms(client.availability_timeout_ns)
+        ),
+    };
+    let keys = if client.ignore_keys { ", partitioner.ignore.keys=true" } else { "" };
+    let acks = if client.acks == -1 { "all".to_owned() } else { client.acks.to_string() };
+    format!(
+        "defaults of Kafka {}; acks={acks} batch.size={} linger.ms={} buffer.memory={} \
+         max.request.size={} max.in.flight.requests.per.connection={} compression.type={compression} \
+         max.block.ms={} request.timeout.ms={} delivery.timeout.ms={} retry.backoff.ms={} \
+         retry.backoff.max.ms={} metadata.max.age.ms={} enable.idempotence={}; partitioner {partitioner}{keys}",
+        client.defaults,
+        size(client.batch_bytes),
+        ms(client.linger_ns),
+        units::exact_bytes(client.buffer_bytes as f64),
+        size(client.request_bytes_max),
+        client.in_flight_max,
+        ms(client.max_block_ns),
+        ms(client.request_timeout_ns),
+        ms(client.delivery_timeout_ns),
+        ms(client.retry_backoff_ns),
+        ms(client.retry_backoff_max_ns),
+        ms(client.metadata_max_age_ns),
+        client.enable_idempotence,
+    )
+}
+
+fn consumer_text(consume: &ConsumePlan) -> String {
+    let from = match consume.from {
+        StartOffset::Earliest => "at the first record kept",
+        StartOffset::Latest => "behind the last record there",
+    };
+    let read = match consume.read {
+        Read::Header => "the headers of batches alone",
+        Read::Crc => "headers and checksums of batches",
+        Read::Decode => "every record",
+    };
+    let rack = if consume.rack.is_empty() { "" } else { " client.rack=" };
+    let group = consume.group.iter().flat_map(GroupPlan::settings);
+    let group: String = group.map(|(name, value)| format!(" {name}={value}")).collect();
+    let polls = consume.work.map(|_| format!(" max.poll.records={}", consume.poll_records_max));
+    let polls = polls.unwrap_or_default();
+    format!(
+        "begins {from}, reads {read}; fetch.max.bytes={} max.partition.fetch.bytes={} fetch.min.bytes={} \
+         fetch.max.wait.ms={} request.timeout.ms={} retry.backoff.ms={} isolation.level={}{rack}{}{polls}{group}",
+        size(consume.fetch_bytes_max),
+        size(consume.partition_bytes_max),
+        size(consume.fetch_bytes_min),
+        ms(consume.fetch_wait_ns),
+        ms(consume.request_timeout_ns),
+        ms(consume.retry_backoff_ns),
+        consume.isolation_level.name(),
+        consume.rack,
+    )
+}
+
+/// A size as a scenario writes it.
+fn size(bytes: u32) -> String {
+    units::exact_bytes(f64::from(bytes))
+}
+
+/// Kafka's unit of time.
+fn ms(ns: u64) -> String {
+    let ms = ns as f64 / 1e6;
+    if ms.fract() == 0.0 { format!("{ms:.0}") } else { format!("{ms}") }
+}
