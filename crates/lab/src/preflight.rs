@@ -3,9 +3,10 @@
 use crate::connections;
 use crate::error::LabError;
 use crate::options::{Progress, RunOptions};
+use crate::replicas::{replicas, topics_at_once};
 use crate::secrets::Secrets;
 use kdyno_model::plan::{
-    AttachedPlan, CasePlan, ClusterPlan, Isolation, KafkaSource, PairDesign, Plan, Strategy, SystemPlan,
+    AttachedPlan, CasePlan, ClusterPlan, KafkaSource, PairDesign, Plan, Strategy, SystemPlan,
     TopicPlan,
 };
 use kdyno_model::trial::Trial;
@@ -99,18 +100,6 @@ pub(crate) fn room_for_trial(
     match &trial.effective.system {
         SystemPlan::Local(cluster) => room(plan, &trial.effective, cluster, work_dir, environment),
         SystemPlan::Attached(_) => Ok(()),
-    }
-}
-
-fn replicas(topic: &TopicPlan) -> u64 {
-    u64::from(topic.partitions) * u64::from(topic.replicas)
-}
-
-/// How many trials' topics a cluster holds at once: brokers delete those of one trial while the next one runs.
-fn topics_at_once(plan: &Plan) -> u64 {
-    match plan.isolation {
-        Isolation::Topic if plan.strategy.trials_planned() != Some(1) => 2,
-        Isolation::Topic | Isolation::Cluster | Isolation::None => 1,
     }
 }
 

@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// All groups of a worker, by id and topic.
+/// By the group's id and the topic.
+type Readings = BTreeMap<(String, String), Arc<GroupReading>>;
+
+/// All groups of a worker.
 #[derive(Debug, Clone, Default)]
-pub struct Groups(Arc<Mutex<BTreeMap<(String, String), Arc<GroupReading>>>>);
+pub struct Groups(Arc<Mutex<Readings>>);
 
 impl Groups {
     /// What the members of a group that read a topic share.

@@ -167,7 +167,7 @@ pub struct Counts {
     pub control_records: u64,
     /// Consume: offsets passed over that no record has, since it was compacted away.
     pub missing_offsets: u64,
-    /// Consume: records of this second of t0 that the application was handed, each counted once.
+    /// Consume: records of this second of t0 that the application was handed, each time counted.
     pub end_to_end: u64,
     /// Consume: records handed over of which nobody knows when this trial intended them: without kdyno's trailer, of
     /// another run, or of no instant of this trial's load.

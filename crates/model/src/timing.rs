@@ -98,6 +98,8 @@ impl Timing {
     pub const STAGES: [Timing; STAGES] = taken(TOTALS);
     /// Both: those of a probe.
     pub const OF_PROBES: [Timing; PRODUCED + CONSUMED] = taken(0);
+    /// Of records that an application is handed, the total first.
+    pub const OF_HANDED: [Timing; CONSUMED] = taken(PRODUCED);
     /// The one of clients, then of records that are consumed the total first, then of groups.
     pub const OF_CONSUMERS: [Timing; OF_CLIENTS + CONSUMED + OF_GROUPS] = taken(PRODUCED - OF_CLIENTS);
 

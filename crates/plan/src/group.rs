@@ -207,7 +207,7 @@ fn idle_members(case: &CasePlan) -> Vec<String> {
     let told = |(name, (members, topics)): (&str, (u64, BTreeSet<&str>))| {
         let partitions: u64 = topics.iter().map(|topic| partitions(topic)).sum::<Option<u64>>()?;
         let idle = members.checked_sub(partitions).filter(|idle| *idle > 0)?;
-        let topics = listed(topics.into_iter());
+        let topics = listed(topics);
         Some(format!(
             "group `{name}` has {members} members for {partitions} partitions of {topics}: {idle} of them read nothing"
         ))

@@ -96,7 +96,7 @@ pub(crate) fn told(plan: &Plan) -> BTreeSet<String> {
         let SystemPlan::Local(cluster) = &case.system else { return Vec::new() };
         let told = |(name, item): (&String, &LoadPlan)| {
             let partitions = case.topics.get(&item.topic)?.partitions;
-            let is_short = matches!(item.role, Role::EndToEnd(_)) && partitions < u32::from(cluster.brokers);
+            let is_short = matches!(item.role, Role::EndToEnd(_)) && partitions < cluster.brokers;
             is_short.then(|| {
                 format!(
                     "`{name}` sends to {partitions} of {} brokers: its topic has no more partitions that they could lead",

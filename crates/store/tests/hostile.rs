@@ -94,7 +94,7 @@ fn a_contradiction_names_its_table() {
         ("UPDATE run SET plan_json = '{'", "table run, row 1: EOF"),
         (
             "UPDATE stream SET role = 'sing'",
-            "table stream, row 1: unknown variant `sing`, expected `produce` or",
+            "table stream, row 1: unknown variant `sing`, expected one of `produce`",
         ),
         ("UPDATE sample SET grain = 'day' WHERE sequence = 1", "table sample, row 2: unknown variant `day`"),
         ("UPDATE sample SET worker = 70000 WHERE rowid = 1", "table sample"),

@@ -285,8 +285,8 @@ mod tests {
         let complaint = |name, value| other(Client::Consumer, name).expect("a row").complaint(value);
         assert_eq!(complaint("check.crcs", "True"), None);
         assert!(complaint("check.crcs", "false").is_some_and(|(_, why)| why.contains("read: header")));
-        assert_eq!(complaint("max.poll.interval.ms", "500"), None);
-        assert!(complaint("max.poll.interval.ms", "many").is_some_and(|(what, _)| what.contains("32 bits")));
+        assert_eq!(complaint("metrics.num.samples", "500"), None);
+        assert!(complaint("metrics.num.samples", "many").is_some_and(|(what, _)| what.contains("32 bits")));
         assert_eq!(complaint("key.deserializer", DESERIALIZERS[0]), None);
         assert!(complaint("key.deserializer", "io.confluent.Avro").is_some());
         assert_eq!(complaint("receive.buffer.bytes", "-1"), None);
