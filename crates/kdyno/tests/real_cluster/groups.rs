@@ -89,6 +89,30 @@ fn each_group_is_handed_every_record_by_either_protocol_and_any_release() {
 }
 
 #[test]
+fn members_come_and_go_and_every_record_is_handed_over() {
+    let _turn = one_at_a_time();
+    let place = Place::new();
+    let client = "client: {partition.assignment.strategy: cooperative-sticky, heartbeat.interval.ms: 500, auto.commit.interval.ms: 1000}";
+    let readers = format!(
+        "  readers: {{consume: perf, clients: 2, group: g, {client}}}\n  \
+         guests: {{consume: perf, clients: 2, group: g, at: 2s, until: 5s, {client}}}\n"
+    );
+    let text = scenario("", QUICKLY_JOINED, &readers).replace("measure: 6s", "measure: 10s");
+    ran(&start_scenario(&place, &text).wait(RUN_DEADLINE));
+    let document = place.show();
+    assert!(figure(&document, "readers.rebalances") >= 2.0, "one as they came, one as they went");
+    assert!(figure(&document, "readers.rebalance.max") > 0.0);
+    assert!(!caveats(&document, "warning").contains(&"group-not-conserved"), "{}", document["caveats"]);
+    let all = evidences(&place);
+    let [read, guests, written] =
+        ["readers", "guests", "writers"].map(|item| totals(&all[0], item).counts.clone());
+    assert!(guests.fetched > 0, "{guests:?}");
+    let handed_over = read.fetched + guests.fetched - read.duplicates - guests.duplicates;
+    assert_eq!(handed_over, written.acknowledged, "{read:?} {guests:?}");
+    place.expect_no_processes();
+}
+
+#[test]
 fn a_member_that_stops_polling_loses_its_partitions_to_the_others() {
     let _turn = one_at_a_time();
     let place = Place::new();
