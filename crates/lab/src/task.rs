@@ -1,6 +1,6 @@
 //! From a trial to its workers' tasks: the streams, the instants of its phases. Pure.
 
-use kdyno_model::plan::{LoadPlan, Role, RoleKind, SystemPlan, WorkerPlan, WorkerShare};
+use kdyno_model::plan::{ConsumePlan, LoadPlan, Role, RoleKind, SystemPlan, WorkerPlan, WorkerShare};
 use kdyno_model::run::StreamInfo;
 use kdyno_model::sample::{Phase, StreamId};
 use kdyno_model::seed::mix;
@@ -76,12 +76,14 @@ fn roles_of(role: &Role) -> Vec<StreamRole> {
     produce.into_iter().chain(consume).collect()
 }
 
-/// The name of the group that a stream's clients are members of.
-pub(crate) fn group_of(role: &StreamRole) -> Option<&str> {
-    match role {
-        StreamRole::Consume(consume) => consume.group.as_ref().map(|group| group.name.as_str()),
-        StreamRole::Produce(_) => None,
+/// The streams with the ids of the groups that their clients are members of; `id` makes one of a group's name.
+pub(crate) fn in_groups(mut streams: Vec<StreamTask>, id: impl Fn(&str) -> String) -> Vec<StreamTask> {
+    for stream in &mut streams {
+        if let StreamRole::Consume(ConsumePlan { group: Some(group), .. }) = &stream.role {
+            stream.group_id = Some(id(&group.name));
+        }
     }
+    streams
 }
 
 /// The workers on which a load item of the trial produces.

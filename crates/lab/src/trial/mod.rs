@@ -456,12 +456,9 @@ impl<'a> Execution<'a> {
 
 fn worker_task(context: &TrialContext<'_>, planned: &WorkerPlan) -> WorkerTask {
     let case = &context.trial.effective;
-    let mut streams = task::streams(context.trial, planned, context.topics);
-    for stream in &mut streams {
-        // As with topics: no other trial's group can be meant.
-        let id = |name| topic_name(context.system.prefix(), context.run_id, name, context.trial.id);
-        stream.group_id = task::group_of(&stream.role).map(id);
-    }
+    // As with topics: no other trial's group can be meant.
+    let id = |name: &str| topic_name(context.system.prefix(), context.run_id, name, context.trial.id);
+    let streams = task::in_groups(task::streams(context.trial, planned, context.topics), id);
     WorkerTask {
         worker: planned.worker,
         run_id: context.run_id,
