@@ -19,7 +19,8 @@ pub(crate) fn is_told(evidence: &TrialEvidence, item: &str) -> bool {
 
 /// Records of the measure phase that were acknowledged on the topic of an item that consumes and never handed over to
 /// it, by second of their t0. `None`: there is no telling, since records of transactions that were aborted are kept from it,
-/// or since it came when some had been written, or went before all were.
+/// since it came when some had been written, or went before all were, since other items are members of its group, or since
+/// its group was handed some twice.
 ///
 /// Of each second's records numbers are compared: what a producer counts as failed and the log has all the same takes the
 /// place of another one that is missing, and so does what the log has twice. Then these are fewer than they were.
@@ -28,8 +29,12 @@ pub(crate) fn censored(evidence: &TrialEvidence, item: &str) -> Option<BTreeMap<
     let (own, writers) = (streams_of(evidence, item), writers(evidence, plan));
     let has_aborts = seconds(evidence).any(|row| writers.contains(&row.id) && row.counts.aborted > 0);
     let is_missing_some = plan.span.is_late() && consume.from == StartOffset::Latest;
+    // What a group's members were handed twice takes the place of what they were not.
+    let has_duplicates = seconds(evidence).any(|row| own.contains(&row.id) && row.counts.duplicates > 0);
     if has_aborts && consume.isolation_level == IsolationLevel::ReadCommitted
         || is_missing_some
+        || has_duplicates
+        || shares_group(evidence, item, consume)
         || plan.span.until_ns.is_some()
     {
         return None;
@@ -54,6 +59,18 @@ pub(crate) fn last_written(evidence: &TrialEvidence, item: &str) -> u32 {
     let own = streams_of(evidence, item);
     let rows = seconds(evidence).filter(|row| own.contains(&row.id));
     rows.map(|row| row.written_second).max().unwrap_or(0)
+}
+
+/// Whether clients of another item are members of the group of this one: each is handed a part.
+fn shares_group(evidence: &TrialEvidence, item: &str, consume: &ConsumePlan) -> bool {
+    let Some(group) = &consume.group else { return false };
+    let is_of = |plan: &LoadPlan| {
+        plan.role
+            .as_consume()
+            .and_then(|other| other.group.as_ref())
+            .is_some_and(|other| other.name == group.name)
+    };
+    items(evidence).any(|(name, plan)| name != item && is_of(plan))
 }
 
 fn consuming<'a>(evidence: &'a TrialEvidence, item: &str) -> Option<(&'a LoadPlan, &'a ConsumePlan)> {

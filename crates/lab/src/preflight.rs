@@ -6,8 +6,7 @@ use crate::options::{Progress, RunOptions};
 use crate::replicas::{replicas, topics_at_once};
 use crate::secrets::Secrets;
 use kdyno_model::plan::{
-    AttachedPlan, CasePlan, ClusterPlan, KafkaSource, PairDesign, Plan, Strategy, SystemPlan,
-    TopicPlan,
+    AttachedPlan, CasePlan, ClusterPlan, KafkaSource, PairDesign, Plan, Strategy, SystemPlan, TopicPlan,
 };
 use kdyno_model::trial::Trial;
 use kdyno_testbed::attach::Attached;

@@ -1,6 +1,6 @@
 //! From a trial to its workers' tasks: the streams, the instants of its phases. Pure.
 
-use kdyno_model::plan::{LoadPlan, Role, SystemPlan, WorkerPlan, WorkerShare};
+use kdyno_model::plan::{ConsumePlan, LoadPlan, Role, SystemPlan, WorkerPlan, WorkerShare};
 use kdyno_model::run::StreamInfo;
 use kdyno_model::sample::{Phase, StreamId};
 use kdyno_model::seed::mix;
@@ -95,13 +95,14 @@ pub(crate) fn item_of(trial: &Trial, worker: u16, stream: u16) -> Option<&str> {
     items_of((&case.workers, &case.load), worker).nth(usize::from(stream))
 }
 
-/// Says which group the members among some streams are of; `id` makes it from the group's name.
-pub(crate) fn name_groups(streams: &mut [StreamTask], id: impl Fn(&str) -> String) {
-    for stream in streams {
-        if let StreamRole::Consume(consume) = &stream.role {
-            stream.group_id = consume.group.as_ref().map(|group| id(&group.name));
+/// The streams with the ids of the groups that their clients are members of; `id` makes one of a group's name.
+pub(crate) fn in_groups(mut streams: Vec<StreamTask>, id: impl Fn(&str) -> String) -> Vec<StreamTask> {
+    for stream in &mut streams {
+        if let StreamRole::Consume(ConsumePlan { group: Some(group), .. }) = &stream.role {
+            stream.group_id = Some(id(&group.name));
         }
     }
+    streams
 }
 
 /// The workers on which a load item of the trial produces.

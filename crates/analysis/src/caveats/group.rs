@@ -53,14 +53,19 @@ fn handed_over(members: &[&Item<'_>]) -> Option<u64> {
 }
 
 /// The fewest and the most different records of a topic that its consumers can be handed; `None` where that is not known:
-/// of a topic that others write to, of writers that do not know what arrived, and where it is told that records were gone.
+/// of a topic that others write to, of writers that do not know what arrived, where it is told that records were gone, and
+/// of a group that comes late or goes early as a whole.
 fn given(trial: &Trial<'_>, topic: &str, members: &[&Item<'_>]) -> Option<(u64, u64)> {
     let is_others = match &trial.evidence.start.trial.effective.system {
         SystemPlan::Attached(target) => target.topics.contains_key(topic),
         SystemPlan::Local(_) => false,
     };
     let were_gone = since_t0(trial, EventKind::RecordsSkipped).next().is_some();
-    if is_others || were_gone || cut_short(trial.evidence).is_some() {
+    // A group nobody of which was there before T0, or is there at the end, is not meant to be handed everything.
+    let lasts = |item: &&Item<'_>| item.plan.span.until_ns.is_none();
+    let is_early = |item: &&Item<'_>| !item.plan.span.is_late() || is_from_earliest(item);
+    let was_there = members.iter().any(lasts) && members.iter().any(is_early);
+    if is_others || were_gone || !was_there || cut_short(trial.evidence).is_some() {
         return None;
     }
     let (mut least, mut most) = (0u64, 0u64);
@@ -74,11 +79,12 @@ fn given(trial: &Trial<'_>, topic: &str, members: &[&Item<'_>]) -> Option<(u64, 
         least = least.saturating_add(totals.acknowledged);
         most = most.saturating_add(totals.acknowledged).saturating_add(uncertain);
     }
-    let is_from_earliest = |item: &&Item<'_>| {
-        item.plan.role.as_consume().is_some_and(|consume| consume.from == StartOffset::Earliest)
-    };
     let before = if members.iter().any(is_from_earliest) { held_before(trial, topic)? } else { 0 };
     Some((least, most.saturating_add(before)))
+}
+
+fn is_from_earliest(item: &&Item<'_>) -> bool {
+    item.plan.role.as_consume().is_some_and(|consume| consume.from == StartOffset::Earliest)
 }
 
 /// Records that a topic held at most before T0: trials may share it.

@@ -81,7 +81,7 @@ fn each_group_is_handed_every_record_by_either_protocol_and_any_release() {
         assert!(figure_of(&document, case, "readers.offset_commit.max") > 0.0);
         assert_eq!(figure_of(&document, case, "readers.rebalances"), 0.0);
         let cv = figure_of(&document, case, "readers.member_records_cv");
-        assert!(cv < 0.5, "case {case}: {cv}");
+        assert!(cv < 1.0, "case {case}: {cv}");
     }
     assert!(!caveats(&document, "warning").contains(&"group-not-conserved"), "{}", document["caveats"]);
     assert!(event_kinds(&document).contains(&"group-rebalanced".to_owned()), "as they joined");
@@ -89,12 +89,37 @@ fn each_group_is_handed_every_record_by_either_protocol_and_any_release() {
 }
 
 #[test]
+fn members_come_and_go_and_every_record_is_handed_over() {
+    let _turn = one_at_a_time();
+    let place = Place::new();
+    let client = "client: {partition.assignment.strategy: cooperative-sticky, heartbeat.interval.ms: 500, auto.commit.interval.ms: 1000}";
+    let readers = format!(
+        "  readers: {{consume: perf, clients: 2, group: g, {client}}}\n  \
+         guests: {{consume: perf, clients: 2, group: g, at: 2s, until: 5s, {client}}}\n"
+    );
+    let text = scenario("", QUICKLY_JOINED, &readers).replace("measure: 6s", "measure: 10s");
+    ran(&start_scenario(&place, &text).wait(RUN_DEADLINE));
+    let document = place.show();
+    assert!(figure(&document, "readers.rebalances") >= 2.0, "one as they came, one as they went");
+    assert!(figure(&document, "readers.rebalance.max") > 0.0);
+    assert!(!caveats(&document, "warning").contains(&"group-not-conserved"), "{}", document["caveats"]);
+    let all = evidences(&place);
+    let [read, guests, written] =
+        ["readers", "guests", "writers"].map(|item| totals(&all[0], item).counts.clone());
+    assert!(guests.fetched > 0, "{guests:?}");
+    let handed_over = read.fetched + guests.fetched - read.duplicates - guests.duplicates;
+    assert_eq!(handed_over, written.acknowledged, "{read:?} {guests:?}");
+    place.expect_no_processes();
+}
+
+#[test]
 fn a_member_that_stops_polling_loses_its_partitions_to_the_others() {
     let _turn = one_at_a_time();
     let place = Place::new();
-    // It works on its first record for longer than the load lasts.
-    let readers = "  readers: {consume: perf, clients: 2, group: g, client: {max.poll.interval.ms: 2s}}\n  \
-                   stuck: {consume: perf, clients: 1, group: g, work: 12s, client: {max.poll.interval.ms: 2s, max.poll.records: 1}}\n";
+    // It works on its first record for longer than the load lasts, and has committed nothing when it loses its partitions:
+    // from `latest` the others would skip what came meanwhile, as Java's do.
+    let readers = "  readers: {consume: perf, clients: 2, group: g, from: earliest, client: {max.poll.interval.ms: 2s}}\n  \
+                   stuck: {consume: perf, clients: 1, group: g, from: earliest, work: 12s, client: {max.poll.interval.ms: 2s, max.poll.records: 1}}\n";
     let said = start_scenario(&place, &scenario("", QUICKLY_JOINED, readers)).wait(RUN_DEADLINE);
     ran(&said);
     let document = place.show();

@@ -455,10 +455,9 @@ impl<'a> Execution<'a> {
 
 fn worker_task(context: &TrialContext<'_>, planned: &WorkerPlan) -> WorkerTask {
     let case = &context.trial.effective;
-    let mut streams = task::streams(context.trial, planned, context.topics);
     // As with topics: no other trial's group can be meant.
     let id = |name: &str| topic_name(context.system.prefix(), context.run_id, name, context.trial.id);
-    task::name_groups(&mut streams, id);
+    let streams = task::in_groups(task::streams(context.trial, planned, context.topics), id);
     WorkerTask {
         worker: planned.worker,
         run_id: context.run_id,

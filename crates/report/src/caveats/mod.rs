@@ -376,7 +376,7 @@ mod tests {
         let item = || "writers".to_owned();
         let topic = || "perf".to_owned();
         let text = || "a detail".to_owned();
-        vec![
+        let mut all = vec![
             Caveat::Lost { topic: topic(), acknowledged: 1_000, growth: 990 },
             Caveat::AccountingBroken { item: item(), difference: -3 },
             Caveat::SamplesMissing { item: item(), count: "acknowledged".to_owned(), difference: 12 },
@@ -396,6 +396,16 @@ mod tests {
                 a: "8".to_owned(),
                 b: "4".to_owned(),
             },
+        ];
+        all.extend(of_samples());
+        all
+    }
+
+    /// Those among them that come last.
+    fn of_samples() -> Vec<Caveat> {
+        let item = || "writers".to_owned();
+        let text = || "a detail".to_owned();
+        vec![
             Caveat::PairsUnconditioned { pairs: 2 },
             Caveat::PairsLost { pairs: 2, first: text() },
             Caveat::ClustersDiffer { side: "B".to_owned(), settings: 2, first: text() },

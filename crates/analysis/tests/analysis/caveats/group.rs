@@ -4,7 +4,7 @@ use crate::fixture::{PER_SECOND, READERS, Trial, event};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::event::{EventKind, Subject};
 use kdyno_model::finding::Value::Is;
-use kdyno_model::plan::{ConsumePlan, GroupPlan, GroupProtocol, Role, StartOffset};
+use kdyno_model::plan::{ConsumePlan, GroupPlan, GroupProtocol, LoadSpan, Role, StartOffset};
 use kdyno_model::sample::{Grain, MemberTotals};
 
 /// Of twelve seconds.
@@ -82,6 +82,12 @@ fn what_cannot_be_known_is_not_judged() {
     let mut cut = with(grouped(|_| {}), "readers", |counts| counts.fetched -= 3);
     cut.events = vec![event(EventKind::CutShort, Subject::Kdyno, "interrupted")];
     assert_eq!(told(&cut), []);
+    for (at_ns, until_ns) in [(Some(1), None), (None, Some(1))] {
+        let mut away = with(grouped(|_| {}), "readers", |counts| counts.fetched -= 3);
+        let item = away.start.trial.effective.load.get_mut("readers").unwrap();
+        item.span = LoadSpan { at_ns, until_ns };
+        assert_eq!(told(&away), [], "{at_ns:?} {until_ns:?}");
+    }
     let aborted = with(grouped(|_| {}), "writers", |counts| counts.aborted = 1);
     assert_eq!(told(&with(aborted, "readers", |counts| counts.fetched -= 3)), []);
 }
