@@ -28,6 +28,7 @@ macro_rules! bundled {
 pub(crate) const BUNDLED: &[Bundled] = bundled![
     "first-light",
     "upgrade-check",
+    "catch-up",
     "reports/folio-41-kafka",
     "reports/folio-kraft-kafka",
     "reports/huawei-rate",

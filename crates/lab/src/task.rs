@@ -84,7 +84,7 @@ fn items_of<'w>(
 ) -> impl Iterator<Item = &'w str> {
     let shares = workers.iter().filter(move |one| one.worker == worker).flat_map(|one| &one.shares);
     shares.flat_map(|share| {
-        let streams = roles_of_item(load, &share.item).len();
+        let streams = roles_of_item(load, &share.item).len().max(1);
         std::iter::repeat_n(share.item.as_str(), streams)
     })
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
 use kdyno_model::plan::{ConsumePlan, Partitioner, Role, WorkPlan};
-use kdyno_plan::{Choices, Note, plan, remarks};
+use kdyno_plan::{Choices, Next, Note, next, plan, remarks};
 use kdyno_scenario::Scenario;
 
 const MS: u64 = 1_000_000;
@@ -143,4 +143,16 @@ fn items_without_end_to_end_latencies_are_told() {
     let because = |why: &str| Some(format!("`readers` has no end-to-end latency: {why}"));
     assert_eq!(told("read: crc", "unique"), because("with `read: crc` it looks at no record"));
     assert_eq!(told("clients: 1", "pooled"), because("records of a pool do not say when they were intended"));
+}
+
+/// A cluster is conditioned as fast as it goes, and readers that take their time would be behind for minutes.
+#[test]
+fn a_cluster_is_conditioned_without_work() {
+    let text = text("work: 2ms").replace("condition: none", "condition: 20s");
+    let scenario = Scenario::parse_bytes(text.as_bytes(), "base.yaml").unwrap();
+    let plan = plan(&scenario, &Choices::default()).unwrap();
+    let Next::Trial(trial) = next(&plan, &[], 0) else { panic!("a trial comes first") };
+    let work = |item: &LoadPlan| item.role.as_consume().is_some_and(|consume| consume.work.is_some());
+    assert!(trial.is_conditioning() && !work(&trial.effective.load["readers"]));
+    assert!(work(&plan.cases[0].load["readers"]));
 }

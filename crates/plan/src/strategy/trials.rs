@@ -166,6 +166,10 @@ pub(crate) fn conditioned_by(how: Conditioning, case: &CasePlan, pace: Pace) -> 
     let mut case = case.clone();
     for item in case.load.values_mut() {
         item.span = LoadSpan::default();
+        if let Role::Consume(consume) = &mut item.role {
+            // Brokers get no warmer by readers that wait, and those would have a backlog to work off.
+            consume.work = None;
+        }
         if let Role::Produce(produce) = &mut item.role {
             produce.records_max = None;
             match (&mut produce.rate, pace) {
