@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests panics as a test does")]
 
-use kdyno_model::plan::{ConsumePlan, Partitioner, Role, WorkPlan};
+use kdyno_model::plan::{ConsumePlan, LoadPlan, Partitioner, Role, WorkPlan};
 use kdyno_plan::{Choices, Next, Note, next, plan, remarks};
 use kdyno_scenario::Scenario;
 
