@@ -15,7 +15,7 @@ pub(crate) fn value(item: &Item<'_>, name: &str) -> Option<f64> {
     let windowed = item.window.map(|_| &item.tally.windowed);
     match name {
         "rebalances" => windowed.map(|counts| counts.rebalances as f64),
-        "commits" => windowed.map(|counts| counts.commits as f64),
+        "offset_commits" => windowed.map(|counts| counts.offset_commits as f64),
         "duplicates" => windowed.map(|counts| counts.duplicates as f64),
         "member_records_least" => records(item).into_iter().reduce(f64::min),
         "member_records_most" => records(item).into_iter().reduce(f64::max),

@@ -6,7 +6,7 @@ use crate::tally;
 use kdyno_model::evidence::TrialEvidence;
 use kdyno_model::finding::Value;
 use kdyno_model::plan::LoadPlan;
-use kdyno_model::sample::{Grain, Phase, StreamId};
+use kdyno_model::sample::{Grain, Phase, Sample, StreamId};
 use std::collections::BTreeMap;
 
 /// A consumer that is no further behind has caught up with what is written, s: a second is what rows tell apart.
@@ -94,15 +94,16 @@ pub(crate) fn of(trial: &Trial<'_>, item: &Item<'_>) -> Option<Lag> {
 /// From when a consuming item came in the measure phase until it was [no further behind](CAUGHT_UP_S), ns: at least as long as it
 /// was there, where it never was.
 pub(crate) fn caught_up(trial: &Trial<'_>, item: &Item<'_>) -> Value {
-    let is_asked = item.plan.span.is_late() && item.plan.role.as_produce().is_none();
-    let Some(window) = item.window.filter(|_| is_asked) else { return Value::None };
+    let Some(window) = item.window.filter(|_| item.plan.span.is_late()) else { return Value::None };
     let Some(measure) = trial.evidence.span(Phase::Measure) else { return Value::None };
     let came_ns = measure.start_ns.saturating_add(item.plan.span.at_ns.unwrap_or(0));
     let since_ns = |end_second: u32| (u64::from(end_second) * NS_PER_S).saturating_sub(came_ns) as f64;
     let written = Written::of(trial.evidence, item.plan);
+    let streams = streams_of(trial.evidence, item.name);
+    let is_own = |row: &&Sample| row.grain == Grain::Second && streams.contains(&row.id);
+    let rows: Vec<&Sample> = trial.evidence.samples.iter().filter(is_own).collect();
     let is_up = |end_second: &u32| {
-        let records = tally::lag_records_at(trial.evidence, item.name, *end_second);
-        records
+        tally::lag_at(&streams, || rows.iter().copied(), *end_second)
             .and_then(|records| written.behind(records, *end_second).seconds)
             .is_some_and(|s| s <= CAUGHT_UP_S)
     };

@@ -116,19 +116,9 @@ fn open_at<'a>(rows: impl Iterator<Item = &'a Sample>, second: u32) -> u64 {
     offered.saturating_sub(settled)
 }
 
-/// Records between an item's consumers and the end of the log when a second began.
-pub(crate) fn lag_records_at(evidence: &TrialEvidence, item: &str, second: u32) -> Option<u64> {
-    let streams = streams_of(evidence, item);
-    let rows = || {
-        let seconds = evidence.samples.iter().filter(|row| row.grain == Grain::Second);
-        seconds.filter(|row| streams.contains(&row.id))
-    };
-    lag_at(&streams, rows, second)
-}
-
 /// Records between the consumers of some streams and the end of the log when a second began: what each stream said
 /// last; `None` where one of them did not know.
-fn lag_at<'a, R: Iterator<Item = &'a Sample>>(
+pub(crate) fn lag_at<'a, R: Iterator<Item = &'a Sample>>(
     streams: &[StreamId],
     rows: impl Fn() -> R,
     second: u32,

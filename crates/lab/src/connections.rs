@@ -73,11 +73,12 @@ fn connections(name: &str, item: &LoadPlan, case: &CasePlan, brokers: u64) -> It
         // Its producer and its consumer each reach every leader.
         Role::EndToEnd(_) => (2 * partitions.min(brokers), 0),
     };
+    let to_leader = if matches!(item.role, Role::EndToEnd(_)) { 2 } else { 1 };
     ItemConnections {
         name: name.to_owned(),
         clients,
         each: leaders + coordinators,
-        each_to_broker: 1 + coordinators,
+        each_to_broker: to_leader + coordinators,
     }
 }
 

@@ -1,5 +1,6 @@
 //! What the members of one consumer group on this worker know together: whose a partition is, and how far it was handed
-//! over. Streams of one group share it; it is looked at once for each answer, not for each record.
+//! over. Streams of one group share it; it is looked at once for each answer, or with `work` once for each run of one
+//! partition's records that a turn begins with.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -24,7 +24,7 @@ use std::ops::Range;
 const NS_PER_S: u64 = 1_000_000_000;
 /// Seconds covered by [`Grain::FiveSeconds`].
 const FIVE: u32 = 5;
-/// Digits of the per-second response and of the five-second stages.
+/// Digits of the per-second headline and of the five-second stages.
 const DIGITS_COARSE: u8 = 2;
 
 /// The instants of a batch that all its records share.

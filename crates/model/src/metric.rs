@@ -94,6 +94,8 @@ const SEND: &[SubjectKind] = &[Produce, EndToEnd];
 /// Of clients that only send.
 const SEND_ALONE: &[SubjectKind] = &[Produce];
 const READ: &[SubjectKind] = &[Consume, EndToEnd];
+/// Of clients that only fetch: a probe is in no group, and there for the whole load.
+const READ_ALONE: &[SubjectKind] = &[Consume];
 const PROCESS: &[SubjectKind] = &[Broker, Worker];
 const BROKER: &[SubjectKind] = &[Broker];
 
@@ -103,7 +105,7 @@ pub const COST_PER_GB: &str = "cost_per_gb";
 /// What is told of consumer groups alone, beside their timings.
 const OF_GROUPS: &[&str] = &[
     "rebalances",
-    "commits",
+    "offset_commits",
     "duplicates",
     "member_records_least",
     "member_records_most",
@@ -199,7 +201,7 @@ pub const ALL: &[Metric] = &[
     ),
     metric(
         "caught_up",
-        READ,
+        READ_ALONE,
         Unit::Ns,
         "of an item that comes in the measure phase (`at`): from then until the end of the first second at which it was no \
          more than 1 s behind",
@@ -249,32 +251,37 @@ pub const ALL: &[Metric] = &[
     ),
     metric(
         "rebalances",
-        READ,
+        READ_ALONE,
         Unit::Count,
         "rebalances of the group that were over in the window, as the item's members saw them",
     ),
-    metric("commits", READ, Unit::Count, "requests in the window that committed offsets of the group"),
+    metric(
+        "offset_commits",
+        READ_ALONE,
+        Unit::Count,
+        "requests in the window that committed offsets of the group",
+    ),
     metric(
         "duplicates",
-        READ,
+        READ_ALONE,
         Unit::Count,
         "records fetched in the window that a member of the group had been handed before",
     ),
     metric(
         "member_records_least",
-        READ,
+        READ_ALONE,
         Unit::Count,
         "records of the measure phase of the member with the fewest",
     ),
     metric(
         "member_records_most",
-        READ,
+        READ_ALONE,
         Unit::Count,
         "records of the measure phase of the member with the most",
     ),
     metric(
         "member_records_cv",
-        READ,
+        READ_ALONE,
         Unit::Ratio,
         "how unevenly the members share them: standard deviation divided by mean; 0 when all have the same",
     ),

@@ -175,7 +175,7 @@ pub struct Counts {
     /// Consume: rebalances of the group that were over.
     pub rebalances: u64,
     /// Consume: requests that committed offsets.
-    pub commits: u64,
+    pub offset_commits: u64,
     /// Consume: of the records fetched, those that a member of the same group had been handed before.
     pub duplicates: u64,
 }
@@ -238,7 +238,7 @@ impl Counts {
             end_to_end,
             discarded,
             rebalances,
-            commits,
+            offset_commits,
             duplicates,
         } = *self;
         [
@@ -269,7 +269,7 @@ impl Counts {
             ("end_to_end", end_to_end),
             ("discarded", discarded),
             ("rebalances", rebalances),
-            ("commits", commits),
+            ("offset_commits", offset_commits),
             ("duplicates", duplicates),
         ]
     }
@@ -304,7 +304,7 @@ impl Counts {
             &mut self.end_to_end,
             &mut self.discarded,
             &mut self.rebalances,
-            &mut self.commits,
+            &mut self.offset_commits,
             &mut self.duplicates,
         ]
     }

@@ -51,7 +51,8 @@ pub enum Timing {
     /// Of transactions, not of records: from when a client begins to commit, which first sends what it holds, to when
     /// the coordinator has confirmed it.
     Commit,
-    /// Of clients, not of records: from when a client first dials a broker to when it reaches every broker that it needs.
+    /// Of clients, not of records: from when a client first dials a broker to when it reaches every broker that it needs
+    /// and knows where to begin; of a member of a group, until it has its first assignment.
     /// Of those that are there at T0 it belongs to start-up.
     Connect,
     /// t8 − t0: from the intended instant into the application's hands.
@@ -96,7 +97,7 @@ impl Timing {
     pub const OF_PRODUCERS: [Timing; PRODUCED] = taken(0);
     /// The stages, which come after the totals: they sum to [`Timing::Response`].
     pub const STAGES: [Timing; STAGES] = taken(TOTALS);
-    /// Both: those of a probe.
+    /// Of a probe: those of producers, and of records that are handed over.
     pub const OF_PROBES: [Timing; PRODUCED + CONSUMED] = taken(0);
     /// Of records that an application is handed, the total first.
     pub const OF_HANDED: [Timing; CONSUMED] = taken(PRODUCED);

@@ -108,7 +108,7 @@ pub const CONSUME_GROUPS: &[Shown] = &[
     own("", "rebalances", "rebalances"),
     own("rebalance", "max", "rebalance.max"),
     own("", "duplicates", "duplicates"),
-    own("offset", "commits", "commits"),
+    own("offset", "commits", "offset_commits"),
     own("offset commit", "p50", "offset_commit.p50"),
     own("offset commit", "max", "offset_commit.max"),
     own("records of a", "member, least", "member_records_least"),

@@ -341,7 +341,7 @@ fn counts_in(counts: &Counts) -> (PackedCounts, Behind) {
         end_to_end,
         discarded,
         rebalances,
-        commits,
+        offset_commits,
         duplicates,
     } = counts.clone();
     let later = PackedLater {
@@ -374,7 +374,7 @@ fn counts_in(counts: &Counts) -> (PackedCounts, Behind) {
         throttled_ns,
         retried_records,
     };
-    let mut latest = vec![end_to_end, discarded, rebalances, commits, duplicates];
+    let mut latest = vec![end_to_end, discarded, rebalances, offset_commits, duplicates];
     latest.truncate(latest.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1));
     (packed, Behind { later, latest, members: Vec::new() })
 }
@@ -411,7 +411,7 @@ fn counts_out(packed: PackedCounts, Behind { later, latest, .. }: &Behind) -> Co
         end_to_end: latest(0),
         discarded: latest(1),
         rebalances: latest(2),
-        commits: latest(3),
+        offset_commits: latest(3),
         duplicates: latest(4),
     }
 }

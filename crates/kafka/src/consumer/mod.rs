@@ -155,25 +155,11 @@ impl<S: RecordSink> Consumer<S> {
         self.need_own();
     }
 
-    /// Nothing more of a partition is fetched until it is [released](Self::release).
-    pub fn hold(&mut self, partition: i32) {
-        self.set_held(partition, true);
-    }
-
-    /// A partition is fetched again, from where it was left.
+    /// A [held](ConsumerConfig::holds_fetched) partition is fetched again, from where it was left.
     pub fn release(&mut self, partition: i32) {
-        self.set_held(partition, false);
-    }
-
-    fn set_held(&mut self, partition: i32, is_held: bool) {
         if let Some(position) = self.positions.find_mut(partition) {
-            position.is_held = is_held;
+            position.is_held = false;
         }
-    }
-
-    /// The offset from which a partition is fetched next; `None`: it is not its own, or not known yet.
-    pub fn next_offset(&self, partition: i32) -> Option<i64> {
-        self.positions.iter().find(|position| position.partition == partition)?.next
     }
 
     /// Takes over the partitions that are ours, once it is known how many there are.

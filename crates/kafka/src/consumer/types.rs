@@ -78,7 +78,7 @@ pub struct ConsumerConfig {
     pub isolation: Isolation,
     /// How far what was fetched is read.
     pub reading: Reading,
-    /// A partition of which something was fetched is [held](super::Consumer::hold): its application takes one record
+    /// A partition of which something was fetched is held until it is [released](super::Consumer::release): its application takes one record
     /// after the other, and fetches no more of it before it has them all.
     pub holds_fetched: bool,
     /// `client.rack`; empty: not told.

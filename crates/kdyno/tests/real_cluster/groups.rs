@@ -77,7 +77,7 @@ fn each_group_is_handed_every_record_by_either_protocol_and_any_release() {
         let partitions: Vec<u32> =
             members(totals(evidence, "readers")).iter().map(|one| one.partitions).collect();
         assert_eq!(partitions, [2, 2, 2], "case {case}: shared out before the load began");
-        assert!(figure_of(&document, case, "readers.commits") >= 12.0, "three members, once a second");
+        assert!(figure_of(&document, case, "readers.offset_commits") >= 12.0, "three members, once a second");
         assert!(figure_of(&document, case, "readers.offset_commit.max") > 0.0);
         assert_eq!(figure_of(&document, case, "readers.rebalances"), 0.0);
         let cv = figure_of(&document, case, "readers.member_records_cv");

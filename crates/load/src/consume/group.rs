@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(told.told(), [], "nobody was assigned anything");
         told.note(1, &[(700 * MS, GroupEvent::Committed { partitions: 2, took_ns: 5 * MS })]);
         let (counts, sums) = told.counts();
-        assert_eq!((counts.rebalances, counts.commits, sums), (1, 1, vec![u128::from(300 * MS)]));
+        assert_eq!((counts.rebalances, counts.offset_commits, sums), (1, 1, vec![u128::from(300 * MS)]));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What is recorded of consumer groups: rebalances, commits, records that were handed over again.
+//! What is recorded of consumer groups: rebalances, offset commits, records that were handed over again.
 
 use super::{Recorder, at};
 use kdyno_model::sample::Timing;
@@ -12,7 +12,7 @@ impl Recorder {
 
     /// A commit of offsets was confirmed now, which had been wanted so long ago.
     pub fn offsets_committed(&mut self, now_ns: u64, took_ns: u64) {
-        self.slot(now_ns).counts.commits += 1;
+        self.slot(now_ns).counts.offset_commits += 1;
         self.of_group(now_ns, Timing::OffsetCommit, took_ns);
     }
 

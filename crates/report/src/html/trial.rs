@@ -1,4 +1,4 @@
-//! The charts of one trial: rate, latency and processor time over time, latency by percentile.
+//! The charts of one trial: rate, latency, lag and processor time over time, latency by percentile.
 
 use super::chart::{Band, Chart, Drawn, Horizontal, Line, Point, Vertical, figure, nines};
 use kdyno_model::finding::Value;

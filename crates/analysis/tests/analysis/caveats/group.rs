@@ -111,7 +111,7 @@ fn figures_of_members_are_those_of_the_measure_phase() {
         totals.clients[1].member = of(300);
     }
     let mut rows = trial.samples.iter_mut().filter(|row| row.id == READERS && row.grain == Grain::Second);
-    rows.find(|row| row.t0_second == 5).unwrap().counts.commits = 4;
+    rows.find(|row| row.t0_second == 5).unwrap().counts.offset_commits = 4;
     let figure = |name: &str| {
         let found = trial.findings().into_iter().find(|finding| finding.of.to_string() == name);
         found.map(|finding| finding.estimate)
@@ -119,8 +119,11 @@ fn figures_of_members_are_those_of_the_measure_phase() {
     assert_eq!(figure("readers.member_records_least"), Some(Is(100.0)));
     assert_eq!(figure("readers.member_records_most"), Some(Is(300.0)));
     assert_eq!(figure("readers.member_records_cv"), Some(Is(0.5)));
-    assert_eq!((figure("readers.commits"), figure("readers.rebalances")), (Some(Is(4.0)), Some(Is(0.0))));
+    assert_eq!(
+        (figure("readers.offset_commits"), figure("readers.rebalances")),
+        (Some(Is(4.0)), Some(Is(0.0)))
+    );
     assert_eq!(figure("readers.rebalance.max"), None, "there was none");
     let without = Trial::clean().findings();
-    assert!(without.iter().all(|finding| finding.of.metric != "commits"), "a reader without a group");
+    assert!(without.iter().all(|finding| finding.of.metric != "offset_commits"), "a reader without a group");
 }
