@@ -62,7 +62,7 @@ pub(crate) fn last_written(evidence: &TrialEvidence, item: &str) -> u32 {
 }
 
 /// Whether clients of another item are members of the group of this one: each is handed a part.
-fn shares_group(evidence: &TrialEvidence, item: &str, consume: &ConsumePlan) -> bool {
+pub(crate) fn shares_group(evidence: &TrialEvidence, item: &str, consume: &ConsumePlan) -> bool {
     let Some(group) = &consume.group else { return false };
     let is_of = |plan: &LoadPlan| {
         plan.role

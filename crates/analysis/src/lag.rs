@@ -1,5 +1,6 @@
 //! How far consumers are behind the end of the log, in records and in time.
 
+use crate::end_to_end::shares_group;
 use crate::evidence::{NS_PER_S, items, streams_of};
 use crate::rows::{Item, Trial};
 use crate::tally;
@@ -27,12 +28,14 @@ pub(crate) struct Lag {
 pub(crate) struct Written {
     /// Records acknowledged in each second.
     by_second: BTreeMap<u32, u64>,
-    has_writers: bool,
+    /// Something of this trial writes to it, and the item has all of its partitions.
+    is_known: bool,
 }
 
 impl Written {
-    /// Of the topic that an item consumes.
-    pub(crate) fn of(evidence: &TrialEvidence, consumer: &LoadPlan) -> Self {
+    /// Of the topic that an item consumes. Where members of other items have some of its partitions, nobody knows what
+    /// was written to those of this one.
+    pub(crate) fn of(evidence: &TrialEvidence, name: &str, consumer: &LoadPlan) -> Self {
         let writes = |item: &LoadPlan| item.topic == consumer.topic && item.role.as_produce().is_some();
         let writers = items(evidence).filter(|(_, item)| writes(item));
         let streams: Vec<StreamId> = writers.flat_map(|(name, _)| streams_of(evidence, name)).collect();
@@ -43,14 +46,15 @@ impl Written {
                 *second = second.saturating_add(row.counts.acknowledged);
             }
         }
-        Self { by_second, has_writers: !streams.is_empty() }
+        let has_all = !consumer.role.as_consume().is_some_and(|plan| shares_group(evidence, name, plan));
+        Self { by_second, is_known: has_all && !streams.is_empty() }
     }
 
     /// How far a consumer is behind in time when the second `end_second` begins and `records` are left to it. These are
     /// the newest that were written: acknowledgements are counted backwards.
     pub(crate) fn behind(&self, records: u64, end_second: u32) -> Lag {
         let mut lag = Lag { records, seconds: None, is_at_least: false };
-        if !self.has_writers {
+        if !self.is_known {
             return lag;
         }
         if records == 0 {
@@ -88,7 +92,7 @@ impl Lag {
 pub(crate) fn of(trial: &Trial<'_>, item: &Item<'_>) -> Option<Lag> {
     let window = item.window.filter(|_| item.plan.role.as_consume().is_some())?;
     let records = item.tally.lag_records.1?;
-    Some(Written::of(trial.evidence, item.plan).behind(records, window.end_second))
+    Some(Written::of(trial.evidence, item.name, item.plan).behind(records, window.end_second))
 }
 
 /// From when a consuming item came in the measure phase until it was [no further behind](CAUGHT_UP_S), ns: at least as long as it
@@ -98,7 +102,7 @@ pub(crate) fn caught_up(trial: &Trial<'_>, item: &Item<'_>) -> Value {
     let Some(measure) = trial.evidence.span(Phase::Measure) else { return Value::None };
     let came_ns = measure.start_ns.saturating_add(item.plan.span.at_ns.unwrap_or(0));
     let since_ns = |end_second: u32| (u64::from(end_second) * NS_PER_S).saturating_sub(came_ns) as f64;
-    let written = Written::of(trial.evidence, item.plan);
+    let written = Written::of(trial.evidence, item.name, item.plan);
     let streams = streams_of(trial.evidence, item.name);
     let is_own = |row: &&Sample| row.grain == Grain::Second && streams.contains(&row.id);
     let rows: Vec<&Sample> = trial.evidence.samples.iter().filter(is_own).collect();
@@ -107,7 +111,7 @@ pub(crate) fn caught_up(trial: &Trial<'_>, item: &Item<'_>) -> Value {
             .and_then(|records| written.behind(records, *end_second).seconds)
             .is_some_and(|s| s <= CAUGHT_UP_S)
     };
-    if !written.has_writers {
+    if !written.is_known {
         return Value::None;
     }
     match (window.first_second + 1..=window.end_second).find(is_up) {

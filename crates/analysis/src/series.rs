@@ -72,7 +72,7 @@ fn seconds(evidence: &TrialEvidence, item: &str, plan: &LoadPlan) -> Result<Vec<
     let is_told = end_to_end::is_told(evidence, item);
     let mut censored = if is_told { end_to_end::censored(evidence, item) } else { None }.unwrap_or_default();
     let last = end_to_end::last_written(evidence, item);
-    let written = plan.role.as_consume().is_some().then(|| Written::of(evidence, plan));
+    let written = plan.role.as_consume().is_some().then(|| Written::of(evidence, item, plan));
     let points = seconds.iter().map(|(second, held)| {
         let missing = (censored.remove(second).unwrap_or(0), waited_ns(*second, last));
         point(&evidence.phases, *second, held, (written.as_ref(), missing))

@@ -28,6 +28,7 @@ pub use types::{ConsumerConfig, ConsumerEvent, FetchToken, Fetched, Isolation, O
 use crate::broker_connections::{BrokerConnections, ConnectionKey, ConnectionsConfig, Purpose};
 use crate::client::Client;
 use crate::connection::ConnectionError;
+use crate::group::Member;
 use crate::messages::m01_fetch::{self, Ask};
 use crate::messages::{Api, LeaderHints, m02_list_offsets, m03_metadata};
 use answers::Answer;
@@ -51,8 +52,6 @@ struct BrokerState {
     is_busy: bool,
     /// When the last request was sent, ns.
     asked_ns: u64,
-    /// When the last request was sent to which the answer was empty, ns.
-    empty_ns: u64,
     session: FetchSession,
 }
 
@@ -338,22 +337,22 @@ impl<S: RecordSink> Consumer<S> {
     /// Records that its partitions' leaders had and that have not been fetched, as of their latest answers; `None` until
     /// each has given one.
     pub fn lag_records(&self) -> Option<u64> {
-        // Of more clients than partitions some have none; before the metadata nobody knows.
-        self.positions.iter().map(Position::lag_records).sum::<Option<u64>>().filter(|_| self.is_assigned)
+        // Of more clients than partitions some have none; before the metadata, and in a rebalance, nobody knows.
+        let is_known = self.member().map_or(self.is_assigned, Member::is_settled);
+        self.positions.iter().map(Position::lag_records).sum::<Option<u64>>().filter(|_| is_known)
     }
 
-    /// Whether everything there was at `end_ns` has been fetched: each broker was asked after it and had
+    /// Whether everything there was at `end_ns` has been fetched: for each partition a broker was asked after it and had
     /// nothing within `fetch.max.wait.ms`.
     pub fn is_caught_up(&self, end_ns: u64) -> bool {
         self.is_settled()
             && self.positions.iter().all(|position| {
-                let source = self.source(position).and_then(|source| self.brokers.get(source));
                 let is_fetched = position.not_before_ns == 0 && position.is_fetched();
                 let Some(next) = position.next.filter(|_| is_fetched) else { return false };
                 // The marker of a transaction comes after its end was answered.
                 let is_open =
                     self.config.isolation == Isolation::ReadCommitted && next < position.high_watermark;
-                !is_open && source.is_some_and(|broker| broker.empty_ns >= end_ns)
+                !is_open && position.empty_ns >= end_ns
             })
     }
 }
@@ -394,7 +393,12 @@ impl<S: RecordSink> Client for Consumer<S> {
             };
             is_metadata_old |= effects.is_metadata_old;
             if is_fetch && taken.is_ok() && effects.is_empty() {
-                broker.empty_ns = broker.asked_ns;
+                for ask in broker.session.asked() {
+                    let position = positions.find_mut(ask.partition);
+                    if let Some(position) = position.filter(|position| position.next == Some(ask.offset)) {
+                        position.empty_ns = broker.asked_ns;
+                    }
+                }
             }
             events.extend(effects.events.drain(..).map(|event| (now_ns, event)));
             hints.extend(std::mem::take(&mut effects.hints));

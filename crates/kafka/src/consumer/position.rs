@@ -38,6 +38,8 @@ pub(super) struct Position {
     pub high_watermark: i64,
     /// After an error: not before this instant; 0: at once.
     pub not_before_ns: u64,
+    /// When the last request for it was sent to which the answer was empty, ns.
+    pub empty_ns: u64,
     /// Its place among the others: it grows each time that something came of the partition, so that another one is
     /// served first the next time.
     pub turn: u64,
@@ -68,6 +70,7 @@ impl Position {
             end: -1,
             high_watermark: -1,
             not_before_ns: 0,
+            empty_ns: 0,
             turn: 0,
             is_listing: false,
             is_held: false,

@@ -209,6 +209,7 @@ impl Kip848 {
             // What is new is not known by name yet; the rest is as it was.
             self.current = Some(to);
             self.state = State::Acknowledging;
+            shared.end_rebalance(self.epoch, now_ns);
             return;
         }
         let named = |(id, partitions): (&[u8; 16], &BTreeSet<i32>)| {

@@ -285,9 +285,11 @@ impl Member {
             return None;
         }
         let shared = &self.shared;
+        // One that leaves is polled for its last commit alone.
+        let is_staying = is_polling && self.leaving == Leaving::No;
         let membership = match &self.membership {
-            Membership::Classic(classic) => classic.deadline(shared, is_polling, can_ask),
-            Membership::Consumer(member) => member.deadline(shared, is_polling, can_ask),
+            Membership::Classic(classic) => classic.deadline(shared, is_staying, can_ask),
+            Membership::Consumer(member) => member.deadline(shared, is_staying, can_ask),
         };
         let is_member = self.commit_as().is_some();
         let may_ask = |kind| can_ask && is_member && !shared.is_asked(kind);

@@ -231,6 +231,14 @@ impl Shared {
         }
     }
 
+    /// It has what it had, if it was told to rebalance: what was to change changed back.
+    pub(super) fn end_rebalance(&mut self, generation: i32, now_ns: u64) {
+        if let Some(began_ns) = self.began_ns {
+            self.joined_ns = began_ns;
+            self.assign(self.assigned.clone(), generation, false, now_ns);
+        }
+    }
+
     /// Stops what is about to be taken away.
     pub(super) fn revoking(&mut self, partitions: Vec<TopicPartition>, now_ns: u64) {
         if !partitions.is_empty() {

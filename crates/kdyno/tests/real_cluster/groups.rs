@@ -95,7 +95,7 @@ fn members_come_and_go_and_every_record_is_handed_over() {
     let client = "client: {partition.assignment.strategy: cooperative-sticky, heartbeat.interval.ms: 500, auto.commit.interval.ms: 1000}";
     let readers = format!(
         "  readers: {{consume: perf, clients: 2, group: g, {client}}}\n  \
-         guests: {{consume: perf, clients: 2, group: g, at: 2s, until: 5s, {client}}}\n"
+         guests: {{consume: perf, clients: 2, group: g, at: 2s, until: 5s, work: 1ms, {client}}}\n"
     );
     let text = scenario("", QUICKLY_JOINED, &readers).replace("measure: 6s", "measure: 10s");
     ran(&start_scenario(&place, &text).wait(RUN_DEADLINE));

@@ -1,5 +1,5 @@
 //! What the application of a consuming client does: it takes records in the order in which they came, at most so many with
-//! each poll, and works on one after the other. While it works, its client asks for nothing.
+//! each poll, and works on one after the other. While it works, its client sends no fetch.
 //!
 //! Work is time that passes, not processor time. Its instants are reckoned, not waited for: a thread that looks up to a
 //! tick late tells them as they would have been.
@@ -195,6 +195,12 @@ impl Application {
         std::mem::take(&mut self.read)
     }
 
+    /// It begins with nothing more.
+    pub(super) fn stop(&mut self) {
+        self.chunks.clear();
+        self.in_hand = 0;
+    }
+
     /// Takes the partitions of which it has everything that came.
     pub(super) fn take_released(&mut self) -> Vec<i32> {
         std::mem::take(&mut self.released)
@@ -222,13 +228,9 @@ impl RecordSink for Application {
     }
 
     fn first_waiting(&self, partition: i32) -> Option<i64> {
-        let mut taken = self.in_hand;
-        self.chunks.iter().find_map(|chunk| {
-            let first = taken.min(chunk.records.len());
-            taken -= first;
-            let waiting = chunk.records.get(first).filter(|_| chunk.partition == partition)?;
-            Some(waiting.offset)
-        })
+        // With an ordinary poll nothing is in hand. Who leaves at work has not begun with what is.
+        let chunk = self.chunks.iter().find(|chunk| chunk.partition == partition)?;
+        chunk.records.front().map(|waiting| waiting.offset)
     }
 
     fn forget(&mut self, partition: i32) {

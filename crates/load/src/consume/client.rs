@@ -11,7 +11,8 @@ use kdyno_kafka::backoff::ExponentialBackoff;
 use kdyno_kafka::broker_connections::ConnectionsConfig;
 use kdyno_kafka::client::Client;
 use kdyno_kafka::consumer::{
-    self, Consumer, ConsumerConfig, ConsumerEvent, Fetched, Isolation, OffsetAt, Partitions, Reading, Tally,
+    self, Consumer, ConsumerConfig, ConsumerEvent, Fetched, Isolation, OffsetAt, Partitions, Reading,
+    RecordSink, Tally,
 };
 use kdyno_kafka::group::{GroupError, GroupEvent};
 use kdyno_model::event::EventKind;
@@ -37,6 +38,8 @@ pub(super) struct ConsumeClient {
     reading: Option<Arc<GroupReading>>,
     /// The measure phase, ns; empty before it is known.
     measure: Range<u64>,
+    /// It failed as a member, and has no partitions any more.
+    has_given_up: bool,
 }
 
 impl ConsumeClient {
@@ -63,6 +66,7 @@ impl ConsumeClient {
             tick_ns: context.tick_ns,
             reading,
             measure: 0..0,
+            has_given_up: false,
         }
     }
 
@@ -81,13 +85,15 @@ impl ConsumeClient {
     ) -> Option<u64> {
         let now_ns = net.now_ns();
         self.io.keep_up(&mut self.kafka, net, now_ns, events);
-        match recorder {
-            Some(recorder) => self.work(now_ns, recorder),
-            None => self.kafka.poll_group(now_ns),
+        let has_polled = recorder.is_some_and(|recorder| self.work(now_ns, recorder));
+        let is_polling = !self.kafka.sink().is_at_work(now_ns);
+        if is_polling {
+            self.kafka.poll_group(now_ns);
         }
         self.kafka.ask_group(now_ns);
-        let is_polling = !self.kafka.sink().is_at_work(now_ns);
-        self.kafka.poll(now_ns, is_fetching && is_polling);
+        // As in Java: a poll sends fetches for partitions of which nothing waits, also where it has records to hand over.
+        let is_fetching = is_fetching && (has_polled || is_polling) && self.failure().is_none();
+        self.kafka.poll(now_ns, is_fetching);
         self.io.flush_all(self.kafka.connections_mut(), net);
         let work_ns = self.kafka.sink().next_deadline(now_ns);
         // Its instants are reckoned: it needs no turn for each record.
@@ -128,10 +134,12 @@ impl ConsumeClient {
         }
     }
 
-    /// Its application goes on until now, and polls whenever it has worked on what it took.
-    fn work(&mut self, now_ns: u64, recorder: &mut Recorder) {
+    /// Its application goes on until now, and polls whenever it has worked on what it took. Returns whether a poll gave it
+    /// something.
+    fn work(&mut self, now_ns: u64, recorder: &mut Recorder) -> bool {
+        let mut has_polled = false;
         if !self.kafka.sink().works() {
-            return self.kafka.poll_group(now_ns);
+            return has_polled;
         }
         loop {
             self.begin_records(now_ns, recorder);
@@ -142,9 +150,11 @@ impl ConsumeClient {
             if !self.kafka.sink_mut().poll() {
                 break;
             }
+            has_polled = true;
         }
         let released = self.kafka.sink_mut().take_released();
         released.into_iter().for_each(|partition| self.kafka.release(partition));
+        has_polled
     }
 
     /// It begins with those records that it has in hand.
@@ -225,6 +235,20 @@ impl ConsumeClient {
         self.kafka.member()?.failure()
     }
 
+    /// A member that is none any more, for good, has no partitions: the group gives them to others.
+    pub(super) fn give_up_if_failed(&mut self) {
+        let Some(member) = self.kafka.member().filter(|member| member.failure().is_some()) else { return };
+        if std::mem::replace(&mut self.has_given_up, true) {
+            return;
+        }
+        let own: Vec<i32> = member.assigned().iter().map(|one| one.partition).collect();
+        for partition in own {
+            self.kafka.remove(partition);
+            self.kafka.sink_mut().forget(partition);
+            self.reading.iter().for_each(|reading| reading.lost(partition));
+        }
+    }
+
     /// Notes how many partitions it has, now that the load is over.
     pub(super) fn note_partitions(&mut self) {
         if let (Some(totals), Some(member)) = (&mut self.totals.member, self.kafka.member()) {
@@ -236,6 +260,7 @@ impl ConsumeClient {
     pub(super) fn leave(&mut self, now_ns: u64) {
         self.note_partitions();
         self.kafka.leave_group(now_ns);
+        self.kafka.sink_mut().stop();
     }
 
     /// Whether it is in no group, or not any more.

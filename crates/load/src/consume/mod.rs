@@ -107,6 +107,7 @@ impl ConsumeStream {
         let number = client.number();
         let told = client.take_group_events(self.has_begun);
         self.course.note((index, number), &told, &mut self.recorder, &mut self.context.events);
+        client.give_up_if_failed();
         if let Some(failure) = client.failure() {
             self.course.failed((index, number), failure, now_ns, &mut self.context.events);
         }
@@ -120,6 +121,9 @@ impl ConsumeStream {
 
     /// Looks whether the group has shared out the partitions evenly, as every assignor has it in the end.
     fn look_at_shares(&mut self, now_ns: u64) {
+        if self.even_until_ns.is_some_and(|until_ns| now_ns >= until_ns) {
+            self.is_even = true;
+        }
         if self.is_even || !self.is_settled() {
             return;
         }
@@ -160,7 +164,9 @@ impl ConsumeStream {
     }
 
     fn lag_records(&self) -> Option<u64> {
-        self.clients.iter().map(ConsumeClient::lag_records).sum()
+        // What is a partition's that nobody owns for a moment is nobody's lag, and somebody's again.
+        let are_owned = self.clients.first().is_none_or(ConsumeClient::are_owned);
+        self.clients.iter().map(ConsumeClient::lag_records).sum::<Option<u64>>().filter(|_| are_owned)
     }
 }
 

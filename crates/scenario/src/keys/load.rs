@@ -166,7 +166,7 @@ pub static CONSUME: Section = Section {
             Kind::Either(&[DURATION, Kind::Section(&WORK)]),
             "0ms",
             "how long the application works on each record before it takes the next one, in time that passes: at most \
-             `max.poll.records` with each poll, and nothing is fetched while it works",
+             `max.poll.records` with each poll, and no fetch is sent while it works",
         ),
         or("zone", Kind::Choice(&["same"]), "same", "where the clients are, seen from the brokers"),
         key(

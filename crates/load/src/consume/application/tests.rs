@@ -71,6 +71,16 @@ fn a_poll_takes_so_many_records_and_none_that_came_later() {
 }
 
 #[test]
+fn who_leaves_at_work_begins_with_nothing_more() {
+    let mut application = application(WorkPlan::Constant { ns: MS }, 500);
+    arrive(&mut application, 0, 5, 0);
+    assert_eq!(begun(&mut application, 1).len(), 2);
+    assert_eq!(application.first_waiting(0), Some(2), "what a commit says is read on from");
+    application.stop();
+    assert_eq!((begun(&mut application, 9), application.waiting()), (vec![], 0));
+}
+
+#[test]
 fn an_application_without_work_keeps_nothing() {
     let mut application = Application { work: None, ..application(WorkPlan::Constant { ns: 1 }, 500) };
     assert!(!application.is_at_work(0));
@@ -105,9 +115,13 @@ fn what_was_taken_stays_when_a_partition_goes_and_what_waits_does_not() {
     arrive(&mut application, 1, 2, 0);
     assert_eq!((application.first_waiting(0), application.first_waiting(1)), (Some(0), Some(0)));
     assert_eq!(begun(&mut application, 0), [(0, 0)]);
-    assert_eq!(application.first_waiting(0), Some(3), "the poll took three");
+    assert_eq!(
+        application.first_waiting(0),
+        Some(1),
+        "it has not begun with more, though the poll took three"
+    );
     application.forget(0);
-    assert_eq!((application.first_waiting(0), application.waiting()), (None, 4));
+    assert_eq!((application.first_waiting(0), application.waiting()), (Some(1), 4));
     assert_eq!(begun(&mut application, 9), [(0, 1), (0, 2), (1, 3), (1, 4)]);
     assert_eq!((application.first_waiting(1), application.waiting()), (None, 0));
 }
