@@ -30,8 +30,10 @@ fn clients_come_and_go_beside_hundreds_of_others() {
     let said = start_scenario(&place, SCENARIO).wait(RUN_DEADLINE);
     ran(&said);
     let document = place.show();
-    assert!((1_800.0..2_200.0).contains(&figure(&document, "writers.acked_per_s")), "{}", said.stdout);
-    assert!((50.0..150.0).contains(&figure(&document, "next.acked_per_s")), "{}", said.stdout);
+    // What is acknowledged in the window may have waited before it; what was intended in it follows Poisson's law: five
+    // standard deviations in 6 s, and in 3 s.
+    assert!((1_900.0..2_100.0).contains(&figure(&document, "writers.offered_per_s")), "{}", said.stdout);
+    assert!((50.0..150.0).contains(&figure(&document, "next.offered_per_s")), "{}", said.stdout);
     for address in ["writers.connect.p50", "readers.connect.p50", "readers.connect.max"] {
         assert!(figure(&document, address) > 0.0, "{address}");
     }
@@ -47,6 +49,9 @@ fn clients_come_and_go_beside_hundreds_of_others() {
         let totals = evidence.totals.iter().find(|totals| totals.id == of(name));
         totals.expect("its totals").counts.clone()
     };
+    for name in ["writers", "next"] {
+        assert_eq!(counts(name).acknowledged, counts(name).offered, "{name}: nothing is lost");
+    }
     let written = counts("writers").acknowledged + counts("next").acknowledged;
     assert_eq!(counts("readers").fetched, written, "late readers find all that was written");
     assert!(counts("brief").fetched < counts("writers").acknowledged, "it went before the end");
