@@ -34,7 +34,7 @@ pub(crate) fn censored(evidence: &TrialEvidence, item: &str) -> Option<BTreeMap<
     if has_aborts && consume.isolation_level == IsolationLevel::ReadCommitted
         || is_missing_some
         || has_duplicates
-        || shares_group(evidence, item, consume)
+        || shares_group(evidence, item, plan)
         || plan.span.until_ns.is_some()
     {
         return None;
@@ -62,15 +62,10 @@ pub(crate) fn last_written(evidence: &TrialEvidence, item: &str) -> u32 {
 }
 
 /// Whether clients of another item are members of the group of this one: each is handed a part.
-pub(crate) fn shares_group(evidence: &TrialEvidence, item: &str, consume: &ConsumePlan) -> bool {
-    let Some(group) = &consume.group else { return false };
-    let is_of = |plan: &LoadPlan| {
-        plan.role
-            .as_consume()
-            .and_then(|other| other.group.as_ref())
-            .is_some_and(|other| other.name == group.name)
-    };
-    items(evidence).any(|(name, plan)| name != item && is_of(plan))
+pub(crate) fn shares_group(evidence: &TrialEvidence, item: &str, plan: &LoadPlan) -> bool {
+    let Some(group) = plan.role.group() else { return false };
+    let is_of = |other: &LoadPlan| other.role.group().is_some_and(|other| other.name == group.name);
+    items(evidence).any(|(name, other)| name != item && is_of(other))
 }
 
 fn consuming<'a>(evidence: &'a TrialEvidence, item: &str) -> Option<(&'a LoadPlan, &'a ConsumePlan)> {

@@ -1,17 +1,11 @@
 //! Consumer groups: what their members were given and handed over.
 
 use crate::rows::Item;
-use kdyno_model::plan::GroupPlan;
 use kdyno_model::sample::MemberTotals;
-
-/// The group of an item's clients.
-pub(crate) fn of<'a>(item: &Item<'a>) -> Option<&'a GroupPlan> {
-    item.plan.role.as_consume()?.group.as_ref()
-}
 
 /// A figure of an item's group; `None` without one.
 pub(crate) fn value(item: &Item<'_>, name: &str) -> Option<f64> {
-    of(item)?;
+    item.plan.role.group()?;
     let windowed = item.window.map(|_| &item.tally.windowed);
     match name {
         "rebalances" => windowed.map(|counts| counts.rebalances as f64),

@@ -46,7 +46,7 @@ impl Written {
                 *second = second.saturating_add(row.counts.acknowledged);
             }
         }
-        let has_all = !consumer.role.as_consume().is_some_and(|plan| shares_group(evidence, name, plan));
+        let has_all = !shares_group(evidence, name, consumer);
         Self { by_second, is_known: has_all && !streams.is_empty() }
     }
 

@@ -4,7 +4,7 @@ use crate::PlanError;
 use crate::given::Given;
 use crate::reader::Reader;
 use kdyno_model::plan::{
-    CasePlan, GroupAssignor, GroupPlan, GroupProtocol, KafkaSource, LoadPlan, Plan, Role, SystemPlan,
+    CasePlan, GroupAssignor, GroupPlan, GroupProtocol, KafkaSource, LoadPlan, Plan, SystemPlan,
 };
 use kdyno_model::version::Version;
 use kdyno_scenario::client::{OF_ONE_PROTOCOL, group_defaults};
@@ -138,7 +138,7 @@ pub(crate) fn check(
     for (item, typed) in &reader.scenario.typed().load {
         let RoleFile::Consume(consume) = &typed.role else { continue };
         let Some(typed) = &consume.group else { continue };
-        let Some(group) = load.get(&item.text).and_then(|plan| of(&plan.role)) else { continue };
+        let Some(group) = load.get(&item.text).and_then(|plan| plan.role.group()) else { continue };
         if matches!(group.protocol, GroupProtocol::Consumer { .. })
             && let Some(message) = without_consumer_protocol(system)
         {
@@ -154,11 +154,6 @@ pub(crate) fn check(
         }
     }
     Ok(())
-}
-
-/// The group of an item's clients.
-fn of(role: &Role) -> Option<&GroupPlan> {
-    role.as_consume()?.group.as_ref()
 }
 
 /// Why the coordinator would refuse one of two members.
@@ -193,7 +188,7 @@ pub(crate) fn told(plan: &Plan) -> BTreeSet<String> {
 fn idle_members(case: &CasePlan) -> Vec<String> {
     let mut groups: BTreeMap<&str, (u64, BTreeSet<&str>)> = BTreeMap::new();
     for item in case.load.values() {
-        if let Some(group) = of(&item.role) {
+        if let Some(group) = item.role.group() {
             let (members, topics) = groups.entry(&group.name).or_default();
             *members += u64::from(item.clients);
             topics.insert(&item.topic);

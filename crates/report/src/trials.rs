@@ -169,7 +169,7 @@ impl Streams {
             Self::Uncompressed => produces(|plan| plan.client.compression == Compression::None),
             Self::Compressed => produces(|plan| plan.client.compression != Compression::None),
             Self::Consuming => load.role.kind() == RoleKind::Consume,
-            Self::Grouped => load.role.as_consume().is_some_and(|plan| plan.group.is_some()),
+            Self::Grouped => load.role.group().is_some(),
             Self::Late => load.span.is_late(),
             Self::Handed => load.role.as_consume().is_some(),
         }

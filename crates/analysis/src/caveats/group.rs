@@ -3,7 +3,6 @@
 use super::cluster::since_t0;
 use super::found::{Found, events};
 use crate::evidence::cut_short;
-use crate::group;
 use crate::rows::{Item, Trial};
 use crate::tally::unfinished;
 use kdyno_model::caveat::Caveat;
@@ -17,7 +16,8 @@ use std::collections::BTreeSet;
 /// Counted by the whole trial: records that members were handed, without those that one of them had been handed before.
 /// Since no partition can give more different records than it was given, equal sums mean equal partitions.
 pub(super) fn not_conserved(trial: &Trial<'_>) -> Vec<Found> {
-    let readers = || trial.items.iter().filter_map(|item| Some((item, group::of(item)?.name.as_str())));
+    let readers =
+        || trial.items.iter().filter_map(|item| Some((item, item.plan.role.group()?.name.as_str())));
     let read: BTreeSet<(&str, &str)> =
         readers().map(|(item, group)| (group, item.plan.topic.as_str())).collect();
     let found = read.into_iter().filter_map(|(group, topic)| {

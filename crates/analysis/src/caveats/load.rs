@@ -2,7 +2,6 @@
 
 use super::found::{Found, of_items};
 use crate::evidence::{cut_short, is_open_loop};
-use crate::group;
 use crate::lag;
 use crate::queue::Queue;
 use crate::rows::{Item, Trial};
@@ -189,7 +188,7 @@ fn compares_batch_sizes(case: &CasePlan) -> bool {
 
 pub(super) fn assigned_not_group(trial: &Trial<'_>) -> Vec<Found> {
     of_items(trial, |item| {
-        let is_assigned = item.plan.role.as_produce().is_none() && group::of(item).is_none();
+        let is_assigned = item.plan.role.as_produce().is_none() && item.plan.role.group().is_none();
         is_assigned.then(|| Caveat::AssignedNotGroup { item: item.name.to_owned() })
     })
 }

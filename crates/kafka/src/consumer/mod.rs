@@ -8,6 +8,7 @@ mod answers;
 mod effects;
 mod grouped;
 mod membership;
+mod needs;
 mod position;
 mod reading;
 mod session;
@@ -20,7 +21,7 @@ mod tests_offsets;
 mod tests_reading;
 mod types;
 
-pub use membership::{NEEDS_CLASSIC, NEEDS_CONSUMER};
+pub use needs::{NEEDS, NEEDS_CLASSIC, NEEDS_CONSUMER};
 pub use reading::{Reading, Tally};
 pub use sink::RecordSink;
 pub use types::{ConsumerConfig, ConsumerEvent, FetchToken, Fetched, Isolation, OffsetAt, Partitions};
@@ -30,7 +31,7 @@ use crate::client::Client;
 use crate::connection::ConnectionError;
 use crate::group::Member;
 use crate::messages::m01_fetch::{self, Ask};
-use crate::messages::{Api, LeaderHints, m02_list_offsets, m03_metadata};
+use crate::messages::{LeaderHints, m02_list_offsets};
 use answers::Answer;
 use effects::Effects;
 use membership::Membership;
@@ -71,9 +72,6 @@ pub struct Consumer<S = ()> {
     /// `None`: it is in no group.
     membership: Option<Membership>,
 }
-
-/// What brokers must speak to a consuming client.
-pub const NEEDS: &[Api] = &[m03_metadata::API, m02_list_offsets::API, m01_fetch::API];
 
 impl<S: RecordSink> Consumer<S> {
     /// A client that is not connected.
@@ -378,7 +376,7 @@ impl<S: RecordSink> Client for Consumer<S> {
             if let FetchToken::Group(group) = request.token {
                 let answer = (request.version, body);
                 return match membership {
-                    Some(membership) => membership.on_answer(group, answer, now_ns),
+                    Some(membership) => membership.member.on_answer(group, answer, now_ns),
                     None => Ok(()),
                 };
             }

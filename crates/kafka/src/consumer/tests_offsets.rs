@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::backoff::ExponentialBackoff;
-use crate::messages::{Message, m18_api_versions, write_frame};
+use crate::messages::{Api, Message, m03_metadata, m18_api_versions, write_frame};
 use crate::security::Security;
 use crate::wire::Writer;
 

@@ -9,11 +9,9 @@ use crate::net::Net;
 use crate::recorder::Recorder;
 use crate::stream::{Clock, Ready, Stream, StreamContext, StreamError};
 use crate::wakeups::Wakeups;
-use application::Application;
 use client::ConsumeClient;
 use group::GroupCourse;
 use kdyno_kafka::client::Client;
-use kdyno_kafka::consumer::Consumer;
 use kdyno_model::plan::ConsumePlan;
 use kdyno_model::sample::{Counts, Sample, StreamTotals};
 
@@ -182,10 +180,7 @@ impl Stream for ConsumeStream {
         if self.context.is_late() {
             return Ok(self.connecting.is_any_ready()?);
         }
-        let is_up = |kafka: &Consumer<Application>| kafka.connections().is_ready() && kafka.is_ready();
-        let are_up =
-            self.connecting.are_all_ready()? && self.clients.iter().all(|client| is_up(&client.kafka));
-        Ok(are_up && self.is_settled() && self.is_even)
+        Ok(self.connecting.are_all_ready()? && self.is_settled() && self.is_even)
     }
 
     fn prepare(&mut self) -> Result<(), StreamError> {
@@ -266,7 +261,7 @@ impl Stream for ConsumeStream {
 
     fn is_done(&self) -> bool {
         let have_left = || self.clients.iter().all(ConsumeClient::has_left);
-        if self.is_leaving || self.is_gone {
+        if self.is_leaving {
             return have_left();
         }
         // Those that were stopped before they came have nothing to fetch.

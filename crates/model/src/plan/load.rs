@@ -1,6 +1,7 @@
 //! The load: what its clients do, how fast, and with which settings.
 
 use super::consume::ConsumePlan;
+use super::group::GroupPlan;
 use super::records::RecordPlan;
 use crate::metric::SubjectKind;
 use schemars::JsonSchema;
@@ -126,6 +127,11 @@ impl Role {
             Self::Produce(_) => None,
             Self::Consume(consume) | Self::EndToEnd(EndToEndPlan { consume, .. }) => Some(consume),
         }
+    }
+
+    /// The group that its clients are members of, if they are in one.
+    pub fn group(&self) -> Option<&GroupPlan> {
+        self.as_consume()?.group.as_ref()
     }
 
     /// Whether it sends records that each say when they were intended.

@@ -1,7 +1,7 @@
 //! The keys of load items.
 
 use super::records::{KEY, VALUE};
-use super::{COUNT, DURATION, Kind, RATE, SIZE, Section, TEXT, key, needed, or, section};
+use super::{COUNT, DURATION, Key, Kind, RATE, SIZE, Section, TEXT, key, needed, or, section};
 
 /// A load item: the roles.
 pub static LOAD: Section = Section {
@@ -21,6 +21,22 @@ const LATER_ROLES: &[(&str, &str)] = &[
     ("job", "the roles are `produce`, `consume` and `end_to_end`"),
     ("through", "the roles are `produce`, `consume` and `end_to_end`"),
 ];
+
+/// When an item that produces or consumes comes.
+const AT: Key = key(
+    "at",
+    DURATION,
+    "when the item's clients connect and its load begins, from the beginning of the measure phase; left out: they are \
+     connected before the load begins",
+);
+const AFTER: Key = key("after", TEXT, "the same, as the item whose `until` it is");
+/// When it goes.
+const UNTIL: Key = key(
+    "until",
+    DURATION,
+    "when the item's load ends and its clients go, from the beginning of the measure phase; `0s`: it loads the warm-up \
+     alone; left out: with that phase",
+);
 
 /// A load item that produces.
 pub static PRODUCE: Section = Section {
@@ -100,18 +116,9 @@ pub static PRODUCE: Section = Section {
             "none",
             "each client sends its records in transactions, one after the other",
         ),
-        key(
-            "at",
-            DURATION,
-            "when the item's clients connect and its load begins, from the beginning of the measure phase; left out: they are \
-             connected before the load begins",
-        ),
-        key("after", TEXT, "the same, as the item whose `until` it is"),
-        key(
-            "until",
-            DURATION,
-            "when the item's load ends and its clients go, from the beginning of the measure phase; `0s`: it loads the warm-up alone; left out: with that phase",
-        ),
+        AT,
+        AFTER,
+        UNTIL,
         or("zone", Kind::Choice(&["same"]), "same", "where the clients are, seen from the brokers"),
         key(
             "client",
@@ -149,18 +156,9 @@ pub static CONSUME: Section = Section {
             "how far what was fetched is read: as an application does, which decompresses it and finds key, value and headers \
              of each record; or the headers of batches and their checksums; or the headers alone. Records are counted alike",
         ),
-        key(
-            "at",
-            DURATION,
-            "when the item's clients connect and its load begins, from the beginning of the measure phase; left out: they are \
-             connected before the load begins",
-        ),
-        key("after", TEXT, "the same, as the item whose `until` it is"),
-        key(
-            "until",
-            DURATION,
-            "when the item's load ends and its clients go, from the beginning of the measure phase; left out: with it",
-        ),
+        AT,
+        AFTER,
+        UNTIL,
         or(
             "work",
             Kind::Either(&[DURATION, Kind::Section(&WORK)]),
