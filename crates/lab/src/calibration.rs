@@ -298,6 +298,7 @@ fn task(item: &LoadPlan, broker: &NullBroker) -> Result<WorkerTask, String> {
             clients_total: item.clients,
             bytes_per_s_max: None,
             group_id: None,
+            java: None,
             span: LoadSpan::default(),
             role: StreamRole::Produce(produce),
         }],

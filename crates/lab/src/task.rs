@@ -62,6 +62,7 @@ pub(crate) fn streams(
             clients_total: item.clients,
             bytes_per_s_max: cap_bytes_per_s.map(|cap| cap_share(cap, needed)),
             group_id: None,
+            java: None,
             span: item.span,
             role,
         })

@@ -144,8 +144,13 @@ impl Scene {
         let [measure_ns, drain_ns, end_ns] = self.spans_ns();
         let topic = TopicPlan { partitions: 1, replicas: self.replicas, config: BTreeMap::new() };
         let role = Role::Produce(self.load.plan.clone());
-        let item =
-            LoadPlan { topic: TOPIC.to_owned(), clients: self.load.clients, span: Default::default(), role };
+        let item = LoadPlan {
+            topic: TOPIC.to_owned(),
+            clients: self.load.clients,
+            span: Default::default(),
+            driver: Default::default(),
+            role,
+        };
         let effective = CasePlan {
             label: String::new(),
             params: BTreeMap::new(),

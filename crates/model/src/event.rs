@@ -118,6 +118,8 @@ pub enum Subject {
     Zookeeper(u32),
     /// A worker, by its number from 0.
     Worker(u16),
+    /// The Java process of a load item's clients on a worker: the worker's number and that of the stream.
+    Jvm(u16, u16),
     /// All brokers together.
     Brokers,
     /// The kdyno process that runs the lab.
@@ -145,6 +147,7 @@ impl fmt::Display for Subject {
             Self::Controller(id) => write!(f, "controller-{id}"),
             Self::Zookeeper(id) => write!(f, "zookeeper-{id}"),
             Self::Worker(id) => write!(f, "worker-{id}"),
+            Self::Jvm(worker, stream) => write!(f, "jvm-{worker}-{stream}"),
             Self::Brokers => f.write_str("brokers"),
             Self::Kdyno => f.write_str("kdyno"),
             Self::OtherSide(number) => write!(f, "other-side-{number}"),
@@ -190,6 +193,10 @@ impl FromStr for Subject {
             "host" => return Ok(Self::Host),
             _ => {}
         }
+        if let Some((worker, stream)) = text.strip_prefix("jvm-").and_then(|ids| ids.split_once('-')) {
+            let number = |id: &str| id.parse().map_err(|_| unknown());
+            return Ok(Self::Jvm(number(worker)?, number(stream)?));
+        }
         let (kind, id) = text.rsplit_once('-').ok_or_else(unknown)?;
         let number = || id.parse().map_err(|_| unknown());
         match kind {
@@ -222,6 +229,7 @@ mod tests {
             Subject::Controller(3000),
             Subject::Zookeeper(0),
             Subject::Worker(2),
+            Subject::Jvm(2, 13),
             Subject::Brokers,
             Subject::Kdyno,
             Subject::OtherSide(12),
@@ -232,7 +240,9 @@ mod tests {
         ] {
             assert_eq!(String::from(subject.clone()).parse(), Ok(subject));
         }
-        for text in ["", "broker-", "broker-x", "writers", "worker-70000", "zookeeper-0-1-x"] {
+        for text in
+            ["", "broker-", "broker-x", "writers", "worker-70000", "zookeeper-0-1-x", "jvm-1", "jvm-1-x"]
+        {
             assert!(text.parse::<Subject>().is_err(), "{text}");
         }
     }

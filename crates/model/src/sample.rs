@@ -416,6 +416,16 @@ pub mod series {
     /// trial that holds the reading.
     pub const MEASURE_START_S: &str = "measure_start_s";
     pub const MEASURE_END_S: &str = "measure_end_s";
+    /// Java clients only: processor time of the process, by itself.
+    pub const JVM_CPU_S_TOTAL: &str = "jvm_cpu_s_total";
+    /// Java clients only: bytes that all threads allocated on the heap.
+    pub const JVM_ALLOCATED_BYTES_TOTAL: &str = "jvm_allocated_bytes_total";
+    /// Java clients only: garbage collections.
+    pub const JVM_GC_TOTAL: &str = "jvm_gc_total";
+    /// Java clients only: time taken by garbage collections.
+    pub const JVM_GC_S_TOTAL: &str = "jvm_gc_s_total";
+    /// Java clients only: bytes of the heap in use.
+    pub const JVM_HEAP_USED_BYTES: &str = "jvm_heap_used_bytes";
     /// Processes: involuntary context switches.
     pub const CONTEXT_SWITCHES_INVOLUNTARY_TOTAL: &str = "context_switches_involuntary_total";
 }

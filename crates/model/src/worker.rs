@@ -22,7 +22,9 @@
 
 use crate::event::EventKind;
 use crate::histogram::base64_bytes;
-use crate::plan::{ConsumePlan, GivenSource, LoadSpan, PhasesPlan, ProducePlan, RoleKind, Security};
+use crate::plan::{
+    ConsumePlan, GivenSource, JavaTask, LoadSpan, PhasesPlan, ProducePlan, RoleKind, Security,
+};
 use crate::sample::{Phase, Sample, StreamTotals};
 use crate::secret::{Secret, values_by_name};
 use schemars::{JsonSchema, generate::SchemaSettings};
@@ -30,7 +32,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Version of these messages; a worker of another version is refused.
-pub const PROTOCOL_VERSION: u32 = 6;
+pub const PROTOCOL_VERSION: u32 = 7;
 
 /// How long before it begins the measure phase is announced at the latest, ns: schedules must not have passed
 /// that instant yet.
@@ -154,6 +156,18 @@ pub enum FromWorker {
     Sample(Box<Sample>),
     /// Something that happened, for the run's timeline.
     Event(WorkerEvent),
+    /// What a stream's Java client cost until now, as its process says it.
+    Readings(Vec<ClientReading>),
+    /// What a Java client counted of itself, as Kafka's tools print it with `--print-metrics`; once for each client, at its
+    /// end.
+    ClientMetrics {
+        /// The stream.
+        stream: u16,
+        /// The item's client, counted from 0 over all workers.
+        client: u32,
+        /// Lines of text.
+        text: String,
+    },
     /// Every producing stream of this worker has ended, and consuming ones are left, which wait for
     /// [`ToWorker::Drain`].
     LoadEnded,
@@ -252,6 +266,9 @@ pub struct StreamTask {
     /// When its clients come and go. Clients that come later than T0 connect only then: a worker is prepared without them.
     #[serde(default, skip_serializing_if = "LoadSpan::is_whole")]
     pub span: LoadSpan,
+    /// The Java client that carries the stream; without it kdyno's own does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub java: Option<JavaTask>,
     /// What they do.
     pub role: StreamRole,
 }
@@ -283,6 +300,24 @@ impl StreamRole {
             Self::Consume(_) => 0,
         }
     }
+}
+
+/// Name of the secret whose value is the text of a Java properties file: how a Java client reaches the cluster, its
+/// bootstrap servers, protocol, certificates and login. The lab gives it to workers that run one.
+pub const JAVA_CONNECTION: &str = "java client's connection";
+
+/// One reading of a stream's Java process, by itself.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClientReading {
+    /// The stream.
+    pub stream: u16,
+    /// ns from T0 (negative: before it).
+    pub at_ns: i64,
+    /// What was read, see [`crate::sample::series`].
+    pub series: String,
+    /// Its value.
+    pub value: f64,
 }
 
 /// Something that happened in a worker.

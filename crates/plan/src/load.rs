@@ -11,8 +11,8 @@ use crate::records;
 use crate::spans;
 use crate::system::MIN_INSYNC;
 use kdyno_model::plan::{
-    Arrivals, COMPRESSED_RECORDS_MAX, Compression, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Payload,
-    ProducePlan, ProducerSettings, Rate, RatePiece, RecordPlan, Role, SystemPlan, TopicPlan,
+    Arrivals, COMPRESSED_RECORDS_MAX, Compression, Driver, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX,
+    Payload, ProducePlan, ProducerSettings, Rate, RatePiece, RecordPlan, Role, SystemPlan, TopicPlan,
     TransactionsPlan, ValuesPlan, WorkerPlan, WorkerShare,
 };
 use kdyno_model::units::size;
@@ -76,7 +76,10 @@ pub(crate) fn load(
             }
         };
         let span = spans::span(reader, &name.text, typed)?;
-        found.insert(name.text.clone(), LoadPlan { topic: address, clients, span, role });
+        found.insert(
+            name.text.clone(),
+            LoadPlan { topic: address, clients, span, driver: Driver::Native, role },
+        );
     }
     probe::have_own_topics(reader, &found)?;
     group::check(reader, system, &found)?;

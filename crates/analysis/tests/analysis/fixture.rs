@@ -449,7 +449,7 @@ fn writers() -> LoadPlan {
         transactions: None,
         client,
     });
-    LoadPlan { topic: "perf".into(), clients: 2, span: Default::default(), role }
+    LoadPlan { topic: "perf".into(), clients: 2, span: Default::default(), driver: Default::default(), role }
 }
 
 fn readers() -> LoadPlan {
@@ -468,5 +468,5 @@ fn readers() -> LoadPlan {
         read: Read::Decode,
         group: None,
     });
-    LoadPlan { topic: "perf".into(), clients: 2, span: Default::default(), role }
+    LoadPlan { topic: "perf".into(), clients: 2, span: Default::default(), driver: Default::default(), role }
 }

@@ -352,6 +352,7 @@ fn client_settings_are_told_in_kafkas_names() {
         topic: "t".into(),
         clients: 1,
         span: Default::default(),
+        driver: Default::default(),
         role: Role::Produce(produce.clone()),
     };
     let mut plan = alike();

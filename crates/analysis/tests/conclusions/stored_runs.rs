@@ -232,6 +232,7 @@ fn another_content_of_a_file_of_values_is_named_and_another_folder_is_not() {
             topic: "t".into(),
             clients: 1,
             span: Default::default(),
+            driver: Default::default(),
             role: Role::Produce(produce),
         };
         let mut run = all(&[100.0]);

@@ -410,6 +410,7 @@ fn context(name: &str, role: StreamRole, phases: PhasesPlan, cluster: &FakeClust
             clients_total: 1,
             bytes_per_s_max: None,
             group_id: None,
+            java: None,
             span: Default::default(),
             role,
         },

@@ -1,6 +1,7 @@
 //! The load: what its clients do, how fast, and with which settings.
 
 use super::consume::ConsumePlan;
+use super::driver::Driver;
 use super::group::GroupPlan;
 use super::records::RecordPlan;
 use crate::metric::SubjectKind;
@@ -30,6 +31,9 @@ pub struct LoadPlan {
     /// When the clients come and go.
     #[serde(default, skip_serializing_if = "LoadSpan::is_whole")]
     pub span: LoadSpan,
+    /// Which client carries it.
+    #[serde(default, skip_serializing_if = "Driver::is_native")]
+    pub driver: Driver,
     /// What the clients do.
     pub role: Role,
 }

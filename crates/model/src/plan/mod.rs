@@ -4,6 +4,7 @@
 //! carry the unit. The plan is stored in the run file as JSON, so every type here is serialisable.
 
 mod consume;
+mod driver;
 mod group;
 mod listeners;
 mod load;
@@ -14,6 +15,7 @@ mod system;
 
 use crate::secret::SecretRef;
 pub use consume::{ConsumePlan, IsolationLevel, Read, StartOffset, WorkPlan};
+pub use driver::{Driver, JavaClient, JavaDriver, JavaTask};
 pub use group::{GroupAssignor, GroupPlan, GroupProtocol};
 pub use listeners::{ClientListener, Listeners};
 pub use load::{

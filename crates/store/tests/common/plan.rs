@@ -148,7 +148,7 @@ fn writers() -> LoadPlan {
         transactions: None,
         client,
     });
-    LoadPlan { topic: "perf".into(), clients: 2, span: Default::default(), role }
+    LoadPlan { topic: "perf".into(), clients: 2, span: Default::default(), driver: Default::default(), role }
 }
 
 fn readers() -> LoadPlan {
@@ -167,5 +167,5 @@ fn readers() -> LoadPlan {
         read: Read::Crc, // as far as they were read when the file of format 3 was written
         group: None,
     });
-    LoadPlan { topic: "perf".into(), clients: 1, span: Default::default(), role }
+    LoadPlan { topic: "perf".into(), clients: 1, span: Default::default(), driver: Default::default(), role }
 }
