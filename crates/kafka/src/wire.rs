@@ -76,6 +76,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The next `length` bytes.
+    #[inline]
     pub fn take(&mut self, length: usize) -> Result<&'a [u8]> {
         if length > self.rest.len() {
             return Err(WireError::Short { need: length, have: self.rest.len() });
@@ -100,13 +101,40 @@ impl<'a> Reader<'a> {
     }
 
     /// An unsigned variable-length integer of at most 32 bits.
+    #[inline]
     pub fn uvarint(&mut self) -> Result<u32> {
-        let value = self.uvarlong()?;
-        u32::try_from(value).map_err(|_| WireError::Varint)
+        match self.short_uvarint() {
+            Some(value) => Ok(value),
+            None => u32::try_from(self.uvarlong_of_any_length()?).map_err(|_| WireError::Varint),
+        }
     }
 
     /// An unsigned variable-length integer of at most 64 bits.
+    #[inline]
     pub fn uvarlong(&mut self) -> Result<u64> {
+        match self.short_uvarint() {
+            Some(value) => Ok(u64::from(value)),
+            None => self.uvarlong_of_any_length(),
+        }
+    }
+
+    /// A variable-length integer of one or two bytes, if the next one is: nearly all that a record begins with are.
+    #[inline(always)]
+    fn short_uvarint(&mut self) -> Option<u32> {
+        match *self.rest {
+            [only, ref rest @ ..] if only < 0x80 => {
+                self.rest = rest;
+                Some(u32::from(only))
+            }
+            [low, high, ref rest @ ..] if high < 0x80 => {
+                self.rest = rest;
+                Some(u32::from(low & 0x7f) | u32::from(high) << 7)
+            }
+            _ => None,
+        }
+    }
+
+    fn uvarlong_of_any_length(&mut self) -> Result<u64> {
         let mut value = 0u64;
         for shift in (0..64).step_by(7) {
             let byte = self.u8()?;
@@ -122,12 +150,14 @@ impl<'a> Reader<'a> {
     }
 
     /// A zigzag variable-length integer of at most 32 bits.
+    #[inline]
     pub fn varint(&mut self) -> Result<i32> {
         let value = self.uvarint()?;
         Ok((value >> 1) as i32 ^ -((value & 1) as i32))
     }
 
     /// A zigzag variable-length integer of at most 64 bits.
+    #[inline]
     pub fn varlong(&mut self) -> Result<i64> {
         let value = self.uvarlong()?;
         Ok((value >> 1) as i64 ^ -((value & 1) as i64))

@@ -9,6 +9,7 @@ mod clients;
 mod codecs;
 pub mod constant;
 mod consumers;
+mod drop_in;
 mod evidence;
 mod floor;
 mod librdkafka;
@@ -46,6 +47,7 @@ const BENCHES: &[(&str, &str, Run)] = &[
     ("tls", "CPU per byte in TLS 1.3 ÷ (in the open + sealing alone), null broker", tls::run),
     ("codecs", "records in a compressed batch beside Kafka's producer, one real broker", codecs::run),
     ("peers", "the maximum rate beside librdkafka's and Kafka's own tools, one real broker", peers::run),
+    ("drop-in", "the drop-in command beside Kafka's own tool, one real broker", drop_in::run),
     ("constant", "20 000/s: exact counts, lag beside a bare sleep loop, share of a core", constant::run),
     ("memory", "resident memory of the worker at the maximum rate, minute by minute", memory::run),
     ("evidence", "how soon a stored hour with 60 streams is shown, and a comparison judged", evidence::run),

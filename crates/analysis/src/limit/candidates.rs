@@ -71,7 +71,7 @@ impl Asked<'_> {
         }
         if let Some(share) = self.host_full_by_generator() {
             parts.push(format!(
-                "it used more than the brokers of a host whose processors were busy for {}",
+                "it used more than the brokers, and than other programs, of a host whose processors were busy for {}",
                 percent(share)
             ));
             used = Some(used.unwrap_or(0.0).max(share));
@@ -101,8 +101,8 @@ impl Asked<'_> {
         Some((acked_per_s(self.item, self.window)? / max_per_s, max_per_s))
     }
 
-    /// How busy the shared host is, where its processors are full and the generator has more of them than brokers. Of a
-    /// duet's host that says nothing of one side.
+    /// How busy the shared host is, where its processors are full and the generator has more of them than brokers, and than
+    /// all other programs. Of a duet's host that says nothing of one side.
     fn host_full_by_generator(&self) -> Option<f64> {
         if self.is_of_duet() {
             return None;
@@ -111,7 +111,9 @@ impl Asked<'_> {
         let busy = cpu::host_busy_share(probes, self.window).filter(|busy| *busy >= HOST_FULL_SHARE)?;
         let workers = cpu::used_by_all_s(probes, &self.trial.workers(), self.window)?;
         let brokers = cpu::used_by_all_s(probes, &self.trial.brokers(), self.window)?;
-        (workers > brokers).then_some(busy)
+        // Of a target the brokers may be among the others.
+        let others = cpu::host_programs_s(probes, self.window)? - workers - brokers;
+        (workers > brokers && workers > others).then_some(busy)
     }
 
     fn is_of_duet(&self) -> bool {

@@ -53,6 +53,23 @@ impl<S: RecordSink> Answer<'_, S> {
         Ok(())
     }
 
+    /// Takes in where the logs end of partitions that are held. One that could not tell is asked again in its turn.
+    ///
+    /// # Errors
+    /// When the bytes are none.
+    pub(super) fn on_log_ends(self, version: i16, body: &[u8]) -> Result<()> {
+        let response = m02_list_offsets::Request::decode_response(body, version)?;
+        for answer in response.topics.iter().flat_map(|topic| &topic.partitions) {
+            let Some(position) = self.positions.find_mut(answer.partition_index) else { continue };
+            if answer.error_code.is_error() {
+                self.effects.is_metadata_old |= answer.error_code.refreshes_metadata();
+            } else if answer.offset > position.end {
+                position.end = answer.offset;
+            }
+        }
+        Ok(())
+    }
+
     /// Takes in an answer to Fetch.
     ///
     /// # Errors
@@ -124,7 +141,7 @@ impl<S: RecordSink> Answer<'_, S> {
         match error {
             ErrorCode::NONE => {
                 let before = self.effects.tally.records;
-                fetched(position, reply, self.config, retry_ns, (self.effects, self.sink));
+                fetched(position, reply, self.config, (self.now_ns, retry_ns), (self.effects, self.sink));
                 let records = self.effects.tally.records - before;
                 let next = position.next.unwrap_or(ask.offset);
                 self.sink.read(ask.partition, ask.offset..next, records);
@@ -156,7 +173,7 @@ fn fetched<S: RecordSink>(
     position: &mut Position,
     reply: &PartitionReply<'_>,
     config: &ConsumerConfig,
-    retry_ns: u64,
+    (now_ns, retry_ns): (u64, u64),
     (effects, sink): (&mut Effects, &mut S),
 ) {
     // −1: it does not know it yet.
@@ -168,7 +185,7 @@ fn fetched<S: RecordSink>(
         Isolation::ReadCommitted => (reply.last_stable_offset, Aborted::of(&reply.aborted)),
     };
     if end >= 0 {
-        position.end = end;
+        (position.end, position.end_told_ns) = (end, now_ns);
     }
     let Some(mut next) = position.next else { return };
     let set = (position.partition, reply.records);

@@ -31,7 +31,7 @@ use crate::client::Client;
 use crate::connection::ConnectionError;
 use crate::group::Member;
 use crate::messages::m01_fetch::{self, Ask};
-use crate::messages::{LeaderHints, m02_list_offsets};
+use crate::messages::{LATEST_TIMESTAMP, LeaderHints, m02_list_offsets};
 use answers::Answer;
 use effects::Effects;
 use membership::Membership;
@@ -238,7 +238,7 @@ impl<S: RecordSink> Consumer<S> {
     }
 
     fn ask(&mut self, connection: usize, now_ns: u64, is_fetching: bool) {
-        let (mut unknown, mut known) = (Vec::new(), Vec::new());
+        let (mut unknown, mut known, mut held) = (Vec::new(), Vec::new(), Vec::new());
         self.positions.iter_mut().for_each(|position| position.end_pause(now_ns));
         for position in self.positions.iter().filter(|position| position.not_before_ns == 0) {
             let partition = position.partition as usize;
@@ -247,14 +247,21 @@ impl<S: RecordSink> Consumer<S> {
                 Some(offset) if position.is_fetched() && self.source(position) == Some(connection) => {
                     known.push(Ask { partition: position.partition, leader_epoch, offset });
                 }
-                None if self.connections.leader(TOPIC, partition) == Some(connection) => {
-                    unknown.push((position.partition, leader_epoch));
+                next if self.connections.leader(TOPIC, partition) == Some(connection) => {
+                    let is_due = position.end_due_ns().is_some_and(|due_ns| due_ns <= now_ns);
+                    let wanted = if next.is_none() { Some(&mut unknown) } else { is_due.then_some(&mut held) };
+                    wanted.into_iter().for_each(|wanted| wanted.push((position.partition, leader_epoch)));
                 }
                 _ => {}
             }
         }
         let is_asked = if !unknown.is_empty() {
-            self.ask_offsets(connection, now_ns, &unknown)
+            unknown.iter().for_each(|(partition, _)| self.positions.at(*partition, |at| at.is_listing = true));
+            self.ask_offsets(connection, now_ns, &unknown, (FetchToken::ListOffsets, self.config.from.timestamp()))
+        } else if !held.is_empty() {
+            // Asked for again only then, whatever the answer is.
+            held.iter().for_each(|(partition, _)| self.positions.at(*partition, |at| at.end_told_ns = now_ns));
+            self.ask_offsets(connection, now_ns, &held, (FetchToken::LogEnds, LATEST_TIMESTAMP))
         } else if is_fetching && !known.is_empty() {
             self.ask_records(connection, now_ns, &known)
         } else {
@@ -264,9 +271,14 @@ impl<S: RecordSink> Consumer<S> {
         (broker.is_busy, broker.asked_ns) = (is_asked, now_ns);
     }
 
-    /// Asks where to begin in these partitions, each with its leader's epoch.
-    fn ask_offsets(&mut self, connection: usize, now_ns: u64, partitions: &[(i32, i32)]) -> bool {
-        let timestamp = self.config.from.timestamp();
+    /// Asks for the offsets at a timestamp in these partitions, each with its leader's epoch.
+    fn ask_offsets(
+        &mut self,
+        connection: usize,
+        now_ns: u64,
+        partitions: &[(i32, i32)],
+        (token, timestamp): (FetchToken, i64),
+    ) -> bool {
         let of = |&(partition_index, current_leader_epoch): &(i32, i32)| {
             m02_list_offsets::ListOffsetsPartition { partition_index, current_leader_epoch, timestamp }
         };
@@ -280,13 +292,8 @@ impl<S: RecordSink> Consumer<S> {
             topics: vec![topic],
             ..Default::default()
         };
-        for (partition, _) in partitions {
-            if let Some(position) = self.positions.find_mut(*partition) {
-                position.is_listing = true;
-            }
-        }
         let queues = self.connections.connection_mut(connection);
-        queues.ask(FetchToken::ListOffsets.into(), &request, now_ns).is_ok()
+        queues.ask(token.into(), &request, now_ns).is_ok()
     }
 
     /// Asks for the records of these partitions, by ascending partition; the one served longest ago comes first.
@@ -328,8 +335,12 @@ impl<S: RecordSink> Consumer<S> {
             let source = self.source(position).filter(|source| self.connections.can_ask(*source));
             source.is_some_and(|source| self.brokers.get(source).is_none_or(|broker| !broker.is_busy))
         };
-        let waiting = self.positions.iter().filter(|position| position.not_before_ns > 0).filter(is_free);
-        waiting.map(|position| position.not_before_ns).chain(self.connections.next_deadline()).min()
+        let due_ns = |position: &Position| {
+            let waits = Some(position.not_before_ns).filter(|not_before_ns| *not_before_ns > 0);
+            waits.or_else(|| position.end_due_ns())
+        };
+        let waiting = self.positions.iter().filter(|position| due_ns(position).is_some()).filter(is_free);
+        waiting.filter_map(due_ns).chain(self.connections.next_deadline()).min()
     }
 
     /// Records that its partitions' leaders had and that have not been fetched, as of their latest answers; `None` until
@@ -387,6 +398,7 @@ impl<S: RecordSink> Client for Consumer<S> {
             let is_fetch = request.token == FetchToken::Fetch;
             let taken = match request.token {
                 FetchToken::ListOffsets => answer.on_offsets(request.version, body),
+                FetchToken::LogEnds => answer.on_log_ends(request.version, body),
                 FetchToken::Fetch | FetchToken::Group(_) => answer.on_fetch(request.version, body),
             };
             is_metadata_old |= effects.is_metadata_old;
@@ -400,7 +412,7 @@ impl<S: RecordSink> Client for Consumer<S> {
             }
             events.extend(effects.events.drain(..).map(|event| (now_ns, event)));
             hints.extend(std::mem::take(&mut effects.hints));
-            is_told_offsets |= !is_fetch;
+            is_told_offsets |= request.token == FetchToken::ListOffsets;
             if is_fetch {
                 if request.version >= m01_fetch::THROTTLED_BY_CLIENT_FROM {
                     held_back_ns = held_back_ns.max(effects.throttled_ns);

@@ -26,6 +26,9 @@ pub(super) struct Then {
     pub failures: u32,
 }
 
+/// How old the end of a log may be that nothing is fetched of, ns: the lag is told once a second.
+const END_EVERY_NS: u64 = 250_000_000;
+
 /// A partition of ours.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Position {
@@ -34,6 +37,8 @@ pub(super) struct Position {
     pub next: Option<i64>,
     /// The offset after the last record that can be fetched, as the latest answer says; −1 before one.
     pub end: i64,
+    /// When that was told, ns.
+    pub end_told_ns: u64,
     /// The offset after the last record that all in-sync replicas have, likewise.
     pub high_watermark: i64,
     /// After an error: not before this instant; 0: at once.
@@ -63,11 +68,19 @@ impl Position {
         !self.is_held && !self.is_stopped
     }
 
+    /// From when on its leader is asked where the log ends, ns: a partition that is held is not fetched, and nothing else
+    /// tells.
+    pub(super) fn end_due_ns(&self) -> Option<u64> {
+        let is_waiting = self.is_held && !self.is_stopped && self.next.is_some();
+        is_waiting.then(|| self.end_told_ns.saturating_add(END_EVERY_NS))
+    }
+
     pub(super) fn new(partition: i32) -> Self {
         Self {
             partition,
             next: None,
             end: -1,
+            end_told_ns: 0,
             high_watermark: -1,
             not_before_ns: 0,
             empty_ns: 0,
@@ -165,6 +178,11 @@ impl Positions {
     pub(super) fn find_mut(&mut self, partition: i32) -> Option<&mut Position> {
         let at = self.all.binary_search_by_key(&partition, |position| position.partition).ok()?;
         Some(&mut self.all[at])
+    }
+
+    /// Changes a partition, if it is ours.
+    pub(super) fn at(&mut self, partition: i32, change: impl FnOnce(&mut Position)) {
+        self.find_mut(partition).into_iter().for_each(change);
     }
 
     /// One more partition, unless it is ours already.

@@ -80,13 +80,17 @@ impl World {
     /// Partition 0 answers where to begin.
     fn list(&mut self, error: ErrorCode, offset: i64) -> Effects {
         self.position(0).is_listing = true;
-        let mut body = [THROTTLE_MS, 1].map(i32::to_be_bytes).concat();
-        body.put_string("t", false);
-        body.extend_from_slice(&[1i32, 0].map(i32::to_be_bytes).concat());
-        body.put_i16(error.0);
-        body.extend_from_slice(&[-1, offset].map(i64::to_be_bytes).concat());
         let mut effects = Effects::default();
+        let body = offsets(error, offset);
         self.answer(&mut effects).on_offsets(OFFSETS_VERSION, &body).expect("an answer");
+        effects
+    }
+
+    /// Partition 0 answers where its log ends.
+    fn tell_log_end(&mut self, error: ErrorCode, offset: i64) -> Effects {
+        let mut effects = Effects::default();
+        let body = offsets(error, offset);
+        self.answer(&mut effects).on_log_ends(OFFSETS_VERSION, &body).expect("an answer");
         effects
     }
 
@@ -94,6 +98,16 @@ impl World {
         let Self { config, positions, session, sink } = self;
         Answer { config, positions, session, now_ns: NOW_NS, effects, sink }
     }
+}
+
+/// What partition 0 answers to ListOffsets.
+fn offsets(error: ErrorCode, offset: i64) -> Vec<u8> {
+    let mut body = [THROTTLE_MS, 1].map(i32::to_be_bytes).concat();
+    body.put_string("t", false);
+    body.extend_from_slice(&[1i32, 0].map(i32::to_be_bytes).concat());
+    body.put_i16(error.0);
+    body.extend_from_slice(&[-1, offset].map(i64::to_be_bytes).concat());
+    body
 }
 
 /// A reply of topic `t` with these partitions.
@@ -210,6 +224,26 @@ fn the_lag_is_unknown_until_a_leader_told_its_end_and_then_stays_as_it_was() {
     world.config.isolation = Isolation::ReadCommitted;
     world.fetch(ErrorCode::NONE, &[], &[]);
     assert_eq!(world.position(0).lag_records(), Some(STABLE as u64 - 20), "what is open cannot be fetched");
+}
+
+/// Nothing is fetched of a partition whose records wait for the application, so its leader is asked how the log grows.
+#[test]
+fn of_a_partition_that_is_held_the_end_of_the_log_is_asked_for() {
+    let mut world = plain(12);
+    world.config.holds_fetched = true;
+    assert_eq!(world.position(0).end_due_ns(), None, "fetches tell");
+    world.fetch(ErrorCode::NONE, &[], &batch(12, 5));
+    let due_ns = world.position(0).end_due_ns().expect("it is held");
+    assert!(due_ns > NOW_NS && due_ns <= NOW_NS + 500_000_000, "{due_ns}");
+    let end = HIGH_WATERMARK + 1_000;
+    world.tell_log_end(ErrorCode::NONE, end);
+    assert_eq!(world.position(0).lag_records(), Some(end as u64 - 17));
+    let moved = world.tell_log_end(ErrorCode::NOT_LEADER_OR_FOLLOWER, -1);
+    assert!(moved.is_metadata_old && moved.events.is_empty());
+    world.tell_log_end(ErrorCode::NONE, end - 1);
+    assert_eq!(world.position(0).lag_records(), Some(end as u64 - 17), "an answer may be older than a fetch");
+    world.position(0).is_stopped = true;
+    assert_eq!(world.position(0).end_due_ns(), None, "it is about to be another client's");
 }
 
 #[test]

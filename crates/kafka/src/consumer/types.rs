@@ -92,6 +92,8 @@ pub struct ConsumerConfig {
 pub enum FetchToken {
     /// For the offsets to begin at.
     ListOffsets,
+    /// For where the logs end of partitions that are held.
+    LogEnds,
     /// For records.
     Fetch,
     /// As a member of a group.

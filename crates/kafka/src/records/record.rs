@@ -237,6 +237,7 @@ impl<'a> Iterator for Records<'a> {
     }
 }
 
+#[inline]
 fn length(reader: &mut Reader<'_>, what: &'static str) -> Result<Option<usize>, WireError> {
     match reader.varint()? {
         -1 => Ok(None),
@@ -246,6 +247,7 @@ fn length(reader: &mut Reader<'_>, what: &'static str) -> Result<Option<usize>, 
     }
 }
 
+#[inline]
 fn field<'a>(reader: &mut Reader<'a>, what: &'static str) -> Result<Option<&'a [u8]>, WireError> {
     match length(reader, what)? {
         Some(bytes) => reader.take(bytes).map(Some),

@@ -112,6 +112,26 @@ fn members_come_and_go_and_every_record_is_handed_over() {
     place.expect_no_processes();
 }
 
+/// While its application works, a slow consumer fetches nothing that would tell it how the log grows.
+#[test]
+fn a_slow_group_is_as_far_behind_as_what_was_written_and_not_handed_over() {
+    let _turn = one_at_a_time();
+    let place = Place::new();
+    let readers = "  readers: {consume: perf, clients: 1, group: g, work: 10ms}\n";
+    let text = scenario("", QUICKLY_JOINED, readers).replace("drain: 20s", "drain: 1s");
+    let text = text.replace("readers.rebalances,", "readers.rebalances, readers.lag_records,");
+    ran(&start_scenario(&place, &text).wait(RUN_DEADLINE));
+    let lag = figure(&place.show(), "readers.lag_records");
+    let all = evidences(&place);
+    let of = |item| totals(&all[0], item).counts.clone();
+    let (written, handed) = (of("writers").acknowledged, of("readers").fetched);
+    // Some more are handed over in the drain, and the end of the log is known as it was a moment before.
+    let least = (written - handed) as f64 - 500.0;
+    assert!(least > 1_000.0, "{written} written, {handed} handed over");
+    assert!((least..=written as f64).contains(&lag), "{lag} behind; {written} written, {handed} handed over");
+    place.expect_no_processes();
+}
+
 #[test]
 fn a_member_that_stops_polling_loses_its_partitions_to_the_others() {
     let _turn = one_at_a_time();

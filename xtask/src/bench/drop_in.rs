@@ -1,0 +1,196 @@
+//! `drop-in`: `kdyno producer-perf-test` beside Kafka's own tool: the same flags, one real broker, alternated, each on a
+//! fresh topic. Figures are those of the tools' last lines.
+
+use std::process::Command;
+
+use anyhow::Context;
+
+use super::broker::Broker;
+use super::process::{measured, words};
+use super::setup::Setup;
+use super::stats::{Series, Table};
+
+const PARTITIONS: u32 = 6;
+
+/// What both are asked for.
+struct Terms {
+    name: &'static str,
+    records: u64,
+    record_bytes: &'static str,
+    throughput: &'static str,
+    properties: &'static [&'static str],
+    /// How many times the tool's records/s kdyno's must be at least; none where the rate is given.
+    least: Option<f64>,
+}
+
+const TERMS: [Terms; 3] = [
+    Terms {
+        name: "128 B, batch.size=112000 linger.ms=5",
+        records: 8_000_000,
+        record_bytes: "128",
+        throughput: "-1",
+        properties: &["acks=1", "batch.size=112000", "linger.ms=5"],
+        least: Some(2.2),
+    },
+    Terms {
+        name: "128 B, defaults",
+        records: 4_000_000,
+        record_bytes: "128",
+        throughput: "-1",
+        properties: &[],
+        least: Some(3.0),
+    },
+    Terms {
+        name: "1 KiB at 20 000/s",
+        records: 200_000,
+        record_bytes: "1024",
+        throughput: "20000",
+        properties: &["acks=1"],
+        least: None,
+    },
+];
+
+/// How far average, p50 and p95 may lie apart at a given rate, ms, and the tool's rounding besides.
+const APART_MS_MAX: f64 = 1.0;
+
+/// The figures of a tool's last line.
+struct Total {
+    per_s: f64,
+    average_ms: f64,
+    p50_ms: f64,
+    p95_ms: f64,
+}
+
+impl Total {
+    fn parse(stdout: &str) -> anyhow::Result<Total> {
+        let line = stdout.lines().rfind(|line| line.contains(" 99.9th")).context("no total line")?;
+        let before = |unit: &str| {
+            let text = line.split(unit).next().unwrap_or_default();
+            let number = text.rsplit([' ', '(']).next().unwrap_or_default();
+            number.parse::<f64>().with_context(|| format!("nothing before `{unit}` in: {line}"))
+        };
+        Ok(Total {
+            per_s: before(" records/sec")?,
+            average_ms: before(" ms avg")?,
+            p50_ms: before(" ms 50th")?,
+            p95_ms: before(" ms 95th")?,
+        })
+    }
+}
+
+/// The figures of one tool over the rounds.
+#[derive(Default)]
+struct Figures {
+    per_s: Series,
+    average_ms: Series,
+    p50_ms: Series,
+    p95_ms: Series,
+    cpu_us: Series,
+}
+
+/// The benchmark.
+pub fn run(bench: &Setup) -> anyhow::Result<()> {
+    let broker = Broker::start(bench, "drop-in")?;
+    for terms in &TERMS {
+        contest(bench, &broker, terms)?;
+    }
+    Ok(())
+}
+
+fn contest(bench: &Setup, broker: &Broker, terms: &Terms) -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let own = || {
+        let mut command = Command::new(&bench.kdyno);
+        command.current_dir(folder.path()).arg("producer-perf-test");
+        command
+    };
+    let theirs = || broker.kafka_tool("org.apache.kafka.tools.ProducerPerformance");
+    let mut typed = own();
+    flags(&mut typed, bench, broker, terms, "TOPIC");
+    println!("\n  {}: {}", terms.name, words(&typed));
+    let (mut kdyno, mut kafka) = (Figures::default(), Figures::default());
+    // A broker that has just started carries less: the first round is not counted.
+    for round in 0..=bench.options.rounds {
+        for turn in 0..2 {
+            let is_own = (round + turn) % 2 == 0;
+            let topic = broker.topic(&format!("drop-in-{}-{round}-{turn}", terms.record_bytes), PARTITIONS, 1)?;
+            let mut command = if is_own { own() } else { theirs() };
+            let records = flags(&mut command, bench, broker, terms, &topic);
+            let finished = measured(&mut command)?;
+            broker.delete_topic(&topic)?;
+            let total = Total::parse(&finished.stdout)?;
+            if round == 0 {
+                continue;
+            }
+            let figures = if is_own { &mut kdyno } else { &mut kafka };
+            figures.per_s.push(total.per_s);
+            figures.average_ms.push(total.average_ms);
+            figures.p50_ms.push(total.p50_ms);
+            figures.p95_ms.push(total.p95_ms);
+            figures.cpu_us.push(finished.cpu_s * 1e6 / records as f64);
+        }
+    }
+    print!("{}", table(&kdyno, &kafka));
+    judge(terms, &kdyno, &kafka);
+    Ok(())
+}
+
+/// The flags, the same for both; how many records they ask for.
+fn flags(command: &mut Command, bench: &Setup, broker: &Broker, terms: &Terms, topic: &str) -> u64 {
+    let records = if bench.options.quick { terms.records / 10 } else { terms.records };
+    command.args(["--topic", topic, "--num-records", &records.to_string()]);
+    command.args(["--record-size", terms.record_bytes, "--throughput", terms.throughput]);
+    command.args(["--bootstrap-server", broker.bootstrap()]);
+    if !terms.properties.is_empty() {
+        command.arg("--command-property").args(terms.properties);
+    }
+    records
+}
+
+fn table(kdyno: &Figures, kafka: &Figures) -> Table {
+    let mut table =
+        Table::new(&["tool", "records/s", "average ms", "p50 ms", "p95 ms", "µs CPU per record, all processes"]);
+    for (name, figures) in [("kdyno producer-perf-test", kdyno), ("kafka-producer-perf-test", kafka)] {
+        table.row(vec![
+            name.to_owned(),
+            figures.per_s.show(0),
+            figures.average_ms.show(2),
+            figures.p50_ms.show(0),
+            figures.p95_ms.show(0),
+            figures.cpu_us.show(2),
+        ]);
+    }
+    table
+}
+
+fn judge(terms: &Terms, kdyno: &Figures, kafka: &Figures) {
+    if let Some(least) = terms.least {
+        let ratio = kdyno.per_s.over(&kafka.per_s);
+        let mark = if ratio.median() < least { " ✗" } else { "" };
+        println!("  records/s of kdyno ÷ Kafka's: {}{mark}, at least {least}", ratio.show(2));
+        return;
+    }
+    for (name, own, theirs, rounding_ms) in [
+        ("average", &kdyno.average_ms, &kafka.average_ms, 0.0),
+        ("p50", &kdyno.p50_ms, &kafka.p50_ms, 1.0),
+        ("p95", &kdyno.p95_ms, &kafka.p95_ms, 1.0),
+    ] {
+        let apart_ms = (own.median() - theirs.median()).abs();
+        let mark = if apart_ms > APART_MS_MAX + rounding_ms { " ✗" } else { "" };
+        println!("  {name}: {apart_ms:.2} ms apart{mark}, at most {APART_MS_MAX} and the rounding");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_of_either_tool_is_read() {
+        let total = "1000 records sent, 512.500000 records/sec (0.06 MB/sec), 1.25 ms avg latency, 2.00 ms max \
+                     latency, 1 ms 50th, 3 ms 95th, 4 ms 99th, 5 ms 99.9th.\n";
+        let read = Total::parse(&format!("10 records sent, 1.0 records/sec\n{total}")).expect("figures");
+        assert_eq!((read.per_s, read.average_ms, read.p50_ms, read.p95_ms), (512.5, 1.25, 1.0, 3.0));
+        assert!(Total::parse("10 records sent, 1.0 records/sec (1.0 MB/sec)\n").is_err());
+    }
+}
