@@ -185,9 +185,10 @@ pub static SYSTEM: Section = Section {
     keys: &[
         or(
             "kafka",
-            Kind::Either(&[Kind::Scalar("release or `newest`"), Kind::Section(&KAFKA)]),
+            Kind::Either(&[Kind::Scalar("release, `newest` or `null-broker`"), Kind::Section(&KAFKA)]),
             "newest",
-            "where Kafka comes from: a release such as `3.7.2`, or `{home: DIR}`, or `{source: DIR}`",
+            "where Kafka comes from: a release such as `3.7.2`, or `{home: DIR}`, or `{source: DIR}`; or `null-broker`: no \
+             Kafka, but a broker that acknowledges everything and keeps nothing, to measure clients alone",
         ),
         or(
             "mode",
@@ -223,6 +224,9 @@ pub static SYSTEM: Section = Section {
     later: &[],
     open: false,
 };
+
+/// The value of `system.kafka` that names no Kafka: a broker of kdyno's own that does nothing.
+pub const NULL_BROKER: &str = "null-broker";
 
 /// Kafka from a folder.
 pub static KAFKA: Section = section(
