@@ -13,8 +13,8 @@ use crate::options::{Progress, RunOptions, RunRequest};
 use crate::task::{T0_AHEAD_NS, TICK_NS};
 use crate::worker::Worker;
 use kdyno_model::plan::{
-    CasePlan, Fill, LoadPlan, LoadSpan, PhasesPlan, Plan, ProducePlan, Rate, Role, RoleKind, Strategy,
-    SystemPlan, TlsVersion, Vary,
+    CasePlan, Fill, LoadPlan, LoadSpan, NullBrokerPlan, PhasesPlan, Plan, ProducePlan, Rate, Role, RoleKind,
+    Strategy, SystemPlan, TlsVersion, Vary,
 };
 use kdyno_model::run::{Session, cluster_fact};
 use kdyno_model::sample::{Grain, Phase};
@@ -220,8 +220,8 @@ fn of_item(
     options: &RunOptions<'_>,
 ) -> Result<f64, String> {
     let partitions = case.topics.get(&item.topic).map_or(1, |topic| topic.partitions);
-    let tls = tls_of(case).unwrap_or_default();
-    let broker = NullBroker::start(&options.self_exe, partitions, &tls, hidden)?;
+    let plan = NullBrokerPlan { tls: tls_of(case).unwrap_or_default(), fetch_value_bytes: None };
+    let broker = NullBroker::start(&options.self_exe, partitions, &plan, hidden)?;
     let inbox = Inbox::default();
     let worker = Worker::spawn(&options.self_exe, 0, &options.work_dir, hidden, inbox.sender());
     let mut worker = worker.map_err(|error| error.to_string())?;

@@ -1,7 +1,7 @@
 //! A null broker in a process of its own: what the load generator is calibrated with, and the system of cases that measure
 //! a client alone.
 
-use kdyno_model::plan::{Protocol, Security, StoreContent, Tls, TlsVersion};
+use kdyno_model::plan::{NullBrokerPlan, Protocol, Security, StoreContent, Tls, TlsVersion};
 use kdyno_testbed::guard::command_bound_to_us;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -13,6 +13,9 @@ use std::time::Duration;
 /// How long the null broker may take to say where it listens.
 const ADDRESS_TIME_MAX: Duration = Duration::from_secs(10);
 
+/// Bytes of values in a batch that a fetch is answered with: what a producer's `batch.size` is by default.
+const FETCH_BATCH_BYTES: u32 = 16 << 10;
+
 /// A null broker; its process ends with this, and with our own, however that one ends.
 pub(crate) struct NullBroker {
     /// Asked for its end by whoever looks at it.
@@ -23,25 +26,20 @@ pub(crate) struct NullBroker {
 }
 
 impl NullBroker {
-    /// Starts one on a free port of the loopback address. Topics that nobody has made have so many `partitions`. It speaks
-    /// `tls`, or PLAINTEXT where that is empty. It does not inherit the environment variables `hidden`.
+    /// Starts one on a free port of the loopback address. Topics that nobody has made have so many `partitions`. It does not
+    /// inherit the environment variables `hidden`.
     ///
     /// # Errors
     /// It does not start, or does not say where it listens: one lowercase sentence.
     pub(crate) fn start(
         self_exe: &Path,
         partitions: u32,
-        tls: &[TlsVersion],
+        plan: &NullBrokerPlan,
         hidden: &[String],
     ) -> Result<Self, String> {
         let failed = |error: std::io::Error| format!("could not start a null broker: {error}");
-        let exe = self_exe.display().to_string();
-        let partitions = partitions.to_string();
-        let mut words = vec![&*exe, "null-broker", "--port", "0", "--partitions", &partitions];
-        if !tls.is_empty() {
-            words.extend(["--tls", tls_word(tls)]);
-        }
-        let command = command_bound_to_us(self_exe, words.into_iter().map(str::to_owned).collect());
+        let tls = plan.tls.as_slice();
+        let command = command_bound_to_us(self_exe, command_line(self_exe, partitions, plan));
         let mut command = command.map_err(|error| error.to_string())?;
         for variable in hidden {
             command.env_remove(variable);
@@ -95,6 +93,24 @@ impl NullBroker {
     }
 }
 
+/// `kdyno null-broker` with what it is to be.
+fn command_line(self_exe: &Path, partitions: u32, plan: &NullBrokerPlan) -> Vec<String> {
+    let exe = self_exe.display().to_string();
+    let partitions = partitions.to_string();
+    let mut words = vec![&*exe, "null-broker", "--port", "0", "--partitions", &partitions];
+    if !plan.tls.is_empty() {
+        words.extend(["--tls", tls_word(&plan.tls)]);
+    }
+    let fetch = plan.fetch_value_bytes.map(|bytes| {
+        let records = (FETCH_BATCH_BYTES / bytes.max(1)).max(1);
+        (records.to_string(), bytes.to_string())
+    });
+    if let Some((records, bytes)) = &fetch {
+        words.extend(["--fetch-batch", records, "--fetch-value", bytes]);
+    }
+    words.into_iter().map(str::to_owned).collect()
+}
+
 /// The word of `null-broker --tls`.
 fn tls_word(versions: &[TlsVersion]) -> &'static str {
     match versions {
@@ -129,5 +145,24 @@ impl Drop for NullBroker {
         // Both fail only when there is nothing left to end.
         let _ = child.kill();
         let _ = child.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_told_what_it_speaks_and_what_it_answers_fetches_with() {
+        let words = |tls: Vec<TlsVersion>, fetch_value_bytes| {
+            command_line(Path::new("kdyno"), 3, &NullBrokerPlan { tls, fetch_value_bytes }).join(" ")
+        };
+        let plain = "kdyno null-broker --port 0 --partitions 3";
+        assert_eq!(words(Vec::new(), None), plain);
+        assert_eq!(words(vec![TlsVersion::Tls13], None), format!("{plain} --tls 1.3"));
+        let fetched = |records: &str| format!("{plain} --fetch-batch {records}");
+        assert_eq!(words(Vec::new(), Some(1024)), fetched("16 --fetch-value 1024"));
+        assert_eq!(words(Vec::new(), Some(1 << 20)), fetched("1 --fetch-value 1048576"));
+        assert_eq!(words(Vec::new(), Some(0)), fetched("16384 --fetch-value 0"));
     }
 }

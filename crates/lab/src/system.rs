@@ -228,7 +228,7 @@ fn null_broker(
     options: &mut RunOptions<'_>,
 ) -> Result<System, LabError> {
     (options.progress)(Progress::Step("starting a null broker …".to_owned()));
-    let broker = NullBroker::start(&options.self_exe, 1, &plan.tls, hidden);
+    let broker = NullBroker::start(&options.self_exe, 1, plan, hidden);
     let broker = broker.map_err(|why| LabError::NullBroker { why })?;
     let security = kdyno_credentials::security(broker.security(), &|_| None)?;
     let access = Access { bootstrap: vec![broker.address().to_owned()], security };

@@ -8,12 +8,16 @@ use kdyno_scenario::keys::{LIMITS, NULL_BROKER};
 use kdyno_scenario::yaml::Typed;
 use std::collections::BTreeMap;
 
+/// Largest value that fetches are answered with: of a broker's largest batch.
+const VALUE_BYTES_MAX: u64 = 1 << 20;
+
 /// Reads the `listeners` section.
 type ReadListeners<'r> = fn(&Reader<'r>, &ListenersFile) -> Result<Listeners, PlanError>;
 
 /// Whether the case's system is one.
 pub(crate) fn is_meant(reader: &Reader<'_>) -> Result<bool, PlanError> {
     match &reader.scenario.typed().system.kafka {
+        KafkaFile::NullBroker(_) => Ok(true),
         KafkaFile::Release(release) => Ok(reader.text(release)? == NULL_BROKER),
         KafkaFile::Home(_) | KafkaFile::Source(_) => Ok(false),
     }
@@ -72,26 +76,38 @@ pub(crate) fn null_broker<'r>(
         let hint = "it speaks PLAINTEXT or SSL, without client certificates";
         return Err(reader.wrong(&system.listeners.protocol, message).hint(hint));
     }
-    Ok(NullBrokerPlan { tls })
+    let fetch_value_bytes = match &system.kafka {
+        KafkaFile::NullBroker(size) => Some(reader.bytes(size, "null_broker", 0..=VALUE_BYTES_MAX)? as u32),
+        KafkaFile::Release(_) | KafkaFile::Home(_) | KafkaFile::Source(_) => None,
+    };
+    Ok(NullBrokerPlan { tls, fetch_value_bytes })
 }
 
-/// A null broker keeps no record, so nothing can be read from it.
+/// A null broker keeps no record: what is read from it is made up, and it knows nothing of groups.
 pub(crate) fn check(
     reader: &Reader<'_>,
     system: &SystemPlan,
     load: &BTreeMap<String, LoadPlan>,
 ) -> Result<(), PlanError> {
-    if !matches!(system, SystemPlan::NullBroker(_)) {
-        return Ok(());
-    }
-    let reads = |item: &LoadPlan| matches!(item.role, Role::Consume(_) | Role::EndToEnd(_));
+    let SystemPlan::NullBroker(plan) = system else { return Ok(()) };
     for (name, typed) in &reader.scenario.typed().load {
-        if load.get(&name.text).is_some_and(reads) {
-            let message = format!("`{}` reads, and a null broker keeps no record to be read", name.text);
-            return Err(reader
-                .wrong(&typed.topic, message)
-                .hint("take the item out for a null broker, or name a release of Kafka"));
-        }
+        let Some(item) = load.get(&name.text) else { continue };
+        let (why, hint) = match &item.role {
+            Role::Produce(_) => continue,
+            Role::Consume(consume) if consume.group.is_some() => {
+                ("is a group, and a null broker coordinates none", "leave `group` out")
+            }
+            Role::Consume(_) if plan.fetch_value_bytes.is_some() => continue,
+            Role::Consume(_) => (
+                "reads, and a null broker has nothing to be read",
+                "write `kafka: {null_broker: 1KiB}`: its logs then have no end, and values of that size",
+            ),
+            Role::EndToEnd(_) => (
+                "reads what it has sent, and a null broker keeps no record",
+                "take the probe out, or name a release of Kafka",
+            ),
+        };
+        return Err(reader.wrong(&typed.topic, format!("`{}` {why}", name.text)).hint(hint));
     }
     Ok(())
 }

@@ -119,7 +119,7 @@ fn kafka(reader: &Reader<'_>, typed: &KafkaFile) -> Result<(KafkaSource, Option<
         KafkaFile::Source(dir) => {
             return Ok((KafkaSource::Source(PathBuf::from(reader.filled(dir, "source")?)), None));
         }
-        KafkaFile::Release(release) => release,
+        KafkaFile::Release(release) | KafkaFile::NullBroker(release) => release,
     };
     let text = reader.filled(release, "kafka")?;
     let version = Version::parse(&text).map_err(|error| {

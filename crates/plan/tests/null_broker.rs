@@ -22,10 +22,13 @@ fn system(words: &str) -> SystemPlan {
 
 #[test]
 fn it_is_a_system_of_its_own_kind_with_or_without_tls() {
-    assert_eq!(system(""), SystemPlan::NullBroker(NullBrokerPlan { tls: Vec::new() }));
+    assert_eq!(
+        system(""),
+        SystemPlan::NullBroker(NullBrokerPlan { tls: Vec::new(), fetch_value_bytes: None })
+    );
     let tls = vec![TlsVersion::Tls13];
     let secured = system(", listeners: {clients: {protocol: SSL, tls: 1.3}}");
-    assert_eq!(secured, SystemPlan::NullBroker(NullBrokerPlan { tls }));
+    assert_eq!(secured, SystemPlan::NullBroker(NullBrokerPlan { tls, fetch_value_bytes: None }));
     let text = serde_json::to_string(&secured).unwrap();
     assert_eq!(serde_json::from_str::<SystemPlan>(&text).unwrap(), secured);
 }
@@ -80,10 +83,27 @@ fn what_only_brokers_of_kafka_have_is_refused_where_it_stands() {
 }
 
 #[test]
-fn nothing_can_be_read_from_it() {
-    for reader in ["readers: {consume: t}", "probe: {end_to_end: p}"] {
-        let load = format!("{WRITERS}, {reader}");
-        let error = planned("", "", "{partitions: 1}, p: {partitions: 1}", &load).unwrap_err().to_string();
-        assert!(error.contains("reads, and a null broker keeps no record"), "{reader}: {error}");
+fn what_is_read_from_it_is_made_up_and_has_a_size() {
+    let of = |kafka: &str, item: &str| {
+        let text = format!(
+            "kdyno: 1\nid: alone\nquestion: what does the client cost?\nsystem: {{kafka: {kafka}}}\n\
+             topics: {{t: {{partitions: 1}}, p: {{partitions: 1}}}}\nload: {{{WRITERS}, {item}}}\n\
+             phases: {{warmup: 5s, measure: 10s}}\n"
+        );
+        plan(&Scenario::parse(&text, "s.yaml").unwrap(), &Choices::default())
+    };
+    let refused = |kafka: &str, item: &str| of(kafka, item).unwrap_err().to_string();
+    let error = refused("null-broker", "readers: {consume: t}");
+    assert!(error.contains("`readers` reads, and a null broker has nothing to be read"), "{error}");
+    for kafka in ["null-broker", "{null_broker: 1KiB}"] {
+        let error = refused(kafka, "readers: {consume: t, group: g}");
+        assert!(error.contains("is a group, and a null broker coordinates none"), "{error}");
+        let error = refused(kafka, "probe: {end_to_end: p}");
+        assert!(error.contains("reads what it has sent"), "{error}");
     }
+    let error = refused("{null_broker: 2MiB}", "readers: {consume: t}");
+    assert!(error.contains("`null_broker`"), "{error}");
+    let made = of("{null_broker: 1KiB}", "readers: {consume: t}").unwrap();
+    let wanted = NullBrokerPlan { tls: Vec::new(), fetch_value_bytes: Some(1024) };
+    assert_eq!(made.cases[0].system, SystemPlan::NullBroker(wanted));
 }

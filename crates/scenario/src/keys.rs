@@ -228,13 +228,19 @@ pub static SYSTEM: Section = Section {
 /// The value of `system.kafka` that names no Kafka: a broker of kdyno's own that does nothing.
 pub const NULL_BROKER: &str = "null-broker";
 
-/// Kafka from a folder.
+/// Kafka from a folder, or none.
 pub static KAFKA: Section = section(
     "kafka",
-    "One of the two.",
+    "One of the three.",
     &[
         key("home", TEXT, "folder of an unpacked distribution (has `libs/`)"),
         key("source", TEXT, "folder of a built Kafka checkout"),
+        key(
+            "null_broker",
+            SIZE,
+            "no Kafka, as `kafka: null-broker`, but a broker from which items can consume: its logs have no end, and all of their \
+             values are of this size",
+        ),
     ],
 );
 

@@ -67,6 +67,24 @@ fn it_speaks_tls_where_its_listener_does() {
 }
 
 #[test]
+fn consumers_read_logs_without_end() {
+    let place = Place::new();
+    let scenario = "kdyno: 1\nid: alone\nquestion: Does it work?\nsystem: {kafka: {null_broker: 1KiB}}\n\
+                    topics: {perf: {partitions: 2}}\nload: {readers: {consume: perf}}\n\
+                    phases: {warmup: 1s, measure: 2s, drain: 5s}\nshow: {columns: [readers.fetched_per_s]}\n";
+    let scenario = place.file("readers.yaml", scenario);
+    let args = ["run", scenario.to_str().expect("plain path"), "--share", "--json"];
+    let said = place.start(place.command(&args)).wait(RUN_DEADLINE);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let document: serde_json::Value = serde_json::from_str(&said.stdout).expect("JSON");
+    let findings = document["findings"].as_array().expect("findings");
+    let is_rate = |finding: &&serde_json::Value| finding["metric"] == "fetched_per_s";
+    let rate = findings.iter().find(is_rate).and_then(|finding| finding["value"].as_f64());
+    assert!(rate.is_some_and(|rate| rate > 1000.0), "{findings:?}");
+    place.expect_no_processes();
+}
+
+#[test]
 fn a_run_that_is_killed_leaves_no_null_broker() {
     let place = Place::new();
     let mut running = run(&place, "", &["--set", "dur=60s"]);

@@ -35,6 +35,9 @@ pub struct NullBrokerPlan {
     /// Versions of TLS that it speaks, each once; empty: it is spoken to in PLAINTEXT.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tls: Vec<TlsVersion>,
+    /// Bytes of each value that fetches are answered with, from logs without end; `None`: they are answered with nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fetch_value_bytes: Option<u32>,
 }
 
 /// A local cluster of real Apache Kafka brokers.
