@@ -103,7 +103,7 @@ fn a_source_that_does_not_compile_leaves_nothing_and_says_why() {
     assert!(told.contains("kdyno/driver/Main.java:1: error"), "{told}");
     assert!(!told.contains(&*temp.path().to_string_lossy()), "{told}");
     let left = environment.cache_dir.join("java-driver").read_dir().expect("the cache");
-    let left: Vec<_> = left.filter_map(|entry| Some(entry.ok()?.file_name().into_string().ok()?)).collect();
+    let left: Vec<_> = left.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
     assert!(left.iter().all(|name| name.ends_with(".lock")), "{left:?}");
 }
 
