@@ -1,7 +1,6 @@
 //! The driver's classes: compiled once for each client into the cache, with what tells loggers to write warnings to standard
 //! error.
 
-use crate::JAVA_OLDEST;
 use crate::error::JavaDriverError;
 use crate::jar::{ClientJar, sha256_of};
 use crate::sources::Source;
@@ -10,6 +9,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
+
+/// The oldest Java that runs the classes, and whose compiler can make them.
+pub(crate) const JAVA_OLDEST: u32 = 11;
 
 /// A dozen classes take two seconds; this is for a busy host.
 const JAVAC_TIME_MAX: Duration = Duration::from_secs(120);

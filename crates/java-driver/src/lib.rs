@@ -27,9 +27,6 @@ use std::collections::BTreeMap;
 /// The class that a worker starts.
 const MAIN: &str = "kdyno.driver.Main";
 
-/// The oldest Java that runs the classes, and whose compiler can make them.
-const JAVA_OLDEST: u32 = 11;
-
 /// A Java client that is ready to be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolved {
@@ -94,5 +91,5 @@ pub fn check(environment: &Environment, driver: &JavaDriver) -> Result<Option<St
 fn java_range(client: &ClientJar) -> Result<(u32, u32), JavaDriverError> {
     let (_, newest) =
         Version::parse(&client.version).map_err(kdyno_testbed::TestbedError::from)?.java_range();
-    Ok((JAVA_OLDEST, newest))
+    Ok((compile::JAVA_OLDEST, newest))
 }

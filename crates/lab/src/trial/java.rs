@@ -53,6 +53,18 @@ impl Execution<'_> {
         None
     }
 
+    /// What is known of the system, of what the load generator can do, and of the clients that are not its own.
+    pub(super) fn facts(&self) -> BTreeMap<String, String> {
+        let context = self.context;
+        let clients = context.java_clients.facts(&context.trial.effective);
+        context.system.facts().into_iter().chain(context.generator_facts.clone()).chain(clients).collect()
+    }
+
+    /// Keeps what the Java processes of a worker cost.
+    pub(super) fn keep_readings(&self, worker: u16, told: Vec<ClientReading>) -> Result<(), LabError> {
+        Ok(self.context.store.probe(self.context.trial.id, readings(worker, told))?)
+    }
+
     /// Keeps what a client counted of itself, with the logs of the run.
     pub(super) fn keep_metrics(
         &self,
@@ -83,14 +95,8 @@ fn connection(context: &TrialContext<'_>, secrets: &Values<'_>) -> Secret {
     client_properties(&bootstrap, &context.system.security(), &value, TokenFrom::Driver)
 }
 
-/// What is known of the system, of what the load generator can do, and of the clients that are not its own.
-pub(super) fn facts(context: &TrialContext<'_>) -> BTreeMap<String, String> {
-    let clients = context.java_clients.facts(&context.trial.effective);
-    context.system.facts().into_iter().chain(context.generator_facts.clone()).chain(clients).collect()
-}
-
 /// What the Java processes of a worker cost, as readings of a trial.
-pub(super) fn readings(worker: u16, readings: Vec<ClientReading>) -> Vec<ProbeReading> {
+fn readings(worker: u16, readings: Vec<ClientReading>) -> Vec<ProbeReading> {
     let reading = |reading: ClientReading| ProbeReading {
         at_ns: reading.at_ns,
         subject: Subject::Jvm(worker, reading.stream),

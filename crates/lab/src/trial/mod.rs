@@ -227,7 +227,7 @@ impl<'a> Execution<'a> {
             t0_unix_ns: unix_ns() + self.t0_ns.saturating_sub(monotonic_ns()),
             t0_monotonic_ns: self.t0_ns,
             streams: task::stream_infos(context.trial, context.topics),
-            cluster: java::facts(context),
+            cluster: self.facts(),
             command_lines: context.system.command_lines(),
             settings: context.settings.clone(),
         })?;
@@ -345,9 +345,7 @@ impl<'a> Execution<'a> {
             WorkerNews::Message(FromWorker::Event(event)) => {
                 self.worker_event(worker, &event, Some(event.at_ns))?;
             }
-            WorkerNews::Message(FromWorker::Readings(readings)) => {
-                store.probe(trial, java::readings(worker, readings))?;
-            }
+            WorkerNews::Message(FromWorker::Readings(told)) => self.keep_readings(worker, told)?,
             WorkerNews::Message(FromWorker::ClientMetrics { stream, client, text }) => {
                 self.keep_metrics(worker, stream, client, &text)?;
             }
