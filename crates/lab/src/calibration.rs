@@ -220,7 +220,7 @@ fn of_item(
     options: &RunOptions<'_>,
 ) -> Result<f64, String> {
     let partitions = case.topics.get(&item.topic).map_or(1, |topic| topic.partitions);
-    let plan = NullBrokerPlan { tls: tls_of(case).unwrap_or_default(), fetch_value_bytes: None };
+    let plan = NullBrokerPlan { tls: tls_of(case).unwrap_or_default(), ..NullBrokerPlan::default() };
     let broker = NullBroker::start(&options.self_exe, partitions, &plan, hidden)?;
     let inbox = Inbox::default();
     let worker = Worker::spawn(&options.self_exe, 0, &options.work_dir, hidden, inbox.sender());

@@ -155,7 +155,8 @@ mod tests {
     #[test]
     fn it_is_told_what_it_speaks_and_what_it_answers_fetches_with() {
         let words = |tls: Vec<TlsVersion>, fetch_value_bytes| {
-            command_line(Path::new("kdyno"), 3, &NullBrokerPlan { tls, fetch_value_bytes }).join(" ")
+            let plan = NullBrokerPlan { tls, fetch_value_bytes, is_second: false };
+            command_line(Path::new("kdyno"), 3, &plan).join(" ")
         };
         let plain = "kdyno null-broker --port 0 --partitions 3";
         assert_eq!(words(Vec::new(), None), plain);

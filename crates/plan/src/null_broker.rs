@@ -80,7 +80,7 @@ pub(crate) fn null_broker<'r>(
         KafkaFile::NullBroker(size) => Some(reader.bytes(size, "null_broker", 0..=VALUE_BYTES_MAX)? as u32),
         KafkaFile::Release(_) | KafkaFile::Home(_) | KafkaFile::Source(_) => None,
     };
-    Ok(NullBrokerPlan { tls, fetch_value_bytes })
+    Ok(NullBrokerPlan { tls, fetch_value_bytes, is_second: false })
 }
 
 /// A null broker keeps no record: what is read from it is made up, and it knows nothing of groups.

@@ -22,13 +22,10 @@ fn system(words: &str) -> SystemPlan {
 
 #[test]
 fn it_is_a_system_of_its_own_kind_with_or_without_tls() {
-    assert_eq!(
-        system(""),
-        SystemPlan::NullBroker(NullBrokerPlan { tls: Vec::new(), fetch_value_bytes: None })
-    );
+    assert_eq!(system(""), SystemPlan::NullBroker(NullBrokerPlan::default()));
     let tls = vec![TlsVersion::Tls13];
     let secured = system(", listeners: {clients: {protocol: SSL, tls: 1.3}}");
-    assert_eq!(secured, SystemPlan::NullBroker(NullBrokerPlan { tls, fetch_value_bytes: None }));
+    assert_eq!(secured, SystemPlan::NullBroker(NullBrokerPlan { tls, ..Default::default() }));
     let text = serde_json::to_string(&secured).unwrap();
     assert_eq!(serde_json::from_str::<SystemPlan>(&text).unwrap(), secured);
 }
@@ -104,6 +101,6 @@ fn what_is_read_from_it_is_made_up_and_has_a_size() {
     let error = refused("{null_broker: 2MiB}", "readers: {consume: t}");
     assert!(error.contains("`null_broker`"), "{error}");
     let made = of("{null_broker: 1KiB}", "readers: {consume: t}").unwrap();
-    let wanted = NullBrokerPlan { tls: Vec::new(), fetch_value_bytes: Some(1024) };
+    let wanted = NullBrokerPlan { fetch_value_bytes: Some(1024), ..Default::default() };
     assert_eq!(made.cases[0].system, SystemPlan::NullBroker(wanted));
 }

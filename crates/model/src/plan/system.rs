@@ -30,7 +30,7 @@ impl SystemPlan {
 }
 
 /// A null broker: one process of this host, started and ended with the run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct NullBrokerPlan {
     /// Versions of TLS that it speaks, each once; empty: it is spoken to in PLAINTEXT.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -38,6 +38,9 @@ pub struct NullBrokerPlan {
     /// Bytes of each value that fetches are answered with, from logs without end; `None`: they are answered with nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fetch_value_bytes: Option<u32>,
+    /// The second of two alike, as of [`ClusterPlan`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_second: bool,
 }
 
 /// A local cluster of real Apache Kafka brokers.

@@ -69,7 +69,7 @@ fn each_caveat_about_the_host_is_named_by_what_causes_it() {
 #[test]
 fn figures_of_a_null_broker_are_marked_as_those_of_the_client_alone() {
     let mut trial = Trial::clean();
-    trial.start.trial.effective.system = SystemPlan::NullBroker(NullBrokerPlan { tls: Vec::new(), fetch_value_bytes: None });
+    trial.start.trial.effective.system = SystemPlan::NullBroker(NullBrokerPlan::default());
     assert_eq!(trial.caveats(), [(Severity::Warning, Caveat::NullBroker)]);
 }
 
