@@ -3,7 +3,7 @@
 //! not committed do not show.
 #![allow(clippy::print_stdout, reason = "a build script speaks to cargo on standard output")]
 
-#[path = "src/git.rs"]
+#[path = "../testbed/src/git.rs"]
 mod git;
 
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ fn main() {
     let version = commit.map_or(version.clone(), |commit| format!("{version} ({commit})"));
     println!("cargo::rustc-env=KDYNO_VERSION={version}");
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rerun-if-changed=src/git.rs");
+    println!("cargo::rerun-if-changed=../testbed/src/git.rs");
     for path in checkout.iter().flat_map(|git| git::watched(git)) {
         println!("cargo::rerun-if-changed={}", path.display());
     }

@@ -265,6 +265,7 @@ impl<'a> Trial<'a> {
 pub(crate) fn brokers_of(evidence: &TrialEvidence) -> Vec<Subject> {
     let mut brokers = match &evidence.start.trial.effective.system {
         SystemPlan::Local(cluster) => (0..cluster.brokers).map(Subject::Broker).collect(),
+        SystemPlan::NullBroker(_) => vec![Subject::Broker(0)],
         SystemPlan::Attached(_) => Vec::new(),
     };
     for probed in cpu::subjects(&evidence.probes, cpu::is_broker) {

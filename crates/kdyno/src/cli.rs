@@ -235,7 +235,7 @@ pub(crate) struct ShowArgs {
     /// Print what was in force: systems, security, topics, load and settings of its clients
     #[arg(long, conflicts_with_all = ["json", "format"])]
     pub(crate) plan: bool,
-    /// Print the ends of the logs that were kept because something went wrong
+    /// Print the ends of the logs that were kept because something went wrong, and what Java clients counted of themselves
     #[arg(long, conflicts_with_all = ["json", "format", "plan"])]
     pub(crate) logs: bool,
 }

@@ -9,7 +9,6 @@ mod environment;
 mod evidence;
 mod execution;
 mod failure;
-mod git;
 mod given_files;
 mod looks;
 mod moment;

@@ -7,24 +7,21 @@ use crate::clock::monotonic_ns;
 use crate::error::LabError;
 use crate::given::Given;
 use crate::inbox::{Heard, Inbox, WorkerNews};
+use crate::null_broker::NullBroker;
 use crate::observer::{MayGoOn, SECOND_NS};
 use crate::options::{Progress, RunOptions, RunRequest};
 use crate::task::{T0_AHEAD_NS, TICK_NS};
 use crate::worker::Worker;
 use kdyno_model::plan::{
-    CasePlan, Fill, LoadPlan, LoadSpan, PhasesPlan, Plan, ProducePlan, Protocol, Rate, Role, RoleKind,
-    Security, StoreContent, Strategy, SystemPlan, Tls, TlsVersion, Vary,
+    CasePlan, Fill, LoadPlan, LoadSpan, NullBrokerPlan, PhasesPlan, Plan, ProducePlan, Rate, Role, RoleKind,
+    Strategy, SystemPlan, TlsVersion, Vary,
 };
 use kdyno_model::run::{Session, cluster_fact};
 use kdyno_model::sample::{Grain, Phase};
 use kdyno_model::worker::{FromWorker, StreamRole, StreamTask, ToWorker, WorkerTask};
-use kdyno_testbed::guard::command_bound_to_us;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
-use std::process::{Child, Stdio};
-use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 /// Load before the measured window: connections are up and pools are in the caches after the first tenths of it.
@@ -35,9 +32,6 @@ const MEASURE_NS: u64 = 3 * SECOND_NS;
 
 /// Longest time for one measurement, from the start of its processes on.
 const TIME_MAX: Duration = Duration::from_secs(30);
-
-/// How long the null broker may take to say where it listens.
-const ADDRESS_TIME_MAX: Duration = Duration::from_secs(10);
 
 /// Shapes that are measured for one run at most; of the rest the limit is not known.
 const SHAPES_MAX: usize = 12;
@@ -69,10 +63,12 @@ struct Kept {
     max_per_s: f64,
 }
 
-/// Whether the plan asks for a maximum anywhere.
+/// Whether the plan asks for a maximum of our own client anywhere: what another client can do is no limit of ours to know.
 fn is_wanted(plan: &Plan, item: &LoadPlan) -> bool {
     let is_max = matches!(&item.role, Role::Produce(produce) if matches!(produce.rate, Rate::Max { .. }));
-    item.role.kind() == RoleKind::Produce && (is_max || !matches!(plan.strategy, Strategy::List(_)))
+    item.driver.is_native()
+        && item.role.kind() == RoleKind::Produce
+        && (is_max || !matches!(plan.strategy, Strategy::List(_)))
 }
 
 /// What workers are started with: environment variables that they do not inherit, and files that they are given.
@@ -165,9 +161,12 @@ pub(crate) fn facts(limits: &Limits, case: &CasePlan) -> BTreeMap<String, String
     case.load.iter().filter_map(fact).collect()
 }
 
-/// What a limit is known by; `None` for an item that produces nothing.
+/// What a limit is known by; `None` for an item that produces nothing, and for one whose trial measures just that limit.
 fn key(case: &CasePlan, item: &LoadPlan) -> Option<String> {
     let Role::Produce(produce) = &item.role else { return None };
+    if matches!(case.system, SystemPlan::NullBroker(_)) {
+        return None;
+    }
     let produce =
         ProducePlan { rate: Rate::Max { fill: Fill::InFlight }, records_max: None, ..produce.clone() };
     let partitions = case.topics.get(&item.topic).map_or(1, |topic| topic.partitions);
@@ -182,6 +181,7 @@ fn tls_of(case: &CasePlan) -> Option<Vec<TlsVersion>> {
             clients.protocol.has_tls().then(|| clients.tls.clone())
         }
         SystemPlan::Attached(target) => target.security.tls.as_ref().map(|tls| tls.versions.clone()),
+        SystemPlan::NullBroker(broker) => Some(broker.tls.clone()).filter(|versions| !versions.is_empty()),
     }
 }
 
@@ -220,7 +220,8 @@ fn of_item(
     options: &RunOptions<'_>,
 ) -> Result<f64, String> {
     let partitions = case.topics.get(&item.topic).map_or(1, |topic| topic.partitions);
-    let broker = NullBroker::start(&options.self_exe, partitions, tls_of(case), hidden)?;
+    let plan = NullBrokerPlan { tls: tls_of(case).unwrap_or_default(), ..NullBrokerPlan::default() };
+    let broker = NullBroker::start(&options.self_exe, partitions, &plan, hidden)?;
     let inbox = Inbox::default();
     let worker = Worker::spawn(&options.self_exe, 0, &options.work_dir, hidden, inbox.sender());
     let mut worker = worker.map_err(|error| error.to_string())?;
@@ -277,8 +278,8 @@ fn task(item: &LoadPlan, broker: &NullBroker) -> Result<WorkerTask, String> {
         worker: 0,
         run_id: 0,
         wall_offset_ns: crate::clock::wall_offset_ns(),
-        bootstrap: vec![broker.address.clone()],
-        security: broker.security.clone(),
+        bootstrap: vec![broker.address().to_owned()],
+        security: broker.security().clone(),
         client_id_prefix: crate::topics::PREFIX.to_owned(),
         phases: PhasesPlan {
             warmup_ns: WARMUP_NS,
@@ -303,92 +304,6 @@ fn task(item: &LoadPlan, broker: &NullBroker) -> Result<WorkerTask, String> {
             role: StreamRole::Produce(produce),
         }],
     })
-}
-
-/// A null broker in a process of its own; it ends with this.
-struct NullBroker {
-    child: Child,
-    address: String,
-    security: Security,
-}
-
-impl NullBroker {
-    fn start(
-        self_exe: &Path,
-        partitions: u32,
-        tls: Option<Vec<TlsVersion>>,
-        hidden: &[String],
-    ) -> Result<Self, String> {
-        let failed = |error: std::io::Error| format!("could not start a null broker: {error}");
-        let exe = self_exe.display().to_string();
-        let partitions = partitions.to_string();
-        let mut words = vec![&*exe, "null-broker", "--port", "0", "--partitions", &partitions];
-        words.extend(tls.as_deref().into_iter().flat_map(|versions| ["--tls", tls_word(versions)]));
-        let command = command_bound_to_us(self_exe, words.into_iter().map(str::to_owned).collect());
-        let mut command = command.map_err(|error| error.to_string())?;
-        for variable in hidden {
-            command.env_remove(variable);
-        }
-        let mut child = command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .map_err(failed)?;
-        let stdout = child.stdout.take();
-        let mut broker = Self { child, address: String::new(), security: Security::default() };
-        // What it says first may never come; a read has no deadline.
-        let (told, said) = channel();
-        let has_tls = tls.is_some();
-        std::thread::spawn(move || told.send(stdout.map(|stdout| address_and_certificate(stdout, has_tls))));
-        let said = said.recv_timeout(ADDRESS_TIME_MAX).ok().flatten().unwrap_or_default();
-        let (address, certificate) = said.split_once('\n').unwrap_or_default();
-        address.clone_into(&mut broker.address);
-        if let Some(versions) = tls {
-            broker.security = security(certificate, versions);
-        }
-        if broker.address.is_empty() {
-            Err("the null broker did not say where it listens".to_owned())
-        } else {
-            Ok(broker)
-        }
-    }
-}
-
-/// The word of `null-broker --tls`.
-fn tls_word(versions: &[TlsVersion]) -> &'static str {
-    match versions {
-        [TlsVersion::Tls12] => "1.2",
-        [TlsVersion::Tls13] => "1.3",
-        _ => "any",
-    }
-}
-
-/// The first line, and with TLS all up to the end of the certificate.
-fn address_and_certificate(stdout: impl Read, has_tls: bool) -> String {
-    let mut said = String::new();
-    for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-        said.push_str(&line);
-        said.push('\n');
-        if !has_tls || line.starts_with("-----END") {
-            return said;
-        }
-    }
-    String::new()
-}
-
-/// Trust in the null broker's own certificate.
-fn security(certificate: &str, versions: Vec<TlsVersion>) -> Security {
-    let content = StoreContent::Pem { certificates: certificate.to_owned(), key: None };
-    Security { protocol: Protocol::Ssl, tls: Some(Tls::trusting(content, versions)), sasl: None }
-}
-
-impl Drop for NullBroker {
-    fn drop(&mut self) {
-        // Both fail only when there is nothing left to end.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 #[cfg(test)]

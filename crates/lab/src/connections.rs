@@ -38,11 +38,13 @@ pub(crate) fn told(plan: &Plan, case: &CasePlan, capacity: &Capacity) -> Option<
 }
 
 fn needed(plan: &Plan, case: &CasePlan) -> Connections {
+    let is_loopback = !matches!(case.system, SystemPlan::Attached(_));
     let (brokers, broker_replicas) = match &case.system {
         SystemPlan::Local(cluster) => {
             let brokers = u64::from(cluster.brokers).max(1);
             (brokers, Some(partition_replicas(plan, &case.system).div_ceil(brokers)))
         }
+        SystemPlan::NullBroker(_) => (1, None),
         // How many brokers it has shows when it is asked; each replica is on another one.
         SystemPlan::Attached(target) => {
             let replicas = case.topics.values().map(|topic| u64::from(topic.replicas)).max().unwrap_or(1);
@@ -57,7 +59,7 @@ fn needed(plan: &Plan, case: &CasePlan) -> Connections {
         items: case.load.iter().map(|(name, item)| connections(name, item, case, brokers)).collect(),
         while_connecting: case.load.values().map(connecting).sum(),
         broker_replicas,
-        is_loopback: broker_replicas.is_some(),
+        is_loopback,
     }
 }
 
@@ -73,12 +75,14 @@ fn connections(name: &str, item: &LoadPlan, case: &CasePlan, brokers: u64) -> It
         // Its producer and its consumer each reach every leader.
         Role::EndToEnd(_) => (2 * partitions.min(brokers), 0),
     };
+    // A Java client keeps the connection to the address that it asked first beside those to the brokers by their ids.
+    let bootstrap = u64::from(!item.driver.is_native());
     let to_leader = if matches!(item.role, Role::EndToEnd(_)) { 2 } else { 1 };
     ItemConnections {
         name: name.to_owned(),
         clients,
-        each: leaders + coordinators,
-        each_to_broker: to_leader + coordinators,
+        each: leaders + coordinators + bootstrap,
+        each_to_broker: to_leader + coordinators + bootstrap,
     }
 }
 

@@ -1,6 +1,8 @@
 //! What a run's preflight would find on this host, told without starting, fetching or making anything.
 
 use crate::connections;
+use crate::error::LabError;
+use crate::java_clients::drivers;
 use crate::preflight::{heaps, jvms, local, room};
 use kdyno_model::plan::{CasePlan, ClusterPlan, KafkaSource, Plan, Strategy, SystemPlan};
 use kdyno_model::words::listed;
@@ -17,13 +19,13 @@ const SETTINGS_SHOWN_MAX: usize = 12;
 /// file. `work_dir` is where the clusters' data will lie; neither folder need exist.
 ///
 /// # Errors
-/// A folder that Kafka is to come from is not there or holds none: no run can be meant.
+/// A folder that Kafka or a client is to come from is not there or holds none: no run can be meant.
 pub fn dry_run_checks(
     plan: &Plan,
     run_folder: &Path,
     work_dir: &Path,
     environment: &Environment,
-) -> Result<Vec<Note>, TestbedError> {
+) -> Result<Vec<Note>, LabError> {
     for (_, cluster) in local(plan) {
         distribution::check_folder(&cluster.kafka)?;
     }
@@ -39,6 +41,9 @@ pub fn dry_run_checks(
         {
             add(Note::Fact(format!("Kafka {version} is not in the cache and is downloaded first")));
         }
+    }
+    for driver in drivers(plan) {
+        kdyno_java_driver::check(environment, driver)?.into_iter().for_each(|fact| add(Note::Fact(fact)));
     }
     for folders in all_folders(plan, work_dir, environment) {
         add(Note::Fact(disk(plan, &folders, work_dir, environment)));

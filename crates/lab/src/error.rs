@@ -3,7 +3,7 @@
 use crate::inbox::Stop;
 use kdyno_kafka::admin::AdminError;
 use kdyno_kafka::errors::ErrorCode;
-use kdyno_model::secret::SecretRef;
+use kdyno_model::secret::{SECRET_BYTES_MAX, SecretRef};
 use kdyno_store::StoreError;
 use kdyno_testbed::TestbedError;
 use std::path::PathBuf;
@@ -17,6 +17,24 @@ pub enum LabError {
     /// Brokers cannot be spoken to as the target says.
     #[error(transparent)]
     Credentials(#[from] kdyno_credentials::CredentialsError),
+    /// A Java client cannot be run.
+    #[error(transparent)]
+    JavaDriver(#[from] kdyno_java_driver::JavaDriverError),
+    /// What a Java client needs to reach the cluster is more than a worker takes.
+    #[error(
+        "the certificates and the login of a Java client are {bytes} bytes, more than the {most} that are taken",
+        most = SECRET_BYTES_MAX
+    )]
+    JavaConnection {
+        /// How long they are.
+        bytes: usize,
+    },
+    /// A null broker, which is the system of a case, did not start.
+    #[error("{why}")]
+    NullBroker {
+        /// One lowercase sentence.
+        why: String,
+    },
     /// The evidence could not be written or read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -175,6 +193,8 @@ impl LabError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Testbed(error) => error.hint().map(ToOwned::to_owned),
+            Self::JavaDriver(error) => error.hint().map(ToOwned::to_owned),
+            Self::JavaConnection { .. } => Some("name the certificates by file (`ssl.truststore.location`)".to_owned()),
             Self::Side { source, .. } => source.hint(),
             Self::Store(error) => error.hint().map(ToOwned::to_owned),
             // The brokers' own words name the setting.

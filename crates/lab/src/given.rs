@@ -41,7 +41,7 @@ impl Given {
                         of_topic(sample, target, &secrets.access(target, case)?)?
                     }
                     // Planning refuses it.
-                    (GivenSource::Sample(sample), SystemPlan::Local(_)) => {
+                    (GivenSource::Sample(sample), SystemPlan::Local(_) | SystemPlan::NullBroker(_)) => {
                         return Err(failed_topic(&sample.topic)("is made for the run".to_owned()));
                     }
                 };

@@ -19,7 +19,7 @@ impl TimeCap {
     pub(crate) fn start(plan: &Plan) -> Option<Self> {
         let caps = plan.every_case().filter_map(|case| match &case.system {
             SystemPlan::Attached(target) => target.caps.time_ns,
-            SystemPlan::Local(_) => None,
+            SystemPlan::Local(_) | SystemPlan::NullBroker(_) => None,
         });
         caps.min().map(|cap_ns| Self { cap_ns, end_ns: monotonic_ns().saturating_add(cap_ns) })
     }

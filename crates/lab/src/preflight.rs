@@ -98,7 +98,7 @@ pub(crate) fn room_for_trial(
     connections::check(plan, &trial.effective, &Capacity::read())?;
     match &trial.effective.system {
         SystemPlan::Local(cluster) => room(plan, &trial.effective, cluster, work_dir, environment),
-        SystemPlan::Attached(_) => Ok(()),
+        SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => Ok(()),
     }
 }
 
@@ -118,7 +118,7 @@ pub(crate) fn jvms(plan: &Plan) -> Option<u64> {
 fn most_at_once(plan: &Plan, of: impl Fn(&ClusterPlan) -> u64) -> Option<u64> {
     let of_case = |case: &CasePlan| match &case.system {
         SystemPlan::Local(cluster) => Some(of(cluster)),
-        SystemPlan::Attached(_) => None,
+        SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => None,
     };
     match &plan.strategy {
         Strategy::Compare(comparison) => {
@@ -171,6 +171,6 @@ fn attached_fit(plan: &Plan, secrets: &Secrets, options: &mut RunOptions<'_>) ->
 pub(crate) fn local(plan: &Plan) -> impl Iterator<Item = (&CasePlan, &ClusterPlan)> {
     plan.every_case().filter_map(|case| match &case.system {
         SystemPlan::Local(cluster) => Some((case, cluster)),
-        SystemPlan::Attached(_) => None,
+        SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => None,
     })
 }

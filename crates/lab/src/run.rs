@@ -4,6 +4,7 @@ use crate::calibration::{self, Limits};
 use crate::clock::{monotonic_ns, unix_ns, wall_offset_ns};
 use crate::error::LabError;
 use crate::given::Given;
+use crate::java_clients::JavaClients;
 use crate::limit::{TimeBudget, TimeCap};
 use crate::observer::MayGoOn;
 use crate::options::{Progress, RunOptions, RunOutcome, RunRequest};
@@ -36,6 +37,9 @@ pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<R
     let secrets = Secrets::resolve(&request.plan, options.variables)?;
     let lock = preflight::check(&request.plan, &secrets, &mut options);
     let lock = lock.map_err(|error| unless_stopped(error, &options))?;
+    let environment = &options.environment;
+    let java_clients = JavaClients::make_ready(&request.plan, environment, options.progress);
+    let java_clients = java_clients.map_err(|error| unless_stopped(error, &options))?;
     // From here on the clusters are known to be those that are meant.
     let given = Given::read(&request.plan, options.files, &secrets)?;
     let before = if options.resume { resume::read(&options.run_file, request)? } else { Before::default() };
@@ -51,6 +55,7 @@ pub fn run<'a>(request: &'a RunRequest, mut options: RunOptions<'a>) -> Result<R
         private: Private::of(&request.plan),
         secrets,
         given,
+        java_clients,
         host_shared: lock.shared_with_other.clone(),
         provisions: Provisions::default(),
         outcomes: Vec::new(),
@@ -126,6 +131,8 @@ struct Run<'a> {
     secrets: Secrets,
     /// Files of keys and values.
     given: Given,
+    /// Clients that are not our own.
+    java_clients: JavaClients,
     /// Which other measured run used the host when this one began.
     host_shared: Option<String>,
     provisions: Provisions,
@@ -242,6 +249,7 @@ impl Run<'_> {
                 private: &self.private,
                 secrets: &self.secrets,
                 given: &self.given,
+                java_clients: &self.java_clients,
                 of,
                 later_ns,
             });
@@ -403,7 +411,7 @@ fn known_before(
         .settings_unchecked()
         .map(|why| event(EventKind::SettingsUnchecked, Subject::Brokers, why.to_owned()));
     let shared = host_shared.map(|other| event(EventKind::HostShared, Subject::Host, other.to_owned()));
-    let is_fresh = !system.is_attached() && !standing.has_carried_load && !trial.is_conditioning();
+    let is_fresh = system.is_local() && !standing.has_carried_load && !trial.is_conditioning();
     let fresh = is_fresh.then(|| {
         let detail = "the cluster had just been started and had carried no load".to_owned();
         event(EventKind::Unconditioned, Subject::Brokers, detail)

@@ -1,14 +1,15 @@
-//! The system under test as a run sees it: a local cluster that it owns, or an attached one it is a guest of.
+//! The system under test as a run sees it: a local cluster that it owns, an attached one it is a guest of, or a null broker.
 
 use crate::abort::AbortWatch;
 use crate::error::LabError;
+use crate::null_broker::NullBroker;
 use crate::options::{Progress, RunOptions};
 use crate::secrets::Secrets;
 use crate::token::Token;
 use crate::topics::PREFIX;
 use kdyno_kafka::admin::Access;
 use kdyno_model::event::Subject;
-use kdyno_model::plan::{AttachedPlan, CasePlan, ClusterPlan, Security, SystemPlan};
+use kdyno_model::plan::{AttachedPlan, CasePlan, ClusterPlan, NullBrokerPlan, Security, SystemPlan};
 use kdyno_model::secret::Secret;
 use kdyno_model::trial::TrialId;
 use kdyno_testbed::attach::Attached;
@@ -24,6 +25,8 @@ pub(crate) enum System {
     Local { plan: Box<ClusterPlan>, cluster: Box<LocalCluster> },
     /// Somebody else's, within the limits of its target file.
     Attached { plan: Box<AttachedPlan>, access: Access, cluster: Box<Attached> },
+    /// Ours, and no cluster: it does nothing, so that clients are measured alone.
+    Null { plan: NullBrokerPlan, access: Access, broker: Box<NullBroker> },
 }
 
 /// Added to the time a cluster may take to get ready, for each of its brokers.
@@ -50,6 +53,7 @@ impl System {
                 let cluster = Attached::check(plan, &access)?;
                 Ok(Self::Attached { plan: Box::new(plan.clone()), access, cluster: Box::new(cluster) })
             }
+            SystemPlan::NullBroker(plan) => null_broker(plan, &secrets.variables(), options),
         }
     }
 
@@ -58,6 +62,7 @@ impl System {
         match (self, wanted) {
             (Self::Local { plan, .. }, SystemPlan::Local(wanted)) => **plan == *wanted,
             (Self::Attached { plan, .. }, SystemPlan::Attached(wanted)) => **plan == *wanted,
+            (Self::Null { plan, .. }, SystemPlan::NullBroker(wanted)) => plan == wanted,
             _ => false,
         }
     }
@@ -65,7 +70,7 @@ impl System {
     /// Addresses of somebody else's brokers, as these tell them.
     pub(crate) fn private_addresses(&self) -> Vec<String> {
         match self {
-            Self::Local { .. } => Vec::new(),
+            Self::Local { .. } | Self::Null { .. } => Vec::new(),
             Self::Attached { cluster, .. } => cluster.addresses().collect(),
         }
     }
@@ -79,7 +84,7 @@ impl System {
     pub(crate) fn access(&self) -> Access {
         match self {
             Self::Local { cluster, .. } => cluster.access().clone(),
-            Self::Attached { access, .. } => access.clone(),
+            Self::Attached { access, .. } | Self::Null { access, .. } => access.clone(),
         }
     }
 
@@ -93,6 +98,7 @@ impl System {
         match self {
             Self::Local { cluster, .. } => cluster.security().clone(),
             Self::Attached { plan, .. } => Security::clone(&plan.security),
+            Self::Null { broker, .. } => broker.security().clone(),
         }
     }
 
@@ -102,14 +108,14 @@ impl System {
             Self::Local { cluster, .. } => {
                 cluster.secrets().iter().map(|(name, secret)| (name.as_str(), secret)).collect()
             }
-            Self::Attached { .. } => BTreeMap::new(),
+            Self::Attached { .. } | Self::Null { .. } => BTreeMap::new(),
         }
     }
 
     /// Topics of it that stand for the scenario's, by the address of these.
     pub(crate) fn existing_topics(&self) -> BTreeMap<String, String> {
         match self {
-            Self::Local { .. } => BTreeMap::new(),
+            Self::Local { .. } | Self::Null { .. } => BTreeMap::new(),
             Self::Attached { plan, .. } => plan.topics.clone(),
         }
     }
@@ -117,9 +123,14 @@ impl System {
     /// Prefix of topics and client ids.
     pub(crate) fn prefix(&self) -> &str {
         match self {
-            Self::Local { .. } => PREFIX,
+            Self::Local { .. } | Self::Null { .. } => PREFIX,
             Self::Attached { plan, .. } => &plan.prefix,
         }
+    }
+
+    /// Whether it is a cluster of our own: Kafka, started for the run.
+    pub(crate) fn is_local(&self) -> bool {
+        matches!(self, Self::Local { .. })
     }
 
     /// Its processes, for the probes; none of an attached system.
@@ -127,13 +138,16 @@ impl System {
         match self {
             Self::Local { cluster, .. } => cluster.processes(),
             Self::Attached { .. } => Vec::new(),
+            Self::Null { broker, .. } => {
+                vec![ProcessRef { subject: Subject::Broker(0), pid: broker.pid() }]
+            }
         }
     }
 
     /// At what states of it the load on it ends.
     pub(crate) fn abort_watch(&self) -> Option<AbortWatch> {
         match self {
-            Self::Local { .. } => None,
+            Self::Local { .. } | Self::Null { .. } => None,
             Self::Attached { plan, cluster, .. } => {
                 let own = plan.topics.values().cloned().collect();
                 AbortWatch::of(&plan.abort_if, cluster.brokers().collect(), &plan.prefix, own)
@@ -146,6 +160,11 @@ impl System {
         match self {
             Self::Local { cluster, .. } => cluster.facts(),
             Self::Attached { cluster, .. } => cluster.facts(),
+            Self::Null { plan, .. } => {
+                let protocol = if plan.tls.is_empty() { "PLAINTEXT" } else { "SSL" };
+                let facts = [("brokers", "1"), ("kafka", "null broker"), ("protocol", protocol)];
+                facts.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+            }
         }
     }
 
@@ -153,7 +172,7 @@ impl System {
     pub(crate) fn unknown_settings(&self) -> &[UnknownSetting] {
         match self {
             Self::Local { cluster, .. } => cluster.unknown_settings(),
-            Self::Attached { .. } => &[],
+            Self::Attached { .. } | Self::Null { .. } => &[],
         }
     }
 
@@ -161,7 +180,7 @@ impl System {
     pub(crate) fn settings_unchecked(&self) -> Option<&str> {
         match self {
             Self::Local { cluster, .. } => cluster.settings_unchecked(),
-            Self::Attached { .. } => None,
+            Self::Attached { .. } | Self::Null { .. } => None,
         }
     }
 
@@ -169,7 +188,7 @@ impl System {
     pub(crate) fn command_lines(&self) -> BTreeMap<Subject, Vec<String>> {
         match self {
             Self::Local { cluster, .. } => cluster.command_lines(),
-            Self::Attached { .. } => BTreeMap::new(),
+            Self::Attached { .. } | Self::Null { .. } => BTreeMap::new(),
         }
     }
 
@@ -178,6 +197,9 @@ impl System {
         match self {
             Self::Local { cluster, .. } => cluster.ended(),
             Self::Attached { .. } => BTreeMap::new(),
+            Self::Null { broker, .. } => {
+                broker.ended().map(|how| (Subject::Broker(0), how)).into_iter().collect()
+            }
         }
     }
 
@@ -185,17 +207,32 @@ impl System {
     pub(crate) fn log_tail(&self, subject: &Subject) -> Vec<String> {
         match self {
             Self::Local { cluster, .. } => cluster.log_tail(subject),
-            Self::Attached { .. } => Vec::new(),
+            Self::Attached { .. } | Self::Null { .. } => Vec::new(),
         }
     }
 
-    /// Takes a local system down; leaves an attached one as it is.
+    /// Takes down what is ours; leaves an attached system as it is.
     pub(crate) fn stop(self) -> Result<(), LabError> {
         match self {
             Self::Local { cluster, .. } => Ok(cluster.stop()?),
-            Self::Attached { .. } => Ok(()),
+            // That of a null broker ends when it is dropped.
+            Self::Attached { .. } | Self::Null { .. } => Ok(()),
         }
     }
+}
+
+/// Starts one. Its topics are made as those of a cluster are.
+fn null_broker(
+    plan: &NullBrokerPlan,
+    hidden: &[String],
+    options: &mut RunOptions<'_>,
+) -> Result<System, LabError> {
+    (options.progress)(Progress::Step("starting a null broker …".to_owned()));
+    let broker = NullBroker::start(&options.self_exe, 1, plan, hidden);
+    let broker = broker.map_err(|why| LabError::NullBroker { why })?;
+    let security = kdyno_credentials::security(broker.security(), &|_| None)?;
+    let access = Access { bootstrap: vec![broker.address().to_owned()], security };
+    Ok(System::Null { plan: plan.clone(), access, broker: Box::new(broker) })
 }
 
 fn brokers(plan: &ClusterPlan) -> String {

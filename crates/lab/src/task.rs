@@ -40,7 +40,7 @@ pub(crate) fn streams(
     let case = &trial.effective;
     let cap_bytes_per_s = match &case.system {
         SystemPlan::Attached(target) => target.caps.produce_bytes_per_s,
-        SystemPlan::Local(_) => None,
+        SystemPlan::Local(_) | SystemPlan::NullBroker(_) => None,
     };
     let peaks_per_s: f64 = case.load.values().map(|item| peak_bytes_per_s(&item.role)).sum();
     let shares = worker
@@ -135,6 +135,10 @@ pub(crate) fn has_own_rows(
     match message {
         FromWorker::Sample(sample) => is_own(sample.id),
         FromWorker::Done(totals) => totals.iter().all(|totals| is_own(totals.id)),
+        FromWorker::Readings(readings) => {
+            readings.iter().all(|reading| usize::from(reading.stream) < streams)
+        }
+        FromWorker::ClientMetrics { stream, .. } => usize::from(*stream) < streams,
         _ => true,
     }
 }
@@ -144,7 +148,7 @@ pub(crate) fn has_own_rows(
 pub(crate) fn stream_infos(trial: &Trial, topics: &BTreeMap<String, String>) -> Vec<StreamInfo> {
     let is_private = |address: &String| match &trial.effective.system {
         SystemPlan::Attached(target) => target.topics.contains_key(address),
-        SystemPlan::Local(_) => false,
+        SystemPlan::Local(_) | SystemPlan::NullBroker(_) => false,
     };
     let mut told = topics.clone();
     told.retain(|address, _| !is_private(address));
@@ -173,7 +177,7 @@ mod tests {
     use super::*;
     use kdyno_model::plan::PhasesPlan;
     use kdyno_model::sample::{Counts, Grain, Sample, StreamTotals};
-    use kdyno_model::worker::phase_spans;
+    use kdyno_model::worker::{ClientReading, phase_spans};
 
     const SECOND: u64 = 1_000_000_000;
 
@@ -264,6 +268,16 @@ mod tests {
         assert!(has_own_rows((&workers, &load), 1, &sample(own)));
         assert!(has_own_rows((&workers, &load), 1, &FromWorker::Done(vec![totals(own)])));
         assert!(has_own_rows((&workers, &load), 1, &FromWorker::Prepared));
+        let reading = |stream| {
+            let series = "jvm_gc_total".to_owned();
+            FromWorker::Readings(vec![ClientReading { stream, at_ns: 0, series, value: 1.0 }])
+        };
+        let metrics = |stream| FromWorker::ClientMetrics { stream, client: 0, text: String::new() };
+        for (message, is_own) in
+            [(reading(0), true), (reading(1), false), (metrics(0), true), (metrics(1), false)]
+        {
+            assert_eq!(has_own_rows((&workers, &load), 1, &message), is_own, "{message:?}");
+        }
         for (sender, foreign) in [(0, own), (1, StreamId { worker: 1, stream: 1 }), (2, own)] {
             assert!(!has_own_rows((&workers, &load), sender, &sample(foreign)), "{sender} {foreign:?}");
             let done =

@@ -375,6 +375,8 @@ pub enum Caveat {
         /// What the first event says.
         first: String,
     },
+    /// The system was a null broker, which does nothing: the figures are of the client alone.
+    NullBroker,
     /// The logs lay in memory-backed storage.
     MemoryStorage,
     /// Latency of a closed loop is the time to fill and empty the client's own buffer.

@@ -135,6 +135,12 @@ pub mod cluster_fact {
     /// The value of a fact that is so.
     pub const YES: &str = "yes";
 
+    /// A fact of the Java client that carries a load item: `version`, `commit`, `jar_sha256`, `java`, `options`, or
+    /// `checkout_commit` and `checkout_dirty`.
+    pub fn java_client(item: &str, what: &str) -> String {
+        format!("java_client.{item}.{what}")
+    }
+
     /// The fact that tells the highest rate of a load item against a broker that does nothing, records/s.
     pub fn generator_max_per_s(item: &str) -> String {
         format!("generator_max_per_s.{item}")

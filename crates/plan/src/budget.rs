@@ -58,7 +58,7 @@ impl Budget {
     ) -> Option<Self> {
         let caps = cases.into_iter().filter_map(|case| match &case.system {
             SystemPlan::Attached(target) => target.caps.time_ns,
-            SystemPlan::Local(_) => None,
+            SystemPlan::Local(_) | SystemPlan::NullBroker(_) => None,
         });
         let cap = caps.min().map(|ns| Self { ns, given: Given::Target });
         budget.into_iter().chain(cap).min_by_key(|one| one.ns)

@@ -89,7 +89,7 @@ pub(crate) fn versions(a: &[CasePlan], plan: &ComparePlan) -> Option<[String; 2]
 fn version<'a>(mut cases: impl Iterator<Item = &'a CasePlan>) -> Option<String> {
     let declared = |case: &CasePlan| match &case.system {
         SystemPlan::Attached(target) => target.version().map(str::to_owned),
-        SystemPlan::Local(_) => None,
+        SystemPlan::Local(_) | SystemPlan::NullBroker(_) => None,
     };
     let first = declared(cases.next()?)?;
     cases.all(|case| declared(case).as_ref() == Some(&first)).then_some(first)

@@ -316,11 +316,11 @@ fn usual(cases: &[CasePlan], attached: bool) -> Vec<Judge> {
     };
     let Some(first) = cases.first() else { return Vec::new() };
     let mut found = Vec::new();
-    if !attached {
+    if !attached && !cases.iter().any(|case| matches!(case.system, SystemPlan::NullBroker(_))) {
         // What ZooKeeper or controllers of their own do in one case, brokers may do in another.
         let mode = |case: &CasePlan| match &case.system {
             SystemPlan::Local(cluster) => Some(cluster.mode),
-            SystemPlan::Attached(_) => None,
+            SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => None,
         };
         let is_alike = cases.iter().all(|case| mode(case) == mode(first));
         let subject = if is_alike { "brokers" } else { "system" };

@@ -21,6 +21,7 @@ mod group;
 mod guard;
 mod kafka;
 mod load;
+mod null_broker;
 mod pair_design;
 mod phases;
 mod planned;

@@ -4,6 +4,7 @@ use crate::PlanError;
 use crate::client;
 use crate::consume::consume_plan;
 use crate::group;
+use crate::null_broker;
 use crate::phases::PHASE_NS_MAX;
 use crate::probe;
 use crate::reader::Reader;
@@ -83,6 +84,7 @@ pub(crate) fn load(
     }
     probe::have_own_topics(reader, &found)?;
     group::check(reader, system, &found)?;
+    null_broker::check(reader, system, &found)?;
     Ok(found)
 }
 
@@ -99,7 +101,7 @@ impl Target<'_> {
     fn is_existing(self, address: &str) -> bool {
         match self.system {
             SystemPlan::Attached(attached) => attached.topics.contains_key(address),
-            SystemPlan::Local(_) => false,
+            SystemPlan::Local(_) | SystemPlan::NullBroker(_) => false,
         }
     }
 
@@ -110,7 +112,7 @@ impl Target<'_> {
                 .config
                 .get("message.max.bytes")
                 .map_or(MESSAGE_BYTES_MAX, |text| text.parse().unwrap_or(u64::MAX)),
-            SystemPlan::Attached(_) => u64::MAX,
+            SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => u64::MAX,
         };
         let of_topic = self.topic.config.get("max.message.bytes");
         let message_max = of_topic.map_or(of_broker, |text| text.parse().unwrap_or(u64::MAX));
@@ -265,7 +267,7 @@ fn enough_replicas(
 ) -> Result<(), PlanError> {
     let of_broker = match target.system {
         SystemPlan::Local(cluster) => cluster.config.get(MIN_INSYNC),
-        SystemPlan::Attached(_) => None,
+        SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => None,
     };
     let least = target.topic.config.get(MIN_INSYNC).or(of_broker).and_then(|text| text.parse::<u32>().ok());
     match least {

@@ -51,8 +51,10 @@ pub(crate) fn side_b(design: PairDesign, a: &[CasePlan], sides: &Sides) -> Vec<C
     let apart = |(a, b): (&CasePlan, &CasePlan)| {
         let is_second = design == PairDesign::Duet && a.system == b.system;
         let mut b = b.clone();
-        if let SystemPlan::Local(cluster) = &mut b.system {
-            cluster.is_second = is_second;
+        match &mut b.system {
+            SystemPlan::Local(cluster) => cluster.is_second = is_second,
+            SystemPlan::NullBroker(broker) => broker.is_second = is_second,
+            SystemPlan::Attached(_) => {}
         }
         b
     };

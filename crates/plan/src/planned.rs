@@ -108,10 +108,10 @@ fn read_isolation(reader: &Reader<'_>) -> Result<Isolation, PlanError> {
 
 fn case_plan(reader: &Reader<'_>, target: Option<&Target>) -> Result<CasePlan, PlanError> {
     // The section is read with a target too: an error in it must not wait for another run to show.
-    let cluster = system::cluster(reader)?;
+    let own = system::system(reader)?;
     let system = match target {
         Some(target) => SystemPlan::Attached(target.attached.clone()),
-        None => SystemPlan::Local(cluster),
+        None => own,
     };
     let topics = system::topics(reader, &system)?;
     let load = load::load(reader, &system, &topics)?;

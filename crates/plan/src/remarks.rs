@@ -72,7 +72,7 @@ fn untested(plan: &Plan) -> BTreeSet<String> {
             KafkaSource::Release(text) => version::untested(text),
             KafkaSource::Home(_) | KafkaSource::Source(_) => None,
         },
-        SystemPlan::Attached(_) => None,
+        SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => None,
     };
     plan.every_case().filter_map(release).collect()
 }

@@ -37,6 +37,7 @@ pub(crate) fn broker_exists(subject: &str, cases: &[CasePlan]) -> Result<(), Str
     let brokers = cases.iter().map(|case| match &case.system {
         SystemPlan::Local(cluster) => cluster.brokers,
         SystemPlan::Attached(_) => u32::MAX,
+        SystemPlan::NullBroker(_) => 1,
     });
     let most = brokers.max().unwrap_or(0);
     if number < most {

@@ -321,7 +321,7 @@ fn do_the_same(a: &CasePlan, b: &CasePlan) -> bool {
 fn with_release(text: String, case: Option<&CasePlan>) -> String {
     let is_newest = case.is_some_and(|case| match &case.system {
         SystemPlan::Local(cluster) => matches!(&cluster.kafka, KafkaSource::Release(text) if text == NEWEST),
-        SystemPlan::Attached(_) => false,
+        SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => false,
     });
     if !is_newest {
         return text;

@@ -60,7 +60,7 @@ fn refused(message: &str) -> InputError {
 pub(crate) fn told(plan: &Plan) -> Option<String> {
     let least_ns = plan.cases.iter().find_map(|case| match &case.system {
         SystemPlan::Attached(target) => target.sustain_ns,
-        SystemPlan::Local(_) => None,
+        SystemPlan::Local(_) | SystemPlan::NullBroker(_) => None,
     })?;
     let least = duration(least_ns);
     Some(format!("a window of {least} and more counts as past burst credits: you said so by --sustain"))

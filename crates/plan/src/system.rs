@@ -2,6 +2,7 @@
 
 use crate::PlanError;
 use crate::kafka::{Owner, settings};
+use crate::null_broker;
 use crate::reader::Reader;
 use kdyno_model::plan::{
     ClientListener, ClusterPlan, KafkaSource, Listeners, Mode, Protocol, Storage, SystemPlan, TlsVersion,
@@ -29,7 +30,14 @@ const CPU_MAX: u32 = 4095;
 const PARTITIONS_MAX: u32 = 10_000;
 
 /// The `system` section.
-pub(crate) fn cluster(reader: &Reader<'_>) -> Result<ClusterPlan, PlanError> {
+pub(crate) fn system(reader: &Reader<'_>) -> Result<SystemPlan, PlanError> {
+    Ok(match null_broker::is_meant(reader)? {
+        true => SystemPlan::NullBroker(null_broker::null_broker(reader, listeners)?),
+        false => SystemPlan::Local(cluster(reader)?),
+    })
+}
+
+fn cluster(reader: &Reader<'_>) -> Result<ClusterPlan, PlanError> {
     let typed = &reader.scenario.typed().system;
     reader.only(
         &typed.proxy,
@@ -111,7 +119,7 @@ fn kafka(reader: &Reader<'_>, typed: &KafkaFile) -> Result<(KafkaSource, Option<
         KafkaFile::Source(dir) => {
             return Ok((KafkaSource::Source(PathBuf::from(reader.filled(dir, "source")?)), None));
         }
-        KafkaFile::Release(release) => release,
+        KafkaFile::Release(release) | KafkaFile::NullBroker(release) => release,
     };
     let text = reader.filled(release, "kafka")?;
     let version = Version::parse(&text).map_err(|error| {
@@ -165,15 +173,17 @@ pub(crate) fn topics(
             replicas: reader.small(&typed.replicas, "replicas", 1..=PARTITIONS_MAX)?,
             config: settings(reader, &typed.config, Owner::Topic)?,
         };
-        if let SystemPlan::Local(cluster) = system
-            && topic.replicas > cluster.brokers
-        {
+        let brokers = match system {
+            SystemPlan::Local(cluster) => Some(cluster.brokers),
+            SystemPlan::NullBroker(_) => Some(1),
+            SystemPlan::Attached(_) => None,
+        };
+        if let Some(brokers) = brokers.filter(|brokers| topic.replicas > *brokers) {
             let message = format!(
-                "topic `{}` wants {} replicas, but the cluster has {} broker{}",
+                "topic `{}` wants {} replicas, but the cluster has {brokers} broker{}",
                 name.text,
                 topic.replicas,
-                cluster.brokers,
-                if cluster.brokers == 1 { "" } else { "s" }
+                if brokers == 1 { "" } else { "s" }
             );
             let hint =
                 format!("write `replicas: \"= min({}, brokers)\"` with a param `brokers`", topic.replicas);

@@ -164,7 +164,7 @@ fn the_reports_that_were_secured_are_secured_and_tell_the_price() {
     let listeners = |plan: &Plan| {
         let of = |system: &SystemPlan| match system {
             SystemPlan::Local(cluster) => cluster.listeners.to_string(),
-            SystemPlan::Attached(_) => panic!("local"),
+            SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => panic!("local"),
         };
         plan.cases.iter().map(|case| of(&case.system)).collect::<Vec<_>>()
     };

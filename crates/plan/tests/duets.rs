@@ -119,6 +119,11 @@ fn sides_that_share_a_system_take_turns_and_have_one_each_in_a_duet_that_is_aske
     // Nothing else tells them apart.
     let (SystemPlan::Local(shared), SystemPlan::Local(own)) = (shared, own) else { panic!() };
     assert_eq!(own, ClusterPlan { is_second: true, ..shared });
+    let alone =
+        BASE.replace("{kafka: $kafka, mode: kraft, config: {num.io.threads: 8}}", "{kafka: null-broker}");
+    let alone = alone.replace("  readers: {consume: t}\n", "");
+    let (whole, plan) = compared(&alone, &asking(ask(Some(PairDesign::Duet))));
+    assert_ne!(whole.cases[0].system, plan.b[0].system, "each client has a null broker of its own");
     let releases = compared(BASE, &asking(releases(None))).1;
     let SystemPlan::Local(cluster) = &releases.b[0].system else { panic!() };
     assert!(!cluster.is_second, "two releases differ anyway");

@@ -11,6 +11,7 @@ use crate::input::ReportInput;
 use crate::judged::{Judged, invalid_shown, judged, of_claim, of_search, of_verdict};
 use kdyno_model::conclusion::{Conclusion, MetricRole};
 use kdyno_model::finding::{Finding, Scope};
+use kdyno_model::plan::SystemPlan;
 
 /// How a test case ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,7 +48,7 @@ pub fn document(input: &ReportInput<'_>) -> String {
     let mut out = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" \
          skipped=\"{}\">\n",
-        escaped(&format!("kdyno {}", input.plan().scenario)),
+        escaped(&format!("kdyno {}{}", input.plan().scenario, of_the_client_alone(input))),
         cases.len(),
         count(Ended::Failed),
         count(Ended::Invalid),
@@ -57,6 +58,12 @@ pub fn document(input: &ReportInput<'_>) -> String {
         out.push_str(&element(case));
     }
     out + "</testsuite>\n"
+}
+
+/// What the name of the suite says of a run on a null broker: caveats have no other place here.
+fn of_the_client_alone(input: &ReportInput<'_>) -> &'static str {
+    let is_null = input.plan().every_case().any(|case| matches!(case.system, SystemPlan::NullBroker(_)));
+    if is_null { " (null broker: the figures are of the client alone)" } else { "" }
 }
 
 /// That the run's answer must not be used, where that is so: then no test case that passes is one.

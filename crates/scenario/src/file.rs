@@ -1,12 +1,14 @@
 //! A scenario as typed: every section taken apart, every value still a text with its place.
 
 mod consume;
+mod kafka;
 mod listeners;
 mod phases;
 mod records;
 mod transactions;
 
 pub use consume::{ConsumeFile, WorkFile};
+pub use kafka::KafkaFile;
 pub use listeners::ListenersFile;
 pub use phases::{MeasureFile, PhasesFile};
 pub use records::{GivenNameFile, KeyFile, NumberedFile, PayloadFile, ValueFile, ValuesFile};
@@ -18,6 +20,7 @@ pub use super::question::{CompareFile, ContrastFile, ExpectFile, FindFile, Judge
 use super::walk::{Fields, entries, known, list, list_of, opt, scalar, scalars, settings};
 use crate::input::{InputError, Place, listed};
 use crate::yaml::{Node, Typed};
+use kafka::kafka;
 use listeners::listeners;
 use phases::phases;
 use transactions::transactions;
@@ -103,15 +106,6 @@ pub struct SystemFile {
     pub config: Vec<(Typed, Typed)>,
     pub listeners: ListenersFile,
     pub proxy: Typed,
-}
-
-/// Where Kafka comes from.
-#[derive(Debug, Clone)]
-#[allow(missing_docs, reason = "each variant is the key of the same name in `keys`")]
-pub enum KafkaFile {
-    Release(Typed),
-    Home(Typed),
-    Source(Typed),
 }
 
 /// How metadata is kept.
@@ -339,15 +333,6 @@ fn pin(node: &Node) -> Result<Vec<Typed>, InputError> {
         return Err(InputError::at(node.place(), "`pin` has an empty list of processors"));
     }
     Ok(cpus)
-}
-
-fn kafka(fields: &Fields<'_>) -> Result<KafkaFile, InputError> {
-    let Some(node @ Node::Map(..)) = fields.get("kafka") else {
-        return fields.required("kafka").map(KafkaFile::Release);
-    };
-    let (name, value) = Fields::of(node, &keys::KAFKA)?.single()?;
-    let value = scalar(value, name)?;
-    Ok(if name == "home" { KafkaFile::Home(value) } else { KafkaFile::Source(value) })
 }
 
 fn mode(fields: &Fields<'_>) -> Result<ModeFile, InputError> {

@@ -185,9 +185,10 @@ pub static SYSTEM: Section = Section {
     keys: &[
         or(
             "kafka",
-            Kind::Either(&[Kind::Scalar("release or `newest`"), Kind::Section(&KAFKA)]),
+            Kind::Either(&[Kind::Scalar("release, `newest` or `null-broker`"), Kind::Section(&KAFKA)]),
             "newest",
-            "where Kafka comes from: a release such as `3.7.2`, or `{home: DIR}`, or `{source: DIR}`",
+            "where Kafka comes from: a release such as `3.7.2`, or `{home: DIR}`, or `{source: DIR}`; or `null-broker`: no \
+             Kafka, but a broker that acknowledges everything and keeps nothing, to measure clients alone",
         ),
         or(
             "mode",
@@ -224,13 +225,22 @@ pub static SYSTEM: Section = Section {
     open: false,
 };
 
-/// Kafka from a folder.
+/// The value of `system.kafka` that names no Kafka: a broker of kdyno's own that does nothing.
+pub const NULL_BROKER: &str = "null-broker";
+
+/// Kafka from a folder, or none.
 pub static KAFKA: Section = section(
     "kafka",
-    "One of the two.",
+    "One of the three.",
     &[
         key("home", TEXT, "folder of an unpacked distribution (has `libs/`)"),
         key("source", TEXT, "folder of a built Kafka checkout"),
+        key(
+            "null_broker",
+            SIZE,
+            "no Kafka, as `kafka: null-broker`, but a broker from which items can consume: its logs have no end, and all of their \
+             values are of this size",
+        ),
     ],
 );
 

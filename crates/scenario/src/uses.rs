@@ -19,6 +19,7 @@ impl SystemFile {
             KafkaFile::Release(typed) => ("kafka", typed),
             KafkaFile::Home(typed) => ("home", typed),
             KafkaFile::Source(typed) => ("source", typed),
+            KafkaFile::NullBroker(typed) => ("null_broker", typed),
         });
         found.push(match &self.mode {
             ModeFile::Word(typed) => ("mode", typed),

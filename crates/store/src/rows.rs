@@ -42,7 +42,7 @@ pub(crate) fn header(connection: &Connection, header: &RunHeader) -> Result {
     plan.every_case_mut().for_each(redact);
     let target = plan.cases.iter().find_map(|case| match &case.system {
         SystemPlan::Attached(attached) => Some(&attached.target),
-        SystemPlan::Local(_) => None,
+        SystemPlan::Local(_) | SystemPlan::NullBroker(_) => None,
     });
     connection.execute(
         "INSERT INTO run VALUES (1, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",

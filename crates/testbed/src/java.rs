@@ -22,7 +22,19 @@ pub struct Java {
 /// # Errors
 /// None is there, or none fits; the message lists what was found.
 pub fn find(environment: &Environment, kafka: &Version) -> Result<Java, TestbedError> {
-    let (oldest, newest) = kafka.java_range();
+    find_between(environment, &format!("Kafka {}", kafka.text), kafka.java_range())
+}
+
+/// The first Java whose major version lies between these, both included: `JAVA_HOME`, then `PATH`, then the system's folder
+/// of installations. `whom` it is for stands in the message.
+///
+/// # Errors
+/// As [`find`].
+pub fn find_between(
+    environment: &Environment,
+    whom: &str,
+    (oldest, newest): (u32, u32),
+) -> Result<Java, TestbedError> {
     let mut found: Vec<Java> = Vec::new();
     for program in candidates(environment) {
         let Some(java) = inspect(&program) else { continue };
@@ -42,9 +54,35 @@ pub fn find(environment: &Environment, kafka: &Version) -> Result<Java, TestbedE
     }
     let list: Vec<_> =
         found.iter().map(|java| format!("{} ({})", java.version, java.program.display())).collect();
+    Err(TestbedError::Java { message: format!("{whom} needs Java {needs}; found {}", list.join(", ")), hint })
+}
+
+/// The compiler (`javac`) of the first Java that has one and whose major version is at least `oldest`, in the same order.
+///
+/// # Errors
+/// No Java has one, or only an older one; the message lists what was found.
+pub fn find_compiler(environment: &Environment, oldest: u32) -> Result<PathBuf, TestbedError> {
+    let mut found: Vec<String> = Vec::new();
+    for program in candidates(environment) {
+        let Some(java) = inspect(&program) else { continue };
+        // Beside it, or beside the file that a link such as /usr/bin/java stands for.
+        let real = program.canonicalize().unwrap_or_else(|_| program.clone());
+        let compiler = [&program, &real].map(|java| java.with_file_name("javac"));
+        let compiler = compiler.into_iter().find(|compiler| is_executable(compiler));
+        match compiler {
+            Some(compiler) if java.major >= oldest => return Ok(compiler),
+            Some(_) => found.push(format!("Java {} ({})", java.version, program.display())),
+            None => found.push(format!("Java {} without a compiler ({})", java.version, program.display())),
+        }
+    }
+    found.dedup();
+    let found = if found.is_empty() { "no Java".to_string() } else { found.join(", ") };
     Err(TestbedError::Java {
-        message: format!("Kafka {} needs Java {needs}; found {}", kafka.text, list.join(", ")),
-        hint,
+        message: format!(
+            "a Java compiler (javac) of version {oldest} or newer is needed once; found {found}"
+        ),
+        hint: "install a JDK, e.g. `apt-get install openjdk-17-jdk-headless`, or set JAVA_HOME to one"
+            .to_string(),
     })
 }
 
@@ -114,6 +152,34 @@ mod tests {
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("mode");
         std::fs::write(folder.join("release"), format!("JAVA_VERSION=\"{version}\"\n")).expect("release");
         bin
+    }
+
+    #[test]
+    fn a_runtime_without_a_compiler_is_told_from_a_jdk() {
+        let temp = tempfile::tempdir().expect("temp");
+        let mut environment = Environment::in_folder(temp.path());
+        let told = |environment: &Environment| {
+            let error = find_compiler(environment, 11).expect_err("no compiler");
+            assert!(error.hint().is_some_and(|hint| hint.contains("-jdk-")), "{error}");
+            error.to_string()
+        };
+        assert!(told(&environment).ends_with("found no Java"));
+        environment.path = vec![install(&temp.path().join("jre"), "21.0.1")];
+        assert!(
+            told(&environment).contains("found Java 21.0.1 without a compiler"),
+            "{}",
+            told(&environment)
+        );
+        let jdk = |folder: &str, version: &str| {
+            let bin = install(&temp.path().join("jvm").join(folder), version);
+            std::fs::copy(bin.join("java"), bin.join("javac")).expect("javac");
+            bin.join("javac")
+        };
+        jdk("1-old", "1.8.0_152");
+        environment.java_folders = vec![temp.path().join("jvm")];
+        assert!(told(&environment).contains("Java 1.8.0_152 ("), "{}", told(&environment));
+        let javac = jdk("2-new", "17.0.2");
+        assert_eq!(find_compiler(&environment, 11).expect("a JDK"), javac);
     }
 
     #[test]

@@ -7,14 +7,17 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods, clippy::disallowed_types))]
 
 pub mod attach;
+pub mod bounded;
+pub mod cached;
 pub mod capacity;
 pub mod clean;
 pub mod cluster;
 pub mod distribution;
-mod download;
+pub mod download;
 pub mod environment;
 pub mod error;
 mod folder;
+pub mod git;
 pub mod guard;
 pub mod host;
 pub mod java;

@@ -52,7 +52,7 @@ pub const CRATES: &[CrateRule] = &[
         pure: false,
         no_tokio: true,
         program: false,
-        never: "be mistaken for a measured cluster: only `null-broker`, the benchmarks and tests use it",
+        never: "be mistaken for a cluster: only `null-broker`, the benchmarks and tests use it",
     },
     CrateRule {
         place: "load",

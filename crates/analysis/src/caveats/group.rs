@@ -58,7 +58,7 @@ fn handed_over(members: &[&Item<'_>]) -> Option<u64> {
 fn given(trial: &Trial<'_>, topic: &str, members: &[&Item<'_>]) -> Option<(u64, u64)> {
     let is_others = match &trial.evidence.start.trial.effective.system {
         SystemPlan::Attached(target) => target.topics.contains_key(topic),
-        SystemPlan::Local(_) => false,
+        SystemPlan::Local(_) | SystemPlan::NullBroker(_) => false,
     };
     let were_gone = since_t0(trial, EventKind::RecordsSkipped).next().is_some();
     // A group nobody of which was there before T0, or is there at the end, is not meant to be handed everything.

@@ -90,7 +90,10 @@ pub(super) fn processor_limited(trial: &Trial<'_>) -> Vec<Found> {
 
 pub(super) fn shared_processors(trial: &Trial<'_>) -> Vec<Found> {
     let start = &trial.evidence.start;
-    let is_shared = matches!(start.trial.effective.system, SystemPlan::Local(_)) || start.is_attached_here();
+    let is_shared = match start.trial.effective.system {
+        SystemPlan::Local(_) | SystemPlan::NullBroker(_) => true,
+        SystemPlan::Attached(_) => start.is_attached_here(),
+    };
     let processors = trial.evidence.session.processors;
     is_shared.then(|| Caveat::SharedProcessors { processors }.into()).into_iter().collect()
 }
@@ -102,6 +105,12 @@ pub(super) fn memory_storage(trial: &Trial<'_>) -> Vec<Found> {
 fn is_in_memory(trial: &Trial<'_>) -> bool {
     let system = &trial.evidence.start.trial.effective.system;
     matches!(system, SystemPlan::Local(cluster) if cluster.storage == Storage::Memory)
+}
+
+/// There was no Kafka: whatever is measured is the client's.
+pub(super) fn null_broker(trial: &Trial<'_>) -> Vec<Found> {
+    let system = &trial.evidence.start.trial.effective.system;
+    matches!(system, SystemPlan::NullBroker(_)).then(|| Caveat::NullBroker.into()).into_iter().collect()
 }
 
 /// One for each other run.

@@ -68,6 +68,7 @@ const RULES: &[(Rule, Weight)] = &[
     (host::steal, WARNING),
     (host::other_load, WARNING),
     (host::shared_processors, BOTH_SIDES_ALIKE),
+    (host::null_broker, WARNING),
     (host::memory_storage, WARNING),
     (host::page_cache, CAPACITY_WARNING),
     (cluster::process_died, WARNING),

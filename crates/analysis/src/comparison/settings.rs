@@ -107,6 +107,7 @@ impl<'a> Clusters<'a> {
         match self.systems[side] {
             SystemPlan::Attached(target) => &target.target,
             SystemPlan::Local(_) => "a local cluster",
+            SystemPlan::NullBroker(_) => "a null broker",
         }
     }
 }

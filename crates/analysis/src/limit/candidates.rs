@@ -139,7 +139,7 @@ impl Asked<'_> {
             SystemPlan::Attached(_) if !start.is_attached_here() => {
                 not_judged(kind, "nothing is known of the processors of a cluster elsewhere")
             }
-            SystemPlan::Local(_) | SystemPlan::Attached(_) => {
+            SystemPlan::Local(_) | SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => {
                 let Some(share) = cpu::host_busy_share(self.trial.probes(), self.window) else {
                     return not_judged(kind, "the host was not probed");
                 };
@@ -229,6 +229,7 @@ impl Asked<'_> {
         let start = &self.trial.evidence.start;
         let brokers = match &start.trial.effective.system {
             SystemPlan::Local(cluster) => cluster.brokers,
+            SystemPlan::NullBroker(_) => 1,
             SystemPlan::Attached(_) => start.cluster.get("brokers")?.parse().ok()?,
         };
         (brokers > 0).then_some(brokers)

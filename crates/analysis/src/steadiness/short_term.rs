@@ -31,6 +31,10 @@ pub(super) fn of(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Vec<Shor
     else {
         return Vec::new();
     };
+    // It has no log: there is nothing that happens seldom.
+    if matches!(effective.system, SystemPlan::NullBroker(_)) {
+        return Vec::new();
+    }
     let bytes = item.tally.windowed.request_bytes as f64;
     let mut short = Vec::new();
     let rolls = bytes / f64::from(topic.partitions.max(1)) / segment_bytes(trial, &topic.config);
@@ -40,6 +44,7 @@ pub(super) fn of(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Vec<Shor
     match &effective.system {
         // What lies in memory is never written back.
         SystemPlan::Local(cluster) if cluster.storage == Storage::Memory => {}
+        SystemPlan::NullBroker(_) => {}
         SystemPlan::Local(_) => {
             let dirty = trial.evidence.session.host_facts.get(DIRTY_BACKGROUND_BYTES);
             let dirty = dirty.and_then(|bytes| bytes.parse::<f64>().ok()).filter(|bytes| *bytes > 0.0);
@@ -88,7 +93,7 @@ pub(super) fn is_marked(trial: &Trial<'_>) -> bool {
 fn segment_bytes(trial: &Trial<'_>, topic: &BTreeMap<String, String>) -> f64 {
     let brokers = match &trial.evidence.start.trial.effective.system {
         SystemPlan::Local(cluster) => cluster.config.get("log.segment.bytes"),
-        SystemPlan::Attached(_) => None,
+        SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => None,
     };
     let set = topic.get("segment.bytes").or(brokers).and_then(|bytes| bytes.parse::<f64>().ok());
     set.filter(|bytes| *bytes > 0.0).unwrap_or(SEGMENT_BYTES)

@@ -4,6 +4,7 @@
 mod common;
 mod denied;
 mod quick;
+mod system;
 
 use common::{Place, RUN_DEADLINE, Running, Said, signal};
 use kdyno_kafka::admin::Admin;

@@ -9,6 +9,7 @@ mod announcement;
 mod close;
 mod conduct;
 mod draining;
+mod java;
 mod live;
 mod meeting;
 mod warmup;
@@ -20,7 +21,8 @@ use crate::cluster_view::Change;
 use crate::cluster_watch::{ClusterWatch, Watched};
 use crate::error::LabError;
 use crate::given::Given;
-use crate::inbox::{Heard, Inbox, Renewed, Stop, WorkerNews};
+use crate::inbox::{Heard, Inbox, Stop, WorkerNews};
+use crate::java_clients::JavaClients;
 use crate::log_ends::LogEnds;
 use crate::observer::{MayGoOn, Observer, SECOND_NS};
 use crate::options::Progress;
@@ -79,6 +81,7 @@ pub(crate) struct TrialContext<'a> {
     pub(crate) private: &'a Private,
     pub(crate) secrets: &'a Secrets,
     pub(crate) given: &'a Given,
+    pub(crate) java_clients: &'a JavaClients,
     /// How many trials the run will have, where that is known.
     pub(crate) of: Option<u32>,
     /// What the loads of later trials will take, ns, as far as that is known.
@@ -176,10 +179,8 @@ impl<'a> Execution<'a> {
             let renewal = Renewal::start(token.clone(), fresh, login, self.inbox.sender());
             self.renewal = Some(renewal.map_err(|source| LabError::ObserverStart { source })?);
         }
+        self.give_secrets(&secrets)?;
         for (worker, planned) in self.workers.iter_mut().zip(&self.context.trial.effective.workers) {
-            if !secrets.is_empty() {
-                worker.send_secrets(&secrets)?;
-            }
             self.context.given.hand_over(&self.context.trial.effective, planned, worker)?;
             worker.send(&ToWorker::Prepare(Box::new(worker_task(self.context, planned))))?;
         }
@@ -193,6 +194,8 @@ impl<'a> Execution<'a> {
                 Some(Heard::Worker(worker, WorkerNews::Message(FromWorker::Event(event)))) => {
                     self.worker_event(worker, &event, None)?;
                 }
+                // What a client cost before T0 has no place on the time line.
+                Some(Heard::Worker(_, WorkerNews::Message(FromWorker::Readings(_)))) => {}
                 Some(Heard::Worker(worker, news)) => return Err(self.gone(worker, news)),
                 Some(Heard::Stop(stop)) => return Err(stop.into()),
                 Some(Heard::Cluster(_, changes)) => self.cluster_changed(None, changes)?,
@@ -224,7 +227,7 @@ impl<'a> Execution<'a> {
             t0_unix_ns: unix_ns() + self.t0_ns.saturating_sub(monotonic_ns()),
             t0_monotonic_ns: self.t0_ns,
             streams: task::stream_infos(context.trial, context.topics),
-            cluster: context.system.facts().into_iter().chain(context.generator_facts.clone()).collect(),
+            cluster: self.facts(),
             command_lines: context.system.command_lines(),
             settings: context.settings.clone(),
         })?;
@@ -328,19 +331,6 @@ impl<'a> Execution<'a> {
         Ok(())
     }
 
-    /// Hands a newer token to the workers; in words, why there is none.
-    fn hand_over(&mut self, renewed: &Renewed) -> Option<String> {
-        let newer = match &renewed.value {
-            Ok(newer) => BTreeMap::from([(renewed.name.as_str(), newer)]),
-            Err(why) => return Some(format!("no newer token: {why}; logins go on with the one before it")),
-        };
-        for worker in &mut self.workers {
-            // One that cannot be told has closed its socket: the next thing heard of it says so.
-            let _ = worker.send_secrets(&newer);
-        }
-        None
-    }
-
     fn hear_worker(&mut self, worker: u16, news: WorkerNews) -> Result<(), LabError> {
         let (store, trial, case) = (self.context.store, self.context.trial.id, &self.context.trial.effective);
         match news {
@@ -354,6 +344,10 @@ impl<'a> Execution<'a> {
             WorkerNews::Message(FromWorker::Sample(sample)) => store.sample(trial, *sample)?,
             WorkerNews::Message(FromWorker::Event(event)) => {
                 self.worker_event(worker, &event, Some(event.at_ns))?;
+            }
+            WorkerNews::Message(FromWorker::Readings(told)) => self.keep_readings(worker, told)?,
+            WorkerNews::Message(FromWorker::ClientMetrics { stream, client, text }) => {
+                self.keep_metrics(worker, stream, client, &text)?;
             }
             WorkerNews::Message(FromWorker::LoadEnded) => self.load_ended(worker),
             WorkerNews::Message(FromWorker::Done(totals)) => {
@@ -458,6 +452,7 @@ fn worker_task(context: &TrialContext<'_>, planned: &WorkerPlan) -> WorkerTask {
     // As with topics: no other trial's group can be meant.
     let id = |name: &str| topic_name(context.system.prefix(), context.run_id, name, context.trial.id);
     let streams = task::in_groups(task::streams(context.trial, planned, context.topics), id);
+    let streams = context.java_clients.carry(case, streams);
     WorkerTask {
         worker: planned.worker,
         run_id: context.run_id,

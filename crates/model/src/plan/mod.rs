@@ -34,8 +34,8 @@ pub use records::{
 };
 pub use security::{Mechanism, Protocol, Sasl, ScramHash, Security, Store, StoreContent, Tls, TlsVersion};
 pub use system::{
-    AbortIf, AttachedPlan, Beyond, Caps, ClusterPlan, KafkaSource, Mode, Price, Storage, SystemPlan,
-    TopicPlan, Watched,
+    AbortIf, AttachedPlan, Beyond, Caps, ClusterPlan, KafkaSource, Mode, NullBrokerPlan, Price, Storage,
+    SystemPlan, TopicPlan, Watched,
 };
 
 use schemars::JsonSchema;

@@ -1,12 +1,12 @@
 //! The system under test and its topics.
 
-use super::{Listeners, Security};
+use super::{Listeners, Security, TlsVersion};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use strum::{Display, EnumString, IntoStaticStr};
 
-/// The system under test: made for the run, or attached to.
+/// The system under test: made for the run, or attached to; or a broker that does nothing, to measure clients alone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SystemPlan {
@@ -14,6 +14,9 @@ pub enum SystemPlan {
     Local(ClusterPlan),
     /// An existing cluster, reached by a target file.
     Attached(AttachedPlan),
+    /// No Kafka: a broker of kdyno's own that acknowledges everything and keeps nothing. What is measured with it is the
+    /// client alone.
+    NullBroker(NullBrokerPlan),
 }
 
 impl SystemPlan {
@@ -21,9 +24,23 @@ impl SystemPlan {
     pub fn priced(&self) -> Option<(&AttachedPlan, &Price)> {
         match self {
             Self::Attached(target) => target.price.as_ref().map(|price| (target, price)),
-            Self::Local(_) => None,
+            Self::Local(_) | Self::NullBroker(_) => None,
         }
     }
+}
+
+/// A null broker: one process of this host, started and ended with the run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct NullBrokerPlan {
+    /// Versions of TLS that it speaks, each once; empty: it is spoken to in PLAINTEXT.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tls: Vec<TlsVersion>,
+    /// Bytes of each value that fetches are answered with, from logs without end; `None`: they are answered with nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fetch_value_bytes: Option<u32>,
+    /// The second of two alike, as of [`ClusterPlan`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_second: bool,
 }
 
 /// A local cluster of real Apache Kafka brokers.

@@ -157,10 +157,10 @@ pub(super) fn conditioning(
     })
 }
 
-/// What conditions a case's cluster: its own load until it has settled. `None`: the cluster is somebody's.
+/// What conditions a case's cluster: its own load until it has settled. `None`: the cluster is somebody's, or there is none.
 pub(crate) fn conditioned_by(how: Conditioning, case: &CasePlan, pace: Pace) -> Option<CasePlan> {
     let Conditioning { least_ns, most_ns } = how;
-    if matches!(case.system, SystemPlan::Attached(_)) {
+    if !matches!(case.system, SystemPlan::Local(_)) {
         return None;
     }
     let mut case = case.clone();

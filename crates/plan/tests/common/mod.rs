@@ -78,5 +78,6 @@ pub fn release(system: &SystemPlan) -> String {
             KafkaSource::Source(dir) => format!("source {}", dir.display()),
         },
         SystemPlan::Attached(target) => target.target.clone(),
+        SystemPlan::NullBroker(_) => "null-broker".to_owned(),
     }
 }

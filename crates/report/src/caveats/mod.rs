@@ -194,6 +194,7 @@ fn about(caveat: &Caveat) -> About {
         | Caveat::RandomValues { .. }
         | Caveat::CompressionMissed { .. }
         | Caveat::MemoryStorage
+        | Caveat::NullBroker
         | Caveat::PooledCompression { .. }
         | Caveat::AssignedNotGroup { .. } => About::Plan,
     }
@@ -452,6 +453,7 @@ mod tests {
             Caveat::RandomValues { item: item(), compression: "lz4".to_owned() },
             Caveat::CompressionMissed { item: item(), stated: 20.0, reached: 7.4 },
             Caveat::MemoryStorage,
+            Caveat::NullBroker,
             Caveat::PooledCompression { item: item() },
             Caveat::AssignedNotGroup { item: item() },
         ]

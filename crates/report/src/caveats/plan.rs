@@ -24,6 +24,13 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
             ),
             "use acks=1 or acks=all when that is part of the question",
         ),
+        Caveat::NullBroker => told(
+            "",
+            &[],
+            "null broker: the figures are of the client alone; there was no Kafka, and nothing was kept"
+                .to_owned(),
+            "name a release (`system.kafka`) or a target when Kafka is the question",
+        ),
         Caveat::MemoryStorage => told(
             "",
             &[],

@@ -229,6 +229,17 @@ fn settings(config: &BTreeMap<String, String>) -> String {
 fn system_lines(case: &CasePlan) -> Vec<String> {
     match &case.system {
         SystemPlan::Local(cluster) => local_lines(cluster),
+        SystemPlan::NullBroker(broker) => {
+            let versions: Vec<String> = broker.tls.iter().map(ToString::to_string).collect();
+            let protocol = if versions.is_empty() { "PLAINTEXT".to_owned() } else { versions.join(" ") };
+            let mut lines = vec![format!(
+                "null broker, {protocol}: no Kafka; it acknowledges everything and keeps nothing, so figures are of the \
+                 client alone"
+            )];
+            let value = broker.fetch_value_bytes.map(|bytes| units::size(u64::from(bytes)));
+            lines.extend(value.map(|value| format!("consumers read made-up values of {value} without end")));
+            lines
+        }
         SystemPlan::Attached(target) => {
             let mut lines = vec![format!(
                 "attached to {} at {}; cluster id must be {}; every topic of ours starts with {}",

@@ -13,6 +13,7 @@ mod secured;
 mod storage;
 mod unknown;
 
+pub use client_properties::{TokenFrom, client_properties};
 pub use config::Retention;
 pub use unknown::UnknownSetting;
 
@@ -253,7 +254,8 @@ impl LocalCluster {
     /// The properties of a Java client that connects to it, with the values of its secrets.
     #[must_use]
     pub fn client_properties(&self) -> Secret {
-        client_properties::client_properties(&self.bootstrap(), &self.security, &self.secrets)
+        let value = |name: &str| self.secrets.get(name);
+        client_properties(&self.bootstrap(), &self.security, &value, TokenFrom::Claim)
     }
 
     /// Every process, for the probes.

@@ -1,5 +1,7 @@
 //! Runs Maven and says in one sentence what went wrong when it fails.
 
+use super::pom::Parts;
+use crate::bounded;
 use crate::environment::Environment;
 use crate::error::TestbedError;
 use kdyno_model::version::{self, Version};
@@ -7,20 +9,18 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Pinned, so that the same jars come whichever Maven is installed.
 const GOAL: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies";
 /// 92 jars, 54 MB take seconds; this is for a slow line, and against one that hangs for ever.
 const TIME_MAX: Duration = Duration::from_secs(600);
-/// How often the running Maven is looked at.
-const POLL: Duration = Duration::from_millis(50);
 
 /// Copies every jar that the pom names, and what those need, into `libs`. The user's Maven configuration
 /// (settings, mirrors, local repository) is used as it is.
 pub(super) fn copy_dependencies(
     environment: &Environment,
-    version: &Version,
+    (version, parts): (&Version, Parts),
     pom: &Path,
     libs: &Path,
 ) -> Result<(), TestbedError> {
@@ -45,7 +45,7 @@ pub(super) fn copy_dependencies(
         return Ok(());
     }
     let text = std::fs::read_to_string(&log).unwrap_or_default();
-    Err(explain(version, &text))
+    Err(explain(version, parts, &text))
 }
 
 fn define(name: &str, value: &Path) -> OsString {
@@ -55,29 +55,16 @@ fn define(name: &str, value: &Path) -> OsString {
 }
 
 /// Runs to the end or to the time limit; whether it ended well.
-fn run(mut command: Command, program: &Path) -> Result<bool, TestbedError> {
-    let failed = |e| TestbedError::io("cannot run", program, e);
-    let mut child = command.spawn().map_err(failed)?;
-    let started = Instant::now();
-    loop {
-        if let Some(status) = child.try_wait().map_err(failed)? {
-            return Ok(status.success());
-        }
-        if started.elapsed() > TIME_MAX {
-            // Both fail only if it has ended meanwhile.
-            let _ = child.kill();
-            let _ = child.wait();
-            return Err(TestbedError::Maven {
-                message: format!("Maven did not finish in {} s", TIME_MAX.as_secs()),
-                hint: "check the network and the mirrors of the Maven settings".to_string(),
-            });
-        }
-        std::thread::sleep(POLL);
-    }
+fn run(command: Command, program: &Path) -> Result<bool, TestbedError> {
+    let ended = bounded::run(command, TIME_MAX).map_err(|e| TestbedError::io("cannot run", program, e))?;
+    ended.map(|status| status.success()).ok_or_else(|| TestbedError::Maven {
+        message: format!("Maven did not finish in {} s", TIME_MAX.as_secs()),
+        hint: "check the network and the mirrors of the Maven settings".to_string(),
+    })
 }
 
 /// Turns Maven's output into one message. Patterns are those of Maven 3.6 to 4.
-fn explain(version: &Version, output: &str) -> TestbedError {
+fn explain(version: &Version, parts: Parts, output: &str) -> TestbedError {
     let errors: Vec<&str> =
         output.lines().filter_map(|line| line.split_once("[ERROR]").map(|(_, text)| text.trim())).collect();
     let has = |pattern: &str| output.contains(pattern);
@@ -101,8 +88,9 @@ fn explain(version: &Version, output: &str) -> TestbedError {
             hint: "run once with Maven online".to_string(),
         };
     }
-    if let Some(missing) = missing_artifact(output) {
-        if missing.starts_with("org.apache.kafka:kafka_2.13:") {
+    let main = format!("org.apache.kafka:{}:", parts.main());
+    if let Some(missing) = missing_artifact(output, &main) {
+        if missing.starts_with(&main) {
             return TestbedError::Version {
                 message: format!(
                     "Kafka {} is unknown: Maven's repositories have no such release",
@@ -140,8 +128,8 @@ fn explain(version: &Version, output: &str) -> TestbedError {
     }
 }
 
-/// The artifact of "Could not find artifact X in Y" or "X was not found in Y"; that of Kafka's core first.
-fn missing_artifact(output: &str) -> Option<String> {
+/// The artifact of "Could not find artifact X in Y" or "X was not found in Y"; the `main` one first.
+fn missing_artifact(output: &str, main: &str) -> Option<String> {
     let mut missing: Vec<&str> = output
         .split("Could not find artifact ")
         .skip(1)
@@ -149,7 +137,7 @@ fn missing_artifact(output: &str) -> Option<String> {
         .chain(output.split(" was not found in ").filter_map(|before| before.rsplit([' ', '\n']).next()))
         .filter(|word| word.split(':').count() >= 4)
         .collect();
-    missing.sort_by_key(|word| !word.starts_with("org.apache.kafka:kafka_2.13:"));
+    missing.sort_by_key(|word| !word.starts_with(main));
     missing.first().map(|word| word.trim_end_matches(',').to_string())
 }
 
@@ -167,7 +155,11 @@ mod tests {
     use super::*;
 
     fn message(version: &str, output: &str) -> (String, String) {
-        let error = explain(&Version::parse(version).expect("version"), output);
+        message_of(Parts::Broker, version, output)
+    }
+
+    fn message_of(parts: Parts, version: &str, output: &str) -> (String, String) {
+        let error = explain(&Version::parse(version).expect("version"), parts, output);
         (error.to_string(), error.hint().unwrap_or_default().to_string())
     }
 
@@ -178,6 +170,15 @@ mod tests {
         let (message, hint) = message("3.7.9", output);
         assert_eq!(message, "Kafka 3.7.9 is unknown: Maven's repositories have no such release");
         assert!(hint.contains("nearest known: 3.7.2"), "{hint}");
+    }
+
+    #[test]
+    fn a_client_that_does_not_exist_names_the_nearest_known_and_the_newest() {
+        let output =
+            "[ERROR] Could not find artifact org.apache.kafka:kafka-clients:jar:3.7.9 in central (https://x)";
+        let (message, hint) = message_of(Parts::Client, "3.7.9", output);
+        assert_eq!(message, "Kafka 3.7.9 is unknown: Maven's repositories have no such release");
+        assert_eq!(hint, format!("nearest known: 3.7.2; newest known: {}", version::NEWEST));
     }
 
     #[test]

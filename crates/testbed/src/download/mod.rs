@@ -3,14 +3,19 @@
 mod maven;
 mod pom;
 
+use crate::cached;
 use crate::environment::Environment;
 use crate::error::TestbedError;
-use crate::folder::{create_folder, remove_folder};
 use crate::java::Java;
 use crate::storage_tool;
 use kdyno_model::version::Version;
-use std::fs::File;
+use pom::Parts;
 use std::path::{Path, PathBuf};
+
+/// Folder of the cache with the Java clients of releases.
+const CLIENTS: &str = "kafka-clients";
+/// Folder of a release's jars.
+const LIBS: &str = "libs";
 
 /// A release in the cache.
 #[derive(Debug, Clone)]
@@ -24,7 +29,7 @@ pub(crate) struct Cached {
 impl Cached {
     fn at(folder: &Path, version: &Version) -> Self {
         let bootstrap = version.has_bootstrap_features().then(|| folder.join(storage_tool::CHECKPOINT));
-        Self { libs: folder.join("libs"), bootstrap }
+        Self { libs: folder.join(LIBS), bootstrap }
     }
 }
 
@@ -44,29 +49,35 @@ pub(crate) fn release(
     progress: &dyn Fn(&str),
 ) -> Result<Cached, TestbedError> {
     let base = environment.cache_dir.join("kafka");
-    let folder = folder(environment, &version.text);
-    // The folder gets its name only when it is complete, so its presence is enough.
-    if folder.is_dir() {
-        return Ok(Cached::at(&folder, version));
-    }
-    create_folder(&base)?;
-    let _lock = lock(&base.join(format!("{}.lock", version.text)), progress)?;
-    if folder.is_dir() {
-        return Ok(Cached::at(&folder, version));
-    }
-    progress(&format!("fetching Kafka {} by Maven (once)", version.text));
-    let unfinished = base.join(format!(".unfinished-{}", version.text));
-    // A leftover of a run that was killed; the lock says nobody is using it.
-    remove_folder(&unfinished)?;
-    create_folder(&unfinished)?;
-    let result = fill(environment, java, version, &unfinished).and_then(|()| {
-        std::fs::rename(&unfinished, &folder).map_err(|e| TestbedError::io("cannot name folder", &folder, e))
-    });
-    if result.is_err() {
-        // Best effort: the first failure is the one to report, and the next run removes the rest.
-        let _ = std::fs::remove_dir_all(&unfinished);
-    }
-    result.map(|()| Cached::at(&folder, version))
+    let folder = cached::folder(&base, &version.text, progress, |folder: &Path| {
+        progress(&format!("fetching Kafka {} by Maven (once)", version.text));
+        fill(environment, java, version, folder)
+    })?;
+    Ok(Cached::at(&folder, version))
+}
+
+/// Makes sure that the Java client of a release, what it needs at run time, and what writes its warnings to standard error
+/// are in the cache; returns the folder of their jars.
+///
+/// # Errors
+/// As for a release's brokers.
+pub fn clients(
+    environment: &Environment,
+    version: &Version,
+    progress: &dyn Fn(&str),
+) -> Result<PathBuf, TestbedError> {
+    let base = environment.cache_dir.join(CLIENTS);
+    let folder = cached::folder(&base, &version.text, progress, |folder: &Path| {
+        progress(&format!("fetching kafka-clients {} by Maven (once)", version.text));
+        fetch(environment, version, Parts::Client, folder)
+    })?;
+    Ok(folder.join(LIBS))
+}
+
+/// Whether [`clients`] would fetch the release first. Asks the cache alone.
+#[must_use]
+pub fn clients_are_cached(environment: &Environment, version: &Version) -> bool {
+    environment.cache_dir.join(CLIENTS).join(&version.text).is_dir()
 }
 
 fn fill(
@@ -75,19 +86,9 @@ fn fill(
     version: &Version,
     folder: &Path,
 ) -> Result<(), TestbedError> {
-    let libs = folder.join("libs");
-    let pom = folder.join("pom.xml");
-    std::fs::write(&pom, pom::text(version)).map_err(|e| TestbedError::io("cannot write", &pom, e))?;
-    maven::copy_dependencies(environment, version, &pom, &libs)?;
-    let main_jar = libs.join(format!("kafka_2.13-{}.jar", version.text));
-    if !main_jar.is_file() {
-        return Err(TestbedError::Maven {
-            message: format!("Maven ended well but did not deliver {}", main_jar.display()),
-            hint: "run it by hand with the generated pom.xml to see why".to_string(),
-        });
-    }
+    fetch(environment, version, Parts::Broker, folder)?;
     if version.has_bootstrap_features() {
-        let classpath = format!("{}/*", libs.display());
+        let classpath = format!("{}/*", folder.join(LIBS).display());
         storage_tool::make_checkpoint(
             java,
             &classpath,
@@ -100,12 +101,23 @@ fn fill(
     Ok(())
 }
 
-/// Waits for the release's lock; the system frees it when its holder ends, however that happens.
-fn lock(path: &Path, progress: &dyn Fn(&str)) -> Result<File, TestbedError> {
-    let file = File::create(path).map_err(|e| TestbedError::io("cannot create", path, e))?;
-    if file.try_lock().is_err() {
-        progress("another kdyno is fetching this release, waiting for it");
-        file.lock().map_err(|e| TestbedError::io("cannot lock", path, e))?;
+/// Fetches the parts of a release into the folder's `libs`.
+fn fetch(
+    environment: &Environment,
+    version: &Version,
+    parts: Parts,
+    folder: &Path,
+) -> Result<(), TestbedError> {
+    let libs = folder.join(LIBS);
+    let pom = folder.join("pom.xml");
+    std::fs::write(&pom, pom::text(version, parts)).map_err(|e| TestbedError::io("cannot write", &pom, e))?;
+    maven::copy_dependencies(environment, (version, parts), &pom, &libs)?;
+    let main_jar = libs.join(format!("{}-{}.jar", parts.main(), version.text));
+    if main_jar.is_file() {
+        return Ok(());
     }
-    Ok(file)
+    Err(TestbedError::Maven {
+        message: format!("Maven ended well but did not deliver {}", main_jar.display()),
+        hint: "run it by hand with the generated pom.xml to see why".to_string(),
+    })
 }

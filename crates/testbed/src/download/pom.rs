@@ -6,6 +6,39 @@ use std::fmt::Write;
 /// An artifact: group, name, version.
 type Artifact = (&'static str, String, String);
 
+/// The newest of slf4j 1.7, which all releases of kafka-clients have: what writes their warnings must be of the same line.
+const SLF4J_SIMPLE: &str = "1.7.36";
+
+/// Which parts of a release are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Parts {
+    /// What a broker needs.
+    Broker,
+    /// What the Java client needs. Jackson, which its own OAUTHBEARER logins need and which it does not bring, is none of it:
+    /// the token comes from us.
+    Client,
+}
+
+impl Parts {
+    /// The artifact without which there is no such release.
+    pub fn main(self) -> &'static str {
+        match self {
+            Self::Broker => "kafka_2.13",
+            Self::Client => "kafka-clients",
+        }
+    }
+
+    fn artifacts(self, version: &Version) -> Vec<Artifact> {
+        match self {
+            Self::Broker => artifacts(version),
+            Self::Client => vec![
+                ("org.apache.kafka", "kafka-clients".to_string(), version.text.clone()),
+                ("org.slf4j", "slf4j-simple".to_string(), SLF4J_SIMPLE.to_string()),
+            ],
+        }
+    }
+}
+
 /// What a broker of this release needs: Kafka's core, its tools where they are a part of their own, and the log
 /// backend its distribution ships (the artifact itself names none).
 fn artifacts(version: &Version) -> Vec<Artifact> {
@@ -35,13 +68,13 @@ fn artifacts(version: &Version) -> Vec<Artifact> {
 }
 
 /// The whole file.
-pub(super) fn text(version: &Version) -> String {
+pub(super) fn text(version: &Version, parts: Parts) -> String {
     let mut out = String::from(
         "<project xmlns=\"http://maven.apache.org/POM/4.0.0\">\n  <modelVersion>4.0.0</modelVersion>\n  \
          <groupId>kdyno</groupId>\n  <artifactId>kafka-parts</artifactId>\n  <version>1</version>\n  \
          <packaging>pom</packaging>\n  <dependencies>\n",
     );
-    for (group, name, version) in artifacts(version) {
+    for (group, name, version) in parts.artifacts(version) {
         // Writing to a String cannot fail.
         let _ = writeln!(
             out,
@@ -70,7 +103,10 @@ mod tests {
 
     #[test]
     fn the_version_stands_in_the_file() {
-        let text = text(&Version::parse("3.7.2").expect("version"));
-        assert!(text.contains("<artifactId>kafka_2.13</artifactId><version>3.7.2</version>"));
+        let version = Version::parse("3.7.2").expect("version");
+        for parts in [Parts::Broker, Parts::Client] {
+            let main = format!("<artifactId>{}</artifactId><version>3.7.2</version>", parts.main());
+            assert!(text(&version, parts).contains(&main));
+        }
     }
 }

@@ -4,7 +4,7 @@ use super::assert_caveats;
 use crate::fixture::{S, Trial};
 use kdyno_model::caveat::{Caveat, Severity};
 use kdyno_model::event::Subject;
-use kdyno_model::plan::{Storage, SystemPlan};
+use kdyno_model::plan::{NullBrokerPlan, Storage, SystemPlan};
 use kdyno_model::sample::series;
 
 /// Bytes per second that the host's drives write. The brokers are given 150,000 × 2 replicas.
@@ -15,7 +15,7 @@ pub(super) fn written(trial: &mut Trial, bytes_per_s: f64) {
 fn in_memory(trial: &mut Trial) {
     match &mut trial.start.trial.effective.system {
         SystemPlan::Local(cluster) => cluster.storage = Storage::Memory,
-        SystemPlan::Attached(_) => {}
+        SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => {}
     }
 }
 
@@ -64,6 +64,13 @@ fn each_caveat_about_the_host_is_named_by_what_causes_it() {
             Caveat::PageCacheAbsorbed { share: 149.0 / 300.0 },
         ),
     ]);
+}
+
+#[test]
+fn figures_of_a_null_broker_are_marked_as_those_of_the_client_alone() {
+    let mut trial = Trial::clean();
+    trial.start.trial.effective.system = SystemPlan::NullBroker(NullBrokerPlan::default());
+    assert_eq!(trial.caveats(), [(Severity::Warning, Caveat::NullBroker)]);
 }
 
 #[test]

@@ -1,10 +1,10 @@
-//! The commit of a checkout, read without git: by a run, of the folder it is started in, and by `build.rs`, of
-//! kdyno's own source.
+//! The commit of a checkout, read without git: by a run, of the folder it is started in and of a Kafka that it was built
+//! from; and by `build.rs` of the program, of kdyno's own source.
 
 use std::path::{Path, PathBuf};
 
 /// The folder that `.git` is or, in a linked worktree or a submodule, names; `None` when there is none.
-pub(crate) fn folder(dot_git: &Path) -> Option<PathBuf> {
+pub fn folder(dot_git: &Path) -> Option<PathBuf> {
     if dot_git.is_dir() {
         return Some(dot_git.to_owned());
     }
@@ -21,7 +21,7 @@ fn common(git: &Path) -> PathBuf {
 
 /// Commit that is checked out in the repository with this `.git` folder; `None` when it has none or its files
 /// cannot be read.
-pub(crate) fn head(git: &Path) -> Option<String> {
+pub fn head(git: &Path) -> Option<String> {
     let head = std::fs::read_to_string(git.join("HEAD")).ok()?;
     let Some(reference) = head.trim().strip_prefix("ref: ") else {
         return Some(head.trim().to_owned());
@@ -36,8 +36,7 @@ pub(crate) fn head(git: &Path) -> Option<String> {
 
 /// What changes when [`head`] does: files, and a folder where the branch has no file of its own yet. Only what
 /// exists is named.
-#[allow(dead_code, reason = "for `build.rs`")]
-pub(crate) fn watched(git: &Path) -> Vec<PathBuf> {
+pub fn watched(git: &Path) -> Vec<PathBuf> {
     let head = std::fs::read_to_string(git.join("HEAD")).unwrap_or_default();
     let common = common(git);
     let branch = head.trim().strip_prefix("ref: ").map(|reference| common.join(reference));

@@ -1,0 +1,122 @@
+//! From a release to a Java process: fetched once, compiled once, run.
+
+use kdyno_java_driver::{JavaDriverError, Resolved, Source, resolve};
+use kdyno_model::plan::{JavaClient, JavaDriver};
+use kdyno_testbed::Environment;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Stands for the driver: it says what it was compiled against and what its process was given, and warns.
+const MAIN: &str = r#"package kdyno.driver;
+
+public final class Main {
+    public static void main(String[] args) throws Exception {
+        String version = org.apache.kafka.common.utils.AppInfoParser.getVersion();
+        long heap = Runtime.getRuntime().maxMemory() >> 20;
+        System.out.println(version + " " + heap + " " + System.getProperty("kdyno.test"));
+        org.slf4j.LoggerFactory.getLogger(Main.class).warn("this is a warning");
+        org.slf4j.LoggerFactory.getLogger(Main.class).info("this is chatter");
+    }
+}
+"#;
+
+/// The user's own caches and programs, but for the folder of the classes.
+fn environment() -> Environment {
+    Environment::from_lookup(&|name| std::env::var_os(name)).expect("a home")
+}
+
+/// In a cache of its own: the release is the user's.
+fn environment_in(folder: &Path) -> Environment {
+    let mut environment = environment();
+    let releases = environment.cache_dir.join("kafka-clients");
+    std::fs::create_dir_all(&releases).expect("the user's cache");
+    environment.cache_dir = folder.join("cache");
+    std::fs::create_dir_all(&environment.cache_dir).expect("a cache");
+    std::os::unix::fs::symlink(releases, environment.cache_dir.join("kafka-clients")).expect("a link");
+    environment
+}
+
+fn resolved(
+    environment: &Environment,
+    main: &'static str,
+    jvm: &[&str],
+) -> Result<Resolved, JavaDriverError> {
+    let driver = JavaDriver {
+        client: JavaClient::Version("4.1.1".to_owned()),
+        jvm: jvm.iter().map(|option| (*option).to_owned()).collect(),
+        properties: BTreeMap::from([("acks".to_owned(), "1".to_owned())]),
+    };
+    let sources: [Source; 1] = [("kdyno/driver/Main.java", main)];
+    resolve(environment, &driver, &sources, &|_| {})
+}
+
+fn run(resolved: &Resolved) -> (String, String) {
+    let (program, arguments) = resolved.task.command.split_first().expect("a program");
+    let output = Command::new(program).args(arguments).stdin(Stdio::null()).output().expect("it runs");
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+    let said = (text(output.stdout), text(output.stderr));
+    assert!(output.status.success(), "{said:?}");
+    said
+}
+
+#[test]
+fn a_release_is_fetched_compiled_once_and_runs_with_the_options_that_were_asked_for() {
+    let temp = tempfile::tempdir().expect("temp");
+    let environment = environment_in(temp.path());
+    let first = resolved(&environment, MAIN, &["-Dkdyno.test=here"]).expect("a client");
+    let (stdout, stderr) = run(&first);
+    assert_eq!(stdout, "4.1.1 512 here\n");
+    assert!(stderr.contains("this is a warning") && !stderr.contains("chatter"), "{stderr}");
+    assert_eq!(first.facts["version"], "4.1.1");
+    assert_eq!(first.facts["jar_sha256"].len(), 64);
+    assert!(first.facts["commit"].len() >= 8, "{:?}", first.facts);
+    assert_eq!(first.facts["options"], "-Djava.awt.headless=true -Xmx512M -XX:+UseG1GC -Dkdyno.test=here");
+    assert_eq!(first.task.properties["acks"], "1");
+
+    // Nothing is compiled again: there is no compiler any more, as on a host where only Java itself is.
+    let java = Path::new(&first.task.command[0]).canonicalize().expect("Java");
+    let mut without = environment.clone();
+    let bin = temp.path().join("jre/bin");
+    std::fs::create_dir_all(&bin).expect("a folder");
+    std::fs::write(bin.join("java"), format!("#!/bin/sh\nexec {} \"$@\"\n", java.display())).expect("java");
+    std::fs::set_permissions(bin.join("java"), std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .expect("mode");
+    without.java_home = None;
+    without.path = vec![bin];
+    without.java_folders.clear();
+    let again = resolved(&without, MAIN, &["-Xmx64m"]).expect("the same classes");
+    assert_eq!(run(&again).0, "4.1.1 64 null\n");
+    let error = resolved(&without, "package kdyno.driver; class Main {}", &[]).expect_err("no compiler");
+    assert!(error.to_string().contains("without a compiler"), "{error}");
+    assert!(error.hint().is_some_and(|hint| hint.contains("openjdk-17-jdk")), "{error}");
+}
+
+#[test]
+fn a_source_that_does_not_compile_leaves_nothing_and_says_why() {
+    let temp = tempfile::tempdir().expect("temp");
+    let environment = environment_in(temp.path());
+    let error =
+        resolved(&environment, "package kdyno.driver; class Main { Nothing x; }", &[]).expect_err("no class");
+    let told = error.to_string();
+    assert!(told.contains("does not compile against kafka-clients 4.1.1"), "{told}");
+    assert!(told.contains("kdyno/driver/Main.java:1: error"), "{told}");
+    assert!(!told.contains(&*temp.path().to_string_lossy()), "{told}");
+    let left = environment.cache_dir.join("java-driver").read_dir().expect("the cache");
+    let left: Vec<_> = left.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    assert!(left.iter().all(|name| name.ends_with(".lock")), "{left:?}");
+}
+
+#[test]
+fn a_release_that_does_not_exist_names_the_nearest() {
+    let temp = tempfile::tempdir().expect("temp");
+    let environment = environment_in(temp.path());
+    let driver = JavaDriver {
+        client: JavaClient::Version("4.1.99".to_owned()),
+        jvm: Vec::new(),
+        properties: BTreeMap::new(),
+    };
+    let error = resolve(&environment, &driver, &[], &|_| {}).expect_err("no such release");
+    assert_eq!(error.to_string(), "Kafka 4.1.99 is unknown: Maven's repositories have no such release");
+    assert!(error.hint().is_some_and(|hint| hint.contains("nearest known: 4.1.2")), "{error}");
+}

@@ -1,0 +1,130 @@
+//! The Java clients that carry load items: made ready before anything starts, then part of workers' tasks.
+
+use crate::error::LabError;
+use crate::options::Progress;
+use kdyno_java_driver::{Resolved, SOURCES, resolve};
+use kdyno_model::plan::{CasePlan, JavaDriver, JavaTask, Plan};
+use kdyno_model::run::cluster_fact;
+use kdyno_model::worker::StreamTask;
+use kdyno_testbed::Environment;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// Those of a plan, ready to be run. Settings are no part of what is made ready: each item brings its own.
+#[derive(Debug, Default)]
+pub(crate) struct JavaClients(Vec<(JavaDriver, Resolved)>);
+
+impl JavaClients {
+    /// Makes each client of the plan ready once: jars, classes, Java.
+    ///
+    /// # Errors
+    /// There is no such client, or nothing to run it with.
+    pub(crate) fn make_ready(
+        plan: &Plan,
+        environment: &Environment,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Self, LabError> {
+        let progress = RefCell::new(progress);
+        let tell = |step: &str| (progress.borrow_mut())(Progress::Step(step.to_owned()));
+        let mut ready = Vec::new();
+        for driver in drivers(plan) {
+            ready.push((driver.clone(), resolve(environment, driver, SOURCES, &tell)?));
+        }
+        Ok(Self(ready))
+    }
+
+    fn of(&self, driver: &JavaDriver) -> Option<&Resolved> {
+        self.0.iter().find(|(ready, _)| is_same(ready, driver)).map(|(_, resolved)| resolved)
+    }
+
+    /// The streams with the clients that carry their items.
+    pub(crate) fn carry(&self, case: &CasePlan, mut streams: Vec<StreamTask>) -> Vec<StreamTask> {
+        for stream in &mut streams {
+            let driver = case.load.get(&stream.name).and_then(|item| item.driver.as_java());
+            stream.java = driver.and_then(|driver| {
+                let command = self.of(driver)?.task.command.clone();
+                Some(JavaTask { command, properties: driver.properties.clone() })
+            });
+        }
+        streams
+    }
+
+    /// Which client carries which item of a case, as facts of a trial.
+    pub(crate) fn facts(&self, case: &CasePlan) -> BTreeMap<String, String> {
+        let items = case.load.iter().filter_map(|(name, item)| Some((name, item.driver.as_java()?)));
+        let ready = items.filter_map(|(name, driver)| Some((name, self.of(driver)?)));
+        let of_item = |(name, resolved): (&String, &Resolved)| {
+            let facts = resolved.facts.clone().into_iter();
+            let name = name.clone();
+            facts.map(move |(what, value)| (cluster_fact::java_client(&name, &what), value))
+        };
+        ready.flat_map(of_item).collect()
+    }
+}
+
+/// Each client of the plan once.
+pub(crate) fn drivers(plan: &Plan) -> Vec<&JavaDriver> {
+    let mut found: Vec<&JavaDriver> = Vec::new();
+    let items = plan.every_case().flat_map(|case| case.load.values());
+    for driver in items.filter_map(|item| item.driver.as_java()) {
+        if !found.iter().any(|known| is_same(known, driver)) {
+            found.push(driver);
+        }
+    }
+    found
+}
+
+/// Whether two differ at most in their settings.
+fn is_same(a: &JavaDriver, b: &JavaDriver) -> bool {
+    (&a.client, &a.jvm) == (&b.client, &b.jvm)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::task;
+    use kdyno_model::plan::{Driver, JavaClient};
+    use kdyno_plan::{Choices, Next};
+    use kdyno_scenario::Scenario;
+
+    fn plan() -> Plan {
+        let text = "kdyno: 1\nid: small\nquestion: Which?\nsystem: {kafka: null-broker}\n\
+                    topics: {perf: {partitions: 1}}\nload: {a: {produce: perf, rate: 1/s, value: 100B}, \
+                    b: {produce: perf, rate: 1/s, value: 100B}, c: {produce: perf, rate: 1/s, value: 100B}}\n\
+                    phases: {warmup: 0s, measure: 1s}\n";
+        let scenario = Scenario::parse(text, "test").expect("a scenario");
+        let mut plan = kdyno_plan::plan(&scenario, &Choices::default()).expect("a plan");
+        for (item, acks) in [("a", "1"), ("b", "all")] {
+            let driver = JavaDriver {
+                client: JavaClient::Version("4.1.1".to_owned()),
+                jvm: Vec::new(),
+                properties: BTreeMap::from([("acks".to_owned(), acks.to_owned())]),
+            };
+            plan.cases[0].load.get_mut(item).expect("an item").driver = Driver::Java(driver);
+        }
+        plan
+    }
+
+    #[test]
+    fn items_that_differ_in_settings_share_a_client_and_keep_these() {
+        let plan = plan();
+        let found = drivers(&plan);
+        assert_eq!(found.len(), 1);
+        let resolved = Resolved {
+            task: JavaTask { command: vec!["java".to_owned()], properties: BTreeMap::new() },
+            facts: BTreeMap::from([("version".to_owned(), "4.1.1".to_owned())]),
+        };
+        let clients = JavaClients(vec![(found[0].clone(), resolved)]);
+        let Next::Trial(trial) = kdyno_plan::next(&plan, &[], 1) else { panic!("a list has trials") };
+        let case = &trial.effective;
+        let streams = clients.carry(case, task::streams(&trial, &case.workers[0], &BTreeMap::new()));
+        let java = |name: &str| {
+            let stream = streams.iter().find(|stream| stream.name == name).expect("a stream");
+            stream.java.as_ref().map(|java| (java.command[0].as_str(), java.properties["acks"].as_str()))
+        };
+        assert_eq!((java("a"), java("b"), java("c")), (Some(("java", "1")), Some(("java", "all")), None));
+        let facts: Vec<(String, String)> = clients.facts(case).into_iter().collect();
+        let fact = |name: &str| (format!("java_client.{name}.version"), "4.1.1".to_owned());
+        assert_eq!(facts, [fact("a"), fact("b")]);
+    }
+}

@@ -1,0 +1,113 @@
+//! A null broker as the system of a case: `kafka: null-broker`.
+
+use crate::PlanError;
+use crate::reader::Reader;
+use kdyno_model::plan::{ClientListener, Listeners, LoadPlan, NullBrokerPlan, Protocol, Role, SystemPlan};
+use kdyno_scenario::file::{KafkaFile, ListenersFile, ModeFile, StorageFile};
+use kdyno_scenario::keys::{LIMITS, NULL_BROKER};
+use kdyno_scenario::yaml::Typed;
+use std::collections::BTreeMap;
+
+/// Largest value that fetches are answered with: of a broker's largest batch.
+const VALUE_BYTES_MAX: u64 = 1 << 20;
+
+/// Reads the `listeners` section.
+type ReadListeners<'r> = fn(&Reader<'r>, &ListenersFile) -> Result<Listeners, PlanError>;
+
+/// Whether the case's system is one.
+pub(crate) fn is_meant(reader: &Reader<'_>) -> Result<bool, PlanError> {
+    match &reader.scenario.typed().system.kafka {
+        KafkaFile::NullBroker(_) => Ok(true),
+        KafkaFile::Release(release) => Ok(reader.text(release)? == NULL_BROKER),
+        KafkaFile::Home(_) | KafkaFile::Source(_) => Ok(false),
+    }
+}
+
+/// The `system` section of one. What only brokers of Kafka have is refused, since it would do nothing.
+pub(crate) fn null_broker<'r>(
+    reader: &Reader<'r>,
+    listeners: ReadListeners<'r>,
+) -> Result<NullBrokerPlan, PlanError> {
+    let system = &reader.scenario.typed().system;
+    let refused = |typed: &Typed, what: &str| {
+        reader
+            .wrong(typed, format!("a null broker has no {what}"))
+            .hint("leave it out, or name a release of Kafka")
+    };
+    if reader.small(&system.brokers, "brokers", 1..=u32::MAX)? != 1 {
+        return Err(reader.wrong(&system.brokers, "a null broker is one broker").hint("write `brokers: 1`"));
+    }
+    match &system.mode {
+        ModeFile::Word(mode) if reader.text(mode)? == "kraft" => {}
+        ModeFile::Word(mode) | ModeFile::Controllers(mode) | ModeFile::Zookeeper(mode) => {
+            return Err(refused(mode, "`mode`"));
+        }
+    }
+    let storage = match &system.storage {
+        StorageFile::Word(word) if reader.text(word)? == "disk" => None,
+        StorageFile::Word(word) => Some(word),
+        StorageFile::Dirs(dirs) => dirs.first(),
+    };
+    let usual_heap = LIMITS.keys.iter().find(|key| key.name == "heap").and_then(|key| key.default);
+    let heap = Some(&system.heap).filter(|heap| Some(heap.text.as_str()) != usual_heap);
+    let typed = [
+        (heap, "heap (`limits.heap`)"),
+        (storage, "`storage`"),
+        (system.config.first().map(|(name, _)| name), "settings (`config`)"),
+        (system.jvm.first(), "Java process (`jvm`)"),
+        (system.racks.first(), "rack (`racks`)"),
+        (system.pin.iter().flatten().next(), "processors of its own (`pin`)"),
+    ];
+    if let Some((typed, what)) = typed.into_iter().find_map(|(typed, what)| Some((typed?, what))) {
+        return Err(refused(typed, what));
+    }
+    let listeners = listeners(reader, &system.listeners)?;
+    let tls = listeners.clients.tls.clone();
+    let known = Listeners {
+        clients: ClientListener {
+            protocol: if tls.is_empty() { Protocol::Plaintext } else { Protocol::Ssl },
+            tls: tls.clone(),
+            ..Default::default()
+        },
+        ..Default::default()
+    };
+    if listeners != known {
+        let message = format!("a null broker asks nobody who they are: its listener cannot be `{listeners}`");
+        let hint = "it speaks PLAINTEXT or SSL, without client certificates";
+        return Err(reader.wrong(&system.listeners.protocol, message).hint(hint));
+    }
+    let fetch_value_bytes = match &system.kafka {
+        KafkaFile::NullBroker(size) => Some(reader.bytes(size, "null_broker", 0..=VALUE_BYTES_MAX)? as u32),
+        KafkaFile::Release(_) | KafkaFile::Home(_) | KafkaFile::Source(_) => None,
+    };
+    Ok(NullBrokerPlan { tls, fetch_value_bytes, is_second: false })
+}
+
+/// A null broker keeps no record: what is read from it is made up, and it knows nothing of groups.
+pub(crate) fn check(
+    reader: &Reader<'_>,
+    system: &SystemPlan,
+    load: &BTreeMap<String, LoadPlan>,
+) -> Result<(), PlanError> {
+    let SystemPlan::NullBroker(plan) = system else { return Ok(()) };
+    for (name, typed) in &reader.scenario.typed().load {
+        let Some(item) = load.get(&name.text) else { continue };
+        let (why, hint) = match &item.role {
+            Role::Produce(_) => continue,
+            Role::Consume(consume) if consume.group.is_some() => {
+                ("is a group, and a null broker coordinates none", "leave `group` out")
+            }
+            Role::Consume(_) if plan.fetch_value_bytes.is_some() => continue,
+            Role::Consume(_) => (
+                "reads, and a null broker has nothing to be read",
+                "write `kafka: {null_broker: 1KiB}`: its logs then have no end, and values of that size",
+            ),
+            Role::EndToEnd(_) => (
+                "reads what it has sent, and a null broker keeps no record",
+                "take the probe out, or name a release of Kafka",
+            ),
+        };
+        return Err(reader.wrong(&typed.topic, format!("`{}` {why}", name.text)).hint(hint));
+    }
+    Ok(())
+}
