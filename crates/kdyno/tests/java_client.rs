@@ -62,7 +62,8 @@ impl Client {
     fn task(&self, properties: &[(&str, &str)]) -> JavaTask {
         assert!(self.classes.path().is_dir());
         let java = self.java.display().to_string();
-        let options = ["-Xmx256m", "-XX:+ExitOnOutOfMemoryError", "-cp", &self.classpath, "kdyno.driver.Main"];
+        let options =
+            ["-Xmx256m", "-XX:+ExitOnOutOfMemoryError", "-cp", &self.classpath, "kdyno.driver.Main"];
         let own = properties.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         JavaTask {
             command: std::iter::once(java).chain(options.map(str::to_owned)).collect(),
@@ -252,7 +253,11 @@ fn what_java_sends_java_fetches_and_every_record_is_accounted_for() {
         let metrics: Vec<(u16, u32)> = heard.metrics.keys().copied().collect();
         assert_eq!(metrics, [(0, 0), (0, 1), (1, 0), (1, 1)]);
         let text = &heard.metrics[&(0, 0)];
-        assert!(text.starts_with("Metric Name") && text.contains("producer-metrics:record-send-total:{client-id=test-item-0-0}"), "{text}");
+        assert!(
+            text.starts_with("Metric Name")
+                && text.contains("producer-metrics:record-send-total:{client-id=test-item-0-0}"),
+            "{text}"
+        );
         for stream in [0, 1] {
             assert!(heard.last(stream, series::JVM_CPU_S_TOTAL) > 0.1);
             assert!(heard.last(stream, series::JVM_ALLOCATED_BYTES_TOTAL) > 1e6);

@@ -72,7 +72,9 @@ pub enum StreamError {
     #[error("the cluster refuses its clients: {0}")]
     Refused(#[from] Refusal),
     /// The Java client cannot do what the plan wants of it; holds what.
-    #[error("the Java client does not carry {0}: leave it out, or let kdyno's own client carry the load item")]
+    #[error(
+        "the Java client does not carry {0}: leave it out, or let kdyno's own client carry the load item"
+    )]
     NotByJava(&'static str),
     /// It was not told how the Java client reaches the cluster.
     #[error("how the Java client reaches the cluster was not given to the worker")]

@@ -395,7 +395,13 @@ pub(super) fn read(frame: &[u8]) -> Result<FromJava<'_>, FrameError> {
                 _ => return Err(FrameError("partitions that change hands in an unknown way")),
             },
             generation: body.i32()?,
-            partitions: body.items(4)?.as_chunks().0.iter().map(|number| i32::from_be_bytes(*number)).collect(),
+            partitions: body
+                .items(4)?
+                .as_chunks()
+                .0
+                .iter()
+                .map(|number| i32::from_be_bytes(*number))
+                .collect(),
         },
         13 => FromJava::CaughtUp { client: body.u32()? },
         _ => return Err(FrameError("a frame of an unknown kind")),

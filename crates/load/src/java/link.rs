@@ -102,7 +102,9 @@ impl Link {
 
     /// Tells it what to do: the settings and how the cluster is reached, which counts where both say it.
     pub fn say_task(&mut self, context: &StreamContext, settings: &[(&str, &str)], role: TaskRole) {
-        let Some(connection) = &context.java_connection else { return self.fail(StreamError::NoJavaConnection) };
+        let Some(connection) = &context.java_connection else {
+            return self.fail(StreamError::NoJavaConnection);
+        };
         let Ok(connection) = std::str::from_utf8(connection.expose()) else {
             return self.fail(StreamError::JavaFailed("its connection is no text".to_owned()));
         };
@@ -402,7 +404,8 @@ pub(super) fn properties<'p>(settings: impl Iterator<Item = (&'p str, &'p str)>)
     for (name, value) in settings {
         for (part, end) in [(name, '='), (value, '\n')] {
             for unit in part.encode_utf16() {
-                match char::from_u32(unit.into()).filter(|char| char.is_ascii_alphanumeric() || *char == '.') {
+                match char::from_u32(unit.into()).filter(|char| char.is_ascii_alphanumeric() || *char == '.')
+                {
                     Some(char) => text.push(char),
                     None => {
                         let _ = write!(text, "\\u{unit:04x}");

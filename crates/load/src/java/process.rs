@@ -52,16 +52,11 @@ pub(super) fn start(command: &[String]) -> io::Result<Started> {
         .stdout(writer.try_clone()?)
         .stderr(writer)
         .spawn()?;
-    let mut java = Java {
-        child,
-        last: Arc::default(),
-        reading: None,
-        ended: None,
-        is_ending: false,
-    };
+    let mut java = Java { child, last: Arc::default(), reading: None, ended: None, is_ending: false };
     let last = Arc::clone(&java.last);
     // A failure to start it ends the process by `drop`.
-    java.reading = Some(thread::Builder::new().name("java-output".to_owned()).spawn(move || pass_on(reader, &last))?);
+    java.reading =
+        Some(thread::Builder::new().name("java-output".to_owned()).spawn(move || pass_on(reader, &last))?);
     Ok((Box::new(java), ours))
 }
 
@@ -128,7 +123,9 @@ fn in_words(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(OUT_OF_MEMORY), _) => format!("with exit code {OUT_OF_MEMORY}: it was out of memory"),
         (Some(code), _) => format!("with exit code {code}"),
-        (None, Some(9)) => "by signal 9 (SIGKILL): somebody killed it, or the host was out of memory".to_owned(),
+        (None, Some(9)) => {
+            "by signal 9 (SIGKILL): somebody killed it, or the host was out of memory".to_owned()
+        }
         (None, signal) => format!("by signal {}", signal.unwrap_or_default()),
     }
 }

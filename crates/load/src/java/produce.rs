@@ -1,7 +1,7 @@
 //! A producing stream that Kafka's Java client carries: schedules come due here, records go to the Java process, and what
 //! became of them comes back.
 
-use super::frames::{FromJava, FrameError, TaskRole};
+use super::frames::{FrameError, FromJava, TaskRole};
 use super::ledger::Window;
 use super::link::Link;
 use super::producer::{Pace, Producer};
@@ -111,7 +111,8 @@ impl JavaProduceStream {
                 Ok(())
             }
             FromJava::Outcomes { client, taken, outcomes } => {
-                let client = clients.get_mut(client as usize).ok_or(FrameError("a client that is not there"))?;
+                let client =
+                    clients.get_mut(client as usize).ok_or(FrameError("a client that is not there"))?;
                 let recorder = recorder.as_mut().ok_or(FrameError("outcomes before there were records"))?;
                 let ledger = client.ledger();
                 taken.iter().try_for_each(|taken| ledger.taken(taken, reasons, recorder))?;

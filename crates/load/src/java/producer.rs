@@ -65,11 +65,7 @@ pub(super) struct Producer {
 
 impl Producer {
     /// Client `index` of a process, which has this number among all of the item's.
-    pub fn new(
-        (index, number): (u32, u32),
-        plan: &ProducePlan,
-        window: Window,
-    ) -> Self {
+    pub fn new((index, number): (u32, u32), plan: &ProducePlan, window: Window) -> Self {
         let is_closed = matches!(plan.rate, Rate::Max { .. });
         Self {
             index,
@@ -104,7 +100,12 @@ impl Producer {
     }
 
     /// The load begins: an open loop has a schedule; a limit on records is shared by all clients.
-    pub fn start(&mut self, schedule: Option<Schedule>, records_max: Option<u64>, (client, clients): (u32, u32)) {
+    pub fn start(
+        &mut self,
+        schedule: Option<Schedule>,
+        records_max: Option<u64>,
+        (client, clients): (u32, u32),
+    ) {
         self.schedule = schedule;
         let (client, clients) = (u64::from(client), u64::from(clients.max(1)));
         self.limit_left = records_max.map(|all| all / clients + u64::from(client < all % clients));
@@ -182,7 +183,8 @@ impl Producer {
         let clock = pace.clock;
         // The measure phase counts its records from the first one on.
         let is_bounded_warmup = self.is_limited && !pace.is_measuring;
-        let until_ns = if is_bounded_warmup { clock.measure_ns.min(clock.load_end_ns) } else { clock.load_end_ns };
+        let until_ns =
+            if is_bounded_warmup { clock.measure_ns.min(clock.load_end_ns) } else { clock.load_end_ns };
         if until_ns != self.until_ns {
             let is_turn = self.is_limited && pace.is_measuring && self.until_ns == clock.measure_ns;
             if is_turn && self.ledger.waiting() > 0 {
@@ -195,7 +197,9 @@ impl Producer {
             return;
         }
         while self.ledger.has_room() && self.has_quota(pace) {
-            if pace.is_measuring && let Some(left) = &mut self.limit_left {
+            if pace.is_measuring
+                && let Some(left) = &mut self.limit_left
+            {
                 match left.checked_sub(1) {
                     Some(less) => *left = less,
                     None => return,

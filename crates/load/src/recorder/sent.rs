@@ -59,12 +59,8 @@ mod tests {
         recorder.measure_begins(0);
         for at_ms in [100, 2_900] {
             let at = |ms: u64| (at_ms + ms) * MS;
-            let record = RecordInstants {
-                intended_ns: at(0),
-                handed_ns: at(2),
-                accepted_ns: at(5),
-                known_ns: at(25),
-            };
+            let record =
+                RecordInstants { intended_ns: at(0), handed_ns: at(2), accepted_ns: at(5), known_ns: at(25) };
             recorder.sent(record, Weight { value_bytes: 10, header_trailers: 1 });
         }
         let counts = recorder.finish();

@@ -432,13 +432,7 @@ impl Builder {
 
     /// Appends the value of a record as it is without a trailer; nothing where it is null.
     #[inline]
-    pub fn append_value(
-        &mut self,
-        source: &RecordSource,
-        out: &mut Vec<u8>,
-        pick: Pick,
-        random_share: u32,
-    ) {
+    pub fn append_value(&mut self, source: &RecordSource, out: &mut Vec<u8>, pick: Pick, random_share: u32) {
         let bytes = source.values.bytes(pick.value) as usize;
         match (&source.shares, source.values.given()) {
             _ if pick.value == NULL => {}

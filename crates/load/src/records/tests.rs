@@ -21,13 +21,7 @@ fn reached(source: &RecordSource, compressor: Compressor, count: u32, is_closed:
             let random = mix(SEED, if is_closed { batch.into() } else { number });
             trailer[24..].copy_from_slice(&random.to_be_bytes());
             trailer[24..28].copy_from_slice(&[1, 2, 3, 4]);
-            builder.append(
-                source,
-                &mut body,
-                (pick, Place { offset_delta, delta_ms: 0 }),
-                &trailer,
-                share,
-            );
+            builder.append(source, &mut body, (pick, Place { offset_delta, delta_ms: 0 }), &trailer, share);
         }
         let mut out = Vec::new();
         compress(compressor, &body, &mut out).expect("compressed");
@@ -67,8 +61,8 @@ fn values_compress_to_the_ratio_that_is_stated() {
             let plan = RecordPlan { compressible: Some(stated), ..plan.clone() };
             for compressor in compressors {
                 let given = GivenBySource::new();
-                let mut source = RecordSource::new(&plan, (value_bytes, true), Some(6), &given, SEED)
-                    .expect("a source");
+                let mut source =
+                    RecordSource::new(&plan, (value_bytes, true), Some(6), &given, SEED).expect("a source");
                 let gap_ns = if is_closed { 0 } else { APART_NS };
                 source.compress_to(stated, compressor, (1_000, gap_ns), SEED);
                 for count in [10, 100, 700] {

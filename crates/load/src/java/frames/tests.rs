@@ -40,7 +40,8 @@ pub(in crate::java) fn said(frame: &FromJava<'_>) -> Vec<u8> {
             out.extend(number(*records));
         }),
         FromJava::Readings(readings) => super::frame(&mut out, 7, |out| {
-            let Readings { at_ns, cpu_ns, allocated_bytes, collections, collections_ns, heap_bytes } = readings;
+            let Readings { at_ns, cpu_ns, allocated_bytes, collections, collections_ns, heap_bytes } =
+                readings;
             out.extend(at_ns.to_be_bytes());
             for value in [cpu_ns, allocated_bytes, collections, collections_ns, heap_bytes] {
                 out.extend(number(*value));
@@ -211,8 +212,11 @@ fn any_frame() -> impl Strategy<Value = Vec<u8>> {
                 heap_bytes,
             }))
         }),
-        (any::<u64>(), any::<u8>(), text)
-            .prop_map(|(at_ns, kind, text)| said(&FromJava::Event { at_ns, kind, text: &text })),
+        (any::<u64>(), any::<u8>(), text).prop_map(|(at_ns, kind, text)| said(&FromJava::Event {
+            at_ns,
+            kind,
+            text: &text
+        })),
         (any::<u32>(), text).prop_map(|(client, text)| said(&FromJava::Metrics { client, text: &text })),
         (any::<u8>(), text).prop_map(|(kind, text)| said(&FromJava::Failed { kind, text: &text })),
         Just(said(&FromJava::Ended)),

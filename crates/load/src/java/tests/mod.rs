@@ -84,7 +84,8 @@ fn produced(plan: ProducePlan, clients: u32, script: Script) -> Outcome {
 }
 
 fn sum_ns(outcome: &Outcome, timing: Timing) -> u128 {
-    let phases = outcome.samples.iter().filter(|row| row.grain == Grain::Phase && row.phase != Phase::Startup);
+    let phases =
+        outcome.samples.iter().filter(|row| row.grain == Grain::Phase && row.phase != Phase::Startup);
     phases.filter_map(|row| row.sums_ns.get(&timing)).sum()
 }
 
@@ -110,14 +111,9 @@ fn every_record_of_a_schedule_is_handed_over_and_timed() {
     assert_eq!((counts.offered, counts.achieved, counts.acknowledged), (3_000, 3_000, 3_000), "{counts:?}");
     assert_eq!(counts.acknowledged_bytes, 300_000);
     assert_eq!((counts.requests, counts.batches), (0, 0), "they are not seen");
-    let [delay, block, service, response, without] = [
-        Timing::ScheduleDelay,
-        Timing::Block,
-        Timing::Service,
-        Timing::Response,
-        Timing::WithoutGenerator,
-    ]
-    .map(|timing| sum_ns(&outcome, timing));
+    let [delay, block, service, response, without] =
+        [Timing::ScheduleDelay, Timing::Block, Timing::Service, Timing::Response, Timing::WithoutGenerator]
+            .map(|timing| sum_ns(&outcome, timing));
     assert_eq!(response, delay + block + service);
     assert_eq!(without, block + service);
     assert_eq!(block, 3_000 * 10_000);
@@ -387,7 +383,8 @@ fn members_of_a_group_share_partitions() {
         poll_interval_max_ns: SECOND,
         auto_commit_ns: None,
     };
-    let mut context = context(StreamRole::Consume(ConsumePlan { group: Some(group), ..consume() }), 2, 3 * SECOND);
+    let mut context =
+        context(StreamRole::Consume(ConsumePlan { group: Some(group), ..consume() }), 2, 3 * SECOND);
     context.task.group_id = Some("group".to_owned());
     context.has_producers = false;
     let change = |client, at_ns: u64, change, partitions: &[i32]| {
@@ -410,7 +407,11 @@ fn members_of_a_group_share_partitions() {
     assert_eq!(outcome.failure, None);
     let counts = &outcome.totals.counts;
     assert_eq!((counts.fetched, counts.duplicates), (5, 2));
-    assert_eq!(counts.rebalances, 2, "one member sees its end before the other hears of it: {:?}", outcome.events);
+    assert_eq!(
+        counts.rebalances, 2,
+        "one member sees its end before the other hears of it: {:?}",
+        outcome.events
+    );
     let members: Vec<_> = outcome.totals.clients.iter().filter_map(|client| client.member).collect();
     assert_eq!(members.iter().map(|member| member.partitions).collect::<Vec<_>>(), [2, 4]);
     assert_eq!(members.iter().map(|member| member.rebalances).collect::<Vec<_>>(), [1, 1]);

@@ -130,6 +130,8 @@ struct Java {
     /// By instants, and in the order in which they were planned.
     planned: BTreeMap<(u64, u64), Vec<u8>>,
     count: u64,
+    /// What the socket has not taken.
+    unsent: Vec<u8>,
     /// Per client: number of its next record, and when it begins with it at the earliest, ns.
     next: BTreeMap<u32, (u64, u64)>,
     until: BTreeMap<u32, i64>,
@@ -142,14 +144,16 @@ impl Java {
         self.planned.insert((at_ns, self.count), bytes);
     }
 
-    /// Hears and says what is due; returns whether it said something.
+    /// Hears and says what is due; returns whether the worker's socket has something to read, or room again.
     fn turn(&mut self, now_ns: u64) -> bool {
+        let mut is_ready = false;
         while let Some(socket) = &mut self.socket {
             let room = self.decoder.room();
             match socket.read(room) {
                 Ok(0) | Err(_) => break,
                 Ok(bytes) => self.decoder.filled(bytes),
             }
+            is_ready = true;
             while let Some(frame) = self.decoder.take().expect("frames") {
                 let heard = heard(frame);
                 self.react(now_ns, &heard);
@@ -160,25 +164,31 @@ impl Java {
             self.exit.set(self.script.dies.take().map(|(_, how)| how));
             return self.socket.take().is_some();
         }
-        let mut has_said = false;
         while let Some(first) = self.planned.first_entry()
             && first.key().0 <= now_ns
         {
-            let bytes = first.remove();
-            if let Some(socket) = &mut self.socket {
-                socket.write_all(&bytes).expect("said");
-                has_said = true;
-            }
+            self.unsent.extend(first.remove());
         }
-        has_said
+        while let Some(socket) = &mut self.socket
+            && !self.unsent.is_empty()
+        {
+            let Ok(bytes) = socket.write(&self.unsent) else { break };
+            self.unsent.drain(..bytes);
+            is_ready = true;
+        }
+        is_ready
     }
 
     fn react(&mut self, now_ns: u64, heard: &ToJava) {
         match heard {
             ToJava::Task { .. } => {
                 for client in 0..self.script.clients {
-                    let ready =
-                        FromJava::Ready { client, began_ns: now_ns, ready_ns: now_ns + 7 * MS, partitions: 6 };
+                    let ready = FromJava::Ready {
+                        client,
+                        began_ns: now_ns,
+                        ready_ns: now_ns + 7 * MS,
+                        partitions: 6,
+                    };
                     self.plan(now_ns + 7 * MS, said(&ready));
                 }
                 for (number, name) in (1..).zip(self.script.reasons) {
@@ -191,7 +201,10 @@ impl Java {
             }
             ToJava::End => {
                 for client in 0..self.script.clients {
-                    self.plan(now_ns + MS, said(&FromJava::Metrics { client, text: "Metric Name   Value\n" }));
+                    self.plan(
+                        now_ns + MS,
+                        said(&FromJava::Metrics { client, text: "Metric Name   Value\n" }),
+                    );
                 }
                 self.plan(now_ns + 2 * MS, said(&FromJava::Ended));
             }
@@ -215,7 +228,7 @@ impl Java {
             if handed_ns as i64 >= until {
                 let dropped = TakenRecord { handed_ns: 0, accepted_ns: 0 };
                 self.next.insert(client, (number + 1, free_ns));
-                self.plan(handed_ns, outcomes(client, &[dropped], &[]));
+                self.plan(handed_ns + 2 * MS, outcomes(client, &[dropped], &[]));
                 continue;
             }
             let sent_ns = handed_ns + self.script.block_ns;
@@ -323,6 +336,7 @@ pub fn run(context: StreamContext, script: Script) -> Outcome {
         heard: Vec::new(),
         planned: BTreeMap::new(),
         count: 0,
+        unsent: Vec::new(),
         next: BTreeMap::new(),
         until: BTreeMap::new(),
         exit,
@@ -377,8 +391,8 @@ impl Scene {
                     self.java.plan(at_ns, bytes);
                 }
             }
-            let has_said = self.java.turn(now_ns);
-            if has_said {
+            let is_ready = self.java.turn(now_ns);
+            if is_ready {
                 self.stream.on_ready(0, 0, Ready { is_writable: true, told_ns: now_ns }, &mut self.net);
             }
             if is_over(self.stream.as_ref()) {
@@ -389,7 +403,7 @@ impl Scene {
             }
             let stream_ns = self.stream.next_deadline().unwrap_or(u64::MAX);
             let next_ns = stream_ns.min(self.java.next_deadline().unwrap_or(u64::MAX));
-            if has_said || next_ns <= now_ns {
+            if is_ready || next_ns <= now_ns {
                 turns_at_once += 1;
                 assert!(turns_at_once < 100_000, "the loop does not come to rest at {now_ns} ns");
                 continue;
