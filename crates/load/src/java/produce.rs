@@ -257,7 +257,9 @@ impl Stream for JavaProduceStream {
     fn next_deadline(&self) -> Option<u64> {
         let recorder = self.recorder.as_ref().map(Recorder::next_deadline);
         let tick_ns = self.context.tick_ns;
-        let due = self.due.next().map(|due| due.max(self.released_ns.saturating_add(tick_ns)));
+        // Before it knows the topic nothing can be handed over.
+        let due = self.due.next().filter(|_| self.records.is_some());
+        let due = due.map(|due| due.max(self.released_ns.saturating_add(tick_ns)));
         let begin = self.clock.map(|clock| clock.begin_ns).filter(|_| !self.has_begun);
         let measure = self.clock.map(|clock| clock.measure_ns).filter(|_| !self.is_measuring);
         let end = self.clock.map(|clock| clock.load_end_ns).filter(|_| !self.is_flushing);

@@ -67,6 +67,8 @@ final class Fetcher extends Client implements ConsumerRebalanceListener {
         }
     }
 
+    // Newer clients would have options of closing in the place of a duration.
+    @SuppressWarnings("deprecation")
     @Override
     protected void work() throws Exception {
         long began = System.nanoTime();
