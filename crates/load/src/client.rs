@@ -1,7 +1,7 @@
 //! One producing client: its schedule, its buffer, its connections.
 
 mod drawn;
-mod due;
+pub(crate) mod due;
 mod release;
 mod runs;
 mod transactions;

@@ -123,6 +123,12 @@ impl EventLoop {
             stream.turn(&mut self.sockets);
             turned_ns = monotonic_ns();
             hand_over(stream, state.t0_ns().unwrap_or(now_ns), out)?;
+            if let Some(failure) = stream.failure() {
+                // What was counted until now is evidence.
+                stream.finish(turned_ns);
+                hand_over(stream, state.t0_ns().unwrap_or(now_ns), out)?;
+                return Err(failure.into());
+            }
             match state {
                 // Its clients come when their time is there; nobody waits for them.
                 StreamState::Connecting if stream.context().is_late() => {
@@ -275,6 +281,9 @@ impl StreamState {
 fn hand_over(stream: &mut dyn Stream, t0_ns: u64, out: &SyncSender<FromWorker>) -> Result<(), LoopError> {
     for sample in stream.take_samples() {
         out.send(FromWorker::Sample(Box::new(sample))).map_err(|_| LoopError::Abandoned)?;
+    }
+    for message in stream.take_messages() {
+        out.send(message).map_err(|_| LoopError::Abandoned)?;
     }
     let number = stream.context().task.stream;
     for event in stream.context().events.take(t0_ns, number) {

@@ -2,7 +2,7 @@
 //!
 //! Read in the order of a record's life: [`schedule`] says when it is intended, [`client`] takes it,
 //! [`records`], [`payload`] and [`trailer`] say what it carries, [`connections_io`] moves its bytes, [`recorder`] counts it, [`worker`] hands
-//! the samples on. [`produce`] and [`consume`] are the two kinds of [`stream`]; [`event_loop`] turns them
+//! the samples on. [`produce`] and [`consume`] are the two kinds of [`stream`], [`java`] the same two with Kafka's Java client; [`event_loop`] turns them
 //! over the sockets of [`net`], whose names `lookup` resolves on other threads, and [`wakeups`] say which of their clients a turn is for.
 //!
 //! Invariant: no clusters, no store, no tokio: plain threads, `mio` and a tick.
@@ -17,11 +17,13 @@ pub mod event_loop;
 pub mod framing;
 pub mod groups;
 pub mod histo;
+pub mod java;
 mod lookup;
 pub mod net;
 pub mod payload;
 pub mod produce;
 mod rate_profile;
+mod record_source;
 pub mod record_times;
 pub mod recorder;
 pub mod records;

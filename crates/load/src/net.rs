@@ -5,6 +5,7 @@ use mio::net::TcpStream;
 use mio::{Interest, Registry, Token, Waker};
 use std::io::{self, IoSlice, Read, Write};
 use std::net::SocketAddr;
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 
 /// Names a connection; chosen by the caller, dense from 0.
@@ -37,6 +38,13 @@ pub trait Net {
     fn read(&mut self, id: ConnectionId, into: &mut [u8]) -> io::Result<usize>;
     /// Closes.
     fn close(&mut self, id: ConnectionId);
+    /// Takes the end of a socket pair for a connection that is made.
+    ///
+    /// # Errors
+    /// When it cannot be waited for, or not on this net.
+    fn attach(&mut self, _id: ConnectionId, _socket: UnixStream) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 /// Real sockets, registered with an event loop.
@@ -52,6 +60,8 @@ pub struct Sockets {
 struct Slot {
     addresses: Addresses,
     stream: Option<TcpStream>,
+    /// In its place: the end of a socket pair.
+    pair: Option<mio::net::UnixStream>,
     /// Its host is being looked up.
     is_looked_up: bool,
     /// Why there is no socket, until it is asked for.
@@ -106,6 +116,10 @@ impl Sockets {
         self.registry.register(&mut stream, Token(id), Interest::READABLE | Interest::WRITABLE)?;
         slot.stream = Some(stream);
         Ok(())
+    }
+
+    fn pair(&mut self, id: ConnectionId) -> Option<&mut mio::net::UnixStream> {
+        self.slots.get_mut(id)?.pair.as_mut()
     }
 
     fn stream(&mut self, id: ConnectionId) -> io::Result<&mut TcpStream> {
@@ -170,11 +184,17 @@ impl Net for Sockets {
     }
 
     fn write(&mut self, id: ConnectionId, slices: &[IoSlice<'_>]) -> io::Result<usize> {
-        self.stream(id)?.write_vectored(slices)
+        match self.pair(id) {
+            Some(pair) => pair.write_vectored(slices),
+            None => self.stream(id)?.write_vectored(slices),
+        }
     }
 
     fn read(&mut self, id: ConnectionId, into: &mut [u8]) -> io::Result<usize> {
-        self.stream(id)?.read(into)
+        match self.pair(id) {
+            Some(pair) => pair.read(into),
+            None => self.stream(id)?.read(into),
+        }
     }
 
     fn close(&mut self, id: ConnectionId) {
@@ -185,6 +205,20 @@ impl Net for Sockets {
             // Deregistering fails only for a socket that is not registered, which is then all right.
             let _ = self.registry.deregister(&mut stream);
         }
+        if let Some(mut pair) = slot.pair.take() {
+            let _ = self.registry.deregister(&mut pair);
+        }
+    }
+
+    fn attach(&mut self, id: ConnectionId, socket: UnixStream) -> io::Result<()> {
+        if self.slots.len() <= id {
+            self.slots.resize_with(id + 1, Slot::default);
+        }
+        socket.set_nonblocking(true)?;
+        let mut pair = mio::net::UnixStream::from_std(socket);
+        self.registry.register(&mut pair, Token(id), Interest::READABLE | Interest::WRITABLE)?;
+        self.slots[id].pair = Some(pair);
+        Ok(())
     }
 }
 

@@ -4,16 +4,16 @@ use crate::client::{DrawnRecords, ProduceClient};
 use crate::connecting::Connecting;
 use crate::net::Net;
 use crate::payload::{BodyForm, Payloads, Pool};
+use crate::record_source::{batch_records_max, compression, compressor, record_source};
 use crate::recorder::Recorder;
-use crate::records::{APART_NS, Draws, RecordSource};
+use crate::records::{Draws, RecordSource};
 use crate::schedule::Schedule;
 use crate::stream::{Clock, Ready, Stream, StreamContext, StreamError};
 use crate::token_bucket::TokenBucket;
 use crate::wakeups::Wakeups;
 use kdyno_kafka::client::Client;
 use kdyno_kafka::producer::{Partitioner, Producer, ProducerClient, ProducerConfig, TransactionsConfig};
-use kdyno_kafka::records::{Compression, Compressor};
-use kdyno_model::plan::{self, COMPRESSED_RECORDS_MAX, Fill, Payload, ProducePlan, Rate, VALUE_BYTES_MAX};
+use kdyno_model::plan::{self, Fill, Payload, ProducePlan, Rate, VALUE_BYTES_MAX};
 use kdyno_model::sample::{ClientTotals, Sample, StreamTotals};
 use kdyno_model::seed::mix;
 use std::rc::Rc;
@@ -100,57 +100,13 @@ impl ProduceStream {
         })
     }
 
-    /// Most records of a batch.
-    fn batch_records_max(&self, records: &RecordSource) -> u32 {
-        let uncompressed = records.shape().capacity(self.plan.client.batch_bytes);
-        match self.compression() {
-            // Their bytes alone bound them.
-            Compression::None if !records.has_equal_sizes() => u32::MAX,
-            Compression::None => uncompressed,
-            _ => uncompressed.saturating_mul(COMPRESSED_RECORDS_MAX),
-        }
-    }
-
     /// What its records are made of, for a topic of so many partitions.
     fn record_source(&self, partitions: usize) -> Result<RecordSource, StreamError> {
-        let (plan, records) = (&self.plan, &self.plan.records);
-        if let Some(partition) = records.partition.filter(|partition| *partition as usize >= partitions) {
-            return Err(StreamError::NoSuchPartition { partition, partitions });
-        }
         // As in Java: neither a partition that is stated nor the round-robin partitioner asks for the key.
-        let is_keyed = records.partition.is_none()
-            && !plan.client.ignore_keys
-            && plan.client.partitioner == plan::Partitioner::Sticky;
-        let is_unique = plan.payload == Payload::Unique;
-        let seed = self.context.seed;
-        let mut source = RecordSource::new(
-            records,
-            (plan.value_bytes, is_unique),
-            is_keyed.then_some(partitions),
-            &self.context.given,
-            seed,
-        )
-        .map_err(StreamError::NotGiven)?;
-        if let Some(ratio) = records.compressible {
-            let records_max = self.batch_records_max(&source);
-            let gap_ns = if matches!(plan.rate, Rate::Max { .. }) { 0 } else { APART_NS };
-            source.compress_to(ratio, self.compressor(), (records_max, gap_ns), seed);
-        }
-        Ok(source)
-    }
-
-    fn compression(&self) -> Compression {
-        match self.plan.client.compression {
-            plan::Compression::None => Compression::None,
-            plan::Compression::Gzip => Compression::Gzip,
-            plan::Compression::Snappy => Compression::Snappy,
-            plan::Compression::Lz4 => Compression::Lz4,
-            plan::Compression::Zstd => Compression::Zstd,
-        }
-    }
-
-    fn compressor(&self) -> Compressor {
-        Compressor::new(self.compression(), self.plan.client.compression_level)
+        let is_keyed = self.plan.records.partition.is_none()
+            && !self.plan.client.ignore_keys
+            && self.plan.client.partitioner == plan::Partitioner::Sticky;
+        record_source(&self.plan, partitions, is_keyed, &self.context)
     }
 
     /// What a client's producer is told.
@@ -171,8 +127,8 @@ impl ProduceStream {
             delivery_timeout_ns: settings.delivery_timeout_ns,
             retry_backoff_ns: settings.retry_backoff_ns,
             retry_backoff_max_ns: settings.retry_backoff_max_ns,
-            compression: self.compression(),
-            batch_records_max: self.batch_records_max(records),
+            compression: compression(&self.plan),
+            batch_records_max: batch_records_max(&self.plan, records),
             wall_offset_ns: self.context.wall_offset_ns,
             is_idempotent: settings.enable_idempotence,
             transactions: self.plan.transactions.map(|_| TransactionsConfig {
@@ -193,8 +149,8 @@ impl ProduceStream {
     fn payloads(&self, client: u32, records: &Rc<RecordSource>) -> Payloads {
         let form = BodyForm {
             shape: records.shape(),
-            records_max: self.batch_records_max(records),
-            compressor: self.compressor(),
+            records_max: batch_records_max(&self.plan, records),
+            compressor: compressor(&self.plan),
             wall_offset_ns: self.context.wall_offset_ns,
         };
         let records = Rc::clone(records);
@@ -336,8 +292,8 @@ impl Stream for ProduceStream {
         let records = Rc::new(self.record_source(partitions)?);
         let shape = records.shape();
         if let Payload::Pooled { pool_bytes } = self.plan.payload {
-            let count = self.batch_records_max(&records);
-            let pool = Pool::build(shape, count, pool_bytes, self.compression(), self.context.seed);
+            let count = batch_records_max(&self.plan, &records);
+            let pool = Pool::build(shape, count, pool_bytes, compression(&self.plan), self.context.seed);
             self.pool = Some(Rc::new(pool.map_err(|error| StreamError::Pool(error.to_string()))?));
         }
         self.records = Some((records, partitions));

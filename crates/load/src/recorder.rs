@@ -7,9 +7,11 @@
 mod connects;
 mod consumed;
 mod groups;
+mod sent;
 mod transactions;
 
 pub use consumed::{HandedOver, UNTOLD};
+pub use sent::RecordInstants;
 
 use crate::histo::{self, Histo};
 use crate::record_times::{Admission, RecordTimes, Run};

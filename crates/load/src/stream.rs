@@ -8,12 +8,12 @@ use kdyno_kafka::broker_connections::{ConnectionKey, ConnectionsConfig};
 use kdyno_kafka::connection::Refusal;
 use kdyno_kafka::errors::ErrorCode;
 use kdyno_kafka::group::GroupError;
-use kdyno_kafka::security::Security;
+use kdyno_kafka::security::{Hidden, Security};
 use kdyno_model::event::EventKind;
 use kdyno_model::plan::{LoadSpan, PhasesPlan};
 use kdyno_model::sample::{Sample, StreamId, StreamTotals};
 use kdyno_model::seed::mix;
-use kdyno_model::worker::{StreamTask, WorkerEvent};
+use kdyno_model::worker::{FromWorker, StreamTask, WorkerEvent};
 use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
@@ -71,6 +71,47 @@ pub enum StreamError {
     /// The cluster will never serve the clients.
     #[error("the cluster refuses its clients: {0}")]
     Refused(#[from] Refusal),
+    /// The Java client cannot do what the plan wants of it; holds what.
+    #[error(
+        "the Java client does not carry {0}: leave it out, or let kdyno's own client carry the load item"
+    )]
+    NotByJava(&'static str),
+    /// It was not told how the Java client reaches the cluster.
+    #[error("how the Java client reaches the cluster was not given to the worker")]
+    NoJavaConnection,
+    /// The Java process cannot be started.
+    #[error("{program} cannot be started: {reason}")]
+    JavaNotStarted {
+        /// The program.
+        program: String,
+        /// What the operating system said.
+        reason: String,
+    },
+    /// The Java process said nothing; holds the last lines that it wrote.
+    #[error("the Java process has not answered within {seconds} s{lines}")]
+    JavaSilent {
+        /// How long it was waited for, s.
+        seconds: u64,
+        /// What it wrote last, in words.
+        lines: String,
+    },
+    /// The Java process ended.
+    #[error("the Java process ended {how}{lines}")]
+    JavaEnded {
+        /// Its exit status, in words.
+        how: String,
+        /// What it wrote last, in words.
+        lines: String,
+    },
+    /// The Java client refuses one of its settings; holds its words.
+    #[error("the Java client refuses a setting: {0}")]
+    JavaSetting(String),
+    /// The Java client cannot go on; holds its words.
+    #[error("the Java client failed: {0}")]
+    JavaFailed(String),
+    /// The Java process said what it must not; a defect of kdyno.
+    #[error("the Java process said what makes no sense: {0}")]
+    JavaSaid(String),
 }
 
 /// Where the load's turning points lie on the stream's clock, as far as they are known.
@@ -153,6 +194,8 @@ pub struct StreamContext {
     pub groups: Groups,
     /// TLS and login of its clients.
     pub security: Security,
+    /// How the Java client reaches the cluster, as the text of a properties file.
+    pub java_connection: Option<Hidden>,
     /// What happened, for the timeline.
     pub events: Events,
 }
@@ -393,6 +436,14 @@ pub trait Stream {
     fn finish(&mut self, now_ns: u64) -> StreamTotals;
     /// Samples cut since the last call.
     fn take_samples(&mut self) -> Vec<Sample>;
+    /// What else the lab is to hear since the last call.
+    fn take_messages(&mut self) -> Vec<FromWorker> {
+        Vec::new()
+    }
+    /// Why it cannot go on, whatever it does.
+    fn failure(&self) -> Option<StreamError> {
+        None
+    }
     /// What it knows of its surroundings.
     fn context(&mut self) -> &mut StreamContext;
 }

@@ -6,6 +6,7 @@ use crate::consume::ConsumeStream;
 use crate::event_loop::{Control, EventLoop, LoopError};
 use crate::framing::{AfterTask, read_after_task, read_before_task, write_frame};
 use crate::groups::Groups;
+use crate::java;
 use crate::net::monotonic_ns;
 use crate::produce::ProduceStream;
 use crate::records::{Given, GivenBySource};
@@ -17,7 +18,8 @@ use kdyno_model::plan::Sasl;
 use kdyno_model::sample::StreamTotals;
 use kdyno_model::secret::Secret;
 use kdyno_model::worker::{
-    BeforeTask, FromWorker, MEASURE_AHEAD_NS, PROTOCOL_VERSION, StreamRole, StreamTask, ToWorker, WorkerTask,
+    BeforeTask, FromWorker, JAVA_CONNECTION, MEASURE_AHEAD_NS, PROTOCOL_VERSION, StreamRole, StreamTask,
+    ToWorker, WorkerTask,
 };
 use mio::Waker;
 use std::collections::BTreeMap;
@@ -209,14 +211,17 @@ fn run(
         token: token(task, &security),
     };
     let groups = Groups::default();
+    let secret = before.secrets.as_ref().and_then(|secrets| secrets.get(JAVA_CONNECTION));
+    let java_connection = secret.map(|text| Hidden::new(text.expose().to_vec()));
     let result = task
         .streams
         .iter()
         .enumerate()
         .try_for_each(|(index, stream)| {
             let (given, groups) = (before.given.clone(), groups.clone());
+            let java_connection = java_connection.clone().filter(|_| stream.java.is_some());
             streams.running.push(spawn(
-                StreamContext { given, groups, ..context(task, &security, stream)? },
+                StreamContext { given, groups, java_connection, ..context(task, &security, stream)? },
                 index,
                 incoming.clone(),
                 out.clone(),
@@ -409,6 +414,9 @@ fn spawn(
 }
 
 fn build(context: StreamContext) -> Result<Box<dyn Stream>, StreamError> {
+    if let Some(java) = context.task.java.clone() {
+        return java::stream(&java, context);
+    }
     Ok(match context.task.role.clone() {
         StreamRole::Produce(plan) => Box::new(ProduceStream::new(plan, context)?),
         StreamRole::Consume(plan) => Box::new(ConsumeStream::new(&plan, context)),
@@ -439,6 +447,7 @@ fn context(
         given: GivenBySource::new(),
         groups: Groups::default(),
         security: security.clone(),
+        java_connection: None,
         events: Events::default(),
     })
 }

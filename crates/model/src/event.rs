@@ -99,6 +99,12 @@ pub enum EventKind {
     ItemBegan,
     /// The load of an item that goes before the measure phase ends is over; what is in flight is answered.
     ItemEnded,
+    /// The Java process of a load item's clients has started; the detail says which client and which Java it is.
+    ClientStarted,
+    /// The Java process of a load item's clients collected the garbage of its whole heap.
+    FullGc,
+    /// The Java client of a load item warns of something.
+    ClientWarning,
     /// A stream had more events than are kept.
     EventsDropped,
 }

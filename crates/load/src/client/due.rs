@@ -5,7 +5,7 @@ use crate::stream::Clock;
 
 /// The next record that is due by `now_ns`, as an instant of the stream's clock; it is still to be taken.
 #[inline]
-pub(super) fn peek_due(
+pub(crate) fn peek_due(
     schedule: &Schedule,
     now_ns: u64,
     clock: Clock,
@@ -18,7 +18,7 @@ pub(super) fn peek_due(
 
 /// Takes that record.
 #[inline]
-pub(super) fn take_due(schedule: &mut Schedule, t0: u64, clock: Clock, limit_left: &mut Option<u64>) {
+pub(crate) fn take_due(schedule: &mut Schedule, t0: u64, clock: Clock, limit_left: &mut Option<u64>) {
     if t0 >= clock.measure_ns
         && let Some(left) = limit_left
     {
@@ -29,7 +29,7 @@ pub(super) fn take_due(schedule: &mut Schedule, t0: u64, clock: Clock, limit_lef
 
 /// Takes the next record that is due by `now_ns`.
 #[inline]
-pub(super) fn next_due(
+pub(crate) fn next_due(
     schedule: &mut Schedule,
     now_ns: u64,
     clock: Clock,

@@ -175,7 +175,7 @@ impl Application {
         let mut begin = 0;
         for (fetched_ns, end) in self.at_once.ends.drain(..) {
             let intended_ns = &self.at_once.intended_ns[begin..end];
-            taken(HandedOver { fetched_ns, handed_ns: now_ns, intended_ns });
+            taken(HandedOver { fetched_ns: Some(fetched_ns), handed_ns: now_ns, intended_ns });
             begin = end;
         }
         self.at_once.intended_ns.clear();

@@ -164,7 +164,8 @@ impl ConsumeClient {
         kafka.sink_mut().advance(now_ns, |partition, Begun { offset, at_ns, arrived_ns, intended_ns }| {
             recorder.handed_over(at_ns, 1);
             let intended_ns = &[intended_ns];
-            recorder.end_to_end(HandedOver { fetched_ns: arrived_ns, handed_ns: at_ns, intended_ns });
+            let fetched_ns = Some(arrived_ns);
+            recorder.end_to_end(HandedOver { fetched_ns, handed_ns: at_ns, intended_ns });
             totals.records += 1;
             totals.span_ns = at_ns - *first_ns.get_or_insert(at_ns);
             if let Some(member) = &mut totals.member {

@@ -61,7 +61,7 @@ fn assignor(assignor: GroupAssignor) -> Assignor {
 /// A rebalance lasts from when the first of them learns of it until none of them is in one any more: of a cooperative group,
 /// whose members join twice where partitions move, both together.
 #[derive(Debug, Default)]
-pub(super) struct GroupCourse {
+pub(crate) struct GroupCourse {
     /// Clients that are in a rebalance.
     rebalancing: BTreeSet<usize>,
     /// The rebalance that is under way.
@@ -83,7 +83,7 @@ struct Rebalance {
 
 impl GroupCourse {
     /// Something happened to a client, which the others call by its `number`.
-    pub(super) fn note(
+    pub(crate) fn note(
         &mut self,
         (client, number): (usize, u32),
         told: &[(u64, GroupEvent)],

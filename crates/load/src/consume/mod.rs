@@ -2,7 +2,7 @@
 
 mod application;
 mod client;
-mod group;
+pub(crate) mod group;
 
 use crate::connecting::Connecting;
 use crate::net::Net;

@@ -15,8 +15,8 @@ pub const UNTOLD: u64 = u64::MAX;
 /// Records that the application was handed at one instant, of one fetch.
 #[derive(Debug, Clone, Copy)]
 pub struct HandedOver<'a> {
-    /// t7: when the fetch response was there to be read, ns.
-    pub fetched_ns: u64,
+    /// t7: when the fetch response was there to be read, ns; `None`: nobody saw it, and the latency has no stages.
+    pub fetched_ns: Option<u64>,
     /// t8: when the application had them, ns.
     pub handed_ns: u64,
     /// t0 of each, ns, in the order of the log: [`UNTOLD`], or any other instant outside of the trial's load, is of no record
@@ -91,12 +91,16 @@ impl Recorder {
         let SecondSlot { counts, headline, below_zero, five, .. } = &mut self.seconds[self.last_slot];
         counts.end_to_end += intended_ns.len() as u64;
         let timings = &mut self.fives[*five].timings;
-        timings[at(Timing::HandOver)].record(handed_ns.saturating_sub(fetched_ns), intended_ns.len() as u32);
+        if let Some(fetched_ns) = fetched_ns {
+            let count = intended_ns.len() as u32;
+            timings[at(Timing::HandOver)].record(handed_ns.saturating_sub(fetched_ns), count);
+        }
         let (until, below) = (at(Timing::UntilFetched), at(Timing::UntilFetchedBelowZero));
         // Records that were sent at once, as in a closed loop, have one t0.
         for same in intended_ns.chunk_by(|a, b| a == b) {
             let (t0_ns, count) = (same[0], same.len() as u32);
             record_signed([headline, below_zero], (handed_ns, t0_ns), count);
+            let Some(fetched_ns) = fetched_ns else { continue };
             match fetched_ns.checked_sub(t0_ns) {
                 Some(ns) => timings[until].record(ns, count),
                 None => timings[below].record(t0_ns - fetched_ns, count),
@@ -162,6 +166,7 @@ mod tests {
         let intended_ns =
             [at(0) - 1, at(999), at(1_000), at(1_999), at(2_000), at(2_999), at(3_000), UNTOLD, UNTOLD];
         let (fetched_ns, handed_ns) = (at(3_500), at(3_507));
+        let fetched_ns = Some(fetched_ns);
         recorder.end_to_end(HandedOver { fetched_ns, handed_ns, intended_ns: &intended_ns });
         let (counts, rows) = ended(recorder);
         assert_eq!((counts.end_to_end, counts.discarded), (5, 4));
@@ -181,7 +186,7 @@ mod tests {
         let at = |ms: u64| 10 * SECOND + ms * MS;
         let intended_ns = [at(1_090), at(1_104), at(1_130), at(1_130), at(2_200)];
         recorder.end_to_end(HandedOver {
-            fetched_ns: at(1_100),
+            fetched_ns: Some(at(1_100)),
             handed_ns: at(1_105),
             intended_ns: &intended_ns,
         });
@@ -208,7 +213,8 @@ mod tests {
         let intended_ns: Vec<u64> = (0..7_000).map(|half| half * SECOND / 2).collect();
         let handed_ns = 3_900 * SECOND;
         for intended_ns in intended_ns.chunks(3_000) {
-            recorder.end_to_end(HandedOver { fetched_ns: handed_ns, handed_ns, intended_ns });
+            let fetched_ns = Some(handed_ns);
+            recorder.end_to_end(HandedOver { fetched_ns, handed_ns, intended_ns });
             assert!(recorder.seconds.len() <= SECONDS_MAX + 1 && recorder.fives.len() <= SECONDS_MAX);
         }
         let (counts, rows) = ended(recorder);

@@ -10,6 +10,8 @@ mod compressible;
 mod given;
 mod keys;
 mod pool;
+#[cfg(test)]
+mod tests;
 mod values;
 
 pub use block::Block;
@@ -86,6 +88,8 @@ pub struct RecordSource {
     null_below: u64,
     /// Headers of records with the trailer in the value, their number first.
     headers: Vec<u8>,
+    /// The same headers by name, without the trailer.
+    named_headers: Vec<(String, Vec<u8>)>,
     /// The same with one more for the trailer, at the end.
     headers_and_trailer: Vec<u8>,
     /// Letters, or random bytes.
@@ -137,12 +141,14 @@ impl RecordSource {
         };
         let value_bytes = values.given().map_or(value_bytes, Given::mean_bytes);
         let mut rng = Pcg64::seed_from_u64(mix(seed, POOL_SEED));
+        let named_headers = headers(records, &mut rng);
         let mut source = Self {
             keys,
             values,
             null_below: (records.tombstone_share * 2f64.powi(32)) as u64,
-            headers: headers(records, false, &mut rng),
-            headers_and_trailer: headers(records, true, &mut rng),
+            headers: encode(&named_headers),
+            headers_and_trailer: encode(&with_trailer(headers(records, &mut rng))),
+            named_headers,
             pool: Rc::default(),
             shares: records.compressible.map(|_| Shares::default()),
             value_bytes,
@@ -213,9 +219,29 @@ impl RecordSource {
         }
     }
 
+    /// The same source with bytes for values that are cut one by one, also where all have one size.
+    pub fn building_each(mut self, seed: u64) -> Self {
+        if self.pool.is_empty() && self.values.given().is_none() {
+            let mut rng = Pcg64::seed_from_u64(mix(seed, POOL_SEED));
+            self.pool = random_bytes(POOL_BYTES, self.shares.is_none(), &mut rng).into();
+        }
+        self
+    }
+
+    /// Headers of every record by name, without the trailer.
+    pub fn named_headers(&self) -> &[(String, Vec<u8>)] {
+        &self.named_headers
+    }
+
+    /// Whether the value of a record is null.
+    #[inline]
+    pub fn has_null_value(&self, pick: Pick) -> bool {
+        pick.value == NULL
+    }
+
     /// Whether the trailer of a record stands in a header: its value has no room for it, or is not ours to change.
     #[inline]
-    fn has_header_trailer(&self, pick: Pick) -> bool {
+    pub fn has_header_trailer(&self, pick: Pick) -> bool {
         let has_room = (TRAILER_BYTES..NULL).contains(&pick.value) && self.values.given().is_none();
         self.is_unique && !has_room
     }
@@ -285,15 +311,21 @@ impl RecordSource {
     }
 }
 
-/// Headers by the plan, with one for the trailer behind them or without; their number first.
-fn headers(records: &RecordPlan, has_trailer: bool, rng: &mut Pcg64) -> Vec<u8> {
+/// Headers by the plan.
+fn headers(records: &RecordPlan, rng: &mut Pcg64) -> Vec<(String, Vec<u8>)> {
     let own = records.headers.iter();
-    let mut all: Vec<(&str, Vec<u8>)> =
-        own.map(|header| (header.name.as_str(), random_bytes(header.bytes as usize, true, rng))).collect();
-    if has_trailer {
-        all.push((TRAILER_HEADER, vec![0; TRAILER_BYTES as usize]));
-    }
-    encode_headers(all.iter().map(|(name, value)| (*name, value.as_slice())))
+    own.map(|header| (header.name.clone(), random_bytes(header.bytes as usize, true, rng))).collect()
+}
+
+/// The same, with one for the trailer behind them.
+fn with_trailer(mut headers: Vec<(String, Vec<u8>)>) -> Vec<(String, Vec<u8>)> {
+    headers.push((TRAILER_HEADER.to_owned(), vec![0; TRAILER_BYTES as usize]));
+    headers
+}
+
+/// Headers as they stand in a record, their number first.
+fn encode(headers: &[(String, Vec<u8>)]) -> Vec<u8> {
+    encode_headers(headers.iter().map(|(name, value)| (name.as_str(), value.as_slice())))
 }
 
 fn random_bytes(bytes: usize, are_letters: bool, rng: &mut Pcg64) -> Vec<u8> {
@@ -391,6 +423,17 @@ impl Builder {
         let bytes = source.values.bytes(pick.value) as usize;
         let rest = ((pick.value != NULL).then_some(bytes), headers.len());
         begin_record(out, place.offset_delta as i32, place.delta_ms, key, rest);
+        self.append_value(source, out, pick, random_share);
+        out.extend_from_slice(headers);
+        let behind = if source.has_header_trailer(pick) { 0 } else { headers.len() };
+        let end = out.len() - behind;
+        out[end - trailer.len()..end].copy_from_slice(trailer);
+    }
+
+    /// Appends the value of a record as it is without a trailer; nothing where it is null.
+    #[inline]
+    pub fn append_value(&mut self, source: &RecordSource, out: &mut Vec<u8>, pick: Pick, random_share: u32) {
+        let bytes = source.values.bytes(pick.value) as usize;
         match (&source.shares, source.values.given()) {
             _ if pick.value == NULL => {}
             (_, Some(given)) => out.extend_from_slice(given.get(pick.value)),
@@ -399,98 +442,11 @@ impl Builder {
                 compressible::append(out, bytes, random_share, &mut self.carry, &mut self.pool);
             }
         }
-        out.extend_from_slice(headers);
-        let behind = if source.has_header_trailer(pick) { 0 } else { headers.len() };
-        let end = out.len() - behind;
-        out[end - trailer.len()..end].copy_from_slice(trailer);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use kdyno_kafka::records::{Compression, compress};
-
-    const SEED: u64 = 20_261_122;
-
-    /// Ratio to which batches of so many records compress, whose trailers go on where those of other batches ended; with
-    /// one intended instant in a batch, or each record its own.
-    fn reached(source: &RecordSource, compressor: Compressor, count: u32, is_closed: bool) -> f64 {
-        let (mut builder, mut draws) = (Builder::new(source, 7), Draws::new(SEED + 1, 7, 9));
-        let (mut whole, mut compressed, mut number) = (0, 0, 5_000_000_000u64);
-        for batch in 0..256u32.div_ceil(count) {
-            let share = builder.random_share(source, count);
-            let mut body = Vec::new();
-            for offset_delta in 0..count {
-                number += 1;
-                let pick = if source.is_drawn() { draws.draw(source).pick } else { source.usual() };
-                let mut trailer = [7u8; TRAILER_BYTES as usize];
-                trailer[16..24].copy_from_slice(&number.to_be_bytes());
-                let random = mix(SEED, if is_closed { batch.into() } else { number });
-                trailer[24..].copy_from_slice(&random.to_be_bytes());
-                trailer[24..28].copy_from_slice(&[1, 2, 3, 4]);
-                builder.append(
-                    source,
-                    &mut body,
-                    (pick, Place { offset_delta, delta_ms: 0 }),
-                    &trailer,
-                    share,
-                );
-            }
-            let mut out = Vec::new();
-            compress(compressor, &body, &mut out).expect("compressed");
-            (whole, compressed) = (whole + body.len(), compressed + out.len());
-        }
-        whole as f64 / f64::from(compressed as u32)
     }
 
-    /// What is stated is reached within five percent, by every codec and at other levels, in small batches and in large
-    /// ones, also where the records of a batch are intended at once. Small values at the negative levels of zstd, which
-    /// pass over short repetitions, are up to a tenth off, as METHOD says.
-    #[test]
-    fn values_compress_to_the_ratio_that_is_stated() {
-        let lognormal = ValuesPlan::Lognormal { median_bytes: 600, sigma: 0.8, bytes_max: 8_000 };
-        let key = KeyPlan::Numbered { law: kdyno_model::plan::KeyLaw::Uniform, of: 1_000, bytes: 12 };
-        let plain = RecordPlan::default();
-        let plans = [
-            (plain.clone(), 1_000, false),
-            (RecordPlan { values: lognormal, key: Some(key), ..plain.clone() }, 830, false),
-            (plain.clone(), 200, false),
-            (plain, 200, true),
-        ];
-        let of_level = |codec, level| Compressor::new(codec, Some(level));
-        let coarse = of_level(Compression::Zstd, -5);
-        let compressors: [Compressor; 8] = [
-            Compression::Gzip.into(),
-            Compression::Snappy.into(),
-            Compression::Lz4.into(),
-            Compression::Zstd.into(),
-            of_level(Compression::Gzip, 1),
-            of_level(Compression::Lz4, 3),
-            coarse,
-            of_level(Compression::Zstd, 9),
-        ];
-        for (plan, value_bytes, is_closed) in plans {
-            for stated in [1.0, 1.5, 3.5] {
-                let plan = RecordPlan { compressible: Some(stated), ..plan.clone() };
-                for compressor in compressors {
-                    let given = GivenBySource::new();
-                    let mut source = RecordSource::new(&plan, (value_bytes, true), Some(6), &given, SEED)
-                        .expect("a source");
-                    let gap_ns = if is_closed { 0 } else { APART_NS };
-                    source.compress_to(stated, compressor, (1_000, gap_ns), SEED);
-                    for count in [10, 100, 700] {
-                        let found = reached(&source, compressor, count, is_closed);
-                        // What stands around values compresses a little too, also where these do not.
-                        let off = if value_bytes == 200 && compressor == coarse { 0.1 } else { 0.05 };
-                        let most = if stated == 1.0 { 1.25 } else { (1.0 + off) * stated };
-                        let told = format!(
-                            "{compressor:?}, {count} records of {value_bytes} B, at once: {is_closed}: {found} for {stated}"
-                        );
-                        assert!(((1.0 - off) * stated..most).contains(&found), "{told}");
-                    }
-                }
-            }
-        }
+    /// The key of a record; `None`: it has none.
+    #[inline]
+    pub fn key<'k>(&'k mut self, source: &'k RecordSource, pick: Pick) -> Option<&'k [u8]> {
+        source.keys.as_ref().map(|keys| keys.write(pick.key, &mut self.key))
     }
 }

@@ -417,6 +417,7 @@ fn context(name: &str, role: StreamRole, phases: PhasesPlan, cluster: &FakeClust
         given: GivenBySource::new(),
         groups: Groups::default(),
         security: Default::default(),
+        java_connection: None,
         events: Events::default(),
     }
 }

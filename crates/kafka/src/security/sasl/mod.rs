@@ -131,6 +131,12 @@ impl Login {
         Ok(())
     }
 
+    /// The token that logins give now; `None`: of another mechanism.
+    pub fn token(&self) -> Option<Hidden> {
+        let Credentials::OauthBearer { token, .. } = &self.0 else { return None };
+        Some(token.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
     /// How it is proved.
     pub fn mechanism(&self) -> Mechanism {
         match &self.0 {

@@ -1,0 +1,62 @@
+package kdyno.driver;
+
+import java.io.IOException;
+import java.io.StringReader;
+import java.util.Properties;
+
+/** What the clients of this process are to do. */
+final class Task {
+    private static final int PRODUCE = 0;
+
+    final Properties settings = new Properties();
+    final String topic;
+    /** Number of the first client among all of the load item's, of which there are so many. */
+    final int clientFirst;
+    final int clientsTotal;
+    final String[] clientIds;
+    final String[] instanceIds;
+    final boolean isProducing;
+    /** Producers: each waits for a record's outcome. */
+    final boolean isSynchronous;
+    /** Producers: the trailer of a record says t1, with this offset of the wall clock. */
+    final boolean stamps;
+    final long wallOffset;
+    /** Consumers. */
+    final boolean isMember;
+    final boolean isFromEnd;
+    final long runId;
+
+    Task(Body body) throws IOException {
+        settings.load(new StringReader(body.string()));
+        topic = body.string();
+        clientFirst = body.i32();
+        clientsTotal = body.i32();
+        clientIds = new String[body.i32()];
+        instanceIds = new String[clientIds.length];
+        for (int i = 0; i < clientIds.length; i++) {
+            clientIds[i] = body.string();
+            instanceIds[i] = body.string();
+        }
+        isProducing = body.u8() == PRODUCE;
+        boolean first = body.u8() != 0;
+        boolean second = body.u8() != 0;
+        long number = body.i64();
+        isSynchronous = isProducing && first;
+        stamps = isProducing && second;
+        wallOffset = isProducing ? number : 0;
+        isMember = !isProducing && first;
+        isFromEnd = !isProducing && second;
+        runId = isProducing ? 0 : number;
+    }
+
+    /** Settings of one client. */
+    Properties of(int index) {
+        Properties own = new Properties();
+        own.putAll(settings);
+        own.setProperty("client.id", clientIds[index]);
+        if (!instanceIds[index].isEmpty()) {
+            own.setProperty("group.instance.id", instanceIds[index]);
+        }
+        return own;
+    }
+}

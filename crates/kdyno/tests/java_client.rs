@@ -1,0 +1,320 @@
+//! A worker whose streams are carried by Kafka's own Java client, against a fake cluster in real time: the oldest and the newest
+//! client that kdyno drives. They come with Kafka's releases from the cache, or are fetched.
+
+use kdyno_kafka_server::fake_broker::{FakeCluster, FakeConfig, Service, tcp};
+use kdyno_load::framing::{read_frame, write_frame, write_secrets};
+use kdyno_load::net::monotonic_ns;
+use kdyno_load::worker::{self, WorkerError};
+use kdyno_model::event::EventKind;
+use kdyno_model::plan::{
+    Arrivals, Compression, ConsumePlan, Fill, IsolationLevel, JavaTask, KafkaSource, Partitioner, Payload,
+    PhasesPlan, ProducePlan, ProducerSettings, Rate, RatePiece, Read, StartOffset,
+};
+use kdyno_model::sample::{Grain, Phase, Sample, StreamTotals, Timing, series};
+use kdyno_model::secret::Secret;
+use kdyno_model::worker::{
+    ClientReading, FromWorker, JAVA_CONNECTION, StreamRole, StreamTask, ToWorker, WorkerEvent, WorkerTask,
+};
+use kdyno_testbed::{Environment, distribution};
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+const MS: u64 = 1_000_000;
+const SECOND: u64 = 1_000 * MS;
+const VERSIONS: [&str; 2] = ["2.7.2", "4.3.1"];
+/// Far longer than a Java process takes to start on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// A release's client with kdyno's classes, compiled against it.
+struct Client {
+    /// Holds the classes.
+    classes: tempfile::TempDir,
+    java: PathBuf,
+    classpath: String,
+}
+
+impl Client {
+    fn compiled(version: &str) -> Self {
+        let environment = Environment::from_lookup(&|name| std::env::var_os(name)).expect("an environment");
+        let source = KafkaSource::Release(version.to_owned());
+        let kafka = distribution::prepare(&environment, &source, &|_| {}).expect("a release of Kafka");
+        let classes = tempfile::tempdir().expect("a folder");
+        let classpath = kafka.classpath_argument();
+        let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../java-driver/java/kdyno/driver");
+        let sources = std::fs::read_dir(sources).expect("sources").map(|entry| entry.expect("a file").path());
+        let javac = environment.find_program("javac").expect("javac on PATH");
+        let output = Command::new(javac)
+            .args(["--release", "11", "-cp", &classpath, "-d"])
+            .arg(classes.path())
+            .args(sources)
+            .output()
+            .expect("javac");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let classpath = format!("{}:{classpath}", classes.path().display());
+        Self { classes, java: kafka.java.program, classpath }
+    }
+
+    fn task(&self, properties: &[(&str, &str)]) -> JavaTask {
+        assert!(self.classes.path().is_dir());
+        let java = self.java.display().to_string();
+        let options =
+            ["-Xmx256m", "-XX:+ExitOnOutOfMemoryError", "-cp", &self.classpath, "kdyno.driver.Main"];
+        let own = properties.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        JavaTask {
+            command: std::iter::once(java).chain(options.map(str::to_owned)).collect(),
+            properties: own.collect(),
+        }
+    }
+}
+
+fn produce(rate: Rate) -> StreamRole {
+    StreamRole::Produce(ProducePlan {
+        rate,
+        value_bytes: 100,
+        payload: Payload::Unique,
+        records: Default::default(),
+        records_max: None,
+        synchronous: false,
+        transactions: None,
+        client: ProducerSettings {
+            defaults: "4.1".to_owned(),
+            acks: -1,
+            batch_bytes: 16_384,
+            linger_ns: 0,
+            buffer_bytes: 32 << 20,
+            request_bytes_max: 1 << 20,
+            in_flight_max: 5,
+            compression: Compression::None,
+            compression_level: None,
+            max_block_ns: 60 * SECOND,
+            request_timeout_ns: 30 * SECOND,
+            delivery_timeout_ns: 120 * SECOND,
+            retry_backoff_ns: 100 * MS,
+            retry_backoff_max_ns: SECOND,
+            transaction_timeout_ns: 60 * SECOND,
+            metadata_max_age_ns: 300 * SECOND,
+            enable_idempotence: false,
+            partitioner: Partitioner::Sticky,
+            ignore_keys: false,
+            adaptive_partitioning: true,
+            availability_timeout_ns: 0,
+        },
+    })
+}
+
+fn open(per_s: f64) -> StreamRole {
+    let pieces = vec![RatePiece { from_per_s: per_s, to_per_s: per_s, length_ns: 0 }];
+    produce(Rate::Open { pieces, arrivals: Arrivals::Constant })
+}
+
+fn consume() -> StreamRole {
+    StreamRole::Consume(ConsumePlan {
+        from: StartOffset::Latest,
+        fetch_bytes_max: 50 << 20,
+        partition_bytes_max: 1 << 20,
+        fetch_bytes_min: 1,
+        fetch_wait_ns: 100 * MS,
+        request_timeout_ns: 30 * SECOND,
+        retry_backoff_ns: 100 * MS,
+        isolation_level: IsolationLevel::ReadUncommitted,
+        rack: String::new(),
+        poll_records_max: 500,
+        work: None,
+        read: Read::Decode,
+        group: None,
+    })
+}
+
+fn stream(stream: u16, role: StreamRole, java: JavaTask) -> StreamTask {
+    StreamTask {
+        stream,
+        name: format!("item-{stream}"),
+        seed: u64::from(stream),
+        topic: "t".to_owned(),
+        client_first: 0,
+        client_count: 2,
+        clients_total: 2,
+        bytes_per_s_max: None,
+        group_id: None,
+        java: Some(java),
+        span: Default::default(),
+        role,
+    }
+}
+
+/// What the lab heard of a worker.
+#[derive(Default)]
+struct Heard {
+    samples: Vec<Sample>,
+    events: Vec<WorkerEvent>,
+    readings: Vec<ClientReading>,
+    metrics: BTreeMap<(u16, u32), String>,
+    totals: Vec<StreamTotals>,
+    failure: Option<String>,
+}
+
+/// The lab's end of a worker on a thread of the test.
+fn run(bootstrap: Vec<String>, streams: Vec<StreamTask>, warmup_ns: u64) -> Heard {
+    let (mut lab, theirs) = UnixStream::pair().expect("a socket pair");
+    lab.set_read_timeout(Some(PATIENCE)).expect("a deadline");
+    let worker: JoinHandle<Result<(), WorkerError>> =
+        std::thread::spawn(move || worker::main(OwnedFd::from(theirs)));
+    let connection = Secret::new(format!("bootstrap.servers={}\n", bootstrap.join(",")).into_bytes());
+    write_secrets(&mut lab, &BTreeMap::from([(JAVA_CONNECTION, &connection)])).expect("written");
+    let task = WorkerTask {
+        worker: 0,
+        run_id: 77,
+        wall_offset_ns: 5 * SECOND as i64,
+        bootstrap,
+        security: Default::default(),
+        client_id_prefix: "test-".to_owned(),
+        phases: PhasesPlan { warmup_ns, warmup_auto: None, measure_ns: 2 * SECOND, drain_ns: 30 * SECOND },
+        has_producers: true,
+        tick_ns: 200_000,
+        streams,
+    };
+    write_frame(&mut lab, &ToWorker::Prepare(Box::new(task))).expect("written");
+    let mut heard = Heard::default();
+    loop {
+        match read_frame(&mut lab).expect("a message in time").expect("a message before the end") {
+            FromWorker::Hello { .. } => {}
+            FromWorker::Prepared => {
+                write_frame(&mut lab, &ToWorker::Measure { start_ns: warmup_ns }).expect("written");
+                let t0_monotonic_ns = monotonic_ns() + 50 * MS;
+                write_frame(&mut lab, &ToWorker::Start { t0_monotonic_ns }).expect("written");
+            }
+            FromWorker::Sample(sample) => heard.samples.push(*sample),
+            FromWorker::Event(event) => heard.events.push(event),
+            FromWorker::Readings(readings) => heard.readings.extend(readings),
+            FromWorker::ClientMetrics { stream, client, text } => {
+                heard.metrics.insert((stream, client), text);
+            }
+            FromWorker::LoadEnded => write_frame(&mut lab, &ToWorker::Drain).expect("written"),
+            FromWorker::Done(totals) => {
+                heard.totals = totals;
+                break;
+            }
+            FromWorker::Failed { message } => {
+                heard.failure = Some(message);
+                break;
+            }
+        }
+    }
+    assert_eq!(worker.join().expect("no panic").is_ok(), heard.failure.is_none());
+    heard
+}
+
+impl Heard {
+    fn sum_ns(&self, stream: u16, timing: Timing) -> u128 {
+        let rows = self.samples.iter().filter(|row| row.id.stream == stream && row.grain == Grain::Phase);
+        let rows = rows.filter(|row| row.phase != Phase::Startup);
+        rows.filter_map(|row| row.sums_ns.get(&timing)).sum()
+    }
+
+    fn last(&self, stream: u16, series: &str) -> f64 {
+        let all = self.readings.iter().rfind(|reading| reading.stream == stream && reading.series == series);
+        all.unwrap_or_else(|| panic!("no {series} of {stream}")).value
+    }
+}
+
+fn cluster() -> FakeCluster {
+    let service = Service::Fixed { delay_ns: 200_000 };
+    FakeCluster::new(FakeConfig::new(3).topic("t", 6).service(service).keep_batches())
+}
+
+#[test]
+fn what_java_sends_java_fetches_and_every_record_is_accounted_for() {
+    for version in VERSIONS {
+        let client = Client::compiled(version);
+        let server = tcp::spawn(cluster()).expect("a fake cluster");
+        let settings = [("enable.idempotence", "false"), ("acks", "all"), ("linger.ms", "1")];
+        let streams =
+            vec![stream(0, open(2_000.0), client.task(&settings)), stream(1, consume(), client.task(&[]))];
+        let heard = run(server.bootstrap(), streams, SECOND);
+        assert_eq!(heard.failure, None, "{version}");
+        let (sent, fetched) = (&heard.totals[0].counts, &heard.totals[1].counts);
+        assert_eq!((sent.offered, sent.achieved, sent.acknowledged), (6_000, 6_000, 6_000), "{sent:?}");
+        assert_eq!((fetched.fetched, fetched.end_to_end), (6_000, 6_000), "{version}: {fetched:?}");
+        assert_eq!(fetched.fetched_bytes, 600_000);
+        // t0 ≤ t1 ≤ t2 ≤ t6: where two were in another order, their difference would be cut off at 0.
+        let of = |timing| heard.sum_ns(0, timing);
+        let parts = of(Timing::ScheduleDelay) + of(Timing::Block) + of(Timing::Service);
+        assert_eq!(of(Timing::Response), parts, "{version}");
+        assert!(of(Timing::Service) > 6_000 * 200_000, "the brokers' time is in it");
+        assert!(heard.sum_ns(1, Timing::EndToEnd) > 6_000 * 200_000);
+        assert_eq!(heard.sum_ns(1, Timing::EndToEndBelowZero), 0);
+        let started = heard.events.iter().filter(|event| event.kind == EventKind::ClientStarted);
+        assert!(started.clone().count() == 2 && started.clone().all(|event| event.detail.contains(version)));
+        let metrics: Vec<(u16, u32)> = heard.metrics.keys().copied().collect();
+        assert_eq!(metrics, [(0, 0), (0, 1), (1, 0), (1, 1)]);
+        let text = &heard.metrics[&(0, 0)];
+        assert!(
+            text.starts_with("Metric Name")
+                && text.contains("producer-metrics:record-send-total:{client-id=test-item-0-0}"),
+            "{text}"
+        );
+        for stream in [0, 1] {
+            assert!(heard.last(stream, series::JVM_CPU_S_TOTAL) > 0.1);
+            assert!(heard.last(stream, series::JVM_ALLOCATED_BYTES_TOTAL) > 1e6);
+            assert!(heard.last(stream, series::JVM_HEAP_USED_BYTES) > 1e5);
+        }
+        let lags = heard.samples.iter().filter(|row| row.id.stream == 1 && row.counts.lag_records.is_some());
+        assert!(lags.count() >= 2, "{version}: each second has its lag");
+    }
+}
+
+#[test]
+fn a_closed_loop_goes_as_fast_as_the_client_does() {
+    let client = Client::compiled(VERSIONS[1]);
+    let server = tcp::spawn(cluster()).expect("a fake cluster");
+    let task = client.task(&[("enable.idempotence", "false"), ("buffer.memory", "1000000")]);
+    let heard = run(server.bootstrap(), vec![stream(0, produce(Rate::Max { fill: Fill::Buffer }), task)], 0);
+    assert_eq!(heard.failure, None);
+    let counts = &heard.totals[0].counts;
+    assert_eq!((counts.offered, counts.unresolved), (counts.acknowledged, 0), "{counts:?}");
+    assert!(counts.acknowledged > 10_000, "{counts:?}");
+    let drained = heard.samples.iter().filter(|row| row.phase == Phase::Drain);
+    assert_eq!(drained.map(|row| row.counts.offered).sum::<u64>(), 0, "nothing is sent behind the load");
+    assert_eq!(heard.sum_ns(0, Timing::ScheduleDelay), 0);
+}
+
+#[test]
+fn what_the_client_refuses_and_what_it_does_not_know_is_told() {
+    let client = Client::compiled(VERSIONS[1]);
+    let server = tcp::spawn(cluster()).expect("a fake cluster");
+    let refused = client.task(&[("acks", "maybe"), ("lingr.ms", "5")]);
+    let heard = run(server.bootstrap(), vec![stream(0, open(10.0), refused)], 0);
+    let failure = heard.failure.expect("refused");
+    assert!(failure.contains("stream item-0: the Java client refuses a setting: "), "{failure}");
+    assert!(failure.contains("maybe") && failure.contains("acks"), "{failure}");
+    let warning = heard.events.iter().find(|event| event.kind == EventKind::ClientWarning);
+    assert_eq!(warning.expect("a warning").detail, "this client does not know lingr.ms");
+    let missing = JavaTask { command: vec!["/nowhere/java".to_owned()], properties: BTreeMap::new() };
+    let heard = run(server.bootstrap(), vec![stream(0, open(10.0), missing)], 0);
+    let failure = heard.failure.expect("no such program");
+    assert!(failure.contains("/nowhere/java cannot be started"), "{failure}");
+}
+
+/// Values larger than the heap: the process ends with the exit code that its option gives it, and that is said.
+#[test]
+fn a_process_without_memory_says_so() {
+    let client = Client::compiled(VERSIONS[1]);
+    let server = tcp::spawn(cluster()).expect("a fake cluster");
+    let mut task = client.task(&[("buffer.memory", "200000000"), ("max.request.size", "100000000")]);
+    task.command.iter_mut().filter(|word| *word == "-Xmx256m").for_each(|word| *word = "-Xmx24m".to_owned());
+    let mut role = produce(Rate::Max { fill: Fill::Buffer });
+    if let StreamRole::Produce(plan) = &mut role {
+        plan.value_bytes = 20 << 20;
+    }
+    let heard = run(server.bootstrap(), vec![stream(0, role, task)], 0);
+    let failure = heard.failure.expect("a failure");
+    assert!(failure.contains("out of memory"), "{failure}");
+    let offered: u64 = heard.samples.iter().map(|row| row.counts.offered).sum();
+    let unresolved: u64 = heard.samples.iter().map(|row| row.counts.unresolved).sum();
+    assert_eq!(offered, unresolved, "what was counted until then is told");
+}

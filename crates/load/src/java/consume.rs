@@ -1,0 +1,288 @@
+//! A consuming stream that Kafka's Java client carries: the Java process polls, what it was handed is recorded here.
+
+use super::consumer::Consumer;
+use super::frames::{self, FrameError, FromJava, TaskRole};
+use super::link::Link;
+use super::readiness::Readiness;
+use crate::connecting::Connect;
+use crate::consume::group::GroupCourse;
+use crate::groups::GroupReading;
+use crate::net::Net;
+use crate::recorder::Recorder;
+use crate::stream::{Clock, Ready, Stream, StreamContext, StreamError};
+use kdyno_model::plan::{ConsumePlan, StartOffset};
+use kdyno_model::sample::{Counts, Sample, StreamTotals};
+use kdyno_model::worker::FromWorker;
+use std::sync::Arc;
+
+/// How long before T0 members that have all partitions are waited for to share them evenly, ns.
+const EVEN_WAIT_NS: u64 = 20_000_000_000;
+
+/// All clients of one consuming load item on this worker, in a Java process.
+pub(super) struct JavaConsumeStream {
+    link: Link,
+    context: StreamContext,
+    plan: ConsumePlan,
+    clients: Vec<Consumer>,
+    readiness: Readiness,
+    /// What the members of the group share; `None`: they are in none.
+    reading: Option<Arc<GroupReading>>,
+    course: GroupCourse,
+    recorder: Option<Recorder>,
+    clock: Option<Clock>,
+    /// When nothing new will come any more, ns.
+    settled_ns: Option<u64>,
+    has_task: bool,
+    /// Whether the clients fetch.
+    has_begun: bool,
+    /// The process was told that nothing new comes.
+    is_catching_up: bool,
+    even_until_ns: Option<u64>,
+    is_even: bool,
+}
+
+impl JavaConsumeStream {
+    /// A stream whose process is not started yet.
+    pub fn new(plan: ConsumePlan, context: StreamContext, link: Link) -> Self {
+        let task = &context.task;
+        let group = plan.group.as_ref().and(task.group_id.as_ref());
+        let reading = group.map(|group_id| context.groups.reading(group_id, &task.topic));
+        let numbers = task.client_first..task.client_first + task.client_count;
+        Self {
+            clients: numbers.map(|number| Consumer::new(number, reading.clone())).collect(),
+            readiness: Readiness::new(task.client_count as usize),
+            reading,
+            course: GroupCourse::default(),
+            recorder: None,
+            clock: None,
+            settled_ns: None,
+            has_task: false,
+            has_begun: false,
+            is_catching_up: false,
+            even_until_ns: None,
+            is_even: false,
+            plan,
+            link,
+            context,
+        }
+    }
+
+    /// Tells the process what to do: at once, or where its clients come later when their time is there.
+    fn say_task(&mut self, is_time: bool) {
+        if self.has_task || (self.context.is_late() && !is_time) {
+            return;
+        }
+        self.has_task = true;
+        let properties = self.context.task.java.clone().map(|java| java.properties).unwrap_or_default();
+        let mut settings: Vec<_> =
+            properties.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let group_id = self.context.task.group_id.clone();
+        settings.extend(group_id.as_deref().map(|group_id| ("group.id", group_id)));
+        let role = TaskRole::Consume {
+            is_member: self.reading.is_some(),
+            is_from_end: self.plan.from == StartOffset::Latest,
+            run_id: self.context.run_id,
+        };
+        self.link.say_task(&self.context, &settings, role);
+    }
+
+    fn read(&mut self, net: &mut dyn Net) {
+        let Self { link, context, clients, readiness, recorder, course, has_begun, .. } = self;
+        link.read(context, net, |frame, context| {
+            match frame {
+                FromJava::Ready { client, began_ns, ready_ns, partitions } => {
+                    readiness.note(client, Connect { dialled_ns: began_ns, ready_ns }, partitions)?;
+                }
+                FromJava::Consumed { client: index, at_ns, records } => {
+                    let recorder = recorder.as_mut().ok_or(FrameError("records before T0"))?;
+                    find(clients, index)?.handed(at_ns, records, context.wall_offset_ns, recorder);
+                }
+                FromJava::Lag { client, records } => find(clients, client)?.lag_is(records),
+                FromJava::Assignment { client: index, at_ns, change, generation, partitions } => {
+                    let client = find(clients, index)?;
+                    let (number, topic) = (client.number(), &context.task.topic);
+                    let told = client.assigned((at_ns, change), generation, &partitions, topic, *has_begun);
+                    course.note((index as usize, number), &[told], recorder, &mut context.events);
+                }
+                FromJava::CaughtUp { client } => find(clients, client)?.caught_up(),
+                _ => return Err(FrameError("what only producers say")),
+            }
+            Ok(())
+        });
+    }
+
+    /// Cuts samples when a second is over, which has the lag at its end.
+    fn tick(&mut self, now_ns: u64) {
+        if self.recorder.as_ref().is_some_and(|recorder| recorder.next_deadline() <= now_ns) {
+            let lag = self.lag_records();
+            if let Some(recorder) = &mut self.recorder {
+                recorder.lag(lag);
+                recorder.tick(now_ns);
+            }
+        }
+    }
+
+    fn lag_records(&self) -> Option<u64> {
+        let lag = self.clients.iter().map(Consumer::lag).sum::<Option<u64>>();
+        lag.filter(|_| self.are_owned())
+    }
+
+    /// Whether members of the group have all partitions; so have those of none.
+    fn are_owned(&self) -> bool {
+        let count = self.readiness.partitions();
+        self.reading.as_ref().is_none_or(|reading| count > 0 && reading.are_owned(count))
+    }
+
+    /// Looks whether the group has shared out the partitions evenly, as every assignor has it in the end.
+    fn look_at_shares(&mut self, now_ns: u64) {
+        if self.is_even || !self.readiness.are_all() || !self.are_owned() {
+            return;
+        }
+        let partitions = || self.clients.iter().map(Consumer::partitions);
+        let (least, most) = (partitions().min().unwrap_or(0), partitions().max().unwrap_or(0));
+        let until_ns = *self.even_until_ns.get_or_insert(now_ns.saturating_add(EVEN_WAIT_NS));
+        self.is_even = self.reading.is_none() || most - least <= 1 || now_ns >= until_ns;
+    }
+
+    /// Notes what the instant brings: the coming and going of the clients, the end of the load.
+    fn pass(&mut self, now_ns: u64, clock: Clock) {
+        if !self.has_begun && clock.has_begun(now_ns) {
+            self.has_begun = true;
+            self.context.tell_began(now_ns);
+            self.say_task(true);
+            frames::begin(self.link.out());
+        }
+        if !self.context.has_producers && now_ns >= clock.load_end_ns {
+            self.settled_ns.get_or_insert(now_ns);
+        }
+        if !self.has_begun || self.link.is_ending() {
+            return;
+        }
+        if clock.goes_early(now_ns) {
+            // They stop where they are.
+            self.context.tell_ended(now_ns, clock);
+            return self.end(now_ns);
+        }
+        if self.settled_ns.is_none() {
+            return;
+        }
+        if !self.is_catching_up {
+            self.is_catching_up = true;
+            frames::catch_up(self.link.out());
+        }
+        if self.are_owned() && self.clients.iter().all(Consumer::has_caught_up) {
+            self.end(now_ns);
+        }
+    }
+
+    /// All close at once: what one gives up is another's to read otherwise.
+    fn end(&mut self, now_ns: u64) {
+        self.clients.iter_mut().for_each(Consumer::ends);
+        self.link.end(now_ns);
+    }
+}
+
+fn find(clients: &mut [Consumer], index: u32) -> Result<&mut Consumer, FrameError> {
+    clients.get_mut(index as usize).ok_or(FrameError("a client that is not there"))
+}
+
+impl Stream for JavaConsumeStream {
+    fn client_count(&self) -> usize {
+        self.clients.len()
+    }
+
+    fn is_connected(&self) -> Result<bool, StreamError> {
+        if let Some(failure) = self.link.failure() {
+            return Err(failure.clone());
+        }
+        Ok(if self.context.is_late() { self.readiness.is_any() } else { self.is_even })
+    }
+
+    fn prepare(&mut self) -> Result<(), StreamError> {
+        Ok(())
+    }
+
+    fn start(&mut self, t0_ns: u64) {
+        self.link.begins(t0_ns);
+        self.clock = Some(Clock::new(t0_ns, self.context.task.span));
+        self.recorder = Some(Recorder::of_consumer(self.context.id(), t0_ns, self.context.phases));
+    }
+
+    fn measure_begins(&mut self, start_ns: u64) {
+        if let (Some(clock), Some(recorder)) = (&mut self.clock, &mut self.recorder) {
+            clock.measure_begins(start_ns, &self.context.phases);
+            let measure = clock.measure_ns..clock.load_end_ns;
+            self.clients.iter_mut().for_each(|client| client.measure_begins(measure.clone()));
+            recorder.measure_begins(start_ns);
+        }
+    }
+
+    fn on_ready(&mut self, _client: usize, _connection: usize, _ready: Ready, _net: &mut dyn Net) {
+        self.link.on_ready();
+    }
+
+    fn turn(&mut self, net: &mut dyn Net) {
+        let now_ns = net.now_ns();
+        self.tick(now_ns);
+        if let Some(recorder) = &mut self.recorder {
+            self.readiness.take_times().into_iter().for_each(|times| recorder.connected(times));
+        }
+        self.link.keep_up(&self.context, now_ns, net);
+        self.say_task(false);
+        self.read(net);
+        match self.clock {
+            Some(clock) => self.pass(now_ns, clock),
+            None => self.look_at_shares(now_ns),
+        }
+        self.link.flush(net);
+    }
+
+    fn next_deadline(&self) -> Option<u64> {
+        let recorder = self.recorder.as_ref().map(Recorder::next_deadline);
+        let begin = self.clock.map(|clock| clock.begin_ns).filter(|_| !self.has_begun);
+        let is_at_end = !self.context.has_producers || self.context.task.span.until_ns.is_some();
+        let end = self.clock.map(|clock| clock.load_end_ns);
+        let end = end.filter(|_| is_at_end && self.settled_ns.is_none() && !self.link.is_ending());
+        let even = self.even_until_ns.filter(|_| !self.is_even && self.clock.is_none());
+        let of_all = [recorder, begin, end, even, self.link.next_deadline()];
+        of_all.into_iter().flatten().min()
+    }
+
+    fn is_done(&self) -> bool {
+        // Those that were stopped before they came have nothing to fetch.
+        let never_came = self.settled_ns.is_some() && !self.has_begun;
+        never_came || (self.link.is_ending() && self.link.has_ended())
+    }
+
+    fn stop(&mut self, now_ns: u64) {
+        self.settled_ns.get_or_insert(now_ns);
+    }
+
+    fn finish(&mut self, now_ns: u64) -> StreamTotals {
+        let id = self.context.id();
+        self.clients.iter_mut().for_each(Consumer::ends);
+        self.tick(now_ns);
+        let lag = self.lag_records();
+        let counts = self.recorder.as_mut().map_or_else(Counts::default, |recorder| {
+            recorder.lag(lag);
+            recorder.finish()
+        });
+        StreamTotals { id, counts, clients: self.clients.iter().map(Consumer::totals).collect() }
+    }
+
+    fn context(&mut self) -> &mut StreamContext {
+        &mut self.context
+    }
+
+    fn take_samples(&mut self) -> Vec<Sample> {
+        self.recorder.as_mut().map_or_else(Vec::new, Recorder::take_samples)
+    }
+
+    fn take_messages(&mut self) -> Vec<FromWorker> {
+        self.link.take_messages()
+    }
+
+    fn failure(&self) -> Option<StreamError> {
+        self.link.failure().cloned()
+    }
+}

@@ -1,0 +1,310 @@
+//! A producing stream that Kafka's Java client carries: schedules come due here, records go to the Java process, and what
+//! became of them comes back.
+
+use super::frames::{FrameError, FromJava, TaskRole};
+use super::ledger::Window;
+use super::link::Link;
+use super::producer::{Pace, Producer};
+use super::readiness::Readiness;
+use crate::connecting::Connect;
+use crate::net::Net;
+use crate::record_source::{batch_records_max, record_source};
+use crate::recorder::Recorder;
+use crate::records::RecordSource;
+use crate::schedule::Schedule;
+use crate::stream::{Clock, Ready, Stream, StreamContext, StreamError};
+use crate::token_bucket::TokenBucket;
+use crate::wakeups::Wakeups;
+use kdyno_model::plan::{ProducePlan, Rate, VALUE_BYTES_MAX};
+use kdyno_model::sample::{ClientTotals, Sample, StreamTotals};
+use kdyno_model::worker::FromWorker;
+use std::rc::Rc;
+
+/// Most reasons for which records fail.
+const REASONS_MAX: usize = 1_000;
+
+/// All clients of one producing load item on this worker, in a Java process.
+pub(super) struct JavaProduceStream {
+    link: Link,
+    context: StreamContext,
+    plan: ProducePlan,
+    clients: Vec<Producer>,
+    readiness: Readiness,
+    /// What records are made of, once the topic's partitions are known, and of how many a full batch is.
+    records: Option<(Rc<RecordSource>, u32)>,
+    /// Why records fail, by the process's numbers from 1 on.
+    reasons: Vec<String>,
+    /// When each client's next record comes due; looked at once a tick.
+    due: Wakeups,
+    token_bucket: TokenBucket,
+    recorder: Option<Recorder>,
+    clock: Option<Clock>,
+    /// Last release of due records, ns.
+    released_ns: u64,
+    /// When the token bucket opens for what waits, ns.
+    opens_ns: Option<u64>,
+    has_task: bool,
+    has_begun: bool,
+    is_measuring: bool,
+    /// Whether the end of the load was reached.
+    is_flushing: bool,
+}
+
+impl JavaProduceStream {
+    /// A stream whose process is not started yet.
+    pub fn new(plan: ProducePlan, context: StreamContext, link: Link) -> Result<Self, StreamError> {
+        if plan.value_bytes > VALUE_BYTES_MAX {
+            return Err(StreamError::ValueTooLong { value_bytes: plan.value_bytes, most: VALUE_BYTES_MAX });
+        }
+        let (count, first) = (context.task.client_count, context.task.client_first);
+        let window = Window::of_each(count);
+        let clients = (0..count).map(|index| Producer::new((index, first + index), &plan, window));
+        Ok(Self {
+            link,
+            clients: clients.collect(),
+            readiness: Readiness::new(count as usize),
+            records: None,
+            reasons: Vec::new(),
+            due: Wakeups::none(count as usize),
+            token_bucket: TokenBucket::new(context.task.bytes_per_s_max),
+            recorder: None,
+            clock: None,
+            released_ns: 0,
+            opens_ns: None,
+            has_task: false,
+            has_begun: false,
+            is_measuring: false,
+            is_flushing: false,
+            context,
+            plan,
+        })
+    }
+
+    fn is_closed(&self) -> bool {
+        matches!(self.plan.rate, Rate::Max { .. })
+    }
+
+    /// Tells the process what to do: at once, or where its clients come later when their time is there.
+    fn say_task(&mut self) {
+        if self.has_task || (self.context.is_late() && !self.has_begun) {
+            return;
+        }
+        self.has_task = true;
+        let settings = self.context.task.java.clone().map(|java| java.properties).unwrap_or_default();
+        let settings: Vec<_> = settings.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let stamps = self.is_closed().then_some(self.context.wall_offset_ns);
+        let role = TaskRole::Produce { is_synchronous: self.plan.synchronous, stamps };
+        self.link.say_task(&self.context, &settings, role);
+    }
+
+    fn read(&mut self, net: &mut dyn Net) {
+        let Self { link, context, clients, readiness, reasons, recorder, .. } = self;
+        link.read(context, net, |frame, _| match frame {
+            FromJava::Ready { client, began_ns, ready_ns, partitions } => {
+                readiness.note(client, Connect { dialled_ns: began_ns, ready_ns }, partitions)
+            }
+            FromJava::Reason { number, name } => {
+                if usize::from(number) != reasons.len() + 1 || reasons.len() == REASONS_MAX {
+                    return Err(FrameError("reasons whose numbers do not follow one another"));
+                }
+                reasons.push(name.to_owned());
+                Ok(())
+            }
+            FromJava::Outcomes { client, taken, outcomes } => {
+                let client =
+                    clients.get_mut(client as usize).ok_or(FrameError("a client that is not there"))?;
+                let recorder = recorder.as_mut().ok_or(FrameError("outcomes before there were records"))?;
+                let ledger = client.ledger();
+                taken.iter().try_for_each(|taken| ledger.taken(taken, reasons, recorder))?;
+                outcomes.iter().try_for_each(|outcome| ledger.outcome(outcome, reasons, recorder))
+            }
+            _ => Err(FrameError("what only consumers say")),
+        });
+    }
+
+    /// Notes what the instant brings for all clients.
+    fn pass(&mut self, now_ns: u64, clock: Clock) {
+        if !self.has_begun && clock.has_begun(now_ns) {
+            self.has_begun = true;
+            self.context.tell_began(now_ns);
+        }
+        self.is_measuring |= now_ns >= clock.measure_ns;
+        let is_over = now_ns >= clock.load_end_ns;
+        let is_exhausted = || self.clients.iter().all(Producer::is_exhausted);
+        if !self.is_flushing && (is_over || (self.is_measuring && self.has_begun && is_exhausted())) {
+            self.is_flushing = true;
+            self.context.tell_ended(now_ns, clock);
+        }
+    }
+
+    /// Hands over what has come due, or what there is room for.
+    fn hand_over(&mut self, now_ns: u64, clock: Clock, net: &dyn Net) {
+        let (Some((records, batch)), Some(recorder)) = (&self.records, &mut self.recorder) else { return };
+        let is_release =
+            now_ns >= self.released_ns.saturating_add(self.context.tick_ns) || now_ns >= clock.load_end_ns;
+        if is_release {
+            while let Some(client) = self.due.take_due(now_ns) {
+                self.released_ns = now_ns;
+                self.clients[client].comes_due();
+            }
+        }
+        self.opens_ns = None;
+        for (index, client) in self.clients.iter_mut().enumerate() {
+            if !client.has_something() {
+                continue;
+            }
+            // What the clients before it took is this one's delay.
+            let mut pace = Pace {
+                now_ns: net.now_ns(),
+                clock,
+                is_measuring: self.is_measuring,
+                is_flushing: self.is_flushing,
+                bucket: &mut self.token_bucket,
+                opens_ns: &mut self.opens_ns,
+            };
+            client.hand_over(records, *batch, &mut pace, recorder, self.link.out());
+            self.due.set(index, client.next_due(clock));
+        }
+    }
+
+    /// Once every record has an outcome, clients are closed.
+    fn end_when_idle(&mut self, now_ns: u64) {
+        let is_idle = || self.records.is_none() || self.clients.iter().all(Producer::is_idle);
+        if self.is_flushing && !self.link.is_ending() && is_idle() {
+            self.link.end(now_ns);
+        }
+    }
+}
+
+impl Stream for JavaProduceStream {
+    fn client_count(&self) -> usize {
+        self.clients.len()
+    }
+
+    fn is_connected(&self) -> Result<bool, StreamError> {
+        if let Some(failure) = self.link.failure() {
+            return Err(failure.clone());
+        }
+        Ok(if self.context.is_late() { self.readiness.is_any() } else { self.readiness.are_all() })
+    }
+
+    fn prepare(&mut self) -> Result<(), StreamError> {
+        let source = record_source(&self.plan, self.readiness.partitions().max(1), false, &self.context)?;
+        let source = source.building_each(self.context.seed);
+        let batch = batch_records_max(&self.plan, &source);
+        for client in &mut self.clients {
+            client.prepare(&source, self.plan.records.partition, &self.context);
+        }
+        self.records = Some((Rc::new(source), batch));
+        Ok(())
+    }
+
+    fn start(&mut self, t0_ns: u64) {
+        let task = &self.context.task;
+        let clock = Clock::new(t0_ns, task.span);
+        self.link.begins(t0_ns);
+        self.clock = Some(clock);
+        self.recorder = Some(Recorder::new(self.context.id(), t0_ns, self.context.phases));
+        for (index, client) in self.clients.iter_mut().enumerate() {
+            let number = task.client_first + index as u32;
+            let schedule = match &self.plan.rate {
+                Rate::Max { .. } => None,
+                Rate::Open { pieces, arrivals } => {
+                    Some(Schedule::new(pieces, *arrivals, number, task.clients_total, self.context.seed))
+                }
+            };
+            let schedule = schedule
+                .map(|schedule| if task.span.is_late() { schedule.without_warmup() } else { schedule });
+            client.start(schedule, self.plan.records_max, (number, task.clients_total));
+            self.due.set(index, client.next_due(clock));
+        }
+        self.released_ns = 0;
+    }
+
+    fn measure_begins(&mut self, start_ns: u64) {
+        let (Some(clock), Some(recorder)) = (&mut self.clock, &mut self.recorder) else { return };
+        clock.measure_begins(start_ns, &self.context.phases);
+        recorder.measure_begins(start_ns);
+        for (index, client) in self.clients.iter_mut().enumerate() {
+            client.measure_begins(clock.schedule_start_ns());
+            self.due.set(index, client.next_due(*clock));
+        }
+    }
+
+    fn on_ready(&mut self, _client: usize, _connection: usize, _ready: Ready, _net: &mut dyn Net) {
+        self.link.on_ready();
+    }
+
+    fn turn(&mut self, net: &mut dyn Net) {
+        let now_ns = net.now_ns();
+        if let Some(recorder) = &mut self.recorder {
+            recorder.tick(now_ns);
+            self.readiness.take_times().into_iter().for_each(|times| recorder.connected(times));
+        }
+        self.link.keep_up(&self.context, now_ns, net);
+        self.say_task();
+        self.read(net);
+        if let Some(clock) = self.clock {
+            self.pass(now_ns, clock);
+            if self.has_begun {
+                self.hand_over(now_ns, clock, net);
+            }
+            self.end_when_idle(now_ns);
+        }
+        self.link.flush(net);
+    }
+
+    fn next_deadline(&self) -> Option<u64> {
+        let recorder = self.recorder.as_ref().map(Recorder::next_deadline);
+        let tick_ns = self.context.tick_ns;
+        // Before it knows the topic nothing can be handed over.
+        let due = self.due.next().filter(|_| self.records.is_some());
+        let due = due.map(|due| due.max(self.released_ns.saturating_add(tick_ns)));
+        let begin = self.clock.map(|clock| clock.begin_ns).filter(|_| !self.has_begun);
+        let measure = self.clock.map(|clock| clock.measure_ns).filter(|_| !self.is_measuring);
+        let end = self.clock.map(|clock| clock.load_end_ns).filter(|_| !self.is_flushing);
+        let of_all = [recorder, due, begin, measure, end, self.opens_ns, self.link.next_deadline()];
+        of_all.into_iter().flatten().min()
+    }
+
+    fn is_done(&self) -> bool {
+        self.is_flushing && (self.link.has_ended() || !self.has_begun)
+    }
+
+    fn stop(&mut self, now_ns: u64) {
+        if let Some(clock) = &mut self.clock {
+            clock.load_end_ns = clock.load_end_ns.min(now_ns);
+        }
+    }
+
+    fn finish(&mut self, now_ns: u64) -> StreamTotals {
+        let id = self.context.id();
+        let Some(mut recorder) = self.recorder.take() else {
+            let clients = vec![ClientTotals::default(); self.clients.len()];
+            return StreamTotals { id, clients, ..StreamTotals::default() };
+        };
+        recorder.tick(now_ns);
+        let clock = self.clock.filter(|clock| clock.has_begun(now_ns));
+        let clients = self.clients.drain(..);
+        let clients = clients.map(|client| client.finish(clock, now_ns, &mut recorder)).collect();
+        let counts = recorder.finish();
+        self.recorder = Some(recorder);
+        StreamTotals { id, counts, clients }
+    }
+
+    fn context(&mut self) -> &mut StreamContext {
+        &mut self.context
+    }
+
+    fn take_samples(&mut self) -> Vec<Sample> {
+        self.recorder.as_mut().map_or_else(Vec::new, Recorder::take_samples)
+    }
+
+    fn take_messages(&mut self) -> Vec<FromWorker> {
+        self.link.take_messages()
+    }
+
+    fn failure(&self) -> Option<StreamError> {
+        self.link.failure().cloned()
+    }
+}
