@@ -99,6 +99,8 @@ pub enum EventKind {
     ItemBegan,
     /// The load of an item that goes before the measure phase ends is over; what is in flight is answered.
     ItemEnded,
+    /// A Java client's process made a full garbage collection.
+    FullGc,
     /// A stream had more events than are kept.
     EventsDropped,
 }

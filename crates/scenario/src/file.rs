@@ -1,12 +1,14 @@
 //! A scenario as typed: every section taken apart, every value still a text with its place.
 
 mod consume;
+mod driver;
 mod listeners;
 mod phases;
 mod records;
 mod transactions;
 
 pub use consume::{ConsumeFile, WorkFile};
+pub use driver::{ItemClientFile, JavaClientFile};
 pub use listeners::ListenersFile;
 pub use phases::{MeasureFile, PhasesFile};
 pub use records::{GivenNameFile, KeyFile, NumberedFile, PayloadFile, ValueFile, ValuesFile};
@@ -151,7 +153,7 @@ pub struct LoadFile {
     pub after: Option<Typed>,
     pub until: Option<Typed>,
     pub zone: Typed,
-    pub client: Vec<(Typed, Typed)>,
+    pub client: ItemClientFile,
     pub role: RoleFile,
 }
 
@@ -414,7 +416,7 @@ fn load(node: &Node) -> Result<LoadFile, InputError> {
             after: None,
             until: None,
             zone,
-            client: Vec::new(),
+            client: ItemClientFile::none(fields.place),
             role,
         });
     }
@@ -425,7 +427,7 @@ fn load(node: &Node) -> Result<LoadFile, InputError> {
         after: fields.scalar("after")?,
         until: fields.scalar("until")?,
         zone,
-        client: opt(&fields, "client", |node| settings(node, "client"))?.unwrap_or_default(),
+        client: driver::client(&fields)?,
         role: match role {
             "produce" => RoleFile::Produce(Box::new(produce(&fields)?)),
             _ => RoleFile::Consume(Box::new(consume::consume(&fields)?)),
