@@ -19,6 +19,9 @@ const PROCESS_COUNTERS: &[&str] = &[series::CPU_USER_S_TOTAL, series::CPU_SYSTEM
 const HOST_COUNTERS: &[&str] =
     &[series::CPU_USER_S_TOTAL, series::CPU_SYSTEM_S_TOTAL, series::CPU_STEAL_S_TOTAL];
 
+/// A Java client tells its own, in one counter.
+const JVM_COUNTERS: &[&str] = &[series::JVM_CPU_S_TOTAL];
+
 /// Every counter of the host's time; together they are processors × time.
 const HOST_ALL_COUNTERS: &[&str] = &[
     series::CPU_USER_S_TOTAL,
@@ -50,10 +53,11 @@ pub(crate) fn is_other_side(subject: &Subject) -> bool {
     matches!(subject, Subject::OtherSide(_))
 }
 
-/// Whether it is a process of the run: of the system under test, a worker, the other side of a duet, or kdyno itself.
+/// Whether it is a process of the run: of the system under test, a worker, a Java client, the other side of a duet, or
+/// kdyno itself.
 pub(crate) fn is_own_process(subject: &Subject) -> bool {
-    use Subject::{Broker, Controller, Kdyno, OtherSide, Worker, Zookeeper};
-    matches!(subject, Broker(_) | Controller(_) | Zookeeper(_) | Worker(_) | OtherSide(_) | Kdyno)
+    use Subject::{Broker, Controller, Jvm, Kdyno, OtherSide, Worker, Zookeeper};
+    matches!(subject, Broker(_) | Controller(_) | Zookeeper(_) | Worker(_) | Jvm(..) | OtherSide(_) | Kdyno)
 }
 
 /// Processor time that a subject used in the window, seconds.
@@ -143,10 +147,20 @@ pub(crate) fn steal_percent(probes: &[ProbeReading], window: Window) -> Option<f
 
 /// Largest resident memory of a subject read in the window, bytes.
 pub(crate) fn memory_bytes_max(probes: &[ProbeReading], subject: &Subject, window: Window) -> Option<f64> {
+    largest(probes, subject, series::MEMORY_RSS_BYTES, window)
+}
+
+/// Largest value of a series of a subject read in the window.
+pub(crate) fn largest(
+    probes: &[ProbeReading],
+    subject: &Subject,
+    series: &str,
+    window: Window,
+) -> Option<f64> {
     let (start_ns, end_ns) = window.ends_ns();
     probes
         .iter()
-        .filter(|reading| reading.series == series::MEMORY_RSS_BYTES && reading.subject == *subject)
+        .filter(|reading| reading.series == series && reading.subject == *subject)
         .filter(|reading| (start_ns..=end_ns).contains(&reading.at_ns))
         .map(|reading| reading.value)
         .reduce(f64::max)
@@ -182,7 +196,11 @@ pub(crate) fn per_second_s(
 }
 
 fn counters_of(subject: &Subject) -> &'static [&'static str] {
-    if *subject == Subject::Host { HOST_COUNTERS } else { PROCESS_COUNTERS }
+    match subject {
+        Subject::Host => HOST_COUNTERS,
+        Subject::Jvm(..) => JVM_COUNTERS,
+        _ => PROCESS_COUNTERS,
+    }
 }
 
 /// Growth of the sum of some counters over the window.

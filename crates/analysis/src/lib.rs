@@ -22,6 +22,7 @@ mod error;
 mod evidence;
 pub mod group;
 mod histogram;
+mod java;
 mod lag;
 pub mod latencies;
 mod limit;

@@ -16,6 +16,7 @@ use crate::end_to_end;
 use crate::error::AnalysisError;
 use crate::evidence::{NS_PER_S, Window, is_open_loop};
 use crate::group;
+use crate::java;
 use crate::lag::{self, Lag};
 use crate::limit;
 use crate::marks;
@@ -140,6 +141,9 @@ impl<'a> Trial<'a> {
             "caught_up" => return lag::caught_up(self, item),
             _ => {}
         }
+        if java::is_unseen(item, name) {
+            return Value::None;
+        }
         let tally = &item.tally;
         let windowed = &tally.windowed;
         let per_s = |count: u64| item.window.map(|window| count as f64 / window.seconds());
@@ -189,7 +193,7 @@ impl<'a> Trial<'a> {
             "discarded" => item.window.filter(|_| is_told()).map(|_| windowed.discarded as f64),
             "censored" => item.censored.map(|records| records as f64),
             "missing_offsets" => item.window.map(|_| windowed.missing_offsets as f64),
-            _ => group::value(item, name),
+            _ => group::value(item, name).or_else(|| java::value(self, item, name)),
         };
         known(found)
     }

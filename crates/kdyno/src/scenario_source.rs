@@ -29,6 +29,8 @@ pub(crate) const BUNDLED: &[Bundled] = bundled![
     "first-light",
     "upgrade-check",
     "catch-up",
+    "drivers",
+    "client-check",
     "reports/folio-41-kafka",
     "reports/folio-kraft-kafka",
     "reports/huawei-rate",

@@ -158,7 +158,8 @@ pub(crate) fn facts(limits: &Limits, case: &CasePlan) -> BTreeMap<String, String
         let (_, limit) = limits.get(&key(case, item)?)?.range(item.clients..).next()?;
         Some((cluster_fact::generator_max_per_s(name), format!("{limit:.0}")))
     };
-    case.load.iter().filter_map(fact).collect()
+    // What kdyno's own client can do says nothing of a Java client.
+    case.load.iter().filter(|(_, item)| item.driver.is_native()).filter_map(fact).collect()
 }
 
 /// What a limit is known by; `None` for an item that produces nothing, and for one whose trial measures just that limit.

@@ -366,6 +366,18 @@ pub enum Caveat {
         /// What the first event says.
         first: String,
     },
+    /// Java processes of a load item's clients made full garbage collections, for which they stand still.
+    FullGc {
+        /// Load item.
+        item: String,
+        /// How many.
+        collections: u64,
+        /// Time that all garbage collections of these processes took in the window, ns; `None`: it was not read.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        all_ns: Option<u64>,
+        /// What the first event says.
+        first: String,
+    },
     /// Records were gone before they were fetched.
     RecordsSkipped {
         /// Load item.

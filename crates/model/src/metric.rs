@@ -102,6 +102,17 @@ const BROKER: &[SubjectKind] = &[Broker];
 /// Left out where it cannot be told: no cluster has a price unless somebody declares it.
 pub const COST_PER_GB: &str = "cost_per_gb";
 
+/// Processor time of a Java client per record.
+pub const CLIENT_CPU: &str = "client_cpu_us_per_record";
+/// Bytes that a Java client allocates per record.
+pub const CLIENT_ALLOCATED: &str = "client_allocated_bytes_per_record";
+/// Time of a Java client's garbage collections.
+pub const CLIENT_GC: &str = "client_gc";
+/// Largest heap of a Java client.
+pub const CLIENT_HEAP: &str = "client_heap_bytes_max";
+/// What is told of Java clients alone.
+const OF_JAVA: [&str; 4] = [CLIENT_CPU, CLIENT_ALLOCATED, CLIENT_GC, CLIENT_HEAP];
+
 /// What is told of consumer groups alone, beside their timings.
 const OF_GROUPS: &[&str] = &[
     "rebalances",
@@ -113,7 +124,7 @@ const OF_GROUPS: &[&str] = &[
 ];
 
 /// Whether a metric is left out where it cannot be told: the price, what is told of transactions, of connecting, of consumer
-/// groups, of records whose intended instant travels with them, and of those alone that come late.
+/// groups, of Java clients, of records whose intended instant travels with them, and of those alone that come late.
 pub fn may_be_left_out(name: &str) -> bool {
     let is_timing = |timing: &str| {
         let timing = timing.parse::<Timing>();
@@ -121,6 +132,7 @@ pub fn may_be_left_out(name: &str) -> bool {
     };
     let names = [COST_PER_GB, "committed", "aborted", "caught_up", "end_to_end", "discarded", "censored"];
     names.contains(&name)
+        || OF_JAVA.contains(&name)
         || OF_GROUPS.contains(&name)
         || name.split_once('.').is_some_and(|(timing, _)| is_timing(timing))
 }
@@ -284,6 +296,30 @@ pub const ALL: &[Metric] = &[
         READ_ALONE,
         Unit::Ratio,
         "how unevenly the members share them: standard deviation divided by mean; 0 when all have the same",
+    ),
+    metric(
+        CLIENT_CPU,
+        REQUESTS,
+        Unit::CpuUsPerRecord,
+        "processor time of the item's Java processes (`driver: java`) per record that it acknowledged or fetched in the window",
+    ),
+    metric(
+        CLIENT_ALLOCATED,
+        REQUESTS,
+        Unit::Bytes,
+        "bytes that the item's Java processes allocated on their heaps in the window, per record that it acknowledged or fetched",
+    ),
+    metric(
+        CLIENT_GC,
+        REQUESTS,
+        Unit::Ns,
+        "time that garbage collections of the item's Java processes took in the window",
+    ),
+    metric(
+        CLIENT_HEAP,
+        REQUESTS,
+        Unit::Bytes,
+        "largest heap in use that was read of the item's Java processes in the window",
     ),
     metric("cpu_percent", PROCESS, Unit::PercentOfCore, "user and system time, percent of one core"),
     metric(

@@ -1,6 +1,7 @@
 //! Client settings: typed ones over the defaults of a Kafka version, as in the Java client.
 
 use crate::PlanError;
+use crate::driver;
 use crate::given::{Given, read};
 use crate::group;
 use crate::reader::Reader;
@@ -8,9 +9,10 @@ use kdyno_model::plan::{Compression, ConsumePlan, IsolationLevel, Partitioner, P
 use kdyno_model::units::size;
 use kdyno_model::version::Version;
 use kdyno_scenario::client::{
-    Found, OF_GROUPS, Other, ROUND_ROBIN, Rule, Side, find, producer_defaults, removed_in, since,
+    Found, FoundJava, OF_GROUPS, Other, ROUND_ROBIN, Rule, Side, find, find_java, producer_defaults,
+    removed_in, since,
 };
-use kdyno_scenario::file::{KeyFile, LoadFile, RoleFile, TransactionsFile};
+use kdyno_scenario::file::{ItemClientFile, KeyFile, LoadFile, RoleFile, TransactionsFile};
 use kdyno_scenario::input::{InputError, Place};
 use kdyno_scenario::values::Values;
 use kdyno_scenario::yaml::Typed;
@@ -20,10 +22,15 @@ const NS_PER_MS: u64 = 1_000_000;
 /// What of a load item's settings has no effect with these values; each a lowercase sentence.
 pub(crate) fn without_effect(values: &Values, item: &str, load: &LoadFile) -> Result<Vec<String>, PlanError> {
     let side = side(load);
+    let is_java = driver::is_java(values, load)?;
     let mut told = Vec::new();
-    for (name, _) in &load.client {
+    for (name, _) in &load.client.settings {
         let name = name.text.as_str();
-        let why = match find(side, &Typed::assumed(name, Place::default())) {
+        let typed = Typed::assumed(name, Place::default());
+        // What has no effect on kdyno's own client has one on Java's, but for what kdyno gives every client itself.
+        let is_passed_on = is_java && !matches!(find_java(side, &typed), Ok(FoundJava::Own(_)));
+        let why = match find(side, &typed) {
+            Ok(Found::Other(_)) if is_passed_on => None,
             Ok(Found::Other(Other { rule: Rule::WithoutEffect(why), .. })) => Some((*why).to_owned()),
             _ => idle(values, name, load)?,
         };
@@ -39,11 +46,15 @@ pub(crate) fn of_other_versions(
     load: &LoadFile,
 ) -> Result<Vec<String>, PlanError> {
     let version = match typed(load, "defaults") {
+        _ if driver::is_java(values, load)? => match driver::version(values, load)? {
+            Some(version) => version,
+            None => return Ok(Vec::new()),
+        },
         Some(value) => Version::of_client(&values.text(value)?).unwrap_or(Version::newest()),
         None => Version::newest(),
     };
     let of = version.line();
-    let told = load.client.iter().filter_map(|(name, _)| {
+    let told = load.client.settings.iter().filter_map(|(name, _)| {
         let name = name.text.as_str();
         match (since(name), removed_in(name)) {
             (Some((major, minor)), _) if !version.at_least(major, minor) => Some(format!(
@@ -68,7 +79,7 @@ fn side(load: &LoadFile) -> Side {
 
 /// The value that is typed for a setting.
 fn typed<'a>(load: &'a LoadFile, name: &str) -> Option<&'a Typed> {
-    load.client.iter().find(|(typed, _)| typed.text == name).map(|(_, value)| value)
+    load.client.settings.iter().find(|(typed, _)| typed.text == name).map(|(_, value)| value)
 }
 
 /// Why a setting that is acted on has no effect on an item that does nothing with it.
@@ -111,7 +122,7 @@ const CODECS: [Compression; 3] = [Compression::Gzip, Compression::Lz4, Compressi
 /// A producer's settings.
 pub(crate) fn producer(
     reader: &Reader<'_>,
-    typed: &[(Typed, Typed)],
+    typed: &ItemClientFile,
     is_transactional: bool,
 ) -> Result<ProducerSettings, PlanError> {
     let (version, given) = read(reader, Side::Produce, typed)?;
@@ -280,7 +291,7 @@ fn level_in_force(codec: Compression, given: &[Given<'_>]) -> Option<i32> {
 pub(crate) fn consumer(
     reader: &Reader<'_>,
     mut settings: ConsumePlan,
-    typed: &[(Typed, Typed)],
+    typed: &ItemClientFile,
     group: Option<&Typed>,
 ) -> Result<ConsumePlan, PlanError> {
     let (version, given) = read(reader, Side::Consume, typed)?;

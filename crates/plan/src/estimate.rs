@@ -18,6 +18,8 @@ const TRIAL_EXTRA_S: f64 = 4.0;
 const CLUSTER_S: f64 = 3.0;
 /// What each process of a cluster adds on a small machine.
 const PROCESS_S: f64 = 1.5;
+/// From the start of a Java client's process to its first connection.
+const JAVA_CLIENT_S: f64 = 1.5;
 /// What a record adds to its key, value and headers on disk, about.
 const RECORD_BYTES_EXTRA: f64 = 12.0;
 
@@ -71,7 +73,7 @@ pub(crate) fn of_trials<'a>(trials: impl Iterator<Item = Upcoming<'a>>) -> Estim
             standing.push((start, case.system.clone()));
         }
         load.add(trial_length(&case), is_beside);
-        extra_s += if is_beside { 0.0 } else { TRIAL_EXTRA_S };
+        extra_s += if is_beside { 0.0 } else { TRIAL_EXTRA_S + java_seconds(&case) };
     }
     let (load, extra_ns) = (load.all, (extra_s * 1e9) as u64);
     Estimate {
@@ -186,6 +188,11 @@ impl Length {
             most_ns: self.most_ns.saturating_sub(other.most_ns),
         }
     }
+}
+
+/// Those of a case start all at once.
+fn java_seconds(case: &CasePlan) -> f64 {
+    if case.load.values().all(|item| item.driver.is_native()) { 0.0 } else { JAVA_CLIENT_S }
 }
 
 fn cluster_seconds(system: &SystemPlan) -> f64 {

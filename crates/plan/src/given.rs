@@ -1,9 +1,11 @@
 //! Typed settings of clients with their values read.
 
 use crate::PlanError;
+use crate::driver;
 use crate::reader::Reader;
 use kdyno_model::version::Version;
-use kdyno_scenario::client::{Found, Setting, SettingKind, Side, find, level, number};
+use kdyno_scenario::client::{Found, FoundJava, Setting, SettingKind, Side, find, find_java, level, number};
+use kdyno_scenario::file::ItemClientFile;
 use kdyno_scenario::input::not_allowed;
 use kdyno_scenario::yaml::Typed;
 
@@ -30,11 +32,15 @@ impl Given<'_> {
 pub(crate) fn read<'a>(
     reader: &Reader<'_>,
     side: Side,
-    typed: &'a [(Typed, Typed)],
+    typed: &'a ItemClientFile,
 ) -> Result<(Version, Vec<Given<'a>>), PlanError> {
+    if let Some((_, version)) = driver::java(reader, typed)? {
+        let given = of_java(reader, side, &typed.settings)?;
+        return Ok((version.unwrap_or(Version::newest()), given));
+    }
     let mut version = Version::newest();
     let mut given = Vec::new();
-    for (name, value) in typed {
+    for (name, value) in &typed.settings {
         let text = reader.text(value)?;
         let setting = match find(side, name)? {
             Found::ActedOn(setting) => setting,
@@ -53,6 +59,25 @@ pub(crate) fn read<'a>(
         given.push(one(reader, setting, value, text)?);
     }
     Ok((version, given))
+}
+
+/// Those of a Java client that kdyno's own client has too, as far as it could do what they say: estimates and rules go by
+/// them.
+fn of_java<'a>(
+    reader: &Reader<'_>,
+    side: Side,
+    typed: &'a [(Typed, Typed)],
+) -> Result<Vec<Given<'a>>, PlanError> {
+    let mut given = Vec::new();
+    for (name, value) in typed {
+        let text = driver::property(reader, side, name, value)?;
+        if let (FoundJava::ActedOn(setting), Some(text)) = (find_java(side, name)?, text)
+            && !driver::is_javas_alone(setting.name, &text)
+        {
+            given.extend(one(reader, setting, value, text).ok());
+        }
+    }
+    Ok(given)
 }
 
 fn one<'a>(

@@ -70,8 +70,16 @@ fn unit_of(name: &str) -> Option<(Dimension, f64)> {
     }
 }
 
+/// Whether a setting's name says that it is a size or a duration.
+pub(crate) fn has_unit(name: &str) -> bool {
+    unit_of(name).is_some()
+}
+
 /// A value in Kafka's own unit.
-fn setting(name: &str, text: &str) -> Result<String, String> {
+///
+/// # Errors
+/// One sentence: a wrong unit, or one where there is none.
+pub(crate) fn setting(name: &str, text: &str) -> Result<String, String> {
     let quantity = units::parse(text);
     let Some((dimension, kafka_unit)) = unit_of(name) else {
         return match quantity {

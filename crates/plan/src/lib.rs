@@ -15,6 +15,7 @@ mod clusters;
 mod comparison;
 mod conditions;
 mod consume;
+mod driver;
 mod estimate;
 mod given;
 mod group;

@@ -3,6 +3,7 @@
 use crate::PlanError;
 use crate::client;
 use crate::consume::consume_plan;
+use crate::driver;
 use crate::group;
 use crate::null_broker;
 use crate::phases::PHASE_NS_MAX;
@@ -12,8 +13,8 @@ use crate::records;
 use crate::spans;
 use crate::system::MIN_INSYNC;
 use kdyno_model::plan::{
-    Arrivals, COMPRESSED_RECORDS_MAX, Compression, Driver, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX,
-    Payload, ProducePlan, ProducerSettings, Rate, RatePiece, RecordPlan, Role, SystemPlan, TopicPlan,
+    Arrivals, COMPRESSED_RECORDS_MAX, Compression, Fill, LoadPlan, POOL_BATCHES_MIN, POOL_BYTES_MAX, Payload,
+    ProducePlan, ProducerSettings, Rate, RatePiece, RecordPlan, Role, SystemPlan, TopicPlan,
     TransactionsPlan, ValuesPlan, WorkerPlan, WorkerShare,
 };
 use kdyno_model::units::size;
@@ -62,6 +63,7 @@ pub(crate) fn load(
             "clients in another zone need a relay, which comes later",
         )?;
         let clients = reader.small(&typed.clients, "clients", 1..=CLIENTS_MAX)?;
+        let driver = driver::driver(reader, typed, clients)?;
         let role = match &typed.role {
             RoleFile::Produce(produce) => Role::Produce(produce_plan(
                 reader,
@@ -77,10 +79,7 @@ pub(crate) fn load(
             }
         };
         let span = spans::span(reader, &name.text, typed)?;
-        found.insert(
-            name.text.clone(),
-            LoadPlan { topic: address, clients, span, driver: Driver::Native, role },
-        );
+        found.insert(name.text.clone(), LoadPlan { topic: address, clients, span, driver, role });
     }
     probe::have_own_topics(reader, &found)?;
     group::check(reader, system, &found)?;

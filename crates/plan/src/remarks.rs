@@ -4,7 +4,7 @@
 use crate::cases::Chosen;
 use crate::comparison::{not_judged, smallest_differences};
 use crate::sides::different_loads;
-use crate::{Choices, PlanError, cases, claims, client, clusters, consume, group, probe, sustained};
+use crate::{Choices, PlanError, cases, claims, client, clusters, consume, driver, group, probe, sustained};
 use kdyno_model::plan::{CasePlan, Depth, KafkaSource, ListedTrial, Plan, Strategy, SystemPlan};
 use kdyno_model::units::count;
 use kdyno_model::version;
@@ -223,6 +223,7 @@ fn client_settings(file: &ScenarioFile, cases: &[&Values]) -> Result<Vec<Note>, 
     for (name, item) in &file.load {
         let mut idle: Option<Vec<String>> = None;
         let mut of_others = Vec::new();
+        let mut unknown = BTreeSet::new();
         for values in cases {
             let told = client::without_effect(values, &name.text, item)?;
             match &mut idle {
@@ -230,7 +231,9 @@ fn client_settings(file: &ScenarioFile, cases: &[&Values]) -> Result<Vec<Note>, 
                 Some(idle) => idle.retain(|before| told.contains(before)),
             }
             of_others.extend(client::of_other_versions(values, &name.text, item)?);
+            unknown.extend(driver::unknown(values, &name.text, item)?);
         }
+        found.extend(unknown.into_iter().map(Note::Warning));
         found.extend(idle.into_iter().flatten().chain(of_others).map(Note::Fact));
     }
     Ok(found)

@@ -5,7 +5,7 @@ use crate::choices::{Change, SideChoices};
 use crate::planned::{Planned, plan_cases};
 use crate::set_overrides::NOWHERE;
 use crate::{Choices, PlanError};
-use kdyno_model::plan::{CasePlan, KafkaSource, OnClusters, SystemPlan};
+use kdyno_model::plan::{CasePlan, JavaClient, KafkaSource, LoadPlan, OnClusters, SystemPlan};
 use kdyno_model::version::NEWEST;
 use kdyno_scenario::Scenario;
 use kdyno_scenario::file::SideFile;
@@ -323,7 +323,10 @@ fn with_release(text: String, case: Option<&CasePlan>) -> String {
         SystemPlan::Local(cluster) => matches!(&cluster.kafka, KafkaSource::Release(text) if text == NEWEST),
         SystemPlan::Attached(_) | SystemPlan::NullBroker(_) => false,
     });
-    if !is_newest {
+    let is_newest_client = |item: &LoadPlan| {
+        item.driver.as_java().is_some_and(|java| java.client == JavaClient::Version(NEWEST.to_owned()))
+    };
+    if !is_newest && !case.is_some_and(|case| case.load.values().any(is_newest_client)) {
         return text;
     }
     let words = text.split_inclusive(|c: char| !c.is_alphanumeric());

@@ -127,7 +127,7 @@ fn laptop_comparisons_and_searches_fit_their_time() {
         }
         seen.push(id);
     }
-    assert_eq!(seen, ["folio-41-kafka", "folio-kraft-kafka", "intel-sla", "upgrade-check"]);
+    assert_eq!(seen, ["client-check", "folio-41-kafka", "folio-kraft-kafka", "intel-sla", "upgrade-check"]);
 }
 
 #[test]
@@ -244,4 +244,27 @@ fn the_published_tables_have_their_shape() {
     assert_eq!(published.rows.iter().filter(tested).count(), 4, "all but the row from another zone");
     let SystemPlan::Local(cluster) = &huawei.cases[0].system else { panic!("local") };
     assert_eq!(cluster.brokers, 3);
+}
+
+#[test]
+fn drivers_and_clients_are_set_side_by_side() {
+    let told = |plan: &Plan| {
+        plan.cases.iter().map(|case| case.load["writers"].driver.to_string()).collect::<Vec<_>>()
+    };
+    let drivers = of("drivers", "laptop");
+    assert_eq!(told(&drivers), ["native", "java 3.9.2 -Xmx256m", "java 4.1.2 -Xmx256m"]);
+    let linger = |case: &kdyno_model::plan::CasePlan| {
+        case.load["writers"].role.as_produce().map(|produce| produce.client.linger_ns)
+    };
+    assert!(
+        drivers.cases.iter().all(|case| linger(case) == Some(5_000_000)),
+        "whatever the release's default is"
+    );
+
+    let check = of("client-check", "laptop");
+    let Strategy::Compare(compare) = &check.strategy else { panic!("a comparison") };
+    assert_eq!(told(&check), ["java 4.1.2 -Xmx512m"]);
+    assert_eq!(compare.b[0].load["writers"].driver.to_string(), "java 4.3.1 -Xmx512m");
+    assert_eq!(compare.changes, ["load.writers.client.version: 4.1.2 → 4.3.1"]);
+    assert!(estimate(&check).longest_ns <= 600_000_000_000, "ten minutes: {:?}", estimate(&check));
 }

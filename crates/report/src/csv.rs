@@ -4,7 +4,7 @@ use crate::input::ReportInput;
 use crate::names::{ScopeParts, bounded, name_of};
 use kdyno_model::finding::{Finding, Interval, Scope, Value};
 use kdyno_model::metric::{self, Unit};
-use kdyno_model::plan::{ParamValue, Plan, Strategy};
+use kdyno_model::plan::{CasePlan, ParamValue, Plan, Strategy};
 use kdyno_model::series::{SecondPoint, TrialSeries};
 use kdyno_model::trial::{Trial, TrialId};
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,7 +52,7 @@ const FINDINGS_BEFORE: [Column; 8] = [
     LABEL,
 ];
 
-const FINDINGS_AFTER: [Column; 17] = [
+const FINDINGS_AFTER: [Column; 18] = [
     (
         "subject",
         "whose figure: a load item by its name, `brokers` (all together), `broker-0` …, `system`, `workers` or `host`",
@@ -90,6 +90,11 @@ const FINDINGS_AFTER: [Column; 17] = [
         "marks",
         "what has to be said beside the value, separated by spaces: `invalid` (it must not be used), `drifting`, \
          `several_levels`, `too_short_to_tell`, `short_term`, `few_records`",
+    ),
+    (
+        "driver",
+        "of a load item which client carried it: `native`, or `java` with its version and the options of its Java process; \
+         empty for other subjects, and where two sides have different ones",
     ),
 ];
 
@@ -164,7 +169,9 @@ pub fn findings(input: &ReportInput<'_>) -> String {
         let scope = ScopeParts::of(finding.scope, input);
         let before = [run_id(input), scope.kind].into_iter().chain(whose.place());
         let before = before.chain([text(scope.published_row)]);
-        out.push_str(&row(before.chain(whose.labelled(&params)).chain(figures(finding))));
+        let driver = whose.driver(&finding.of.subject);
+        let after = figures(finding).into_iter().chain([driver]);
+        out.push_str(&row(before.chain(whose.labelled(&params)).chain(after)));
     }
     out
 }
@@ -215,6 +222,8 @@ struct Whose<'a> {
     repeat: Option<u32>,
     label: String,
     params: Option<&'a BTreeMap<String, ParamValue>>,
+    /// The cases whose load items a subject may be; of a comparison those of both sides.
+    cases: Vec<&'a CasePlan>,
 }
 
 impl<'a> Whose<'a> {
@@ -223,7 +232,8 @@ impl<'a> Whose<'a> {
         let plan: &'a Plan = input.plan();
         if let Some(Trial { id, case, repeat, label, effective, .. }) = trial.and_then(|id| input.trial(id)) {
             let (case, repeat, label) = (Some(*case), Some(*repeat), label.clone());
-            return Self { trial: Some(*id), case, side, repeat, label, params: Some(&effective.params) };
+            let params = Some(&effective.params);
+            return Self { trial: Some(*id), case, side, repeat, label, params, cases: vec![effective] };
         }
         if let Some(number) = case {
             let (cases, label) = match (scope, &plan.strategy) {
@@ -233,12 +243,29 @@ impl<'a> Whose<'a> {
                 (Scope::Case(_), _) => (&plan.cases, input.side_label(number, 0)),
                 _ => (&plan.cases, input.case_label(number).to_owned()),
             };
-            let params = cases.get(number as usize).map(|of| &of.params);
-            return Self { case, side, label, params, ..Self::default() };
+            let own = cases.get(number as usize);
+            let other = match (scope, &plan.strategy) {
+                (Scope::Comparison { .. } | Scope::Pair { .. }, Strategy::Compare(compare)) => {
+                    compare.b.get(number as usize)
+                }
+                _ => None,
+            };
+            let (params, cases) = (own.map(|of| &of.params), own.into_iter().chain(other).collect());
+            return Self { case, side, label, params, cases, ..Self::default() };
         }
         let published = published_row.zip(plan.published.as_ref());
         let theirs = published.and_then(|(number, published)| published.rows.get(number as usize));
         Self { trial, params: theirs.map(|row| &row.params), ..Self::default() }
+    }
+
+    /// Which client carries a load item; empty of other subjects, and of items that several carry.
+    fn driver(&self, subject: &str) -> String {
+        let drivers = self.cases.iter().filter_map(|case| Some(&case.load.get(subject)?.driver));
+        let drivers: Vec<_> = drivers.collect();
+        match drivers.split_first() {
+            Some((first, rest)) if rest.iter().all(|other| other == first) => first.to_string(),
+            _ => String::new(),
+        }
     }
 
     /// Trial, case, side and repeat.

@@ -6,6 +6,7 @@ use crate::input::{ReportInput, is_cut_short};
 use crate::units;
 use kdyno_model::caveat::{Caveat, ScopedCaveat};
 use kdyno_model::finding::Mark;
+use kdyno_model::metric;
 use kdyno_model::plan::{Compression, LoadPlan, ProducePlan, RoleKind};
 use kdyno_model::trial::Trial;
 use std::collections::BTreeSet;
@@ -103,6 +104,14 @@ pub const CONSUME_RATES: &[Shown] = &[
     own("bytes per", "request", "bytes_per_request"),
 ];
 
+/// What a Java client took of the host it ran on.
+pub const JAVA_CLIENTS: &[Shown] = &[
+    own("client CPU", "per record", metric::CLIENT_CPU),
+    own("allocated", "per record", metric::CLIENT_ALLOCATED),
+    own("garbage", "collections", metric::CLIENT_GC),
+    own("heap", "max", metric::CLIENT_HEAP),
+];
+
 /// A consumer group: what its rebalances and commits took, and how its members share the records.
 pub const CONSUME_GROUPS: &[Shown] = &[
     own("", "rebalances", "rebalances"),
@@ -125,6 +134,8 @@ pub enum Words {
     Steadiness,
     /// Why records failed.
     Reasons,
+    /// Which client carries it.
+    Driver,
 }
 
 impl Words {
@@ -134,6 +145,7 @@ impl Words {
             Self::None => "",
             Self::Steadiness => "steady",
             Self::Reasons => "reasons",
+            Self::Driver => "driver",
         }
     }
 }
@@ -157,6 +169,8 @@ pub enum Streams {
     Grouped,
     /// Of those whose clients come in the measure phase.
     Late,
+    /// Of those that Kafka's Java client carries.
+    Java,
 }
 
 impl Streams {
@@ -171,6 +185,7 @@ impl Streams {
             Self::Consuming => load.role.kind() == RoleKind::Consume,
             Self::Grouped => load.role.group().is_some(),
             Self::Late => load.span.is_late(),
+            Self::Java => !load.driver.is_native(),
             Self::Handed => load.role.as_consume().is_some(),
         }
     }
@@ -178,7 +193,7 @@ impl Streams {
 
 /// The tables of every trial's figures: title, whose streams, columns, the words that follow. A stream that has none of the
 /// figures is left out.
-pub const TABLES: [(&str, Streams, &[Shown], Words); 9] = [
+pub const TABLES: [(&str, Streams, &[Shown], Words); 10] = [
     ("Produce: rates and what they cost", Streams::Uncompressed, &PRODUCE_RATES, Words::Steadiness),
     (
         "Produce: compressed rates and what they cost",
@@ -193,11 +208,17 @@ pub const TABLES: [(&str, Streams, &[Shown], Words); 9] = [
     ("End-to-end latency", Streams::Handed, CONSUME_LATENCIES, Words::None),
     ("Consume: groups", Streams::Grouped, CONSUME_GROUPS, Words::None),
     ("Clients that came in the measure phase", Streams::Late, CONNECTS, Words::None),
+    ("Java clients: what they cost", Streams::Java, JAVA_CLIENTS, Words::Driver),
 ];
 
 /// Said under the tables when a stream asks for no acknowledgement.
 pub const UNANSWERED_NOTE: &str =
     "With acks=0 nobody answers: acknowledged then means written to the socket.";
+
+/// Said under the tables when a Java client carries a stream.
+pub const JAVA_NOTE: &str = "Of a Java client schedule delay, block and service are seen, and no stage of the service: linger, \
+    retry, send wait, request and callback have no figures, nor have its batches, requests and retries; of what it fetches, \
+    until fetched and hand-over have none.";
 
 /// How a row is marked of which the figures cover less than was planned.
 pub fn row_mark(cut_short: bool) -> &'static str {
@@ -227,6 +248,11 @@ impl StreamRow<'_> {
         self.load.role.as_produce().is_some_and(|produce| produce.client.acks == 0)
     }
 
+    /// Whether Kafka's Java client carries it, of which not every stage is seen.
+    pub fn is_java(&self) -> bool {
+        Streams::Java.has(self.load)
+    }
+
     /// Whether the stream has any of some figures.
     pub fn has_any(&self, figures: &Figures<'_>, shown: &[Shown]) -> bool {
         shown
@@ -250,6 +276,7 @@ impl StreamRow<'_> {
             Words::None => String::new(),
             Words::Steadiness => steadiness::cell(input.conclusions, self.trial.id, self.stream),
             Words::Reasons => self.failures(input.caveats),
+            Words::Driver => self.load.driver.to_string(),
         }
     }
 

@@ -167,7 +167,14 @@ fn load_item(item: &LoadFile, file: &ScenarioFile) -> Result<(), InputError> {
         RoleFile::Produce(_) | RoleFile::EndToEnd { .. } => Side::Produce,
         RoleFile::Consume(_) => Side::Consume,
     };
-    item.client.iter().try_for_each(|(name, _)| client::find(side, name).map(|_| ()))
+    item.client.settings.iter().try_for_each(|(name, _)| {
+        // Which names there are with `driver: $param` shows when params are chosen.
+        if item.client.may_be_java() {
+            client::find_java(side, name).map(|_| ())
+        } else {
+            client::find(side, name).map(|_| ())
+        }
+    })
 }
 
 /// The error for a topic that is not under `topics`.

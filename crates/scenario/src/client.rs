@@ -2,10 +2,12 @@
 //! Kafka version; what becomes of all others stands in the tables of [`known`] and [`reach`].
 
 mod group;
+mod java;
 mod known;
 mod reach;
 
 pub use group::{OF_GROUPS, OF_ONE_PROTOCOL, classic_defaults, group_defaults};
+pub use java::{FoundJava, find_java};
 pub use known::{Client, JavaType, OTHERS, Other, Rule, other, removed_in, since};
 pub use reach::{REACH, reach_setting};
 
@@ -296,7 +298,7 @@ pub(crate) fn is_of(side: Side, name: &str) -> bool {
 }
 
 /// The known name that was meant by another.
-pub(crate) fn nearest_known(name: &str) -> Option<&'static str> {
+pub fn nearest_known(name: &str) -> Option<&'static str> {
     meant(name, names())
 }
 

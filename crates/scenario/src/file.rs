@@ -1,6 +1,7 @@
 //! A scenario as typed: every section taken apart, every value still a text with its place.
 
 mod consume;
+mod driver;
 mod kafka;
 mod listeners;
 mod phases;
@@ -8,6 +9,7 @@ mod records;
 mod transactions;
 
 pub use consume::{ConsumeFile, WorkFile};
+pub use driver::{ItemClientFile, JavaClientFile};
 pub use kafka::KafkaFile;
 pub use listeners::ListenersFile;
 pub use phases::{MeasureFile, PhasesFile};
@@ -145,7 +147,7 @@ pub struct LoadFile {
     pub after: Option<Typed>,
     pub until: Option<Typed>,
     pub zone: Typed,
-    pub client: Vec<(Typed, Typed)>,
+    pub client: ItemClientFile,
     pub role: RoleFile,
 }
 
@@ -399,7 +401,7 @@ fn load(node: &Node) -> Result<LoadFile, InputError> {
             after: None,
             until: None,
             zone,
-            client: Vec::new(),
+            client: ItemClientFile::none(fields.place),
             role,
         });
     }
@@ -410,7 +412,7 @@ fn load(node: &Node) -> Result<LoadFile, InputError> {
         after: fields.scalar("after")?,
         until: fields.scalar("until")?,
         zone,
-        client: opt(&fields, "client", |node| settings(node, "client"))?.unwrap_or_default(),
+        client: driver::client(&fields)?,
         role: match role {
             "produce" => RoleFile::Produce(Box::new(produce(&fields)?)),
             _ => RoleFile::Consume(Box::new(consume::consume(&fields)?)),

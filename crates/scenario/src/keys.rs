@@ -1,12 +1,14 @@
 //! Every key of a scenario and a target, in tables: the reader checks against them, the reference and the
 //! JSON Schema are made from them, so the three cannot disagree.
 
+mod client;
 mod listeners;
 mod load;
 mod questions;
 mod records;
 mod target;
 
+pub use client::{ITEM_CLIENT, JAVA_CLIENT};
 pub use listeners::{CLIENT_LISTENER, INTERNAL_LISTENER, LISTENERS, LOGINS};
 pub use load::{
     CONSUME, END_TO_END, LOAD, PAYLOAD, PRODUCE, RAMP, RATE_COURSE, STEP, TRANSACTIONS, WORK, ZIPF_WORK,
@@ -79,6 +81,7 @@ const NOUNS: &[&str] = &[
     "contrast",
     "secret",
     "numbered key",
+    "client of a load item",
 ];
 
 impl Section {

@@ -33,6 +33,10 @@ pub(crate) fn of_path(root: &Node, path: &str, value: &str) -> Result<Node, Inpu
     let mut rest = path;
     loop {
         let (name, after) = rest.split_once('.').unwrap_or((rest, ""));
+        if is_setting(name, section) {
+            keys.push(Typed::assumed(rest, place));
+            break;
+        }
         let name = Typed::assumed(name, place);
         let key = key_of(&name, section)?;
         here = child(here, &name.text);
@@ -183,6 +187,11 @@ fn below(kind: &'static Kind) -> Below {
     }
 }
 
+/// Whether a name is none of a section's keys but one of the settings that stand beside them.
+fn is_setting(name: &str, section: &'static Section) -> bool {
+    section.open && !section.keys.iter().any(|key| key.name == name)
+}
+
 /// Whether a key takes a single value or a map: what is typed replaces all of it.
 fn one_of(key: Option<&Key>) -> bool {
     key.is_some_and(|key| matches!(key.kind, Kind::Either(_)))
@@ -244,6 +253,10 @@ fn map_of<'n>(node: &'n Node, what: &str) -> Result<&'n [(Typed, Node)], InputEr
 fn merge_section(target: Option<&Node>, patch: &Node, section: &'static Section) -> Result<Node, InputError> {
     let mut merged = Merged::new(target, patch);
     for (name, value) in map_of(patch, section.name)? {
+        if is_setting(&name.text, section) {
+            merged.set(name, value.clone())?;
+            continue;
+        }
         let key = key_of(name, section)?;
         let here = child(target, &name.text);
         let value = match (below(&key.kind), value) {
@@ -357,6 +370,12 @@ load: {writers: {produce: perf, rate: 1k/s, value: 1KiB, client: {acks: all}}, r
             ("system.config.num.io.threads", "4", "system/config/num.io.threads = 4"),
             ("system.config.num.io.threads", "null", "system/config/num.io.threads = nothing"),
             ("load.writers.client.linger.ms", "0", "load/writers/client/linger.ms = 0"),
+            ("load.writers.client.driver", "java", "load/writers/client/driver = java"),
+            ("load.writers.client.version", "4.1.1", "load/writers/client/version = 4.1.1"),
+            ("load.writers.client.version.jar", "k.jar", "load/writers/client/version = {jar: k.jar}"),
+            ("load.writers.client.version", "{source: /k}", "load/writers/client/version = {source: /k}"),
+            ("load.writers.client.jvm", "[-Xmx1g]", "load/writers/client/jvm = [-Xmx1g]"),
+            ("load.writers.client.acks", "null", "load/writers/client/acks = nothing"),
             ("load.readers.from", "earliest", "load/readers/from = earliest"),
             ("system.jvm", "[-Xss1m]", "system/jvm = [-Xss1m]"),
             ("topics.perf.partitions", "$p", "topics/perf/partitions = $p"),

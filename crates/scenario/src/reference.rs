@@ -47,6 +47,8 @@ const SECTIONS: &[&Section] = &[
     &keys::GIVEN,
     &keys::CONSUME,
     &keys::END_TO_END,
+    &keys::ITEM_CLIENT,
+    &keys::JAVA_CLIENT,
     &keys::PHASES,
     &keys::MEASURE,
     &keys::COMPARE,
@@ -190,6 +192,11 @@ before it).
 ";
 
 const CLIENT_HEAD: &str = "\
+Of kdyno's own client (`driver: native`). With `driver: java` every setting of Kafka's is passed on, with its value in Kafka's
+unit: also those that have no effect or are not supported below, and, with a warning, names that no table has, which a fork may
+know. What kdyno sets itself stays so: ids, groups, serializers, where to begin, and how the cluster is reached. The defaults are
+those of the release.
+
 `client: {defaults: \"3.2\", …}` takes the defaults that the Java client of that version has; without it those of the
 newest, on both sides of a comparison too: two releases of brokers are then compared under one client. `linger.ms` plus
 `request.timeout.ms` must not exceed `delivery.timeout.ms`, as in Java.

@@ -165,7 +165,7 @@ fn load_values<'f>(item: &'f LoadFile, found: &mut Vec<Keyed<'f>>) {
     found.extend(item.at.iter().map(|at| ("at", at)));
     found.extend(item.after.iter().map(|after| ("after", after)));
     found.extend(item.until.iter().map(|until| ("until", until)));
-    found.extend(settings(&item.client));
+    found.extend(item.client.all());
     let produce = match &item.role {
         RoleFile::Consume(consume) => {
             found.extend(consume.group.iter().map(|group| ("group", group)));

@@ -113,7 +113,8 @@ fn contest(bench: &Setup, broker: &Broker, terms: &Terms) -> anyhow::Result<()> 
     for round in 0..=bench.options.rounds {
         for turn in 0..2 {
             let is_own = (round + turn) % 2 == 0;
-            let topic = broker.topic(&format!("drop-in-{}-{round}-{turn}", terms.record_bytes), PARTITIONS, 1)?;
+            let topic =
+                broker.topic(&format!("drop-in-{}-{round}-{turn}", terms.record_bytes), PARTITIONS, 1)?;
             let mut command = if is_own { own() } else { theirs() };
             let records = flags(&mut command, bench, broker, terms, &topic);
             let finished = measured(&mut command)?;
@@ -148,8 +149,14 @@ fn flags(command: &mut Command, bench: &Setup, broker: &Broker, terms: &Terms, t
 }
 
 fn table(kdyno: &Figures, kafka: &Figures) -> Table {
-    let mut table =
-        Table::new(&["tool", "records/s", "average ms", "p50 ms", "p95 ms", "µs CPU per record, all processes"]);
+    let mut table = Table::new(&[
+        "tool",
+        "records/s",
+        "average ms",
+        "p50 ms",
+        "p95 ms",
+        "µs CPU per record, all processes",
+    ]);
     for (name, figures) in [("kdyno producer-perf-test", kdyno), ("kafka-producer-perf-test", kafka)] {
         table.row(vec![
             name.to_owned(),

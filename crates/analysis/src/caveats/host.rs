@@ -3,6 +3,7 @@
 use super::found::Found;
 use crate::cpu;
 use crate::evidence::Window;
+use crate::java;
 use crate::rows::Trial;
 use kdyno_model::caveat::Caveat;
 use kdyno_model::event::{EventKind, Subject};
@@ -43,8 +44,12 @@ pub(super) fn other_load(trial: &Trial<'_>) -> Vec<Found> {
         return Vec::new();
     };
     let Some(host_s) = cpu::host_programs_s(trial.probes(), window) else { return Vec::new() };
-    // What a worker without readings used is not other load.
-    if cpu::used_by_all_s(trial.probes(), &trial.workers(), window).is_none() {
+    // What a worker or a Java client without readings used is not other load; of a duet those of the other side have none
+    // here.
+    let java = java::all_processes(trial);
+    let of_other_side = !java.is_empty() && trial.evidence.start.trial.is_of_duet();
+    let own: Vec<Subject> = trial.workers().into_iter().chain(java).collect();
+    if of_other_side || cpu::used_by_all_s(trial.probes(), &own, window).is_none() {
         return Vec::new();
     }
     let own = cpu::subjects(trial.probes(), cpu::is_own_process);
@@ -127,19 +132,23 @@ pub(super) fn page_cache(trial: &Trial<'_>) -> Vec<Found> {
     let Some(window) = trial.window.filter(|_| is_local && !is_in_memory(trial)) else { return Vec::new() };
     let written = cpu::counter_s(trial.probes(), &Subject::Host, series::DISK_WRITE_BYTES_TOTAL, window);
     // The other side of a duet may have the same drives: what they wrote is then at most what this side's brokers were given.
-    let given = given_bytes_per_s(trial, window) * window.seconds();
-    let Some(share) = written.map(|written| written / given).filter(|_| given > 0.0) else {
-        return Vec::new();
-    };
+    let given =
+        given_bytes_per_s(trial, window).map(|per_s| per_s * window.seconds()).filter(|given| *given > 0.0);
+    let Some(share) = written.zip(given).map(|(written, given)| written / given) else { return Vec::new() };
     (share < WRITTEN_SHARE_MIN).then(|| Caveat::PageCacheAbsorbed { share }.into()).into_iter().collect()
 }
 
-/// Bytes per second that all brokers together had to write in the window: those of produce requests × replicas.
-pub(crate) fn given_bytes_per_s(trial: &Trial<'_>, window: Window) -> f64 {
+/// Bytes per second that all brokers together had to write in the window: those of produce requests × replicas. `None`:
+/// those of a Java client are not seen.
+pub(crate) fn given_bytes_per_s(trial: &Trial<'_>, window: Window) -> Option<f64> {
     let topics = &trial.evidence.start.trial.effective.topics;
-    let of_item = trial.items.iter().filter(|item| item.plan.role.as_produce().is_some()).map(|item| {
+    let producing = || trial.items.iter().filter(|item| item.plan.role.as_produce().is_some());
+    if producing().any(java::is_java) {
+        return None;
+    }
+    let of_item = producing().map(|item| {
         let replicas = topics.get(&item.plan.topic).map_or(1, |topic| topic.replicas);
         item.tally.windowed.request_bytes as f64 * f64::from(replicas)
     });
-    of_item.sum::<f64>() / window.seconds()
+    Some(of_item.sum::<f64>() / window.seconds())
 }

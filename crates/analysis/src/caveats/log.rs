@@ -7,6 +7,7 @@
 
 use super::cluster::since_t0;
 use super::found::{Found, events};
+use crate::java;
 use crate::rows::Trial;
 use crate::tally::unfinished;
 use kdyno_model::caveat::Caveat;
@@ -101,6 +102,11 @@ fn says(trial: &Trial<'_>, topic: &str) -> Option<Says> {
     } else if growth > expected_max && was_there_before(trial, topic) {
         let more = growth - expected_max;
         Says::NotChecked(format!("the topic was there before the run, and others wrote {more} records to it"))
+    } else if growth > expected_max && writers().any(java::may_repeat) {
+        let more = growth - expected_max;
+        Says::NotChecked(format!(
+            "it holds {more} records more, which a Java client without idempotence may have sent again: that is not seen"
+        ))
     } else if growth > expected_max {
         Says::Unexplained { expected_max, growth }
     } else {

@@ -7,6 +7,7 @@ mod found;
 pub(crate) mod generator;
 mod group;
 pub(crate) mod host;
+mod java;
 pub(crate) mod load;
 mod log;
 
@@ -78,6 +79,7 @@ const RULES: &[(Rule, Weight)] = &[
     (cluster::records_skipped, WARNING),
     (group::not_conserved, WARNING),
     (group::member_failed, WARNING),
+    (java::full_gc, WARNING),
     (cluster::unconditioned, WARNING),
     (duet::not_at_once, WARNING),
     (cluster::warmup_not_settled, WARNING),

@@ -303,7 +303,13 @@ fn of_item(item: &LoadPlan) -> Settings {
         Role::EndToEnd(probe) => of_producer(&probe.produce),
     };
     found.push(("clients", item.clients.to_string()));
-    found.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    found.push(("driver", item.driver.to_string()));
+    let mut found: Settings = found.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    // What is passed on to a Java client and has no effect on kdyno's own.
+    for (name, value) in item.driver.as_java().into_iter().flat_map(|java| &java.properties) {
+        found.entry(name.clone()).or_insert_with(|| value.clone());
+    }
+    found
 }
 
 fn ms(ns: u64) -> String {

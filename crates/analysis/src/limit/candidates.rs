@@ -6,6 +6,7 @@ use crate::caveats::generator::{acked_per_s, calibrated_per_s, is_thread_of};
 use crate::caveats::host::given_bytes_per_s;
 use crate::cpu;
 use crate::evidence::{NS_PER_S, Window};
+use crate::java;
 use crate::rows::{Item, Trial};
 use kdyno_model::conclusion::{LimitEvidence, LimitKind};
 use kdyno_model::event::Subject;
@@ -53,6 +54,11 @@ fn not_judged(kind: LimitKind, detail: &str) -> LimitEvidence {
     evidence(kind, None, detail.to_owned())
 }
 
+/// Why what rests on requests is not judged of a Java client.
+const REQUESTS_UNSEEN: &str = "the requests of a Java client are not seen";
+/// The same of what rests on their bytes.
+const BYTES_UNSEEN: &str = "how many bytes Java clients send and fetch is not seen";
+
 fn percent(share: f64) -> String {
     format!("{} %", units::significant(100.0 * share))
 }
@@ -79,7 +85,18 @@ impl Asked<'_> {
         if used.is_none() {
             parts.push("its threads were not probed".to_owned());
         }
+        if let Some(used_s) = self.java_used_s() {
+            let cores = units::significant(used_s / self.window.seconds());
+            parts.push(format!("its Java client used {cores} processors, of how many it can is not known"));
+        }
         evidence(LimitKind::Generator, used, parts.join("; "))
+    }
+
+    /// Processor time of the item's Java processes, where it has such, seconds.
+    fn java_used_s(&self) -> Option<f64> {
+        let processes = java::processes(self.trial, self.item);
+        let used_s = cpu::used_by_all_s(self.trial.probes(), &processes, self.window);
+        used_s.filter(|_| !processes.is_empty())
     }
 
     /// Share of the window in which the item's busiest thread ran or was ready to.
@@ -109,11 +126,13 @@ impl Asked<'_> {
         }
         let probes = self.trial.probes();
         let busy = cpu::host_busy_share(probes, self.window).filter(|busy| *busy >= HOST_FULL_SHARE)?;
-        let workers = cpu::used_by_all_s(probes, &self.trial.workers(), self.window)?;
+        let generators: Vec<Subject> =
+            self.trial.workers().into_iter().chain(java::all_processes(self.trial)).collect();
+        let generators = cpu::used_by_all_s(probes, &generators, self.window)?;
         let brokers = cpu::used_by_all_s(probes, &self.trial.brokers(), self.window)?;
         // Of a target the brokers may be among the others.
-        let others = cpu::host_programs_s(probes, self.window)? - workers - brokers;
-        (workers > brokers && workers > others).then_some(busy)
+        let others = cpu::host_programs_s(probes, self.window)? - generators - brokers;
+        (generators > brokers && generators > others).then_some(busy)
     }
 
     fn is_of_duet(&self) -> bool {
@@ -189,7 +208,10 @@ impl Asked<'_> {
             let detail = format!("no limit is declared (`facts.disk.limit`) or measured{waited}");
             return evidence(LimitKind::Disk, None, detail);
         };
-        let per_broker = given_bytes_per_s(self.trial, self.window) / brokers;
+        let Some(given) = given_bytes_per_s(self.trial, self.window) else {
+            return not_judged(LimitKind::Disk, BYTES_UNSEEN);
+        };
+        let per_broker = given / brokers;
         let (own, limit_text) = (units::bytes(per_broker), units::bytes(limit));
         let detail = format!("each broker was given {own}/s to write, of {limit_text}/s declared{waited}");
         evidence(LimitKind::Disk, Some(per_broker / limit), detail)
@@ -203,7 +225,11 @@ impl Asked<'_> {
             return not_judged(LimitKind::Network, detail);
         };
         let per_s = |bytes: u64| bytes as f64 / self.window.seconds();
-        let given = given_bytes_per_s(self.trial, self.window);
+        let consumes = |item: &Item<'_>| item.plan.role.as_produce().is_none();
+        let is_unseen = self.trial.items.iter().any(|item| java::is_java(item) && consumes(item));
+        let Some(given) = given_bytes_per_s(self.trial, self.window).filter(|_| !is_unseen) else {
+            return not_judged(LimitKind::Network, BYTES_UNSEEN);
+        };
         let counts = || self.trial.items.iter().map(|item| (item, &item.tally.windowed));
         let produced: f64 = counts()
             .filter(|(item, _)| item.plan.role.as_produce().is_some())
@@ -256,6 +282,9 @@ impl Asked<'_> {
         if self.plan.client.acks == 0 {
             return not_judged(kind, "no answer is waited for");
         }
+        if java::is_java(self.item) {
+            return not_judged(kind, REQUESTS_UNSEEN);
+        }
         let Some((share, limit)) = self.in_flight_share() else {
             return not_judged(kind, "the time of requests or the number of brokers is not known");
         };
@@ -269,6 +298,9 @@ impl Asked<'_> {
         let replicas = topics.get(&self.item.plan.topic).map_or(1, |topic| topic.replicas);
         if self.plan.client.acks != -1 || replicas < 2 {
             return not_judged(kind, "acknowledgements wait for no follower");
+        }
+        if java::is_java(self.item) {
+            return not_judged(kind, REQUESTS_UNSEEN);
         }
         let Some(((share, _), request_s)) = self.in_flight_share().zip(self.mean_s(Timing::Request)) else {
             return not_judged(kind, "the time of requests is not known");
@@ -284,6 +316,9 @@ impl Asked<'_> {
     fn client_buffer(&self) -> LimitEvidence {
         let kind = LimitKind::ClientBuffer;
         let client = &self.plan.client;
+        if java::is_java(self.item) {
+            return not_judged(kind, "the batches of a Java client are not seen");
+        }
         let Some(service_s) = self.mean_s(Timing::Service) else {
             return not_judged(kind, "the service time is not known");
         };
@@ -296,6 +331,12 @@ impl Asked<'_> {
     }
 
     fn quota(&self) -> LimitEvidence {
+        if java::is_java(self.item) {
+            return not_judged(
+                LimitKind::Quota,
+                "a Java client does not say whether brokers held back answers",
+            );
+        }
         let throttled_ns = self.item.tally.windowed.throttled_ns as f64;
         let time_ns = self.window.seconds() * NS_PER_S as f64 * f64::from(self.item.plan.clients.max(1));
         let share = throttled_ns / time_ns;

@@ -1,6 +1,7 @@
 //! What a claim of sustained load would need and a window did not hold.
 
 use crate::evidence::{NS_PER_S, Window};
+use crate::java;
 use crate::rows::{Item, Trial};
 use kdyno_model::conclusion::ShortTerm;
 use kdyno_model::plan::{Storage, SystemPlan};
@@ -35,7 +36,9 @@ pub(super) fn of(trial: &Trial<'_>, item: &Item<'_>, window: Window) -> Vec<Shor
     if matches!(effective.system, SystemPlan::NullBroker(_)) {
         return Vec::new();
     }
-    let bytes = item.tally.windowed.request_bytes as f64;
+    let counts = &item.tally.windowed;
+    // The requests of a Java client are not seen: their values are most of them.
+    let bytes = if java::is_java(item) { counts.acknowledged_bytes } else { counts.request_bytes } as f64;
     let mut short = Vec::new();
     let rolls = bytes / f64::from(topic.partitions.max(1)) / segment_bytes(trial, &topic.config);
     if rolls < f64::from(SEGMENT_ROLLS) {

@@ -249,18 +249,27 @@ impl<S: RecordSink> Consumer<S> {
                 }
                 next if self.connections.leader(TOPIC, partition) == Some(connection) => {
                     let is_due = position.end_due_ns().is_some_and(|due_ns| due_ns <= now_ns);
-                    let wanted = if next.is_none() { Some(&mut unknown) } else { is_due.then_some(&mut held) };
+                    let wanted =
+                        if next.is_none() { Some(&mut unknown) } else { is_due.then_some(&mut held) };
                     wanted.into_iter().for_each(|wanted| wanted.push((position.partition, leader_epoch)));
                 }
                 _ => {}
             }
         }
         let is_asked = if !unknown.is_empty() {
-            unknown.iter().for_each(|(partition, _)| self.positions.at(*partition, |at| at.is_listing = true));
-            self.ask_offsets(connection, now_ns, &unknown, (FetchToken::ListOffsets, self.config.from.timestamp()))
+            unknown
+                .iter()
+                .for_each(|(partition, _)| self.positions.at(*partition, |at| at.is_listing = true));
+            self.ask_offsets(
+                connection,
+                now_ns,
+                &unknown,
+                (FetchToken::ListOffsets, self.config.from.timestamp()),
+            )
         } else if !held.is_empty() {
             // Asked for again only then, whatever the answer is.
-            held.iter().for_each(|(partition, _)| self.positions.at(*partition, |at| at.end_told_ns = now_ns));
+            held.iter()
+                .for_each(|(partition, _)| self.positions.at(*partition, |at| at.end_told_ns = now_ns));
             self.ask_offsets(connection, now_ns, &held, (FetchToken::LogEnds, LATEST_TIMESTAMP))
         } else if is_fetching && !known.is_empty() {
             self.ask_records(connection, now_ns, &known)

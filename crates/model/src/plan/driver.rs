@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 
 /// Which client sends or fetches the records of a load item.
@@ -14,6 +15,27 @@ pub enum Driver {
     Native,
     /// Kafka's Java client, in a Java process of its own for each worker that has clients of the item.
     Java(JavaDriver),
+}
+
+/// In a few words: `native`, `java 4.1.1 -Xmx1g`.
+impl fmt::Display for Driver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self::Java(java) = self else { return f.write_str("native") };
+        write!(f, "java {}", java.client)?;
+        java.jvm.iter().try_for_each(|option| write!(f, " {option}"))
+    }
+}
+
+/// A release by its number, anything else by where it lies.
+impl fmt::Display for JavaClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Version(version) => f.write_str(version),
+            Self::Home(path) => write!(f, "from {}", path.display()),
+            Self::Source(path) => write!(f, "built in {}", path.display()),
+            Self::Jar(path) => write!(f, "{}", path.display()),
+        }
+    }
 }
 
 impl Driver {

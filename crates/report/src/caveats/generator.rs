@@ -65,6 +65,28 @@ pub(super) fn words(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described>
             ),
             LESS_WORK,
         ),
+        _ => of_java(caveat, numbers),
+    }
+}
+
+/// What a Java client does by itself.
+fn of_java(caveat: &Caveat, numbers: &Numbers<'_>) -> Option<Described> {
+    match caveat {
+        Caveat::FullGc { item, collections, all_ns, first } => told(
+            item,
+            &[*collections as f64, all_ns.unwrap_or_default() as f64],
+            format!(
+                "{item}: full garbage collections of its Java client in the window: {}{}; it stands still for each, and \
+                 latencies hold that ({})",
+                numbers.count(0),
+                match all_ns {
+                    Some(_) => format!("; all collections took {}", numbers.ns(1)),
+                    None => String::new(),
+                },
+                numbers.first(first)
+            ),
+            "give it more heap with `jvm: [-Xmx…]` of its `client`, or measure what it does with this one on purpose",
+        ),
         _ => None,
     }
 }

@@ -180,6 +180,7 @@ fn about(caveat: &Caveat) -> About {
         Caveat::ThreadBusy { .. }
         | Caveat::WorkerBusy { .. }
         | Caveat::GeneratorLate { .. }
+        | Caveat::FullGc { .. }
         | Caveat::CalibrationShort { .. } => About::Generator,
         Caveat::HostShared { .. }
         | Caveat::Steal { .. }
@@ -427,6 +428,7 @@ mod tests {
                 handed_over: 99,
             },
             Caveat::MemberFailed { item: item(), first: text() },
+            Caveat::FullGc { item: item(), collections: 2, all_ns: Some(310_000_000), first: text() },
             Caveat::ThreadBusy { thread: item(), cpu_percent: 97.0 },
             Caveat::WorkerBusy { cpu_percent: 190.0, cores: 2 },
             Caveat::GeneratorLate {

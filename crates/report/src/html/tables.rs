@@ -7,7 +7,9 @@ use crate::figures::Figures;
 use crate::grid::Tone;
 use crate::input::ReportInput;
 use crate::terminal::{ours_text, range_text, table_notes};
-use crate::trials::{CUT_SHORT_NOTE, Shown, StreamRow, TABLES, UNANSWERED_NOTE, Words, stream_rows};
+use crate::trials::{
+    CUT_SHORT_NOTE, JAVA_NOTE, Shown, StreamRow, TABLES, UNANSWERED_NOTE, Words, stream_rows,
+};
 use crate::{marks, units};
 use kdyno_model::finding::Mark;
 use maud::{Markup, html};
@@ -282,6 +284,7 @@ pub fn trials(input: &ReportInput<'_>, figures: &Figures<'_>) -> Markup {
             @if let Some(legend) = marks::legend(&signs) { p class="note" { (legend) } }
             @if all.iter().any(|row| row.cut_short) { p class="note" { (CUT_SHORT_NOTE) } }
             @if all.iter().any(StreamRow::unanswered) { p class="note" { (UNANSWERED_NOTE) } }
+            @if all.iter().any(StreamRow::is_java) { p class="note" { (JAVA_NOTE) } }
         }
     }
 }

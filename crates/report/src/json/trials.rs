@@ -110,6 +110,8 @@ struct StreamDocument {
     topic: String,
     /// What its clients do: `produce` or `consume`.
     role: String,
+    /// Which client carries it: `native`, or `java` with its version and the options of its Java process.
+    driver: String,
     /// Clients of this stream.
     clients: u32,
     /// Bytes of each record's value; 0 for a consumer.
@@ -180,6 +182,11 @@ pub(super) fn trial(start: &TrialStart, input: &ReportInput<'_>, figures: &Figur
         item: stream.name.clone(),
         topic: stream.topic.clone(),
         role: stream.role.to_string(),
+        driver: trial
+            .effective
+            .load
+            .get(&stream.name)
+            .map_or_else(String::new, |item| item.driver.to_string()),
         clients: stream.clients,
         value_bytes: stream.value_bytes,
     });

@@ -4,12 +4,15 @@ use crate::caveats::sentence;
 use crate::units::{self, plural};
 use kdyno_model::caveat::Caveat;
 use kdyno_model::plan::{
-    Arrivals, ConsumePlan, Fill, GroupPlan, LoadPlan, LoadSpan, Partitioner, Payload, ProducePlan,
-    ProducerSettings, Rate, Read, Role, StartOffset, WorkPlan,
+    Arrivals, ConsumePlan, Driver, Fill, GroupPlan, JavaDriver, LoadPlan, LoadSpan, Partitioner, Payload,
+    ProducePlan, ProducerSettings, Rate, Read, Role, StartOffset, WorkPlan,
 };
 
 /// The settings of its clients.
 pub(super) fn client_text(load: &LoadPlan) -> String {
+    if let Some(java) = load.driver.as_java() {
+        return java_text(&load.driver, java, &load.role);
+    }
     match &load.role {
         Role::Produce(produce) => producer_text(&produce.client),
         Role::Consume(consume) => consumer_text(consume),
@@ -19,17 +22,34 @@ pub(super) fn client_text(load: &LoadPlan) -> String {
     }
 }
 
+/// What is passed on to a Java client.
+fn java_text(driver: &Driver, java: &JavaDriver, role: &Role) -> String {
+    let from = match role.as_consume().map(|consume| consume.from) {
+        Some(from) => format!("begins {}; ", from_text(from)),
+        None => String::new(),
+    };
+    let settings: String = java.properties.iter().map(|(name, value)| format!(" {name}={value}")).collect();
+    let settings = if settings.is_empty() { " no settings".to_owned() } else { settings };
+    format!("driver {driver}; {from}given{settings}; everything else as by default in that client")
+}
+
+/// Which client carries it, where that is not kdyno's own.
+fn driver_text(driver: &Driver) -> String {
+    if driver.is_native() { String::new() } else { format!(", driver {driver}") }
+}
+
 /// What its clients do.
 pub(super) fn load_lines(name: &str, load: &LoadPlan) -> Vec<String> {
     let clients = plural(load.clients, "client");
     match &load.role {
         Role::Produce(produce) => {
             let what = format!(
-                "{name}: produce to {} with {clients}, {}{}{}",
+                "{name}: produce to {} with {clients}, {}{}{}{}",
                 load.topic,
                 rate_text(produce, load.clients),
                 records_text(produce),
-                span_text(load.span)
+                span_text(load.span),
+                driver_text(&load.driver)
             );
             let caveat = Caveat::of_compression(name, produce);
             let caveat = caveat.map(|caveat| format!("  caveat: {}", sentence(&caveat)));
@@ -47,8 +67,8 @@ pub(super) fn load_lines(name: &str, load: &LoadPlan) -> Vec<String> {
                 Some(group) => format!("members of group {}", group.name),
                 None => "partitions assigned by kdyno".to_owned(),
             };
-            let (topic, span) = (&load.topic, span_text(load.span));
-            let what = format!("{name}: consume from {topic} with {clients}, {whose}{span}");
+            let (topic, span, driver) = (&load.topic, span_text(load.span), driver_text(&load.driver));
+            let what = format!("{name}: consume from {topic} with {clients}, {whose}{span}{driver}");
             let work = consume.work.map(|work| format!("  {}", work_text(work, load.clients)));
             std::iter::once(what).chain(work).collect()
         }
@@ -194,11 +214,15 @@ fn producer_text(client: &ProducerSettings) -> String {
     )
 }
 
-fn consumer_text(consume: &ConsumePlan) -> String {
-    let from = match consume.from {
+fn from_text(from: StartOffset) -> &'static str {
+    match from {
         StartOffset::Earliest => "at the first record kept",
         StartOffset::Latest => "behind the last record there",
-    };
+    }
+}
+
+fn consumer_text(consume: &ConsumePlan) -> String {
+    let from = from_text(consume.from);
     let read = match consume.read {
         Read::Header => "the headers of batches alone",
         Read::Crc => "headers and checksums of batches",

@@ -8,6 +8,7 @@ mod fixture;
 mod hlog;
 mod html;
 mod invalid;
+mod java;
 mod marks;
 mod sides;
 mod terminal;

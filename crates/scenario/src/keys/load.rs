@@ -1,5 +1,6 @@
 //! The keys of load items.
 
+use super::client::ITEM_CLIENT;
 use super::records::{KEY, VALUE};
 use super::{COUNT, DURATION, Key, Kind, RATE, SIZE, Section, TEXT, key, needed, or, section};
 
@@ -122,8 +123,8 @@ pub static PRODUCE: Section = Section {
         or("zone", Kind::Choice(&["same"]), "same", "where the clients are, seen from the brokers"),
         key(
             "client",
-            Kind::Settings("Java producer settings"),
-            "producer settings under the Java client's names",
+            Kind::Section(&ITEM_CLIENT),
+            "which client carries the item, and producer settings under the Java client's names",
         ),
     ],
     later: &[],
@@ -169,8 +170,8 @@ pub static CONSUME: Section = Section {
         or("zone", Kind::Choice(&["same"]), "same", "where the clients are, seen from the brokers"),
         key(
             "client",
-            Kind::Settings("Java consumer settings"),
-            "consumer settings under the Java client's names",
+            Kind::Section(&ITEM_CLIENT),
+            "which client carries the item, and consumer settings under the Java client's names",
         ),
     ],
     later: &[("rate", "consumers fetch as fast as they can")],
@@ -215,6 +216,7 @@ pub static END_TO_END: Section = Section {
         or("zone", Kind::Choice(&["same"]), "same", "where the clients are, seen from the brokers"),
     ],
     later: &[
+        ("client", "a probe has clients of kdyno's own, with settings of its own"),
         ("at", "a probe is there from the beginning of the load to its end"),
         ("after", "a probe is there from the beginning of the load to its end"),
         ("until", "a probe is there from the beginning of the load to its end"),

@@ -1,0 +1,31 @@
+//! What Java clients themselves brought about.
+
+use super::found::{Found, events};
+use crate::java;
+use crate::rows::{Item, Trial};
+use kdyno_model::caveat::Caveat;
+use kdyno_model::event::{Event, EventKind, Subject};
+use kdyno_model::metric::CLIENT_GC;
+
+/// Full garbage collections of an item's Java processes in its window.
+pub(super) fn full_gc(trial: &Trial<'_>) -> Vec<Found> {
+    trial.items.iter().filter(|item| java::is_java(item)).filter_map(|item| of_item(trial, item)).collect()
+}
+
+fn of_item(trial: &Trial<'_>, item: &Item<'_>) -> Option<Found> {
+    let (start_ns, end_ns) = item.window?.ends_ns();
+    let processes = java::processes(trial, item);
+    let is_its = |subject: &Subject| {
+        matches!(subject, Subject::Item(name) if name == item.name) || processes.contains(subject)
+    };
+    let is_in_window = |event: &&Event| {
+        is_its(&event.subject) && event.at_ns.is_some_and(|at_ns| (start_ns..end_ns).contains(&at_ns))
+    };
+    let found = || events(trial, EventKind::FullGc).filter(is_in_window);
+    let first = found().min_by_key(|event| event.at_ns)?.detail.clone();
+    // A time below 2⁵³ ns, not negative.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let all_ns = java::value(trial, item, CLIENT_GC).map(|ns| ns.round() as u64);
+    let collections = found().count() as u64;
+    Some(Found::of(item, Caveat::FullGc { item: item.name.to_owned(), collections, all_ns, first }))
+}

@@ -1,0 +1,231 @@
+//! Items that Kafka's Java client carries: what their processes cost, and what is not known of them.
+
+use crate::fixture::{S, STAGES_NS, Trial, closed_loop, event, histogram};
+use kdyno_model::caveat::{Caveat, Severity};
+use kdyno_model::conclusion::{Conclusion, LimitKind, ShortTerm};
+use kdyno_model::event::{EventKind, Subject};
+use kdyno_model::finding::Value;
+use kdyno_model::plan::{Driver, JavaClient, JavaDriver, TopicPlan};
+use kdyno_model::sample::{Phase, ProbeReading, Timing, series};
+use std::collections::BTreeMap;
+
+const WRITER: Subject = Subject::Jvm(0, 1);
+const READER: Subject = Subject::Jvm(0, 0);
+
+fn java() -> Driver {
+    Driver::Java(JavaDriver {
+        client: JavaClient::Version("4.1.1".to_owned()),
+        jvm: Vec::new(),
+        properties: BTreeMap::new(),
+    })
+}
+
+fn carried(trial: &mut Trial, item: &str) {
+    trial.start.trial.effective.load.get_mut(item).unwrap().driver = java();
+}
+
+/// What a Java client leaves of the writers' rows, with readings of its process: 0.25 s of processor time, 2 MB and 5 ms of
+/// collections each second for 1,000 records.
+fn by_java() -> Trial {
+    let mut trial = Trial::clean();
+    carried(&mut trial, "writers");
+    let seen = [Timing::Response, Timing::Service, Timing::ScheduleDelay, Timing::Block];
+    for row in &mut trial.samples {
+        row.histograms.retain(|timing, _| seen.contains(timing));
+        row.sums_ns.retain(|timing, _| seen.contains(timing));
+        if row.id == crate::fixture::WRITERS {
+            let counts = &mut row.counts;
+            (counts.requests, counts.request_bytes, counts.batches) = (0, 0, 0);
+            (counts.record_bytes, counts.sent_bytes) = (0, 0);
+        }
+    }
+    trial.take_totals();
+    costs(&mut trial, WRITER);
+    trial
+}
+
+fn costs(trial: &mut Trial, process: Subject) {
+    trial.counter(process.clone(), series::JVM_CPU_S_TOTAL, 0.25);
+    trial.counter(process.clone(), series::JVM_ALLOCATED_BYTES_TOTAL, 2e6);
+    trial.counter(process.clone(), series::JVM_GC_S_TOTAL, 0.005);
+    for (second, bytes) in [(1, 900e6), (3, 70e6), (7, 90e6), (11, 80e6), (13, 950e6)] {
+        trial.probes.push(ProbeReading {
+            at_ns: second * S.cast_signed(),
+            subject: process.clone(),
+            series: series::JVM_HEAP_USED_BYTES.into(),
+            value: bytes,
+        });
+    }
+}
+
+#[test]
+fn a_java_client_costs_what_its_process_took_in_the_window_per_record() {
+    let mut trial = by_java();
+    trial.is("writers.client_cpu_us_per_record", 250.0);
+    trial.is("writers.client_allocated_bytes_per_record", 2000.0);
+    trial.is("writers.client_gc", 50e6);
+    trial.is("writers.client_heap_bytes_max", 90e6);
+    // The worker's own is another figure.
+    trial.is("workers.cpu_us_per_record", 300.0);
+    carried(&mut trial, "readers");
+    let told = |trial: &Trial| trial.findings().iter().any(|one| one.of.to_string() == "readers.client_gc");
+    assert!(!told(&trial), "its process was not read");
+    costs(&mut trial, READER);
+    trial.is("readers.client_cpu_us_per_record", 250.0);
+    trial.is("readers.client_gc", 50e6);
+}
+
+#[test]
+fn what_kdynos_own_client_sends_has_no_such_figures() {
+    let mut trial = Trial::clean();
+    costs(&mut trial, WRITER);
+    assert!(trial.findings().iter().all(|one| !one.of.metric.starts_with("client_")));
+}
+
+#[test]
+fn what_is_not_seen_has_no_value_instead_of_0() {
+    let mut trial = by_java();
+    for metric in [
+        "retries",
+        "records_per_batch",
+        "bytes_per_request",
+        "compression_ratio",
+        "linger.mean",
+        "request.p99",
+    ] {
+        assert_eq!(trial.value(&format!("writers.{metric}")), Value::None, "{metric}");
+    }
+    trial.is("writers.response.mean", 4e6);
+    trial.is("writers.schedule_delay.mean", STAGES_NS[0] as f64);
+    assert_ne!(trial.value("writers.response_over_service"), Value::None);
+    carried(&mut trial, "readers");
+    for metric in ["fetched_wire_mib_per_s", "control_records", "aborted_records", "missing_offsets"] {
+        assert_eq!(trial.value(&format!("readers.{metric}")), Value::None, "{metric}");
+    }
+    trial.is("readers.fetched_per_s", 1000.0);
+}
+
+#[test]
+fn nothing_is_doubted_for_what_is_not_seen() {
+    let trial = by_java();
+    assert_eq!(trial.caveats(), [], "neither late nor a queue");
+    // Half of the response is schedule delay, of which the way to the Java process and its wait for `send()` are a part.
+    let mut late = by_java();
+    for row in late.samples.iter_mut().filter(|row| row.phase == Phase::Measure) {
+        if row.histograms.contains_key(&Timing::ScheduleDelay) {
+            row.histograms.insert(Timing::ScheduleDelay, histogram(&[(3_000_000, 10_000)], 3));
+        }
+    }
+    assert!(late.told(|found| matches!(found, Caveat::GeneratorLate { .. })).is_empty());
+}
+
+#[test]
+fn the_java_process_is_no_other_load() {
+    let other = |trial: &Trial| trial.told(|found| matches!(found, Caveat::OtherLoad { .. })).len();
+    let busy = |trial: &mut Trial| {
+        for reading in trial.probes.iter_mut() {
+            if reading.subject == Subject::Host && reading.series == series::CPU_USER_S_TOTAL {
+                reading.value *= 2.0;
+            }
+        }
+    };
+    let mut native = Trial::clean();
+    busy(&mut native);
+    assert_eq!(other(&native), 1, "0.7 of a core more");
+    let mut trial = by_java();
+    busy(&mut trial);
+    trial.probes.retain(|reading| reading.series != series::JVM_CPU_S_TOTAL);
+    assert_eq!(other(&trial), 0, "what it used is not known");
+    trial.counter(WRITER, series::JVM_CPU_S_TOTAL, 0.7);
+    assert_eq!(other(&trial), 0, "it is its own");
+}
+
+#[test]
+fn limits_that_rest_on_requests_and_batches_are_not_judged() {
+    let mut trial = by_java();
+    trial.writers().rate = closed_loop();
+    let limit = trial.judged().conclusions.into_iter().find_map(|conclusion| match conclusion {
+        Conclusion::Limit(limit) => Some(limit),
+        _ => None,
+    });
+    let limit = limit.unwrap();
+    let of = |kind: LimitKind| limit.evidence.iter().find(|one| one.kind == kind).unwrap();
+    for kind in
+        [LimitKind::RequestsInFlight, LimitKind::Replication, LimitKind::ClientBuffer, LimitKind::Quota]
+    {
+        assert_eq!(of(kind).used, None, "{kind:?}");
+        assert!(of(kind).detail.contains("Java client"), "{kind:?}: {}", of(kind).detail);
+    }
+    let generator = of(LimitKind::Generator);
+    assert!(generator.detail.contains("its Java client used 0.25 processors"), "{}", generator.detail);
+    assert_eq!(limit.named, LimitKind::Unknown);
+}
+
+#[test]
+fn the_bytes_of_its_values_stand_for_those_of_its_requests_where_less_will_do() {
+    let mut trial = by_java();
+    let config = BTreeMap::from([("segment.bytes".to_owned(), "200000".to_owned())]);
+    let topics = &mut trial.start.trial.effective.topics;
+    topics.insert("perf".to_owned(), TopicPlan { partitions: 4, replicas: 2, config });
+    let rolls = trial.judged().conclusions.into_iter().find_map(|conclusion| match conclusion {
+        Conclusion::Steadiness(steadiness) => steadiness.short_term.into_iter().find_map(|one| match one {
+            ShortTerm::SegmentRolls { seen, .. } => Some(seen),
+            _ => None,
+        }),
+        _ => None,
+    });
+    // 10,000 values of 128 bytes over four partitions, in segments of 200 kB.
+    assert_eq!(rolls, Some(1.6));
+}
+
+#[test]
+fn a_full_collection_in_the_window_is_told_with_how_many_and_how_long() {
+    let at = |trial: &mut Trial, second: i64, subject: Subject, detail: &str| {
+        let mut full = event(EventKind::FullGc, subject, detail);
+        full.at_ns = Some(second * S.cast_signed());
+        trial.events.push(full);
+    };
+    let told = |trial: &Trial| {
+        let found = trial.told(|found| matches!(found, Caveat::FullGc { .. }));
+        found.into_iter().map(|found| (found.severity, found.caveat)).collect::<Vec<_>>()
+    };
+    let mut trial = by_java();
+    at(&mut trial, 1, WRITER, "in the warm-up");
+    at(&mut trial, 5, Subject::Item("readers".into()), "of others");
+    assert_eq!(told(&trial), []);
+    at(&mut trial, 9, WRITER, "the second");
+    at(&mut trial, 4, Subject::Item("writers".into()), "the first took 30 ms");
+    let (item, first) = ("writers".to_owned(), "the first took 30 ms".to_owned());
+    let caveat = Caveat::FullGc { item, collections: 2, all_ns: Some(50_000_000), first };
+    assert_eq!(told(&trial), [(Severity::Warning, caveat)]);
+}
+
+#[test]
+fn records_that_a_java_client_may_have_sent_again_are_no_defect() {
+    let about_log = |trial: &Trial| {
+        let found = trial.told(|found| {
+            matches!(
+                found,
+                Caveat::LogUnexplained { .. } | Caveat::LogNotChecked { .. } | Caveat::Lost { .. }
+            )
+        });
+        found.into_iter().map(|found| found.caveat).collect::<Vec<_>>()
+    };
+    let mut trial = by_java();
+    trial.log_grows(12_005);
+    let told = about_log(&trial);
+    let [Caveat::LogNotChecked { detail, .. }] = &told[..] else { panic!("{told:?}") };
+    assert!(detail.contains("5 records more"), "{detail}");
+    trial.writers().client.enable_idempotence = true;
+    assert!(matches!(&about_log(&trial)[..], [Caveat::LogUnexplained { .. }]));
+    trial.log_grows(11_999);
+    assert!(matches!(&about_log(&trial)[..], [Caveat::Lost { .. }]));
+}
+
+#[test]
+fn the_process_is_drawn_beside_the_others() {
+    let trial = by_java();
+    let series = kdyno_analysis::series::trial(&trial).unwrap();
+    let subjects: Vec<String> = series.cpu.iter().map(|cpu| cpu.subject.to_string()).collect();
+    assert!(subjects.contains(&"jvm-0-1".to_owned()), "{subjects:?}");
+}

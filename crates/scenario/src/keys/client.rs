@@ -1,0 +1,47 @@
+//! The keys of a load item's `client` beside Kafka's settings: which client carries the item.
+
+use super::{Kind, Section, TEXT, key, or, section};
+
+/// The client of a load item.
+pub static ITEM_CLIENT: Section = Section {
+    name: "client of a load item",
+    purpose: "Which client carries the item, and its settings: every other name is one of Kafka's (see [client \
+              settings](#client-settings)). `driver: java` takes Kafka's own Java client, with the defaults of its release, \
+              in a Java process of its own.",
+    keys: &[
+        or(
+            "driver",
+            Kind::Choice(&["native", "java"]),
+            "native",
+            "kdyno's own client, or Kafka's Java client",
+        ),
+        key(
+            "version",
+            Kind::Either(&[Kind::Scalar("release or `newest`"), Kind::Section(&JAVA_CLIENT)]),
+            "with `driver: java`: which Java client, a release such as `4.1.1`, or `{home: DIR}`, `{source: DIR}`, `{jar: \
+             FILE}`; left out: the newest known",
+        ),
+        key(
+            "jvm",
+            Kind::List(&TEXT),
+            "with `driver: java`: options of its Java process, verbatim, e.g. `[-Xmx1g]`",
+        ),
+    ],
+    later: &[],
+    open: true,
+};
+
+/// A Java client from a file or folder.
+pub static JAVA_CLIENT: Section = section(
+    "version",
+    "One of the three. A relative path counts from the scenario file; typed by hand, from the folder where kdyno is started.",
+    &[
+        key("home", TEXT, "folder of an unpacked distribution: the jars of its `libs`"),
+        key("source", TEXT, "folder of a checkout in which the clients' jar has been built"),
+        key(
+            "jar",
+            TEXT,
+            "a jar of kafka-clients, a release's or a fork's; what it needs besides comes as for the newest release",
+        ),
+    ],
+);
