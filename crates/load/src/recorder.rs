@@ -7,6 +7,7 @@
 mod connects;
 mod consumed;
 mod groups;
+mod tool_lines;
 mod transactions;
 
 pub use consumed::{HandedOver, UNTOLD};
@@ -20,6 +21,7 @@ use kdyno_model::sample::{Counts, Grain, Phase, Sample, StreamId, Timing};
 use kdyno_model::worker::{PhaseSpan, phase_spans};
 use std::collections::BTreeMap;
 use std::ops::Range;
+use tool_lines::Steady;
 
 const NS_PER_S: u64 = 1_000_000_000;
 /// Seconds covered by [`Grain::FiveSeconds`].
@@ -55,6 +57,8 @@ struct SecondSlot {
     /// Of the recorder's headline, and its values below zero.
     headline: Histo,
     below_zero: Histo,
+    /// Of a stream with tool lines.
+    service: Option<Histo>,
 }
 
 /// Records of five seconds of t0, within one phase.
@@ -91,6 +95,8 @@ pub struct Recorder {
     sequence: u64,
     out: Vec<Sample>,
     spare: Vec<Histo>,
+    /// Where the plan has tool lines.
+    steady: Option<Box<Steady>>,
 }
 
 const fn at(timing: Timing) -> usize {
@@ -125,6 +131,7 @@ impl Recorder {
             sequence: 0,
             out: Vec::new(),
             spare: Vec::new(),
+            steady: None,
         }
     }
 
@@ -248,6 +255,7 @@ impl Recorder {
         slot.counts.acknowledged_bytes += weight.value_bytes;
         slot.counts.header_trailers += weight.header_trailers;
         let five = slot.five;
+        self.note_service(run.accepted_ns, batch.known_ns, (count, weight.value_bytes));
         let timings = &mut self.fives[five].timings;
         let accepted_ns = run.accepted_ns;
         timings[at(Timing::Service)].record(batch.known_ns - accepted_ns, count);
@@ -307,6 +315,7 @@ impl Recorder {
             counts: Counts::default(),
             headline: self.spare.pop().unwrap_or_default(),
             below_zero: self.spare.pop().unwrap_or_default(),
+            service: self.steady.is_some().then(|| self.spare.pop().unwrap_or_default()),
         });
         self.seconds.len() - 1
     }
@@ -375,7 +384,7 @@ impl Recorder {
     fn flush_seconds(&mut self) {
         let headlines = [Some(self.headline), self.headline.below_zero()];
         for slot in std::mem::take(&mut self.seconds) {
-            let SecondSlot { second, phase, five, mut counts, headline, below_zero, .. } = slot;
+            let SecondSlot { second, phase, five, mut counts, headline, below_zero, service, .. } = slot;
             let mut sample = self.sample(Grain::Second, phase, second);
             counts.clamped += headline.clamped() + below_zero.clamped();
             self.totals.add(&counts);
@@ -389,6 +398,7 @@ impl Recorder {
                 histo.clear();
                 self.spare.push(histo);
             }
+            self.add_service(&mut sample, service);
             self.hand_out(sample);
         }
     }
