@@ -92,7 +92,9 @@ pub fn steady(
     shares: &[f64],
     rank: impl Fn(f64, u64) -> u64,
 ) -> Result<Option<Whole>, AnalysisError> {
-    let Some(steady) = evidence.totals.iter().find_map(|totals| totals.steady.as_ref()) else { return Ok(None) };
+    let Some(steady) = evidence.totals.iter().find_map(|totals| totals.steady.as_ref()) else {
+        return Ok(None);
+    };
     let acknowledged = Acknowledged {
         records: steady.records,
         value_bytes: steady.value_bytes,

@@ -168,8 +168,12 @@ pub(crate) fn facts(limits: &Limits, case: &CasePlan) -> BTreeMap<String, String
 /// What a limit is known by; `None` for an item that produces nothing.
 fn key(case: &CasePlan, item: &LoadPlan) -> Option<String> {
     let Role::Produce(produce) = &item.role else { return None };
-    let produce =
-        ProducePlan { rate: Rate::Max { fill: Fill::InFlight }, records_max: None, tool_lines: None, ..produce.clone() };
+    let produce = ProducePlan {
+        rate: Rate::Max { fill: Fill::InFlight },
+        records_max: None,
+        tool_lines: None,
+        ..produce.clone()
+    };
     let partitions = case.topics.get(&item.topic).map_or(1, |topic| topic.partitions);
     serde_json::to_string(&Shape { produce: &produce, partitions, tls: tls_of(case) }).ok()
 }

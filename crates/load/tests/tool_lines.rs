@@ -38,7 +38,10 @@ fn assert_steady(outcome: &Outcome, what: &str) {
     let bytes = outcome.counts().acknowledged_bytes;
     assert!(steady.value_bytes > 0 && steady.value_bytes < bytes, "{what}");
     let whole = outcome.histogram(Timing::Service);
-    assert!(service.max() <= whole.max() && steady.service_sum_ns < outcome.sum_ns(Timing::Service), "{what}");
+    assert!(
+        service.max() <= whole.max() && steady.service_sum_ns < outcome.sum_ns(Timing::Service),
+        "{what}"
+    );
 }
 
 #[test]
@@ -50,7 +53,8 @@ fn the_steady_state_begins_with_the_very_record() {
         plan.client.in_flight_max = 1;
         plan.client.buffer_bytes = 33_000;
     };
-    let drawn = |plan: &mut ProducePlan| plan.records.values = ValuesPlan::Uniform { bytes_min: 50, bytes_max: 150 };
+    let drawn =
+        |plan: &mut ProducePlan| plan.records.values = ValuesPlan::Uniform { bytes_min: 50, bytes_max: 150 };
     let open = || Load::open(2_000.0, Arrivals::Constant).with(lines);
     let closed = || Load::max(Fill::Buffer).with(lines);
     for (what, load, cluster) in [
@@ -68,7 +72,8 @@ fn the_steady_state_begins_with_the_very_record() {
 #[test]
 fn rows_of_seconds_have_the_service_time_only_where_it_is_asked_for() {
     let seconds = |outcome: &Outcome| -> Vec<Sample> {
-        let rows = outcome.samples.iter().filter(|row| row.grain == Grain::Second && row.counts.acknowledged > 0);
+        let rows =
+            outcome.samples.iter().filter(|row| row.grain == Grain::Second && row.counts.acknowledged > 0);
         rows.cloned().collect()
     };
     let load = || Load::open(500.0, Arrivals::Constant).seconds(4.0);

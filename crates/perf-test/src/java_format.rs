@@ -58,10 +58,9 @@ mod tests {
         ] {
             assert_eq!(fixed(value, decimals), text, "{value} with {decimals}");
         }
-        assert_eq!([f64::NAN, f64::INFINITY, f64::NEG_INFINITY].map(|it| fixed(it, 2)), [
-            "NaN",
-            "Infinity",
-            "-Infinity"
-        ]);
+        assert_eq!(
+            [f64::NAN, f64::INFINITY, f64::NEG_INFINITY].map(|it| fixed(it, 2)),
+            ["NaN", "Infinity", "-Infinity"]
+        );
     }
 }

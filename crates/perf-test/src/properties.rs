@@ -8,7 +8,7 @@ const FAMILIES: &[&str] = &["bootstrap.", "security.", "ssl.", "sasl."];
 
 /// Where a property was given.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum From {
+pub enum Origin {
     /// On a line of the properties file.
     Line(u32),
     /// With an option.
@@ -23,7 +23,7 @@ pub struct Given {
     /// Its value, which may be a secret.
     pub value: String,
     /// Where it was given.
-    pub from: From,
+    pub from: Origin,
 }
 
 /// `NAME=VALUE` as it was typed. The tools take no `=` in a value; here it may have some, so that a login can be typed.
@@ -55,7 +55,7 @@ impl Merged {
         let given = |property: &Property| Given {
             name: property.name.clone(),
             value: property.value.clone(),
-            from: From::Line(property.line),
+            from: Origin::Line(property.line),
         };
         Self(properties.iter().map(given).collect())
     }
@@ -63,11 +63,7 @@ impl Merged {
     /// Sets one that was typed with an option.
     pub fn set(&mut self, name: &str, value: &str, option: &'static str) {
         self.remove(name);
-        self.0.push(Given {
-            name: name.to_owned(),
-            value: value.to_owned(),
-            from: From::Option(option),
-        });
+        self.0.push(Given { name: name.to_owned(), value: value.to_owned(), from: Origin::Option(option) });
     }
 
     /// Takes one out, and returns its value as Kafka's clients read it.
@@ -149,10 +145,11 @@ mod tests {
         assert_eq!(merged.remove("client.rack").as_deref(), Some("a"));
         let text = merged.text();
         let read = Properties::parse(text.as_bytes()).expect("properties");
-        let pairs: Vec<_> = read.properties.iter().map(|one| (one.name.as_str(), one.value.as_str())).collect();
+        let pairs: Vec<_> =
+            read.properties.iter().map(|one| (one.name.as_str(), one.value.as_str())).collect();
         let typed = (" \\ä=:#\u{1f600}\n", "all");
         assert_eq!(pairs, [("linger.ms", "5 "), ("acks", typed.1), ("odd name", typed.0)]);
-        assert_eq!(merged.on_line(1).map(|given| given.from.clone()), Some(From::Line(2)));
+        assert_eq!(merged.on_line(1).map(|given| given.from.clone()), Some(Origin::Line(2)));
         assert_eq!(merged.on_line(3).map(|given| given.name.as_str()), Some("odd name"));
         assert!(merged.on_line(0).is_none() && merged.on_line(4).is_none());
         assert!(is_of_reach("sasl.jaas.config") && !is_of_reach("acks"));

@@ -25,7 +25,9 @@ impl Admin {
         loop {
             let asked = self.retry_until(deadline, |admin, deadline| admin.ask_for_topic(name, deadline));
             let error = match asked {
-                Ok(topic) if topic.partitions.iter().all(|partition| partition.leader >= 0) => return Ok(topic),
+                Ok(topic) if topic.partitions.iter().all(|partition| partition.leader >= 0) => {
+                    return Ok(topic);
+                }
                 Ok(topic) if deadline.left() <= BACKOFF => return Ok(topic),
                 Ok(_) => None,
                 Err(error) => Some(error),
@@ -42,8 +44,10 @@ impl Admin {
 
     fn ask_for_topic(&mut self, name: &str, deadline: Deadline) -> Result<TopicInfo> {
         let asked = self.broker(None, deadline)?;
-        let request =
-            m03_metadata::Request { allow_auto_topic_creation: true, ..m03_metadata::Request::of_topics(Some(&[name])) };
+        let request = m03_metadata::Request {
+            allow_auto_topic_creation: true,
+            ..m03_metadata::Request::of_topics(Some(&[name]))
+        };
         let reply = asked.call(&request, deadline)?;
         let Some(topic) = reply.topics.into_iter().next() else {
             return Err(AdminError::Wire {

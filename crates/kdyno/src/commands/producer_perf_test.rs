@@ -12,7 +12,7 @@ mod told;
 use crate::execution::{Way, measure};
 use crate::failure::{Exit, Failure, Outcome};
 use crate::out;
-use kdyno_lab::{LabError, Progress, RunOutcome};
+use kdyno_lab::{LabError, RunOutcome};
 use kdyno_model::trial::TrialId;
 use kdyno_perf_test::producer::{self, Options, Refusal, Value};
 use kdyno_store::RunFile;
@@ -57,7 +57,11 @@ fn run(options: &Options) -> Outcome {
         out: None,
         // Whoever starts several of these at once, as reports do, means it.
         share: true,
-        command_line: ["kdyno", "producer-perf-test"].map(str::to_owned).into_iter().chain(options.command_line()).collect(),
+        command_line: ["kdyno", "producer-perf-test"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain(options.command_line())
+            .collect(),
         progress: &mut |progress| told.tell(progress),
     };
     let outcome = measure(planned, way)?;
@@ -102,8 +106,9 @@ fn payloads(options: &Options) -> Result<Option<Payloads>, Failure> {
     let path = std::path::absolute(file).map_err(Failure::tool)?;
     line(&producer::reading(&path.display().to_string()))?;
     let delimiter = producer::literal(&options.delimiter).map_err(|why| {
-        Failure::usage(format!("--payload-delimiter: {why}"))
-            .hint("the delimiter is a regular expression, of which those are understood that stand for one text")
+        Failure::usage(format!("--payload-delimiter: {why}")).hint(
+            "the delimiter is a regular expression, of which those are understood that stand for one text",
+        )
     })?;
     let content = read(&path)?;
     if content.is_empty() {

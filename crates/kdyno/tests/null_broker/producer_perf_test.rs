@@ -27,7 +27,15 @@ fn lines_and_evidence_are_kept_apart() {
     let place = Place::new();
     let broker = NullBroker::start(&place);
     let props = format!("bootstrap.servers={}", broker.address);
-    let args = ["producer-perf-test", "--producer-props", &props, "acks=1", "batch.size=16384", "linger.ms=0", "--topic"];
+    let args = [
+        "producer-perf-test",
+        "--producer-props",
+        &props,
+        "acks=1",
+        "batch.size=16384",
+        "linger.ms=0",
+        "--topic",
+    ];
     let more = ["team-a.load", "--num-records", "6000", "--record-size", "1024", "--throughput", "2000"];
     let steady = ["--warmup-records", "2500", "--reporting-interval", "1000", "--print-metrics"];
     let said = place.start(place.command(&[&args[..], &more, &steady].concat())).wait(RUN_DEADLINE);
@@ -45,7 +53,13 @@ fn lines_and_evidence_are_kept_apart() {
     let between = &lines[2..lines.len() - 2];
     assert!(between.iter().all(|line| masked(line) == PROGRESS || *line == "In steady state."), "{said:?}");
     assert!(between.iter().any(|line| masked(line) == PROGRESS), "{said:?}");
-    for words in ["driver  native", "response from the intended instant: p50 ", "0 records failed, 0 unresolved", "no metrics", "run     "] {
+    for words in [
+        "driver  native",
+        "response from the intended instant: p50 ",
+        "0 records failed, 0 unresolved",
+        "no metrics",
+        "run     ",
+    ] {
         assert!(said.stderr.contains(words), "{words}: {said:?}");
     }
     let file = RunFile::open(&place.run_file()).expect("a run file");
@@ -68,18 +82,24 @@ fn as_fast_as_it_goes_with_payloads_and_without_them() {
     let broker = NullBroker::start(&place);
     let file = place.file("payloads.txt", "one|three|a longer payload than the others");
     let file = file.to_str().expect("plain path");
-    let common = ["producer-perf-test", "--bootstrap-server", &broker.address, "--topic", "t", "--throughput", "-1"];
+    let common =
+        ["producer-perf-test", "--bootstrap-server", &broker.address, "--topic", "t", "--throughput", "-1"];
     let run = |more: &[&str]| {
         let said = place.start(place.command(&[&common[..], more].concat())).wait(RUN_DEADLINE);
         assert_eq!(said.code, Some(0), "{said:?}");
         said
     };
-    let said = run(&["--num-records=20000", "--payload-file", file, "--payload-delimiter", "\\|", "--warmup=5000"]);
+    let said =
+        run(&["--num-records=20000", "--payload-file", file, "--payload-delimiter", "\\|", "--warmup=5000"]);
     let lines: Vec<&str> = said.stdout.lines().collect();
     assert_eq!(lines[0], format!("Reading payloads from: {file}"));
     assert_eq!(lines[1], "Number of records read: 3");
     assert!(lines[2].starts_with("Warmup first 5000 records."));
-    assert!(lines[3].starts_with("20000 records sent, ") && lines[4].starts_with("15000 steady state records sent, "), "{said:?}");
+    assert!(
+        lines[3].starts_with("20000 records sent, ")
+            && lines[4].starts_with("15000 steady state records sent, "),
+        "{said:?}"
+    );
     assert!(said.stderr.contains("each record has a header"), "{said:?}");
     let said = run(&["--num-records", "500", "--payload-monotonic"]);
     assert!(said.stdout.starts_with("500 records sent, "), "{said:?}");
@@ -100,7 +120,10 @@ fn what_is_wrong_ends_as_with_kafkas_tool() {
     let delimiter = ["--topic", "t", "--bootstrap-server", "127.0.0.1:1", "--payload-delimiter", "a+"];
     let file = place.file("p.txt", "a");
     for (more, words) in [
-        (&["--bootstrap-server", "127.0.0.1:1"][..], "kafka-producer-perf-test: error: argument --topic is required"),
+        (
+            &["--bootstrap-server", "127.0.0.1:1"][..],
+            "kafka-producer-perf-test: error: argument --topic is required",
+        ),
         (&["--topic", "t", "--topics"], "Did you mean:\n\t--topic"),
         (&["--topic", "t", "--command-property", "acks=1"], "no `bootstrap.servers` are given"),
         (&["--topic", "t", "--bootstrap-server", "here"], "is not HOST:PORT"),
@@ -113,7 +136,10 @@ fn what_is_wrong_ends_as_with_kafkas_tool() {
     }
     let payloads = ["producer-perf-test", "--num-records", "1", "--throughput", "-1", "--payload-file"];
     let said = place.kdyno(&[&payloads[..], &[file.to_str().expect("plain path")], &delimiter].concat());
-    assert!(said.code == Some(1) && said.stderr.contains("--payload-delimiter: `+` has a meaning"), "{said:?}");
+    assert!(
+        said.code == Some(1) && said.stderr.contains("--payload-delimiter: `+` has a meaning"),
+        "{said:?}"
+    );
     assert!(!place.path().join("kdyno-runs").exists(), "nothing was started");
 }
 
@@ -121,7 +147,8 @@ fn what_is_wrong_ends_as_with_kafkas_tool() {
 fn who_interrupts_it_has_the_evidence() {
     let place = Place::new();
     let broker = NullBroker::start(&place);
-    let args = ["producer-perf-test", "--bootstrap-server", &broker.address, "--topic", "t", "--record-size", "100"];
+    let args =
+        ["producer-perf-test", "--bootstrap-server", &broker.address, "--topic", "t", "--record-size", "100"];
     let more = ["--num-records", "1000000", "--throughput", "1000", "--reporting-interval", "1000"];
     let mut running = place.start(place.command(&[&args[..], &more].concat()));
     running.wait_for_output("records sent");

@@ -25,8 +25,9 @@ fn masked(line: &str) -> String {
     out.replace("#.#", "#")
 }
 
-fn words(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+/// Without what breaks its lines.
+fn unbroken(text: &str) -> String {
+    text.split_whitespace().collect()
 }
 
 /// A cluster that makes topics by itself, as most do.
@@ -37,7 +38,8 @@ struct Both<'a> {
 
 impl<'a> Both<'a> {
     fn up(place: &'a Place) -> Self {
-        let args = ["cluster", "up", "perf", "--heap", "256MiB", "--config", "auto.create.topics.enable=true"];
+        let args =
+            ["cluster", "up", "perf", "--heap", "256MiB", "--config", "auto.create.topics.enable=true"];
         ended(&place.start(place.command(&args)).wait(RUN_DEADLINE), 0);
         let list = place.kdyno(&["cluster", "list", "--json"]);
         let list: serde_json::Value = serde_json::from_str(&list.stdout).expect("JSON");
@@ -70,10 +72,36 @@ fn the_lines_are_those_of_kafkas_own_tool() {
     let payloads = place.file("payloads.txt", "one|three|a longer payload than the others|");
     let payloads = payloads.to_str().expect("plain path");
     let plain = ["--num-records", "5000", "--record-size", "100", "--throughput", "-1"];
-    let paced = ["--num-records", "9000", "--record-size", "100", "--throughput", "2000", "--reporting-interval", "1000"];
+    let paced = [
+        "--num-records",
+        "9000",
+        "--record-size",
+        "100",
+        "--throughput",
+        "2000",
+        "--reporting-interval",
+        "1000",
+    ];
     let steady = ["--num-records", "12000", "--warmup-records", "3500"];
-    let file = ["--num-records", "5000", "--payload-file", payloads, "--payload-delimiter", "\\|", "--throughput", "-1"];
-    let monotonic = ["--num-records", "1000", "--payload-monotonic", "--throughput", "-1", "--transaction-duration-ms", "20"];
+    let file = [
+        "--num-records",
+        "5000",
+        "--payload-file",
+        payloads,
+        "--payload-delimiter",
+        "\\|",
+        "--throughput",
+        "-1",
+    ];
+    let monotonic = [
+        "--num-records",
+        "1000",
+        "--payload-monotonic",
+        "--throughput",
+        "-1",
+        "--transaction-duration-ms",
+        "20",
+    ];
     for (name, more) in [
         ("plain", plain.to_vec()),
         ("paced", paced.to_vec()),
@@ -111,13 +139,13 @@ fn the_lines_are_those_of_kafkas_own_tool() {
         let [theirs, ours] = both.run(name, &more);
         ended(&theirs, 1);
         ended(&ours, 1);
-        assert_eq!(words(&ours.stderr), words(&theirs.stderr), "{name}");
+        assert_eq!(unbroken(&ours.stderr), unbroken(&theirs.stderr), "{name}");
         assert_eq!((ours.stdout.as_str(), theirs.stdout.as_str()), ("", ""), "{name}");
     }
     let theirs = kafka_tool(&place, TOOL, &[]);
     let ours = place.kdyno(&["producer-perf-test"]);
     assert_eq!((theirs.code, ours.code), (Some(0), Some(0)));
-    let usage = |said: &Said| words(said.stdout.split("\n\n").next().unwrap_or_default());
+    let usage = |said: &Said| unbroken(said.stdout.split("\n\n").next().unwrap_or_default());
     assert_eq!(usage(&ours), usage(&theirs));
     ended(&place.start(place.command(&["cluster", "down", "perf"])).wait(RUN_DEADLINE), 0);
     place.expect_no_processes();

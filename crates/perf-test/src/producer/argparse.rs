@@ -84,7 +84,7 @@ pub(super) fn read(flags: &'static [Flag], args: &[String]) -> Result<Typed, Wro
             Some((name, value)) => (name, Some(value)),
             None => (term.as_str(), None),
         };
-        let Some(place) = resolve(flags, name)? else { return Ok(Typed::Help) };
+        let Some(place) = resolve(flags, name, term)? else { return Ok(Typed::Help) };
         let flag = &flags[place];
         if flag.is_choice {
             match chosen.filter(|before| *before != place) {
@@ -126,8 +126,8 @@ fn is_flag(term: &str) -> bool {
     term.strip_prefix('-').is_some_and(|rest| !is_number(rest))
 }
 
-/// The place of the flag that is meant by a name or its beginning; none for help.
-fn resolve(flags: &'static [Flag], name: &str) -> Result<Option<usize>, Wrong> {
+/// The place of the flag that is meant by a name or its beginning; none for help. `term` is the name with what it holds.
+fn resolve(flags: &'static [Flag], name: &str, term: &str) -> Result<Option<usize>, Wrong> {
     const HELP: [&str; 2] = ["-h", "--help"];
     if HELP.contains(&name) {
         return Ok(None);
@@ -137,16 +137,14 @@ fn resolve(flags: &'static [Flag], name: &str) -> Result<Option<usize>, Wrong> {
     }
     let mut found: Vec<&str> = flags.iter().map(|flag| flag.name).chain(HELP).collect();
     found.retain(|flag| flag.starts_with(name));
+    found.sort_unstable();
     match found.as_slice() {
         [] => {
-            let meant = nearest_flags(name, flags.iter().map(|flag| flag.name).chain([HELP[1]]));
-            Err(Wrong { message: format!("unrecognized arguments: '{name}'"), meant })
+            let meant = nearest_flags(term, flags.iter().map(|flag| flag.name).chain([HELP[1]]));
+            Err(Wrong { message: format!("unrecognized arguments: '{term}'"), meant })
         }
         [one] => Ok(flags.iter().position(|flag| flag.name == *one)),
-        _ => {
-            found.sort_unstable();
-            Err(format!("ambiguous option: {name} could match {}", found.join(", ")).into())
-        }
+        several => Err(format!("ambiguous option: {name} could match {}", several.join(", ")).into()),
     }
 }
 
@@ -187,7 +185,7 @@ pub(super) fn double(text: &str) -> Option<f64> {
 /// Whether all is there that must be: of several that are missing the last one is told.
 fn complete(flags: &'static [Flag], given: &[Option<Vec<String>>]) -> Result<(), Wrong> {
     let missing = |(flag, given): &(&Flag, &Option<Vec<String>>)| flag.is_required && given.is_none();
-    if let Some((flag, _)) = flags.iter().zip(given).filter(missing).last() {
+    if let Some((flag, _)) = flags.iter().zip(given).rfind(missing) {
         return Err(format!("argument {} is required", flag.name).into());
     }
     let choices = || flags.iter().zip(given).filter(|(flag, _)| flag.is_choice);

@@ -16,10 +16,10 @@ pub fn literal(delimiter: &str) -> Result<String, String> {
                 let one = inside.strip_prefix('\\').unwrap_or(inside);
                 let mut chars = one.chars();
                 match (chars.next(), chars.next()) {
-                    (Some(only), None) if !(only == '^' && one == inside) => match one == inside {
-                        true => text.push(only),
-                        false => drop(escaped(inside.trim_start_matches('\\'), &mut text)?),
-                    },
+                    (Some(only), None) if one == inside && only != '^' => text.push(only),
+                    (Some(_), None) if one != inside => {
+                        escaped(one, &mut text)?;
+                    }
                     _ => return Err(format!("`[{inside}]` stands for more than one character")),
                 }
                 rest = behind;

@@ -37,8 +37,11 @@ fn distance(from: &str, to: &str) -> usize {
         for (column, known) in to.iter().enumerate() {
             let kept = last[column] + if typed == known { 0 } else { SUBSTITUTION };
             let mut least = kept.min(last[column + 1] + DELETION).min(next[column] + ADDITION);
-            let is_swapped =
-                row > 0 && column > 0 && typed != known && from[row - 1] == *known && *typed == to[column - 1];
+            let is_swapped = row > 0
+                && column > 0
+                && typed != known
+                && from[row - 1] == *known
+                && *typed == to[column - 1];
             if is_swapped {
                 least = least.min(before[column - 1] + SWAP);
             }

@@ -48,10 +48,20 @@ const INTERVAL_MS_USUAL: u64 = 5_000;
 
 /// In the order in which the tool lists them.
 static FLAGS: &[Flag] = &[
-    flag(BOOTSTRAP, Kind::Text, "BOOTSTRAP-SERVER", "Brokers to ask first; they win over bootstrap.servers given otherwise."),
+    flag(
+        BOOTSTRAP,
+        Kind::Text,
+        "BOOTSTRAP-SERVER",
+        "Brokers to ask first; they win over bootstrap.servers given otherwise.",
+    ),
     needed(flag(TOPIC, Kind::Text, "TOPIC", "The topic that records go to.")),
     needed(flag(NUM_RECORDS, Kind::Long, "NUM-RECORDS", "How many records are sent.")),
-    choice(flag(RECORD_SIZE, Kind::Integer, "RECORD-SIZE", "Bytes of each record's value: random capital letters.")),
+    choice(flag(
+        RECORD_SIZE,
+        Kind::Integer,
+        "RECORD-SIZE",
+        "Bytes of each record's value: random capital letters.",
+    )),
     choice(flag(
         PAYLOAD_FILE,
         Kind::Text,
@@ -64,19 +74,27 @@ static FLAGS: &[Flag] = &[
         "PAYLOAD-MONOTONIC",
         "Records count from 0 on: each holds its number in digits.",
     )),
-    or(NEWLINE, flag(
-        PAYLOAD_DELIMITER,
-        Kind::Text,
-        "PAYLOAD-DELIMITER",
-        "What stands between the pieces of --payload-file, a regular expression that stands for one text.",
-    )),
+    or(
+        NEWLINE,
+        flag(
+            PAYLOAD_DELIMITER,
+            Kind::Text,
+            "PAYLOAD-DELIMITER",
+            "What stands between the pieces of --payload-file, a regular expression that stands for one text.",
+        ),
+    ),
     needed(flag(
         THROUGHPUT,
         Kind::Double,
         "THROUGHPUT",
         "Records per second at most, or -1: as fast as the client's buffer takes them.",
     )),
-    flag(PRODUCER_PROPS, Kind::List, PROPERTY, "(DEPRECATED) The same as --command-property, by its former name."),
+    flag(
+        PRODUCER_PROPS,
+        Kind::List,
+        PROPERTY,
+        "(DEPRECATED) The same as --command-property, by its former name.",
+    ),
     flag(
         COMMAND_PROPERTY,
         Kind::List,
@@ -84,7 +102,12 @@ static FLAGS: &[Flag] = &[
         "Properties of the producer; they win over those of the file. Example: --command-property linger.ms=10 \
          batch.size=32768",
     ),
-    flag(PRODUCER_CONFIG, Kind::Text, "CONFIG-FILE", "(DEPRECATED) The same as --command-config, by its former name."),
+    flag(
+        PRODUCER_CONFIG,
+        Kind::Text,
+        "CONFIG-FILE",
+        "(DEPRECATED) The same as --command-config, by its former name.",
+    ),
     flag(COMMAND_CONFIG, Kind::Text, "CONFIG-FILE", "A file with properties of the producer."),
     flag(PRINT_METRICS, Kind::Switch, "PRINT-METRICS", "Print the client's metrics at the end."),
     flag(
@@ -105,12 +128,15 @@ static FLAGS: &[Flag] = &[
         "WARMUP-RECORDS",
         "The first records, which are left out of a second total: that of the steady state.",
     ),
-    or("5000", flag(
-        REPORTING_INTERVAL,
-        Kind::Long,
-        "INTERVAL-MS",
-        "Time between lines of progress; whole seconds here.",
-    )),
+    or(
+        "5000",
+        flag(
+            REPORTING_INTERVAL,
+            Kind::Long,
+            "INTERVAL-MS",
+            "Time between lines of progress; whole seconds here.",
+        ),
+    ),
 ];
 
 /// What records hold.
@@ -265,7 +291,8 @@ impl Given {
                        limit";
             return Err(Refusal::Failed(why.to_owned()));
         }
-        let properties_flag = if self.all(PRODUCER_PROPS).is_some() { PRODUCER_PROPS } else { COMMAND_PROPERTY };
+        let properties_flag =
+            if self.all(PRODUCER_PROPS).is_some() { PRODUCER_PROPS } else { COMMAND_PROPERTY };
         let pieces = self.all(properties_flag).unwrap_or_default().iter().map(|typed| piece(typed));
         let renamed = [(PRODUCER_PROPS, COMMAND_PROPERTY), (PRODUCER_CONFIG, COMMAND_CONFIG)];
         Ok(Options {

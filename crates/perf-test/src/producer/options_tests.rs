@@ -21,7 +21,11 @@ fn refused(line: &str) -> String {
             assert!(text.starts_with("usage: kafka-producer-perf-test\n       [-h] "), "{text}");
             let (_, error) = text.split_once("kafka-producer-perf-test: error: ").expect("an error");
             let (error, meant) = error.split_once("\n\n").unwrap_or((error, ""));
-            format!("{}{}", error.trim_end().replace('\n', " "), meant.replace('\n', " ").replace('\t', "").trim_end())
+            format!(
+                "{}{}",
+                error.trim_end().replace('\n', " "),
+                meant.replace('\n', " ").replace('\t', "").trim_end()
+            )
         }
         Refusal::Failed(text) => text,
         Refusal::Help { .. } => panic!("{line}: help"),
@@ -51,7 +55,10 @@ fn the_lines_of_reports_are_read() {
             pair("linger.ms", "0")
         ]
     );
-    assert_eq!((huawei.records, huawei.value, huawei.throughput), (8_000_000, Value::Letters(1024), Some(102_400.0)));
+    assert_eq!(
+        (huawei.records, huawei.value, huawei.throughput),
+        (8_000_000, Value::Letters(1024), Some(102_400.0))
+    );
     assert_eq!(huawei.deprecated, [("--producer-props", "--command-property")]);
     assert_eq!((huawei.interval_ms, huawei.warmup_records, huawei.print_metrics), (5_000, 0, false));
 
@@ -103,21 +110,36 @@ fn what_is_wrong_is_told_in_the_tools_words() {
             "one of the arguments --record-size --payload-file --payload-monotonic is required",
         ),
         (with("--payload-file f"), "argument --payload-file: not allowed with argument --record-size"),
-        (with("--payload-monotonic"), "argument --payload-monotonic: not allowed with argument --record-size"),
+        (
+            with("--payload-monotonic"),
+            "argument --payload-monotonic: not allowed with argument --record-size",
+        ),
         (with("--topics t"), "unrecognized arguments: '--topics'Did you mean: --topic"),
         (with("--compression-codec x"), "unrecognized arguments: '--compression-codec'"),
         (with("more words"), "unrecognized arguments: 'more words'"),
-        (with("--payload x"), "ambiguous option: --payload could match --payload-delimiter, --payload-file, --payload-monotonic"),
+        (
+            with("--payload x"),
+            "ambiguous option: --payload could match --payload-delimiter, --payload-file, --payload-monotonic",
+        ),
         (with("--num-records"), "argument --num-records: expected one argument"),
         (with("--throughput -1.5"), "argument --throughput: expected one argument"),
         (with("--command-property"), "argument --command-property: expected 1 argument(s)"),
         (with("--print-metrics=yes"), "argument --print-metrics: ignore implicit argument 'yes'"),
-        (with("--num-records ten"), "argument --num-records: could not convert 'ten' to Long (For input string: \"ten\")"),
-        (with("--record-size 3000000000"), "argument --record-size: could not convert '3000000000' to Integer"),
+        (
+            with("--num-records ten"),
+            "argument --num-records: could not convert 'ten' to Long (For input string: \"ten\")",
+        ),
+        (
+            with("--record-size 3000000000"),
+            "argument --record-size: could not convert '3000000000' to Integer",
+        ),
         (with("--throughput fast"), "argument --throughput: could not convert 'fast' to Double"),
         (with("--num-records 0"), "--num-records should be greater than zero."),
         (with("--record-size 0"), "--record-size should be greater than zero."),
-        (with("--warmup-records 10"), "The value for --warmup-records must be strictly fewer than the number of records"),
+        (
+            with("--warmup-records 10"),
+            "The value for --warmup-records must be strictly fewer than the number of records",
+        ),
         (with("--reporting-interval 0"), "--reporting-interval should be greater than zero."),
         (with("--transaction-duration-ms 0"), "--transaction-duration-ms should be greater than zero."),
         (
@@ -161,7 +183,10 @@ fn help_is_for_who_asks_and_who_says_nothing() {
 #[test]
 fn what_is_stored_of_the_line_says_nothing_of_the_cluster() {
     let typed = format!("{INTEL} --command-config c.properties --transactional-id me");
-    let typed = typed.replace("acks=all", "acks=all sasl.jaas.config=hunter2 ssl.key.password=hunter2 transactional.id=me2");
+    let typed = typed.replace(
+        "acks=all",
+        "acks=all sasl.jaas.config=hunter2 ssl.key.password=hunter2 transactional.id=me2",
+    );
     let kept = options(&typed).command_line().join(" ");
     assert_eq!(
         kept,
@@ -174,5 +199,9 @@ fn what_is_stored_of_the_line_says_nothing_of_the_cluster() {
     assert!(!kept.contains("hunter2") && !kept.contains("b1:9092"));
     let again = read(&words(&kept)).map_err(|refusal| format!("{refusal:?}")).expect("options");
     assert_eq!(again.command_line().join(" "), kept);
-    assert!(options(&SHORT.replace("--record-size 5", "--payload-monotonic")).command_line().contains(&"--payload-monotonic".to_owned()));
+    assert!(
+        options(&SHORT.replace("--record-size 5", "--payload-monotonic"))
+            .command_line()
+            .contains(&"--payload-monotonic".to_owned())
+    );
 }

@@ -113,12 +113,9 @@ mod tests {
         let mut windows = Windows::new(1_000, 25);
         let told = lines(&mut windows, &[(10, 1), (10, 1), (10, 1), (10, 2), (10, 2)]);
         let heads: Vec<&str> = told.iter().map(|line| line.split(',').next().expect("a head")).collect();
-        assert_eq!(heads, [
-            "10 records sent",
-            "10 records sent",
-            STEADY_STATE,
-            "10 records sent",
-            "10 records sent"
-        ]);
+        assert_eq!(
+            heads,
+            ["10 records sent", "10 records sent", STEADY_STATE, "10 records sent", "10 records sent"]
+        );
     }
 }

@@ -5,7 +5,7 @@ use crate::scenario_source::read_bytes;
 use crate::target_source::head;
 use kdyno_model::properties::{Properties, Property};
 use kdyno_perf_test::producer::Options;
-use kdyno_perf_test::properties::{From, Merged};
+use kdyno_perf_test::properties::{Merged, Origin};
 use kdyno_scenario::client::Side;
 use kdyno_scenario::input::{InputError, Place};
 use kdyno_scenario::security::{ClientProperties, PropertiesFile, client_properties, has_secret};
@@ -95,11 +95,11 @@ impl ProducerProperties {
             return InputError { file: self.file.clone().unwrap_or_default(), place: None, ..error };
         };
         match (&given.from, &self.file) {
-            (From::Line(line), Some(file)) => {
+            (Origin::Line(line), Some(file)) => {
                 InputError { file: file.clone(), place: Some(Place { line: *line, column: 1 }), ..error }
             }
-            (From::Line(_), None) => InputError { file: String::new(), place: None, ..error },
-            (From::Option(flag), _) => InputError { file: (*flag).to_owned(), place: None, ..error },
+            (Origin::Line(_), None) => InputError { file: String::new(), place: None, ..error },
+            (Origin::Option(flag), _) => InputError { file: (*flag).to_owned(), place: None, ..error },
         }
     }
 }

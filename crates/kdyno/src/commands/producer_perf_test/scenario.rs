@@ -11,7 +11,7 @@ use kdyno_model::properties::{Property, trim};
 use kdyno_perf_test::producer::{Options, Value};
 use kdyno_plan::{Choices, Files, Note};
 use kdyno_scenario::Scenario;
-use kdyno_scenario::input::InputError;
+use kdyno_scenario::input::{InputError, Place};
 use kdyno_scenario::target::Target;
 
 /// Id of the scenario.
@@ -102,7 +102,7 @@ fn as_given(
     let is_named = |setting: &&Setting<'_>| error.message.contains(&format!("`{}`", setting.property.name));
     match stands_there.or_else(|| settings.iter().find(is_named)) {
         Some(Setting { property, .. }) => {
-            let place = error.place.map(|place| kdyno_scenario::input::Place { line: property.line, ..place });
+            let place = Some(Place { line: property.line, column: 1 });
             properties.as_given(InputError { place, ..error }).into()
         }
         None => InputError { file: String::new(), place: None, ..error }.into(),
@@ -130,8 +130,7 @@ fn scenario_text(
         // Digits of the largest number: what they have in the mean lies just below.
         _ => format!("{}B", (options.records - 1).checked_ilog10().unwrap_or(0) + 1),
     };
-    let transactions =
-        every_ms.map_or(String::new(), |ms| format!("\n    transactions: {{every: {ms}ms}}"));
+    let transactions = every_ms.map_or(String::new(), |ms| format!("\n    transactions: {{every: {ms}ms}}"));
     let settings = settings.iter().map(|setting| format!("\n{}", setting.line)).collect::<String>();
     format!(
         "kdyno: 1

@@ -11,8 +11,13 @@ use std::path::Path;
 const TOPIC_SHAPE: (u32, u32) = (3, 2);
 
 fn target(name: &str) -> Target {
-    let caps =
-        Caps { produce_bytes_per_s: None, connections: None, partitions: None, disk_bytes: None, time_ns: None };
+    let caps = Caps {
+        produce_bytes_per_s: None,
+        connections: None,
+        partitions: None,
+        disk_bytes: None,
+        time_ns: None,
+    };
     let attached = AttachedPlan {
         target: ID.to_owned(),
         bootstrap: vec!["b1:9092".to_owned()],
@@ -54,7 +59,9 @@ fn huaweis_line_is_planned() {
                 8000000 --record-size 1024 --throughput 102400";
     let planned = planned_line(line, None).expect("a plan");
     let produce = produce(&planned);
-    let Rate::Open { pieces, arrivals: Arrivals::Constant } = &produce.rate else { panic!("{:?}", produce.rate) };
+    let Rate::Open { pieces, arrivals: Arrivals::Constant } = &produce.rate else {
+        panic!("{:?}", produce.rate)
+    };
     assert!(matches!(pieces.as_slice(), [RatePiece { from_per_s: 102_400.0, to_per_s: 102_400.0, .. }]));
     assert_eq!((produce.records_max, produce.value_bytes), (Some(8_000_000), 1024));
     let client = &produce.client;
@@ -68,7 +75,8 @@ fn huaweis_line_is_planned() {
 fn ibms_line_is_planned() {
     let folder = tempfile::tempdir().expect("a folder");
     let config = folder.path().join("producer.config");
-    std::fs::write(&config, "bootstrap.servers=b1:9092\nacks=all\ncompression.type=none\nmax.block.ms=5\n").expect("written");
+    std::fs::write(&config, "bootstrap.servers=b1:9092\nacks=all\ncompression.type=none\nmax.block.ms=5\n")
+        .expect("written");
     let line = format!(
         "--topic t --num-records 20000000 --record-size 128 --throughput -1 --producer.config {}",
         config.display()
@@ -78,10 +86,11 @@ fn ibms_line_is_planned() {
     assert_eq!(produce.rate, Rate::Max { fill: Fill::Buffer });
     assert_eq!((produce.records_max, produce.value_bytes, produce.client.acks), (Some(20_000_000), 128, -1));
     assert!(produce.client.max_block_ns > 1_000_000_000_000);
-    let why = planned_line(&format!("{line} --command-property acks=2"), None).expect_err("wrong");
+    let why =
+        planned_line(&format!("{line} --command-property acks=2"), None).map(|_| ()).expect_err("wrong");
     assert!(why.starts_with("--command-property: `acks`"), "{why}");
     std::fs::write(&config, "bootstrap.servers=b1:9092\nlinger.ms=soon\n").expect("written");
-    let why = planned_line(&line, None).expect_err("wrong");
+    let why = planned_line(&line, None).map(|_| ()).expect_err("wrong");
     assert!(why.contains("producer.config:2:1: `linger.ms`"), "{why}");
 }
 
@@ -112,7 +121,7 @@ fn transactions_and_numbers_are_planned() {
     let every = TransactionsPlan { every_ns: 3_000_000_000, abort_share: 0.0 };
     assert_eq!((produce.transactions, produce.records.values), (Some(every), ValuesPlan::Numbered));
     assert_eq!(produce.value_bytes, 3);
-    let why = planned_line(&line.replace("1000", "5000000000"), None).expect_err("too many");
+    let why = planned_line(&line.replace("1000", "5000000000"), None).map(|_| ()).expect_err("too many");
     assert!(why.contains("--payload-monotonic counts up to"), "{why}");
 }
 
@@ -121,13 +130,18 @@ fn secrets_that_are_typed_lie_in_a_private_file_while_the_run_goes_on() {
     use std::os::unix::fs::PermissionsExt;
     let login = "sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required username=\"me\" \
                  password=\"hunter2=\";";
-    let mut args: Vec<String> = "--topic t --num-records 1 --record-size 1 --throughput -1 --bootstrap-server b:1"
-        .split_whitespace()
-        .map(str::to_owned)
-        .collect();
-    args.extend(["--command-property", "security.protocol=SASL_PLAINTEXT", "sasl.mechanism=PLAIN", login].map(str::to_owned));
+    let mut args: Vec<String> =
+        "--topic t --num-records 1 --record-size 1 --throughput -1 --bootstrap-server b:1"
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect();
+    args.extend(
+        ["--command-property", "security.protocol=SASL_PLAINTEXT", "sasl.mechanism=PLAIN", login]
+            .map(str::to_owned),
+    );
     let options = producer::read(&args).map_err(|refusal| format!("{refusal:?}")).expect("options");
-    let properties = super::super::properties::read(&options).map_err(|failure| failure.message).expect("properties");
+    let properties =
+        super::super::properties::read(&options).map_err(|failure| failure.message).expect("properties");
     assert!(properties.client.security.sasl.is_some());
     let file = properties.client.secrets.values().find_map(|secret| match secret {
         kdyno_model::secret::SecretRef::Property { file, .. } => Some(file.clone()),

@@ -30,9 +30,8 @@ pub(super) fn look(
             .hint("name --bootstrap-server, or `bootstrap.servers` among the properties"));
     }
     if let Some(wrong) = client.bootstrap.iter().find(|address| !is_address(address)) {
-        return Err(
-            Failure::usage(format!("bootstrap servers: {} is not HOST:PORT", quoted(wrong))).hint(ADDRESS_FORM)
-        );
+        return Err(Failure::usage(format!("bootstrap servers: {} is not HOST:PORT", quoted(wrong)))
+            .hint(ADDRESS_FORM));
     }
     let mut attached = AttachedPlan {
         target: super::scenario::ID.to_owned(),
@@ -57,7 +56,9 @@ pub(super) fn look(
     let topic = admin.topic_by_asking(&options.topic).map_err(|error| match error.code() {
         Some(ErrorCode::UNKNOWN_TOPIC_OR_PARTITION) => {
             Failure::tool(format!("the cluster shows no topic {} and makes none", quoted(&options.topic)))
-                .hint("create it first, or let brokers make topics by themselves (`auto.create.topics.enable`)")
+                .hint(
+                    "create it first, or let brokers make topics by themselves (`auto.create.topics.enable`)",
+                )
         }
         _ => failed(&error),
     })?;

@@ -42,23 +42,30 @@ pub(super) fn remarks(options: &Options, planned: &Planned) {
         }
     }
     if options.properties.iter().any(|(name, _)| name == "max.block.ms") {
-        out::note("`max.block.ms` is not taken: a record that comes due while the buffer is full waits for room");
+        out::note(
+            "`max.block.ms` is not taken: a record that comes due while the buffer is full waits for room",
+        );
     }
     if options.transactional_id.is_some() {
         out::note("the transactional id is made of the run, the item and the client's number");
     }
-    if header_bytes(&planned.plan) > 0 {
+    if has_header(&planned.plan) {
         out::note(&format!(
-            "each record has a header of {} bytes that Kafka's tool does not send: kdyno's own data find no room in its value",
-            header_bytes(&planned.plan)
+            "each record has a header of {HEADER_BYTES} bytes that Kafka's tool does not send: kdyno's own data find no room \
+             in its value"
         ));
     }
 }
 
-/// Bytes that kdyno's own header adds to each record.
-fn header_bytes(plan: &Plan) -> u64 {
-    let of_item = |role: &Role| role.as_produce().map(|produce| produce.records.bytes_beside_value(produce.value_bytes));
-    plan.cases.iter().flat_map(|case| case.load.values()).filter_map(|item| of_item(&item.role)).max().unwrap_or(0)
+/// What kdyno's own header adds to a record.
+const HEADER_BYTES: u32 = 39;
+
+/// Whether records have it.
+fn has_header(plan: &Plan) -> bool {
+    let roles = plan.cases.iter().flat_map(|case| case.load.values()).map(|item| &item.role);
+    roles
+        .filter_map(Role::as_produce)
+        .any(|produce| produce.records.bytes_beside_value(produce.value_bytes) > 0)
 }
 
 impl Told {
@@ -114,16 +121,20 @@ impl Told {
         // The last second is not a whole one, and its window is not told, as the tool tells none that is not full.
         let last = seconds.keys().next_back().copied().unwrap_or(0);
         self.lines(&seconds, last)?;
-        let whole = tool_lines::whole(evidence, &Latencies::SHARES, Latencies::rank).map_err(Failure::tool)?;
+        let whole =
+            tool_lines::whole(evidence, &Latencies::SHARES, Latencies::rank).map_err(Failure::tool)?;
         line(&total_of(&whole, false))?;
-        let steady = tool_lines::steady(evidence, &Latencies::SHARES, Latencies::rank).map_err(Failure::tool)?;
+        let steady =
+            tool_lines::steady(evidence, &Latencies::SHARES, Latencies::rank).map_err(Failure::tool)?;
         steady.map_or(Ok(()), |steady| line(&total_of(&steady, true)))
     }
 
     /// Tells what the totals leave out: latencies from the intended instants, and what became of all other records.
     pub(super) fn corrected(&self, evidence: &TrialEvidence) -> Result<(), Failure> {
         if self.print_metrics {
-            out::note("there are no metrics to print: this is not Kafka's client; `kdyno show latest` has the run's figures");
+            out::note(
+                "there are no metrics to print: this is not Kafka's client; `kdyno show latest` has the run's figures",
+            );
         }
         let response = measured_latencies(evidence, ITEM, Timing::Response).map_err(Failure::tool)?;
         let at = |quantile: f64| match response.quantile(quantile) {
@@ -144,7 +155,9 @@ impl Told {
             let TrialOutcome { trial, findings, caveats, .. } = &**outcome;
             let options = text_options(std::io::stderr().is_terminal());
             let summary = trial_summary(trial, findings, caveats, &options);
-            out::note(summary.trim_end());
+            if !summary.trim().is_empty() {
+                out::note(summary.trim_end());
+            }
         }
         Ok(())
     }
